@@ -1,0 +1,33 @@
+// The commands of the program, one source file each. A command adds itself to
+// the command line as a subcommand; when it is the one that was asked for, the
+// parser puts its work into `run`. main.cc then calls that, so that every error
+// of the work passes the one place where errors become exit codes, and parsing
+// alone can be tested without running anything.
+#ifndef ATTNBENCH_HARNESS_COMMANDS_COMMANDS_H_
+#define ATTNBENCH_HARNESS_COMMANDS_COMMANDS_H_
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <string>
+
+#include "harness/axes.h"
+
+namespace attnbench {
+
+// The work of a command; gives the exit code. Throws UserError.
+using Command = std::function<int()>;
+
+// attnbench run-sweep: `command_line` is what the user typed, for the context
+// of the result. The axes' options are made from `table`, which outlives `app`.
+void AddRunSweep(CLI::App& app, const AxisTable& table,
+                 const std::string& command_line, Command& run);
+
+// attnbench list. `table` outlives `app`.
+void AddList(CLI::App& app, const AxisTable& table, Command& run);
+
+// attnbench decode CASE.json.
+void AddDecode(CLI::App& app, Command& run);
+
+}  // namespace attnbench
+
+#endif  // ATTNBENCH_HARNESS_COMMANDS_COMMANDS_H_

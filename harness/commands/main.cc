@@ -1,0 +1,172 @@
+// The program: finds the command, runs it, and turns every error into one line
+// on stderr and an exit code. It is built twice; under the name run-sweep it is
+// `attnbench run-sweep`.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "harness/commands/commands.h"
+#include "harness/error.h"
+
+namespace attnbench {
+namespace {
+
+enum ExitCode { kWrongUsage = 2, kInternalError = 4 };
+
+// One line, whatever a name from the command line or a library puts into it.
+void Complain(const std::string& text) {
+  std::string line = "attnbench: " + text;
+  std::replace_if(
+      line.begin(), line.end(),
+      [](char c) { return std::iscntrl(static_cast<unsigned char>(c)) != 0; },
+      ' ');
+  std::cout.flush();
+  std::cerr << line << std::endl;
+}
+
+// Results and messages are JSON and text in UTF-8.
+void CheckUtf8(const std::vector<std::string>& arguments) {
+  for (std::size_t i = 1; i < arguments.size(); ++i) {
+    try {
+      static_cast<void>(Json(arguments[i]).dump());
+    } catch (const Json::exception&) {
+      throw UserError(fmt::format("argument {}", i), "is not UTF-8 text");
+    }
+  }
+}
+
+// What was typed, so that a shell reads it again in the same way.
+std::string CommandLine(const std::vector<std::string>& arguments) {
+  std::string line;
+  for (const std::string& argument : arguments) {
+    if (!line.empty()) line += ' ';
+    const bool is_plain =
+        !argument.empty() &&
+        std::all_of(argument.begin(), argument.end(), [](char c) {
+          return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+                 std::string_view("_-+=./:,").find(c) != std::string_view::npos;
+        });
+    if (is_plain) {
+      line += argument;
+      continue;
+    }
+    line += '\'';
+    for (const char c : argument)
+      line += c == '\'' ? "'\\''" : std::string(1, c);
+    line += '\'';
+  }
+  return line;
+}
+
+// Both spellings of every option of a command.
+std::vector<std::string> OptionNames(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) {
+      names.push_back("--" + name);
+    }
+    for (const std::string& name : option->get_snames()) {
+      names.push_back("-" + name);
+    }
+  }
+  return names;
+}
+
+std::vector<std::string> CommandNames(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands(nullptr)) {
+    names.push_back(command->get_name());
+  }
+  return names;
+}
+
+// The parser collects what it does not know: its own message would not name
+// what is near.
+void CheckNothingUnknown(const CLI::App& app) {
+  const std::vector<std::string> unknown = app.remaining(true);
+  if (unknown.empty()) return;
+  const std::string name = unknown[0].substr(0, unknown[0].find('='));
+  const auto chosen = app.get_subcommands();
+  const CLI::App& command = chosen.empty() ? app : *chosen[0];
+  if (name.size() > 1 && name.starts_with('-')) {
+    throw UserError(command.get_name(),
+                    UnknownName("option", name, OptionNames(command)));
+  }
+  if (chosen.empty()) {
+    throw UserError("command line",
+                    UnknownName("command", name, CommandNames(app)));
+  }
+  throw UserError(command.get_name(),
+                  fmt::format("unexpected argument '{}'; {} --help lists what "
+                              "is allowed",
+                              unknown[0], command.get_name()));
+}
+
+// A full disk behind a redirection shows only when the text is flushed.
+void CheckStandardOutput() {
+  std::cout.flush();
+  if (!std::cout || std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+    throw UserError("standard output", "cannot be written (a full disk?)");
+  }
+}
+
+int Run(std::vector<std::string> arguments) {
+  CheckUtf8(arguments);
+  const std::string command_line = CommandLine(arguments);
+  if (std::filesystem::path(arguments[0]).filename() == "run-sweep") {
+    arguments.insert(arguments.begin() + 1, "run-sweep");
+  }
+  CLI::App app(
+      "Measures sequence-to-sequence attention that decodes online, in "
+      "sweeps over lengths, widths, batches, threads and precisions.",
+      "attnbench");
+  Command run;
+  AddRunSweep(app, StandardAxes(), command_line, run);
+  AddList(app, StandardAxes(), run);
+  AddDecode(app, run);
+  app.require_subcommand(0, 1);
+  app.allow_extras();
+  for (CLI::App* command : app.get_subcommands(nullptr)) {
+    command->allow_extras();
+  }
+  try {
+    app.parse(
+        std::vector<std::string>(arguments.rbegin(), arguments.rend() - 1));
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);
+    throw UserError("command line", error.what());
+  }
+  CheckNothingUnknown(app);
+  if (!run) {
+    throw UserError("command line",
+                    fmt::format("a command is needed: {}",
+                                fmt::join(CommandNames(app), ", ")));
+  }
+  return run();
+}
+
+int Main(const std::vector<std::string>& arguments) {
+  try {
+    const int code = Run(arguments);
+    CheckStandardOutput();
+    return code;
+  } catch (const UserError& error) {
+    Complain(error.what());
+    return kWrongUsage;
+  } catch (const std::exception& error) {
+    Complain(std::string("internal error: ") + error.what());
+    return kInternalError;
+  }
+}
+
+}  // namespace
+}  // namespace attnbench
+
+int main(int argc, char** argv) { return attnbench::Main({argv, argv + argc}); }

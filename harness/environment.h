@@ -1,0 +1,44 @@
+// What a result was measured with: enough to tell, a year later and on another
+// machine, whether two results may be compared, and why they differ. Also the
+// one place that asks the machine how much memory it has left.
+#ifndef ATTNBENCH_HARNESS_ENVIRONMENT_H_
+#define ATTNBENCH_HARNESS_ENVIRONMENT_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "harness/axes.h"
+#include "mechanisms/common/array.h"
+
+namespace attnbench {
+
+// The `context` of a result (design, "Results"). Each of `warnings` says what
+// disturbs the measurement and what to do; `valid` is false for builds whose
+// times mean nothing (without optimisation, with sanitizers). What cannot be
+// read on this machine is null or "unknown". `command` is as the user typed it.
+Json MakeContext(const std::string& command, std::uint64_t seed);
+
+// FNV-1a, 64 bits: stable names for contents. Not against adversaries.
+class Fnv1a {
+ public:
+  void Add(std::string_view bytes);
+  std::uint64_t hash() const { return hash_; }
+
+ private:
+  std::uint64_t hash_ = 0xcbf29ce484222325;
+};
+
+// A hash of the running program's own file: tells builds apart where the commit
+// does not (edited files, other flags), so that a resumed run never mixes two.
+// 16 hexadecimal digits.
+std::string BuildId();
+
+// Memory that programs can still have without swapping (MemAvailable of Linux;
+// elsewhere no limit). The operating system promises more than it has and kills
+// the program that believes it, so large arrays ask here first.
+Index AvailableMemoryBytes();
+
+}  // namespace attnbench
+
+#endif  // ATTNBENCH_HARNESS_ENVIRONMENT_H_

@@ -1,0 +1,30 @@
+// The one exception for what a user got wrong: options, ranges, files. Thrown
+// where it is found, caught in commands/main.cc, which prints it as one line
+// and exits with 2. It says what was given, where, and what is allowed.
+#ifndef ATTNBENCH_HARNESS_ERROR_H_
+#define ATTNBENCH_HARNESS_ERROR_H_
+
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace attnbench {
+
+class UserError : public std::runtime_error {
+ public:
+  // `where` is a file with key or position ("case.json: inputs.p_choose[2]")
+  // or an option ("--memory-length"); `what` is one sentence without the place.
+  UserError(const std::string& where, const std::string& what)
+      : std::runtime_error(where + ": " + what) {}
+};
+
+// "unknown WHAT 'given'; did you mean 'nearest'? valid: a, b, c", the nearest
+// valid name first (by edit distance).
+std::string UnknownName(std::string_view what, std::string_view given,
+                        std::span<const std::string> valid);
+
+}  // namespace attnbench
+
+#endif  // ATTNBENCH_HARNESS_ERROR_H_

@@ -1,0 +1,257 @@
+#include "harness/gate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace attnbench {
+namespace {
+
+constexpr double kReferenceBudget = 1 << 27;  // multiply-adds
+
+// What decoding one sequence left behind.
+template <class Real>
+struct Decoded {
+  std::vector<StepTrace> steps;
+  std::vector<Index> positions;
+  std::vector<double> masses;  // sum of |weights| of each output
+  std::vector<Real> contexts;  // [U, d]
+};
+
+// NaN where nothing was written yet: an output left out must not pass with
+// what another cell wrote there.
+template <class Real>
+void Forget(const MatrixView<Real>& contexts) {
+  std::fill_n(contexts.data, contexts.rows * contexts.cols,
+              std::numeric_limits<Real>::quiet_NaN());
+}
+
+template <class Real>
+Decoded<Real> Decode(const Mechanism<Real>& mechanism, const Config& config,
+                     const Sequence<Real>& sequence) {
+  Decoded<Real> decoded;
+  Forget(sequence.contexts);
+  DecodeSequence(mechanism, config, sequence,
+                 [&](Index, const StepResult<Real>& step) {
+                   decoded.steps.push_back(
+                       {step.position, step.begin, step.end, step.inspected});
+                   decoded.positions.push_back(step.position);
+                   double mass = 0;
+                   for (const Real weight : step.weights) {
+                     mass += std::abs(static_cast<double>(weight));
+                   }
+                   decoded.masses.push_back(mass);
+                 });
+  const MatrixView<Real>& contexts = sequence.contexts;
+  decoded.contexts.assign(contexts.data,
+                          contexts.data + contexts.rows * contexts.cols);
+  return decoded;
+}
+
+template <class Real>
+double LargestAbsolute(const MatrixView<const Real>& matrix) {
+  double largest = 0;
+  for (Index r = 0; r < matrix.rows; ++r) {
+    for (const Real value : matrix.Row(r)) {
+      largest = std::max(largest, std::abs(static_cast<double>(value)));
+    }
+  }
+  return largest;
+}
+
+template <class Real>
+double LargestNorm(const MatrixView<const Real>& matrix) {
+  double largest = 0;
+  for (Index r = 0; r < matrix.rows; ++r) {
+    double square = 0;
+    for (const Real value : matrix.Row(r)) {
+      square += static_cast<double>(value) * static_cast<double>(value);
+    }
+    largest = std::max(largest, square);
+  }
+  return std::sqrt(largest);
+}
+
+template <class Real>
+double EnergyRounding(const Sequence<Real>& sequence, Index dim) {
+  double scale = 1;
+  if (sequence.inputs.given != nullptr) {
+    const GivenScores<Real>& given = *sequence.inputs.given;
+    for (const auto* scores :
+         {&given.p_choose, &given.energies, &given.chunk_energies,
+          &given.encoder_scores, &given.decoder_scores}) {
+      scale = std::max(scale, LargestAbsolute(*scores));
+    }
+  } else {
+    const double states = std::max(LargestNorm(sequence.states),
+                                   LargestNorm(sequence.chunk_states));
+    const double entries = std::max(LargestNorm(sequence.memory.memory),
+                                    LargestNorm(sequence.memory.chunk_keys));
+    scale = std::max(1.0, states) * std::max(1.0, entries);
+  }
+  constexpr double kEps = std::numeric_limits<Real>::epsilon() / 2;
+  return kEps * (4 * std::sqrt(static_cast<double>(dim)) + 16) * scale;
+}
+
+// The output in words, from 1 as in the papers.
+std::string Place(Index output, int draw, Index sequence) {
+  return fmt::format("output {} of draw {}, sequence {}", output + 1, draw,
+                     sequence + 1);
+}
+
+// How the steps of an output differ; empty where they do not.
+std::string StepDifference(const StepTrace& found, const StepTrace& reference) {
+  const auto compare = [](const char* what, Index a, Index b) {
+    return a == b ? std::string()
+                  : fmt::format("{} {}, reference {}", what, a, b);
+  };
+  // In words from 1, where 0 is "none".
+  std::string text =
+      compare("position", found.position + 1, reference.position + 1);
+  if (text.empty())
+    text = compare("begin", found.begin + 1, reference.begin + 1);
+  if (text.empty()) text = compare("end", found.end, reference.end);
+  return text;
+}
+
+template <class Real>
+class Gate {
+ public:
+  Gate(const Mechanism<Real>& mechanism, const Config& config, int threads,
+       Workload<Real>& workload)
+      : mechanism_(mechanism),
+        config_(config),
+        threads_(threads),
+        workload_(workload),
+        columns_first_(WantsColumnsFirst(mechanism, config)) {}
+
+  GateResult Run() {
+    double spent = 0;
+    for (int draw = 0; draw < workload_.num_draws(); ++draw) {
+      const auto batch = workload_.Draw(draw, config_.energy, false);
+      for (const Sequence<Real>& sequence : batch) {
+        const auto d = static_cast<double>(config_.dim);
+        const double per_energy =
+            config_.energy == EnergyKind::kDot ? d : d * d;
+        spent += static_cast<double>(sequence.memory.memory.rows) *
+                 static_cast<double>(sequence.contexts.rows) * per_energy;
+      }
+      if (draw > 0 && spent > kReferenceBudget) break;
+      CheckDraw(draw, batch);
+      if (!result_.message.empty()) break;
+    }
+    return result_;
+  }
+
+ private:
+  void CheckDraw(int draw, const std::vector<Sequence<Real>>& rows_first) {
+    const auto batch = workload_.Draw(draw, config_.energy, columns_first_);
+    std::vector<std::vector<Real>> alone;
+    for (std::size_t b = 0; b < batch.size(); ++b) {
+      const Decoded<Real> found = Decode(mechanism_, config_, batch[b]);
+      Compare(found, rows_first[b], draw, static_cast<Index>(b));
+      if (!result_.message.empty()) return;
+      alone.push_back(found.contexts);
+    }
+    for (const Sequence<Real>& sequence : batch) Forget(sequence.contexts);
+    DecodeBatch(mechanism_, config_, std::span<const Sequence<Real>>(batch),
+                threads_);
+    for (std::size_t b = 0; b < batch.size(); ++b) {
+      const std::size_t num_bytes = alone[b].size() * sizeof(Real);
+      if (std::memcmp(batch[b].contexts.data, alone[b].data(), num_bytes) !=
+          0) {
+        result_.message = fmt::format(
+            "sequence {} of draw {}: decoded in a batch on {} threads, its "
+            "contexts are not the bits that it gives alone",
+            b + 1, draw, threads_);
+        return;
+      }
+    }
+  }
+
+  void Compare(const Decoded<Real>& found, Sequence<Real> sequence, int draw,
+               Index b) {
+    Config config = config_;
+    config.variant = "reference";
+    config.schedule = "online";
+    config.want_weights = true;
+    sequence.inputs.follow = found.positions;
+    const Decoded<Real> reference = Decode(mechanism_, config, sequence);
+    const double delta = EnergyRounding(sequence, config_.dim);
+    const double largest_entry = LargestAbsolute(sequence.memory.memory);
+    for (Index i = 0; i < sequence.contexts.rows; ++i) {
+      const std::size_t output = Size(i);
+      const std::string difference =
+          StepDifference(found.steps[output], reference.steps[output]);
+      if (!difference.empty()) {
+        result_.message = Place(i, draw, b) + ": " + difference;
+        return;
+      }
+      const StepTrace& step = reference.steps[output];
+      constexpr double kEps = std::numeric_limits<Real>::epsilon() / 2;
+      const double bound =
+          (std::expm1(4 * delta) +
+           8 * kEps * std::sqrt(static_cast<double>(step.end - step.begin))) *
+          std::max(1.0, reference.masses[output]) * largest_entry;
+      CompareContext(found, reference, i, bound, Place(i, draw, b));
+      if (!result_.message.empty()) return;
+    }
+  }
+
+  void CompareContext(const Decoded<Real>& found,
+                      const Decoded<Real>& reference, Index i, double bound,
+                      const std::string& place) {
+    result_.error_bound = std::max(result_.error_bound, bound);
+    const std::size_t first = Size(i * config_.dim);
+    for (std::size_t k = first; k < first + Size(config_.dim); ++k) {
+      const double error = std::abs(static_cast<double>(found.contexts[k]) -
+                                    static_cast<double>(reference.contexts[k]));
+      if (error > result_.error) result_.error = error;
+      // Written so that NaN fails.
+      if (!(error <= bound)) {
+        result_.message = fmt::format(
+            "{}: context differs by {:.3g} from the reference, bound {:.3g}",
+            place, error, bound);
+        return;
+      }
+    }
+  }
+
+  const Mechanism<Real>& mechanism_;
+  const Config& config_;
+  const int threads_;
+  Workload<Real>& workload_;
+  const bool columns_first_;
+  GateResult result_;
+};
+
+}  // namespace
+
+template <class Real>
+bool WantsColumnsFirst(const Mechanism<Real>& mechanism, const Config& config) {
+  const Description description = mechanism.Describe();
+  return std::any_of(description.variants.begin(), description.variants.end(),
+                     [&config](const VariantSpec& variant) {
+                       return variant.name == config.variant &&
+                              variant.columns_first;
+                     });
+}
+
+template <class Real>
+GateResult CheckAgainstReference(const Mechanism<Real>& mechanism,
+                                 const Config& config, int threads,
+                                 Workload<Real>& workload) {
+  return Gate<Real>(mechanism, config, threads, workload).Run();
+}
+
+template bool WantsColumnsFirst(const Mechanism<float>&, const Config&);
+template bool WantsColumnsFirst(const Mechanism<double>&, const Config&);
+template GateResult CheckAgainstReference(const Mechanism<float>&,
+                                          const Config&, int, Workload<float>&);
+template GateResult CheckAgainstReference(const Mechanism<double>&,
+                                          const Config&, int,
+                                          Workload<double>&);
+
+}  // namespace attnbench

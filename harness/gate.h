@@ -1,0 +1,53 @@
+// The gate before the clock: no cell is timed before its output agreed with the
+// reference of its mechanism, so a speed is never that of a wrong answer.
+#ifndef ATTNBENCH_HARNESS_GATE_H_
+#define ATTNBENCH_HARNESS_GATE_H_
+
+#include <string>
+
+#include "harness/workload.h"
+
+namespace attnbench {
+
+struct GateResult {
+  double error = 0;        // largest difference of a context element
+  double error_bound = 0;  // largest bound of an output
+  std::string message;     // what disagreed first; empty where all agreed
+};
+
+// Decodes each sequence as the cell would, and again with variant `reference`,
+// schedule online, following the positions found (rounding alone may decide
+// between choosing an entry and passing it). Compares exactly: position and the
+// entries weighted of every output, and that DecodeBatch on `threads` threads
+// gives the bits that decoding one sequence alone gives. Compares contexts
+// element by element, within
+//
+//   (expm1(4 delta) + 8 eps sqrt(n)) max(1, mass) max|h|
+//
+// where eps is half the machine epsilon, n entries are weighted, mass is the
+// sum of the reference's |weights| and
+//
+//   delta = eps (4 sqrt(d) + 16) max(1, largest |s|) max(1, largest |h|)
+//
+// bounds the rounding of an energy: an inner product of d terms in any order of
+// summation errs by about eps sqrt(d) |s| |h| (Higham and Mary 2019, a bound
+// that holds with high probability; the certain one, with d for sqrt(d), would
+// let real mistakes pass). An energy that is off by delta changes a softmax
+// weight by a factor within exp(2 delta), and 4 leaves room for energies that
+// are more than one product deep. The second term is the weighted sum of n
+// entries. Where scores are given, max(1, largest |score|) replaces the norms.
+//
+// Checks draw 0, and more draws while the reference costs less than 2^27
+// multiply-adds in all. Throws what the mechanism and the workload throw.
+template <class Real>
+GateResult CheckAgainstReference(const Mechanism<Real>& mechanism,
+                                 const Config& config, int threads,
+                                 Workload<Real>& workload);
+
+// Whether the variant of the config wants the memory column by column.
+template <class Real>
+bool WantsColumnsFirst(const Mechanism<Real>& mechanism, const Config& config);
+
+}  // namespace attnbench
+
+#endif  // ATTNBENCH_HARNESS_GATE_H_

@@ -1,0 +1,104 @@
+#include "harness/json_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <vector>
+
+#include "harness/error.h"
+
+namespace attnbench {
+namespace {
+
+std::string ReadText(const std::string& path) {
+  errno = 0;
+  std::ifstream file(path, std::ios::binary);
+  std::string text;
+  try {
+    // Opening a folder succeeds; only reading it fails.
+    file.exceptions(std::ios::badbit);
+    text.assign(std::istreambuf_iterator<char>(file), {});
+  } catch (const std::ios::failure&) {
+    file.setstate(std::ios::failbit);
+  }
+  if (!file.is_open() || errno != 0) {
+    throw UserError(path, std::string("cannot be read: ") +
+                              std::strerror(errno != 0 ? errno : EIO));
+  }
+  return text;
+}
+
+// Printable on one line, however binary the file is.
+std::string Printable(std::string text) {
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
+  return text;
+}
+
+class CheckWhileParsing {
+ public:
+  explicit CheckWhileParsing(const std::string& path) : path_(path) {}
+
+  bool operator()(int depth, Json::parse_event_t event, const Json& parsed) {
+    if (depth > kMostJsonDepth) {
+      throw UserError(path_, fmt::format("is nested deeper than {} levels",
+                                         kMostJsonDepth));
+    }
+    if (event == Json::parse_event_t::object_start) {
+      keys_.emplace_back();
+    } else if (event == Json::parse_event_t::object_end) {
+      keys_.pop_back();
+    } else if (event == Json::parse_event_t::key) {
+      const auto key = parsed.get<std::string>();
+      if (!keys_.back().insert(key).second) {
+        throw UserError(path_, fmt::format("key '{}' appears twice in one "
+                                           "object",
+                                           key));
+      }
+    }
+    return true;
+  }
+
+ private:
+  const std::string& path_;
+  std::vector<std::set<std::string>> keys_;
+};
+
+// The parser names the number (between the last quotation marks), not its
+// place.
+[[noreturn]] void ThrowTooLarge(const std::string& path,
+                                const std::string& text,
+                                const std::string& message) {
+  const std::size_t last = message.rfind('\'');
+  const std::size_t first = message.rfind('\'', last - 1) + 1;
+  const std::string number = message.substr(first, last - first);
+  const auto place = text.begin() + static_cast<std::ptrdiff_t>(std::min(
+                                        text.find(number), text.size()));
+  throw UserError(
+      path, fmt::format("line {}: {} is beyond double precision",
+                        1 + std::count(text.begin(), place, '\n'), number));
+}
+
+}  // namespace
+
+Json ReadJsonFile(const std::string& path) {
+  const std::string text = ReadText(path);
+  if (text.empty()) throw UserError(path, "is empty, JSON is wanted");
+  try {
+    return Json::parse(text, CheckWhileParsing(path));
+  } catch (const Json::parse_error& error) {
+    const std::string message = error.what();
+    throw UserError(
+        path,
+        "is not JSON: " + Printable(message.substr(message.find("] ") + 2)));
+  } catch (const Json::out_of_range& error) {
+    ThrowTooLarge(path, text, error.what());
+  }
+}
+
+}  // namespace attnbench

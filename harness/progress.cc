@@ -1,0 +1,104 @@
+#include "harness/progress.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace attnbench {
+namespace {
+
+constexpr int kBarWidth = 30;
+
+double Seconds(std::chrono::steady_clock::duration duration) {
+  return std::chrono::duration<double>(duration).count();
+}
+
+std::string DurationText(double seconds) {
+  if (seconds < 60) return fmt::format("{:.0f} s", std::ceil(seconds));
+  const double minutes = std::ceil(seconds / 60);
+  if (minutes < 60) return fmt::format("{:.0f} min", minutes);
+  return fmt::format("{:.0f} h {:.0f} min", std::floor(minutes / 60),
+                     std::fmod(minutes, 60));
+}
+
+}  // namespace
+
+std::string PointText(const AxisTable& table, const Point& point) {
+  std::string text;
+  for (const Axis& axis : table) {
+    if (!axis.of_point) continue;
+    if (!text.empty()) text += ' ';
+    text += (axis.letter.empty() ? axis.name : axis.letter) + "=" +
+            AxisValueText(point.axes.at(axis.name));
+  }
+  return text;
+}
+
+Progress::Progress(const AxisTable& table, const Sweep& sweep, std::FILE* out,
+                   bool is_terminal)
+    : table_(table),
+      sweep_(sweep),
+      out_(out),
+      is_terminal_(is_terminal),
+      start_(Clock::now()),
+      point_start_(start_) {
+  for (const Point& point : sweep.points) {
+    cells_total_ += static_cast<double>(point.cells.size());
+  }
+}
+
+std::string Progress::TimeLeft(double cells_done) const {
+  if (cells_done <= 0) return "";
+  const double left =
+      Seconds(Clock::now() - start_) * (cells_total_ / cells_done - 1);
+  return left > 0 ? fmt::format(", about {} left", DurationText(left)) : "";
+}
+
+void Progress::Draw(double cells_done) {
+  last_draw_ = Clock::now();
+  const double share = cells_done / cells_total_;
+  const int filled = static_cast<int>(share * kBarWidth);
+  // Short enough for 80 columns: a line that wraps cannot be redrawn.
+  fmt::print(out_, "\r[{:#<{}}{:-<{}}] {:3.0f} %  [{}/{}]{}\x1b[K", "", filled,
+             "", kBarWidth - filled, 100 * share, point_, sweep_.points.size(),
+             TimeLeft(cells_done));
+  std::fflush(out_);
+}
+
+void Progress::Line(const std::string& text) {
+  fmt::print(out_, "{}{}\n", is_terminal_ ? "\r\x1b[K" : "", text);
+  std::fflush(out_);
+}
+
+void Progress::Tick(double share_of_point) {
+  if (!is_terminal_ || Seconds(Clock::now() - last_draw_) < 0.1) return;
+  const double share = std::clamp(share_of_point, 0.0, 1.0);
+  Draw(cells_done_ +
+       share * static_cast<double>(sweep_.points[point_].cells.size()));
+}
+
+void Progress::FinishPoint(const std::vector<Json>& cells) {
+  const std::string where = PointText(table_, sweep_.points[point_]);
+  for (const Json& cell : cells) {
+    const auto status = cell.at("status").get<std::string>();
+    if (status == "ok" || status == "skipped") continue;
+    Line(fmt::format("{}: {} {}: {}", status,
+                     cell.at("mechanism").get<std::string>(), where,
+                     AxisValueText(cell.at("message"))));
+  }
+  cells_done_ += static_cast<double>(sweep_.points[point_].cells.size());
+  ++point_;
+  if (is_terminal_) {
+    Draw(cells_done_);
+    if (point_ == sweep_.points.size()) fmt::print(out_, "\n");
+  } else {
+    Line(fmt::format("[{}/{}] {}: {} cells, {:.1f} s{}", point_,
+                     sweep_.points.size(), where, cells.size(),
+                     Seconds(Clock::now() - point_start_),
+                     TimeLeft(cells_done_)));
+  }
+  point_start_ = Clock::now();
+}
+
+}  // namespace attnbench

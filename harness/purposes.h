@@ -1,0 +1,27 @@
+// The uses that the harness has for random numbers. Philox keeps numbers of
+// different purposes apart, so that a new use never moves the numbers of an old
+// one: results stay comparable. Never renumber; append.
+#ifndef ATTNBENCH_HARNESS_PURPOSES_H_
+#define ATTNBENCH_HARNESS_PURPOSES_H_
+
+#include <cstdint>
+
+#include "mechanisms/common/philox.h"
+
+namespace attnbench {
+
+inline constexpr std::uint32_t kMemoryPurpose = kFirstHarnessPurpose;
+inline constexpr std::uint32_t kStatesPurpose = kFirstHarnessPurpose + 1;
+inline constexpr std::uint32_t kChunkKeysPurpose = kFirstHarnessPurpose + 2;
+inline constexpr std::uint32_t kChunkStatesPurpose = kFirstHarnessPurpose + 3;
+inline constexpr std::uint32_t kChunkEnergiesPurpose = kFirstHarnessPurpose + 4;
+inline constexpr std::uint32_t kPathPurpose = kFirstHarnessPurpose + 5;
+inline constexpr std::uint32_t kNoisePurpose = kFirstHarnessPurpose + 6;
+inline constexpr std::uint32_t kPairsPurpose = kFirstHarnessPurpose + 7;
+inline constexpr std::uint32_t kSchedulePurpose = kFirstHarnessPurpose + 8;
+// Parameter arrays are numbered by a hash of their names, from here on.
+inline constexpr std::uint32_t kFirstParameterPurpose = 0x80000000;
+
+}  // namespace attnbench
+
+#endif  // ATTNBENCH_HARNESS_PURPOSES_H_

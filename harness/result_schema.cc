@@ -1,0 +1,167 @@
+#include "harness/result_schema.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace attnbench {
+namespace {
+
+Json Type(const char* type) { return {{"type", type}}; }
+
+Json OrNull(const char* type) { return {{"type", {type, "null"}}}; }
+
+Json AtLeastZero(const char* type) { return {{"type", type}, {"minimum", 0}}; }
+
+Json ListOf(Json items) { return {{"type", "array"}, {"items", items}}; }
+
+// An object with members of any name.
+Json MapOf(Json values) {
+  return {{"type", "object"}, {"additionalProperties", std::move(values)}};
+}
+
+// An object with exactly these members.
+Json Record(Json properties) {
+  Json required = Json::array();
+  for (const auto& [name, schema] : properties.items()) {
+    required.push_back(name);
+  }
+  return {{"type", "object"},
+          {"properties", std::move(properties)},
+          {"required", std::move(required)},
+          {"additionalProperties", false}};
+}
+
+Json NullOr(Json schema) {
+  return {{"anyOf", {std::move(schema), Type("null")}}};
+}
+
+// What a name with a parameter looks like, "bias:R" and the like.
+std::string TextPattern(const std::vector<std::string>& names) {
+  std::string pattern;
+  for (const std::string& name : names) {
+    const std::size_t colon = name.find(':');
+    const bool has_parameter = colon != std::string::npos;
+    pattern += pattern.empty() ? "^(" : "|";
+    pattern += has_parameter ? name.substr(0, colon + 1) + ".+" : name;
+  }
+  return pattern + ")$";
+}
+
+Json AxisSchema(const Axis& axis) {
+  Json any = Json::array();
+  if (axis.type == AxisType::kInteger) {
+    any.push_back({{"type", "integer"},
+                   {"minimum", axis.least},
+                   {"maximum", axis.greatest}});
+    if (axis.allow_infinite) any.push_back({{"const", "inf"}});
+  } else if (axis.type == AxisType::kName) {
+    any.push_back({{"enum", axis.names}});
+  } else {
+    any.push_back({{"type", "string"}, {"pattern", TextPattern(axis.names)}});
+  }
+  if (axis.declared) any.push_back(Type("null"));
+  Json schema = any.size() == 1 ? any[0] : Json{{"anyOf", any}};
+  schema["description"] = axis.help;
+  return schema;
+}
+
+Json ContextSchema() {
+  return Record({{"commit", Type("string")},
+                 {"dirty", OrNull("boolean")},
+                 {"build_id", Type("string")},
+                 {"command", Type("string")},
+                 {"date", Type("string")},
+                 {"seed", AtLeastZero("integer")},
+                 {"compiler", Type("string")},
+                 {"flags", Type("string")},
+                 {"build_type", Type("string")},
+                 {"cpu", Type("string")},
+                 {"caches", ListOf(Type("string"))},
+                 {"cores", AtLeastZero("integer")},
+                 {"governor", OrNull("string")},
+                 {"load", OrNull("number")},
+                 {"simd", Type("string")},
+                 {"openmp", MapOf({{"type", {"integer", "string", "null"}}})},
+                 {"libraries", MapOf(Type("string"))},
+                 {"valid", Type("boolean")},
+                 {"warnings", ListOf(Type("string"))}});
+}
+
+Json OperationsSchema() {
+  return Record({{"energies", AtLeastZero("number")},
+                 {"chunk_energies", AtLeastZero("number")},
+                 {"memory_rows", AtLeastZero("number")},
+                 {"flops", AtLeastZero("number")},
+                 {"bytes", AtLeastZero("number")}});
+}
+
+Json NumericsSchema() {
+  return Record({{"attention_mass", OrNull("number")},
+                 {"context_sum", OrNull("number")},
+                 {"context_l2", OrNull("number")},
+                 {"error", OrNull("number")},
+                 {"error_bound", OrNull("number")}});
+}
+
+Json CellSchema(const AxisTable& table) {
+  Json properties = {{"mechanism", {{"type", "string"}, {"minLength", 1}}}};
+  for (const Axis& axis : table) properties[axis.name] = AxisSchema(axis);
+  properties["options"] = MapOf({{"type", {"boolean", "number", "string"}}});
+  properties["status"] = {
+      {"enum", {"ok", "invalid", "error", "timeout", "skipped"}}};
+  properties["message"] = OrNull("string");
+  properties["samples_ns"] = ListOf(AtLeastZero("number"));
+  properties["trials_per_sample"] = NullOr(AtLeastZero("integer"));
+  properties["median_ns"] = NullOr(AtLeastZero("number"));
+  Json interval = ListOf(AtLeastZero("number"));
+  interval["minItems"] = 2;
+  interval["maxItems"] = 2;
+  properties["interval_ns"] = NullOr(interval);
+  properties["prepare_ns"] = NullOr(AtLeastZero("number"));
+  properties["draw_ns"] = ListOf(AtLeastZero("number"));
+  properties["operations"] = NullOr(OperationsSchema());
+  properties["peak_memory_bytes"] = NullOr(AtLeastZero("integer"));
+  properties["numerics"] = NullOr(NumericsSchema());
+  return Record(std::move(properties));
+}
+
+// A cell that is `ok` has every figure; one that is not has no time at all, so
+// that nobody takes a wrong output's speed for a result.
+Json TimesOnlyWhereOk() {
+  const Json not_null = {{"not", Type("null")}};
+  Json measured = Json::object();
+  for (const char* name :
+       {"trials_per_sample", "median_ns", "interval_ns", "prepare_ns",
+        "operations", "peak_memory_bytes", "numerics"}) {
+    measured[name] = not_null;
+  }
+  measured["samples_ns"] = {{"minItems", 1}};
+  const Json unmeasured = {
+      {"message", Type("string")},    {"samples_ns", {{"maxItems", 0}}},
+      {"draw_ns", {{"maxItems", 0}}}, {"median_ns", Type("null")},
+      {"interval_ns", Type("null")},  {"prepare_ns", Type("null")}};
+  return {{"if", {{"properties", {{"status", {{"const", "ok"}}}}}}},
+          {"then", {{"properties", measured}}},
+          {"else", {{"properties", unmeasured}}}};
+}
+
+}  // namespace
+
+Json ResultSchema(const AxisTable& table) {
+  Json cell = CellSchema(table);
+  cell.update(TimesOnlyWhereOk());
+  Json schema = {{"$schema", "http://json-schema.org/draft-07/schema#"},
+                 {"title", "Result of a sweep of attnbench"}};
+  schema.update(Record({{"schema_version", {{"const", kSchemaVersion}}},
+                        {"kind", {{"const", "sweep"}}},
+                        {"context", ContextSchema()},
+                        {"cells", ListOf(std::move(cell))}}));
+  return schema;
+}
+
+std::string ResultSchemaText(const AxisTable& table) {
+  return ResultSchema(table).dump(2) + "\n";
+}
+
+}  // namespace attnbench

@@ -1,0 +1,69 @@
+// Measures one point: checks every cell against its reference, counts, and
+// times all of them against each other in rounds. The only file of the harness
+// that touches a clock (with clock.h).
+#ifndef ATTNBENCH_HARNESS_RUNNER_H_
+#define ATTNBENCH_HARNESS_RUNNER_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "harness/sweep.h"
+#include "harness/workload.h"
+
+namespace attnbench {
+
+struct RunOptions {
+  std::uint64_t seed = 1;
+  int repetitions = 10;   // rounds
+  int trials = 1;         // least number of trials over all rounds
+  double epoch_ns = 1e6;  // a sample lasts about this long, and at least
+                          // 100 times the clock's resolution
+};
+
+// One finished cell of the result document, in the format of
+// results/schema/sweep.schema.json. Never throws for a failing cell: it becomes
+// status `error`, `invalid` or `skipped` with its message, and the others go
+// on. `tick` is called as work gets done with the share of the point that is
+// done. Throws UserError for a workload that cannot be read, which no cell
+// could use.
+std::vector<Json> RunPoint(const AxisTable& table, const Point& point,
+                           std::uint64_t point_index, const RunOptions& options,
+                           const std::function<void(double)>& tick);
+
+// A cell while it is measured. After one that failed, nothing more is done for
+// it and it has no times.
+class CellRun {
+ public:
+  virtual ~CellRun() = default;
+  // The gate, the counts, and how many trials a sample has.
+  virtual void Check() = 0;
+  // One sample.
+  virtual void TimeRound(int round) = 0;
+  // What is timed once: preparation, and each draw alone.
+  virtual void TimeParts() = 0;
+  virtual Json Result() const = 0;
+};
+
+// The inputs, made when a cell first needs them; may throw what MakeWorkload
+// throws.
+template <class Real>
+using WorkloadSource = std::function<Workload<Real>&()>;
+
+// A run of `cell` by `mechanism`. Everything that is referred to outlives it.
+template <class Real>
+std::unique_ptr<CellRun> MakeCellRun(const AxisTable& table, const Cell& cell,
+                                     const Mechanism<Real>& mechanism,
+                                     WorkloadSource<Real> workload,
+                                     const RunOptions& options);
+
+// All steps of all cells: checks, rounds in shuffled order, parts.
+std::vector<Json> RunCells(std::span<const std::unique_ptr<CellRun>> runs,
+                           std::uint64_t point_index, const RunOptions& options,
+                           const std::function<void(double)>& tick);
+
+}  // namespace attnbench
+
+#endif  // ATTNBENCH_HARNESS_RUNNER_H_

@@ -1,0 +1,109 @@
+// From what was asked for (command line, experiment file) to the points and
+// cells to be measured.
+#ifndef ATTNBENCH_HARNESS_SWEEP_H_
+#define ATTNBENCH_HARNESS_SWEEP_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/axes.h"
+#include "mechanisms/mechanism.h"
+
+namespace attnbench {
+
+// One measurement: a mechanism with a value for every axis of the table.
+struct Cell {
+  std::string mechanism;
+  Json axes;  // every axis of the table: value, or null where not declared
+  std::map<std::string, OptionValue> options;  // all of the mechanism's
+  // Why it cannot be measured at all ("variant moving_sum is not one of
+  // soft's"); it is in the result as `skipped`.
+  std::optional<std::string> skip_reason;
+
+  std::int64_t Int(const std::string& axis) const;  // "inf": kInfiniteWidth
+  std::string Text(const std::string& axis) const;
+};
+
+// All cells that share their data: one setting of the axes marked of_point.
+struct Point {
+  Json axes;
+  std::vector<Cell> cells;
+};
+
+// What to measure and how long.
+struct Sweep {
+  std::string name;  // of the experiment, or "sweep"
+  std::uint64_t seed = 1;
+  int repetitions = 10;  // rounds
+  int trials = 1;        // at least this many trials of a cell over all rounds
+  std::vector<Point> points;
+};
+
+// What was asked for, before it is crossed: axis name -> values, option name ->
+// values as they were written (ExpandSweep gives each the type that its
+// mechanism declares). An alternative is a mechanism with values and options of
+// its own, which replace the common ones.
+struct Alternative {
+  std::string mechanism;
+  std::map<std::string, std::vector<Json>> axes;
+  std::map<std::string, std::vector<OptionValue>> options;
+};
+struct SweepRequest {
+  std::string name = "sweep";
+  std::uint64_t seed = 1;
+  int repetitions = 10;
+  int trials = 1;
+  std::map<std::string, std::vector<Json>> axes;
+  std::map<std::string, std::vector<OptionValue>> options;
+  std::vector<Alternative> alternatives;  // empty: all mechanisms
+};
+
+// More than anybody waits for: each cell is timed for milliseconds at least.
+inline constexpr std::int64_t kMostCells = 200'000;
+
+inline constexpr std::int64_t kMostRepetitions = 1'000'000;
+inline constexpr std::int64_t kMostTrials = 1'000'000'000;
+
+// The names of all mechanisms, in the registry's order.
+std::vector<std::string> MechanismNames();
+
+// Crosses the request: points in the order in which they first appear, the axes
+// in the table's order, the last one fastest. Axes that a mechanism does not
+// declare are null and not crossed; combinations that its Description rules
+// out, and scope `attention` under mode `decode`, become cells with a
+// skip_reason. Equal cells appear once. Throws UserError for values that no
+// mechanism has, for options that none of those asked for declares, for an axis
+// that an alternative sets and its mechanism does not declare, and for more
+// than kMostCells cells.
+Sweep ExpandSweep(const AxisTable& table, const SweepRequest& request);
+
+// An experiment file (experiments/*.json) as a request:
+//
+//   {"name", "question", "source", "seed", "repetitions", "trials",
+//    "axes": {AXIS: value or [values]}, "options": {OPTION: value or [values]},
+//    "alternatives": [{"mechanism": NAME, AXIS: ..., "options": {...}}],
+//    "profiles": {"quick": {"axes", "repetitions", "trials", "alternatives"}}}
+//
+// A value of an axis is a number or what the command line takes ("4:128:x2").
+// `profile` is "full", the file's own values, or "quick", which replaces what
+// it names, each axis by itself. Throws UserError with file and key; unknown
+// keys name the nearest valid one.
+SweepRequest ReadExperiment(const AxisTable& table, const std::string& path,
+                            const std::string& profile);
+
+// A text that is the same for the same cell and different for different ones:
+// the axes in the table's order, then the options.
+std::string CellKey(const AxisTable& table, const Cell& cell);
+
+// The options of a cell as they stand in files.
+Json OptionsJson(const Cell& cell);
+
+// The mechanism's view of a cell.
+Config MakeConfig(const Cell& cell);
+
+}  // namespace attnbench
+
+#endif  // ATTNBENCH_HARNESS_SWEEP_H_

@@ -1,0 +1,483 @@
+#include "harness/workload.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <tuple>
+
+#include "harness/case_file.h"
+#include "harness/environment.h"
+#include "harness/error.h"
+#include "harness/planted.h"
+#include "harness/purposes.h"
+#include "mechanisms/energy/energy_reference.h"
+
+namespace attnbench {
+namespace {
+
+constexpr Index kMostDraws = 16;
+constexpr Index kMostDrawBytes = Index{256} << 20;
+constexpr std::size_t kQuantilePairs = 4096;
+
+// Arrays of the caller: aligned like those of the mechanisms, but not counted
+// among what a mechanism allocates.
+template <class T>
+struct AlignedAllocator {
+  using value_type = T;
+  AlignedAllocator() = default;
+  template <class U>
+  // NOLINTNEXTLINE(google-explicit-constructor): required of an allocator.
+  AlignedAllocator(const AlignedAllocator<U>& /*other*/) {}
+
+  T* allocate(std::size_t count) {
+    return static_cast<T*>(::operator new(count * sizeof(T), kCacheLine));
+  }
+  void deallocate(T* pointer, std::size_t /*count*/) noexcept {
+    ::operator delete(pointer, kCacheLine);
+  }
+  template <class U>
+  bool operator==(const AlignedAllocator<U>& /*other*/) const {
+    return true;
+  }
+
+ private:
+  static constexpr std::align_val_t kCacheLine{64};
+};
+template <class T>
+using Array = std::vector<T, AlignedAllocator<T>>;
+
+// An array whose size overflows cannot be had either.
+Index Times(Index a, Index b) {
+  Index product = 0;
+  if (__builtin_mul_overflow(a, b, &product)) throw std::bad_alloc();
+  return product;
+}
+Index Plus(Index a, Index b) {
+  Index sum = 0;
+  if (__builtin_add_overflow(a, b, &sum)) throw std::bad_alloc();
+  return sum;
+}
+
+void CheckFits(Index bytes) {
+  if (bytes > AvailableMemoryBytes()) throw std::bad_alloc();
+}
+
+double Element(std::uint64_t seed, std::uint32_t purpose, std::uint32_t stream,
+               std::uint64_t element) {
+  return SymmetricUniform24(
+      Philox(seed, purpose, stream, element / 4)[element % 4]);
+}
+
+template <class T>
+void Fill(std::uint64_t seed, std::uint32_t purpose, std::uint32_t stream,
+          Index count, Array<T>& array) {
+  array.resize(Size(count));
+  for (std::size_t n = 0; n < array.size(); n += 4) {
+    const auto words = Philox(seed, purpose, stream, n / 4);
+    for (std::size_t k = n; k < std::min(n + 4, array.size()); ++k) {
+      array[k] = static_cast<T>(SymmetricUniform24(words[k - n]));
+    }
+  }
+}
+
+template <class T>
+void Copy(const MatrixView<const double>& from, Array<T>& to) {
+  to.resize(Size(from.rows * from.cols));
+  std::transform(from.data, from.data + to.size(), to.begin(),
+                 [](double value) { return static_cast<T>(value); });
+}
+
+// Entries are uniform with variance 1 / cols, rounded to f32 so that both
+// precisions have the same parameters.
+template <class Real>
+class DrawnParameters final : public ParameterSource<Real> {
+ public:
+  explicit DrawnParameters(std::uint64_t seed) : seed_(seed) {}
+
+  MatrixView<const Real> Matrix(std::string_view name, Index rows,
+                                Index cols) const override {
+    const std::lock_guard lock(mutex_);
+    const auto key = std::tuple(std::string(name), rows, cols);
+    auto found = arrays_.find(key);
+    if (found == arrays_.end()) {
+      found = arrays_.emplace(key, Make(name, rows, cols)).first;
+    }
+    return {found->second.data(), rows, cols};
+  }
+
+ private:
+  Array<Real> Make(std::string_view name, Index rows, Index cols) const {
+    const Index count = Times(rows, cols);
+    CheckFits(Times(count, sizeof(Real)));
+    Fnv1a hash;
+    hash.Add(name);
+    const auto purpose =
+        static_cast<std::uint32_t>(hash.hash()) | kFirstParameterPurpose;
+    const double scale = std::sqrt(3.0 / static_cast<double>(cols));
+    Array<Real> array;
+    Fill(seed_, purpose, 0, count, array);
+    for (Real& value : array) {
+      value = static_cast<float>(scale * static_cast<double>(value));
+    }
+    return array;
+  }
+
+  const std::uint64_t seed_;
+  mutable std::mutex mutex_;
+  mutable std::map<std::tuple<std::string, Index, Index>, Array<Real>> arrays_;
+};
+
+// r of `diagonal`: minus the (1 - U/(T+U)) quantile of the energies of random
+// pairs of states and entries, so that an inspection chooses with probability
+// U/(T+U). Computed by the reference, in f32's arrays whatever the precision of
+// the point: every machine and precision gets the same r. One r for all draws,
+// as r is a parameter of the model and not of its input.
+float DiagonalBias(const WorkloadSpec& spec, int num_draws, EnergyKind energy) {
+  const DrawnParameters<float> parameters(spec.seed);
+  Config config;
+  config.dim = spec.dim;
+  config.energy = energy;
+  SequenceInputs<float> inputs;
+  inputs.parameters = &parameters;
+  const ReferenceEnergy<float> a(config, inputs, EnergyRole::kAttention);
+  std::vector<float> state(Size(spec.dim));
+  std::vector<float> entry(Size(spec.dim));
+  const auto streams = static_cast<std::uint64_t>(num_draws * spec.batch);
+  const auto row = [&](std::uint32_t purpose, std::uint32_t stream,
+                       std::uint32_t word, Index rows,
+                       std::vector<float>& out) {
+    const std::uint64_t first =
+        word % static_cast<std::uint64_t>(rows) * out.size();
+    for (std::size_t k = 0; k < out.size(); ++k) {
+      out[k] =
+          static_cast<float>(Element(spec.seed, purpose, stream, first + k));
+    }
+  };
+  std::vector<double> energies;
+  for (std::size_t pair = 0; pair < kQuantilePairs; ++pair) {
+    const auto words = Philox(spec.seed, kPairsPurpose, 0, pair);
+    const auto stream = static_cast<std::uint32_t>(words[0] % streams);
+    row(kStatesPurpose, stream, words[1], spec.output_length, state);
+    row(kMemoryPurpose, stream, words[2], spec.memory_length, entry);
+    energies.push_back(a(0, 0, {state, {}}, entry, {}).value);
+  }
+  std::sort(energies.begin(), energies.end());
+  const auto U = static_cast<double>(spec.output_length);
+  const auto T = static_cast<double>(spec.memory_length);
+  const auto rank = static_cast<std::size_t>(
+      (1 - U / (T + U)) * static_cast<double>(kQuantilePairs));
+  return static_cast<float>(-energies[std::min(rank, kQuantilePairs - 1)]);
+}
+
+// p(i, j) = 1 where j >= i + lag - 1.
+template <class Real>
+void FillWaitK(Index lag, Index outputs, Index entries, Array<Real>& p_choose) {
+  p_choose.resize(Size(Times(outputs, entries)));
+  for (Index i = 0; i < outputs; ++i) {
+    for (Index j = 0; j < entries; ++j) {
+      p_choose[Size(i * entries + j)] = j - i >= lag - 1 ? Real{1} : Real{0};
+    }
+  }
+}
+
+// One sequence of one draw.
+template <class Real>
+struct SequenceArrays {
+  Array<Real> memory;
+  Array<Real> columns;  // the memory once more, where it was asked for
+  Array<Real> states;
+  Array<Real> chunk_keys;
+  Array<Real> chunk_states;
+  Array<Real> p_choose;
+  Array<Real> energies;
+  Array<Real> chunk_energies;
+  Array<Real> encoder_scores;
+  Array<Real> decoder_scores;
+  GivenScores<Real> given;
+};
+
+template <class Real>
+class DrawnWorkload final : public Workload<Real> {
+ public:
+  DrawnWorkload(const WorkloadSpec& spec, const WorkloadName& name)
+      : spec_(spec), name_(name), parameters_(spec.seed) {
+    if (name_.kind == WorkloadKind::kFile) ReadFile();
+    gives_scores_ = name_.kind == WorkloadKind::kWaitK ||
+                    (file_.has_value() && file_->has_scores());
+    if (name_.kind == WorkloadKind::kPlanted) {  // says at once if it cannot
+      PlantedPath(spec_.seed, 0, spec_.memory_length, spec_.output_length,
+                  spec_.dim);
+    }
+    const Index draw_elements = Times(spec_.batch, SequenceElements());
+    const Index draw_bytes = Times(draw_elements, sizeof(double));
+    num_draws_ =
+        file_.has_value()
+            ? 1
+            : std::clamp<Index>(kMostDrawBytes / draw_bytes, 1, kMostDraws);
+    const Index context_elements =
+        Times(spec_.batch, Times(spec_.output_length, spec_.dim));
+    CheckFits(Times(Plus(Times(num_draws_, draw_elements), context_elements),
+                    sizeof(Real)));
+    draws_.resize(Size(num_draws_));
+    contexts_.resize(Size(context_elements));
+  }
+
+  int num_draws() const override { return static_cast<int>(num_draws_); }
+
+  std::vector<Sequence<Real>> Draw(int draw, EnergyKind energy,
+                                   bool columns_first) override {
+    if (name_.kind == WorkloadKind::kPlanted && energy != EnergyKind::kDot) {
+      throw WorkloadUnsupported(
+          "workload planted solves for states under energy dot only; diagonal "
+          "serves the others");
+    }
+    std::vector<SequenceArrays<Real>>& arrays = draws_.at(Size(draw));
+    if (arrays.empty()) arrays = MakeDraw(draw);
+    const Real bias = Bias(energy);
+    std::vector<Sequence<Real>> batch;
+    for (Index b = 0; b < spec_.batch; ++b) {
+      SequenceArrays<Real>& of_sequence = arrays[Size(b)];
+      Sequence<Real> sequence = View(of_sequence, b);
+      sequence.inputs.energy_bias = bias;
+      sequence.inputs.stream = Stream(draw, b);
+      if (columns_first) sequence.memory.memory = Columns(of_sequence);
+      batch.push_back(sequence);
+    }
+    return batch;
+  }
+
+ private:
+  std::uint32_t Stream(int draw, Index sequence) const {
+    return static_cast<std::uint32_t>(draw * spec_.batch + sequence);
+  }
+
+  Index SequenceElements() const {
+    const Index T = spec_.memory_length;
+    const Index U = spec_.output_length;
+    Index elements = Times(2, Times(T, spec_.dim));  // memory and chunk keys
+    if (gives_scores_) {
+      elements = Plus(elements, Times(2, Times(U, T)));  // p and chunk energies
+    } else {
+      elements = Plus(elements, Times(2, Times(U, spec_.dim)));
+    }
+    return elements;
+  }
+
+  void ReadFile() {
+    file_ = ReadCaseFile(name_.path);
+    if (!file_->has_scores() && !(file_->Find("states") != nullptr &&
+                                  file_->Find("memory") != nullptr)) {
+      throw UserError(name_.path + ": inputs",
+                      "a sweep wants states and memory, or scores");
+    }
+    if (spec_.batch != 1) {
+      throw WorkloadUnsupported(fmt::format(
+          "{} has one sequence, the batch is {}", name_.path, spec_.batch));
+    }
+    CheckLength('T', spec_.memory_length);
+    CheckLength('U', spec_.output_length);
+    CheckLength('d', spec_.dim);
+  }
+
+  void CheckLength(char letter, Index wanted) const {
+    const Index length = file_->Length(letter);
+    if (length != 0 && length != wanted) {
+      throw WorkloadUnsupported(fmt::format("{} has {} = {}, the point has {}",
+                                            name_.path, letter, length,
+                                            wanted));
+    }
+  }
+
+  std::vector<SequenceArrays<Real>> MakeDraw(int draw) const {
+    std::vector<SequenceArrays<Real>> arrays(Size(spec_.batch));
+    for (Index b = 0; b < spec_.batch; ++b) {
+      SequenceArrays<Real>& of_sequence = arrays[Size(b)];
+      const std::uint32_t stream = Stream(draw, b);
+      MakeMemory(stream, of_sequence);
+      if (gives_scores_) {
+        MakeScores(stream, of_sequence);
+      } else {
+        MakeStates(stream, of_sequence);
+      }
+    }
+    return arrays;
+  }
+
+  void MakeMemory(std::uint32_t stream, SequenceArrays<Real>& arrays) const {
+    if (file_.has_value() && file_->Find("memory") != nullptr) {
+      Copy(file_->View("memory"), arrays.memory);
+    } else {
+      Fill(spec_.seed, kMemoryPurpose, stream, spec_.memory_length * spec_.dim,
+           arrays.memory);
+    }
+    Fill(spec_.seed, kChunkKeysPurpose, stream, spec_.memory_length * spec_.dim,
+         arrays.chunk_keys);
+  }
+
+  void MakeStates(std::uint32_t stream, SequenceArrays<Real>& arrays) const {
+    const Index count = spec_.output_length * spec_.dim;
+    Fill(spec_.seed, kChunkStatesPurpose, stream, count, arrays.chunk_states);
+    if (file_.has_value()) {
+      Copy(file_->View("states"), arrays.states);
+    } else if (name_.kind == WorkloadKind::kPlanted) {
+      const std::vector<Index> path =
+          PlantedPath(spec_.seed, stream, spec_.memory_length,
+                      spec_.output_length, spec_.dim);
+      const std::vector<float> states =
+          PlantedStates(MemoryView(arrays), path, spec_.seed, stream);
+      arrays.states.assign(states.begin(), states.end());
+    } else {
+      Fill(spec_.seed, kStatesPurpose, stream, count, arrays.states);
+    }
+  }
+
+  void MakeScores(std::uint32_t stream, SequenceArrays<Real>& arrays) const {
+    const Index T = spec_.memory_length;
+    const Index U = spec_.output_length;
+    if (!file_.has_value()) {
+      FillWaitK(name_.lag, U, T, arrays.p_choose);
+      Fill(spec_.seed, kChunkEnergiesPurpose, stream, U * T,
+           arrays.chunk_energies);
+      arrays.given.p_choose = {arrays.p_choose.data(), U, T};
+      arrays.given.chunk_energies = {arrays.chunk_energies.data(), U, T};
+      return;
+    }
+    const auto copy = [&](const MatrixView<const double>& from,
+                          Array<Real>& to) -> MatrixView<const Real> {
+      if (from.data == nullptr) return {};
+      Copy(from, to);
+      return {to.data(), from.rows, from.cols};
+    };
+    const GivenScores<double> scores = file_->Scores();
+    arrays.given = {
+        .p_choose = copy(scores.p_choose, arrays.p_choose),
+        .energies = copy(scores.energies, arrays.energies),
+        .chunk_energies = copy(scores.chunk_energies, arrays.chunk_energies),
+        .encoder_scores = copy(scores.encoder_scores, arrays.encoder_scores),
+        .decoder_scores = copy(scores.decoder_scores, arrays.decoder_scores)};
+  }
+
+  MatrixView<const Real> MemoryView(const SequenceArrays<Real>& arrays) const {
+    return {arrays.memory.data(), spec_.memory_length, spec_.dim};
+  }
+
+  Sequence<Real> View(const SequenceArrays<Real>& arrays, Index b) {
+    const Index T = spec_.memory_length;
+    const Index U = spec_.output_length;
+    const Index d = spec_.dim;
+    Sequence<Real> sequence;
+    sequence.inputs.parameters = &parameters_;
+    sequence.inputs.seed = spec_.seed;
+    sequence.inputs.expected_length = T;
+    sequence.memory = {MemoryView(arrays), {arrays.chunk_keys.data(), T, d}};
+    if (gives_scores_) {
+      sequence.inputs.given = &arrays.given;
+    } else {
+      sequence.states = {arrays.states.data(), U, d};
+      sequence.chunk_states = {arrays.chunk_states.data(), U, d};
+    }
+    sequence.contexts = {contexts_.data() + b * U * d, U, d};
+    return sequence;
+  }
+
+  MatrixView<const Real> Columns(SequenceArrays<Real>& arrays) const {
+    const Index T = spec_.memory_length;
+    const Index d = spec_.dim;
+    if (arrays.columns.empty()) {
+      CheckFits(T * d * static_cast<Index>(sizeof(Real)));
+      arrays.columns.resize(Size(T * d));
+      for (Index j = 0; j < T; ++j) {
+        for (Index k = 0; k < d; ++k) {
+          arrays.columns[Size(k * T + j)] = arrays.memory[Size(j * d + k)];
+        }
+      }
+    }
+    return {arrays.columns.data(), T, d, 1, T};
+  }
+
+  Real Bias(EnergyKind energy) {
+    if (name_.kind == WorkloadKind::kBias) return static_cast<Real>(name_.bias);
+    if (name_.kind != WorkloadKind::kDiagonal) return 0;
+    const auto found = diagonal_bias_.find(energy);
+    if (found != diagonal_bias_.end()) return found->second;
+    return diagonal_bias_[energy] = DiagonalBias(spec_, num_draws(), energy);
+  }
+
+  const WorkloadSpec spec_;
+  const WorkloadName name_;
+  const DrawnParameters<Real> parameters_;
+  std::optional<CaseFile> file_;
+  bool gives_scores_ = false;
+  Index num_draws_ = 1;
+  std::vector<std::vector<SequenceArrays<Real>>> draws_;  // empty until asked
+  Array<Real> contexts_;
+  std::map<EnergyKind, float> diagonal_bias_;
+};
+
+[[noreturn]] void ThrowNoWorkload(const std::string& text) {
+  throw UserError(
+      "workload",
+      fmt::format("'{}' is not a workload; valid: uniform, planted, "
+                  "diagonal, bias:R (R a number), wait_k:K (K a "
+                  "whole number from 1 on), file:CASE",
+                  text));
+}
+
+template <class Number>
+Number ParseNumber(std::string_view digits, const std::string& text) {
+  Number number{};
+  const auto [end, error] =
+      std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  if (error != std::errc() || end != digits.data() + digits.size()) {
+    ThrowNoWorkload(text);
+  }
+  return number;
+}
+
+}  // namespace
+
+WorkloadName ParseWorkload(const std::string& text) {
+  const std::size_t colon = text.find(':');
+  const std::string kind = text.substr(0, colon);
+  WorkloadName name;
+  if (colon == std::string::npos) {
+    if (kind == "uniform") return name;
+    name.kind = WorkloadKind::kPlanted;
+    if (kind == "planted") return name;
+    name.kind = WorkloadKind::kDiagonal;
+    if (kind == "diagonal") return name;
+    ThrowNoWorkload(text);
+  }
+  const std::string rest = text.substr(colon + 1);
+  if (kind == "bias") {
+    name.kind = WorkloadKind::kBias;
+    name.bias = ParseNumber<double>(rest, text);
+    if (std::isfinite(name.bias)) return name;
+  } else if (kind == "wait_k") {
+    name.kind = WorkloadKind::kWaitK;
+    name.lag = ParseNumber<Index>(rest, text);
+    if (name.lag >= 1) return name;
+  } else if (kind == "file" && !rest.empty()) {
+    name.kind = WorkloadKind::kFile;
+    name.path = rest;
+    return name;
+  }
+  ThrowNoWorkload(text);
+}
+
+template <class Real>
+std::unique_ptr<Workload<Real>> MakeWorkload(const WorkloadSpec& spec) {
+  return std::make_unique<DrawnWorkload<Real>>(spec,
+                                               ParseWorkload(spec.workload));
+}
+
+template std::unique_ptr<Workload<float>> MakeWorkload(const WorkloadSpec&);
+template std::unique_ptr<Workload<double>> MakeWorkload(const WorkloadSpec&);
+
+}  // namespace attnbench

@@ -1,0 +1,77 @@
+// Decodes a batch: what the harness times, and what a caller with a whole
+// memory at hand wants. Sequences are independent, so threads share nothing and
+// results are bit-identical for every number of threads.
+#ifndef ATTNBENCH_MECHANISMS_DECODE_H_
+#define ATTNBENCH_MECHANISMS_DECODE_H_
+
+#include <span>
+#include <vector>
+
+#include "mechanisms/mechanism.h"
+
+namespace attnbench {
+
+// One sequence of a batch: T = memory.rows entries, U = states.rows outputs
+// (contexts.rows where scores are given). Padding of a batched array lies
+// outside these views and is never read.
+template <class Real>
+struct Sequence {
+  SequenceInputs<Real> inputs;
+  MemoryRows<Real> memory;              // [T, d]
+  MatrixView<const Real> states;        // [U, d], empty with given scores
+  MatrixView<const Real> chunk_states;  // [U, d] or empty
+  MatrixView<Real> contexts;            // [U, d], written
+};
+
+// Makes all contexts of one sequence whose memory is known: Append, Close, U
+// Steps (one Step for all under the teacher-forced schedule). on_step(i,
+// result) is called for every output.
+template <class Real, class OnStep>
+void DecodeSequence(const Mechanism<Real>& mechanism, const Config& config,
+                    const Sequence<Real>& sequence, const OnStep& on_step) {
+  const auto decoder = mechanism.MakeDecoder(config, sequence.inputs);
+  decoder->Append(sequence.memory);
+  decoder->Close();
+  const Index dim = sequence.contexts.cols;
+  const Index num_outputs = sequence.contexts.rows;
+  const bool all_at_once = config.schedule == "teacher_forced";
+  const Index rows_per_step = all_at_once ? num_outputs : 1;
+  for (Index i = 0; i < num_outputs; i += rows_per_step) {
+    const auto rows_of = [&](const MatrixView<const Real>& all) {
+      return all.data == nullptr
+                 ? std::span<const Real>()
+                 : std::span<const Real>(all.data + i * all.row_stride,
+                                         Size(rows_per_step * all.cols));
+    };
+    const std::span<Real> context(
+        sequence.contexts.data + i * sequence.contexts.row_stride,
+        Size(rows_per_step * dim));
+    const StepResult<Real> step = decoder->Step(
+        {rows_of(sequence.states), rows_of(sequence.chunk_states)}, context);
+    ATTN_CHECK(!step.need_memory);
+    if (!all_at_once) {
+      on_step(i, step);
+      continue;
+    }
+    for (Index row = 0; row < num_outputs; ++row) {
+      StepResult<Real> of_row = step;
+      of_row.inspected /= num_outputs;
+      const Index length = step.end - step.begin;
+      of_row.weights =
+          step.weights.empty()
+              ? step.weights
+              : step.weights.subspan(Size(row * length), Size(length));
+      on_step(row, of_row);
+    }
+  }
+}
+
+// Decodes every sequence, on `threads` OpenMP threads. An exception of a
+// sequence is thrown again after all have ended.
+template <class Real>
+void DecodeBatch(const Mechanism<Real>& mechanism, const Config& config,
+                 std::span<const Sequence<Real>> batch, int threads);
+
+}  // namespace attnbench
+
+#endif  // ATTNBENCH_MECHANISMS_DECODE_H_

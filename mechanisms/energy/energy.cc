@@ -1,0 +1,360 @@
+#include "mechanisms/energy/energy.h"
+
+#include <Eigen/Core>
+#include <cmath>
+
+#include "mechanisms/common/joined_rows.h"
+#include "mechanisms/energy/parameters.h"
+#include "mechanisms/kernels/kernels.h"
+
+namespace attnbench {
+namespace {
+
+template <class Real>
+using RowMajor =
+    Eigen::Matrix<Real, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+template <class Real>
+using ConstMatrixMap =
+    Eigen::Map<const RowMajor<Real>, 0, Eigen::OuterStride<>>;
+template <class Real>
+using MatrixMap = Eigen::Map<RowMajor<Real>, 0, Eigen::OuterStride<>>;
+template <class Real>
+using ConstVectorMap = Eigen::Map<const Eigen::Matrix<Real, Eigen::Dynamic, 1>>;
+template <class Real>
+using VectorMap = Eigen::Map<Eigen::Matrix<Real, Eigen::Dynamic, 1>>;
+
+template <class Real>
+ConstMatrixMap<Real> Map(const MatrixView<const Real>& m) {
+  return {m.data, m.rows, m.cols, Eigen::OuterStride<>(m.row_stride)};
+}
+
+// Keys made in Append, one row [d] an entry.
+template <class Real>
+class KeyStore {
+ public:
+  KeyStore(Index dim, Index expected_length) : dim_(dim) {
+    keys_.reserve(Size(expected_length * dim));
+  }
+  // Room for `count` more keys.
+  MatrixMap<Real> Extend(Index count) {
+    const std::size_t old_size = keys_.size();
+    keys_.resize(old_size + Size(count * dim_));
+    return {keys_.data() + old_size, count, dim_, Eigen::OuterStride<>(dim_)};
+  }
+  const Real* Row(Index j) const { return keys_.data() + j * dim_; }
+  Index count() const { return static_cast<Index>(keys_.size()) / dim_; }
+
+ private:
+  Index dim_;
+  Buffer<Real> keys_;
+};
+
+template <class Real>
+class EnergyFromStates : public Energy<Real> {
+ public:
+  EnergyFromStates(const Config& config, const SequenceInputs<Real>& inputs,
+                   EnergyRole role)
+      : kernels_(BestKernels<Real>()),
+        dim_(config.dim),
+        role_(role),
+        bias_(role == EnergyRole::kAttention ? inputs.energy_bias : Real{0}) {}
+
+  void EvaluateAll(const DecoderState<Real>& states,
+                   MatrixView<Real> energies) override {
+    for (Index i = 0; i < energies.rows; ++i) {
+      this->SetState(i, OneState(states, i));
+      this->Evaluate(0, energies.cols, energies.Row(i).data());
+    }
+  }
+
+ protected:
+  DecoderState<Real> OneState(const DecoderState<Real>& states, Index i) const {
+    const auto row = [&](const std::span<const Real>& all) {
+      return all.empty() ? all : all.subspan(Size(i * dim_), Size(dim_));
+    };
+    return {row(states.state), row(states.chunk)};
+  }
+  void AddBias(Index count, Real* energies) const {
+    if (bias_ == Real{0}) return;
+    for (Index n = 0; n < count; ++n) energies[n] += bias_;
+  }
+
+  const Kernels<Real>& kernels_;
+  const Index dim_;
+  const EnergyRole role_;
+  const Real bias_;
+};
+
+template <class Real>
+class DotEnergy final : public EnergyFromStates<Real> {
+ public:
+  using EnergyFromStates<Real>::EnergyFromStates;
+
+  void Append(const MemoryRows<Real>& rows) override {
+    keys_.Append(IsChunk() ? rows.chunk_keys : rows.memory);
+  }
+  void SetState(Index /*output*/, const DecoderState<Real>& state) override {
+    query_ = (IsChunk() ? state.chunk : state.state).data();
+  }
+  void Evaluate(Index first, Index count, Real* energies) override {
+    const MatrixView<const Real>& keys = keys_.all();
+    this->kernels_.dot_rows(query_, keys.data + first * keys.row_stride,
+                            keys.row_stride, count, this->dim_, energies);
+    this->AddBias(count, energies);
+  }
+  void EvaluateAll(const DecoderState<Real>& states,
+                   MatrixView<Real> energies) override {
+    const Real* all = (IsChunk() ? states.chunk : states.state).data();
+    const ConstMatrixMap<Real> queries(all, energies.rows, this->dim_,
+                                       Eigen::OuterStride<>(this->dim_));
+    MatrixMap<Real> out(energies.data, energies.rows, energies.cols,
+                        Eigen::OuterStride<>(energies.row_stride));
+    out.noalias() = queries * Map(keys_.all()).transpose();
+    if (this->bias_ != Real{0}) out.array() += this->bias_;
+  }
+
+ private:
+  bool IsChunk() const { return this->role_ == EnergyRole::kChunk; }
+  JoinedRows<Real> keys_;
+  const Real* query_ = nullptr;
+};
+
+// bilinear and scaled_bilinear.
+template <class Real>
+class BilinearEnergy final : public EnergyFromStates<Real> {
+ public:
+  BilinearEnergy(const Config& config, const SequenceInputs<Real>& inputs,
+                 EnergyRole role)
+      : EnergyFromStates<Real>(config, inputs, role),
+        precomputed_(config.Option<std::string>("keys") == "precomputed"),
+        g_(IsScaled(config.energy)
+               ? static_cast<Real>(1.0 /
+                                   std::sqrt(static_cast<double>(config.dim)))
+               : Real{1}),
+        W_(GetEnergyParameters(config, *inputs.parameters, role).W),
+        keys_(config.dim, precomputed_ ? inputs.expected_length : 0),
+        query_(precomputed_ ? 0 : Size(config.dim)) {}
+
+  void Append(const MemoryRows<Real>& rows) override {
+    memory_.Append(rows.memory);
+    if (precomputed_) {
+      keys_.Extend(rows.memory.rows).noalias() =
+          g_ * Map(rows.memory) * Map(W_).transpose();
+    }
+  }
+  void SetState(Index /*output*/, const DecoderState<Real>& state) override {
+    state_ = state.state.data();
+    if (precomputed_) return;
+    VectorMap<Real>(query_.data(), this->dim_).noalias() =
+        g_ * Map(W_).transpose() * ConstVectorMap<Real>(state_, this->dim_);
+  }
+  void Evaluate(Index first, Index count, Real* energies) override {
+    if (precomputed_) {
+      this->kernels_.dot_rows(state_, keys_.Row(first), this->dim_, count,
+                              this->dim_, energies);
+    } else {
+      const MatrixView<const Real>& memory = memory_.all();
+      this->kernels_.dot_rows(query_.data(),
+                              memory.data + first * memory.row_stride,
+                              memory.row_stride, count, this->dim_, energies);
+    }
+    this->AddBias(count, energies);
+  }
+
+ private:
+  const bool precomputed_;
+  const Real g_;
+  const MatrixView<const Real> W_;
+  JoinedRows<Real> memory_;
+  KeyStore<Real> keys_;  // g W h, where precomputed
+  Buffer<Real> query_;   // g W^T s, where not
+  const Real* state_ = nullptr;
+};
+
+// additive and normalized_additive.
+template <class Real>
+class AdditiveEnergy final : public EnergyFromStates<Real> {
+ public:
+  AdditiveEnergy(const Config& config, const SequenceInputs<Real>& inputs,
+                 EnergyRole role)
+      : EnergyFromStates<Real>(config, inputs, role),
+        precomputed_(config.Option<std::string>("keys") == "precomputed"),
+        parameters_(GetEnergyParameters(config, *inputs.parameters, role)),
+        keys_(config.dim, precomputed_ ? inputs.expected_length : 1),
+        query_(Size(config.dim)),
+        v_(parameters_.v.data, parameters_.v.data + config.dim) {
+    if (!precomputed_) keys_.Extend(1);
+    if (!IsScaled(config.energy)) return;
+    double square = 0;
+    for (const Real x : v_) square += static_cast<double>(x) * x;
+    const double g = 1.0 / std::sqrt(static_cast<double>(config.dim));
+    this->kernels_.scale(static_cast<Real>(g / std::sqrt(square)), config.dim,
+                         v_.data());
+  }
+
+  void Append(const MemoryRows<Real>& rows) override {
+    memory_.Append(rows.memory);
+    if (precomputed_) {
+      MatrixMap<Real> keys = keys_.Extend(rows.memory.rows);
+      keys.noalias() = Map(rows.memory) * Map(parameters_.V).transpose();
+      keys.rowwise() += Map(parameters_.b).row(0);
+    }
+  }
+  void SetState(Index /*output*/, const DecoderState<Real>& state) override {
+    VectorMap<Real>(query_.data(), this->dim_).noalias() =
+        Map(parameters_.W) *
+        ConstVectorMap<Real>(state.state.data(), this->dim_);
+  }
+  void Evaluate(Index first, Index count, Real* energies) override {
+    if (precomputed_) {
+      this->kernels_.additive_rows(query_.data(), keys_.Row(first), this->dim_,
+                                   v_.data(), count, this->dim_, energies);
+    } else {
+      for (Index n = 0; n < count; ++n)
+        EvaluateOnDemand(first + n, energies + n);
+    }
+    this->AddBias(count, energies);
+  }
+
+ private:
+  void EvaluateOnDemand(Index j, Real* energy) {
+    VectorMap<Real> key(const_cast<Real*>(keys_.Row(0)), this->dim_);
+    const ConstVectorMap<Real> entry(memory_.all().Row(j).data(), this->dim_);
+    key.noalias() = Map(parameters_.V) * entry;
+    key += Map(parameters_.b).row(0).transpose();
+    this->kernels_.additive_rows(query_.data(), key.data(), this->dim_,
+                                 v_.data(), 1, this->dim_, energy);
+  }
+
+  const bool precomputed_;
+  const EnergyParameters<Real> parameters_;
+  JoinedRows<Real> memory_;
+  KeyStore<Real> keys_;  // V h + b of all entries, or of the one at hand
+  Buffer<Real> query_;   // W s
+  Buffer<Real> v_;       // v, or g v / |v|
+};
+
+// A row of a table for each output.
+template <class Real>
+class GivenEnergy final : public Energy<Real> {
+ public:
+  GivenEnergy(const MatrixView<const Real>& table, bool probabilities)
+      : table_(table), probabilities_(probabilities) {}
+
+  void Append(const MemoryRows<Real>& /*rows*/) override {}
+  void SetState(Index output, const DecoderState<Real>& /*state*/) override {
+    output_ = output;
+  }
+  void Evaluate(Index first, Index count, Real* energies) override {
+    const Real* row = table_.Row(output_).data() + first;
+    std::copy(row, row + count, energies);
+  }
+  void EvaluateAll(const DecoderState<Real>& /*states*/,
+                   MatrixView<Real> energies) override {
+    for (Index i = 0; i < energies.rows; ++i) {
+      SetState(i, {});
+      Evaluate(0, energies.cols, energies.Row(i).data());
+    }
+  }
+  bool gives_probabilities() const override { return probabilities_; }
+
+ private:
+  const MatrixView<const Real> table_;
+  const bool probabilities_;
+  Index output_ = 0;
+};
+
+template <class Real>
+std::unique_ptr<Energy<Real>> MakeGivenEnergy(const GivenScores<Real>& given,
+                                              EnergyRole role) {
+  if (role == EnergyRole::kChunk) {
+    if (given.chunk_energies.data == nullptr) {
+      throw Unsupported("no chunk energies were given");
+    }
+    return std::make_unique<GivenEnergy<Real>>(given.chunk_energies, false);
+  }
+  if (given.p_choose.data != nullptr) {
+    return std::make_unique<GivenEnergy<Real>>(given.p_choose, true);
+  }
+  if (given.energies.data == nullptr) {
+    throw Unsupported("neither p_choose nor energies were given");
+  }
+  return std::make_unique<GivenEnergy<Real>>(given.energies, false);
+}
+
+}  // namespace
+
+template <class Real>
+std::unique_ptr<Energy<Real>> MakeEnergy(const Config& config,
+                                         const SequenceInputs<Real>& inputs,
+                                         EnergyRole role) {
+  if (inputs.given != nullptr) return MakeGivenEnergy(*inputs.given, role);
+  switch (config.energy) {
+    case EnergyKind::kDot:
+      return std::make_unique<DotEnergy<Real>>(config, inputs, role);
+    case EnergyKind::kBilinear:
+    case EnergyKind::kScaledBilinear:
+      return std::make_unique<BilinearEnergy<Real>>(config, inputs, role);
+    case EnergyKind::kAdditive:
+    case EnergyKind::kNormalizedAdditive:
+      return std::make_unique<AdditiveEnergy<Real>>(config, inputs, role);
+  }
+  ATTN_CHECK(false);
+}
+
+EnergyCost CostOfEnergy(const Config& config, EnergyRole role) {
+  const auto d = static_cast<double>(config.dim);
+  EnergyCost cost;
+  if (config.scores_given) return cost;
+  cost.rows_per_energy = 1;
+  cost.rows_per_state = 1;
+  if (config.energy == EnergyKind::kDot) {
+    cost.flops_per_energy = 2 * d;
+    cost.reads_memory = role == EnergyRole::kAttention;
+    return cost;
+  }
+  const bool precomputed = config.Option<std::string>("keys") == "precomputed";
+  const double project = 2 * d * d;
+  if (IsAdditive(config.energy)) {
+    // W s; V h + b; an addition, a tanh, a multiplication and an addition.
+    cost.flops_per_state = project;
+    cost.rows_per_state += d;
+    cost.flops_per_energy = 4 * d;
+    if (precomputed) {
+      cost.flops_per_entry = project + d;
+      cost.rows_per_entry = 2;
+    } else {
+      cost.flops_per_energy += project + d;
+      cost.rows_per_energy += d;
+      cost.reads_memory = true;
+    }
+    return cost;
+  }
+  cost.flops_per_energy = 2 * d;
+  if (precomputed) {
+    cost.flops_per_entry = project;
+    cost.rows_per_entry = 2;
+  } else {
+    cost.flops_per_state = project;
+    cost.rows_per_state += d;
+    cost.reads_memory = true;
+  }
+  return cost;
+}
+
+OptionSpec KeysOption() {
+  return {.name = "keys",
+          .default_value = std::string("precomputed"),
+          .allowed = {"precomputed", "on_demand"},
+          .help =
+              "what depends on a memory entry alone is made once a "
+              "sequence, or for every energy (all but dot)"};
+}
+
+template std::unique_ptr<Energy<float>> MakeEnergy(const Config&,
+                                                   const SequenceInputs<float>&,
+                                                   EnergyRole);
+template std::unique_ptr<Energy<double>> MakeEnergy(
+    const Config&, const SequenceInputs<double>&, EnergyRole);
+
+}  // namespace attnbench

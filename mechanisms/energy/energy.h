@@ -1,0 +1,76 @@
+// Energy functions a(s, h): how well a decoder state s matches a memory entry
+// h. All five are
+//
+//   dot                  s . h
+//   bilinear             s^T W h                              (Luong 2015)
+//   additive             v . tanh(W s + V h + b)              (MAD eq 15)
+//   normalized_additive  g v/|v| . tanh(W s + V h + b) + r    (MAD eq 16)
+//   scaled_bilinear      g s^T W h + r                        (MAD eq 17)
+//
+// with g = 1/sqrt(d), as MAD 2.4 starts it, and r =
+// SequenceInputs::energy_bias, which is added to the energies of the choice
+// whatever the function is.
+//
+// Keys. Option `keys` = precomputed makes what depends on h alone once per
+// sequence, in Append (V h + b, or W h: d^2 per entry); on_demand makes it
+// whenever an energy is evaluated. `additive` on demand is the O(d^2 T U) of
+// Britz 3. `bilinear` on demand projects the state instead, once per output:
+// s^T W h = (W^T s) . h, so both bilinear forms are a projection and then dot.
+#ifndef ATTNBENCH_MECHANISMS_ENERGY_ENERGY_H_
+#define ATTNBENCH_MECHANISMS_ENERGY_ENERGY_H_
+
+#include <memory>
+
+#include "mechanisms/mechanism.h"
+
+namespace attnbench {
+
+// What the energies are for. The chunk energies of MoChA have parameters of
+// their own, and under dot keys and states of their own.
+enum class EnergyRole { kAttention, kChunk };
+
+// The energies of one sequence. Evaluates at any entry appended so far.
+template <class Real>
+class Energy {
+ public:
+  virtual ~Energy() = default;
+  // Entries that follow those appended before, in the same array.
+  virtual void Append(const MemoryRows<Real>& rows) = 0;
+  // The state of output i; its array lives until the next call.
+  virtual void SetState(Index output, const DecoderState<Real>& state) = 0;
+  // energies[n] = a(s, h_(first + n)) for n in [0, count).
+  virtual void Evaluate(Index first, Index count, Real* energies) = 0;
+  // All energies [U, T] of U states given one after another; by matrix products
+  // where the function is one.
+  virtual void EvaluateAll(const DecoderState<Real>& states,
+                           MatrixView<Real> energies) = 0;
+  // What Evaluate gives are probabilities p, not energies (p_choose was given).
+  virtual bool gives_probabilities() const { return false; }
+};
+
+// Throws Unsupported where the inputs give scores of another kind.
+template <class Real>
+std::unique_ptr<Energy<Real>> MakeEnergy(const Config& config,
+                                         const SequenceInputs<Real>& inputs,
+                                         EnergyRole role);
+
+// Flops, and rows of d numbers read or written, of one energy function.
+struct EnergyCost {
+  double flops_per_entry = 0;  // preparation, for each entry of the memory
+  double rows_per_entry = 0;
+  double flops_per_state = 0;  // projection, for each state that is used
+  double rows_per_state = 0;
+  double flops_per_energy = 0;
+  double rows_per_energy = 0;
+  // The energy reads the memory entry itself, so that mixing the entry into a
+  // context right after reads nothing more.
+  bool reads_memory = false;
+};
+EnergyCost CostOfEnergy(const Config& config, EnergyRole role);
+
+// The option `keys`, which every mechanism with the axis `energy` takes.
+OptionSpec KeysOption();
+
+}  // namespace attnbench
+
+#endif  // ATTNBENCH_MECHANISMS_ENERGY_ENERGY_H_

@@ -1,0 +1,57 @@
+// The energy functions once more, as the papers write them: scalar loops in the
+// papers' order and letters, in a type wider than the one under test. Slow on
+// purpose (d^2 for every additive energy); the oracle of tests and of the gate
+// before timing, and the source of the energies that a workload plans with.
+#ifndef ATTNBENCH_MECHANISMS_ENERGY_ENERGY_REFERENCE_H_
+#define ATTNBENCH_MECHANISMS_ENERGY_ENERGY_REFERENCE_H_
+
+#include <type_traits>
+
+#include "mechanisms/energy/parameters.h"
+
+namespace attnbench {
+
+// The type that references compute in.
+template <class Real>
+using Wider =
+    std::conditional_t<std::is_same_v<Real, float>, double, long double>;
+
+// An energy, and how far rounding in Real may move it.
+template <class Real>
+struct BoundedEnergy {
+  Wider<Real> value = 0;
+  Wider<Real> rounding = 0;  // largest error of a computation in Real
+};
+
+// Stateless: every call is complete in itself. Where scores were given they are
+// looked up, and `rounding` is 0.
+template <class Real>
+class ReferenceEnergy {
+ public:
+  ReferenceEnergy(const Config& config, const SequenceInputs<Real>& inputs,
+                  EnergyRole role);
+  // a(s, h) for output i and entry j; `memory` and `chunk_keys` hold that
+  // entry and `state` that output's state (ignored where scores were given).
+  BoundedEnergy<Real> operator()(Index i, Index j,
+                                 const DecoderState<Real>& state,
+                                 std::span<const Real> memory,
+                                 std::span<const Real> chunk_key) const;
+  bool gives_probabilities() const { return gives_probabilities_; }
+
+ private:
+  BoundedEnergy<Real> Additive(std::span<const Real> s,
+                               std::span<const Real> h) const;
+  BoundedEnergy<Real> Bilinear(std::span<const Real> s,
+                               std::span<const Real> h) const;
+
+  Config config_;
+  EnergyRole role_;
+  Wider<Real> bias_;
+  MatrixView<const Real> given_;
+  bool gives_probabilities_ = false;
+  EnergyParameters<Real> parameters_;
+};
+
+}  // namespace attnbench
+
+#endif  // ATTNBENCH_MECHANISMS_ENERGY_ENERGY_REFERENCE_H_

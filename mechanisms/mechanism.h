@@ -1,0 +1,263 @@
+// The one interface between mechanisms and everything else: the harness sees
+// nothing of mechanisms/ but this header (and the arrays of common/). A
+// mechanism is a folder, a line in registry.cc, and an implementation of
+// Mechanism; mechanisms/skeleton/ is the commented example to copy.
+//
+// Words and letters are those of the papers: memory h_1..h_T, decoder states
+// s_1..s_U, context vectors c_1..c_U. In code indices are 0-based.
+//
+// Decoding is one sequence at a time and one decoder state at a time, as in a
+// real decoder, whose next state depends on the last context:
+//
+//   auto decoder = mechanism.MakeDecoder(config, inputs);
+//   decoder->Append(rows);                  // as the encoder produces them
+//   StepResult step = decoder->Step(state, context);
+//   if (step.need_memory) { decoder->Append(more); /* and Step again */ }
+//   decoder->Close();                       // the memory is complete
+//
+// A batch is many such sequences (decode.h), each with its own length, so a
+// padded batch cannot differ from each sequence alone.
+#ifndef ATTNBENCH_MECHANISMS_MECHANISM_H_
+#define ATTNBENCH_MECHANISMS_MECHANISM_H_
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "mechanisms/common/array.h"
+
+namespace attnbench {
+
+// What happens to output i + 1 when output i chose no entry (the papers differ
+// or are silent).
+enum class EndPolicy {
+  kAbsorb,    // all later contexts are zero: what MAD eq 9 computes
+  kStayLast,  // the last entry is chosen without evaluating its energy
+  kRestart,   // output i + 1 starts again at the last chosen entry
+};
+
+// The energy functions a(s, h); formulas in energy/energy.h.
+enum class EnergyKind {
+  kDot,
+  kBilinear,
+  kAdditive,
+  kNormalizedAdditive,
+  kScaledBilinear,
+};
+
+// MoChA's window without a left end (infinite lookback).
+inline constexpr Index kInfiniteWidth = std::numeric_limits<Index>::max();
+
+// The value of an option that only one mechanism, or one energy, takes.
+using OptionValue = std::variant<bool, std::int64_t, double, std::string>;
+
+// An option beyond the axes, as `list` shows it and `--option` sets it. The
+// type of `default_value` is the type of the option.
+struct OptionSpec {
+  std::string name;
+  OptionValue default_value;
+  std::vector<std::string> allowed = {};  // of a string; empty: any
+  double least = -std::numeric_limits<double>::infinity();  // of a number
+  double greatest = std::numeric_limits<double>::infinity();
+  std::string help = {};
+};
+
+// An algorithm that computes the same thing as `exact`, or a published
+// approximation of it.
+struct VariantSpec {
+  std::string name;
+  std::string help;
+  // The memory is wanted column by column (row_stride 1), as in the authors'
+  // benchmark program.
+  bool columns_first = false;
+};
+
+// What a mechanism is called and what it can do.
+struct Description {
+  std::string name;                    // key in commands and files
+  std::string title;                   // for people
+  std::string paper;                   // citation with section or equation
+  std::vector<std::string> axes;       // declared, of those not all have:
+                                       // chunk_width, num_contexts, energy, end
+  std::vector<std::string> modes;      // of decode, expect, gradient
+  std::vector<std::string> schedules;  // of online, teacher_forced
+  std::vector<VariantSpec> variants;   // "exact" first, with "reference"
+  std::vector<OptionSpec> options;
+  bool online = false;  // emits before the memory is complete
+};
+
+// One setting of everything that is not data.
+struct Config {
+  Index dim = 0;            // d, of a memory entry and of a state
+  Index chunk_width = 4;    // w >= 1, or kInfiniteWidth
+  Index num_contexts = 32;  // K >= 1
+  EnergyKind energy = EnergyKind::kDot;
+  EndPolicy end = EndPolicy::kAbsorb;
+  std::string schedule = "online";
+  std::string variant = "exact";
+  // Also give the weights over the memory entries. Off while timing.
+  bool want_weights = false;
+  // The scores are given (SequenceInputs::given), so making them costs nothing:
+  // only Count reads this.
+  bool scores_given = false;
+  // Every option of the mechanism's Description is present.
+  std::map<std::string, OptionValue> options;
+
+  template <class T>
+  T Option(const std::string& name) const {
+    const auto found = options.find(name);
+    ATTN_CHECK(found != options.end());
+    ATTN_CHECK(std::holds_alternative<T>(found->second));
+    return std::get<T>(found->second);
+  }
+};
+
+// Parameter arrays by name ("attention.W", "memory.encoder" ...). The owner
+// draws or loads an array when it is first asked for and keeps it, so that
+// decoders share it and no trial is timed while drawing.
+template <class Real>
+class ParameterSource {
+ public:
+  virtual ~ParameterSource() = default;
+  // An array [rows, cols]. Entries have variance 1 / cols.
+  virtual MatrixView<const Real> Matrix(std::string_view name, Index rows,
+                                        Index cols) const = 0;
+};
+
+// Scores that were given instead of states (case files, workload wait_k). Those
+// that are not given have no data. Where they are there, `state` is ignored.
+template <class Real>
+struct GivenScores {
+  MatrixView<const Real> p_choose;        // [U, T], in [0, 1]
+  MatrixView<const Real> energies;        // [U, T]
+  MatrixView<const Real> chunk_energies;  // [U, T]
+  MatrixView<const Real> encoder_scores;  // [T, K]
+  MatrixView<const Real> decoder_scores;  // [U, K]
+};
+
+// What a decoder of one sequence reads besides memory and states. Everything
+// that is pointed to outlives the decoder.
+template <class Real>
+struct SequenceInputs {
+  const ParameterSource<Real>* parameters = nullptr;
+  const GivenScores<Real>* given = nullptr;  // null: energies from states
+  // Added to every energy of the choice (r of MAD eq 16), whatever the energy.
+  Real energy_bias = 0;
+  // Key of the Bernoulli draws under option `sample`.
+  std::uint64_t seed = 0;
+  std::uint32_t stream = 0;
+  // T where it is known beforehand, else 0: lets the decoder allocate once.
+  Index expected_length = 0;
+  // Read by the variant `reference` only: where rounding alone decides between
+  // choosing an entry and passing it, it follows these positions (one an
+  // output, -1 where none), so that it can be compared with the decoder that
+  // made them. Empty: it decides by itself.
+  std::span<const Index> follow;
+};
+
+// Rows of the memory. `chunk_keys` holds the keys of the chunk energies under
+// `dot`, which must not be the memory itself (MoChA 2.4 wants energies distinct
+// from the monotonic ones); empty for mechanisms without chunk energies.
+// The decoder keeps views, not copies: the arrays outlive it, and the rows of
+// each Append follow those of the last one in the same array.
+template <class Real>
+struct MemoryRows {
+  MatrixView<const Real> memory;      // [n, d]
+  MatrixView<const Real> chunk_keys;  // [n, d] or empty
+
+  MemoryRows Rows(Index first, Index count) const {
+    return {memory.Rows(first, count), chunk_keys.data == nullptr
+                                           ? chunk_keys
+                                           : chunk_keys.Rows(first, count)};
+  }
+};
+
+// One decoder state [d], or all of them [U * d] under the teacher-forced
+// schedule. `chunk` is the state of the chunk energies under `dot`.
+template <class Real>
+struct DecoderState {
+  std::span<const Real> state;
+  std::span<const Real> chunk;
+};
+
+// What one output did. A span is valid until the next call of the decoder.
+// Under the teacher-forced schedule `inspected` and `weights` are those of all
+// outputs, one after another.
+template <class Real>
+struct StepResult {
+  bool need_memory = false;  // nothing was made: Append or Close, Step again
+  Index position = -1;       // t(i), the entry chosen; -1: none, or no choice
+  Index begin = 0;           // the entries weighted are [begin, end)
+  Index end = 0;
+  Index inspected = 0;                 // energies evaluated for the choice
+  std::span<const Real> weights = {};  // of [begin, end), where wanted
+};
+
+// Decodes one sequence. Not thread-safe; decoders of different sequences share
+// nothing that is written.
+template <class Real>
+class Decoder {
+ public:
+  virtual ~Decoder() = default;
+  // Entries h_j that follow those appended before. Precomputed keys, and the
+  // K contexts of Britz, are made here.
+  virtual void Append(const MemoryRows<Real>& rows) = 0;
+  // No more entries: only now can nothing be chosen.
+  virtual void Close() = 0;
+  // Makes the next context c_i into `context` [d], all of it written; all U of
+  // them [U * d] under the teacher-forced schedule. Where the result says
+  // need_memory the context is unspecified, and the next call, with the same
+  // state, resumes where this one stopped.
+  virtual StepResult<Real> Step(const DecoderState<Real>& state,
+                                std::span<Real> context) = 0;
+};
+
+// What a StepResult leaves behind, enough to count operations exactly.
+struct StepTrace {
+  Index position = -1;
+  Index begin = 0;
+  Index end = 0;
+  Index inspected = 0;
+};
+
+// Exact operations of one sequence. One multiplication, addition, comparison,
+// exp or tanh is one flop; which terms a mechanism counts stands in its
+// README.md.
+struct Operations {
+  double energies = 0;        // energies evaluated for the choice, or of soft
+  double chunk_energies = 0;  // evaluated over chunks
+  double memory_rows = 0;     // rows of d numbers read: keys, memory, contexts
+  double flops = 0;
+  double bytes = 0;  // read and written in rows of d or K numbers
+};
+
+// A combination that a mechanism cannot do: the cell is skipped with this text.
+class Unsupported : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+template <class Real>
+class Mechanism {
+ public:
+  virtual ~Mechanism() = default;
+  virtual Description Describe() const = 0;
+  // A decoder of one sequence. Throws Unsupported. Thread-safe.
+  virtual std::unique_ptr<Decoder<Real>> MakeDecoder(
+      const Config& config, const SequenceInputs<Real>& inputs) const = 0;
+  // Operations of decoding a memory of `memory_length` entries with these
+  // steps, preparation included.
+  virtual Operations Count(const Config& config, Index memory_length,
+                           std::span<const StepTrace> steps) const = 0;
+};
+
+}  // namespace attnbench
+
+#endif  // ATTNBENCH_MECHANISMS_MECHANISM_H_

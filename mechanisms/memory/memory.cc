@@ -1,0 +1,295 @@
+#include "mechanisms/memory/memory.h"
+
+#include <algorithm>
+
+#include "mechanisms/common/joined_rows.h"
+#include "mechanisms/kernels/kernels.h"
+
+namespace attnbench::memory {
+namespace {
+
+// softmax or sigmoid of K scores in place.
+template <class Real>
+class Scoring {
+ public:
+  explicit Scoring(const std::string& name)
+      : kernels_(BestKernels<Real>()), sigmoid_(name == "sigmoid") {}
+
+  void operator()(Index count, Real* scores) const {
+    if (sigmoid_) {
+      kernels_.sigmoid(scores, count, scores);
+      return;
+    }
+    const Real sum = kernels_.exp_sum(scores, kernels_.largest(scores, count),
+                                      count, scores);
+    kernels_.scale(1 / sum, count, scores);
+  }
+
+ private:
+  const Kernels<Real>& kernels_;
+  const bool sigmoid_;
+};
+
+// Eq 10: L is linear in t for every k, so a row sum over t = 1..T is T times
+// the mean of its ends.
+class PositionEncoding {
+ public:
+  explicit PositionEncoding(const Config& config)
+      : num_contexts_(config.num_contexts),
+        max_length_(config.Option<std::int64_t>("max_length")),
+        kind_(config.Option<std::string>("position_encoding")),
+        inside_(config.Option<std::string>("place") == "inside") {}
+
+  bool on() const { return kind_ != "none"; }
+  bool inside() const { return on() && inside_; }
+  bool outside() const { return on() && !inside_; }
+  void SetLength(Index memory_length) {
+    length_ = memory_length;
+    if (on()) scale_ = PositionScale(max_length_, memory_length);
+  }
+  // scores[k] *= L(k + 1, t + 1) for all k.
+  template <class Real>
+  void Apply(Index t, Real* scores) const {
+    for (Index k = 0; k < num_contexts_; ++k) {
+      scores[k] *= static_cast<Real>(Value(k, t));
+    }
+  }
+
+ private:
+  double Raw(Index k, Index t) const {
+    const double k_part =
+        static_cast<double>(k + 1) / static_cast<double>(num_contexts_);
+    const double t_part =
+        static_cast<double>(t + 1) / static_cast<double>(scale_);
+    return (1 - k_part) * (1 - t_part) + k_part * t_part;
+  }
+  double Value(Index k, Index t) const {
+    if (kind_ == "raw") return Raw(k, t);
+    const double mean = (Raw(k, 0) + Raw(k, length_ - 1)) / 2;
+    return kind_ == "renormalized_mean"
+               ? Raw(k, t) / mean
+               : Raw(k, t) / (mean * static_cast<double>(length_));
+  }
+
+  const Index num_contexts_;
+  const Index max_length_;
+  const std::string kind_;
+  const bool inside_;
+  Index length_ = 0;
+  Index scale_ = 1;
+};
+
+template <class Real>
+class MemoryDecoder final : public Decoder<Real> {
+ public:
+  MemoryDecoder(const Config& config, const SequenceInputs<Real>& inputs)
+      : kernels_(BestKernels<Real>()),
+        dim_(config.dim),
+        num_contexts_(config.num_contexts),
+        want_weights_(config.want_weights),
+        given_(inputs.given),
+        score_encoder_(config.Option<std::string>("encoder_scoring")),
+        score_decoder_(config.Option<std::string>("decoder_scoring")),
+        encoding_(config),
+        contexts_(Size(config.num_contexts * config.dim)),
+        block_(Size(kBlock * config.num_contexts)),
+        scores_(Size(config.num_contexts)) {
+    if (given_ == nullptr) {
+      encoder_ =
+          inputs.parameters->Matrix(kEncoderParameter, num_contexts_, dim_);
+      decoder_ =
+          inputs.parameters->Matrix(kDecoderParameter, num_contexts_, dim_);
+    } else if (given_->encoder_scores.data == nullptr ||
+               given_->decoder_scores.data == nullptr) {
+      throw Unsupported("no encoder and decoder scores were given");
+    }
+  }
+
+  // Position encodings need T, so with them the work waits for Close.
+  void Append(const MemoryRows<Real>& rows) override {
+    const Index first = memory_.all().rows;
+    memory_.Append(rows.memory);
+    if (!encoding_.on()) Encode(first, memory_.all().rows);
+  }
+  void Close() override {
+    encoding_.SetLength(memory_.all().rows);
+    if (encoding_.on()) Encode(0, memory_.all().rows);
+    closed_ = true;
+  }
+
+  StepResult<Real> Step(const DecoderState<Real>& state,
+                        std::span<Real> context) override {
+    if (!closed_) return {.need_memory = true};
+    if (given_ == nullptr) {
+      kernels_.dot_rows(state.state.data(), decoder_.data, dim_, num_contexts_,
+                        dim_, scores_.data());
+    } else {
+      std::ranges::copy(given_->decoder_scores.Row(output_), scores_.begin());
+    }
+    ++output_;
+    score_decoder_(num_contexts_, scores_.data());
+    std::fill(context.begin(), context.end(), Real{0});
+    kernels_.add_rows(scores_.data(), contexts_.data(), dim_, num_contexts_,
+                      dim_, context.data());
+    StepResult<Real> result{.end = memory_.all().rows};
+    if (want_weights_) result.weights = MakeWeights();
+    return result;
+  }
+
+ private:
+  // Adds the entries [first, end) to the K contexts. Blocks are small enough to
+  // stay in cache while each of the K contexts takes its share.
+  void Encode(Index first, Index end) {
+    const MatrixView<const Real>& h = memory_.all();
+    for (; first < end; first += kBlock) {
+      const Index count = std::min(kBlock, end - first);
+      for (Index n = 0; n < count; ++n) {
+        ScoreEntry(first + n);
+        for (Index k = 0; k < num_contexts_; ++k) {
+          block_[Size(k * kBlock + n)] = scores_[Size(k)];
+        }
+        if (want_weights_) {
+          alpha_.insert(alpha_.end(), scores_.begin(), scores_.end());
+        }
+      }
+      if (dim_ == 0) continue;
+      for (Index k = 0; k < num_contexts_; ++k) {
+        kernels_.add_rows(&block_[Size(k * kBlock)], h.Row(first).data(),
+                          h.row_stride, count, dim_,
+                          &contexts_[Size(k * dim_)]);
+      }
+    }
+  }
+
+  // scores_ = alpha_t, eq 5 or 9.
+  void ScoreEntry(Index t) {
+    if (given_ == nullptr) {
+      kernels_.dot_rows(memory_.all().Row(t).data(), encoder_.data, dim_,
+                        num_contexts_, dim_, scores_.data());
+    } else {
+      std::ranges::copy(given_->encoder_scores.Row(t), scores_.begin());
+    }
+    if (encoding_.inside()) encoding_.Apply(t, scores_.data());
+    score_encoder_(num_contexts_, scores_.data());
+    if (encoding_.outside()) encoding_.Apply(t, scores_.data());
+  }
+
+  // attention(t) = beta . alpha_t; O(T K), and only when asked for.
+  std::span<const Real> MakeWeights() {
+    const Index length = memory_.all().rows;
+    weights_.resize(Size(length));
+    kernels_.dot_rows(scores_.data(), alpha_.data(), num_contexts_, length,
+                      num_contexts_, weights_.data());
+    return weights_;
+  }
+
+  static constexpr Index kBlock = 16;
+  const Kernels<Real>& kernels_;
+  const Index dim_;
+  const Index num_contexts_;
+  const bool want_weights_;
+  const GivenScores<Real>* const given_;
+  const Scoring<Real> score_encoder_;
+  const Scoring<Real> score_decoder_;
+  PositionEncoding encoding_;
+  MatrixView<const Real> encoder_;  // W_alpha [K, d]
+  MatrixView<const Real> decoder_;  // W_beta [K, d]
+  JoinedRows<Real> memory_;
+  Buffer<Real> contexts_;  // C [K, d]
+  Buffer<Real> block_;     // alpha of a block, [K, kBlock]
+  Buffer<Real> scores_;    // alpha_t or beta_i, [K]
+  Buffer<Real> alpha_;     // [T, K], where weights are wanted
+  Buffer<Real> weights_;
+  Index output_ = 0;
+  bool closed_ = false;
+};
+
+template <class Real>
+class Memory final : public Mechanism<Real> {
+ public:
+  Description Describe() const override {
+    return {
+        .name = "memory",
+        .title = "fixed-size memory attention",
+        .paper = "Britz et al. 2017, section 3, eqs 4-10",
+        .axes = {"num_contexts"},
+        .modes = {"decode"},
+        .schedules = {"online"},
+        .variants = {{"exact", "K contexts made while encoding"},
+                     {"reference", "eqs 4 to 10 in scalar loops"}},
+        .options =
+            {{.name = "encoder_scoring",
+              .default_value = std::string("softmax"),
+              .allowed = {"softmax", "sigmoid"},
+              .help = "score of eq 5, over the K contexts of each entry"},
+             {.name = "decoder_scoring",
+              .default_value = std::string("softmax"),
+              .allowed = {"softmax", "sigmoid"},
+              .help = "score of eq 7"},
+             {.name = "position_encoding",
+              .default_value = std::string("none"),
+              .allowed = {"none", "raw", "renormalized", "renormalized_mean"},
+              .help = "L of eq 10 as it is, or its rows scaled to sum 1 or "
+                      "mean 1 over the entries"},
+             {.name = "place",
+              .default_value = std::string("inside"),
+              .allowed = {"inside", "outside"},
+              .help = "multiply by L before the score (eq 9) or after it"},
+             {.name = "max_length",
+              .default_value = std::int64_t{0},
+              .least = 0,
+              .greatest = 0x1p53,
+              .help = "S of eq 10, the longest source; 0: T"}},
+        .online = false};
+  }
+
+  std::unique_ptr<Decoder<Real>> MakeDecoder(
+      const Config& config, const SequenceInputs<Real>& inputs) const override {
+    if (config.variant == "reference") return MakeReference(config, inputs);
+    return std::make_unique<MemoryDecoder<Real>>(config, inputs);
+  }
+
+  Operations Count(const Config& config, Index memory_length,
+                   std::span<const StepTrace> steps) const override {
+    const auto T = static_cast<double>(memory_length);
+    const auto U = static_cast<double>(steps.size());
+    const auto K = static_cast<double>(config.num_contexts);
+    const auto d = static_cast<double>(config.dim);
+    const bool encoded =
+        config.Option<std::string>("position_encoding") != "none";
+    const double products = config.scores_given ? 0 : 2 * K * d;
+    // Scores: comparison, difference, exp, sum, division.
+    const double score = 5 * K;
+    Operations total;
+    total.flops = T * (products + score + (encoded ? K : 0) + 2 * K * d) +
+                  U * (products + score + 2 * K * d);
+    // An entry is read, and an output reads the K contexts.
+    total.memory_rows = T + U * K;
+    const double parameters = config.scores_given ? 0 : K * (T + U);
+    total.bytes =
+        sizeof(Real) * (d * (total.memory_rows + parameters + 2 * K + 2 * U));
+    return total;
+  }
+};
+
+}  // namespace
+
+Index PositionScale(Index max_length, Index memory_length) {
+  if (max_length == 0) return std::max<Index>(memory_length, 1);
+  if (max_length < memory_length) {
+    throw Unsupported("max_length " + std::to_string(max_length) +
+                      " is less than the memory length " +
+                      std::to_string(memory_length));
+  }
+  return max_length;
+}
+
+template <class Real>
+std::unique_ptr<const Mechanism<Real>> MakeMechanism() {
+  return std::make_unique<Memory<Real>>();
+}
+
+template std::unique_ptr<const Mechanism<float>> MakeMechanism();
+template std::unique_ptr<const Mechanism<double>> MakeMechanism();
+
+}  // namespace attnbench::memory

@@ -1,0 +1,178 @@
+#include "mechanisms/monotonic/hard_decoder.h"
+
+#include <algorithm>
+
+#include "mechanisms/common/joined_rows.h"
+#include "mechanisms/energy/energy.h"
+#include "mechanisms/monotonic/choice.h"
+#include "mechanisms/soft/softmax_context.h"
+
+namespace attnbench {
+namespace {
+
+template <class Real>
+class HardDecoder final : public Decoder<Real> {
+ public:
+  HardDecoder(const Config& config, const SequenceInputs<Real>& inputs,
+              ChunkRule rule)
+      : end_(config.end),
+        rule_(rule),
+        energy_(MakeEnergy(config, inputs, EnergyRole::kAttention)),
+        chunk_energy_(rule.has_energies()
+                          ? MakeEnergy(config, inputs, EnergyRole::kChunk)
+                          : nullptr),
+        choice_(config, inputs, energy_->gives_probabilities()),
+        softmax_(config.want_weights) {}
+
+  void Append(const MemoryRows<Real>& rows) override {
+    energy_->Append(rows);
+    if (chunk_energy_) chunk_energy_->Append(rows);
+    memory_.Append(rows.memory);
+  }
+  void Close() override { closed_ = true; }
+
+  StepResult<Real> Step(const DecoderState<Real>& state,
+                        std::span<Real> context) override {
+    const Outcome outcome = Scan(state);
+    if (outcome == Outcome::kNeedMemory) return {.need_memory = true};
+    StepResult<Real> result{.inspected = inspected_};
+    if (outcome == Outcome::kChosen) {
+      result.position = scan_;
+      result.begin = rule_.Begin(start_, scan_);
+      result.end = scan_ + 1;
+      result.weights = Attend(state, result.begin, result.end, context);
+      start_ = scan_;
+    } else {
+      std::fill(context.begin(), context.end(), Real{0});
+      if (end_ == EndPolicy::kAbsorb) start_ = scan_;  // past the last entry
+    }
+    scan_ = start_;
+    inspected_ = 0;
+    ++output_;
+    return result;
+  }
+
+ private:
+  enum class Outcome { kChosen, kNone, kNeedMemory };
+
+  // Moves scan_ to the chosen entry, or past the last one there is.
+  Outcome Scan(const DecoderState<Real>& state) {
+    const Index length = memory_.all().rows;
+    bool state_is_set = false;
+    for (; scan_ < length; ++scan_) {
+      if (end_ == EndPolicy::kStayLast && scan_ + 1 == length) {
+        return closed_ ? Outcome::kChosen : Outcome::kNeedMemory;
+      }
+      if (!state_is_set) {
+        energy_->SetState(output_, state);
+        state_is_set = true;
+      }
+      Real value;
+      energy_->Evaluate(scan_, 1, &value);
+      ++inspected_;
+      if (choice_(value, output_, scan_)) return Outcome::kChosen;
+    }
+    return closed_ ? Outcome::kNone : Outcome::kNeedMemory;
+  }
+
+  std::span<const Real> Attend(const DecoderState<Real>& state, Index begin,
+                               Index end, std::span<Real> context) {
+    if (chunk_energy_) {
+      chunk_energy_->SetState(output_, state);
+      return softmax_.Mix(*chunk_energy_, memory_.all(), begin, end, context);
+    }
+    const MatrixView<const Real>& memory = memory_.all();
+    std::copy_n(memory.data + begin * memory.row_stride, context.size(),
+                context.begin());
+    return {&kOne, 1};
+  }
+
+  static constexpr Real kOne = 1;
+  const EndPolicy end_;
+  const ChunkRule rule_;
+  std::unique_ptr<Energy<Real>> energy_;
+  std::unique_ptr<Energy<Real>> chunk_energy_;
+  const Choice<Real> choice_;
+  SoftmaxContext<Real> softmax_;
+  JoinedRows<Real> memory_;
+  bool closed_ = false;
+  Index output_ = 0;     // i
+  Index start_ = 0;      // t(i-1): where the scan of this output begins
+  Index scan_ = 0;       // j: the entry to inspect next
+  Index inspected_ = 0;  // energies of this output so far
+};
+
+}  // namespace
+
+template <class Real>
+std::unique_ptr<Decoder<Real>> MakeHardDecoder(
+    const Config& config, const SequenceInputs<Real>& inputs, ChunkRule rule) {
+  return std::make_unique<HardDecoder<Real>>(config, inputs, rule);
+}
+
+template <class Real>
+Operations CountHardDecoder(const Config& config, ChunkRule rule,
+                            Index memory_length,
+                            std::span<const StepTrace> steps) {
+  const EnergyCost energy = CostOfEnergy(config, EnergyRole::kAttention);
+  const EnergyCost chunk = CostOfEnergy(config, EnergyRole::kChunk);
+  const auto d = static_cast<double>(config.dim);
+  const auto T = static_cast<double>(memory_length);
+  Operations total;
+  total.flops = T * energy.flops_per_entry;
+  total.memory_rows = T * energy.rows_per_entry;
+  double other_rows = 0;  // states, parameters and contexts
+  if (rule.has_energies()) {
+    total.flops += T * chunk.flops_per_entry;
+    total.memory_rows += T * chunk.rows_per_entry;
+  }
+  for (const StepTrace& step : steps) {
+    const auto inspected = static_cast<double>(step.inspected);
+    total.energies += inspected;
+    // A comparison with the threshold each.
+    total.flops += inspected * (energy.flops_per_energy + 1);
+    total.memory_rows += inspected * energy.rows_per_energy;
+    if (step.inspected > 0) {
+      total.flops += energy.flops_per_state;
+      other_rows += energy.rows_per_state;
+    }
+    other_rows += 1;  // the context, written
+    if (step.position < 0) continue;
+    const auto width = static_cast<double>(step.end - step.begin);
+    total.memory_rows += width;  // mixed, or copied, into the context
+    if (!rule.has_energies()) continue;
+    total.chunk_energies += width;
+    total.flops += chunk.flops_per_state + width * chunk.flops_per_energy +
+                   SoftmaxContextFlops(width, d);
+    total.memory_rows += width * chunk.rows_per_energy;
+    other_rows += chunk.rows_per_state;
+  }
+  total.bytes = sizeof(Real) * d * (total.memory_rows + other_rows);
+  return total;
+}
+
+std::vector<OptionSpec> HardDecoderOptions() {
+  return {{.name = "threshold",
+           .default_value = 0.5,
+           .least = 0,
+           .greatest = 1,
+           .help = "an entry is chosen where p >= threshold"},
+          {.name = "strict",
+           .default_value = false,
+           .help = "choose where p > threshold (MAD 2.5) instead"},
+          {.name = "sample",
+           .default_value = false,
+           .help = "choose with probability p (MAD eq 8), no threshold"},
+          KeysOption()};
+}
+
+template std::unique_ptr<Decoder<float>> MakeHardDecoder(
+    const Config&, const SequenceInputs<float>&, ChunkRule);
+template std::unique_ptr<Decoder<double>> MakeHardDecoder(
+    const Config&, const SequenceInputs<double>&, ChunkRule);
+template Operations CountHardDecoder<float>(const Config&, ChunkRule, Index,
+                                            std::span<const StepTrace>);
+template Operations CountHardDecoder<double>(const Config&, ChunkRule, Index,
+                                             std::span<const StepTrace>);
+
+}  // namespace attnbench

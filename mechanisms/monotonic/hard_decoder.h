@@ -1,0 +1,71 @@
+// The decoder of every mechanism that chooses one entry an output by a
+// monotonic scan: monotonic, mocha and matcha. They differ only in the entries
+// that a choice weights, which is the one thing a mechanism hands in.
+//
+// The scan, MAD algorithm 1: output i goes on from t(i-1), the entry that
+// output i-1 chose (t(0) is the first), and stops at the first entry chosen. At
+// most T + U - 1 energies in all under `absorb` and `stay_last`, since each
+// energy either passes an entry for good or ends an output (MAD 2.2 says max(T,
+// U), but an entry that was chosen is inspected again).
+#ifndef ATTNBENCH_MECHANISMS_MONOTONIC_HARD_DECODER_H_
+#define ATTNBENCH_MECHANISMS_MONOTONIC_HARD_DECODER_H_
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "mechanisms/mechanism.h"
+
+namespace attnbench {
+
+// How a choice becomes weights.
+class ChunkRule {
+ public:
+  // The chosen entry alone, with weight 1: no chunk energies.
+  static ChunkRule ChosenOnly() { return ChunkRule(Kind::kChosenOnly, 1); }
+  // Softmax over the `width` entries that end at the chosen one, fewer at the
+  // start of the memory (MoChA eq 16 with v cut at the first entry).
+  static ChunkRule Window(Index width) {
+    return width == 1 ? ChosenOnly() : ChunkRule(Kind::kWindow, width);
+  }
+  // Softmax over all entries from the last choice to this one (MoChA eq 27).
+  static ChunkRule SinceLast() { return ChunkRule(Kind::kSinceLast, 0); }
+
+  bool has_energies() const { return kind_ != Kind::kChosenOnly; }
+  // The first entry weighted, for a scan that began at `start`.
+  Index Begin(Index start, Index position) const {
+    switch (kind_) {
+      case Kind::kChosenOnly:
+        return position;
+      case Kind::kWindow:
+        return position < width_ ? 0 : position - width_ + 1;
+      case Kind::kSinceLast:
+        return start;
+    }
+    return position;
+  }
+
+ private:
+  enum class Kind { kChosenOnly, kWindow, kSinceLast };
+  ChunkRule(Kind kind, Index width) : kind_(kind), width_(width) {}
+  Kind kind_;
+  Index width_;
+};
+
+template <class Real>
+std::unique_ptr<Decoder<Real>> MakeHardDecoder(
+    const Config& config, const SequenceInputs<Real>& inputs, ChunkRule rule);
+
+// Operations of the same: the energies inspected, the chunk energies, and the
+// contexts.
+template <class Real>
+Operations CountHardDecoder(const Config& config, ChunkRule rule,
+                            Index memory_length,
+                            std::span<const StepTrace> steps);
+
+// The options that all three take: threshold, strict, sample, keys.
+std::vector<OptionSpec> HardDecoderOptions();
+
+}  // namespace attnbench
+
+#endif  // ATTNBENCH_MECHANISMS_MONOTONIC_HARD_DECODER_H_

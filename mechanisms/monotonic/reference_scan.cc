@@ -1,0 +1,83 @@
+#include "mechanisms/monotonic/reference_scan.h"
+
+#include <cmath>
+
+#include "mechanisms/common/philox.h"
+
+namespace attnbench {
+
+template <class Real>
+ReferenceScan<Real>::ReferenceScan(const Config& config,
+                                   const SequenceInputs<Real>& inputs)
+    : config_(config),
+      inputs_(inputs),
+      a_(config, inputs, EnergyRole::kAttention) {}
+
+template <class Real>
+typename ReferenceScan<Real>::Outcome ReferenceScan<Real>::Next(
+    const ReferenceMemory<Real>& memory, const DecoderState<Real>& s) {
+  if (!resuming_) {
+    ++i_;
+    last_t_ = t_;
+    j_ = last_t_;
+    inspected_ = 0;
+  }
+  const Index T = memory.T();
+  if (absorbed_) return Outcome::kNone;
+  for (; j_ < T; ++j_) {
+    const bool unseen_last = config_.end == EndPolicy::kStayLast && j_ == T - 1;
+    resuming_ = unseen_last && !memory.closed;
+    if (resuming_) return Outcome::kNeedMemory;
+    bool z = true;
+    if (!unseen_last) {
+      ++inspected_;
+      z = Chooses(a_(i_, j_, s, memory.h[Size(j_)], memory.ChunkKey(j_)), j_);
+    }
+    if (z) {
+      t_ = j_;
+      return Outcome::kChosen;
+    }
+  }
+  resuming_ = !memory.closed;
+  if (resuming_) return Outcome::kNeedMemory;
+  absorbed_ = config_.end == EndPolicy::kAbsorb;
+  return Outcome::kNone;
+}
+
+template <class Real>
+bool ReferenceScan<Real>::Chooses(const BoundedEnergy<Real>& e, Index j) const {
+  if (config_.Option<bool>("sample")) return Sample(e, j);
+  const auto threshold =
+      static_cast<Wider<Real>>(config_.Option<double>("threshold"));
+  // A given p is compared in the type that it was given in.
+  const Wider<Real> cut =
+      a_.gives_probabilities()
+          ? static_cast<Wider<Real>>(static_cast<Real>(threshold))
+          : std::log(threshold / (1 - threshold));
+  if (!inputs_.follow.empty() && std::abs(e.value - cut) <= e.rounding) {
+    return inputs_.follow[Size(i_)] == j;
+  }
+  return config_.Option<bool>("strict") ? e.value > cut : e.value >= cut;
+}
+
+// z ~ Bernoulli(p), MAD eq 8, with the one uniform number that belongs to
+// (i, j).
+template <class Real>
+bool ReferenceScan<Real>::Sample(const BoundedEnergy<Real>& e, Index j) const {
+  const Wider<Real> p =
+      a_.gives_probabilities() ? e.value : 1 / (1 + std::exp(-e.value));
+  const auto words = Philox(
+      inputs_.seed, kBernoulliPurpose, inputs_.stream,
+      (static_cast<std::uint64_t>(i_) << 32) ^ static_cast<std::uint64_t>(j));
+  const Wider<Real> u = Uniform53(words[0], words[1]);
+  // The sigmoid has slope at most 1/4.
+  if (!inputs_.follow.empty() && std::abs(u - p) <= e.rounding / 4) {
+    return inputs_.follow[Size(i_)] == j;
+  }
+  return u < p;
+}
+
+template class ReferenceScan<float>;
+template class ReferenceScan<double>;
+
+}  // namespace attnbench

@@ -1,0 +1,45 @@
+// MAD algorithm 1 and the first half of MoChA algorithm 1, line by line, in a
+// wider type: the scan that the references of monotonic, mocha and matcha start
+// from. Nothing is shared with hard_decoder.cc, which it is the oracle of.
+#ifndef ATTNBENCH_MECHANISMS_MONOTONIC_REFERENCE_SCAN_H_
+#define ATTNBENCH_MECHANISMS_MONOTONIC_REFERENCE_SCAN_H_
+
+#include "mechanisms/soft/reference_softmax.h"
+
+namespace attnbench {
+
+template <class Real>
+class ReferenceScan {
+ public:
+  ReferenceScan(const Config& config, const SequenceInputs<Real>& inputs);
+
+  enum class Outcome { kChosen, kNone, kNeedMemory };
+  // Output i with state s(i-1); once it is not kNeedMemory, t(), last_t() and
+  // inspected() are of that output.
+  Outcome Next(const ReferenceMemory<Real>& memory,
+               const DecoderState<Real>& s);
+
+  Index i() const { return i_; }            // the output just made, from 0
+  Index t() const { return t_; }            // the entry chosen
+  Index last_t() const { return last_t_; }  // t(i-1), where the scan began
+  Index inspected() const { return inspected_; }
+
+ private:
+  bool Chooses(const BoundedEnergy<Real>& e, Index j) const;
+  bool Sample(const BoundedEnergy<Real>& e, Index j) const;
+
+  const Config config_;
+  const SequenceInputs<Real> inputs_;
+  const ReferenceEnergy<Real> a_;
+  Index i_ = -1;
+  Index j_ = 0;
+  Index t_ = 0;
+  Index last_t_ = 0;
+  Index inspected_ = 0;
+  bool resuming_ = false;
+  bool absorbed_ = false;
+};
+
+}  // namespace attnbench
+
+#endif  // ATTNBENCH_MECHANISMS_MONOTONIC_REFERENCE_SCAN_H_

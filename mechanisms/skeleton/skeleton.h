@@ -1,0 +1,34 @@
+// The skeleton: a complete mechanism to copy. It does the simplest thing that
+// deserves a decoder, the running mean of the memory:
+//
+//   c(i) = 1/n sum over j = 1..n of h(j),  n = min(i, T)
+//
+// so output i needs the first i entries and no energy. Replace this paragraph
+// by yours: the formula with paper and equation, shapes, cost, errors.
+//
+// To make a mechanism of it: copy the folder to mechanisms/NAME, rename the
+// files to NAME.h, NAME.cc, NAME_reference.cc, replace the word `skeleton` by
+// NAME in them (keep the case in the guard), and add MECHANISM(NAME) to
+// mechanisms/registry.cc. Nothing else: the build takes its sources from the
+// registry, and sweeps, `list`, gate and figures take it from there.
+#ifndef ATTNBENCH_MECHANISMS_SKELETON_SKELETON_H_
+#define ATTNBENCH_MECHANISMS_SKELETON_SKELETON_H_
+
+#include <memory>
+
+#include "mechanisms/mechanism.h"
+
+namespace attnbench::skeleton {
+
+template <class Real>
+std::unique_ptr<const Mechanism<Real>> MakeMechanism();
+
+// The oracle, in scalar loops and a wider type. The harness times nothing whose
+// output has not agreed with it.
+template <class Real>
+std::unique_ptr<Decoder<Real>> MakeReference(
+    const Config& config, const SequenceInputs<Real>& inputs);
+
+}  // namespace attnbench::skeleton
+
+#endif  // ATTNBENCH_MECHANISMS_SKELETON_SKELETON_H_

@@ -1,0 +1,162 @@
+#include "mechanisms/soft/soft.h"
+
+#include <Eigen/Core>
+
+#include "mechanisms/common/joined_rows.h"
+#include "mechanisms/published/published.h"
+#include "mechanisms/soft/softmax_context.h"
+
+namespace attnbench::soft {
+namespace {
+
+template <class Real>
+class OnlineDecoder final : public Decoder<Real> {
+ public:
+  OnlineDecoder(const Config& config, const SequenceInputs<Real>& inputs)
+      : energy_(MakeEnergy(config, inputs, EnergyRole::kAttention)),
+        softmax_(config.want_weights) {}
+
+  void Append(const MemoryRows<Real>& rows) override {
+    energy_->Append(rows);
+    memory_.Append(rows.memory);
+  }
+  void Close() override { closed_ = true; }
+
+  StepResult<Real> Step(const DecoderState<Real>& state,
+                        std::span<Real> context) override {
+    if (!closed_) return {.need_memory = true};
+    const Index length = memory_.all().rows;
+    if (length > 0) energy_->SetState(output_, state);
+    ++output_;
+    const std::span<const Real> weights =
+        softmax_.Mix(*energy_, memory_.all(), 0, length, context);
+    return {.end = length, .inspected = length, .weights = weights};
+  }
+
+ private:
+  std::unique_ptr<Energy<Real>> energy_;
+  SoftmaxContext<Real> softmax_;
+  JoinedRows<Real> memory_;
+  Index output_ = 0;
+  bool closed_ = false;
+};
+
+// All U outputs in one Step.
+template <class Real>
+class TeacherForcedDecoder final : public Decoder<Real> {
+ public:
+  TeacherForcedDecoder(const Config& config, const SequenceInputs<Real>& inputs)
+      : kernels_(BestKernels<Real>()),
+        dim_(config.dim),
+        energy_(MakeEnergy(config, inputs, EnergyRole::kAttention)) {}
+
+  void Append(const MemoryRows<Real>& rows) override {
+    energy_->Append(rows);
+    memory_.Append(rows.memory);
+  }
+  void Close() override { closed_ = true; }
+
+  StepResult<Real> Step(const DecoderState<Real>& states,
+                        std::span<Real> contexts) override {
+    if (!closed_) return {.need_memory = true};
+    const Index length = memory_.all().rows;
+    const Index num_outputs = static_cast<Index>(contexts.size()) / dim_;
+    if (length == 0) {
+      std::fill(contexts.begin(), contexts.end(), Real{0});
+      return {};
+    }
+    weights_.resize(Size(num_outputs * length));
+    const MatrixView<Real> weights(weights_.data(), num_outputs, length);
+    energy_->EvaluateAll(states, weights);
+    for (Index i = 0; i < num_outputs; ++i) {
+      Real* row = weights.Row(i).data();
+      const Real sum =
+          kernels_.exp_sum(row, kernels_.largest(row, length), length, row);
+      kernels_.scale(1 / sum, length, row);
+    }
+    using RowMajor =
+        Eigen::Matrix<Real, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+    using ConstMap = Eigen::Map<const RowMajor, 0, Eigen::OuterStride<>>;
+    const MatrixView<const Real>& h = memory_.all();
+    Eigen::Map<RowMajor>(contexts.data(), num_outputs, dim_).noalias() =
+        ConstMap(weights.data, num_outputs, length,
+                 Eigen::OuterStride<>(length)) *
+        ConstMap(h.data, length, dim_, Eigen::OuterStride<>(h.row_stride));
+    return {
+        .end = length, .inspected = num_outputs * length, .weights = weights_};
+  }
+
+ private:
+  const Kernels<Real>& kernels_;
+  const Index dim_;
+  std::unique_ptr<Energy<Real>> energy_;
+  JoinedRows<Real> memory_;
+  Buffer<Real> weights_;
+  bool closed_ = false;
+};
+
+template <class Real>
+class Soft final : public Mechanism<Real> {
+ public:
+  Description Describe() const override {
+    return {.name = "soft",
+            .title = "soft attention",
+            .paper = "Raffel et al. 2017, 2.1, eqs 2-3; Bahdanau et al. 2015",
+            .axes = {"energy"},
+            .modes = {"decode"},
+            .schedules = {"online", "teacher_forced"},
+            .variants = {{"exact", "softmax over the whole memory"},
+                         {"reference", "eqs 2 and 3 in scalar loops"},
+                         published::VariantO3(),
+                         published::VariantO0()},
+            .options = {KeysOption()},
+            .online = false};
+  }
+
+  std::unique_ptr<Decoder<Real>> MakeDecoder(
+      const Config& config, const SequenceInputs<Real>& inputs) const override {
+    if (config.schedule == "teacher_forced") {
+      if (config.variant != "exact") {
+        throw Unsupported("schedule teacher_forced has variant exact only");
+      }
+      return std::make_unique<TeacherForcedDecoder<Real>>(config, inputs);
+    }
+    if (config.variant == "reference") return MakeReference(config, inputs);
+    if (config.variant != "exact") {
+      return published::MakeSoftDecoder(config, inputs);
+    }
+    return std::make_unique<OnlineDecoder<Real>>(config, inputs);
+  }
+
+  Operations Count(const Config& config, Index memory_length,
+                   std::span<const StepTrace> steps) const override {
+    const EnergyCost energy = CostOfEnergy(config, EnergyRole::kAttention);
+    const auto d = static_cast<double>(config.dim);
+    const auto T = static_cast<double>(memory_length);
+    const auto U = static_cast<double>(steps.size());
+    const double states = memory_length > 0 ? U : 0;
+    Operations total;
+    total.energies = T * U;
+    total.memory_rows =
+        T * U * (energy.rows_per_energy + (energy.reads_memory ? 0 : 1)) +
+        T * energy.rows_per_entry;
+    total.flops = T * energy.flops_per_entry + states * energy.flops_per_state +
+                  T * U * energy.flops_per_energy +
+                  U * SoftmaxContextFlops(T, d);
+    total.bytes = sizeof(Real) * d *
+                  (total.memory_rows + states * energy.rows_per_state + U);
+    return total;
+  }
+};
+
+}  // namespace
+
+template <class Real>
+std::unique_ptr<const Mechanism<Real>> MakeMechanism() {
+  return std::make_unique<Soft<Real>>();
+}
+
+template std::unique_ptr<const Mechanism<float>> MakeMechanism();
+template std::unique_ptr<const Mechanism<double>> MakeMechanism();
+
+}  // namespace attnbench::soft

@@ -1,0 +1,82 @@
+// softmax over a run of memory entries, and the context it weights:
+//
+//   c = sum over j in [begin, end) of softmax(e)_j h_j      (MAD eqs 2 and 3)
+//
+// Soft attention is this over the whole memory, MoChA and MAtChA over a chunk.
+// One pass: a block of entries stays in the first-level cache between its
+// energies and its share of the context, with a running maximum, so a memory
+// under `dot` is read once instead of twice.
+#ifndef ATTNBENCH_MECHANISMS_SOFT_SOFTMAX_CONTEXT_H_
+#define ATTNBENCH_MECHANISMS_SOFT_SOFTMAX_CONTEXT_H_
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "mechanisms/energy/energy.h"
+#include "mechanisms/kernels/kernels.h"
+
+namespace attnbench {
+
+template <class Real>
+class SoftmaxContext {
+ public:
+  explicit SoftmaxContext(bool want_weights)
+      : kernels_(BestKernels<Real>()), want_weights_(want_weights) {}
+
+  // Writes the context [d], zeros where the run is empty; exact for any finite
+  // energies. Returns the weights, none unless they were wanted.
+  std::span<const Real> Mix(Energy<Real>& energy,
+                            const MatrixView<const Real>& memory, Index begin,
+                            Index end, std::span<Real> context) {
+    std::fill(context.begin(), context.end(), Real{0});
+    const Index dim = memory.cols;
+    if (want_weights_) all_.resize(Size(end - begin));
+    Real largest = -std::numeric_limits<Real>::infinity();
+    Real sum = 0;
+    Real block[kBlock];
+    for (Index first = begin; first < end; first += kBlock) {
+      const Index count = std::min(kBlock, end - first);
+      energy.Evaluate(first, count, block);
+      if (want_weights_)
+        std::copy(block, block + count, &all_[Size(first - begin)]);
+      const Real block_largest = kernels_.largest(block, count);
+      if (block_largest > largest) {
+        if (sum > 0) {
+          const Real shrink = std::exp(largest - block_largest);
+          kernels_.scale(shrink, dim, context.data());
+          sum *= shrink;
+        }
+        largest = block_largest;
+      }
+      sum += kernels_.exp_sum(block, largest, count, block);
+      if (dim > 0) {
+        kernels_.add_rows(block, memory.Row(first).data(), memory.row_stride,
+                          count, dim, context.data());
+      }
+    }
+    if (begin == end) return {};
+    kernels_.scale(1 / sum, dim, context.data());
+    if (!want_weights_) return {};
+    kernels_.exp_sum(all_.data(), largest, end - begin, all_.data());
+    kernels_.scale(1 / sum, end - begin, all_.data());
+    return all_;
+  }
+
+ private:
+  static constexpr Index kBlock = 16;  // rows of d = 256 in f32: 16 KiB
+  const Kernels<Real>& kernels_;
+  const bool want_weights_;
+  Buffer<Real> all_;  // energies, then weights, of the whole run
+};
+
+// Flops of a softmax over n energies and of mixing n rows of d: comparison,
+// difference, exp and sum for each; then a multiplication and an addition each,
+// and the final scaling.
+inline double SoftmaxContextFlops(double n, double dim) {
+  return n == 0 ? 0 : 4 * n + 2 * n * dim + dim + 1;
+}
+
+}  // namespace attnbench
+
+#endif  // ATTNBENCH_MECHANISMS_SOFT_SOFTMAX_CONTEXT_H_

@@ -1,0 +1,47 @@
+"""The registry of figures: name -> what draws it and what it needs.
+
+To add one: a module beside this file, and a row here. `draw` gets the data (the
+frame of load.load, or a list of load.load_steps) and returns the figure and its
+headline lines; `has_data` says whether a file is meant for it.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from figures import alignments, mad_figure8, mocha_figure3
+
+
+@dataclass(frozen=True)
+class Entry:
+    draw: Callable
+    has_data: Callable
+    reads: str  # "sweep", one result; or "decode", any number of outputs
+    needs: str  # in words, for --list and for errors
+
+
+FIGURES = {
+    "mad_figure8": Entry(
+        mad_figure8.draw,
+        mad_figure8.has_data,
+        "sweep",
+        "soft and monotonic on a grid of T and U",
+    ),
+    "mad_figure8_times": Entry(
+        mad_figure8.draw_times,
+        mad_figure8.has_times,
+        "sweep",
+        "soft and monotonic, variant exact, on a grid of T and U",
+    ),
+    "mocha_figure3": Entry(
+        mocha_figure3.draw,
+        mocha_figure3.has_data,
+        "sweep",
+        "soft and at least one more mechanism, all at T = U",
+    ),
+    "alignments": Entry(
+        alignments.draw,
+        alignments.has_data,
+        "decode",
+        "outputs of `attnbench decode` for one sequence, a file a mechanism",
+    ),
+}

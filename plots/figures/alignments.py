@@ -1,0 +1,168 @@
+"""Alignments: MoChA's figure 1 with real numbers.
+
+Each panel is one output of `attnbench decode`: outputs down, memory entries
+across, the weight of an entry as shade, a dot on the entry that was chosen, a
+light outline around those whose energy was evaluated for the choice.
+"""
+
+import os
+
+import numpy
+from matplotlib import colors
+from matplotlib.patches import Rectangle
+
+import load
+import style
+
+COLUMNS = 3
+MARK = "#D55E00"
+OUTLINE = "#56B4E9"
+
+
+def has_data(decoded):
+    return bool(decoded)
+
+
+def draw(decoded):
+    _require_one_shape(decoded)
+    matrices = [_weights(document) for document in decoded]
+    top = max(1.0, max(matrix.max() for matrix in matrices))
+    # The square root keeps the small weights of soft attention visible.
+    norm = colors.PowerNorm(0.5, 0, top)
+    columns = min(COLUMNS, len(decoded))
+    rows = -(-len(decoded) // columns)
+    num_outputs, length = matrices[0].shape
+    figure, axes = style.new_figure(
+        rows,
+        columns,
+        panel_height=min(4.0, max(1.8, 0.8 + 0.11 * num_outputs)),
+    )
+    titles = _titles(decoded)
+    for panel, document, matrix, title in zip(
+        axes.flat, decoded, matrices, titles
+    ):
+        image = _draw_panel(panel, document, matrix, norm, title)
+    for panel in axes.flat[len(decoded) :]:
+        panel.set_axis_off()
+    bar = figure.colorbar(image, ax=axes, pad=0.02, aspect=30)
+    bar.set_label("attention weight")
+    style.add_foot(figure, _caption(decoded, length, num_outputs))
+    return figure, [
+        _headline(*item) for item in zip(titles, decoded, matrices)
+    ]
+
+
+def _require_one_shape(decoded):
+    first = decoded[0]
+    for document in decoded[1:]:
+        for what, of in (
+            ("memory_length", lambda d: d["memory_length"]),
+            ("number of steps", lambda d: len(d["steps"])),
+        ):
+            if of(document) != of(first):
+                raise load.DataError(
+                    document["path"],
+                    f"mixed data: {what} is {of(document)}, in "
+                    f"{first['path']} {of(first)}; the figure needs one",
+                )
+
+
+def _weights(document):
+    matrix = numpy.zeros((len(document["steps"]), document["memory_length"]))
+    for row, step in zip(matrix, document["steps"]):
+        if step["begin"] is not None:
+            row[step["begin"] - 1 : step["end"]] = step["weights"]
+    return matrix
+
+
+def _titles(decoded):
+    """The mechanism; with a number where a mechanism is there twice."""
+    names = [document["mechanism"] for document in decoded]
+    return [
+        f"{name} ({names[: index + 1].count(name)})"
+        if names.count(name) > 1
+        else name
+        for index, name in enumerate(names)
+    ]
+
+
+def _draw_panel(axes, document, matrix, norm, title):
+    num_outputs, length = matrix.shape
+    image = axes.imshow(
+        matrix,
+        norm=norm,
+        cmap="Greys",
+        aspect="auto",
+        extent=(0.5, length + 0.5, num_outputs + 0.5, 0.5),
+    )
+    chosen = []
+    for output, (first, count) in enumerate(_inspected(document), start=1):
+        if count:
+            axes.add_patch(
+                Rectangle(
+                    (first - 0.5, output - 0.5),
+                    count,
+                    1,
+                    fill=False,
+                    edgecolor=OUTLINE,
+                    linewidth=min(0.5, 12 / num_outputs),
+                )
+            )
+        position = document["steps"][output - 1]["position"]
+        if position is not None:
+            chosen.append((position, output))
+    if chosen:
+        axes.plot(
+            *zip(*chosen),
+            linestyle="none",
+            marker="o",
+            # A dot fits its entry; the entries are some 200 points wide.
+            markersize=min(3.0, max(1.4, 120 / length)),
+            color=MARK,
+            markeredgewidth=0,
+        )
+    axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.yaxis.get_major_locator().set_params(integer=True)
+    axes.set_xlabel("memory entry j")
+    axes.set_ylabel("output i")
+    axes.set_title(title)
+    return image
+
+
+def _inspected(document):
+    """(first, count) of the entries inspected by each output.
+
+    An output scans on from the entry that was chosen last, itself included, and
+    soft attention, which chooses none, from the first; whatever `end` is.
+    """
+    first = 1
+    for index, step in enumerate(document["steps"]):
+        count = step["inspected"]
+        if not 0 <= count <= document["memory_length"] - first + 1:
+            raise load.DataError(
+                f"{document['path']}: steps[{index}]",
+                f"inspected is {count} from entry {first} on, of "
+                f"{document['memory_length']}",
+            )
+        yield first, count
+        first = step["position"] or first
+
+
+def _caption(decoded, length, num_outputs):
+    names = ", ".join(os.path.basename(d["path"]) for d in decoded)
+    return (
+        f"Decoding T = {length} memory entries into U = {num_outputs} outputs. "
+        "Shade: attention weight (square-root scale); dot: the entry chosen; "
+        f"outline: entries inspected for the choice. From {names}."
+    )
+
+
+def _headline(title, document, matrix):
+    chosen = sum(step["position"] is not None for step in document["steps"])
+    inspected = sum(step["inspected"] for step in document["steps"])
+    weighted = int((matrix.max(axis=0) > 0).sum())
+    return (
+        f"{title}: {chosen} of {len(matrix)} outputs chose an entry, "
+        f"{inspected} energies inspected, {weighted} of {matrix.shape[1]} "
+        "entries with weight"
+    )

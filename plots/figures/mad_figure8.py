@@ -1,0 +1,175 @@
+"""Figure 8 of MAD (appendix F): how much faster is hard monotonic attention?
+
+Heat maps over memory length T and output length U of soft attention's time
+over that of hard monotonic attention, a row for each workload and a column for
+each build, since the published 4x to 40x depends on both. The axis labels of
+the authors' plot are swapped (peers: rows are T); here they are right.
+"""
+
+import load
+import panels
+import style
+
+MECHANISMS = ["soft", "monotonic"]
+FREE = ["memory_length", "output_length", "workload", "variant"]
+BUILDS = {
+    "exact": "optimised",
+    "published_O3": "published, -O3",
+    "published_O0": "published, -O0",
+}
+AXES_NOTE = (
+    "x: memory length T, y: output length U (in the authors' figure 8 the "
+    "two axis labels are swapped)."
+)
+
+
+def has_data(cells):
+    ours = cells[cells["mechanism"].isin(MECHANISMS)]
+    return set(MECHANISMS) <= set(ours["mechanism"]) and all(
+        (ours.groupby(by)[of].nunique() > 1).any()
+        for by, of in (
+            ("memory_length", "output_length"),
+            ("output_length", "memory_length"),
+        )
+    )
+
+
+def has_times(cells):
+    return has_data(cells) and "exact" in set(cells["variant"])
+
+
+def _select(cells):
+    chosen = panels.select(cells, MECHANISMS, FREE)
+    for (_, _), group in chosen.groupby(["workload", "variant"]):
+        keys = {
+            "workload": group["workload"].unique(),
+            "variant": group["variant"].unique(),
+            "mechanism": MECHANISMS,
+            "memory_length": sorted(set(chosen["memory_length"])),
+            "output_length": sorted(set(chosen["output_length"])),
+        }
+        panels.require_cells(group, keys, cells.attrs["path"])
+    return chosen
+
+
+def _panel(axes, rows, norm, to_text, title):
+    if rows.empty:
+        panels.no_panel(axes, title)
+        return None
+    return panels.heat_map(axes, rows, norm, to_text, title)
+
+
+def draw(cells):
+    """Speed-ups: the figure, and a headline for each panel."""
+    chosen = _select(cells)
+    ratios = panels.speedups(chosen)
+    workloads = sorted(set(ratios["workload"]), reverse=True)
+    variants = sorted(set(ratios["variant"]), key=_place_of_build)
+    norm = panels.log_norm(ratios["value"], include_one=True)
+    figure, axes = panels.heat_map_figure(
+        len(workloads), len(variants), ratios
+    )
+    lines, mesh = [], None
+    for row, workload in enumerate(workloads):
+        for column, variant in enumerate(variants):
+            rows = ratios[
+                (ratios["workload"] == workload)
+                & (ratios["variant"] == variant)
+            ]
+            build = BUILDS.get(variant, variant)
+            title = f"{workload}, {build}"
+            drawn = _panel(
+                axes[row, column], rows, norm, panels.ratio_cell, title
+            )
+            mesh = drawn or mesh
+            lines += _headline(rows, title)
+    panels.color_bar(
+        figure,
+        mesh,
+        axes,
+        "speed-up, soft / monotonic",
+        panels.ratio_tick,
+    )
+    style.add_foot(
+        figure,
+        panels.caption(
+            chosen,
+            "Speed-up of hard monotonic over soft attention (time of soft / "
+            f"time of monotonic), decoding, above its interval; {AXES_NOTE}",
+            ratios,
+        ),
+    )
+    return figure, lines
+
+
+def _place_of_build(variant):
+    order = list(BUILDS)
+    place = order.index(variant) if variant in order else len(order)
+    return place, variant
+
+
+def _headline(rows, title):
+    measured = rows.dropna(subset=["value"]).sort_values("value")
+    if measured.empty:
+        return []
+    ends = [
+        f"{name} {panels.span_text(cell)} at T = {cell['memory_length']}, "
+        f"U = {cell['output_length']}"
+        for name, cell in (
+            ("min", measured.iloc[0]),
+            ("max", measured.iloc[-1]),
+        )
+    ]
+    median = panels.ratio_text(measured["value"].median())
+    return [f"{title}: soft / monotonic {ends[0]}, median {median}x, {ends[1]}"]
+
+
+def draw_times(cells):
+    """Times of the optimised build, soft beside monotonic."""
+    exact = cells[cells["variant"] == "exact"]
+    if exact.empty:
+        raise load.DataError(
+            cells.attrs["path"], "cells missing: variant exact"
+        )
+    chosen = panels.times(_select(exact))
+    workloads = sorted(set(chosen["workload"]), reverse=True)
+    norm = panels.log_norm(chosen["value"])
+    figure, axes = panels.heat_map_figure(
+        len(workloads), len(MECHANISMS), chosen
+    )
+    lines = []
+    for row, workload in enumerate(workloads):
+        for column, mechanism in enumerate(MECHANISMS):
+            rows = chosen[
+                (chosen["workload"] == workload)
+                & (chosen["mechanism"] == mechanism)
+            ]
+            title = f"{workload}, {mechanism}"
+            mesh = panels.heat_map(
+                axes[row, column], rows, norm, _time_in_cell, title
+            )
+            if rows["value"].notna().any():
+                lines.append(
+                    f"{title}: {panels.time_text(rows['value'].min())} to "
+                    f"{panels.time_text(rows['value'].max())}"
+                )
+    panels.color_bar(
+        figure,
+        mesh,
+        axes,
+        "time of all U outputs",
+        panels.time_tick,
+    )
+    style.add_foot(
+        figure,
+        panels.caption(
+            chosen,
+            "Time to decode all U outputs, optimised build, median over "
+            f"rounds; {AXES_NOTE}",
+        ),
+    )
+    return figure, lines
+
+
+def _time_in_cell(cell):
+    return panels.time_text(cell["value"]).replace(" ", "\n")

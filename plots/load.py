@@ -1,0 +1,212 @@
+"""Reads what figures are made of: result documents and outputs of `decode`.
+
+    cells = load.load("result.json")   # pandas, one row a cell
+
+The frame has a column for every key of a cell (design: axes, status, samples,
+...), and in `attrs` the file's `path` and the document's `context`. Everything
+is checked here, once, so that a figure can trust what it gets. What is wrong
+is a DataError: one line with the file, the place and what is missing. A frame
+of pandas would turn null and "inf" into NaN, so all columns but the numbers
+that are computed with are kept as Python objects.
+"""
+
+import json
+import math
+
+import pandas
+
+SCHEMA_VERSION = 1
+
+# Keys of a cell that are outcomes. All other keys say what was measured: a new
+# axis is taken for one without being named here.
+OUTCOMES = (
+    "status",
+    "message",
+    "samples_ns",
+    "trials_per_sample",
+    "median_ns",
+    "interval_ns",
+    "prepare_ns",
+    "draw_ns",
+    "operations",
+    "peak_memory_bytes",
+    "numerics",
+)
+STATUSES = ("ok", "invalid", "error", "timeout", "skipped")
+
+
+class DataError(Exception):
+    """The file cannot give the figure; `where` is the file and the place."""
+
+    def __init__(self, where, what):
+        super().__init__(f"{where}: {what}")
+
+
+def read_json(path):
+    """The JSON object of a file; strict: NaN is not JSON."""
+
+    def refuse(name):
+        raise ValueError(f"{name} is not a number of JSON")
+
+    try:
+        with open(path, encoding="utf-8") as stream:
+            document = json.load(stream, parse_constant=refuse)
+    except OSError as error:
+        raise DataError(path, f"cannot be read: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:
+        raise DataError(path, f"not JSON: {error}") from error
+    if not isinstance(document, dict):
+        raise DataError(path, "not a JSON object")
+    return document
+
+
+def load(path):
+    """The cells of a sweep's result document, one row each."""
+    return cells_of(read_json(path), path)
+
+
+def cells_of(document, path):
+    """The cells of a document that was read from `path`."""
+    if document.get("kind") != "sweep":
+        raise DataError(
+            path, f"kind is {_given(document, 'kind')}, 'sweep' is wanted"
+        )
+    if document.get("schema_version") != SCHEMA_VERSION:
+        raise DataError(
+            path,
+            f"schema_version is {_given(document, 'schema_version')}, "
+            f"{SCHEMA_VERSION} is wanted",
+        )
+    context = _get(document, "context", dict, path)
+    for key in ("commit", "cpu", "date"):
+        _get(context, key, str, f"{path}: context")
+    _get(context, "valid", bool, f"{path}: context")
+    _get(context, "warnings", list, f"{path}: context")
+    if context.get("dirty", "missing") not in (True, False, None):
+        raise DataError(
+            f"{path}: context",
+            f"dirty is {_given(context, 'dirty')}, true, false or null is "
+            "wanted",
+        )
+    cells = _get(document, "cells", list, path)
+    if not cells:
+        raise DataError(f"{path}: cells", "is empty")
+    for index, cell in enumerate(cells):
+        _check_cell(cell, f"{path}: cells[{index}]")
+    # Dicts as text: two settings can then be compared, and sorted.
+    rows = [
+        {**cell, "options": json.dumps(cell["options"], sort_keys=True)}
+        for cell in cells
+    ]
+    frame = pandas.DataFrame(rows, dtype=object)
+    frame = frame.where(frame.notna(), None)
+    for key in ("memory_length", "output_length"):
+        frame[key] = frame[key].astype("int64")
+    frame["median_ns"] = frame["median_ns"].astype("float64")
+    frame.attrs.update(path=str(path), context=context)
+    return frame
+
+
+def load_steps(path):
+    """One output of `attnbench decode`, with its `path`."""
+    return steps_of(read_json(path), path)
+
+
+def steps_of(document, path):
+    """What `decode` printed, as it was read from `path`, checked."""
+    _get(document, "mechanism", str, path)
+    length = _get(document, "memory_length", int, path)
+    steps = _get(document, "steps", list, path)
+    if length < 1 or not steps:
+        raise DataError(path, "no memory entries or no steps")
+    for index, step in enumerate(steps):
+        _check_step(step, length, f"{path}: steps[{index}]")
+    return {**document, "path": str(path)}
+
+
+def _given(document, key):
+    return repr(document[key]) if key in document else "missing"
+
+
+def _get(owner, key, kind, where):
+    if key not in owner:
+        raise DataError(where, f"{key} is missing")
+    value = owner[key]
+    # bool is an int in Python, not in JSON.
+    if not isinstance(value, kind) or (
+        isinstance(value, bool) and kind is not bool
+    ):
+        names = getattr(kind, "__name__", "number")
+        raise DataError(where, f"{key} is {value!r}, {names} is wanted")
+    return value
+
+
+def _positive_number(value):
+    return (
+        isinstance(value, (int, float))
+        and not isinstance(value, bool)
+        and math.isfinite(value)
+        and value > 0
+    )
+
+
+def _check_cell(cell, where):
+    if not isinstance(cell, dict):
+        raise DataError(where, "not an object")
+    for key in ("mechanism", "variant", "workload", "precision", "status"):
+        _get(cell, key, str, where)
+    for key in ("memory_length", "output_length"):
+        if _get(cell, key, int, where) < 1:
+            raise DataError(where, f"{key} is {cell[key]}, from 1 is wanted")
+    _get(cell, "options", dict, where)
+    for key in ("chunk_width", "num_contexts", "dim", "median_ns", "message"):
+        if key not in cell:
+            raise DataError(where, f"{key} is missing")
+    if cell["status"] not in STATUSES:
+        raise DataError(
+            where,
+            f"status is {cell['status']!r}, one of {', '.join(STATUSES)} is "
+            "wanted",
+        )
+    if cell["status"] == "ok":
+        _check_times(cell, where)
+
+
+def _check_times(cell, where):
+    samples = _get(cell, "samples_ns", list, where)
+    interval = _get(cell, "interval_ns", list, where)
+    if not samples or not all(_positive_number(s) for s in samples):
+        raise DataError(where, "samples_ns must hold numbers above 0")
+    if len(interval) != 2 or not all(_positive_number(s) for s in interval):
+        raise DataError(where, "interval_ns must hold two numbers above 0")
+    if not _positive_number(cell["median_ns"]):
+        raise DataError(
+            where, f"median_ns is {cell['median_ns']!r}, above 0 is wanted"
+        )
+
+
+def _check_step(step, length, where):
+    if not isinstance(step, dict):
+        raise DataError(where, "not an object")
+    for key in ("position", "begin", "end"):
+        if key not in step:
+            raise DataError(where, f"{key} is missing")
+        value = step[key]
+        if value is None:
+            continue
+        if not 1 <= _get(step, key, int, where) <= length:
+            raise DataError(
+                where, f"{key} is {value}, 1 to {length} is wanted"
+            )
+    _get(step, "inspected", int, where)
+    weights = _get(step, "weights", list, where)
+    if (step["begin"] is None) != (step["end"] is None):
+        raise DataError(where, "only one of begin and end is given")
+    wanted = 0 if step["begin"] is None else step["end"] - step["begin"] + 1
+    if len(weights) != wanted:
+        raise DataError(
+            where, f"{len(weights)} weights for {wanted} entries (begin to end)"
+        )
+    for weight in weights:
+        if not (_positive_number(weight) or weight == 0):
+            raise DataError(where, f"weight {weight!r} is not a number from 0")

@@ -1,0 +1,143 @@
+#!/usr/bin/env bash
+# Everything beyond the tests: formatting, warnings of a second compiler,
+# sanitizers, static analysis. Installs the tools that are missing.
+#
+# usage: check.sh [STEP...]
+#   format       clang-format on all C++ sources
+#   scripts      shellcheck on all scripts
+#   clang        builds with clang, warnings are errors
+#   asan-ubsan   all tests under the address and undefined-behaviour sanitizers
+#   tsan         the tests labelled `threads` under the thread sanitizer
+#   tidy         clang-tidy on all sources that are built
+#   skeleton     a copy of mechanisms/skeleton is compiled after one line in the
+#                registry, without any other change
+#   --help       this text
+# example: scripts/check.sh format tidy
+#
+# Without a STEP all of them, in this order. One line a step with its seconds;
+# the output of each is in build/check/STEP.log and is shown where it fails.
+# Ends in one line that says what passed, or which steps failed (exit 1).
+
+set -euo pipefail
+# shellcheck source=scripts/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+all_steps=(format scripts clang asan-ubsan tsan tidy skeleton)
+
+cxx_files() {
+  find mechanisms harness tests -name '*.h' -print0 -o -name '*.cc' -print0
+}
+
+step_format() {
+  clang-format --version
+  cxx_files | xargs -0 clang-format --dry-run -Werror
+}
+
+step_scripts() {
+  shellcheck --external-sources .ci/run scripts/*.sh tests/scripts/*.sh
+}
+
+step_clang() {
+  configure_and_build clang
+}
+
+step_asan-ubsan() {
+  configure_and_build asan-ubsan
+  ctest --preset asan-ubsan
+}
+
+step_tsan() {
+  configure_and_build tsan
+  # The runtime of clang 14 finds no place for its shadow memory where the
+  # kernel spreads mappings widely (vm.mmap_rnd_bits above 28).
+  local fixed_addresses=()
+  if setarch -R true; then fixed_addresses=(setarch -R); fi
+  "${fixed_addresses[@]}" ctest --preset tsan --label-regex '^threads$'
+}
+
+step_tidy() {
+  # Built, not only configured: sources may include generated ones.
+  configure_and_build clang
+  clang-tidy --version
+  "$python" - build/clang/compile_commands.json <<'PYTHON' |
+import json, os, sys
+root = os.getcwd() + os.sep
+build = root + "build" + os.sep
+files = {entry["file"] for entry in json.load(open(sys.argv[1]))}
+own = sorted(f for f in files if f.startswith(root) and not f.startswith(build))
+sys.stdout.write("".join(f + "\0" for f in own))
+PYTHON
+    xargs -0 -n 1 -P "$(nproc)" clang-tidy --quiet -p build/clang
+}
+
+# In a copy of the sources, because registering changes registry.cc. Only what
+# the copied files need is built: that such a mechanism then works in every
+# command is for tests/cli/newcomer_test.py.
+step_skeleton() {
+  local work=build/check/skeleton object
+  rm -rf "$work"
+  mkdir -p "$work/source"
+  find . -mindepth 1 -maxdepth 1 ! -name .git ! -name build ! -name out \
+    -exec cp -r -t "$work/source" {} +
+  add_newcomer "$work/source/mechanisms"
+  cmake -S "$work/source" -B "$work/build" -G Ninja -D ATTNBENCH_TESTS=OFF -D ATTNBENCH_WERROR=ON
+  for object in registry.cc newcomer/newcomer.cc newcomer/newcomer_reference.cc; do
+    ninja -C "$work/build" "$(ninja -C "$work/build" -t targets all |
+      sed -n "s|^\(.*/mechanisms/$object\.o\):.*|\1|p")"
+  done
+}
+
+# What mechanisms/skeleton/skeleton.h tells a newcomer to do, in folder $1.
+add_newcomer() {
+  local file
+  cp -r "$1/skeleton" "$1/newcomer"
+  for file in "$1"/newcomer/skeleton*; do
+    mv "$file" "${file/newcomer\/skeleton/newcomer\/newcomer}"
+  done
+  sed -i 's/skeleton/newcomer/g; s/SKELETON/NEWCOMER/g' "$1"/newcomer/*
+  sed -i 's/^  MECHANISM(soft) .*/  MECHANISM(newcomer) \\\n&/' "$1/registry.cc"
+}
+
+run_step() {
+  local step=$1 status=0 start=$SECONDS log=build/check/$1.log
+  # Not `if (...)`: a condition would switch off `set -e` inside the step.
+  set +e
+  (
+    set -e
+    "step_$step"
+  ) >"$log" 2>&1
+  status=$?
+  set -e
+  if ((status == 0)); then
+    printf '%-11s ok      %4d s\n' "$step" $((SECONDS - start))
+  else
+    cat "$log"
+    printf '%-11s FAILED  %4d s, see %s\n' "$step" $((SECONDS - start)) "$log"
+    failed+=("$step")
+  fi
+}
+
+steps=()
+while (($#)); do
+  case $1 in
+    --help | -h) print_help && exit 0 ;;
+    *)
+      is_one_of "$1" "${all_steps[@]}" ||
+        usage_error "unknown step '$1'; allowed: ${all_steps[*]}, --help"
+      steps+=("$1")
+      ;;
+  esac
+  shift
+done
+((${#steps[@]})) || steps=("${all_steps[@]}")
+
+cd "$root"
+mkdir -p build/check
+scripts/setup.sh --tools
+failed=()
+for step in "${steps[@]}"; do run_step "$step"; done
+if ((${#failed[@]})); then
+  say "failed: ${failed[*]}"
+  exit 1
+fi
+say "passed: ${steps[*]}"

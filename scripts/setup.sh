@@ -1,0 +1,76 @@
+#!/usr/bin/env bash
+# Installs the Debian packages that are missing, and no others.
+#
+# usage: setup.sh [--tools] [--check]
+#   --tools   also what check.sh needs: clang and its tools, shellcheck
+#   --check   only say what is missing: exit 0 if nothing, 1 otherwise
+#   --help    this text
+# example: scripts/setup.sh --tools --check
+#
+# Needs root, or sudo. Where there is no apt-get it prints the list and exits
+# with 2.
+
+set -euo pipefail
+# shellcheck source=scripts/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+# libboost-dev holds the headers of Boost.Math; libboost-math-dev would add
+# libraries that header-only use never links.
+packages=(
+  cmake ninja-build g++ git pkg-config
+  libeigen3-dev libopenblas-dev libhwy-dev libbenchmark-dev
+  nlohmann-json3-dev libvalijson-dev libcli11-dev librandom123-dev
+  libboost-dev libfmt-dev libgtest-dev libgmock-dev librapidcheck-dev
+  python3 python3-matplotlib python3-pandas python3-jsonschema
+)
+# libclang-rt-dev holds the sanitizers' runtimes, llvm the symbolizer without
+# which their reports have no line numbers.
+tools=(clang clang-tidy clang-format libclang-rt-dev libomp-dev llvm shellcheck)
+
+check_only=false
+while (($#)); do
+  case $1 in
+    --tools) packages+=("${tools[@]}") ;;
+    --check) check_only=true ;;
+    --help | -h) print_help && exit 0 ;;
+    *) usage_error "unknown argument '$1'; allowed: --tools, --check, --help" ;;
+  esac
+  shift
+done
+
+if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
+  say "no apt-get here; install what these Debian packages hold, then run" \
+    "cmake --preset release && cmake --build --preset release:" >&2
+  printf '  %s\n' "${packages[@]}" >&2
+  exit 2
+fi
+
+# A package that dpkg has never heard of makes it fail, and is missing too.
+installed=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' "${packages[@]}" \
+  2>/dev/null || true)
+missing=()
+for package in "${packages[@]}"; do
+  grep -qxF "installed $package" <<<"$installed" || missing+=("$package")
+done
+
+if ((${#missing[@]} == 0)); then
+  say "nothing missing (${#packages[@]} packages)"
+  exit 0
+fi
+say "missing: ${missing[*]}"
+if $check_only; then exit 1; fi
+
+as_root=()
+if (($(id -u) != 0)); then
+  command -v sudo >/dev/null ||
+    usage_error "not root and no sudo; as root run: apt-get install ${missing[*]}"
+  as_root=(sudo)
+fi
+# Not exported: sudo drops the environment.
+as_root+=(env DEBIAN_FRONTEND=noninteractive)
+
+say "running: ${as_root[*]} apt-get update"
+"${as_root[@]}" apt-get update -q
+say "running: ${as_root[*]} apt-get install ${missing[*]}"
+"${as_root[@]}" apt-get install -q -y --no-install-recommends "${missing[@]}"
+say "installed ${#missing[@]} packages"

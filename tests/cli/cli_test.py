@@ -1,0 +1,381 @@
+"""Guards against a wrong input that is not noticed, is noticed late, or leaves
+half a result behind: every class of it must give exit code 2, one line on
+stderr that names the place, nothing on stdout and no file."""
+
+import json
+import os
+import resource
+import subprocess
+import tempfile
+import unittest
+
+import jsonschema
+
+PROGRAM = os.environ["ATTNBENCH"]
+TINY = ["-T", "3", "-U", "2", "-d", "4", "--repetitions", "2"]
+
+
+def run(*arguments, folder, **keywords):
+    return subprocess.run(
+        [PROGRAM, *arguments],
+        cwd=folder,
+        capture_output=True,
+        timeout=120,
+        check=False,
+        **keywords,
+    )
+
+
+class InFolder(unittest.TestCase):
+    def setUp(self):
+        holder = tempfile.TemporaryDirectory()
+        self.addCleanup(holder.cleanup)
+        self.folder = holder.name
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def write(self, name, text):
+        with open(self.path(name), "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def run_here(self, *arguments, **keywords):
+        return run(*arguments, folder=self.folder, **keywords)
+
+    def expect_refused(self, arguments, *messages, files=(), **keywords):
+        """Exit 2, one line with all of `messages`, no file but `files`."""
+        with self.subTest(arguments=arguments):
+            done = self.run_here(*arguments, **keywords)
+            error = done.stderr.decode()
+            self.assertEqual(done.returncode, 2, error)
+            self.assertEqual(done.stdout, b"")
+            self.assertEqual(error.count("\n"), 1, error)
+            self.assertTrue(error.startswith("attnbench: "), error)
+            for message in messages:
+                self.assertIn(message, error)
+            self.assertEqual(sorted(os.listdir(self.folder)), sorted(files))
+
+    def sweep(self, *arguments, **keywords):
+        return self.run_here(
+            "run-sweep", *TINY, "-o", "r.json", *arguments, **keywords
+        )
+
+    def read(self, name="r.json"):
+        def refuse(text):
+            raise ValueError(f"{text} is not strict JSON")
+
+        with open(self.path(name), encoding="utf-8") as file:
+            return json.load(file, parse_constant=refuse)
+
+
+class WrongInput(InFolder):
+    def test_commands_and_options(self):
+        for arguments, *messages in [
+            ([], "a command is needed", "run-sweep"),
+            (["run-swep"], "unknown command 'run-swep'", "'run-sweep'?"),
+            (["--jsn"], "unknown option '--jsn'"),
+            (["list", "--jsno"], "list: unknown option", "'--json'?"),
+            (["list", "extra"], "unexpected argument 'extra'"),
+            (["list", "--json", "--schema"], "takes one of"),
+            (["run-sweep", "--memory-lenght", "3"], "'--memory-length'?"),
+            (["run-sweep", "--memory-lenght=3"], "'--memory-length'?"),
+            (["run-sweep", "-x", "3"], "unknown option '-x'"),
+            (["run-sweep", "a.json", "b.json"], "'b.json'"),
+            (["run-sweep", "-T"], "--memory-length"),
+            (["run-sweep", "-T", "3", "-T", "4"], "--memory-length"),
+            (["run-sweep", *TINY], "--output", "is missing"),
+            (["run-sweep", *TINY, "-o", ""], "--output"),
+            (["run-sweep", *TINY, "--quick", "-o", "r"], "--quick"),
+        ]:
+            self.expect_refused(arguments, *messages)
+
+    def test_values(self):
+        for option, value, *messages in [
+            ("-T", "10:5:1", "--memory-length", "'10:5:1' ends before"),
+            ("-T", "0", "0 is out of range", "from 1 to"),
+            ("-T", "-5", "-5 is out of range"),
+            ("-T", "99999999999999999999", "is out of range"),
+            ("-T", "1:9:0", "step"),
+            ("-T", "1:1000000:1", "more than 100000 values"),
+            ("-T", "ten", "'ten' is not a whole number"),
+            ("-T", "10,", "empty item"),
+            ("-U", "=X", "--output-length", "unknown axis 'X'"),
+            ("-w", "0", "--chunk-width"),
+            ("-K", "1.5", "--num-contexts"),
+            ("-j", "0", "--threads"),
+            ("--energy", "dto", "--energy", "'dot'?", "bilinear"),
+            ("--variant", "exat", "'exact'?"),
+            ("--schedule", "offline", "'online'?"),
+            ("--end", "stay", "absorb, stay_last, restart"),
+            ("--precision", "f16", "valid: f32, f64"),
+            ("--mode", "train", "valid: decode"),
+            ("--workload", "unifrom", "'uniform'?"),
+            ("--workload", "bias:x", "finite number"),
+            ("--workload", "wait_k:0", "whole number"),
+            ("--workload", "file:no.json", "cannot be read"),
+            ("--mechanism", "sotf", "--mechanism", "'soft'?", "mocha"),
+            ("--mechanism", "soft,", "empty item"),
+            ("--repetitions", "0", "--repetitions: '0' is not"),
+            ("--repetitions", "99999999999", "--repetitions"),
+            ("--trials", "-1", "--trials"),
+            ("--seed", "x", "--seed: 'x' is not"),
+            ("--option", "threshold", "is not KEY=VALUE"),
+            ("--option", "=1", "is not KEY=VALUE"),
+            ("--option", "thresold=0.5", "'threshold'?"),
+            ("--option", "threshold=2", "option threshold: '2' is not"),
+            ("--option", "threshold=", "empty item"),
+            ("--option", "strict=maybe", "'maybe' is not true or false"),
+        ]:
+            self.expect_refused(
+                ["run-sweep", "-o", "r.json", option, value], *messages
+            )
+        self.expect_refused(
+            ["run-sweep", "-T", "1:900:1", "-U", "1:900:1", "-o", "r.json"],
+            "at most 200000",
+        )
+
+    def test_text_that_would_break_the_line_or_the_json(self):
+        self.expect_refused(
+            ["run-sweep", "--energy", "a\nb\x1b[1m", "-o", "r"], "unknown energy"
+        )
+        self.expect_refused(
+            ["run-sweep", "--workload", b"file:\xff", "-o", "r"], "not UTF-8"
+        )
+
+    def test_experiment_files(self):
+        self.expect_refused(
+            ["run-sweep", "no.json", "-o", "r.json"], "no.json: cannot be read"
+        )
+        self.expect_refused(["run-sweep", ".", "-o", "r.json"], "directory")
+        for text, *messages in [
+            ("", "is empty"),
+            ('{\n"name": 3,}', "line 2"),
+            ("\x00\x01\x02", "is not JSON"),
+            ("[" * 100000, "e.json: "),
+            ('{"name": "x", "axis": {}}', "unknown key 'axis'", "'axes'?"),
+            ('{"name": "x", "axes": {"dim": 0}}', "e.json: axes.dim"),
+            (
+                '{"name": "x", "alternatives": [{"mechanism": "moca"}]}',
+                "e.json: alternatives[0].mechanism",
+                "'mocha'?",
+            ),
+        ]:
+            self.write("e.json", text)
+            self.expect_refused(
+                ["run-sweep", "e.json", "-o", "r.json"],
+                *messages,
+                files=["e.json"],
+            )
+
+    def test_output_places(self):
+        self.expect_refused(
+            ["run-sweep", *TINY, "-o", "no/such/r.json"], "no folder 'no/such'"
+        )
+        self.expect_refused(["run-sweep", *TINY, "-o", "."], ".: ")
+        self.expect_refused(
+            ["run-sweep", *TINY, "-o", "/dev/full", "--force"], "/dev/full: "
+        )
+        self.write("old.json", "kept")
+        self.expect_refused(
+            ["run-sweep", *TINY, "-o", "old.json"],
+            "old.json: is there already; --force",
+            files=["old.json"],
+        )
+        with open(self.path("old.json"), encoding="utf-8") as file:
+            self.assertEqual(file.read(), "kept")
+
+    def test_a_full_disk(self):
+        def limit():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (512, 512))
+
+        # Python ignores SIGXFSZ, and so does the program then: writing fails
+        # as on a full disk.
+        done = self.sweep(preexec_fn=limit, restore_signals=False)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn(b"r.json: cannot be written", done.stderr)
+        self.assertEqual(os.listdir(self.folder), [])
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run(
+                [PROGRAM, "list", "--schema"],
+                stdout=full,
+                stderr=subprocess.PIPE,
+                check=False,
+            )
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn(b"standard output", done.stderr)
+
+
+class Sweep(InFolder):
+    def schema(self):
+        done = self.run_here("list", "--schema")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout)
+
+    def test_a_tiny_sweep_of_everything_gives_a_valid_result(self):
+        done = self.sweep("--seed", "5")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        document = self.read()
+        jsonschema.Draft7Validator.check_schema(self.schema())
+        jsonschema.Draft7Validator(self.schema()).validate(document)
+        self.assertEqual(os.listdir(self.folder), ["r.json"])
+        self.assertEqual(document["context"]["seed"], 5)
+        self.assertIn("run-sweep -T 3 -U 2", document["context"]["command"])
+        listed = json.loads(self.run_here("list", "--json").stdout)
+        self.assertEqual(
+            [cell["mechanism"] for cell in document["cells"]],
+            [mechanism["name"] for mechanism in listed["mechanisms"]],
+        )
+        for cell in document["cells"]:
+            self.assertEqual(cell["status"], "ok", cell["message"])
+            self.assertEqual(len(cell["samples_ns"]), 2)
+        self.assertIn(b"[1/1] T=3 U=2 d=4 B=1 workload=uniform", done.stderr)
+        self.assertNotIn(b"\r", done.stderr)
+
+    def test_options_and_lists_are_crossed(self):
+        done = self.sweep(
+            "--mechanism", "soft,mocha", "-w", "2,inf", "-j", "1,2",
+            "--option", "threshold=0.25,0.75", "--workload", "uniform,planted",
+        )  # fmt: skip
+        self.assertEqual(done.returncode, 0, done.stderr)
+        cells = self.read()["cells"]
+        self.assertEqual(len(cells), 2 * (2 + 2 * 2 * 2))
+        keys = {
+            json.dumps([cell[key] for key in ("mechanism", "chunk_width",
+                                              "threads", "workload",
+                                              "options")], sort_keys=True)
+            for cell in cells
+        }  # fmt: skip
+        self.assertEqual(len(keys), len(cells))
+        jsonschema.Draft7Validator(self.schema()).validate(self.read())
+
+    def test_what_cannot_be_done_is_skipped_and_the_rest_goes_on(self):
+        done = self.sweep(
+            "--mechanism", "soft,monotonic", "--schedule", "teacher_forced"
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+        document = self.read()
+        jsonschema.Draft7Validator(self.schema()).validate(document)
+        self.assertEqual(
+            [cell["status"] for cell in document["cells"]], ["ok", "skipped"]
+        )
+        self.assertIn("teacher_forced", document["cells"][1]["message"])
+
+    def test_a_cell_without_memory_fails_and_the_rest_goes_on(self):
+        done = self.run_here(
+            "run-sweep", "--mechanism", "soft", "-T", "1000000000000,3", "-U",
+            "2", "-d", "4", "--repetitions", "2", "-o", "r.json",
+        )  # fmt: skip
+        self.assertEqual(done.returncode, 1, done.stderr)
+        document = self.read()
+        jsonschema.Draft7Validator(self.schema()).validate(document)
+        statuses = [cell["status"] for cell in document["cells"]]
+        self.assertEqual(statuses, ["error", "ok"])
+        self.assertIn(b"cells failed; the first: soft: ", done.stderr)
+
+    def test_a_terminal_gets_a_bar_that_is_redrawn_in_place(self):
+        reader, writer = os.openpty()
+        self.addCleanup(os.close, reader)
+        done = subprocess.run(
+            [PROGRAM, "run-sweep", *TINY, "-o", "r.json"],
+            cwd=self.folder,
+            stdout=subprocess.DEVNULL,
+            stderr=writer,
+            check=False,
+        )
+        os.close(writer)
+        self.assertEqual(done.returncode, 0)
+        shown = os.read(reader, 1 << 16).decode()
+        self.assertIn("100 %  [1/1]", shown)
+        self.assertEqual(shown.count("\n"), 1)
+        for drawn in shown.split("\r"):
+            self.assertLess(len(drawn), 80)
+
+    def test_force_replaces_a_result(self):
+        self.write("r.json", "old")
+        self.assertEqual(self.sweep("--mechanism", "soft").returncode, 2)
+        done = self.sweep("--mechanism", "soft", "--force")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.read()["kind"], "sweep")
+
+    def test_the_command_line_replaces_an_experiment(self):
+        self.write(
+            "e.json",
+            json.dumps(
+                {
+                    "name": "e",
+                    "axes": {"memory_length": [5, 6], "dim": 4},
+                    "alternatives": [
+                        {"mechanism": "soft"},
+                        {"mechanism": "mocha", "chunk_width": [2, 3]},
+                    ],
+                    "profiles": {"quick": {"axes": {"memory_length": 5}}},
+                }
+            ),
+        )
+        for arguments, points, cells in [
+            ([], 2, 6),
+            (["--quick"], 1, 3),
+            (["-T", "1,2,3"], 3, 9),
+            (["-w", "8"], 2, 4),
+            (["--mechanism", "mocha,memory"], 2, 6),
+        ]:
+            done = self.run_here(
+                "run-sweep", "e.json", *arguments, "--dry-run", "--json"
+            )
+            self.assertEqual(done.returncode, 0, done.stderr)
+            shown = json.loads(done.stdout)
+            self.assertEqual(
+                (shown["num_points"], shown["num_cells"]), (points, cells)
+            )
+        self.assertEqual(os.listdir(self.folder), ["e.json"])
+
+    def test_a_dry_run_shows_points_and_measures_nothing(self):
+        done = self.run_here("run-sweep", "-T", "10:30:10", "--dry-run")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        lines = done.stdout.decode().splitlines()
+        self.assertEqual(len(lines), 4)
+        self.assertIn("3 points", lines[0])
+        self.assertIn("T=10 U=10 d=256", lines[1])
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_the_program_is_run_sweep_under_that_name(self):
+        link = self.path("run-sweep")
+        os.symlink(os.path.abspath(PROGRAM), link)
+        done = subprocess.run(
+            [link, "-T", "4", "--dry-run"], capture_output=True, check=False
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn(b"T=4 U=4", done.stdout)
+
+
+class Listing(InFolder):
+    def test_help_is_good_and_gives_an_example_for_every_option(self):
+        for arguments in (["--help"], ["run-sweep", "--help"], ["list", "-h"]):
+            done = self.run_here(*arguments)
+            self.assertEqual(done.returncode, 0)
+            self.assertEqual(done.stderr, b"")
+        text = self.run_here("run-sweep", "--help").stdout.decode()
+        axes = json.loads(self.run_here("list", "--json").stdout)["axes"]
+        for axis in axes:
+            self.assertIn("--" + axis["name"].replace("_", "-"), text)
+        self.assertGreaterEqual(text.count("e.g."), len(axes) + 10)
+
+    def test_every_format_names_every_axis(self):
+        axes = json.loads(self.run_here("list", "--json").stdout)["axes"]
+        self.assertGreaterEqual(len(axes), 15)
+        for arguments in ([], ["--markdown"], ["--schema"]):
+            text = self.run_here("list", *arguments).stdout.decode()
+            for axis in axes:
+                self.assertIn(axis["name"], text)
+
+    def test_experiments_are_those_of_the_folder(self):
+        os.mkdir(self.path("experiments"))
+        self.write("experiments/b.json", "{}")
+        self.write("experiments/a.json", "{}")
+        self.write("experiments/notes.txt", "")
+        listed = json.loads(self.run_here("list", "--json").stdout)
+        self.assertEqual(listed["experiments"], ["a", "b"])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,43 @@
+"""Guards against a mechanism that needs more than its folder and one line in
+the registry: a copy of the skeleton, linked as `attnbench_with_newcomer`
+(tests/CMakeLists.txt), must be found in `list`, in a sweep and in a figure."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+PROGRAM = os.environ["ATTNBENCH_WITH_NEWCOMER"]
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+class NewcomerTest(unittest.TestCase):
+    def test_list_shows_it(self):
+        listed = subprocess.run([PROGRAM, "list", "--json"], check=True, capture_output=True)
+        names = [m["name"] for m in json.loads(listed.stdout)["mechanisms"]]
+        self.assertIn("newcomer", names)
+
+    def test_a_sweep_checks_and_times_it_and_a_figure_shows_it(self):
+        with tempfile.TemporaryDirectory() as folder:
+            result = os.path.join(folder, "r.json")
+            subprocess.run(
+                [PROGRAM, "run-sweep", "--mechanism", "soft,monotonic,newcomer",
+                 "-T", "4,8", "-U", "=T", "-d", "8", "--repetitions", "6", "-o", result],
+                check=True, capture_output=True)
+            with open(result, encoding="utf-8") as file:
+                cells = json.load(file)["cells"]
+            mine = [c for c in cells if c["mechanism"] == "newcomer"]
+            self.assertEqual([c["status"] for c in mine], ["ok", "ok"])
+            self.assertTrue(all(c["median_ns"] > 0 for c in mine))
+            subprocess.run(
+                [sys.executable, os.path.join(ROOT, "plots", "draw.py"),
+                 "--figure", "mocha_figure3", result, "-o", folder],
+                check=True, capture_output=True)
+            with open(os.path.join(folder, "mocha_figure3.svg"), encoding="utf-8") as file:
+                self.assertIn("newcomer", file.read())
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,153 @@
+// Guards against a schema that lets a wrong output pass with a time, and
+// against a committed schema that is not the program's any more.
+#include "harness/result_schema.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <functional>
+#include <sstream>
+
+#if defined(__GNUC__) && !defined(__clang__)
+// g++ 12 sees overlapping copies in every `"text" + string` that it inlines
+// (its bug 105651), here in valijson's.
+#pragma GCC diagnostic ignored "-Wrestrict"
+#endif
+#include <valijson/adapters/nlohmann_json_adapter.hpp>
+#include <valijson/schema.hpp>
+#include <valijson/schema_parser.hpp>
+#include <valijson/validator.hpp>
+
+namespace attnbench {
+namespace {
+
+// The validator reads the library's unordered documents.
+using PlainJson = nlohmann::json;
+
+bool Validates(const Json& document) {
+  const PlainJson schema_json =
+      PlainJson::parse(ResultSchemaText(StandardAxes()));
+  valijson::Schema schema;
+  valijson::SchemaParser(valijson::SchemaParser::kDraft7)
+      .populateSchema(valijson::adapters::NlohmannJsonAdapter(schema_json),
+                      schema);
+  const PlainJson plain = PlainJson::parse(document.dump());
+  return valijson::Validator(valijson::Validator::kStrongTypes)
+      .validate(schema, valijson::adapters::NlohmannJsonAdapter(plain),
+                nullptr);
+}
+
+Json GoodCell() {
+  return Json::parse(R"({
+    "mechanism": "mocha", "memory_length": 100, "output_length": 100,
+    "chunk_width": 4, "num_contexts": null, "dim": 256, "batch": 1,
+    "threads": 1, "precision": "f32", "mode": "decode", "scope": "full",
+    "schedule": "online", "energy": "dot", "variant": "exact",
+    "workload": "uniform", "end": "absorb",
+    "options": {"threshold": 0.5, "strict": false, "keys": "precomputed"},
+    "status": "ok", "message": null, "samples_ns": [12.5, 13.5],
+    "trials_per_sample": 3, "median_ns": 13, "interval_ns": [12.5, 13.5],
+    "prepare_ns": 1.5, "draw_ns": [12, 14],
+    "operations": {"energies": 199, "chunk_energies": 300, "memory_rows": 1,
+                   "flops": 1, "bytes": 1},
+    "peak_memory_bytes": 4096,
+    "numerics": {"attention_mass": 1, "context_sum": -0.5, "context_l2": 2,
+                 "error": 1e-7, "error_bound": 1e-5}})");
+}
+
+Json GoodDocument() {
+  Json document = Json::parse(R"({"schema_version": 1, "kind": "sweep",
+    "context": {"commit": "abc", "dirty": null, "build_id": "0", "command": "x",
+      "date": "2020-01-01T00:00:00Z", "seed": 1, "compiler": "g", "flags": "-O",
+      "build_type": "Release", "cpu": "c", "caches": ["L1 Data 48K"],
+      "cores": 2, "governor": null, "load": 0.5, "simd": "AVX2",
+      "openmp": {"version": 201511, "OMP_NUM_THREADS": null},
+      "libraries": {"fmt": "9.1"}, "valid": true, "warnings": []}})");
+  document["cells"] = Json::array({GoodCell()});
+  return document;
+}
+
+// The good document after a change to its one cell.
+bool CellValidates(const std::function<void(Json&)>& change) {
+  Json document = GoodDocument();
+  change(document["cells"][0]);
+  return Validates(document);
+}
+
+void MakeInvalid(Json& cell) {
+  cell["status"] = "invalid";
+  cell["message"] = "output 3 differs";
+  for (const char* name : {"trials_per_sample", "median_ns", "interval_ns",
+                           "prepare_ns", "operations", "peak_memory_bytes"}) {
+    cell[name] = nullptr;
+  }
+  cell["samples_ns"] = Json::array();
+  cell["draw_ns"] = Json::array();
+}
+
+TEST(ResultSchema, TheCommittedFileIsTheSchemaOfTheTable) {
+  std::ifstream file("results/schema/sweep.schema.json");
+  std::stringstream text;
+  text << file.rdbuf();
+  EXPECT_TRUE(text.str() == ResultSchemaText(StandardAxes()))
+      << "write it again: attnbench list --schema > "
+         "results/schema/sweep.schema.json";
+}
+
+TEST(ResultSchema, AWholeResultValidates) {
+  EXPECT_TRUE(Validates(GoodDocument()));
+  EXPECT_TRUE(CellValidates(MakeInvalid));
+  EXPECT_TRUE(CellValidates([](Json& cell) { cell["chunk_width"] = "inf"; }));
+  EXPECT_TRUE(CellValidates([](Json& cell) { cell["workload"] = "bias:-2"; }));
+}
+
+TEST(ResultSchema, EveryFieldIsWantedAndNoOtherIsTaken) {
+  const Json good = GoodCell();
+  for (const auto& [name, value] : good.items()) {
+    EXPECT_FALSE(CellValidates([&key = name](Json& cell) { cell.erase(key); }))
+        << name;
+  }
+  EXPECT_FALSE(CellValidates([](Json& cell) { cell["speed"] = 1; }));
+  for (const char* name : {"schema_version", "kind", "context", "cells"}) {
+    Json document = GoodDocument();
+    document.erase(name);
+    EXPECT_FALSE(Validates(document)) << name;
+  }
+}
+
+TEST(ResultSchema, WrongValuesAreRefused) {
+  const std::pair<const char*, Json> wrong[] = {
+      {"memory_length", 0},       {"memory_length", "100"},
+      {"memory_length", nullptr}, {"memory_length", "inf"},
+      {"chunk_width", "all"},     {"precision", "f16"},
+      {"workload", "bias:"},      {"workload", "uniformly"},
+      {"status", "fine"},         {"samples_ns", {-1}},
+      {"interval_ns", {1, 2, 3}}, {"options", {{"threshold", nullptr}}}};
+  for (const auto& [name, value] : wrong) {
+    EXPECT_FALSE(CellValidates([&key = name, &to = value](Json& cell) {
+      cell[key] = to;
+    })) << name
+        << " " << value;
+  }
+}
+
+TEST(ResultSchema, AGoodCellHasATimeAndAWrongOneHasNone) {
+  EXPECT_FALSE(CellValidates([](Json& cell) { cell["median_ns"] = nullptr; }));
+  EXPECT_FALSE(
+      CellValidates([](Json& cell) { cell["samples_ns"] = Json::array(); }));
+  EXPECT_FALSE(CellValidates([](Json& cell) {
+    MakeInvalid(cell);
+    cell["median_ns"] = 5;
+  }));
+  EXPECT_FALSE(CellValidates([](Json& cell) {
+    MakeInvalid(cell);
+    cell["samples_ns"] = {5};
+  }));
+  EXPECT_FALSE(CellValidates([](Json& cell) {
+    MakeInvalid(cell);
+    cell["message"] = nullptr;
+  }));
+}
+
+}  // namespace
+}  // namespace attnbench

@@ -1,0 +1,206 @@
+// Guards against operation counts that are plausible and wrong: they are
+// compared exactly between machines and decide claims about complexity. Each
+// expected number was added up on paper, term by term, for d = 4 in f32.
+#include <gtest/gtest.h>
+
+#include "tests/support/given_inputs.h"
+
+namespace attnbench {
+namespace {
+
+using testing::DefaultConfig;
+
+constexpr Index kDim = 4;
+constexpr double kRowBytes = 4 * kDim;  // of d numbers in f32
+
+// T = 5, U = 3: output 1 inspects entries 1 and 2 and chooses the second;
+// output 2 inspects 2..5 in vain; output 3 does nothing. 6 energies.
+StepTrace Choice(Index begin) {
+  return {.position = 1, .begin = begin, .end = 2, .inspected = 2};
+}
+std::vector<StepTrace> HardSteps(Index begin) {
+  return {Choice(begin), {.inspected = 4}, {}};
+}
+
+struct Expected {
+  double energies, chunk_energies, memory_rows, flops, bytes;
+};
+
+void ExpectCount(const std::string& name, const Config& config, Index T,
+                 const std::vector<StepTrace>& steps,
+                 const Expected& expected) {
+  const Operations count = FindMechanism<float>(name)->Count(config, T, steps);
+  EXPECT_EQ(count.energies, expected.energies);
+  EXPECT_EQ(count.chunk_energies, expected.chunk_energies);
+  EXPECT_EQ(count.memory_rows, expected.memory_rows);
+  EXPECT_EQ(count.flops, expected.flops);
+  EXPECT_EQ(count.bytes, expected.bytes);
+}
+
+Config ConfigFor(const std::string& name) {
+  return DefaultConfig(*FindMechanism<float>(name), kDim);
+}
+
+// Softmax of n energies and its context: 4 n, 2 n d, d and one division.
+double Softmax(double n) { return 4 * n + 2 * n * kDim + kDim + 1; }
+
+TEST(CountTest, MonotonicUnderDot) {
+  // 6 dot products of 2 d flops, 6 comparisons; 6 keys and the copied row; 2
+  // states and 3 contexts.
+  ExpectCount("monotonic", ConfigFor("monotonic"), 5, HardSteps(1),
+              {6, 0, 6 + 1, 6 * 8 + 6, kRowBytes * (6 + 1 + 2 + 3)});
+}
+
+TEST(CountTest, MochaAddsTheChunkUnderDot) {
+  Config config = ConfigFor("mocha");
+  config.chunk_width = 2;
+  // As monotonic; 2 chunk energies on 2 keys of their own, 2 rows mixed, the
+  // chunk's state.
+  ExpectCount("mocha", config, 5, HardSteps(0),
+              {6, 2, 6 + 2 + 2, 6 * 8 + 6 + 2 * 8 + Softmax(2),
+               kRowBytes * (6 + 2 + 2 + 2 + 1 + 3)});
+}
+
+TEST(CountTest, MochaOfWidthOneCountsAsMonotonic) {
+  Config config = ConfigFor("mocha");
+  config.chunk_width = 1;
+  ExpectCount("mocha", config, 5, HardSteps(1),
+              {6, 0, 6 + 1, 6 * 8 + 6, kRowBytes * (6 + 1 + 2 + 3)});
+}
+
+TEST(CountTest, MatchaCountsItsOwnChunk) {
+  ExpectCount("matcha", ConfigFor("matcha"), 5, HardSteps(0),
+              {6, 2, 6 + 2 + 2, 6 * 8 + 6 + 2 * 8 + Softmax(2),
+               kRowBytes * (6 + 2 + 2 + 2 + 1 + 3)});
+}
+
+TEST(CountTest, MochaUnderBilinearKeysOnDemand) {
+  Config config = ConfigFor("mocha");
+  config.energy = EnergyKind::kBilinear;
+  config.options["keys"] = std::string("on_demand");
+  // W^T s costs 2 d^2 = 32 flops and reads d rows, for each of the 2 states
+  // and the chunk's; then energies are dot products with the memory.
+  ExpectCount("mocha", config, 5, HardSteps(0),
+              {6, 2, 6 + 2 + 2, 6 * 8 + 6 + 2 * 32 + 2 * 8 + 32 + Softmax(2),
+               kRowBytes * (10 + 2 * (1 + 4) + (1 + 4) + 3)});
+}
+
+TEST(CountTest, MochaUnderBilinearKeysPrecomputed) {
+  Config config = ConfigFor("mocha");
+  config.energy = EnergyKind::kBilinear;
+  // Two W h for each of the 5 entries, each reading a row and writing one.
+  ExpectCount(
+      "mocha", config, 5, HardSteps(0),
+      {6, 2, 2 * 5 * 2 + 6 + 2 + 2, 2 * 5 * 32 + 6 * 8 + 6 + 2 * 8 + Softmax(2),
+       kRowBytes * (30 + 2 + 1 + 3)});
+}
+
+TEST(CountTest, SoftReadsTTimesUEntries) {
+  // Under dot the row of an energy is the row that is mixed.
+  ExpectCount("soft", ConfigFor("soft"), 5, std::vector<StepTrace>(2),
+              {10, 0, 10, 10 * 8 + 2 * Softmax(5), kRowBytes * (10 + 2 + 2)});
+}
+
+TEST(CountTest, SoftUnderAdditiveKeysPrecomputed) {
+  Config config = ConfigFor("soft");
+  config.energy = EnergyKind::kAdditive;
+  // V h + b: 2 d^2 + d = 36 for each entry, one row read and one written. W s:
+  // 32 for each output. 4 d = 16 for each energy, a key and a row read.
+  ExpectCount(
+      "soft", config, 5, std::vector<StepTrace>(2),
+      {10, 0, 5 * 2 + 10 * 2, 5 * 36 + 2 * 32 + 10 * 16 + 2 * Softmax(5),
+       kRowBytes * (30 + 2 * (1 + 4) + 2)});
+}
+
+TEST(CountTest, SoftUnderAdditiveKeysOnDemand) {
+  Config config = ConfigFor("soft");
+  config.energy = EnergyKind::kAdditive;
+  config.options["keys"] = std::string("on_demand");
+  // V h + b for each of the 10 energies, which reads d rows of V.
+  ExpectCount("soft", config, 5, std::vector<StepTrace>(2),
+              {10, 0, 10 * (1 + 4), 2 * 32 + 10 * (16 + 36) + 2 * Softmax(5),
+               kRowBytes * (50 + 2 * (1 + 4) + 2)});
+}
+
+TEST(CountTest, GivenScoresCostNothingToMake) {
+  Config config = ConfigFor("soft");
+  config.scores_given = true;
+  ExpectCount("soft", config, 5, std::vector<StepTrace>(2),
+              {10, 0, 10, 2 * Softmax(5), kRowBytes * (10 + 2)});
+  config = ConfigFor("mocha");
+  config.scores_given = true;
+  config.chunk_width = 2;
+  // Still compared with the threshold.
+  ExpectCount("mocha", config, 5, HardSteps(0),
+              {6, 2, 2, 6 + Softmax(2), kRowBytes * (2 + 3)});
+}
+
+TEST(CountTest, AnEmptyMemoryCostsItsContexts) {
+  ExpectCount("soft", ConfigFor("soft"), 0, std::vector<StepTrace>(2),
+              {0, 0, 0, 0, kRowBytes * 2});
+  ExpectCount("monotonic", ConfigFor("monotonic"), 0, std::vector<StepTrace>(2),
+              {0, 0, 0, 0, kRowBytes * 2});
+}
+
+TEST(CountTest, MemoryInClosedForm) {
+  Config config = ConfigFor("memory");
+  config.num_contexts = 2;
+  // K products of 2 d (16), a score of 5 K (10) and K updates of 2 d (16) for
+  // each of 3 entries and 2 outputs. Rows: 3 entries, 2 contexts for each
+  // output; bytes also K parameter rows each time, the K contexts twice, the
+  // state and context of each output.
+  ExpectCount("memory", config, 3, std::vector<StepTrace>(2),
+              {0, 0, 3 + 2 * 2, (3 + 2) * (16 + 10 + 16),
+               kRowBytes * (7 + 2 * (3 + 2) + 2 * 2 + 2 * 2)});
+  config.options["position_encoding"] = std::string("raw");
+  // K more for each entry.
+  ExpectCount("memory", config, 3, std::vector<StepTrace>(2),
+              {0, 0, 7, 5 * 42 + 3 * 2, kRowBytes * (7 + 10 + 4 + 4)});
+  config.scores_given = true;
+  ExpectCount("memory", config, 3, std::vector<StepTrace>(2),
+              {0, 0, 7, 5 * 26 + 3 * 2, kRowBytes * (7 + 4 + 4)});
+}
+
+TEST(CountTest, AnOutputOfMemoryCostsTheSameWhateverTheLength) {
+  const Config config = ConfigFor("memory");
+  const auto cost_of_an_output = [&](Index T) {
+    const Mechanism<float>& memory = *FindMechanism<float>("memory");
+    const Operations three = memory.Count(config, T, std::vector<StepTrace>(3));
+    const Operations two = memory.Count(config, T, std::vector<StepTrace>(2));
+    return three.flops - two.flops;
+  };
+  EXPECT_EQ(cost_of_an_output(10), cost_of_an_output(100000));
+  EXPECT_EQ(cost_of_an_output(10), 32 * (4 * kDim + 5));
+}
+
+// The counts follow from what decoders report; so what they report must be
+// what they did.
+TEST(CountTest, DecodersReportTheEnergiesThatTheyEvaluated) {
+  const Mechanism<float>& mechanism = *FindMechanism<float>("monotonic");
+  testing::GivenInputs<float> inputs(
+      {.p_choose = {{0, 1, 0, 0, 0}, {0, 0, 0, 0, 0}, {1, 1, 1, 1, 1}}});
+  const auto steps = testing::DecodeKeepingSteps(
+      mechanism, DefaultConfig(mechanism, inputs.dim()), inputs.View());
+  std::vector<StepTrace> traces;
+  for (const auto& step : steps) {
+    traces.push_back({step.position, step.begin, step.end, step.inspected});
+  }
+  ExpectCount("monotonic", ConfigFor("monotonic"), 5, traces,
+              {6, 0, 6 + 1, 6 * 8 + 6, kRowBytes * (6 + 1 + 2 + 3)});
+}
+
+// Bytes are those of the precision.
+TEST(CountTest, DoublePrecisionReadsTwiceTheBytes) {
+  for (std::size_t m = 0; m < Mechanisms<float>().size(); ++m) {
+    const Mechanism<double>& wide = *Mechanisms<double>()[m];
+    const Mechanism<float>& single = *Mechanisms<float>()[m];
+    const Config config = DefaultConfig(wide, kDim);
+    const Operations of_wide = wide.Count(config, 5, HardSteps(1));
+    const Operations of_single = single.Count(config, 5, HardSteps(1));
+    EXPECT_EQ(of_wide.bytes, 2 * of_single.bytes);
+    EXPECT_EQ(of_wide.flops, of_single.flops);
+  }
+}
+
+}  // namespace
+}  // namespace attnbench

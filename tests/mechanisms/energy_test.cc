@@ -1,0 +1,161 @@
+// Guards against a bias in the wrong place, and schedules, energies or keys
+// that compute something else than the reference of the online schedule.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/support/drawn_inputs.h"
+#include "tests/support/given_inputs.h"
+
+namespace attnbench {
+namespace {
+
+using testing::DecodeKeepingSteps;
+using testing::DefaultConfig;
+using testing::DrawnInputs;
+using testing::GivenInputs;
+using testing::KeptStep;
+
+constexpr EnergyKind kAllEnergies[] = {
+    EnergyKind::kDot, EnergyKind::kBilinear, EnergyKind::kAdditive,
+    EnergyKind::kNormalizedAdditive, EnergyKind::kScaledBilinear};
+
+template <class Real>
+constexpr double kTolerance = std::is_same_v<Real, float> ? 3e-5 : 1e-12;
+
+template <class Real>
+void ExpectNear(const std::vector<Real>& actual,
+                const std::vector<Real>& expected) {
+  ASSERT_EQ(actual.size(), expected.size());
+  for (std::size_t n = 0; n < actual.size(); ++n) {
+    const double error = std::abs(static_cast<double>(actual[n]) -
+                                  static_cast<double>(expected[n]));
+    if (!(error <= kTolerance<Real>)) {
+      FAIL() << "[" << n << "] is " << actual[n] << ", not " << expected[n];
+    }
+  }
+}
+
+template <class Real>
+class EnergyTest : public ::testing::Test {};
+using Precisions = ::testing::Types<float, double>;
+TYPED_TEST_SUITE(EnergyTest, Precisions);
+
+// Decodes `actual` and `reference` with their own configs and compares.
+template <class Real>
+void ExpectAgreement(const Mechanism<Real>& mechanism, const Config& config,
+                     Config reference_config, Real bias) {
+  DrawnInputs<Real> actual(19, 11, 6, 4), expected(19, 11, 6, 4);
+  Sequence<Real> sequence = actual.View(), reference = expected.View();
+  sequence.inputs.energy_bias = reference.inputs.energy_bias = bias;
+  const auto steps = DecodeKeepingSteps(mechanism, config, sequence);
+  std::vector<Index> positions;
+  for (const auto& step : steps) positions.push_back(step.position);
+  if (config.schedule == "online") reference.inputs.follow = positions;
+  reference_config.variant = "reference";
+  const auto reference_steps =
+      DecodeKeepingSteps(mechanism, reference_config, reference);
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    EXPECT_EQ(steps[i].position, reference_steps[i].position);
+    EXPECT_EQ(steps[i].inspected, reference_steps[i].inspected);
+    ExpectNear(steps[i].weights, reference_steps[i].weights);
+  }
+  ExpectNear(actual.contexts, expected.contexts);
+}
+
+TYPED_TEST(EnergyTest, TheBiasIsAddedToEveryEnergyOfTheChoice) {
+  using Real = TypeParam;
+  const Mechanism<Real>& mechanism = *FindMechanism<Real>("mocha");
+  for (const EnergyKind energy : kAllEnergies) {
+    for (const std::string keys : {"precomputed", "on_demand"}) {
+      for (const double bias : {-0.7, -0.2, 0.4}) {
+        SCOPED_TRACE(keys + " " + std::to_string(static_cast<int>(energy)) +
+                     " " + std::to_string(bias));
+        Config config = DefaultConfig(mechanism, 6);
+        config.energy = energy;
+        config.options["keys"] = keys;
+        config.want_weights = true;
+        ExpectAgreement(mechanism, config, config, static_cast<Real>(bias));
+      }
+    }
+  }
+}
+
+// A softmax does not notice a bias until it swallows the energies' last digits.
+TYPED_TEST(EnergyTest, TheBiasIsNotAddedToChunkEnergies) {
+  using Real = TypeParam;
+  const Real swallows = 1 / std::numeric_limits<Real>::epsilon();
+  for (const char* name : {"mocha", "matcha"}) {
+    const Mechanism<Real>& mechanism = *FindMechanism<Real>(name);
+    for (const EnergyKind energy : kAllEnergies) {
+      Config config = DefaultConfig(mechanism, 6);
+      config.energy = energy;
+      config.end = EndPolicy::kStayLast;  // a chunk, though nothing is chosen
+      config.want_weights = true;
+      ExpectAgreement(mechanism, config, config, Real{-1} * swallows);
+    }
+  }
+}
+
+TYPED_TEST(EnergyTest, TeacherForcedSoftAttentionIsThatOfTheOnlineReference) {
+  using Real = TypeParam;
+  const Mechanism<Real>& mechanism = *FindMechanism<Real>("soft");
+  for (const EnergyKind energy : kAllEnergies) {
+    for (const std::string keys : {"precomputed", "on_demand"}) {
+      for (const double bias : {0.0, -0.5}) {
+        SCOPED_TRACE(keys + " " + std::to_string(static_cast<int>(energy)));
+        Config online = DefaultConfig(mechanism, 6);
+        online.energy = energy;
+        online.options["keys"] = keys;
+        online.want_weights = true;
+        Config config = online;
+        config.schedule = "teacher_forced";
+        ExpectAgreement(mechanism, config, online, static_cast<Real>(bias));
+      }
+    }
+  }
+}
+
+TYPED_TEST(EnergyTest, TeacherForcedSoftAttentionTakesGivenEnergies) {
+  using Real = TypeParam;
+  const Mechanism<Real>& mechanism = *FindMechanism<Real>("soft");
+  GivenInputs<Real> inputs({.energies = {{0, 0}, {1e4, -1e4}, {-1e4, -1e4}}});
+  Config config = DefaultConfig(mechanism, inputs.dim());
+  config.schedule = "teacher_forced";
+  DecodeKeepingSteps(mechanism, config, inputs.View());
+  EXPECT_EQ(inputs.context(0, 0), Real(0.5));
+  EXPECT_EQ(inputs.context(1, 0), 1);
+  EXPECT_EQ(inputs.context(1, 1), 0);
+  EXPECT_EQ(inputs.context(2, 1), Real(0.5));
+}
+
+TYPED_TEST(EnergyTest, TeacherForcedHasNoOtherVariant) {
+  const auto& mechanism = *FindMechanism<TypeParam>("soft");
+  Config config = DefaultConfig(mechanism, 2);
+  config.schedule = "teacher_forced";
+  config.variant = "reference";
+  EXPECT_THROW(mechanism.MakeDecoder(config, {}), Unsupported);
+}
+
+TYPED_TEST(EnergyTest, ScoresThatWereNotGivenAreUnsupported) {
+  using Real = TypeParam;
+  const GivenScores<Real> nothing;
+  SequenceInputs<Real> inputs;
+  inputs.given = &nothing;
+  for (const Mechanism<Real>* mechanism : Mechanisms<Real>()) {
+    EXPECT_THROW(mechanism->MakeDecoder(DefaultConfig(*mechanism, 2), inputs),
+                 Unsupported)
+        << mechanism->Describe().name;
+  }
+  GivenInputs<Real> no_chunks({.p_choose = {{1, 0}}});
+  for (const char* name : {"mocha", "matcha"}) {
+    const Mechanism<Real>& mechanism = *FindMechanism<Real>(name);
+    EXPECT_THROW(mechanism.MakeDecoder(DefaultConfig(mechanism, 2),
+                                       no_chunks.View().inputs),
+                 Unsupported)
+        << name;
+  }
+}
+
+}  // namespace
+}  // namespace attnbench

@@ -1,0 +1,156 @@
+"""Made-up documents in the form that run-sweep and decode give theirs, with
+times in the shape that theory predicts, for the tests of the figures.
+"""
+
+import itertools
+import math
+import random
+
+ROUNDS = 12
+
+
+def make_cell(mechanism, memory_length, output_length, **changes):
+    """A cell as run-sweep writes it; every sample is `time_ns`."""
+    time_ns = changes.pop("time_ns", 1000.0)
+    samples = changes.pop("samples_ns", [time_ns] * ROUNDS)
+    cell = {
+        "mechanism": mechanism,
+        "variant": "exact",
+        "mode": "decode",
+        "scope": "full",
+        "schedule": "online",
+        "energy": None if mechanism == "memory" else "dot",
+        "workload": "uniform",
+        "end": None if mechanism in ("soft", "memory") else "absorb",
+        "precision": "f32",
+        "memory_length": memory_length,
+        "output_length": output_length,
+        "chunk_width": None,
+        "num_contexts": None,
+        "dim": 256,
+        "batch": 1,
+        "threads": 1,
+        "options": {"threshold": 0.5} if mechanism != "soft" else {},
+        "status": "ok",
+        "message": None,
+        "samples_ns": samples,
+        "trials_per_sample": 100,
+        "median_ns": sorted(samples)[len(samples) // 2],
+        "interval_ns": [min(samples), max(samples)],
+        "prepare_ns": 0,
+        "draw_ns": [1.0],
+        "operations": {"energies": 1},
+        "peak_memory_bytes": 0,
+        "numerics": {"attention_mass": 1.0},
+    }
+    cell.update(changes)
+    return cell
+
+
+def stop(cell, status, message):
+    """Makes of a cell one without times."""
+    for key in ("median_ns", "interval_ns", "prepare_ns", "operations"):
+        cell[key] = None
+    cell.update(status=status, message=message, samples_ns=[], draw_ns=[])
+
+
+def make_document(cells):
+    return {
+        "schema_version": 1,
+        "kind": "sweep",
+        "context": {
+            "commit": "0123456789abcdef0123456789abcdef01234567",
+            "dirty": False,
+            "cpu": "An Invented Processor 3000 @ 2.50GHz",
+            "date": "2026-01-02T03:04:05Z",
+            "valid": True,
+            "warnings": [],
+        },
+        "cells": cells,
+    }
+
+
+def noisy(rng, time_ns, round_factors):
+    """Samples that share what the machine did in each round."""
+    return [
+        time_ns * factor * math.exp(rng.gauss(0, 0.02))
+        for factor in round_factors
+    ]
+
+
+def mad_cells(lengths=(4, 8, 16, 32, 64, 128)):
+    """Figure 8's grid: two workloads, three builds, soft and monotonic."""
+    rng = random.Random(1)
+    cells = []
+    for workload, (variant, slow), t, u in itertools.product(
+        ("uniform", "planted"),
+        (("exact", 1), ("published_O3", 6), ("published_O0", 40)),
+        lengths,
+        lengths,
+    ):
+        axes = {"variant": variant, "workload": workload}
+        if variant != "exact":
+            axes["precision"] = "f64"
+        factors = [math.exp(rng.gauss(0, 0.2)) for _ in range(ROUNDS)]
+        read = t if workload == "planted" else min(t, u)
+        for mechanism, work in (("soft", 1.3 * t * u), ("monotonic", read + u)):
+            samples = noisy(rng, slow * (90 + 20 * work), factors)
+            cell = make_cell(mechanism, t, u, samples_ns=samples, **axes)
+            if variant != "exact" and mechanism == "monotonic":
+                cell["end"] = "stay_last"
+            cells.append(cell)
+    return cells
+
+
+def mocha_cells(lengths=range(10, 101, 10), extra=()):
+    """Figure 3's mechanisms, and `extra` ones, at T = U."""
+    rng = random.Random(2)
+    cells = []
+    for t in lengths:
+        factors = [math.exp(rng.gauss(0, 0.2)) for _ in range(ROUNDS)]
+        settings = [
+            ("soft", {}, t * t),
+            ("monotonic", {}, 3 * t),
+            *(("mocha", {"chunk_width": w}, (3 + w) * t) for w in (2, 4, 8)),
+            ("matcha", {}, 4.5 * t),
+            ("memory", {"num_contexts": 32}, 32 * t),
+            *((name, {}, 2 * t) for name in extra),
+        ]
+        for mechanism, axes, work in settings:
+            samples = noisy(rng, 200 + 15 * work, factors)
+            cells.append(make_cell(mechanism, t, t, samples_ns=samples, **axes))
+    return cells
+
+
+def decoded(mechanism, length=30, num_outputs=12, width=1):
+    """What `attnbench decode` prints for a made-up monotone path."""
+    rng = random.Random(3)
+    steps, start = [], 1
+    for output in range(1, num_outputs + 1):
+        if mechanism in ("soft", "memory"):
+            centre = output * length / num_outputs
+            spread = 2 if mechanism == "soft" else 8
+            raw = [
+                math.exp(-abs(j - centre) / spread)
+                for j in range(1, length + 1)
+            ]
+            weights = [value / sum(raw) for value in raw]
+            inspected = length if mechanism == "soft" else 0
+            position, begin, end = None, 1, length
+        else:
+            position = min(length, start + rng.randrange(0, 6))
+            begin, end = max(1, position - width + 1), position
+            weights = [1 / (end - begin + 1)] * (end - begin + 1)
+            inspected = position - start + 1
+            start = position
+        steps.append(
+            {
+                "position": position,
+                "begin": begin,
+                "end": end,
+                "weights": weights,
+                "inspected": inspected,
+                "context": [0.0],
+            }
+        )
+    return {"mechanism": mechanism, "memory_length": length, "steps": steps}

@@ -1,0 +1,546 @@
+"""Guards against pictures that look right and are wrong: T and U swapped,
+speed-ups upside down or unpaired, cells left out without a word, a figure made
+of data that does not belong together.
+"""
+
+import contextlib
+import io
+import json
+import os
+import pathlib
+import re
+import sys
+import tempfile
+import unittest
+
+os.environ.setdefault("MPLBACKEND", "Agg")
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "plots"))
+
+import draw  # noqa: E402
+import figures  # noqa: E402
+import load  # noqa: E402
+import panels  # noqa: E402
+import style  # noqa: E402
+from made_up import (  # noqa: E402
+    decoded,
+    mad_cells,
+    make_cell,
+    make_document,
+    mocha_cells,
+    stop,
+)
+
+
+class PlotTest(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.folder = pathlib.Path(scratch.name)
+
+    def write(self, document, name="result.json"):
+        path = self.folder / name
+        path.write_text(
+            document if isinstance(document, str) else json.dumps(document)
+        )
+        return str(path)
+
+    def run_draw(self, *arguments):
+        """(exit code, stdout, stderr)."""
+        out, err = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            try:
+                code = draw.main([*arguments, "-o", str(self.folder)])
+            except SystemExit as stopped:
+                code = stopped.code
+        return code, out.getvalue(), err.getvalue()
+
+    def draws(self, *arguments):
+        code, out, err = self.run_draw(*arguments)
+        self.assertEqual(code, 0, err)
+        return out
+
+    def fails_with(self, arguments, *parts):
+        """Exit 2, one line with all parts, and no picture."""
+        code, out, err = self.run_draw(*arguments)
+        self.assertEqual(code, 2)
+        self.assertEqual(out, "")
+        self.assertEqual(err.count("\n"), 1, err)
+        for part in parts:
+            self.assertIn(part, err)
+        self.assertEqual(self.pictures(), [])
+
+    def pictures(self):
+        return sorted(
+            p.name
+            for p in self.folder.iterdir()
+            if p.suffix != ".json"
+        )
+
+    def svg(self, name):
+        png = self.folder / f"{name}.png"
+        self.assertGreater(png.stat().st_size, 20_000)
+        self.assertEqual(png.read_bytes()[:4], b"\x89PNG")
+        # The words of the picture, wherever its lines break.
+        svg = (self.folder / f"{name}.svg").read_text()
+        return " ".join(re.sub("<[^>]*>", " ", svg).split())
+
+
+class EachFigure(PlotTest):
+    def test_a_mad_result_gives_its_two_figures_and_no_other(self):
+        cells = mad_cells(lengths=(4, 32, 128))
+        out = self.draws(self.write(make_document(cells)))
+        self.assertEqual(
+            self.pictures(),
+            [
+                "mad_figure8.png",
+                "mad_figure8.svg",
+                "mad_figure8_times.png",
+                "mad_figure8_times.svg",
+            ],
+        )
+        for name in self.pictures():
+            self.assertIn(str(self.folder / name), out)
+        svg = self.svg("mad_figure8")
+        for text in (
+            "memory length T",
+            "output length U",
+            "uniform, optimised",
+            "planted, published, -O0",
+            "soft / monotonic",
+            "0123456789",
+            "An Invented Processor 3000",
+            "swapped",
+        ):
+            self.assertIn(text, svg)
+        self.assertIn("planted, monotonic", self.svg("mad_figure8_times"))
+
+    def test_a_mocha_result_gives_figure_3_with_every_mechanism(self):
+        out = self.draws(
+            self.write(make_document(mocha_cells(extra=["skeleton", "mean"])))
+        )
+        self.assertEqual(
+            self.pictures(), ["mocha_figure3.png", "mocha_figure3.svg"]
+        )
+        svg = self.svg("mocha_figure3")
+        for text in (
+            "memory length T = output length U",
+            "speed-up over soft",
+            "time of all U outputs",
+            "mocha, w = 2",
+            "mocha, w = 8",
+            "memory, K = 32",
+            "skeleton",
+            "mean",
+        ):
+            self.assertIn(text, svg)
+        self.assertIn("T = U = 100: soft / mocha, w = 4", out)
+        self.assertIn("soft / skeleton", out)
+
+    def test_outputs_of_decode_give_the_alignments(self):
+        names = ["soft", "monotonic", "mocha", "matcha", "memory"]
+        paths = [
+            self.write(decoded(name, width=3 if name == "mocha" else 1), name)
+            for name in names
+        ]
+        out = self.draws("--figure", "alignments", *paths)
+        svg = self.svg("alignments")
+        for text in [*names, "memory entry j", "output i", "attention weight"]:
+            self.assertIn(text, svg)
+        self.assertIn("monotonic: 12 of 12 outputs chose an entry", out)
+
+    def test_the_same_data_gives_the_same_bytes(self):
+        path = self.write(make_document(mocha_cells([10, 20])))
+        files = [self.folder / f"mocha_figure3.{s}" for s in ("png", "svg")]
+        self.draws(path)
+        first = [f.read_bytes() for f in files]
+        self.draws(path)
+        self.assertEqual(first, [f.read_bytes() for f in files])
+
+    def test_list_names_every_figure(self):
+        out = self.draws("--list")
+        for name in figures.FIGURES:
+            self.assertIn(name + ":", out)
+
+
+class Numbers(PlotTest):
+    def test_soft_that_takes_exactly_4_times_as_long_is_4x_everywhere(self):
+        cells = [
+            make_cell(name, t, u, time_ns=time_ns * t)
+            for t in (4, 8)
+            for u in (4, 8)
+            for name, time_ns in (("soft", 4000.0), ("monotonic", 1000.0))
+        ]
+        out = self.draws(self.write(make_document(cells)))
+        self.assertIn("min 4.0x [4.0, 4.0]", out)
+        self.assertIn("median 4.0x, max 4.0x [4.0, 4.0]", out)
+
+    def test_a_number_stands_at_its_T_across_and_its_U_up(self):
+        cells = [
+            make_cell(name, t, u, time_ns=time_ns)
+            for t, u, speedup in (
+                (4, 10, 2.0),
+                (8, 10, 3.0),
+                (16, 10, 5.0),
+                (4, 20, 7.0),
+                (8, 20, 11.0),
+                (16, 20, 13.0),
+            )
+            for name, time_ns in (
+                ("soft", 100.0 * speedup),
+                ("monotonic", 100.0),
+            )
+        ]
+        path = self.write(make_document(cells))
+        figure, lines = figures.FIGURES["mad_figure8"].draw(load.load(path))
+        axes = figure.axes[0]
+        at = {t.get_position(): t.get_text() for t in axes.texts}
+        self.assertEqual(
+            at,
+            {
+                (0, 0): "2.0",
+                (1, 0): "3.0",
+                (2, 0): "5.0",
+                (0, 1): "7.0",
+                (1, 1): "11",
+                (2, 1): "13",
+            },
+        )
+        self.assertEqual(axes.get_xlabel(), "memory length T")
+        self.assertEqual(axes.get_ylabel(), "output length U")
+        self.assertEqual(
+            [t.get_text() for t in axes.get_xticklabels()], ["4", "8", "16"]
+        )
+        self.assertEqual(
+            [t.get_text() for t in axes.get_yticklabels()], ["10", "20"]
+        )
+        # The colours lie where the numbers do.
+        self.assertEqual(
+            axes.images[0].get_array().tolist(), [[2, 3, 5], [7, 11, 13]]
+        )
+        self.assertIn("max 13x [13, 13] at T = 16, U = 20", lines[0])
+
+    def test_rounds_are_paired_before_the_median_is_taken(self):
+        # The medians' ratio is 3; round by round it is always 2.
+        soft = [2.0, 20.0, 200.0, 2000.0, 20000.0]
+        monotonic = [value / 2 for value in soft]
+        cells = [
+            make_cell("soft", 4, 4, samples_ns=soft),
+            make_cell("monotonic", 4, 4, samples_ns=monotonic),
+        ]
+        frame = load.load(self.write(make_document(cells)))
+        row = panels.speedups(frame).iloc[0]
+        self.assertEqual((row["value"], row["low"], row["high"]), (2, 2, 2))
+        cells[1]["samples_ns"].reverse()
+        frame = load.load(self.write(make_document(cells)))
+        row = panels.speedups(frame).iloc[0]
+        self.assertEqual((row["low"], row["high"]), (2e-4, 2e4))
+
+    def test_an_interval_covers_as_often_as_it_says(self):
+        # Tabulated: n = 10 takes ranks 2 and 9 (97.85 %), n = 20 ranks 6 and
+        # 15 (95.86 %), n = 5 only the range (93.75 %).
+        for n, low, high, coverage in (
+            (10, 2, 9, 0.97852),
+            (20, 6, 15, 0.95861),
+            (5, 1, 5, 0.9375),
+            (1, 1, 1, 0.0),
+            (2, 1, 2, 0.5),
+        ):
+            got = panels.median_interval(range(1, n + 1))
+            self.assertEqual(got[:3], ((n + 1) / 2, low, high))
+            self.assertAlmostEqual(got[3], coverage, places=5)
+
+    def test_a_cell_shows_its_interval_as_it_is(self):
+        for value, low, high, said in (
+            (4.0, 2.04, 11.2, "4.0\n2.0–11"),
+            (0.9, 0.85, 0.95, "0.90\n.85–.95"),
+            (4.0, 4.0, 4.0, "4.0"),
+        ):
+            cell = {"value": value, "low": low, "high": high}
+            self.assertEqual(panels.ratio_cell(cell), said)
+
+    def test_figure_3_draws_each_line_through_its_own_numbers(self):
+        cells = []
+        for t in (10, 20, 30):
+            cells += [
+                make_cell("soft", t, t, time_ns=t * t),
+                make_cell("mocha", t, t, time_ns=t, chunk_width=2),
+                make_cell("mocha", t, t, time_ns=2 * t, chunk_width="inf"),
+            ]
+        frame = load.load(self.write(make_document(cells)))
+        figure, lines = figures.FIGURES["mocha_figure3"].draw(frame)
+        time, speedup = figure.axes
+        drawn = [
+            {tuple(line.get_ydata()) for line in axes.lines}
+            for axes in (time, speedup)
+        ]
+        self.assertEqual(
+            drawn[0], {(100, 400, 900), (10, 20, 30), (20, 40, 60)}
+        )
+        self.assertLessEqual({(10, 20, 30), (5, 10, 15)}, drawn[1])
+        self.assertEqual(
+            lines,
+            [
+                "uniform, T = U = 30: soft / mocha, w = 2 30x [30, 30]",
+                "uniform, T = U = 30: soft / mocha, w = inf 15x [15, 15]",
+            ],
+        )
+
+    def test_alignments_put_weights_where_the_steps_say(self):
+        document = decoded("monotonic", length=5, num_outputs=3)
+        positions = [2, None, None]
+        for step, position in zip(document["steps"], positions):
+            step.update(
+                position=position,
+                begin=position,
+                end=position,
+                weights=[] if position is None else [1.0],
+                inspected=0,
+            )
+        document["steps"][0]["inspected"] = 2
+        document["steps"][1]["inspected"] = 4
+        path = self.write(document, "monotonic")
+        figure, lines = figures.FIGURES["alignments"].draw(
+            [load.load_steps(path)]
+        )
+        axes = figure.axes[0]
+        self.assertEqual(
+            axes.images[0].get_array().tolist(),
+            [[0, 1, 0, 0, 0], [0] * 5, [0] * 5],
+        )
+        self.assertEqual(axes.lines[0].get_xydata().tolist(), [[2, 1]])
+        outlines = [
+            (p.get_x(), p.get_y(), p.get_width()) for p in axes.patches
+        ]
+        # The second output scans on from entry 2, itself included.
+        self.assertEqual(outlines, [(0.5, 0.5, 2), (1.5, 1.5, 4)])
+        self.assertIn("1 of 3 outputs", lines[0])
+
+
+class Looks(unittest.TestCase):
+    def test_a_known_mechanism_looks_the_same_whatever_is_beside_it(self):
+        self.assertEqual(
+            style.look("mocha", ["mocha"]),
+            style.look("mocha", ["aaa", "mocha", "soft"]),
+        )
+
+    def test_no_two_lines_look_alike(self):
+        names = [*style.MECHANISMS, "skeleton", "mean", "other"]
+        seen = {style.look(name, names) for name in names}
+        self.assertEqual(len(seen), len(names))
+        settings = [style.line("mocha", names, rank, 4) for rank in range(4)]
+        for key in ("color", "linestyle", "fillstyle"):
+            self.assertEqual(len({str(look[key]) for look in settings}), 4)
+
+
+class Caption(PlotTest):
+    def foot(self, **context):
+        document = make_document(mocha_cells([10]))
+        document["context"].update(context)
+        frame = load.load(self.write(document))
+        figure, _ = figures.FIGURES["mocha_figure3"].draw(frame)
+        return figure.texts[0].get_text().replace("\n", " ")
+
+    def test_a_run_that_cannot_be_trusted_says_so(self):
+        plain = self.foot()
+        for text in ("0123456789;", "Processor 3000", "2026-01-02", "f32"):
+            self.assertIn(text, plain)
+        self.assertNotIn("valid", plain)
+        self.assertIn("uncommitted changes;", self.foot(dirty=True))
+        self.assertIn("changes: unknown)", self.foot(dirty=None))
+        self.assertIn("1 warning.", self.foot(warnings=["busy"]))
+        self.assertIn(
+            "not valid: a debug build.",
+            self.foot(valid=False, warnings=["a debug build"]),
+        )
+
+
+class Skipped(PlotTest):
+    def test_a_skipped_cell_is_hatched_and_counted(self):
+        cells = mad_cells(lengths=(4, 8))
+        for cell in cells:
+            if cell["mechanism"] == "soft" and cell["memory_length"] == 4:
+                stop(cell, "skipped", "too short")
+        frame = load.load(self.write(make_document(cells)))
+        figure, _ = figures.FIGURES["mad_figure8"].draw(frame)
+        hatches = [p.get_hatch() for p in figure.axes[0].patches]
+        self.assertEqual(hatches, ["////", "////"])
+        self.assertEqual(len(figure.axes[0].texts), 2)
+        foot = figure.texts[0].get_text().replace("\n", " ")
+        self.assertIn("12 of 48 cells, the first: too short", foot)
+        self.draws("--figure", "mad_figure8", frame.attrs["path"])
+
+    def test_a_skipped_length_interrupts_the_line_and_is_counted(self):
+        cells = mocha_cells([10, 20, 30])
+        stop(cells[1], "skipped", "no room")
+        frame = load.load(self.write(make_document(cells)))
+        figure, _ = figures.FIGURES["mocha_figure3"].draw(frame)
+        self.assertIn("1 of 21 cells", figure.texts[0].get_text())
+
+    def test_a_combination_that_was_not_measured_says_so(self):
+        cells = [
+            cell
+            for cell in mad_cells(lengths=(4, 8))
+            if (cell["workload"], cell["variant"])
+            != ("planted", "published_O0")
+        ]
+        path = self.write(make_document(cells))
+        self.draws("--figure", "mad_figure8", path)
+        self.assertIn("not in this file", self.svg("mad_figure8"))
+
+
+class WrongInput(PlotTest):
+    def changed(self, cells, **changes):
+        cells[-1].update(changes)
+        return self.write(make_document(cells))
+
+    def test_a_file_that_is_not_there(self):
+        path = str(self.folder / "absent.json")
+        self.fails_with([path], path, "No such file")
+
+    def test_a_file_that_is_not_json(self):
+        self.fails_with([self.write("{")], "result.json: not JSON")
+        self.fails_with([self.write('{"a": NaN}')], "NaN")
+        self.fails_with([self.write("[]")], "not a JSON object")
+
+    def test_a_document_of_another_kind_or_version(self):
+        document = make_document(mocha_cells())
+        self.fails_with(
+            [self.write({**document, "kind": "verify"})],
+            "kind is 'verify'",
+            "'sweep'",
+        )
+        self.fails_with(
+            [self.write({**document, "schema_version": 2})],
+            "schema_version is 2, 1 is wanted",
+        )
+        self.fails_with([self.write({})], "kind is missing")
+
+    def test_a_document_without_its_fields(self):
+        document = make_document(mocha_cells())
+        del document["context"]["cpu"]
+        self.fails_with([self.write(document)], "context: cpu is missing")
+        document["context"].update(cpu="x", dirty="no")
+        self.fails_with([self.write(document)], "context: dirty is 'no'")
+        cells = mocha_cells()
+        del cells[3]["samples_ns"]
+        self.fails_with(
+            [self.write(make_document(cells))],
+            "cells[3]: samples_ns is missing",
+        )
+        self.fails_with([self.write(make_document([]))], "cells: is empty")
+        path = self.changed(mocha_cells(), samples_ns=[0])
+        self.fails_with([path], "samples_ns", "above 0")
+        self.fails_with([self.changed(mocha_cells(), memory_length="x")], "int")
+
+    def test_a_grid_with_a_hole(self):
+        cells = mad_cells(lengths=(4, 8))
+        gone = cells.pop(3)
+        self.assertEqual(gone["mechanism"], "monotonic")
+        self.fails_with(
+            [self.write(make_document(cells))],
+            "result.json: cells missing: workload = uniform, variant = exact, "
+            "mechanism = monotonic, memory_length = 4, output_length = 8",
+        )
+
+    def test_a_line_with_a_hole(self):
+        cells = mocha_cells([10, 20])
+        self.assertEqual(cells.pop()["mechanism"], "memory")
+        self.fails_with(
+            [self.write(make_document(cells))],
+            "cells missing",
+            "label = memory, K = 32, memory_length = 20",
+        )
+
+    def test_a_mechanism_that_the_figure_needs(self):
+        cells = [c for c in mocha_cells() if c["mechanism"] != "soft"]
+        self.fails_with(
+            ["--figure", "mad_figure8", self.write(make_document(cells))],
+            "cells missing: mechanism soft",
+        )
+        self.fails_with(
+            [self.write(make_document(cells))], "fits no figure", "needs soft"
+        )
+
+    def test_mixed_data(self):
+        for changes, said in (
+            ({"precision": "f64"}, "precision is f32, f64"),
+            ({"dim": 64}, "dim is 256, 64"),
+            ({"threads": 2}, "threads is 1, 2"),
+            ({"options": {"threshold": 0.4}}, "options is"),
+        ):
+            path = self.changed(mocha_cells([10, 20]), **changes)
+            self.fails_with([path], "mixed data: " + said)
+
+    def test_an_axis_that_this_code_does_not_know_is_an_axis(self):
+        cells = mocha_cells([10, 20])
+        for index, cell in enumerate(cells):
+            cell["beam"] = 1 + index % 2
+        self.fails_with(
+            [self.write(make_document(cells))], "mixed data: beam is 1, 2"
+        )
+
+    def test_a_cell_that_failed(self):
+        for status in ("invalid", "error", "timeout"):
+            cells = mocha_cells([10, 20])
+            stop(cells[-1], status, "context differs by 0.3")
+            self.fails_with(
+                [self.write(make_document(cells))],
+                "memory, K = 32, exact, uniform, T = 20, U = 20",
+                f"is {status}: context differs by 0.3",
+            )
+
+    def test_samples_that_cannot_be_paired(self):
+        path = self.changed(mocha_cells([10, 20]), samples_ns=[1.0])
+        self.fails_with([path], "has 1 samples, soft has 12")
+
+    def test_figure_3_of_a_grid(self):
+        path = self.write(make_document(mad_cells(lengths=(4, 8))[:8]))
+        self.fails_with(
+            ["--figure", "mocha_figure3", path], "T = 4, U = 8", "T = U only"
+        )
+
+    def test_an_unknown_figure_names_the_nearest(self):
+        path = self.write(make_document(mocha_cells([10])))
+        self.fails_with(
+            ["--figure", "mocha_figure", path],
+            "'mocha_figure'",
+            "did you mean 'mocha_figure3'?",
+            "mad_figure8",
+        )
+
+    def test_a_figure_of_the_other_kind_of_file(self):
+        sweep = self.write(make_document(mocha_cells([10])))
+        self.fails_with(["--figure", "alignments", sweep], "decode")
+        soft = self.write(decoded("soft"), "soft.json")
+        self.fails_with(["--figure", "mad_figure8", soft], "soft and monotonic")
+        self.fails_with([sweep, soft], "2 files")
+        self.fails_with([], "no file")
+
+    def test_steps_that_contradict_themselves(self):
+        document = decoded("mocha", width=3)
+        document["steps"][4]["weights"].append(0.1)
+        self.fails_with([self.write(document)], "steps[4]", "weights for")
+        document = decoded("mocha")
+        document["steps"][4]["position"] = 31
+        self.fails_with([self.write(document)], "steps[4]", "1 to 30")
+        document = decoded("mocha")
+        document["steps"][4]["inspected"] = 31
+        self.fails_with([self.write(document)], "steps[4]", "inspected is 31")
+        pair = [
+            self.write(decoded("soft"), "a.json"),
+            self.write(decoded("mocha", length=20), "b.json"),
+        ]
+        self.fails_with(pair, "b.json", "memory_length is 20", "30")
+
+    def test_a_folder_that_does_not_exist(self):
+        path = self.write(make_document(mocha_cells([10])))
+        err = io.StringIO()
+        with contextlib.redirect_stderr(err):
+            code = draw.main([path, "-o", str(self.folder / "absent")])
+        self.assertEqual(code, 2)
+        self.assertIn("absent: no such folder", err.getvalue())
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,86 @@
+#!/usr/bin/env bash
+# Guards against scripts that work only on their author's machine: from one
+# folder, with everything installed, as root, with a terminal. Builds nothing.
+#
+# usage: scripts_test.sh
+
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+scripts=(setup.sh test.sh check.sh reproduce.sh)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+checks=0
+
+fail() {
+  printf 'scripts_test.sh: %s\n' "$*" >&2
+  [[ ! -s $work/output ]] || sed 's/^/  | /' "$work/output" >&2
+  exit 1
+}
+
+# expect STATUS PATTERN COMMAND...: the exit status, and a line of the output.
+expect() {
+  local status=0 want=$1 pattern=$2
+  shift 2
+  "$@" >"$work/output" 2>&1 </dev/null || status=$?
+  ((status == want)) || fail "exit status $status, not $want, of: $*"
+  grep -q -- "$pattern" "$work/output" || fail "no line with '$pattern' from: $*"
+  checks=$((checks + 1))
+}
+
+# A PATH with only the named commands, and stubs for the package manager that
+# write down what they were asked for.
+make_bare_machine() {
+  local command
+  mkdir "$work/bin"
+  for command in bash env dirname basename cat sed grep; do
+    ln -s "$(command -v "$command")" "$work/bin/$command"
+  done
+}
+add_stub() {
+  printf '#!/usr/bin/env bash\n%s\n' "$2" >"$work/bin/$1"
+  chmod +x "$work/bin/$1"
+}
+setup() { env PATH="$work/bin" "$root/scripts/setup.sh" "$@"; }
+
+cd "$work"  # no script may rely on the current folder
+
+for script in "${scripts[@]}"; do
+  bash -n "$root/scripts/$script"
+  [[ -x $root/scripts/$script ]] || fail "$script is not executable"
+  expect 0 '^usage: ' "$root/scripts/$script" --help
+  expect 2 "$script: .*'--no-such'.*allowed: " "$root/scripts/$script" --no-such
+done
+expect 2 "unknown preset 'fast'.*allowed: release ci debug" "$root/scripts/test.sh" --preset fast
+expect 2 '--preset wants a name' "$root/scripts/test.sh" --preset
+expect 2 "unknown step 'format tidy'" "$root/scripts/check.sh" 'format tidy'
+expect 2 '-o wants a folder' "$root/scripts/reproduce.sh" -o
+expect 2 'takes no arguments' "$root/.ci/run" --fast
+
+make_bare_machine
+expect 2 '^  libeigen3-dev$' setup
+add_stub dpkg-query 'echo "installed cmake"; echo "not-installed g++"; exit 1'
+add_stub apt-get "echo \"\$DEBIAN_FRONTEND \$*\" >>'$work/apt'"
+add_stub id 'echo 1000'
+expect 1 'missing: ninja-build g++ git' setup --check
+expect 1 'missing: .* clang-tidy .*shellcheck$' setup --check --tools
+expect 2 'not root and no sudo' setup
+[[ ! -e $work/apt ]] || fail "setup.sh called apt-get where it may not"
+add_stub sudo 'exec "$@"'
+expect 0 'running: sudo .*apt-get install ninja-build g++' setup
+add_stub id 'echo 0'
+expect 0 'running: env .*apt-get install ninja-build' setup
+expect 0 '^noninteractive update' cat "$work/apt"
+expect 0 '^noninteractive install .*-y .* ninja-build g++ git' cat "$work/apt"
+if grep -qw cmake "$work/apt"; then fail "setup.sh installs what is there"; fi
+
+# Folders of a person or a work place; a package's own places are Debian's.
+if grep -nE '(^|[^[:alnum:].])/(home|root|work|opt|srv|mnt)/' \
+  "$root"/scripts/*.sh "$root/.ci/run" "$root/CMakePresets.json" >"$work/output"; then
+  fail "a path of one machine"
+fi
+if command -v shellcheck >/dev/null; then
+  (cd "$root" && shellcheck --external-sources .ci/run scripts/*.sh tests/scripts/*.sh) \
+    >"$work/output" || fail "shellcheck has something to say"
+fi
+
+printf 'scripts_test.sh: passed: %d checks\n' "$checks"
