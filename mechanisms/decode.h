@@ -35,6 +35,10 @@ void DecodeSequence(const Mechanism<Real>& mechanism, const Config& config,
   const Index dim = sequence.contexts.cols;
   const Index num_outputs = sequence.contexts.rows;
   const bool all_at_once = config.schedule == "teacher_forced";
+  // Outputs that are made at once are one array, without padding.
+  ATTN_CHECK(!all_at_once || sequence.contexts.row_stride == dim);
+  ATTN_CHECK(!all_at_once || sequence.states.data == nullptr ||
+             sequence.states.row_stride == sequence.states.cols);
   const Index rows_per_step = all_at_once ? num_outputs : 1;
   for (Index i = 0; i < num_outputs; i += rows_per_step) {
     const auto rows_of = [&](const MatrixView<const Real>& all) {
@@ -67,7 +71,7 @@ void DecodeSequence(const Mechanism<Real>& mechanism, const Config& config,
 }
 
 // Decodes every sequence, on `threads` OpenMP threads. An exception of a
-// sequence is thrown again after all have ended.
+// sequence reaches the caller once no thread works any more.
 template <class Real>
 void DecodeBatch(const Mechanism<Real>& mechanism, const Config& config,
                  std::span<const Sequence<Real>> batch, int threads);

@@ -5,7 +5,8 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "mechanisms/kernels/kernels.cc"
-// clang-format off: foreach_target.h must come before highway.h
+// foreach_target.h must come before highway.h.
+// clang-format off
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 #include <hwy/contrib/math/math-inl.h>

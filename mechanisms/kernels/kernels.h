@@ -23,7 +23,7 @@ namespace attnbench {
 template <class Real>
 struct Kernels {
   // energies[j] = query . rows[j] for j in [0, count).
-  // Error at most (dim / (4 N) + log2(4 N) + 1) u sum |query[k] rows[j][k]|.
+  // Error at most (dim / (4 N) + log2(4 N) + 3) u sum |query[k] rows[j][k]|.
   void (*dot_rows)(const Real* query, const Real* rows, std::int64_t row_stride,
                    std::int64_t count, std::int64_t dim, Real* energies);
 

@@ -45,7 +45,7 @@ class PositionEncoding {
   bool outside() const { return on() && !inside_; }
   void SetLength(Index memory_length) {
     length_ = memory_length;
-    if (on()) scale_ = PositionScale(max_length_, memory_length);
+    scale_ = PositionScale(max_length_, memory_length);
   }
   // scores[k] *= L(k + 1, t + 1) for all k.
   template <class Real>

@@ -27,6 +27,7 @@ class Reference final : public Decoder<Real> {
 
   void Close() override {
     T_ = static_cast<Index>(h_.size());
+    S_ = PositionScale(config_.Option<std::int64_t>("max_length"), T_);
     for (Index t = 0; t < T_; ++t) alpha_.push_back(Alpha(t));
     const std::size_t dim = h_.empty() ? 0 : h_[0].size();
     C_.assign(Size(K_), std::vector<Wide>(dim, 0));
@@ -89,8 +90,7 @@ class Reference final : public Decoder<Real> {
 
   // Eq 10, with k and s from 1, and its renormalisations over s = 1..T.
   Wide L(Index k, Index s) const {
-    const auto S = static_cast<Wide>(
-        PositionScale(config_.Option<std::int64_t>("max_length"), T_));
+    const auto S = static_cast<Wide>(S_);
     const auto K = static_cast<Wide>(K_);
     const auto at = [&](Index position) {
       const Wide k_part = static_cast<Wide>(k) / K;
@@ -140,6 +140,7 @@ class Reference final : public Decoder<Real> {
   MatrixView<const Real> W_alpha_;
   MatrixView<const Real> W_beta_;
   Index T_ = 0;
+  Index S_ = 1;
   Index i_ = 0;
   std::vector<std::span<const Real>> h_;
   std::vector<std::vector<Wide>> alpha_;  // [T][K]

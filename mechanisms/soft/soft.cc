@@ -115,6 +115,9 @@ class Soft final : public Mechanism<Real> {
 
   std::unique_ptr<Decoder<Real>> MakeDecoder(
       const Config& config, const SequenceInputs<Real>& inputs) const override {
+    if (inputs.given != nullptr && inputs.given->p_choose.data != nullptr) {
+      throw Unsupported("soft attention takes energies, not p_choose");
+    }
     if (config.schedule == "teacher_forced") {
       if (config.variant != "exact") {
         throw Unsupported("schedule teacher_forced has variant exact only");

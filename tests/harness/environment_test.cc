@@ -10,7 +10,8 @@ namespace {
 
 TEST(Context, HasTheKeysOfTheFormatInTheirOrder) {
   std::vector<std::string> keys;
-  for (const auto& [key, value] : MakeContext("attnbench x", 7).items()) {
+  const Json context = MakeContext("attnbench x", 7);
+  for (const auto& [key, value] : context.items()) {
     keys.push_back(key);
   }
   EXPECT_THAT(keys, ::testing::ElementsAre(
@@ -38,8 +39,8 @@ TEST(Context, IsInvalidExactlyWhereItSaysWhy) {
 #else
   const bool optimised = false;
 #endif
-  if (!optimised) EXPECT_FALSE(context["valid"].get<bool>());
-  if (!context["valid"].get<bool>()) EXPECT_FALSE(context["warnings"].empty());
+  EXPECT_TRUE(optimised || !context["valid"].get<bool>());
+  EXPECT_TRUE(context["valid"].get<bool>() || !context["warnings"].empty());
 }
 
 TEST(Fnv1a, GivesThePublishedHashes) {

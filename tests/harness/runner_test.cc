@@ -38,8 +38,8 @@ RunOptions Quick() {
 }
 
 // Runs one cell for each mechanism as one point.
-std::vector<Json> Run(std::vector<const FakeMechanism*> mechanisms,
-                      const Cell& cell = FakeCell()) {
+std::vector<Json> RunAll(std::vector<const FakeMechanism*> mechanisms,
+                         const Cell& cell = FakeCell()) {
   const auto workload = MakeWorkload<float>({.workload = "uniform",
                                              .memory_length = 8,
                                              .output_length = 5,
@@ -65,7 +65,7 @@ void ExpectNoTimes(const Json& cell) {
 
 TEST(Runner, MeasuresACellThatIsRight) {
   const FakeMechanism mechanism;
-  const Json cell = Run({&mechanism})[0];
+  const Json cell = RunAll({&mechanism})[0];
   EXPECT_EQ(cell["status"], "ok");
   EXPECT_TRUE(cell["message"].is_null());
   EXPECT_EQ(cell["samples_ns"].size(), 4U);
@@ -94,7 +94,7 @@ TEST(Runner, GivesEveryKeyOfTheFormatInItsOrder) {
     expected.emplace_back(key);
   }
   std::vector<std::string> keys;
-  const Json cell = Run({&mechanism})[0];
+  const Json cell = RunAll({&mechanism})[0];
   for (const auto& [key, value] : cell.items()) keys.push_back(key);
   EXPECT_EQ(keys, expected);
 }
@@ -106,7 +106,7 @@ TEST(Runner, GivesAWrongOutputNoTime) {
   };
   const FakeMechanism wrong(defects);
   const FakeMechanism right;
-  const auto cells = Run({&wrong, &right});
+  const auto cells = RunAll({&wrong, &right});
   EXPECT_EQ(cells[0]["status"], "invalid");
   EXPECT_THAT(cells[0]["message"].get<std::string>(),
               HasSubstr("context differs by 0.5"));
@@ -134,7 +134,7 @@ TEST(Runner, RecordsHowACellFailedAndGoesOn) {
     defects.in_append = defect;
     const FakeMechanism failing(defects);
     const FakeMechanism right;
-    const auto cells = Run({&failing, &right});
+    const auto cells = RunAll({&failing, &right});
     EXPECT_EQ(cells[0]["status"], status);
     EXPECT_EQ(cells[0]["message"], message);
     ExpectNoTimes(cells[0]);
@@ -152,7 +152,7 @@ TEST(Runner, RecordsACellThatFailsWhileItIsTimed) {
   };
   const FakeMechanism failing(defects);
   const FakeMechanism right;
-  const auto cells = Run({&failing, &right});
+  const auto cells = RunAll({&failing, &right});
   EXPECT_EQ(cells[0]["status"], "error");
   EXPECT_EQ(cells[0]["message"], "broke");
   ExpectNoTimes(cells[0]);
@@ -163,7 +163,7 @@ TEST(Runner, SkipsWhatTheSweepRuledOutWithoutTouchingIt) {
   const FakeMechanism mechanism;
   Cell cell = FakeCell();
   cell.skip_reason = "not measurable";
-  const Json result = Run({&mechanism}, cell)[0];
+  const Json result = RunAll({&mechanism}, cell)[0];
   EXPECT_EQ(result["status"], "skipped");
   EXPECT_EQ(result["message"], "not measurable");
   ExpectNoTimes(result);

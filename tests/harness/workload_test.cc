@@ -3,6 +3,7 @@
 #include "harness/workload.h"
 
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <filesystem>
@@ -193,21 +194,17 @@ TEST(Planted, ServesDotOnly) {
 
 class FromFile : public ::testing::Test {
  protected:
-  FromFile() {
-    path_ =
-        (std::filesystem::temp_directory_path() /
-         ("workload_test_" +
-          std::to_string(::testing::UnitTest::GetInstance()->random_seed()) +
-          ::testing::UnitTest::GetInstance()->current_test_info()->name()))
-            .string();
-  }
+  FromFile()
+      : path_((std::filesystem::temp_directory_path() /
+               ("workload_test_" + std::to_string(getpid()) + ".json"))
+                  .string()) {}
   ~FromFile() override { std::filesystem::remove(path_); }
   std::string Workload(const std::string& inputs) {
     std::ofstream(path_) << R"({"mechanism": "monotonic", "inputs": )" << inputs
                          << "}";
     return "file:" + path_;
   }
-  std::string path_;
+  const std::string path_;
 };
 
 TEST_F(FromFile, TakesStatesAndMemory) {

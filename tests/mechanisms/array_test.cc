@@ -26,6 +26,8 @@ TEST_F(ArrayTest, CountsCurrentAndPeakBytes) {
     { const Buffer<float> b(5); }
     EXPECT_EQ(ThreadMemoryUse().current_bytes, 80);
     EXPECT_EQ(ThreadMemoryUse().peak_bytes, 100);
+    const Buffer<char> c(1);  // below the peak, which stays
+    EXPECT_EQ(ThreadMemoryUse().peak_bytes, 100);
   }
   EXPECT_EQ(ThreadMemoryUse().current_bytes, 0);
   EXPECT_EQ(ThreadMemoryUse().peak_bytes, 100);

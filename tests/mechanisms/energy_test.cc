@@ -1,5 +1,7 @@
 // Guards against a bias in the wrong place, and schedules, energies or keys
 // that compute something else than the reference of the online schedule.
+#include "mechanisms/energy/energy.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -113,6 +115,58 @@ TYPED_TEST(EnergyTest, TeacherForcedSoftAttentionIsThatOfTheOnlineReference) {
         ExpectAgreement(mechanism, config, online, static_cast<Real>(bias));
       }
     }
+  }
+}
+
+// Soft attention cannot tell: a softmax ignores a shift.
+TYPED_TEST(EnergyTest, AllEnergiesAtOnceAreThoseOneByOneBiasIncluded) {
+  using Real = TypeParam;
+  const Mechanism<Real>& soft = *FindMechanism<Real>("soft");
+  for (const EnergyKind kind : kAllEnergies) {
+    DrawnInputs<Real> inputs(9, 5, 6, 3);
+    Sequence<Real> sequence = inputs.View();
+    sequence.inputs.energy_bias = Real{-1.5};
+    Config config = DefaultConfig(soft, 6);
+    config.energy = kind;
+    const auto energy =
+        MakeEnergy(config, sequence.inputs, EnergyRole::kAttention);
+    energy->Append(sequence.memory);
+    std::vector<Real> all(5 * 9), one_by_one(5 * 9);
+    energy->EvaluateAll({inputs.states, {}}, {all.data(), 5, 9});
+    for (Index i = 0; i < 5; ++i) {
+      energy->SetState(i, {sequence.states.Row(i), {}});
+      energy->Evaluate(0, 9, &one_by_one[Size(9 * i)]);
+    }
+    ExpectNear(all, one_by_one);
+  }
+}
+
+TYPED_TEST(EnergyTest, SoftAttentionRefusesProbabilities) {
+  using Real = TypeParam;
+  const Mechanism<Real>& soft = *FindMechanism<Real>("soft");
+  const std::vector<Real> p = {0.5, 0.5};
+  GivenScores<Real> given;
+  given.p_choose = {p.data(), 1, 2};
+  SequenceInputs<Real> inputs;
+  inputs.given = &given;
+  for (const char* variant : {"exact", "reference"}) {
+    Config config = DefaultConfig(soft, 0);
+    config.variant = variant;
+    EXPECT_THROW(soft.MakeDecoder(config, inputs), Unsupported);
+  }
+}
+
+TYPED_TEST(EnergyTest, AMaximumLengthBelowTheLengthIsRefusedWithoutEncodings) {
+  using Real = TypeParam;
+  const Mechanism<Real>& memory = *FindMechanism<Real>("memory");
+  DrawnInputs<Real> inputs(5, 1, 2, 1);
+  Config config = DefaultConfig(memory, 2);
+  config.options["max_length"] = std::int64_t{4};
+  for (const char* variant : {"exact", "reference"}) {
+    config.variant = variant;
+    const auto decoder = memory.MakeDecoder(config, inputs.View().inputs);
+    decoder->Append(inputs.View().memory);
+    EXPECT_THROW(decoder->Close(), Unsupported) << variant;
   }
 }
 

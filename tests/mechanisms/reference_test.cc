@@ -17,8 +17,9 @@ using testing::DrawnInputs;
 struct Shape {
   Index T, U, d;
 };
-constexpr Shape kShapes[] = {{1, 1, 1},   {1, 5, 3},   {7, 3, 2},  {5, 9, 16},
-                             {33, 20, 17}, {16, 16, 64}, {50, 7, 33}, {0, 3, 4}};
+constexpr Shape kShapes[] = {{1, 1, 1},   {1, 5, 3},    {7, 3, 2},
+                             {5, 9, 16},  {33, 20, 17}, {16, 16, 64},
+                             {50, 7, 33}, {0, 3, 4}};
 
 bool Has(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
@@ -83,13 +84,13 @@ std::vector<Config> Configs(const Mechanism<Real>& mechanism, Index dim) {
 
 std::string Name(const std::string& mechanism, const Config& config,
                  const Shape& shape) {
-  std::string text = mechanism + " T=" + std::to_string(shape.T) +
-                     " U=" + std::to_string(shape.U) +
-                     " d=" + std::to_string(shape.d) +
-                     " energy=" + std::to_string(static_cast<int>(config.energy)) +
-                     " end=" + std::to_string(static_cast<int>(config.end)) +
-                     " w=" + std::to_string(config.chunk_width) +
-                     " K=" + std::to_string(config.num_contexts);
+  std::string text =
+      mechanism + " T=" + std::to_string(shape.T) +
+      " U=" + std::to_string(shape.U) + " d=" + std::to_string(shape.d) +
+      " energy=" + std::to_string(static_cast<int>(config.energy)) +
+      " end=" + std::to_string(static_cast<int>(config.end)) +
+      " w=" + std::to_string(config.chunk_width) +
+      " K=" + std::to_string(config.num_contexts);
   for (const auto& [key, value] : config.options) {
     if (const auto* name = std::get_if<std::string>(&value)) {
       text += " " + key + "=" + *name;
@@ -131,9 +132,9 @@ TYPED_TEST(ReferenceTest, EveryDecoderAgreesWithItsReference) {
           ASSERT_EQ(steps[i].inspected, expected[i].inspected);
           ASSERT_EQ(steps[i].weights.size(), expected[i].weights.size());
           for (std::size_t n = 0; n < steps[i].weights.size(); ++n) {
-            const double error = std::abs(
-                static_cast<double>(steps[i].weights[n]) -
-                static_cast<double>(expected[i].weights[n]));
+            const double error =
+                std::abs(static_cast<double>(steps[i].weights[n]) -
+                         static_cast<double>(expected[i].weights[n]));
             if (!(error <= tolerance)) FAIL() << "weight " << n << " " << error;
           }
         }

@@ -96,12 +96,14 @@ std::vector<KeptStep<Real>> DecodeKeepingSteps(const Mechanism<Real>& mechanism,
                                                const Config& config,
                                                const Sequence<Real>& sequence) {
   std::vector<KeptStep<Real>> steps;
-  DecodeSequence(mechanism, config, sequence,
-                 [&](Index, const StepResult<Real>& step) {
-                   steps.push_back({step.position, step.begin, step.end,
-                                    step.inspected,
-                                    {step.weights.begin(), step.weights.end()}});
-                 });
+  DecodeSequence(
+      mechanism, config, sequence, [&](Index, const StepResult<Real>& step) {
+        steps.push_back({step.position,
+                         step.begin,
+                         step.end,
+                         step.inspected,
+                         {step.weights.begin(), step.weights.end()}});
+      });
   return steps;
 }
 
