@@ -102,6 +102,9 @@ class MemoryDecoder final : public Decoder<Real> {
     } else if (given_->encoder_scores.data == nullptr ||
                given_->decoder_scores.data == nullptr) {
       throw Unsupported("no encoder and decoder scores were given");
+    } else {
+      ATTN_CHECK_EQ(given_->encoder_scores.cols, num_contexts_);
+      ATTN_CHECK_EQ(given_->decoder_scores.cols, num_contexts_);
     }
   }
 
