@@ -124,13 +124,12 @@ class Gate {
       : mechanism_(mechanism),
         config_(config),
         threads_(threads),
-        workload_(workload),
-        columns_first_(WantsColumnsFirst(mechanism, config)) {}
+        workload_(workload) {}
 
   GateResult Run() {
     double spent = 0;
     for (int draw = 0; draw < workload_.num_draws(); ++draw) {
-      const auto batch = workload_.Draw(draw, config_.energy, false);
+      const auto batch = workload_.Draw(draw, config_.energy);
       for (const Sequence<Real>& sequence : batch) {
         const auto d = static_cast<double>(config_.dim);
         const double per_energy =
@@ -146,12 +145,11 @@ class Gate {
   }
 
  private:
-  void CheckDraw(int draw, const std::vector<Sequence<Real>>& rows_first) {
-    const auto batch = workload_.Draw(draw, config_.energy, columns_first_);
+  void CheckDraw(int draw, const std::vector<Sequence<Real>>& batch) {
     std::vector<std::vector<Real>> alone;
     for (std::size_t b = 0; b < batch.size(); ++b) {
       const Decoded<Real> found = Decode(mechanism_, config_, batch[b]);
-      Compare(found, rows_first[b], draw, static_cast<Index>(b));
+      Compare(found, batch[b], draw, static_cast<Index>(b));
       if (!result_.message.empty()) return;
       alone.push_back(found.contexts);
     }
@@ -223,21 +221,10 @@ class Gate {
   const Config& config_;
   const int threads_;
   Workload<Real>& workload_;
-  const bool columns_first_;
   GateResult result_;
 };
 
 }  // namespace
-
-template <class Real>
-bool WantsColumnsFirst(const Mechanism<Real>& mechanism, const Config& config) {
-  const Description description = mechanism.Describe();
-  return std::any_of(description.variants.begin(), description.variants.end(),
-                     [&config](const VariantSpec& variant) {
-                       return variant.name == config.variant &&
-                              variant.columns_first;
-                     });
-}
 
 template <class Real>
 GateResult CheckAgainstReference(const Mechanism<Real>& mechanism,
@@ -246,8 +233,6 @@ GateResult CheckAgainstReference(const Mechanism<Real>& mechanism,
   return Gate<Real>(mechanism, config, threads, workload).Run();
 }
 
-template bool WantsColumnsFirst(const Mechanism<float>&, const Config&);
-template bool WantsColumnsFirst(const Mechanism<double>&, const Config&);
 template GateResult CheckAgainstReference(const Mechanism<float>&,
                                           const Config&, int, Workload<float>&);
 template GateResult CheckAgainstReference(const Mechanism<double>&,

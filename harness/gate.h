@@ -44,10 +44,6 @@ GateResult CheckAgainstReference(const Mechanism<Real>& mechanism,
                                  const Config& config, int threads,
                                  Workload<Real>& workload);
 
-// Whether the variant of the config wants the memory column by column.
-template <class Real>
-bool WantsColumnsFirst(const Mechanism<Real>& mechanism, const Config& config);
-
 }  // namespace attnbench
 
 #endif  // ATTNBENCH_HARNESS_GATE_H_

@@ -144,12 +144,11 @@ class CellRunOf final : public CellRun {
       config_ = MakeConfig(cell_);
       threads_ = static_cast<int>(cell_.Int("threads"));
       Workload<Real>& workload = workload_();
-      TakeGivenScores(workload.Draw(0, config_.energy, false)[0].inputs.given);
+      TakeGivenScores(workload.Draw(0, config_.energy)[0].inputs.given);
       gate_ = CheckAgainstReference(mechanism_, config_, threads_, workload);
       if (!gate_.message.empty()) return Fail("invalid", gate_.message);
-      const bool columns_first = WantsColumnsFirst(mechanism_, config_);
       for (int draw = 0; draw < workload.num_draws(); ++draw) {
-        draws_.push_back(workload.Draw(draw, config_.energy, columns_first));
+        draws_.push_back(workload.Draw(draw, config_.energy));
       }
       Count();
       if (status_ == "ok") PlanSamples();

@@ -190,7 +190,6 @@ void FillWaitK(Index lag, Index outputs, Index entries, Array<Real>& p_choose) {
 template <class Real>
 struct SequenceArrays {
   Array<Real> memory;
-  Array<Real> columns;  // the memory once more, where it was asked for
   Array<Real> states;
   Array<Real> chunk_keys;
   Array<Real> chunk_states;
@@ -230,8 +229,7 @@ class DrawnWorkload final : public Workload<Real> {
 
   int num_draws() const override { return static_cast<int>(num_draws_); }
 
-  std::vector<Sequence<Real>> Draw(int draw, EnergyKind energy,
-                                   bool columns_first) override {
+  std::vector<Sequence<Real>> Draw(int draw, EnergyKind energy) override {
     if (name_.kind == WorkloadKind::kPlanted && energy != EnergyKind::kDot) {
       throw WorkloadUnsupported(
           "workload planted solves for states under energy dot only; diagonal "
@@ -246,7 +244,6 @@ class DrawnWorkload final : public Workload<Real> {
       Sequence<Real> sequence = View(of_sequence, b);
       sequence.inputs.energy_bias = bias;
       sequence.inputs.stream = Stream(draw, b);
-      if (columns_first) sequence.memory.memory = Columns(of_sequence);
       batch.push_back(sequence);
     }
     return batch;
@@ -384,21 +381,6 @@ class DrawnWorkload final : public Workload<Real> {
     }
     sequence.contexts = {contexts_.data() + b * U * d, U, d};
     return sequence;
-  }
-
-  MatrixView<const Real> Columns(SequenceArrays<Real>& arrays) const {
-    const Index T = spec_.memory_length;
-    const Index d = spec_.dim;
-    if (arrays.columns.empty()) {
-      CheckFits(T * d * static_cast<Index>(sizeof(Real)));
-      arrays.columns.resize(Size(T * d));
-      for (Index j = 0; j < T; ++j) {
-        for (Index k = 0; k < d; ++k) {
-          arrays.columns[Size(k * T + j)] = arrays.memory[Size(j * d + k)];
-        }
-      }
-    }
-    return {arrays.columns.data(), T, d, 1, T};
   }
 
   Real Bias(EnergyKind energy) {

@@ -60,12 +60,10 @@ class Workload {
   // precisions have the same draws), at least 1. A file is one draw.
   virtual int num_draws() const = 0;
   // The B sequences of a draw for an energy function; `contexts` of each is a
-  // buffer of the workload that every cell overwrites. The memory is column
-  // by column where `columns_first`. Draws are made when first asked for and
-  // kept, so calling this for every draw leaves nothing to do while timing.
-  // Throws WorkloadUnsupported.
-  virtual std::vector<Sequence<Real>> Draw(int draw, EnergyKind energy,
-                                           bool columns_first) = 0;
+  // buffer of the workload that every cell overwrites. Draws are made when
+  // first asked for and kept, so calling this for every draw leaves nothing to
+  // do while timing. Throws WorkloadUnsupported.
+  virtual std::vector<Sequence<Real>> Draw(int draw, EnergyKind energy) = 0;
 };
 
 // Throws WorkloadUnsupported, UserError (an unreadable file:CASE), or

@@ -74,9 +74,6 @@ struct OptionSpec {
 struct VariantSpec {
   std::string name;
   std::string help;
-  // The memory is wanted column by column (row_stride 1), as in the authors'
-  // benchmark program.
-  bool columns_first = false;
 };
 
 // What a mechanism is called and what it can do.

@@ -261,7 +261,7 @@ Json DecodeWorkload(const Arguments& arguments) {
                               .seed = Seed(arguments)});
     const Config config = MakeConfig(cell);
     return Decode(*FindMechanism<double>(cell.mechanism), config,
-                  workload->Draw(0, config.energy, false)[0],
+                  workload->Draw(0, config.energy)[0],
                   /*has_memory=*/true, where);
   } catch (const WorkloadUnsupported& error) {
     throw UserError(where, error.what());

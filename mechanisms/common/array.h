@@ -19,37 +19,33 @@ namespace attnbench {
 using Index = std::int64_t;
 
 // A matrix [rows, cols] that is not owned. Element (r, c) is at
-// data[r * row_stride + c * col_stride]; everything but the variants that
-// re-create the authors' column-first benchmark has col_stride 1.
+// data[r * row_stride + c].
 template <class T>
 struct MatrixView {
   T* data = nullptr;
   Index rows = 0;
   Index cols = 0;
   Index row_stride = 0;
-  Index col_stride = 1;
 
   MatrixView() = default;
   MatrixView(T* first, Index num_rows, Index num_cols)
-      : data(first), rows(num_rows), cols(num_cols), row_stride(num_cols) {}
-  MatrixView(T* first, Index num_rows, Index num_cols, Index stride_of_rows,
-             Index stride_of_cols)
+      : MatrixView(first, num_rows, num_cols, num_cols) {}
+  MatrixView(T* first, Index num_rows, Index num_cols, Index stride_of_rows)
       : data(first),
         rows(num_rows),
         cols(num_cols),
-        row_stride(stride_of_rows),
-        col_stride(stride_of_cols) {}
+        row_stride(stride_of_rows) {}
   // NOLINTNEXTLINE(google-explicit-constructor): a view to const is a view.
   operator MatrixView<const T>() const {
-    return MatrixView<const T>(data, rows, cols, row_stride, col_stride);
+    return MatrixView<const T>(data, rows, cols, row_stride);
   }
 
   T& operator()(Index r, Index c) const {
     ATTN_DCHECK_LT(r, rows);
     ATTN_DCHECK_LT(c, cols);
-    return data[r * row_stride + c * col_stride];
+    return data[r * row_stride + c];
   }
-  // Row r as a contiguous span; needs col_stride 1.
+  // Row r as a contiguous span.
   std::span<T> Row(Index r) const {
     ATTN_DCHECK_LT(r, rows);
     return {data + r * row_stride, static_cast<std::size_t>(cols)};
@@ -57,8 +53,7 @@ struct MatrixView {
   // The rows first .. first + count - 1.
   MatrixView Rows(Index first, Index count) const {
     ATTN_CHECK_LE(first + count, rows);
-    return MatrixView(data + first * row_stride, count, cols, row_stride,
-                      col_stride);
+    return MatrixView(data + first * row_stride, count, cols, row_stride);
   }
   bool empty() const { return rows == 0 || cols == 0; }
 };

@@ -12,7 +12,6 @@ template <class Real>
 class JoinedRows {
  public:
   void Append(const MatrixView<const Real>& rows) {
-    ATTN_CHECK_EQ(rows.col_stride, 1);
     if (all_.data == nullptr) {
       all_ = rows;
       return;

@@ -17,36 +17,38 @@ using Memory = Eigen::Map<const Eigen::MatrixXd, 0, Eigen::OuterStride<>>;
 using State = Eigen::Map<const Eigen::VectorXd>;
 using Context = Eigen::Map<Eigen::VectorXd>;
 
-Memory AsMatrix(const ColumnFirstMemory& memory) {
-  return {memory.data, memory.length, memory.dim,
-          Eigen::OuterStride<>(memory.column_stride)};
+Memory AsMatrix(const Entries& memory) {
+  return {memory.data, memory.dim, memory.length,
+          Eigen::OuterStride<>(memory.stride)};
 }
 
 }  // namespace
 
-void ATTNBENCH_AT_LEVEL(SoftStep, ATTNBENCH_PUBLISHED_LEVEL)(
-    const ColumnFirstMemory& memory, const double* state, double* context) {
+void ATTNBENCH_AT_LEVEL(SoftStep,
+                        ATTNBENCH_PUBLISHED_LEVEL)(const Entries& memory,
+                                                   const double* state,
+                                                   double* context) {
   const Memory h = AsMatrix(memory);
-  Eigen::VectorXd alpha = h * State(state, memory.dim);
+  Eigen::VectorXd alpha = h.transpose() * State(state, memory.dim);
   alpha = (alpha.array() - alpha.maxCoeff()).exp();
   alpha /= alpha.sum();
-  Context(context, memory.dim) = h.transpose() * alpha;
+  Context(context, memory.dim) = h * alpha;
 }
 
 std::int64_t ATTNBENCH_AT_LEVEL(MonotonicStep, ATTNBENCH_PUBLISHED_LEVEL)(
-    const ColumnFirstMemory& memory, const double* state,
-    std::int64_t* position, double* context) {
+    const Entries& memory, const double* state, std::int64_t* position,
+    double* context) {
   const Memory h = AsMatrix(memory);
   const State s(state, memory.dim);
   std::int64_t inspected = 0;
   std::int64_t j = *position;
   while (j < memory.length - 1) {
-    const double e = h.row(j).dot(s);
+    const double e = h.col(j).dot(s);
     ++inspected;
     if (1.0 / (1.0 + std::exp(-e)) >= 0.5) break;
     ++j;
   }
-  Context(context, memory.dim) = h.row(j);
+  Context(context, memory.dim) = h.col(j);
   *position = j;
   return inspected;
 }

@@ -2,6 +2,7 @@
 
 #include <type_traits>
 
+#include "mechanisms/common/joined_rows.h"
 #include "mechanisms/published/protocol.h"
 
 namespace attnbench::published {
@@ -12,18 +13,15 @@ constexpr char kO0[] = "published_O0";
 class PublishedDecoder : public Decoder<double> {
  public:
   void Append(const MemoryRows<double>& rows) override {
-    const MatrixView<const double>& all = rows.memory;
-    ATTN_CHECK_EQ(all.row_stride, 1);
-    if (memory_.data == nullptr) {
-      memory_ = {all.data, all.rows, all.cols, all.col_stride};
-    } else {
-      memory_.length += all.rows;
-    }
+    rows_.Append(rows.memory);
+    const MatrixView<const double>& all = rows_.all();
+    memory_ = {all.data, all.rows, all.cols, all.row_stride};
   }
   void Close() override { closed_ = true; }
 
  protected:
-  ColumnFirstMemory memory_{};
+  JoinedRows<double> rows_;
+  Entries memory_{};  // the same
   bool closed_ = false;
 };
 
@@ -91,14 +89,12 @@ void RequireCommon(const Config& config, const SequenceInputs<Real>& inputs) {
 VariantSpec VariantO0() {
   return {
       .name = kO0,
-      .help = "the authors' benchmark protocol, compiled with -O0 as theirs",
-      .columns_first = true};
+      .help = "the authors' benchmark protocol, compiled with -O0 as theirs"};
 }
 
 VariantSpec VariantO3() {
   return {.name = "published_O3",
-          .help = "the authors' benchmark protocol, compiled with -O3",
-          .columns_first = true};
+          .help = "the authors' benchmark protocol, compiled with -O3"};
 }
 
 template <class Real>

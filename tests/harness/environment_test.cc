@@ -35,8 +35,12 @@ TEST(Context, SaysWhatWasAskedForAndWhen) {
 TEST(Context, IsInvalidExactlyWhereItSaysWhy) {
   const Json context = MakeContext("", 1);
   const auto build_type = context["build_type"].get<std::string>();
-  if (build_type == "Debug") EXPECT_FALSE(context["valid"].get<bool>());
-  if (build_type == "Release") EXPECT_TRUE(context["valid"].get<bool>());
+  if (build_type == "Debug") {
+    EXPECT_FALSE(context["valid"].get<bool>());
+  }
+  if (build_type == "Release") {
+    EXPECT_TRUE(context["valid"].get<bool>());
+  }
   EXPECT_TRUE(context["valid"].get<bool>() || !context["warnings"].empty());
 }
 

@@ -82,7 +82,7 @@ TYPED_TEST(Planted, PathIsTheOneThatTheScanTakes) {
                     {"sample", false},
                     {"keys", std::string("precomputed")}};
   for (int draw = 0; draw < workload->num_draws(); ++draw) {
-    const auto batch = workload->Draw(draw, EnergyKind::kDot, false);
+    const auto batch = workload->Draw(draw, EnergyKind::kDot);
     for (std::size_t b = 0; b < batch.size(); ++b) {
       const auto path = PlantedPath(
           5,

@@ -42,7 +42,7 @@ std::vector<double> Numbers(const MatrixView<const Real>& matrix) {
 template <class Real>
 std::vector<std::vector<double>> Arrays(Workload<Real>& workload, int draw,
                                         Index sequence) {
-  const auto batch = workload.Draw(draw, EnergyKind::kDot, false);
+  const auto batch = workload.Draw(draw, EnergyKind::kDot);
   const Sequence<Real>& s = batch.at(Size(sequence));
   return {Numbers(s.memory.memory), Numbers(s.memory.chunk_keys),
           Numbers(s.states), Numbers(s.chunk_states)};
@@ -60,9 +60,8 @@ TEST_P(EveryWorkload, GivesBothPrecisionsTheSameNumbers) {
   ASSERT_EQ(doubles->num_draws(), 16);
   for (const int draw : {0, 15}) {
     EXPECT_EQ(Arrays(*floats, draw, 1), Arrays(*doubles, draw, 1));
-    EXPECT_EQ(
-        floats->Draw(draw, EnergyKind::kDot, false)[0].inputs.energy_bias,
-        doubles->Draw(draw, EnergyKind::kDot, false)[0].inputs.energy_bias);
+    EXPECT_EQ(floats->Draw(draw, EnergyKind::kDot)[0].inputs.energy_bias,
+              doubles->Draw(draw, EnergyKind::kDot)[0].inputs.energy_bias);
   }
 }
 
@@ -109,21 +108,10 @@ TEST(Uniform, RefusesArraysThatNoMachineHolds) {
   }
 }
 
-TEST(Uniform, GivesTheMemoryColumnByColumnWhereAsked) {
-  const auto workload = MakeWorkload<float>(Spec("uniform"));
-  const auto rows = workload->Draw(2, EnergyKind::kDot, false)[1].memory.memory;
-  const auto columns =
-      workload->Draw(2, EnergyKind::kDot, true)[1].memory.memory;
-  EXPECT_EQ(columns.row_stride, 1);
-  EXPECT_EQ(Numbers(rows), Numbers(columns));
-}
-
 TEST(Parameters, HaveVarianceOneOverColumnsAndAreShared) {
   const auto workload = MakeWorkload<float>(Spec("uniform"));
-  const auto& a =
-      *workload->Draw(0, EnergyKind::kDot, false)[0].inputs.parameters;
-  const auto& b =
-      *workload->Draw(3, EnergyKind::kDot, false)[1].inputs.parameters;
+  const auto& a = *workload->Draw(0, EnergyKind::kDot)[0].inputs.parameters;
+  const auto& b = *workload->Draw(3, EnergyKind::kDot)[1].inputs.parameters;
   const auto matrix = a.Matrix("attention.W", 100, 64);
   EXPECT_EQ(matrix.data, b.Matrix("attention.W", 100, 64).data);
   EXPECT_NE(Numbers(matrix), Numbers(a.Matrix("attention.V", 100, 64)));
@@ -131,9 +119,10 @@ TEST(Parameters, HaveVarianceOneOverColumnsAndAreShared) {
   for (const double value : Numbers(matrix)) square += value * value;
   EXPECT_NEAR(square / 6400, 1.0 / 64, 0.05 / 64);
   const auto doubles = MakeWorkload<double>(Spec("uniform"));
-  EXPECT_EQ(Numbers(doubles->Draw(0, EnergyKind::kDot, false)[0]
-                        .inputs.parameters->Matrix("attention.W", 100, 64)),
-            Numbers(matrix));
+  EXPECT_EQ(
+      Numbers(doubles->Draw(0, EnergyKind::kDot)[0].inputs.parameters->Matrix(
+          "attention.W", 100, 64)),
+      Numbers(matrix));
 }
 
 class Diagonal : public ::testing::TestWithParam<EnergyKind> {};
@@ -152,7 +141,7 @@ TEST_P(Diagonal, ChoosesAsOftenAsTheScanNeeds) {
   int chosen = 0;
   int all = 0;
   for (int draw = 0; draw < workload->num_draws(); ++draw) {
-    const auto s = workload->Draw(draw, GetParam(), false)[0];
+    const auto s = workload->Draw(draw, GetParam())[0];
     const ReferenceEnergy<double> a(config, s.inputs, EnergyRole::kAttention);
     for (Index i = 0; i < 20; ++i) {
       for (Index j = 0; j < 60; ++j, ++all) {
@@ -168,13 +157,12 @@ TEST_P(Diagonal, ChoosesAsOftenAsTheScanNeeds) {
 
 TEST(Bias, IsWhatWasGiven) {
   const auto workload = MakeWorkload<float>(Spec("bias:-1.5"));
-  EXPECT_EQ(workload->Draw(0, EnergyKind::kDot, false)[0].inputs.energy_bias,
-            -1.5F);
+  EXPECT_EQ(workload->Draw(0, EnergyKind::kDot)[0].inputs.energy_bias, -1.5F);
 }
 
 TEST(WaitK, ChoosesFromEntryIPlusKMinusOneOn) {
   const auto workload = MakeWorkload<float>(Spec("wait_k:3"));
-  const auto sequence = workload->Draw(0, EnergyKind::kDot, false)[0];
+  const auto sequence = workload->Draw(0, EnergyKind::kDot)[0];
   ASSERT_NE(sequence.inputs.given, nullptr);
   EXPECT_EQ(sequence.states.data, nullptr);
   const auto& p = sequence.inputs.given->p_choose;
@@ -188,8 +176,7 @@ TEST(WaitK, ChoosesFromEntryIPlusKMinusOneOn) {
 
 TEST(Planted, ServesDotOnly) {
   const auto workload = MakeWorkload<float>(Spec("planted"));
-  EXPECT_THROW(workload->Draw(0, EnergyKind::kBilinear, false),
-               WorkloadUnsupported);
+  EXPECT_THROW(workload->Draw(0, EnergyKind::kBilinear), WorkloadUnsupported);
 }
 
 class FromFile : public ::testing::Test {
@@ -213,7 +200,7 @@ TEST_F(FromFile, TakesStatesAndMemory) {
                         "states": [[7, 8]]})"),
                                3, 1, 2, 1));
   EXPECT_EQ(workload->num_draws(), 1);
-  const auto sequence = workload->Draw(0, EnergyKind::kDot, false)[0];
+  const auto sequence = workload->Draw(0, EnergyKind::kDot)[0];
   EXPECT_THAT(Numbers(sequence.memory.memory),
               ::testing::ElementsAre(1, 2, 3, 4, 5, 6));
   EXPECT_THAT(Numbers(sequence.states), ::testing::ElementsAre(7, 8));
@@ -223,7 +210,7 @@ TEST_F(FromFile, TakesStatesAndMemory) {
 TEST_F(FromFile, TakesScoresAndDrawsTheMemoryThatIsMissing) {
   const auto workload = MakeWorkload<double>(
       Spec(Workload(R"({"p_choose": [[0, 1, 0.25]]})"), 3, 1, 4, 1));
-  const auto sequence = workload->Draw(0, EnergyKind::kDot, false)[0];
+  const auto sequence = workload->Draw(0, EnergyKind::kDot)[0];
   ASSERT_NE(sequence.inputs.given, nullptr);
   EXPECT_THAT(Numbers(sequence.inputs.given->p_choose),
               ::testing::ElementsAre(0, 1, 0.25));

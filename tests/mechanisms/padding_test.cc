@@ -82,7 +82,7 @@ class PaddedBatch {
     return b * Size(longest_ * stride_);
   }
   MatrixView<Real> Rows(std::size_t b, std::vector<Real>& all, Index count) {
-    return {all.data() + Offset(b), count, sequences_[b].d, stride_, 1};
+    return {all.data() + Offset(b), count, sequences_[b].d, stride_};
   }
   void CopyRows(std::size_t b, const std::vector<Real>& from, Index count,
                 std::vector<Real>& to) {

@@ -27,27 +27,6 @@ Config PublishedConfig(const Mechanism<Real>& mechanism, const char* variant,
   return config;
 }
 
-// The same memory column by column, with NaN between the columns.
-class ColumnFirst {
- public:
-  explicit ColumnFirst(const DrawnInputs<double>& inputs)
-      : stride_(inputs.T + 2),
-        values_(Size(stride_ * inputs.d), std::nan("")),
-        view_(values_.data(), inputs.T, inputs.d, 1, stride_) {
-    for (Index j = 0; j < inputs.T; ++j) {
-      for (Index k = 0; k < inputs.d; ++k) {
-        values_[Size(j + k * stride_)] = inputs.memory[Size(j * inputs.d + k)];
-      }
-    }
-  }
-  MatrixView<const double> view() const { return view_; }
-
- private:
-  Index stride_;
-  std::vector<double> values_;
-  MatrixView<const double> view_;
-};
-
 TEST(PublishedTest, BothLevelsAgreeWithTheReference) {
   struct Shape {
     Index T, U, d;
@@ -61,9 +40,7 @@ TEST(PublishedTest, BothLevelsAgreeWithTheReference) {
                      std::to_string(shape.T));
         DrawnInputs<double> inputs(shape.T, shape.U, shape.d, 6);
         DrawnInputs<double> again(shape.T, shape.U, shape.d, 6);
-        const ColumnFirst columns(inputs);
-        Sequence<double> sequence = inputs.View();
-        sequence.memory.memory = columns.view();
+        const Sequence<double> sequence = inputs.View();
         Config config = PublishedConfig(mechanism, level, shape.d);
         const auto steps = DecodeKeepingSteps(mechanism, config, sequence);
         config.variant = "reference";
@@ -90,20 +67,9 @@ TEST(PublishedTest, AnEmptyMemoryGivesZeroContexts) {
       const Mechanism<double>& mechanism = *FindMechanism<double>(name);
       DrawnInputs<double> inputs(0, 2, 3, 1);
       inputs.contexts.assign(6, -7);
-      Sequence<double> sequence = inputs.View();
-      sequence.memory.memory = {inputs.memory.data(), 0, 3, 1, 1};
       DecodeKeepingSteps(mechanism, PublishedConfig(mechanism, level, 3),
-                         sequence);
+                         inputs.View());
       EXPECT_EQ(inputs.contexts, std::vector<double>(6, 0));
-    }
-  }
-}
-
-TEST(PublishedTest, AskForTheMemoryColumnByColumn) {
-  for (const char* name : kNames) {
-    for (const auto& variant :
-         FindMechanism<double>(name)->Describe().variants) {
-      EXPECT_EQ(variant.columns_first, variant.name.starts_with("published"));
     }
   }
 }
