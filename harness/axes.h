@@ -1,6 +1,7 @@
 // The axes of a sweep: one table from which the command line, `list`, the
-// result schema, the cell key and the documentation are made. Adding a row here
-// is all there is to adding an axis.
+// result schema, the cell key and the documentation are made. A new row is
+// crossed, listed, hashed and stored; what it does to a cell is read in
+// MakeConfig (sweep.cc) or, where it decides the data, in SpecOf (runner.cc).
 #ifndef ATTNBENCH_HARNESS_AXES_H_
 #define ATTNBENCH_HARNESS_AXES_H_
 
@@ -45,7 +46,7 @@ using AxisTable = std::vector<Axis>;
 
 inline constexpr std::size_t kMostAxisValues = 100'000;
 
-// The axes of design: T, U, w, K, d, B, threads, precision, mode, scope,
+// The axes: T, U, w, K, d, B, threads, precision, mode, scope,
 // schedule, energy, variant, workload, end.
 const AxisTable& StandardAxes();
 

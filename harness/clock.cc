@@ -6,6 +6,7 @@
 #include <chrono>
 #include <exception>
 #include <limits>
+#include <string>
 #include <vector>
 
 namespace attnbench {
@@ -41,6 +42,23 @@ class KeepTime final : public benchmark::BenchmarkReporter {
   double ns_per_trial_ = 0;
 };
 
+// The library takes its flags from the environment too (BENCHMARK_LIST_TESTS
+// would make it print and measure nothing); what was set there is set back.
+bool IgnoreBenchmarkVariables() {
+  std::string flags[] = {"attnbench",
+                         "--benchmark_list_tests=false",
+                         "--benchmark_filter=",
+                         "--benchmark_repetitions=1",
+                         "--benchmark_min_warmup_time=0",
+                         "--benchmark_enable_random_interleaving=false",
+                         "--benchmark_perf_counters="};
+  std::vector<char*> arguments;
+  for (std::string& flag : flags) arguments.push_back(flag.data());
+  int count = static_cast<int>(arguments.size());
+  benchmark::Initialize(&count, arguments.data());
+  return count == 1;
+}
+
 }  // namespace
 
 double ClockResolutionNs() {
@@ -49,6 +67,8 @@ double ClockResolutionNs() {
 }
 
 double TimeTrialsNs(Index trials, const std::function<void()>& trial) {
+  static const bool initialized = IgnoreBenchmarkVariables();
+  ATTN_CHECK(initialized);
   std::exception_ptr failure;
   const auto epoch = [&](benchmark::State& state) {
     try {

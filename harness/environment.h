@@ -13,7 +13,7 @@
 
 namespace attnbench {
 
-// The `context` of a result (design, "Results"). Each of `warnings` says what
+// The `context` of a result document. Each of `warnings` says what
 // disturbs the measurement and what to do; `valid` is false for builds whose
 // times mean nothing (without optimisation, with sanitizers). What cannot be
 // read on this machine is null or "unknown". `command` is as the user typed it.

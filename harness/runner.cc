@@ -145,6 +145,7 @@ class CellRunOf final : public CellRun {
       threads_ = static_cast<int>(cell_.Int("threads"));
       Workload<Real>& workload = workload_();
       TakeGivenScores(workload.Draw(0, config_.energy)[0].inputs.given);
+      SetAllocationLimit(AvailableMemoryBytes() / threads_);
       gate_ = CheckAgainstReference(mechanism_, config_, threads_, workload);
       if (!gate_.message.empty()) return Fail("invalid", gate_.message);
       for (int draw = 0; draw < workload.num_draws(); ++draw) {
@@ -190,8 +191,9 @@ class CellRunOf final : public CellRun {
     json["draw_ns"] = is_ok ? Json(draw_ns_) : Json::array();
     json["operations"] =
         is_ok ? OperationsJson(counts_.operations) : Json(nullptr);
-    json["peak_memory_bytes"] =
-        is_ok ? Json(counts_.peak_memory_bytes) : Json(nullptr);
+    json["peak_memory_bytes"] = is_ok && CountsMemory()
+                                    ? Json(counts_.peak_memory_bytes)
+                                    : Json(nullptr);
     json["numerics"] = Numerics();
     return json;
   }
@@ -259,15 +261,13 @@ class CellRunOf final : public CellRun {
     trial_ns_ = CalibratedNs(draws_);
     const Index of_each_round =
         (options_.trials + options_.repetitions - 1) / options_.repetitions;
+    // Each draw equally often in every sample of every cell: which draws it has
+    // must not be what tells two samples, or two cells, apart.
+    const auto num_draws = static_cast<Index>(draws_.size());
     trials_per_sample_ =
         std::max(of_each_round, TrialsFor(options_.epoch_ns, trial_ns_));
-    // A sample of more trials than draws has each draw equally often: which
-    // draws it has must not be what tells two samples apart.
-    const auto num_draws = static_cast<Index>(draws_.size());
-    if (trials_per_sample_ > num_draws) {
-      trials_per_sample_ =
-          (trials_per_sample_ + num_draws - 1) / num_draws * num_draws;
-    }
+    trials_per_sample_ =
+        (trials_per_sample_ + num_draws - 1) / num_draws * num_draws;
   }
 
   // Time of a trial, roughly: doubles the number of trials until they last long
@@ -333,6 +333,13 @@ class CellRunOf final : public CellRun {
     for (const Batch& batch : draws_) {
       draw_ns_.push_back(TimeNs({batch}, 0, trials));
     }
+  }
+
+  bool CountsMemory() const {
+    for (const VariantSpec& variant : mechanism_.Describe().variants) {
+      if (variant.name == config_.variant) return variant.counts_memory;
+    }
+    return true;
   }
 
   Json Numerics() const {
@@ -460,7 +467,6 @@ std::vector<Json> RunCells(std::span<const std::unique_ptr<CellRun>> runs,
 std::vector<Json> RunPoint(const AxisTable& table, const Point& point,
                            std::uint64_t point_index, const RunOptions& options,
                            const std::function<void(double)>& tick) {
-  SetAllocationLimit(AvailableMemoryBytes());
   const WorkloadSpec spec = SpecOf(point, options.seed);
   LazyWorkload<float> floats(spec);
   LazyWorkload<double> doubles(spec);

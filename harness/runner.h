@@ -1,6 +1,6 @@
 // Measures one point: checks every cell against its reference, counts, and
-// times all of them against each other in rounds. The only file of the harness
-// that touches a clock (with clock.h).
+// times all of them against each other in rounds. No other file takes a time
+// that gets into a result.
 #ifndef ATTNBENCH_HARNESS_RUNNER_H_
 #define ATTNBENCH_HARNESS_RUNNER_H_
 

@@ -209,10 +209,6 @@ class DrawnWorkload final : public Workload<Real> {
     if (name_.kind == WorkloadKind::kFile) ReadFile();
     gives_scores_ = name_.kind == WorkloadKind::kWaitK ||
                     (file_.has_value() && file_->has_scores());
-    if (name_.kind == WorkloadKind::kPlanted) {  // says at once if it cannot
-      PlantedPath(spec_.seed, 0, spec_.memory_length, spec_.output_length,
-                  spec_.dim);
-    }
     const Index draw_elements = Times(spec_.batch, SequenceElements());
     const Index draw_bytes = Times(draw_elements, sizeof(double));
     num_draws_ =
@@ -223,6 +219,10 @@ class DrawnWorkload final : public Workload<Real> {
         Times(spec_.batch, Times(spec_.output_length, spec_.dim));
     CheckFits(Times(Plus(Times(num_draws_, draw_elements), context_elements),
                     sizeof(Real)));
+    if (name_.kind == WorkloadKind::kPlanted) {  // says at once if it cannot
+      PlantedPath(spec_.seed, 0, spec_.memory_length, spec_.output_length,
+                  spec_.dim);
+    }
     draws_.resize(Size(num_draws_));
     contexts_.resize(Size(context_elements));
   }
@@ -384,7 +384,7 @@ class DrawnWorkload final : public Workload<Real> {
   }
 
   Real Bias(EnergyKind energy) {
-    if (name_.kind == WorkloadKind::kBias) return static_cast<Real>(name_.bias);
+    if (name_.kind == WorkloadKind::kBias) return name_.bias;
     if (name_.kind != WorkloadKind::kDiagonal) return 0;
     const auto found = diagonal_bias_.find(energy);
     if (found != diagonal_bias_.end()) return found->second;
@@ -439,7 +439,7 @@ WorkloadName ParseWorkload(const std::string& text) {
   const std::string rest = text.substr(colon + 1);
   if (kind == "bias") {
     name.kind = WorkloadKind::kBias;
-    name.bias = ParseNumber<double>(rest, text);
+    name.bias = ParseNumber<float>(rest, text);
     if (std::isfinite(name.bias)) return name;
   } else if (kind == "wait_k") {
     name.kind = WorkloadKind::kWaitK;

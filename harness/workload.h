@@ -33,7 +33,7 @@ enum class WorkloadKind {
 };
 struct WorkloadName {
   WorkloadKind kind = WorkloadKind::kUniform;
-  double bias = 0;   // R of bias:R
+  float bias = 0;    // R of bias:R, the same in both precisions
   Index lag = 1;     // K of wait_k:K
   std::string path;  // CASE of file:CASE
 };

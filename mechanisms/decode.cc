@@ -1,5 +1,6 @@
 #include "mechanisms/decode.h"
 
+#include <algorithm>
 #include <exception>
 
 namespace attnbench {
@@ -14,6 +15,8 @@ void DecodeBatch(const Mechanism<Real>& mechanism, const Config& config,
     }
     return;
   }
+  // More threads than sequences would only be started to wait.
+  threads = std::min(threads, static_cast<int>(batch.size()));
   std::exception_ptr failure;
 #pragma omp parallel for num_threads(threads) schedule(static)
   for (std::size_t b = 0; b < batch.size(); ++b) {

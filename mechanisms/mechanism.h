@@ -1,7 +1,7 @@
-// The one interface between mechanisms and everything else: the harness sees
-// nothing of mechanisms/ but this header (and the arrays of common/). A
-// mechanism is a folder, a line in registry.cc, and an implementation of
-// Mechanism; mechanisms/skeleton/ is the commented example to copy.
+// The one interface between mechanisms and everything else: of a mechanism the
+// harness sees nothing but this header. A mechanism is a folder, a line in
+// registry.cc, and an implementation of Mechanism; mechanisms/skeleton/ is the
+// commented example to copy.
 //
 // Words and letters are those of the papers: memory h_1..h_T, decoder states
 // s_1..s_U, context vectors c_1..c_U. In code indices are 0-based.
@@ -74,19 +74,23 @@ struct OptionSpec {
 struct VariantSpec {
   std::string name;
   std::string help;
+  // Everything that it allocates is a Buffer. Where not (references, the
+  // published protocol), a result has no peak_memory_bytes.
+  bool counts_memory = true;
 };
 
 // What a mechanism is called and what it can do.
 struct Description {
-  std::string name;                    // key in commands and files
-  std::string title;                   // for people
-  std::string paper;                   // citation with section or equation
-  std::vector<std::string> axes;       // declared, of those not all have:
-                                       // chunk_width, num_contexts, energy, end
-  std::vector<std::string> modes;      // of decode, expect, gradient
-  std::vector<std::string> schedules;  // of online, teacher_forced
-  std::vector<VariantSpec> variants;   // "exact" first, with "reference"
-  std::vector<OptionSpec> options;
+  std::string name = {};   // key in commands and files
+  std::string title = {};  // for people
+  std::string paper = {};  // citation with section or equation
+  // Declared, of those that not all have: chunk_width, num_contexts, energy,
+  // end.
+  std::vector<std::string> axes = {};
+  std::vector<std::string> modes = {};      // of decode, expect, gradient
+  std::vector<std::string> schedules = {};  // of online, teacher_forced
+  std::vector<VariantSpec> variants = {};   // "exact" first, with "reference"
+  std::vector<OptionSpec> options = {};
   bool online = false;  // emits before the memory is complete
 };
 
@@ -224,13 +228,13 @@ struct StepTrace {
   Index inspected = 0;
 };
 
-// Exact operations of one sequence. One multiplication, addition, comparison,
-// exp or tanh is one flop; which terms a mechanism counts stands in its
-// README.md.
+// Exact operations of one sequence, by the algorithm of variant `exact`. One
+// multiplication, addition, comparison, exp or tanh is one flop; which terms a
+// mechanism counts stands in its README.md.
 struct Operations {
   double energies = 0;        // energies evaluated for the choice, or of soft
   double chunk_energies = 0;  // evaluated over chunks
-  double memory_rows = 0;     // rows of d numbers read: keys, memory, contexts
+  double memory_rows = 0;     // rows of d numbers: keys, memory, contexts
   double flops = 0;
   double bytes = 0;  // read and written in rows of d or K numbers
 };

@@ -2,7 +2,7 @@
 
     cells = load.load("result.json")   # pandas, one row a cell
 
-The frame has a column for every key of a cell (design: axes, status, samples,
+The frame has a column for every key of a cell (axes, status, samples,
 ...), and in `attrs` the file's `path` and the document's `context`. Everything
 is checked here, once, so that a figure can trust what it gets. What is wrong
 is a DataError: one line with the file, the place and what is missing. A frame

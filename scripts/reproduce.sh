@@ -3,10 +3,10 @@
 # builds the program, sweeps, decodes one sequence with each mechanism, draws.
 #
 # usage: reproduce.sh [--full] [-o DIR]
-#   --full   the papers' protocol: the whole grids, every build variant and all
-#            trials. The quick profile, the default, is a coarser grid with
-#            fewer trials and takes minutes.
-#   -o DIR   where results and figures go (default: out/ of the repository)
+#   --full   the papers' protocol: the whole grids, 20 rounds. The quick profile,
+#            the default, has a coarser grid and fewer rounds.
+#   -o DIR   where results and figures go, in DIR/quick or DIR/full (default:
+#            out/ of the repository)
 #   --help   this text
 # example: scripts/reproduce.sh -o /tmp/attention
 #
@@ -18,9 +18,13 @@ set -euo pipefail
 
 out=out  # relative: results record their command, which should name no machine
 profile=(--quick)
+name=quick
 while (($#)); do
   case $1 in
-    --full) profile=() ;;
+    --full)
+      profile=()
+      name=full
+      ;;
     -o)
       [[ -n ${2-} ]] || usage_error "-o wants a folder"
       out=$(realpath -m -- "$2")
@@ -36,6 +40,7 @@ experiments=(mad_figure8 mocha_figure3)
 mechanisms=(soft monotonic mocha matcha memory)
 
 cd "$root"
+out=$out/$name
 mkdir -p "$out/figures" || usage_error "-o: cannot make the folder '$out/figures'"
 scripts/setup.sh
 configure_and_build release attnbench
@@ -63,7 +68,7 @@ done
 
 say "drawing"
 for experiment in "${experiments[@]}"; do
-  "$python" plots/draw.py --figure "$experiment" "$out/$experiment.json" -o "$out/figures"
+  "$python" plots/draw.py "$out/$experiment.json" -o "$out/figures"
 done
 "$python" plots/draw.py --figure alignments "${alignments[@]}" -o "$out/figures"
 say "results are in $(realpath "$out"), figures in $(realpath "$out/figures")"

@@ -12,6 +12,7 @@
 
 #include "harness/case_file.h"
 #include "harness/commands/commands.h"
+#include "harness/environment.h"
 #include "harness/error.h"
 #include "harness/sweep.h"
 #include "harness/workload.h"
@@ -164,6 +165,9 @@ SweepRequest RequestOf(const CaseFile& file,
     const std::string place = where + "." + name;
     if (found < valid.begin() + static_cast<std::ptrdiff_t>(num_axes)) {
       const Axis& axis = FindAxis(StandardAxes(), name, where);
+      if (value.is_string() && value.get<std::string>().starts_with('=')) {
+        throw UserError(place, "refers to an axis; give the value itself");
+      }
       request.axes[name] = {CheckAxisValue(StandardAxes(), axis, value, place)};
     } else if (value.is_boolean()) {
       request.options[name] = {value.get<bool>()};
@@ -211,7 +215,6 @@ Json DecodeCase(const Arguments& arguments) {
   TakeChoiceOptions(arguments, request);
   Config config = MakeConfig(OneCell(request));
   CheckVariant(config.variant, file.path + ": options.variant");
-  config.scores_given = true;
 
   const bool has_memory = file.Find("memory") != nullptr;
   CaseArray memory =
@@ -260,9 +263,14 @@ Json DecodeWorkload(const Arguments& arguments) {
                               .dim = cell.Int("dim"),
                               .seed = Seed(arguments)});
     const Config config = MakeConfig(cell);
-    return Decode(*FindMechanism<double>(cell.mechanism), config,
-                  workload->Draw(0, config.energy)[0],
-                  /*has_memory=*/true, where);
+    Json json = Decode(*FindMechanism<double>(cell.mechanism), config,
+                       workload->Draw(0, config.energy)[0],
+                       /*has_memory=*/true, where);
+    // What a picture made from it says below.
+    json["workload"] = cell.Text("workload");
+    json["dim"] = cell.Int("dim");
+    json["context"] = MakeContext("attnbench decode", Seed(arguments));
+    return json;
   } catch (const WorkloadUnsupported& error) {
     throw UserError(where, error.what());
   } catch (const std::bad_alloc&) {

@@ -209,9 +209,11 @@ int List(const AxisTable& table, const Formats& formats) {
 }  // namespace
 
 void AddList(CLI::App& app, const AxisTable& table, Command& run) {
-  CLI::App* const command = app.add_subcommand(
-      "list",
-      "show mechanisms, axes, energies, variants, workloads, experiments");
+  CLI::App* const command =
+      app.add_subcommand("list",
+                         "show mechanisms, axes, energies, variants, "
+                         "workloads, and the experiments "
+                         "in ./experiments");
   const auto formats = std::make_shared<Formats>();
   command->add_flag("--json", formats->json, "as JSON, e.g. list --json");
   command->add_flag("--schema", formats->schema,

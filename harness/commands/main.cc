@@ -1,6 +1,6 @@
 // The program: finds the command, runs it, and turns every error into one line
-// on stderr and an exit code. It is built twice; under the name run-sweep it is
-// `attnbench run-sweep`.
+// on stderr and an exit code. Under the name run-sweep (a link beside it) it
+// is `attnbench run-sweep`.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -11,10 +11,12 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "harness/case_file.h"
 #include "harness/commands/commands.h"
 #include "harness/environment.h"
 #include "harness/error.h"
@@ -23,6 +25,7 @@
 #include "harness/result_schema.h"
 #include "harness/runner.h"
 #include "harness/sweep.h"
+#include "harness/workload.h"
 
 namespace attnbench {
 namespace {
@@ -244,6 +247,12 @@ int Summarize(const Json& cells, const std::string& path) {
   }
   std::cout << fmt::format("{}: {} cells ({})\n", path, cells.size(),
                            fmt::join(counts, ", "));
+  if (!cells.empty() && number["skipped"] == cells.size()) {
+    std::cerr << fmt::format(
+        "attnbench: every cell was skipped; the first: {}\n",
+        AxisValueText(cells[0].at("message")));
+    return 1;
+  }
   if (!first_failure) return 0;
   std::cerr << fmt::format("attnbench: {} of {} cells failed; the first: {}\n",
                            cells.size() - number["ok"] - number["skipped"],
@@ -251,9 +260,22 @@ int Summarize(const Json& cells, const std::string& path) {
   return 1;
 }
 
+// What a point would refuse hours later is refused now.
+void CheckWorkloads(const Sweep& sweep) {
+  std::set<std::string> names;
+  for (const Point& point : sweep.points) {
+    names.insert(point.axes.at("workload").get<std::string>());
+  }
+  for (const std::string& name : names) {
+    const WorkloadName workload = ParseWorkload(name);
+    if (workload.kind == WorkloadKind::kFile) ReadCaseFile(workload.path);
+  }
+}
+
 int RunSweep(const AxisTable& table, const std::string& command_line,
              const Arguments& arguments) {
   const Sweep sweep = ExpandSweep(table, MakeRequest(table, arguments));
+  CheckWorkloads(sweep);
   if (arguments.dry_run) return ShowSweep(table, sweep, arguments.json);
   if (arguments.output.empty()) {
     throw UserError("--output",

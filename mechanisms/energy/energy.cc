@@ -42,7 +42,6 @@ class KeyStore {
     return {keys_.data() + old_size, count, dim_, Eigen::OuterStride<>(dim_)};
   }
   const Real* Row(Index j) const { return keys_.data() + j * dim_; }
-  Index count() const { return static_cast<Index>(keys_.size()) / dim_; }
 
  private:
   Index dim_;
@@ -180,10 +179,10 @@ class AdditiveEnergy final : public EnergyFromStates<Real> {
       : EnergyFromStates<Real>(config, inputs, role),
         precomputed_(config.Option<std::string>("keys") == "precomputed"),
         parameters_(GetEnergyParameters(config, *inputs.parameters, role)),
-        keys_(config.dim, precomputed_ ? inputs.expected_length : 1),
+        keys_(config.dim, precomputed_ ? inputs.expected_length : 0),
+        key_(precomputed_ ? 0 : Size(config.dim)),
         query_(Size(config.dim)),
         v_(parameters_.v.data, parameters_.v.data + config.dim) {
-    if (!precomputed_) keys_.Extend(1);
     if (!IsScaled(config.energy)) return;
     double square = 0;
     for (const Real x : v_) square += static_cast<double>(x) * x;
@@ -218,7 +217,7 @@ class AdditiveEnergy final : public EnergyFromStates<Real> {
 
  private:
   void EvaluateOnDemand(Index j, Real* energy) {
-    VectorMap<Real> key(const_cast<Real*>(keys_.Row(0)), this->dim_);
+    VectorMap<Real> key(key_.data(), this->dim_);
     const ConstVectorMap<Real> entry(memory_.all().Row(j).data(), this->dim_);
     key.noalias() = Map(parameters_.V) * entry;
     key += Map(parameters_.b).row(0).transpose();
@@ -229,7 +228,8 @@ class AdditiveEnergy final : public EnergyFromStates<Real> {
   const bool precomputed_;
   const EnergyParameters<Real> parameters_;
   JoinedRows<Real> memory_;
-  KeyStore<Real> keys_;  // V h + b of all entries, or of the one at hand
+  KeyStore<Real> keys_;  // V h + b of all entries, where precomputed
+  Buffer<Real> key_;     // V h + b of the entry at hand, where not
   Buffer<Real> query_;   // W s
   Buffer<Real> v_;       // v, or g v / |v|
 };
@@ -325,7 +325,7 @@ EnergyCost CostOfEnergy(const Config& config, EnergyRole role) {
       cost.rows_per_entry = 2;
     } else {
       cost.flops_per_energy += project + d;
-      cost.rows_per_energy += d;
+      cost.parameter_rows_per_energy = d;
       cost.reads_memory = true;
     }
     return cost;

@@ -40,8 +40,8 @@ class Energy {
   virtual void SetState(Index output, const DecoderState<Real>& state) = 0;
   // energies[n] = a(s, h_(first + n)) for n in [0, count).
   virtual void Evaluate(Index first, Index count, Real* energies) = 0;
-  // All energies [U, T] of U states given one after another; by matrix products
-  // where the function is one.
+  // All energies [U, T] of U states given one after another; by a matrix
+  // product under dot.
   virtual void EvaluateAll(const DecoderState<Real>& states,
                            MatrixView<Real> energies) = 0;
   // What Evaluate gives are probabilities p, not energies (p_choose was given).
@@ -61,7 +61,8 @@ struct EnergyCost {
   double flops_per_state = 0;  // projection, for each state that is used
   double rows_per_state = 0;
   double flops_per_energy = 0;
-  double rows_per_energy = 0;
+  double rows_per_energy = 0;            // a key, or the memory entry
+  double parameter_rows_per_energy = 0;  // of V, made anew on demand
   // The energy reads the memory entry itself, so that mixing the entry into a
   // context right after reads nothing more.
   bool reads_memory = false;

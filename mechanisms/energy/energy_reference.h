@@ -1,7 +1,7 @@
 // The energy functions once more, as the papers write them: scalar loops in the
 // papers' order and letters, in a type wider than the one under test. Slow on
 // purpose (d^2 for every additive energy); the oracle of tests and of the gate
-// before timing, and the source of the energies that a workload plans with.
+// before timing, and what workload `diagonal` takes its bias from.
 #ifndef ATTNBENCH_MECHANISMS_ENERGY_ENERGY_REFERENCE_H_
 #define ATTNBENCH_MECHANISMS_ENERGY_ENERGY_REFERENCE_H_
 

@@ -3,6 +3,8 @@
 #include <cstring>
 #include <limits>
 
+#include "mechanisms/common/check.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "mechanisms/kernels/kernels.cc"
 // foreach_target.h must come before highway.h.
@@ -361,7 +363,7 @@ const Kernels<Real>& KernelsAt(const std::string& level) {
     RestrictTargets(0);
     return kernels;
   }
-  return BestKernels<Real>();
+  CheckFailed(__FILE__, __LINE__, "no SIMD level " + level);
 }
 
 std::string SimdName() { return SimdLevels().front(); }

@@ -60,7 +60,7 @@ template <class Real>
 const Kernels<Real>& BestKernels();
 
 // Names of the levels that this CPU has and this program was built with, best
-// first, and the kernels of one of them: for tests.
+// first, and the kernels of one of them (another name is a bug): for tests.
 std::vector<std::string> SimdLevels();
 template <class Real>
 const Kernels<Real>& KernelsAt(const std::string& level);

@@ -7,7 +7,7 @@
 //                                                                    (eq 27)
 //
 // with t(0) = 1, and u as in MoChA. The chunks overlap in their ends, so there
-// are at most T + 2 U - 1 chunk energies: online and linear. Where
+// are at most T + U - 1 chunk energies: online and linear. Where
 // t(i) = t(i-1) the chunk is that one entry.
 //
 // memory [T, d], states [U, d], contexts [U, d].

@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "mechanisms/matcha/matcha.h"
 #include "mechanisms/monotonic/reference_scan.h"
 
@@ -7,40 +5,22 @@ namespace attnbench::matcha {
 namespace {
 
 template <class Real>
-class Reference final : public Decoder<Real> {
+class Reference final : public HardReference<Real> {
  public:
   Reference(const Config& config, const SequenceInputs<Real>& inputs)
-      : scan_(config, inputs),
+      : HardReference<Real>(config, inputs),
         ChunkEnergy_(config, inputs, EnergyRole::kChunk) {}
 
-  void Append(const MemoryRows<Real>& rows) override { memory_.Append(rows); }
-  void Close() override { memory_.closed = true; }
-
-  StepResult<Real> Step(const DecoderState<Real>& s,
-                        std::span<Real> c) override {
-    using Outcome = typename ReferenceScan<Real>::Outcome;
-    const Outcome outcome = scan_.Next(memory_, s);
-    if (outcome == Outcome::kNeedMemory) return {.need_memory = true};
-    if (outcome == Outcome::kNone) {
-      std::fill(c.begin(), c.end(), Real{0});
-      return {.inspected = scan_.inspected()};
-    }
-    const Index j = scan_.t();
-    const Index v = scan_.last_t();  // v = t(i-1)
-    weights_ =
-        ReferenceSoftmax(ChunkEnergy_, memory_, scan_.i(), v, j + 1, s, c);
-    return {.position = j,
-            .begin = v,
-            .end = j + 1,
-            .inspected = scan_.inspected(),
-            .weights = weights_};
+ private:
+  Index Attend(const DecoderState<Real>& s, std::span<Real> c) override {
+    const Index v = this->scan_.last_t();  // v = t(i-1)
+    this->weights_ =
+        ReferenceSoftmax(ChunkEnergy_, this->memory_, this->scan_.i(), v,
+                         this->scan_.t() + 1, s, c);
+    return v;
   }
 
- private:
-  ReferenceMemory<Real> memory_;
-  ReferenceScan<Real> scan_;
   const ReferenceEnergy<Real> ChunkEnergy_;
-  std::vector<Real> weights_;
 };
 
 }  // namespace

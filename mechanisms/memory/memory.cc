@@ -30,8 +30,7 @@ class Scoring {
   const bool sigmoid_;
 };
 
-// Eq 10: L is linear in t for every k, so a row sum over t = 1..T is T times
-// the mean of its ends.
+// Eq 10 and its renormalisations: L_kt = row_scale_k raw_kt.
 class PositionEncoding {
  public:
   explicit PositionEncoding(const Config& config)
@@ -43,15 +42,26 @@ class PositionEncoding {
   bool on() const { return kind_ != "none"; }
   bool inside() const { return on() && inside_; }
   bool outside() const { return on() && !inside_; }
+
   void SetLength(Index memory_length) {
-    length_ = memory_length;
-    scale_ = PositionScale(max_length_, memory_length);
+    position_scale_ = PositionScale(max_length_, memory_length);
+    if (!on()) return;
+    row_scale_.assign(Size(num_contexts_), 1.0);
+    if (kind_ == "raw") return;
+    const double target =
+        kind_ == "renormalized" ? 1.0 / static_cast<double>(memory_length) : 1;
+    for (Index k = 0; k < num_contexts_; ++k) {
+      // L is linear in t, so the mean of a row is that of its ends.
+      const double mean = (Raw(k, 0) + Raw(k, memory_length - 1)) / 2;
+      row_scale_[Size(k)] = target / mean;
+    }
   }
+
   // scores[k] *= L(k + 1, t + 1) for all k.
   template <class Real>
   void Apply(Index t, Real* scores) const {
     for (Index k = 0; k < num_contexts_; ++k) {
-      scores[k] *= static_cast<Real>(Value(k, t));
+      scores[k] *= static_cast<Real>(row_scale_[Size(k)] * Raw(k, t));
     }
   }
 
@@ -60,23 +70,16 @@ class PositionEncoding {
     const double k_part =
         static_cast<double>(k + 1) / static_cast<double>(num_contexts_);
     const double t_part =
-        static_cast<double>(t + 1) / static_cast<double>(scale_);
+        static_cast<double>(t + 1) / static_cast<double>(position_scale_);
     return (1 - k_part) * (1 - t_part) + k_part * t_part;
-  }
-  double Value(Index k, Index t) const {
-    if (kind_ == "raw") return Raw(k, t);
-    const double mean = (Raw(k, 0) + Raw(k, length_ - 1)) / 2;
-    return kind_ == "renormalized_mean"
-               ? Raw(k, t) / mean
-               : Raw(k, t) / (mean * static_cast<double>(length_));
   }
 
   const Index num_contexts_;
   const Index max_length_;
   const std::string kind_;
   const bool inside_;
-  Index length_ = 0;
-  Index scale_ = 1;
+  Index position_scale_ = 1;
+  Buffer<double> row_scale_;  // [K]
 };
 
 template <class Real>
@@ -155,11 +158,10 @@ class MemoryDecoder final : public Decoder<Real> {
           alpha_.insert(alpha_.end(), scores_.begin(), scores_.end());
         }
       }
-      if (dim_ == 0) continue;
       for (Index k = 0; k < num_contexts_; ++k) {
-        kernels_.add_rows(&block_[Size(k * kBlock)], h.Row(first).data(),
-                          h.row_stride, count, dim_,
-                          &contexts_[Size(k * dim_)]);
+        kernels_.add_rows(&block_[Size(k * kBlock)],
+                          h.data + first * h.row_stride, h.row_stride, count,
+                          dim_, contexts_.data() + k * dim_);
       }
     }
   }
@@ -219,7 +221,7 @@ class Memory final : public Mechanism<Real> {
         .modes = {"decode"},
         .schedules = {"online"},
         .variants = {{"exact", "K contexts made while encoding"},
-                     {"reference", "eqs 4 to 10 in scalar loops"}},
+                     {"reference", "eqs 4 to 10 in scalar loops", false}},
         .options =
             {{.name = "encoder_scoring",
               .default_value = std::string("softmax"),

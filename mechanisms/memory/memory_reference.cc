@@ -28,6 +28,11 @@ class Reference final : public Decoder<Real> {
   void Close() override {
     T_ = static_cast<Index>(h_.size());
     S_ = PositionScale(config_.Option<std::int64_t>("max_length"), T_);
+    for (Index k = 1; k <= K_; ++k) {
+      Wide sum = 0;
+      for (Index s = 1; s <= T_; ++s) sum += RawL(k, s);
+      sum_of_L_.push_back(sum);
+    }
     for (Index t = 0; t < T_; ++t) alpha_.push_back(Alpha(t));
     const std::size_t dim = h_.empty() ? 0 : h_[0].size();
     C_.assign(Size(K_), std::vector<Wide>(dim, 0));
@@ -88,20 +93,18 @@ class Reference final : public Decoder<Real> {
     return product;
   }
 
-  // Eq 10, with k and s from 1, and its renormalisations over s = 1..T.
+  // Eq 10, with k and s from 1.
+  Wide RawL(Index k, Index s) const {
+    const Wide k_part = static_cast<Wide>(k) / static_cast<Wide>(K_);
+    const Wide s_part = static_cast<Wide>(s) / static_cast<Wide>(S_);
+    return (1 - k_part) * (1 - s_part) + k_part * s_part;
+  }
+
+  // The same, renormalised over s = 1..T.
   Wide L(Index k, Index s) const {
-    const auto S = static_cast<Wide>(S_);
-    const auto K = static_cast<Wide>(K_);
-    const auto at = [&](Index position) {
-      const Wide k_part = static_cast<Wide>(k) / K;
-      const Wide s_part = static_cast<Wide>(position) / S;
-      return (1 - k_part) * (1 - s_part) + k_part * s_part;
-    };
     const auto encoding = config_.Option<std::string>("position_encoding");
-    if (encoding == "raw") return at(s);
-    Wide sum = 0;
-    for (Index position = 1; position <= T_; ++position) sum += at(position);
-    const Wide normalized = at(s) / sum;
+    if (encoding == "raw") return RawL(k, s);
+    const Wide normalized = RawL(k, s) / sum_of_L_[Size(k - 1)];
     return encoding == "renormalized" ? normalized
                                       : normalized * static_cast<Wide>(T_);
   }
@@ -141,6 +144,7 @@ class Reference final : public Decoder<Real> {
   MatrixView<const Real> W_beta_;
   Index T_ = 0;
   Index S_ = 1;
+  std::vector<Wide> sum_of_L_;  // over s = 1..T, for each k
   Index i_ = 0;
   std::vector<std::span<const Real>> h_;
   std::vector<std::vector<Wide>> alpha_;  // [T][K]

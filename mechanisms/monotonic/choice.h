@@ -32,10 +32,6 @@ class Choice {
     return strict_ ? value > cut_ : value >= cut_;
   }
 
-  Real cut() const { return cut_; }
-  bool strict() const { return strict_; }
-  bool samples() const { return sample_; }
-
  private:
   static Real Cut(double threshold, bool of_probabilities) {
     return static_cast<Real>(

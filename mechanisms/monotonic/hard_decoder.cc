@@ -1,6 +1,7 @@
 #include "mechanisms/monotonic/hard_decoder.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "mechanisms/common/joined_rows.h"
 #include "mechanisms/energy/energy.h"
@@ -102,18 +103,47 @@ class HardDecoder final : public Decoder<Real> {
   Index inspected_ = 0;  // energies of this output so far
 };
 
+std::vector<OptionSpec> Options() {
+  return {{.name = "threshold",
+           .default_value = 0.5,
+           .least = 0,
+           .greatest = 1,
+           .help = "an entry is chosen where p >= threshold"},
+          {.name = "strict",
+           .default_value = false,
+           .help = "choose where p > threshold (MAD 2.5) instead"},
+          {.name = "sample",
+           .default_value = false,
+           .help = "choose with probability p (MAD eq 8), no threshold"},
+          KeysOption()};
+}
+
 }  // namespace
 
 template <class Real>
-std::unique_ptr<Decoder<Real>> MakeHardDecoder(
-    const Config& config, const SequenceInputs<Real>& inputs, ChunkRule rule) {
-  return std::make_unique<HardDecoder<Real>>(config, inputs, rule);
+HardMechanism<Real>::HardMechanism(Description about, Rule rule,
+                                   Reference reference)
+    : about_(std::move(about)), rule_(rule), reference_(reference) {
+  about_.modes = {"decode"};
+  about_.schedules = {"online"};
+  about_.variants = {
+      {"exact", "the scan, energies when they are needed"},
+      {"reference", "the paper's algorithm in scalar loops", false}};
+  about_.options = Options();
+  about_.online = true;
 }
 
 template <class Real>
-Operations CountHardDecoder(const Config& config, ChunkRule rule,
-                            Index memory_length,
-                            std::span<const StepTrace> steps) {
+std::unique_ptr<Decoder<Real>> HardMechanism<Real>::MakeDecoder(
+    const Config& config, const SequenceInputs<Real>& inputs) const {
+  if (config.variant == "reference") return reference_(config, inputs);
+  return std::make_unique<HardDecoder<Real>>(config, inputs, rule_(config));
+}
+
+template <class Real>
+Operations HardMechanism<Real>::Count(const Config& config, Index memory_length,
+                                      std::span<const StepTrace> steps) const {
+  const ChunkRule rule = rule_(config);
   const EnergyCost energy = CostOfEnergy(config, EnergyRole::kAttention);
   const EnergyCost chunk = CostOfEnergy(config, EnergyRole::kChunk);
   const auto d = static_cast<double>(config.dim);
@@ -132,6 +162,7 @@ Operations CountHardDecoder(const Config& config, ChunkRule rule,
     // A comparison with the threshold each.
     total.flops += inspected * (energy.flops_per_energy + 1);
     total.memory_rows += inspected * energy.rows_per_energy;
+    other_rows += inspected * energy.parameter_rows_per_energy;
     if (step.inspected > 0) {
       total.flops += energy.flops_per_state;
       other_rows += energy.rows_per_state;
@@ -139,40 +170,22 @@ Operations CountHardDecoder(const Config& config, ChunkRule rule,
     other_rows += 1;  // the context, written
     if (step.position < 0) continue;
     const auto width = static_cast<double>(step.end - step.begin);
-    total.memory_rows += width;  // mixed, or copied, into the context
-    if (!rule.has_energies()) continue;
+    if (!rule.has_energies()) {
+      total.memory_rows += 1;  // the chosen entry, copied
+      continue;
+    }
     total.chunk_energies += width;
     total.flops += chunk.flops_per_state + width * chunk.flops_per_energy +
                    SoftmaxContextFlops(width, d);
-    total.memory_rows += width * chunk.rows_per_energy;
-    other_rows += chunk.rows_per_state;
+    total.memory_rows += SoftmaxContextRows(width, chunk);
+    other_rows +=
+        chunk.rows_per_state + width * chunk.parameter_rows_per_energy;
   }
   total.bytes = sizeof(Real) * d * (total.memory_rows + other_rows);
   return total;
 }
 
-std::vector<OptionSpec> HardDecoderOptions() {
-  return {{.name = "threshold",
-           .default_value = 0.5,
-           .least = 0,
-           .greatest = 1,
-           .help = "an entry is chosen where p >= threshold"},
-          {.name = "strict",
-           .default_value = false,
-           .help = "choose where p > threshold (MAD 2.5) instead"},
-          {.name = "sample",
-           .default_value = false,
-           .help = "choose with probability p (MAD eq 8), no threshold"},
-          KeysOption()};
-}
-
-template std::unique_ptr<Decoder<float>> MakeHardDecoder(
-    const Config&, const SequenceInputs<float>&, ChunkRule);
-template std::unique_ptr<Decoder<double>> MakeHardDecoder(
-    const Config&, const SequenceInputs<double>&, ChunkRule);
-template Operations CountHardDecoder<float>(const Config&, ChunkRule, Index,
-                                            std::span<const StepTrace>);
-template Operations CountHardDecoder<double>(const Config&, ChunkRule, Index,
-                                             std::span<const StepTrace>);
+template class HardMechanism<float>;
+template class HardMechanism<double>;
 
 }  // namespace attnbench

@@ -52,19 +52,29 @@ class ChunkRule {
   Index width_;
 };
 
+// A mechanism that is the scan and a rule; what Describe says of its name, axes
+// and paper is the mechanism's own.
 template <class Real>
-std::unique_ptr<Decoder<Real>> MakeHardDecoder(
-    const Config& config, const SequenceInputs<Real>& inputs, ChunkRule rule);
+class HardMechanism : public Mechanism<Real> {
+ public:
+  using Rule = ChunkRule (*)(const Config& config);
+  using Reference = std::unique_ptr<Decoder<Real>> (*)(
+      const Config& config, const SequenceInputs<Real>& inputs);
 
-// Operations of the same: the energies inspected, the chunk energies, and the
-// contexts.
-template <class Real>
-Operations CountHardDecoder(const Config& config, ChunkRule rule,
-                            Index memory_length,
-                            std::span<const StepTrace> steps);
+  // Modes, schedules, variants and options are filled in.
+  HardMechanism(Description about, Rule rule, Reference reference);
 
-// The options that all three take: threshold, strict, sample, keys.
-std::vector<OptionSpec> HardDecoderOptions();
+  Description Describe() const override { return about_; }
+  std::unique_ptr<Decoder<Real>> MakeDecoder(
+      const Config& config, const SequenceInputs<Real>& inputs) const override;
+  Operations Count(const Config& config, Index memory_length,
+                   std::span<const StepTrace> steps) const override;
+
+ private:
+  Description about_;
+  Rule rule_;
+  Reference reference_;
+};
 
 }  // namespace attnbench
 

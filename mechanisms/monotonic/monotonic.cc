@@ -7,40 +7,30 @@ namespace attnbench::monotonic {
 namespace {
 
 template <class Real>
-class Monotonic final : public Mechanism<Real> {
+class Monotonic final : public HardMechanism<Real> {
  public:
+  Monotonic()
+      : HardMechanism<Real>(
+            Description{.name = "monotonic",
+                        .title = "hard monotonic attention",
+                        .paper = "Raffel et al. 2017, 2.2, algorithm 1",
+                        .axes = {"energy", "end"}},
+            [](const Config& /*config*/) { return ChunkRule::ChosenOnly(); },
+            &MakeReference<Real>) {}
+
   Description Describe() const override {
-    return {.name = "monotonic",
-            .title = "hard monotonic attention",
-            .paper = "Raffel et al. 2017, 2.2, algorithm 1",
-            .axes = {"energy", "end"},
-            .modes = {"decode"},
-            .schedules = {"online"},
-            .variants = {{"exact", "the scan, energies when they are needed"},
-                         {"reference", "the paper's algorithm in scalar loops"},
-                         published::VariantO3(),
-                         published::VariantO0()},
-            .options = HardDecoderOptions(),
-            .online = true};
+    Description about = HardMechanism<Real>::Describe();
+    about.variants.push_back(published::VariantO3());
+    about.variants.push_back(published::VariantO0());
+    return about;
   }
 
   std::unique_ptr<Decoder<Real>> MakeDecoder(
       const Config& config, const SequenceInputs<Real>& inputs) const override {
-    if (config.variant == "reference") return MakeReference(config, inputs);
-    if (config.variant != "exact") {
+    if (published::IsPublished(config.variant)) {
       return published::MakeMonotonicDecoder(config, inputs);
     }
-    return MakeHardDecoder(config, inputs, Rule(config));
-  }
-
-  Operations Count(const Config& config, Index memory_length,
-                   std::span<const StepTrace> steps) const override {
-    return CountHardDecoder<Real>(config, Rule(config), memory_length, steps);
-  }
-
- private:
-  static ChunkRule Rule(const Config& /*config*/) {
-    return ChunkRule::ChosenOnly();
+    return HardMechanism<Real>::MakeDecoder(config, inputs);
   }
 };
 

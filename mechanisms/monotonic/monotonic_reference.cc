@@ -7,38 +7,18 @@ namespace attnbench::monotonic {
 namespace {
 
 template <class Real>
-class Reference final : public Decoder<Real> {
+class Reference final : public HardReference<Real> {
  public:
-  Reference(const Config& config, const SequenceInputs<Real>& inputs)
-      : scan_(config, inputs) {}
-
-  void Append(const MemoryRows<Real>& rows) override { memory_.Append(rows); }
-  void Close() override { memory_.closed = true; }
-
-  StepResult<Real> Step(const DecoderState<Real>& s,
-                        std::span<Real> c) override {
-    using Outcome = typename ReferenceScan<Real>::Outcome;
-    const Outcome outcome = scan_.Next(memory_, s);
-    if (outcome == Outcome::kNeedMemory) return {.need_memory = true};
-    if (outcome == Outcome::kNone) {
-      std::fill(c.begin(), c.end(), Real{0});
-      return {.inspected = scan_.inspected()};
-    }
-    const Index j = scan_.t();
-    const Index v = j;
-    std::copy_n(memory_.h[Size(j)].begin(), c.size(),
-                c.begin());  // c(i) = h(j)
-    return {.position = j,
-            .begin = v,
-            .end = j + 1,
-            .inspected = scan_.inspected(),
-            .weights = weights_};
-  }
+  using HardReference<Real>::HardReference;
 
  private:
-  ReferenceMemory<Real> memory_;
-  ReferenceScan<Real> scan_;
-  const std::vector<Real> weights_ = {1};
+  Index Attend(const DecoderState<Real>& /*s*/, std::span<Real> c) override {
+    const Index j = this->scan_.t();
+    const std::span<const Real> h = this->memory_.h[Size(j)];
+    std::copy_n(h.begin(), c.size(), c.begin());  // c(i) = h(j)
+    this->weights_ = {1};
+    return j;
+  }
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "mechanisms/monotonic/reference_scan.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "mechanisms/common/philox.h"
@@ -47,14 +48,13 @@ typename ReferenceScan<Real>::Outcome ReferenceScan<Real>::Next(
 template <class Real>
 bool ReferenceScan<Real>::Chooses(const BoundedEnergy<Real>& e, Index j) const {
   if (config_.Option<bool>("sample")) return Sample(e, j);
-  const auto threshold =
-      static_cast<Wider<Real>>(config_.Option<double>("threshold"));
-  // A given p is compared in the type that it was given in.
-  const Wider<Real> cut =
-      a_.gives_probabilities()
-          ? static_cast<Wider<Real>>(static_cast<Real>(threshold))
-          : std::log(threshold / (1 - threshold));
-  if (!inputs_.follow.empty() && std::abs(e.value - cut) <= e.rounding) {
+  const double threshold = config_.Option<double>("threshold");
+  // In Real, as scores are given: one that equals the threshold is a tie.
+  const Wider<Real> cut = static_cast<Real>(
+      a_.gives_probabilities() ? threshold
+                               : std::log(threshold / (1 - threshold)));
+  if (!inputs_.follow.empty() && e.rounding > 0 &&
+      std::abs(e.value - cut) <= e.rounding) {
     return inputs_.follow[Size(i_)] == j;
   }
   return config_.Option<bool>("strict") ? e.value > cut : e.value >= cut;
@@ -71,13 +71,34 @@ bool ReferenceScan<Real>::Sample(const BoundedEnergy<Real>& e, Index j) const {
       (static_cast<std::uint64_t>(i_) << 32) ^ static_cast<std::uint64_t>(j));
   const Wider<Real> u = Uniform53(words[0], words[1]);
   // The sigmoid has slope at most 1/4.
-  if (!inputs_.follow.empty() && std::abs(u - p) <= e.rounding / 4) {
+  if (!inputs_.follow.empty() && e.rounding > 0 &&
+      std::abs(u - p) <= e.rounding / 4) {
     return inputs_.follow[Size(i_)] == j;
   }
   return u < p;
 }
 
+template <class Real>
+StepResult<Real> HardReference<Real>::Step(const DecoderState<Real>& s,
+                                           std::span<Real> c) {
+  using Outcome = typename ReferenceScan<Real>::Outcome;
+  const Outcome outcome = scan_.Next(memory_, s);
+  if (outcome == Outcome::kNeedMemory) return {.need_memory = true};
+  if (outcome == Outcome::kNone) {
+    std::fill(c.begin(), c.end(), Real{0});
+    return {.inspected = scan_.inspected()};
+  }
+  const Index v = Attend(s, c);
+  return {.position = scan_.t(),
+          .begin = v,
+          .end = scan_.t() + 1,
+          .inspected = scan_.inspected(),
+          .weights = weights_};
+}
+
 template class ReferenceScan<float>;
 template class ReferenceScan<double>;
+template class HardReference<float>;
+template class HardReference<double>;
 
 }  // namespace attnbench

@@ -40,6 +40,28 @@ class ReferenceScan {
   bool absorbed_ = false;
 };
 
+// A reference decoder that is the scan and what an output does with its choice.
+template <class Real>
+class HardReference : public Decoder<Real> {
+ public:
+  HardReference(const Config& config, const SequenceInputs<Real>& inputs)
+      : scan_(config, inputs) {}
+
+  void Append(const MemoryRows<Real>& rows) override { memory_.Append(rows); }
+  void Close() override { memory_.closed = true; }
+  StepResult<Real> Step(const DecoderState<Real>& s,
+                        std::span<Real> c) override;
+
+ protected:
+  // Writes c(i) for the choice t(i) = scan_.t() and weights_; returns v, the
+  // first entry weighted.
+  virtual Index Attend(const DecoderState<Real>& s, std::span<Real> c) = 0;
+
+  ReferenceMemory<Real> memory_;
+  ReferenceScan<Real> scan_;
+  std::vector<Real> weights_;
+};
+
 }  // namespace attnbench
 
 #endif  // ATTNBENCH_MECHANISMS_MONOTONIC_REFERENCE_SCAN_H_

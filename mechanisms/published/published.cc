@@ -89,12 +89,18 @@ void RequireCommon(const Config& config, const SequenceInputs<Real>& inputs) {
 VariantSpec VariantO0() {
   return {
       .name = kO0,
-      .help = "the authors' benchmark protocol, compiled with -O0 as theirs"};
+      .help = "the authors' benchmark protocol, compiled with -O0 as theirs",
+      .counts_memory = false};
 }
 
 VariantSpec VariantO3() {
   return {.name = "published_O3",
-          .help = "the authors' benchmark protocol, compiled with -O3"};
+          .help = "the authors' benchmark protocol, compiled with -O3",
+          .counts_memory = false};
+}
+
+bool IsPublished(const std::string& variant) {
+  return variant == VariantO0().name || variant == VariantO3().name;
 }
 
 template <class Real>

@@ -13,6 +13,7 @@ namespace attnbench::published {
 
 VariantSpec VariantO0();
 VariantSpec VariantO3();
+bool IsPublished(const std::string& variant);
 
 template <class Real>
 std::unique_ptr<Decoder<Real>> MakeSoftDecoder(

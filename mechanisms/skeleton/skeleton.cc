@@ -63,16 +63,17 @@ class Skeleton final : public Mechanism<Real> {
   // your mechanism (chunk_width, num_contexts, energy, end) and options of your
   // own; the harness checks their values before they get here.
   Description Describe() const override {
-    return {.name = "skeleton",
-            .title = "running mean of the memory",
-            .paper = "none: the example to copy",
-            .axes = {},
-            .modes = {"decode"},
-            .schedules = {"online"},
-            .variants = {{"exact", "a sum that grows by an entry an output"},
-                         {"reference", "every mean from its definition"}},
-            .options = {},
-            .online = true};
+    return {
+        .name = "skeleton",
+        .title = "running mean of the memory",
+        .paper = "none: the example to copy",
+        .axes = {},
+        .modes = {"decode"},
+        .schedules = {"online"},
+        .variants = {{"exact", "a sum that grows by an entry an output"},
+                     {"reference", "every mean from its definition", false}},
+        .options = {},
+        .online = true};
   }
 
   // Throw Unsupported for combinations you cannot do: the cell is skipped, and

@@ -6,11 +6,7 @@
 // so output i needs the first i entries and no energy. Replace this paragraph
 // by yours: the formula with paper and equation, shapes, cost, errors.
 //
-// To make a mechanism of it: copy the folder to mechanisms/NAME, rename the
-// files to NAME.h, NAME.cc, NAME_reference.cc, replace the word `skeleton` by
-// NAME in them (keep the case in the guard), and add MECHANISM(NAME) to
-// mechanisms/registry.cc. Nothing else: the build takes its sources from the
-// registry, and sweeps, `list`, gate and figures take it from there.
+// README.md beside this file says how to make a mechanism of it.
 #ifndef ATTNBENCH_MECHANISMS_SKELETON_SKELETON_H_
 #define ATTNBENCH_MECHANISMS_SKELETON_SKELETON_H_
 

@@ -106,7 +106,7 @@ class Soft final : public Mechanism<Real> {
             .modes = {"decode"},
             .schedules = {"online", "teacher_forced"},
             .variants = {{"exact", "softmax over the whole memory"},
-                         {"reference", "eqs 2 and 3 in scalar loops"},
+                         {"reference", "eqs 2 and 3 in scalar loops", false},
                          published::VariantO3(),
                          published::VariantO0()},
             .options = {KeysOption()},
@@ -125,7 +125,7 @@ class Soft final : public Mechanism<Real> {
       return std::make_unique<TeacherForcedDecoder<Real>>(config, inputs);
     }
     if (config.variant == "reference") return MakeReference(config, inputs);
-    if (config.variant != "exact") {
+    if (published::IsPublished(config.variant)) {
       return published::MakeSoftDecoder(config, inputs);
     }
     return std::make_unique<OnlineDecoder<Real>>(config, inputs);
@@ -141,13 +141,13 @@ class Soft final : public Mechanism<Real> {
     Operations total;
     total.energies = T * U;
     total.memory_rows =
-        T * U * (energy.rows_per_energy + (energy.reads_memory ? 0 : 1)) +
-        T * energy.rows_per_entry;
+        U * SoftmaxContextRows(T, energy) + T * energy.rows_per_entry;
     total.flops = T * energy.flops_per_entry + states * energy.flops_per_state +
                   T * U * energy.flops_per_energy +
                   U * SoftmaxContextFlops(T, d);
     total.bytes = sizeof(Real) * d *
-                  (total.memory_rows + states * energy.rows_per_state + U);
+                  (total.memory_rows + states * energy.rows_per_state +
+                   T * U * energy.parameter_rows_per_energy + U);
     return total;
   }
 };

@@ -8,8 +8,8 @@
 // empty memory gives zero contexts.
 //
 // Schedule online: one state at a time, one pass over the memory each.
-// Schedule teacher_forced: all states known, energies [U, T] and contexts by
-// matrix products; O(U T) memory.
+// Schedule teacher_forced: all states known, contexts, and under dot energies
+// [U, T] too, by a matrix product; O(U T) memory.
 #ifndef ATTNBENCH_MECHANISMS_SOFT_SOFT_H_
 #define ATTNBENCH_MECHANISMS_SOFT_SOFT_H_
 

@@ -50,10 +50,8 @@ class SoftmaxContext {
         largest = block_largest;
       }
       sum += kernels_.exp_sum(block, largest, count, block);
-      if (dim > 0) {
-        kernels_.add_rows(block, memory.Row(first).data(), memory.row_stride,
-                          count, dim, context.data());
-      }
+      kernels_.add_rows(block, memory.data + first * memory.row_stride,
+                        memory.row_stride, count, dim, context.data());
     }
     if (begin == end) return {};
     kernels_.scale(1 / sum, dim, context.data());
@@ -75,6 +73,12 @@ class SoftmaxContext {
 // and the final scaling.
 inline double SoftmaxContextFlops(double n, double dim) {
   return n == 0 ? 0 : 4 * n + 2 * n * dim + dim + 1;
+}
+
+// Rows that it reads: one for each energy, and the entry itself unless that is
+// the row the energy has just read.
+inline double SoftmaxContextRows(double n, const EnergyCost& cost) {
+  return n * (cost.rows_per_energy + (cost.reads_memory ? 0 : 1));
 }
 
 }  // namespace attnbench

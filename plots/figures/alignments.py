@@ -13,6 +13,7 @@ from matplotlib.patches import Rectangle
 
 import load
 import style
+from panels import context_text
 
 COLUMNS = 3
 MARK = "#D55E00"
@@ -153,8 +154,18 @@ def _caption(decoded, length, num_outputs):
     return (
         f"Decoding T = {length} memory entries into U = {num_outputs} outputs. "
         "Shade: attention weight (square-root scale); dot: the entry chosen; "
-        f"outline: entries inspected for the choice. From {names}."
+        f"outline: entries inspected for the choice. {_source(decoded, names)}"
     )
+
+
+def _source(decoded, names):
+    """Where the arrays come from: a drawn workload, or case files."""
+    settings = {(d.get("workload"), d.get("dim")) for d in decoded}
+    contexts = [d.get("context") for d in decoded]
+    if len(settings) > 1 or None in contexts:
+        return f"From {names}."
+    workload, dim = settings.pop()
+    return f"Workload {workload}; dim {dim}. {context_text(contexts[0])}"
 
 
 def _headline(title, document, matrix):

@@ -3,7 +3,7 @@
 Heat maps over memory length T and output length U of soft attention's time
 over that of hard monotonic attention, a row for each workload and a column for
 each build, since the published 4x to 40x depends on both. The axis labels of
-the authors' plot are swapped (peers: rows are T); here they are right.
+the authors' plot are swapped (its rows are T); here they are right.
 """
 
 import load

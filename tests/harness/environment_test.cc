@@ -1,8 +1,11 @@
 // Guards against results that do not say what they were measured with.
 #include "harness/environment.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include <fstream>
+#include <iterator>
 #include <regex>
 
 namespace attnbench {
@@ -58,6 +61,12 @@ TEST(Fnv1a, GivesThePublishedHashes) {
 TEST(BuildId, IsSixteenDigitsAndStays) {
   EXPECT_TRUE(std::regex_match(BuildId(), std::regex("[0-9a-f]{16}")));
   EXPECT_EQ(BuildId(), BuildId());
+  std::ifstream program("/proc/self/exe", std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(program), {}};
+  ASSERT_FALSE(bytes.empty());
+  Fnv1a fnv;
+  fnv.Add(bytes);
+  EXPECT_EQ(BuildId(), fmt::format("{:016x}", fnv.hash()));
 }
 
 TEST(AvailableMemory, IsPositive) { EXPECT_GT(AvailableMemoryBytes(), 0); }

@@ -79,10 +79,11 @@ TEST(CountTest, MochaUnderBilinearKeysOnDemand) {
   config.energy = EnergyKind::kBilinear;
   config.options["keys"] = std::string("on_demand");
   // W^T s costs 2 d^2 = 32 flops and reads d rows, for each of the 2 states
-  // and the chunk's; then energies are dot products with the memory.
+  // and the chunk's; then energies are dot products with the memory, and the
+  // rows of the chunk's are those that are mixed.
   ExpectCount("mocha", config, 5, HardSteps(0),
-              {6, 2, 6 + 2 + 2, 6 * 8 + 6 + 2 * 32 + 2 * 8 + 32 + Softmax(2),
-               kRowBytes * (10 + 2 * (1 + 4) + (1 + 4) + 3)});
+              {6, 2, 6 + 2, 6 * 8 + 6 + 2 * 32 + 2 * 8 + 32 + Softmax(2),
+               kRowBytes * (8 + 2 * (1 + 4) + (1 + 4) + 3)});
 }
 
 TEST(CountTest, MochaUnderBilinearKeysPrecomputed) {
@@ -116,9 +117,9 @@ TEST(CountTest, SoftUnderAdditiveKeysOnDemand) {
   Config config = ConfigFor("soft");
   config.energy = EnergyKind::kAdditive;
   config.options["keys"] = std::string("on_demand");
-  // V h + b for each of the 10 energies, which reads d rows of V.
+  // V h + b for each of the 10 energies; bytes have the d rows of V each.
   ExpectCount("soft", config, 5, std::vector<StepTrace>(2),
-              {10, 0, 10 * (1 + 4), 2 * 32 + 10 * (16 + 36) + 2 * Softmax(5),
+              {10, 0, 10, 2 * 32 + 10 * (16 + 36) + 2 * Softmax(5),
                kRowBytes * (50 + 2 * (1 + 4) + 2)});
 }
 

@@ -116,7 +116,7 @@ TEST(HandCheckedMonotonic, AChosenEntryIsInspectedAgainByTheNextOutput) {
   EXPECT_THAT(decoded.inspected, ElementsAre(2, 2));
 }
 
-// peers.md: p = [0,0,1,0,0,1,0,0] with t(i-1) at index 4 chooses index 5.
+// p = [0,0,1,0,0,1,0,0] with t(i-1) at index 4 chooses index 5.
 TEST(HandCheckedMonotonic, ChoosesTheFirstEntryAfterThePreviousOne) {
   const Decoded decoded = Decode(
       "monotonic", ConfigFor("monotonic"),
@@ -192,7 +192,7 @@ TEST(HandCheckedMocha, AnInfiniteWindowReachesBackToTheFirstEntry) {
   ExpectNear(decoded.weights, {{1. / 15, 2. / 15, 4. / 15, 8. / 15, 0}}, 1e-15);
 }
 
-// The clip detector of peers.md: 1 / (1 + exp(-5)) = 0.993307; an exp that is
+// The clip detector: 1 / (1 + exp(-5)) = 0.993307; an exp that is
 // clipped below gives 0.5 and 0.5.
 TEST(HandCheckedMocha, SmallChunkEnergiesAreNotClipped) {
   Config config = ConfigFor("mocha");
