@@ -260,7 +260,9 @@ Real Largest(const Real* x, Index count) {
   for (; k + lanes <= count; k += lanes) {
     largest = hn::Max(largest, hn::LoadU(d, x + k));
   }
-  Real result = hn::GetLane(hn::MaxOfLanes(d, largest));
+  // clang 14 takes a reduction of infinities for one of finite numbers.
+  Real result = k == 0 ? -std::numeric_limits<Real>::infinity()
+                       : hn::GetLane(hn::MaxOfLanes(d, largest));
   for (; k < count; ++k) {
     if (x[k] > result) result = x[k];
   }

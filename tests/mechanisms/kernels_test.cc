@@ -98,7 +98,8 @@ struct PaddedRows {
 
 template <class Real>
 bool SameBits(const Real* a, const Real* b, Index count) {
-  return std::memcmp(a, b, Size(count) * sizeof(Real)) == 0;
+  // memcmp wants pointers even to nothing.
+  return count == 0 || std::memcmp(a, b, Size(count) * sizeof(Real)) == 0;
 }
 
 template <class Real>
