@@ -17,7 +17,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 
 std::string WriteFile(const std::string& text) {
-  const std::string path = testing::TempDir() + "experiment_test.json";
+  std::string path = testing::TempDir() + "experiment_test.json";
   std::ofstream(path) << text;
   return path;
 }
