@@ -151,6 +151,23 @@ void TakeOptions(const std::vector<std::string>& options,
   }
 }
 
+// A case file that is the only workload says its lengths itself, where none are
+// asked for.
+void TakeLengthsOfCase(SweepRequest& request) {
+  const auto workload = request.axes.find("workload");
+  if (workload == request.axes.end() || workload->second.size() != 1) return;
+  const WorkloadName name =
+      ParseWorkload(workload->second[0].get<std::string>());
+  if (name.kind != WorkloadKind::kFile) return;
+  const CaseFile file = ReadCaseFile(name.path);
+  for (const auto& [axis, letter] :
+       {std::pair("memory_length", 'T'), std::pair("output_length", 'U'),
+        std::pair("dim", 'd'), std::pair("num_contexts", 'K')}) {
+    const Index length = file.Length(letter);
+    if (length > 0) request.axes.try_emplace(axis, std::vector<Json>{length});
+  }
+}
+
 SweepRequest MakeRequest(const AxisTable& table, const Arguments& arguments) {
   SweepRequest request;
   if (!arguments.experiment.empty()) {
@@ -173,6 +190,7 @@ SweepRequest MakeRequest(const AxisTable& table, const Arguments& arguments) {
       alternative.axes.erase(axis.name);
     }
   }
+  TakeLengthsOfCase(request);
   TakeOptions(arguments.options, request);
   if (!arguments.repetitions.empty()) {
     request.repetitions = static_cast<int>(ParseInteger(

@@ -236,7 +236,7 @@ class Sweep(InFolder):
         done = self.sweep(
             "--mechanism", "soft,mocha", "-w", "2,inf", "-j", "1,2",
             "--option", "threshold=0.25,0.75", "--workload", "uniform,planted",
-        )  # fmt: skip
+        )
         self.assertEqual(done.returncode, 0, done.stderr)
         cells = self.read()["cells"]
         self.assertEqual(len(cells), 2 * (2 + 2 * 2 * 2))
@@ -245,7 +245,7 @@ class Sweep(InFolder):
                                               "threads", "workload",
                                               "options")], sort_keys=True)
             for cell in cells
-        }  # fmt: skip
+        }
         self.assertEqual(len(keys), len(cells))
         jsonschema.Draft7Validator(self.schema()).validate(self.read())
 
@@ -265,7 +265,7 @@ class Sweep(InFolder):
         done = self.run_here(
             "run-sweep", "--mechanism", "soft", "-T", "1000000000000,3", "-U",
             "2", "-d", "4", "--repetitions", "2", "-o", "r.json",
-        )  # fmt: skip
+        )
         self.assertEqual(done.returncode, 1, done.stderr)
         document = self.read()
         jsonschema.Draft7Validator(self.schema()).validate(document)
@@ -368,6 +368,33 @@ class Listing(InFolder):
             text = self.run_here("list", *arguments).stdout.decode()
             for axis in axes:
                 self.assertIn(axis["name"], text)
+
+    CASE = (
+        '{"mechanism": "mocha", "inputs": {"p_choose": [[0.1, 0.9, 0.2]],'
+        ' "chunk_energies": [[1, 2, 3]], "memory": [[1, 2], [3, 4], [5, 6]]}}'
+    )
+
+    def test_a_case_file_says_its_lengths_itself(self):
+        self.write("case.json", self.CASE)
+        done = self.run_here(
+            "run-sweep", "--mechanism", "mocha", "--repetitions", "2",
+            "--workload", "file:case.json", "-o", "r.json",
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+        (cell,) = self.read()["cells"]
+        self.assertEqual(cell["status"], "ok")
+        lengths = [cell[k] for k in ("memory_length", "output_length", "dim")]
+        self.assertEqual(lengths, [3, 1, 2])
+
+    def test_a_sweep_that_measures_nothing_is_no_success(self):
+        self.write("case.json", self.CASE)
+        done = self.run_here(
+            "run-sweep", "--mechanism", "mocha", "-T", "9",
+            "--workload", "file:case.json", "-o", "r.json",
+        )
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(b"every cell was skipped", done.stderr)
+        self.assertIn(b"T = 3", done.stderr)
 
     def test_experiments_are_those_of_the_folder(self):
         os.mkdir(self.path("experiments"))

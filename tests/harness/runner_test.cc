@@ -38,7 +38,7 @@ RunOptions Quick() {
 }
 
 // Runs one cell for each mechanism as one point.
-std::vector<Json> RunAll(std::vector<const FakeMechanism*> mechanisms,
+std::vector<Json> RunAll(const std::vector<const FakeMechanism*>& mechanisms,
                          const Cell& cell = FakeCell()) {
   const auto workload = MakeWorkload<float>({.workload = "uniform",
                                              .memory_length = 8,

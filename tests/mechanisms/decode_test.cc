@@ -13,7 +13,6 @@ using testing::DecodeKeepingSteps;
 using testing::DefaultConfig;
 using testing::DrawnInputs;
 using testing::GivenInputs;
-using testing::KeptStep;
 
 TEST(DecodeTest, AnExceptionOfOneSequenceIsThrownAgain) {
   const Mechanism<double>& mechanism = *FindMechanism<double>("mocha");

@@ -16,7 +16,6 @@ using testing::DecodeKeepingSteps;
 using testing::DefaultConfig;
 using testing::DrawnInputs;
 using testing::GivenInputs;
-using testing::KeptStep;
 
 constexpr EnergyKind kAllEnergies[] = {
     EnergyKind::kDot, EnergyKind::kBilinear, EnergyKind::kAdditive,

@@ -14,7 +14,6 @@ using testing::CheckProperty;
 using testing::DrawConfig;
 using testing::DrawIndex;
 using testing::DrawnInputs;
-using testing::DrawnParameters;
 using testing::DrawOneOf;
 
 // Sequences of different lengths in arrays [B, longest, stride], as a framework

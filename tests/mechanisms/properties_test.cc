@@ -13,7 +13,6 @@ namespace {
 
 using testing::CheckProperty;
 using testing::DecodeKeepingSteps;
-using testing::DefaultConfig;
 using testing::DrawConfig;
 using testing::DrawIndex;
 using testing::DrawnInputs;
