@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -39,7 +40,8 @@ double LanesAt(const std::string& level) {
                             : level.starts_with("AVX2") ? 32
                             : level == "SCALAR"         ? sizeof(Real)
                                                         : 16;
-  return static_cast<double>(bytes / sizeof(Real));
+  const std::size_t lanes = bytes / sizeof(Real);
+  return static_cast<double>(lanes);
 }
 
 // An array that starts one element off a cache line, with a guard on either
@@ -64,8 +66,11 @@ class GuardedArray {
 
  private:
   static constexpr Index kGuard = 17;  // a cache line of f32, and one more
+  // By bits: the guard may be NaN.
   bool Differs(Real value) const {
-    return std::memcmp(&value, &guard_, sizeof(Real)) != 0;
+    using Bits =
+        std::conditional_t<sizeof(Real) == 4, std::uint32_t, std::uint64_t>;
+    return std::bit_cast<Bits>(value) != std::bit_cast<Bits>(guard_);
   }
   Real guard_;
   Index size_;
