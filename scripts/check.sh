@@ -8,7 +8,7 @@
 #   clang        builds with clang, warnings are errors
 #   asan-ubsan   all tests under the address and undefined-behaviour sanitizers
 #   tsan         the tests labelled `threads` under the thread sanitizer
-#   tidy         clang-tidy on all sources that are built
+#   tidy         clang-tidy on the sources of mechanisms/ and harness/
 #   skeleton     a copy of mechanisms/skeleton is compiled after one line in the
 #                registry, without any other change
 #   --help       this text
@@ -62,9 +62,8 @@ step_tidy() {
   "$python" - build/clang/compile_commands.json <<'PYTHON' |
 import json, os, sys
 root = os.getcwd() + os.sep
-build = root + "build" + os.sep
 files = {entry["file"] for entry in json.load(open(sys.argv[1]))}
-own = sorted(f for f in files if f.startswith(root) and not f.startswith(build))
+own = sorted(f for f in files if f.startswith((root + "mechanisms", root + "harness")))
 sys.stdout.write("".join(f + "\0" for f in own))
 PYTHON
     xargs -0 -n 1 -P "$(nproc)" clang-tidy --quiet -p build/clang
