@@ -139,24 +139,36 @@ class Gate {
         workload_(workload) {}
 
   GateResult Run() {
-    double spent = 0;
-    for (int draw = 0; draw < workload_.num_draws(); ++draw) {
-      const auto batch = workload_.Draw(draw, config_.energy);
-      for (const Sequence<Real>& sequence : batch) {
-        const auto d = static_cast<double>(config_.dim);
-        const double per_energy =
-            config_.energy == EnergyKind::kDot ? d : d * d;
-        spent += static_cast<double>(sequence.memory.memory.rows) *
-                 static_cast<double>(sequence.contexts.rows) * per_energy;
-      }
-      if (draw > 0 && spent > kReferenceBudget) break;
+    const int num_draws = workload_.num_draws();
+    for (int draw = 0; draw < num_draws && result_.message.empty(); ++draw) {
+      auto batch = workload_.Draw(draw, config_.energy);
+      if (draw > 0) KeepFirstOutputs(kReferenceBudget / num_draws, batch);
       CheckDraw(draw, batch);
-      if (!result_.message.empty()) break;
     }
     return result_;
   }
 
  private:
+  // Cuts the sequences to as many outputs as the reference makes with so many
+  // multiply-adds, at least one.
+  void KeepFirstOutputs(double budget, std::vector<Sequence<Real>>& batch) {
+    const auto d = static_cast<double>(config_.dim);
+    double of_an_output = 1;
+    for (const Sequence<Real>& sequence : batch) {
+      of_an_output += static_cast<double>(sequence.memory.memory.rows) *
+                      (config_.energy == EnergyKind::kDot ? d : d * d);
+    }
+    const auto most =
+        std::max<Index>(1, static_cast<Index>(budget / of_an_output));
+    for (Sequence<Real>& sequence : batch) {
+      const Index rows = std::min(most, sequence.contexts.rows);
+      for (auto* states : {&sequence.states, &sequence.chunk_states}) {
+        if (states->data != nullptr) states->rows = rows;
+      }
+      sequence.contexts.rows = rows;
+    }
+  }
+
   void CheckDraw(int draw, const std::vector<Sequence<Real>>& batch) {
     std::vector<std::vector<Real>> alone;
     for (std::size_t b = 0; b < batch.size(); ++b) {

@@ -17,28 +17,33 @@ struct GateResult {
 
 // Decodes each sequence as the cell would, and again with variant `reference`,
 // schedule online, following the positions found (rounding alone may decide
-// between choosing an entry and passing it). Compares exactly: position and the
-// entries weighted of every output, and that DecodeBatch on `threads` threads
-// gives the bits that decoding one sequence alone gives. Compares contexts
-// element by element, within
+// between choosing an entry and passing it). Compares exactly: position,
+// entries weighted and energies inspected of every output, and that DecodeBatch
+// on `threads` threads gives the bits that decoding one sequence alone gives.
+// Compares contexts element by element, within
 //
 //   (expm1(4 delta) + 8 eps sqrt(n)) max(1, mass) max|h|
 //
 // where eps is half the machine epsilon, n entries are weighted, mass is the
 // sum of the reference's |weights| and
 //
-//   delta = eps (4 sqrt(d) + 16) max(1, largest |s|) max(1, largest |h|)
+//   delta = eps ((sqrt(d)/2 + 8) max(1, largest |s|) max(1, largest |h|) + 4
+//   |r|)
 //
-// bounds the rounding of an energy: an inner product of d terms in any order of
-// summation errs by about eps sqrt(d) |s| |h| (Higham and Mary 2019, a bound
+// bounds the rounding of an energy with bias r: an inner product of d terms
+// errs by less than about eps sqrt(d) |s| |h| (Higham and Mary 2019, a bound
 // that holds with high probability; the certain one, with d for sqrt(d), would
-// let real mistakes pass). An energy that is off by delta changes a softmax
-// weight by a factor within exp(2 delta), and 4 leaves room for energies that
-// are more than one product deep. The second term is the weighted sum of n
-// entries. Where scores are given, max(1, largest |score|) replaces the norms.
+// let real mistakes pass). Where no entry is weighted, or one with weight 1,
+// the bound is 0. A bound of half the largest |h| or more could tell nothing:
+// that throws std::runtime_error. An energy that is off by delta changes a
+// softmax weight by a factor within exp(2 delta), and 4 leaves room for
+// energies that are more than one product deep. The second term is the weighted
+// sum of n entries. Where scores are given, delta is 8 eps max(1, largest
+// |score|).
 //
-// Checks draw 0, and more draws while the reference costs less than 2^27
-// multiply-adds in all. Throws what the mechanism and the workload throw.
+// Checks all outputs of draw 0, and of every other draw the first outputs: as
+// many as an equal share of 2^27 multiply-adds of the reference has, at least
+// one. Throws what the mechanism and the workload throw.
 template <class Real>
 GateResult CheckAgainstReference(const Mechanism<Real>& mechanism,
                                  const Config& config, int threads,

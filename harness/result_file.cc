@@ -118,7 +118,7 @@ ResultFile::ResultFile(std::string path, bool force) : path_(std::move(path)) {
       throw UserError(path_, "is there already; --force replaces it");
     }
   }
-  // Asking for permissions does not tell about read-only and full disks.
+  // Asking for permissions does not tell about read-only file systems.
   TemporaryFile(path_, target_);
 }
 

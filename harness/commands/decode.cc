@@ -171,6 +171,11 @@ SweepRequest RequestOf(const CaseFile& file,
       request.axes[name] = {CheckAxisValue(StandardAxes(), axis, value, place)};
     } else if (value.is_boolean()) {
       request.options[name] = {value.get<bool>()};
+    } else if (value.is_number_unsigned() &&
+               value.get<std::uint64_t>() >
+                   static_cast<std::uint64_t>(
+                       std::numeric_limits<std::int64_t>::max())) {
+      throw UserError(place, fmt::format("{} is too large", value.dump()));
     } else if (value.is_number_integer()) {
       request.options[name] = {value.get<std::int64_t>()};
     } else if (value.is_number()) {

@@ -188,6 +188,12 @@ class Steps(unittest.TestCase):
                        "inputs": {"encoder_scores": [[1], [2]],
                                   "decoder_scores": [[1]]}}),
             naming="max_length 1 is less than")
+        self.assert_refused(
+            self.case({"mechanism": "memory",
+                       "options": {"max_length": 18446744073709551615},
+                       "inputs": {"encoder_scores": [[1], [2]],
+                                  "decoder_scores": [[1]]}}),
+            naming="max_length: 18446744073709551615 is too large")
 
     def test_wrong_inputs_name_their_place(self):
         self.assert_refused(self.monotonic([[0, 1], [0, 2]]),

@@ -90,6 +90,30 @@ TEST(Gate, SeesADefectOfALaterDraw) {
   EXPECT_THAT(result.message, HasSubstr("output 1 of draw 3, sequence 1"));
 }
 
+// T d^2 of an additive energy is more than a draw's share of the budget.
+TEST(Gate, ChecksAnOutputOfEveryDrawHoweverLongTheReferenceTakes) {
+  constexpr Index kDim = 512;
+  const auto workload = MakeWorkload<float>({.workload = "uniform",
+                                             .memory_length = 64,
+                                             .output_length = kU,
+                                             .dim = kDim});
+  Config config;
+  config.dim = kDim;
+  config.energy = EnergyKind::kAdditive;
+  const FakeMechanism right;
+  EXPECT_EQ(CheckAgainstReference<float>(right, config, 1, *workload).message,
+            "");
+  // All of draw 0 and an output of 15 others, each alone and in a batch.
+  EXPECT_EQ(right.num_steps(), 2 * (kU + 15));
+  Defects defects;
+  defects.in_step = [](int call, std::span<float> context, StepResult<float>&) {
+    if (call == 2 * (kU + 9)) context[0] += 1;
+  };
+  const FakeMechanism wrong(std::move(defects));
+  EXPECT_THAT(CheckAgainstReference<float>(wrong, config, 1, *workload).message,
+              HasSubstr("output 1 of draw 10, sequence 1"));
+}
+
 TEST(Gate, ComparesPositionsAndEntriesExactly) {
   EXPECT_THAT(CheckDefect([](int, std::span<float>, StepResult<float>& result) {
                 result.position = 4;
