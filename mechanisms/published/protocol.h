@@ -7,7 +7,7 @@
 //
 // Entries as rows of that matrix would be the other reading; a strided entry
 // then makes an energy cost many times its share of a matrix product, and the
-// speed-ups come out at less than half of what the authors' program gives.
+// speed-ups come out far below those of the authors' program.
 #ifndef ATTNBENCH_MECHANISMS_PUBLISHED_PROTOCOL_H_
 #define ATTNBENCH_MECHANISMS_PUBLISHED_PROTOCOL_H_
 
