@@ -11,18 +11,6 @@
 
 namespace attnbench {
 
-// One sequence of a batch: T = memory.rows entries, U = states.rows outputs
-// (contexts.rows where scores are given). Padding of a batched array lies
-// outside these views and is never read.
-template <class Real>
-struct Sequence {
-  SequenceInputs<Real> inputs;
-  MemoryRows<Real> memory;              // [T, d]
-  MatrixView<const Real> states;        // [U, d], empty with given scores
-  MatrixView<const Real> chunk_states;  // [U, d] or empty
-  MatrixView<Real> contexts;            // [U, d], written
-};
-
 // Makes all contexts of one sequence whose memory is known: Append, Close, U
 // Steps (one Step for all under the teacher-forced schedule). on_step(i,
 // result) is called for every output.

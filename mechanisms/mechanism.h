@@ -17,6 +17,11 @@
 //
 // A batch is many such sequences (decode.h), each with its own length, so a
 // padded batch cannot differ from each sequence alone.
+//
+// Training knows all states beforehand: Expect makes the expectation of what
+// decoding draws, Gradient that and its vector-Jacobian product (train.h has
+// batches). Expectations are of the open loop: energies are given or follow
+// from the states handed in, and not from contexts that were sampled.
 #ifndef ATTNBENCH_MECHANISMS_MECHANISM_H_
 #define ATTNBENCH_MECHANISMS_MECHANISM_H_
 
@@ -77,6 +82,8 @@ struct VariantSpec {
   // Everything that it allocates is a Buffer. Where not (references, the
   // published protocol), a result has no peak_memory_bytes.
   bool counts_memory = true;
+  // Those of the mechanism's modes in which it exists; empty: all of them.
+  std::vector<std::string> modes = {};
 };
 
 // What a mechanism is called and what it can do.
@@ -91,6 +98,9 @@ struct Description {
   std::vector<std::string> schedules = {};  // of online, teacher_forced
   std::vector<VariantSpec> variants = {};   // "exact" first, with "reference"
   std::vector<OptionSpec> options = {};
+  // The given scores (fields of GivenScores) that it can start from: of each
+  // list, one is needed.
+  std::vector<std::vector<std::string>> scores = {};
   bool online = false;  // emits before the memory is complete
 };
 
@@ -101,6 +111,7 @@ struct Config {
   Index num_contexts = 32;  // K >= 1
   EnergyKind energy = EnergyKind::kDot;
   EndPolicy end = EndPolicy::kAbsorb;
+  std::string mode = "decode";  // only Count and TrainBatch read it
   std::string schedule = "online";
   std::string variant = "exact";
   // Also give the weights over the memory entries. Off while timing.
@@ -136,11 +147,11 @@ class ParameterSource {
 // that are not given have no data. Where they are there, `state` is ignored.
 template <class Real>
 struct GivenScores {
-  MatrixView<const Real> p_choose;        // [U, T], in [0, 1]
-  MatrixView<const Real> energies;        // [U, T]
-  MatrixView<const Real> chunk_energies;  // [U, T]
-  MatrixView<const Real> encoder_scores;  // [T, K]
-  MatrixView<const Real> decoder_scores;  // [U, K]
+  MatrixView<const Real> p_choose = {};        // [U, T], in [0, 1]
+  MatrixView<const Real> energies = {};        // [U, T]
+  MatrixView<const Real> chunk_energies = {};  // [U, T]
+  MatrixView<const Real> encoder_scores = {};  // [T, K]
+  MatrixView<const Real> decoder_scores = {};  // [U, K]
 };
 
 // What a decoder of one sequence reads besides memory and states. Everything
@@ -151,7 +162,11 @@ struct SequenceInputs {
   const GivenScores<Real>* given = nullptr;  // null: energies from states
   // Added to every energy of the choice (r of MAD eq 16), whatever the energy.
   Real energy_bias = 0;
-  // Key of the Bernoulli draws under option `sample`.
+  // g of MAD eqs 16 and 17, of both energies; 0: 1/sqrt(d), as MAD 2.4 starts
+  // it.
+  Real energy_scale = 0;
+  // Key of the Bernoulli draws under option `sample`, and of the noise under
+  // option `noise`.
   std::uint64_t seed = 0;
   std::uint32_t stream = 0;
   // T where it is known beforehand, else 0: lets the decoder allocate once.
@@ -220,6 +235,82 @@ class Decoder {
                                 std::span<Real> context) = 0;
 };
 
+// One sequence of a batch: T = memory.rows entries, U = states.rows outputs.
+// Padding of a batched array lies outside these views and is never read.
+template <class Real>
+struct Sequence {
+  SequenceInputs<Real> inputs;
+  MemoryRows<Real> memory;              // [T, d]; Expect from given scores can
+                                        // do without
+  MatrixView<const Real> states;        // [U, d], empty with given scores
+  MatrixView<const Real> chunk_states;  // [U, d] or empty
+  MatrixView<Real> contexts;            // [U, d], written; Expect: where it has
+                                        // data
+};
+
+// What Expect makes of a sequence beside Sequence::contexts. A view without
+// data is not wanted.
+template <class Real>
+struct Expectation {
+  MatrixView<Real> attention = {};  // [U, T], the expected weight of each entry
+  MatrixView<Real> selection = {};  // [U, T], alpha; of mechanisms that choose
+};
+
+// dL/d of what Expect makes; a view without data is zero.
+template <class Real>
+struct Cotangent {
+  MatrixView<const Real> attention = {};  // [U, T]
+  MatrixView<const Real> contexts = {};   // [U, d]
+};
+
+// Gradients of parameters by the names that ParameterSource has, and of the
+// scalars "attention.r", "attention.g" and "chunk.g" [1, 1].
+template <class Real>
+class ParameterGradients {
+ public:
+  // The array of that name, zero when it is first asked for.
+  MatrixView<Real> Matrix(const std::string& name, Index rows, Index cols) {
+    Buffer<Real>& values = arrays_[name];
+    if (values.empty()) values.resize(Size(rows * cols));
+    ATTN_CHECK_EQ(static_cast<Index>(values.size()), rows * cols);
+    return {values.data(), rows, cols};
+  }
+  const std::map<std::string, Buffer<Real>>& arrays() const { return arrays_; }
+
+ private:
+  std::map<std::string, Buffer<Real>> arrays_;
+};
+
+// Where Gradient writes dL/d of its inputs. A view without data is not wanted.
+// Scores are p_choose or energies as they are given; energies that follow from
+// states can be asked for too.
+template <class Real>
+struct Gradients {
+  MatrixView<Real> p_choose = {};                  // [U, T]
+  MatrixView<Real> energies = {};                  // [U, T]
+  MatrixView<Real> chunk_energies = {};            // [U, T]
+  MatrixView<Real> encoder_scores = {};            // [T, K]
+  MatrixView<Real> decoder_scores = {};            // [U, K]
+  MatrixView<Real> memory = {};                    // [T, d]
+  MatrixView<Real> chunk_keys = {};                // [T, d]
+  MatrixView<Real> states = {};                    // [U, d]
+  MatrixView<Real> chunk_states = {};              // [U, d]
+  ParameterGradients<Real>* parameters = nullptr;  // added to
+};
+
+// Zeros in all of `gradients` but scores and parameters: where Gradient starts
+// from, and where inputs stay that it does not read.
+template <class Real>
+void ZeroInputGradients(const Gradients<Real>& gradients) {
+  for (const MatrixView<Real>* view :
+       {&gradients.memory, &gradients.chunk_keys, &gradients.states,
+        &gradients.chunk_states}) {
+    for (Index r = 0; view->data != nullptr && r < view->rows; ++r) {
+      for (Real& value : view->Row(r)) value = 0;
+    }
+  }
+}
+
 // What a StepResult leaves behind, enough to count operations exactly.
 struct StepTrace {
   Index position = -1;
@@ -253,8 +344,25 @@ class Mechanism {
   // A decoder of one sequence. Throws Unsupported. Thread-safe.
   virtual std::unique_ptr<Decoder<Real>> MakeDecoder(
       const Config& config, const SequenceInputs<Real>& inputs) const = 0;
+  // The training expectation of a sequence. Throws Unsupported. Thread-safe.
+  virtual void Expect(const Config& /*config*/,
+                      const Sequence<Real>& /*sequence*/,
+                      const Expectation<Real>& /*out*/) const {
+    throw Unsupported("has no mode expect");
+  }
+  // The expectation, and the gradients of
+  //   L = <cotangent.attention, attention> + <cotangent.contexts, contexts>.
+  // Exact zeros and ones of p are fine. Throws Unsupported. Thread-safe.
+  virtual void Gradient(const Config& /*config*/,
+                        const Sequence<Real>& /*sequence*/,
+                        const Cotangent<Real>& /*cotangent*/,
+                        const Expectation<Real>& /*out*/,
+                        const Gradients<Real>& /*gradients*/) const {
+    throw Unsupported("has no mode gradient");
+  }
   // Operations of decoding a memory of `memory_length` entries with these
-  // steps, preparation included.
+  // steps, preparation included. In modes expect and gradient a step stands for
+  // an output and nothing else of it is read.
   virtual Operations Count(const Config& config, Index memory_length,
                            std::span<const StepTrace> steps) const = 0;
 };

@@ -37,6 +37,7 @@ inline double Uniform53(std::uint32_t high, std::uint32_t low) {
 // Purposes that the mechanisms use themselves. The harness numbers its own
 // from kFirstHarnessPurpose on.
 inline constexpr std::uint32_t kBernoulliPurpose = 1;
+inline constexpr std::uint32_t kEnergyNoisePurpose = 2;
 inline constexpr std::uint32_t kFirstHarnessPurpose = 16;
 
 }  // namespace attnbench

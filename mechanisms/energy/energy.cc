@@ -1,32 +1,14 @@
 #include "mechanisms/energy/energy.h"
 
-#include <Eigen/Core>
 #include <cmath>
 
 #include "mechanisms/common/joined_rows.h"
+#include "mechanisms/energy/eigen_views.h"
 #include "mechanisms/energy/parameters.h"
 #include "mechanisms/kernels/kernels.h"
 
 namespace attnbench {
 namespace {
-
-template <class Real>
-using RowMajor =
-    Eigen::Matrix<Real, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-template <class Real>
-using ConstMatrixMap =
-    Eigen::Map<const RowMajor<Real>, 0, Eigen::OuterStride<>>;
-template <class Real>
-using MatrixMap = Eigen::Map<RowMajor<Real>, 0, Eigen::OuterStride<>>;
-template <class Real>
-using ConstVectorMap = Eigen::Map<const Eigen::Matrix<Real, Eigen::Dynamic, 1>>;
-template <class Real>
-using VectorMap = Eigen::Map<Eigen::Matrix<Real, Eigen::Dynamic, 1>>;
-
-template <class Real>
-ConstMatrixMap<Real> Map(const MatrixView<const Real>& m) {
-  return {m.data, m.rows, m.cols, Eigen::OuterStride<>(m.row_stride)};
-}
 
 // Keys made in Append, one row [d] an entry.
 template <class Real>
@@ -126,10 +108,7 @@ class BilinearEnergy final : public EnergyFromStates<Real> {
                  EnergyRole role)
       : EnergyFromStates<Real>(config, inputs, role),
         precomputed_(config.Option<std::string>("keys") == "precomputed"),
-        g_(IsScaled(config.energy)
-               ? static_cast<Real>(1.0 /
-                                   std::sqrt(static_cast<double>(config.dim)))
-               : Real{1}),
+        g_(static_cast<Real>(EnergyScale(config, inputs))),
         W_(GetEnergyParameters(config, *inputs.parameters, role).W),
         keys_(config.dim, precomputed_ ? inputs.expected_length : 0),
         query_(precomputed_ ? 0 : Size(config.dim)) {}
@@ -186,7 +165,7 @@ class AdditiveEnergy final : public EnergyFromStates<Real> {
     if (!IsScaled(config.energy)) return;
     double square = 0;
     for (const Real x : v_) square += static_cast<double>(x) * x;
-    const double g = 1.0 / std::sqrt(static_cast<double>(config.dim));
+    const double g = EnergyScale(config, inputs);
     this->kernels_.scale(static_cast<Real>(g / std::sqrt(square)), config.dim,
                          v_.data());
   }

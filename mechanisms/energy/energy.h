@@ -7,9 +7,9 @@
 //   normalized_additive  g v/|v| . tanh(W s + V h + b) + r    (MAD eq 16)
 //   scaled_bilinear      g s^T W h + r                        (MAD eq 17)
 //
-// with g = 1/sqrt(d), as MAD 2.4 starts it, and r =
-// SequenceInputs::energy_bias, which is added to the energies of the choice
-// whatever the function is.
+// with g = SequenceInputs::energy_scale, of both roles alike (0: 1/sqrt(d), as
+// MAD 2.4 starts it), and r = SequenceInputs::energy_bias, which is added to
+// the energies of the choice whatever the function is.
 //
 // Keys. Option `keys` = precomputed makes what depends on h alone once per
 // sequence, in Append (V h + b, or W h: d^2 per entry); on_demand makes it

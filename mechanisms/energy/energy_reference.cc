@@ -24,7 +24,10 @@ ReferenceEnergy<Real>::ReferenceEnergy(const Config& config,
                                        EnergyRole role)
     : config_(config),
       role_(role),
-      bias_(role == EnergyRole::kAttention ? inputs.energy_bias : Real{0}) {
+      bias_(role == EnergyRole::kAttention ? inputs.energy_bias : Real{0}),
+      g_(inputs.energy_scale) {
+  // As MAD 2.4 starts it.
+  if (g_ == 0) g_ = 1 / std::sqrt(static_cast<Wider<Real>>(config.dim));
   if (inputs.given == nullptr) {
     if (config.energy != EnergyKind::kDot) {
       parameters_ = GetEnergyParameters(config, *inputs.parameters, role);
@@ -96,10 +99,9 @@ BoundedEnergy<Real> ReferenceEnergy<Real>::Additive(
         std::abs(v) * InnerProductRounding<Real>(2 * d, magnitude + 1);
   }
   if (config_.energy == EnergyKind::kNormalizedAdditive) {
-    const Wider<Real> g = 1 / std::sqrt(static_cast<Wider<Real>>(d));
-    const Wider<Real> scale = g / std::sqrt(square);
+    const Wider<Real> scale = g_ / std::sqrt(square);
     e.value *= scale;
-    e.rounding *= scale;
+    e.rounding *= std::abs(scale);
   }
   return e;
 }
@@ -121,9 +123,8 @@ BoundedEnergy<Real> ReferenceEnergy<Real>::Bilinear(
   }
   e.rounding = 2 * InnerProductRounding<Real>(d, magnitude);
   if (config_.energy == EnergyKind::kScaledBilinear) {
-    const Wider<Real> g = 1 / std::sqrt(static_cast<Wider<Real>>(d));
-    e.value *= g;
-    e.rounding *= g;
+    e.value *= g_;
+    e.rounding *= std::abs(g_);
   }
   return e;
 }

@@ -46,7 +46,8 @@ class ReferenceEnergy {
 
   Config config_;
   EnergyRole role_;
-  Wider<Real> bias_;
+  Wider<Real> bias_;  // r
+  Wider<Real> g_;
   MatrixView<const Real> given_;
   bool gives_probabilities_ = false;
   EnergyParameters<Real> parameters_;

@@ -1,8 +1,10 @@
 // The learned parameters of the energy functions, by the names under which
-// ParameterSource knows them: "attention.W", "chunk.V" and so on.
+// ParameterSource knows them: "attention.W", "chunk.V" and so on, and the scale
+// g, which is not among them.
 #ifndef ATTNBENCH_MECHANISMS_ENERGY_PARAMETERS_H_
 #define ATTNBENCH_MECHANISMS_ENERGY_PARAMETERS_H_
 
+#include <cmath>
 #include <string>
 
 #include "mechanisms/energy/energy.h"
@@ -27,12 +29,25 @@ inline bool IsScaled(EnergyKind kind) {
          kind == EnergyKind::kScaledBilinear;
 }
 
+inline std::string ParameterPrefix(EnergyRole role) {
+  return role == EnergyRole::kAttention ? "attention." : "chunk.";
+}
+
+// g of MAD eqs 16 and 17, and 1 for the energies without it.
+template <class Real>
+double EnergyScale(const Config& config, const SequenceInputs<Real>& inputs) {
+  if (!IsScaled(config.energy)) return 1;
+  if (inputs.energy_scale != Real{0}) {
+    return static_cast<double>(inputs.energy_scale);
+  }
+  return 1 / std::sqrt(static_cast<double>(config.dim));
+}
+
 template <class Real>
 EnergyParameters<Real> GetEnergyParameters(const Config& config,
                                            const ParameterSource<Real>& source,
                                            EnergyRole role) {
-  const std::string prefix =
-      role == EnergyRole::kAttention ? "attention." : "chunk.";
+  const std::string prefix = ParameterPrefix(role);
   EnergyParameters<Real> parameters;
   if (config.energy == EnergyKind::kDot) return parameters;
   parameters.W = source.Matrix(prefix + "W", config.dim, config.dim);

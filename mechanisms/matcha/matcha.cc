@@ -1,8 +1,22 @@
 #include "mechanisms/matcha/matcha.h"
 
-#include "mechanisms/monotonic/hard_decoder.h"
+#include "mechanisms/matcha/adaptive_expectation.h"
+#include "mechanisms/matcha/published_adaptive.h"
+#include "mechanisms/monotonic/hard_mechanism.h"
 
 namespace attnbench::matcha {
+namespace {
+
+std::vector<VariantSpec> PublishedVariants() {
+  return {{.name = "nested",
+           .help = "MoChA eq 28 as it is written, O(T^3): exp(u) overflows for "
+                   "large u"},
+          {.name = "partial_sums",
+           .help = "MoChA eqs 40 to 43 with arrays [T, T]: overflows, and is "
+                   "0/0 after a p of 1"}};
+}
+
+}  // namespace
 
 template <class Real>
 std::unique_ptr<const Mechanism<Real>> MakeMechanism() {
@@ -12,7 +26,12 @@ std::unique_ptr<const Mechanism<Real>> MakeMechanism() {
                   .paper = "Chiu and Raffel 2018, appendix C, eq 27",
                   .axes = {"energy", "end"}},
       [](const Config& /*config*/) { return ChunkRule::SinceLast(); },
-      &MakeReference<Real>);
+      &MakeReference<Real>,
+      ChunkTraining<Real>{.exact = &MakeAdaptiveExpectation<Real>,
+                          .cost = kAdaptiveCost,
+                          .variants = PublishedVariants(),
+                          .published = {&PublishedAdaptive<Real>,
+                                        &PublishedAdaptive<Dual<Real>>}});
 }
 
 template std::unique_ptr<const Mechanism<float>> MakeMechanism();

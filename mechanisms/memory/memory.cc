@@ -4,83 +4,12 @@
 
 #include "mechanisms/common/joined_rows.h"
 #include "mechanisms/kernels/kernels.h"
+#include "mechanisms/memory/memory_training.h"
+#include "mechanisms/memory/position_encoding.h"
+#include "mechanisms/memory/scoring.h"
 
 namespace attnbench::memory {
 namespace {
-
-// softmax or sigmoid of K scores in place.
-template <class Real>
-class Scoring {
- public:
-  explicit Scoring(const std::string& name)
-      : kernels_(BestKernels<Real>()), sigmoid_(name == "sigmoid") {}
-
-  void operator()(Index count, Real* scores) const {
-    if (sigmoid_) {
-      kernels_.sigmoid(scores, count, scores);
-      return;
-    }
-    const Real sum = kernels_.exp_sum(scores, kernels_.largest(scores, count),
-                                      count, scores);
-    kernels_.scale(1 / sum, count, scores);
-  }
-
- private:
-  const Kernels<Real>& kernels_;
-  const bool sigmoid_;
-};
-
-// Eq 10 and its renormalisations: L_kt = row_scale_k raw_kt.
-class PositionEncoding {
- public:
-  explicit PositionEncoding(const Config& config)
-      : num_contexts_(config.num_contexts),
-        max_length_(config.Option<std::int64_t>("max_length")),
-        kind_(config.Option<std::string>("position_encoding")),
-        inside_(config.Option<std::string>("place") == "inside") {}
-
-  bool on() const { return kind_ != "none"; }
-  bool inside() const { return on() && inside_; }
-  bool outside() const { return on() && !inside_; }
-
-  void SetLength(Index memory_length) {
-    position_scale_ = PositionScale(max_length_, memory_length);
-    if (!on()) return;
-    row_scale_.assign(Size(num_contexts_), 1.0);
-    if (kind_ == "raw") return;
-    const double target =
-        kind_ == "renormalized" ? 1.0 / static_cast<double>(memory_length) : 1;
-    for (Index k = 0; k < num_contexts_; ++k) {
-      // L is linear in t, so the mean of a row is that of its ends.
-      const double mean = (Raw(k, 0) + Raw(k, memory_length - 1)) / 2;
-      row_scale_[Size(k)] = target / mean;
-    }
-  }
-
-  // scores[k] *= L(k + 1, t + 1) for all k.
-  template <class Real>
-  void Apply(Index t, Real* scores) const {
-    for (Index k = 0; k < num_contexts_; ++k) {
-      scores[k] *= static_cast<Real>(row_scale_[Size(k)] * Raw(k, t));
-    }
-  }
-
- private:
-  double Raw(Index k, Index t) const {
-    const double k_part =
-        static_cast<double>(k + 1) / static_cast<double>(num_contexts_);
-    const double t_part =
-        static_cast<double>(t + 1) / static_cast<double>(position_scale_);
-    return (1 - k_part) * (1 - t_part) + k_part * t_part;
-  }
-
-  const Index num_contexts_;
-  const Index max_length_;
-  const std::string kind_;
-  const bool inside_;
-  Index position_scale_ = 1;
-  Buffer<double> row_scale_;  // [K]
-};
 
 template <class Real>
 class MemoryDecoder final : public Decoder<Real> {
@@ -102,12 +31,8 @@ class MemoryDecoder final : public Decoder<Real> {
           inputs.parameters->Matrix(kEncoderParameter, num_contexts_, dim_);
       decoder_ =
           inputs.parameters->Matrix(kDecoderParameter, num_contexts_, dim_);
-    } else if (given_->encoder_scores.data == nullptr ||
-               given_->decoder_scores.data == nullptr) {
-      throw Unsupported("no encoder and decoder scores were given");
     } else {
-      ATTN_CHECK_EQ(given_->encoder_scores.cols, num_contexts_);
-      ATTN_CHECK_EQ(given_->decoder_scores.cols, num_contexts_);
+      CheckGiven(*given_, num_contexts_);
     }
   }
 
@@ -218,7 +143,7 @@ class Memory final : public Mechanism<Real> {
         .title = "fixed-size memory attention",
         .paper = "Britz et al. 2017, section 3, eqs 4-10",
         .axes = {"num_contexts"},
-        .modes = {"decode"},
+        .modes = {"decode", "expect", "gradient"},
         .schedules = {"online"},
         .variants = {{"exact", "K contexts made while encoding"},
                      {"reference", "eqs 4 to 10 in scalar loops", false}},
@@ -245,6 +170,7 @@ class Memory final : public Mechanism<Real> {
               .least = 0,
               .greatest = 0x1p53,
               .help = "S of eq 10, the longest source; 0: T"}},
+        .scores = {{"encoder_scores"}, {"decoder_scores"}},
         .online = false};
   }
 
@@ -254,8 +180,30 @@ class Memory final : public Mechanism<Real> {
     return std::make_unique<MemoryDecoder<Real>>(config, inputs);
   }
 
+  void Expect(const Config& config, const Sequence<Real>& sequence,
+              const Expectation<Real>& out) const override {
+    if (config.variant == "reference") {
+      ReferenceExpect(config, sequence, out);
+    } else {
+      memory::Expect(config, sequence, out);
+    }
+  }
+  void Gradient(const Config& config, const Sequence<Real>& sequence,
+                const Cotangent<Real>& cotangent, const Expectation<Real>& out,
+                const Gradients<Real>& gradients) const override {
+    if (config.variant == "reference") {
+      ReferenceGradient(config, sequence, cotangent, out, gradients);
+    } else {
+      memory::Gradient(config, sequence, cotangent, out, gradients);
+    }
+  }
+
   Operations Count(const Config& config, Index memory_length,
                    std::span<const StepTrace> steps) const override {
+    if (config.mode != "decode") {
+      return CountTraining<Real>(config, memory_length,
+                                 static_cast<Index>(steps.size()));
+    }
     const auto T = static_cast<double>(memory_length);
     const auto U = static_cast<double>(steps.size());
     const auto K = static_cast<double>(config.num_contexts);
@@ -288,6 +236,19 @@ Index PositionScale(Index max_length, Index memory_length) {
   }
   return max_length;
 }
+
+template <class Real>
+void CheckGiven(const GivenScores<Real>& given, Index num_contexts) {
+  if (given.encoder_scores.data == nullptr ||
+      given.decoder_scores.data == nullptr) {
+    throw Unsupported("no encoder and decoder scores were given");
+  }
+  ATTN_CHECK_EQ(given.encoder_scores.cols, num_contexts);
+  ATTN_CHECK_EQ(given.decoder_scores.cols, num_contexts);
+}
+
+template void CheckGiven(const GivenScores<float>&, Index);
+template void CheckGiven(const GivenScores<double>&, Index);
 
 template <class Real>
 std::unique_ptr<const Mechanism<Real>> MakeMechanism() {

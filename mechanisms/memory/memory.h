@@ -43,6 +43,11 @@ inline constexpr char kDecoderParameter[] = "memory.decoder";
 // Throws Unsupported where it is given and less than T.
 Index PositionScale(Index max_length, Index memory_length);
 
+// Throws Unsupported where the scores of an encoder and a decoder are not both
+// there; checks that they have K columns.
+template <class Real>
+void CheckGiven(const GivenScores<Real>& given, Index num_contexts);
+
 }  // namespace attnbench::memory
 
 #endif  // ATTNBENCH_MECHANISMS_MEMORY_MEMORY_H_

@@ -1,8 +1,7 @@
-#include <algorithm>
-#include <cmath>
+#include <vector>
 
-#include "mechanisms/energy/energy_reference.h"
 #include "mechanisms/memory/memory.h"
+#include "mechanisms/memory/reference_scores.h"
 
 namespace attnbench::memory {
 namespace {
@@ -13,11 +12,7 @@ class Reference final : public Decoder<Real> {
 
  public:
   Reference(const Config& config, const SequenceInputs<Real>& inputs)
-      : config_(config), given_(inputs.given), K_(config.num_contexts) {
-    if (given_ != nullptr) return;
-    W_alpha_ = inputs.parameters->Matrix(kEncoderParameter, K_, config.dim);
-    W_beta_ = inputs.parameters->Matrix(kDecoderParameter, K_, config.dim);
-  }
+      : K_(config.num_contexts), scores_(config, inputs) {}
 
   void Append(const MemoryRows<Real>& rows) override {
     for (Index t = 0; t < rows.memory.rows; ++t) {
@@ -27,13 +22,10 @@ class Reference final : public Decoder<Real> {
 
   void Close() override {
     T_ = static_cast<Index>(h_.size());
-    S_ = PositionScale(config_.Option<std::int64_t>("max_length"), T_);
-    for (Index k = 1; k <= K_; ++k) {
-      Wide sum = 0;
-      for (Index s = 1; s <= T_; ++s) sum += RawL(k, s);
-      sum_of_L_.push_back(sum);
+    scores_.SetLength(T_);
+    for (Index t = 0; t < T_; ++t) {
+      alpha_.push_back(scores_.Alpha(t, h_[Size(t)]));
     }
-    for (Index t = 0; t < T_; ++t) alpha_.push_back(Alpha(t));
     const std::size_t dim = h_.empty() ? 0 : h_[0].size();
     C_.assign(Size(K_), std::vector<Wide>(dim, 0));
     for (Index k = 0; k < K_; ++k) {  // eq 4
@@ -49,7 +41,7 @@ class Reference final : public Decoder<Real> {
   StepResult<Real> Step(const DecoderState<Real>& s,
                         std::span<Real> c) override {
     if (!closed_) return {.need_memory = true};
-    const std::vector<Wide> beta = Beta(s.state);
+    const std::vector<Wide> beta = scores_.Beta(i_, s.state);
     ++i_;
     for (std::size_t n = 0; n < c.size(); ++n) {  // eq 6
       Wide sum = 0;
@@ -70,81 +62,9 @@ class Reference final : public Decoder<Real> {
   }
 
  private:
-  static void Score(const std::string& scoring, std::vector<Wide>& x) {
-    if (scoring == "sigmoid") {
-      for (Wide& value : x) value = 1 / (1 + std::exp(-value));
-      return;
-    }
-    const Wide largest = *std::max_element(x.begin(), x.end());
-    Wide sum = 0;
-    for (Wide& value : x) sum += value = std::exp(value - largest);
-    for (Wide& value : x) value /= sum;
-  }
-
-  std::vector<Wide> Products(const MatrixView<const Real>& W,
-                             std::span<const Real> x) const {
-    std::vector<Wide> product(Size(K_), 0);
-    for (Index k = 0; k < K_; ++k) {
-      for (std::size_t n = 0; n < x.size(); ++n) {
-        product[Size(k)] +=
-            static_cast<Wide>(W(k, static_cast<Index>(n))) * x[n];
-      }
-    }
-    return product;
-  }
-
-  // Eq 10, with k and s from 1.
-  Wide RawL(Index k, Index s) const {
-    const Wide k_part = static_cast<Wide>(k) / static_cast<Wide>(K_);
-    const Wide s_part = static_cast<Wide>(s) / static_cast<Wide>(S_);
-    return (1 - k_part) * (1 - s_part) + k_part * s_part;
-  }
-
-  // The same, renormalised over s = 1..T.
-  Wide L(Index k, Index s) const {
-    const auto encoding = config_.Option<std::string>("position_encoding");
-    if (encoding == "raw") return RawL(k, s);
-    const Wide normalized = RawL(k, s) / sum_of_L_[Size(k - 1)];
-    return encoding == "renormalized" ? normalized
-                                      : normalized * static_cast<Wide>(T_);
-  }
-
-  std::vector<Wide> Alpha(Index t) const {  // eqs 5 and 9
-    std::vector<Wide> x =
-        given_ != nullptr
-            ? std::vector<Wide>(given_->encoder_scores.Row(t).begin(),
-                                given_->encoder_scores.Row(t).end())
-            : Products(W_alpha_, h_[Size(t)]);
-    const bool encoded =
-        config_.Option<std::string>("position_encoding") != "none";
-    const bool inside = config_.Option<std::string>("place") == "inside";
-    const auto encode = [&] {
-      for (Index k = 0; k < K_; ++k) x[Size(k)] *= L(k + 1, t + 1);
-    };
-    if (encoded && inside) encode();
-    Score(config_.Option<std::string>("encoder_scoring"), x);
-    if (encoded && !inside) encode();
-    return x;
-  }
-
-  std::vector<Wide> Beta(std::span<const Real> s) const {  // eq 7
-    std::vector<Wide> x =
-        given_ != nullptr
-            ? std::vector<Wide>(given_->decoder_scores.Row(i_).begin(),
-                                given_->decoder_scores.Row(i_).end())
-            : Products(W_beta_, s);
-    Score(config_.Option<std::string>("decoder_scoring"), x);
-    return x;
-  }
-
-  const Config config_;
-  const GivenScores<Real>* const given_;
   const Index K_;
-  MatrixView<const Real> W_alpha_;
-  MatrixView<const Real> W_beta_;
+  ReferenceScores<Real> scores_;
   Index T_ = 0;
-  Index S_ = 1;
-  std::vector<Wide> sum_of_L_;  // over s = 1..T, for each k
   Index i_ = 0;
   std::vector<std::span<const Real>> h_;
   std::vector<std::vector<Wide>> alpha_;  // [T][K]

@@ -1,8 +1,25 @@
 #include "mechanisms/mocha/mocha.h"
 
-#include "mechanisms/monotonic/hard_decoder.h"
+#include "mechanisms/mocha/published_window.h"
+#include "mechanisms/mocha/window_expectation.h"
+#include "mechanisms/monotonic/hard_mechanism.h"
 
 namespace attnbench::mocha {
+namespace {
+
+std::vector<VariantSpec> PublishedVariants() {
+  return {
+      {.name = "nested",
+       .help = "MoChA eq 17 as it is written: exp(u) overflows for large u"},
+      {.name = "moving_sum",
+       .help = "MoChA eqs 19 and 25 with moving sums as differences of "
+               "cumulative sums: overflows, and loses digits with T"},
+      {.name = "clipped",
+       .help = "the authors' notebook: exp(u - largest u) clipped below at "
+               "1e-5, wrong where a chunk is far below the largest u"}};
+}
+
+}  // namespace
 
 template <class Real>
 std::unique_ptr<const Mechanism<Real>> MakeMechanism() {
@@ -14,7 +31,12 @@ std::unique_ptr<const Mechanism<Real>> MakeMechanism() {
       [](const Config& config) {
         return ChunkRule::Window(config.chunk_width);
       },
-      &MakeReference<Real>);
+      &MakeReference<Real>,
+      ChunkTraining<Real>{
+          .exact = &MakeWindowExpectation<Real>,
+          .cost = kWindowCost,
+          .variants = PublishedVariants(),
+          .published = {&PublishedWindow<Real>, &PublishedWindow<Dual<Real>>}});
 }
 
 template std::unique_ptr<const Mechanism<float>> MakeMechanism();

@@ -1,6 +1,7 @@
 #include "mechanisms/monotonic/monotonic.h"
 
-#include "mechanisms/monotonic/hard_decoder.h"
+#include "mechanisms/monotonic/hard_mechanism.h"
+#include "mechanisms/monotonic/parallel_selection.h"
 #include "mechanisms/published/published.h"
 
 namespace attnbench::monotonic {
@@ -16,12 +17,19 @@ class Monotonic final : public HardMechanism<Real> {
                         .paper = "Raffel et al. 2017, 2.2, algorithm 1",
                         .axes = {"energy", "end"}},
             [](const Config& /*config*/) { return ChunkRule::ChosenOnly(); },
-            &MakeReference<Real>) {}
+            &MakeReference<Real>,
+            ChunkTraining<Real>{
+                .variants = {{"parallel",
+                              "closed form of alpha (MAD C.1) with clipping, "
+                              "see option preset"}}}) {}
 
   Description Describe() const override {
     Description about = HardMechanism<Real>::Describe();
     about.variants.push_back(published::VariantO3());
     about.variants.push_back(published::VariantO0());
+    for (OptionSpec& option : ParallelOptions()) {
+      about.options.push_back(std::move(option));
+    }
     return about;
   }
 

@@ -1,6 +1,6 @@
 // MAD algorithm 1 and the first half of MoChA algorithm 1, line by line, in a
 // wider type: the scan that the references of monotonic, mocha and matcha start
-// from. Nothing is shared with hard_decoder.cc, which it is the oracle of.
+// from. Nothing is shared with hard_mechanism.cc, which it is the oracle of.
 #ifndef ATTNBENCH_MECHANISMS_MONOTONIC_REFERENCE_SCAN_H_
 #define ATTNBENCH_MECHANISMS_MONOTONIC_REFERENCE_SCAN_H_
 

@@ -90,13 +90,15 @@ VariantSpec VariantO0() {
   return {
       .name = kO0,
       .help = "the authors' benchmark protocol, compiled with -O0 as theirs",
-      .counts_memory = false};
+      .counts_memory = false,
+      .modes = {"decode"}};
 }
 
 VariantSpec VariantO3() {
   return {.name = "published_O3",
           .help = "the authors' benchmark protocol, compiled with -O3",
-          .counts_memory = false};
+          .counts_memory = false,
+          .modes = {"decode"}};
 }
 
 bool IsPublished(const std::string& variant) {

@@ -56,6 +56,64 @@ class SkeletonDecoder final : public Decoder<Real> {
   bool closed_ = false;
 };
 
+// n, the number of entries that output i (from 0) is the mean of.
+Index MeanLength(Index i, Index memory_length) {
+  return std::min(i + 1, memory_length);
+}
+
+// Training: everything is known beforehand, and what is asked for is the
+// expectation of what decoding draws. The running mean draws nothing, so it is
+// its own expectation; a mechanism that chooses entries at random weights each
+// by its probability. Views without data are not wanted, so they may be left
+// out; all others are written whole.
+template <class Real>
+void MakeExpectation(const Sequence<Real>& sequence,
+                     const Expectation<Real>& out) {
+  const Kernels<Real>& kernels = BestKernels<Real>();
+  const MatrixView<const Real>& h = sequence.memory.memory;
+  Buffer<Real> sum(Size(h.cols));
+  for (Index i = 0; i < sequence.states.rows; ++i) {
+    const Index n = MeanLength(i, h.rows);
+    const Real weight = Real{1} / static_cast<Real>(std::max<Index>(n, 1));
+    if (out.attention.data != nullptr) {
+      const std::span<Real> row = out.attention.Row(i);
+      std::fill(std::fill_n(row.begin(), n, weight), row.end(), Real{0});
+    }
+    if (sequence.contexts.data == nullptr) continue;
+    if (i < h.rows) {
+      const Real one = 1;
+      kernels.add_rows(&one, h.Row(i).data(), h.row_stride, 1, h.cols,
+                       sum.data());
+    }
+    const std::span<Real> context = sequence.contexts.Row(i);
+    std::copy(sum.begin(), sum.end(), context.begin());
+    kernels.scale(weight, h.cols, context.data());
+  }
+}
+
+// And backwards, from dL/dc(i) to dL/dh(j): entry j has weight 1/n in the
+// outputs i = j, j + 1, ..., so the sum grows from the last output to the
+// first, and this costs what the expectation does. Inputs that nothing depends
+// on have gradient zero. That of attention goes nowhere here: no input changes
+// the weights.
+template <class Real>
+void MakeGradient(const Sequence<Real>& sequence,
+                  const Cotangent<Real>& cotangent,
+                  const Gradients<Real>& gradients) {
+  ZeroInputGradients(gradients);
+  const MatrixView<const Real>& d_contexts = cotangent.contexts;
+  if (gradients.memory.data == nullptr || d_contexts.data == nullptr) return;
+  const Kernels<Real>& kernels = BestKernels<Real>();
+  const Index length = sequence.memory.memory.rows;
+  Buffer<Real> sum(Size(d_contexts.cols));
+  for (Index i = d_contexts.rows - 1; length > 0 && i >= 0; --i) {
+    const Real weight = Real{1} / static_cast<Real>(MeanLength(i, length));
+    kernels.add_rows(&weight, d_contexts.Row(i).data(), d_contexts.row_stride,
+                     1, d_contexts.cols, sum.data());
+    if (i < length) std::ranges::copy(sum, gradients.memory.Row(i).begin());
+  }
+}
+
 template <class Real>
 class Skeleton final : public Mechanism<Real> {
  public:
@@ -68,7 +126,7 @@ class Skeleton final : public Mechanism<Real> {
         .title = "running mean of the memory",
         .paper = "none: the example to copy",
         .axes = {},
-        .modes = {"decode"},
+        .modes = {"decode", "expect", "gradient"},
         .schedules = {"online"},
         .variants = {{"exact", "a sum that grows by an entry an output"},
                      {"reference", "every mean from its definition", false}},
@@ -84,7 +142,34 @@ class Skeleton final : public Mechanism<Real> {
     return std::make_unique<SkeletonDecoder<Real>>(config, inputs);
   }
 
-  // Exact operations from what the steps did, never from a clock.
+  // Leave out both, and the modes from Describe, of a mechanism that does not
+  // train. One whose attention follows from energies has less to write:
+  // training/attention_function.h does everything but the step from energies to
+  // attention.
+  void Expect(const Config& config, const Sequence<Real>& sequence,
+              const Expectation<Real>& out) const override {
+    if (config.variant == "reference") {
+      ReferenceExpect(sequence, out);
+    } else {
+      MakeExpectation(sequence, out);
+    }
+  }
+  // The expectation too: who times training wants both.
+  void Gradient(const Config& config, const Sequence<Real>& sequence,
+                const Cotangent<Real>& cotangent, const Expectation<Real>& out,
+                const Gradients<Real>& gradients) const override {
+    Expect(config, sequence, out);
+    if (config.variant == "reference") {
+      ReferenceGradient(sequence, cotangent, gradients);
+    } else {
+      MakeGradient(sequence, cotangent, gradients);
+    }
+  }
+
+  // Exact operations from what the steps did, never from a clock. Training
+  // fills in nothing but how many steps there are. Mode expect does what
+  // decoding does; the gradient adds a multiplication and an addition an
+  // element of every output, and writes as many rows as were read.
   Operations Count(const Config& config, Index memory_length,
                    std::span<const StepTrace> steps) const override {
     const auto d = static_cast<double>(config.dim);
@@ -95,6 +180,10 @@ class Skeleton final : public Mechanism<Real> {
     total.memory_rows = entries;
     total.flops = d * (2 * entries + outputs);
     total.bytes = sizeof(Real) * d * (entries + outputs);
+    if (config.mode != "gradient") return total;
+    total.memory_rows *= 2;
+    total.flops += d * 2 * outputs;
+    total.bytes *= 2;
     return total;
   }
 };

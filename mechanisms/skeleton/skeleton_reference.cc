@@ -40,6 +40,12 @@ class Reference final : public Decoder<Real> {
   bool closed_ = false;
 };
 
+// The weight of entry j (from 0) in output i.
+long double Weight(Index i, Index j, Index T) {
+  const Index n = std::min(i + 1, T);
+  return j < n ? 1 / static_cast<long double>(n) : 0;
+}
+
 }  // namespace
 
 template <class Real>
@@ -48,9 +54,55 @@ std::unique_ptr<Decoder<Real>> MakeReference(
   return std::make_unique<Reference<Real>>();
 }
 
+// Every context as the sum over all entries that its weights say.
+template <class Real>
+void ReferenceExpect(const Sequence<Real>& sequence,
+                     const Expectation<Real>& out) {
+  const MatrixView<const Real>& h = sequence.memory.memory;
+  for (Index i = 0; i < out.attention.rows; ++i) {
+    for (Index j = 0; j < out.attention.cols; ++j) {
+      out.attention(i, j) = static_cast<Real>(Weight(i, j, h.rows));
+    }
+  }
+  for (Index i = 0; i < sequence.contexts.rows; ++i) {
+    for (Index k = 0; k < sequence.contexts.cols; ++k) {
+      long double sum = 0;
+      for (Index j = 0; j < h.rows; ++j) sum += Weight(i, j, h.rows) * h(j, k);
+      sequence.contexts(i, k) = static_cast<Real>(sum);
+    }
+  }
+}
+
+// dL/dh(j) = sum over i of weight(i, j) dL/dc(i).
+template <class Real>
+void ReferenceGradient(const Sequence<Real>& sequence,
+                       const Cotangent<Real>& cotangent,
+                       const Gradients<Real>& gradients) {
+  const Index T = sequence.memory.memory.rows;
+  ZeroInputGradients(gradients);
+  for (Index j = 0; j < gradients.memory.rows; ++j) {
+    for (Index k = 0; k < gradients.memory.cols; ++k) {
+      long double sum = 0;
+      for (Index i = 0; i < cotangent.contexts.rows; ++i) {
+        sum += Weight(i, j, T) * cotangent.contexts(i, k);
+      }
+      gradients.memory(j, k) = static_cast<Real>(sum);
+    }
+  }
+}
+
 template std::unique_ptr<Decoder<float>> MakeReference(
     const Config&, const SequenceInputs<float>&);
 template std::unique_ptr<Decoder<double>> MakeReference(
     const Config&, const SequenceInputs<double>&);
+template void ReferenceExpect(const Sequence<float>&,
+                              const Expectation<float>&);
+template void ReferenceExpect(const Sequence<double>&,
+                              const Expectation<double>&);
+template void ReferenceGradient(const Sequence<float>&, const Cotangent<float>&,
+                                const Gradients<float>&);
+template void ReferenceGradient(const Sequence<double>&,
+                                const Cotangent<double>&,
+                                const Gradients<double>&);
 
 }  // namespace attnbench::skeleton

@@ -5,6 +5,7 @@
 #include "mechanisms/common/joined_rows.h"
 #include "mechanisms/published/published.h"
 #include "mechanisms/soft/softmax_context.h"
+#include "mechanisms/soft/softmax_function.h"
 
 namespace attnbench::soft {
 namespace {
@@ -103,21 +104,20 @@ class Soft final : public Mechanism<Real> {
             .title = "soft attention",
             .paper = "Raffel et al. 2017, 2.1, eqs 2-3; Bahdanau et al. 2015",
             .axes = {"energy"},
-            .modes = {"decode"},
+            .modes = {"decode", "expect", "gradient"},
             .schedules = {"online", "teacher_forced"},
             .variants = {{"exact", "softmax over the whole memory"},
                          {"reference", "eqs 2 and 3 in scalar loops", false},
                          published::VariantO3(),
                          published::VariantO0()},
             .options = {KeysOption()},
+            .scores = {{"energies"}},
             .online = false};
   }
 
   std::unique_ptr<Decoder<Real>> MakeDecoder(
       const Config& config, const SequenceInputs<Real>& inputs) const override {
-    if (inputs.given != nullptr && inputs.given->p_choose.data != nullptr) {
-      throw Unsupported("soft attention takes energies, not p_choose");
-    }
+    CheckScores(inputs);
     if (config.schedule == "teacher_forced") {
       if (config.variant != "exact") {
         throw Unsupported("schedule teacher_forced has variant exact only");
@@ -131,8 +131,35 @@ class Soft final : public Mechanism<Real> {
     return std::make_unique<OnlineDecoder<Real>>(config, inputs);
   }
 
+  // What training computes is what decoding does (MAD eqs 2 and 3).
+  void Expect(const Config& config, const Sequence<Real>& sequence,
+              const Expectation<Real>& out) const override {
+    CheckScores(sequence.inputs);
+    if (config.variant == "reference") {
+      return ExpectByReference(*MakeSoftmaxReference<Wider<Real>>(), config,
+                               sequence, out);
+    }
+    ExpectByFunction(*MakeSoftmaxFunction<Real>(), config, sequence, out);
+  }
+  void Gradient(const Config& config, const Sequence<Real>& sequence,
+                const Cotangent<Real>& cotangent, const Expectation<Real>& out,
+                const Gradients<Real>& gradients) const override {
+    CheckScores(sequence.inputs);
+    if (config.variant == "reference") {
+      return GradientByReference(*MakeSoftmaxReference<Wider<Real>>(), config,
+                                 sequence, cotangent, out, gradients);
+    }
+    GradientByFunction(*MakeSoftmaxFunction<Real>(), config, sequence,
+                       cotangent, out, gradients);
+  }
+
   Operations Count(const Config& config, Index memory_length,
                    std::span<const StepTrace> steps) const override {
+    if (config.mode != "decode") {
+      return CountTraining<Real>(config, memory_length,
+                                 static_cast<Index>(steps.size()),
+                                 /*has_chunk_energies=*/false, kSoftmaxCost);
+    }
     const EnergyCost energy = CostOfEnergy(config, EnergyRole::kAttention);
     const auto d = static_cast<double>(config.dim);
     const auto T = static_cast<double>(memory_length);
@@ -149,6 +176,13 @@ class Soft final : public Mechanism<Real> {
                   (total.memory_rows + states * energy.rows_per_state +
                    T * U * energy.parameter_rows_per_energy + U);
     return total;
+  }
+
+ private:
+  static void CheckScores(const SequenceInputs<Real>& inputs) {
+    if (inputs.given != nullptr && inputs.given->p_choose.data != nullptr) {
+      throw Unsupported("soft attention takes energies, not p_choose");
+    }
   }
 };
 

@@ -1,9 +1,12 @@
-// Guards against decoders and references that share a misreading of the papers:
-// the expected values come from enumerating every path of the hard processes at
-// 50 digits, by a program that shares nothing with this one.
+// Guards against decoders, expectations, gradients and references that share a
+// misreading of the papers: the expected values come from enumerating every
+// path of the hard processes at 50 digits, by a program that shares nothing
+// with this one.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -20,24 +23,42 @@ using testing::GivenInputs;
 using testing::GivenRows;
 using testing::Rows;
 
+std::vector<std::string> CaseNames() {
+  std::vector<std::string> names;
+  for (const auto& entry :
+       std::filesystem::directory_iterator("tests/golden")) {
+    names.push_back(entry.path().stem().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
 json ReadCase(const std::string& name) {
   std::ifstream file("tests/golden/" + name + ".json");
   EXPECT_TRUE(file) << name;
   return json::parse(file);
 }
 
-GivenRows InputsOf(const json& inputs) {
-  const auto rows = [&](const char* key) { return inputs.value(key, Rows()); };
-  return {.p_choose = rows("p_choose"),
-          .energies = rows("energies"),
-          .chunk_energies = rows("chunk_energies"),
-          .encoder_scores = rows("encoder_scores"),
-          .decoder_scores = rows("decoder_scores"),
-          .memory = rows("memory")};
+Rows InputOf(const json& golden, const char* key) {
+  return golden["inputs"].value(key, Rows());
 }
 
-Config ConfigOf(const json& golden, const Mechanism<double>& mechanism) {
-  Config config = DefaultConfig(mechanism, 0);
+GivenRows InputsOf(const json& golden) {
+  return {.p_choose = InputOf(golden, "p_choose"),
+          .energies = InputOf(golden, "energies"),
+          .chunk_energies = InputOf(golden, "chunk_energies"),
+          .encoder_scores = InputOf(golden, "encoder_scores"),
+          .decoder_scores = InputOf(golden, "decoder_scores"),
+          .memory = InputOf(golden, "memory")};
+}
+
+template <class Real>
+const Mechanism<Real>& MechanismOf(const json& golden) {
+  return *FindMechanism<Real>(golden["mechanism"].get<std::string>());
+}
+
+// `config` has the defaults.
+Config ConfigOf(const json& golden, Config config) {
   config.want_weights = true;
   for (const auto& [key, value] : golden["options"].items()) {
     if (key == "chunk_width") {
@@ -48,100 +69,256 @@ Config ConfigOf(const json& golden, const Mechanism<double>& mechanism) {
       config.options.at(key) = value.get<std::int64_t>();
     }
   }
-  const Rows scores = golden["inputs"].value("decoder_scores", Rows());
+  const Rows scores = InputOf(golden, "decoder_scores");
   if (!scores.empty()) {
     config.num_contexts = static_cast<Index>(scores[0].size());
   }
   return config;
 }
 
-void ExpectRow(const json& expected, const auto& actual, double tolerance,
-               const std::string& what) {
-  for (std::size_t n = 0; n < expected.size(); ++n) {
-    const double error =
-        std::abs(actual(n) - expected[n].template get<double>());
-    if (!(error <= tolerance)) {
-      ADD_FAILURE() << what << "[" << n << "] is " << actual(n) << ", not "
-                    << expected[n];
+// Every number of row i within tolerance(expected, i); fails on NaN.
+void ExpectNear(const Rows& expected, const Rows& found, const auto& tolerance,
+                const std::string& what) {
+  ASSERT_EQ(found.size(), expected.size()) << what;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    ASSERT_EQ(found[i].size(), expected[i].size()) << what;
+    const double allowed = tolerance(expected, i);
+    for (std::size_t j = 0; j < expected[i].size(); ++j) {
+      const double error = std::abs(found[i][j] - expected[i][j]);
+      if (!(error <= allowed)) {
+        ADD_FAILURE() << what << "[" << i << "][" << j << "] is " << found[i][j]
+                      << ", not " << expected[i][j] << ", an error of " << error
+                      << " > " << allowed;
+      }
     }
   }
 }
 
-class GoldenTest : public ::testing::TestWithParam<const char*> {};
+TEST(GoldenCases, AreAllThere) { EXPECT_EQ(CaseNames().size(), 45U); }
 
-TEST_P(GoldenTest, DecodingGivesTheExpectedWeightsAndContexts) {
-  const json golden = ReadCase(GetParam());
-  const auto& mechanism =
-      *FindMechanism<double>(golden["mechanism"].get<std::string>());
-  GivenInputs<double> inputs(InputsOf(golden["inputs"]));
-  Config config = ConfigOf(golden, mechanism);
-  config.dim = inputs.dim();
-  const double tolerance = golden["tolerance"].get<double>();
-  for (const char* variant : {"exact", "reference"}) {
-    SCOPED_TRACE(variant);
-    config.variant = variant;
-    const Rows weights = DenseWeights(
-        DecodeKeepingSteps(mechanism, config, inputs.View()), inputs.T());
-    const json& expected = golden["expected"];
-    ASSERT_EQ(weights.size(), expected["attention"].size());
-    for (std::size_t i = 0; i < weights.size(); ++i) {
-      const std::string output = "[" + std::to_string(i) + "]";
-      ASSERT_EQ(weights[i].size(), expected["attention"][i].size());
-      ASSERT_EQ(Size(inputs.dim()), expected["context"][i].size());
-      ExpectRow(
-          expected["attention"][i],
-          [&](std::size_t j) { return weights[i][j]; }, tolerance,
-          "attention" + output);
-      ExpectRow(
-          expected["context"][i],
-          [&](std::size_t k) {
-            return inputs.context(static_cast<Index>(i), static_cast<Index>(k));
-          },
-          tolerance, "context" + output);
-    }
+// ---- expectations and gradients ---------------------------------------------
+
+// A table that a mechanism writes; what it leaves out shows.
+template <class Real>
+class Written {
+ public:
+  MatrixView<Real> Make(std::size_t rows, std::size_t cols) {
+    cols_ = cols;
+    values_.assign(rows * cols, Real{-7});
+    return {values_.data(), static_cast<Index>(rows), static_cast<Index>(cols)};
   }
-}
+  Rows rows() const {
+    Rows rows;
+    for (std::size_t n = 0; n < values_.size(); n += cols_) {
+      rows.emplace_back(
+          values_.begin() + static_cast<std::ptrdiff_t>(n),
+          values_.begin() + static_cast<std::ptrdiff_t>(n + cols_));
+    }
+    return rows;
+  }
 
-constexpr const char* kDeterministic[] = {
-    "monotonic-hard",
-    "mocha-hard",
-    "matcha-hard",
-    "soft-plain",
-    "soft-large-energies",
-    "memory-sigmoid-sigmoid-none",
-    "memory-sigmoid-sigmoid-raw",
-    "memory-sigmoid-sigmoid-renormalized",
-    "memory-sigmoid-softmax-none",
-    "memory-sigmoid-softmax-raw",
-    "memory-sigmoid-softmax-renormalized",
-    "memory-softmax-sigmoid-none",
-    "memory-softmax-sigmoid-raw",
-    "memory-softmax-sigmoid-renormalized",
-    "memory-softmax-softmax-none",
-    "memory-softmax-softmax-raw",
-    "memory-softmax-softmax-renormalized",
+ private:
+  std::size_t cols_ = 0;
+  std::vector<Real> values_;
 };
 
-std::string NameOf(const ::testing::TestParamInfo<const char*>& info) {
+// What Expect, or Gradient where there is a cotangent, makes of a case: by the
+// keys of its `expected`, gradients as "gradients.p_choose" ...
+template <class Real>
+std::map<std::string, Rows> Made(const json& golden, const char* variant,
+                                 bool with_gradient) {
+  const Mechanism<Real>& mechanism = MechanismOf<Real>(golden);
+  GivenInputs<Real> inputs(InputsOf(golden));
+  Config config = ConfigOf(golden, DefaultConfig(mechanism, inputs.dim()));
+  config.variant = variant;
+  config.mode = with_gradient ? "gradient" : "expect";
+  std::map<std::string, Written<Real>> tables;
+  const auto make = [&](const std::string& key, const json& like) {
+    return tables[key].Make(like.size(), like[0].size());
+  };
+  const json& expected = golden["expected"];
+  Sequence<Real> sequence = inputs.View();
+  sequence.contexts = make("context", expected["context"]);
+  Expectation<Real> out;
+  out.attention = make("attention", expected["attention"]);
+  if (expected.contains("selection")) {
+    out.selection = make("selection", expected["selection"]);
+  }
+  if (with_gradient) {
+    Gradients<Real> gradients;
+    for (const auto& [key, view] :
+         {std::pair("p_choose", &gradients.p_choose),
+          std::pair("energies", &gradients.energies),
+          std::pair("chunk_energies", &gradients.chunk_energies)}) {
+      if (!expected["gradients"].contains(key)) continue;
+      *view = make(std::string("gradients.") + key, expected["gradients"][key]);
+    }
+    Written<Real> given;
+    const auto rows = InputOf(golden, "cotangent");
+    const MatrixView<Real> values = given.Make(rows.size(), rows[0].size());
+    for (Index i = 0; i < values.rows; ++i) {
+      std::ranges::transform(
+          rows[Size(i)], values.Row(i).begin(),
+          [](double value) { return static_cast<Real>(value); });
+    }
+    Cotangent<Real> cotangent;
+    cotangent.attention = values;
+    mechanism.Gradient(config, sequence, cotangent, out, gradients);
+  } else {
+    mechanism.Expect(config, sequence, out);
+  }
+  std::map<std::string, Rows> made;
+  for (const auto& [key, table] : tables) made[key] = table.rows();
+  return made;
+}
+
+// Every array of `made` is near the expected one of that key.
+void ExpectGolden(const json& golden, const std::map<std::string, Rows>& made,
+                  const auto& tolerance) {
+  const json& expected = golden["expected"];
+  for (const auto& [key, rows] : made) {
+    const std::size_t dot = key.find('.');
+    const json& table = dot == std::string::npos
+                            ? expected[key]
+                            : expected["gradients"][key.substr(dot + 1)];
+    ExpectNear(table.get<Rows>(), rows, tolerance, key);
+  }
+}
+
+// The case's own, of every number.
+auto ToleranceOf(const json& golden) {
+  return [tolerance = golden["tolerance"].get<double>()](
+             const Rows&, std::size_t) { return tolerance; };
+}
+
+class GoldenTest : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(GoldenTest, TheExpectationIsThatOfAllPaths) {
+  const json golden = ReadCase(GetParam());
+  for (const char* variant : {"exact", "reference"}) {
+    SCOPED_TRACE(variant);
+    ExpectGolden(golden, Made<double>(golden, variant, false),
+                 ToleranceOf(golden));
+  }
+}
+
+TEST_P(GoldenTest, TheGradientIsThatOfAllPaths) {
+  const json golden = ReadCase(GetParam());
+  if (!golden["inputs"].contains("cotangent")) return;
+  for (const char* variant : {"exact", "reference"}) {
+    SCOPED_TRACE(variant);
+    ExpectGolden(golden, Made<double>(golden, variant, true),
+                 ToleranceOf(golden));
+  }
+}
+
+// Rounding a score to f32 is then as small as rounding the result.
+bool IsModerate(const json& golden) {
+  for (const char* key : {"energies", "chunk_energies", "encoder_scores",
+                          "decoder_scores", "p_choose"}) {
+    const bool is_probability = std::string(key) == "p_choose";
+    for (const std::vector<double>& row : InputOf(golden, key)) {
+      for (const double value : row) {
+        if (is_probability ? value != 1 && 1 - value < 1e-6
+                           : std::abs(value) > 10) {
+          return false;
+        }
+      }
+    }
+  }
+  return true;
+}
+
+double Largest(const std::vector<double>& row) {
+  double largest = 0;
+  for (const double value : row) largest = std::max(largest, std::abs(value));
+  return largest;
+}
+
+TEST_P(GoldenTest, SinglePrecisionIsNear) {
+  const json golden = ReadCase(GetParam());
+  if (!IsModerate(golden)) return;
+  for (const char* variant : {"exact", "reference"}) {
+    SCOPED_TRACE(variant);
+    ExpectGolden(golden, Made<float>(golden, variant, false),
+                 [](const Rows& table, std::size_t i) {
+                   return 2e-6 * Largest(table[i]);
+                 });
+    if (!golden["inputs"].contains("cotangent")) continue;
+    // Gradients are differences, so an output's may be small by cancellation.
+    ExpectGolden(golden, Made<float>(golden, variant, true),
+                 [](const Rows& table, std::size_t) {
+                   double largest = 0;
+                   for (const std::vector<double>& row : table) {
+                     largest = std::max(largest, Largest(row));
+                   }
+                   return 2e-6 * largest;
+                 });
+  }
+}
+
+std::string NameOf(const ::testing::TestParamInfo<std::string>& info) {
   std::string name = info.param;
   std::replace(name.begin(), name.end(), '-', '_');
   return name;
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, GoldenTest, ::testing::ValuesIn(kDeterministic),
+INSTANTIATE_TEST_SUITE_P(Cases, GoldenTest, ::testing::ValuesIn(CaseNames()),
                          NameOf);
+
+// ---- decoding ---------------------------------------------------------------
+
+// Where every p is 0 or 1, and where nothing is chosen, decoding is its
+// expectation.
+class DeterministicGoldenTest : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(DeterministicGoldenTest, DecodingGivesTheExpectedWeightsAndContexts) {
+  const json golden = ReadCase(GetParam());
+  const auto& mechanism = MechanismOf<double>(golden);
+  GivenInputs<double> inputs(InputsOf(golden));
+  Config config = ConfigOf(golden, DefaultConfig(mechanism, inputs.dim()));
+  for (const char* variant : {"exact", "reference"}) {
+    SCOPED_TRACE(variant);
+    config.variant = variant;
+    const Rows weights = DenseWeights(
+        DecodeKeepingSteps(mechanism, config, inputs.View()), inputs.T());
+    Rows contexts(Size(inputs.U()));
+    for (Index i = 0; i < inputs.U(); ++i) {
+      for (Index k = 0; k < inputs.dim(); ++k) {
+        contexts[Size(i)].push_back(inputs.context(i, k));
+      }
+    }
+    ExpectGolden(golden, {{"attention", weights}, {"context", contexts}},
+                 ToleranceOf(golden));
+  }
+}
+
+std::vector<std::string> DeterministicCases() {
+  std::vector<std::string> names;
+  for (const std::string& name : CaseNames()) {
+    const Rows p = InputOf(ReadCase(name), "p_choose");
+    if (std::ranges::all_of(p, [](const std::vector<double>& row) {
+          return std::ranges::all_of(
+              row, [](double value) { return value == 0 || value == 1; });
+        })) {
+      names.push_back(name);
+    }
+  }
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, DeterministicGoldenTest,
+                         ::testing::ValuesIn(DeterministicCases()), NameOf);
 
 // Where some p lie between 0 and 1 the expected attention is a mean over the
 // hard process: sampled contexts must have it.
-class SampledGoldenTest : public ::testing::TestWithParam<const char*> {};
+class SampledGoldenTest : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(SampledGoldenTest, SampledWeightsHaveTheExpectedMean) {
   const json golden = ReadCase(GetParam());
-  const auto& mechanism =
-      *FindMechanism<double>(golden["mechanism"].get<std::string>());
-  GivenInputs<double> inputs(InputsOf(golden["inputs"]));
-  Config config = ConfigOf(golden, mechanism);
-  config.dim = inputs.dim();
+  const auto& mechanism = MechanismOf<double>(golden);
+  GivenInputs<double> inputs(InputsOf(golden));
+  Config config = ConfigOf(golden, DefaultConfig(mechanism, inputs.dim()));
   config.options["sample"] = true;
   constexpr std::uint32_t kStreams = 20000;
   Sequence<double> sequence = inputs.View();

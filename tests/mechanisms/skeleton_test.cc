@@ -1,10 +1,12 @@
 // Guards against an example that does not work: the skeleton is not registered,
-// so that nothing else would run it before a newcomer copies it.
+// so that nothing else would run it before a newcomer copies it. Its training
+// must be of what it decodes: a newcomer keeps what is not understood.
 #include "mechanisms/skeleton/skeleton.h"
 
 #include <gtest/gtest.h>
 
 #include "tests/support/drawn_inputs.h"
+#include "tests/support/finite_difference.h"
 
 namespace attnbench {
 namespace {
@@ -12,6 +14,9 @@ namespace {
 using testing::DecodeKeepingSteps;
 using testing::DefaultConfig;
 using testing::DrawnInputs;
+using testing::ExpectClose;
+using testing::ExpectDerivatives;
+using testing::Padded;
 
 TEST(SkeletonTest, AgreesWithItsReference) {
   const auto mechanism = skeleton::MakeMechanism<float>();
@@ -72,6 +77,96 @@ TEST(SkeletonTest, CountsWhatItDoes) {
   EXPECT_EQ(count.memory_rows, 3);
   EXPECT_EQ(count.flops, 2 * 2 * 3 + 2 * 4);
   EXPECT_EQ(count.bytes, 4 * 2 * (3 + 4));
+}
+
+// Attention and contexts in padded rows, by one variant.
+template <class Real>
+struct Trained {
+  Trained(DrawnInputs<Real>& inputs, const std::string& variant)
+      : attention(inputs.U, inputs.T, Real{7}),
+        contexts(inputs.U, inputs.d, Real{7}),
+        d_memory(inputs.T, inputs.d, Real{7}),
+        d_states(inputs.U, inputs.d, Real{7}) {
+    const auto mechanism = skeleton::MakeMechanism<Real>();
+    Config config = DefaultConfig(*mechanism, inputs.d);
+    config.variant = variant;
+    Sequence<Real> sequence = inputs.View();
+    Padded<Real> memory(sequence.memory.memory);
+    sequence.memory.memory = memory.View();
+    sequence.contexts = contexts.View();
+    Cotangent<Real> cotangent;
+    cotangent.contexts = {inputs.states.data(), inputs.U, inputs.d};
+    Expectation<Real> out;
+    out.attention = attention.View();
+    Gradients<Real> gradients;
+    gradients.memory = d_memory.View();
+    gradients.states = d_states.View();
+    mechanism->Gradient(config, sequence, cotangent, out, gradients);
+  }
+  Padded<Real> attention, contexts, d_memory, d_states;
+};
+
+TEST(SkeletonTest, TrainsAsItsReferenceDoesAndAsItDecodes) {
+  const auto mechanism = skeleton::MakeMechanism<float>();
+  Config config = DefaultConfig(*mechanism, 9);
+  config.want_weights = true;
+  for (const Index T : {0, 1, 6, 20}) {
+    for (const Index U : {0, 8}) {
+      DrawnInputs<float> inputs(T, U, 9, 2);
+      Trained<float> exact(inputs, "exact"), reference(inputs, "reference");
+      ExpectClose<float>(exact.attention.Rows(), reference.attention.Rows(),
+                         1e-6, "attention");
+      ExpectClose<float>(exact.contexts.Rows(), reference.contexts.Rows(), 1e-6,
+                         "contexts");
+      ExpectClose<float>(exact.d_memory.Rows(), reference.d_memory.Rows(), 1e-6,
+                         "memory");
+      EXPECT_EQ(exact.d_states.Rows(), reference.d_states.Rows());
+      EXPECT_TRUE(exact.attention.PaddingIsUntouched());
+      EXPECT_TRUE(exact.contexts.PaddingIsUntouched());
+      EXPECT_TRUE(exact.d_memory.PaddingIsUntouched());
+
+      const auto steps = DecodeKeepingSteps(*mechanism, config, inputs.View());
+      EXPECT_EQ(exact.contexts.Rows(), inputs.contexts);
+      for (Index i = 0; i < U; ++i) {
+        std::vector<float> weights = steps[Size(i)].weights;
+        weights.resize(Size(T));
+        const auto row = exact.attention.View().Row(i);
+        EXPECT_EQ(std::vector<float>(row.begin(), row.end()), weights);
+      }
+    }
+  }
+}
+
+// The loss is the sum of states * contexts.
+TEST(SkeletonTest, TheGradientIsTheDerivative) {
+  for (const Index T : {3, 5}) {
+    DrawnInputs<double> inputs(T, 4, 2, 3);
+    Trained<double> trained(inputs, "exact");
+    const std::vector<double> gradient = trained.d_memory.Rows();
+    ExpectDerivatives({"memory", inputs.memory, gradient}, [&] {
+      const std::vector<double> contexts =
+          Trained<double>(inputs, "exact").contexts.Rows();
+      double sum = 0;
+      for (std::size_t n = 0; n < contexts.size(); ++n) {
+        sum += contexts[n] * inputs.states[n];
+      }
+      return sum;
+    });
+  }
+}
+
+TEST(SkeletonTest, CountsTheGradientBesideTheExpectation) {
+  const auto mechanism = skeleton::MakeMechanism<float>();
+  const std::vector<StepTrace> steps(4);
+  Config config = DefaultConfig(*mechanism, 2);
+  const Operations decode = mechanism->Count(config, 3, steps);
+  config.mode = "expect";
+  EXPECT_EQ(mechanism->Count(config, 3, steps).flops, decode.flops);
+  EXPECT_EQ(mechanism->Count(config, 3, steps).bytes, decode.bytes);
+  config.mode = "gradient";
+  EXPECT_EQ(mechanism->Count(config, 3, steps).flops, decode.flops + 2 * 2 * 4);
+  EXPECT_EQ(mechanism->Count(config, 3, steps).bytes, 2 * decode.bytes);
+  EXPECT_EQ(mechanism->Count(config, 3, steps).memory_rows, 2 * 3);
 }
 
 }  // namespace

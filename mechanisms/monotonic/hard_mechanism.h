@@ -7,14 +7,16 @@
 // most T + U - 1 energies in all under `absorb` and `stay_last`, since each
 // energy either passes an entry for good or ends an output (MAD 2.2 says max(T,
 // U), but an entry that was chosen is inspected again).
-#ifndef ATTNBENCH_MECHANISMS_MONOTONIC_HARD_DECODER_H_
-#define ATTNBENCH_MECHANISMS_MONOTONIC_HARD_DECODER_H_
+#ifndef ATTNBENCH_MECHANISMS_MONOTONIC_HARD_MECHANISM_H_
+#define ATTNBENCH_MECHANISMS_MONOTONIC_HARD_MECHANISM_H_
 
 #include <memory>
 #include <span>
 #include <vector>
 
 #include "mechanisms/mechanism.h"
+#include "mechanisms/monotonic/chunk_expectation.h"
+#include "mechanisms/monotonic/published_expectation.h"
 
 namespace attnbench {
 
@@ -32,6 +34,7 @@ class ChunkRule {
   static ChunkRule SinceLast() { return ChunkRule(Kind::kSinceLast, 0); }
 
   bool has_energies() const { return kind_ != Kind::kChosenOnly; }
+  bool since_last() const { return kind_ == Kind::kSinceLast; }
   // The first entry weighted, for a scan that began at `start`.
   Index Begin(Index start, Index position) const {
     switch (kind_) {
@@ -52,6 +55,17 @@ class ChunkRule {
   Index width_;
 };
 
+// How a choice becomes attention in training. Defaults are those of hard
+// monotonic attention, where attention is alpha.
+template <class Real>
+struct ChunkTraining {
+  // Null, or a function that may give null for some configs (w = 1).
+  std::unique_ptr<ChunkExpectation<Real>> (*exact)(const Config&) = nullptr;
+  FunctionCost cost = {};                  // of `exact`, alpha not counted
+  std::vector<VariantSpec> variants = {};  // published, modes not filled in
+  PublishedChunks<Real> published = {};
+};
+
 // A mechanism that is the scan and a rule; what Describe says of its name, axes
 // and paper is the mechanism's own.
 template <class Real>
@@ -61,21 +75,31 @@ class HardMechanism : public Mechanism<Real> {
   using Reference = std::unique_ptr<Decoder<Real>> (*)(
       const Config& config, const SequenceInputs<Real>& inputs);
 
-  // Modes, schedules, variants and options are filled in.
-  HardMechanism(Description about, Rule rule, Reference reference);
+  // Modes, schedules, variants, options and scores are filled in.
+  HardMechanism(Description about, Rule rule, Reference reference,
+                ChunkTraining<Real> training);
 
   Description Describe() const override { return about_; }
   std::unique_ptr<Decoder<Real>> MakeDecoder(
       const Config& config, const SequenceInputs<Real>& inputs) const override;
+  void Expect(const Config& config, const Sequence<Real>& sequence,
+              const Expectation<Real>& out) const override;
+  void Gradient(const Config& config, const Sequence<Real>& sequence,
+                const Cotangent<Real>& cotangent, const Expectation<Real>& out,
+                const Gradients<Real>& gradients) const override;
   Operations Count(const Config& config, Index memory_length,
                    std::span<const StepTrace> steps) const override;
 
  private:
+  std::unique_ptr<AttentionFunction<Real>> MakeFunction(
+      const Config& config) const;
+
   Description about_;
   Rule rule_;
   Reference reference_;
+  ChunkTraining<Real> training_;
 };
 
 }  // namespace attnbench
 
-#endif  // ATTNBENCH_MECHANISMS_MONOTONIC_HARD_DECODER_H_
+#endif  // ATTNBENCH_MECHANISMS_MONOTONIC_HARD_MECHANISM_H_

@@ -1,4 +1,4 @@
-#include "mechanisms/monotonic/hard_decoder.h"
+#include "mechanisms/monotonic/hard_mechanism.h"
 
 #include <algorithm>
 #include <utility>
@@ -6,6 +6,8 @@
 #include "mechanisms/common/joined_rows.h"
 #include "mechanisms/energy/energy.h"
 #include "mechanisms/monotonic/choice.h"
+#include "mechanisms/monotonic/hard_expectation.h"
+#include "mechanisms/monotonic/reference_expectation.h"
 #include "mechanisms/soft/softmax_context.h"
 
 namespace attnbench {
@@ -115,21 +117,38 @@ std::vector<OptionSpec> Options() {
           {.name = "sample",
            .default_value = false,
            .help = "choose with probability p (MAD eq 8), no threshold"},
+          NoiseOption(),
           KeysOption()};
 }
+
+// Flops of alpha for an entry: the sigmoid and its complement (a division, an
+// exp and an addition each), q and alpha; backwards q again and dp, dq, de.
+constexpr double kSelectionForwardFlops = 10;
+constexpr double kSelectionBackwardFlops = 14;
 
 }  // namespace
 
 template <class Real>
 HardMechanism<Real>::HardMechanism(Description about, Rule rule,
-                                   Reference reference)
-    : about_(std::move(about)), rule_(rule), reference_(reference) {
-  about_.modes = {"decode"};
+                                   Reference reference,
+                                   ChunkTraining<Real> training)
+    : about_(std::move(about)),
+      rule_(rule),
+      reference_(reference),
+      training_(std::move(training)) {
+  about_.modes = {"decode", "expect", "gradient"};
   about_.schedules = {"online"};
   about_.variants = {
-      {"exact", "the scan, energies when they are needed"},
+      {"exact", "the scan, energies when they are needed; its expectation"},
       {"reference", "the paper's algorithm in scalar loops", false}};
+  for (VariantSpec variant : training_.variants) {
+    variant.counts_memory = false;
+    variant.modes = {"expect", "gradient"};
+    about_.variants.push_back(variant);
+  }
   about_.options = Options();
+  about_.scores = {{"p_choose", "energies"}};
+  if (training_.exact != nullptr) about_.scores.push_back({"chunk_energies"});
   about_.online = true;
 }
 
@@ -141,9 +160,62 @@ std::unique_ptr<Decoder<Real>> HardMechanism<Real>::MakeDecoder(
 }
 
 template <class Real>
+std::unique_ptr<AttentionFunction<Real>> HardMechanism<Real>::MakeFunction(
+    const Config& config) const {
+  if (config.variant == "exact") {
+    return MakeHardExpectation<Real>(
+        config, training_.exact == nullptr ? nullptr : training_.exact(config));
+  }
+  for (const VariantSpec& variant : training_.variants) {
+    if (variant.name == config.variant) {
+      return MakePublishedExpectation(config, rule_(config).has_energies()
+                                                  ? training_.published
+                                                  : PublishedChunks<Real>());
+    }
+  }
+  throw Unsupported("variant " + config.variant + " has no expectation");
+}
+
+template <class Real>
+void HardMechanism<Real>::Expect(const Config& config,
+                                 const Sequence<Real>& sequence,
+                                 const Expectation<Real>& out) const {
+  if (config.variant == "reference") {
+    const auto function =
+        MakeReferenceExpectation<Wider<Real>>(config, rule_(config));
+    return ExpectByReference(*function, config, sequence, out);
+  }
+  ExpectByFunction(*MakeFunction(config), config, sequence, out);
+}
+
+template <class Real>
+void HardMechanism<Real>::Gradient(const Config& config,
+                                   const Sequence<Real>& sequence,
+                                   const Cotangent<Real>& cotangent,
+                                   const Expectation<Real>& out,
+                                   const Gradients<Real>& gradients) const {
+  if (config.variant == "reference") {
+    const auto function =
+        MakeReferenceExpectation<Wider<Real>>(config, rule_(config));
+    return GradientByReference(*function, config, sequence, cotangent, out,
+                               gradients);
+  }
+  GradientByFunction(*MakeFunction(config), config, sequence, cotangent, out,
+                     gradients);
+}
+
+template <class Real>
 Operations HardMechanism<Real>::Count(const Config& config, Index memory_length,
                                       std::span<const StepTrace> steps) const {
   const ChunkRule rule = rule_(config);
+  if (config.mode != "decode") {
+    FunctionCost cost = rule.has_energies() ? training_.cost : FunctionCost();
+    cost.forward += kSelectionForwardFlops;
+    cost.backward += kSelectionBackwardFlops;
+    return CountTraining<Real>(config, memory_length,
+                               static_cast<Index>(steps.size()),
+                               rule.has_energies(), cost);
+  }
   const EnergyCost energy = CostOfEnergy(config, EnergyRole::kAttention);
   const EnergyCost chunk = CostOfEnergy(config, EnergyRole::kChunk);
   const auto d = static_cast<double>(config.dim);

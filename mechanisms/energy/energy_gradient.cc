@@ -1,0 +1,237 @@
+// With G = dL/d energies [U, T], S [U, d] the states and H [T, d] the memory,
+// everything is a matrix product except the tanh of the additive energies,
+// which is made again for every (i, j): a table of them would be [U, T, d].
+#include "mechanisms/energy/energy_gradient.h"
+
+#include <cmath>
+
+#include "mechanisms/energy/eigen_views.h"
+#include "mechanisms/kernels/kernels.h"
+
+namespace attnbench {
+namespace {
+
+// A matrix of our own, zero at first.
+template <class Real>
+class Scratch {
+ public:
+  Scratch(Index rows, Index cols)
+      : values_(Size(rows * cols)), rows_(rows), cols_(cols) {}
+  MatrixMap<Real> map() {
+    return {values_.data(), rows_, cols_, Eigen::OuterStride<>(cols_)};
+  }
+  Real* Row(Index r) { return values_.data() + r * cols_; }
+
+ private:
+  Buffer<Real> values_;
+  const Index rows_;
+  const Index cols_;
+};
+
+template <class Real>
+class EnergyGradient {
+ public:
+  EnergyGradient(const Config& config, const Sequence<Real>& sequence,
+                 EnergyRole role, const MatrixView<const Real>& d_energies,
+                 const Gradients<Real>& gradients)
+      : dim_(config.dim),
+        num_outputs_(d_energies.rows),
+        length_(d_energies.cols),
+        role_(role),
+        scaled_(IsScaled(config.energy)),
+        g_(static_cast<Real>(EnergyScale(config, sequence.inputs))),
+        G_(d_energies),
+        d_parameters_(gradients.parameters) {
+    const bool chunk =
+        role == EnergyRole::kChunk && config.energy == EnergyKind::kDot;
+    states_ = chunk ? sequence.chunk_states : sequence.states;
+    memory_ = chunk ? sequence.memory.chunk_keys : sequence.memory.memory;
+    d_states_ = chunk ? gradients.chunk_states : gradients.states;
+    d_memory_ = chunk ? gradients.chunk_keys : gradients.memory;
+    ATTN_CHECK_EQ(states_.rows, num_outputs_);
+    ATTN_CHECK_EQ(memory_.rows, length_);
+    if (config.energy != EnergyKind::kDot) {
+      parameters_ =
+          GetEnergyParameters(config, *sequence.inputs.parameters, role);
+    }
+  }
+
+  // e = S H^T.
+  void Dot() {
+    if (d_states_.data != nullptr) {
+      Map(d_states_).noalias() += Map(G_) * Map(memory_);
+    }
+    if (d_memory_.data != nullptr) {
+      Map(d_memory_).noalias() += Map(G_).transpose() * Map(states_);
+    }
+  }
+
+  // e = g S W H^T.
+  void Bilinear() {
+    Scratch<Real> product(num_outputs_, dim_);
+    product.map().noalias() = Map(G_) * Map(memory_);
+    if (d_states_.data != nullptr) {
+      Map(d_states_).noalias() +=
+          g_ * product.map() * Map(parameters_.W).transpose();
+    }
+    if (d_parameters_ != nullptr) {
+      Scratch<Real> d_W(dim_, dim_);  // of g W
+      d_W.map().noalias() = Map(states_).transpose() * product.map();
+      Map(Parameter("W", dim_, dim_)) += g_ * d_W.map();
+      if (scaled_) {
+        AddScalar("g", Map(parameters_.W).cwiseProduct(d_W.map()).sum());
+      }
+    }
+    if (d_memory_.data != nullptr) {
+      Scratch<Real> transposed(length_, dim_);
+      transposed.map().noalias() = Map(G_).transpose() * Map(states_);
+      Map(d_memory_).noalias() += g_ * transposed.map() * Map(parameters_.W);
+    }
+  }
+
+  // e = v^ . tanh(W s + V h + b), where v^ is v or g v/|v|.
+  void Additive() {
+    Scratch<Real> query(num_outputs_, dim_), key(length_, dim_);
+    query.map().noalias() = Map(states_) * Map(parameters_.W).transpose();
+    key.map().noalias() = Map(memory_) * Map(parameters_.V).transpose();
+    key.map().rowwise() += Map(parameters_.b).row(0);
+    Scratch<Real> d_query(num_outputs_, dim_), d_key(length_, dim_);
+    Scratch<Real> d_v(1, dim_);  // dL/d v^
+    AddPairs(query, key, d_query, d_key, d_v);
+
+    const auto v = Map(parameters_.v).row(0);
+    const Real norm = scaled_ ? v.norm() : Real{1};
+    const Real scale = scaled_ ? g_ / norm : Real{1};  // v^ = scale v
+    d_query.map().array().rowwise() *= scale * v.array();
+    d_key.map().array().rowwise() *= scale * v.array();
+    if (d_states_.data != nullptr) {
+      Map(d_states_).noalias() += d_query.map() * Map(parameters_.W);
+    }
+    if (d_memory_.data != nullptr) {
+      Map(d_memory_).noalias() += d_key.map() * Map(parameters_.V);
+    }
+    if (d_parameters_ == nullptr) return;
+    Map(Parameter("W", dim_, dim_)).noalias() +=
+        d_query.map().transpose() * Map(states_);
+    Map(Parameter("V", dim_, dim_)).noalias() +=
+        d_key.map().transpose() * Map(memory_);
+    MatrixMap<Real> d_b = Map(Parameter("b", 1, dim_));
+    for (Index j = 0; j < length_; ++j) d_b += d_key.map().row(j);
+    // v^ does not change along v: that part of the gradient is g's alone.
+    const Real along = scaled_ ? v.dot(d_v.map().row(0)) / norm : Real{0};
+    Map(Parameter("v", 1, dim_)) +=
+        scale * (d_v.map() - Map(parameters_.v) * (along / norm));
+    if (scaled_) AddScalar("g", along);
+  }
+
+  // r is added to every energy of the choice.
+  void Bias() {
+    if (d_parameters_ == nullptr || role_ == EnergyRole::kChunk) return;
+    AddScalar("r", Map(G_).sum());
+  }
+
+ private:
+  // With x = tanh(query_i + key_j): adds G_ij x to d_v, and G_ij (1 - x^2),
+  // which lacks the factor v^, to d_query_i and d_key_j. tanh z is
+  // 2 sigmoid(2 z) - 1, for which there is a kernel, good to some units of 1.
+  void AddPairs(Scratch<Real>& query, Scratch<Real>& key,
+                Scratch<Real>& d_query, Scratch<Real>& d_key,
+                Scratch<Real>& d_v) const {
+    const Kernels<Real>& kernels = BestKernels<Real>();
+    Scratch<Real> of_pair(1, dim_);
+    // Summed for each output first: fewer roundings than one long sum.
+    Scratch<Real> of_output(1, dim_);
+    for (Index i = 0; i < num_outputs_; ++i) {
+      of_output.map().setZero();
+      const Real* q = query.Row(i);
+      Real* const d_q = d_query.Row(i);
+      Real* const d_v_i = of_output.Row(0);
+      Real* const y = of_pair.Row(0);
+      for (Index j = 0; j < length_; ++j) {
+        const Real* k = key.Row(j);
+        Real* const d_k = d_key.Row(j);
+        for (Index r = 0; r < dim_; ++r) y[r] = 2 * (q[r] + k[r]);
+        kernels.sigmoid(y, dim_, y);
+        const Real weight = G_(i, j);
+        for (Index r = 0; r < dim_; ++r) {
+          const Real slope = 4 * weight * y[r] * (1 - y[r]);
+          d_v_i[r] += weight * (2 * y[r] - 1);
+          d_q[r] += slope;
+          d_k[r] += slope;
+        }
+      }
+      d_v.map() += of_output.map();
+    }
+  }
+
+  MatrixView<Real> Parameter(const char* name, Index rows, Index cols) const {
+    return d_parameters_->Matrix(ParameterPrefix(role_) + name, rows, cols);
+  }
+  void AddScalar(const char* name, Real value) const {
+    Parameter(name, 1, 1)(0, 0) += value;
+  }
+
+  const Index dim_;
+  const Index num_outputs_;
+  const Index length_;
+  const EnergyRole role_;
+  const bool scaled_;
+  const Real g_;
+  const MatrixView<const Real> G_;
+  EnergyParameters<Real> parameters_;
+  MatrixView<const Real> states_;
+  MatrixView<const Real> memory_;
+  MatrixView<Real> d_states_;
+  MatrixView<Real> d_memory_;
+  ParameterGradients<Real>* const d_parameters_;
+};
+
+}  // namespace
+
+template <class Real>
+void AddEnergyGradient(const Config& config, const Sequence<Real>& sequence,
+                       EnergyRole role,
+                       const MatrixView<const Real>& d_energies,
+                       const Gradients<Real>& gradients) {
+  EnergyGradient<Real> gradient(config, sequence, role, d_energies, gradients);
+  gradient.Bias();
+  switch (config.energy) {
+    case EnergyKind::kDot:
+      gradient.Dot();
+      return;
+    case EnergyKind::kBilinear:
+    case EnergyKind::kScaledBilinear:
+      gradient.Bilinear();
+      return;
+    case EnergyKind::kAdditive:
+    case EnergyKind::kNormalizedAdditive:
+      gradient.Additive();
+      return;
+  }
+}
+
+double EnergyGradientFlops(const Config& config, Index memory_length,
+                           Index output_length) {
+  const auto d = static_cast<double>(config.dim);
+  const auto T = static_cast<double>(memory_length);
+  const auto U = static_cast<double>(output_length);
+  // G H and G^T S.
+  if (config.energy == EnergyKind::kDot) return 4 * U * T * d;
+  if (!IsAdditive(config.energy)) {
+    // The same, then times W for states, memory, and with S^T for W itself.
+    return 4 * U * T * d + d * d * (4 * U + 2 * T);
+  }
+  // For each pair and element an addition and a tanh; a product and a sum for
+  // v; 1 - x^2 times G, and two sums for it. For each state and entry a key,
+  // and a product each for itself and its matrix; b and v^.
+  return 9 * U * T * d + 6 * d * d * (U + T) + d * (U + 3 * T);
+}
+
+template void AddEnergyGradient(const Config&, const Sequence<float>&,
+                                EnergyRole, const MatrixView<const float>&,
+                                const Gradients<float>&);
+template void AddEnergyGradient(const Config&, const Sequence<double>&,
+                                EnergyRole, const MatrixView<const double>&,
+                                const Gradients<double>&);
+
+}  // namespace attnbench

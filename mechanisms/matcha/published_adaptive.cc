@@ -1,0 +1,98 @@
+#include "mechanisms/matcha/published_adaptive.h"
+
+#include <cmath>
+#include <vector>
+
+namespace attnbench::matcha {
+namespace {
+
+template <class Number>
+std::vector<Number> Exps(std::span<const Number> u) {
+  using std::exp;
+  std::vector<Number> e;
+  for (const Number& x : u) e.push_back(exp(x));
+  return e;
+}
+
+// Eq 28.
+template <class Number>
+void Nested(const PublishedRow<Number>& row, std::span<Number> beta) {
+  const std::size_t T = beta.size();
+  const std::vector<Number> e = Exps(row.chunk_energies);
+  for (std::size_t j = 0; j < T; ++j) {
+    beta[j] = Number(0);
+    for (std::size_t k = 0; k <= j; ++k) {
+      Number S(0);
+      Number product(1);  // of 1 - p over k..l-1
+      for (std::size_t l = k; l < T; ++l) {
+        S += e[l];
+        if (l >= j) beta[j] += e[j] / S * row.start[k] * row.p[l] * product;
+        product *= 1 - row.p[l];
+      }
+    }
+  }
+}
+
+// AllPartialSums(j, l) of eqs 40 and 41, a difference of cumulative sums, and 1
+// where j > l.
+template <class Number>
+std::vector<Number> AllPartialSums(const std::vector<Number>& x) {
+  const std::size_t T = x.size();
+  std::vector<Number> before(T + 1, Number(0));  // exclusive cumulative sum
+  for (std::size_t j = 0; j < T; ++j) before[j + 1] = before[j] + x[j];
+  std::vector<Number> sums(T * T, Number(1));
+  for (std::size_t j = 0; j < T; ++j) {
+    for (std::size_t l = j; l < T; ++l) {
+      sums[j * T + l] = before[l + 1] - before[j];
+    }
+  }
+  return sums;
+}
+
+// Eqs 42 and 43.
+template <class Number>
+void PartialSums(const PublishedRow<Number>& row, std::span<Number> beta) {
+  const std::size_t T = beta.size();
+  const std::vector<Number> e = Exps(row.chunk_energies);
+  const std::vector<Number> S = AllPartialSums(e);
+  std::vector<Number> C(T, Number(1));  // exclusive cumulative product of 1 - p
+  for (std::size_t j = 1; j < T; ++j) C[j] = C[j - 1] * (1 - row.p[j - 1]);
+  // Columns of eq 42, one after another: sum over k <= j for each l.
+  std::vector<Number> sum(T, Number(0));
+  for (std::size_t j = 0; j < T; ++j) {
+    Number total(0);
+    for (std::size_t l = 0; l < T; ++l) {
+      sum[l] += row.start[j] / (S[j * T + l] * C[j]);
+      if (l < j) continue;
+      const Number r = C[j] * sum[l];
+      const Number partial_product = C[l] / C[j];
+      total += row.p[l] * partial_product * r;
+    }
+    beta[j] = e[j] * total;
+  }
+}
+
+}  // namespace
+
+template <class Number>
+void PublishedAdaptive(const Config& config, const PublishedRow<Number>& row,
+                       std::span<Number> attention) {
+  if (config.variant == "nested") {
+    Nested(row, attention);
+  } else {
+    ATTN_CHECK_EQ(config.variant, "partial_sums");
+    PartialSums(row, attention);
+  }
+}
+
+template void PublishedAdaptive(const Config&, const PublishedRow<float>&,
+                                std::span<float>);
+template void PublishedAdaptive(const Config&, const PublishedRow<double>&,
+                                std::span<double>);
+template void PublishedAdaptive(const Config&, const PublishedRow<Dual<float>>&,
+                                std::span<Dual<float>>);
+template void PublishedAdaptive(const Config&,
+                                const PublishedRow<Dual<double>>&,
+                                std::span<Dual<double>>);
+
+}  // namespace attnbench::matcha

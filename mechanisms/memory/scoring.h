@@ -1,0 +1,49 @@
+// score of Britz eqs 5 and 7: softmax or the logistic sigmoid of K scores, and
+// its gradient.
+#ifndef ATTNBENCH_MECHANISMS_MEMORY_SCORING_H_
+#define ATTNBENCH_MECHANISMS_MEMORY_SCORING_H_
+
+#include <string>
+
+#include "mechanisms/common/array.h"
+#include "mechanisms/kernels/kernels.h"
+
+namespace attnbench::memory {
+
+template <class Real>
+class Scoring {
+ public:
+  explicit Scoring(const std::string& name)
+      : kernels_(BestKernels<Real>()), sigmoid_(name == "sigmoid") {}
+
+  // In place.
+  void operator()(Index count, Real* scores) const {
+    if (sigmoid_) {
+      kernels_.sigmoid(scores, count, scores);
+      return;
+    }
+    const Real sum = kernels_.exp_sum(scores, kernels_.largest(scores, count),
+                                      count, scores);
+    kernels_.scale(1 / sum, count, scores);
+  }
+
+  // From dL/dy, y = score(x), to dL/dx, in place:
+  // y_k (dy_k - sum over l of y_l dy_l), or dy_k y_k (1 - y_k).
+  void Back(Index count, const Real* y, Real* gradient) const {
+    if (sigmoid_) {
+      for (Index k = 0; k < count; ++k) gradient[k] *= y[k] * (1 - y[k]);
+      return;
+    }
+    Real mean = 0;
+    for (Index k = 0; k < count; ++k) mean += y[k] * gradient[k];
+    for (Index k = 0; k < count; ++k) gradient[k] = y[k] * (gradient[k] - mean);
+  }
+
+ private:
+  const Kernels<Real>& kernels_;
+  const bool sigmoid_;
+};
+
+}  // namespace attnbench::memory
+
+#endif  // ATTNBENCH_MECHANISMS_MEMORY_SCORING_H_

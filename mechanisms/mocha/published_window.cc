@@ -1,0 +1,138 @@
+#include "mechanisms/mocha/published_window.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+
+namespace attnbench::mocha {
+namespace {
+
+template <class Number>
+std::vector<Number> Exp(std::span<const Number> u) {
+  using std::exp;
+  std::vector<Number> e;
+  for (const Number& energy : u) e.push_back(exp(energy));
+  return e;
+}
+
+template <class Number>
+std::vector<Number> ClippedExp(std::span<const Number> u) {
+  using std::exp;
+  const auto least = static_cast<Number>(1e-5);
+  const Number largest = *std::max_element(u.begin(), u.end());
+  std::vector<Number> e;
+  for (const Number& energy : u) {
+    const Number shifted = energy - largest;
+    e.push_back(std::max(Number(exp(shifted)), least));
+  }
+  return e;
+}
+
+// The entries of eq 18, cut at the ends: [begin, end).
+struct Run {
+  Run(std::size_t length, std::size_t n, Index b, Index f) {
+    const std::size_t back = std::min(Size(b - 1), n);
+    const std::size_t forward = std::min(Size(f - 1), length - 1 - n);
+    begin = n - back;
+    end = n + forward + 1;
+  }
+  std::size_t begin = 0;
+  std::size_t end = 0;
+};
+
+// Eq 17: every chunk that the entry can be in, and every sum over a chunk, by a
+// loop of its own; the sums over chunks once for all entries.
+template <class Number>
+void Nested(const PublishedRow<Number>& row, Index w,
+            std::span<Number> attention) {
+  const std::vector<Number> e = Exp(row.chunk_energies);
+  const std::vector<Number> chunk_sums =
+      MovingSumByConvolution<Number>(e, w, 1);
+  for (std::size_t j = 0; j < e.size(); ++j) {
+    Number beta(0);
+    const Run chunks(e.size(), j, 1, w);
+    for (std::size_t k = chunks.begin; k < chunks.end; ++k) {
+      beta += Number(row.selection[k] * e[j] / chunk_sums[k]);
+    }
+    attention[j] = beta;
+  }
+}
+
+// Eq 19: beta = e MovingSum(alpha / MovingSum(e, w, 1), 1, w).
+template <class Number>
+void ByMovingSums(const PublishedRow<Number>& row, const std::vector<Number>& e,
+                  Index w, MovingSum<Number> moving_sum,
+                  std::span<Number> attention) {
+  std::vector<Number> ratios = moving_sum(e, w, 1);
+  for (std::size_t k = 0; k < e.size(); ++k) {
+    ratios[k] = Number(row.selection[k] / ratios[k]);
+  }
+  const std::vector<Number> sums = moving_sum(ratios, 1, w);
+  for (std::size_t j = 0; j < e.size(); ++j) {
+    attention[j] = Number(e[j] * sums[j]);
+  }
+}
+
+}  // namespace
+
+template <class Number>
+std::vector<Number> MovingSumByDifferences(std::span<const Number> x, Index b,
+                                           Index f) {
+  std::vector<Number> cumulative = {Number(0)};
+  for (const Number& value : x) {
+    cumulative.push_back(Number(cumulative.back() + value));
+  }
+  std::vector<Number> sums;
+  for (std::size_t n = 0; n < x.size(); ++n) {
+    const Run run(x.size(), n, b, f);
+    sums.push_back(Number(cumulative[run.end] - cumulative[run.begin]));
+  }
+  return sums;
+}
+
+template <class Number>
+std::vector<Number> MovingSumByConvolution(std::span<const Number> x, Index b,
+                                           Index f) {
+  std::vector<Number> sums;
+  for (std::size_t n = 0; n < x.size(); ++n) {
+    const Run run(x.size(), n, b, f);
+    Number sum(0);
+    for (std::size_t m = run.begin; m < run.end; ++m) sum += x[m];
+    sums.push_back(sum);
+  }
+  return sums;
+}
+
+template <class Number>
+void PublishedWindow(const Config& config, const PublishedRow<Number>& row,
+                     std::span<Number> attention) {
+  const Index w = config.chunk_width;
+  if (row.selection.empty()) return;
+  if (w == 1) {  // hard monotonic attention: there are no chunk energies
+    std::copy(row.selection.begin(), row.selection.end(), attention.begin());
+  } else if (config.variant == "nested") {
+    Nested(row, w, attention);
+  } else if (config.variant == "moving_sum") {
+    ByMovingSums(row, Exp(row.chunk_energies), w,
+                 &MovingSumByDifferences<Number>, attention);
+  } else {
+    ATTN_CHECK_EQ(config.variant, "clipped");
+    ByMovingSums(row, ClippedExp(row.chunk_energies), w,
+                 &MovingSumByConvolution<Number>, attention);
+  }
+}
+
+#define ATTN_INSTANTIATE(Number)                                               \
+  template std::vector<Number> MovingSumByDifferences(std::span<const Number>, \
+                                                      Index, Index);           \
+  template std::vector<Number> MovingSumByConvolution(std::span<const Number>, \
+                                                      Index, Index);           \
+  template void PublishedWindow(const Config&, const PublishedRow<Number>&,    \
+                                std::span<Number>)
+ATTN_INSTANTIATE(float);
+ATTN_INSTANTIATE(double);
+ATTN_INSTANTIATE(Dual<float>);
+ATTN_INSTANTIATE(Dual<double>);
+#undef ATTN_INSTANTIATE
+
+}  // namespace attnbench::mocha

@@ -1,0 +1,203 @@
+#include "mechanisms/mocha/window_expectation.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+
+namespace attnbench::mocha {
+namespace {
+
+// Sums of terms c exp(x), each sum with a c of its own: sum n is
+// scaled[n] exp(reference), where the reference is the largest of its terms; a
+// term far below it vanishes, as it must. Default: no terms.
+//
+// The usual reference, the maximum of the terms themselves, needs an exp for
+// every addition. References here are multiples of ScaledExp::kStep, so that
+// terms whose energies are not hundreds apart share one and simply add up.
+template <class Number, std::size_t Count>
+struct ScaledSums {
+  Number reference = kNothing;
+  std::array<Number, Count> scaled = {};
+
+  void Add(ScaledSums other) {
+    if (reference == kNothing) {
+      *this = other;
+      return;
+    }
+    if (reference != other.reference) {
+      const Number largest = std::max(reference, other.reference);
+      ReferTo(largest);
+      other.ReferTo(largest);
+    }
+    for (std::size_t n = 0; n < Count; ++n) scaled[n] += other.scaled[n];
+  }
+
+ private:
+  static constexpr Number kNothing = -std::numeric_limits<Number>::infinity();
+
+  void ReferTo(Number larger) {
+    const Number shrink = std::exp(reference - larger);
+    for (Number& sum : scaled) sum *= shrink;
+    reference = larger;
+  }
+};
+
+// exp(u) as scale exp(reference), with the multiple of kStep next to u for a
+// reference: u - reference is exact, and scale, within exp(+-128), and products
+// of a few of them are far inside the range of f64.
+template <class Number>
+struct ScaledExp {
+  static constexpr int kStep = 256;
+  Number reference = 0;
+  Number scale = 0;
+
+  static ScaledExp Of(Number u) {
+    const Number reference = kStep * std::nearbyint(u / kStep);
+    return {reference, std::exp(u - reference)};
+  }
+  // exp(u + x) for a multiple x of kStep.
+  Number Times(Number x) const {
+    const Number gap = reference + x;
+    return gap == 0 ? scale : scale * std::exp(gap);
+  }
+};
+
+// Calls use(k, sum of term(l) over l = max(0, k-w+1)..k) for k = 0..length-1 in
+// order; w <= length. The memory is cut into blocks of w: the window that ends
+// at k is a suffix of one block and a prefix of the next. Three additions an
+// entry; `suffixes` is scratch.
+template <class Sums, class Term, class Use>
+void ForEachWindow(std::size_t length, std::size_t w, const Term& term,
+                   Buffer<Sums>& suffixes, const Use& use) {
+  if (w < length) suffixes.resize(w);
+  for (std::size_t first = 0; first < length; first += w) {
+    const std::size_t end = std::min(first + w, length);
+    Sums prefix;
+    for (std::size_t k = first; k < end; ++k) {
+      prefix.Add(term(k));
+      Sums window = prefix;
+      const std::size_t skipped = k - first + 1;  // of the block before
+      if (first > 0 && skipped < w) window.Add(suffixes[skipped]);
+      use(k, window);
+    }
+    if (end == length) break;  // no window needs the suffixes
+    Sums suffix;
+    for (std::size_t k = end; k-- > first;) {
+      suffix.Add(term(k));
+      suffixes[k - first] = suffix;
+    }
+  }
+}
+
+// Windows that begin at an entry are windows that end at it, counted from the
+// end of the memory. `choices` holds the terms, and is what is left of alpha(k)
+// without exp(u(j)).
+template <class Sums, class Use>
+void ForEachWindowFrom(std::size_t w, const Buffer<Sums>& choices,
+                       Buffer<Sums>& suffixes, const Use& use) {
+  const std::size_t last = choices.size() - 1;
+  ForEachWindow(
+      choices.size(), w, [&](std::size_t n) { return choices[last - n]; },
+      suffixes,
+      [&](std::size_t n, const Sums& window) { use(last - n, window); });
+}
+
+template <class Real>
+class WindowExpectation final : public ChunkExpectation<Real> {
+ public:
+  explicit WindowExpectation(Index width) : width_(width) {}
+
+  // With D(k) the sum of exp(u) over window k,
+  //   beta(j) = exp(u(j)) sum over k = j..j+w-1 of alpha(k) / D(k).
+  void Forward(const ChoiceRow<Real>& row, std::span<Real> attention) override {
+    using Sums = ScaledSums<Number, 1>;
+    const std::size_t w = Prepare(row.chunk_energies, weights_.choices);
+    ForEachWindow(
+        exp_u_.size(), w,
+        [&](std::size_t j) {
+          return Sums{exp_u_[j].reference, {exp_u_[j].scale}};
+        },
+        weights_.suffixes,
+        [&](std::size_t k, const Sums& D) {
+          weights_.choices[k] = {-D.reference,
+                                 {row.selection[k] / D.scaled[0]}};
+        });
+    ForEachWindowFrom(w, weights_.choices, weights_.suffixes,
+                      [&](std::size_t j, const Sums& sum) {
+                        attention[j] = static_cast<Real>(
+                            exp_u_[j].Times(sum.reference) * sum.scaled[0]);
+                      });
+  }
+
+  // With d = dL/d beta and m(k) its mean over window k with the weights of the
+  // softmax, sum over j of exp(u(j)) d(j) / D(k):
+  //   dL/d alpha(k) = m(k)
+  //   dL/d u(j) = exp(u(j)) sum over k = j..j+w-1 of
+  //               alpha(k) / D(k) (d(j) - m(k)).
+  void Backward(const ChoiceRow<Real>& row, std::span<const Real> d_attention,
+                const ChoiceRowGradient<Real>& gradient) override {
+    using Sums = ScaledSums<Number, 2>;  // the weights; times d or m
+    const std::size_t w = Prepare(row.chunk_energies, means_.choices);
+    ForEachWindow(
+        exp_u_.size(), w,
+        [&](std::size_t j) {
+          const Number scale = exp_u_[j].scale;
+          return Sums{exp_u_[j].reference, {scale, scale * d_attention[j]}};
+        },
+        means_.suffixes,
+        [&](std::size_t k, const Sums& D) {
+          const Number m = D.scaled[1] / D.scaled[0];
+          const Number weight = row.selection[k] / D.scaled[0];
+          means_.choices[k] = {-D.reference, {weight, weight * m}};
+          gradient.selection[k] += static_cast<Real>(m);
+        });
+    ForEachWindowFrom(w, means_.choices, means_.suffixes,
+                      [&](std::size_t j, const Sums& sum) {
+                        gradient.chunk_energies[j] = static_cast<Real>(
+                            exp_u_[j].Times(sum.reference) *
+                            (d_attention[j] * sum.scaled[0] - sum.scaled[1]));
+                      });
+  }
+
+ private:
+  using Number = Carry<Real>;
+  template <std::size_t Count>
+  struct Scratch {
+    Buffer<ScaledSums<Number, Count>> choices;   // [T]
+    Buffer<ScaledSums<Number, Count>> suffixes;  // [w] where w < T
+  };
+
+  // Sets exp_u_ and the size of `choices`; returns w, at most T.
+  template <class Sums>
+  std::size_t Prepare(std::span<const Real> u, Buffer<Sums>& choices) {
+    exp_u_.resize(u.size());
+    for (std::size_t j = 0; j < u.size(); ++j) {
+      exp_u_[j] = ScaledExp<Number>::Of(u[j]);
+    }
+    choices.resize(u.size());
+    return std::min(Size(width_), u.size());
+  }
+
+  const Index width_;
+  Buffer<ScaledExp<Number>> exp_u_;  // [T]
+  Scratch<1> weights_;               // of Forward
+  Scratch<2> means_;                 // of Backward
+};
+
+}  // namespace
+
+template <class Real>
+std::unique_ptr<ChunkExpectation<Real>> MakeWindowExpectation(
+    const Config& config) {
+  if (config.chunk_width == 1) return nullptr;
+  return std::make_unique<WindowExpectation<Real>>(config.chunk_width);
+}
+
+template std::unique_ptr<ChunkExpectation<float>> MakeWindowExpectation(
+    const Config&);
+template std::unique_ptr<ChunkExpectation<double>> MakeWindowExpectation(
+    const Config&);
+
+}  // namespace attnbench::mocha

@@ -1,0 +1,33 @@
+// The training expectation of MoChA: what attention becomes of the distribution
+// alpha of the scan when the chunk is the w entries that end at the choice,
+//
+//   beta(j) = sum over k = j..j+w-1 of
+//             alpha(k) exp(u(j)) / sum over l = k-w+1..k of exp(u(l))
+//                                                      (MoChA eqs 17 to 19)
+//
+// with both sums cut at the ends of the memory. O(T) an output and O(T) memory
+// whatever w is, for any finite u: nothing is clipped, and no sum is a
+// difference of longer ones, which is how moving sums lose their digits. Sums
+// are carried in Carry<Real>. Relative error about that of Real, except where
+// beta is below 1e-200.
+#ifndef ATTNBENCH_MECHANISMS_MOCHA_WINDOW_EXPECTATION_H_
+#define ATTNBENCH_MECHANISMS_MOCHA_WINDOW_EXPECTATION_H_
+
+#include <memory>
+
+#include "mechanisms/monotonic/chunk_expectation.h"
+#include "mechanisms/training/attention_function.h"
+
+namespace attnbench::mocha {
+
+// Null for chunk_width 1, where attention is alpha.
+template <class Real>
+std::unique_ptr<ChunkExpectation<Real>> MakeWindowExpectation(
+    const Config& config);
+
+// Its operations for each entry of an output, as README.md counts them.
+inline constexpr FunctionCost kWindowCost = {.forward = 21, .backward = 33};
+
+}  // namespace attnbench::mocha
+
+#endif  // ATTNBENCH_MECHANISMS_MOCHA_WINDOW_EXPECTATION_H_

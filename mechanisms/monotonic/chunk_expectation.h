@@ -1,0 +1,54 @@
+// How the distribution of the scan becomes attention: the one step of training
+// in which monotonic, mocha and matcha differ, as ChunkRule is of decoding.
+// Where there is none (monotonic, and mocha with w = 1) attention is selection.
+#ifndef ATTNBENCH_MECHANISMS_MONOTONIC_CHUNK_EXPECTATION_H_
+#define ATTNBENCH_MECHANISMS_MONOTONIC_CHUNK_EXPECTATION_H_
+
+#include <span>
+#include <type_traits>
+
+#include "mechanisms/mechanism.h"
+
+namespace attnbench {
+
+// Sums over a long memory are carried in at least double: at T = 20000 the
+// rounding of f32 would show.
+template <class Number>
+using Carry = std::conditional_t<std::is_same_v<Number, float>, double, Number>;
+
+// One output, each [T].
+template <class Number>
+struct ChoiceRow {
+  std::span<const Number> start;       // distribution of where the scan begins
+  std::span<const Number> p;           // p_choose; 1 at the end of stay_last
+  std::span<const Number> complement;  // 1 - p, never as 1 minus a rounded p
+  std::span<const Number> selection;   // alpha
+  std::span<const Number> chunk_energies;  // u
+};
+
+// dL/d of a ChoiceRow. Where p moves, complement moves against it: `p` is the
+// total derivative.
+template <class Number>
+struct ChoiceRowGradient {
+  std::span<Number> start;           // added to
+  std::span<Number> p;               // added to
+  std::span<Number> selection;       // added to
+  std::span<Number> chunk_energies;  // written
+};
+
+// One object serves one sequence: it may keep scratch between calls.
+template <class Number>
+class ChunkExpectation {
+ public:
+  virtual ~ChunkExpectation() = default;
+  // Writes attention [T].
+  virtual void Forward(const ChoiceRow<Number>& row,
+                       std::span<Number> attention) = 0;
+  virtual void Backward(const ChoiceRow<Number>& row,
+                        std::span<const Number> d_attention,
+                        const ChoiceRowGradient<Number>& gradient) = 0;
+};
+
+}  // namespace attnbench
+
+#endif  // ATTNBENCH_MECHANISMS_MONOTONIC_CHUNK_EXPECTATION_H_

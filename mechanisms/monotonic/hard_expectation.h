@@ -1,0 +1,22 @@
+// The training expectation of every mechanism that chooses by the monotonic
+// scan: alpha of each output from that of the one before (selection.h), under
+// any EndPolicy, then the step of the mechanism (chunk_expectation.h). Exact;
+// O(U T) for alpha, no division, no clipping.
+#ifndef ATTNBENCH_MECHANISMS_MONOTONIC_HARD_EXPECTATION_H_
+#define ATTNBENCH_MECHANISMS_MONOTONIC_HARD_EXPECTATION_H_
+
+#include <memory>
+
+#include "mechanisms/monotonic/chunk_expectation.h"
+#include "mechanisms/training/attention_function.h"
+
+namespace attnbench {
+
+// `chunk` may be null: attention is alpha.
+template <class Real>
+std::unique_ptr<AttentionFunction<Real>> MakeHardExpectation(
+    const Config& config, std::unique_ptr<ChunkExpectation<Real>> chunk);
+
+}  // namespace attnbench
+
+#endif  // ATTNBENCH_MECHANISMS_MONOTONIC_HARD_EXPECTATION_H_

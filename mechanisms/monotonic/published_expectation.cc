@@ -1,0 +1,194 @@
+#include "mechanisms/monotonic/published_expectation.h"
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "mechanisms/monotonic/parallel_selection.h"
+
+namespace attnbench {
+namespace {
+
+// Scores, and what becomes of them, as the published code has them.
+template <class Number>
+struct PublishedTables {
+  Index U = 0;
+  std::size_t T = 0;
+  std::vector<Number> choice;  // [U, T], p_choose or energies
+  bool probabilities = false;
+  std::vector<Number> chunk_energies;  // [U, T] or empty
+  std::vector<Number> attention;       // [U, T]
+  std::vector<Number> selection;       // [U, T]
+
+  std::span<Number> Row(std::vector<Number>& table, Index i) const {
+    return table.empty() ? std::span<Number>()
+                         : std::span<Number>(&table[Size(i) * T], T);
+  }
+};
+
+// alpha by MAD eq 9, with 1 - p formed from p.
+template <class Number>
+void Recur(std::span<const Number> start, std::span<const Number> p,
+           std::span<Number> alpha) {
+  Number q(0);
+  for (std::size_t j = 0; j < alpha.size(); ++j) {
+    q += start[j];
+    alpha[j] = p[j] * q;
+    q *= 1 - p[j];
+  }
+}
+
+template <class Number>
+void NextStart(EndPolicy end, std::span<const Number> p,
+               std::span<const Number> alpha, std::vector<Number>& start) {
+  Number reaches_end(1);
+  for (std::size_t k = start.size(); k-- > 0;) {
+    reaches_end *= 1 - p[k];
+    start[k] = end == EndPolicy::kRestart
+                   ? Number(alpha[k] + start[k] * reaches_end)
+                   : alpha[k];
+  }
+}
+
+template <class Real, class Number>
+void Compute(const Config& config, PublishedChunk<Number> chunk,
+             PublishedTables<Number>& tables) {
+  using std::exp;
+  const bool parallel = config.variant == "parallel";
+  const ParallelConstants constants =
+      parallel ? ParallelConstantsOf(config) : ParallelConstants();
+  std::vector<Number> start(tables.T, Number(0));
+  if (tables.T > 0) start[0] = Number(1);
+  std::vector<Number> p(tables.T);
+  for (Index i = 0; i < tables.U; ++i) {
+    const std::span<const Number> x = tables.Row(tables.choice, i);
+    for (std::size_t j = 0; j < tables.T; ++j) {
+      p[j] = tables.probabilities ? x[j] : Number(1 / (1 + exp(-x[j])));
+    }
+    if (config.end == EndPolicy::kStayLast && tables.T > 0) {
+      p.back() = Number(1);
+    }
+    const std::span<Number> alpha = tables.Row(tables.selection, i);
+    if (parallel) {
+      ParallelSelect<Real, Number>(constants, start, p, alpha);
+    } else {
+      Recur<Number>(start, p, alpha);
+    }
+    const std::span<Number> attention = tables.Row(tables.attention, i);
+    if (chunk == nullptr) {
+      std::copy(alpha.begin(), alpha.end(), attention.begin());
+    } else {
+      chunk(config,
+            {.start = start,
+             .p = p,
+             .selection = alpha,
+             .chunk_energies = tables.Row(tables.chunk_energies, i)},
+            attention);
+    }
+    NextStart<Number>(config.end, p, alpha, start);
+  }
+}
+
+template <class Real>
+class PublishedExpectation final : public AttentionFunction<Real> {
+  using Derivative = Dual<Real>;
+
+ public:
+  PublishedExpectation(const Config& config, PublishedChunks<Real> chunks)
+      : config_(config), chunks_(chunks) {}
+
+  bool has_chunk_energies() const override { return chunks_.plain != nullptr; }
+
+  void Forward(const ScoreTables<Real>& scores,
+               const Expectation<Real>& out) override {
+    PublishedTables<Real> tables = MakeTables<Real>(scores);
+    Compute<Real, Real>(config_, chunks_.plain, tables);
+    for (Index i = 0; i < tables.U; ++i) {
+      std::ranges::copy(tables.Row(tables.attention, i),
+                        out.attention.Row(i).begin());
+      if (out.selection.data == nullptr) continue;
+      std::ranges::copy(tables.Row(tables.selection, i),
+                        out.selection.Row(i).begin());
+    }
+  }
+
+  // One pass for each score, which moves with derivative 1.
+  void Gradient(const ScoreTables<Real>& scores,
+                const MatrixView<const Real>& d_attention,
+                const Expectation<Real>& out,
+                const ScoreGradients<Real>& gradients) override {
+    if (scores.choice.cols > kMostForwardMode ||
+        scores.choice.rows > kMostForwardMode) {
+      throw Unsupported("gradients of variant " + config_.variant +
+                        " are by forward mode, for at most " +
+                        std::to_string(kMostForwardMode) +
+                        " entries and outputs");
+    }
+    Forward(scores, out);
+    PublishedTables<Derivative> tables = MakeTables<Derivative>(scores);
+    WriteGradient(tables, tables.choice, d_attention, gradients.choice);
+    if (has_chunk_energies()) {
+      WriteGradient(tables, tables.chunk_energies, d_attention,
+                    gradients.chunk_energies);
+    }
+  }
+
+ private:
+  template <class Number>
+  PublishedTables<Number> MakeTables(const ScoreTables<Real>& scores) const {
+    PublishedTables<Number> tables;
+    tables.U = scores.choice.rows;
+    tables.T = Size(scores.choice.cols);
+    tables.probabilities = scores.probabilities;
+    const std::size_t count = Size(tables.U) * tables.T;
+    tables.attention.resize(count);
+    tables.selection.resize(count);
+    for (Index i = 0; i < tables.U; ++i) {
+      for (const Real x : scores.choice.Row(i)) tables.choice.emplace_back(x);
+      if (!has_chunk_energies()) continue;
+      for (const Real u : scores.chunk_energies.Row(i)) {
+        tables.chunk_energies.emplace_back(u);
+      }
+    }
+    return tables;
+  }
+
+  void WriteGradient(PublishedTables<Derivative>& tables,
+                     std::vector<Derivative>& inputs,
+                     const MatrixView<const Real>& d_attention,
+                     const MatrixView<Real>& gradient) const {
+    using boost::math::differentiation::make_fvar;
+    for (std::size_t n = 0; n < inputs.size(); ++n) {
+      const Derivative fixed = inputs[n];
+      inputs[n] = make_fvar<Real, 1>(static_cast<Real>(fixed));
+      Compute<Real, Derivative>(config_, chunks_.dual, tables);
+      inputs[n] = fixed;
+      Real sum = 0;
+      for (Index i = 0; i < tables.U; ++i) {
+        for (std::size_t j = 0; j < tables.T; ++j) {
+          sum += d_attention.Row(i)[j] *
+                 tables.Row(tables.attention, i)[j].derivative(1);
+        }
+      }
+      gradient.Row(static_cast<Index>(n / tables.T))[n % tables.T] = sum;
+    }
+  }
+
+  const Config config_;
+  const PublishedChunks<Real> chunks_;
+};
+
+}  // namespace
+
+template <class Real>
+std::unique_ptr<AttentionFunction<Real>> MakePublishedExpectation(
+    const Config& config, PublishedChunks<Real> chunks) {
+  return std::make_unique<PublishedExpectation<Real>>(config, chunks);
+}
+
+template std::unique_ptr<AttentionFunction<float>> MakePublishedExpectation(
+    const Config&, PublishedChunks<float>);
+template std::unique_ptr<AttentionFunction<double>> MakePublishedExpectation(
+    const Config&, PublishedChunks<double>);
+
+}  // namespace attnbench

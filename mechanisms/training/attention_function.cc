@@ -1,0 +1,458 @@
+#include "mechanisms/training/attention_function.h"
+
+#include <algorithm>
+
+#include "mechanisms/energy/eigen_views.h"
+#include "mechanisms/energy/energy.h"
+#include "mechanisms/energy/energy_gradient.h"
+
+namespace attnbench {
+namespace {
+
+// T and U, from whichever array says so.
+template <class Real>
+struct Lengths {
+  Index T = 0;
+  Index U = 0;
+};
+template <class Real>
+Lengths<Real> LengthsOf(const Sequence<Real>& sequence) {
+  if (sequence.inputs.given == nullptr) {
+    return {sequence.memory.memory.rows, sequence.states.rows};
+  }
+  const GivenScores<Real>& given = *sequence.inputs.given;
+  const MatrixView<const Real>& scores =
+      given.p_choose.data != nullptr ? given.p_choose : given.energies;
+  // A gate may ask for the first outputs only.
+  const Index U =
+      sequence.contexts.data != nullptr ? sequence.contexts.rows : scores.rows;
+  ATTN_CHECK_LE(U, scores.rows);
+  return {scores.cols, U};
+}
+
+// A table that is somebody else's, or made here.
+template <class Number>
+class Table {
+ public:
+  MatrixView<Number> Make(Index rows, Index cols) {
+    values_.assign(Size(rows * cols), Number{0});
+    view_ = {values_.data(), rows, cols};
+    return view_;
+  }
+  // `wanted` where it has data.
+  MatrixView<Number> MakeUnless(const MatrixView<Number>& wanted, Index rows,
+                                Index cols) {
+    if (wanted.data == nullptr) return Make(rows, cols);
+    ATTN_CHECK_EQ(wanted.rows, rows);
+    ATTN_CHECK_EQ(wanted.cols, cols);
+    return view_ = wanted;
+  }
+  const MatrixView<Number>& view() const { return view_; }
+
+ private:
+  Buffer<Number> values_;
+  MatrixView<Number> view_;
+};
+
+template <class From, class To>
+void CopyTable(const MatrixView<From>& from, const MatrixView<To>& to) {
+  if (to.data == nullptr || from.data == nullptr) return;
+  for (Index i = 0; i < to.rows; ++i) {
+    std::transform(from.Row(i).begin(), from.Row(i).end(), to.Row(i).begin(),
+                   [](From value) { return static_cast<To>(value); });
+  }
+}
+
+template <class Number>
+void FillTable(const MatrixView<Number>& table, Number value) {
+  for (Index i = 0; table.data != nullptr && i < table.rows; ++i) {
+    std::ranges::fill(table.Row(i), value);
+  }
+}
+
+// Training of one sequence in Number: Real for the fast algorithms, Wider<Real>
+// for the reference.
+template <class Real, class Number>
+class Training {
+  static constexpr bool kIsReference = !std::is_same_v<Real, Number>;
+
+ public:
+  Training(AttentionFunction<Number>& function, const Config& config,
+           const Sequence<Real>& sequence)
+      : function_(function),
+        config_(config),
+        sequence_(sequence),
+        T_(LengthsOf(sequence).T),
+        U_(LengthsOf(sequence).U) {
+    ATTN_CHECK(sequence.memory.memory.data == nullptr ||
+               sequence.memory.memory.rows == T_);
+    MakeScores();
+  }
+
+  void Expect(const Expectation<Real>& out) {
+    const Expectation<Number> made = MakeOutputs(out);
+    function_.Forward(scores_, made);
+    Finish(out);
+  }
+
+  void Gradient(const Cotangent<Real>& cotangent, const Expectation<Real>& out,
+                const Gradients<Real>& gradients) {
+    const Expectation<Number> made = MakeOutputs(out);
+    const ScoreGradients<Number> d_scores = MakeScoreGradients(gradients);
+    function_.Gradient(scores_, AttentionCotangent(cotangent), made, d_scores);
+    Finish(out);
+    if constexpr (kIsReference) {
+      CopyTable(MatrixView<const Number>(d_scores.choice),
+                ChoiceView(gradients));
+      CopyTable(MatrixView<const Number>(d_scores.chunk_energies),
+                gradients.chunk_energies);
+    }
+    ZeroInputGradients(gradients);
+    AddMemoryGradient(cotangent, gradients.memory);
+    if (sequence_.inputs.given != nullptr) return;
+    AddGradientOfEnergies(EnergyRole::kAttention, d_scores.choice, gradients);
+    if (function_.has_chunk_energies()) {
+      AddGradientOfEnergies(EnergyRole::kChunk, d_scores.chunk_energies,
+                            gradients);
+    }
+  }
+
+ private:
+  void MakeScores() {
+    const GivenScores<Real>* const given = sequence_.inputs.given;
+    scores_.probabilities = given != nullptr && given->p_choose.data != nullptr;
+    scores_.choice = MakeScore(EnergyRole::kAttention, choice_);
+    AddNoise();
+    if (function_.has_chunk_energies()) {
+      scores_.chunk_energies = MakeScore(EnergyRole::kChunk, chunk_);
+    }
+  }
+
+  MatrixView<const Number> MakeScore(EnergyRole role, Table<Number>& table) {
+    if constexpr (kIsReference) {
+      return MakeReferenceScore(role, table.Make(U_, T_));
+    } else {
+      const GivenScores<Real>* const given = sequence_.inputs.given;
+      if (given != nullptr) {
+        const bool is_chunk = role == EnergyRole::kChunk;
+        const MatrixView<const Real>& scores = is_chunk ? given->chunk_energies
+                                               : scores_.probabilities
+                                                   ? given->p_choose
+                                                   : given->energies;
+        if (scores.data == nullptr) ThrowMissing(is_chunk);
+        return scores.Rows(0, U_);
+      }
+      const MatrixView<Number> energies = table.Make(U_, T_);
+      const auto energy = MakeEnergy(config_, sequence_.inputs, role);
+      energy->Append(sequence_.memory);
+      if (T_ > 0) energy->EvaluateAll(AllStates(), energies);
+      return energies;
+    }
+  }
+
+  [[noreturn]] static void ThrowMissing(bool is_chunk) {
+    throw Unsupported(is_chunk ? "no chunk energies were given"
+                               : "neither p_choose nor energies were given");
+  }
+
+  DecoderState<Real> AllStates() {
+    const auto all = [&](const MatrixView<const Real>& rows,
+                         Buffer<Real>& joined) -> std::span<const Real> {
+      if (rows.data == nullptr) return {};
+      if (rows.row_stride == rows.cols) {
+        return {rows.data, Size(rows.rows * rows.cols)};
+      }
+      joined.clear();
+      for (Index i = 0; i < rows.rows; ++i) {
+        joined.insert(joined.end(), rows.Row(i).begin(), rows.Row(i).end());
+      }
+      return joined;
+    };
+    return {all(sequence_.states, states_),
+            all(sequence_.chunk_states, chunk_states_)};
+  }
+
+  MatrixView<const Number> MakeReferenceScore(EnergyRole role,
+                                              const MatrixView<Number>& table) {
+    const ReferenceEnergy<Real> a(config_, sequence_.inputs, role);
+    const auto row = [](const MatrixView<const Real>& rows, Index n) {
+      return rows.data == nullptr ? std::span<const Real>() : rows.Row(n);
+    };
+    for (Index i = 0; i < U_; ++i) {
+      const DecoderState<Real> state{row(sequence_.states, i),
+                                     row(sequence_.chunk_states, i)};
+      for (Index j = 0; j < T_; ++j) {
+        table(i, j) = a(i, j, state, row(sequence_.memory.memory, j),
+                        row(sequence_.memory.chunk_keys, j))
+                          .value;
+      }
+    }
+    return table;
+  }
+
+  void AddNoise() {
+    const auto option = config_.options.find("noise");
+    if (option == config_.options.end()) return;
+    const double deviation = std::get<double>(option->second);
+    if (deviation == 0) return;
+    if (scores_.probabilities) {
+      throw Unsupported("noise is added to energies, and p_choose was given");
+    }
+    if (choice_.view().data == nullptr) {
+      const MatrixView<const Number> given = scores_.choice;
+      CopyTable(given, choice_.Make(U_, T_));
+    }
+    const SequenceInputs<Real>& inputs = sequence_.inputs;
+    for (Index i = 0; i < U_; ++i) {
+      for (Index j = 0; j < T_; ++j) {
+        choice_.view()(i, j) += static_cast<Number>(
+            deviation * StandardNoise(inputs.seed, inputs.stream, i, j));
+      }
+    }
+    scores_.choice = choice_.view();
+  }
+
+  Expectation<Number> MakeOutputs(const Expectation<Real>& out) {
+    Expectation<Number> made;
+    if constexpr (kIsReference) {
+      made.attention = attention_.Make(U_, T_);
+      if (out.selection.data != nullptr) {
+        made.selection = selection_.Make(U_, T_);
+      }
+    } else {
+      made.attention = attention_.MakeUnless(out.attention, U_, T_);
+      made.selection = out.selection;
+    }
+    return made;
+  }
+
+  // What of `out` is not written yet, and the contexts.
+  void Finish(const Expectation<Real>& out) {
+    if constexpr (kIsReference) {
+      CopyTable(MatrixView<const Number>(attention_.view()), out.attention);
+      CopyTable(MatrixView<const Number>(selection_.view()), out.selection);
+    }
+    const MatrixView<Real>& contexts = sequence_.contexts;
+    if (contexts.data == nullptr) return;
+    const MatrixView<const Real>& h = sequence_.memory.memory;
+    FillTable(contexts, Real{0});
+    if (h.data == nullptr || T_ == 0) return;
+    if constexpr (kIsReference) {
+      for (Index i = 0; i < U_; ++i) {
+        for (Index k = 0; k < contexts.cols; ++k) {
+          Number c = 0;
+          for (Index j = 0; j < T_; ++j) c += attention_.view()(i, j) * h(j, k);
+          contexts(i, k) = static_cast<Real>(c);
+        }
+      }
+    } else {
+      Map(contexts).noalias() = Map(attention_.view()) * Map(h);
+    }
+  }
+
+  // dL/d attention: given, or from dL/d contexts.
+  MatrixView<const Number> AttentionCotangent(
+      const Cotangent<Real>& cotangent) {
+    const bool from_contexts = cotangent.contexts.data != nullptr;
+    if constexpr (!kIsReference) {
+      if (!from_contexts && cotangent.attention.data != nullptr) {
+        return cotangent.attention.Rows(0, U_);
+      }
+    }
+    const MatrixView<Number> d_attention = d_attention_.Make(U_, T_);
+    const MatrixView<const Real>& h = sequence_.memory.memory;
+    if (from_contexts && T_ > 0) {
+      ATTN_CHECK(h.data != nullptr);
+      if constexpr (kIsReference) {
+        for (Index i = 0; i < U_; ++i) {
+          for (Index j = 0; j < T_; ++j) {
+            for (Index k = 0; k < h.cols; ++k) {
+              d_attention(i, j) +=
+                  static_cast<Number>(cotangent.contexts(i, k)) * h(j, k);
+            }
+          }
+        }
+      } else {
+        Map(d_attention).noalias() =
+            Map(cotangent.contexts.Rows(0, U_)) * Map(h).transpose();
+      }
+    }
+    if (cotangent.attention.data != nullptr) {
+      for (Index i = 0; i < U_; ++i) {
+        for (Index j = 0; j < T_; ++j) {
+          d_attention(i, j) += cotangent.attention(i, j);
+        }
+      }
+    }
+    return d_attention;
+  }
+
+  MatrixView<Real> ChoiceView(const Gradients<Real>& gradients) const {
+    return scores_.probabilities ? gradients.p_choose : gradients.energies;
+  }
+
+  ScoreGradients<Number> MakeScoreGradients(const Gradients<Real>& gradients) {
+    ScoreGradients<Number> made;
+    if constexpr (kIsReference) {
+      made.choice = d_choice_.Make(U_, T_);
+      if (function_.has_chunk_energies()) {
+        made.chunk_energies = d_chunk_.Make(U_, T_);
+      }
+    } else {
+      made.choice = d_choice_.MakeUnless(ChoiceView(gradients), U_, T_);
+      if (function_.has_chunk_energies()) {
+        made.chunk_energies =
+            d_chunk_.MakeUnless(gradients.chunk_energies, U_, T_);
+      }
+    }
+    if (!function_.has_chunk_energies()) {
+      FillTable(gradients.chunk_energies, Real{0});
+    }
+    return made;
+  }
+
+  // The part of contexts in dL/d memory: attention^T dL/d contexts.
+  void AddMemoryGradient(const Cotangent<Real>& cotangent,
+                         const MatrixView<Real>& d_memory) {
+    if (d_memory.data == nullptr || cotangent.contexts.data == nullptr) return;
+    if constexpr (kIsReference) {
+      for (Index j = 0; j < T_; ++j) {
+        for (Index k = 0; k < d_memory.cols; ++k) {
+          Number sum = 0;
+          for (Index i = 0; i < U_; ++i) {
+            sum += attention_.view()(i, j) * cotangent.contexts(i, k);
+          }
+          d_memory(j, k) = static_cast<Real>(sum);
+        }
+      }
+    } else {
+      Map(d_memory).noalias() = Map(attention_.view()).transpose() *
+                                Map(cotangent.contexts.Rows(0, U_));
+    }
+  }
+
+  void AddGradientOfEnergies(EnergyRole role,
+                             const MatrixView<const Number>& d_energies,
+                             const Gradients<Real>& gradients) {
+    if constexpr (kIsReference) {
+      AddReferenceEnergyGradient(config_, sequence_, role, d_energies,
+                                 gradients);
+    } else {
+      AddEnergyGradient(config_, sequence_, role, d_energies, gradients);
+    }
+  }
+
+  AttentionFunction<Number>& function_;
+  const Config& config_;
+  const Sequence<Real>& sequence_;
+  const Index T_;
+  const Index U_;
+  ScoreTables<Number> scores_;
+  Table<Number> choice_, chunk_;  // what of the scores is made here
+  Table<Number> attention_, selection_, d_attention_, d_choice_, d_chunk_;
+  Buffer<Real> states_, chunk_states_;  // without their padding
+};
+
+}  // namespace
+
+template <class Real>
+void ExpectByFunction(AttentionFunction<Real>& function, const Config& config,
+                      const Sequence<Real>& sequence,
+                      const Expectation<Real>& out) {
+  Training<Real, Real>(function, config, sequence).Expect(out);
+}
+
+template <class Real>
+void GradientByFunction(AttentionFunction<Real>& function, const Config& config,
+                        const Sequence<Real>& sequence,
+                        const Cotangent<Real>& cotangent,
+                        const Expectation<Real>& out,
+                        const Gradients<Real>& gradients) {
+  Training<Real, Real>(function, config, sequence)
+      .Gradient(cotangent, out, gradients);
+}
+
+template <class Real>
+void ExpectByReference(AttentionFunction<Wider<Real>>& function,
+                       const Config& config, const Sequence<Real>& sequence,
+                       const Expectation<Real>& out) {
+  Training<Real, Wider<Real>>(function, config, sequence).Expect(out);
+}
+
+template <class Real>
+void GradientByReference(AttentionFunction<Wider<Real>>& function,
+                         const Config& config, const Sequence<Real>& sequence,
+                         const Cotangent<Real>& cotangent,
+                         const Expectation<Real>& out,
+                         const Gradients<Real>& gradients) {
+  Training<Real, Wider<Real>>(function, config, sequence)
+      .Gradient(cotangent, out, gradients);
+}
+
+template <class Real>
+Operations CountTraining(const Config& config, Index memory_length,
+                         Index output_length, bool has_chunk_energies,
+                         const FunctionCost& cost) {
+  const auto T = static_cast<double>(memory_length);
+  const auto U = static_cast<double>(output_length);
+  const auto d = static_cast<double>(config.dim);
+  const bool with_gradient = config.mode == "gradient";
+  const double tables = has_chunk_energies ? 2 : 1;
+  Operations total;
+  total.energies = T * U;
+  if (has_chunk_energies) total.chunk_energies = T * U;
+  total.flops = T * U * cost.forward + U * T * (T + 1) / 2 * cost.forward_pair;
+  if (with_gradient) {
+    total.flops +=
+        T * U * cost.backward + U * T * (T + 1) / 2 * cost.backward_pair;
+  }
+  // The tables of scores and attention, and all of that again backwards.
+  total.bytes = sizeof(Real) * T * U * (tables + 1) * (with_gradient ? 2 : 1);
+  if (config.scores_given) return total;
+  double other_rows = 0;
+  for (const EnergyRole role : {EnergyRole::kAttention, EnergyRole::kChunk}) {
+    if (role == EnergyRole::kChunk && !has_chunk_energies) continue;
+    const EnergyCost energy = CostOfEnergy(config, role);
+    total.flops += T * energy.flops_per_entry + U * energy.flops_per_state +
+                   T * U * energy.flops_per_energy;
+    total.memory_rows += T * energy.rows_per_entry + T * energy.rows_per_energy;
+    other_rows += U * energy.rows_per_state;
+    if (with_gradient) {
+      total.flops += EnergyGradientFlops(config, memory_length, output_length);
+      total.memory_rows += 2 * T;  // read again, and its gradient
+      other_rows += 2 * U;
+    }
+  }
+  total.flops += 2 * T * U * d;  // contexts
+  total.memory_rows += T;
+  other_rows += U;
+  if (with_gradient) {  // dL/d attention, and the contexts' part of dL/d memory
+    total.flops += 4 * T * U * d;
+    total.memory_rows += 2 * T;
+    other_rows += 2 * U;
+  }
+  total.bytes += sizeof(Real) * d * (total.memory_rows + other_rows);
+  return total;
+}
+
+#define ATTNBENCH_INSTANTIATE(Real)                                          \
+  template void ExpectByFunction(AttentionFunction<Real>&, const Config&,    \
+                                 const Sequence<Real>&,                      \
+                                 const Expectation<Real>&);                  \
+  template void GradientByFunction(                                          \
+      AttentionFunction<Real>&, const Config&, const Sequence<Real>&,        \
+      const Cotangent<Real>&, const Expectation<Real>&,                      \
+      const Gradients<Real>&);                                               \
+  template void ExpectByReference(AttentionFunction<Wider<Real>>&,           \
+                                  const Config&, const Sequence<Real>&,      \
+                                  const Expectation<Real>&);                 \
+  template void GradientByReference(                                         \
+      AttentionFunction<Wider<Real>>&, const Config&, const Sequence<Real>&, \
+      const Cotangent<Real>&, const Expectation<Real>&,                      \
+      const Gradients<Real>&);                                               \
+  template Operations CountTraining<Real>(const Config&, Index, Index, bool, \
+                                          const FunctionCost&);
+ATTNBENCH_INSTANTIATE(float)
+ATTNBENCH_INSTANTIATE(double)
+
+}  // namespace attnbench

@@ -1,0 +1,103 @@
+// What training has in common in every mechanism whose attention follows from
+// [U, T] tables of scores (soft, monotonic, mocha, matcha): energies from
+// states, pre-sigmoid noise, contexts from attention, and all of it backwards.
+// A mechanism adds the step between, an AttentionFunction.
+//
+//   scores(i, j)  given, or a(s(i), h(j)) by the energy function
+//   attention     = function(scores)
+//   c(i)          = sum over j of attention(i, j) h(j)
+//
+// With T entries, U outputs and size d: O(U T d) from states, O(U T) memory.
+#ifndef ATTNBENCH_MECHANISMS_TRAINING_ATTENTION_FUNCTION_H_
+#define ATTNBENCH_MECHANISMS_TRAINING_ATTENTION_FUNCTION_H_
+
+#include <memory>
+
+#include "mechanisms/energy/energy_reference.h"
+#include "mechanisms/mechanism.h"
+
+namespace attnbench {
+
+template <class Number>
+struct ScoreTables {
+  MatrixView<const Number> choice;          // [U, T], p_choose or energies
+  bool probabilities = false;               // choice is p_choose
+  MatrixView<const Number> chunk_energies;  // [U, T], where they are used
+};
+
+// dL/d of ScoreTables, written.
+template <class Number>
+struct ScoreGradients {
+  MatrixView<Number> choice;          // [U, T]
+  MatrixView<Number> chunk_energies;  // [U, T], where they are used
+};
+
+// From scores to attention and back. One object serves one sequence.
+template <class Number>
+class AttentionFunction {
+ public:
+  virtual ~AttentionFunction() = default;
+  virtual bool has_chunk_energies() const = 0;
+  // Writes out.attention [U, T], and out.selection where it has data.
+  virtual void Forward(const ScoreTables<Number>& scores,
+                       const Expectation<Number>& out) = 0;
+  // Forward, then the gradients from d_attention = dL/d attention [U, T].
+  virtual void Gradient(const ScoreTables<Number>& scores,
+                        const MatrixView<const Number>& d_attention,
+                        const Expectation<Number>& out,
+                        const ScoreGradients<Number>& gradients) = 0;
+};
+
+// Mechanism::Expect and Mechanism::Gradient by a function in Real, or, for the
+// variant `reference`, in Wider<Real>, where everything else is in scalar loops
+// and that type too.
+template <class Real>
+void ExpectByFunction(AttentionFunction<Real>& function, const Config& config,
+                      const Sequence<Real>& sequence,
+                      const Expectation<Real>& out);
+template <class Real>
+void GradientByFunction(AttentionFunction<Real>& function, const Config& config,
+                        const Sequence<Real>& sequence,
+                        const Cotangent<Real>& cotangent,
+                        const Expectation<Real>& out,
+                        const Gradients<Real>& gradients);
+template <class Real>
+void ExpectByReference(AttentionFunction<Wider<Real>>& function,
+                       const Config& config, const Sequence<Real>& sequence,
+                       const Expectation<Real>& out);
+template <class Real>
+void GradientByReference(AttentionFunction<Wider<Real>>& function,
+                         const Config& config, const Sequence<Real>& sequence,
+                         const Cotangent<Real>& cotangent,
+                         const Expectation<Real>& out,
+                         const Gradients<Real>& gradients);
+
+// Flops of an AttentionFunction by the algorithm of `exact`: for each entry of
+// an output, and for each of the T (T + 1) / 2 pairs (start, choice) where an
+// algorithm goes through them.
+struct FunctionCost {
+  double forward = 0;
+  double backward = 0;
+  double forward_pair = 0;
+  double backward_pair = 0;
+};
+
+// Mechanism::Count in modes expect and gradient, for U outputs. Where scores
+// are given, from them to attention (tables of U rows of T numbers); else from
+// memory and states to contexts.
+template <class Real>
+Operations CountTraining(const Config& config, Index memory_length,
+                         Index output_length, bool has_chunk_energies,
+                         const FunctionCost& cost);
+
+// Option `noise`, of mechanisms that choose: the standard deviation of the
+// Gaussian noise that is added to every energy of the choice before the
+// sigmoid, while training (MAD 2.5). One number for each (i, j), by Philox.
+OptionSpec NoiseOption();
+// The noise of standard deviation 1 at (i, j).
+double StandardNoise(std::uint64_t seed, std::uint32_t stream, Index i,
+                     Index j);
+
+}  // namespace attnbench
+
+#endif  // ATTNBENCH_MECHANISMS_TRAINING_ATTENTION_FUNCTION_H_

@@ -1,0 +1,572 @@
+// Guards training end to end, for every registered mechanism: from memory and
+// states, by every energy function, to contexts, and back to states, memory and
+// parameters. What could go wrong between the steps that have tests of their
+// own: a batch that is not its sequences alone, padding that is read, a
+// gradient that is dropped on the way, an input that is finite and an output
+// that is not.
+#include "tests/support/training.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <random>
+
+#include "tests/support/property.h"
+
+namespace attnbench {
+namespace {
+
+using testing::CheckProperty;
+using testing::DefaultConfig;
+using testing::DrawIndex;
+using testing::DrawnInputs;
+using testing::DrawOneOf;
+using testing::GivenRows;
+using testing::OwnTable;
+using testing::Rows;
+using testing::Train;
+
+constexpr EnergyKind kEnergies[] = {
+    EnergyKind::kDot, EnergyKind::kBilinear, EnergyKind::kAdditive,
+    EnergyKind::kNormalizedAdditive, EnergyKind::kScaledBilinear};
+
+bool Has(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// Everything that training of a drawn sequence from its states writes.
+template <class Real>
+struct FullScope {
+  explicit FullScope(DrawnInputs<Real>& drawn)
+      : inputs(drawn),
+        attention(drawn.U, drawn.T),
+        d_contexts(drawn.U, drawn.d),
+        d_memory(drawn.T, drawn.d),
+        d_chunk_keys(drawn.T, drawn.d),
+        d_states(drawn.U, drawn.d),
+        d_chunk_states(drawn.U, drawn.d) {
+    std::mt19937 generator(3);
+    std::uniform_real_distribution<float> uniform(-1, 1);
+    for (Index i = 0; i < drawn.U; ++i) {
+      for (Index k = 0; k < drawn.d; ++k) {
+        d_contexts.view()(i, k) = uniform(generator);
+      }
+    }
+  }
+
+  TrainingSequence<Real> View() {
+    TrainingSequence<Real> one;
+    one.sequence = inputs.View();
+    one.sequence.inputs.energy_bias = bias;
+    one.sequence.inputs.energy_scale = scale;
+    one.expectation.attention = attention.view();
+    one.cotangent.contexts = std::as_const(d_contexts).view();
+    one.gradients.memory = d_memory.view();
+    one.gradients.chunk_keys = d_chunk_keys.view();
+    one.gradients.states = d_states.view();
+    one.gradients.chunk_states = d_chunk_states.view();
+    one.gradients.parameters = &parameters;
+    return one;
+  }
+  // All numbers that were written, in a fixed order.
+  std::vector<Real> Everything() const {
+    std::vector<Real> all = inputs.contexts;
+    for (const OwnTable<Real>* table :
+         {&attention, &d_memory, &d_chunk_keys, &d_states, &d_chunk_states}) {
+      all.insert(all.end(), table->values().begin(), table->values().end());
+    }
+    for (const auto& [name, values] : parameters.arrays()) {
+      all.insert(all.end(), values.begin(), values.end());
+    }
+    return all;
+  }
+
+  DrawnInputs<Real>& inputs;
+  Real bias = Real{0.25};
+  Real scale = static_cast<Real>(0.7);
+  OwnTable<Real> attention, d_contexts, d_memory, d_chunk_keys, d_states,
+      d_chunk_states;
+  ParameterGradients<Real> parameters;
+};
+
+template <class Real>
+Config ConfigFor(const Mechanism<Real>& mechanism, Index dim) {
+  Config config = DefaultConfig(mechanism, dim);
+  config.mode = "gradient";
+  config.chunk_width = 3;
+  config.num_contexts = 4;
+  return config;
+}
+
+template <class Real>
+void RunOne(const Mechanism<Real>& mechanism, const Config& config,
+            const TrainingSequence<Real>& one) {
+  TrainBatch(mechanism, config, std::span(&one, 1), 1);
+}
+
+// d/dx of L = <d_contexts, contexts>, for x an element that `inputs` owns.
+double Difference(const Mechanism<double>& mechanism, const Config& config,
+                  FullScope<double>& scope, double& x) {
+  const auto loss = [&] {
+    TrainingSequence<double> one = scope.View();
+    mechanism.Expect(config, one.sequence, {});
+    double sum = 0;
+    for (Index i = 0; i < scope.inputs.U; ++i) {
+      for (Index k = 0; k < scope.inputs.d; ++k) {
+        sum += scope.d_contexts(i, k) * one.sequence.contexts(i, k);
+      }
+    }
+    return sum;
+  };
+  const double at = x;
+  constexpr double kStep = 1e-5;
+  x = at + kStep;
+  const double above = loss();
+  x = at - kStep;
+  const double below = loss();
+  x = at;
+  return (above - below) / (2 * kStep);
+}
+
+void ExpectGradient(const Mechanism<double>& mechanism, const Config& config,
+                    FullScope<double>& scope, std::vector<double>& inputs,
+                    const OwnTable<double>& gradient, const std::string& what) {
+  for (std::size_t n = 0; n < inputs.size(); ++n) {
+    const double expected = Difference(mechanism, config, scope, inputs[n]);
+    EXPECT_NEAR(gradient.values()[n], expected,
+                1e-6 * std::max(1.0, std::abs(expected)))
+        << what << " " << n;
+  }
+}
+
+TEST(TrainingTest, GradientsOfStatesAndMemoryAreThoseOfFiniteDifferences) {
+  for (const auto* mechanism : Mechanisms<double>()) {
+    for (const EnergyKind energy : kEnergies) {
+      if (energy != EnergyKind::kDot &&
+          !Has(mechanism->Describe().axes, "energy")) {
+        continue;
+      }
+      DrawnInputs<double> inputs(6, 4, 3, /*seed=*/5);
+      FullScope<double> scope(inputs);
+      Config config = ConfigFor(*mechanism, 3);
+      config.energy = energy;
+      RunOne(*mechanism, config, scope.View());
+      const std::string name = mechanism->Describe().name + " energy " +
+                               std::to_string(static_cast<int>(energy));
+      ExpectGradient(*mechanism, config, scope, inputs.memory, scope.d_memory,
+                     name + " memory");
+      ExpectGradient(*mechanism, config, scope, inputs.states, scope.d_states,
+                     name + " states");
+      ExpectGradient(*mechanism, config, scope, inputs.chunk_keys,
+                     scope.d_chunk_keys, name + " chunk keys");
+      ExpectGradient(*mechanism, config, scope, inputs.chunk_states,
+                     scope.d_chunk_states, name + " chunk states");
+    }
+  }
+}
+
+TEST(TrainingTest, GradientsOfGAndRAreThoseOfFiniteDifferences) {
+  for (const char* name : {"soft", "monotonic", "mocha", "matcha"}) {
+    const auto& mechanism = *FindMechanism<double>(name);
+    for (const EnergyKind energy :
+         {EnergyKind::kNormalizedAdditive, EnergyKind::kScaledBilinear}) {
+      DrawnInputs<double> inputs(6, 4, 3, /*seed=*/6);
+      FullScope<double> scope(inputs);
+      Config config = ConfigFor(mechanism, 3);
+      config.energy = energy;
+      RunOne(mechanism, config, scope.View());
+      const auto& arrays = scope.parameters.arrays();
+      double g = arrays.at("attention.g")[0];
+      if (arrays.contains("chunk.g")) g += arrays.at("chunk.g")[0];
+      EXPECT_NEAR(g, Difference(mechanism, config, scope, scope.scale), 1e-7)
+          << name;
+      EXPECT_NEAR(arrays.at("attention.r")[0],
+                  Difference(mechanism, config, scope, scope.bias), 1e-7)
+          << name;
+    }
+  }
+}
+
+template <class Real>
+void ExpectExactEqualsReference(double tolerance) {
+  for (const auto* mechanism : Mechanisms<Real>()) {
+    for (const EnergyKind energy : kEnergies) {
+      std::vector<std::vector<Real>> found;
+      for (const char* variant : {"exact", "reference"}) {
+        DrawnInputs<Real> inputs(23, 9, 8, /*seed=*/7);
+        FullScope<Real> scope(inputs);
+        Config config = ConfigFor(*mechanism, 8);
+        config.energy = energy;
+        config.variant = variant;
+        RunOne(*mechanism, config, scope.View());
+        found.push_back(scope.Everything());
+      }
+      ASSERT_EQ(found[0].size(), found[1].size());
+      for (std::size_t n = 0; n < found[0].size(); ++n) {
+        const auto reference = static_cast<double>(found[1][n]);
+        EXPECT_NEAR(static_cast<double>(found[0][n]), reference,
+                    tolerance * std::max(1.0, std::abs(reference)))
+            << mechanism->Describe().name << " " << n;
+      }
+    }
+  }
+}
+
+TEST(TrainingTest, ExactEqualsTheReferenceInF32) {
+  ExpectExactEqualsReference<float>(3e-5);
+}
+TEST(TrainingTest, ExactEqualsTheReferenceInF64) {
+  ExpectExactEqualsReference<double>(1e-13);
+}
+
+// ---- batches ----------------------------------------------------------------
+
+TEST(TrainingTest, ABatchOnAnyNumberOfThreadsIsItsSequencesAlone) {
+  for (const auto* mechanism : Mechanisms<float>()) {
+    const Index lengths[][2] = {{7, 3}, {1, 5}, {40, 2}, {13, 13}, {2, 1}};
+    const Config config = ConfigFor(*mechanism, 5);
+    std::vector<std::vector<float>> alone;
+    for (const int threads : {0, 1, 2, 3, 8}) {  // 0: one by one
+      std::vector<DrawnInputs<float>> inputs;
+      unsigned seed = 0;
+      for (const auto& [T, U] : lengths) inputs.emplace_back(T, U, 5, ++seed);
+      std::vector<FullScope<float>> scopes(inputs.begin(), inputs.end());
+      std::vector<TrainingSequence<float>> batch;
+      for (FullScope<float>& scope : scopes) batch.push_back(scope.View());
+      if (threads == 0) {
+        for (const auto& one : batch) RunOne(*mechanism, config, one);
+      } else {
+        TrainBatch<float>(*mechanism, config, batch, threads);
+      }
+      for (std::size_t b = 0; b < scopes.size(); ++b) {
+        if (threads == 0) {
+          alone.push_back(scopes[b].Everything());
+        } else {
+          EXPECT_TRUE(testing::SameBits(scopes[b].Everything(), alone[b]))
+              << mechanism->Describe().name << " sequence " << b << " on "
+              << threads << " threads";
+        }
+      }
+    }
+  }
+}
+
+// Rows with NaN between them, which nothing may read, and sentinels that
+// nothing may overwrite.
+class Padded {
+ public:
+  Padded(const std::vector<float>& values, Index rows, Index cols)
+      : rows_(rows), cols_(cols), stride_(cols + 3) {
+    padded_.assign(Size(rows * stride_),
+                   std::numeric_limits<float>::quiet_NaN());
+    for (Index r = 0; r < rows; ++r) {
+      for (Index c = 0; c < cols; ++c)
+        view()(r, c) = values[Size(r * cols + c)];
+    }
+  }
+  MatrixView<float> view() { return {padded_.data(), rows_, cols_, stride_}; }
+  bool paddingIsNaN() {
+    for (Index r = 0; r < rows_; ++r) {
+      for (Index c = cols_; c < stride_; ++c) {
+        if (!std::isnan(padded_[Size(r * stride_ + c)])) return false;
+      }
+    }
+    return true;
+  }
+
+ private:
+  Index rows_, cols_, stride_;
+  std::vector<float> padded_;
+};
+
+TEST(TrainingTest, PaddingIsNeitherReadNorWritten) {
+  for (const auto* mechanism : Mechanisms<float>()) {
+    for (const EnergyKind energy : kEnergies) {
+      DrawnInputs<float> inputs(9, 4, 5, /*seed=*/11);
+      FullScope<float> scope(inputs);
+      Config config = ConfigFor(*mechanism, 5);
+      config.energy = energy;
+      RunOne(*mechanism, config, scope.View());
+      const std::vector<float> packed = scope.Everything();
+
+      TrainingSequence<float> one = scope.View();
+      std::vector<Padded> kept;
+      kept.reserve(20);
+      const auto pad_input = [&](MatrixView<const float>& view) {
+        const std::vector<float> values(view.data,
+                                        view.data + view.rows * view.cols);
+        view = kept.emplace_back(values, view.rows, view.cols).view();
+      };
+      const auto pad_output = [&](MatrixView<float>& view) {
+        const std::vector<float> values(Size(view.rows * view.cols), -7.0F);
+        view = kept.emplace_back(values, view.rows, view.cols).view();
+      };
+      pad_input(one.sequence.memory.memory);
+      pad_input(one.sequence.memory.chunk_keys);
+      pad_input(one.sequence.states);
+      pad_input(one.sequence.chunk_states);
+      pad_input(one.cotangent.contexts);
+      for (MatrixView<float>* view :
+           {&one.sequence.contexts, &one.expectation.attention,
+            &one.gradients.memory, &one.gradients.chunk_keys,
+            &one.gradients.states, &one.gradients.chunk_states}) {
+        pad_output(*view);
+      }
+      ParameterGradients<float> parameters;
+      one.gradients.parameters = &parameters;
+      RunOne(*mechanism, config, one);
+
+      std::size_t n = 0;
+      for (const MatrixView<float>* view :
+           {&one.sequence.contexts, &one.expectation.attention,
+            &one.gradients.memory, &one.gradients.chunk_keys,
+            &one.gradients.states, &one.gradients.chunk_states}) {
+        for (Index r = 0; r < view->rows; ++r) {
+          for (const float value : view->Row(r)) {
+            EXPECT_NEAR(value, packed[n++], 2e-6) << mechanism->Describe().name;
+          }
+        }
+      }
+      for (Padded& padded : kept) EXPECT_TRUE(padded.paddingIsNaN());
+    }
+  }
+}
+
+TEST(TrainingTest, AnEmptyMemoryGivesZeroContexts) {
+  for (const auto* mechanism : Mechanisms<double>()) {
+    DrawnInputs<double> inputs(0, 3, 2, /*seed=*/1);
+    FullScope<double> scope(inputs);
+    RunOne(*mechanism, ConfigFor(*mechanism, 2), scope.View());
+    for (const double c : inputs.contexts) {
+      EXPECT_EQ(c, 0) << mechanism->Describe().name;
+    }
+  }
+}
+
+TEST(TrainingTest, ACotangentOfContextsIsOneOfAttentionTimesMemory) {
+  std::mt19937 generator(2);
+  for (const auto* mechanism : Mechanisms<double>()) {
+    DrawnInputs<double> inputs(7, 4, 3, /*seed=*/12);
+    FullScope<double> by_contexts(inputs);
+    const Config config = ConfigFor(*mechanism, 3);
+    RunOne(*mechanism, config, by_contexts.View());
+    OwnTable<double> d_attention(4, 7);
+    for (Index i = 0; i < 4; ++i) {
+      for (Index j = 0; j < 7; ++j) {
+        double sum = 0;
+        for (Index k = 0; k < 3; ++k) {
+          sum += by_contexts.d_contexts(i, k) * inputs.memory[Size(j * 3 + k)];
+        }
+        d_attention.view()(i, j) = sum;
+      }
+    }
+    DrawnInputs<double> same(7, 4, 3, /*seed=*/12);
+    FullScope<double> by_attention(same);
+    TrainingSequence<double> one = by_attention.View();
+    one.cotangent = {.attention = std::as_const(d_attention).view()};
+    RunOne(*mechanism, config, one);
+    for (std::size_t n = 0; n < by_contexts.d_states.values().size(); ++n) {
+      EXPECT_NEAR(by_attention.d_states.values()[n],
+                  by_contexts.d_states.values()[n], 1e-13)
+          << mechanism->Describe().name;
+    }
+  }
+}
+
+// ---- variants and limits
+// ------------------------------------------------------
+
+Rows DrawRows(const std::string& name, Index U, Index T, double scale) {
+  const Index seed = DrawIndex(name, 0, 1 << 20);
+  std::mt19937 generator(static_cast<unsigned>(seed));
+  std::uniform_real_distribution<double> uniform(-scale, scale);
+  Rows rows(Size(U), std::vector<double>(Size(T)));
+  for (auto& row : rows) {
+    for (double& value : row) value = uniform(generator);
+  }
+  return rows;
+}
+
+GivenRows DrawScores(Index U, Index T, double scale) {
+  return {.energies = DrawRows("energies", U, T, scale),
+          .chunk_energies = DrawRows("chunk_energies", U, T, scale)};
+}
+
+Config DrawHardConfig(const std::string& mechanism) {
+  Config config = DefaultConfig(*FindMechanism<double>(mechanism), 0);
+  config.end = DrawOneOf<EndPolicy>(
+      "end", {EndPolicy::kAbsorb, EndPolicy::kStayLast, EndPolicy::kRestart});
+  config.chunk_width =
+      DrawOneOf<Index>("chunk_width", {1, 2, 3, 7, 29, 30, 31, kInfiniteWidth});
+  return config;
+}
+
+void RequireNear(const std::vector<double>& a, const std::vector<double>& b,
+                 double tolerance) {
+  RC_ASSERT(a.size() == b.size());
+  for (std::size_t n = 0; n < a.size(); ++n) {
+    RC_ASSERT(std::abs(a[n] - b[n]) <= tolerance);
+  }
+}
+
+TEST(TrainingPropertyTest, ExactEqualsTheReference) {
+  for (const std::string mechanism : {"monotonic", "mocha", "matcha"}) {
+    CheckProperty([&mechanism] {
+      const Index T = DrawIndex("T", 1, 30);
+      const Index U = DrawIndex("U", 1, 6);
+      const double scale = DrawOneOf<double>("scale", {1, 8, 200, 1e4});
+      const GivenRows rows = DrawScores(U, T, scale);
+      const Rows cotangent = DrawRows("cotangent", U, T, 1);
+      Config config = DrawHardConfig(mechanism);
+      const auto exact = Train<double>(mechanism, config, rows, cotangent);
+      config.variant = "reference";
+      const auto reference = Train<double>(mechanism, config, rows, cotangent);
+      RequireNear(exact.attention.values(), reference.attention.values(),
+                  1e-13);
+      RequireNear(exact.selection.values(), reference.selection.values(),
+                  1e-13);
+      RequireNear(exact.d_choice.values(), reference.d_choice.values(), 1e-12);
+      RequireNear(exact.d_chunk_energies.values(),
+                  reference.d_chunk_energies.values(), 1e-12);
+    });
+  }
+}
+
+TEST(TrainingPropertyTest, MochaOfOneEntryIsMonotonicAndOfAllEntriesInfinite) {
+  CheckProperty([] {
+    const Index T = DrawIndex("T", 1, 30);
+    const Index U = DrawIndex("U", 1, 6);
+    const GivenRows rows = DrawScores(U, T, 5);
+    const Rows cotangent = DrawRows("cotangent", U, T, 1);
+    Config config = DrawHardConfig("mocha");
+    const auto of_width = [&](Index width) {
+      config.chunk_width = width;
+      return Train<double>("mocha", config, rows, cotangent);
+    };
+    Config monotonic = DefaultConfig(*FindMechanism<double>("monotonic"), 0);
+    monotonic.end = config.end;
+    const auto one = of_width(1);
+    const auto hard = Train<double>("monotonic", monotonic, rows, cotangent);
+    RC_ASSERT(one.attention.values() == hard.attention.values());
+    RC_ASSERT(one.d_choice.values() == hard.d_choice.values());
+    const auto infinite = of_width(kInfiniteWidth);
+    for (const Index width : {T, T + 1, 3 * T}) {
+      const auto wide = of_width(width);
+      RequireNear(wide.attention.values(), infinite.attention.values(), 1e-14);
+      RequireNear(wide.d_choice.values(), infinite.d_choice.values(), 1e-14);
+    }
+  });
+}
+
+TEST(TrainingPropertyTest, AttentionIsNeverNegativeAndHasTheMassOfSelection) {
+  for (const std::string mechanism : {"monotonic", "mocha", "matcha"}) {
+    CheckProperty([&mechanism] {
+      const Index T = DrawIndex("T", 1, 30);
+      const Index U = DrawIndex("U", 1, 6);
+      const double scale = DrawOneOf<double>("scale", {1, 30, 1e4, 1e300});
+      const Config config = DrawHardConfig(mechanism);
+      const auto made = Train<double>(
+          mechanism, config, DrawScores(U, T, scale), DrawRows("d", U, T, 1));
+      double before = 1;
+      for (Index i = 0; i < U; ++i) {
+        double attention = 0, selection = 0;
+        for (Index j = 0; j < T; ++j) {
+          RC_ASSERT(made.attention(i, j) >= 0);
+          RC_ASSERT(std::isfinite(made.d_choice(i, j)));
+          RC_ASSERT(mechanism == "monotonic" ||
+                    std::isfinite(made.d_chunk_energies(i, j)));
+          attention += made.attention(i, j);
+          selection += made.selection(i, j);
+        }
+        RC_ASSERT(std::abs(attention - selection) <= 1e-12);
+        RC_ASSERT(selection <= before + 1e-12);
+        // Under `restart` what chose nothing goes on at the start it had.
+        if (config.end != EndPolicy::kRestart) before = selection;
+      }
+    });
+  }
+}
+
+TEST(TrainingPropertyTest, LaterEntriesAndOutputsChangeNothingBefore) {
+  for (const std::string mechanism : {"monotonic", "mocha", "matcha"}) {
+    CheckProperty([&mechanism] {
+      const Index T = DrawIndex("T", 2, 20);
+      const Index U = DrawIndex("U", 2, 6);
+      GivenRows rows = DrawScores(U, T, 4);
+      Config config = DrawHardConfig(mechanism);
+      config.end = EndPolicy::kAbsorb;
+      const auto all = Train<double>(mechanism, config, rows);
+      const Index shorter = DrawIndex("shorter T", 1, T - 1);
+      const Index fewer = DrawIndex("fewer U", 1, U - 1);
+      for (Rows* table : {&rows.energies, &rows.chunk_energies}) {
+        table->resize(Size(fewer));
+        for (auto& row : *table) row.resize(Size(shorter));
+      }
+      const auto part = Train<double>(mechanism, config, rows);
+      for (Index i = 0; i < fewer; ++i) {
+        for (Index j = 0; j < shorter; ++j) {
+          RC_ASSERT(std::abs(part.selection(i, j) - all.selection(i, j)) <=
+                    1e-14);
+        }
+      }
+    });
+  }
+}
+
+// Any finite number of the type, the largest ones included.
+template <class Real>
+void ExpectFiniteForAnyFiniteInput() {
+  constexpr Real kMax = std::numeric_limits<Real>::max();
+  constexpr Real kMin = std::numeric_limits<Real>::denorm_min();
+  const std::vector<Real> values = {0,    -0.0F, kMin, -kMin,    kMax,  -kMax,
+                                    1e4F, -1e4F, 88,   -103.97F, 1e-30F};
+  std::mt19937 generator(4);
+  std::uniform_int_distribution<std::size_t> any(0, values.size() - 1);
+  for (const std::string mechanism : {"soft", "monotonic", "mocha", "matcha"}) {
+    for (int trial = 0; trial < 200; ++trial) {
+      GivenRows rows;
+      const std::size_t T = 1 + static_cast<std::size_t>(trial) % 40;
+      for (Rows* table : {&rows.energies, &rows.chunk_energies}) {
+        table->assign(3, std::vector<double>(T));
+        for (auto& row : *table) {
+          for (double& x : row) x = static_cast<double>(values[any(generator)]);
+        }
+      }
+      Config config = DefaultConfig(*FindMechanism<Real>(mechanism), 0);
+      config.chunk_width = trial % 3 == 0 ? kInfiniteWidth : 1 + trial % 9;
+      const auto made = Train<Real>(mechanism, config, rows,
+                                    Rows(3, std::vector<double>(T, 1)));
+      std::vector<const OwnTable<Real>*> tables = {&made.attention,
+                                                   &made.d_choice};
+      if (config.chunk_width > 1 &&
+          (mechanism == "mocha" || mechanism == "matcha")) {
+        tables.push_back(&made.d_chunk_energies);
+      }
+      for (const OwnTable<Real>* table : tables) {
+        for (const Real value : table->values()) {
+          ASSERT_TRUE(std::isfinite(value)) << mechanism << " trial " << trial;
+        }
+      }
+    }
+  }
+}
+
+TEST(TrainingTest, AnyFiniteInputGivesFiniteOutputInF32) {
+  ExpectFiniteForAnyFiniteInput<float>();
+}
+TEST(TrainingTest, AnyFiniteInputGivesFiniteOutputInF64) {
+  ExpectFiniteForAnyFiniteInput<double>();
+}
+
+TEST(TrainingTest, WhatIsNotGivenIsRefused) {
+  const Config config = DefaultConfig(*FindMechanism<double>("mocha"), 0);
+  EXPECT_THROW(Train<double>("mocha", config, {.p_choose = {{0.5}}}),
+               Unsupported);
+  EXPECT_THROW(Train<double>("soft", config, {.p_choose = {{0.5}}}),
+               Unsupported);
+}
+
+}  // namespace
+}  // namespace attnbench
