@@ -76,6 +76,11 @@ Axis Declared(Axis axis) {
   return axis;
 }
 
+Axis WithTrainingDefault(std::string value, Axis axis) {
+  axis.training_default = std::move(value);
+  return axis;
+}
+
 Axis ChunkWidthAxis() {
   Axis axis = Declared(
       IntegerAxis("chunk_width", "w", kGreatestLength, "4",
@@ -115,15 +120,22 @@ AxisTable MakeStandardAxes() {
                   "OpenMP threads, e.g. -j 1,2"),
       NameAxis("precision", {"f32", "f64"}, "f32",
                "width of a number, e.g. --precision f32,f64"),
-      NameAxis(
-          "mode", {"decode"}, "decode",
-          "what runs: decode is the test-time process, e.g. --mode decode"),
-      NameAxis("scope", {"full", "attention"}, "full",
-               "what a sample times: full is from memory and decoder states to "
-               "contexts (decode always is), e.g. --scope full"),
-      NameAxis("schedule", {"online", "teacher_forced"}, "online",
-               "one decoder state at a time, or all known beforehand, e.g. "
-               "--schedule online,teacher_forced"),
+      NameAxis("mode", {"decode", "expect", "gradient"}, "decode",
+               "what runs: the test-time process, or in training its "
+               "expectation, without or with gradients, e.g. --mode "
+               "decode,expect,gradient"),
+      WithTrainingDefault(
+          "attention",
+          NameAxis("scope", {"full", "attention"}, "full",
+                   "what a sample times: full is from memory and decoder "
+                   "states to contexts (decode always is), attention from "
+                   "given scores to attention; with mode gradient, and back, "
+                   "e.g. --scope full,attention")),
+      WithTrainingDefault(
+          "teacher_forced",
+          NameAxis("schedule", {"online", "teacher_forced"}, "online",
+                   "one decoder state at a time, or all known beforehand (in "
+                   "training always), e.g. --schedule online,teacher_forced")),
       Declared(NameAxis("energy",
                         {"dot", "bilinear", "additive", "normalized_additive",
                          "scaled_bilinear"},
@@ -281,6 +293,18 @@ std::vector<Json> WithoutRepetition(std::vector<Json> values) {
 const AxisTable& StandardAxes() {
   static const AxisTable table = MakeStandardAxes();
   return table;
+}
+
+const std::string& DefaultOf(const Axis& axis, const std::string& mode) {
+  return mode == "decode" || axis.training_default.empty()
+             ? axis.default_value
+             : axis.training_default;
+}
+
+std::string DefaultText(const Axis& axis) {
+  return axis.training_default.empty()
+             ? axis.default_value
+             : axis.default_value + "; training: " + axis.training_default;
 }
 
 std::vector<std::string> AxisNames(const AxisTable& table) {

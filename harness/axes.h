@@ -34,6 +34,8 @@ struct Axis {
   // that can be read.
   std::vector<std::string> names;
   std::string default_value;  // as written on the command line
+  // The default in modes expect and gradient; empty: the same.
+  std::string training_default;
   // The value decides the data: all cells that agree on these axes are one
   // point, timed against each other on the same draws.
   bool of_point = false;
@@ -49,6 +51,12 @@ inline constexpr std::size_t kMostAxisValues = 100'000;
 // The axes: T, U, w, K, d, B, threads, precision, mode, scope,
 // schedule, energy, variant, workload, end.
 const AxisTable& StandardAxes();
+
+// The default of the axis in a mode.
+const std::string& DefaultOf(const Axis& axis, const std::string& mode);
+
+// The default for people: "full; training: attention".
+std::string DefaultText(const Axis& axis);
 
 // The axis of that name or letter; throws UserError naming `where` otherwise.
 const Axis& FindAxis(const AxisTable& table, std::string_view name,

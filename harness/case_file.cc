@@ -7,6 +7,7 @@
 #include "harness/error.h"
 #include "harness/json_file.h"
 #include "harness/sweep.h"
+#include "mechanisms/registry.h"
 
 namespace attnbench {
 namespace {
@@ -23,22 +24,6 @@ constexpr InputSpec kInputs[] = {
     {"chunk_energies", 'U', 'T', true}, {"encoder_scores", 'T', 'K', true},
     {"decoder_scores", 'U', 'K', true}, {"memory", 'T', 'd', false},
     {"states", 'U', 'd', false},        {"cotangent", 'U', 'T', false}};
-
-// The scores that a mechanism decodes from; of `either`, one. A mechanism that
-// is not here takes any, and says itself which it lacks.
-struct ScoresOfMechanism {
-  std::vector<std::string> either;
-  std::vector<std::string> all;
-};
-const std::map<std::string, ScoresOfMechanism>& MechanismScores() {
-  static const std::map<std::string, ScoresOfMechanism> scores = {
-      {"soft", {{"energies"}, {}}},
-      {"monotonic", {{"p_choose", "energies"}, {}}},
-      {"mocha", {{"p_choose", "energies"}, {"chunk_energies"}}},
-      {"matcha", {{"p_choose", "energies"}, {"chunk_energies"}}},
-      {"memory", {{}, {"encoder_scores", "decoder_scores"}}}};
-  return scores;
-}
 
 void CheckKeys(const Json& object, const std::string& where,
                const std::string& what, const std::vector<std::string>& valid) {
@@ -212,26 +197,21 @@ CaseFile ReadCaseFile(const std::string& path) {
 }
 
 void CheckInputsOfMechanism(const CaseFile& file) {
-  const auto found = MechanismScores().find(file.mechanism);
-  if (found == MechanismScores().end()) return;
-  const auto& [either, all] = found->second;
+  const auto scores = FindMechanism<double>(file.mechanism)->Describe().scores;
+  if (scores.empty()) return;
   const std::string where = file.path + ": inputs";
   const auto is_there = [&](const std::string& name) {
     return file.Find(name) != nullptr;
   };
-  if (!either.empty() && std::none_of(either.begin(), either.end(), is_there)) {
-    throw UserError(
-        where, fmt::format("{} of {} is missing", fmt::join(either, " or "),
-                           file.mechanism));
-  }
-  for (const std::string& name : all) {
-    if (!is_there(name)) {
-      throw UserError(where,
-                      fmt::format("{} of {} is missing", name, file.mechanism));
+  std::vector<std::string> takes;
+  for (const std::vector<std::string>& either : scores) {
+    if (std::none_of(either.begin(), either.end(), is_there)) {
+      throw UserError(
+          where, fmt::format("{} of {} is missing", fmt::join(either, " or "),
+                             file.mechanism));
     }
+    takes.insert(takes.end(), either.begin(), either.end());
   }
-  std::vector<std::string> takes = either;
-  takes.insert(takes.end(), all.begin(), all.end());
   for (const InputSpec& spec : kInputs) {
     if (spec.is_score && is_there(spec.name) &&
         std::find(takes.begin(), takes.end(), spec.name) == takes.end()) {

@@ -1,5 +1,5 @@
-// Case files: a user's own arrays, for `decode`, for the workload file:CASE and
-// for later commands. The format stands in the README. A mistake in a file of
+// Case files: a user's own arrays, for `decode`, `expect` and the workload
+// file:CASE. The format stands in the README. A mistake in a file of
 // ten thousand numbers is found only if the message names the place, so every
 // check names array, row and column (from 1, as in the papers).
 #ifndef ATTNBENCH_HARNESS_CASE_FILE_H_
@@ -45,8 +45,9 @@ struct CaseFile {
 // energies, an encoder score without decoder scores or the other way round.
 CaseFile ReadCaseFile(const std::string& path);
 
-// Throws UserError where the file lacks an input that its mechanism decodes
-// from, or has scores that this mechanism does not take.
+// Throws UserError where the file lacks scores that its mechanism starts from
+// (Description::scores), or has scores that this mechanism does not take. One
+// that lists none takes any, and says itself which it lacks.
 void CheckInputsOfMechanism(const CaseFile& file);
 
 // The name of a mechanism that is registered; throws UserError otherwise.

@@ -5,13 +5,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <limits>
 #include <stdexcept>
+
+#include "harness/gate_rounding.h"
 
 namespace attnbench {
 namespace {
-
-constexpr double kReferenceBudget = 1 << 27;  // multiply-adds
 
 // What decoding one sequence left behind.
 template <class Real>
@@ -21,14 +20,6 @@ struct Decoded {
   std::vector<double> masses;  // sum of |weights| of each output
   std::vector<Real> contexts;  // [U, d]
 };
-
-// NaN where nothing was written yet: an output left out must not pass with
-// what another cell wrote there.
-template <class Real>
-void Forget(const MatrixView<Real>& contexts) {
-  std::fill_n(contexts.data, contexts.rows * contexts.cols,
-              std::numeric_limits<Real>::quiet_NaN());
-}
 
 template <class Real>
 Decoded<Real> Decode(const Mechanism<Real>& mechanism, const Config& config,
@@ -50,58 +41,6 @@ Decoded<Real> Decode(const Mechanism<Real>& mechanism, const Config& config,
   decoded.contexts.assign(contexts.data,
                           contexts.data + contexts.rows * contexts.cols);
   return decoded;
-}
-
-template <class Real>
-double LargestAbsolute(const MatrixView<const Real>& matrix) {
-  double largest = 0;
-  for (Index r = 0; r < matrix.rows; ++r) {
-    for (const Real value : matrix.Row(r)) {
-      largest = std::max(largest, std::abs(static_cast<double>(value)));
-    }
-  }
-  return largest;
-}
-
-template <class Real>
-double LargestNorm(const MatrixView<const Real>& matrix) {
-  double largest = 0;
-  for (Index r = 0; r < matrix.rows; ++r) {
-    double square = 0;
-    for (const Real value : matrix.Row(r)) {
-      square += static_cast<double>(value) * static_cast<double>(value);
-    }
-    largest = std::max(largest, square);
-  }
-  return std::sqrt(largest);
-}
-
-// How far rounding may move an energy, or a score of Britz. Computed ones are
-// inner products: sqrt(d)/2 + 8 units of the product of norms, a probabilistic
-// bound (Higham and Mary 2019) for the partial sums of the kernels. Given ones
-// are only shifted by their maximum.
-template <class Real>
-double EnergyRounding(const Sequence<Real>& sequence, Index dim) {
-  constexpr double kEps = std::numeric_limits<Real>::epsilon() / 2;
-  if (sequence.inputs.given != nullptr) {
-    double largest = 1;
-    const GivenScores<Real>& given = *sequence.inputs.given;
-    for (const auto* scores :
-         {&given.p_choose, &given.energies, &given.chunk_energies,
-          &given.encoder_scores, &given.decoder_scores}) {
-      largest = std::max(largest, LargestAbsolute(*scores));
-    }
-    return 8 * kEps * largest;
-  }
-  const double states = std::max(LargestNorm(sequence.states),
-                                 LargestNorm(sequence.chunk_states));
-  const double entries = std::max(LargestNorm(sequence.memory.memory),
-                                  LargestNorm(sequence.memory.chunk_keys));
-  const double scale = std::max(1.0, states) * std::max(1.0, entries);
-  const double bias =
-      std::abs(static_cast<double>(sequence.inputs.energy_bias));
-  return kEps *
-         ((std::sqrt(static_cast<double>(dim)) / 2 + 8) * scale + 4 * bias);
 }
 
 // The output in words, from 1 as in the papers.
@@ -228,13 +167,13 @@ class Gate {
   // entry, or one with 1, has a context without any rounding.
   static double ContextBound(const Decoded<Real>& reference, std::size_t output,
                              double delta, double largest_entry) {
-    constexpr double kEps = std::numeric_limits<Real>::epsilon() / 2;
     const StepTrace& step = reference.steps[output];
     const Index num_weighted = step.end - step.begin;
     const double mass = reference.masses[output];
     if (num_weighted == 0 || (num_weighted == 1 && mass == 1)) return 0;
     return (std::expm1(4 * delta) +
-            8 * kEps * std::sqrt(static_cast<double>(num_weighted))) *
+            8 * kRoundoff<Real> *
+                std::sqrt(static_cast<double>(num_weighted))) *
            std::max(1.0, mass) * largest_entry;
   }
 

@@ -173,7 +173,7 @@ std::vector<float> PlantedStates(const MatrixView<const Real>& memory,
     energies.back() = kEnergy;
     for (double& energy : energies) {
       energy += SymmetricUniform24(
-          Philox(seed, kNoisePurpose, stream, num_energies++)[0]);
+          Philox(seed, kPlantedNoisePurpose, stream, num_energies++)[0]);
     }
     LeastNormState(memory.Rows(start, count), energies,
                    std::span<float>(states).subspan(i * dim, dim));

@@ -16,9 +16,12 @@ inline constexpr std::uint32_t kChunkKeysPurpose = kFirstHarnessPurpose + 2;
 inline constexpr std::uint32_t kChunkStatesPurpose = kFirstHarnessPurpose + 3;
 inline constexpr std::uint32_t kChunkEnergiesPurpose = kFirstHarnessPurpose + 4;
 inline constexpr std::uint32_t kPathPurpose = kFirstHarnessPurpose + 5;
-inline constexpr std::uint32_t kNoisePurpose = kFirstHarnessPurpose + 6;
+inline constexpr std::uint32_t kPlantedNoisePurpose = kFirstHarnessPurpose + 6;
 inline constexpr std::uint32_t kPairsPurpose = kFirstHarnessPurpose + 7;
 inline constexpr std::uint32_t kSchedulePurpose = kFirstHarnessPurpose + 8;
+inline constexpr std::uint32_t kCotangentPurpose = kFirstHarnessPurpose + 9;
+inline constexpr std::uint32_t kVerifyPurpose = kFirstHarnessPurpose + 10;
+inline constexpr std::uint32_t kStabilityPurpose = kFirstHarnessPurpose + 11;
 // Parameter arrays are numbered by a hash of their names, from here on.
 inline constexpr std::uint32_t kFirstParameterPurpose = 0x80000000;
 

@@ -5,14 +5,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <numeric>
+#include <optional>
 
 #include "harness/clock.h"
 #include "harness/environment.h"
 #include "harness/error.h"
 #include "harness/gate.h"
+#include "harness/gate_training.h"
 #include "harness/schedule.h"
 #include "harness/statistics.h"
+#include "harness/trial.h"
 #include "mechanisms/registry.h"
 
 namespace attnbench {
@@ -22,45 +25,6 @@ constexpr int kPrepareSamples = 3;
 constexpr int kCalibrationSamples = 3;
 constexpr double kLeastResolutions = 100;  // a sample lasts at least so many
 constexpr Index kMostTrials = Index{1} << 40;
-
-// Figures of a cell that do not depend on the clock.
-struct Counts {
-  Operations operations;
-  Index peak_memory_bytes = 0;
-  double attention_mass = 0;  // NaN where a variant makes no weights
-  double context_sum = 0;
-  double context_l2 = 0;
-};
-
-void Add(const Operations& from, Operations& to) {
-  to.energies += from.energies;
-  to.chunk_energies += from.chunk_energies;
-  to.memory_rows += from.memory_rows;
-  to.flops += from.flops;
-  to.bytes += from.bytes;
-}
-
-void Add(const Counts& from, Counts& to) {
-  Add(from.operations, to.operations);
-  to.peak_memory_bytes = std::max(to.peak_memory_bytes, from.peak_memory_bytes);
-  to.attention_mass += from.attention_mass;
-  to.context_sum += from.context_sum;
-  to.context_l2 += from.context_l2;
-}
-
-// Of the sum over `num_draws` draws. Divided once, at the end: where all draws
-// did the same, the mean is exactly that.
-Counts Mean(Counts sum, std::size_t num_draws) {
-  const auto n = static_cast<double>(num_draws);
-  for (double* figure :
-       {&sum.operations.energies, &sum.operations.chunk_energies,
-        &sum.operations.memory_rows, &sum.operations.flops,
-        &sum.operations.bytes, &sum.attention_mass, &sum.context_sum,
-        &sum.context_l2}) {
-    *figure /= n;
-  }
-  return sum;
-}
 
 Json NumberOrNull(double value) {
   return std::isfinite(value) ? Json(value) : Json(nullptr);
@@ -74,67 +38,16 @@ Json OperationsJson(const Operations& operations) {
           {"bytes", operations.bytes}};
 }
 
-// One untimed decode of a draw: what it did and what came out.
-template <class Real>
-Counts CountDraw(const Mechanism<Real>& mechanism, const Config& config,
-                 std::span<const Sequence<Real>> batch) {
-  Config with_weights = config;
-  with_weights.want_weights = true;
-  Counts counts;
-  double square = 0;
-  for (const Sequence<Real>& sequence : batch) {
-    std::vector<StepTrace> steps;
-    const auto on_step = [&](Index, const StepResult<Real>& step) {
-      steps.push_back({step.position, step.begin, step.end, step.inspected});
-      if (step.weights.empty() && step.end > step.begin) {
-        counts.attention_mass = std::numeric_limits<double>::quiet_NaN();
-      }
-      for (const Real weight : step.weights) {
-        counts.attention_mass += static_cast<double>(weight);
-      }
-    };
-    DecodeSequence(mechanism, with_weights, sequence, on_step);
-    Add(mechanism.Count(config, sequence.memory.memory.rows, steps),
-        counts.operations);
-    for (Index i = 0; i < sequence.contexts.rows; ++i) {
-      for (const Real element : sequence.contexts.Row(i)) {
-        const auto value = static_cast<double>(element);
-        counts.context_sum += value;
-        square += value * value;
-      }
-    }
-  }
-  counts.context_l2 = std::sqrt(square);
-  return counts;
-}
-
-// Bytes that the sequences of a draw hold at their peaks, one after another so
-// that the figure does not depend on threads.
-template <class Real>
-Index PeakMemoryBytes(const Mechanism<Real>& mechanism, const Config& config,
-                      std::span<const Sequence<Real>> batch) {
-  Index total = 0;
-  for (const Sequence<Real>& sequence : batch) {
-    MemoryUse& use = ThreadMemoryUse();
-    const Index before = use.current_bytes;
-    use.peak_bytes = before;
-    DecodeSequence(mechanism, config, sequence,
-                   [](Index, const StepResult<Real>&) {});
-    total += use.peak_bytes - before;
-  }
-  return total;
-}
-
 template <class Real>
 class CellRunOf final : public CellRun {
  public:
   CellRunOf(const AxisTable& table, const Cell& cell,
-            const Mechanism<Real>& mechanism, WorkloadSource<Real> workload,
+            const Mechanism<Real>& mechanism, InputsSource<Real> inputs,
             const RunOptions& options)
       : table_(table),
         cell_(cell),
         mechanism_(mechanism),
-        workload_(std::move(workload)),
+        inputs_(std::move(inputs)),
         options_(options) {
     if (cell.skip_reason.has_value()) Fail("skipped", *cell.skip_reason);
   }
@@ -143,14 +56,25 @@ class CellRunOf final : public CellRun {
     Guarded([this] {
       config_ = MakeConfig(cell_);
       threads_ = static_cast<int>(cell_.Int("threads"));
-      Workload<Real>& workload = workload_();
-      TakeGivenScores(workload.Draw(0, config_.energy)[0].inputs.given);
+      PointInputs<Real>& inputs = inputs_();
+      TakeGivenScores(
+          inputs.workload().Draw(0, config_.energy)[0].inputs.given);
       SetAllocationLimit(AvailableMemoryBytes() / threads_);
-      gate_ = CheckAgainstReference(mechanism_, config_, threads_, workload);
-      if (!gate_.message.empty()) return Fail("invalid", gate_.message);
-      for (int draw = 0; draw < workload.num_draws(); ++draw) {
-        draws_.push_back(workload.Draw(draw, config_.energy));
+      if (config_.mode == "decode") {
+        Pass(CheckAgainstReference(mechanism_, config_, threads_,
+                                   inputs.workload()));
+        if (status_ != "ok") return;
+        trial_ =
+            MakeDecodeTrial(mechanism_, config_, threads_, inputs.workload());
+      } else {
+        const TrainingRequest request = MakeTrainingRequest();
+        Pass(CheckTraining(mechanism_, config_, request, threads_, inputs));
+        if (status_ != "ok") return;
+        trial_ =
+            MakeTrainingTrial(mechanism_, config_, request, threads_, inputs);
       }
+      all_draws_.resize(Size(trial_->num_draws()));
+      std::iota(all_draws_.begin(), all_draws_.end(), 0);
       Count();
       if (status_ == "ok") PlanSamples();
     });
@@ -158,8 +82,8 @@ class CellRunOf final : public CellRun {
 
   void TimeRound(int round) override {
     Guarded([&] {
-      samples_ns_.push_back(
-          TimeNs(draws_, round * trials_per_sample_, trials_per_sample_));
+      samples_ns_.push_back(TimeNs(
+          *trial_, all_draws_, round * trials_per_sample_, trials_per_sample_));
     });
   }
 
@@ -187,7 +111,8 @@ class CellRunOf final : public CellRun {
       json["median_ns"] = Median(samples_ns_);
       json["interval_ns"] = {interval.low, interval.high};
     }
-    json["prepare_ns"] = is_ok ? Json(prepare_ns_) : Json(nullptr);
+    json["prepare_ns"] =
+        is_ok && prepare_ns_ ? Json(*prepare_ns_) : Json(nullptr);
     json["draw_ns"] = is_ok ? Json(draw_ns_) : Json::array();
     json["operations"] =
         is_ok ? OperationsJson(counts_.operations) : Json(nullptr);
@@ -199,8 +124,6 @@ class CellRunOf final : public CellRun {
   }
 
  private:
-  using Batch = std::vector<Sequence<Real>>;
-
   void Fail(const std::string& status, const std::string& message) {
     status_ = status;
     message_ = message;
@@ -241,29 +164,39 @@ class CellRunOf final : public CellRun {
     }
   }
 
-  // Means over draws; of peaks, the largest.
+  TrainingRequest MakeTrainingRequest() {
+    TrainingRequest request;
+    request.attention_only = cell_.Text("scope") == "attention";
+    request.scores = mechanism_.Describe().scores;
+    if (request.attention_only) config_.scores_given = true;
+    return request;
+  }
+
+  void Pass(GateResult gate) {
+    gate_ = std::move(gate);
+    if (!gate_.message.empty()) Fail("invalid", gate_.message);
+  }
+
   void Count() {
     Counts sum;
-    for (std::size_t n = 0; n < draws_.size(); ++n) {
-      const std::span<const Sequence<Real>> batch(draws_[n]);
-      Counts counts = CountDraw(mechanism_, config_, batch);
-      if (!std::isfinite(counts.context_l2)) {
-        return Fail("invalid", "a context of draw " + std::to_string(n) +
-                                   " is not finite");
+    for (const int draw : all_draws_) {
+      const Counts counts = trial_->Count(draw);
+      if (!counts.is_finite && MustAgree(config_)) {
+        return Fail("invalid",
+                    fmt::format("an output of draw {} is not finite", draw));
       }
-      counts.peak_memory_bytes = PeakMemoryBytes(mechanism_, config_, batch);
       Add(counts, sum);
     }
-    counts_ = Mean(sum, draws_.size());
+    counts_ = Mean(sum, trial_->num_draws());
   }
 
   void PlanSamples() {
-    trial_ns_ = CalibratedNs(draws_);
+    trial_ns_ = CalibratedNs(*trial_);
     const Index of_each_round =
         (options_.trials + options_.repetitions - 1) / options_.repetitions;
     // Each draw equally often in every sample of every cell: which draws it has
     // must not be what tells two samples, or two cells, apart.
-    const auto num_draws = static_cast<Index>(draws_.size());
+    const auto num_draws = static_cast<Index>(all_draws_.size());
     trials_per_sample_ =
         std::max(of_each_round, TrialsFor(options_.epoch_ns, trial_ns_));
     trials_per_sample_ =
@@ -273,7 +206,7 @@ class CellRunOf final : public CellRun {
   // Time of a trial, roughly: doubles the number of trials until they last long
   // enough to tell, which also warms caches and threads up. The least of a few:
   // one interruption must not pass for a long trial, or samples get too short.
-  double CalibratedNs(const std::vector<Batch>& draws) const {
+  double CalibratedNs(const Trial& trial) const {
     const double enough_ns = std::max(kLeastResolutions * ClockResolutionNs(),
                                       options_.epoch_ns / 4);
     for (Index trials = 1;; trials *= 2) {
@@ -281,9 +214,9 @@ class CellRunOf final : public CellRun {
         return trial_ns * static_cast<double>(trials) >= enough_ns ||
                trials >= kMostTrials;
       };
-      double trial_ns = TimeNs(draws, 0, trials);
+      double trial_ns = TimeNs(trial, all_draws_, 0, trials);
       for (int n = 1; n < kCalibrationSamples && is_enough(trial_ns); ++n) {
-        trial_ns = std::min(trial_ns, TimeNs(draws, 0, trials));
+        trial_ns = std::min(trial_ns, TimeNs(trial, all_draws_, 0, trials));
       }
       if (is_enough(trial_ns)) return trial_ns;
     }
@@ -299,39 +232,35 @@ class CellRunOf final : public CellRun {
 
   // Time of each of `trials` trials, the first of them being number
   // `first_trial`; draws are cycled by the number of the trial.
-  double TimeNs(const std::vector<Batch>& draws, Index first_trial,
-                Index trials) const {
-    std::size_t draw = static_cast<std::size_t>(first_trial) % draws.size();
+  static double TimeNs(const Trial& trial, std::span<const int> draws,
+                       Index first_trial, Index trials) {
+    std::size_t next = static_cast<std::size_t>(first_trial) % draws.size();
     return TimeTrialsNs(trials, [&] {
-      const Batch& batch = draws[draw];
-      if (++draw == draws.size()) draw = 0;
-      DecodeBatch(mechanism_, config_, std::span<const Sequence<Real>>(batch),
-                  threads_);
-      benchmark::DoNotOptimize(batch[0].contexts.data);
+      trial.Run(draws[next]);
+      if (++next == draws.size()) next = 0;
       benchmark::ClobberMemory();
     });
   }
 
-  // A sequence without outputs is made, appended and closed, and no more.
   void TimePreparation() {
-    std::vector<Batch> draws = draws_;
-    for (Batch& batch : draws) {
-      for (Sequence<Real>& sequence : batch) sequence.contexts.rows = 0;
-    }
-    const Index trials = TrialsFor(options_.epoch_ns, CalibratedNs(draws));
+    const std::unique_ptr<Trial> preparation = trial_->Preparation();
+    if (preparation == nullptr) return;
+    const Index trials =
+        TrialsFor(options_.epoch_ns, CalibratedNs(*preparation));
     std::vector<double> samples_ns;
     for (int sample = 0; sample < kPrepareSamples; ++sample) {
-      samples_ns.push_back(TimeNs(draws, sample * trials, trials));
+      samples_ns.push_back(
+          TimeNs(*preparation, all_draws_, sample * trials, trials));
     }
     prepare_ns_ = Median(samples_ns);
   }
 
   void TimeEachDraw() {
     const double duration_ns =
-        options_.epoch_ns / static_cast<double>(draws_.size());
+        options_.epoch_ns / static_cast<double>(all_draws_.size());
     const Index trials = TrialsFor(duration_ns, trial_ns_);
-    for (const Batch& batch : draws_) {
-      draw_ns_.push_back(TimeNs({batch}, 0, trials));
+    for (const int draw : all_draws_) {
+      draw_ns_.push_back(TimeNs(*trial_, std::span(&draw, 1), 0, trials));
     }
   }
 
@@ -359,12 +288,13 @@ class CellRunOf final : public CellRun {
   const AxisTable& table_;
   const Cell& cell_;
   const Mechanism<Real>& mechanism_;
-  const WorkloadSource<Real> workload_;
+  const InputsSource<Real> inputs_;
   const RunOptions& options_;
 
   Config config_;
   int threads_ = 1;
-  std::vector<Batch> draws_;
+  std::unique_ptr<Trial> trial_;
+  std::vector<int> all_draws_;
   std::string status_ = "ok";
   std::string message_;
   GateResult gate_;
@@ -372,23 +302,23 @@ class CellRunOf final : public CellRun {
   double trial_ns_ = 0;  // of the calibration
   Index trials_per_sample_ = 0;
   std::vector<double> samples_ns_;
-  double prepare_ns_ = 0;
+  std::optional<double> prepare_ns_;
   std::vector<double> draw_ns_;
 };
 
 // The inputs of a point in one precision, made once and only if asked for.
 template <class Real>
-class LazyWorkload {
+class LazyInputs {
  public:
-  explicit LazyWorkload(const WorkloadSpec& spec) : spec_(spec) {}
-  Workload<Real>& Get() {
-    if (!workload_) workload_ = MakeWorkload<Real>(spec_);
-    return *workload_;
+  explicit LazyInputs(const WorkloadSpec& spec) : spec_(spec) {}
+  PointInputs<Real>& Get() {
+    if (!inputs_) inputs_.emplace(MakeWorkload<Real>(spec_));
+    return *inputs_;
   }
 
  private:
   const WorkloadSpec spec_;
-  std::unique_ptr<Workload<Real>> workload_;
+  std::optional<PointInputs<Real>> inputs_;
 };
 
 WorkloadSpec SpecOf(const Point& point, std::uint64_t seed) {
@@ -406,13 +336,13 @@ WorkloadSpec SpecOf(const Point& point, std::uint64_t seed) {
 template <class Real>
 std::unique_ptr<CellRun> MakeRegisteredRun(const AxisTable& table,
                                            const Cell& cell,
-                                           LazyWorkload<Real>& workload,
+                                           LazyInputs<Real>& inputs,
                                            const RunOptions& options) {
   const Mechanism<Real>* const mechanism = FindMechanism<Real>(cell.mechanism);
   ATTN_CHECK(mechanism != nullptr);
   return MakeCellRun<Real>(
       table, cell, *mechanism,
-      [&workload]() -> Workload<Real>& { return workload.Get(); }, options);
+      [&inputs]() -> PointInputs<Real>& { return inputs.Get(); }, options);
 }
 
 }  // namespace
@@ -420,19 +350,19 @@ std::unique_ptr<CellRun> MakeRegisteredRun(const AxisTable& table,
 template <class Real>
 std::unique_ptr<CellRun> MakeCellRun(const AxisTable& table, const Cell& cell,
                                      const Mechanism<Real>& mechanism,
-                                     WorkloadSource<Real> workload,
+                                     InputsSource<Real> inputs,
                                      const RunOptions& options) {
   return std::make_unique<CellRunOf<Real>>(table, cell, mechanism,
-                                           std::move(workload), options);
+                                           std::move(inputs), options);
 }
 
 template std::unique_ptr<CellRun> MakeCellRun(const AxisTable&, const Cell&,
                                               const Mechanism<float>&,
-                                              WorkloadSource<float>,
+                                              InputsSource<float>,
                                               const RunOptions&);
 template std::unique_ptr<CellRun> MakeCellRun(const AxisTable&, const Cell&,
                                               const Mechanism<double>&,
-                                              WorkloadSource<double>,
+                                              InputsSource<double>,
                                               const RunOptions&);
 
 std::vector<Json> RunCells(std::span<const std::unique_ptr<CellRun>> runs,
@@ -468,8 +398,8 @@ std::vector<Json> RunPoint(const AxisTable& table, const Point& point,
                            std::uint64_t point_index, const RunOptions& options,
                            const std::function<void(double)>& tick) {
   const WorkloadSpec spec = SpecOf(point, options.seed);
-  LazyWorkload<float> floats(spec);
-  LazyWorkload<double> doubles(spec);
+  LazyInputs<float> floats(spec);
+  LazyInputs<double> doubles(spec);
   std::vector<std::unique_ptr<CellRun>> runs;
   for (const Cell& cell : point.cells) {
     runs.push_back(cell.Text("precision") == "f64"

@@ -10,8 +10,8 @@
 #include <span>
 #include <vector>
 
+#include "harness/point_inputs.h"
 #include "harness/sweep.h"
-#include "harness/workload.h"
 
 namespace attnbench {
 
@@ -50,13 +50,13 @@ class CellRun {
 // The inputs, made when a cell first needs them; may throw what MakeWorkload
 // throws.
 template <class Real>
-using WorkloadSource = std::function<Workload<Real>&()>;
+using InputsSource = std::function<PointInputs<Real>&()>;
 
 // A run of `cell` by `mechanism`. Everything that is referred to outlives it.
 template <class Real>
 std::unique_ptr<CellRun> MakeCellRun(const AxisTable& table, const Cell& cell,
                                      const Mechanism<Real>& mechanism,
-                                     WorkloadSource<Real> workload,
+                                     InputsSource<Real> inputs,
                                      const RunOptions& options);
 
 // All steps of all cells: checks, rounds in shuffled order, parts.

@@ -115,11 +115,17 @@ bool IsReference(const Axis& axis, const Json& value) {
          value.get<std::string>().starts_with('=');
 }
 
+// Stands for the default where that depends on the mode. No value of an axis.
+constexpr char kDefaultOfMode[] = "=mode";
+
 // The value of the axis in a cell that has `axes`, references followed;
 // `followed` is how many led here.
 Json Resolve(const AxisTable& table, const Axis& axis, const Json& axes,
              std::size_t followed = 0) {
   const Json& value = axes.at(axis.name);
+  if (value == kDefaultOfMode) {
+    return DefaultOf(axis, axes.at("mode").get<std::string>());
+  }
   if (!IsReference(axis, value)) return value;
   const auto text = value.get<std::string>();
   const Axis& other = FindAxis(table, text.substr(1), axis.name);
@@ -191,6 +197,7 @@ std::vector<Json> AxisValuesOf(const AxisTable& table, const Axis& axis,
   if (common != request.axes.end()) {
     return CheckValues(table, axis, common->second);
   }
+  if (!axis.training_default.empty()) return {kDefaultOfMode};
   return ParseAxisValues(table, axis, axis.default_value, axis.name);
 }
 
@@ -271,27 +278,54 @@ void CheckNumberOfCells(const std::vector<Plan>& plans) {
   }
 }
 
+// What decoding and training rule out beside what a mechanism has.
+std::optional<std::string> ModeSkipReason(const Description& description,
+                                          const Cell& cell) {
+  const std::string mode = cell.Text("mode");
+  const bool is_full = cell.Text("scope") == "full";
+  if (mode == "decode") {
+    if (is_full) return std::nullopt;
+    return "mode decode is always timed in scope full";
+  }
+  if (cell.Text("schedule") != "teacher_forced") {
+    return fmt::format(
+        "mode {} knows all states beforehand: schedule teacher_forced only",
+        mode);
+  }
+  if (!is_full && description.scores.empty()) {
+    return fmt::format(
+        "scope attention starts from given scores, and {} names none that it "
+        "takes",
+        cell.mechanism);
+  }
+  return std::nullopt;
+}
+
 // Why the mechanism cannot do what the axes of the cell ask for.
 std::optional<std::string> SkipReason(const Description& description,
                                       const Cell& cell) {
+  const auto lacks =
+      [&cell](
+          const char* axis, const std::string& owner,
+          const std::vector<std::string>& has) -> std::optional<std::string> {
+    if (Contains(has, cell.Text(axis))) return std::nullopt;
+    return fmt::format("{} {} is not one of {}'s: {}", axis, cell.Text(axis),
+                       owner, fmt::join(has, ", "));
+  };
+  auto reason = lacks("mode", cell.mechanism, description.modes);
+  if (!reason && cell.Text("mode") == "decode") {
+    reason = lacks("schedule", cell.mechanism, description.schedules);
+  }
   std::vector<std::string> variants;
   for (const VariantSpec& spec : description.variants) {
     variants.push_back(spec.name);
-  }
-  const std::pair<const char*, const std::vector<std::string>*> limited[] = {
-      {"mode", &description.modes},
-      {"schedule", &description.schedules},
-      {"variant", &variants}};
-  for (const auto& [axis, has] : limited) {
-    if (!Contains(*has, cell.Text(axis))) {
-      return fmt::format("{} {} is not one of {}'s: {}", axis, cell.Text(axis),
-                         cell.mechanism, fmt::join(*has, ", "));
+    if (reason || spec.name != cell.Text("variant") || spec.modes.empty()) {
+      continue;
     }
+    reason = lacks("mode", fmt::format("variant {}", spec.name), spec.modes);
   }
-  if (cell.Text("mode") == "decode" && cell.Text("scope") != "full") {
-    return "mode decode is always timed in scope full";
-  }
-  return std::nullopt;
+  if (!reason) reason = lacks("variant", cell.mechanism, variants);
+  return reason ? reason : ModeSkipReason(description, cell);
 }
 
 Cell MakeCell(const AxisTable& table, const Plan& plan,
@@ -431,6 +465,7 @@ Config MakeConfig(const Cell& cell) {
   if (is_set("num_contexts")) config.num_contexts = cell.Int("num_contexts");
   if (is_set("energy")) config.energy = kEnergies.at(cell.Text("energy"));
   if (is_set("end")) config.end = kEnds.at(cell.Text("end"));
+  config.mode = cell.Text("mode");
   config.schedule = cell.Text("schedule");
   config.variant = cell.Text("variant");
   config.options = cell.options;

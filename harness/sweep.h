@@ -73,11 +73,11 @@ std::vector<std::string> MechanismNames();
 // Crosses the request: points in the order in which they first appear, the axes
 // in the table's order, the last one fastest. Axes that a mechanism does not
 // declare are null and not crossed; combinations that its Description rules
-// out, and scope `attention` under mode `decode`, become cells with a
-// skip_reason. Equal cells appear once. Throws UserError for values that no
-// mechanism has, for options that none of those asked for declares, for an axis
-// that an alternative sets and its mechanism does not declare, and for more
-// than kMostCells cells.
+// out, scope `attention` under mode `decode`, and schedule `online` under the
+// others, become cells with a skip_reason. Equal cells appear once. Throws
+// UserError for values that no mechanism has, for options that none of those
+// asked for declares, for an axis that an alternative sets and its mechanism
+// does not declare, and for more than kMostCells cells.
 Sweep ExpandSweep(const AxisTable& table, const SweepRequest& request);
 
 // An experiment file (experiments/*.json) as a request:

@@ -11,8 +11,8 @@
 #include <optional>
 #include <tuple>
 
+#include "harness/arrays.h"
 #include "harness/case_file.h"
-#include "harness/environment.h"
 #include "harness/error.h"
 #include "harness/planted.h"
 #include "harness/purposes.h"
@@ -22,68 +22,12 @@ namespace attnbench {
 namespace {
 
 constexpr Index kMostDraws = 16;
-constexpr Index kMostDrawBytes = Index{256} << 20;
 constexpr std::size_t kQuantilePairs = 4096;
-
-// Arrays of the caller: aligned like those of the mechanisms, but not counted
-// among what a mechanism allocates.
-template <class T>
-struct AlignedAllocator {
-  using value_type = T;
-  AlignedAllocator() = default;
-  template <class U>
-  // NOLINTNEXTLINE(google-explicit-constructor): required of an allocator.
-  AlignedAllocator(const AlignedAllocator<U>& /*other*/) {}
-
-  T* allocate(std::size_t count) {
-    return static_cast<T*>(::operator new(count * sizeof(T), kCacheLine));
-  }
-  void deallocate(T* pointer, std::size_t /*count*/) noexcept {
-    ::operator delete(pointer, kCacheLine);
-  }
-  template <class U>
-  bool operator==(const AlignedAllocator<U>& /*other*/) const {
-    return true;
-  }
-
- private:
-  static constexpr std::align_val_t kCacheLine{64};
-};
-template <class T>
-using Array = std::vector<T, AlignedAllocator<T>>;
-
-// An array whose size overflows cannot be had either.
-Index Times(Index a, Index b) {
-  Index product = 0;
-  if (__builtin_mul_overflow(a, b, &product)) throw std::bad_alloc();
-  return product;
-}
-Index Plus(Index a, Index b) {
-  Index sum = 0;
-  if (__builtin_add_overflow(a, b, &sum)) throw std::bad_alloc();
-  return sum;
-}
-
-void CheckFits(Index bytes) {
-  if (bytes > AvailableMemoryBytes()) throw std::bad_alloc();
-}
 
 double Element(std::uint64_t seed, std::uint32_t purpose, std::uint32_t stream,
                std::uint64_t element) {
   return SymmetricUniform24(
       Philox(seed, purpose, stream, element / 4)[element % 4]);
-}
-
-template <class T>
-void Fill(std::uint64_t seed, std::uint32_t purpose, std::uint32_t stream,
-          Index count, Array<T>& array) {
-  array.resize(Size(count));
-  for (std::size_t n = 0; n < array.size(); n += 4) {
-    const auto words = Philox(seed, purpose, stream, n / 4);
-    for (std::size_t k = n; k < std::min(n + 4, array.size()); ++k) {
-      array[k] = static_cast<T>(SymmetricUniform24(words[k - n]));
-    }
-  }
 }
 
 template <class T>

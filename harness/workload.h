@@ -41,6 +41,9 @@ struct WorkloadName {
 // Throws UserError for anything that is not a workload.
 WorkloadName ParseWorkload(const std::string& text);
 
+// The draws of a point have no more bytes than this, or are only one.
+inline constexpr Index kMostDrawBytes = Index{256} << 20;
+
 // What decides the numbers.
 struct WorkloadSpec {
   std::string workload = "uniform";

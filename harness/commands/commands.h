@@ -28,6 +28,15 @@ void AddList(CLI::App& app, const AxisTable& table, Command& run);
 // attnbench decode CASE.json.
 void AddDecode(CLI::App& app, Command& run);
 
+// attnbench expect CASE.json.
+void AddExpect(CLI::App& app, Command& run);
+
+// attnbench stability: `command_line` as for run-sweep.
+void AddStability(CLI::App& app, const std::string& command_line, Command& run);
+
+// attnbench verify: `command_line` as for run-sweep.
+void AddVerify(CLI::App& app, const std::string& command_line, Command& run);
+
 }  // namespace attnbench
 
 #endif  // ATTNBENCH_HARNESS_COMMANDS_COMMANDS_H_

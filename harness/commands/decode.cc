@@ -2,19 +2,17 @@
 // workload, as one JSON object that a person reads and plots/ draws.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <iostream>
-#include <limits>
 #include <map>
 #include <memory>
 #include <string>
-#include <vector>
 
-#include "harness/case_file.h"
+#include "harness/commands/case_request.h"
 #include "harness/commands/commands.h"
 #include "harness/environment.h"
 #include "harness/error.h"
-#include "harness/sweep.h"
 #include "harness/workload.h"
 #include "mechanisms/registry.h"
 
@@ -77,22 +75,6 @@ void AddOptions(CLI::App& command, Arguments& arguments) {
       ->default_str("1");
 }
 
-// The one cell of a request, with every value of its axes and options checked.
-Cell OneCell(const SweepRequest& request) {
-  const Sweep sweep = ExpandSweep(StandardAxes(), request);
-  const Cell& cell = sweep.points.front().cells.front();
-  if (cell.skip_reason.has_value()) {
-    throw UserError(cell.mechanism, *cell.skip_reason);
-  }
-  return cell;
-}
-
-std::uint64_t Seed(const Arguments& arguments) {
-  if (arguments.seed.empty()) return 1;
-  return static_cast<std::uint64_t>(ParseInteger(
-      arguments.seed, 0, std::numeric_limits<std::int64_t>::max(), "--seed"));
-}
-
 void TakeChoiceOptions(const Arguments& arguments, SweepRequest& request) {
   auto& options = request.options;
   if (!arguments.threshold.empty()) {
@@ -141,69 +123,6 @@ Json Decode(const Mechanism<double>& mechanism, Config config,
           {"steps", std::move(steps)}};
 }
 
-// A case's option is an axis that its mechanism declares, the variant, or one
-// of the mechanism's own options.
-SweepRequest RequestOf(const CaseFile& file,
-                       const Mechanism<double>& mechanism) {
-  const std::string where = file.path + ": options";
-  const Description description = mechanism.Describe();
-  std::vector<std::string> valid = {"variant"};
-  for (const std::string& axis : description.axes) {
-    if (axis == "chunk_width" || axis == "end") valid.push_back(axis);
-  }
-  const std::size_t num_axes = valid.size();
-  for (const OptionSpec& option : description.options) {
-    valid.push_back(option.name);
-  }
-  SweepRequest request;
-  request.alternatives = {{file.mechanism, {}, {}}};
-  for (const auto& [name, value] : file.options.items()) {
-    const auto found = std::find(valid.begin(), valid.end(), name);
-    if (found == valid.end()) {
-      throw UserError(where, UnknownName("option", name, valid));
-    }
-    const std::string place = where + "." + name;
-    if (found < valid.begin() + static_cast<std::ptrdiff_t>(num_axes)) {
-      const Axis& axis = FindAxis(StandardAxes(), name, where);
-      if (value.is_string() && value.get<std::string>().starts_with('=')) {
-        throw UserError(place, "refers to an axis; give the value itself");
-      }
-      request.axes[name] = {CheckAxisValue(StandardAxes(), axis, value, place)};
-    } else if (value.is_boolean()) {
-      request.options[name] = {value.get<bool>()};
-    } else if (value.is_number_unsigned() &&
-               value.get<std::uint64_t>() >
-                   static_cast<std::uint64_t>(
-                       std::numeric_limits<std::int64_t>::max())) {
-      throw UserError(place, fmt::format("{} is too large", value.dump()));
-    } else if (value.is_number_integer()) {
-      request.options[name] = {value.get<std::int64_t>()};
-    } else if (value.is_number()) {
-      request.options[name] = {value.get<double>()};
-    } else if (value.is_string()) {
-      request.options[name] = {value.get<std::string>()};
-    } else {
-      throw UserError(place, "must be a number, a text, true or false");
-    }
-  }
-  request.axes["precision"] = {"f64"};
-  if (file.Length('K') > 0) request.axes["num_contexts"] = {file.Length('K')};
-  try {
-    OneCell(request);
-  } catch (const UserError& error) {
-    throw UserError(where, error.what());
-  }
-  return request;
-}
-
-void CheckVariant(const std::string& variant, const std::string& where) {
-  static const std::vector<std::string> kVariants = {"exact", "reference"};
-  if (std::find(kVariants.begin(), kVariants.end(), variant) ==
-      kVariants.end()) {
-    throw UserError(where, UnknownName("variant", variant, kVariants));
-  }
-}
-
 Json DecodeCase(const Arguments& arguments) {
   if (!arguments.mechanism.empty()) {
     throw UserError("--mechanism", "stands in the case file already");
@@ -214,28 +133,14 @@ Json DecodeCase(const Arguments& arguments) {
                     "is for decoding a workload; a case file says it itself");
   }
   const CaseFile file = ReadCaseFile(arguments.case_path);
-  const Mechanism<double>& mechanism = *FindMechanism<double>(file.mechanism);
-  SweepRequest request = RequestOf(file, mechanism);
+  SweepRequest request = RequestOfCase(file, "decode");
   CheckInputsOfMechanism(file);
   TakeChoiceOptions(arguments, request);
   Config config = MakeConfig(OneCell(request));
-  CheckVariant(config.variant, file.path + ": options.variant");
-
-  const bool has_memory = file.Find("memory") != nullptr;
-  CaseArray memory =
-      has_memory ? *file.Find("memory")
-                 : CaseArray{std::vector<double>(Size(file.Length('T'))),
-                             file.Length('T'), 1};
-  config.dim = memory.cols;
-  const GivenScores<double> scores = file.Scores();
-  std::vector<double> contexts(Size(file.Length('U') * memory.cols));
-  Sequence<double> sequence;
-  sequence.inputs.given = &scores;
-  sequence.inputs.seed = Seed(arguments);
-  sequence.inputs.expected_length = memory.rows;
-  sequence.memory.memory = memory.view();
-  sequence.contexts = {contexts.data(), file.Length('U'), memory.cols};
-  return Decode(mechanism, config, sequence, has_memory, file.path);
+  const CaseSequence arrays(file, ParseSeed(arguments.seed));
+  config.dim = arrays.sequence().memory.memory.cols;
+  return Decode(*FindMechanism<double>(file.mechanism), config,
+                arrays.sequence(), arrays.has_memory(), file.path);
 }
 
 Json DecodeWorkload(const Arguments& arguments) {
@@ -266,7 +171,7 @@ Json DecodeWorkload(const Arguments& arguments) {
                               .memory_length = cell.Int("memory_length"),
                               .output_length = cell.Int("output_length"),
                               .dim = cell.Int("dim"),
-                              .seed = Seed(arguments)});
+                              .seed = ParseSeed(arguments.seed)});
     const Config config = MakeConfig(cell);
     Json json = Decode(*FindMechanism<double>(cell.mechanism), config,
                        workload->Draw(0, config.energy)[0],
@@ -274,7 +179,8 @@ Json DecodeWorkload(const Arguments& arguments) {
     // What a picture made from it says below.
     json["workload"] = cell.Text("workload");
     json["dim"] = cell.Int("dim");
-    json["context"] = MakeContext("attnbench decode", Seed(arguments));
+    json["context"] =
+        MakeContext("attnbench decode", ParseSeed(arguments.seed));
     return json;
   } catch (const WorkloadUnsupported& error) {
     throw UserError(where, error.what());

@@ -38,7 +38,10 @@ Json OptionSpecJson(const OptionSpec& spec) {
 Json MechanismJson(const Description& description) {
   Json variants = Json::array();
   for (const VariantSpec& spec : description.variants) {
-    variants.push_back({{"name", spec.name}, {"help", spec.help}});
+    variants.push_back(
+        {{"name", spec.name},
+         {"help", spec.help},
+         {"modes", spec.modes.empty() ? description.modes : spec.modes}});
   }
   Json options = Json::array();
   for (const OptionSpec& spec : description.options) {
@@ -52,7 +55,8 @@ Json MechanismJson(const Description& description) {
           {"modes", description.modes},
           {"schedules", description.schedules},
           {"variants", variants},
-          {"options", options}};
+          {"options", options},
+          {"scores", description.scores}};
 }
 
 Json AxisJson(const Axis& axis) {
@@ -60,6 +64,8 @@ Json AxisJson(const Axis& axis) {
       {"name", axis.name},
       {"letter", axis.letter.empty() ? Json(nullptr) : Json(axis.letter)},
       {"default", axis.default_value},
+      {"training_default", DefaultOf(axis, "expect")},
+      {"default_text", DefaultText(axis)},
       {"declared", axis.declared}};
   if (axis.type == AxisType::kInteger) {
     json["least"] = axis.least;
@@ -132,15 +138,18 @@ std::string OptionText(const Json& option) {
 
 std::string MechanismText(const Json& mechanism) {
   std::string text = fmt::format(
-      "  {}  {} ({})\n    axes: {}\n    schedules: {}\n",
+      "  {}  {} ({})\n    axes: {}\n    modes: {}\n    schedules: {}\n",
       mechanism.at("name").get<std::string>(),
       mechanism.at("title").get<std::string>(),
       mechanism.at("paper").get<std::string>(), Joined(mechanism.at("axes")),
-      Joined(mechanism.at("schedules")));
+      Joined(mechanism.at("modes")), Joined(mechanism.at("schedules")));
   for (const Json& variant : mechanism.at("variants")) {
-    text += fmt::format("    --variant {}  {}\n",
+    text += fmt::format("    --variant {}  {}{}\n",
                         variant.at("name").get<std::string>(),
-                        variant.at("help").get<std::string>());
+                        variant.at("help").get<std::string>(),
+                        variant.at("modes") == mechanism.at("modes")
+                            ? ""
+                            : " (" + Joined(variant.at("modes")) + ")");
   }
   for (const Json& option : mechanism.at("options")) text += OptionText(option);
   return text;
@@ -156,8 +165,8 @@ std::string EverythingText(const Json& everything) {
     text += fmt::format("  {:<2}  {:<13}  default {}; {}\n      {}\n",
                         AxisValueText(axis.at("letter")),
                         axis.at("name").get<std::string>(),
-                        axis.at("default").get<std::string>(), ValuesText(axis),
-                        axis.at("help").get<std::string>());
+                        axis.at("default_text").get<std::string>(),
+                        ValuesText(axis), axis.at("help").get<std::string>());
   }
   for (const char* kind :
        {"energies", "variants", "workloads", "experiments"}) {
@@ -175,8 +184,8 @@ std::string MarkdownTable(const Json& axes) {
     text += fmt::format("| {} | `{}` | `{}` | {} | {} |\n",
                         letter.is_null() ? "" : letter.get<std::string>(),
                         axis.at("name").get<std::string>(),
-                        axis.at("default").get<std::string>(), ValuesText(axis),
-                        axis.at("help").get<std::string>());
+                        axis.at("default_text").get<std::string>(),
+                        ValuesText(axis), axis.at("help").get<std::string>());
   }
   return text;
 }

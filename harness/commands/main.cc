@@ -131,6 +131,9 @@ int Run(std::vector<std::string> arguments) {
   AddRunSweep(app, StandardAxes(), command_line, run);
   AddList(app, StandardAxes(), run);
   AddDecode(app, run);
+  AddExpect(app, run);
+  AddVerify(app, command_line, run);
+  AddStability(app, command_line, run);
   app.require_subcommand(0, 1);
   app.allow_extras();
   for (CLI::App* command : app.get_subcommands(nullptr)) {

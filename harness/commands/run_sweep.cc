@@ -70,7 +70,7 @@ void AddOptions(CLI::App& command, const AxisTable& table,
         axis.letter.empty() ? "" : "-" + axis.letter + ",";
     command
         .add_option(letter + OptionName(axis), arguments.axes[axis.name],
-                    axis.help + " (default " + axis.default_value + ")")
+                    axis.help + " (default " + DefaultText(axis) + ")")
         ->type_name("LIST");
   }
   command

@@ -108,7 +108,7 @@ class WrongInput(InFolder):
             ("--schedule", "offline", "'online'?"),
             ("--end", "stay", "absorb, stay_last, restart"),
             ("--precision", "f16", "valid: f32, f64"),
-            ("--mode", "train", "valid: decode"),
+            ("--mode", "train", "valid: decode, expect, gradient"),
             ("--workload", "unifrom", "'uniform'?"),
             ("--workload", "bias:x", "finite number"),
             ("--workload", "wait_k:0", "whole number"),
@@ -260,6 +260,26 @@ class Sweep(InFolder):
             [cell["status"] for cell in document["cells"]], ["ok", "skipped"]
         )
         self.assertIn("teacher_forced", document["cells"][1]["message"])
+
+    def test_every_mechanism_decodes_and_trains_in_every_scope(self):
+        done = self.sweep(
+            "--mode", "decode,expect,gradient", "--scope", "full,attention"
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+        document = self.read()
+        jsonschema.Draft7Validator(self.schema()).validate(document)
+        ways = {}
+        for cell in document["cells"]:
+            way = (cell["mode"], cell["scope"])
+            decoded_apart = way == ("decode", "attention")
+            self.assertEqual(
+                cell["status"], "skipped" if decoded_apart else "ok",
+                (cell["mechanism"], way, cell["message"]),
+            )
+            ways.setdefault(way, []).append(cell["mechanism"])
+        self.assertEqual(len(ways), 6)
+        for mechanisms in ways.values():
+            self.assertGreaterEqual(len(mechanisms), 5)
 
     def test_a_cell_without_memory_fails_and_the_rest_goes_on(self):
         done = self.run_here(

@@ -50,7 +50,7 @@ class Golden(unittest.TestCase):
 
     def test_every_case_decodes(self):
         paths = glob.glob(os.path.join(GOLDEN, "*.json"))
-        self.assertGreater(len(paths), 0)
+        self.assertEqual(len(paths), 45)
         for path in paths:
             with open(path, encoding="utf-8") as file:
                 case = json.load(file)
@@ -76,7 +76,7 @@ class Golden(unittest.TestCase):
             self.assert_near([step["context"] for step in output["steps"]],
                              case["expected"]["context"], case["tolerance"], path)
             checked += 1
-        self.assertGreaterEqual(checked, 15)
+        self.assertEqual(checked, 20)
 
 
 class Steps(unittest.TestCase):

@@ -37,6 +37,15 @@ class ReadmeTest(unittest.TestCase):
         for line in quoted:
             self.assertIn(line, drawn)
 
+    def test_the_finding_of_stability_is_that_of_the_committed_result(self):
+        with tempfile.TemporaryDirectory() as folder:
+            drawn = run(sys.executable, os.path.join(ROOT, "plots", "draw.py"),
+                        "--figure", "stability",
+                        os.path.join(ROOT, "results", "stability.json"), "-o", folder)
+        (finding,) = re.findall(r"^  (\S.*)$", drawn, re.MULTILINE)
+        self.assertRegex(finding, r"\d.*\.$")
+        self.assertIn(finding, read("README.md"))
+
     def test_every_link_to_a_file_leads_somewhere(self):
         for document in ("README.md", "HACKING.md", "CONTRIBUTING.md"):
             for target in re.findall(r"\]\(([^)#:]+)\)", read(document)):

@@ -105,7 +105,7 @@ TEST(Axes, WrongValuesSayWhatWasGivenWhereAndWhatIsAllowed) {
       {"U", "=U", "'=U' must name another axis"},
       {"U", "=", "unknown axis ''"},
       {"energy", "addditive", "did you mean 'additive'? valid: dot, bilinear"},
-      {"mode", "expect", "unknown mode 'expect'"},
+      {"mode", "train", "unknown mode 'train'"},
       {"precision", "f16", "valid: f32, f64"},
       {"workload", "unifrom", "did you mean 'uniform'?"},
       {"workload", "bias", "unknown workload 'bias'"},
@@ -163,9 +163,26 @@ TEST(Axes, ValuesFromFilesAreCheckedLikeThoseOfTheCommandLine) {
 
 TEST(Axes, EveryDefaultIsAValueOfItsAxis) {
   for (const Axis& axis : StandardAxes()) {
-    EXPECT_EQ(Parse(axis.name, axis.default_value).size(), 1U) << axis.name;
+    for (const char* mode : {"decode", "expect", "gradient"}) {
+      EXPECT_EQ(Parse(axis.name, DefaultOf(axis, mode)).size(), 1U)
+          << axis.name;
+    }
     EXPECT_THAT(axis.help, HasSubstr("e.g. -")) << axis.name;
   }
+}
+
+TEST(Axes, ScopeAndScheduleHaveAnotherDefaultInTraining) {
+  const AxisTable& table = StandardAxes();
+  for (const char* mode : {"expect", "gradient"}) {
+    EXPECT_EQ(DefaultOf(FindAxis(table, "scope", "x"), mode), "attention");
+    EXPECT_EQ(DefaultOf(FindAxis(table, "schedule", "x"), mode),
+              "teacher_forced");
+    EXPECT_EQ(DefaultOf(FindAxis(table, "dim", "x"), mode), "256");
+  }
+  EXPECT_EQ(DefaultOf(FindAxis(table, "scope", "x"), "decode"), "full");
+  EXPECT_EQ(DefaultText(FindAxis(table, "scope", "x")),
+            "full; training: attention");
+  EXPECT_EQ(DefaultText(FindAxis(table, "dim", "x")), "256");
 }
 
 TEST(Axes, AnAxisIsFoundByNameAndByLetterAndNothingElse) {

@@ -131,6 +131,18 @@ TEST(ResultSchema, WrongValuesAreRefused) {
   }
 }
 
+TEST(ResultSchema, OnlyTrainingHasNothingToPrepare) {
+  const auto unprepared = [](const char* mode) {
+    return CellValidates([mode](Json& cell) {
+      cell["mode"] = mode;
+      cell["prepare_ns"] = nullptr;
+    });
+  };
+  EXPECT_FALSE(unprepared("decode"));
+  EXPECT_TRUE(unprepared("expect"));
+  EXPECT_TRUE(unprepared("gradient"));
+}
+
 TEST(ResultSchema, AGoodCellHasATimeAndAWrongOneHasNone) {
   EXPECT_FALSE(CellValidates([](Json& cell) { cell["median_ns"] = nullptr; }));
   EXPECT_FALSE(

@@ -5,15 +5,19 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
+#include <limits>
+#include <map>
 
 #include "harness/error.h"
 #include "tests/harness/fake_mechanism.h"
+#include "tests/harness/fake_training.h"
 
 namespace attnbench {
 namespace {
 
 using ::attnbench::testing::Defects;
 using ::attnbench::testing::FakeMechanism;
+using ::attnbench::testing::FakeTraining;
 using ::testing::HasSubstr;
 
 // A cell of the fake mechanism, everything at its default.
@@ -38,18 +42,20 @@ RunOptions Quick() {
 }
 
 // Runs one cell for each mechanism as one point.
-std::vector<Json> RunAll(const std::vector<const FakeMechanism*>& mechanisms,
+std::vector<Json> RunAll(const std::vector<const Mechanism<float>*>& mechanisms,
                          const Cell& cell = FakeCell()) {
-  const auto workload = MakeWorkload<float>({.workload = "uniform",
-                                             .memory_length = 8,
-                                             .output_length = 5,
-                                             .dim = 3});
+  PointInputs<float> inputs(
+      MakeWorkload<float>({.workload = "uniform",
+                           .memory_length = 8,
+                           .output_length = 5,
+                           .dim = 3,
+                           .batch = cell.axes.at("batch")}));
   const RunOptions options = Quick();
   std::vector<std::unique_ptr<CellRun>> runs;
-  for (const FakeMechanism* mechanism : mechanisms) {
+  for (const Mechanism<float>* mechanism : mechanisms) {
     runs.push_back(MakeCellRun<float>(
         StandardAxes(), cell, *mechanism,
-        [&]() -> Workload<float>& { return *workload; }, options));
+        [&]() -> PointInputs<float>& { return inputs; }, options));
   }
   return RunCells(runs, 0, options, [](double) {});
 }
@@ -178,12 +184,97 @@ TEST(Runner, TellsHowMuchIsDone) {
   std::vector<std::unique_ptr<CellRun>> runs;
   runs.push_back(MakeCellRun<float>(
       StandardAxes(), cell, mechanism,
-      []() -> Workload<float>& { throw WorkloadUnsupported(""); }, options));
+      []() -> PointInputs<float>& { throw WorkloadUnsupported(""); }, options));
   std::vector<double> shares;
   RunCells(runs, 0, options, [&](double share) { shares.push_back(share); });
   ASSERT_FALSE(shares.empty());
   EXPECT_TRUE(std::is_sorted(shares.begin(), shares.end()));
   EXPECT_EQ(shares.back(), 1);
+}
+
+Cell TrainingCell(const char* mode, const char* scope) {
+  Cell cell = FakeCell();
+  cell.axes["mode"] = mode;
+  cell.axes["scope"] = scope;
+  cell.axes["schedule"] = "teacher_forced";
+  cell.axes["batch"] = 2;
+  return cell;
+}
+
+TEST(Runner, MeasuresTrainingFromStatesToContexts) {
+  const FakeTraining mechanism;
+  for (const char* mode : {"expect", "gradient"}) {
+    const Json cell = RunAll({&mechanism}, TrainingCell(mode, "full"))[0];
+    EXPECT_EQ(cell["status"], "ok") << cell["message"];
+    EXPECT_EQ(cell["samples_ns"].size(), 4U);
+    EXPECT_EQ(cell["draw_ns"].size(), 16U);
+    EXPECT_TRUE(cell["prepare_ns"].is_null()) << "nothing is apart";
+    EXPECT_EQ(cell["operations"]["energies"], 2 * 8 * 5);
+    // What each of two sequences allocates; outputs are not its own.
+    EXPECT_EQ(cell["peak_memory_bytes"],
+              mode == std::string("expect") ? 2 * 3 * sizeof(float) : 0);
+    EXPECT_TRUE(cell["numerics"]["attention_mass"].is_number());
+    EXPECT_GT(cell["numerics"]["context_l2"], 0);
+    EXPECT_EQ(cell["numerics"]["error"], 0);
+    EXPECT_GT(cell["numerics"]["error_bound"], 0);
+  }
+}
+
+TEST(Runner, MeasuresTrainingFromScoresToAttention) {
+  const FakeTraining mechanism;
+  Json masses = Json::array();
+  for (const char* mode : {"expect", "gradient"}) {
+    const Json cell = RunAll({&mechanism}, TrainingCell(mode, "attention"))[0];
+    EXPECT_EQ(cell["status"], "ok") << cell["message"];
+    EXPECT_TRUE(cell["numerics"]["context_sum"].is_null());
+    EXPECT_TRUE(cell["numerics"]["context_l2"].is_null());
+    masses.push_back(cell["numerics"]["attention_mass"]);
+  }
+  EXPECT_TRUE(masses[0].is_number());
+  EXPECT_EQ(masses[0], masses[1]) << "gradients have the forward pass's";
+}
+
+TEST(Runner, GivesAWrongGradientNoTime) {
+  const FakeTraining wrong([](int, const TrainingSequence<float>& made) {
+    made.gradients.states(4, 2) += 0.5F;
+  });
+  const FakeTraining right;
+  const auto cells = RunAll({&wrong, &right}, TrainingCell("gradient", "full"));
+  EXPECT_EQ(cells[0]["status"], "invalid");
+  EXPECT_THAT(cells[0]["message"].get<std::string>(),
+              HasSubstr("gradient of states [5, 3]"));
+  ExpectNoTimes(cells[0]);
+  EXPECT_EQ(wrong.num_calls(), 1) << "nothing more was run";
+  EXPECT_EQ(cells[1]["status"], "ok");
+}
+
+// The gate runs each of 2 sequences alone and in a batch, for 16 draws.
+TEST(Runner, SeesWhatIsNotFiniteWhereTheGateDidNotLook) {
+  const auto defect = [](int call, const TrainingSequence<float>& made) {
+    if (call < 2 * 2 * 16) return;
+    made.gradients.energies(0, 0) = std::numeric_limits<float>::infinity();
+  };
+  const FakeTraining late(defect);
+  Cell cell = TrainingCell("gradient", "attention");
+  const Json failed = RunAll({&late}, cell)[0];
+  EXPECT_EQ(failed["status"], "invalid");
+  EXPECT_EQ(failed["message"], "an output of draw 0 is not finite");
+  ExpectNoTimes(failed);
+  cell.axes["variant"] = "published";
+  const FakeTraining published(defect);
+  EXPECT_EQ(RunAll({&published}, cell)[0]["status"], "ok");
+}
+
+TEST(Runner, RecordsTheErrorOfAPublishedVariantWithoutABound) {
+  const FakeTraining wrong([](int, const TrainingSequence<float>& made) {
+    made.expectation.attention(0, 0) += 0.25F;
+  });
+  Cell cell = TrainingCell("expect", "attention");
+  cell.axes["variant"] = "published";
+  const Json result = RunAll({&wrong}, cell)[0];
+  EXPECT_EQ(result["status"], "ok");
+  EXPECT_NEAR(result["numerics"]["error"].get<double>(), 0.25, 1e-6);
+  EXPECT_TRUE(result["numerics"]["error_bound"].is_null());
 }
 
 // The registered mechanisms, through the whole of a point.
@@ -223,6 +314,38 @@ TEST(RunPoint, GivesTheSameFiguresForEveryNumberOfThreads) {
     for (const char* key : {"operations", "peak_memory_bytes", "numerics"}) {
       EXPECT_EQ(one[i][key], three[i][key]) << key;
     }
+  }
+}
+
+TEST(RunPoint, TrainsEveryMechanismInEveryScopeOnAnyNumberOfThreads) {
+  SweepRequest request = SmallRequest();
+  request.axes["mode"] = {"expect", "gradient"};
+  request.axes["scope"] = {"full", "attention"};
+  request.axes["batch"] = {3};
+  request.axes["threads"] = {1, 3};
+  for (const char* workload : {"uniform", "wait_k:2"}) {
+    request.axes["workload"] = {workload};
+    const auto cells = RunFirstPoint(request);
+    EXPECT_GE(cells.size(), 5U * 2 * 2 * 2 * 2);
+    std::map<std::string, Json> figures;  // by all axes but threads
+    for (const Json& cell : cells) {
+      // Which of them can start from p_choose is theirs to say.
+      if (workload == std::string("uniform")) {
+        EXPECT_EQ(cell["status"], "ok") << cell.dump();
+      }
+      if (cell["status"] == "skipped") continue;
+      EXPECT_EQ(cell["status"], "ok") << cell.dump();
+      EXPECT_LE(cell["numerics"]["error"], cell["numerics"]["error_bound"]);
+      std::string key = cell["mechanism"];
+      for (const char* axis : {"mode", "scope", "precision"}) {
+        key += " " + cell[axis].get<std::string>();
+      }
+      const Json counted = {cell["operations"], cell["peak_memory_bytes"],
+                            cell["numerics"]};
+      EXPECT_EQ(figures.try_emplace(key, counted).first->second, counted)
+          << key;
+    }
+    EXPECT_GE(figures.size(), 8U);
   }
 }
 

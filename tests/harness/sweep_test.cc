@@ -145,6 +145,41 @@ TEST(ExpandSweep, WhatAMechanismDoesNotHaveIsSkippedWithTheReason) {
   EXPECT_THAT(cells[0].skip_reason.value_or(""), HasSubstr("scope full"));
 }
 
+TEST(ExpandSweep, ScopeAndScheduleDependOnTheModeWhereTheyAreNotGiven) {
+  SweepRequest request = SmallRequest({"soft"});
+  request.axes["mode"] = {"decode", "expect", "gradient"};
+  std::vector<std::string> settings;
+  for (const Cell& cell : AllCells(Expand(request))) {
+    EXPECT_EQ(cell.skip_reason, std::nullopt);
+    EXPECT_EQ(MakeConfig(cell).mode, cell.Text("mode"));
+    settings.push_back(cell.Text("mode") + " " + cell.Text("scope") + " " +
+                       cell.Text("schedule"));
+  }
+  EXPECT_THAT(settings,
+              testing::ElementsAre("decode full online",
+                                   "expect attention teacher_forced",
+                                   "gradient attention teacher_forced"));
+}
+
+TEST(ExpandSweep, TrainingIsNotCrossedWithWhatOnlyDecodingHas) {
+  const auto reason = [](const char* axis, const char* value) {
+    SweepRequest request = SmallRequest({"monotonic"});
+    request.axes["mode"] = {"expect"};
+    request.axes[axis] = {value};
+    return AllCells(Expand(request)).at(0).skip_reason.value_or("");
+  };
+  EXPECT_EQ(reason("scope", "full"), "");
+  EXPECT_THAT(reason("schedule", "online"),
+              HasSubstr("mode expect knows all states beforehand"));
+  EXPECT_THAT(reason("variant", "published_O3"),
+              HasSubstr("mode expect is not one of variant published_O3's: "
+                        "decode"));
+  SweepRequest request = SmallRequest({"monotonic"});
+  request.axes["variant"] = {"parallel"};
+  EXPECT_THAT(AllCells(Expand(request))[0].skip_reason.value_or(""),
+              HasSubstr("mode decode is not one of variant parallel's"));
+}
+
 TEST(ExpandSweep, WhatNoMechanismHasIsRefused) {
   SweepRequest request = SmallRequest({"soft"});
   request.axes["variant"] = {"fast"};

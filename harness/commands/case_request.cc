@@ -1,0 +1,160 @@
+#include "harness/commands/case_request.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "harness/error.h"
+#include "mechanisms/registry.h"
+
+namespace attnbench {
+namespace {
+
+bool Contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+std::vector<std::string> AxesOfCase(const Description& description) {
+  std::vector<std::string> axes = {"variant"};
+  for (const std::string& axis : description.axes) {
+    if (axis == "chunk_width" || axis == "end") axes.push_back(axis);
+  }
+  return axes;
+}
+
+Json CheckedAxis(const std::string& name, const Json& value,
+                 const std::string& place) {
+  const Axis& axis = FindAxis(StandardAxes(), name, place);
+  if (value.is_string() && value.get<std::string>().starts_with('=')) {
+    throw UserError(place, "refers to an axis; give the value itself");
+  }
+  return CheckAxisValue(StandardAxes(), axis, value, place);
+}
+
+OptionValue OptionOf(const Json& value, const std::string& place) {
+  if (value.is_boolean()) return value.get<bool>();
+  if (value.is_number_unsigned() &&
+      value.get<std::uint64_t>() >
+          static_cast<std::uint64_t>(
+              std::numeric_limits<std::int64_t>::max())) {
+    throw UserError(place, fmt::format("{} is too large", value.dump()));
+  }
+  if (value.is_number_integer()) return value.get<std::int64_t>();
+  if (value.is_number()) return value.get<double>();
+  if (value.is_string()) return value.get<std::string>();
+  throw UserError(place, "must be a number, a text, true or false");
+}
+
+bool HasMode(const VariantSpec& variant, const std::string& mode) {
+  if (mode == "decode") {
+    return variant.name == "exact" || variant.name == "reference";
+  }
+  return variant.modes.empty() || Contains(variant.modes, mode);
+}
+
+void CheckVariant(const std::string& variant, const Description& description,
+                  const std::string& mode, const std::string& place) {
+  std::vector<std::string> valid;
+  for (const VariantSpec& spec : description.variants) {
+    if (HasMode(spec, mode)) valid.push_back(spec.name);
+  }
+  if (!Contains(valid, variant)) {
+    throw UserError(
+        place, UnknownName("variant", variant, valid) + " (mode " + mode + ")");
+  }
+}
+
+// What only the closed form reads, and the name that stands for both numbers.
+constexpr const char* kPreset = "preset";
+constexpr const char* kEpsilons[] = {"term_eps", "denominator_eps"};
+
+void CheckClosedForm(const Json& options, const std::string& variant,
+                     const std::string& where) {
+  for (const char* name : {kPreset, kEpsilons[0], kEpsilons[1]}) {
+    if (options.contains(name) && variant != "parallel") {
+      throw UserError(
+          where + "." + name,
+          fmt::format("is of variant parallel; the variant is {}", variant));
+    }
+  }
+  if (!options.contains(kPreset) || options.at(kPreset) == "none") return;
+  for (const char* name : kEpsilons) {
+    if (options.contains(name)) {
+      throw UserError(where + "." + kPreset,
+                      fmt::format("says {} itself; give one of them", name));
+    }
+  }
+}
+
+}  // namespace
+
+SweepRequest RequestOfCase(const CaseFile& file, const std::string& mode) {
+  const std::string where = file.path + ": options";
+  const Description description =
+      FindMechanism<double>(file.mechanism)->Describe();
+  const std::vector<std::string> axes = AxesOfCase(description);
+  std::vector<std::string> valid = axes;
+  for (const OptionSpec& option : description.options) {
+    valid.push_back(option.name);
+  }
+  SweepRequest request;
+  request.alternatives = {{file.mechanism, {}, {}}};
+  std::string variant = "exact";
+  for (const auto& [name, value] : file.options.items()) {
+    if (!Contains(valid, name)) {
+      throw UserError(where, UnknownName("option", name, valid));
+    }
+    const std::string place = where + "." + name;
+    if (Contains(axes, name)) {
+      request.axes[name] = {CheckedAxis(name, value, place)};
+      if (name == "variant") variant = value.get<std::string>();
+    } else {
+      request.options[name] = {OptionOf(value, place)};
+    }
+  }
+  CheckVariant(variant, description, mode, where + ".variant");
+  CheckClosedForm(file.options, variant, where);
+  request.axes["precision"] = {"f64"};
+  request.axes["mode"] = {mode};
+  if (file.Length('K') > 0) request.axes["num_contexts"] = {file.Length('K')};
+  try {
+    OneCell(request);
+  } catch (const UserError& error) {
+    throw UserError(where, error.what());
+  }
+  return request;
+}
+
+Cell OneCell(const SweepRequest& request) {
+  const Sweep sweep = ExpandSweep(StandardAxes(), request);
+  const Cell& cell = sweep.points.front().cells.front();
+  if (cell.skip_reason.has_value()) {
+    throw UserError(cell.mechanism, *cell.skip_reason);
+  }
+  return cell;
+}
+
+std::uint64_t ParseSeed(const std::string& text) {
+  if (text.empty()) return 1;
+  return static_cast<std::uint64_t>(ParseInteger(
+      text, 0, std::numeric_limits<std::int64_t>::max(), "--seed"));
+}
+
+CaseSequence::CaseSequence(const CaseFile& file, std::uint64_t seed)
+    : has_memory_(file.Find("memory") != nullptr),
+      memory_(has_memory_
+                  ? *file.Find("memory")
+                  : CaseArray{std::vector<double>(Size(file.Length('T'))),
+                              file.Length('T'), 1}),
+      scores_(file.Scores()),
+      contexts_(Size(file.Length('U') * memory_.cols)) {
+  sequence_.inputs.given = &scores_;
+  sequence_.inputs.seed = seed;
+  sequence_.inputs.expected_length = memory_.rows;
+  sequence_.memory.memory = memory_.view();
+  sequence_.states = file.View("states");
+  sequence_.contexts = {contexts_.data(), file.Length('U'), memory_.cols};
+}
+
+}  // namespace attnbench

@@ -1,0 +1,53 @@
+// What the commands on case files share: the options of a case as a checked
+// setting of its mechanism, and its arrays as one sequence.
+#ifndef ATTNBENCH_HARNESS_COMMANDS_CASE_REQUEST_H_
+#define ATTNBENCH_HARNESS_COMMANDS_CASE_REQUEST_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "harness/case_file.h"
+#include "harness/sweep.h"
+
+namespace attnbench {
+
+// The request for the one cell that a case asks for. An option is the variant,
+// an axis `chunk_width` or `end` that the mechanism declares, or one of the
+// mechanism's own, whichever mode reads it, so that one file serves all
+// commands. Mode decode takes the variants exact and reference (the published
+// ones of decoding are benchmark programs, which read no arrays); others take
+// all that have the mode. Throws UserError naming file and option: unknown or
+// out of range, `preset` beside one of the numbers that it stands for, or
+// either without the variant that reads them.
+SweepRequest RequestOfCase(const CaseFile& file, const std::string& mode);
+
+// The one cell of a request, with every value of its axes and options checked.
+Cell OneCell(const SweepRequest& request);
+
+// The value of option --seed, 1 where it was not given (empty).
+std::uint64_t ParseSeed(const std::string& text);
+
+// The arrays of a case as one sequence. The case outlives it; it outlives the
+// sequence.
+class CaseSequence {
+ public:
+  CaseSequence(const CaseFile& file, std::uint64_t seed);
+  CaseSequence(const CaseSequence&) = delete;
+  CaseSequence& operator=(const CaseSequence&) = delete;
+
+  const Sequence<double>& sequence() const { return sequence_; }
+  // Where not, the memory is zeros [T, 1] and contexts mean nothing.
+  bool has_memory() const { return has_memory_; }
+
+ private:
+  const bool has_memory_;
+  const CaseArray memory_;
+  const GivenScores<double> scores_;
+  std::vector<double> contexts_;
+  Sequence<double> sequence_;
+};
+
+}  // namespace attnbench
+
+#endif  // ATTNBENCH_HARNESS_COMMANDS_CASE_REQUEST_H_

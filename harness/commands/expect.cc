@@ -1,0 +1,185 @@
+// attnbench expect: the training expectation of a user's own arrays, and its
+// gradient, as one JSON object.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iostream>
+#include <memory>
+#include <new>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "harness/commands/case_request.h"
+#include "harness/commands/commands.h"
+#include "harness/error.h"
+#include "mechanisms/registry.h"
+
+namespace attnbench {
+namespace {
+
+struct Arguments {
+  std::string case_path;
+  std::string seed;
+};
+
+// The tables that a mechanism writes, by the keys that they are printed under.
+// One that is not wanted is not there, and its view has no data.
+class Tables {
+ public:
+  MatrixView<double> Add(const std::string& key, Index rows, Index cols) {
+    arrays_.emplace_back(
+        key, CaseArray{std::vector<double>(Size(rows * cols)), rows, cols});
+    return {arrays_.back().second.values.data(), rows, cols};
+  }
+  bool empty() const { return arrays_.empty(); }
+
+  // Lists of rows. JSON has no NaN and no infinity: such a number is null.
+  Json ToJson() const {
+    Json json = Json::object();
+    for (const auto& [key, array] : arrays_) {
+      Json& rows = json[key] = Json::array();
+      for (Index r = 0; r < array.rows; ++r) {
+        rows.push_back(array.view().Row(r));
+      }
+    }
+    return json;
+  }
+  // "2 of attention, 1 of context": how many are not finite; empty where none.
+  std::string NotFinite() const {
+    std::string text;
+    for (const auto& [key, array] : arrays_) {
+      const auto count = std::ranges::count_if(
+          array.values, [](double value) { return !std::isfinite(value); });
+      if (count == 0) continue;
+      text += fmt::format("{}{} of {}", text.empty() ? "" : ", ", count, key);
+    }
+    return text;
+  }
+
+ private:
+  // A view stays where it is when this grows: the values do not move.
+  std::vector<std::pair<std::string, CaseArray>> arrays_;
+};
+
+bool Chooses(const Description& description) {
+  return std::ranges::any_of(description.options, [](const OptionSpec& option) {
+    return option.name == "sample";
+  });
+}
+
+// The gradients of the scores that the file has.
+Gradients<double> GradientsOf(const CaseFile& file, Tables& tables) {
+  const auto like = [&](const char* score) {
+    const CaseArray* const given = file.Find(score);
+    if (given == nullptr) return MatrixView<double>();
+    return tables.Add(score, given->rows, given->cols);
+  };
+  Gradients<double> gradients;
+  gradients.p_choose = like("p_choose");
+  gradients.energies = like("energies");
+  gradients.chunk_energies = like("chunk_energies");
+  gradients.encoder_scores = like("encoder_scores");
+  gradients.decoder_scores = like("decoder_scores");
+  return gradients;
+}
+
+// A published approximation may overflow or divide by zero, and that is a
+// result; what is exact is finite wherever it can be represented.
+void ReportNotFinite(const std::string& numbers, const std::string& variant,
+                     const std::string& path) {
+  if (numbers.empty()) return;
+  if (variant == "exact" || variant == "reference") {
+    throw UserError(path, "beyond double precision: " + numbers);
+  }
+  std::cerr << fmt::format("attnbench: {}: not finite, printed as null: {}\n",
+                           path, numbers);
+}
+
+Json Expect(const CaseFile& file, const Config& config,
+            const CaseSequence& arrays) {
+  const Mechanism<double>& mechanism = *FindMechanism<double>(file.mechanism);
+  const Index U = file.Length('U');
+  const Index T = file.Length('T');
+  Tables tables;
+  Tables gradients;
+  Expectation<double> out;
+  out.attention = tables.Add("attention", U, T);
+  if (Chooses(mechanism.Describe())) {
+    out.selection = tables.Add("selection", U, T);
+  }
+  Sequence<double> sequence = arrays.sequence();
+  sequence.contexts = {};
+  if (arrays.has_memory()) {
+    sequence.contexts = tables.Add("context", U, file.Length('d'));
+  }
+  if (config.mode == "gradient") {
+    Cotangent<double> cotangent;
+    cotangent.attention = file.View("cotangent");
+    mechanism.Gradient(config, sequence, cotangent, out,
+                       GradientsOf(file, gradients));
+  } else {
+    mechanism.Expect(config, sequence, out);
+  }
+  std::string not_finite = tables.NotFinite();
+  if (const std::string more = gradients.NotFinite(); !more.empty()) {
+    not_finite += (not_finite.empty() ? "" : ", ") + more + " (gradients)";
+  }
+  ReportNotFinite(not_finite, config.variant, file.path);
+  Json json = {{"mechanism", file.mechanism}, {"variant", config.variant}};
+  json.update(tables.ToJson());
+  if (!gradients.empty()) json["gradients"] = gradients.ToJson();
+  return json;
+}
+
+Json ExpectCase(const Arguments& arguments) {
+  if (arguments.case_path.empty()) {
+    throw UserError(
+        "expect", "a case file is needed, e.g. tests/golden/mocha-plain.json");
+  }
+  const CaseFile file = ReadCaseFile(arguments.case_path);
+  const std::string mode =
+      file.Find("cotangent") != nullptr ? "gradient" : "expect";
+  const SweepRequest request = RequestOfCase(file, mode);
+  CheckInputsOfMechanism(file);
+  try {
+    const CaseSequence arrays(file, ParseSeed(arguments.seed));
+    Config config = MakeConfig(OneCell(request));
+    config.mode = mode;
+    config.scores_given = true;
+    config.dim = arrays.sequence().memory.memory.cols;
+    return Expect(file, config, arrays);
+  } catch (const Unsupported& error) {
+    throw UserError(file.path, error.what());
+  } catch (const std::bad_alloc&) {
+    throw UserError(file.path, "needs more memory than there is");
+  }
+}
+
+}  // namespace
+
+void AddExpect(CLI::App& app, Command& run) {
+  CLI::App* const command = app.add_subcommand(
+      "expect",
+      "the training expectation of a case file, and its gradient where the "
+      "file has a cotangent, in f64");
+  const auto arguments = std::make_shared<Arguments>();
+  command->add_option("CASE", arguments->case_path,
+                      "case file, e.g. tests/golden/mocha-plain.json");
+  command
+      ->add_option("--seed", arguments->seed,
+                   "of the case's option noise, e.g. --seed 7")
+      ->type_name("N")
+      ->default_str("1");
+  command->callback([&run, arguments] {
+    run = [arguments] {
+      // Numbers are printed with as many digits, up to 17, as give the same
+      // double back.
+      std::cout << ExpectCase(*arguments).dump() << '\n';
+      return 0;
+    };
+  });
+}
+
+}  // namespace attnbench

@@ -1,0 +1,322 @@
+// attnbench verify: what trains against what decodes, for every mechanism, as a
+// table for people and a JSON document for programs.
+#include "harness/verify.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cmath>
+#include <iostream>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <tuple>
+#include <utility>
+
+#include "harness/commands/commands.h"
+#include "harness/environment.h"
+#include "harness/error.h"
+#include "harness/result_file.h"
+#include "harness/sweep.h"
+#include "mechanisms/registry.h"
+
+namespace attnbench {
+namespace {
+
+constexpr int kFailed = 1;
+constexpr int kNothingToCompare = 3;
+constexpr std::int64_t kQuickTrials = 30'000;
+constexpr std::int64_t kFullTrials = 300'000;
+constexpr std::int64_t kLeastTrials = 100;
+constexpr std::int64_t kMostThreads = 1024;
+constexpr std::size_t kMostFailuresShown = 10;
+
+// As typed; empty where an option was not given.
+struct Arguments {
+  std::string mechanisms;
+  std::string trials;
+  std::string seed;
+  std::string level;
+  std::string threads;
+  std::string output;
+  bool quick = false;
+  bool json = false;
+  bool force = false;
+};
+
+void AddOptions(CLI::App& command, Arguments& arguments) {
+  command.add_flag("--quick", arguments.quick,
+                   "the smaller grid, well under a minute, e.g. verify "
+                   "--quick");
+  const auto add = [&](const char* names, std::string& value, const char* type,
+                       const std::string& help) {
+    command.add_option(names, value, help)->type_name(type);
+  };
+  add("--mechanism", arguments.mechanisms, "LIST",
+      "mechanisms to verify, e.g. --mechanism mocha,matcha (default: all)");
+  add("--trials", arguments.trials, "N",
+      fmt::format("trials of each case that samples, e.g. --trials 1000000 "
+                  "(default {}, with --quick {})",
+                  kFullTrials, kQuickTrials));
+  add("--seed", arguments.seed, "N",
+      "of inputs and trials, e.g. --seed 7 (default 1)");
+  add("--level", arguments.level, "P",
+      "the probability that anything right is called wrong, over all "
+      "comparisons together, e.g. --level 1e-9 (default 1e-6)");
+  add("-j,--threads", arguments.threads, "N",
+      "cases at a time, e.g. -j 2 (default: one a core); results do not "
+      "depend on it");
+  add("-o,--output", arguments.output, "FILE",
+      "writes the JSON document, e.g. -o verify.json");
+  command.add_flag("--json", arguments.json,
+                   "prints the JSON document in place of the table, e.g. "
+                   "verify --quick --json");
+  command.add_flag("--force", arguments.force,
+                   "replace the output file, e.g. -o verify.json --force");
+}
+
+double ParseLevel(const std::string& text) {
+  double level = 0;
+  const char* const last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), last, level);
+  if (error != std::errc() || end != last || !(level > 0 && level < 1)) {
+    throw UserError(
+        "--level",
+        fmt::format("'{}' is not a probability; allowed: between 0 and 1, both "
+                    "excluded, such as 1e-6",
+                    text));
+  }
+  return level;
+}
+
+VerifyOptions ParseOptions(const Arguments& arguments) {
+  const auto number = [](const std::string& text, std::int64_t least,
+                         std::int64_t greatest, std::int64_t otherwise,
+                         const char* where) {
+    return text.empty() ? otherwise
+                        : ParseInteger(text, least, greatest, where);
+  };
+  VerifyOptions options;
+  options.trials = number(
+      arguments.trials, kLeastTrials, std::numeric_limits<std::uint32_t>::max(),
+      arguments.quick ? kQuickTrials : kFullTrials, "--trials");
+  options.seed = static_cast<std::uint64_t>(
+      number(arguments.seed, 0, std::numeric_limits<std::int64_t>::max(), 1,
+             "--seed"));
+  if (!arguments.level.empty()) options.level = ParseLevel(arguments.level);
+  const auto cores = std::max<std::int64_t>(
+      1, std::min<std::int64_t>(kMostThreads,
+                                std::thread::hardware_concurrency()));
+  options.threads = static_cast<int>(
+      number(arguments.threads, 1, kMostThreads, cores, "--threads"));
+  return options;
+}
+
+std::vector<std::string> ParseMechanisms(const std::string& list) {
+  std::vector<std::string> valid = MechanismNames();
+  if (list.empty()) return valid;
+  std::vector<std::string> names = SplitList(list, "--mechanism");
+  for (const std::string& name : names) {
+    if (std::find(valid.begin(), valid.end(), name) == valid.end()) {
+      throw UserError("--mechanism", UnknownName("mechanism", name, valid));
+    }
+  }
+  return names;
+}
+
+// The cases of all these mechanisms. One that has none is said so: it must not
+// look verified.
+std::vector<VerifyCase> CasesOf(const std::vector<std::string>& mechanisms,
+                                bool quick, Json& not_verified) {
+  std::vector<VerifyCase> cases;
+  for (const std::string& name : mechanisms) {
+    const std::vector<VerifyCase> of_one =
+        MakeVerifyCases(FindMechanism<double>(name)->Describe(), quick);
+    cases.insert(cases.end(), of_one.begin(), of_one.end());
+    if (!of_one.empty()) continue;
+    not_verified.push_back(name);
+    std::cerr << fmt::format("attnbench: {} has no mode expect: not verified\n",
+                             name);
+  }
+  return cases;
+}
+
+// One line that is redrawn on a terminal, one a tenth elsewhere.
+class CaseProgress {
+ public:
+  explicit CaseProgress(std::size_t total)
+      : total_(total), is_terminal_(isatty(STDERR_FILENO) == 1) {}
+
+  void Finish(std::size_t finished) {
+    const std::size_t tenth = 10 * finished / total_;
+    if (is_terminal_) {
+      Print(finished, "\r", finished == total_ ? "\x1b[K\n" : "\x1b[K");
+    } else if (tenth != last_tenth_) {
+      Print(finished, "", "\n");
+    }
+    last_tenth_ = tenth;
+  }
+  double Seconds() const {
+    return std::chrono::duration<double>(Clock::now() - start_).count();
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void Print(std::size_t finished, const char* before, const char* after) {
+    const double left =
+        Seconds() *
+        (static_cast<double>(total_) / static_cast<double>(finished) - 1);
+    std::cerr << fmt::format("{}verify: {} of {} cases, about {:.0f} s left{}",
+                             before, finished, total_, std::ceil(left), after)
+              << std::flush;
+  }
+
+  const std::size_t total_;
+  const bool is_terminal_;
+  const Clock::time_point start_ = Clock::now();
+  std::size_t last_tenth_ = 0;
+};
+
+// One line of the table: a quantity of a mechanism over all cases of a method.
+struct Row {
+  std::size_t cases = 0;
+  std::int64_t comparisons = 0;
+  bool exact = false;
+  double worst = 0;  // p-value, or the largest error
+  double detectable = 0;
+  bool passed = true;
+  ChiSquare chi_square;
+};
+
+using RowKey = std::tuple<std::string, std::string, std::string>;
+
+std::vector<std::pair<RowKey, Row>> RowsOf(
+    const std::vector<CaseReport>& reports) {
+  std::vector<std::pair<RowKey, Row>> rows;
+  for (const CaseReport& report : reports) {
+    for (const Quantity& quantity : report.quantities) {
+      const RowKey key(report.verify_case.mechanism,
+                       MethodName(report.verify_case.method), quantity.what());
+      auto found = std::find_if(rows.begin(), rows.end(), [&](const auto& row) {
+        return row.first == key;
+      });
+      if (found == rows.end()) {
+        found = rows.insert(found, {key, Row{}});
+        found->second.exact = quantity.exact();
+        found->second.worst = quantity.exact() ? 0 : 1;
+      }
+      Row& row = found->second;
+      ++row.cases;
+      row.comparisons += quantity.comparisons();
+      row.worst = quantity.exact()
+                      ? std::max(row.worst, quantity.largest_error())
+                      : std::min(row.worst, quantity.worst().p_value);
+      row.detectable = std::max(row.detectable, quantity.detectable());
+      row.passed = row.passed && quantity.passed();
+      if (quantity.what() == "selection" && report.chi_square.has_value()) {
+        row.chi_square.statistic += report.chi_square->statistic;
+        row.chi_square.terms += report.chi_square->terms;
+      }
+    }
+  }
+  return rows;
+}
+
+void PrintTable(const std::vector<CaseReport>& reports) {
+  std::cout << fmt::format(
+      "{:<11} {:<12} {:<34} {:>6} {:>12} {:>14} {:>11}  {}\n", "mechanism",
+      "method", "compared", "cases", "comparisons", "worst", "detectable",
+      "verdict");
+  for (const auto& [key, row] : RowsOf(reports)) {
+    const auto& [mechanism, method, what] = key;
+    std::cout << fmt::format(
+        "{:<11} {:<12} {:<34} {:>6} {:>12} {:>14} {:>11.2g}  {}", mechanism,
+        method, what, row.cases, row.comparisons,
+        fmt::format("{} {:.2g}", row.exact ? "error" : "p", row.worst),
+        row.detectable, row.passed ? "passed" : "FAILED");
+    if (row.chi_square.terms > 0) {
+      std::cout << fmt::format(
+          "  (chi-square {:.0f} over {} terms, no part of the verdict)",
+          row.chi_square.statistic, row.chi_square.terms);
+    }
+    std::cout << '\n';
+  }
+}
+
+int Summarize(const std::vector<CaseReport>& reports,
+              const VerifyTotals& totals) {
+  if (totals.failed_cases == 0) return 0;
+  std::size_t shown = 0;
+  for (const CaseReport& report : reports) {
+    if (report.passed() || ++shown > kMostFailuresShown) continue;
+    std::cerr << fmt::format("failed: {}\n", report.Text());
+  }
+  std::cerr << fmt::format("attnbench: {} of {} cases failed; the worst: {}\n",
+                           totals.failed_cases, reports.size(),
+                           reports[totals.worst_case].Text());
+  return kFailed;
+}
+
+int Verify(const Arguments& arguments, const std::string& command_line) {
+  const VerifyOptions options = ParseOptions(arguments);
+  const std::vector<std::string> mechanisms =
+      ParseMechanisms(arguments.mechanisms);
+  std::optional<ResultFile> file;
+  if (!arguments.output.empty())
+    file.emplace(arguments.output, arguments.force);
+  Json not_verified = Json::array();
+  const std::vector<VerifyCase> cases =
+      CasesOf(mechanisms, arguments.quick, not_verified);
+  if (cases.empty()) {
+    std::cerr << "attnbench: there is nothing to verify\n";
+    return kNothingToCompare;
+  }
+  CaseProgress progress(cases.size());
+  const std::vector<CaseReport> reports = RunVerifyCases(
+      cases, options,
+      [&progress](std::size_t finished) { progress.Finish(finished); });
+  const VerifyTotals totals = TotalsOf(reports);
+  if (file.has_value() || arguments.json) {
+    const Json document = VerifyDocument(
+        reports, {.context = MakeContext(command_line, options.seed),
+                  .false_alarm_rate = options.level,
+                  .trials = options.trials,
+                  .not_verified = not_verified});
+    if (file.has_value()) file->Write(document);
+    if (arguments.json) std::cout << document.dump() << '\n';
+  }
+  if (!arguments.json) {
+    PrintTable(reports);
+    std::cout << fmt::format(
+        "{} cases, {} comparisons, {} of them by {} trials each: {}; "
+        "false-alarm rate {:.2g}, {:.0f} s\n",
+        cases.size(), totals.comparisons, totals.sampled, options.trials,
+        totals.failed_cases == 0
+            ? "all passed"
+            : fmt::format("{} cases FAILED", totals.failed_cases),
+        options.level, progress.Seconds());
+  }
+  return Summarize(reports, totals);
+}
+
+}  // namespace
+
+void AddVerify(CLI::App& app, const std::string& command_line, Command& run) {
+  CLI::App* const command = app.add_subcommand(
+      "verify",
+      "compare training expectations and gradients with the hard process");
+  const auto arguments = std::make_shared<Arguments>();
+  AddOptions(*command, *arguments);
+  command->callback([&run, command_line, arguments] {
+    run = [command_line, arguments] {
+      return Verify(*arguments, command_line);
+    };
+  });
+}
+
+}  // namespace attnbench

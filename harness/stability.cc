@@ -1,0 +1,352 @@
+#include "harness/stability.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <string>
+#include <utility>
+
+#include "mechanisms/registry.h"
+
+namespace attnbench {
+namespace {
+
+template <class Real>
+struct Expected {
+  StabilityTable<Real> attention;  // [U, T]
+  StabilityTable<Real> selection;  // [U, T], of mechanisms that choose
+  std::map<std::string, StabilityTable<Real>> gradients;  // by score
+};
+
+template <class Real>
+constexpr const char* PrecisionName() {
+  return sizeof(Real) == sizeof(float) ? "f32" : "f64";
+}
+
+template <class Real>
+Expectation<Real> MakeTables(const StabilityPoint& point, bool selects,
+                             Expected<Real>& out) {
+  const Index U = point.output_length;
+  const Index T = point.memory_length;
+  out.attention = StabilityTable<Real>(U, T);
+  Expectation<Real> views;
+  views.attention = out.attention.view();
+  if (selects) {
+    out.selection = StabilityTable<Real>(U, T);
+    views.selection = out.selection.view();
+  }
+  return views;
+}
+
+// Expect of a subject, or Gradient where its config has that mode.
+template <class Real>
+Expected<Real> Evaluate(const StabilityPoint& point, const Config& config,
+                        const StabilityScores& scores) {
+  const Mechanism<Real>& mechanism = *FindMechanism<Real>(point.mechanism);
+  const StabilityInputs<Real> inputs(scores);
+  Expected<Real> out;
+  const Expectation<Real> views =
+      MakeTables(point, HasSelection(mechanism.Describe()), out);
+  if (config.mode == "expect") {
+    mechanism.Expect(config, inputs.sequence(), views);
+    return out;
+  }
+  for (const std::string& name : inputs.names()) {
+    const MatrixView<const Real> score = inputs.View(name);
+    out.gradients[name] = StabilityTable<Real>(score.rows, score.cols);
+  }
+  const auto view = [&](const char* name) {
+    const auto found = out.gradients.find(name);
+    return found == out.gradients.end() ? MatrixView<Real>()
+                                        : found->second.view();
+  };
+  Gradients<Real> gradients;
+  gradients.p_choose = view("p_choose");
+  gradients.energies = view("energies");
+  gradients.chunk_energies = view("chunk_energies");
+  gradients.encoder_scores = view("encoder_scores");
+  gradients.decoder_scores = view("decoder_scores");
+  Cotangent<Real> cotangent;
+  cotangent.attention = inputs.cotangent();
+  mechanism.Gradient(config, inputs.sequence(), cotangent, views, gradients);
+  return out;
+}
+
+// The largest difference of two tables, and the count of numbers that are none.
+class Difference {
+ public:
+  template <class Real>
+  void Add(const StabilityTable<double>& exact,
+           const StabilityTable<Real>& found) {
+    for (Index i = 0; i < exact.rows; ++i) {
+      AddRow(exact.view().Row(i), found.view().Row(i));
+    }
+  }
+
+  // Null once anything was not finite.
+  Json error() const { return OrNull(error_); }
+  // Of each row, over its largest exact number.
+  Json relative() const { return OrNull(relative_); }
+  // Of the sum of a row.
+  Json mass() const { return OrNull(mass_); }
+  Json largest() const { return OrNull(largest_); }
+  std::int64_t not_finite() const { return not_finite_; }
+
+ private:
+  template <class Real>
+  void AddRow(std::span<const double> exact, std::span<const Real> found) {
+    double largest_exact = 0;
+    double error = 0;
+    double missing = 0;
+    for (std::size_t j = 0; j < exact.size(); ++j) {
+      const auto value = static_cast<double>(found[j]);
+      if (!std::isfinite(value)) {
+        ++not_finite_;
+        continue;
+      }
+      largest_exact = std::max(largest_exact, std::fabs(exact[j]));
+      largest_ = std::max(largest_, std::fabs(value));
+      error = std::max(error, std::fabs(value - exact[j]));
+      missing += exact[j] - value;
+    }
+    error_ = std::max(error_, error);
+    mass_ = std::max(mass_, std::fabs(missing));
+    // f32 cannot hold what is left of such a row.
+    if (largest_exact < kLeastOfRow) return;
+    relative_ = std::max(relative_, error / largest_exact);
+  }
+
+  Json OrNull(double value) const {
+    return not_finite_ > 0 ? Json(nullptr) : StabilityNumber(value);
+  }
+
+  static constexpr double kLeastOfRow = 1e-30;
+  double error_ = 0;
+  double relative_ = 0;
+  double mass_ = 0;
+  double largest_ = 0;
+  std::int64_t not_finite_ = 0;
+};
+
+Json Labels(const StabilityPoint& point, const StabilitySubject& subject,
+            const char* precision) {
+  const double scale = point.chunk_energy_scale;
+  return {
+      {"mechanism", point.mechanism},
+      {"variant", subject.variant},
+      {"preset", subject.preset.empty() ? Json(nullptr) : Json(subject.preset)},
+      {"precision", precision},
+      {"family", point.family},
+      {"chunk_energy_scale", scale > 0 ? Json(scale) : Json(nullptr)},
+      {"memory_length", point.memory_length},
+      {"output_length", point.output_length}};
+}
+
+Description About(const StabilityPoint& point) {
+  return FindMechanism<double>(point.mechanism)->Describe();
+}
+
+// What the subjects of a point are compared with: scores and the exact value.
+struct Draw {
+  StabilityScores scores;
+  Expected<double> exact;
+};
+
+StabilityScores DrawOf(const StabilityPoint& point, std::uint64_t seed,
+                       std::uint32_t draw) {
+  return DrawStabilityScores(point, About(point), seed, draw);
+}
+
+Draw MakeDraw(const StabilityPoint& point, const Config& exact,
+              const StabilityScores& scores) {
+  ATTN_CHECK_EQ(exact.variant, "exact");
+  return {scores, Evaluate<double>(point, exact, scores)};
+}
+
+template <class Real>
+Json MeasureRow(const StabilityPoint& point, const StabilitySubject& subject,
+                const std::vector<Draw>& draws) {
+  Difference attention;
+  Difference selection;
+  bool selects = false;
+  for (const Draw& draw : draws) {
+    const auto found = Evaluate<Real>(point, subject.config, draw.scores);
+    attention.Add(draw.exact.attention, found.attention);
+    selection.Add(draw.exact.selection, found.selection);
+    selects = found.selection.rows > 0;
+  }
+  Json row = Labels(point, subject, PrecisionName<Real>());
+  row["draws"] = draws.size();
+  row["attention_error"] = attention.error();
+  row["relative_error"] = attention.relative();
+  row["mass_error"] = attention.mass();
+  row["selection_error"] = selects ? selection.error() : Json(nullptr);
+  row["not_finite"] = attention.not_finite() + selection.not_finite();
+  return row;
+}
+
+template <class Real>
+Json MeasureGradient(const StabilityPoint& point,
+                     const StabilitySubject& subject, const Draw& draw) {
+  const auto found = Evaluate<Real>(point, subject.config, draw.scores);
+  Difference all;
+  double largest_exact = 0;
+  for (const auto& [name, exact] : draw.exact.gradients) {
+    all.Add(exact, found.gradients.at(name));
+    for (const double value : exact.values) {
+      largest_exact = std::max(largest_exact, std::fabs(value));
+    }
+  }
+  Json row = Labels(point, subject, PrecisionName<Real>());
+  const bool known = all.not_finite() == 0;
+  const double error = known ? all.error().get<double>() : 0;
+  row["gradient_error"] = all.error();
+  row["relative_error"] = known && largest_exact > 0
+                              ? StabilityNumber(error / largest_exact)
+                              : Json(nullptr);
+  row["largest_gradient"] = all.largest();
+  row["largest_exact"] = StabilityNumber(largest_exact);
+  row["not_finite"] = all.not_finite();
+  return row;
+}
+
+// A mass to twelve places: enough for what a ledger adds up, and short.
+double Places12(double mass) {
+  return std::round(mass * 1e12) / 1e12 + 0.0;  // no -0
+}
+
+double Sum(std::span<const double> values) {
+  return std::accumulate(values.begin(), values.end(), 0.0);
+}
+
+// What arrives at the end of the memory having chosen nothing:
+// sum over k of start(k) prod over n >= k of (1 - p(n)).
+double StructuralLoss(std::span<const double> start,
+                      std::span<const double> p) {
+  double q = 0;
+  for (std::size_t j = 0; j < p.size(); ++j) {
+    q += start[j];
+    q *= 1 - p[j];
+  }
+  return q;
+}
+
+// Exact mass before each output, and what of it reaches the end.
+struct ExactLedger {
+  std::vector<double> before;
+  std::vector<double> structural;
+  std::vector<double> selected;
+};
+
+ExactLedger MakeExactLedger(const Draw& draw) {
+  const StabilityInputs<double> inputs(draw.scores);
+  const MatrixView<const double> p = inputs.View("p_choose");
+  ExactLedger ledger;
+  std::vector<double> start(Size(p.cols), 0);
+  start[0] = 1;
+  for (Index i = 0; i < p.rows; ++i) {
+    ledger.before.push_back(Places12(Sum(start)));
+    ledger.structural.push_back(Places12(StructuralLoss(start, p.Row(i))));
+    std::ranges::copy(draw.exact.selection.view().Row(i), start.begin());
+    ledger.selected.push_back(Sum(start));
+  }
+  return ledger;
+}
+
+template <class Real>
+Json MeasureLedger(const StabilityPoint& point, const StabilitySubject& subject,
+                   const Draw& draw, const ExactLedger& exact) {
+  const auto found = Evaluate<Real>(point, subject.config, draw.scores);
+  Json row = Labels(point, subject, PrecisionName<Real>());
+  Json selected = Json::array();
+  Json numerical = Json::array();
+  int not_finite = 0;
+  for (Index i = 0; i < point.output_length; ++i) {
+    const std::span<const Real> alpha = found.selection.view().Row(i);
+    const double sum = std::accumulate(alpha.begin(), alpha.end(), 0.0);
+    const bool finite = std::isfinite(sum);
+    not_finite += finite ? 0 : 1;
+    selected.push_back(finite ? Json(Places12(sum)) : Json(nullptr));
+    numerical.push_back(finite ? Json(Places12(exact.selected[Size(i)] - sum))
+                               : Json(nullptr));
+  }
+  row["mass_before"] = exact.before;
+  row["selected"] = std::move(selected);
+  row["structural_loss"] = exact.structural;
+  row["numerical_loss"] = std::move(numerical);
+  row["not_finite"] = not_finite;
+  return row;
+}
+
+// Every subject that is measured at this length, in both precisions.
+template <class Measure>
+std::vector<Json> ForEachSubject(const StabilityPoint& point,
+                                 const std::vector<StabilitySubject>& subjects,
+                                 const Measure& measure) {
+  std::vector<Json> rows;
+  for (const StabilitySubject& subject : subjects) {
+    if (!IsMeasured(point, subject)) continue;
+    rows.push_back(measure(subject, float{}));
+    rows.push_back(measure(subject, double{}));
+  }
+  return rows;
+}
+
+std::vector<Json> RowsOf(const StabilityPoint& point,
+                         const std::vector<StabilitySubject>& subjects,
+                         const std::vector<Draw>& draws) {
+  return ForEachSubject(point, subjects, [&](const auto& subject, auto real) {
+    return MeasureRow<decltype(real)>(point, subject, draws);
+  });
+}
+
+}  // namespace
+
+Json StabilityNumber(double value) {
+  if (!std::isfinite(value)) return nullptr;
+  return std::stod(fmt::format("{:.3e}", value));
+}
+
+std::vector<Json> MeasureStabilityRows(const StabilityPoint& point,
+                                       std::uint64_t seed, int draws) {
+  const auto subjects = StabilitySubjects(About(point), "expect");
+  std::vector<Draw> made;
+  for (int n = 0; n < draws; ++n) {
+    made.push_back(
+        MakeDraw(point, subjects.at(0).config,
+                 DrawOf(point, seed, static_cast<std::uint32_t>(n))));
+  }
+  return RowsOf(point, subjects, made);
+}
+
+std::vector<Json> MeasureStabilityScores(const StabilityPoint& point,
+                                         const StabilityScores& scores) {
+  const auto subjects = StabilitySubjects(About(point), "expect");
+  return RowsOf(point, subjects,
+                {MakeDraw(point, subjects.at(0).config, scores)});
+}
+
+std::vector<Json> MeasureStabilityGradients(const StabilityPoint& point,
+                                            std::uint64_t seed) {
+  const auto subjects = StabilitySubjects(About(point), "gradient");
+  const Draw draw =
+      MakeDraw(point, subjects.at(0).config, DrawOf(point, seed, 0));
+  return ForEachSubject(point, subjects, [&](const auto& subject, auto real) {
+    return MeasureGradient<decltype(real)>(point, subject, draw);
+  });
+}
+
+std::vector<Json> MeasureStabilityLedger(const StabilityPoint& point,
+                                         std::uint64_t seed) {
+  const auto subjects = StabilitySubjects(About(point), "expect");
+  const Draw draw =
+      MakeDraw(point, subjects.at(0).config, DrawOf(point, seed, 0));
+  const ExactLedger exact = MakeExactLedger(draw);
+  return ForEachSubject(point, subjects, [&](const auto& subject, auto real) {
+    return MeasureLedger<decltype(real)>(point, subject, draw, exact);
+  });
+}
+
+}  // namespace attnbench

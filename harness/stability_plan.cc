@@ -1,0 +1,189 @@
+// Which points a run of `attnbench stability` measures, and on which threads.
+#include <algorithm>
+#include <exception>
+#include <numeric>
+#include <string>
+#include <utility>
+
+#include "harness/stability.h"
+#include "harness/stability_peers.h"
+#include "mechanisms/registry.h"
+
+namespace attnbench {
+namespace {
+
+// The settings of a run.
+class Plan {
+ public:
+  explicit Plan(bool quick) : quick_(quick) {
+    for (const auto* mechanism : Mechanisms<double>()) {
+      AddPoints(mechanism->Describe());
+    }
+  }
+  struct Work {
+    enum class Kind { kRows, kGradients, kLedger } kind;
+    StabilityPoint point;
+    double cost = 0;  // relative
+  };
+  const std::vector<Work>& work() const { return work_; }
+  int draws() const { return quick_ ? 2 : 4; }
+
+ private:
+  using Lengths = std::vector<Index>;
+  using Kind = Work::Kind;
+
+  void AddPoints(const Description& about) {
+    const bool chunks = TakesScore(about, "chunk_energies");
+    for (const std::string& family : FamiliesOf(about)) {
+      const auto rank = std::ranges::find(StabilityFamilies(), family) -
+                        StabilityFamilies().begin();
+      const bool over_length =
+          rank < static_cast<std::ptrdiff_t>(kMainFamilies) || family == kNone;
+      StabilityPoint point{.mechanism = about.name, .family = family};
+      for (const double scale :
+           chunks ? std::vector<double>{1, 10} : std::vector<double>{0}) {
+        point.chunk_energy_scale = scale;
+        if (!StabilitySubjects(about, "expect").empty()) {
+          AddRows(about, point, over_length);
+          const bool ledger = scale <= 1 && over_length && HasSelection(about);
+          if (ledger) AddLedger(point);
+        }
+        if (!StabilitySubjects(about, "gradient").empty() && scale <= 1) {
+          AddGradients(point);
+        }
+      }
+    }
+  }
+
+  // Without scores of a choice there is but one family.
+  std::vector<std::string> FamiliesOf(const Description& about) const {
+    if (!TakesScore(about, "p_choose") && !TakesScore(about, "energies")) {
+      return {kNone};
+    }
+    return StabilityFamilies();
+  }
+
+  void Add(Kind kind, StabilityPoint point, Index T, Index U) {
+    point.memory_length = T;
+    point.output_length = U;
+    const auto size = static_cast<double>(T * U);
+    work_.push_back({kind, point,
+                     kind == Kind::kGradients ? 100 * size * size
+                                              : size * static_cast<double>(T)});
+  }
+
+  void AddRows(const Description& about, const StabilityPoint& point,
+               bool over_length) {
+    const Lengths all =
+        quick_ ? Lengths{4, 16, 64, 256}
+               : Lengths{4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048};
+    // Where errors come from the chaining of outputs, one output shows it.
+    const bool one_output = over_length && TakesScore(about, "p_choose") &&
+                            !TakesScore(about, "chunk_energies");
+    for (const Index T : over_length ? all : Lengths{256}) {
+      const Index U = std::clamp<Index>(T / 4, 1, 50);
+      if (one_output && U > 1) Add(Kind::kRows, point, T, 1);
+      Add(Kind::kRows, point, T, U);
+    }
+  }
+
+  void AddLedger(const StabilityPoint& point) {
+    Add(Kind::kLedger, point, quick_ ? 64 : 200, quick_ ? 8 : 20);
+  }
+
+  // One length for all variants of a mechanism, so that they can be compared.
+  void AddGradients(const StabilityPoint& point) {
+    Index T = quick_ ? 16 : 64;
+    for (const StabilityLimit& limit : StabilityLimits()) {
+      if (limit.mechanism == point.mechanism) T = std::min(T, limit.gradient);
+    }
+    for (const Index U : quick_ ? Lengths{1, 4, 16} : Lengths{1, 4, 16, 64}) {
+      Add(Kind::kGradients, point, T, U);
+    }
+  }
+
+  static constexpr const char* kNone = "normal";
+  const bool quick_;
+  std::vector<Work> work_;
+};
+
+std::vector<Json> Measure(const Plan& plan, const Plan::Work& work,
+                          std::uint64_t seed) {
+  switch (work.kind) {
+    case Plan::Work::Kind::kRows:
+      return MeasureStabilityRows(work.point, seed, plan.draws());
+    case Plan::Work::Kind::kGradients:
+      return MeasureStabilityGradients(work.point, seed);
+    case Plan::Work::Kind::kLedger:
+      break;
+  }
+  return MeasureStabilityLedger(work.point, seed);
+}
+
+// All of the work, in the plan's order whatever the threads.
+std::vector<std::vector<Json>> MeasureAll(const Plan& plan,
+                                          const StabilityRequest& request) {
+  const auto count = static_cast<Index>(plan.work().size());
+  // The costly first, or one thread would end with them alone.
+  std::vector<std::size_t> order(plan.work().size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
+    return plan.work()[a].cost > plan.work()[b].cost;
+  });
+  std::vector<std::vector<Json>> results(order.size());
+  std::exception_ptr failure;
+  std::size_t done = 0;
+#pragma omp parallel for schedule(dynamic, 1)
+  for (Index n = 0; n < count; ++n) {
+    try {
+      const std::size_t at = order[Size(n)];
+      results[at] = Measure(plan, plan.work()[at], request.seed);
+    } catch (...) {
+#pragma omp critical(attnbench_stability)
+      failure = std::current_exception();
+    }
+#pragma omp critical(attnbench_stability)
+    {
+      ++done;
+      if (request.on_progress) request.on_progress(done, order.size());
+    }
+  }
+  if (failure) std::rethrow_exception(failure);
+  return results;
+}
+
+Json LimitsJson() {
+  Json limits = Json::array();
+  for (const StabilityLimit& limit : StabilityLimits()) {
+    limits.push_back({{"mechanism", limit.mechanism},
+                      {"variant", limit.variant},
+                      {"memory_length", limit.expect},
+                      {"memory_length_of_gradients", limit.gradient}});
+  }
+  return limits;
+}
+
+}  // namespace
+
+Json MeasureStability(const StabilityRequest& request) {
+  const Plan plan(request.quick);
+  const auto results = MeasureAll(plan, request);
+  Json rows = Json::array();
+  Json ledger = Json::array();
+  Json gradients = Json::array();
+  for (std::size_t n = 0; n < results.size(); ++n) {
+    using Kind = Plan::Work::Kind;
+    const Kind kind = plan.work()[n].kind;
+    Json& list = kind == Kind::kRows     ? rows
+                 : kind == Kind::kLedger ? ledger
+                                         : gradients;
+    for (const Json& row : results[n]) list.push_back(row);
+  }
+  return {{"rows", std::move(rows)},
+          {"ledger", std::move(ledger)},
+          {"gradients", std::move(gradients)},
+          {"peers", MeasurePeers(request.seed, request.quick ? 5 : 25)},
+          {"limits", LimitsJson()}};
+}
+
+}  // namespace attnbench

@@ -1,0 +1,265 @@
+#include "harness/trial.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace attnbench {
+namespace {
+
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
+void Add(const Operations& from, Operations& to) {
+  to.energies += from.energies;
+  to.chunk_energies += from.chunk_energies;
+  to.memory_rows += from.memory_rows;
+  to.flops += from.flops;
+  to.bytes += from.bytes;
+}
+
+template <class Real>
+bool IsFinite(const MatrixView<const Real>& array) {
+  for (Index r = 0; r < array.rows; ++r) {
+    for (const Real value : array.Row(r)) {
+      if (!std::isfinite(value)) return false;
+    }
+  }
+  return true;
+}
+
+// Adds the contexts of a sequence; `square` collects what context_l2 is the
+// root of.
+template <class Real>
+void CountContexts(const MatrixView<const Real>& contexts, Counts& counts,
+                   double& square) {
+  for (Index i = 0; i < contexts.rows; ++i) {
+    for (const Real element : contexts.Row(i)) {
+      const auto value = static_cast<double>(element);
+      counts.context_sum += value;
+      square += value * value;
+    }
+  }
+}
+
+// Bytes that run() held at its peak.
+template <class Run>
+Index PeakBytes(const Run& run) {
+  MemoryUse& use = ThreadMemoryUse();
+  const Index before = use.current_bytes;
+  use.peak_bytes = before;
+  run();
+  return use.peak_bytes - before;
+}
+
+template <class Real>
+class DecodeTrial final : public Trial {
+ public:
+  using Batch = std::vector<Sequence<Real>>;
+
+  DecodeTrial(const Mechanism<Real>& mechanism, const Config& config,
+              int threads, std::vector<Batch> draws)
+      : mechanism_(mechanism),
+        config_(config),
+        threads_(threads),
+        draws_(std::move(draws)) {}
+
+  int num_draws() const override { return static_cast<int>(draws_.size()); }
+
+  void Run(int draw) const override {
+    DecodeBatch(mechanism_, config_, std::span(OfDraw(draw)), threads_);
+  }
+
+  Counts Count(int draw) const override {
+    Counts counts;
+    double square = 0;
+    for (const Sequence<Real>& sequence : OfDraw(draw)) {
+      CountSteps(sequence, counts);
+      CountContexts<Real>(sequence.contexts, counts, square);
+    }
+    counts.context_l2 = std::sqrt(square);
+    counts.is_finite = std::isfinite(square);
+    for (const Sequence<Real>& sequence : OfDraw(draw)) {
+      counts.peak_memory_bytes += PeakBytes([&] {
+        DecodeSequence(mechanism_, config_, sequence,
+                       [](Index, const StepResult<Real>&) {});
+      });
+    }
+    return counts;
+  }
+
+  // A sequence without outputs is made, appended and closed, and no more.
+  std::unique_ptr<Trial> Preparation() const override {
+    std::vector<Batch> draws = draws_;
+    for (Batch& batch : draws) {
+      for (Sequence<Real>& sequence : batch) sequence.contexts.rows = 0;
+    }
+    return std::make_unique<DecodeTrial>(mechanism_, config_, threads_,
+                                         std::move(draws));
+  }
+
+ private:
+  const Batch& OfDraw(int draw) const { return draws_[Size(draw)]; }
+
+  // Decodes, and counts what the steps did.
+  void CountSteps(const Sequence<Real>& sequence, Counts& counts) const {
+    Config with_weights = config_;
+    with_weights.want_weights = true;
+    std::vector<StepTrace> steps;
+    const auto on_step = [&](Index, const StepResult<Real>& step) {
+      steps.push_back({step.position, step.begin, step.end, step.inspected});
+      if (step.weights.empty() && step.end > step.begin) {
+        counts.attention_mass = kNone;
+      }
+      for (const Real weight : step.weights) {
+        counts.attention_mass += static_cast<double>(weight);
+      }
+    };
+    DecodeSequence(mechanism_, with_weights, sequence, on_step);
+    Add(mechanism_.Count(config_, sequence.memory.memory.rows, steps),
+        counts.operations);
+  }
+
+  const Mechanism<Real>& mechanism_;
+  const Config& config_;
+  const int threads_;
+  const std::vector<Batch> draws_;
+};
+
+template <class Real>
+class TrainingTrial final : public Trial {
+ public:
+  TrainingTrial(const Mechanism<Real>& mechanism, const Config& config,
+                const TrainingRequest& request, int threads,
+                PointInputs<Real>& inputs)
+      : mechanism_(mechanism),
+        config_(config),
+        request_(request),
+        threads_(threads),
+        inputs_(inputs) {
+    const int num_draws = inputs.num_training_draws(request.attention_only);
+    for (int draw = 0; draw < num_draws; ++draw) {
+      draws_.push_back(inputs.Training(draw, config, request));
+      draws_.back().AddParametersTo(parameters_);
+    }
+  }
+
+  int num_draws() const override { return static_cast<int>(draws_.size()); }
+
+  void Run(int draw) const override {
+    TrainBatch(mechanism_, config_, OfDraw(draw), threads_);
+  }
+
+  // The attention is asked for in any scope, as its mass is counted. Peaks
+  // after that: gradients of parameters are there already.
+  Counts Count(int draw) const override {
+    TrainingRequest with_attention = request_;
+    with_attention.want_attention = true;
+    TrainingBatch<Real> counted =
+        inputs_.Training(draw, config_, with_attention);
+    counted.AddParametersTo(parameters_);
+    Counts counts;
+    double square = request_.attention_only ? kNone : 0;
+    for (const TrainingSequence<Real>& one : counted.sequences) {
+      TrainBatch(mechanism_, config_, std::span(&one, 1), 1);
+      CountOutputs(one, counts, square);
+    }
+    counts.context_l2 = std::sqrt(square);
+    if (request_.attention_only) counts.context_sum = kNone;
+    for (const TrainingSequence<Real>& one : OfDraw(draw)) {
+      counts.peak_memory_bytes += PeakBytes(
+          [&] { TrainBatch(mechanism_, config_, std::span(&one, 1), 1); });
+    }
+    return counts;
+  }
+
+ private:
+  std::span<const TrainingSequence<Real>> OfDraw(int draw) const {
+    return draws_[Size(draw)].sequences;
+  }
+
+  void CountOutputs(const TrainingSequence<Real>& one, Counts& counts,
+                    double& square) const {
+    const MatrixView<const Real> attention = one.expectation.attention;
+    for (Index i = 0; i < attention.rows; ++i) {
+      for (const Real weight : attention.Row(i)) {
+        counts.attention_mass += static_cast<double>(weight);
+      }
+    }
+    CountContexts<Real>(one.sequence.contexts, counts, square);
+    const std::vector<StepTrace> steps(Size(attention.rows));
+    Add(mechanism_.Count(config_, attention.cols, steps), counts.operations);
+    for (const NamedArray<Real>& array : OutputsOf(one)) {
+      counts.is_finite = counts.is_finite && IsFinite<Real>(array.values);
+    }
+    if (one.gradients.parameters == nullptr) return;
+    for (const auto& [name, values] : one.gradients.parameters->arrays()) {
+      const MatrixView<const Real> all(values.data(), 1,
+                                       static_cast<Index>(values.size()));
+      counts.is_finite = counts.is_finite && IsFinite(all);
+    }
+  }
+
+  const Mechanism<Real>& mechanism_;
+  const Config& config_;
+  const TrainingRequest request_;
+  const int threads_;
+  PointInputs<Real>& inputs_;
+  std::vector<TrainingBatch<Real>> draws_;
+  // Of each sequence, for all draws: added to, and never read but for finite.
+  mutable std::vector<ParameterGradients<Real>> parameters_;
+};
+
+}  // namespace
+
+void Add(const Counts& from, Counts& to) {
+  Add(from.operations, to.operations);
+  to.peak_memory_bytes = std::max(to.peak_memory_bytes, from.peak_memory_bytes);
+  to.attention_mass += from.attention_mass;
+  to.context_sum += from.context_sum;
+  to.context_l2 += from.context_l2;
+  to.is_finite = to.is_finite && from.is_finite;
+}
+
+Counts Mean(Counts sum, int num_draws) {
+  for (double* figure :
+       {&sum.operations.energies, &sum.operations.chunk_energies,
+        &sum.operations.memory_rows, &sum.operations.flops,
+        &sum.operations.bytes, &sum.attention_mass, &sum.context_sum,
+        &sum.context_l2}) {
+    *figure /= num_draws;
+  }
+  return sum;
+}
+
+template <class Real>
+std::unique_ptr<Trial> MakeDecodeTrial(const Mechanism<Real>& mechanism,
+                                       const Config& config, int threads,
+                                       Workload<Real>& workload) {
+  std::vector<std::vector<Sequence<Real>>> draws;
+  for (int draw = 0; draw < workload.num_draws(); ++draw) {
+    draws.push_back(workload.Draw(draw, config.energy));
+  }
+  return std::make_unique<DecodeTrial<Real>>(mechanism, config, threads,
+                                             std::move(draws));
+}
+
+template <class Real>
+std::unique_ptr<Trial> MakeTrainingTrial(const Mechanism<Real>& mechanism,
+                                         const Config& config,
+                                         const TrainingRequest& request,
+                                         int threads,
+                                         PointInputs<Real>& inputs) {
+  return std::make_unique<TrainingTrial<Real>>(mechanism, config, request,
+                                               threads, inputs);
+}
+
+#define ATTNBENCH_INSTANTIATE(Real)                                       \
+  template std::unique_ptr<Trial> MakeDecodeTrial(                        \
+      const Mechanism<Real>&, const Config&, int, Workload<Real>&);       \
+  template std::unique_ptr<Trial> MakeTrainingTrial(                      \
+      const Mechanism<Real>&, const Config&, const TrainingRequest&, int, \
+      PointInputs<Real>&);
+ATTNBENCH_INSTANTIATE(float)
+ATTNBENCH_INSTANTIATE(double)
+
+}  // namespace attnbench

@@ -1,0 +1,60 @@
+// What a trial of a cell does, and the figures of it that do not depend on the
+// clock.
+#ifndef ATTNBENCH_HARNESS_TRIAL_H_
+#define ATTNBENCH_HARNESS_TRIAL_H_
+
+#include <memory>
+
+#include "harness/point_inputs.h"
+
+namespace attnbench {
+
+struct Counts {
+  Operations operations;
+  // Held by the sequences of a draw at their peaks, one after another so that
+  // the figure does not depend on threads. What they write into is not theirs.
+  Index peak_memory_bytes = 0;
+  // Of all outputs; NaN where there are none of the kind: no weights of a
+  // variant that makes none, no contexts in scope attention.
+  double attention_mass = 0;
+  double context_sum = 0;
+  double context_l2 = 0;
+  bool is_finite = true;  // everything that was written
+};
+
+// Sums; of peaks, the largest.
+void Add(const Counts& from, Counts& to);
+// Of the sum over `num_draws` draws. Divided once, at the end: where all draws
+// did the same, the mean is exactly that.
+Counts Mean(Counts sum, int num_draws);
+
+// All draws of a cell, ready to be run. Not thread-safe; what it refers to
+// outlives it.
+class Trial {
+ public:
+  virtual ~Trial() = default;
+  virtual int num_draws() const = 0;
+  // All outputs of all sequences of a draw: what is timed.
+  virtual void Run(int draw) const = 0;
+  // The same on one thread, untimed.
+  virtual Counts Count(int draw) const = 0;
+  // The part that is done once for a memory; null where nothing is apart.
+  virtual std::unique_ptr<Trial> Preparation() const { return nullptr; }
+};
+
+template <class Real>
+std::unique_ptr<Trial> MakeDecodeTrial(const Mechanism<Real>& mechanism,
+                                       const Config& config, int threads,
+                                       Workload<Real>& workload);
+
+// Of modes expect and gradient.
+template <class Real>
+std::unique_ptr<Trial> MakeTrainingTrial(const Mechanism<Real>& mechanism,
+                                         const Config& config,
+                                         const TrainingRequest& request,
+                                         int threads,
+                                         PointInputs<Real>& inputs);
+
+}  // namespace attnbench
+
+#endif  // ATTNBENCH_HARNESS_TRIAL_H_

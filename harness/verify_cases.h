@@ -1,0 +1,103 @@
+// The grid of `attnbench verify`: which inputs a mechanism's expectation and
+// gradients are compared on. Made from the mechanism's Description alone, so
+// that one that registers is verified without a line here.
+//
+// Scores are drawn in families, chosen for what goes wrong with them:
+//   uniform      p in [0, 1), chunk energies and other scores N(0, 1)
+//   saturated    scores 8 N(0, 1), so p is mostly near 0 or 1
+//   recommended  energies N(-4, 1): the start r = -4 that others recommend
+//   adversarial  p of exact zeros and ones, tiny, all but one; u = +-j, +-1e4
+//   binary       p in {0, 1}: the hard process has one outcome
+// or follow from the states and the memory of a workload.
+#ifndef ATTNBENCH_HARNESS_VERIFY_CASES_H_
+#define ATTNBENCH_HARNESS_VERIFY_CASES_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "harness/workload.h"
+
+namespace attnbench {
+
+// How the expectation is made without its formulas.
+enum class VerifyMethod {
+  kExact,        // nothing is random: decoded once
+  kEnumeration,  // every outcome of the hard process, with its probability
+  kSampling,     // trials of the hard process
+};
+std::string MethodName(VerifyMethod method);
+
+struct VerifyCase {
+  std::string mechanism;
+  VerifyMethod method = VerifyMethod::kExact;
+  Index memory_length = 1;   // T
+  Index output_length = 1;   // U
+  std::string scores;        // family, or workload
+  bool from_states = false;  // `scores` is a workload
+  Config config;             // of the mechanism, complete
+  // What tells it from the other cases of its mechanism, for people and as its
+  // key: "T=8 U=6 w=3 end=absorb scores=uniform".
+  std::string name;
+};
+
+// All cases of a mechanism, without those that need a mode that it has not.
+std::vector<VerifyCase> MakeVerifyCases(const Description& description,
+                                        bool quick);
+
+// An array [rows, cols] of the inputs, rows first.
+struct VerifyArray {
+  std::vector<double> values;
+  Index rows = 0;
+  Index cols = 0;
+
+  VerifyArray() = default;
+  VerifyArray(Index num_rows, Index num_cols)
+      : values(Size(num_rows * num_cols)), rows(num_rows), cols(num_cols) {}
+  MatrixView<double> view() { return {values.data(), rows, cols}; }
+  MatrixView<const double> view() const { return {values.data(), rows, cols}; }
+  double operator()(Index r, Index c) const { return view()(r, c); }
+};
+
+// The inputs of a case, drawn from Philox keyed by seed and case; every array
+// can be changed, for differences. Keys: the fields of GivenScores, `memory`,
+// `chunk_keys`, `states`, `chunk_states`.
+class VerifyInputs {
+ public:
+  VerifyInputs(const VerifyCase& verify_case, const Description& description,
+               std::uint64_t seed);
+  VerifyInputs(const VerifyInputs&) = delete;
+  VerifyInputs& operator=(const VerifyInputs&) = delete;
+
+  std::map<std::string, VerifyArray>& arrays() { return arrays_; }
+  const std::map<std::string, VerifyArray>& arrays() const { return arrays_; }
+  const VerifyArray* Find(const std::string& name) const;
+  const VerifyArray& At(const std::string& name) const;
+  // Of the contexts, [U, d], fixed.
+  const VerifyArray& cotangent_attention() const { return d_attention_; }
+  const VerifyArray& cotangent_contexts() const { return d_contexts_; }
+  // Views of the arrays as they are now; `given` and `contexts` outlive it.
+  Sequence<double> MakeSequence(GivenScores<double>& given,
+                                VerifyArray& contexts) const;
+  std::uint64_t key() const { return key_; }
+
+ private:
+  void DrawScores(const VerifyCase& verify_case,
+                  const Description& description);
+  void DrawStates(const VerifyCase& verify_case);
+
+  std::uint64_t key_;
+  bool given_ = true;
+  double energy_bias_ = 0;
+  std::map<std::string, VerifyArray> arrays_;
+  VerifyArray d_attention_;                     // [U, T]
+  VerifyArray d_contexts_;                      // [U, d]
+  std::shared_ptr<Workload<double>> workload_;  // owns the parameters
+  const ParameterSource<double>* parameters_ = nullptr;
+};
+
+}  // namespace attnbench
+
+#endif  // ATTNBENCH_HARNESS_VERIFY_CASES_H_

@@ -1,0 +1,160 @@
+#include "harness/verify_subject.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "mechanisms/sample.h"
+
+namespace attnbench {
+namespace {
+
+// Where Gradient writes the gradient of an input.
+MatrixView<double>* FieldOf(Gradients<double>& gradients,
+                            const std::string& name) {
+  const std::map<std::string, MatrixView<double> Gradients<double>::*> fields =
+      {{"p_choose", &Gradients<double>::p_choose},
+       {"energies", &Gradients<double>::energies},
+       {"chunk_energies", &Gradients<double>::chunk_energies},
+       {"encoder_scores", &Gradients<double>::encoder_scores},
+       {"decoder_scores", &Gradients<double>::decoder_scores},
+       {"memory", &Gradients<double>::memory},
+       {"states", &Gradients<double>::states}};
+  const auto found = fields.find(name);
+  return found == fields.end() ? nullptr : &(gradients.*found->second);
+}
+
+}  // namespace
+
+VerifySubject::VerifySubject(const Mechanism<double>& mechanism,
+                             const VerifyCase& verify_case, std::uint64_t seed)
+    : mechanism_(mechanism),
+      about_(mechanism.Describe()),
+      case_(verify_case),
+      sampling_(SamplingConfig(about_, verify_case.config)),
+      inputs_(verify_case, about_, seed) {
+  if (ChoosesAtRandom(about_)) FindProbabilities();
+}
+
+void VerifySubject::FindProbabilities() {
+  if (const VerifyArray* p = inputs_.Find("p_choose"); p != nullptr) {
+    choice_name_ = "p_choose";
+    p_ = complement_ = *p;
+    for (double& value : complement_.values) value = 1 - value;
+  } else if (const VerifyArray* e = inputs_.Find("energies"); e != nullptr) {
+    choice_name_ = "energies";
+    p_ = complement_ = *e;
+    for (double& value : p_.values) value = 1 / (1 + std::exp(-value));
+    for (double& value : complement_.values) value = 1 / (1 + std::exp(value));
+  }
+}
+
+Decoded VerifySubject::MakeDecoded() const {
+  return {VerifyArray(U(), T()), VerifyArray(U(), d()),
+          std::vector<StepTrace>(Size(U()))};
+}
+
+Trained VerifySubject::Train() const {
+  Trained trained;
+  trained.attention = VerifyArray(U(), T());
+  trained.selection = VerifyArray(U(), T());
+  trained.contexts = VerifyArray(U(), d());
+  trained.attention_beside_gradients = VerifyArray(U(), T());
+  GivenScores<double> given;
+  Config config = case_.config;
+  config.mode = "expect";
+  mechanism_.Expect(config, inputs_.MakeSequence(given, trained.contexts),
+                    {.attention = trained.attention.view(),
+                     .selection = trained.selection.view()});
+  trained.has_gradients = std::find(about_.modes.begin(), about_.modes.end(),
+                                    "gradient") != about_.modes.end();
+  if (!trained.has_gradients) return trained;
+  config.mode = "gradient";
+  Gradients<double> gradients;
+  for (const auto& [name, array] : inputs_.arrays()) {
+    MatrixView<double>* const field = FieldOf(gradients, name);
+    if (field == nullptr) continue;
+    VerifyArray& gradient = trained.gradients[name];
+    gradient = VerifyArray(array.rows, array.cols);
+    *field = gradient.view();
+  }
+  VerifyArray contexts(U(), d());
+  mechanism_.Gradient(
+      config, inputs_.MakeSequence(given, contexts),
+      {.attention = inputs_.cotangent_attention().view(),
+       .contexts = inputs_.cotangent_contexts().view()},
+      {.attention = trained.attention_beside_gradients.view(), .selection = {}},
+      gradients);
+  return trained;
+}
+
+std::vector<double> VerifySubject::SelectionOfSecond(
+    const VerifyArray& p_choose) const {
+  GivenScores<double> given;
+  VerifyArray contexts(2, d());
+  VerifyArray attention(2, T());
+  VerifyArray selection(2, T());
+  const Sequence<double> sequence = inputs_.MakeSequence(given, contexts);
+  given.p_choose = p_choose.view();
+  given.energies = {};
+  const VerifyArray chunk_energies(2, T());
+  if (given.chunk_energies.data != nullptr) {
+    given.chunk_energies = chunk_energies.view();
+  }
+  Config config = case_.config;
+  config.mode = "expect";
+  mechanism_.Expect(
+      config, sequence,
+      {.attention = attention.view(), .selection = selection.view()});
+  const std::span<double> second = selection.view().Row(1);
+  return {second.begin(), second.end()};
+}
+
+void VerifySubject::Sample(std::uint32_t trial, Decoded& decoded) {
+  GivenScores<double> given;
+  Decode(sampling_, inputs_.MakeSequence(given, decoded.contexts), trial,
+         decoded);
+}
+
+void VerifySubject::DecodeForced(const VerifyArray& z, Decoded& decoded) {
+  GivenScores<double> given;
+  const Sequence<double> sequence =
+      inputs_.MakeSequence(given, decoded.contexts);
+  given.p_choose = z.view();
+  given.energies = {};
+  // Under option `sample`: z = u < p is then certain, whatever u.
+  Decode(sampling_, sequence, 0, decoded);
+}
+
+void VerifySubject::Decode(const Config& config,
+                           const Sequence<double>& sequence,
+                           std::uint32_t trial, Decoded& decoded) const {
+  std::fill(decoded.attention.values.begin(), decoded.attention.values.end(),
+            0.0);
+  SampleSequence(mechanism_, config, sequence, trial,
+                 [&](Index i, const StepResult<double>& step) {
+                   decoded.steps[Size(i)] = {step.position, step.begin,
+                                             step.end, step.inspected};
+                   std::ranges::copy(
+                       step.weights,
+                       decoded.attention.view().Row(i).begin() + step.begin);
+                 });
+}
+
+double VerifySubject::Loss(const Decoded& decoded, Index i) const {
+  const auto dot = [i](const VerifyArray& a, const VerifyArray& b) {
+    const std::span<const double> row = a.view().Row(i);
+    return std::inner_product(row.begin(), row.end(), b.view().Row(i).begin(),
+                              0.0);
+  };
+  return dot(inputs_.cotangent_attention(), decoded.attention) +
+         dot(inputs_.cotangent_contexts(), decoded.contexts);
+}
+
+double VerifySubject::Loss(const Decoded& decoded) const {
+  double loss = 0;
+  for (Index i = 0; i < U(); ++i) loss += Loss(decoded, i);
+  return loss;
+}
+
+}  // namespace attnbench

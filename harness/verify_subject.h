@@ -1,0 +1,90 @@
+// What the ways of verifying a case share: its inputs, what training says of
+// them, and decoding them, as they are or with the choices forced.
+#ifndef ATTNBENCH_HARNESS_VERIFY_SUBJECT_H_
+#define ATTNBENCH_HARNESS_VERIFY_SUBJECT_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "harness/verify_cases.h"
+
+namespace attnbench {
+
+// Half the step of central differences: their error, of third derivatives
+// times h^2 / 6, stays below kDifferenceTolerance for scores of any size.
+inline constexpr double kDifferenceStep = 1e-4;
+inline constexpr double kDifferenceTolerance = 1e-6;
+// Rounding of sums of products of probabilities, in double.
+inline constexpr double kValueTolerance = 1e-12;
+
+// What Expect and Gradient make of a case.
+struct Trained {
+  VerifyArray attention;  // [U, T]
+  VerifyArray selection;  // [U, T], zero where nothing is chosen
+  VerifyArray contexts;   // [U, d]
+  bool has_gradients = false;
+  // dL/d of each input, L = <cotangents, attention and contexts>.
+  std::map<std::string, VerifyArray> gradients;
+  VerifyArray attention_beside_gradients;
+};
+
+// One decoded sequence.
+struct Decoded {
+  VerifyArray attention;  // [U, T]
+  VerifyArray contexts;   // [U, d]
+  std::vector<StepTrace> steps;
+};
+
+class VerifySubject {
+ public:
+  VerifySubject(const Mechanism<double>& mechanism,
+                const VerifyCase& verify_case, std::uint64_t seed);
+
+  Index T() const { return case_.memory_length; }
+  Index U() const { return case_.output_length; }
+  Index d() const { return case_.config.dim; }
+  const VerifyCase& verify_case() const { return case_; }
+  VerifyInputs& inputs() { return inputs_; }
+  const VerifyInputs& inputs() const { return inputs_; }
+  Decoded MakeDecoded() const;
+
+  Trained Train() const;
+  // The selection of output 2 of a sequence of two, whose p_choose is given:
+  // [T].
+  std::vector<double> SelectionOfSecond(const VerifyArray& p_choose) const;
+
+  // One trial of the hard process; every trial is the same where nothing is
+  // random. Not thread-safe.
+  void Sample(std::uint32_t trial, Decoded& decoded);
+  // Decodes with z [U, T], zeros and ones, in place of the probabilities.
+  void DecodeForced(const VerifyArray& z, Decoded& decoded);
+  // What output i adds to L.
+  double Loss(const Decoded& decoded, Index i) const;
+  double Loss(const Decoded& decoded) const;
+
+  // p [U, T] and 1 - p, where the case gives scores of the choice.
+  bool knows_probabilities() const { return !p_.values.empty(); }
+  const VerifyArray& p() const { return p_; }
+  const VerifyArray& complement() const { return complement_; }
+  // "p_choose" or "energies", as the case gives them.
+  const std::string& choice_name() const { return choice_name_; }
+
+ private:
+  void FindProbabilities();
+  void Decode(const Config& config, const Sequence<double>& sequence,
+              std::uint32_t trial, Decoded& decoded) const;
+
+  const Mechanism<double>& mechanism_;
+  const Description about_;
+  const VerifyCase& case_;
+  const Config sampling_;  // draws
+  VerifyInputs inputs_;
+  std::string choice_name_;
+  VerifyArray p_;
+  VerifyArray complement_;
+};
+
+}  // namespace attnbench
+
+#endif  // ATTNBENCH_HARNESS_VERIFY_SUBJECT_H_

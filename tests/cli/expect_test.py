@@ -1,0 +1,273 @@
+"""attnbench expect from outside, and malformed case files for every command that
+reads them.
+
+Guards against expectations and gradients that are not those of the papers or are
+printed with too few digits, options that are taken but not used, and wrong input
+that is taken or not explained.
+"""
+import glob
+import json
+import math
+import os
+import re
+import subprocess
+import tempfile
+import unittest
+
+ATTNBENCH = os.environ["ATTNBENCH"]
+TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+GOLDEN = sorted(glob.glob(os.path.join(TESTS, "golden", "*.json")))
+CASES = os.path.join(TESTS, "cases")
+
+
+def run(*arguments, command="expect"):
+    return subprocess.run([ATTNBENCH, command, *map(str, arguments)],
+                          capture_output=True, text=True, check=False)
+
+
+def strict(text):
+    def refuse(constant):
+        raise ValueError(constant)
+    return json.loads(text, parse_constant=refuse)
+
+
+class CaseTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+
+    def case(self, mechanism, options=None, **inputs):
+        path = os.path.join(self.folder.name, "case.json")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump({"mechanism": mechanism, "options": options or {},
+                       "inputs": inputs}, file)
+        return path
+
+    def expect(self, *arguments):
+        result = run(*arguments)
+        self.assertEqual((result.returncode, result.stderr), (0, ""), arguments)
+        return strict(result.stdout)
+
+    def assert_refused(self, *arguments, naming, command="expect"):
+        result = run(*arguments, command=command)
+        self.assertEqual((result.returncode, result.stdout), (2, ""),
+                         (arguments, result.stderr))
+        self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
+        self.assertIn(naming, result.stderr)
+
+    def assert_near(self, found, expected, tolerance, what):
+        self.assertEqual(len(found), len(expected), what)
+        for found_row, expected_row in zip(found, expected):
+            self.assertEqual(len(found_row), len(expected_row), what)
+            for a, b in zip(found_row, expected_row):
+                self.assertLessEqual(abs(a - b), tolerance, what)
+
+
+class Golden(CaseTest):
+    def test_every_case_is_what_all_paths_add_up_to(self):
+        self.assertEqual(len(GOLDEN), 45)
+        for path in GOLDEN:
+            with open(path, encoding="utf-8") as file:
+                case = json.load(file)
+            output = self.expect(path)
+            expected = case["expected"]
+            self.assertEqual(set(output) - {"mechanism", "variant"}, set(expected), path)
+            for key in expected:
+                if key != "gradients":
+                    self.assert_near(output[key], expected[key], case["tolerance"],
+                                     (path, key))
+            gradients = expected.get("gradients", {})
+            self.assertEqual(set(output.get("gradients", {})), set(gradients), path)
+            for key, values in gradients.items():
+                self.assert_near(output["gradients"][key], values, case["tolerance"],
+                                 (path, key))
+
+
+class Output(CaseTest):
+    def test_what_was_not_asked_for_is_not_there(self):
+        self.assertEqual(self.expect(self.case("monotonic", p_choose=[[0.5]])),
+                         {"mechanism": "monotonic", "variant": "exact",
+                          "attention": [[0.5]], "selection": [[0.5]]})
+        self.assertEqual(self.expect(self.case("soft", energies=[[3, 3]])),
+                         {"mechanism": "soft", "variant": "exact",
+                          "attention": [[0.5, 0.5]]})
+
+    def test_the_readme_shows_what_is_printed(self):
+        with open(os.path.join(os.path.dirname(TESTS), "README.md"),
+                  encoding="utf-8") as file:
+            readme = file.read()
+        case = re.search(r'^{"mechanism": "mocha".*?}}$', readme, re.M | re.S).group()
+        shown = re.search(r'^{"mechanism":"mocha".*}$', readme, re.M).group()
+        case, shown = strict(case), strict(shown)
+        output = self.expect(self.case(case["mechanism"], case["options"],
+                                       cotangent=[[1, 0]], **case["inputs"]))
+        self.assertEqual(list(output), list(shown))
+        for key in ("attention", "selection", "context"):
+            self.assert_near(output[key], shown[key], 1e-14, key)
+        for key, values in shown["gradients"].items():
+            self.assert_near(output["gradients"][key], values, 1e-14, key)
+
+    def test_digits_give_the_same_double_back(self):
+        result = run(self.case("monotonic", p_choose=[[0.1, 1 / 3]]))
+        self.assertIn('"attention":[[0.1,0.3', result.stdout)
+        third = strict(result.stdout)["attention"][0][1]
+        self.assertEqual(third, (1 - 0.1) * (1 / 3))
+
+    def test_energies_are_before_a_sigmoid(self):
+        e = [[0.3, -0.7, 2.0], [1.0, 0.0, -1.5]]
+        p = [[1 / (1 + math.exp(-x)) for x in row] for row in e]
+        cotangent = [[1.0, -2.0, 0.5], [0.25, 3.0, -1.0]]
+        by_energies = self.expect(self.case("monotonic", energies=e, cotangent=cotangent))
+        by_p = self.expect(self.case("monotonic", p_choose=p, cotangent=cotangent))
+        self.assert_near(by_energies["attention"], by_p["attention"], 1e-15, "attention")
+        self.assert_near(by_energies["gradients"]["energies"],
+                         [[d * x * (1 - x) for d, x in zip(*rows)]
+                          for rows in zip(by_p["gradients"]["p_choose"], p)],
+                         1e-14, "gradients")
+
+    def test_gradients_of_the_fixed_memory(self):
+        encoder, decoder = [[0.5, 1.0], [-1.0, 2.0]], [[0.3, -0.4]]
+        cotangent = [[2.0, -1.0]]
+        gradients = self.expect(self.case(
+            "memory", encoder_scores=encoder, decoder_scores=decoder,
+            cotangent=cotangent))["gradients"]
+        self.assertEqual(set(gradients), {"encoder_scores", "decoder_scores"})
+
+        def loss():
+            attention = self.expect(self.case(
+                "memory", encoder_scores=encoder, decoder_scores=decoder))["attention"]
+            return sum(a * c for a, c in zip(attention[0], cotangent[0]))
+        for key, scores in (("encoder_scores", encoder), ("decoder_scores", decoder)):
+            for r, row in enumerate(scores):
+                for c, value in enumerate(row):
+                    row[c] = value + 1e-5
+                    more = loss()
+                    row[c] = value - 1e-5
+                    difference = (more - loss()) / 2e-5
+                    row[c] = value
+                    self.assertAlmostEqual(gradients[key][r][c], difference, 8)
+
+    def test_a_window_of_one_entry_needs_no_chunk_energies_but_takes_them(self):
+        p, u = [[0.2, 0.9]], [[1, 2]]
+        for variant in ("exact", "reference"):
+            output = self.expect(self.case(
+                "mocha", {"chunk_width": 1, "variant": variant}, p_choose=p,
+                chunk_energies=u, cotangent=[[1, 2]]))
+            self.assertEqual(output["attention"], output["selection"])
+            self.assertEqual(output["gradients"]["chunk_energies"], [[0, 0]])
+
+
+class Options(CaseTest):
+    def attention(self, options, *arguments, mechanism="monotonic", **inputs):
+        return self.expect(self.case(mechanism, options, **inputs), *arguments)["attention"]
+
+    def test_end_policies(self):
+        p = [[0, 0.5, 0], [0, 0.5, 0]]
+        for options, expected in (({}, [[0, 0.5, 0], [0, 0.25, 0]]),
+                                  ({"end": "absorb"}, [[0, 0.5, 0], [0, 0.25, 0]]),
+                                  ({"end": "stay_last"}, [[0, 0.5, 0.5], [0, 0.25, 0.75]]),
+                                  ({"end": "restart"}, [[0, 0.5, 0], [0, 0.5, 0]])):
+            self.assertEqual(self.attention(options, p_choose=p), expected, options)
+
+    def test_chunk_width(self):
+        inputs = {"p_choose": [[0, 0, 1]], "chunk_energies": [[5, 5, 5]]}
+        for width, expected in ((1, [0, 0, 1]), (2, [0, 0.5, 0.5]),
+                                ("inf", [1 / 3, 1 / 3, 1 / 3])):
+            self.assert_near(self.attention({"chunk_width": width}, mechanism="mocha",
+                                            **inputs), [expected], 1e-15, width)
+
+    def test_noise_is_keyed_by_the_seed(self):
+        e = [[0.5] * 16]
+        plain = self.attention({}, energies=e)
+        one = self.attention({"noise": 1}, "--seed", 1, energies=e)
+        self.assertEqual(one, self.attention({"noise": 1}, energies=e))
+        self.assertNotEqual(one, plain)
+        self.assertNotEqual(one, self.attention({"noise": 1}, "--seed", 2, energies=e))
+        self.assertEqual(plain, self.attention({"noise": 0}, "--seed", 2, energies=e))
+
+    def test_a_published_variant_is_an_approximation(self):
+        # The denominator is clipped, so mass that starts late is lost.
+        p = [[0.9] * 12, [0.9] * 12]
+        exact = self.attention({}, p_choose=p)
+        clipped = self.attention({"variant": "parallel", "preset": "nsp"}, p_choose=p)
+        self.assertAlmostEqual(exact[0][0], clipped[0][0])
+        self.assertGreater(max(abs(a - b) for a, b in zip(exact[1], clipped[1])), 1e-9)
+        self.assertEqual(clipped, self.attention(
+            {"variant": "parallel", "preset": "nsp"}, p_choose=p))
+        default = self.attention({"variant": "parallel"}, p_choose=p)
+        wide = self.attention({"variant": "parallel", "denominator_eps": 0.1}, p_choose=p)
+        self.assertNotEqual(default, wide)
+
+    def test_what_is_not_finite_is_null_and_counted(self):
+        p = [[1] * 40] * 2
+        result = run(self.case("monotonic", {"variant": "parallel", "preset": "jmin"},
+                               p_choose=p))
+        self.assertEqual(result.returncode, 0)
+        rows = strict(result.stdout)["attention"]
+        nulls = sum(value is None for row in rows for value in row)
+        self.assertGreater(nulls, 0)
+        self.assertIn(f"{nulls} of attention", result.stderr)
+        self.assertEqual(result.stderr.count("\n"), 1)
+
+    def test_exact_results_beyond_double_precision_are_refused(self):
+        self.assert_refused(
+            self.case("memory", {"decoder_scoring": "sigmoid"},
+                      encoder_scores=[[1, 1]] * 2, decoder_scores=[[50, 50]],
+                      memory=[[1.7e308], [1.7e308]]),
+            naming="beyond double precision: 1 of context")
+
+    def test_gradients_of_published_variants_are_for_short_sequences(self):
+        options = {"variant": "parallel", "preset": "tf"}
+        for length in (64, 65):
+            rows = [[0.1] * length]
+            path = self.case("monotonic", options, p_choose=rows, cotangent=rows)
+            if length == 64:
+                self.assertIn("gradients", self.expect(path))
+            else:
+                self.assert_refused(path, naming="64")
+
+
+class MalformedCases(CaseTest):
+    def test_every_one_is_refused_in_one_line_that_names_the_place(self):
+        with open(os.path.join(CASES, "manifest.json"), encoding="utf-8") as file:
+            manifest = json.load(file)
+        self.assertEqual(set(manifest), set(os.listdir(CASES)) - {"manifest.json"})
+        for name, case in manifest.items():
+            path = os.path.join(CASES, name)
+            for command in case.get("commands", ["decode", "expect"]):
+                with self.subTest(name, command=command):
+                    self.assert_refused(path, naming=f"attnbench: {path}: ",
+                                        command=command)
+                    self.assert_refused(path, naming=case["says"], command=command)
+
+    def test_paths_that_cannot_be_read(self):
+        for command in ("decode", "expect"):
+            for path in ("absent.json", self.folder.name, "a\nb.json", "x" * 5000):
+                self.assert_refused(path, naming="cannot be read", command=command)
+
+    def test_brackets_do_not_overflow_the_stack(self):
+        path = os.path.join(self.folder.name, "deep.json")
+        for text in ("[" * 100000, '{"a":' * 100000, '{"inputs": ' + "[" * 100000):
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+            for command in ("decode", "expect"):
+                self.assert_refused(path, naming="is nested deeper than 64 levels",
+                                    command=command)
+
+    def test_wrong_command_lines(self):
+        path = self.case("monotonic", p_choose=[[1]])
+        self.assert_refused(naming="a case file is needed")
+        self.assert_refused(path, "--seed", -1, naming="--seed")
+        self.assert_refused(path, "--seed", "x", naming="--seed")
+        self.assert_refused(path, "--sed", 1, naming="did you mean '--seed'?")
+        self.assert_refused(path, path, naming="unexpected argument")
+        self.assert_refused(path, "--sample", naming="--sample")
+
+    def test_help_has_an_example(self):
+        result = run("--help")
+        self.assertEqual(result.returncode, 0)
+        self.assertIn("e.g. tests/golden/mocha-plain.json", " ".join(result.stdout.split()))
+
+
+if __name__ == "__main__":
+    unittest.main()

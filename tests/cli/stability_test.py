@@ -1,0 +1,87 @@
+"""attnbench stability from outside.
+
+Guards against a result that is not strict JSON or not the same on any number of
+threads, a file that is replaced unasked, and wrong usage that is taken.
+"""
+import json
+import os
+import subprocess
+import tempfile
+import unittest
+
+ATTNBENCH = os.environ["ATTNBENCH"]
+NEWCOMER = os.environ["ATTNBENCH_WITH_NEWCOMER"]
+
+
+def run(*arguments, program=ATTNBENCH, **environment):
+    return subprocess.run([program, "stability", *map(str, arguments)],
+                          capture_output=True, text=True, check=False,
+                          env={**os.environ, **environment})
+
+
+def strict(text):
+    def refuse(constant):
+        raise ValueError(constant)
+    return json.loads(text, parse_constant=refuse)
+
+
+def numbers(document):
+    return {key: value for key, value in document.items() if key != "context"}
+
+
+class Stability(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.path = os.path.join(self.folder.name, "stability.json")
+
+    def result(self):
+        with open(self.path, encoding="utf-8") as file:
+            return strict(file.read())
+
+    def fails(self, text, *arguments):
+        result = run(*arguments)
+        self.assertEqual((result.returncode, result.stdout), (2, ""), result.stderr)
+        self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
+        self.assertIn(text, result.stderr)
+
+    def test_a_quick_run_writes_a_result_a_table_and_its_progress(self):
+        result = run("--quick", "-o", self.path)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        document = self.result()
+        self.assertEqual(document["kind"], "stability")
+        self.assertEqual(document["context"]["seed"], 1)
+        self.assertIn("--quick", document["context"]["command"])
+        for name in ("monotonic exact", "monotonic parallel tf", "mocha clipped"):
+            self.assertIn(name, result.stdout)
+        self.assertRegex(result.stderr, r"stability: (\d+) of \1 points\n$")
+        self.assertEqual(os.listdir(self.folder.name), ["stability.json"])
+
+        self.fails("--force replaces it", "--quick", "-o", self.path)
+        again = run("--quick", "-o", self.path, "--force", "--json", "--seed", 2,
+                    OMP_NUM_THREADS="1")
+        self.assertEqual(again.returncode, 0, again.stderr)
+        printed = strict(again.stdout)
+        self.assertEqual(printed, self.result())
+        self.assertEqual(printed["context"]["seed"], 2)
+        self.assertNotEqual(numbers(printed), numbers(document))
+        other = strict(run("--quick", "--json", "--seed", 2, OMP_NUM_THREADS="3").stdout)
+        self.assertEqual(numbers(printed), numbers(other))
+
+    def test_a_mechanism_without_scores_to_start_from_is_left_out(self):
+        result = run("--quick", "--json", program=NEWCOMER)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        found = {row["mechanism"] for row in strict(result.stdout)["rows"]}
+        self.assertEqual(found, {"soft", "monotonic", "mocha", "matcha", "memory"})
+
+    def test_wrong_usage_names_what_is_wrong(self):
+        self.fails("--seed", "--quick", "--seed", "x")
+        self.fails("--seed", "--quick", "--seed", -1)
+        self.fails("did you mean '--quick'", "--quik")
+        self.fails("unexpected argument", "--quick", "more")
+        self.fails("there is no folder", "--quick", "-o",
+                   os.path.join(self.folder.name, "absent", "r.json"))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,109 @@
+"""attnbench verify from outside.
+
+Guards against a verification that leaves a mechanism out, that fails without an
+exit code or without naming what, that depends on threads, and against wrong
+options that are taken."""
+
+import json
+import os
+import subprocess
+import tempfile
+import unittest
+
+ATTNBENCH = os.environ["ATTNBENCH"]
+WITH_NEWCOMER = os.environ["ATTNBENCH_WITH_NEWCOMER"]
+
+
+def run(*arguments, program=ATTNBENCH):
+    return subprocess.run([program, "verify", *map(str, arguments)],
+                          capture_output=True, text=True, check=False)
+
+
+def strict(text):
+    def refuse(constant):
+        raise ValueError(constant)
+    return json.loads(text, parse_constant=refuse)
+
+
+class Verify(unittest.TestCase):
+    def document(self, *arguments, program=ATTNBENCH):
+        result = run("--quick", "--json", *arguments, program=program)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return strict(result.stdout)
+
+    def test_every_mechanism_is_right(self):
+        document = self.document("--trials", 1000)
+        self.assertEqual((document["kind"], document["verdict"]), ("verify", "passed"))
+        self.assertEqual(document["false_alarm_rate"], 1e-6)
+        self.assertEqual(document["not_verified"], [])
+        methods = {}
+        for case in document["cases"]:
+            methods.setdefault(case["mechanism"], set()).add(case["method"])
+        random = {"enumeration", "sampling"}
+        self.assertEqual(methods, {"soft": {"exact"}, "monotonic": random, "mocha": random,
+                                   "matcha": random, "memory": {"exact"}})
+        compared = {q["what"] for c in document["cases"] for q in c["quantities"]}
+        self.assertLessEqual(
+            {"selection", "pairs of choices", "attention", "context",
+             "gradient of the choice's energies", "gradient of p_choose",
+             "gradient of energies", "gradient of chunk_energies", "gradient of memory",
+             "gradient of states", "gradient of encoder_scores"}, compared)
+
+    def test_a_mechanism_that_registers_is_verified(self):
+        document = self.document("--mechanism", "newcomer", program=WITH_NEWCOMER)
+        compared = {q["what"] for c in document["cases"] for q in c["quantities"]}
+        self.assertLessEqual({"attention", "context", "gradient of memory"}, compared)
+
+    def test_threads_change_nothing_and_seeds_do(self):
+        def cases(*arguments):
+            return self.document("--mechanism", "mocha", "--trials", 200, *arguments)["cases"]
+        self.assertEqual(cases("-j", 1), cases("-j", 3))
+        self.assertNotEqual(cases("--seed", 1), cases("--seed", 2))
+
+    def test_the_table_and_the_file(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "v.json")
+            arguments = ("--quick", "--mechanism", "soft,monotonic", "--trials", 500, "-o", path)
+            result = run(*arguments)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            for text in ("gradient of energies", "chi-square", "detectable", "all passed",
+                         "false-alarm rate 1e-06"):
+                self.assertIn(text, result.stdout)
+            self.assertIn("cases, about", result.stderr)
+            with open(path, encoding="utf-8") as file:
+                self.assertEqual(strict(file.read())["trials"], 500)
+            self.assertEqual(run(*arguments).returncode, 2)
+            self.assertEqual(run(*arguments, "--force").returncode, 0)
+
+    def test_a_failure_exits_with_1_and_names_the_worst_entry(self):
+        # At a level of nearly 1 what is right is called wrong sooner or later.
+        for seed in range(50):
+            result = run("--quick", "--mechanism", "monotonic", "--trials", 100,
+                         "--level", 0.999, "--seed", seed)
+            if result.returncode != 0:
+                break
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("FAILED", result.stdout)
+        last = result.stderr.splitlines()[-1]
+        self.assertRegex(
+            last, r"^attnbench: \d+ of \d+ cases failed; the worst: monotonic, sampling "
+                  r"T=\d+ .*, output \d+, .*: expected .*, seen .*, p-value ")
+
+    def test_wrong_options(self):
+        for arguments, naming in (
+                (("--trials", 0), "--trials"), (("--trials", "many"), "--trials"),
+                (("--trials", 2**32), "--trials"), (("--seed", -1), "--seed"),
+                (("--level", 0), "--level"), (("--level", "1"), "--level"),
+                (("--level", "nan"), "--level"), (("-j", 0), "--threads"),
+                (("--mechanism", "mocca"), "did you mean 'mocha'?"),
+                (("--mechanism", "soft,"), "--mechanism"),
+                (("-o", "/absent/v.json"), "/absent/v.json"),
+                (("--shard", "0/2"), "--shard"), (("extra",), "extra")):
+            result = run("--quick", *arguments)
+            self.assertEqual((result.returncode, result.stdout), (2, ""), result.stderr)
+            self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
+            self.assertIn(naming, result.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,229 @@
+// Guards against mechanisms that are timed in scope attention on scores of
+// their own, and against cotangents, cuts and output arrays that are not those
+// of the sequence.
+#include "harness/point_inputs.h"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <set>
+
+#include "mechanisms/memory/memory.h"
+
+namespace attnbench {
+namespace {
+
+constexpr Index kT = 7;
+constexpr Index kU = 5;
+constexpr Index kD = 3;
+
+PointInputs<double> Inputs(const std::string& workload = "uniform",
+                           Index batch = 2) {
+  return PointInputs<double>(MakeWorkload<double>({.workload = workload,
+                                                   .memory_length = kT,
+                                                   .output_length = kU,
+                                                   .dim = kD,
+                                                   .batch = batch}));
+}
+
+Config Mode(const std::string& mode) {
+  Config config;
+  config.dim = kD;
+  config.mode = mode;
+  return config;
+}
+
+TrainingRequest AttentionFrom(std::vector<std::vector<std::string>> scores) {
+  TrainingRequest request;
+  request.attention_only = true;
+  request.scores = std::move(scores);
+  return request;
+}
+
+double Product(std::span<const double> a, std::span<const double> b) {
+  double sum = 0;
+  for (std::size_t k = 0; k < a.size(); ++k) sum += a[k] * b[k];
+  return sum;
+}
+
+TEST(PointInputs, MakesTheEnergiesOfTheStatesOnceForAllMechanisms) {
+  auto inputs = Inputs("bias:-1.5");
+  const auto plain = inputs.workload().Draw(2, EnergyKind::kDot)[1];
+  const auto soft =
+      inputs.Training(2, Mode("expect"), AttentionFrom({{"energies"}}));
+  const auto mocha = inputs.Training(
+      2, Mode("gradient"),
+      AttentionFrom({{"p_choose", "energies"}, {"chunk_energies"}}));
+  const GivenScores<double>& of_soft = *soft.sequences[1].sequence.inputs.given;
+  const GivenScores<double>& of_mocha =
+      *mocha.sequences[1].sequence.inputs.given;
+  EXPECT_EQ(of_soft.energies.data, of_mocha.energies.data);
+  EXPECT_EQ(of_soft.chunk_energies.data, nullptr);
+  EXPECT_EQ(of_mocha.p_choose.data, nullptr);
+  for (Index i = 0; i < kU; ++i) {
+    for (Index j = 0; j < kT; ++j) {
+      EXPECT_NEAR(
+          of_soft.energies(i, j),
+          Product(plain.states.Row(i), plain.memory.memory.Row(j)) - 1.5,
+          1e-14);
+      EXPECT_NEAR(
+          of_mocha.chunk_energies(i, j),
+          Product(plain.chunk_states.Row(i), plain.memory.chunk_keys.Row(j)),
+          1e-14);
+    }
+  }
+  EXPECT_EQ(soft.sequences[1].sequence.states.data, nullptr);
+  EXPECT_EQ(soft.sequences[1].sequence.contexts.data, nullptr);
+}
+
+TEST(PointInputs, KeepsDrawsSequencesAndEnergyFunctionsApart) {
+  auto inputs = Inputs();
+  Config config = Mode("expect");
+  const TrainingRequest request = AttentionFrom({{"energies"}});
+  std::set<double> first_energies;
+  for (const EnergyKind energy : {EnergyKind::kDot, EnergyKind::kAdditive}) {
+    config.energy = energy;
+    for (int draw = 0; draw < 3; ++draw) {
+      for (const auto& one : inputs.Training(draw, config, request).sequences) {
+        first_energies.insert(one.sequence.inputs.given->energies(0, 0));
+      }
+    }
+  }
+  EXPECT_EQ(first_energies.size(), 2U * 3 * 2);
+}
+
+TEST(PointInputs, GivesProbabilitiesToAMechanismThatTakesNothingElse) {
+  auto inputs = Inputs();
+  const auto from_p =
+      inputs.Training(0, Mode("expect"), AttentionFrom({{"p_choose"}}));
+  const auto from_e =
+      inputs.Training(0, Mode("expect"), AttentionFrom({{"energies"}}));
+  const double e = from_e.given[0].energies(3, 2);
+  EXPECT_DOUBLE_EQ(from_p.given[0].p_choose(3, 2), 1 / (1 + std::exp(-e)));
+  EXPECT_EQ(from_p.given[0].energies.data, nullptr);
+  EXPECT_THROW(
+      inputs.Training(0, Mode("expect"), AttentionFrom({{"unheard of"}})),
+      WorkloadUnsupported);
+}
+
+TEST(PointInputs, MakesTheScoresOfTheFixedSizeMemory) {
+  auto inputs = Inputs();
+  Config config = Mode("gradient");
+  config.num_contexts = 4;
+  const auto batch = inputs.Training(
+      1, config, AttentionFrom({{"encoder_scores"}, {"decoder_scores"}}));
+  const auto plain = inputs.workload().Draw(1, EnergyKind::kDot)[0];
+  const auto encoder =
+      plain.inputs.parameters->Matrix(memory::kEncoderParameter, 4, kD);
+  const auto decoder =
+      plain.inputs.parameters->Matrix(memory::kDecoderParameter, 4, kD);
+  const GivenScores<double>& given = batch.given[0];
+  EXPECT_EQ(given.encoder_scores.rows, kT);
+  EXPECT_EQ(given.decoder_scores.rows, kU);
+  EXPECT_NEAR(given.encoder_scores(6, 3),
+              Product(plain.memory.memory.Row(6), encoder.Row(3)), 1e-14);
+  EXPECT_NEAR(given.decoder_scores(4, 2),
+              Product(plain.states.Row(4), decoder.Row(2)), 1e-14);
+  EXPECT_EQ(batch.sequences[0].gradients.encoder_scores.rows, kT);
+}
+
+TEST(PointInputs, TakesTheScoresThatTheWorkloadGives) {
+  auto inputs = Inputs("wait_k:3");
+  for (const bool attention_only : {true, false}) {
+    TrainingRequest request = AttentionFrom({{"p_choose", "energies"}});
+    request.attention_only = attention_only;
+    auto batch = inputs.Training(0, Mode("gradient"), request);
+    const TrainingSequence<double>& one = batch.sequences[0];
+    EXPECT_EQ(one.sequence.inputs.given->p_choose(0, 2), 1);
+    EXPECT_EQ(one.sequence.inputs.given->energies.data, nullptr);
+    EXPECT_EQ(one.gradients.p_choose.cols, kT);
+    EXPECT_EQ(one.gradients.chunk_energies.data, nullptr) << "not taken";
+    EXPECT_EQ(one.gradients.states.data, nullptr);
+    EXPECT_EQ(one.gradients.memory.data == nullptr, attention_only);
+    std::vector<ParameterGradients<double>> parameters;
+    batch.AddParametersTo(parameters);
+    EXPECT_EQ(batch.sequences[0].gradients.parameters, nullptr);
+  }
+}
+
+std::vector<std::string> NamesOf(const TrainingSequence<double>& one) {
+  std::vector<std::string> names;
+  for (const auto& array : OutputsOf(one)) names.push_back(array.name);
+  return names;
+}
+
+TEST(PointInputs, AsksInScopeFullForWhatFollowsFromStatesAndMemory) {
+  auto inputs = Inputs();
+  using ::testing::ElementsAre;
+  TrainingRequest request;
+  request.scores = {{"energies"}};
+  const auto names = [&](const std::string& mode) {
+    return NamesOf(inputs.Training(0, Mode(mode), request).sequences[0]);
+  };
+  EXPECT_THAT(names("expect"), ElementsAre("contexts"));
+  EXPECT_THAT(names("gradient"), ElementsAre("contexts", "gradient of memory",
+                                             "gradient of states"));
+  request.scores = {{"energies"}, {"chunk_energies"}};
+  EXPECT_THAT(
+      names("gradient"),
+      ElementsAre("contexts", "gradient of memory", "gradient of chunk_keys",
+                  "gradient of states", "gradient of chunk_states"));
+  request.want_attention = true;
+  EXPECT_THAT(names("expect"), ElementsAre("attention", "contexts"));
+  auto batch = inputs.Training(0, Mode("gradient"), request);
+  std::vector<ParameterGradients<double>> parameters;
+  batch.AddParametersTo(parameters);
+  EXPECT_EQ(batch.sequences[1].gradients.parameters, &parameters[1]);
+}
+
+TEST(PointInputs, CutsEverythingThatHasARowForEachOutput) {
+  auto inputs = Inputs();
+  for (const bool attention_only : {true, false}) {
+    TrainingRequest request = AttentionFrom({{"energies"}, {"chunk_energies"}});
+    request.attention_only = attention_only;
+    request.most_outputs = 2;
+    const auto batch = inputs.Training(0, Mode("gradient"), request);
+    for (const auto& array : OutputsOf(batch.sequences[1])) {
+      const bool of_entries = array.name == "gradient of memory" ||
+                              array.name == "gradient of chunk_keys";
+      EXPECT_EQ(array.values.rows, of_entries ? kT : 2) << array.name;
+    }
+    const TrainingSequence<double>& one = batch.sequences[1];
+    EXPECT_EQ(attention_only ? one.sequence.inputs.given->energies.rows
+                             : one.sequence.states.rows,
+              2);
+    EXPECT_EQ(attention_only ? one.cotangent.attention.rows
+                             : one.cotangent.contexts.rows,
+              2);
+  }
+}
+
+TEST(PointInputs, DrawsACotangentForEachSequence) {
+  auto inputs = Inputs();
+  TrainingRequest request;
+  const auto batch = inputs.Training(0, Mode("gradient"), request);
+  const auto& first = batch.sequences[0].cotangent.contexts;
+  const auto& second = batch.sequences[1].cotangent.contexts;
+  EXPECT_NE(first(0, 0), second(0, 0));
+  for (Index i = 0; i < kU; ++i) {
+    for (const double value : first.Row(i)) {
+      EXPECT_LE(-1, value);
+      EXPECT_LT(value, 1);
+    }
+  }
+  EXPECT_NE(first(0, 0), first(1, 0));
+}
+
+TEST(PointInputs, HasFewerDrawsWhereTablesAreLarge) {
+  PointInputs<float> inputs(MakeWorkload<float>({.workload = "uniform",
+                                                 .memory_length = 2000,
+                                                 .output_length = 4000,
+                                                 .dim = 1}));
+  EXPECT_EQ(inputs.num_training_draws(false), 16);
+  // 2 tables of 8 million doubles are 128 MB.
+  EXPECT_EQ(inputs.num_training_draws(true), 2);
+  EXPECT_EQ(Inputs("wait_k:3").num_training_draws(true), 16);
+}
+
+}  // namespace
+}  // namespace attnbench

@@ -1,0 +1,95 @@
+// A registered mechanism whose training has a defect to choose: decoding is
+// left as it is. For tests of what notices that the two differ.
+#ifndef ATTNBENCH_TESTS_HARNESS_SPOILED_MECHANISM_H_
+#define ATTNBENCH_TESTS_HARNESS_SPOILED_MECHANISM_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "harness/verify_cases.h"
+#include "mechanisms/registry.h"
+
+namespace attnbench::testing {
+
+// Each is called with what is right and may change it.
+struct Spoil {
+  std::function<void(Config&)> config = [](Config&) {};  // of training only
+  std::function<void(const Expectation<double>&)> expectation =
+      [](const Expectation<double>&) {};
+  std::function<void(const Gradients<double>&)> gradients =
+      [](const Gradients<double>&) {};
+};
+
+class SpoiledMechanism final : public Mechanism<double> {
+ public:
+  SpoiledMechanism(const std::string& name, Spoil spoil)
+      : good_(*FindMechanism<double>(name)), spoil_(std::move(spoil)) {}
+
+  Description Describe() const override { return good_.Describe(); }
+  std::unique_ptr<Decoder<double>> MakeDecoder(
+      const Config& config,
+      const SequenceInputs<double>& inputs) const override {
+    return good_.MakeDecoder(config, inputs);
+  }
+  void Expect(const Config& config, const Sequence<double>& sequence,
+              const Expectation<double>& out) const override {
+    Config spoiled = config;
+    spoil_.config(spoiled);
+    good_.Expect(spoiled, sequence, out);
+    spoil_.expectation(out);
+  }
+  void Gradient(const Config& config, const Sequence<double>& sequence,
+                const Cotangent<double>& cotangent,
+                const Expectation<double>& out,
+                const Gradients<double>& gradients) const override {
+    Config spoiled = config;
+    spoil_.config(spoiled);
+    good_.Gradient(spoiled, sequence, cotangent, out, gradients);
+    spoil_.expectation(out);
+    spoil_.gradients(gradients);
+  }
+  Operations Count(const Config& config, Index memory_length,
+                   std::span<const StepTrace> steps) const override {
+    return good_.Count(config, memory_length, steps);
+  }
+
+ private:
+  const Mechanism<double>& good_;
+  const Spoil spoil_;
+};
+
+// A case of a registered mechanism, every option at its default.
+inline VerifyCase MakeCase(const std::string& mechanism, VerifyMethod method,
+                           Index T, Index U,
+                           const std::string& scores = "uniform") {
+  VerifyCase one;
+  one.mechanism = mechanism;
+  one.method = method;
+  one.memory_length = T;
+  one.output_length = U;
+  one.scores = scores;
+  one.name = "test";
+  for (const OptionSpec& option :
+       FindMechanism<double>(mechanism)->Describe().options) {
+    one.config.options[option.name] = option.default_value;
+  }
+  one.config.dim = 2;
+  one.config.chunk_width = 2;
+  one.config.num_contexts = 3;
+  return one;
+}
+
+// Every row of a table divided by its sum.
+inline void Renormalize(const MatrixView<double>& table) {
+  for (Index i = 0; i < table.rows; ++i) {
+    double sum = 0;
+    for (const double value : table.Row(i)) sum += value;
+    for (double& value : table.Row(i)) value /= sum > 0 ? sum : 1;
+  }
+}
+
+}  // namespace attnbench::testing
+
+#endif  // ATTNBENCH_TESTS_HARNESS_SPOILED_MECHANISM_H_
