@@ -168,6 +168,7 @@ class CellRunOf final : public CellRun {
     TrainingRequest request;
     request.attention_only = cell_.Text("scope") == "attention";
     request.scores = mechanism_.Describe().scores;
+    config_.attention_only = request.attention_only;
     if (request.attention_only) config_.scores_given = true;
     return request;
   }

@@ -119,6 +119,8 @@ struct Config {
   // The scores are given (SequenceInputs::given), so making them costs nothing:
   // only Count reads this.
   bool scores_given = false;
+  // Training ends at attention, without contexts: only Count reads this.
+  bool attention_only = false;
   // Every option of the mechanism's Description is present.
   std::map<std::string, OptionValue> options;
 

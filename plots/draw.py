@@ -79,7 +79,8 @@ def draw_all(options):
         raise UsageError(unknown_figure(options.figure))
     if not options.files:
         raise UsageError(
-            "no file given; a result of run-sweep, or outputs of decode"
+            "no file given; a result of run-sweep or stability, or outputs of "
+            "decode"
         )
     if not os.path.isdir(options.output):
         raise UsageError(f"-o {options.output}: no such folder")
@@ -112,10 +113,12 @@ def unknown_figure(given):
 
 
 def read(paths):
-    """("sweep", frame) or ("decode", documents), by what the files hold."""
+    """What the files hold, by the name of Entry.reads, and their data."""
     documents = [(load.read_json(path), path) for path in paths]
     if all("steps" in document for document, _ in documents):
         return "decode", [load.steps_of(*item) for item in documents]
+    if len(documents) == 1 and documents[0][0].get("kind") == "stability":
+        return "stability", load.stability_of(*documents[0])
     if len(documents) > 1:
         raise UsageError(
             f"{len(paths)} files: one result of a sweep at a time (`attnbench "

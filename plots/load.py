@@ -67,27 +67,7 @@ def load(path):
 
 def cells_of(document, path):
     """The cells of a document that was read from `path`."""
-    if document.get("kind") != "sweep":
-        raise DataError(
-            path, f"kind is {_given(document, 'kind')}, 'sweep' is wanted"
-        )
-    if document.get("schema_version") != SCHEMA_VERSION:
-        raise DataError(
-            path,
-            f"schema_version is {_given(document, 'schema_version')}, "
-            f"{SCHEMA_VERSION} is wanted",
-        )
-    context = _get(document, "context", dict, path)
-    for key in ("commit", "cpu", "date"):
-        _get(context, key, str, f"{path}: context")
-    _get(context, "valid", bool, f"{path}: context")
-    _get(context, "warnings", list, f"{path}: context")
-    if context.get("dirty", "missing") not in (True, False, None):
-        raise DataError(
-            f"{path}: context",
-            f"dirty is {_given(context, 'dirty')}, true, false or null is "
-            "wanted",
-        )
+    context = _checked_context(document, "sweep", path)
     cells = _get(document, "cells", list, path)
     if not cells:
         raise DataError(f"{path}: cells", "is empty")
@@ -107,6 +87,30 @@ def cells_of(document, path):
     return frame
 
 
+def load_stability(path):
+    """A result of `attnbench stability`."""
+    return stability_of(read_json(path), path)
+
+
+def stability_of(document, path):
+    """Its `rows` and `gradients` as frames, its `context` and `path`.
+
+    A figure that is null, because something was not finite, is NaN in a frame;
+    a null of what was set stays None.
+    """
+    context = _checked_context(document, "stability", path)
+    return {
+        "path": str(path),
+        "context": context,
+        "rows": _stability_frame(
+            document, "rows", ("attention_error", "mass_error"), path
+        ),
+        "gradients": _stability_frame(
+            document, "gradients", ("largest_gradient",), path
+        ),
+    }
+
+
 def load_steps(path):
     """One output of `attnbench decode`, with its `path`."""
     return steps_of(read_json(path), path)
@@ -122,6 +126,72 @@ def steps_of(document, path):
     for index, step in enumerate(steps):
         _check_step(step, length, f"{path}: steps[{index}]")
     return {**document, "path": str(path)}
+
+
+def _checked_context(document, kind, path):
+    """The context of a result, which must be of that kind."""
+    if document.get("kind") != kind:
+        raise DataError(
+            path, f"kind is {_given(document, 'kind')}, '{kind}' is wanted"
+        )
+    if document.get("schema_version") != SCHEMA_VERSION:
+        raise DataError(
+            path,
+            f"schema_version is {_given(document, 'schema_version')}, "
+            f"{SCHEMA_VERSION} is wanted",
+        )
+    context = _get(document, "context", dict, path)
+    for key in ("commit", "cpu", "date"):
+        _get(context, key, str, f"{path}: context")
+    _get(context, "valid", bool, f"{path}: context")
+    _get(context, "warnings", list, f"{path}: context")
+    if context.get("dirty", "missing") not in (True, False, None):
+        raise DataError(
+            f"{path}: context",
+            f"dirty is {_given(context, 'dirty')}, true, false or null is "
+            "wanted",
+        )
+    return context
+
+
+def _stability_frame(document, key, measured, path):
+    rows = _get(document, key, list, path)
+    if not rows:
+        raise DataError(f"{path}: {key}", "is empty")
+    for index, row in enumerate(rows):
+        where = f"{path}: {key}[{index}]"
+        if not isinstance(row, dict):
+            raise DataError(where, "not an object")
+        for name in ("mechanism", "variant", "precision", "family"):
+            _get(row, name, str, where)
+        for name in ("memory_length", "output_length", "not_finite"):
+            _get(row, name, int, where)
+        for name in ("preset", "chunk_energy_scale"):
+            if name not in row:
+                raise DataError(where, f"{name} is missing")
+        for name in measured:
+            _check_measured(row, name, where)
+    frame = pandas.DataFrame(rows, dtype=object)
+    frame["preset"] = frame["preset"].where(frame["preset"].notna(), None)
+    for name in ("memory_length", "output_length", "not_finite"):
+        frame[name] = frame[name].astype("int64")
+    for name in ("chunk_energy_scale", *measured):
+        frame[name] = frame[name].astype("float64")
+    return frame
+
+
+def _check_measured(row, name, where):
+    if name not in row:
+        raise DataError(where, f"{name} is missing")
+    value = row[name]
+    if value is None and row["not_finite"] > 0:
+        return
+    if not (_positive_number(value) or value == 0):
+        raise DataError(
+            where,
+            f"{name} is {value!r}, a number from 0 is wanted, or null where "
+            "something was not finite",
+        )
 
 
 def _given(document, key):

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # From a fresh clone to the papers' two speed figures: installs what is missing,
-# builds the program, sweeps, decodes one sequence with each mechanism, draws.
+# builds the program, sweeps, decodes one sequence with each mechanism, measures
+# the errors of published training expectations, draws.
 #
 # usage: reproduce.sh [--full] [-o DIR]
 #   --full   the papers' protocol: the whole grids, 20 rounds. The quick profile,
@@ -66,9 +67,13 @@ for mechanism in "${mechanisms[@]}"; do
     >"$out/alignment_$mechanism.json"
 done
 
+say "measuring stability"
+"$attnbench" stability "${profile[@]}" --force -o "$out/stability.json"
+
 say "drawing"
 for experiment in "${experiments[@]}"; do
   "$python" plots/draw.py "$out/$experiment.json" -o "$out/figures"
 done
+"$python" plots/draw.py "$out/stability.json" -o "$out/figures"
 "$python" plots/draw.py --figure alignments "${alignments[@]}" -o "$out/figures"
 say "results are in $(realpath "$out"), figures in $(realpath "$out/figures")"

@@ -217,20 +217,25 @@ Operations CountTraining(const Config& config, Index memory_length,
   Operations total;
   total.flops = 5 * K * (T + U) + (encoded ? K * T : 0);
   if (gradient) total.flops += 4 * K * (T + U) + (encoded ? K * T : 0);
-  if (config.scores_given) {
-    // beta alpha^T, and two such products back.
-    total.flops += (gradient ? 6 : 2) * U * T * K;
-    total.bytes = sizeof(Real) * (gradient ? 2 : 1) * (K * (T + U) + U * T);
-    return total;
-  }
-  // Forwards, two products for each entry and each output; back, two for each
-  // of those.
-  total.flops += (gradient ? 12 : 4) * K * d * (T + U);
+  const double products = gradient ? 6 : 2;  // two more for each one back
   // The gradient reads all rows once more, and writes as many.
   const double passes = gradient ? 3 : 1;
-  total.memory_rows = passes * (T + U * K);
-  total.bytes = sizeof(Real) * d *
-                (total.memory_rows + passes * (K * (T + U) + 2 * K + 2 * U));
+  double rows_of_d = 0;
+  if (!config.scores_given) {
+    total.flops += products * K * d * (T + U);
+    rows_of_d += passes * (K * (T + U) + U);
+  } else {
+    total.bytes += sizeof(Real) * (gradient ? 2 : 1) * K * (T + U);
+  }
+  if (config.attention_only) {  // beta alpha^T
+    total.flops += products * U * T * K;
+    total.bytes += sizeof(Real) * (gradient ? 2 : 1) * U * T;
+  } else {
+    total.flops += products * K * d * (T + U);
+    total.memory_rows = passes * (T + U * K);
+    rows_of_d += total.memory_rows + passes * (2 * K + U);
+  }
+  total.bytes += sizeof(Real) * d * rows_of_d;
   return total;
 }
 

@@ -408,9 +408,9 @@ Operations CountTraining(const Config& config, Index memory_length,
   }
   // The tables of scores and attention, and all of that again backwards.
   total.bytes = sizeof(Real) * T * U * (tables + 1) * (with_gradient ? 2 : 1);
-  if (config.scores_given) return total;
   double other_rows = 0;
   for (const EnergyRole role : {EnergyRole::kAttention, EnergyRole::kChunk}) {
+    if (config.scores_given) break;
     if (role == EnergyRole::kChunk && !has_chunk_energies) continue;
     const EnergyCost energy = CostOfEnergy(config, role);
     total.flops += T * energy.flops_per_entry + U * energy.flops_per_state +
@@ -423,13 +423,15 @@ Operations CountTraining(const Config& config, Index memory_length,
       other_rows += 2 * U;
     }
   }
-  total.flops += 2 * T * U * d;  // contexts
-  total.memory_rows += T;
-  other_rows += U;
-  if (with_gradient) {  // dL/d attention, and the contexts' part of dL/d memory
-    total.flops += 4 * T * U * d;
-    total.memory_rows += 2 * T;
-    other_rows += 2 * U;
+  if (!config.attention_only) {
+    total.flops += 2 * T * U * d;
+    total.memory_rows += T;
+    other_rows += U;
+    if (with_gradient) {  // dL/d attention, and this part of dL/d memory
+      total.flops += 4 * T * U * d;
+      total.memory_rows += 2 * T;
+      other_rows += 2 * U;
+    }
   }
   total.bytes += sizeof(Real) * d * (total.memory_rows + other_rows);
   return total;

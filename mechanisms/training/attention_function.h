@@ -82,9 +82,9 @@ struct FunctionCost {
   double backward_pair = 0;
 };
 
-// Mechanism::Count in modes expect and gradient, for U outputs. Where scores
-// are given, from them to attention (tables of U rows of T numbers); else from
-// memory and states to contexts.
+// Mechanism::Count in modes expect and gradient, for U outputs: the tables of
+// scores and attention (U rows of T numbers), the energies unless scores are
+// given, and the contexts unless config.attention_only.
 template <class Real>
 Operations CountTraining(const Config& config, Index memory_length,
                          Index output_length, bool has_chunk_energies,

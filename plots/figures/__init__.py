@@ -1,21 +1,23 @@
 """The registry of figures: name -> what draws it and what it needs.
 
 To add one: a module beside this file, and a row here. `draw` gets the data (the
-frame of load.load, or a list of load.load_steps) and returns the figure and its
-headline lines; `has_data` says whether a file is meant for it.
+frame of load.load, a list of load.load_steps, what load.load_stability gives) and
+returns the figure and its headline lines; `has_data` says whether a file is
+meant for it.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from figures import alignments, mad_figure8, mocha_figure3
+from figures import alignments, mad_figure8, mocha_figure3, stability
 
 
 @dataclass(frozen=True)
 class Entry:
     draw: Callable
     has_data: Callable
-    reads: str  # "sweep", one result; or "decode", any number of outputs
+    # "sweep" or "stability", one result; or "decode", any number of outputs
+    reads: str
     needs: str  # in words, for --list and for errors
 
 
@@ -37,6 +39,24 @@ FIGURES = {
         mocha_figure3.has_data,
         "sweep",
         "soft and at least one more mechanism, all at T = U",
+    ),
+    "stability": Entry(
+        stability.draw,
+        stability.has_errors,
+        "stability",
+        "a result of `attnbench stability`",
+    ),
+    "stability_chunks": Entry(
+        stability.draw_chunks,
+        stability.has_chunks,
+        "stability",
+        "a result of `attnbench stability` with chunk energies",
+    ),
+    "stability_gradient": Entry(
+        stability.draw_gradient,
+        stability.has_gradients,
+        "stability",
+        "gradients of a result of `attnbench stability`",
     ),
     "alignments": Entry(
         alignments.draw,

@@ -8,33 +8,14 @@
 #include <functional>
 #include <sstream>
 
-#if defined(__GNUC__) && !defined(__clang__)
-// g++ 12 sees overlapping copies in every `"text" + string` that it inlines
-// (its bug 105651), here in valijson's.
-#pragma GCC diagnostic ignored "-Wrestrict"
-#endif
-#include <valijson/adapters/nlohmann_json_adapter.hpp>
-#include <valijson/schema.hpp>
-#include <valijson/schema_parser.hpp>
-#include <valijson/validator.hpp>
+#include "tests/support/schema.h"
 
 namespace attnbench {
 namespace {
 
-// The validator reads the library's unordered documents.
-using PlainJson = nlohmann::json;
-
 bool Validates(const Json& document) {
-  const PlainJson schema_json =
-      PlainJson::parse(ResultSchemaText(StandardAxes()));
-  valijson::Schema schema;
-  valijson::SchemaParser(valijson::SchemaParser::kDraft7)
-      .populateSchema(valijson::adapters::NlohmannJsonAdapter(schema_json),
-                      schema);
-  const PlainJson plain = PlainJson::parse(document.dump());
-  return valijson::Validator(valijson::Validator::kStrongTypes)
-      .validate(schema, valijson::adapters::NlohmannJsonAdapter(plain),
-                nullptr);
+  return testing::Validates(
+      nlohmann::json::parse(ResultSchemaText(StandardAxes())), document);
 }
 
 Json GoodCell() {

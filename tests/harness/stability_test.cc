@@ -7,30 +7,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <map>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "harness/environment.h"
 #include "harness/result_schema.h"
 #include "mechanisms/registry.h"
-
-#if defined(__GNUC__) && !defined(__clang__)
-// g++ 12 sees overlapping copies in every `"text" + string` that it inlines
-// (its bug 105651), here in valijson's.
-#pragma GCC diagnostic ignored "-Wrestrict"
-#endif
-#include <valijson/adapters/nlohmann_json_adapter.hpp>
-#include <valijson/schema.hpp>
-#include <valijson/schema_parser.hpp>
-#include <valijson/validator.hpp>
+#include "tests/support/schema.h"
 
 namespace attnbench {
 namespace {
-
-using PlainJson = nlohmann::json;  // what the validator reads
 
 const Json& QuickResult() {
   static const Json document = [] {
@@ -44,16 +31,7 @@ const Json& QuickResult() {
 }
 
 bool Validates(const Json& document) {
-  std::ifstream file("results/schema/stability.schema.json");
-  const PlainJson schema_json = PlainJson::parse(file);
-  valijson::Schema schema;
-  valijson::SchemaParser(valijson::SchemaParser::kDraft7)
-      .populateSchema(valijson::adapters::NlohmannJsonAdapter(schema_json),
-                      schema);
-  const PlainJson plain = PlainJson::parse(document.dump());
-  return valijson::Validator(valijson::Validator::kStrongTypes)
-      .validate(schema, valijson::adapters::NlohmannJsonAdapter(plain),
-                nullptr);
+  return testing::Validates(testing::SchemaOf("stability"), document);
 }
 
 Description About(const std::string& mechanism) {

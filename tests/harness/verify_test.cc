@@ -5,21 +5,11 @@
 
 #include <gtest/gtest.h>
 
-#include <fstream>
 #include <set>
 
 #include "harness/environment.h"
 #include "spoiled_mechanism.h"
-
-#if defined(__GNUC__) && !defined(__clang__)
-// g++ 12 sees overlapping copies in every `"text" + string` that it inlines
-// (its bug 105651), here in valijson's.
-#pragma GCC diagnostic ignored "-Wrestrict"
-#endif
-#include <valijson/adapters/nlohmann_json_adapter.hpp>
-#include <valijson/schema.hpp>
-#include <valijson/schema_parser.hpp>
-#include <valijson/validator.hpp>
+#include "tests/support/schema.h"
 
 namespace attnbench {
 namespace {
@@ -227,24 +217,8 @@ TEST(VerifyCases, WithoutModeExpectThereAreNone) {
   EXPECT_TRUE(MakeVerifyCases(about, true).empty());
 }
 
-// The validator reads the library's unordered documents.
-using PlainJson = nlohmann::json;
-
-PlainJson SchemaOf(const std::string& kind) {
-  std::ifstream file("results/schema/" + kind + ".schema.json");
-  return PlainJson::parse(file);
-}
-
 bool Validates(const Json& document) {
-  const PlainJson schema_json = SchemaOf("verify");
-  valijson::Schema schema;
-  valijson::SchemaParser(valijson::SchemaParser::kDraft7)
-      .populateSchema(valijson::adapters::NlohmannJsonAdapter(schema_json),
-                      schema);
-  const PlainJson plain = PlainJson::parse(document.dump());
-  return valijson::Validator(valijson::Validator::kStrongTypes)
-      .validate(schema, valijson::adapters::NlohmannJsonAdapter(plain),
-                nullptr);
+  return testing::Validates(testing::SchemaOf("verify"), document);
 }
 
 Json Document(const std::vector<CaseReport>& reports) {
@@ -297,8 +271,8 @@ TEST(VerifySchema, EveryFieldIsWantedAndNoOtherIsTaken) {
 }
 
 TEST(VerifySchema, TheContextIsThatOfASweep) {
-  EXPECT_EQ(SchemaOf("verify")["properties"]["context"],
-            SchemaOf("sweep")["properties"]["context"]);
+  EXPECT_EQ(testing::SchemaOf("verify")["properties"]["context"],
+            testing::SchemaOf("sweep")["properties"]["context"]);
 }
 
 }  // namespace

@@ -136,6 +136,66 @@ TEST(CountTest, GivenScoresCostNothingToMake) {
               {6, 2, 2, 6 + Softmax(2), kRowBytes * (2 + 3)});
 }
 
+// T = 5, U = 2: 10 pairs.
+TEST(CountTest, TrainingFromStatesToContexts) {
+  Config config = ConfigFor("monotonic");
+  config.mode = "expect";
+  // For each pair 2 d for the energy, 10 for alpha and 2 d for the context. All
+  // rows once for energies and once for contexts, 2 states, 2 contexts; tables
+  // of scores and alpha.
+  ExpectCount(
+      "monotonic", config, 5, std::vector<StepTrace>(2),
+      {10, 0, 5 + 5, 10 * (8 + 10 + 8), kRowBytes * (10 + 2 + 2) + 4 * 10 * 2});
+  config = ConfigFor("soft");
+  config.mode = "gradient";
+  // Backwards two products for each product, and 4 for the softmax; rows,
+  // states and contexts read again and written, tables twice.
+  ExpectCount("soft", config, 5, std::vector<StepTrace>(2),
+              {10, 0, 3 * (5 + 5), 10 * (3 * (8 + 8) + 5 + 4),
+               kRowBytes * (30 + 3 * (2 + 2)) + 2 * 4 * 10 * 2});
+}
+
+TEST(CountTest, TrainingFromScoresToAttention) {
+  Config config = ConfigFor("mocha");
+  config.mode = "gradient";
+  config.chunk_width = 2;
+  config.scores_given = true;
+  config.attention_only = true;
+  ExpectCount("mocha", config, 5, std::vector<StepTrace>(2),
+              {10, 10, 0, 10 * (10 + 14 + 21 + 33), 2 * 4 * 10 * 3});
+  config.chunk_width = 1;  // no chunk energies
+  ExpectCount("mocha", config, 5, std::vector<StepTrace>(2),
+              {10, 0, 0, 10 * (10 + 14), 2 * 4 * 10 * 2});
+  config = ConfigFor("matcha");
+  config.mode = "expect";
+  config.scores_given = true;
+  config.attention_only = true;
+  // 15 pairs of start and choice for each output.
+  ExpectCount("matcha", config, 5, std::vector<StepTrace>(2),
+              {10, 10, 0, 10 * (10 + 8) + 2 * 15 * 6, 4 * 10 * 3});
+  config.attention_only = false;
+  ExpectCount("matcha", config, 5, std::vector<StepTrace>(2),
+              {10, 10, 5, 10 * (10 + 8 + 8) + 2 * 15 * 6,
+               kRowBytes * (5 + 2) + 4 * 10 * 3});
+}
+
+TEST(CountTest, TrainingOfMemory) {
+  Config config = ConfigFor("memory");
+  config.num_contexts = 2;
+  config.mode = "gradient";
+  // K scores of 5 and 4 back for 3 entries and 2 outputs; 2 K d for each, for
+  // scores and for contexts, and twice that back. Rows as in decoding, three
+  // times; beside them K parameter rows, states, the K contexts and contexts.
+  ExpectCount("memory", config, 3, std::vector<StepTrace>(2),
+              {0, 0, 3 * (3 + 4), 5 * (2 * 9 + 3 * (16 + 16)),
+               kRowBytes * 3 * (7 + 2 * 5 + 2 + 2 * 2 + 2)});
+  config.mode = "expect";
+  config.scores_given = true;
+  config.attention_only = true;
+  ExpectCount("memory", config, 3, std::vector<StepTrace>(2),
+              {0, 0, 0, 5 * 2 * 5 + 2 * 6 * 2, 4 * (2 * 5 + 6)});
+}
+
 TEST(CountTest, AnEmptyMemoryCostsItsContexts) {
   ExpectCount("soft", ConfigFor("soft"), 0, std::vector<StepTrace>(2),
               {0, 0, 0, 0, kRowBytes * 2});

@@ -407,7 +407,7 @@ TEST(MemoryTrainingTest, CountsProductsAndTables) {
   const std::vector<StepTrace> steps(2);
   const auto count = [&](const char* mode, bool scores_given) {
     config.mode = mode;
-    config.scores_given = scores_given;
+    config.scores_given = config.attention_only = scores_given;
     return TheMechanism<float>().Count(config, 3, steps);
   };
   const Operations decode = count("decode", false);

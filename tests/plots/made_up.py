@@ -70,6 +70,82 @@ def make_document(cells):
     }
 
 
+def stability_row(mechanism, variant, preset, family, t, u, **changes):
+    """A row of the result of `attnbench stability`."""
+    row = {
+        "mechanism": mechanism,
+        "variant": variant,
+        "preset": preset,
+        "precision": "f32",
+        "family": family,
+        "chunk_energy_scale": None,
+        "memory_length": t,
+        "output_length": u,
+        "draws": 3,
+        "attention_error": 1e-7,
+        "relative_error": 1e-6,
+        "mass_error": 2e-7,
+        "selection_error": 1e-7,
+        "not_finite": 0,
+    }
+    row.update(changes)
+    return row
+
+
+def stability_document():
+    """Errors that grow with T, of tf and jmin; one of jmin's is a NaN."""
+    rows, gradients = [], []
+    for precision, family, t in itertools.product(
+        ("f32", "f64"), ("uniform", "sharpness_8"), (4, 16, 64)
+    ):
+        for variant, preset, error in (
+            ("exact", None, 1e-7 if precision == "f32" else 0),
+            ("parallel", "tf", t / 100),
+            ("parallel", "jmin", 0.5),
+        ):
+            errors = {"attention_error": error, "mass_error": error}
+            if preset == "jmin" and t == 64:
+                errors = dict.fromkeys(errors)
+                errors["not_finite"] = 7
+            rows.append(
+                stability_row(
+                    "monotonic", variant, preset, family, t, t // 4,
+                    precision=precision, **errors,
+                )
+            )
+            gradients.append(
+                {
+                    **stability_row(
+                        "monotonic", variant, preset, family, 64, t,
+                        precision=precision,
+                    ),
+                    "largest_gradient": 1.5 if preset is None else 10.0 * t,
+                }
+            )
+        rows += [
+            stability_row(
+                "mocha", variant, None, family, t, t // 4, precision=precision,
+                chunk_energy_scale=scale, attention_error=error,
+            )
+            for variant, error in (("exact", 1e-7), ("clipped", 0.3))
+            for scale in (1, 10)
+        ]
+        # One output only: not what the figure is about.
+        rows.append(
+            stability_row(
+                "monotonic", "parallel", "tf", family, t, 1,
+                precision=precision, attention_error=1e-8,
+            )
+            if t > 4
+            else stability_row("soft", "exact", None, family, t, 1,
+                               precision=precision)
+        )
+    document = make_document([])
+    del document["cells"]
+    document.update(kind="stability", rows=rows, gradients=gradients)
+    return document
+
+
 def noisy(rng, time_ns, round_factors):
     """Samples that share what the machine did in each round."""
     return [

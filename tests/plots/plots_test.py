@@ -28,6 +28,7 @@ from made_up import (  # noqa: E402
     make_cell,
     make_document,
     mocha_cells,
+    stability_document,
     stop,
 )
 
@@ -315,6 +316,103 @@ class Numbers(PlotTest):
         # The second output scans on from entry 2, itself included.
         self.assertEqual(outlines, [(0.5, 0.5, 2), (1.5, 1.5, 4)])
         self.assertIn("1 of 3 outputs", lines[0])
+
+
+class Stability(PlotTest):
+    def result(self, change=lambda document: None):
+        document = stability_document()
+        change(document)
+        return load.load_stability(self.write(document))
+
+    def line(self, axes, name, result, names):
+        """(x, y) of the line with this name's colour."""
+        look = figures.stability._look(name, names)
+        (line,) = (
+            line
+            for line in axes.lines
+            if line.get_color() == look["color"]
+            and line.get_linestyle() != "None"
+        )
+        return [*map(float, line.get_xdata())], [*line.get_ydata()]
+
+    def test_a_result_gives_its_three_figures(self):
+        out = self.draws(self.write(stability_document()))
+        names = ["stability", "stability_chunks", "stability_gradient"]
+        self.assertEqual(
+            self.pictures(),
+            sorted(f"{n}.{s}" for n in names for s in ("png", "svg")),
+        )
+        svg = self.svg("stability")
+        for text in (
+            "monotonic exact", "tf", "jmin", "soft exact", "not finite",
+            "p uniform in (0, 1), f32", "p = sigmoid(8 N), f64",
+            "largest error of attention", "memory length T",
+        ):
+            self.assertIn(text, svg)
+        self.assertNotIn("mocha", svg)
+        self.assertIn("mocha clipped", self.svg("stability_chunks"))
+        self.assertIn("outputs U", self.svg("stability_gradient"))
+        self.assertIn("jmin also gives NaN", out)
+
+    def test_each_line_goes_through_its_own_numbers(self):
+        result = self.result()
+        figure, lines = figures.FIGURES["stability"].draw(result)
+        names = figures.stability._names(
+            result["rows"][result["rows"]["chunk_energy_scale"].isna()]
+        )
+        f32, f64 = figure.axes[0], figure.axes[2]
+        x, y = self.line(f32, "tf", result, names)
+        self.assertEqual((x, y), ([4, 16, 64], [0.04, 0.16, 0.64]))
+        # What is exactly right is at the floor, what is NaN interrupts.
+        _, y = self.line(f64, "monotonic exact", result, names)
+        self.assertEqual(y, [figures.stability.FLOOR] * 3)
+        _, y = self.line(f32, "jmin", result, names)
+        self.assertEqual((y[:2], str(y[2])), ([0.5, 0.5], "nan"))
+        crosses = [
+            [*line.get_xdata()]
+            for line in f32.lines
+            if line.get_marker() == "x"
+        ]
+        self.assertEqual(crosses, [[64]])
+        self.assertIn("off by 0.5 or more", lines[0])
+        self.assertIn("tf in f64: 0.64, and 64 %", lines[0])
+        self.assertIn("largest gradient is 640 where the exact one is 1.5",
+                      lines[0])
+        self.assertIn("in f32, stays within 1.0e-7.", lines[0])
+
+    def test_a_variant_that_this_code_does_not_know_has_a_look_of_its_own(self):
+        def add(document):
+            for row in document["rows"]:
+                if row["preset"] == "jmin":
+                    row.update(variant="novel", preset=None)
+
+        _, lines = figures.FIGURES["stability"].draw(self.result(add))
+        self.assertNotIn("NaN", lines[0])
+        self.draws("--figure", "stability", str(self.folder / "result.json"))
+        self.assertIn("monotonic novel", self.svg("stability"))
+
+    def test_wrong_results_are_refused(self):
+        def fails(said, change):
+            document = stability_document()
+            change(document)
+            self.fails_with([self.write(document)], said)
+
+        fails("rows: is empty", lambda d: d.update(rows=[]))
+        fails("rows[0]: family is missing", lambda d: d["rows"][0].pop("family"))
+        fails(
+            "rows[0]: attention_error is None",
+            lambda d: d["rows"][0].update(attention_error=None),
+        )
+        fails(
+            "gradients[0]: largest_gradient is -1",
+            lambda d: d["gradients"][0].update(largest_gradient=-1),
+        )
+        fails("schema_version", lambda d: d.update(schema_version=2))
+        fails("context", lambda d: d.pop("context"))
+
+    def test_a_figure_of_a_sweep_does_not_take_it(self):
+        path = self.write(stability_document())
+        self.fails_with(["--figure", "mocha_figure3", path], "of stability")
 
 
 class Looks(unittest.TestCase):
