@@ -1,8 +1,11 @@
 #include "harness/verify_subject.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <stdexcept>
 
 #include "mechanisms/sample.h"
 
@@ -126,13 +129,37 @@ void VerifySubject::DecodeForced(const VerifyArray& z, Decoded& decoded) {
   Decode(sampling_, sequence, 0, decoded);
 }
 
+namespace {
+
+// Of an output of a scan that began at `start`, over T entries.
+void CheckStep(const StepResult<double>& step, Index i, Index start, Index T) {
+  const bool is_choice = step.position >= 0;
+  const bool is_run =
+      0 <= step.begin && step.begin <= step.end && step.end <= T &&
+      static_cast<Index>(step.weights.size()) == step.end - step.begin;
+  const bool is_scan =
+      !is_choice || (start <= step.position && step.position < T &&
+                     start + step.inspected <= T);
+  if (is_run && is_scan) return;
+  throw std::runtime_error(fmt::format(
+      "the decoder's output {} is impossible: after entry {}, of {}, it "
+      "inspected {}, chose entry {} and gave {} weights from entry {} to {}",
+      i + 1, start + 1, T, step.inspected, step.position + 1,
+      step.weights.size(), step.begin + 1, step.end));
+}
+
+}  // namespace
+
 void VerifySubject::Decode(const Config& config,
                            const Sequence<double>& sequence,
                            std::uint32_t trial, Decoded& decoded) const {
   std::fill(decoded.attention.values.begin(), decoded.attention.values.end(),
             0.0);
+  Index start = 0;
   SampleSequence(mechanism_, config, sequence, trial,
                  [&](Index i, const StepResult<double>& step) {
+                   CheckStep(step, i, start, T());
+                   if (step.position >= 0) start = step.position;
                    decoded.steps[Size(i)] = {step.position, step.begin,
                                              step.end, step.inspected};
                    std::ranges::copy(

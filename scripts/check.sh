@@ -9,6 +9,7 @@
 #   asan-ubsan   all tests under the address and undefined-behaviour sanitizers
 #   tsan         the tests labelled `threads` under the thread sanitizer
 #   tidy         clang-tidy on the sources of mechanisms/ and harness/
+#   mutations    each of some forty small defects turns a test or `verify` red
 #   skeleton     a copy of mechanisms/skeleton is compiled after one line in the
 #                registry, without any other change
 #   --help       this text
@@ -22,7 +23,7 @@ set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-all_steps=(format scripts clang asan-ubsan tsan tidy skeleton)
+all_steps=(format scripts clang asan-ubsan tsan tidy mutations skeleton)
 
 cxx_files() {
   find mechanisms harness tests -name '*.h' -print0 -o -name '*.cc' -print0
@@ -67,6 +68,10 @@ own = sorted(f for f in files if f.startswith((root + "mechanisms", root + "harn
 sys.stdout.write("".join(f + "\0" for f in own))
 PYTHON
     xargs -0 -n 1 -P "$(nproc)" clang-tidy --quiet -p build/clang
+}
+
+step_mutations() {
+  "$python" tests/mutations/run.py
 }
 
 # In a copy of the sources, because registering changes registry.cc. Only what

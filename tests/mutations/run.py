@@ -1,0 +1,302 @@
+#!/usr/bin/env python3
+"""Shows that the checks can fail: every defect of mutations.json turns the test
+that it names, or `attnbench verify`, red.
+
+The project is built once, at -O1 and for one SIMD level (build/check/mutations).
+For each defect the changed file lies in a folder that is searched before the
+sources, only the objects that depend on it are compiled again, and they are
+linked before everything else; no source is touched. First every check has to
+pass on the sources as they are, and beside the defects runs a control: the same
+steps with a file that is not changed, after which its check has to pass.
+
+A defect is an entry of mutations.json: its `name`, the `file`, the text `old`,
+which occurs there once, and `new`; `caught_by` is a test source with a filter of
+its tests, or `verify` with its arguments. Exit status 1 if one is not caught,
+does not apply or does not compile."""
+
+import argparse
+import concurrent.futures
+import dataclasses
+import json
+import os
+import pathlib
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = ROOT / "build" / "check" / "mutations"
+LIST = pathlib.Path(__file__).with_name("mutations.json")
+CONFIGURE = [
+    "cmake", "-S", ROOT, "-B", BUILD, "-G", "Ninja",
+    "-D", "CMAKE_BUILD_TYPE=Release",
+    "-D", "CMAKE_CXX_FLAGS_RELEASE=-O1 -DNDEBUG",
+    "-D", "CMAKE_CXX_FLAGS=-DHWY_COMPILE_ONLY_STATIC",
+]
+CHECK_LIMIT_S = 120
+TESTS = "mechanisms_test"  # whose link command serves every test source
+
+
+class Problem(Exception):
+    """The list, or the machine: not a defect that was missed."""
+
+
+def run(command, **options):
+    done = subprocess.run(command, text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, check=False, **options)
+    if done.returncode != 0:
+        raise Problem(f"failed: {shlex.join(map(str, command))}\n{done.stdout}")
+    return done.stdout
+
+
+class Check:
+    """`verify ARGUMENTS`, or `TEST_SOURCE GTEST_FILTER`."""
+
+    def __init__(self, text):
+        self.text = text
+        first, _, self.argument = text.partition(" ")
+        self.test = None if first == "verify" else first
+        if not self.argument:
+            raise Problem(f"'{text}' is no test source with a filter, and no verify")
+
+    def command(self, program):
+        if self.test:
+            return [program, f"--gtest_filter={self.argument}", "--gtest_brief=1",
+                    "--gtest_fail_fast"]
+        return [program, "verify", "-j", "1", *shlex.split(self.argument)]
+
+    def verdict(self, program):
+        """"passed", "failed" by its own judgement, or what else happened."""
+        try:
+            done = subprocess.run(self.command(program), cwd=ROOT, text=True,
+                                  errors="replace", stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT, check=False,
+                                  timeout=CHECK_LIMIT_S)
+        except subprocess.TimeoutExpired:
+            return f"took more than {CHECK_LIMIT_S} s"
+        if self.test:
+            counted = re.search(r"^\[=+\] (\d+) tests? from", done.stdout, re.M)
+            ran = counted is not None and int(counted[1]) > 0
+            failed = "[  FAILED  ]" in done.stdout or "check failed:" in done.stdout
+            if done.returncode == 0 and not ran:
+                return "no test has that name"
+        else:
+            failed = done.returncode == 1
+        if done.returncode == 0:
+            return "passed"
+        return "failed" if failed else f"exit status {done.returncode}"
+
+
+@dataclasses.dataclass
+class Mutation:
+    """A file with a defect."""
+
+    name: str
+    file: str
+    text: str  # of the file, with the defect
+    check: Check
+    folder: pathlib.Path
+
+
+def source_text(file):
+    return (ROOT / file).read_text(encoding="utf-8")
+
+
+def read_mutation(entry, number):
+    """An entry of the list: `old` becomes `new` in `file`."""
+    if set(entry) != {"name", "file", "old", "new", "caught_by"}:
+        raise Problem(f"missing or unknown keys: {entry}")
+    name, file, old, new = (entry[key] for key in ("name", "file", "old", "new"))
+    text = source_text(file)
+    if text.count(old) != 1 or old == new:
+        raise Problem(f"does not apply: {name}: `old` occurs {text.count(old)} "
+                      f"times in {file}, or is `new`")
+    return Mutation(name, file, text.replace(old, new), Check(entry["caught_by"]),
+                    BUILD / "mutants" / f"{number:02}")
+
+
+def control_of(mutation):
+    """The same without the defect: its check must pass."""
+    return dataclasses.replace(
+        mutation, name="control: nothing is changed", text=source_text(mutation.file),
+        folder=BUILD / "mutants" / "control")
+
+
+class Base:
+    """The build of the sources as they are."""
+
+    def __init__(self, checks):
+        run(CONFIGURE)
+        commands = json.loads((BUILD / "compile_commands.json").read_text())
+        # By object: a source may be compiled twice.
+        self.compile = {}
+        for entry in commands:
+            words = shlex.split(entry["command"])
+            self.compile[words[words.index("-o") + 1]] = words
+        self.object_of = {
+            os.path.relpath(words[-1], ROOT): name for name, words in self.compile.items()
+        }
+        self.links = {check.test: self.link_words(check.test) for check in checks}
+        needed = {word for words in self.links.values() for word in words
+                  if word.endswith((".o", ".a")) and not word.startswith("/")}
+        run(["ninja", "-C", BUILD, *sorted(needed)])
+        self.dependents = self.read_dependents()
+        self.programs = {}
+        for number, test in enumerate(self.links):
+            self.programs[test] = BUILD / f"base_{number}"
+            self.link(test, {}, self.programs[test])
+
+    def link_words(self, test):
+        """The linking of `attnbench`, or of one test source alone."""
+        program = TESTS if test else "attnbench"
+        text = run(["ninja", "-C", BUILD, "-t", "commands", "-s", program])
+        words = shlex.split(text.strip().splitlines()[-1])
+        words = words[words.index("&&") + 1:]
+        words = words[:words.index("&&")]
+        if test:
+            words = [word for word in words if not word.startswith("tests/")]
+            if test not in self.object_of:
+                raise Problem(f"the build has no {test}")
+            words.insert(1, self.object_of[test])
+        return words
+
+    def read_dependents(self):
+        """From a source or header to the objects that are made of it."""
+        dependents = {}
+        name = None
+        for line in run(["ninja", "-C", BUILD, "-t", "deps"]).splitlines():
+            if line and not line.startswith(" "):
+                name = line.split(": #deps")[0]
+            elif line.strip():
+                path = os.path.normpath(BUILD / line.strip())
+                dependents.setdefault(path, []).append(name)
+        return dependents
+
+    def objects_to_make(self, mutation):
+        """Those of the libraries, and of the test itself."""
+        linked = set(self.links[mutation.check.test])
+        return [name for name in self.dependents.get(str(ROOT / mutation.file), [])
+                if name in self.compile
+                and (name in linked or "/attnbench_main.dir/" not in name
+                     and not name.startswith("tests/"))]
+
+    def make(self, mutation):
+        """The program of its check, with the defect; returns its path."""
+        changed = mutation.folder / "source" / mutation.file
+        changed.parent.mkdir(parents=True)
+        changed.write_text(mutation.text, encoding="utf-8")
+        made = {}
+        for number, name in enumerate(self.objects_to_make(mutation)):
+            made[name] = mutation.folder / f"{number}.o"
+            self.compile_again(name, mutation, changed, made[name])
+        if not made:
+            raise Problem(f"nothing that is built depends on {mutation.file}")
+        program = mutation.folder / "program"
+        self.link(mutation.check.test, made, program)
+        return program
+
+    def compile_again(self, name, mutation, changed, to):
+        words = list(self.compile[name])
+        words[words.index("-o") + 1] = str(to)
+        if words[-1] == str(ROOT / mutation.file):
+            words[-1] = str(changed)
+        words.insert(words.index(f"-I{ROOT}"), f"-I{mutation.folder / 'source'}")
+        run(words, cwd=BUILD)
+
+    def link(self, test, made, to):
+        # First, so that of inline functions theirs are taken, and no member of
+        # a library that defines the same is.
+        words = [word for word in self.links[test] if word not in made]
+        words[words.index("-o") + 1] = str(to)
+        words[1:1] = map(str, made.values())
+        run(words, cwd=BUILD)
+
+
+def judge(base, mutation, wanted):
+    """(seconds, what happened, whether it is what was wanted)."""
+    start = time.monotonic()
+    try:
+        verdict = mutation.check.verdict(base.make(mutation))
+    except Problem as problem:
+        verdict = str(problem)
+    if verdict == wanted:
+        shutil.rmtree(mutation.folder)
+    return time.monotonic() - start, verdict, verdict == wanted
+
+
+def check_base(base, checks, pool):
+    """Every check passes where nothing is wrong."""
+    verdicts = pool.map(lambda check: check.verdict(base.programs[check.test]), checks)
+    bad = [f"{check.text}: {verdict}" for check, verdict in zip(checks, verdicts)
+           if verdict != "passed"]
+    if bad:
+        raise Problem("\n  ".join(["without any defect,", *bad]))
+
+
+def check_all(mutations, jobs):
+    start = time.monotonic()
+    shutil.rmtree(BUILD / "mutants", ignore_errors=True)
+    checks = list({m.check.text: m.check for m in mutations}.values())
+    base = Base(checks)
+    missed = []
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        check_base(base, checks, pool)
+        print(f"built, and {len(checks)} checks passed, in "
+              f"{time.monotonic() - start:.0f} s", flush=True)
+        todo = [(control_of(mutations[0]), "passed"), *((m, "failed") for m in mutations)]
+        running = {pool.submit(judge, base, m, wanted): (m, wanted) for m, wanted in todo}
+        for done in concurrent.futures.as_completed(running):
+            mutation, wanted = running[done]
+            seconds, verdict, good = done.result()
+            word = {"passed": "passed", "failed": "caught"}[wanted]
+            if not good:
+                word = "SURVIVED" if verdict == "passed" else "ERROR"
+                missed.append(mutation.name)
+            print(f"{word:<9}{seconds:4.0f} s  {mutation.name} ({mutation.check.text})",
+                  flush=True)
+            if word == "ERROR":
+                print(f"  {verdict}", flush=True)
+    return missed, time.monotonic() - start
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog="example: tests/mutations/run.py --only window")
+    parser.add_argument("--list", action="store_true",
+                        help="print the defects and what catches them")
+    parser.add_argument("--only", metavar="PART", default="",
+                        help="only defects with PART in their name")
+    parser.add_argument("-j", type=int, metavar="N", dest="jobs",
+                        default=len(os.sched_getaffinity(0)),
+                        help="defects at a time (default: one a core)")
+    arguments = parser.parse_args()
+    if arguments.jobs < 1:
+        parser.error(f"-j {arguments.jobs}; allowed: 1 and more")
+    try:
+        entries = json.loads(LIST.read_text(encoding="utf-8"))
+        mutations = [read_mutation(entry, number) for number, entry in enumerate(entries)]
+        mutations = [m for m in mutations if arguments.only in m.name]
+        if not mutations:
+            parser.error(f"no defect has '{arguments.only}' in its name; see --list")
+        if arguments.list:
+            for mutation in mutations:
+                print(f"{mutation.name}\n  {mutation.file}; {mutation.check.text}")
+            return 0
+        missed, seconds = check_all(mutations, arguments.jobs)
+    except (Problem, OSError, json.JSONDecodeError) as problem:
+        print(f"mutations: {problem}", file=sys.stderr)
+        return 1
+    if missed:
+        print(f"mutations: failed: {len(missed)} of {len(mutations)} not caught: "
+              + "; ".join(missed))
+        return 1
+    print(f"mutations: passed: all {len(mutations)} defects caught, {seconds:.0f} s")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
