@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -233,49 +234,37 @@ double StructuralLoss(std::span<const double> start,
   return q;
 }
 
-// Exact mass before each output, and what of it reaches the end.
-struct ExactLedger {
-  std::vector<double> before;
-  std::vector<double> structural;
-  std::vector<double> selected;
-};
-
-ExactLedger MakeExactLedger(const Draw& draw) {
-  const StabilityInputs<double> inputs(draw.scores);
-  const MatrixView<const double> p = inputs.View("p_choose");
-  ExactLedger ledger;
-  std::vector<double> start(Size(p.cols), 0);
-  start[0] = 1;
-  for (Index i = 0; i < p.rows; ++i) {
-    ledger.before.push_back(Places12(Sum(start)));
-    ledger.structural.push_back(Places12(StructuralLoss(start, p.Row(i))));
-    std::ranges::copy(draw.exact.selection.view().Row(i), start.begin());
-    ledger.selected.push_back(Sum(start));
-  }
-  return ledger;
-}
-
+// What each output does with the mass that the one before left it, by the
+// variant's own alpha: selects it, passes it on to the end of the memory, or
+// loses it. Null where that alpha is not finite.
 template <class Real>
 Json MeasureLedger(const StabilityPoint& point, const StabilitySubject& subject,
-                   const Draw& draw, const ExactLedger& exact) {
+                   const Draw& draw) {
   const auto found = Evaluate<Real>(point, subject.config, draw.scores);
+  const StabilityInputs<double> inputs(draw.scores);
+  const MatrixView<const double> p = inputs.View("p_choose");
+  const auto number = [](double value) {
+    return std::isfinite(value) ? Json(Places12(value)) : Json(nullptr);
+  };
   Json row = Labels(point, subject, PrecisionName<Real>());
-  Json selected = Json::array();
-  Json numerical = Json::array();
-  int not_finite = 0;
-  for (Index i = 0; i < point.output_length; ++i) {
-    const std::span<const Real> alpha = found.selection.view().Row(i);
-    const double sum = std::accumulate(alpha.begin(), alpha.end(), 0.0);
-    const bool finite = std::isfinite(sum);
-    not_finite += finite ? 0 : 1;
-    selected.push_back(finite ? Json(Places12(sum)) : Json(nullptr));
-    numerical.push_back(finite ? Json(Places12(exact.selected[Size(i)] - sum))
-                               : Json(nullptr));
+  for (const char* column :
+       {"mass_before", "selected", "structural_loss", "numerical_loss"}) {
+    row[column] = Json::array();
   }
-  row["mass_before"] = exact.before;
-  row["selected"] = std::move(selected);
-  row["structural_loss"] = exact.structural;
-  row["numerical_loss"] = std::move(numerical);
+  int not_finite = 0;
+  std::vector<double> start(Size(p.cols), 0);
+  start[0] = 1;
+  for (Index i = 0; i < point.output_length; ++i) {
+    const double before = Sum(start);
+    const double structural = StructuralLoss(start, p.Row(i));
+    std::ranges::copy(found.selection.view().Row(i), start.begin());
+    const double selected = Sum(start);
+    not_finite += std::isfinite(selected) ? 0 : 1;
+    row["mass_before"].push_back(number(before));
+    row["selected"].push_back(number(selected));
+    row["structural_loss"].push_back(number(structural));
+    row["numerical_loss"].push_back(number(before - selected - structural));
+  }
   row["not_finite"] = not_finite;
   return row;
 }
@@ -306,7 +295,8 @@ std::vector<Json> RowsOf(const StabilityPoint& point,
 
 Json StabilityNumber(double value) {
   if (!std::isfinite(value)) return nullptr;
-  return std::stod(fmt::format("{:.3e}", value));
+  // Not std::stod, which throws for numbers below the normal ones.
+  return std::strtod(fmt::format("{:.3e}", value).c_str(), nullptr);
 }
 
 std::vector<Json> MeasureStabilityRows(const StabilityPoint& point,
@@ -343,9 +333,8 @@ std::vector<Json> MeasureStabilityLedger(const StabilityPoint& point,
   const auto subjects = StabilitySubjects(About(point), "expect");
   const Draw draw =
       MakeDraw(point, subjects.at(0).config, DrawOf(point, seed, 0));
-  const ExactLedger exact = MakeExactLedger(draw);
   return ForEachSubject(point, subjects, [&](const auto& subject, auto real) {
-    return MeasureLedger<decltype(real)>(point, subject, draw, exact);
+    return MeasureLedger<decltype(real)>(point, subject, draw);
   });
 }
 

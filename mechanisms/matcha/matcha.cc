@@ -27,11 +27,13 @@ std::unique_ptr<const Mechanism<Real>> MakeMechanism() {
                   .axes = {"energy", "end"}},
       [](const Config& /*config*/) { return ChunkRule::SinceLast(); },
       &MakeReference<Real>,
-      ChunkTraining<Real>{.exact = &MakeAdaptiveExpectation<Real>,
-                          .cost = kAdaptiveCost,
-                          .variants = PublishedVariants(),
-                          .published = {&PublishedAdaptive<Real>,
-                                        &PublishedAdaptive<Dual<Real>>}});
+      ChunkTraining<Real>{
+          .exact = &MakeAdaptiveExpectation<Real>,
+          .cost = [](const Config& /*config*/,
+                     Index /*memory_length*/) { return kAdaptiveCost; },
+          .variants = PublishedVariants(),
+          .published = {&PublishedAdaptive<Real>,
+                        &PublishedAdaptive<Dual<Real>>}});
 }
 
 template std::unique_ptr<const Mechanism<float>> MakeMechanism();

@@ -34,7 +34,7 @@ std::unique_ptr<const Mechanism<Real>> MakeMechanism() {
       &MakeReference<Real>,
       ChunkTraining<Real>{
           .exact = &MakeWindowExpectation<Real>,
-          .cost = kWindowCost,
+          .cost = &WindowCost,
           .variants = PublishedVariants(),
           .published = {&PublishedWindow<Real>, &PublishedWindow<Dual<Real>>}});
 }

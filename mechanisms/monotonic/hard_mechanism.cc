@@ -209,7 +209,9 @@ Operations HardMechanism<Real>::Count(const Config& config, Index memory_length,
                                       std::span<const StepTrace> steps) const {
   const ChunkRule rule = rule_(config);
   if (config.mode != "decode") {
-    FunctionCost cost = rule.has_energies() ? training_.cost : FunctionCost();
+    FunctionCost cost = rule.has_energies()
+                            ? training_.cost(config, memory_length)
+                            : FunctionCost();
     cost.forward += kSelectionForwardFlops;
     cost.backward += kSelectionBackwardFlops;
     return CountTraining<Real>(config, memory_length,

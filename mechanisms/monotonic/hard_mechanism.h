@@ -61,7 +61,8 @@ template <class Real>
 struct ChunkTraining {
   // Null, or a function that may give null for some configs (w = 1).
   std::unique_ptr<ChunkExpectation<Real>> (*exact)(const Config&) = nullptr;
-  FunctionCost cost = {};                  // of `exact`, alpha not counted
+  // Of `exact`, for that config and T; alpha is not counted.
+  FunctionCost (*cost)(const Config&, Index memory_length) = nullptr;
   std::vector<VariantSpec> variants = {};  // published, modes not filled in
   PublishedChunks<Real> published = {};
 };

@@ -43,7 +43,8 @@ std::vector<OptionSpec> ParallelOptions() {
            .default_value = 1e-10,
            .least = 0,
            .greatest = 1,
-           .help = "variant parallel: 1 - p is clipped to [term_eps, 1]"},
+           .help = "variant parallel: 1 - p is clipped to [term_eps, 1]; 0: "
+                   "to [smallest normal number, 1]"},
           {.name = "denominator_eps",
            .default_value = 1e-10,
            .least = 0,

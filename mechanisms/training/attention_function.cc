@@ -5,9 +5,19 @@
 #include "mechanisms/energy/eigen_views.h"
 #include "mechanisms/energy/energy.h"
 #include "mechanisms/energy/energy_gradient.h"
+#include "mechanisms/energy/parameters.h"
 
 namespace attnbench {
 namespace {
+
+// log, sqrt and cos, three products, a difference and a sum.
+constexpr double kNoiseFlops = 8;
+
+// 0 for mechanisms without the option.
+double NoiseOf(const Config& config) {
+  const auto option = config.options.find("noise");
+  return option == config.options.end() ? 0 : std::get<double>(option->second);
+}
 
 // T and U, from whichever array says so.
 template <class Real>
@@ -191,9 +201,7 @@ class Training {
   }
 
   void AddNoise() {
-    const auto option = config_.options.find("noise");
-    if (option == config_.options.end()) return;
-    const double deviation = std::get<double>(option->second);
+    const double deviation = NoiseOf(config_);
     if (deviation == 0) return;
     if (scores_.probabilities) {
       throw Unsupported("noise is added to energies, and p_choose was given");
@@ -406,6 +414,7 @@ Operations CountTraining(const Config& config, Index memory_length,
     total.flops +=
         T * U * cost.backward + U * T * (T + 1) / 2 * cost.backward_pair;
   }
+  if (NoiseOf(config) != 0) total.flops += kNoiseFlops * T * U;
   // The tables of scores and attention, and all of that again backwards.
   total.bytes = sizeof(Real) * T * U * (tables + 1) * (with_gradient ? 2 : 1);
   double other_rows = 0;
@@ -415,11 +424,16 @@ Operations CountTraining(const Config& config, Index memory_length,
     const EnergyCost energy = CostOfEnergy(config, role);
     total.flops += T * energy.flops_per_entry + U * energy.flops_per_state +
                    T * U * energy.flops_per_energy;
-    total.memory_rows += T * energy.rows_per_entry + T * energy.rows_per_energy;
-    other_rows += U * energy.rows_per_state;
+    // Under dot all energies are one product, which reads a key once.
+    const double key_reads = config.energy == EnergyKind::kDot ? T : T * U;
+    total.memory_rows +=
+        T * energy.rows_per_entry + key_reads * energy.rows_per_energy;
+    other_rows +=
+        U * energy.rows_per_state + T * U * energy.parameter_rows_per_energy;
     if (with_gradient) {
       total.flops += EnergyGradientFlops(config, memory_length, output_length);
-      total.memory_rows += 2 * T;  // read again, and its gradient
+      // Read again, pair by pair where there is a tanh, and the gradient.
+      total.memory_rows += (IsAdditive(config.energy) ? T * U : T) + T;
       other_rows += 2 * U;
     }
   }

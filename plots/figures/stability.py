@@ -347,7 +347,7 @@ def _finding(result):
     ]
     sentence = (
         "Somewhere on this grid every published closed form of alpha is off "
-        f"by {_number(least)} or more in one entry, and more precision does "
+        f"by {math.floor(100 * least) / 100:g} or more in one entry, and more precision does "
         f"not help (tf in f64: {_number(_worst(tf, 'attention_error'))}, and "
         f"{100 * _worst(tf, 'mass_error'):.0f} % of an output's mass lost)"
     )
@@ -355,7 +355,7 @@ def _finding(result):
         sentence += f"; {' and '.join(presets)} also gives NaN"
     sentence += (
         f"; the largest gradient is {sizes[1]} where the exact one is "
-        f"{sizes[0]}; the plain recursion, in f32, stays within "
+        f"{sizes[0]}; `exact`, in f32, stays within "
         f"{_number(_worst(ours, 'attention_error'))}."
     )
     return [sentence]

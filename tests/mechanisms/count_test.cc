@@ -155,6 +155,25 @@ TEST(CountTest, TrainingFromStatesToContexts) {
                kRowBytes * (30 + 3 * (2 + 2)) + 2 * 4 * 10 * 2});
 }
 
+TEST(CountTest, TrainingUnderAdditiveReadsAKeyForEachPair) {
+  Config config = ConfigFor("monotonic");
+  config.mode = "expect";
+  config.energy = EnergyKind::kAdditive;
+  config.options["noise"] = 1.0;
+  // V h + b (36) for each entry, W s (32) for each output; 4 d, 10, 8 for noise
+  // and 2 d for each pair. Rows: memory read and key written, a key for each
+  // pair, the memory for contexts; W for each output.
+  const double flops = 5 * 36 + 2 * 32 + 10 * (16 + 10 + 8 + 8);
+  ExpectCount("monotonic", config, 5, std::vector<StepTrace>(2),
+              {10, 0, 2 * 5 + 10 + 5, flops,
+               kRowBytes * (25 + 2 * (1 + 4) + 2) + 4 * 10 * 2});
+  config.options["keys"] = std::string("on_demand");
+  // The memory for each pair, and the d rows of V with it.
+  ExpectCount("monotonic", config, 5, std::vector<StepTrace>(2),
+              {10, 0, 10 + 5, flops + 5 * 36,
+               kRowBytes * (15 + 10 * 4 + 2 * (1 + 4) + 2) + 4 * 10 * 2});
+}
+
 TEST(CountTest, TrainingFromScoresToAttention) {
   Config config = ConfigFor("mocha");
   config.mode = "gradient";
@@ -163,6 +182,9 @@ TEST(CountTest, TrainingFromScoresToAttention) {
   config.attention_only = true;
   ExpectCount("mocha", config, 5, std::vector<StepTrace>(2),
               {10, 10, 0, 10 * (10 + 14 + 21 + 33), 2 * 4 * 10 * 3});
+  config.chunk_width = 5;  // all entries: windows are prefixes
+  ExpectCount("mocha", config, 5, std::vector<StepTrace>(2),
+              {10, 10, 0, 10 * (10 + 14 + 13 + 21), 2 * 4 * 10 * 3});
   config.chunk_width = 1;  // no chunk energies
   ExpectCount("mocha", config, 5, std::vector<StepTrace>(2),
               {10, 0, 0, 10 * (10 + 14), 2 * 4 * 10 * 2});

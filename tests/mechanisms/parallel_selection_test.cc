@@ -99,7 +99,7 @@ TEST(ParallelSelection, TheInclusiveProductTakesInThePOfTheEntryItself) {
 
 TEST(ParallelSelection, HalvesLoseWhatTheClipOfTheDenominatorSays) {
   const std::vector<double> p(40, .5);
-  for (const std::size_t k : {0, 5, 19, 20, 30, 33, 34, 35, 39}) {
+  for (const std::size_t k : {0U, 5U, 19U, 20U, 30U, 33U, 34U, 35U, 39U}) {
     const double product = std::pow(2.0, -static_cast<double>(k));
     const auto start = OneAt<double>(k, 40);
     const auto at_k = [&](const char* preset) {
