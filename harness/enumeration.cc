@@ -1,6 +1,11 @@
 #include "harness/enumeration.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <stdexcept>
+
+#include "harness/verify_differences.h"
 
 namespace attnbench {
 namespace {
@@ -27,6 +32,18 @@ std::vector<Decision> DecisionsOf(const std::vector<StepTrace>& steps) {
     if (step.position >= 0) start = step.position;
   }
   return decisions;
+}
+
+// Without this a decoder that chooses otherwise could go on for ever.
+void CheckObeyed(const std::vector<Decision>& decisions, const VerifyArray& z) {
+  for (const Decision& decision : decisions) {
+    if (decision.z == (z(decision.i, decision.j) != 0)) continue;
+    throw std::runtime_error(fmt::format(
+        "the decoder's output {} is impossible: entry {} has probability {} "
+        "and was {}",
+        decision.i + 1, decision.j + 1, z(decision.i, decision.j),
+        decision.z ? "chosen" : "passed"));
+  }
 }
 
 // The next matrix z after the outcome with these decisions: the last entry that
@@ -209,6 +226,7 @@ Index CompareWithOutcomes(VerifySubject& subject, const Trained& trained,
   do {
     subject.DecodeForced(z, decoded);
     decisions = DecisionsOf(decoded.steps);
+    CheckObeyed(decisions, z);
     sums.Add(z, decoded, decisions);
     ++outcomes;
   } while (NextOutcome(decisions, z));
@@ -226,25 +244,11 @@ void CompareWithDecoded(VerifySubject& subject, const Trained& trained,
   quantities.push_back(Quantity::Exact("context", kValueTolerance));
   quantities.back().CompareExact(trained.contexts, decoded.contexts);
   CompareBothModes(trained, quantities);
-  for (const auto& [name, gradient] : trained.gradients) {
-    quantities.push_back(
-        Quantity::Exact("gradient of " + name, kDifferenceTolerance));
-    VerifyArray& input = subject.inputs().arrays().at(name);
-    for (std::size_t n = 0; n < input.values.size(); ++n) {
-      const double kept = input.values[n];
-      input.values[n] = kept + kDifferenceStep;
-      subject.Sample(0, decoded);
-      const double above = subject.Loss(decoded);
-      input.values[n] = kept - kDifferenceStep;
-      subject.Sample(0, decoded);
-      const double below = subject.Loss(decoded);
-      input.values[n] = kept;
-      const auto place = static_cast<Index>(n);
-      quantities.back().CompareExact(place / input.cols, place % input.cols,
-                                     gradient.values[n],
-                                     (above - below) / (2 * kDifferenceStep));
-    }
-  }
+  const auto loss = [&] {
+    subject.Sample(0, decoded);
+    return subject.Loss(decoded);
+  };
+  CompareWithDifferences(subject, trained, loss, quantities);
 }
 
 void CompareBothModes(const Trained& trained,

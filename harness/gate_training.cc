@@ -56,7 +56,7 @@ bool SameBits(const MadeArrays<Real>& a, const MadeArrays<Real>& b) {
   });
 }
 
-// The views of one array, or one without data.
+// The array of that name, or one without data.
 template <class Real>
 MatrixView<const Real> View(const MadeArrays<Real>& made,
                             const std::string& name) {

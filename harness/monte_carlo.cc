@@ -129,7 +129,7 @@ SampleMean SummarizeSamples(const SampleSums& sums, std::size_t place,
   const double n = static_cast<double>(trials);
   const double rounding = 1e-9 * std::max(1.0, high - low);
   SampleMean sample{.trials = trials, .low = low, .high = high};
-  sample.mean = at.sum / n;
+  sample.mean = (at.sum + at.lost) / n;
   sample.variance =
       std::max(0.0, (at.square - n * sample.mean * sample.mean) / (n - 1));
   sample.in_range =
@@ -139,7 +139,10 @@ SampleMean SummarizeSamples(const SampleSums& sums, std::size_t place,
 
 double MeanPValue(const SampleMean& sample, double expected) {
   const double range = sample.high - sample.low;
-  if (!sample.in_range || !std::isfinite(expected)) return 0;
+  if (!sample.in_range || !std::isfinite(sample.mean) ||
+      !std::isfinite(expected)) {
+    return 0;
+  }
   const double difference = std::abs(sample.mean - expected);
   if (!(range > 0)) return difference <= kRelativeRounding ? 1 : 0;
   const auto scaled = [&](double value) {

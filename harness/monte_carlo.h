@@ -8,6 +8,7 @@
 #ifndef ATTNBENCH_HARNESS_MONTE_CARLO_H_
 #define ATTNBENCH_HARNESS_MONTE_CARLO_H_
 
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -36,12 +37,20 @@ double CountDetectable(std::int64_t trials, double expected, double level);
 
 // Sums of many numbers at each of several places. Numbers that are not added
 // are zeros, so a range of them holds zero.
+//
+// Means are compensated (Neumaier 1974), exact to rounding however many numbers
+// there are: a constant is often the end of its range, where a bound takes any
+// drift beyond rounding for an impossibility. Squares only widen a bound.
 class SampleSums {
  public:
   explicit SampleSums(std::size_t count);
   void Add(std::size_t place, double value) {
     Sums& sums = sums_[place];
-    sums.sum += value;
+    const double total = sums.sum + value;
+    sums.lost += std::abs(sums.sum) >= std::abs(value)
+                     ? (sums.sum - total) + value
+                     : (value - total) + sums.sum;
+    sums.sum = total;
     sums.square += value * value;
     sums.least = value < sums.least ? value : sums.least;
     sums.greatest = value > sums.greatest ? value : sums.greatest;
@@ -55,6 +64,7 @@ class SampleSums {
                                             double high);
   struct Sums {
     double sum = 0;
+    double lost = 0;  // what rounding took from `sum`
     double square = 0;
     double least = 0;
     double greatest = 0;
@@ -79,8 +89,8 @@ SampleMean SummarizeSamples(const SampleSums& sums, std::size_t place,
 // inequality (Maurer and Pontil 2009, theorem 4), sharp where the variance is
 // small, and Chernoff's exp(-n KL(mean, expected)), sharp near the ends of the
 // range. 0 where the mean is off and `expected` is an end of the range, and
-// where numbers lay outside of the range. Differences below 1e-12 of the range
-// are rounding.
+// where numbers lay outside of the range or were none. Differences below 1e-12
+// of the range are rounding.
 double MeanPValue(const SampleMean& sample, double expected);
 
 // A mean that is off by this much has a p-value <= level with probability >=

@@ -7,9 +7,9 @@
 #include <cstdlib>
 #include <numeric>
 #include <string>
-#include <utility>
 
 #include "mechanisms/registry.h"
+#include "mechanisms/sample.h"
 
 namespace attnbench {
 namespace {
@@ -49,7 +49,7 @@ Expected<Real> Evaluate(const StabilityPoint& point, const Config& config,
   const StabilityInputs<Real> inputs(scores);
   Expected<Real> out;
   const Expectation<Real> views =
-      MakeTables(point, HasSelection(mechanism.Describe()), out);
+      MakeTables(point, ChoosesAtRandom(mechanism.Describe()), out);
   if (config.mode == "expect") {
     mechanism.Expect(config, inputs.sequence(), views);
     return out;

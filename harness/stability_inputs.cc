@@ -1,11 +1,11 @@
 #include "harness/stability_inputs.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "harness/purposes.h"
 #include "mechanisms/common/philox.h"
-#include "mechanisms/training/attention_function.h"
 
 namespace attnbench {
 namespace {
@@ -46,16 +46,16 @@ class Draws {
   Draws(std::uint64_t seed, std::uint32_t draw, Table table)
       : seed_(seed), stream_(draw * kNumTables + table) {}
 
-  double Normal(Index i, Index j) const {
-    return StandardNoise(seed_, stream_, i, j);
-  }
-  double Uniform(Index i, Index j) const {
-    const auto index =
-        (static_cast<std::uint64_t>(i) << 32) ^ static_cast<std::uint64_t>(j);
-    return Uniform24(Philox(seed_, kStabilityPurpose, stream_, index)[0]);
-  }
+  double Normal(Index i, Index j) const { return StandardNormal(Words(i, j)); }
+  double Uniform(Index i, Index j) const { return Uniform24(Words(i, j)[0]); }
 
  private:
+  std::array<std::uint32_t, 4> Words(Index i, Index j) const {
+    const auto index =
+        (static_cast<std::uint64_t>(i) << 32) ^ static_cast<std::uint64_t>(j);
+    return Philox(seed_, kStabilityPurpose, stream_, index);
+  }
+
   std::uint64_t seed_;
   std::uint32_t stream_;
 };
@@ -85,7 +85,6 @@ double ChoiceNumber(const Family& family, const Draws& draws, bool as_energy,
 Config BaseConfig(const Description& about, const std::string& mode) {
   Config config;
   config.mode = mode;
-  config.scores_given = true;
   for (const OptionSpec& option : about.options) {
     config.options[option.name] = option.default_value;
   }
@@ -118,12 +117,6 @@ const std::vector<std::string>& StabilityFamilies() {
 bool TakesScore(const Description& about, const std::string& score) {
   return std::ranges::any_of(about.scores, [&](const auto& any_of) {
     return std::ranges::find(any_of, score) != any_of.end();
-  });
-}
-
-bool HasSelection(const Description& about) {
-  return std::ranges::any_of(about.options, [](const OptionSpec& option) {
-    return option.name == "sample";
   });
 }
 

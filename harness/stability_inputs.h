@@ -68,7 +68,7 @@ class StabilityInputs {
   MatrixView<const Real> cotangent() const { return View("cotangent"); }
   // Names of the scores.
   std::vector<std::string> names() const;
-  // Shape of a table.
+  // A table; without data where there is none.
   MatrixView<const Real> View(const std::string& name) const;
 
  private:
@@ -100,8 +100,6 @@ const std::vector<StabilityLimit>& StabilityLimits();
 // Whether the subject is measured at this length.
 bool IsMeasured(const StabilityPoint& point, const StabilitySubject& subject);
 
-// Whether it has a selection: it can draw its choices.
-bool HasSelection(const Description& about);
 // Whether `score` is among those that it can start from.
 bool TakesScore(const Description& about, const std::string& score);
 

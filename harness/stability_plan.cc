@@ -8,6 +8,7 @@
 #include "harness/stability.h"
 #include "harness/stability_peers.h"
 #include "mechanisms/registry.h"
+#include "mechanisms/sample.h"
 
 namespace attnbench {
 namespace {
@@ -38,14 +39,16 @@ class Plan {
       const auto rank = std::ranges::find(StabilityFamilies(), family) -
                         StabilityFamilies().begin();
       const bool over_length =
-          rank < static_cast<std::ptrdiff_t>(kMainFamilies) || family == kNone;
+          rank < static_cast<std::ptrdiff_t>(kMainFamilies) ||
+          family == kNormal;
       StabilityPoint point{.mechanism = about.name, .family = family};
       for (const double scale :
            chunks ? std::vector<double>{1, 10} : std::vector<double>{0}) {
         point.chunk_energy_scale = scale;
         if (!StabilitySubjects(about, "expect").empty()) {
           AddRows(about, point, over_length);
-          const bool ledger = scale <= 1 && over_length && HasSelection(about);
+          const bool ledger =
+              scale <= 1 && over_length && ChoosesAtRandom(about);
           if (ledger) AddLedger(point);
         }
         if (!StabilitySubjects(about, "gradient").empty() && scale <= 1) {
@@ -58,7 +61,7 @@ class Plan {
   // Without scores of a choice there is but one family.
   std::vector<std::string> FamiliesOf(const Description& about) const {
     if (!TakesScore(about, "p_choose") && !TakesScore(about, "energies")) {
-      return {kNone};
+      return {kNormal};
     }
     return StabilityFamilies();
   }
@@ -102,7 +105,7 @@ class Plan {
     }
   }
 
-  static constexpr const char* kNone = "normal";
+  static constexpr const char* kNormal = "normal";
   const bool quick_;
   std::vector<Work> work_;
 };

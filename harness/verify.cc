@@ -4,6 +4,7 @@
 #include <exception>
 
 #include "harness/enumeration.h"
+#include "harness/verify_differences.h"
 #include "harness/verify_sampling.h"
 #include "mechanisms/registry.h"
 
@@ -27,6 +28,10 @@ void Compare(const Mechanism<double>& mechanism, const VerifyOptions& options,
       report.chi_square = CompareWithTrials(subject, trained, options.trials,
                                             report.quantities);
       CompareBothModes(trained, report.quantities);
+      if (!report.verify_case.from_states) return;
+      CompareWithDifferences(
+          subject, trained, [&subject] { return subject.ExpectedLoss(); },
+          report.quantities);
       return;
   }
 }

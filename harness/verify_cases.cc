@@ -20,6 +20,9 @@ using Names = std::vector<std::string>;
 using Sizes = std::vector<std::pair<Index, Index>>;  // T, U
 
 constexpr Index kContextDim = 2;  // d where scores are given
+constexpr Index kStateDim = 16;   // d elsewhere
+// Not 1/sqrt(d), which a mechanism takes where none is set.
+constexpr double kEnergyScale = 0.4;
 
 const Names kFamilies = {"uniform", "saturated", "recommended", "adversarial"};
 
@@ -70,7 +73,7 @@ class Grid {
                            .from_states = crossing.from_states,
                            .config = base_,
                            .name = fmt::format("T={} U={}", T, U)};
-        of_size.config.dim = crossing.from_states ? 16 : kContextDim;
+        of_size.config.dim = crossing.from_states ? kStateDim : kContextDim;
         CrossAxes(crossing, {of_size});
       }
     }
@@ -293,6 +296,37 @@ VerifyArray Copied(const MatrixView<const double>& from) {
   return to;
 }
 
+// Copies what is drawn into the arrays of a case, where it can be changed.
+class ChangeableParameters final : public ParameterSource<double> {
+ public:
+  ChangeableParameters(const ParameterSource<double>& drawn,
+                       std::map<std::string, VerifyArray>& arrays)
+      : drawn_(drawn), arrays_(arrays) {}
+
+  MatrixView<const double> Matrix(std::string_view name, Index rows,
+                                  Index cols) const override {
+    const std::string key = kParameterKey + std::string(name);
+    auto found = arrays_.find(key);
+    if (found == arrays_.end()) {
+      found =
+          arrays_.emplace(key, Copied(drawn_.Matrix(name, rows, cols))).first;
+    }
+    ATTN_CHECK_EQ(found->second.rows, rows);
+    ATTN_CHECK_EQ(found->second.cols, cols);
+    return std::as_const(found->second).view();
+  }
+
+ private:
+  const ParameterSource<double>& drawn_;
+  std::map<std::string, VerifyArray>& arrays_;
+};
+
+VerifyArray Scalar(double value) {
+  VerifyArray array(1, 1);
+  array.values[0] = value;
+  return array;
+}
+
 std::uint64_t KeyOf(const VerifyCase& one, std::uint64_t seed) {
   Fnv1a hash;
   hash.Add(fmt::format("{} {} {} {} {}", seed, one.mechanism,
@@ -381,8 +415,10 @@ void VerifyInputs::DrawStates(const VerifyCase& verify_case) {
                                     .seed = key_});
   const Sequence<double> drawn =
       workload_->Draw(0, verify_case.config.energy)[0];
-  parameters_ = drawn.inputs.parameters;
-  energy_bias_ = drawn.inputs.energy_bias;
+  parameters_ =
+      std::make_unique<ChangeableParameters>(*drawn.inputs.parameters, arrays_);
+  arrays_["energy_bias"] = Scalar(drawn.inputs.energy_bias);
+  arrays_["energy_scale"] = Scalar(kEnergyScale);
   arrays_["memory"] = Copied(drawn.memory.memory);
   arrays_["chunk_keys"] = Copied(drawn.memory.chunk_keys);
   arrays_["states"] = Copied(drawn.states);
@@ -410,9 +446,12 @@ Sequence<double> VerifyInputs::MakeSequence(GivenScores<double>& given,
            .encoder_scores = view("encoder_scores"),
            .decoder_scores = view("decoder_scores")};
   Sequence<double> sequence;
-  sequence.inputs.parameters = parameters_;
   sequence.inputs.given = given_ ? &given : nullptr;
-  sequence.inputs.energy_bias = energy_bias_;
+  if (!given_) {
+    sequence.inputs.parameters = parameters_.get();
+    sequence.inputs.energy_bias = At("energy_bias").values[0];
+    sequence.inputs.energy_scale = At("energy_scale").values[0];
+  }
   sequence.inputs.seed = key_;
   sequence.inputs.expected_length = At("memory").rows;
   sequence.memory = {view("memory"), view("chunk_keys")};

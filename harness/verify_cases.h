@@ -61,9 +61,14 @@ struct VerifyArray {
   double operator()(Index r, Index c) const { return view()(r, c); }
 };
 
+// Before the name of an array that ParameterSource was asked for.
+inline constexpr char kParameterKey[] = "parameter ";
+
 // The inputs of a case, drawn from Philox keyed by seed and case; every array
-// can be changed, for differences. Keys: the fields of GivenScores, `memory`,
-// `chunk_keys`, `states`, `chunk_states`.
+// can be changed, for differences. Keys: the fields of GivenScores; or
+// `memory`, `chunk_keys`, `states`, `chunk_states`, of SequenceInputs
+// `energy_bias` and `energy_scale` [1, 1], and "parameter attention.W" and so
+// on, each from when the mechanism first asks for it. Not thread-safe.
 class VerifyInputs {
  public:
   VerifyInputs(const VerifyCase& verify_case, const Description& description,
@@ -90,12 +95,11 @@ class VerifyInputs {
 
   std::uint64_t key_;
   bool given_ = true;
-  double energy_bias_ = 0;
   std::map<std::string, VerifyArray> arrays_;
   VerifyArray d_attention_;                     // [U, T]
   VerifyArray d_contexts_;                      // [U, d]
-  std::shared_ptr<Workload<double>> workload_;  // owns the parameters
-  const ParameterSource<double>* parameters_ = nullptr;
+  std::shared_ptr<Workload<double>> workload_;  // owns the drawn parameters
+  std::unique_ptr<ParameterSource<double>> parameters_;  // those in arrays_
 };
 
 }  // namespace attnbench

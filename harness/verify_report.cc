@@ -24,6 +24,10 @@ struct Names {
   const char* column;
 };
 Names NamesOf(const std::string& what) {
+  if (what.starts_with("gradient of parameter") ||
+      what.starts_with("gradient of energy_")) {
+    return {"row", "column"};
+  }
   const auto ends = [&](const char* name) { return what.ends_with(name); };
   if (what == "context" || ends("states")) return {"output", "component"};
   if (ends("memory") || ends("chunk_keys")) return {"entry", "component"};

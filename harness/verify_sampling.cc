@@ -1,6 +1,7 @@
 #include "harness/verify_sampling.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace attnbench {
@@ -139,6 +140,16 @@ class TrialSums {
     }
   }
 
+  // What is expected of an outcome, left of 1 by subtraction, and compared.
+  void CompareRest(Comparison at, std::int64_t hits, bool is_impossible,
+                   Quantity& quantity) const {
+    // As certain as the decoder: a single hit is wrong.
+    const bool is_zero =
+        is_impossible && std::abs(at.expected) <= kSubtractionRounding;
+    if (is_zero) at.expected = 0;
+    quantity.CompareCount(at, hits, is_zero ? 0 : kSubtractionRounding);
+  }
+
   ChiSquare CompareCounts(std::vector<Quantity>& quantities) const {
     ChiSquare chi_square;
     Quantity quantity = Quantity::Sampled("selection", trials_);
@@ -151,8 +162,8 @@ class TrialSums {
                               Chosen(i, j));
         chi_square.Add(trials_, Chosen(i, j), expected);
       }
-      quantity.CompareCount({.row = i, .column = kNoEntry, .expected = none},
-                            Chosen(i, T_), kSubtractionRounding);
+      CompareRest({.row = i, .column = kNoEntry, .expected = none},
+                  Chosen(i, T_), subject_.none_is_impossible(), quantity);
       chi_square.Add(trials_, Chosen(i, T_), none);
     }
     quantities.push_back(std::move(quantity));
@@ -170,6 +181,9 @@ class TrialSums {
 
   void ComparePairs(std::vector<Quantity>& quantities) const {
     Quantity quantity = Quantity::Sampled("pairs of choices", trials_);
+    const bool no_none = subject_.none_is_impossible();
+    const bool no_choice_after_none =
+        no_none || subject_.choice_after_none_is_impossible();
     for (Index i = 1; i < U_; ++i) {
       // What the choices of i leave for those after no choice.
       const std::span<const double> row = trained_.selection.view().Row(i);
@@ -186,16 +200,16 @@ class TrialSums {
           rest[Size(l)] -= expected;
           quantity.CompareCount({i, l, k, expected}, pairs_[Pair(i, k, l)]);
         }
-        quantity.CompareCount({i, kNoEntry, k, left}, pairs_[Pair(i, k, T_)],
-                              kSubtractionRounding);
+        CompareRest({i, kNoEntry, k, left}, pairs_[Pair(i, k, T_)], no_none,
+                    quantity);
       }
       for (Index l = 0; l < T_; ++l) {
         none -= rest[Size(l)];
-        quantity.CompareCount({i, l, kNoEntry, rest[Size(l)]},
-                              pairs_[Pair(i, T_, l)], kSubtractionRounding);
+        CompareRest({i, l, kNoEntry, rest[Size(l)]}, pairs_[Pair(i, T_, l)],
+                    no_choice_after_none, quantity);
       }
-      quantity.CompareCount({i, kNoEntry, kNoEntry, none},
-                            pairs_[Pair(i, T_, T_)], kSubtractionRounding);
+      CompareRest({i, kNoEntry, kNoEntry, none}, pairs_[Pair(i, T_, T_)],
+                  no_none, quantity);
     }
     quantities.push_back(std::move(quantity));
   }

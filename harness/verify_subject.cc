@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
 #include <stdexcept>
 
@@ -22,9 +23,33 @@ MatrixView<double>* FieldOf(Gradients<double>& gradients,
        {"encoder_scores", &Gradients<double>::encoder_scores},
        {"decoder_scores", &Gradients<double>::decoder_scores},
        {"memory", &Gradients<double>::memory},
-       {"states", &Gradients<double>::states}};
+       {"chunk_keys", &Gradients<double>::chunk_keys},
+       {"states", &Gradients<double>::states},
+       {"chunk_states", &Gradients<double>::chunk_states}};
   const auto found = fields.find(name);
   return found == fields.end() ? nullptr : &(gradients.*found->second);
+}
+
+// Adds what Gradient gave for a parameter to the gradient of the input that it
+// is: g is one number in both roles.
+void AddParameter(const std::string& name, std::span<const double> values,
+                  std::map<std::string, VerifyArray>& gradients) {
+  static const std::map<std::string, std::string> scalars = {
+      {"attention.r", "energy_bias"},
+      {"attention.g", "energy_scale"},
+      {"chunk.g", "energy_scale"}};
+  const auto scalar = scalars.find(name);
+  const auto input = gradients.find(
+      scalar == scalars.end() ? kParameterKey + name : scalar->second);
+  if (input == gradients.end() ||
+      input->second.values.size() != values.size()) {
+    throw std::runtime_error(fmt::format(
+        "Gradient gives {} numbers for parameter {}, which is no input of "
+        "that size",
+        values.size(), name));
+  }
+  std::ranges::transform(values, input->second.values,
+                         input->second.values.begin(), std::plus());
 }
 
 }  // namespace
@@ -63,24 +88,36 @@ Trained VerifySubject::Train() const {
   trained.selection = VerifyArray(U(), T());
   trained.contexts = VerifyArray(U(), d());
   trained.attention_beside_gradients = VerifyArray(U(), T());
+  Expect({.attention = trained.attention.view(),
+          .selection = trained.selection.view()},
+         trained.contexts);
+  trained.has_gradients = std::find(about_.modes.begin(), about_.modes.end(),
+                                    "gradient") != about_.modes.end();
+  if (trained.has_gradients) AddGradients(trained);
+  return trained;
+}
+
+void VerifySubject::Expect(const Expectation<double>& out,
+                           VerifyArray& contexts) const {
   GivenScores<double> given;
   Config config = case_.config;
   config.mode = "expect";
-  mechanism_.Expect(config, inputs_.MakeSequence(given, trained.contexts),
-                    {.attention = trained.attention.view(),
-                     .selection = trained.selection.view()});
-  trained.has_gradients = std::find(about_.modes.begin(), about_.modes.end(),
-                                    "gradient") != about_.modes.end();
-  if (!trained.has_gradients) return trained;
-  config.mode = "gradient";
+  mechanism_.Expect(config, inputs_.MakeSequence(given, contexts), out);
+}
+
+void VerifySubject::AddGradients(Trained& trained) const {
   Gradients<double> gradients;
   for (const auto& [name, array] : inputs_.arrays()) {
-    MatrixView<double>* const field = FieldOf(gradients, name);
-    if (field == nullptr) continue;
     VerifyArray& gradient = trained.gradients[name];
     gradient = VerifyArray(array.rows, array.cols);
-    *field = gradient.view();
+    MatrixView<double>* const field = FieldOf(gradients, name);
+    if (field != nullptr) *field = gradient.view();
   }
+  ParameterGradients<double> parameters;
+  gradients.parameters = &parameters;
+  GivenScores<double> given;
+  Config config = case_.config;
+  config.mode = "gradient";
   VerifyArray contexts(U(), d());
   mechanism_.Gradient(
       config, inputs_.MakeSequence(given, contexts),
@@ -88,7 +125,25 @@ Trained VerifySubject::Train() const {
        .contexts = inputs_.cotangent_contexts().view()},
       {.attention = trained.attention_beside_gradients.view(), .selection = {}},
       gradients);
-  return trained;
+  // Those that were first asked for meanwhile.
+  for (const auto& [name, array] : inputs_.arrays()) {
+    trained.gradients.try_emplace(name, array.rows, array.cols);
+  }
+  for (const auto& [name, values] : parameters.arrays()) {
+    AddParameter(name, values, trained.gradients);
+  }
+}
+
+double VerifySubject::ExpectedLoss() const {
+  Decoded expected = MakeDecoded();
+  Expect({.attention = expected.attention.view(), .selection = {}},
+         expected.contexts);
+  return Loss(expected);
+}
+
+bool VerifySubject::HasEnd(EndPolicy end) const {
+  return case_.config.end == end &&
+         std::ranges::find(about_.axes, "end") != about_.axes.end();
 }
 
 std::vector<double> VerifySubject::SelectionOfSecond(

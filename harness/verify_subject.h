@@ -24,7 +24,8 @@ struct Trained {
   VerifyArray selection;  // [U, T], zero where nothing is chosen
   VerifyArray contexts;   // [U, d]
   bool has_gradients = false;
-  // dL/d of each input, L = <cotangents, attention and contexts>.
+  // dL/d of each input, L = <cotangents, attention and contexts>, by the keys
+  // of VerifyInputs; zero where the mechanism says nothing of it.
   std::map<std::string, VerifyArray> gradients;
   VerifyArray attention_beside_gradients;
 };
@@ -49,7 +50,10 @@ class VerifySubject {
   const VerifyInputs& inputs() const { return inputs_; }
   Decoded MakeDecoded() const;
 
+  // Throws where Gradient gives a parameter that is no input.
   Trained Train() const;
+  // L by Expect, with the inputs as they are now.
+  double ExpectedLoss() const;
   // The selection of output 2 of a sequence of two, whose p_choose is given:
   // [T].
   std::vector<double> SelectionOfSecond(const VerifyArray& p_choose) const;
@@ -70,8 +74,17 @@ class VerifySubject {
   // "p_choose" or "energies", as the case gives them.
   const std::string& choice_name() const { return choice_name_; }
 
+  // What the end policy leaves no way for.
+  bool none_is_impossible() const { return HasEnd(EndPolicy::kStayLast); }
+  bool choice_after_none_is_impossible() const {
+    return HasEnd(EndPolicy::kAbsorb);
+  }
+
  private:
   void FindProbabilities();
+  bool HasEnd(EndPolicy end) const;
+  void Expect(const Expectation<double>& out, VerifyArray& contexts) const;
+  void AddGradients(Trained& trained) const;
   void Decode(const Config& config, const Sequence<double>& sequence,
               std::uint32_t trial, Decoded& decoded) const;
 

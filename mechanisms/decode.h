@@ -5,7 +5,6 @@
 #define ATTNBENCH_MECHANISMS_DECODE_H_
 
 #include <span>
-#include <vector>
 
 #include "mechanisms/mechanism.h"
 

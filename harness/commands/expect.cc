@@ -15,6 +15,7 @@
 #include "harness/commands/commands.h"
 #include "harness/error.h"
 #include "mechanisms/registry.h"
+#include "mechanisms/sample.h"
 
 namespace attnbench {
 namespace {
@@ -63,12 +64,6 @@ class Tables {
   std::vector<std::pair<std::string, CaseArray>> arrays_;
 };
 
-bool Chooses(const Description& description) {
-  return std::ranges::any_of(description.options, [](const OptionSpec& option) {
-    return option.name == "sample";
-  });
-}
-
 // The gradients of the scores that the file has.
 Gradients<double> GradientsOf(const CaseFile& file, Tables& tables) {
   const auto like = [&](const char* score) {
@@ -106,7 +101,7 @@ Json Expect(const CaseFile& file, const Config& config,
   Tables gradients;
   Expectation<double> out;
   out.attention = tables.Add("attention", U, T);
-  if (Chooses(mechanism.Describe())) {
+  if (ChoosesAtRandom(mechanism.Describe())) {
     out.selection = tables.Add("selection", U, T);
   }
   Sequence<double> sequence = arrays.sequence();
@@ -146,8 +141,6 @@ Json ExpectCase(const Arguments& arguments) {
   try {
     const CaseSequence arrays(file, ParseSeed(arguments.seed));
     Config config = MakeConfig(OneCell(request));
-    config.mode = mode;
-    config.scores_given = true;
     config.dim = arrays.sequence().memory.memory.cols;
     return Expect(file, config, arrays);
   } catch (const Unsupported& error) {

@@ -125,7 +125,8 @@ int Run(std::vector<std::string> arguments) {
   }
   CLI::App app(
       "Measures sequence-to-sequence attention that decodes online, in "
-      "sweeps over lengths, widths, batches, threads and precisions.",
+      "sweeps over lengths, widths, batches, threads and precisions, and "
+      "verifies that what trains is what decodes.",
       "attnbench");
   Command run;
   AddRunSweep(app, StandardAxes(), command_line, run);

@@ -9,7 +9,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "harness/commands/case_request.h"
@@ -34,8 +33,10 @@ void AddOptions(CLI::App& command, Arguments& arguments) {
       .add_option("-o,--output", arguments.output,
                   "the result file, e.g. -o stability.json")
       ->type_name("FILE");
-  command.add_flag("--force", arguments.force,
-                   "replace a result file that is there already");
+  command.add_flag(
+      "--force", arguments.force,
+      "replace a result file that is there already, e.g. --force -o "
+      "mine.json");
   command.add_flag("--quick", arguments.quick,
                    "fewer lengths and draws, e.g. --quick -o quick.json");
   command
@@ -44,7 +45,7 @@ void AddOptions(CLI::App& command, Arguments& arguments) {
       ->type_name("N")
       ->default_str("1");
   command.add_flag("--json", arguments.json,
-                   "print the result instead of the table");
+                   "print the result instead of the table, e.g. --json");
 }
 
 // A line for every tenth of the points, readable in a log and on a terminal.

@@ -54,7 +54,13 @@ void AddOptions(CLI::App& command, Arguments& arguments) {
                    "--quick");
   const auto add = [&](const char* names, std::string& value, const char* type,
                        const std::string& help) {
-    command.add_option(names, value, help)->type_name(type);
+    command.add_option(names, value, help)
+        ->type_name(type)
+        ->check([](const std::string& text) {
+          return text.empty() ? "an empty value; leave the option out for the "
+                                "default"
+                              : "";
+        });
   };
   add("--mechanism", arguments.mechanisms, "LIST",
       "mechanisms to verify, e.g. --mechanism mocha,matcha (default: all)");
@@ -119,10 +125,13 @@ VerifyOptions ParseOptions(const Arguments& arguments) {
 std::vector<std::string> ParseMechanisms(const std::string& list) {
   std::vector<std::string> valid = MechanismNames();
   if (list.empty()) return valid;
-  std::vector<std::string> names = SplitList(list, "--mechanism");
-  for (const std::string& name : names) {
+  std::vector<std::string> names;
+  for (const std::string& name : SplitList(list, "--mechanism")) {
     if (std::find(valid.begin(), valid.end(), name) == valid.end()) {
       throw UserError("--mechanism", UnknownName("mechanism", name, valid));
+    }
+    if (std::find(names.begin(), names.end(), name) == names.end()) {
+      names.push_back(name);
     }
   }
   return names;
@@ -186,14 +195,14 @@ class CaseProgress {
 struct Row {
   std::size_t cases = 0;
   std::int64_t comparisons = 0;
-  bool exact = false;
   double worst = 0;  // p-value, or the largest error
   double detectable = 0;
   bool passed = true;
   ChiSquare chi_square;
 };
 
-using RowKey = std::tuple<std::string, std::string, std::string>;
+// Mechanism, method, what was compared, whether exactly.
+using RowKey = std::tuple<std::string, std::string, std::string, bool>;
 
 std::vector<std::pair<RowKey, Row>> RowsOf(
     const std::vector<CaseReport>& reports) {
@@ -201,13 +210,13 @@ std::vector<std::pair<RowKey, Row>> RowsOf(
   for (const CaseReport& report : reports) {
     for (const Quantity& quantity : report.quantities) {
       const RowKey key(report.verify_case.mechanism,
-                       MethodName(report.verify_case.method), quantity.what());
+                       MethodName(report.verify_case.method), quantity.what(),
+                       quantity.exact());
       auto found = std::find_if(rows.begin(), rows.end(), [&](const auto& row) {
         return row.first == key;
       });
       if (found == rows.end()) {
         found = rows.insert(found, {key, Row{}});
-        found->second.exact = quantity.exact();
         found->second.worst = quantity.exact() ? 0 : 1;
       }
       Row& row = found->second;
@@ -233,11 +242,11 @@ void PrintTable(const std::vector<CaseReport>& reports) {
       "method", "compared", "cases", "comparisons", "worst", "detectable",
       "verdict");
   for (const auto& [key, row] : RowsOf(reports)) {
-    const auto& [mechanism, method, what] = key;
+    const auto& [mechanism, method, what, exact] = key;
     std::cout << fmt::format(
         "{:<11} {:<12} {:<34} {:>6} {:>12} {:>14} {:>11.2g}  {}", mechanism,
         method, what, row.cases, row.comparisons,
-        fmt::format("{} {:.2g}", row.exact ? "error" : "p", row.worst),
+        fmt::format("{} {:.2g}", exact ? "error" : "p", row.worst),
         row.detectable, row.passed ? "passed" : "FAILED");
     if (row.chi_square.terms > 0) {
       std::cout << fmt::format(

@@ -2,6 +2,9 @@
 
 #include <Random123/philox.h>
 
+#include <cmath>
+#include <numbers>
+
 namespace attnbench {
 
 std::array<std::uint32_t, 4> Philox(std::uint64_t seed, std::uint32_t purpose,
@@ -14,6 +17,14 @@ std::array<std::uint32_t, 4> Philox(std::uint64_t seed, std::uint32_t purpose,
        static_cast<std::uint32_t>(index >> 32), stream, purpose}};
   const r123::Philox4x32::ctr_type words = r123::Philox4x32()(counter, key);
   return {words[0], words[1], words[2], words[3]};
+}
+
+double StandardNormal(const std::array<std::uint32_t, 4>& words) {
+  // 1 minus a uniform number: log(0) cannot happen.
+  const double radius =
+      std::sqrt(-2 * std::log(1 - Uniform53(words[0], words[1])));
+  return radius *
+         std::cos(2 * std::numbers::pi * Uniform53(words[2], words[3]));
 }
 
 }  // namespace attnbench

@@ -34,6 +34,9 @@ inline double Uniform53(std::uint32_t high, std::uint32_t low) {
   return static_cast<double>(bits) * 0x1p-53;
 }
 
+// A standard normal number of four words (Box and Muller).
+double StandardNormal(const std::array<std::uint32_t, 4>& words);
+
 // Purposes that the mechanisms use themselves. The harness numbers its own
 // from kFirstHarnessPurpose on.
 inline constexpr std::uint32_t kBernoulliPurpose = 1;

@@ -2,8 +2,8 @@
 
 #include <cmath>
 
+#include "mechanisms/common/eigen_views.h"
 #include "mechanisms/common/joined_rows.h"
-#include "mechanisms/energy/eigen_views.h"
 #include "mechanisms/energy/parameters.h"
 #include "mechanisms/kernels/kernels.h"
 

@@ -3,9 +3,7 @@
 // which is made again for every (i, j): a table of them would be [U, T, d].
 #include "mechanisms/energy/energy_gradient.h"
 
-#include <cmath>
-
-#include "mechanisms/energy/eigen_views.h"
+#include "mechanisms/common/eigen_views.h"
 #include "mechanisms/kernels/kernels.h"
 
 namespace attnbench {

@@ -17,8 +17,11 @@
 // that began at k and has reached n is worth, and
 //
 //   dL/dstart(k) = V(k, k)
-//   dL/dp(n)     = sum over k <= n of start(k) prod (1 - p) (M(k, n) - V(k,
-//   n+1)) dL/du(j)     = e(j) sum over k <= j <= l of G(k, l) (d(j) - M(k, l))
+//
+//   dL/dp(n)     = sum over k <= n of
+//                  start(k) prod (1 - p) (M(k, n) - V(k, n + 1))
+//
+//   dL/du(j)     = e(j) sum over k <= j <= l of G(k, l) (d(j) - M(k, l))
 //
 // O(T^2) time and O(T) memory, no division by p or 1 - p.
 #ifndef ATTNBENCH_MECHANISMS_MATCHA_ADAPTIVE_EXPECTATION_H_
@@ -27,7 +30,7 @@
 #include <memory>
 
 #include "mechanisms/monotonic/chunk_expectation.h"
-#include "mechanisms/training/attention_function.h"
+#include "mechanisms/training/count.h"
 
 namespace attnbench::matcha {
 

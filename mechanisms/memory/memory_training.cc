@@ -1,8 +1,6 @@
 #include "mechanisms/memory/memory_training.h"
 
-#include <algorithm>
-
-#include "mechanisms/energy/eigen_views.h"
+#include "mechanisms/common/eigen_views.h"
 #include "mechanisms/memory/position_encoding.h"
 #include "mechanisms/memory/scoring.h"
 
@@ -149,7 +147,6 @@ class Training {
     if (out.decoder_scores.data != nullptr) {
       Map(out.decoder_scores) = d_beta_.map();
     }
-    if (out.states.data != nullptr) Map(out.states).setZero();
     if (given_ != nullptr) return;
     if (out.memory.data != nullptr) {
       Map(out.memory).noalias() += d_alpha_.map() * Map(encoder_);

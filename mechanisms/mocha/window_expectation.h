@@ -16,7 +16,7 @@
 #include <memory>
 
 #include "mechanisms/monotonic/chunk_expectation.h"
-#include "mechanisms/training/attention_function.h"
+#include "mechanisms/training/count.h"
 
 namespace attnbench::mocha {
 

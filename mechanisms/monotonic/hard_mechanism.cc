@@ -9,6 +9,7 @@
 #include "mechanisms/monotonic/hard_expectation.h"
 #include "mechanisms/monotonic/reference_expectation.h"
 #include "mechanisms/soft/softmax_context.h"
+#include "mechanisms/training/noise.h"
 
 namespace attnbench {
 namespace {

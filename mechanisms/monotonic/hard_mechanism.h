@@ -17,6 +17,7 @@
 #include "mechanisms/mechanism.h"
 #include "mechanisms/monotonic/chunk_expectation.h"
 #include "mechanisms/monotonic/published_expectation.h"
+#include "mechanisms/training/count.h"
 
 namespace attnbench {
 

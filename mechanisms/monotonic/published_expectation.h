@@ -7,7 +7,6 @@
 #include <boost/math/differentiation/autodiff.hpp>
 #include <memory>
 #include <span>
-#include <string>
 
 #include "mechanisms/training/attention_function.h"
 

@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "mechanisms/training/attention_function.h"
+#include "mechanisms/training/count.h"
 
 namespace attnbench::soft {
 

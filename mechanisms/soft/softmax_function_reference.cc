@@ -1,5 +1,4 @@
 #include <cmath>
-#include <vector>
 
 #include "mechanisms/soft/softmax_function.h"
 

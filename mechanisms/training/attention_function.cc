@@ -2,31 +2,21 @@
 
 #include <algorithm>
 
-#include "mechanisms/energy/eigen_views.h"
+#include "mechanisms/common/eigen_views.h"
 #include "mechanisms/energy/energy.h"
 #include "mechanisms/energy/energy_gradient.h"
-#include "mechanisms/energy/parameters.h"
+#include "mechanisms/training/noise.h"
 
 namespace attnbench {
 namespace {
 
-// log, sqrt and cos, three products, a difference and a sum.
-constexpr double kNoiseFlops = 8;
-
-// 0 for mechanisms without the option.
-double NoiseOf(const Config& config) {
-  const auto option = config.options.find("noise");
-  return option == config.options.end() ? 0 : std::get<double>(option->second);
-}
-
 // T and U, from whichever array says so.
-template <class Real>
 struct Lengths {
   Index T = 0;
   Index U = 0;
 };
 template <class Real>
-Lengths<Real> LengthsOf(const Sequence<Real>& sequence) {
+Lengths LengthsOf(const Sequence<Real>& sequence) {
   if (sequence.inputs.given == nullptr) {
     return {sequence.memory.memory.rows, sequence.states.rows};
   }
@@ -118,7 +108,7 @@ class Training {
                 gradients.chunk_energies);
     }
     ZeroInputGradients(gradients);
-    AddMemoryGradient(cotangent, gradients.memory);
+    SetMemoryGradient(cotangent, gradients.memory);
     if (sequence_.inputs.given != nullptr) return;
     AddGradientOfEnergies(EnergyRole::kAttention, d_scores.choice, gradients);
     if (function_.has_chunk_energies()) {
@@ -320,7 +310,7 @@ class Training {
   }
 
   // The part of contexts in dL/d memory: attention^T dL/d contexts.
-  void AddMemoryGradient(const Cotangent<Real>& cotangent,
+  void SetMemoryGradient(const Cotangent<Real>& cotangent,
                          const MatrixView<Real>& d_memory) {
     if (d_memory.data == nullptr || cotangent.contexts.data == nullptr) return;
     if constexpr (kIsReference) {
@@ -397,60 +387,6 @@ void GradientByReference(AttentionFunction<Wider<Real>>& function,
       .Gradient(cotangent, out, gradients);
 }
 
-template <class Real>
-Operations CountTraining(const Config& config, Index memory_length,
-                         Index output_length, bool has_chunk_energies,
-                         const FunctionCost& cost) {
-  const auto T = static_cast<double>(memory_length);
-  const auto U = static_cast<double>(output_length);
-  const auto d = static_cast<double>(config.dim);
-  const bool with_gradient = config.mode == "gradient";
-  const double tables = has_chunk_energies ? 2 : 1;
-  Operations total;
-  total.energies = T * U;
-  if (has_chunk_energies) total.chunk_energies = T * U;
-  total.flops = T * U * cost.forward + U * T * (T + 1) / 2 * cost.forward_pair;
-  if (with_gradient) {
-    total.flops +=
-        T * U * cost.backward + U * T * (T + 1) / 2 * cost.backward_pair;
-  }
-  if (NoiseOf(config) != 0) total.flops += kNoiseFlops * T * U;
-  // The tables of scores and attention, and all of that again backwards.
-  total.bytes = sizeof(Real) * T * U * (tables + 1) * (with_gradient ? 2 : 1);
-  double other_rows = 0;
-  for (const EnergyRole role : {EnergyRole::kAttention, EnergyRole::kChunk}) {
-    if (config.scores_given) break;
-    if (role == EnergyRole::kChunk && !has_chunk_energies) continue;
-    const EnergyCost energy = CostOfEnergy(config, role);
-    total.flops += T * energy.flops_per_entry + U * energy.flops_per_state +
-                   T * U * energy.flops_per_energy;
-    // Under dot all energies are one product, which reads a key once.
-    const double key_reads = config.energy == EnergyKind::kDot ? T : T * U;
-    total.memory_rows +=
-        T * energy.rows_per_entry + key_reads * energy.rows_per_energy;
-    other_rows +=
-        U * energy.rows_per_state + T * U * energy.parameter_rows_per_energy;
-    if (with_gradient) {
-      total.flops += EnergyGradientFlops(config, memory_length, output_length);
-      // Read again, pair by pair where there is a tanh, and the gradient.
-      total.memory_rows += (IsAdditive(config.energy) ? T * U : T) + T;
-      other_rows += 2 * U;
-    }
-  }
-  if (!config.attention_only) {
-    total.flops += 2 * T * U * d;
-    total.memory_rows += T;
-    other_rows += U;
-    if (with_gradient) {  // dL/d attention, and this part of dL/d memory
-      total.flops += 4 * T * U * d;
-      total.memory_rows += 2 * T;
-      other_rows += 2 * U;
-    }
-  }
-  total.bytes += sizeof(Real) * d * (total.memory_rows + other_rows);
-  return total;
-}
-
 #define ATTNBENCH_INSTANTIATE(Real)                                          \
   template void ExpectByFunction(AttentionFunction<Real>&, const Config&,    \
                                  const Sequence<Real>&,                      \
@@ -465,9 +401,7 @@ Operations CountTraining(const Config& config, Index memory_length,
   template void GradientByReference(                                         \
       AttentionFunction<Wider<Real>>&, const Config&, const Sequence<Real>&, \
       const Cotangent<Real>&, const Expectation<Real>&,                      \
-      const Gradients<Real>&);                                               \
-  template Operations CountTraining<Real>(const Config&, Index, Index, bool, \
-                                          const FunctionCost&);
+      const Gradients<Real>&);
 ATTNBENCH_INSTANTIATE(float)
 ATTNBENCH_INSTANTIATE(double)
 

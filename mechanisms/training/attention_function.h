@@ -11,8 +11,6 @@
 #ifndef ATTNBENCH_MECHANISMS_TRAINING_ATTENTION_FUNCTION_H_
 #define ATTNBENCH_MECHANISMS_TRAINING_ATTENTION_FUNCTION_H_
 
-#include <memory>
-
 #include "mechanisms/energy/energy_reference.h"
 #include "mechanisms/mechanism.h"
 
@@ -71,32 +69,6 @@ void GradientByReference(AttentionFunction<Wider<Real>>& function,
                          const Cotangent<Real>& cotangent,
                          const Expectation<Real>& out,
                          const Gradients<Real>& gradients);
-
-// Flops of an AttentionFunction by the algorithm of `exact`: for each entry of
-// an output, and for each of the T (T + 1) / 2 pairs (start, choice) where an
-// algorithm goes through them.
-struct FunctionCost {
-  double forward = 0;
-  double backward = 0;
-  double forward_pair = 0;
-  double backward_pair = 0;
-};
-
-// Mechanism::Count in modes expect and gradient, for U outputs: the tables of
-// scores and attention (U rows of T numbers), the energies unless scores are
-// given, and the contexts unless config.attention_only.
-template <class Real>
-Operations CountTraining(const Config& config, Index memory_length,
-                         Index output_length, bool has_chunk_energies,
-                         const FunctionCost& cost);
-
-// Option `noise`, of mechanisms that choose: the standard deviation of the
-// Gaussian noise that is added to every energy of the choice before the
-// sigmoid, while training (MAD 2.5). One number for each (i, j), by Philox.
-OptionSpec NoiseOption();
-// The noise of standard deviation 1 at (i, j).
-double StandardNoise(std::uint64_t seed, std::uint32_t stream, Index i,
-                     Index j);
 
 }  // namespace attnbench
 

@@ -1,8 +1,6 @@
-#include <cmath>
-#include <numbers>
+#include "mechanisms/training/noise.h"
 
 #include "mechanisms/common/philox.h"
-#include "mechanisms/training/attention_function.h"
 
 namespace attnbench {
 
@@ -16,16 +14,16 @@ OptionSpec NoiseOption() {
               "Gaussian noise added to energies before the sigmoid"};
 }
 
-// Box and Muller, of the first uniform's complement: log(0) cannot happen.
+double NoiseOf(const Config& config) {
+  const auto option = config.options.find("noise");
+  return option == config.options.end() ? 0 : std::get<double>(option->second);
+}
+
 double StandardNoise(std::uint64_t seed, std::uint32_t stream, Index i,
                      Index j) {
-  const auto words = Philox(
+  return StandardNormal(Philox(
       seed, kEnergyNoisePurpose, stream,
-      (static_cast<std::uint64_t>(i) << 32) ^ static_cast<std::uint64_t>(j));
-  const double radius =
-      std::sqrt(-2 * std::log(1 - Uniform53(words[0], words[1])));
-  return radius *
-         std::cos(2 * std::numbers::pi * Uniform53(words[2], words[3]));
+      (static_cast<std::uint64_t>(i) << 32) ^ static_cast<std::uint64_t>(j)));
 }
 
 }  // namespace attnbench

@@ -185,7 +185,7 @@ def _draw_lines(axes, rows, names, x_key, y_key, limits):
         look = _look(name, names)
         axes.plot(group[x_key], value, **look)
         lost = group[group["not_finite"] > 0][x_key]
-        if lost.empty:  # nothing unclipped may have no place
+        if lost.empty:  # an empty unclipped line would break the layout
             continue
         axes.plot(
             lost,

@@ -54,6 +54,29 @@ class Verify(unittest.TestCase):
         compared = {q["what"] for c in document["cases"] for q in c["quantities"]}
         self.assertLessEqual({"attention", "context", "gradient of memory"}, compared)
 
+    def test_every_energy_has_the_gradients_of_its_inputs_compared(self):
+        data = {"memory", "states", "chunk_keys", "chunk_states", "energy_bias", "energy_scale"}
+        names = {"dot": "", "bilinear": "W", "additive": "WVbv", "normalized_additive": "WVbv",
+                 "scaled_bilinear": "W"}
+        for mechanism, roles in (("monotonic", ("attention",)), ("mocha", ("attention", "chunk"))):
+            found = {}
+            for case in self.document("--mechanism", mechanism, "--trials", 100)["cases"]:
+                if case["from_states"]:
+                    energy = case["case"].split("energy=")[1].split()[0]
+                    inputs = {q["what"].removeprefix("gradient of ") for q in case["quantities"]
+                              if q["what"].startswith("gradient of ")}
+                    found.setdefault(energy, []).append(inputs)
+            self.assertEqual(set(found), set(names))
+            for energy, cases in found.items():
+                wanted = data | {f"parameter {role}.{name}"
+                                 for role in roles for name in names[energy]}
+                self.assertTrue(all(inputs == wanted for inputs in cases), (mechanism, energy))
+
+    def test_a_mechanism_that_is_named_twice_is_verified_once(self):
+        def cases(names):
+            return self.document("--mechanism", names, "--trials", 100)["cases"]
+        self.assertEqual(cases("memory,soft,memory,soft"), cases("memory,soft"))
+
     def test_threads_change_nothing_and_seeds_do(self):
         def cases(*arguments):
             return self.document("--mechanism", "mocha", "--trials", 200, *arguments)["cases"]
@@ -97,6 +120,7 @@ class Verify(unittest.TestCase):
                 (("--level", "nan"), "--level"), (("-j", 0), "--threads"),
                 (("--mechanism", "mocca"), "did you mean 'mocha'?"),
                 (("--mechanism", "soft,"), "--mechanism"),
+                (("--mechanism", ""), "--mechanism"), (("--trials", ""), "--trials"),
                 (("-o", "/absent/v.json"), "/absent/v.json"),
                 (("--shard", "0/2"), "--shard"), (("extra",), "extra")):
             result = run("--quick", *arguments)

@@ -122,6 +122,26 @@ TEST(MonteCarlo, MeanAndVarianceAreThoseOfTheNumbers) {
   EXPECT_FALSE(SummarizeSamples(sums, 1, 4, 0, 3).in_range);
 }
 
+TEST(MonteCarlo, AConstantIsItsOwnMeanHoweverManyThereAre) {
+  constexpr double kLow = -0.7;
+  constexpr double kHigh = 0.9;
+  for (const int trials : {300'000, 3'000'000}) {
+    for (const double value : {kLow, -0.1, 1.0 / 3, kHigh}) {
+      SampleSums sums(1);
+      for (int i = 0; i < trials; ++i) sums.Add(0, value);
+      const SampleMean sample = SummarizeSamples(sums, 0, trials, kLow, kHigh);
+      EXPECT_NEAR(sample.mean, value, 1e-15) << trials;
+      EXPECT_EQ(MeanPValue(sample, value), 1) << value << ", " << trials;
+    }
+  }
+}
+
+TEST(MonteCarlo, SmallNumbersAreNotLostBesideLargeOnes) {
+  SampleSums sums(1);
+  for (const double value : {1.0, 1e100, 1.0, -1e100}) sums.Add(0, value);
+  EXPECT_EQ(SummarizeSamples(sums, 0, 4, -1e100, 1e100).mean, 0.5);
+}
+
 TEST(MonteCarlo, MeansOfTheExpectationAreRarelyRejected) {
   constexpr std::uint32_t kRuns = 2000;
   const auto rejected = [](double low, double high, double expected,
@@ -185,6 +205,8 @@ TEST(MonteCarlo, AMeanThatCannotBeFailsOutright) {
   const SampleMean outside =
       Sample(1, 50, 0, 1, [](double u) { return 2 * u; });
   EXPECT_EQ(MeanPValue(outside, 1), 0);
+  EXPECT_EQ(MeanPValue(Sample(1, 50, 0, 1, [](double) { return kNan; }), 0.5),
+            0);
   const SampleMean constant = Sample(1, 50, 0, 0, [](double) { return 0.0; });
   EXPECT_EQ(MeanPValue(constant, 0), 1);
   EXPECT_EQ(MeanPValue(constant, 0.1), 0);

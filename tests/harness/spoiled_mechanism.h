@@ -1,5 +1,5 @@
-// A registered mechanism whose training has a defect to choose: decoding is
-// left as it is. For tests of what notices that the two differ.
+// A registered mechanism with a defect to choose, of training or of decoding.
+// For tests of what notices that the two differ.
 #ifndef ATTNBENCH_TESTS_HARNESS_SPOILED_MECHANISM_H_
 #define ATTNBENCH_TESTS_HARNESS_SPOILED_MECHANISM_H_
 
@@ -20,6 +20,29 @@ struct Spoil {
       [](const Expectation<double>&) {};
   std::function<void(const Gradients<double>&)> gradients =
       [](const Gradients<double>&) {};
+  // Of output i of a decoder.
+  std::function<void(Index i, StepResult<double>&)> step =
+      [](Index, StepResult<double>&) {};
+};
+
+class SpoiledDecoder final : public Decoder<double> {
+ public:
+  SpoiledDecoder(std::unique_ptr<Decoder<double>> good, const Spoil& spoil)
+      : good_(std::move(good)), spoil_(spoil) {}
+
+  void Append(const MemoryRows<double>& rows) override { good_->Append(rows); }
+  void Close() override { good_->Close(); }
+  StepResult<double> Step(const DecoderState<double>& state,
+                          std::span<double> context) override {
+    StepResult<double> step = good_->Step(state, context);
+    if (!step.need_memory) spoil_.step(output_++, step);
+    return step;
+  }
+
+ private:
+  const std::unique_ptr<Decoder<double>> good_;
+  const Spoil& spoil_;
+  Index output_ = 0;
 };
 
 class SpoiledMechanism final : public Mechanism<double> {
@@ -31,7 +54,8 @@ class SpoiledMechanism final : public Mechanism<double> {
   std::unique_ptr<Decoder<double>> MakeDecoder(
       const Config& config,
       const SequenceInputs<double>& inputs) const override {
-    return good_.MakeDecoder(config, inputs);
+    return std::make_unique<SpoiledDecoder>(good_.MakeDecoder(config, inputs),
+                                            spoil_);
   }
   void Expect(const Config& config, const Sequence<double>& sequence,
               const Expectation<double>& out) const override {

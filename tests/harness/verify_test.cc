@@ -142,6 +142,133 @@ TEST(Verify, SamplingSeesWrongGradients) {
              }});
 }
 
+// A small case with energies from states and parameters.
+VerifyCase FromStates(const char* mechanism, VerifyMethod method,
+                      EnergyKind energy) {
+  VerifyCase one = MakeCase(mechanism, method, 3, 2);
+  one.from_states = true;
+  one.config.energy = energy;
+  return one;
+}
+
+TEST(Verify, GradientsFromStatesAreComparedByEveryInput) {
+  const std::vector<std::string> data = {"memory",      "states",
+                                         "chunk_keys",  "chunk_states",
+                                         "energy_bias", "energy_scale"};
+  std::vector<std::string> additive = data;
+  for (const char* role : {"attention.", "chunk."}) {
+    for (const char* name : {"W", "V", "b", "v"}) {
+      additive.push_back(std::string("parameter ") + role + name);
+    }
+  }
+  const auto expect = [](const VerifyCase& one,
+                         const std::vector<std::string>& inputs) {
+    const CaseReport report = RunOne(one, {.trials = 100});
+    EXPECT_TRUE(report.passed()) << report.Text();
+    for (const std::string& input : inputs) {
+      const Quantity& quantity = Find(report, "gradient of " + input);
+      EXPECT_TRUE(quantity.exact()) << input;
+      EXPECT_EQ(quantity.detectable(), 1e-6) << input;
+    }
+  };
+  expect(FromStates("mocha", VerifyMethod::kSampling,
+                    EnergyKind::kNormalizedAdditive),
+         additive);
+  expect(FromStates("monotonic", VerifyMethod::kSampling, EnergyKind::kDot),
+         data);
+  expect(FromStates("soft", VerifyMethod::kExact, EnergyKind::kScaledBilinear),
+         {"memory", "states", "energy_scale", "parameter attention.W"});
+  expect(FromStates("memory", VerifyMethod::kExact, EnergyKind::kDot),
+         {"memory", "states", "parameter memory.encoder",
+          "parameter memory.decoder"});
+}
+
+TEST(Verify, SeesWrongGradientsFromStates) {
+  const VerifyCase one = FromStates("mocha", VerifyMethod::kSampling,
+                                    EnergyKind::kNormalizedAdditive);
+  const auto add = [](const char* name, Index rows) {
+    return Spoil{.gradients = [=](const Gradients<double>& out) {
+      out.parameters->Matrix(name, rows, rows == 1 ? 1 : 2)(0, 0) += 3e-6;
+    }};
+  };
+  ExpectSeen(one, "gradient of parameter attention.W", add("attention.W", 2));
+  ExpectSeen(one, "gradient of parameter chunk.V", add("chunk.V", 2));
+  ExpectSeen(one, "gradient of energy_bias", add("attention.r", 1));
+  ExpectSeen(one, "gradient of energy_scale", add("chunk.g", 1));
+  ExpectSeen(one, "gradient of states",
+             {.gradients = [](const Gradients<double>& out) {
+               out.states(1, 0) += 3e-6;
+             }});
+  // What is left out is no gradient of zero.
+  ExpectSeen(one, "gradient of memory",
+             {.gradients = [](const Gradients<double>& out) {
+               for (double& value : out.memory.Row(0)) value = 0;
+             }});
+  const VerifyCase dot =
+      FromStates("mocha", VerifyMethod::kSampling, EnergyKind::kDot);
+  ExpectSeen(dot, "gradient of chunk_keys",
+             {.gradients = [](const Gradients<double>& out) {
+               out.chunk_keys(0, 1) += 3e-6;
+             }});
+  ExpectSeen(dot, "gradient of chunk_states",
+             {.gradients = [](const Gradients<double>& out) {
+               out.chunk_states(0, 1) += 3e-6;
+             }});
+  const CaseReport unknown = RunOne(dot, {.trials = 100}, add("chunk.U", 2));
+  EXPECT_NE(unknown.Text().find("chunk.U"), std::string::npos);
+  EXPECT_FALSE(unknown.passed());
+}
+
+TEST(Verify, ADecoderWhoseStepIsImpossibleFails) {
+  const auto expect = [](const char* what, const auto& step) {
+    for (const auto method :
+         {VerifyMethod::kSampling, VerifyMethod::kEnumeration}) {
+      const CaseReport report = RunOne(MakeCase("monotonic", method, 3, 3),
+                                       {.trials = 200}, {.step = step});
+      EXPECT_FALSE(report.passed()) << what;
+      EXPECT_NE(report.Text().find("impossible"), std::string::npos)
+          << what << ": " << report.Text();
+    }
+  };
+  expect("back to the first entry", [](Index i, StepResult<double>& step) {
+    if (i > 0 && step.position > 0) step.position = 0;
+  });
+  expect("beyond the last entry",
+         [](Index, StepResult<double>& step) { step.position = 3; });
+  expect("inspects more than there are",
+         [](Index, StepResult<double>& step) { step.inspected += 3; });
+  expect("a weight without an entry",
+         [](Index, StepResult<double>& step) { --step.end; });
+}
+
+TEST(Verify, WhatTheEndPolicyMakesImpossibleFailsAtTheFirstHit) {
+  VerifyCase stay_last = MakeCase("monotonic", VerifyMethod::kSampling, 3, 3);
+  stay_last.config.end = EndPolicy::kStayLast;
+  bool spoiled = false;
+  const CaseReport none =
+      RunOne(stay_last, {.trials = 500},
+             {.step = [&](Index i, StepResult<double>& step) {
+               if (i == 2 && !spoiled) step.position = -1;
+               spoiled = spoiled || i == 2;
+             }});
+  EXPECT_EQ(Find(none, "selection").worst().p_value, 0) << none.Text();
+  EXPECT_EQ(Find(none, "pairs of choices").worst().p_value, 0) << none.Text();
+  // The default end, absorb: one choice after none.
+  spoiled = false;
+  bool was_none = false;
+  const CaseReport after =
+      RunOne(MakeCase("monotonic", VerifyMethod::kSampling, 3, 3),
+             {.trials = 500}, {.step = [&](Index i, StepResult<double>& step) {
+               if (i == 2 && was_none && !spoiled) {
+                 step.position = 2;
+                 spoiled = true;
+               }
+               was_none = i == 1 && step.position < 0;
+             }});
+  EXPECT_TRUE(spoiled);
+  EXPECT_EQ(Find(after, "pairs of choices").worst().p_value, 0) << after.Text();
+}
+
 TEST(Verify, WhatIsThrownIsAFailureThatIsNamed) {
   const VerifyCase one = MakeCase("soft", VerifyMethod::kExact, 2, 2);
   const CaseReport report = RunOne(

@@ -9,7 +9,7 @@
 #include <cmath>
 #include <random>
 
-#include "mechanisms/training/attention_function.h"
+#include "mechanisms/training/noise.h"
 #include "tests/support/enumerate.h"
 #include "tests/support/training.h"
 

@@ -201,7 +201,7 @@ class MochaTrainingTest : public ::testing::Test {
 using Precisions = ::testing::Types<float, double>;
 TYPED_TEST_SUITE(MochaTrainingTest, Precisions);
 
-TYPED_TEST(MochaTrainingTest, TheExpectationIsThatOfPeersVectors) {
+TYPED_TEST(MochaTrainingTest, TheExpectationIsThatOfVectorsPublishedElsewhere) {
   auto c = MakeCase<TypeParam>(6, 3, "constant", 0);
   std::ranges::transform(std::vector<double>{.1, .2, .05, .3, .15, .1},
                          c.alpha.begin(), ToReal<TypeParam>);

@@ -48,11 +48,6 @@ struct Trained {
   OwnTable<Real> d_choice, d_chunk_energies;  // of p_choose or of energies
 };
 
-inline const Config WithVariant(Config config, const std::string& variant) {
-  config.variant = variant;
-  return config;
-}
-
 // Expectation, and gradient where there is a cotangent [U, T] of attention,
 // from given p_choose or energies, and chunk energies. Contexts where
 // rows.memory is there.

@@ -1,7 +1,7 @@
 // Eigen's matrices over our views, rows strided or not: for matrix products,
 // which run on OpenBLAS. Nothing here allocates.
-#ifndef ATTNBENCH_MECHANISMS_ENERGY_EIGEN_VIEWS_H_
-#define ATTNBENCH_MECHANISMS_ENERGY_EIGEN_VIEWS_H_
+#ifndef ATTNBENCH_MECHANISMS_COMMON_EIGEN_VIEWS_H_
+#define ATTNBENCH_MECHANISMS_COMMON_EIGEN_VIEWS_H_
 
 #include <Eigen/Core>
 
@@ -34,4 +34,4 @@ MatrixMap<Real> Map(const MatrixView<Real>& m) {
 
 }  // namespace attnbench
 
-#endif  // ATTNBENCH_MECHANISMS_ENERGY_EIGEN_VIEWS_H_
+#endif  // ATTNBENCH_MECHANISMS_COMMON_EIGEN_VIEWS_H_

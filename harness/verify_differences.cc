@@ -1,0 +1,27 @@
+#include "harness/verify_differences.h"
+
+namespace attnbench {
+
+void CompareWithDifferences(VerifySubject& subject, const Trained& trained,
+                            const std::function<double()>& loss,
+                            std::vector<Quantity>& quantities) {
+  for (const auto& [name, gradient] : trained.gradients) {
+    quantities.push_back(
+        Quantity::Exact("gradient of " + name, kDifferenceTolerance));
+    VerifyArray& input = subject.inputs().arrays().at(name);
+    for (std::size_t n = 0; n < input.values.size(); ++n) {
+      const double kept = input.values[n];
+      input.values[n] = kept + kDifferenceStep;
+      const double above = loss();
+      input.values[n] = kept - kDifferenceStep;
+      const double below = loss();
+      input.values[n] = kept;
+      const auto place = static_cast<Index>(n);
+      quantities.back().CompareExact(place / input.cols, place % input.cols,
+                                     gradient.values[n],
+                                     (above - below) / (2 * kDifferenceStep));
+    }
+  }
+}
+
+}  // namespace attnbench
