@@ -387,22 +387,22 @@ void GradientByReference(AttentionFunction<Wider<Real>>& function,
       .Gradient(cotangent, out, gradients);
 }
 
-#define ATTNBENCH_INSTANTIATE(Real)                                          \
-  template void ExpectByFunction(AttentionFunction<Real>&, const Config&,    \
-                                 const Sequence<Real>&,                      \
-                                 const Expectation<Real>&);                  \
-  template void GradientByFunction(                                          \
-      AttentionFunction<Real>&, const Config&, const Sequence<Real>&,        \
-      const Cotangent<Real>&, const Expectation<Real>&,                      \
-      const Gradients<Real>&);                                               \
-  template void ExpectByReference(AttentionFunction<Wider<Real>>&,           \
-                                  const Config&, const Sequence<Real>&,      \
-                                  const Expectation<Real>&);                 \
-  template void GradientByReference(                                         \
-      AttentionFunction<Wider<Real>>&, const Config&, const Sequence<Real>&, \
-      const Cotangent<Real>&, const Expectation<Real>&,                      \
+#define ATTNBENCH_INSTANTIATE(Real, Wide)                                  \
+  template void ExpectByFunction(AttentionFunction<Real>&, const Config&,  \
+                                 const Sequence<Real>&,                    \
+                                 const Expectation<Real>&);                \
+  template void GradientByFunction(                                        \
+      AttentionFunction<Real>&, const Config&, const Sequence<Real>&,      \
+      const Cotangent<Real>&, const Expectation<Real>&,                    \
+      const Gradients<Real>&);                                             \
+  template void ExpectByReference(AttentionFunction<Wide>&, const Config&, \
+                                  const Sequence<Real>&,                   \
+                                  const Expectation<Real>&);               \
+  template void GradientByReference(                                       \
+      AttentionFunction<Wide>&, const Config&, const Sequence<Real>&,      \
+      const Cotangent<Real>&, const Expectation<Real>&,                    \
       const Gradients<Real>&);
-ATTNBENCH_INSTANTIATE(float)
-ATTNBENCH_INSTANTIATE(double)
+ATTNBENCH_INSTANTIATE(float, double)
+ATTNBENCH_INSTANTIATE(double, long double)
 
 }  // namespace attnbench
