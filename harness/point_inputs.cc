@@ -171,9 +171,7 @@ void PointInputs<Real>::SetScores(int draw, Index b, const Config& config,
     given = *sequence.inputs.given;
   } else {
     for (const std::vector<std::string>& list : request.scores) {
-      const bool has_energies =
-          std::find(list.begin(), list.end(), "energies") != list.end();
-      const std::string name = has_energies ? "energies" : list.at(0);
+      const std::string& name = list.at(0);
       const MatrixView<const Real> scores =
           Score(name, draw, b, config, sequence);
       for (const ScoreField<Real>& field : kScoreFields<Real>) {

@@ -61,11 +61,7 @@ class AdaptiveExpectation final : public ChunkExpectation<Real> {
     for (std::size_t j = 0; j < T; ++j) {
       start_[j] = row.start[j];
       p_[j] = row.p[j];
-      // A 1 - p that was rounded in f32 would lose the same share at every
-      // entry of a long memory.
-      passes_[j] = row.p[j] <= Real{0.5}
-                       ? 1 - p_[j]
-                       : static_cast<double>(row.complement[j]);
+      passes_[j] = row.Passed(j);
       u_[j] = row.chunk_energies[j];
     }
   }
