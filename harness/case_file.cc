@@ -48,8 +48,8 @@ std::string Problem(const Json& value, bool is_probability) {
   return {};
 }
 
-CaseArray ReadArray(const Json& rows, const std::string& where,
-                    bool is_probability) {
+Table<double> ReadArray(const Json& rows, const std::string& where,
+                        bool is_probability) {
   const auto check_list = [](const Json& list, const std::string& place) {
     if (!list.is_array()) {
       throw UserError(place, fmt::format("is {}, a list is wanted (an array is "
@@ -59,7 +59,7 @@ CaseArray ReadArray(const Json& rows, const std::string& where,
     if (list.empty()) throw UserError(place, "is empty");
   };
   check_list(rows, where);
-  CaseArray array;
+  Table<double> array;
   array.rows = static_cast<Index>(rows.size());
   for (std::size_t r = 0; r < rows.size(); ++r) {
     const std::string row_place = fmt::format("{}, row {}", where, r + 1);
@@ -98,7 +98,7 @@ void CheckShapes(const CaseFile& file) {
     }
   };
   for (const InputSpec& spec : kInputs) {
-    const CaseArray* const array = file.Find(spec.name);
+    const Table<double>* const array = file.Find(spec.name);
     if (array == nullptr) continue;
     check(spec, spec.rows, array->rows, "rows");
     check(spec, spec.cols, array->cols, "columns");
@@ -134,19 +134,19 @@ void ReadInputs(const Json& inputs, CaseFile& file) {
 
 }  // namespace
 
-const CaseArray* CaseFile::Find(const std::string& input) const {
+const Table<double>* CaseFile::Find(const std::string& input) const {
   const auto found = inputs.find(input);
   return found == inputs.end() ? nullptr : &found->second;
 }
 
 MatrixView<const double> CaseFile::View(const std::string& input) const {
-  const CaseArray* const array = Find(input);
+  const Table<double>* const array = Find(input);
   return array == nullptr ? MatrixView<const double>() : array->view();
 }
 
 Index CaseFile::Length(char letter) const {
   for (const InputSpec& spec : kInputs) {
-    const CaseArray* const array = Find(spec.name);
+    const Table<double>* const array = Find(spec.name);
     if (array == nullptr) continue;
     if (spec.rows == letter) return array->rows;
     if (spec.cols == letter) return array->cols;

@@ -16,9 +16,9 @@ namespace {
 
 template <class Real>
 struct Expected {
-  StabilityTable<Real> attention;  // [U, T]
-  StabilityTable<Real> selection;  // [U, T], of mechanisms that choose
-  std::map<std::string, StabilityTable<Real>> gradients;  // by score
+  Table<Real> attention;  // [U, T]
+  Table<Real> selection;  // [U, T], of mechanisms that choose
+  std::map<std::string, Table<Real>> gradients;  // by score
 };
 
 template <class Real>
@@ -31,11 +31,11 @@ Expectation<Real> MakeTables(const StabilityPoint& point, bool selects,
                              Expected<Real>& out) {
   const Index U = point.output_length;
   const Index T = point.memory_length;
-  out.attention = StabilityTable<Real>(U, T);
+  out.attention = Table<Real>(U, T);
   Expectation<Real> views;
   views.attention = out.attention.view();
   if (selects) {
-    out.selection = StabilityTable<Real>(U, T);
+    out.selection = Table<Real>(U, T);
     views.selection = out.selection.view();
   }
   return views;
@@ -56,7 +56,7 @@ Expected<Real> Evaluate(const StabilityPoint& point, const Config& config,
   }
   for (const std::string& name : inputs.names()) {
     const MatrixView<const Real> score = inputs.View(name);
-    out.gradients[name] = StabilityTable<Real>(score.rows, score.cols);
+    out.gradients[name] = Table<Real>(score.rows, score.cols);
   }
   const auto view = [&](const char* name) {
     const auto found = out.gradients.find(name);
@@ -79,8 +79,7 @@ Expected<Real> Evaluate(const StabilityPoint& point, const Config& config,
 class Difference {
  public:
   template <class Real>
-  void Add(const StabilityTable<double>& exact,
-           const StabilityTable<Real>& found) {
+  void Add(const Table<double>& exact, const Table<Real>& found) {
     for (Index i = 0; i < exact.rows; ++i) {
       AddRow(exact.view().Row(i), found.view().Row(i));
     }

@@ -31,7 +31,7 @@ const Family& FindFamily(const std::string& name) {
 }
 
 // Tables that are drawn; the number tells their streams apart.
-enum Table : std::uint32_t {
+enum Drawn : std::uint32_t {
   kChoice,
   kChunkEnergies,
   kEncoderScores,
@@ -43,7 +43,7 @@ enum Table : std::uint32_t {
 // Numbers of one table of one draw.
 class Draws {
  public:
-  Draws(std::uint64_t seed, std::uint32_t draw, Table table)
+  Draws(std::uint64_t seed, std::uint32_t draw, Drawn table)
       : seed_(seed), stream_(draw * kNumTables + table) {}
 
   double Normal(Index i, Index j) const { return StandardNormal(Words(i, j)); }
@@ -61,8 +61,8 @@ class Draws {
 };
 
 template <class Number>
-StabilityTable<float> Fill(Index rows, Index cols, const Number& number) {
-  StabilityTable<float> table(rows, cols);
+Table<float> Fill(Index rows, Index cols, const Number& number) {
+  Table<float> table(rows, cols);
   for (Index i = 0; i < rows; ++i) {
     for (Index j = 0; j < cols; ++j) {
       table.view()(i, j) = static_cast<float>(number(i, j));
@@ -125,7 +125,7 @@ StabilityScores DrawStabilityScores(const StabilityPoint& point,
                                     std::uint64_t seed, std::uint32_t draw) {
   const Index T = point.memory_length;
   const Index U = point.output_length;
-  const auto normals = [&](Table table, double scale) {
+  const auto normals = [&](Drawn table, double scale) {
     return [draws = Draws(seed, draw, table), scale](Index i, Index j) {
       return scale * draws.Normal(i, j);
     };
@@ -160,8 +160,8 @@ StabilityScores DrawStabilityScores(const StabilityPoint& point,
 template <class Real>
 StabilityInputs<Real>::StabilityInputs(const StabilityScores& scores) {
   for (const auto& [name, table] : scores) {
-    StabilityTable<Real>& mine = tables_[name];
-    mine = StabilityTable<Real>(table.rows, table.cols);
+    Table<Real>& mine = tables_[name];
+    mine = Table<Real>(table.rows, table.cols);
     std::ranges::copy(table.values, mine.values.begin());
   }
   given_.p_choose = View("p_choose");

@@ -288,8 +288,8 @@ std::string PickScores(const Names& alternatives, const std::string& family) {
   return Contains(alternatives, wanted) ? wanted : alternatives.front();
 }
 
-VerifyArray Copied(const MatrixView<const double>& from) {
-  VerifyArray to(from.rows, from.cols);
+Table<double> Copied(const MatrixView<const double>& from) {
+  Table<double> to(from.rows, from.cols);
   for (Index r = 0; r < from.rows; ++r) {
     std::ranges::copy(from.Row(r), to.view().Row(r).begin());
   }
@@ -300,7 +300,7 @@ VerifyArray Copied(const MatrixView<const double>& from) {
 class ChangeableParameters final : public ParameterSource<double> {
  public:
   ChangeableParameters(const ParameterSource<double>& drawn,
-                       std::map<std::string, VerifyArray>& arrays)
+                       std::map<std::string, Table<double>>& arrays)
       : drawn_(drawn), arrays_(arrays) {}
 
   MatrixView<const double> Matrix(std::string_view name, Index rows,
@@ -318,11 +318,11 @@ class ChangeableParameters final : public ParameterSource<double> {
 
  private:
   const ParameterSource<double>& drawn_;
-  std::map<std::string, VerifyArray>& arrays_;
+  std::map<std::string, Table<double>>& arrays_;
 };
 
-VerifyArray Scalar(double value) {
-  VerifyArray array(1, 1);
+Table<double> Scalar(double value) {
+  Table<double> array(1, 1);
   array.values[0] = value;
   return array;
 }
@@ -374,8 +374,8 @@ VerifyInputs::VerifyInputs(const VerifyCase& verify_case,
   const Index T = verify_case.memory_length;
   const Index U = verify_case.output_length;
   const Index d = verify_case.config.dim;
-  d_attention_ = VerifyArray(U, T);
-  d_contexts_ = VerifyArray(U, d);
+  d_attention_ = Table<double>(U, T);
+  d_contexts_ = Table<double>(U, d);
   Draws draws(key_, "cotangent");
   for (double& value : d_attention_.values) value = 2 * draws.Uniform() - 1;
   for (double& value : d_contexts_.values) value = 2 * draws.Uniform() - 1;
@@ -389,8 +389,8 @@ void VerifyInputs::DrawScores(const VerifyCase& verify_case,
   const std::string& family = verify_case.scores;
   for (const Names& alternatives : description.scores) {
     const std::string name = PickScores(alternatives, family);
-    VerifyArray array(name == "encoder_scores" ? T : U,
-                      name.ends_with("coder_scores") ? K : T);
+    Table<double> array(name == "encoder_scores" ? T : U,
+                        name.ends_with("coder_scores") ? K : T);
     Draws draws(key_, name);
     for (Index i = 0; i < array.rows; ++i) {
       for (Index j = 0; j < array.cols; ++j) {
@@ -401,7 +401,7 @@ void VerifyInputs::DrawScores(const VerifyCase& verify_case,
     }
     arrays_[name] = std::move(array);
   }
-  VerifyArray memory(T, verify_case.config.dim);
+  Table<double> memory(T, verify_case.config.dim);
   Draws draws(key_, "memory");
   for (double& value : memory.values) value = 2 * draws.Uniform() - 1;
   arrays_["memory"] = std::move(memory);
@@ -425,19 +425,19 @@ void VerifyInputs::DrawStates(const VerifyCase& verify_case) {
   arrays_["chunk_states"] = Copied(drawn.chunk_states);
 }
 
-const VerifyArray* VerifyInputs::Find(const std::string& name) const {
+const Table<double>* VerifyInputs::Find(const std::string& name) const {
   const auto found = arrays_.find(name);
   return found == arrays_.end() ? nullptr : &found->second;
 }
 
-const VerifyArray& VerifyInputs::At(const std::string& name) const {
+const Table<double>& VerifyInputs::At(const std::string& name) const {
   return arrays_.at(name);
 }
 
 Sequence<double> VerifyInputs::MakeSequence(GivenScores<double>& given,
-                                            VerifyArray& contexts) const {
+                                            Table<double>& contexts) const {
   const auto view = [&](const char* name) {
-    const VerifyArray* array = Find(name);
+    const Table<double>* array = Find(name);
     return array == nullptr ? MatrixView<const double>() : array->view();
   };
   given = {.p_choose = view("p_choose"),

@@ -8,7 +8,7 @@ void CompareWithDifferences(VerifySubject& subject, const Trained& trained,
   for (const auto& [name, gradient] : trained.gradients) {
     quantities.push_back(
         Quantity::Exact("gradient of " + name, kDifferenceTolerance));
-    VerifyArray& input = subject.inputs().arrays().at(name);
+    Table<double>& input = subject.inputs().arrays().at(name);
     for (std::size_t n = 0; n < input.values.size(); ++n) {
       const double kept = input.values[n];
       input.values[n] = kept + kDifferenceStep;

@@ -33,7 +33,7 @@ MatrixView<double>* FieldOf(Gradients<double>& gradients,
 // Adds what Gradient gave for a parameter to the gradient of the input that it
 // is: g is one number in both roles.
 void AddParameter(const std::string& name, std::span<const double> values,
-                  std::map<std::string, VerifyArray>& gradients) {
+                  std::map<std::string, Table<double>>& gradients) {
   static const std::map<std::string, std::string> scalars = {
       {"attention.r", "energy_bias"},
       {"attention.g", "energy_scale"},
@@ -65,11 +65,11 @@ VerifySubject::VerifySubject(const Mechanism<double>& mechanism,
 }
 
 void VerifySubject::FindProbabilities() {
-  if (const VerifyArray* p = inputs_.Find("p_choose"); p != nullptr) {
+  if (const Table<double>* p = inputs_.Find("p_choose"); p != nullptr) {
     choice_name_ = "p_choose";
     p_ = complement_ = *p;
     for (double& value : complement_.values) value = 1 - value;
-  } else if (const VerifyArray* e = inputs_.Find("energies"); e != nullptr) {
+  } else if (const Table<double>* e = inputs_.Find("energies"); e != nullptr) {
     choice_name_ = "energies";
     p_ = complement_ = *e;
     for (double& value : p_.values) value = 1 / (1 + std::exp(-value));
@@ -78,16 +78,16 @@ void VerifySubject::FindProbabilities() {
 }
 
 Decoded VerifySubject::MakeDecoded() const {
-  return {VerifyArray(U(), T()), VerifyArray(U(), d()),
+  return {Table<double>(U(), T()), Table<double>(U(), d()),
           std::vector<StepTrace>(Size(U()))};
 }
 
 Trained VerifySubject::Train() const {
   Trained trained;
-  trained.attention = VerifyArray(U(), T());
-  trained.selection = VerifyArray(U(), T());
-  trained.contexts = VerifyArray(U(), d());
-  trained.attention_beside_gradients = VerifyArray(U(), T());
+  trained.attention = Table<double>(U(), T());
+  trained.selection = Table<double>(U(), T());
+  trained.contexts = Table<double>(U(), d());
+  trained.attention_beside_gradients = Table<double>(U(), T());
   Expect({.attention = trained.attention.view(),
           .selection = trained.selection.view()},
          trained.contexts);
@@ -98,7 +98,7 @@ Trained VerifySubject::Train() const {
 }
 
 void VerifySubject::Expect(const Expectation<double>& out,
-                           VerifyArray& contexts) const {
+                           Table<double>& contexts) const {
   GivenScores<double> given;
   Config config = case_.config;
   config.mode = "expect";
@@ -108,8 +108,8 @@ void VerifySubject::Expect(const Expectation<double>& out,
 void VerifySubject::AddGradients(Trained& trained) const {
   Gradients<double> gradients;
   for (const auto& [name, array] : inputs_.arrays()) {
-    VerifyArray& gradient = trained.gradients[name];
-    gradient = VerifyArray(array.rows, array.cols);
+    Table<double>& gradient = trained.gradients[name];
+    gradient = Table<double>(array.rows, array.cols);
     MatrixView<double>* const field = FieldOf(gradients, name);
     if (field != nullptr) *field = gradient.view();
   }
@@ -118,7 +118,7 @@ void VerifySubject::AddGradients(Trained& trained) const {
   GivenScores<double> given;
   Config config = case_.config;
   config.mode = "gradient";
-  VerifyArray contexts(U(), d());
+  Table<double> contexts(U(), d());
   mechanism_.Gradient(
       config, inputs_.MakeSequence(given, contexts),
       {.attention = inputs_.cotangent_attention().view(),
@@ -147,15 +147,15 @@ bool VerifySubject::HasEnd(EndPolicy end) const {
 }
 
 std::vector<double> VerifySubject::SelectionOfSecond(
-    const VerifyArray& p_choose) const {
+    const Table<double>& p_choose) const {
   GivenScores<double> given;
-  VerifyArray contexts(2, d());
-  VerifyArray attention(2, T());
-  VerifyArray selection(2, T());
+  Table<double> contexts(2, d());
+  Table<double> attention(2, T());
+  Table<double> selection(2, T());
   const Sequence<double> sequence = inputs_.MakeSequence(given, contexts);
   given.p_choose = p_choose.view();
   given.energies = {};
-  const VerifyArray chunk_energies(2, T());
+  const Table<double> chunk_energies(2, T());
   if (given.chunk_energies.data != nullptr) {
     given.chunk_energies = chunk_energies.view();
   }
@@ -174,7 +174,7 @@ void VerifySubject::Sample(std::uint32_t trial, Decoded& decoded) {
          decoded);
 }
 
-void VerifySubject::DecodeForced(const VerifyArray& z, Decoded& decoded) {
+void VerifySubject::DecodeForced(const Table<double>& z, Decoded& decoded) {
   GivenScores<double> given;
   const Sequence<double> sequence =
       inputs_.MakeSequence(given, decoded.contexts);
@@ -224,7 +224,7 @@ void VerifySubject::Decode(const Config& config,
 }
 
 double VerifySubject::Loss(const Decoded& decoded, Index i) const {
-  const auto dot = [i](const VerifyArray& a, const VerifyArray& b) {
+  const auto dot = [i](const Table<double>& a, const Table<double>& b) {
     const std::span<const double> row = a.view().Row(i);
     return std::inner_product(row.begin(), row.end(), b.view().Row(i).begin(),
                               0.0);

@@ -143,10 +143,8 @@ std::uint64_t ParseSeed(const std::string& text) {
 
 CaseSequence::CaseSequence(const CaseFile& file, std::uint64_t seed)
     : has_memory_(file.Find("memory") != nullptr),
-      memory_(has_memory_
-                  ? *file.Find("memory")
-                  : CaseArray{std::vector<double>(Size(file.Length('T'))),
-                              file.Length('T'), 1}),
+      memory_(has_memory_ ? *file.Find("memory")
+                          : Table<double>(file.Length('T'), 1)),
       scores_(file.Scores()),
       contexts_(Size(file.Length('U') * memory_.cols)) {
   sequence_.inputs.given = &scores_;

@@ -42,7 +42,7 @@ class CaseSequence {
 
  private:
   const bool has_memory_;
-  const CaseArray memory_;
+  const Table<double> memory_;
   const GivenScores<double> scores_;
   std::vector<double> contexts_;
   Sequence<double> sequence_;

@@ -30,9 +30,7 @@ struct Arguments {
 class Tables {
  public:
   MatrixView<double> Add(const std::string& key, Index rows, Index cols) {
-    arrays_.emplace_back(
-        key, CaseArray{std::vector<double>(Size(rows * cols)), rows, cols});
-    return {arrays_.back().second.values.data(), rows, cols};
+    return arrays_.emplace_back(key, Table<double>(rows, cols)).second.view();
   }
   bool empty() const { return arrays_.empty(); }
 
@@ -61,13 +59,13 @@ class Tables {
 
  private:
   // A view stays where it is when this grows: the values do not move.
-  std::vector<std::pair<std::string, CaseArray>> arrays_;
+  std::vector<std::pair<std::string, Table<double>>> arrays_;
 };
 
 // The gradients of the scores that the file has.
 Gradients<double> GradientsOf(const CaseFile& file, Tables& tables) {
   const auto like = [&](const char* score) {
-    const CaseArray* const given = file.Find(score);
+    const Table<double>* const given = file.Find(score);
     if (given == nullptr) return MatrixView<double>();
     return tables.Add(score, given->rows, given->cols);
   };

@@ -92,7 +92,7 @@ Line& FindLine(std::vector<Line>& lines, const std::string& name) {
   return lines.back();
 }
 
-std::string Table(const Json& document) {
+std::string TableText(const Json& document) {
   std::vector<Line> lines;
   for (const Json& row : document.at("rows")) {
     Line& line = FindLine(lines, NameOf(row));
@@ -132,7 +132,7 @@ int RunStability(const std::string& command_line, const Arguments& arguments) {
   document.update(MeasureStability(
       {.quick = arguments.quick, .seed = seed, .on_progress = TellProgress}));
   if (file) file->Write(document);
-  std::cout << (arguments.json ? document.dump() + "\n" : Table(document));
+  std::cout << (arguments.json ? document.dump() + "\n" : TableText(document));
   return 0;
 }
 
