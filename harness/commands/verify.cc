@@ -302,7 +302,7 @@ int Verify(const Arguments& arguments, const std::string& command_line) {
   if (!arguments.json) {
     PrintTable(reports);
     std::cout << fmt::format(
-        "{} cases, {} comparisons, {} of them by {} trials each: {}; "
+        "{} cases, {} comparisons, {} of them by up to {} trials: {}; "
         "false-alarm rate {:.2g}, {:.0f} s\n",
         cases.size(), totals.comparisons, totals.sampled, options.trials,
         totals.failed_cases == 0
