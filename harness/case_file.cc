@@ -6,6 +6,7 @@
 
 #include "harness/error.h"
 #include "harness/json_file.h"
+#include "harness/score_fields.h"
 #include "harness/sweep.h"
 #include "mechanisms/registry.h"
 
@@ -162,11 +163,7 @@ bool CaseFile::has_scores() const {
 }
 
 GivenScores<double> CaseFile::Scores() const {
-  return {.p_choose = View("p_choose"),
-          .energies = View("energies"),
-          .chunk_energies = View("chunk_energies"),
-          .encoder_scores = View("encoder_scores"),
-          .decoder_scores = View("decoder_scores")};
+  return GivenScoresOf<double>([this](const char* name) { return View(name); });
 }
 
 CaseFile ReadCaseFile(const std::string& path) {

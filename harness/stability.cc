@@ -8,6 +8,7 @@
 #include <numeric>
 #include <string>
 
+#include "harness/score_fields.h"
 #include "mechanisms/registry.h"
 #include "mechanisms/sample.h"
 
@@ -63,15 +64,10 @@ Expected<Real> Evaluate(const StabilityPoint& point, const Config& config,
     return found == out.gradients.end() ? MatrixView<Real>()
                                         : found->second.view();
   };
-  Gradients<Real> gradients;
-  gradients.p_choose = view("p_choose");
-  gradients.energies = view("energies");
-  gradients.chunk_energies = view("chunk_energies");
-  gradients.encoder_scores = view("encoder_scores");
-  gradients.decoder_scores = view("decoder_scores");
   Cotangent<Real> cotangent;
   cotangent.attention = inputs.cotangent();
-  mechanism.Gradient(config, inputs.sequence(), cotangent, views, gradients);
+  mechanism.Gradient(config, inputs.sequence(), cotangent, views,
+                     ScoreGradientsOf<Real>(view));
   return out;
 }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "harness/purposes.h"
+#include "harness/score_fields.h"
 #include "mechanisms/common/philox.h"
 
 namespace attnbench {
@@ -164,11 +165,7 @@ StabilityInputs<Real>::StabilityInputs(const StabilityScores& scores) {
     mine = Table<Real>(table.rows, table.cols);
     std::ranges::copy(table.values, mine.values.begin());
   }
-  given_.p_choose = View("p_choose");
-  given_.energies = View("energies");
-  given_.chunk_energies = View("chunk_energies");
-  given_.encoder_scores = View("encoder_scores");
-  given_.decoder_scores = View("decoder_scores");
+  given_ = GivenScoresOf<Real>([this](const char* name) { return View(name); });
 }
 
 template <class Real>

@@ -11,6 +11,7 @@
 
 #include "harness/environment.h"
 #include "harness/purposes.h"
+#include "harness/score_fields.h"
 #include "mechanisms/sample.h"
 
 namespace attnbench {
@@ -440,11 +441,7 @@ Sequence<double> VerifyInputs::MakeSequence(GivenScores<double>& given,
     const Table<double>* array = Find(name);
     return array == nullptr ? MatrixView<const double>() : array->view();
   };
-  given = {.p_choose = view("p_choose"),
-           .energies = view("energies"),
-           .chunk_energies = view("chunk_energies"),
-           .encoder_scores = view("encoder_scores"),
-           .decoder_scores = view("decoder_scores")};
+  given = GivenScoresOf<double>(view);
   Sequence<double> sequence;
   sequence.inputs.given = given_ ? &given : nullptr;
   if (!given_) {

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "harness/score_fields.h"
 #include "mechanisms/sample.h"
 
 namespace attnbench {
@@ -16,18 +17,14 @@ namespace {
 // Where Gradient writes the gradient of an input.
 MatrixView<double>* FieldOf(Gradients<double>& gradients,
                             const std::string& name) {
-  const std::map<std::string, MatrixView<double> Gradients<double>::*> fields =
-      {{"p_choose", &Gradients<double>::p_choose},
-       {"energies", &Gradients<double>::energies},
-       {"chunk_energies", &Gradients<double>::chunk_energies},
-       {"encoder_scores", &Gradients<double>::encoder_scores},
-       {"decoder_scores", &Gradients<double>::decoder_scores},
-       {"memory", &Gradients<double>::memory},
-       {"chunk_keys", &Gradients<double>::chunk_keys},
-       {"states", &Gradients<double>::states},
-       {"chunk_states", &Gradients<double>::chunk_states}};
-  const auto found = fields.find(name);
-  return found == fields.end() ? nullptr : &(gradients.*found->second);
+  for (const ScoreField<double>& field : kScoreFields<double>) {
+    if (name == field.name) return &(gradients.*field.gradient);
+  }
+  if (name == "memory") return &gradients.memory;
+  if (name == "chunk_keys") return &gradients.chunk_keys;
+  if (name == "states") return &gradients.states;
+  if (name == "chunk_states") return &gradients.chunk_states;
+  return nullptr;
 }
 
 // Adds what Gradient gave for a parameter to the gradient of the input that it

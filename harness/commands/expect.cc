@@ -14,6 +14,7 @@
 #include "harness/commands/case_request.h"
 #include "harness/commands/commands.h"
 #include "harness/error.h"
+#include "harness/score_fields.h"
 #include "mechanisms/registry.h"
 #include "mechanisms/sample.h"
 
@@ -69,13 +70,7 @@ Gradients<double> GradientsOf(const CaseFile& file, Tables& tables) {
     if (given == nullptr) return MatrixView<double>();
     return tables.Add(score, given->rows, given->cols);
   };
-  Gradients<double> gradients;
-  gradients.p_choose = like("p_choose");
-  gradients.energies = like("energies");
-  gradients.chunk_energies = like("chunk_energies");
-  gradients.encoder_scores = like("encoder_scores");
-  gradients.decoder_scores = like("decoder_scores");
-  return gradients;
+  return ScoreGradientsOf<double>(like);
 }
 
 // A published approximation may overflow or divide by zero, and that is a
