@@ -33,7 +33,7 @@ void CheckKeys(const Json& object, const std::string& where,
                                        object.type_name()));
   }
   for (const auto& [key, value] : object.items()) {
-    if (std::find(valid.begin(), valid.end(), key) == valid.end()) {
+    if (!Contains(valid, key)) {
       throw UserError(where, UnknownName(what, key, valid));
     }
   }
@@ -210,8 +210,7 @@ void CheckInputsOfMechanism(const CaseFile& file) {
     takes.insert(takes.end(), either.begin(), either.end());
   }
   for (const InputSpec& spec : kInputs) {
-    if (spec.is_score && is_there(spec.name) &&
-        std::find(takes.begin(), takes.end(), spec.name) == takes.end()) {
+    if (spec.is_score && is_there(spec.name) && !Contains(takes, spec.name)) {
       throw UserError(where + "." + spec.name,
                       fmt::format("{} does not take it; it takes: {}",
                                   file.mechanism, fmt::join(takes, ", ")));
@@ -221,7 +220,7 @@ void CheckInputsOfMechanism(const CaseFile& file) {
 
 void CheckMechanismName(const std::string& name, const std::string& where) {
   const std::vector<std::string> names = MechanismNames();
-  if (std::find(names.begin(), names.end(), name) == names.end()) {
+  if (!Contains(names, name)) {
     throw UserError(where, UnknownName("mechanism", name, names));
   }
 }

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "harness/error.h"
 #include "harness/purposes.h"
 #include "harness/score_fields.h"
 #include "mechanisms/energy/energy.h"
@@ -14,7 +15,7 @@ namespace {
 
 bool Takes(const TrainingRequest& request, const std::string& score) {
   for (const auto& list : request.scores) {
-    if (std::find(list.begin(), list.end(), score) != list.end()) return true;
+    if (Contains(list, score)) return true;
   }
   return false;
 }
@@ -154,8 +155,7 @@ void PointInputs<Real>::SetScores(int draw, Index b, const Config& config,
     given = *sequence.inputs.given;
   } else {
     for (const std::vector<std::string>& list : request.scores) {
-      const bool has_energies =
-          std::find(list.begin(), list.end(), "energies") != list.end();
+      const bool has_energies = Contains(list, "energies");
       const std::string name = has_energies ? "energies" : list.at(0);
       const MatrixView<const Real> scores =
           Score(name, draw, b, config, sequence);

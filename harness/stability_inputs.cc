@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "harness/error.h"
 #include "harness/purposes.h"
 #include "harness/score_fields.h"
 #include "mechanisms/common/philox.h"
@@ -117,7 +118,7 @@ const std::vector<std::string>& StabilityFamilies() {
 
 bool TakesScore(const Description& about, const std::string& score) {
   return std::ranges::any_of(about.scores, [&](const auto& any_of) {
-    return std::ranges::find(any_of, score) != any_of.end();
+    return Contains(any_of, score);
   });
 }
 
@@ -195,14 +196,11 @@ MatrixView<const Real> StabilityInputs<Real>::View(
 std::vector<StabilitySubject> StabilitySubjects(const Description& about,
                                                 const std::string& mode) {
   std::vector<StabilitySubject> subjects;
-  const auto has = [&](const std::vector<std::string>& modes) {
-    return std::ranges::find(modes, mode) != modes.end();
-  };
-  if (about.scores.empty() || !has(about.modes)) return subjects;
+  if (about.scores.empty() || !Contains(about.modes, mode)) return subjects;
   const Config base = BaseConfig(about, mode);
   for (const VariantSpec& variant : about.variants) {
     if (variant.name == "reference") continue;
-    if (!variant.modes.empty() && !has(variant.modes)) continue;
+    if (!variant.modes.empty() && !Contains(variant.modes, mode)) continue;
     StabilitySubject subject{variant.name, "", base};
     subject.config.variant = variant.name;
     const std::vector<std::string> presets = PresetsOf(about, variant.name);

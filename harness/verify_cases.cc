@@ -4,14 +4,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <numbers>
-#include <set>
 #include <utility>
 
 #include "harness/environment.h"
+#include "harness/error.h"
 #include "harness/purposes.h"
 #include "harness/score_fields.h"
+#include "harness/sweep.h"
 #include "mechanisms/sample.h"
 
 namespace attnbench {
@@ -26,21 +25,6 @@ constexpr Index kStateDim = 16;   // d elsewhere
 constexpr double kEnergyScale = 0.4;
 
 const Names kFamilies = {"uniform", "saturated", "recommended", "adversarial"};
-
-constexpr std::pair<EndPolicy, const char*> kEnds[] = {
-    {EndPolicy::kAbsorb, "absorb"},
-    {EndPolicy::kStayLast, "stay_last"},
-    {EndPolicy::kRestart, "restart"}};
-constexpr std::pair<EnergyKind, const char*> kEnergies[] = {
-    {EnergyKind::kDot, "dot"},
-    {EnergyKind::kBilinear, "bilinear"},
-    {EnergyKind::kAdditive, "additive"},
-    {EnergyKind::kNormalizedAdditive, "normalized_additive"},
-    {EnergyKind::kScaledBilinear, "scaled_bilinear"}};
-
-bool Contains(const Names& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
 
 // ---- the grid ---------------------------------------------------------------
 
@@ -123,14 +107,14 @@ class Grid {
       const std::size_t count = crossing.energies ? std::size(kEnergies) : 1;
       cases = Cross(cases, std::span(kEnergies).first(count),
                     [](const auto& energy, Config& config) {
-                      config.energy = energy.first;
-                      return fmt::format("energy={}", energy.second);
+                      config.energy = energy.value;
+                      return fmt::format("energy={}", energy.name);
                     });
     }
     if (Declares("end")) {
       cases = Cross(cases, kEnds, [](const auto& end, Config& config) {
-        config.end = end.first;
-        return fmt::format("end={}", end.second);
+        config.end = end.value;
+        return fmt::format("end={}", end.name);
       });
     }
     if (crossing.options) cases = CrossOptions(std::move(cases));
@@ -232,14 +216,7 @@ class Draws {
     const auto words = Next();
     return Uniform53(words[0], words[1]);
   }
-  // Box and Muller.
-  double Normal() {
-    const auto words = Next();
-    const double radius =
-        std::sqrt(-2 * std::log(1 - Uniform53(words[0], words[1])));
-    return radius *
-           std::cos(2 * std::numbers::pi * Uniform53(words[2], words[3]));
-  }
+  double Normal() { return StandardNormal(Next()); }
 
  private:
   std::array<std::uint32_t, 4> Next() {

@@ -11,10 +11,6 @@
 namespace attnbench {
 namespace {
 
-bool Contains(const std::vector<std::string>& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 std::vector<std::string> AxesOfCase(const Description& description) {
   std::vector<std::string> axes = {"variant"};
   for (const std::string& axis : description.axes) {
