@@ -131,12 +131,6 @@ Cell OneCell(const SweepRequest& request) {
   return cell;
 }
 
-std::uint64_t ParseSeed(const std::string& text) {
-  if (text.empty()) return 1;
-  return static_cast<std::uint64_t>(ParseInteger(
-      text, 0, std::numeric_limits<std::int64_t>::max(), "--seed"));
-}
-
 CaseSequence::CaseSequence(const CaseFile& file, std::uint64_t seed)
     : has_memory_(file.Find("memory") != nullptr),
       memory_(has_memory_ ? *file.Find("memory")

@@ -153,11 +153,8 @@ void AddExpect(CLI::App& app, Command& run) {
   const auto arguments = std::make_shared<Arguments>();
   command->add_option("CASE", arguments->case_path,
                       "case file, e.g. tests/golden/mocha-plain.json");
-  command
-      ->add_option("--seed", arguments->seed,
-                   "of the case's option noise, e.g. --seed 7")
-      ->type_name("N")
-      ->default_str("1");
+  AddSeed(*command, "of the case's option noise, e.g. --seed 7",
+          arguments->seed);
   command->callback([&run, arguments] {
     run = [arguments] {
       // Numbers are printed with as many digits, up to 17, as give the same
