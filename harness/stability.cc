@@ -286,6 +286,19 @@ std::vector<Json> RowsOf(const StabilityPoint& point,
   });
 }
 
+// Of a measure that is about one draw.
+template <class Measure>
+std::vector<Json> RowsOfFirstDraw(const StabilityPoint& point,
+                                  const std::string& mode, std::uint64_t seed,
+                                  const Measure& measure) {
+  const auto subjects = StabilitySubjects(About(point), mode);
+  const Draw draw =
+      MakeDraw(point, subjects.at(0).config, DrawOf(point, seed, 0));
+  return ForEachSubject(point, subjects, [&](const auto& subject, auto real) {
+    return measure(subject, draw, real);
+  });
+}
+
 }  // namespace
 
 Json StabilityNumber(double value) {
@@ -315,22 +328,20 @@ std::vector<Json> MeasureStabilityScores(const StabilityPoint& point,
 
 std::vector<Json> MeasureStabilityGradients(const StabilityPoint& point,
                                             std::uint64_t seed) {
-  const auto subjects = StabilitySubjects(About(point), "gradient");
-  const Draw draw =
-      MakeDraw(point, subjects.at(0).config, DrawOf(point, seed, 0));
-  return ForEachSubject(point, subjects, [&](const auto& subject, auto real) {
-    return MeasureGradient<decltype(real)>(point, subject, draw);
-  });
+  return RowsOfFirstDraw(point, "gradient", seed,
+                         [&](const auto& subject, const Draw& draw, auto real) {
+                           return MeasureGradient<decltype(real)>(
+                               point, subject, draw);
+                         });
 }
 
 std::vector<Json> MeasureStabilityLedger(const StabilityPoint& point,
                                          std::uint64_t seed) {
-  const auto subjects = StabilitySubjects(About(point), "expect");
-  const Draw draw =
-      MakeDraw(point, subjects.at(0).config, DrawOf(point, seed, 0));
-  return ForEachSubject(point, subjects, [&](const auto& subject, auto real) {
-    return MeasureLedger<decltype(real)>(point, subject, draw);
-  });
+  return RowsOfFirstDraw(point, "expect", seed,
+                         [&](const auto& subject, const Draw& draw, auto real) {
+                           return MeasureLedger<decltype(real)>(point, subject,
+                                                                draw);
+                         });
 }
 
 }  // namespace attnbench
