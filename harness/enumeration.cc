@@ -218,7 +218,7 @@ class OutcomeSums {
 
 Index CompareWithOutcomes(VerifySubject& subject, const Trained& trained,
                           std::vector<Quantity>& quantities) {
-  OutcomeSums sums(subject, trained.has_gradients);
+  OutcomeSums sums(subject, !trained.gradients.empty());
   Table<double> z(subject.U(), subject.T());
   std::fill(z.values.begin(), z.values.end(), 1.0);
   Decoded decoded = subject.MakeDecoded();
@@ -254,7 +254,7 @@ void CompareWithDecoded(VerifySubject& subject, const Trained& trained,
 
 void CompareBothModes(const Trained& trained,
                       std::vector<Quantity>& quantities) {
-  if (!trained.has_gradients) return;
+  if (trained.gradients.empty()) return;
   quantities.push_back(
       Quantity::Exact("attention beside gradients", kValueTolerance));
   quantities.back().CompareExact(trained.attention,

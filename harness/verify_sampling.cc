@@ -42,7 +42,8 @@ class TrialSums {
         d_(subject.d()),
         // Not for choices whose probabilities only the mechanism knows.
         with_pairs_(subject.knows_probabilities() && T_ <= kMostEntriesOfPairs),
-        with_gradients_(subject.knows_probabilities() && trained.has_gradients),
+        with_gradients_(subject.knows_probabilities() &&
+                        !trained.gradients.empty()),
         chosen_(Size(U_ * (T_ + 1))),
         pairs_(with_pairs_ ? Size(U_ * (T_ + 1) * (T_ + 1)) : 0),
         attention_(Size(U_ * T_)),

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "harness/error.h"
 #include "harness/score_fields.h"
 #include "mechanisms/sample.h"
 
@@ -88,18 +89,14 @@ Trained VerifySubject::Train() const {
   Expect({.attention = trained.attention.view(),
           .selection = trained.selection.view()},
          trained.contexts);
-  trained.has_gradients = std::find(about_.modes.begin(), about_.modes.end(),
-                                    "gradient") != about_.modes.end();
-  if (trained.has_gradients) AddGradients(trained);
+  if (Contains(about_.modes, "gradient")) AddGradients(trained);
   return trained;
 }
 
 void VerifySubject::Expect(const Expectation<double>& out,
                            Table<double>& contexts) const {
   GivenScores<double> given;
-  Config config = case_.config;
-  config.mode = "expect";
-  mechanism_.Expect(config, inputs_.MakeSequence(given, contexts), out);
+  mechanism_.Expect(case_.config, inputs_.MakeSequence(given, contexts), out);
 }
 
 void VerifySubject::AddGradients(Trained& trained) const {
@@ -113,11 +110,9 @@ void VerifySubject::AddGradients(Trained& trained) const {
   ParameterGradients<double> parameters;
   gradients.parameters = &parameters;
   GivenScores<double> given;
-  Config config = case_.config;
-  config.mode = "gradient";
   Table<double> contexts(U(), d());
   mechanism_.Gradient(
-      config, inputs_.MakeSequence(given, contexts),
+      case_.config, inputs_.MakeSequence(given, contexts),
       {.attention = inputs_.cotangent_attention().view(),
        .contexts = inputs_.cotangent_contexts().view()},
       {.attention = trained.attention_beside_gradients.view(), .selection = {}},
@@ -139,8 +134,7 @@ double VerifySubject::ExpectedLoss() const {
 }
 
 bool VerifySubject::HasEnd(EndPolicy end) const {
-  return case_.config.end == end &&
-         std::ranges::find(about_.axes, "end") != about_.axes.end();
+  return case_.config.end == end && Contains(about_.axes, "end");
 }
 
 std::vector<double> VerifySubject::SelectionOfSecond(
@@ -156,10 +150,8 @@ std::vector<double> VerifySubject::SelectionOfSecond(
   if (given.chunk_energies.data != nullptr) {
     given.chunk_energies = chunk_energies.view();
   }
-  Config config = case_.config;
-  config.mode = "expect";
   mechanism_.Expect(
-      config, sequence,
+      case_.config, sequence,
       {.attention = attention.view(), .selection = selection.view()});
   const std::span<double> second = selection.view().Row(1);
   return {second.begin(), second.end()};

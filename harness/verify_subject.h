@@ -23,9 +23,9 @@ struct Trained {
   Table<double> attention;  // [U, T]
   Table<double> selection;  // [U, T], zero where nothing is chosen
   Table<double> contexts;   // [U, d]
-  bool has_gradients = false;
   // dL/d of each input, L = <cotangents, attention and contexts>, by the keys
-  // of VerifyInputs; zero where the mechanism says nothing of it.
+  // of VerifyInputs; zero where the mechanism says nothing of it. Empty where
+  // it has no mode gradient, else never: every case has a memory.
   std::map<std::string, Table<double>> gradients;
   Table<double> attention_beside_gradients;
 };
@@ -45,7 +45,6 @@ class VerifySubject {
   Index T() const { return case_.memory_length; }
   Index U() const { return case_.output_length; }
   Index d() const { return case_.config.dim; }
-  const VerifyCase& verify_case() const { return case_; }
   VerifyInputs& inputs() { return inputs_; }
   const VerifyInputs& inputs() const { return inputs_; }
   Decoded MakeDecoded() const;
