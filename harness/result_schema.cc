@@ -1,6 +1,5 @@
 #include "harness/result_schema.h"
 
-#include <algorithm>
 #include <string>
 #include <vector>
 

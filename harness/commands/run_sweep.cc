@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <iostream>
-#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -46,12 +45,6 @@ struct Arguments {
   bool json = false;
   bool force = false;
 };
-
-std::string OptionName(const Axis& axis) {
-  std::string name = "--" + axis.name;
-  std::replace(name.begin(), name.end(), '_', '-');
-  return name;
-}
 
 void AddOptions(CLI::App& command, const AxisTable& table,
                 Arguments& arguments) {
@@ -201,8 +194,7 @@ SweepRequest MakeRequest(const AxisTable& table, const Arguments& arguments) {
         ParseInteger(arguments.trials, 1, kMostTrials, "--trials"));
   }
   if (!arguments.seed.empty()) {
-    request.seed = static_cast<std::uint64_t>(ParseInteger(
-        arguments.seed, 0, std::numeric_limits<std::int64_t>::max(), "--seed"));
+    request.seed = ParseSeed(arguments.seed);
   }
   return request;
 }
