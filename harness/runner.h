@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "harness/point_inputs.h"
+#include "harness/roofline.h"
 #include "harness/sweep.h"
 
 namespace attnbench {
@@ -21,6 +22,8 @@ struct RunOptions {
   int trials = 1;         // least number of trials over all rounds
   double epoch_ns = 1e6;  // a sample lasts about this long, and at least
                           // 100 times the clock's resolution
+  // Of the machine, for the field `limit` of cells; outlive the runs.
+  std::span<const MachineLimits> limits = {};
 };
 
 // One finished cell of the result document, in the format of

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "harness/working_set.h"
+
 namespace attnbench {
 namespace {
 
@@ -78,11 +80,16 @@ class DecodeTrial final : public Trial {
     }
     counts.context_l2 = std::sqrt(square);
     counts.is_finite = std::isfinite(square);
-    for (const Sequence<Real>& sequence : OfDraw(draw)) {
+    const Description description = mechanism_.Describe();
+    for (Sequence<Real> sequence : OfDraw(draw)) {
+      counts.view_bytes += ViewBytes(config_, description.scores, sequence);
+      const CountedParameters<Real> parameters(*sequence.inputs.parameters);
+      sequence.inputs.parameters = &parameters;
       counts.peak_memory_bytes += PeakBytes([&] {
         DecodeSequence(mechanism_, config_, sequence,
                        [](Index, const StepResult<Real>&) {});
       });
+      counts.parameter_bytes = parameters.bytes();
     }
     return counts;
   }
@@ -165,9 +172,15 @@ class TrainingTrial final : public Trial {
     }
     counts.context_l2 = std::sqrt(square);
     if (request_.attention_only) counts.context_sum = kNone;
-    for (const TrainingSequence<Real>& one : OfDraw(draw)) {
-      counts.peak_memory_bytes += PeakBytes(
-          [&] { TrainBatch(mechanism_, config_, std::span(&one, 1), 1); });
+    for (TrainingSequence<Real> one : OfDraw(draw)) {
+      counts.view_bytes += ViewBytes(config_, request_.scores, one);
+      SequenceInputs<Real>& inputs = one.sequence.inputs;
+      const CountedParameters<Real> parameters(*inputs.parameters);
+      inputs.parameters = &parameters;
+      counts.peak_memory_bytes += PeakBytes([&] {
+        TrainBatch<Real>(mechanism_, config_, std::span(&one, 1), 1);
+      });
+      counts.parameter_bytes = parameters.bytes();
     }
     return counts;
   }
@@ -214,6 +227,8 @@ class TrainingTrial final : public Trial {
 void Add(const Counts& from, Counts& to) {
   Add(from.operations, to.operations);
   to.peak_memory_bytes = std::max(to.peak_memory_bytes, from.peak_memory_bytes);
+  to.view_bytes = std::max(to.view_bytes, from.view_bytes);
+  to.parameter_bytes = std::max(to.parameter_bytes, from.parameter_bytes);
   to.attention_mass += from.attention_mass;
   to.context_sum += from.context_sum;
   to.context_l2 += from.context_l2;

@@ -37,6 +37,10 @@ void AddDecode(CLI::App& app, Command& run);
 // attnbench expect CASE.json.
 void AddExpect(CLI::App& app, Command& run);
 
+// attnbench roofline: `table` and `command_line` as for run-sweep.
+void AddRoofline(CLI::App& app, const AxisTable& table,
+                 const std::string& command_line, Command& run);
+
 // attnbench stability: `command_line` as for run-sweep.
 void AddStability(CLI::App& app, const std::string& command_line, Command& run);
 

@@ -177,6 +177,7 @@ int Run(std::vector<std::string> arguments) {
   AddDecode(app, run);
   AddExpect(app, run);
   AddVerify(app, command_line, run);
+  AddRoofline(app, StandardAxes(), command_line, run);
   AddStability(app, command_line, run);
   app.require_subcommand(0, 1);
   app.allow_extras();

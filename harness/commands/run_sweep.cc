@@ -22,6 +22,7 @@
 #include "harness/progress.h"
 #include "harness/result_file.h"
 #include "harness/result_schema.h"
+#include "harness/roofline.h"
 #include "harness/runner.h"
 #include "harness/sweep.h"
 #include "harness/workload.h"
@@ -222,8 +223,27 @@ int ShowSweep(const AxisTable& table, const Sweep& sweep, bool as_json) {
   return 0;
 }
 
-Json MeasureAll(const AxisTable& table, const Sweep& sweep) {
+// The machine's, for every precision and number of threads that a cell has.
+std::vector<MachineLimits> LimitsFor(const Sweep& sweep) {
+  std::set<std::pair<std::int64_t, std::string>> wanted;
+  for (const Point& point : sweep.points) {
+    for (const Cell& cell : point.cells) {
+      if (cell.skip_reason) continue;
+      wanted.emplace(cell.Int("threads"), cell.Text("precision"));
+    }
+  }
+  std::vector<MachineLimits> limits;
+  for (const auto& [threads, precision] : wanted) {
+    limits.push_back(
+        MeasureLimits(precision, static_cast<int>(threads), kQuickRoofline));
+  }
+  return limits;
+}
+
+Json MeasureAll(const AxisTable& table, const Sweep& sweep,
+                std::span<const MachineLimits> limits) {
   RunOptions options;
+  options.limits = limits;
   options.seed = sweep.seed;
   options.repetitions = sweep.repetitions;
   options.trials = sweep.trials;
@@ -296,7 +316,9 @@ int RunSweep(const AxisTable& table, const std::string& command_line,
   Json document = {{"schema_version", kSchemaVersion},
                    {"kind", "sweep"},
                    {"context", MakeContext(command_line, sweep.seed)}};
-  document["cells"] = MeasureAll(table, sweep);
+  const std::vector<MachineLimits> limits = LimitsFor(sweep);
+  document["context"]["limits"] = ToJson(limits);
+  document["cells"] = MeasureAll(table, sweep, limits);
   file.Write(document);
   return Summarize(document["cells"], arguments.output);
 }
