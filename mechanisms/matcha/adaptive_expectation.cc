@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "mechanisms/matcha/moderate_blocks.h"
+
 namespace attnbench::matcha {
 namespace {
 
@@ -17,9 +19,11 @@ template <class Real>
 class AdaptiveExpectation final : public ChunkExpectation<Real> {
  public:
   void Forward(const ChoiceRow<Real>& row, std::span<Real> attention) override {
+    if (attention.empty()) return;
+    if (moderate_.Take(row)) return moderate_.Forward(row, attention);
     Prepare(row);
     beta_.assign(attention.size(), 0);
-    if (!attention.empty()) AddBlock(0, attention.size());
+    AddBlock(0, attention.size());
     std::ranges::transform(beta_, attention.begin(),
                            [](double x) { return static_cast<Real>(x); });
   }
@@ -272,6 +276,7 @@ class AdaptiveExpectation final : public ChunkExpectation<Real> {
     return value;
   }
 
+  ModerateBlocks<Real> moderate_;
   Buffer<double> start_, p_, passes_, u_;  // of the row
   Buffer<double> beta_, d_p_, d_u_;
   // Of a block: A and B; x and y; row and column sums of 1 / (x + y) with B and
