@@ -10,8 +10,6 @@ namespace {
 
 // exp(-kWide) and its reciprocal are normal numbers with room for sums.
 constexpr double kWide = 600;
-// What is left of a scan's mass is dropped below this share of it.
-constexpr double kNegligible = 1e-150;
 // Independent sums of a row, so that they can share a register.
 constexpr std::size_t kLanes = 8;
 
@@ -69,6 +67,10 @@ class AdaptiveExpectation final : public ChunkExpectation<Real> {
       u_[j] = row.chunk_energies[j];
     }
   }
+
+  // What is left of a scan's mass is dropped below this share of it.
+  static constexpr double kNegligible =
+      std::is_same_v<Real, float> ? 1e-30 : 1e-150;
 
   // What of `mass` goes on past entry n.
   double Passed(double mass, std::size_t n) const {
