@@ -98,6 +98,14 @@ struct Kernels {
   void (*reciprocal_sums)(const Real* x, const Real* a, std::int64_t rows,
                           const Real* y, const Real* b, std::int64_t count,
                           Real* row_sums, Real* column_sums);
+
+  // One k against all l, with r = 1 / (x + y(l)) and two weights each, as the
+  // gradient wants them:
+  //   row_sums = sums over l of b(l) r, b2(l) r, b(l) r^2, b2(l) r^2
+  //   column_sums[n](l) += a r, a2 r, a r^2, a2 r^2 for n = 0..3.
+  void (*reciprocal_moments)(Real x, Real a, Real a2, const Real* y,
+                             const Real* b, const Real* b2, std::int64_t count,
+                             Real row_sums[4], Real* const column_sums[4]);
 };
 
 // The kernels of the best level that this CPU has.
