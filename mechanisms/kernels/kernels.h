@@ -72,6 +72,7 @@ struct Kernels {
   // `complement` has 1 - p for p above a half; null: 1 minus p. q goes to
   // `arrived` unless that is null. Carried in f64 whatever the precision: the
   // relative error is at most 4 (count + 1) of its units, and two roundings.
+  // Nothing is computed where no mass is, or less than rounds to 0 in Real.
   void (*select)(const Real* p, const Real* complement, const Real* start,
                  std::int64_t count, Real* alpha, Real* arrived);
 
