@@ -39,7 +39,11 @@ FREE = (
 def has_data(cells):
     """Whether the file is meant for this figure: most have one mode only."""
     chosen = cells[cells["variant"] == "exact"]
-    return "limits" in cells.attrs["context"] and chosen["mode"].nunique() > 1
+    return (
+        "limits" in cells.attrs["context"]
+        and chosen["mode"].nunique() > 1
+        and chosen["threads"].nunique() == 1
+    )
 
 
 def draw(cells):
