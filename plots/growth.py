@@ -268,7 +268,7 @@ def tables(cells):
     ]
     times = [
         "| mechanism | mode, scope | a, ns | b, ns an energy | c, ns a chunk "
-        "energy | f, ns a flop | largest residual | |",
+        "energy | f, ns a flop | largest residual | notes |",
         "| --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     for (name, mode, scope), group in modes.groups(chosen):

@@ -5,6 +5,16 @@ import style
 
 MODES = ("decode", "expect", "gradient")
 SCOPES = ("full", "attention")
+# What cells of all panels may differ in.
+FREE = (
+    "memory_length",
+    "output_length",
+    "chunk_width",
+    "num_contexts",
+    "mode",
+    "scope",
+    "schedule",
+)
 
 
 def pairs(cells):

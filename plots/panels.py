@@ -242,7 +242,7 @@ def _settings_text(cells):
             continue
         builds = {}
         for variant, group in cells.groupby("variant"):
-            values = sorted({str(v) for v in group[axis] if v is not None})
+            values = [str(v) for v in sorted(set(group[axis].dropna()))]
             if values:
                 builds.setdefault(", ".join(values), []).append(variant)
         for value, variants in builds.items():

@@ -29,7 +29,6 @@ def has_data(cells):
         and cells["mechanism"].nunique() > 1
         and (cells["memory_length"] == cells["output_length"]).all()
         and cells["mode"].nunique() == 1
-        and cells["threads"].nunique() == 1
     )
 
 

@@ -10,6 +10,7 @@ import numpy
 from matplotlib import lines as mlines
 
 import load
+import modes
 import panels
 import style
 
@@ -23,17 +24,7 @@ LEVEL_LOOKS = [
 PEAK_LOOK = ("#303030", "-")
 # Points of one mechanism grow with T.
 SMALLEST_MARKER, LARGEST_MARKER = 3, 7
-MODES = ("decode", "expect", "gradient")
-FREE = (
-    "memory_length",
-    "output_length",
-    "chunk_width",
-    "num_contexts",
-    "mode",
-    "scope",
-    "schedule",
-    "precision",
-)
+FREE = (*modes.FREE, "precision")
 
 
 def has_data(cells):
@@ -126,7 +117,7 @@ def _machine(cells, precision, threads):
 
 def _columns(cells):
     found = {(m, s) for m, s in zip(cells["mode"], cells["scope"])}
-    rank = {mode: index for index, mode in enumerate(MODES)}
+    rank = {mode: index for index, mode in enumerate(modes.MODES)}
     return sorted(found, key=lambda key: (rank.get(key[0], len(rank)), key))
 
 
