@@ -151,7 +151,7 @@ def speedups(cells):
             raise load.DataError(
                 path, f"cells missing: {BASELINE} beside {describe(cell)}"
             )
-        rows.append({**cell, **_ratio(soft, cell, path)})
+        rows.append({**cell, **ratio(soft, cell, path)})
     if not rows:
         raise load.DataError(path, f"cells missing: all are {BASELINE}'s")
     ratios = pandas.DataFrame(rows)
@@ -163,8 +163,9 @@ def speedups(cells):
     return ratios
 
 
-def _ratio(soft, cell, path):
-    if "skipped" in (soft["status"], cell["status"]):
+def ratio(base, cell, path):
+    """`base` over `cell`, two cells of one point, round by round."""
+    if "skipped" in (base["status"], cell["status"]):
         return {
             "value": math.nan,
             "low": math.nan,
@@ -172,12 +173,12 @@ def _ratio(soft, cell, path):
             "coverage": math.nan,
             "rounds": 0,
         }
-    above, below = soft["samples_ns"], cell["samples_ns"]
+    above, below = base["samples_ns"], cell["samples_ns"]
     if len(above) != len(below):
         raise load.DataError(
             path,
-            f"cell {describe(cell)} has {len(below)} samples, {BASELINE} has "
-            f"{len(above)}: rounds cannot be paired",
+            f"cell {describe(cell)} has {len(below)} samples, "
+            f"{base['mechanism']} has {len(above)}: rounds cannot be paired",
         )
     value, low, high, coverage = median_interval(
         numpy.divide(above, below)
@@ -241,7 +242,7 @@ def _settings_text(cells):
             continue
         builds = {}
         for variant, group in cells.groupby("variant"):
-            values = sorted({str(v) for v in group[axis] if v is not None})
+            values = [str(v) for v in sorted(set(group[axis].dropna()))]
             if values:
                 builds.setdefault(", ".join(values), []).append(variant)
         for value, variants in builds.items():

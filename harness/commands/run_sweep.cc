@@ -304,9 +304,10 @@ void CheckWorkloads(const Sweep& sweep) {
 
 int RunSweep(const AxisTable& table, const std::string& command_line,
              const Arguments& arguments) {
-  const Sweep sweep = ExpandSweep(table, MakeRequest(table, arguments));
+  Sweep sweep = ExpandSweep(table, MakeRequest(table, arguments));
   CheckWorkloads(sweep);
   if (arguments.dry_run) return ShowSweep(table, sweep, arguments.json);
+  SkipThreadsBeyond(Cores(), sweep);
   if (arguments.output.empty()) {
     throw UserError("--output",
                     "is missing; name the result file, such as -o "

@@ -9,7 +9,15 @@ meant for it.
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from figures import alignments, mad_figure8, mocha_figure3, roofline, stability
+from figures import (
+    alignments,
+    growth,
+    mad_figure8,
+    mocha_figure3,
+    roofline,
+    stability,
+    threads,
+)
 
 
 @dataclass(frozen=True)
@@ -45,6 +53,18 @@ FIGURES = {
         roofline.has_data,
         "sweep",
         "cells of variant exact, and the machine's limits",
+    ),
+    "threads": Entry(
+        threads.draw,
+        threads.has_data,
+        "sweep",
+        "cells of variant exact on one thread and on more",
+    ),
+    "growth": Entry(
+        growth.draw,
+        growth.has_data,
+        "sweep",
+        "cells of variant exact over two decades of T",
     ),
     "stability": Entry(
         stability.draw,
