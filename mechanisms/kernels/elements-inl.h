@@ -32,10 +32,10 @@ HWY_INLINE hn::Vec<D> FastTanh(D d, hn::Vec<D> x) {
     // (P - 1) / t and Q - 1: for small x, where P and Q are nearly 1, only the
     // four operations that are not yet small round.
     const auto p =
-        hn::MulAdd(hn::Set(d, 0.00011431198f), t, hn::Set(d, 0.029776478f));
+        hn::MulAdd(hn::Set(d, 0.000114311631f), t, hn::Set(d, 0.02977648f));
     auto q =
-        hn::MulAdd(hn::Set(d, 1.2302336e-06f), t, hn::Set(d, 0.0012068296f));
-    q = hn::MulAdd(q, t, hn::Set(d, 0.113109775f));
+        hn::MulAdd(hn::Set(d, 1.23024085e-06f), t, hn::Set(d, 0.00120682956f));
+    q = hn::MulAdd(q, t, hn::Set(d, 0.113109767f));
     q = hn::Mul(q, t);
     const auto aP = hn::MulAdd(hn::Mul(a, t), p, a);
     // y = a P Q / (Q^2 + (a P / 2)^2)
