@@ -153,8 +153,9 @@ void SumsFrom(const Real* x, Index count, Index width, Real* scratch,
 
 template <class D, class Real = hn::TFromD<D>>
 HWY_INLINE hn::Vec<D> Reciprocal(D d, hn::Vec<D> x) {
-  if constexpr (sizeof(Real) == sizeof(float)) {
-    // One step of Newton's method doubles the 12 bits that every level has.
+  // One step of Newton's method doubles the 12 bits that an x86 guess has; on
+  // Arm it has 8.
+  if constexpr (HWY_ARCH_X86 && sizeof(Real) == sizeof(float)) {
     const auto guess = hn::ApproximateReciprocal(x);
     return hn::Mul(guess, hn::NegMulAdd(x, guess, hn::Set(d, Real{2})));
   } else {
