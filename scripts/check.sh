@@ -9,7 +9,7 @@
 #   asan-ubsan   all tests under the address and undefined-behaviour sanitizers
 #   tsan         the tests labelled `threads` under the thread sanitizer
 #   tidy         clang-tidy on the sources of mechanisms/ and harness/
-#   mutations    each of some forty small defects turns a test or `verify` red
+#   mutations    each of some sixty small defects turns a test or `verify` red
 #   skeleton     a copy of mechanisms/skeleton is compiled after one line in the
 #                registry, without any other change
 #   --help       this text
