@@ -224,6 +224,10 @@ Plan MakePlan(const AxisTable& table, const SweepRequest& request,
               const Alternative& alternative) {
   Plan plan;
   plan.description = Describe(alternative.mechanism);
+  for (const PeerVariant& variant : request.peer_variants) {
+    if (variant.mechanism != alternative.mechanism) continue;
+    plan.description.variants.push_back({variant.name, variant.help});
+  }
   for (const auto& [name, values] : alternative.axes) {
     FindAxis(table, name, alternative.mechanism);
   }
@@ -301,6 +305,39 @@ std::optional<std::string> ModeSkipReason(const Description& description,
   return std::nullopt;
 }
 
+// What the axes of the cell ask for that the peer does not have.
+std::optional<std::string> PeerSkipReason(const PeerVariant& variant,
+                                          const Cell& cell) {
+  const bool decodes = cell.Text("mode") == "decode";
+  for (const auto& [axis, has] :
+       {std::pair("mode", &variant.modes),
+        std::pair("schedule", decodes ? &variant.schedules : nullptr),
+        std::pair("scope", decodes ? nullptr : &variant.scopes),
+        std::pair("energy", &variant.energies),
+        std::pair("precision", &variant.precisions)}) {
+    if (has == nullptr || cell.axes.at(axis).is_null() ||
+        Contains(*has, cell.Text(axis))) {
+      continue;
+    }
+    return fmt::format("{} {} is not one of variant {}'s: {}", axis,
+                       cell.Text(axis), variant.name, fmt::join(*has, ", "));
+  }
+  return std::nullopt;
+}
+
+// Makes the cell the peer's where its variant is one of those.
+void TakePeerVariant(const std::vector<PeerVariant>& variants, Cell& cell) {
+  for (const PeerVariant& variant : variants) {
+    if (variant.mechanism != cell.mechanism ||
+        variant.name != cell.Text("variant")) {
+      continue;
+    }
+    cell.is_peers = true;
+    cell.peer_approximates = variant.approximates;
+    if (!cell.skip_reason) cell.skip_reason = PeerSkipReason(variant, cell);
+  }
+}
+
 // Why the mechanism cannot do what the axes of the cell ask for.
 std::optional<std::string> SkipReason(const Description& description,
                                       const Cell& cell) {
@@ -329,6 +366,7 @@ std::optional<std::string> SkipReason(const Description& description,
 }
 
 Cell MakeCell(const AxisTable& table, const Plan& plan,
+              const std::vector<PeerVariant>& peer_variants,
               const std::vector<std::size_t>& choice) {
   Cell cell;
   cell.mechanism = plan.description.name;
@@ -346,6 +384,7 @@ Cell MakeCell(const AxisTable& table, const Plan& plan,
         plan.option_values[i][choice[table.size() + i]];
   }
   cell.skip_reason = SkipReason(plan.description, cell);
+  TakePeerVariant(peer_variants, cell);
   return cell;
 }
 
@@ -423,7 +462,7 @@ Sweep ExpandSweep(const AxisTable& table, const SweepRequest& request) {
     const std::vector<std::size_t> sizes = plan.Sizes();
     std::vector<std::size_t> choice(sizes.size());
     do {
-      points.Add(MakeCell(table, plan, choice));
+      points.Add(MakeCell(table, plan, request.peer_variants, choice));
     } while (NextChoice(sizes, choice));
   }
   return {request.name, request.seed, request.repetitions, request.trials,

@@ -14,11 +14,25 @@
 
 namespace attnbench {
 
+// What another program offers to compute (peer.h): a variant of a mechanism that
+// is not ours.
+struct PeerVariant {
+  std::string mechanism;
+  std::string name;  // as Axis::other_names of the axis variant
+  std::string help;
+  // Values of the axes mode, schedule, scope, energy and precision.
+  std::vector<std::string> modes, schedules, scopes, energies, precisions;
+  // In modes expect and gradient it computes a published approximation.
+  bool approximates = false;
+};
+
 // One measurement: a mechanism with a value for every axis of the table.
 struct Cell {
   std::string mechanism;
   Json axes;  // every axis of the table: value, or null where not declared
   std::map<std::string, OptionValue> options;  // all of the mechanism's
+  bool is_peers = false;  // the variant is one of a peer's
+  bool peer_approximates = false;  // PeerVariant::approximates
   // Why it cannot be measured at all ("variant moving_sum is not one of
   // soft's"); it is in the result as `skipped`.
   std::optional<std::string> skip_reason;
@@ -59,6 +73,7 @@ struct SweepRequest {
   std::map<std::string, std::vector<Json>> axes;
   std::map<std::string, std::vector<OptionValue>> options;
   std::vector<Alternative> alternatives;  // empty: all mechanisms
+  std::vector<PeerVariant> peer_variants = {};
 };
 
 // More than anybody waits for: each cell is timed for milliseconds at least.
