@@ -9,7 +9,7 @@ meant for it.
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from figures import alignments, mad_figure8, mocha_figure3, stability
+from figures import alignments, mad_figure8, mocha_figure3, peers, stability
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,12 @@ FIGURES = {
         mocha_figure3.has_data,
         "sweep",
         "soft and at least one more mechanism, all at T = U",
+    ),
+    "peers": Entry(
+        peers.draw,
+        peers.has_data,
+        "sweep",
+        "variants exact and framework (run-sweep --peer) over lengths T",
     ),
     "stability": Entry(
         stability.draw,
