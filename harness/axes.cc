@@ -91,10 +91,10 @@ Axis ChunkWidthAxis() {
 }
 
 Axis VariantAxis() {
-  Axis axis = NameAxis(
-      "variant", UnionOverMechanisms(VariantNames), "exact",
-      "which algorithm computes the same thing, or a published "
-      "approximation of it, e.g. --variant exact,published_O3");
+  Axis axis =
+      NameAxis("variant", UnionOverMechanisms(VariantNames), "exact",
+               "which algorithm computes the same thing, or a published "
+               "approximation of it, e.g. --variant exact,published_O3");
   axis.other_names = "^framework(_[a-z0-9]+)*$";
   return axis;
 }

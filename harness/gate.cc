@@ -176,8 +176,7 @@ class Gate {
     const double largest_entry = LargestAbsolute(sequence.memory.memory);
     for (Index i = 0; i < sequence.contexts.rows; ++i) {
       const std::size_t output = Size(i);
-      const std::string difference =
-          DifferenceOf(found, reference, output);
+      const std::string difference = DifferenceOf(found, reference, output);
       if (!difference.empty()) {
         result_.message = Place(i, draw, b) + ": " + difference;
         return;

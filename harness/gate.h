@@ -46,9 +46,9 @@ struct GateResult {
 // many as an equal share of 2^27 multiply-adds of the reference has, at least
 // one. Throws what the mechanism and the workload throw.
 //
-// With a `peer` it is that one that decodes, all sequences of a draw at once. Of
-// its outputs positions and contexts are compared; what else a step tells, and
-// bits, are its own business.
+// With a `peer` it is that one that decodes, all sequences of a draw at once.
+// Of its outputs positions and contexts are compared; what else a step tells,
+// and bits, are its own business.
 template <class Real>
 GateResult CheckAgainstReference(const Mechanism<Real>& mechanism,
                                  const Config& config, int threads,

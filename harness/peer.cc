@@ -51,9 +51,8 @@ class Descriptor {
 
 void Check(int status, const char* what) {
   if (status != 0) {
-    throw PeerError(
-        fmt::format("could not be started: {}: {}", what,
-                    std::strerror(status < 0 ? errno : status)));
+    throw PeerError(fmt::format("could not be started: {}: {}", what,
+                                std::strerror(status < 0 ? errno : status)));
   }
 }
 
@@ -81,8 +80,8 @@ Ends MakeSocket() {
 // Our environment, with one thread for every library that would otherwise take
 // all cores as it starts; the peer sets the number of threads of a cell.
 std::vector<std::string> Environment() {
-  std::vector<std::string> all = {"OPENBLAS_NUM_THREADS=1",
-                                  "OMP_NUM_THREADS=1", "MKL_NUM_THREADS=1"};
+  std::vector<std::string> all = {"OPENBLAS_NUM_THREADS=1", "OMP_NUM_THREADS=1",
+                                  "MKL_NUM_THREADS=1"};
   const std::size_t own = all.size();
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string text(*entry);
@@ -176,9 +175,8 @@ class Peer::Process {
         return line;
       }
       if (unread_.size() > kLongestAnswer) return std::exchange(unread_, "");
-      std::array<pollfd, 2> wait = {
-          pollfd{output_.ours.number(), POLLIN, 0},
-          pollfd{errors_.ours.number(), POLLIN, 0}};
+      std::array<pollfd, 2> wait = {pollfd{output_.ours.number(), POLLIN, 0},
+                                    pollfd{errors_.ours.number(), POLLIN, 0}};
       if (Poll(wait.data(), wait.size(), deadline) <= 0) return std::nullopt;
       if (wait[1].revents != 0) {
         ReadSome(errors_.ours, said_);
@@ -231,8 +229,8 @@ class Peer::Process {
  private:
   static int Poll(pollfd* wait, nfds_t count, Clock::time_point deadline) {
     while (true) {
-      const auto left = std::chrono::ceil<std::chrono::milliseconds>(
-          deadline - Clock::now());
+      const auto left =
+          std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
       if (left.count() <= 0) return 0;
       const int ready = poll(wait, count, static_cast<int>(left.count()));
       if (ready >= 0 || errno != EINTR) return ready;

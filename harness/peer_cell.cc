@@ -207,8 +207,7 @@ std::vector<Index> ReadPositions(const Json& answer, Index outputs,
     for (const Json& position : answer["positions"]) {
       if (!position.is_number_integer() || position < -1 ||
           position >= length) {
-        throw PeerError(
-            fmt::format("gave {} as a position", position.dump()));
+        throw PeerError(fmt::format("gave {} as a position", position.dump()));
       }
       positions.push_back(position.get<Index>());
     }
@@ -275,10 +274,8 @@ double PeerDraws::TimeNs(std::span<const int> draws, Index first_trial,
 
 Json PeerDraws::Output(int draw, const std::string& file) {
   if (!peer_.StillRuns(generation_)) Prepare();
-  return peer_.Call({{"call", "output"},
-                     {"cell", number_},
-                     {"draw", draw},
-                     {"file", file}});
+  return peer_.Call(
+      {{"call", "output"}, {"cell", number_}, {"draw", draw}, {"file", file}});
 }
 
 template <class Real>
@@ -368,26 +365,25 @@ std::unique_ptr<PeerDraws> PeerCell<Real>::Hold(
 template <class Real>
 std::unique_ptr<PeerDraws> PeerCell<Real>::Hold(
     const std::vector<TrainingBatch<Real>>& draws) {
-  return std::make_unique<PeerDraws>(
-      peer_, [this, &draws](const std::string& file) {
-        std::vector<Batch> all;
-        for (const auto& batch : draws) all.emplace_back(batch.sequences);
-        return Describe(all, file);
-      });
+  return std::make_unique<PeerDraws>(peer_,
+                                     [this, &draws](const std::string& file) {
+                                       std::vector<Batch> all;
+                                       for (const auto& batch : draws)
+                                         all.emplace_back(batch.sequences);
+                                       return Describe(all, file);
+                                     });
 }
 
 // The answer's sequences, with everything of `batch` read from its file.
 template <class Real>
 Json PeerCell<Real>::Run(Batch batch) {
-  PeerDraws held(peer_, [&](const std::string& file) {
-    return Describe({batch}, file);
-  });
+  PeerDraws held(
+      peer_, [&](const std::string& file) { return Describe({batch}, file); });
   const TemporaryFile file(peer_.Path("outputs"));
   Json sequences =
       Member(held.Output(0, file.path()), "sequences", "an output");
   if (!sequences.is_array() || sequences.size() != batch.size()) {
-    throw PeerError(
-        fmt::format("gave no list of {} sequences", batch.size()));
+    throw PeerError(fmt::format("gave no list of {} sequences", batch.size()));
   }
   ArrayReader<Real> reader(file.path());
   for (std::size_t b = 0; b < batch.size(); ++b) {

@@ -1,11 +1,13 @@
-// A cell that a peer computes (peer.h): hands it the arrays of draws, has trials
-// timed, and brings back what a draw gives, so that it passes the same gate.
+// A cell that a peer computes (peer.h): hands it the arrays of draws, has
+// trials timed, and brings back what a draw gives, so that it passes the same
+// gate.
 //
-// Arrays go through a file of numbers in the cell's precision, row after row, as
-// the machine has them; the message says at which byte each begins, and its
+// Arrays go through a file of numbers in the cell's precision, row after row,
+// as the machine has them; the message says at which byte each begins, and its
 // rows and columns. Calls, with `cell` a number that names the draws:
 //
-//   {"call": "prepare", "cell", "axes": {AXIS: value}, "options": {...}, "file",
+//   {"call": "prepare", "cell", "axes": {AXIS: value}, "options": {...},
+//   "file",
 //    "parameters": {NAME: array}, "draws": [[{"outputs": U, "memory": array,
 //    "chunk_keys", "states", "chunk_states", "given": {SCORE: array},
 //    "cotangent": {"attention" or "contexts": array}, "wanted": [NAME],
@@ -78,8 +80,7 @@ class PeerCell {
 
   // Makes the contexts of a draw; the position of every output, none (empty)
   // for mechanisms that choose no entry.
-  std::vector<std::vector<Index>> Decode(
-      std::span<const Sequence<Real>> batch);
+  std::vector<std::vector<Index>> Decode(std::span<const Sequence<Real>> batch);
   // Makes everything that the sequences want.
   void Train(std::span<const TrainingSequence<Real>> batch);
 

@@ -99,12 +99,11 @@ PeerInfo ParsePeerInfo(const Json& answer, const AxisTable& table) {
   for (const Json& item : variants) {
     info.variants.push_back(ParseVariant(item, table));
     const PeerVariant& added = info.variants.back();
-    const auto same =
-        std::count_if(info.variants.begin(), info.variants.end(),
-                      [&added](const PeerVariant& other) {
-                        return other.mechanism == added.mechanism &&
-                               other.name == added.name;
-                      });
+    const auto same = std::count_if(
+        info.variants.begin(), info.variants.end(),
+        [&added](const PeerVariant& other) {
+          return other.mechanism == added.mechanism && other.name == added.name;
+        });
     if (same > 1) {
       Refuse(fmt::format("variant '{}' of {} is there twice", added.name,
                          added.mechanism));

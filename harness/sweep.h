@@ -14,8 +14,8 @@
 
 namespace attnbench {
 
-// What another program offers to compute (peer.h): a variant of a mechanism that
-// is not ours.
+// What another program offers to compute (peer.h): a variant of a mechanism
+// that is not ours.
 struct PeerVariant {
   std::string mechanism;
   std::string name;  // as Axis::other_names of the axis variant
@@ -31,8 +31,8 @@ struct Cell {
   std::string mechanism;
   Json axes;  // every axis of the table: value, or null where not declared
   std::map<std::string, OptionValue> options;  // all of the mechanism's
-  bool is_peers = false;  // the variant is one of a peer's
-  bool peer_approximates = false;  // PeerVariant::approximates
+  bool is_peers = false;                       // the variant is one of a peer's
+  bool peer_approximates = false;              // PeerVariant::approximates
   // Why it cannot be measured at all ("variant moving_sum is not one of
   // soft's"); it is in the result as `skipped`.
   std::optional<std::string> skip_reason;

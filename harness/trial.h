@@ -30,8 +30,8 @@ void Add(const Counts& from, Counts& to);
 // did the same, the mean is exactly that.
 Counts Mean(Counts sum, int num_draws);
 
-// All draws of a cell, ready to be run, here or in a peer. Not thread-safe; what
-// it refers to outlives it.
+// All draws of a cell, ready to be run, here or in a peer. Not thread-safe;
+// what it refers to outlives it.
 class Trial {
  public:
   virtual ~Trial() = default;
@@ -48,8 +48,8 @@ class Trial {
   virtual std::unique_ptr<Trial> Preparation() const { return nullptr; }
 };
 
-// Of a cell of a peer where `peer` is not null: it runs there, what it writes is
-// counted, and operations are those of the mechanism.
+// Of a cell of a peer where `peer` is not null: it runs there, what it writes
+// is counted, and operations are those of the mechanism.
 template <class Real>
 std::unique_ptr<Trial> MakeDecodeTrial(const Mechanism<Real>& mechanism,
                                        const Config& config, int threads,

@@ -151,7 +151,7 @@ def speedups(cells):
             raise load.DataError(
                 path, f"cells missing: {BASELINE} beside {describe(cell)}"
             )
-        rows.append({**cell, **_ratio(soft, cell, path)})
+        rows.append({**cell, **paired_ratio(soft, cell, path, BASELINE)})
     if not rows:
         raise load.DataError(path, f"cells missing: all are {BASELINE}'s")
     ratios = pandas.DataFrame(rows)
@@ -163,8 +163,9 @@ def speedups(cells):
     return ratios
 
 
-def _ratio(soft, cell, path):
-    if "skipped" in (soft["status"], cell["status"]):
+def paired_ratio(above, below, path, name_above):
+    """`value` of the median of the ratios per round, and its interval."""
+    if "skipped" in (above["status"], below["status"]):
         return {
             "value": math.nan,
             "low": math.nan,
@@ -172,22 +173,22 @@ def _ratio(soft, cell, path):
             "coverage": math.nan,
             "rounds": 0,
         }
-    above, below = soft["samples_ns"], cell["samples_ns"]
-    if len(above) != len(below):
+    samples, others = below["samples_ns"], above["samples_ns"]
+    if len(samples) != len(others):
         raise load.DataError(
             path,
-            f"cell {describe(cell)} has {len(below)} samples, {BASELINE} has "
-            f"{len(above)}: rounds cannot be paired",
+            f"cell {describe(below)} has {len(samples)} samples, {name_above} "
+            f"has {len(others)}: rounds cannot be paired",
         )
     value, low, high, coverage = median_interval(
-        numpy.divide(above, below)
+        numpy.divide(others, samples)
     )
     return {
         "value": value,
         "low": low,
         "high": high,
         "coverage": coverage,
-        "rounds": len(above),
+        "rounds": len(samples),
     }
 
 

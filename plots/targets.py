@@ -8,8 +8,9 @@ examples:
 A pure function of result files: prints markdown, or puts it between the lines
 <!-- targets --> and <!-- /targets --> of a file. A target names the file of its
 experiment (peers_NAME.json for NAME) and a cell in it. A ratio is the other cell's
-time over ours, of the two samples of the same round where both are of one point:
-the median over rounds, its interval by order statistics (95 %). `met` is "unclear"
+time over ours (growth: ours over the other's), of the two samples of the same
+round where both are of one point: the median over rounds, its interval by order
+statistics (95 %). `met` is "unclear"
 where the interval holds the target. What is wrong is one line on stderr, exit code
 2, and nothing on stdout.
 """
@@ -182,6 +183,14 @@ def ratio(target, ours, frame):
     return Span(a / b, low_a / high_b, high_a / low_b)
 
 
+def growth(target, ours, frame):
+    """Our time here over our time there."""
+    span = ratio(target, ours, frame)
+    if span.missing:
+        return span
+    return Span(1 / span.value, 1 / span.high, 1 / span.low)
+
+
 def inverse_of_times(amount, cell, target):
     """amount over the time."""
     times = samples_of(cell, target)
@@ -239,12 +248,13 @@ def peak_memory(target, cell, frame):
     other = find(frame, {**target["cell"], **target["to"]})
     if failure(cell, other):
         return failure(cell, other)
-    grown = other["peak_memory_bytes"] / cell["peak_memory_bytes"]
+    grown = cell["peak_memory_bytes"] / other["peak_memory_bytes"]
     return Span(grown, grown, grown)
 
 
 MEASURES = {
     "ratio": ratio,
+    "growth": growth,
     "limit": fraction_of_limit,
     "read_of_contexts": read_of_contexts,
     "ns_per_element": ns_per(elements),
@@ -259,12 +269,14 @@ MEASURES = {
 def aim(target):
     """'>= 20x framework', '<= 40 ns per entry'."""
     unit = {
-        "ratio": f"x {versus(target)}",
+        "ratio": ("x " if "variant" in target.get("to", {}) else "x the speed at ")
+        + versus(target),
+        "growth": f"x the time at {versus(target)}",
         "limit": " of the machine's limit",
         "read_of_contexts": f" of {target.get('level')} read bandwidth of 2 K d",
         "ns_per_element": " ns per element",
         "ns_per_entry": " ns per entry",
-        "peak_memory": "x",
+        "peak_memory": f"x the bytes at {versus(target)}",
     }[target["measure"]]
     for key, sign in (("at_least", "≥"), ("at_most", "≤")):
         if key in target:
@@ -277,10 +289,10 @@ def versus(target):
     if "variant" in to:
         return NAMES.get(to["variant"], f"`{to['variant']}`")
     words = {"threads": "j", "chunk_width": "w", "memory_length": "T"}
-    return "that of " + ", ".join(
-        f"{words.get(key, key)} = {value}"
-        if value not in ("least", "greatest")
-        else f"the {'shortest' if value == 'least' else 'longest'} T"
+    return ", ".join(
+        f"the {value} {words.get(key, key)}"
+        if value in ("least", "greatest")
+        else f"{words.get(key, key)} = {value}"
         for key, value in to.items()
     )
 
@@ -300,7 +312,7 @@ def verdict(target, span):
 
 
 def text_of(target, span):
-    if target["measure"] in ("ratio", "peak_memory"):
+    if target["measure"] in ("ratio", "growth", "peak_memory"):
         return ratio_text(span)
     if span.missing:
         return span.missing

@@ -309,11 +309,11 @@ void CheckWorkloads(const Sweep& sweep) {
 std::unique_ptr<Peer> StartPeer(const AxisTable& table,
                                 const Arguments& arguments) {
   constexpr std::int64_t kMostSeconds = 86'400;
-  const std::chrono::seconds limit(
-      arguments.peer_limit.empty()
-          ? 120
-          : ParseInteger(arguments.peer_limit, 1, kMostSeconds,
-                         "--peer-limit"));
+  const std::chrono::seconds limit(arguments.peer_limit.empty()
+                                       ? 120
+                                       : ParseInteger(arguments.peer_limit, 1,
+                                                      kMostSeconds,
+                                                      "--peer-limit"));
   if (!arguments.peer.empty()) {
     return std::make_unique<Peer>(arguments.peer, limit, table);
   }

@@ -5,9 +5,6 @@ A panel for each mode, a line for each mechanism; dashed the authors' program
 in the same rounds, on the same draws. Above 1 ours is faster.
 """
 
-import math
-
-import numpy
 import pandas
 from matplotlib import lines as mlines
 
@@ -47,7 +44,7 @@ def draw(cells):
         _draw_panel(panel, ratios[ratios["mode"] == mode], mechanisms)
         scope = _scope(chosen, mode)
         panel.set_title(mode if mode == "decode" else f"{mode}, scope {scope}")
-    axes[0, 0].set_ylabel("its time / our time")
+    axes[0, 0].set_ylabel("other's time / our time")
     style.add_foot(
         figure,
         panels.caption(
@@ -94,24 +91,9 @@ def _ratios(cells):
             raise load.DataError(
                 path, f"cells missing: {OURS} beside {panels.describe(cell)}"
             )
-        rows.append({**cell, **_ratio(own, cell, path)})
+        ratio = panels.paired_ratio(cell, own, path, cell["variant"])
+        rows.append({**cell, **ratio})
     return pandas.DataFrame(rows)
-
-
-def _ratio(own, cell, path):
-    if "skipped" in (own["status"], cell["status"]):
-        missing = dict.fromkeys(("value", "low", "high", "coverage"), math.nan)
-        return {**missing, "rounds": 0}
-    above, below = cell["samples_ns"], own["samples_ns"]
-    if len(above) != len(below):
-        raise load.DataError(
-            path,
-            f"cell {panels.describe(cell)} has {len(above)} samples, ours has "
-            f"{len(below)}: rounds cannot be paired",
-        )
-    figures = panels.median_interval(numpy.divide(above, below))
-    named = dict(zip(("value", "low", "high", "coverage"), figures))
-    return {**named, "rounds": len(above)}
 
 
 def _look(mechanism, mechanisms, variant):

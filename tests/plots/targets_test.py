@@ -108,9 +108,16 @@ class TargetsTest(unittest.TestCase):
 
     def test_cells_of_two_points_are_not_paired(self):
         other = made_up.make_cell("soft", 200, 10, samples_ns=ROUNDS)
-        target = {"measure": "ratio", "to": {"memory_length": "greatest"}}
+        target = {"measure": "growth", "to": {"memory_length": "greatest"}}
         self.assertEqual(self.row(target, [cell(), other])[:2],
-                         ["(that of the longest T)", "1.0x [0.50, 2.0]"])
+                         ["(the time at the greatest T)", "1.0x [0.50, 2.0]"])
+
+    def test_growth_is_ours_over_the_other(self):
+        wide = cell(chunk_width=8, samples_ns=[3 * ns for ns in ROUNDS])
+        target = {"cell": {"chunk_width": 8}, "measure": "growth",
+                  "to": {"chunk_width": 4}, "at_most": 2}
+        self.assertEqual(self.row(target, [cell(chunk_width=4), wide])[:3],
+                         ["≤ 2x the time at w = 4", "3.0x", "no"])
 
     def test_times_limits_and_bytes(self):
         limited = [cell(limit={"limit_ns": 500}, peak_memory_bytes=10)]
@@ -120,7 +127,7 @@ class TargetsTest(unittest.TestCase):
         self.assertEqual(
             self.row({"measure": "ns_per_entry", "at_most": 4}, limited)[1:3],
             ["4 [2, 4]", "yes"])
-        limited.append(cell(variant="other", peak_memory_bytes=25))
+        limited.append(cell(variant="other", peak_memory_bytes=4))
         self.assertEqual(
             self.row({"measure": "peak_memory", "to": {"variant": "other"},
                       "at_most": 2.1}, limited)[1:3], ["2.5x", "no"])
