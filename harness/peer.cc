@@ -316,7 +316,7 @@ Json Peer::Call(const Json& request) {
     Fail(fmt::format("gave no answer to '{}' within {} s",
                      request.at("call").get<std::string>(), limit_.count()));
   }
-  const Json answer = Json::parse(*line, nullptr, false);
+  Json answer = Json::parse(*line, nullptr, false);
   if (!answer.is_object()) {
     process_->Kill();
     Fail(fmt::format("answered '{}', which is no object of JSON",

@@ -23,7 +23,7 @@ class ArrayWriter {
 
   template <class Real>
   Json Add(const MatrixView<const Real>& array) {
-    const Json place = {
+    Json place = {
         {"offset", offset_}, {"rows", array.rows}, {"columns", array.cols}};
     for (Index r = 0; r < array.rows; ++r) {
       const auto bytes = std::as_bytes(array.Row(r));

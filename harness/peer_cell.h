@@ -61,6 +61,8 @@ class PeerDraws {
   int generation_ = 0;  // of the process that holds them
 };
 
+class ArrayWriter;  // into the file of a message
+
 template <class Real>
 class PeerCell {
  public:
@@ -89,7 +91,7 @@ class PeerCell {
 
   Json Describe(const std::vector<Batch>& draws, const std::string& file);
   Json Run(Batch batch);
-  Json Parameters(const Sequence<Real>& sequence, class ArrayWriter& writer);
+  Json Parameters(const Sequence<Real>& sequence, ArrayWriter& writer);
 
   Peer& peer_;
   const Cell& cell_;

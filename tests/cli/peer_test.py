@@ -143,8 +143,8 @@ class GoingWrong(PeerTest):
         self.expect_failed("die", "error", "ended with status 1: fake peer: that was too much")
         self.expect_failed("die prepare", "error", "ended with status 1: fake peer:")
         self.expect_failed("kill", "error", "was killed by signal 9")
-        self.expect_failed("hang", "error", "no answer to 'time' within 1 s",
-                           "--peer-limit", "1")
+        self.expect_failed("hang", "error", "no answer to 'time' within 3 s",
+                           "--peer-limit", "3")
         self.expect_failed("talk Nonsense", "error",
                            "answered 'Nonsense', which is no object of JSON")
         self.expect_failed("talk {}", "error", "gave an output without 'sequences'")
@@ -170,9 +170,9 @@ class WrongInput(PeerTest):
         self.expect_refused("--peer: ", "'protocol' is missing", peer="echo {}")
         self.expect_refused("--peer: ", "ended with status 1: fake peer",
                             peer=FAKE + " die describe")
-        self.expect_refused("--peer: ", "no answer to 'describe' within 1 s",
+        self.expect_refused("--peer: ", "no answer to 'describe' within 3 s",
                             peer=FAKE + " hang describe",
-                            arguments=[*BOTH, "--peer-limit", "1"])
+                            arguments=[*BOTH, "--peer-limit", "3"])
 
     def test_what_it_says_of_itself_is_checked(self):
         for change, message in [
