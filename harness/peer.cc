@@ -149,19 +149,18 @@ class Peer::Process {
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
-  // False where nobody reads, or not by then.
-  bool Send(const std::string& text, Clock::time_point deadline) {
+  // Gives up where nobody reads, or not by then.
+  void Send(const std::string& text, Clock::time_point deadline) {
     std::size_t sent = 0;
     while (sent < text.size()) {
       pollfd wait{input_.ours.number(), POLLOUT, 0};
-      if (Poll(&wait, 1, deadline) <= 0) return false;
+      if (Poll(&wait, 1, deadline) <= 0) return;
       const ssize_t count =
           send(input_.ours.number(), text.data() + sent, text.size() - sent,
                MSG_NOSIGNAL | MSG_DONTWAIT);
-      if (count < 0 && errno != EAGAIN && errno != EINTR) return false;
+      if (count < 0 && errno != EAGAIN && errno != EINTR) return;
       if (count > 0) sent += static_cast<std::size_t>(count);
     }
-    return true;
   }
 
   // The next line without its end; none where the peer closed its output, or
@@ -306,10 +305,9 @@ void Peer::Fail(const std::string& what) {
 Json Peer::Call(const Json& request) {
   if (process_ == nullptr) Start();
   const Clock::time_point deadline = Clock::now() + limit_;
-  const std::optional<std::string> line =
-      process_->Send(request.dump() + "\n", deadline)
-          ? process_->ReadLine(deadline)
-          : std::nullopt;
+  // What it said before it went is worth hearing, even if nobody listened.
+  process_->Send(request.dump() + "\n", deadline);
+  const std::optional<std::string> line = process_->ReadLine(deadline);
   if (!line.has_value()) {
     if (Clock::now() < deadline) Fail("");
     process_->Kill();

@@ -1,7 +1,8 @@
-// What a peer says of itself, checked.
+// What a peer says of itself, checked, and what that means for a cell.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <regex>
 
 #include "harness/error.h"
@@ -9,6 +10,10 @@
 
 namespace attnbench {
 namespace {
+
+bool Contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
 
 [[noreturn]] void Refuse(const std::string& what) {
   throw PeerError("describes itself wrongly: " + what);
@@ -45,7 +50,7 @@ std::vector<std::string> NamesIn(const Json& object, const std::string& key,
   for (const Json& item : list) {
     const std::string name =
         item.is_string() ? item.get<std::string>() : item.dump();
-    if (std::find(valid.begin(), valid.end(), name) == valid.end()) {
+    if (!Contains(valid, name)) {
       Refuse(key + ": " + UnknownName("name", name, valid));
     }
     names.push_back(name);
@@ -64,7 +69,7 @@ PeerVariant ParseVariant(const Json& item, const AxisTable& table) {
   variant.help = TextOf(item, "help");
   variant.mechanism = TextOf(item, "mechanism");
   const std::vector<std::string> valid = MechanismNames();
-  if (std::find(valid.begin(), valid.end(), variant.mechanism) == valid.end()) {
+  if (!Contains(valid, variant.mechanism)) {
     Refuse(UnknownName("mechanism", variant.mechanism, valid));
   }
   variant.modes = NamesIn(item, "modes", NamesOf(table, "mode"));
@@ -78,7 +83,39 @@ PeerVariant ParseVariant(const Json& item, const AxisTable& table) {
   return variant;
 }
 
+// What the axes of the cell ask for that the peer does not have.
+std::optional<std::string> PeerSkipReason(const PeerVariant& variant,
+                                          const Cell& cell) {
+  const bool decodes = cell.Text("mode") == "decode";
+  for (const auto& [axis, has] :
+       {std::pair("mode", &variant.modes),
+        std::pair("schedule", decodes ? &variant.schedules : nullptr),
+        std::pair("scope", decodes ? nullptr : &variant.scopes),
+        std::pair("energy", &variant.energies),
+        std::pair("precision", &variant.precisions)}) {
+    if (has == nullptr || cell.axes.at(axis).is_null() ||
+        Contains(*has, cell.Text(axis))) {
+      continue;
+    }
+    return fmt::format("{} {} is not one of variant {}'s: {}", axis,
+                       cell.Text(axis), variant.name, fmt::join(*has, ", "));
+  }
+  return std::nullopt;
+}
+
 }  // namespace
+
+void TakePeerVariant(const std::vector<PeerVariant>& variants, Cell& cell) {
+  for (const PeerVariant& variant : variants) {
+    if (variant.mechanism != cell.mechanism ||
+        variant.name != cell.Text("variant")) {
+      continue;
+    }
+    cell.is_peers = true;
+    cell.peer_approximates = variant.approximates;
+    if (!cell.skip_reason) cell.skip_reason = PeerSkipReason(variant, cell);
+  }
+}
 
 PeerInfo ParsePeerInfo(const Json& answer, const AxisTable& table) {
   if (Member(answer, "protocol") != kPeerProtocol) {
@@ -116,10 +153,8 @@ AxisTable WithVariantsOf(const PeerInfo& info, AxisTable table) {
   for (Axis& axis : table) {
     if (axis.name != "variant") continue;
     for (const PeerVariant& variant : info.variants) {
-      if (std::find(axis.names.begin(), axis.names.end(), variant.name) ==
-          axis.names.end()) {
-        axis.names.push_back(variant.name);
-      }
+      if (Contains(axis.names, variant.name)) continue;
+      axis.names.push_back(variant.name);
     }
   }
   return table;

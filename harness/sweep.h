@@ -109,6 +109,10 @@ Sweep ExpandSweep(const AxisTable& table, const SweepRequest& request);
 SweepRequest ReadExperiment(const AxisTable& table, const std::string& path,
                             const std::string& profile);
 
+// Makes the cell a peer's where its variant is one of these, and gives it a
+// skip_reason where the peer does not have what its axes ask for.
+void TakePeerVariant(const std::vector<PeerVariant>& variants, Cell& cell);
+
 // A text that is the same for the same cell and different for different ones:
 // the axes in the table's order, then the options.
 std::string CellKey(const AxisTable& table, const Cell& cell);
