@@ -57,6 +57,22 @@ inline void CheckFits(Index bytes) {
   if (bytes > AvailableMemoryBytes()) throw std::bad_alloc();
 }
 
+// An array [rows, cols] that owns its numbers, rows one after another; zeros
+// at first.
+template <class Real>
+struct Table {
+  std::vector<Real> values;
+  Index rows = 0;
+  Index cols = 0;
+
+  Table() = default;
+  Table(Index num_rows, Index num_cols)
+      : values(Size(num_rows * num_cols)), rows(num_rows), cols(num_cols) {}
+  MatrixView<Real> view() { return {values.data(), rows, cols}; }
+  MatrixView<const Real> view() const { return {values.data(), rows, cols}; }
+  Real operator()(Index r, Index c) const { return view()(r, c); }
+};
+
 // Uniform in [-1, 1), element n by itself a function of the key and n.
 template <class T>
 void Fill(std::uint64_t seed, std::uint32_t purpose, std::uint32_t stream,

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstring>
 #include <fstream>
+#include <limits>
 #include <set>
 
 #include "harness/error.h"
@@ -330,6 +331,12 @@ const Axis& FindAxis(const AxisTable& table, std::string_view name,
   throw UserError(where, UnknownName("axis", name, AxisNames(table)));
 }
 
+std::string OptionName(const Axis& axis) {
+  std::string name = "--" + axis.name;
+  std::replace(name.begin(), name.end(), '_', '-');
+  return name;
+}
+
 std::int64_t ParseInteger(std::string_view text, std::int64_t least,
                           std::int64_t greatest, const std::string& where) {
   std::int64_t value = 0;
@@ -342,6 +349,12 @@ std::int64_t ParseInteger(std::string_view text, std::int64_t least,
                                        text, least, greatest));
   }
   return value;
+}
+
+std::uint64_t ParseSeed(std::string_view text) {
+  if (text.empty()) return 1;
+  return static_cast<std::uint64_t>(ParseInteger(
+      text, 0, std::numeric_limits<std::int64_t>::max(), "--seed"));
 }
 
 std::vector<std::string> SplitList(std::string_view text,

@@ -68,9 +68,15 @@ const Axis& FindAxis(const AxisTable& table, std::string_view name,
 // The names of all axes, in the table's order.
 std::vector<std::string> AxisNames(const AxisTable& table);
 
+// The option of an axis: "--memory-length".
+std::string OptionName(const Axis& axis);
+
 // A whole number in [least, greatest]; throws UserError naming `where`.
 std::int64_t ParseInteger(std::string_view text, std::int64_t least,
                           std::int64_t greatest, const std::string& where);
+
+// The value of option --seed; 1 where it was not given (empty).
+std::uint64_t ParseSeed(std::string_view text);
 
 // The parts of `text` between the commas; throws UserError where one is empty.
 std::vector<std::string> SplitList(std::string_view text,

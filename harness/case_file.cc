@@ -6,6 +6,7 @@
 
 #include "harness/error.h"
 #include "harness/json_file.h"
+#include "harness/score_fields.h"
 #include "harness/sweep.h"
 #include "mechanisms/registry.h"
 
@@ -32,7 +33,7 @@ void CheckKeys(const Json& object, const std::string& where,
                                        object.type_name()));
   }
   for (const auto& [key, value] : object.items()) {
-    if (std::find(valid.begin(), valid.end(), key) == valid.end()) {
+    if (!Contains(valid, key)) {
       throw UserError(where, UnknownName(what, key, valid));
     }
   }
@@ -48,8 +49,8 @@ std::string Problem(const Json& value, bool is_probability) {
   return {};
 }
 
-CaseArray ReadArray(const Json& rows, const std::string& where,
-                    bool is_probability) {
+Table<double> ReadArray(const Json& rows, const std::string& where,
+                        bool is_probability) {
   const auto check_list = [](const Json& list, const std::string& place) {
     if (!list.is_array()) {
       throw UserError(place, fmt::format("is {}, a list is wanted (an array is "
@@ -59,7 +60,7 @@ CaseArray ReadArray(const Json& rows, const std::string& where,
     if (list.empty()) throw UserError(place, "is empty");
   };
   check_list(rows, where);
-  CaseArray array;
+  Table<double> array;
   array.rows = static_cast<Index>(rows.size());
   for (std::size_t r = 0; r < rows.size(); ++r) {
     const std::string row_place = fmt::format("{}, row {}", where, r + 1);
@@ -98,7 +99,7 @@ void CheckShapes(const CaseFile& file) {
     }
   };
   for (const InputSpec& spec : kInputs) {
-    const CaseArray* const array = file.Find(spec.name);
+    const Table<double>* const array = file.Find(spec.name);
     if (array == nullptr) continue;
     check(spec, spec.rows, array->rows, "rows");
     check(spec, spec.cols, array->cols, "columns");
@@ -134,19 +135,19 @@ void ReadInputs(const Json& inputs, CaseFile& file) {
 
 }  // namespace
 
-const CaseArray* CaseFile::Find(const std::string& input) const {
+const Table<double>* CaseFile::Find(const std::string& input) const {
   const auto found = inputs.find(input);
   return found == inputs.end() ? nullptr : &found->second;
 }
 
 MatrixView<const double> CaseFile::View(const std::string& input) const {
-  const CaseArray* const array = Find(input);
+  const Table<double>* const array = Find(input);
   return array == nullptr ? MatrixView<const double>() : array->view();
 }
 
 Index CaseFile::Length(char letter) const {
   for (const InputSpec& spec : kInputs) {
-    const CaseArray* const array = Find(spec.name);
+    const Table<double>* const array = Find(spec.name);
     if (array == nullptr) continue;
     if (spec.rows == letter) return array->rows;
     if (spec.cols == letter) return array->cols;
@@ -162,11 +163,7 @@ bool CaseFile::has_scores() const {
 }
 
 GivenScores<double> CaseFile::Scores() const {
-  return {.p_choose = View("p_choose"),
-          .energies = View("energies"),
-          .chunk_energies = View("chunk_energies"),
-          .encoder_scores = View("encoder_scores"),
-          .decoder_scores = View("decoder_scores")};
+  return GivenScoresOf<double>([this](const char* name) { return View(name); });
 }
 
 CaseFile ReadCaseFile(const std::string& path) {
@@ -213,8 +210,7 @@ void CheckInputsOfMechanism(const CaseFile& file) {
     takes.insert(takes.end(), either.begin(), either.end());
   }
   for (const InputSpec& spec : kInputs) {
-    if (spec.is_score && is_there(spec.name) &&
-        std::find(takes.begin(), takes.end(), spec.name) == takes.end()) {
+    if (spec.is_score && is_there(spec.name) && !Contains(takes, spec.name)) {
       throw UserError(where + "." + spec.name,
                       fmt::format("{} does not take it; it takes: {}",
                                   file.mechanism, fmt::join(takes, ", ")));
@@ -224,7 +220,7 @@ void CheckInputsOfMechanism(const CaseFile& file) {
 
 void CheckMechanismName(const std::string& name, const std::string& where) {
   const std::vector<std::string> names = MechanismNames();
-  if (std::find(names.begin(), names.end(), name) == names.end()) {
+  if (!Contains(names, name)) {
     throw UserError(where, UnknownName("mechanism", name, names));
   }
 }

@@ -10,27 +10,20 @@
 #include <string>
 #include <vector>
 
+#include "harness/arrays.h"
 #include "harness/axes.h"
 #include "mechanisms/mechanism.h"
 
 namespace attnbench {
 
-// An array of a case, rows first.
-struct CaseArray {
-  std::vector<double> values;
-  Index rows = 0;
-  Index cols = 0;
-
-  MatrixView<const double> view() const { return {values.data(), rows, cols}; }
-};
-
 struct CaseFile {
   std::string path;
   std::string mechanism;
   Json options;  // {} where the file has none; checked by whoever uses them
-  std::map<std::string, CaseArray> inputs;  // only those that are in the file
+  std::map<std::string, Table<double>>
+      inputs;  // only those that are in the file
 
-  const CaseArray* Find(const std::string& input) const;
+  const Table<double>* Find(const std::string& input) const;
   // A view that has no data where the file does not have the input.
   MatrixView<const double> View(const std::string& input) const;
   // T, U, d or K as the arrays have it; 0 where no array says.

@@ -35,7 +35,8 @@ std::vector<Decision> DecisionsOf(const std::vector<StepTrace>& steps) {
 }
 
 // Without this a decoder that chooses otherwise could go on for ever.
-void CheckObeyed(const std::vector<Decision>& decisions, const VerifyArray& z) {
+void CheckObeyed(const std::vector<Decision>& decisions,
+                 const Table<double>& z) {
   for (const Decision& decision : decisions) {
     if (decision.z == (z(decision.i, decision.j) != 0)) continue;
     throw std::runtime_error(fmt::format(
@@ -49,7 +50,7 @@ void CheckObeyed(const std::vector<Decision>& decisions, const VerifyArray& z) {
 // The next matrix z after the outcome with these decisions: the last entry that
 // was chosen is passed, all that could follow are chosen first. False after the
 // last outcome.
-bool NextOutcome(const std::vector<Decision>& decisions, VerifyArray& z) {
+bool NextOutcome(const std::vector<Decision>& decisions, Table<double>& z) {
   for (std::size_t n = decisions.size(); n-- > 0;) {
     if (!decisions[n].z) continue;
     std::fill(z.values.begin(), z.values.end(), 1.0);
@@ -78,7 +79,7 @@ class OutcomeSums {
         d_chunk_(U_, T_),
         nudged_(subject.MakeDecoded()) {}
 
-  void Add(const VerifyArray& z, const Decoded& decoded,
+  void Add(const Table<double>& z, const Decoded& decoded,
            const std::vector<Decision>& decisions) {
     const double probability = Probability(decisions);
     AddScaled(probability, decoded.attention, attention_);
@@ -97,8 +98,8 @@ class OutcomeSums {
 
   void Compare(const Trained& trained, std::vector<Quantity>& quantities) {
     const auto compare = [&](const char* what, double tolerance,
-                             const VerifyArray& expected,
-                             const VerifyArray& seen) {
+                             const Table<double>& expected,
+                             const Table<double>& seen) {
       quantities.push_back(Quantity::Exact(what, tolerance));
       quantities.back().CompareExact(expected, seen);
     };
@@ -134,8 +135,8 @@ class OutcomeSums {
     for (const Decision& decision : decisions) product *= Factor(decision);
     return product;
   }
-  static void AddScaled(double scale, const VerifyArray& from,
-                        VerifyArray& to) {
+  static void AddScaled(double scale, const Table<double>& from,
+                        Table<double>& to) {
     for (std::size_t k = 0; k < to.values.size(); ++k) {
       to.values[k] += scale * from.values[k];
     }
@@ -160,9 +161,9 @@ class OutcomeSums {
 
   // Central differences with the choices held. Output i depends on row i of the
   // chunk energies alone, so a column is moved at once.
-  void AddGradientOfChunks(const VerifyArray& z, double probability) {
-    VerifyArray& u = subject_.inputs().arrays().at("chunk_energies");
-    const VerifyArray kept = u;
+  void AddGradientOfChunks(const Table<double>& z, double probability) {
+    Table<double>& u = subject_.inputs().arrays().at("chunk_energies");
+    const Table<double> kept = u;
     for (Index j = 0; j < T_; ++j) {
       for (const double sign : {1.0, -1.0}) {
         for (Index i = 0; i < U_; ++i) {
@@ -187,9 +188,9 @@ class OutcomeSums {
   }
 
   // Contexts are sums of entries with the weights of attention.
-  VerifyArray GradientOfMemory() const {
-    const VerifyArray& cotangent = subject_.inputs().cotangent_contexts();
-    VerifyArray d_memory(T_, subject_.d());
+  Table<double> GradientOfMemory() const {
+    const Table<double>& cotangent = subject_.inputs().cotangent_contexts();
+    Table<double> d_memory(T_, subject_.d());
     for (Index i = 0; i < U_; ++i) {
       for (Index j = 0; j < T_; ++j) {
         for (Index k = 0; k < subject_.d(); ++k) {
@@ -205,11 +206,11 @@ class OutcomeSums {
   const Index U_;
   const Index T_;
   double mass_ = 0;
-  VerifyArray attention_;
-  VerifyArray selection_;
-  VerifyArray contexts_;
-  VerifyArray d_p_;
-  VerifyArray d_chunk_;
+  Table<double> attention_;
+  Table<double> selection_;
+  Table<double> contexts_;
+  Table<double> d_p_;
+  Table<double> d_chunk_;
   Decoded nudged_;
 };
 
@@ -217,8 +218,8 @@ class OutcomeSums {
 
 Index CompareWithOutcomes(VerifySubject& subject, const Trained& trained,
                           std::vector<Quantity>& quantities) {
-  OutcomeSums sums(subject, trained.has_gradients);
-  VerifyArray z(subject.U(), subject.T());
+  OutcomeSums sums(subject, !trained.gradients.empty());
+  Table<double> z(subject.U(), subject.T());
   std::fill(z.values.begin(), z.values.end(), 1.0);
   Decoded decoded = subject.MakeDecoded();
   Index outcomes = 0;
@@ -253,7 +254,7 @@ void CompareWithDecoded(VerifySubject& subject, const Trained& trained,
 
 void CompareBothModes(const Trained& trained,
                       std::vector<Quantity>& quantities) {
-  if (!trained.has_gradients) return;
+  if (trained.gradients.empty()) return;
   quantities.push_back(
       Quantity::Exact("attention beside gradients", kValueTolerance));
   quantities.back().CompareExact(trained.attention,

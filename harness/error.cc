@@ -27,6 +27,10 @@ std::size_t EditDistance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
+bool Contains(std::span<const std::string> names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
 std::string UnknownName(std::string_view what, std::string_view given,
                         std::span<const std::string> valid) {
   if (valid.empty()) {

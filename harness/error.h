@@ -20,6 +20,9 @@ class UserError : public std::runtime_error {
       : std::runtime_error(where + ": " + what) {}
 };
 
+// Whether `name` is one of `names`; if not, UnknownName says what is wrong.
+bool Contains(std::span<const std::string> names, std::string_view name);
+
 // "unknown WHAT 'given'; did you mean 'nearest'? valid: a, b, c", the nearest
 // valid name first (by edit distance).
 std::string UnknownName(std::string_view what, std::string_view given,

@@ -55,7 +55,6 @@ class SampleSums {
     sums.least = value < sums.least ? value : sums.least;
     sums.greatest = value > sums.greatest ? value : sums.greatest;
   }
-  std::size_t size() const { return sums_.size(); }
 
  private:
   friend struct SampleMean SummarizeSamples(const SampleSums& sums,

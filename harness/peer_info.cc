@@ -11,10 +11,6 @@
 namespace attnbench {
 namespace {
 
-bool Contains(const std::vector<std::string>& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 [[noreturn]] void Refuse(const std::string& what) {
   throw PeerError("describes itself wrongly: " + what);
 }

@@ -4,34 +4,18 @@
 
 #include <cmath>
 
+#include "harness/error.h"
 #include "harness/purposes.h"
+#include "harness/score_fields.h"
 #include "mechanisms/energy/energy.h"
 #include "mechanisms/memory/memory.h"
 
 namespace attnbench {
 namespace {
 
-// The scores that a mechanism can start from, and their gradients.
-template <class Real>
-struct ScoreField {
-  const char* name;
-  MatrixView<const Real> GivenScores<Real>::*given;
-  MatrixView<Real> Gradients<Real>::*gradient;
-};
-template <class Real>
-constexpr ScoreField<Real> kScoreFields[] = {
-    {"p_choose", &GivenScores<Real>::p_choose, &Gradients<Real>::p_choose},
-    {"energies", &GivenScores<Real>::energies, &Gradients<Real>::energies},
-    {"chunk_energies", &GivenScores<Real>::chunk_energies,
-     &Gradients<Real>::chunk_energies},
-    {"encoder_scores", &GivenScores<Real>::encoder_scores,
-     &Gradients<Real>::encoder_scores},
-    {"decoder_scores", &GivenScores<Real>::decoder_scores,
-     &Gradients<Real>::decoder_scores}};
-
 bool Takes(const TrainingRequest& request, const std::string& score) {
   for (const auto& list : request.scores) {
-    if (std::find(list.begin(), list.end(), score) != list.end()) return true;
+    if (Contains(list, score)) return true;
   }
   return false;
 }
@@ -171,9 +155,7 @@ void PointInputs<Real>::SetScores(int draw, Index b, const Config& config,
     given = *sequence.inputs.given;
   } else {
     for (const std::vector<std::string>& list : request.scores) {
-      const bool has_energies =
-          std::find(list.begin(), list.end(), "energies") != list.end();
-      const std::string name = has_energies ? "energies" : list.at(0);
+      const std::string& name = list.at(0);
       const MatrixView<const Real> scores =
           Score(name, draw, b, config, sequence);
       for (const ScoreField<Real>& field : kScoreFields<Real>) {

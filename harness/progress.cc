@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace attnbench {
 namespace {
@@ -99,6 +100,37 @@ void Progress::FinishPoint(const std::vector<Json>& cells) {
                      TimeLeft(cells_done_)));
   }
   point_start_ = Clock::now();
+}
+
+CountProgress::CountProgress(std::string command, std::string cases,
+                             bool tells_time, std::FILE* out, bool is_terminal)
+    : command_(std::move(command)),
+      cases_(std::move(cases)),
+      tells_time_(tells_time),
+      out_(out),
+      is_terminal_(is_terminal) {}
+
+double CountProgress::Seconds() const {
+  return attnbench::Seconds(Clock::now() - start_);
+}
+
+void CountProgress::Tell(std::size_t finished, std::size_t total) {
+  const std::size_t tenth = 10 * finished / total;
+  const bool is_new_tenth = tenth != last_tenth_;
+  last_tenth_ = tenth;
+  if (!is_terminal_ && !is_new_tenth) return;
+  const double left =
+      Seconds() *
+      (static_cast<double>(total) / static_cast<double>(finished) - 1);
+  const char* const end = !is_terminal_       ? "\n"
+                          : finished == total ? "\x1b[K\n"
+                                              : "\x1b[K";
+  fmt::print(
+      out_, "{}{}: {} of {} {}{}{}", is_terminal_ ? "\r" : "", command_,
+      finished, total, cases_,
+      tells_time_ ? fmt::format(", about {:.0f} s left", std::ceil(left)) : "",
+      end);
+  std::fflush(out_);
 }
 
 }  // namespace attnbench

@@ -1,6 +1,6 @@
-// Tells how far a sweep is and how long it still takes: a bar that is redrawn
-// in place on a terminal, one plain line a point elsewhere, so that logs stay
-// readable. Cells that failed are told at once on either.
+// Tells how far a command is and how long it still takes. Of a sweep: a bar
+// that is redrawn in place on a terminal, one plain line a point elsewhere, so
+// that logs stay readable. Cells that failed are told at once on either.
 #ifndef ATTNBENCH_HARNESS_PROGRESS_H_
 #define ATTNBENCH_HARNESS_PROGRESS_H_
 
@@ -48,6 +48,31 @@ class Progress {
   Clock::time_point start_;
   Clock::time_point point_start_;
   Clock::time_point last_draw_;
+};
+
+// How many of a command's cases are finished: one line that is redrawn on a
+// terminal, one a tenth elsewhere.
+class CountProgress {
+ public:
+  // "verify: 3 of 10 cases, about 7 s left" for ("verify", "cases"). The time
+  // is told only of cases that take about as long as each other.
+  CountProgress(std::string command, std::string cases, bool tells_time,
+                std::FILE* out, bool is_terminal);
+
+  // After each case, from one thread at a time.
+  void Tell(std::size_t finished, std::size_t total);
+  double Seconds() const;  // since this was made
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  const std::string command_;
+  const std::string cases_;
+  const bool tells_time_;
+  std::FILE* const out_;
+  const bool is_terminal_;
+  const Clock::time_point start_ = Clock::now();
+  std::size_t last_tenth_ = 0;
 };
 
 }  // namespace attnbench

@@ -1,6 +1,5 @@
 #include "harness/result_schema.h"
 
-#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -34,6 +33,41 @@ Json Record(Json properties) {
 
 Json NullOr(Json schema) {
   return {{"anyOf", {std::move(schema), Type("null")}}};
+}
+
+// The record with one more member, which may be missing: results from before
+// there was one stay valid.
+Json WithOptional(Json record, const char* name, Json schema) {
+  record["properties"][name] = std::move(schema);
+  return record;
+}
+
+// What MeasureLimits made, for one precision and number of threads.
+Json LimitsSchema() {
+  const Json positive = {{"type", "number"}, {"exclusiveMinimum", 0}};
+  Json samples = ListOf(positive);
+  samples["minItems"] = 1;
+  const Json level =
+      Record({{"name", {{"type", "string"}, {"pattern", "^(L[1-9]|DRAM)$"}}},
+              {"size_bytes", NullOr(AtLeastZero("integer"))},
+              {"array_bytes", AtLeastZero("integer")},
+              {"read_bytes_per_s", positive},
+              {"copy_bytes_per_s", positive},
+              {"read_samples", samples},
+              {"copy_samples", samples}});
+  return Record({{"precision", {{"enum", {"f32", "f64"}}}},
+                 {"threads", {{"type", "integer"}, {"minimum", 1}}},
+                 {"peak_flops_per_s", positive},
+                 {"peak_samples", samples},
+                 {"levels", ListOf(level)}});
+}
+
+Json LimitSchema() {
+  return Record(
+      {{"bound", {{"type", "string"}, {"pattern", "^(compute|L[1-9]|DRAM)$"}}},
+       {"limit_ns", AtLeastZero("number")},
+       {"fraction", AtLeastZero("number")},
+       {"working_set_bytes", AtLeastZero("integer")}});
 }
 
 // What a name with a parameter looks like, "bias:R" and the like.
@@ -126,7 +160,8 @@ Json CellSchema(const AxisTable& table) {
   properties["operations"] = NullOr(OperationsSchema());
   properties["peak_memory_bytes"] = NullOr(AtLeastZero("integer"));
   properties["numerics"] = NullOr(NumericsSchema());
-  return Record(std::move(properties));
+  return WithOptional(Record(std::move(properties)), "limit",
+                      NullOr(LimitSchema()));
 }
 
 // A cell that is `ok` has every figure of its mode; one that is not has no time
@@ -146,7 +181,8 @@ Json TimesOnlyWhereOk() {
   const Json unmeasured = {
       {"message", Type("string")},    {"samples_ns", {{"maxItems", 0}}},
       {"draw_ns", {{"maxItems", 0}}}, {"median_ns", Type("null")},
-      {"interval_ns", Type("null")},  {"prepare_ns", Type("null")}};
+      {"interval_ns", Type("null")},  {"prepare_ns", Type("null")},
+      {"limit", Type("null")}};
   return {{"if", {{"properties", {{"status", {{"const", "ok"}}}}}}},
           {"then", ok},
           {"else", {{"properties", unmeasured}}}};
@@ -161,7 +197,8 @@ Json ResultSchema(const AxisTable& table) {
                  {"title", "Result of a sweep of attnbench"}};
   schema.update(Record({{"schema_version", {{"const", kSchemaVersion}}},
                         {"kind", {{"const", "sweep"}}},
-                        {"context", ContextSchema()},
+                        {"context", WithOptional(ContextSchema(), "limits",
+                                                 ListOf(LimitsSchema()))},
                         {"cells", ListOf(std::move(cell))}}));
   return schema;
 }

@@ -15,6 +15,7 @@
 #include "harness/schedule.h"
 #include "harness/statistics.h"
 #include "harness/trial.h"
+#include "harness/working_set.h"
 #include "mechanisms/registry.h"
 
 namespace attnbench {
@@ -120,6 +121,7 @@ class CellRunOf final : public CellRun {
     json["peak_memory_bytes"] = is_ok && CountsMemory()
                                     ? Json(counts_.peak_memory_bytes)
                                     : Json(nullptr);
+    json["limit"] = is_ok ? Limit(json["median_ns"]) : Json(nullptr);
     json["numerics"] = Numerics();
     return json;
   }
@@ -268,6 +270,19 @@ class CellRunOf final : public CellRun {
       if (variant.name == config_.variant) return variant.counts_memory;
     }
     return true;
+  }
+
+  Json Limit(double median_ns) const {
+    const Index own_bytes = CountsMemory() ? counts_.peak_memory_bytes : 0;
+    const Index working_set_bytes =
+        WorkingSetBytes(counts_.view_bytes + own_bytes, counts_.parameter_bytes,
+                        cell_.Int("batch"), threads_);
+    return LimitJson(options_.limits, {.precision = cell_.Text("precision"),
+                                       .threads = threads_,
+                                       .mode = config_.mode,
+                                       .operations = counts_.operations,
+                                       .working_set_bytes = working_set_bytes,
+                                       .median_ns = median_ns});
   }
 
   Json Numerics() const {

@@ -12,6 +12,7 @@
 
 #include "harness/peer.h"
 #include "harness/point_inputs.h"
+#include "harness/roofline.h"
 #include "harness/sweep.h"
 
 namespace attnbench {
@@ -22,7 +23,9 @@ struct RunOptions {
   int trials = 1;         // least number of trials over all rounds
   double epoch_ns = 1e6;  // a sample lasts about this long, and at least
                           // 100 times the clock's resolution
-  Peer* peer = nullptr;   // what runs the cells that are a peer's
+  // Of the machine, for the field `limit` of cells; outlive the runs.
+  std::span<const MachineLimits> limits = {};
+  Peer* peer = nullptr;  // what runs the cells that are a peer's
 };
 
 // One finished cell of the result document, in the format of

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <string>
 
+#include "harness/score_fields.h"
 #include "mechanisms/registry.h"
 #include "mechanisms/sample.h"
 
@@ -16,9 +17,9 @@ namespace {
 
 template <class Real>
 struct Expected {
-  StabilityTable<Real> attention;  // [U, T]
-  StabilityTable<Real> selection;  // [U, T], of mechanisms that choose
-  std::map<std::string, StabilityTable<Real>> gradients;  // by score
+  Table<Real> attention;  // [U, T]
+  Table<Real> selection;  // [U, T], of mechanisms that choose
+  std::map<std::string, Table<Real>> gradients;  // by score
 };
 
 template <class Real>
@@ -31,11 +32,11 @@ Expectation<Real> MakeTables(const StabilityPoint& point, bool selects,
                              Expected<Real>& out) {
   const Index U = point.output_length;
   const Index T = point.memory_length;
-  out.attention = StabilityTable<Real>(U, T);
+  out.attention = Table<Real>(U, T);
   Expectation<Real> views;
   views.attention = out.attention.view();
   if (selects) {
-    out.selection = StabilityTable<Real>(U, T);
+    out.selection = Table<Real>(U, T);
     views.selection = out.selection.view();
   }
   return views;
@@ -56,22 +57,17 @@ Expected<Real> Evaluate(const StabilityPoint& point, const Config& config,
   }
   for (const std::string& name : inputs.names()) {
     const MatrixView<const Real> score = inputs.View(name);
-    out.gradients[name] = StabilityTable<Real>(score.rows, score.cols);
+    out.gradients[name] = Table<Real>(score.rows, score.cols);
   }
   const auto view = [&](const char* name) {
     const auto found = out.gradients.find(name);
     return found == out.gradients.end() ? MatrixView<Real>()
                                         : found->second.view();
   };
-  Gradients<Real> gradients;
-  gradients.p_choose = view("p_choose");
-  gradients.energies = view("energies");
-  gradients.chunk_energies = view("chunk_energies");
-  gradients.encoder_scores = view("encoder_scores");
-  gradients.decoder_scores = view("decoder_scores");
   Cotangent<Real> cotangent;
   cotangent.attention = inputs.cotangent();
-  mechanism.Gradient(config, inputs.sequence(), cotangent, views, gradients);
+  mechanism.Gradient(config, inputs.sequence(), cotangent, views,
+                     ScoreGradientsOf<Real>(view));
   return out;
 }
 
@@ -79,8 +75,7 @@ Expected<Real> Evaluate(const StabilityPoint& point, const Config& config,
 class Difference {
  public:
   template <class Real>
-  void Add(const StabilityTable<double>& exact,
-           const StabilityTable<Real>& found) {
+  void Add(const Table<double>& exact, const Table<Real>& found) {
     for (Index i = 0; i < exact.rows; ++i) {
       AddRow(exact.view().Row(i), found.view().Row(i));
     }
@@ -291,6 +286,19 @@ std::vector<Json> RowsOf(const StabilityPoint& point,
   });
 }
 
+// Of a measure that is about one draw.
+template <class Measure>
+std::vector<Json> RowsOfFirstDraw(const StabilityPoint& point,
+                                  const std::string& mode, std::uint64_t seed,
+                                  const Measure& measure) {
+  const auto subjects = StabilitySubjects(About(point), mode);
+  const Draw draw =
+      MakeDraw(point, subjects.at(0).config, DrawOf(point, seed, 0));
+  return ForEachSubject(point, subjects, [&](const auto& subject, auto real) {
+    return measure(subject, draw, real);
+  });
+}
+
 }  // namespace
 
 Json StabilityNumber(double value) {
@@ -320,22 +328,20 @@ std::vector<Json> MeasureStabilityScores(const StabilityPoint& point,
 
 std::vector<Json> MeasureStabilityGradients(const StabilityPoint& point,
                                             std::uint64_t seed) {
-  const auto subjects = StabilitySubjects(About(point), "gradient");
-  const Draw draw =
-      MakeDraw(point, subjects.at(0).config, DrawOf(point, seed, 0));
-  return ForEachSubject(point, subjects, [&](const auto& subject, auto real) {
-    return MeasureGradient<decltype(real)>(point, subject, draw);
-  });
+  return RowsOfFirstDraw(point, "gradient", seed,
+                         [&](const auto& subject, const Draw& draw, auto real) {
+                           return MeasureGradient<decltype(real)>(
+                               point, subject, draw);
+                         });
 }
 
 std::vector<Json> MeasureStabilityLedger(const StabilityPoint& point,
                                          std::uint64_t seed) {
-  const auto subjects = StabilitySubjects(About(point), "expect");
-  const Draw draw =
-      MakeDraw(point, subjects.at(0).config, DrawOf(point, seed, 0));
-  return ForEachSubject(point, subjects, [&](const auto& subject, auto real) {
-    return MeasureLedger<decltype(real)>(point, subject, draw);
-  });
+  return RowsOfFirstDraw(point, "expect", seed,
+                         [&](const auto& subject, const Draw& draw, auto real) {
+                           return MeasureLedger<decltype(real)>(point, subject,
+                                                                draw);
+                         });
 }
 
 }  // namespace attnbench

@@ -4,7 +4,9 @@
 #include <array>
 #include <cmath>
 
+#include "harness/error.h"
 #include "harness/purposes.h"
+#include "harness/score_fields.h"
 #include "mechanisms/common/philox.h"
 
 namespace attnbench {
@@ -31,7 +33,7 @@ const Family& FindFamily(const std::string& name) {
 }
 
 // Tables that are drawn; the number tells their streams apart.
-enum Table : std::uint32_t {
+enum Drawn : std::uint32_t {
   kChoice,
   kChunkEnergies,
   kEncoderScores,
@@ -43,7 +45,7 @@ enum Table : std::uint32_t {
 // Numbers of one table of one draw.
 class Draws {
  public:
-  Draws(std::uint64_t seed, std::uint32_t draw, Table table)
+  Draws(std::uint64_t seed, std::uint32_t draw, Drawn table)
       : seed_(seed), stream_(draw * kNumTables + table) {}
 
   double Normal(Index i, Index j) const { return StandardNormal(Words(i, j)); }
@@ -61,8 +63,8 @@ class Draws {
 };
 
 template <class Number>
-StabilityTable<float> Fill(Index rows, Index cols, const Number& number) {
-  StabilityTable<float> table(rows, cols);
+Table<float> Fill(Index rows, Index cols, const Number& number) {
+  Table<float> table(rows, cols);
   for (Index i = 0; i < rows; ++i) {
     for (Index j = 0; j < cols; ++j) {
       table.view()(i, j) = static_cast<float>(number(i, j));
@@ -116,7 +118,7 @@ const std::vector<std::string>& StabilityFamilies() {
 
 bool TakesScore(const Description& about, const std::string& score) {
   return std::ranges::any_of(about.scores, [&](const auto& any_of) {
-    return std::ranges::find(any_of, score) != any_of.end();
+    return Contains(any_of, score);
   });
 }
 
@@ -125,7 +127,7 @@ StabilityScores DrawStabilityScores(const StabilityPoint& point,
                                     std::uint64_t seed, std::uint32_t draw) {
   const Index T = point.memory_length;
   const Index U = point.output_length;
-  const auto normals = [&](Table table, double scale) {
+  const auto normals = [&](Drawn table, double scale) {
     return [draws = Draws(seed, draw, table), scale](Index i, Index j) {
       return scale * draws.Normal(i, j);
     };
@@ -160,15 +162,11 @@ StabilityScores DrawStabilityScores(const StabilityPoint& point,
 template <class Real>
 StabilityInputs<Real>::StabilityInputs(const StabilityScores& scores) {
   for (const auto& [name, table] : scores) {
-    StabilityTable<Real>& mine = tables_[name];
-    mine = StabilityTable<Real>(table.rows, table.cols);
+    Table<Real>& mine = tables_[name];
+    mine = Table<Real>(table.rows, table.cols);
     std::ranges::copy(table.values, mine.values.begin());
   }
-  given_.p_choose = View("p_choose");
-  given_.energies = View("energies");
-  given_.chunk_energies = View("chunk_energies");
-  given_.encoder_scores = View("encoder_scores");
-  given_.decoder_scores = View("decoder_scores");
+  given_ = GivenScoresOf<Real>([this](const char* name) { return View(name); });
 }
 
 template <class Real>
@@ -198,14 +196,11 @@ MatrixView<const Real> StabilityInputs<Real>::View(
 std::vector<StabilitySubject> StabilitySubjects(const Description& about,
                                                 const std::string& mode) {
   std::vector<StabilitySubject> subjects;
-  const auto has = [&](const std::vector<std::string>& modes) {
-    return std::ranges::find(modes, mode) != modes.end();
-  };
-  if (about.scores.empty() || !has(about.modes)) return subjects;
+  if (about.scores.empty() || !Contains(about.modes, mode)) return subjects;
   const Config base = BaseConfig(about, mode);
   for (const VariantSpec& variant : about.variants) {
     if (variant.name == "reference") continue;
-    if (!variant.modes.empty() && !has(variant.modes)) continue;
+    if (!variant.modes.empty() && !Contains(variant.modes, mode)) continue;
     StabilitySubject subject{variant.name, "", base};
     subject.config.variant = variant.name;
     const std::vector<std::string> presets = PresetsOf(about, variant.name);

@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/arrays.h"
 #include "mechanisms/mechanism.h"
 
 namespace attnbench {
@@ -24,20 +25,6 @@ namespace attnbench {
 // Names of the families, the three that are measured over T first.
 const std::vector<std::string>& StabilityFamilies();
 inline constexpr std::size_t kMainFamilies = 3;
-
-// A table [rows, cols].
-template <class Real>
-struct StabilityTable {
-  std::vector<Real> values;
-  Index rows = 0;
-  Index cols = 0;
-
-  StabilityTable() = default;
-  StabilityTable(Index num_rows, Index num_cols)
-      : values(Size(num_rows * num_cols)), rows(num_rows), cols(num_cols) {}
-  MatrixView<Real> view() { return {values.data(), rows, cols}; }
-  MatrixView<const Real> view() const { return {values.data(), rows, cols}; }
-};
 
 // One setting of the inputs of a mechanism.
 struct StabilityPoint {
@@ -51,7 +38,7 @@ struct StabilityPoint {
 // Tables by the names of GivenScores, and the cotangent of attention [U, T],
 // uniform in [-1, 1). An element depends on seed, draw, table and its indices
 // alone, not on T and U: a longer memory begins with the shorter one.
-using StabilityScores = std::map<std::string, StabilityTable<float>>;
+using StabilityScores = std::map<std::string, Table<float>>;
 StabilityScores DrawStabilityScores(const StabilityPoint& point,
                                     const Description& about,
                                     std::uint64_t seed, std::uint32_t draw);
@@ -72,7 +59,7 @@ class StabilityInputs {
   MatrixView<const Real> View(const std::string& name) const;
 
  private:
-  std::map<std::string, StabilityTable<Real>> tables_;
+  std::map<std::string, Table<Real>> tables_;
   GivenScores<Real> given_;
 };
 

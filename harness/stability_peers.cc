@@ -31,7 +31,7 @@ struct Setting {
 
 // p(j) = 1 / (T - j), j from 0: its attention is uniform over the memory, by
 // every closed form but an inclusive one.
-void SpreadStart(StabilityTable<float>& p) {
+void SpreadStart(Table<float>& p) {
   for (Index j = 0; j < p.cols; ++j) {
     p.view()(0, j) = 1 / static_cast<float>(p.cols - j);
   }

@@ -1,12 +1,16 @@
 // Which points a run of `attnbench stability` measures, and on which threads.
+#include <omp.h>
+
 #include <algorithm>
-#include <exception>
+#include <atomic>
+#include <mutex>
 #include <numeric>
 #include <string>
 #include <utility>
 
 #include "harness/stability.h"
 #include "harness/stability_peers.h"
+#include "mechanisms/common/parallel.h"
 #include "mechanisms/registry.h"
 #include "mechanisms/sample.h"
 
@@ -126,7 +130,6 @@ std::vector<Json> Measure(const Plan& plan, const Plan::Work& work,
 // All of the work, in the plan's order whatever the threads.
 std::vector<std::vector<Json>> MeasureAll(const Plan& plan,
                                           const StabilityRequest& request) {
-  const auto count = static_cast<Index>(plan.work().size());
   // The costly first, or one thread would end with them alone.
   std::vector<std::size_t> order(plan.work().size());
   std::iota(order.begin(), order.end(), 0);
@@ -134,24 +137,20 @@ std::vector<std::vector<Json>> MeasureAll(const Plan& plan,
     return plan.work()[a].cost > plan.work()[b].cost;
   });
   std::vector<std::vector<Json>> results(order.size());
-  std::exception_ptr failure;
+  std::atomic<std::size_t> next = 0;
+  std::mutex telling;
   std::size_t done = 0;
-#pragma omp parallel for schedule(dynamic, 1)
-  for (Index n = 0; n < count; ++n) {
-    try {
-      const std::size_t at = order[Size(n)];
+  // Each thread takes whatever is next: costs are only guessed.
+  const int threads = omp_get_max_threads();
+  ParallelFor(threads, threads, [&](Index /*thread*/) {
+    for (std::size_t n = next++; n < order.size(); n = next++) {
+      const std::size_t at = order[n];
       results[at] = Measure(plan, plan.work()[at], request.seed);
-    } catch (...) {
-#pragma omp critical(attnbench_stability)
-      failure = std::current_exception();
-    }
-#pragma omp critical(attnbench_stability)
-    {
+      const std::lock_guard<std::mutex> lock(telling);
       ++done;
       if (request.on_progress) request.on_progress(done, order.size());
     }
-  }
-  if (failure) std::rethrow_exception(failure);
+  });
   return results;
 }
 

@@ -16,10 +16,6 @@
 namespace attnbench {
 namespace {
 
-bool Contains(const std::vector<std::string>& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 Description Describe(const std::string& mechanism) {
   const auto* const found = FindMechanism<float>(mechanism);
   if (found == nullptr) {
@@ -398,6 +394,16 @@ std::vector<Alternative> AlternativesOf(const SweepRequest& request) {
   return all;
 }
 
+// `name` is one that the table of axes allows.
+template <class Values>
+auto ValueOf(const Values& values, const std::string& name) {
+  const auto found =
+      std::find_if(std::begin(values), std::end(values),
+                   [&](const auto& value) { return value.name == name; });
+  ATTN_CHECK(found != std::end(values));
+  return found->value;
+}
+
 }  // namespace
 
 std::vector<std::string> MechanismNames() {
@@ -452,16 +458,6 @@ Json OptionsJson(const Cell& cell) {
 }
 
 Config MakeConfig(const Cell& cell) {
-  static const std::map<std::string, EnergyKind> kEnergies = {
-      {"dot", EnergyKind::kDot},
-      {"bilinear", EnergyKind::kBilinear},
-      {"additive", EnergyKind::kAdditive},
-      {"normalized_additive", EnergyKind::kNormalizedAdditive},
-      {"scaled_bilinear", EnergyKind::kScaledBilinear}};
-  static const std::map<std::string, EndPolicy> kEnds = {
-      {"absorb", EndPolicy::kAbsorb},
-      {"stay_last", EndPolicy::kStayLast},
-      {"restart", EndPolicy::kRestart}};
   const auto is_set = [&cell](const char* axis) {
     return !cell.axes.at(axis).is_null();
   };
@@ -469,8 +465,8 @@ Config MakeConfig(const Cell& cell) {
   config.dim = cell.Int("dim");
   if (is_set("chunk_width")) config.chunk_width = cell.Int("chunk_width");
   if (is_set("num_contexts")) config.num_contexts = cell.Int("num_contexts");
-  if (is_set("energy")) config.energy = kEnergies.at(cell.Text("energy"));
-  if (is_set("end")) config.end = kEnds.at(cell.Text("end"));
+  if (is_set("energy")) config.energy = ValueOf(kEnergies, cell.Text("energy"));
+  if (is_set("end")) config.end = ValueOf(kEnds, cell.Text("end"));
   config.mode = cell.Text("mode");
   config.schedule = cell.Text("schedule");
   config.variant = cell.Text("variant");

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/axes.h"
@@ -122,6 +123,23 @@ Json OptionsJson(const Cell& cell);
 
 // The mechanism's view of a cell.
 Config MakeConfig(const Cell& cell);
+
+// The values of the axes `energy` and `end`, by their names.
+template <class Value>
+struct NamedValue {
+  std::string_view name;
+  Value value;
+};
+inline constexpr NamedValue<EnergyKind> kEnergies[] = {
+    {"dot", EnergyKind::kDot},
+    {"bilinear", EnergyKind::kBilinear},
+    {"additive", EnergyKind::kAdditive},
+    {"normalized_additive", EnergyKind::kNormalizedAdditive},
+    {"scaled_bilinear", EnergyKind::kScaledBilinear}};
+inline constexpr NamedValue<EndPolicy> kEnds[] = {
+    {"absorb", EndPolicy::kAbsorb},
+    {"stay_last", EndPolicy::kStayLast},
+    {"restart", EndPolicy::kRestart}};
 
 }  // namespace attnbench
 

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "harness/clock.h"
+#include "harness/working_set.h"
 
 namespace attnbench {
 namespace {
@@ -55,6 +56,12 @@ Index PeakBytes(const Run& run) {
   return use.peak_bytes - before;
 }
 
+// What runs where a peer cannot be watched: ours.
+Config CountedConfig(Config config, bool of_peer) {
+  if (of_peer) config.variant = "exact";
+  return config;
+}
+
 template <class Real>
 class DecodeTrial final : public Trial {
  public:
@@ -85,20 +92,25 @@ class DecodeTrial final : public Trial {
   Counts Count(int draw) const override {
     Counts counts;
     double square = 0;
+    const Config counted = CountedConfig(config_, peer_ != nullptr);
     for (const Sequence<Real>& sequence : OfDraw(draw)) {
-      CountSteps(sequence, counts);
+      CountSteps(counted, sequence, counts);
       if (peer_ != nullptr) continue;
       CountContexts<Real>(sequence.contexts, counts, square);
     }
     if (peer_ != nullptr) CountOfPeer(draw, counts, square);
     counts.context_l2 = std::sqrt(square);
     counts.is_finite = std::isfinite(square);
-    if (peer_ != nullptr) return counts;
-    for (const Sequence<Real>& sequence : OfDraw(draw)) {
+    const Description description = mechanism_.Describe();
+    for (Sequence<Real> sequence : OfDraw(draw)) {
+      counts.view_bytes += ViewBytes(config_, description.scores, sequence);
+      const CountedParameters<Real> parameters(*sequence.inputs.parameters);
+      sequence.inputs.parameters = &parameters;
       counts.peak_memory_bytes += PeakBytes([&] {
-        DecodeSequence(mechanism_, config_, sequence,
+        DecodeSequence(mechanism_, counted, sequence,
                        [](Index, const StepResult<Real>&) {});
       });
+      counts.parameter_bytes = parameters.bytes();
     }
     return counts;
   }
@@ -126,10 +138,9 @@ class DecodeTrial final : public Trial {
   }
 
   // Decodes, and counts what the steps did; for a peer what ours do.
-  void CountSteps(const Sequence<Real>& sequence, Counts& counts) const {
-    Config with_weights = config_;
+  void CountSteps(Config with_weights, const Sequence<Real>& sequence,
+                  Counts& counts) const {
     with_weights.want_weights = true;
-    if (peer_ != nullptr) with_weights.variant = "exact";
     std::vector<StepTrace> steps;
     const auto on_step = [&](Index, const StepResult<Real>& step) {
       steps.push_back({step.position, step.begin, step.end, step.inspected});
@@ -204,10 +215,16 @@ class TrainingTrial final : public Trial {
     }
     counts.context_l2 = std::sqrt(square);
     if (request_.attention_only) counts.context_sum = kNone;
-    if (peer_ != nullptr) return counts;
-    for (const TrainingSequence<Real>& one : OfDraw(draw)) {
-      counts.peak_memory_bytes += PeakBytes(
-          [&] { TrainBatch(mechanism_, config_, std::span(&one, 1), 1); });
+    const Config counted_config = CountedConfig(config_, peer_ != nullptr);
+    for (TrainingSequence<Real> one : OfDraw(draw)) {
+      counts.view_bytes += ViewBytes(config_, request_.scores, one);
+      SequenceInputs<Real>& inputs = one.sequence.inputs;
+      const CountedParameters<Real> parameters(*inputs.parameters);
+      inputs.parameters = &parameters;
+      counts.peak_memory_bytes += PeakBytes([&] {
+        TrainBatch<Real>(mechanism_, counted_config, std::span(&one, 1), 1);
+      });
+      counts.parameter_bytes = parameters.bytes();
     }
     return counts;
   }
@@ -266,6 +283,8 @@ double Trial::TimeNs(std::span<const int> draws, Index first_trial,
 void Add(const Counts& from, Counts& to) {
   Add(from.operations, to.operations);
   to.peak_memory_bytes = std::max(to.peak_memory_bytes, from.peak_memory_bytes);
+  to.view_bytes = std::max(to.view_bytes, from.view_bytes);
+  to.parameter_bytes = std::max(to.parameter_bytes, from.parameter_bytes);
   to.attention_mass += from.attention_mass;
   to.context_sum += from.context_sum;
   to.context_l2 += from.context_l2;

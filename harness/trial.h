@@ -16,6 +16,10 @@ struct Counts {
   // Held by the sequences of a draw at their peaks, one after another so that
   // the figure does not depend on threads. What they write into is not theirs.
   Index peak_memory_bytes = 0;
+  // What the sequences of a draw read and write that is not the mechanism's
+  // own, and the parameters that they share (working_set.h).
+  Index view_bytes = 0;
+  Index parameter_bytes = 0;
   // Of all outputs; NaN where there are none of the kind: no weights of a
   // variant that makes none, no contexts in scope attention.
   double attention_mass = 0;
@@ -24,7 +28,7 @@ struct Counts {
   bool is_finite = true;  // everything that was written
 };
 
-// Sums; of peaks, the largest.
+// Sums; of bytes, the largest.
 void Add(const Counts& from, Counts& to);
 // Of the sum over `num_draws` draws. Divided once, at the end: where all draws
 // did the same, the mean is exactly that.

@@ -1,6 +1,5 @@
 #include "harness/verify.h"
 
-#include <algorithm>
 #include <exception>
 
 #include "harness/enumeration.h"

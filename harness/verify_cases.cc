@@ -4,13 +4,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <numbers>
-#include <set>
 #include <utility>
 
 #include "harness/environment.h"
+#include "harness/error.h"
 #include "harness/purposes.h"
+#include "harness/score_fields.h"
+#include "harness/sweep.h"
 #include "mechanisms/sample.h"
 
 namespace attnbench {
@@ -25,21 +25,6 @@ constexpr Index kStateDim = 16;   // d elsewhere
 constexpr double kEnergyScale = 0.4;
 
 const Names kFamilies = {"uniform", "saturated", "recommended", "adversarial"};
-
-constexpr std::pair<EndPolicy, const char*> kEnds[] = {
-    {EndPolicy::kAbsorb, "absorb"},
-    {EndPolicy::kStayLast, "stay_last"},
-    {EndPolicy::kRestart, "restart"}};
-constexpr std::pair<EnergyKind, const char*> kEnergies[] = {
-    {EnergyKind::kDot, "dot"},
-    {EnergyKind::kBilinear, "bilinear"},
-    {EnergyKind::kAdditive, "additive"},
-    {EnergyKind::kNormalizedAdditive, "normalized_additive"},
-    {EnergyKind::kScaledBilinear, "scaled_bilinear"}};
-
-bool Contains(const Names& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
 
 // ---- the grid ---------------------------------------------------------------
 
@@ -122,14 +107,14 @@ class Grid {
       const std::size_t count = crossing.energies ? std::size(kEnergies) : 1;
       cases = Cross(cases, std::span(kEnergies).first(count),
                     [](const auto& energy, Config& config) {
-                      config.energy = energy.first;
-                      return fmt::format("energy={}", energy.second);
+                      config.energy = energy.value;
+                      return fmt::format("energy={}", energy.name);
                     });
     }
     if (Declares("end")) {
       cases = Cross(cases, kEnds, [](const auto& end, Config& config) {
-        config.end = end.first;
-        return fmt::format("end={}", end.second);
+        config.end = end.value;
+        return fmt::format("end={}", end.name);
       });
     }
     if (crossing.options) cases = CrossOptions(std::move(cases));
@@ -231,14 +216,7 @@ class Draws {
     const auto words = Next();
     return Uniform53(words[0], words[1]);
   }
-  // Box and Muller.
-  double Normal() {
-    const auto words = Next();
-    const double radius =
-        std::sqrt(-2 * std::log(1 - Uniform53(words[0], words[1])));
-    return radius *
-           std::cos(2 * std::numbers::pi * Uniform53(words[2], words[3]));
-  }
+  double Normal() { return StandardNormal(Next()); }
 
  private:
   std::array<std::uint32_t, 4> Next() {
@@ -288,8 +266,8 @@ std::string PickScores(const Names& alternatives, const std::string& family) {
   return Contains(alternatives, wanted) ? wanted : alternatives.front();
 }
 
-VerifyArray Copied(const MatrixView<const double>& from) {
-  VerifyArray to(from.rows, from.cols);
+Table<double> Copied(const MatrixView<const double>& from) {
+  Table<double> to(from.rows, from.cols);
   for (Index r = 0; r < from.rows; ++r) {
     std::ranges::copy(from.Row(r), to.view().Row(r).begin());
   }
@@ -300,7 +278,7 @@ VerifyArray Copied(const MatrixView<const double>& from) {
 class ChangeableParameters final : public ParameterSource<double> {
  public:
   ChangeableParameters(const ParameterSource<double>& drawn,
-                       std::map<std::string, VerifyArray>& arrays)
+                       std::map<std::string, Table<double>>& arrays)
       : drawn_(drawn), arrays_(arrays) {}
 
   MatrixView<const double> Matrix(std::string_view name, Index rows,
@@ -318,11 +296,11 @@ class ChangeableParameters final : public ParameterSource<double> {
 
  private:
   const ParameterSource<double>& drawn_;
-  std::map<std::string, VerifyArray>& arrays_;
+  std::map<std::string, Table<double>>& arrays_;
 };
 
-VerifyArray Scalar(double value) {
-  VerifyArray array(1, 1);
+Table<double> Scalar(double value) {
+  Table<double> array(1, 1);
   array.values[0] = value;
   return array;
 }
@@ -374,8 +352,8 @@ VerifyInputs::VerifyInputs(const VerifyCase& verify_case,
   const Index T = verify_case.memory_length;
   const Index U = verify_case.output_length;
   const Index d = verify_case.config.dim;
-  d_attention_ = VerifyArray(U, T);
-  d_contexts_ = VerifyArray(U, d);
+  d_attention_ = Table<double>(U, T);
+  d_contexts_ = Table<double>(U, d);
   Draws draws(key_, "cotangent");
   for (double& value : d_attention_.values) value = 2 * draws.Uniform() - 1;
   for (double& value : d_contexts_.values) value = 2 * draws.Uniform() - 1;
@@ -389,8 +367,8 @@ void VerifyInputs::DrawScores(const VerifyCase& verify_case,
   const std::string& family = verify_case.scores;
   for (const Names& alternatives : description.scores) {
     const std::string name = PickScores(alternatives, family);
-    VerifyArray array(name == "encoder_scores" ? T : U,
-                      name.ends_with("coder_scores") ? K : T);
+    Table<double> array(name == "encoder_scores" ? T : U,
+                        name.ends_with("coder_scores") ? K : T);
     Draws draws(key_, name);
     for (Index i = 0; i < array.rows; ++i) {
       for (Index j = 0; j < array.cols; ++j) {
@@ -401,7 +379,7 @@ void VerifyInputs::DrawScores(const VerifyCase& verify_case,
     }
     arrays_[name] = std::move(array);
   }
-  VerifyArray memory(T, verify_case.config.dim);
+  Table<double> memory(T, verify_case.config.dim);
   Draws draws(key_, "memory");
   for (double& value : memory.values) value = 2 * draws.Uniform() - 1;
   arrays_["memory"] = std::move(memory);
@@ -425,26 +403,22 @@ void VerifyInputs::DrawStates(const VerifyCase& verify_case) {
   arrays_["chunk_states"] = Copied(drawn.chunk_states);
 }
 
-const VerifyArray* VerifyInputs::Find(const std::string& name) const {
+const Table<double>* VerifyInputs::Find(const std::string& name) const {
   const auto found = arrays_.find(name);
   return found == arrays_.end() ? nullptr : &found->second;
 }
 
-const VerifyArray& VerifyInputs::At(const std::string& name) const {
+const Table<double>& VerifyInputs::At(const std::string& name) const {
   return arrays_.at(name);
 }
 
 Sequence<double> VerifyInputs::MakeSequence(GivenScores<double>& given,
-                                            VerifyArray& contexts) const {
+                                            Table<double>& contexts) const {
   const auto view = [&](const char* name) {
-    const VerifyArray* array = Find(name);
+    const Table<double>* array = Find(name);
     return array == nullptr ? MatrixView<const double>() : array->view();
   };
-  given = {.p_choose = view("p_choose"),
-           .energies = view("energies"),
-           .chunk_energies = view("chunk_energies"),
-           .encoder_scores = view("encoder_scores"),
-           .decoder_scores = view("decoder_scores")};
+  given = GivenScoresOf<double>(view);
   Sequence<double> sequence;
   sequence.inputs.given = given_ ? &given : nullptr;
   if (!given_) {

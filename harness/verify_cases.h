@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/arrays.h"
 #include "harness/workload.h"
 
 namespace attnbench {
@@ -47,20 +48,6 @@ struct VerifyCase {
 std::vector<VerifyCase> MakeVerifyCases(const Description& description,
                                         bool quick);
 
-// An array [rows, cols] of the inputs, rows first.
-struct VerifyArray {
-  std::vector<double> values;
-  Index rows = 0;
-  Index cols = 0;
-
-  VerifyArray() = default;
-  VerifyArray(Index num_rows, Index num_cols)
-      : values(Size(num_rows * num_cols)), rows(num_rows), cols(num_cols) {}
-  MatrixView<double> view() { return {values.data(), rows, cols}; }
-  MatrixView<const double> view() const { return {values.data(), rows, cols}; }
-  double operator()(Index r, Index c) const { return view()(r, c); }
-};
-
 // Before the name of an array that ParameterSource was asked for.
 inline constexpr char kParameterKey[] = "parameter ";
 
@@ -76,16 +63,16 @@ class VerifyInputs {
   VerifyInputs(const VerifyInputs&) = delete;
   VerifyInputs& operator=(const VerifyInputs&) = delete;
 
-  std::map<std::string, VerifyArray>& arrays() { return arrays_; }
-  const std::map<std::string, VerifyArray>& arrays() const { return arrays_; }
-  const VerifyArray* Find(const std::string& name) const;
-  const VerifyArray& At(const std::string& name) const;
+  std::map<std::string, Table<double>>& arrays() { return arrays_; }
+  const std::map<std::string, Table<double>>& arrays() const { return arrays_; }
+  const Table<double>* Find(const std::string& name) const;
+  const Table<double>& At(const std::string& name) const;
   // Of the contexts, [U, d], fixed.
-  const VerifyArray& cotangent_attention() const { return d_attention_; }
-  const VerifyArray& cotangent_contexts() const { return d_contexts_; }
+  const Table<double>& cotangent_attention() const { return d_attention_; }
+  const Table<double>& cotangent_contexts() const { return d_contexts_; }
   // Views of the arrays as they are now; `given` and `contexts` outlive it.
   Sequence<double> MakeSequence(GivenScores<double>& given,
-                                VerifyArray& contexts) const;
+                                Table<double>& contexts) const;
   std::uint64_t key() const { return key_; }
 
  private:
@@ -95,9 +82,9 @@ class VerifyInputs {
 
   std::uint64_t key_;
   bool given_ = true;
-  std::map<std::string, VerifyArray> arrays_;
-  VerifyArray d_attention_;                     // [U, T]
-  VerifyArray d_contexts_;                      // [U, d]
+  std::map<std::string, Table<double>> arrays_;
+  Table<double> d_attention_;                   // [U, T]
+  Table<double> d_contexts_;                    // [U, d]
   std::shared_ptr<Workload<double>> workload_;  // owns the drawn parameters
   std::unique_ptr<ParameterSource<double>> parameters_;  // those in arrays_
 };

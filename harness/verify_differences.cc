@@ -1,5 +1,7 @@
 #include "harness/verify_differences.h"
 
+#include "harness/central_difference.h"
+
 namespace attnbench {
 
 void CompareWithDifferences(VerifySubject& subject, const Trained& trained,
@@ -8,18 +10,12 @@ void CompareWithDifferences(VerifySubject& subject, const Trained& trained,
   for (const auto& [name, gradient] : trained.gradients) {
     quantities.push_back(
         Quantity::Exact("gradient of " + name, kDifferenceTolerance));
-    VerifyArray& input = subject.inputs().arrays().at(name);
+    Table<double>& input = subject.inputs().arrays().at(name);
     for (std::size_t n = 0; n < input.values.size(); ++n) {
-      const double kept = input.values[n];
-      input.values[n] = kept + kDifferenceStep;
-      const double above = loss();
-      input.values[n] = kept - kDifferenceStep;
-      const double below = loss();
-      input.values[n] = kept;
       const auto place = static_cast<Index>(n);
-      quantities.back().CompareExact(place / input.cols, place % input.cols,
-                                     gradient.values[n],
-                                     (above - below) / (2 * kDifferenceStep));
+      quantities.back().CompareExact(
+          place / input.cols, place % input.cols, gradient.values[n],
+          CentralDifference(input.values[n], kDifferenceStep, loss));
     }
   }
 }

@@ -88,8 +88,8 @@ void Quantity::CompareExact(Index row, Index column, double expected,
   largest_error_ = error;
 }
 
-void Quantity::CompareExact(const VerifyArray& expected,
-                            const VerifyArray& seen) {
+void Quantity::CompareExact(const Table<double>& expected,
+                            const Table<double>& seen) {
   ATTN_CHECK_EQ(expected.values.size(), seen.values.size());
   for (Index r = 0; r < expected.rows; ++r) {
     for (Index c = 0; c < expected.cols; ++c) {

@@ -37,7 +37,7 @@ class Quantity {
 
   void CompareExact(Index row, Index column, double expected, double seen);
   // Arrays of the same shape.
-  void CompareExact(const VerifyArray& expected, const VerifyArray& seen);
+  void CompareExact(const Table<double>& expected, const Table<double>& seen);
   // `rounding` as in CountPValue.
   void CompareCount(Comparison at, std::int64_t hits, double rounding = 0);
   // With the mean of what was sampled.

@@ -25,7 +25,7 @@ struct Range {
   }
 };
 
-std::size_t At(const VerifyArray& shape, Index row, Index column) {
+std::size_t At(const Table<double>& shape, Index row, Index column) {
   return Size(row * shape.cols + column);
 }
 
@@ -42,7 +42,8 @@ class TrialSums {
         d_(subject.d()),
         // Not for choices whose probabilities only the mechanism knows.
         with_pairs_(subject.knows_probabilities() && T_ <= kMostEntriesOfPairs),
-        with_gradients_(subject.knows_probabilities() && trained.has_gradients),
+        with_gradients_(subject.knows_probabilities() &&
+                        !trained.gradients.empty()),
         chosen_(Size(U_ * (T_ + 1))),
         pairs_(with_pairs_ ? Size(U_ * (T_ + 1) * (T_ + 1)) : 0),
         attention_(Size(U_ * T_)),
@@ -126,7 +127,7 @@ class TrialSums {
   void AddGradientOfMemory(const Decoded& decoded) {
     std::vector<double>& sums = d_memory_of_trial_.values;
     std::fill(sums.begin(), sums.end(), 0.0);
-    const VerifyArray& cotangent = subject_.inputs().cotangent_contexts();
+    const Table<double>& cotangent = subject_.inputs().cotangent_contexts();
     for (Index i = 0; i < U_; ++i) {
       const StepTrace& step = decoded.steps[Size(i)];
       for (Index j = step.begin; j < step.end; ++j) {
@@ -173,7 +174,7 @@ class TrialSums {
   // P(t(i) = l | t(i-1) = k) [T] for one i and k, by two outputs of which the
   // first is forced to choose k.
   std::vector<double> After(Index i, Index k) const {
-    VerifyArray p(2, T_);
+    Table<double> p(2, T_);
     p.view()(0, k) = 1;
     std::ranges::copy(subject_.p().view().Row(i), p.view().Row(1).begin());
     return subject_.SelectionOfSecond(p);
@@ -256,7 +257,7 @@ class TrialSums {
 
   void CompareGradients(std::vector<Quantity>& quantities) const {
     const std::string& choice = subject_.choice_name();
-    const VerifyArray& gradient = trained_.gradients.at(choice);
+    const Table<double>& gradient = trained_.gradients.at(choice);
     const bool of_p = choice == "p_choose";
     Quantity d_choice =
         Quantity::Sampled("gradient of the choice's energies", trials_);
@@ -283,7 +284,7 @@ class TrialSums {
   }
 
   void CompareGradientOfMemory(std::vector<Quantity>& quantities) const {
-    const VerifyArray& gradient = trained_.gradients.at("memory");
+    const Table<double>& gradient = trained_.gradients.at("memory");
     Quantity d_memory = Quantity::Sampled("gradient of memory", trials_);
     for (Index k = 0; k < d_; ++k) {
       Range range;  // weights are in [0, 1]
@@ -315,7 +316,7 @@ class TrialSums {
   SampleSums d_choice_;
   SampleSums d_memory_;
   std::vector<double> losses_;  // of outputs i .. U
-  VerifyArray d_memory_of_trial_;
+  Table<double> d_memory_of_trial_;
 };
 
 // The gradient of the chunk energies: the mean over trials of central
@@ -332,8 +333,8 @@ class ChunkDifferences {
         sums_(Size(subject.U() * subject.T())) {}
 
   void Add(std::uint32_t trial) {
-    VerifyArray& u = subject_.inputs().arrays().at("chunk_energies");
-    const VerifyArray kept = u;
+    Table<double>& u = subject_.inputs().arrays().at("chunk_energies");
+    const Table<double> kept = u;
     for (Index j = 0; j < u.cols; ++j) {
       const auto decode = [&](double step, Decoded& decoded) {
         for (Index i = 0; i < u.rows; ++i) u.view()(i, j) = kept(i, j) + step;
@@ -352,7 +353,7 @@ class ChunkDifferences {
 
   // The derivative of a softmax's mean of numbers c by one energy is the
   // covariance of c with an indicator: at most a quarter of the range of c.
-  void Compare(const VerifyArray& gradient,
+  void Compare(const Table<double>& gradient,
                std::vector<Quantity>& quantities) const {
     Quantity quantity =
         Quantity::Sampled("gradient of chunk_energies", trials_);

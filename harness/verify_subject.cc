@@ -8,6 +8,8 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "harness/error.h"
+#include "harness/score_fields.h"
 #include "mechanisms/sample.h"
 
 namespace attnbench {
@@ -16,24 +18,20 @@ namespace {
 // Where Gradient writes the gradient of an input.
 MatrixView<double>* FieldOf(Gradients<double>& gradients,
                             const std::string& name) {
-  const std::map<std::string, MatrixView<double> Gradients<double>::*> fields =
-      {{"p_choose", &Gradients<double>::p_choose},
-       {"energies", &Gradients<double>::energies},
-       {"chunk_energies", &Gradients<double>::chunk_energies},
-       {"encoder_scores", &Gradients<double>::encoder_scores},
-       {"decoder_scores", &Gradients<double>::decoder_scores},
-       {"memory", &Gradients<double>::memory},
-       {"chunk_keys", &Gradients<double>::chunk_keys},
-       {"states", &Gradients<double>::states},
-       {"chunk_states", &Gradients<double>::chunk_states}};
-  const auto found = fields.find(name);
-  return found == fields.end() ? nullptr : &(gradients.*found->second);
+  for (const ScoreField<double>& field : kScoreFields<double>) {
+    if (name == field.name) return &(gradients.*field.gradient);
+  }
+  if (name == "memory") return &gradients.memory;
+  if (name == "chunk_keys") return &gradients.chunk_keys;
+  if (name == "states") return &gradients.states;
+  if (name == "chunk_states") return &gradients.chunk_states;
+  return nullptr;
 }
 
 // Adds what Gradient gave for a parameter to the gradient of the input that it
 // is: g is one number in both roles.
 void AddParameter(const std::string& name, std::span<const double> values,
-                  std::map<std::string, VerifyArray>& gradients) {
+                  std::map<std::string, Table<double>>& gradients) {
   static const std::map<std::string, std::string> scalars = {
       {"attention.r", "energy_bias"},
       {"attention.g", "energy_scale"},
@@ -65,11 +63,11 @@ VerifySubject::VerifySubject(const Mechanism<double>& mechanism,
 }
 
 void VerifySubject::FindProbabilities() {
-  if (const VerifyArray* p = inputs_.Find("p_choose"); p != nullptr) {
+  if (const Table<double>* p = inputs_.Find("p_choose"); p != nullptr) {
     choice_name_ = "p_choose";
     p_ = complement_ = *p;
     for (double& value : complement_.values) value = 1 - value;
-  } else if (const VerifyArray* e = inputs_.Find("energies"); e != nullptr) {
+  } else if (const Table<double>* e = inputs_.Find("energies"); e != nullptr) {
     choice_name_ = "energies";
     p_ = complement_ = *e;
     for (double& value : p_.values) value = 1 / (1 + std::exp(-value));
@@ -78,49 +76,43 @@ void VerifySubject::FindProbabilities() {
 }
 
 Decoded VerifySubject::MakeDecoded() const {
-  return {VerifyArray(U(), T()), VerifyArray(U(), d()),
+  return {Table<double>(U(), T()), Table<double>(U(), d()),
           std::vector<StepTrace>(Size(U()))};
 }
 
 Trained VerifySubject::Train() const {
   Trained trained;
-  trained.attention = VerifyArray(U(), T());
-  trained.selection = VerifyArray(U(), T());
-  trained.contexts = VerifyArray(U(), d());
-  trained.attention_beside_gradients = VerifyArray(U(), T());
+  trained.attention = Table<double>(U(), T());
+  trained.selection = Table<double>(U(), T());
+  trained.contexts = Table<double>(U(), d());
+  trained.attention_beside_gradients = Table<double>(U(), T());
   Expect({.attention = trained.attention.view(),
           .selection = trained.selection.view()},
          trained.contexts);
-  trained.has_gradients = std::find(about_.modes.begin(), about_.modes.end(),
-                                    "gradient") != about_.modes.end();
-  if (trained.has_gradients) AddGradients(trained);
+  if (Contains(about_.modes, "gradient")) AddGradients(trained);
   return trained;
 }
 
 void VerifySubject::Expect(const Expectation<double>& out,
-                           VerifyArray& contexts) const {
+                           Table<double>& contexts) const {
   GivenScores<double> given;
-  Config config = case_.config;
-  config.mode = "expect";
-  mechanism_.Expect(config, inputs_.MakeSequence(given, contexts), out);
+  mechanism_.Expect(case_.config, inputs_.MakeSequence(given, contexts), out);
 }
 
 void VerifySubject::AddGradients(Trained& trained) const {
   Gradients<double> gradients;
   for (const auto& [name, array] : inputs_.arrays()) {
-    VerifyArray& gradient = trained.gradients[name];
-    gradient = VerifyArray(array.rows, array.cols);
+    Table<double>& gradient = trained.gradients[name];
+    gradient = Table<double>(array.rows, array.cols);
     MatrixView<double>* const field = FieldOf(gradients, name);
     if (field != nullptr) *field = gradient.view();
   }
   ParameterGradients<double> parameters;
   gradients.parameters = &parameters;
   GivenScores<double> given;
-  Config config = case_.config;
-  config.mode = "gradient";
-  VerifyArray contexts(U(), d());
+  Table<double> contexts(U(), d());
   mechanism_.Gradient(
-      config, inputs_.MakeSequence(given, contexts),
+      case_.config, inputs_.MakeSequence(given, contexts),
       {.attention = inputs_.cotangent_attention().view(),
        .contexts = inputs_.cotangent_contexts().view()},
       {.attention = trained.attention_beside_gradients.view(), .selection = {}},
@@ -142,27 +134,24 @@ double VerifySubject::ExpectedLoss() const {
 }
 
 bool VerifySubject::HasEnd(EndPolicy end) const {
-  return case_.config.end == end &&
-         std::ranges::find(about_.axes, "end") != about_.axes.end();
+  return case_.config.end == end && Contains(about_.axes, "end");
 }
 
 std::vector<double> VerifySubject::SelectionOfSecond(
-    const VerifyArray& p_choose) const {
+    const Table<double>& p_choose) const {
   GivenScores<double> given;
-  VerifyArray contexts(2, d());
-  VerifyArray attention(2, T());
-  VerifyArray selection(2, T());
+  Table<double> contexts(2, d());
+  Table<double> attention(2, T());
+  Table<double> selection(2, T());
   const Sequence<double> sequence = inputs_.MakeSequence(given, contexts);
   given.p_choose = p_choose.view();
   given.energies = {};
-  const VerifyArray chunk_energies(2, T());
+  const Table<double> chunk_energies(2, T());
   if (given.chunk_energies.data != nullptr) {
     given.chunk_energies = chunk_energies.view();
   }
-  Config config = case_.config;
-  config.mode = "expect";
   mechanism_.Expect(
-      config, sequence,
+      case_.config, sequence,
       {.attention = attention.view(), .selection = selection.view()});
   const std::span<double> second = selection.view().Row(1);
   return {second.begin(), second.end()};
@@ -174,7 +163,7 @@ void VerifySubject::Sample(std::uint32_t trial, Decoded& decoded) {
          decoded);
 }
 
-void VerifySubject::DecodeForced(const VerifyArray& z, Decoded& decoded) {
+void VerifySubject::DecodeForced(const Table<double>& z, Decoded& decoded) {
   GivenScores<double> given;
   const Sequence<double> sequence =
       inputs_.MakeSequence(given, decoded.contexts);
@@ -224,7 +213,7 @@ void VerifySubject::Decode(const Config& config,
 }
 
 double VerifySubject::Loss(const Decoded& decoded, Index i) const {
-  const auto dot = [i](const VerifyArray& a, const VerifyArray& b) {
+  const auto dot = [i](const Table<double>& a, const Table<double>& b) {
     const std::span<const double> row = a.view().Row(i);
     return std::inner_product(row.begin(), row.end(), b.view().Row(i).begin(),
                               0.0);

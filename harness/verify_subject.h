@@ -20,20 +20,20 @@ inline constexpr double kValueTolerance = 1e-12;
 
 // What Expect and Gradient make of a case.
 struct Trained {
-  VerifyArray attention;  // [U, T]
-  VerifyArray selection;  // [U, T], zero where nothing is chosen
-  VerifyArray contexts;   // [U, d]
-  bool has_gradients = false;
+  Table<double> attention;  // [U, T]
+  Table<double> selection;  // [U, T], zero where nothing is chosen
+  Table<double> contexts;   // [U, d]
   // dL/d of each input, L = <cotangents, attention and contexts>, by the keys
-  // of VerifyInputs; zero where the mechanism says nothing of it.
-  std::map<std::string, VerifyArray> gradients;
-  VerifyArray attention_beside_gradients;
+  // of VerifyInputs; zero where the mechanism says nothing of it. Empty where
+  // it has no mode gradient, else never: every case has a memory.
+  std::map<std::string, Table<double>> gradients;
+  Table<double> attention_beside_gradients;
 };
 
 // One decoded sequence.
 struct Decoded {
-  VerifyArray attention;  // [U, T]
-  VerifyArray contexts;   // [U, d]
+  Table<double> attention;  // [U, T]
+  Table<double> contexts;   // [U, d]
   std::vector<StepTrace> steps;
 };
 
@@ -45,7 +45,6 @@ class VerifySubject {
   Index T() const { return case_.memory_length; }
   Index U() const { return case_.output_length; }
   Index d() const { return case_.config.dim; }
-  const VerifyCase& verify_case() const { return case_; }
   VerifyInputs& inputs() { return inputs_; }
   const VerifyInputs& inputs() const { return inputs_; }
   Decoded MakeDecoded() const;
@@ -56,21 +55,21 @@ class VerifySubject {
   double ExpectedLoss() const;
   // The selection of output 2 of a sequence of two, whose p_choose is given:
   // [T].
-  std::vector<double> SelectionOfSecond(const VerifyArray& p_choose) const;
+  std::vector<double> SelectionOfSecond(const Table<double>& p_choose) const;
 
   // One trial of the hard process; every trial is the same where nothing is
   // random. Not thread-safe.
   void Sample(std::uint32_t trial, Decoded& decoded);
   // Decodes with z [U, T], zeros and ones, in place of the probabilities.
-  void DecodeForced(const VerifyArray& z, Decoded& decoded);
+  void DecodeForced(const Table<double>& z, Decoded& decoded);
   // What output i adds to L.
   double Loss(const Decoded& decoded, Index i) const;
   double Loss(const Decoded& decoded) const;
 
   // p [U, T] and 1 - p, where the case gives scores of the choice.
   bool knows_probabilities() const { return !p_.values.empty(); }
-  const VerifyArray& p() const { return p_; }
-  const VerifyArray& complement() const { return complement_; }
+  const Table<double>& p() const { return p_; }
+  const Table<double>& complement() const { return complement_; }
   // "p_choose" or "energies", as the case gives them.
   const std::string& choice_name() const { return choice_name_; }
 
@@ -83,7 +82,7 @@ class VerifySubject {
  private:
   void FindProbabilities();
   bool HasEnd(EndPolicy end) const;
-  void Expect(const Expectation<double>& out, VerifyArray& contexts) const;
+  void Expect(const Expectation<double>& out, Table<double>& contexts) const;
   void AddGradients(Trained& trained) const;
   void Decode(const Config& config, const Sequence<double>& sequence,
               std::uint32_t trial, Decoded& decoded) const;
@@ -94,8 +93,8 @@ class VerifySubject {
   const Config sampling_;  // draws
   VerifyInputs inputs_;
   std::string choice_name_;
-  VerifyArray p_;
-  VerifyArray complement_;
+  Table<double> p_;
+  Table<double> complement_;
 };
 
 }  // namespace attnbench

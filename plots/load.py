@@ -30,6 +30,7 @@ OUTCOMES = (
     "draw_ns",
     "operations",
     "peak_memory_bytes",
+    "limit",
     "numerics",
 )
 STATUSES = ("ok", "invalid", "error", "timeout", "skipped")

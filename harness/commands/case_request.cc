@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <limits>
 
 #include "harness/error.h"
@@ -10,10 +9,6 @@
 
 namespace attnbench {
 namespace {
-
-bool Contains(const std::vector<std::string>& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
 
 std::vector<std::string> AxesOfCase(const Description& description) {
   std::vector<std::string> axes = {"variant"};
@@ -135,18 +130,10 @@ Cell OneCell(const SweepRequest& request) {
   return cell;
 }
 
-std::uint64_t ParseSeed(const std::string& text) {
-  if (text.empty()) return 1;
-  return static_cast<std::uint64_t>(ParseInteger(
-      text, 0, std::numeric_limits<std::int64_t>::max(), "--seed"));
-}
-
 CaseSequence::CaseSequence(const CaseFile& file, std::uint64_t seed)
     : has_memory_(file.Find("memory") != nullptr),
-      memory_(has_memory_
-                  ? *file.Find("memory")
-                  : CaseArray{std::vector<double>(Size(file.Length('T'))),
-                              file.Length('T'), 1}),
+      memory_(has_memory_ ? *file.Find("memory")
+                          : Table<double>(file.Length('T'), 1)),
       scores_(file.Scores()),
       contexts_(Size(file.Length('U') * memory_.cols)) {
   sequence_.inputs.given = &scores_;

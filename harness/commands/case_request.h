@@ -25,9 +25,6 @@ SweepRequest RequestOfCase(const CaseFile& file, const std::string& mode);
 // The one cell of a request, with every value of its axes and options checked.
 Cell OneCell(const SweepRequest& request);
 
-// The value of option --seed, 1 where it was not given (empty).
-std::uint64_t ParseSeed(const std::string& text);
-
 // The arrays of a case as one sequence. The case outlives it; it outlives the
 // sequence.
 class CaseSequence {
@@ -42,7 +39,7 @@ class CaseSequence {
 
  private:
   const bool has_memory_;
-  const CaseArray memory_;
+  const Table<double> memory_;
   const GivenScores<double> scores_;
   std::vector<double> contexts_;
   Sequence<double> sequence_;

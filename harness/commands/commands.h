@@ -17,6 +17,12 @@ namespace attnbench {
 // The work of a command; gives the exit code. Throws UserError.
 using Command = std::function<int()>;
 
+// Gives a command the option --seed, whose value ParseSeed takes.
+inline void AddSeed(CLI::App& command, const std::string& help,
+                    std::string& value) {
+  command.add_option("--seed", value, help)->type_name("N")->default_str("1");
+}
+
 // attnbench run-sweep: `command_line` is what the user typed, for the context
 // of the result. The axes' options are made from `table`, which outlives `app`.
 void AddRunSweep(CLI::App& app, const AxisTable& table,
@@ -30,6 +36,10 @@ void AddDecode(CLI::App& app, Command& run);
 
 // attnbench expect CASE.json.
 void AddExpect(CLI::App& app, Command& run);
+
+// attnbench roofline: `table` and `command_line` as for run-sweep.
+void AddRoofline(CLI::App& app, const AxisTable& table,
+                 const std::string& command_line, Command& run);
 
 // attnbench stability: `command_line` as for run-sweep.
 void AddStability(CLI::App& app, const std::string& command_line, Command& run);

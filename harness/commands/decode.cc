@@ -2,7 +2,6 @@
 // workload, as one JSON object that a person reads and plots/ draws.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <iostream>
 #include <map>
@@ -35,12 +34,6 @@ struct Arguments {
   bool sample = false;
 };
 
-std::string OptionName(const Axis& axis) {
-  std::string name = "--" + axis.name;
-  std::replace(name.begin(), name.end(), '_', '-');
-  return name;
-}
-
 void AddOptions(CLI::App& command, Arguments& arguments) {
   command.add_option("CASE", arguments.case_path,
                      "case file, e.g. tests/golden/mocha-hard.json");
@@ -68,11 +61,8 @@ void AddOptions(CLI::App& command, Arguments& arguments) {
                    "choose where p > threshold, e.g. --threshold 0.5 --strict");
   command.add_flag("--sample", arguments.sample,
                    "choose with probability p, e.g. --sample --seed 7");
-  command
-      .add_option("--seed", arguments.seed,
-                  "of --sample and of the workload, e.g. --seed 7")
-      ->type_name("N")
-      ->default_str("1");
+  AddSeed(command, "of --sample and of the workload, e.g. --seed 7",
+          arguments.seed);
 }
 
 void TakeChoiceOptions(const Arguments& arguments, SweepRequest& request) {

@@ -14,6 +14,7 @@
 #include "harness/commands/case_request.h"
 #include "harness/commands/commands.h"
 #include "harness/error.h"
+#include "harness/score_fields.h"
 #include "mechanisms/registry.h"
 #include "mechanisms/sample.h"
 
@@ -30,9 +31,7 @@ struct Arguments {
 class Tables {
  public:
   MatrixView<double> Add(const std::string& key, Index rows, Index cols) {
-    arrays_.emplace_back(
-        key, CaseArray{std::vector<double>(Size(rows * cols)), rows, cols});
-    return {arrays_.back().second.values.data(), rows, cols};
+    return arrays_.emplace_back(key, Table<double>(rows, cols)).second.view();
   }
   bool empty() const { return arrays_.empty(); }
 
@@ -61,23 +60,17 @@ class Tables {
 
  private:
   // A view stays where it is when this grows: the values do not move.
-  std::vector<std::pair<std::string, CaseArray>> arrays_;
+  std::vector<std::pair<std::string, Table<double>>> arrays_;
 };
 
 // The gradients of the scores that the file has.
 Gradients<double> GradientsOf(const CaseFile& file, Tables& tables) {
   const auto like = [&](const char* score) {
-    const CaseArray* const given = file.Find(score);
+    const Table<double>* const given = file.Find(score);
     if (given == nullptr) return MatrixView<double>();
     return tables.Add(score, given->rows, given->cols);
   };
-  Gradients<double> gradients;
-  gradients.p_choose = like("p_choose");
-  gradients.energies = like("energies");
-  gradients.chunk_energies = like("chunk_energies");
-  gradients.encoder_scores = like("encoder_scores");
-  gradients.decoder_scores = like("decoder_scores");
-  return gradients;
+  return ScoreGradientsOf<double>(like);
 }
 
 // A published approximation may overflow or divide by zero, and that is a
@@ -160,11 +153,8 @@ void AddExpect(CLI::App& app, Command& run) {
   const auto arguments = std::make_shared<Arguments>();
   command->add_option("CASE", arguments->case_path,
                       "case file, e.g. tests/golden/mocha-plain.json");
-  command
-      ->add_option("--seed", arguments->seed,
-                   "of the case's option noise, e.g. --seed 7")
-      ->type_name("N")
-      ->default_str("1");
+  AddSeed(*command, "of the case's option noise, e.g. --seed 7",
+          arguments->seed);
   command->callback([&run, arguments] {
     run = [arguments] {
       // Numbers are printed with as many digits, up to 17, as give the same

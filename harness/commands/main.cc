@@ -2,18 +2,22 @@
 // on stderr and an exit code. Under the name run-sweep (a link beside it) it
 // is `attnbench run-sweep`.
 #include <fmt/format.h>
+#include <malloc.h>
 
 #include <algorithm>
 #include <cctype>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <iostream>
+#include <limits>
 #include <string>
 #include <vector>
 
 #include "harness/commands/commands.h"
 #include "harness/error.h"
+#include "mechanisms/kernels/kernels.h"
 
 namespace attnbench {
 namespace {
@@ -117,6 +121,43 @@ void CheckStandardOutput() {
   }
 }
 
+void AddSimdOption(CLI::App& app, std::string& level) {
+  app.add_option(
+         "--simd", level,
+         fmt::format("SIMD level of the kernels instead of the best, "
+                     "one of {}; the variable ATTNBENCH_SIMD does the "
+                     "same, e.g. --simd {}",
+                     fmt::join(SimdLevels(), ", "), SimdLevels().back()))
+      ->type_name("LEVEL");
+}
+
+// The option goes before the variable.
+void TakeSimdLevel(const std::string& option) {
+  const char* const variable = std::getenv("ATTNBENCH_SIMD");
+  std::string place = "--simd";
+  std::string level = option;
+  if (level.empty() && variable != nullptr) {
+    place = "ATTNBENCH_SIMD";
+    level = variable;
+  }
+  if (level.empty()) return;
+  const std::vector<std::string> levels = SimdLevels();
+  if (std::find(levels.begin(), levels.end(), level) == levels.end()) {
+    throw UserError(place, UnknownName("SIMD level", level, levels));
+  }
+  ForceSimdLevel(level);
+}
+
+// A trial frees its scratch arrays and the next one allocates them again.
+// Memory that is handed back to the system in between comes back page by page,
+// cleared: for large arrays that takes longer than the work.
+void KeepFreedMemory() {
+#ifdef __GLIBC__
+  mallopt(M_MMAP_MAX, 0);
+  mallopt(M_TRIM_THRESHOLD, std::numeric_limits<int>::max());
+#endif
+}
+
 int Run(std::vector<std::string> arguments) {
   CheckUtf8(arguments);
   const std::string command_line = CommandLine(arguments);
@@ -128,17 +169,21 @@ int Run(std::vector<std::string> arguments) {
       "sweeps over lengths, widths, batches, threads and precisions, and "
       "verifies that what trains is what decodes.",
       "attnbench");
+  std::string simd;
+  AddSimdOption(app, simd);
   Command run;
   AddRunSweep(app, StandardAxes(), command_line, run);
   AddList(app, StandardAxes(), run);
   AddDecode(app, run);
   AddExpect(app, run);
   AddVerify(app, command_line, run);
+  AddRoofline(app, StandardAxes(), command_line, run);
   AddStability(app, command_line, run);
   app.require_subcommand(0, 1);
   app.allow_extras();
   for (CLI::App* command : app.get_subcommands(nullptr)) {
     command->allow_extras();
+    command->fallthrough();
   }
   try {
     app.parse(
@@ -148,6 +193,7 @@ int Run(std::vector<std::string> arguments) {
     throw UserError("command line", error.what());
   }
   CheckNothingUnknown(app);
+  TakeSimdLevel(simd);
   if (!run) {
     throw UserError("command line",
                     fmt::format("a command is needed: {}",
@@ -173,4 +219,7 @@ int Main(const std::vector<std::string>& arguments) {
 }  // namespace
 }  // namespace attnbench
 
-int main(int argc, char** argv) { return attnbench::Main({argv, argv + argc}); }
+int main(int argc, char** argv) {
+  attnbench::KeepFreedMemory();
+  return attnbench::Main({argv, argv + argc});
+}

@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <iostream>
-#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -25,6 +24,7 @@
 #include "harness/progress.h"
 #include "harness/result_file.h"
 #include "harness/result_schema.h"
+#include "harness/roofline.h"
 #include "harness/runner.h"
 #include "harness/sweep.h"
 #include "harness/workload.h"
@@ -50,12 +50,6 @@ struct Arguments {
   bool json = false;
   bool force = false;
 };
-
-std::string OptionName(const Axis& axis) {
-  std::string name = "--" + axis.name;
-  std::replace(name.begin(), name.end(), '_', '-');
-  return name;
-}
 
 void AddOptions(CLI::App& command, const AxisTable& table,
                 Arguments& arguments) {
@@ -216,8 +210,7 @@ SweepRequest MakeRequest(const AxisTable& table, const Arguments& arguments) {
         ParseInteger(arguments.trials, 1, kMostTrials, "--trials"));
   }
   if (!arguments.seed.empty()) {
-    request.seed = static_cast<std::uint64_t>(ParseInteger(
-        arguments.seed, 0, std::numeric_limits<std::int64_t>::max(), "--seed"));
+    request.seed = ParseSeed(arguments.seed);
   }
   return request;
 }
@@ -245,8 +238,27 @@ int ShowSweep(const AxisTable& table, const Sweep& sweep, bool as_json) {
   return 0;
 }
 
-Json MeasureAll(const AxisTable& table, const Sweep& sweep, Peer* peer) {
+// The machine's, for every precision and number of threads that a cell has.
+std::vector<MachineLimits> LimitsFor(const Sweep& sweep) {
+  std::set<std::pair<std::int64_t, std::string>> wanted;
+  for (const Point& point : sweep.points) {
+    for (const Cell& cell : point.cells) {
+      if (cell.skip_reason) continue;
+      wanted.emplace(cell.Int("threads"), cell.Text("precision"));
+    }
+  }
+  std::vector<MachineLimits> limits;
+  for (const auto& [threads, precision] : wanted) {
+    limits.push_back(
+        MeasureLimits(precision, static_cast<int>(threads), kQuickRoofline));
+  }
+  return limits;
+}
+
+Json MeasureAll(const AxisTable& table, const Sweep& sweep,
+                std::span<const MachineLimits> limits, Peer* peer) {
   RunOptions options;
+  options.limits = limits;
   options.peer = peer;
   options.seed = sweep.seed;
   options.repetitions = sweep.repetitions;
@@ -355,7 +367,9 @@ int RunSweep(const AxisTable& own_table, const std::string& command_line,
                    {"kind", "sweep"},
                    {"context", MakeContext(command_line, sweep.seed)}};
   if (peer) AddLibraries(peer->info(), document["context"]["libraries"]);
-  document["cells"] = MeasureAll(table, sweep, peer.get());
+  const std::vector<MachineLimits> limits = LimitsFor(sweep);
+  document["context"]["limits"] = ToJson(limits);
+  document["cells"] = MeasureAll(table, sweep, limits, peer.get());
   file.Write(document);
   return Summarize(document["cells"], arguments.output);
 }

@@ -3,17 +3,19 @@
 #include "harness/stability.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <iostream>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "harness/commands/case_request.h"
 #include "harness/commands/commands.h"
 #include "harness/environment.h"
+#include "harness/progress.h"
 #include "harness/result_file.h"
 #include "harness/result_schema.h"
 
@@ -39,19 +41,10 @@ void AddOptions(CLI::App& command, Arguments& arguments) {
       "mine.json");
   command.add_flag("--quick", arguments.quick,
                    "fewer lengths and draws, e.g. --quick -o quick.json");
-  command
-      .add_option("--seed", arguments.seed,
-                  "of everything that is drawn, e.g. --seed 7")
-      ->type_name("N")
-      ->default_str("1");
+  AddSeed(command, "of everything that is drawn, e.g. --seed 7",
+          arguments.seed);
   command.add_flag("--json", arguments.json,
                    "print the result instead of the table, e.g. --json");
-}
-
-// A line for every tenth of the points, readable in a log and on a terminal.
-void TellProgress(std::size_t done, std::size_t total) {
-  if (done != total && done * 10 / total == (done - 1) * 10 / total) return;
-  std::cerr << fmt::format("stability: {} of {} points\n", done, total);
 }
 
 // The largest of a key over the rows of a subject; null where there is none.
@@ -92,7 +85,7 @@ Line& FindLine(std::vector<Line>& lines, const std::string& name) {
   return lines.back();
 }
 
-std::string Table(const Json& document) {
+std::string TableText(const Json& document) {
   std::vector<Line> lines;
   for (const Json& row : document.at("rows")) {
     Line& line = FindLine(lines, NameOf(row));
@@ -129,10 +122,17 @@ int RunStability(const std::string& command_line, const Arguments& arguments) {
   Json document = {{"schema_version", kSchemaVersion},
                    {"kind", "stability"},
                    {"context", MakeContext(command_line, seed)}};
+  // The costly points come first: of what is left nothing is known.
+  CountProgress progress("stability", "points", /*tells_time=*/false, stderr,
+                         isatty(STDERR_FILENO) == 1);
   document.update(MeasureStability(
-      {.quick = arguments.quick, .seed = seed, .on_progress = TellProgress}));
+      {.quick = arguments.quick,
+       .seed = seed,
+       .on_progress = [&](std::size_t done, std::size_t total) {
+         progress.Tell(done, total);
+       }}));
   if (file) file->Write(document);
-  std::cout << (arguments.json ? document.dump() + "\n" : Table(document));
+  std::cout << (arguments.json ? document.dump() + "\n" : TableText(document));
   return 0;
 }
 

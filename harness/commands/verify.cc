@@ -7,8 +7,7 @@
 
 #include <algorithm>
 #include <charconv>
-#include <chrono>
-#include <cmath>
+#include <cstdio>
 #include <iostream>
 #include <limits>
 #include <memory>
@@ -20,6 +19,7 @@
 #include "harness/commands/commands.h"
 #include "harness/environment.h"
 #include "harness/error.h"
+#include "harness/progress.h"
 #include "harness/result_file.h"
 #include "harness/sweep.h"
 #include "mechanisms/registry.h"
@@ -110,9 +110,7 @@ VerifyOptions ParseOptions(const Arguments& arguments) {
   options.trials = number(
       arguments.trials, kLeastTrials, std::numeric_limits<std::uint32_t>::max(),
       arguments.quick ? kQuickTrials : kFullTrials, "--trials");
-  options.seed = static_cast<std::uint64_t>(
-      number(arguments.seed, 0, std::numeric_limits<std::int64_t>::max(), 1,
-             "--seed"));
+  options.seed = ParseSeed(arguments.seed);
   if (!arguments.level.empty()) options.level = ParseLevel(arguments.level);
   const auto cores = std::max<std::int64_t>(
       1, std::min<std::int64_t>(kMostThreads,
@@ -127,12 +125,10 @@ std::vector<std::string> ParseMechanisms(const std::string& list) {
   if (list.empty()) return valid;
   std::vector<std::string> names;
   for (const std::string& name : SplitList(list, "--mechanism")) {
-    if (std::find(valid.begin(), valid.end(), name) == valid.end()) {
+    if (!Contains(valid, name)) {
       throw UserError("--mechanism", UnknownName("mechanism", name, valid));
     }
-    if (std::find(names.begin(), names.end(), name) == names.end()) {
-      names.push_back(name);
-    }
+    if (!Contains(names, name)) names.push_back(name);
   }
   return names;
 }
@@ -153,43 +149,6 @@ std::vector<VerifyCase> CasesOf(const std::vector<std::string>& mechanisms,
   }
   return cases;
 }
-
-// One line that is redrawn on a terminal, one a tenth elsewhere.
-class CaseProgress {
- public:
-  explicit CaseProgress(std::size_t total)
-      : total_(total), is_terminal_(isatty(STDERR_FILENO) == 1) {}
-
-  void Finish(std::size_t finished) {
-    const std::size_t tenth = 10 * finished / total_;
-    if (is_terminal_) {
-      Print(finished, "\r", finished == total_ ? "\x1b[K\n" : "\x1b[K");
-    } else if (tenth != last_tenth_) {
-      Print(finished, "", "\n");
-    }
-    last_tenth_ = tenth;
-  }
-  double Seconds() const {
-    return std::chrono::duration<double>(Clock::now() - start_).count();
-  }
-
- private:
-  using Clock = std::chrono::steady_clock;
-
-  void Print(std::size_t finished, const char* before, const char* after) {
-    const double left =
-        Seconds() *
-        (static_cast<double>(total_) / static_cast<double>(finished) - 1);
-    std::cerr << fmt::format("{}verify: {} of {} cases, about {:.0f} s left{}",
-                             before, finished, total_, std::ceil(left), after)
-              << std::flush;
-  }
-
-  const std::size_t total_;
-  const bool is_terminal_;
-  const Clock::time_point start_ = Clock::now();
-  std::size_t last_tenth_ = 0;
-};
 
 // One line of the table: a quantity of a mechanism over all cases of a method.
 struct Row {
@@ -285,10 +244,11 @@ int Verify(const Arguments& arguments, const std::string& command_line) {
     std::cerr << "attnbench: there is nothing to verify\n";
     return kNothingToCompare;
   }
-  CaseProgress progress(cases.size());
+  CountProgress progress("verify", "cases", /*tells_time=*/true, stderr,
+                         isatty(STDERR_FILENO) == 1);
   const std::vector<CaseReport> reports = RunVerifyCases(
       cases, options,
-      [&progress](std::size_t finished) { progress.Finish(finished); });
+      [&](std::size_t finished) { progress.Tell(finished, cases.size()); });
   const VerifyTotals totals = TotalsOf(reports);
   if (file.has_value() || arguments.json) {
     const Json document = VerifyDocument(
@@ -302,7 +262,7 @@ int Verify(const Arguments& arguments, const std::string& command_line) {
   if (!arguments.json) {
     PrintTable(reports);
     std::cout << fmt::format(
-        "{} cases, {} comparisons, {} of them by {} trials each: {}; "
+        "{} cases, {} comparisons, {} of them by up to {} trials: {}; "
         "false-alarm rate {:.2g}, {:.0f} s\n",
         cases.size(), totals.comparisons, totals.sampled, options.trials,
         totals.failed_cases == 0

@@ -130,13 +130,11 @@ class EnergyGradient {
 
  private:
   // With x = tanh(query_i + key_j): adds G_ij x to d_v, and G_ij (1 - x^2),
-  // which lacks the factor v^, to d_query_i and d_key_j. tanh z is
-  // 2 sigmoid(2 z) - 1, for which there is a kernel, good to some units of 1.
+  // which lacks the factor v^, to d_query_i and d_key_j.
   void AddPairs(Scratch<Real>& query, Scratch<Real>& key,
                 Scratch<Real>& d_query, Scratch<Real>& d_key,
                 Scratch<Real>& d_v) const {
     const Kernels<Real>& kernels = BestKernels<Real>();
-    Scratch<Real> of_pair(1, dim_);
     // Summed for each output first: fewer roundings than one long sum.
     Scratch<Real> of_output(1, dim_);
     for (Index i = 0; i < num_outputs_; ++i) {
@@ -144,19 +142,9 @@ class EnergyGradient {
       const Real* q = query.Row(i);
       Real* const d_q = d_query.Row(i);
       Real* const d_v_i = of_output.Row(0);
-      Real* const y = of_pair.Row(0);
       for (Index j = 0; j < length_; ++j) {
-        const Real* k = key.Row(j);
-        Real* const d_k = d_key.Row(j);
-        for (Index r = 0; r < dim_; ++r) y[r] = 2 * (q[r] + k[r]);
-        kernels.sigmoid(y, dim_, y);
-        const Real weight = G_(i, j);
-        for (Index r = 0; r < dim_; ++r) {
-          const Real slope = 4 * weight * y[r] * (1 - y[r]);
-          d_v_i[r] += weight * (2 * y[r] - 1);
-          d_q[r] += slope;
-          d_k[r] += slope;
-        }
+        kernels.additive_backward(q, key.Row(j), G_(i, j), dim_, d_q,
+                                  d_key.Row(j), d_v_i);
       }
       d_v.map() += of_output.map();
     }

@@ -28,10 +28,17 @@ struct Kernels {
                    std::int64_t count, std::int64_t dim, Real* energies);
 
   // energies[j] = v . tanh(query + keys[j]), MAD eq 15 with W s in `query` and
-  // V h + b in `keys`. The tanh is good to 5 ULP.
+  // V h + b in `keys`. The tanh is good to 4 ULP.
   void (*additive_rows)(const Real* query, const Real* keys,
                         std::int64_t row_stride, const Real* v,
                         std::int64_t count, std::int64_t dim, Real* energies);
+
+  // The gradient of one such energy: with x = tanh(query + key), adds weight x
+  // to d_v, and weight (1 - x^2), which lacks the factor v, to d_query and
+  // d_key.
+  void (*additive_backward)(const Real* query, const Real* key, Real weight,
+                            std::int64_t dim, Real* d_query, Real* d_key,
+                            Real* d_v);
 
   // context += sum over j of weights[j] rows[j], j in increasing order for each
   // element.
@@ -42,6 +49,11 @@ struct Kernels {
   // x *= factor.
   void (*scale)(Real factor, std::int64_t count, Real* x);
 
+  // z = x + y, x y and x / y, element by element. `z` may be `x` or `y`.
+  void (*add)(const Real* x, const Real* y, std::int64_t count, Real* z);
+  void (*multiply)(const Real* x, const Real* y, std::int64_t count, Real* z);
+  void (*divide)(const Real* x, const Real* y, std::int64_t count, Real* z);
+
   // The largest of x; -infinity where count is 0.
   Real (*largest)(const Real* x, std::int64_t count);
 
@@ -51,8 +63,41 @@ struct Kernels {
   Real (*exp_sum)(const Real* energies, Real shift, std::int64_t count,
                   Real* weights);
 
-  // y = 1 / (1 + exp(-x)), without overflow for any finite x. `y` may be `x`.
-  void (*sigmoid)(const Real* x, std::int64_t count, Real* y);
+  // y = 1 / (1 + exp(-x)), without overflow for any finite x, and 1 - y to the
+  // same relative precision unless `complement` is null. `y` may be `x`.
+  void (*sigmoid)(const Real* x, std::int64_t count, Real* y, Real* complement);
+
+  // The mass that arrives at each entry and is chosen there (MAD eqs 9-10):
+  //   q(j) = (1 - p(j-1)) q(j-1) + start(j),  alpha(j) = p(j) q(j).
+  // `complement` has 1 - p for p above a half; null: 1 minus p. q goes to
+  // `arrived` unless that is null. Carried in f64 whatever the precision: the
+  // relative error is at most 4 (count + 1) of its units, and two roundings.
+  void (*select)(const Real* p, const Real* complement, const Real* start,
+                 std::int64_t count, Real* alpha, Real* arrived);
+
+  // The same backwards, with q in `arrived`:
+  //   dq(j) = p(j) d_alpha(j) + (1 - p(j)) dq(j+1)
+  //   d_p(j) = q(j) (d_alpha(j) - dq(j+1)),  d_start(j) = dq(j).
+  void (*select_backward)(const Real* p, const Real* complement,
+                          const Real* arrived, const Real* d_alpha,
+                          std::int64_t count, Real* d_p, Real* d_start);
+
+  // sums(k) = sum of x(l) over l = max(0, k-width+1)..k, and over
+  // l = k..min(k+width-1, count-1); width >= 1. `scratch` holds
+  // min(width, count) + 1 numbers. O(count) whatever the width. x >= 0: error
+  // at most (20 + width / (N 2^29 u)) u of the sum.
+  void (*sums_up_to)(const Real* x, std::int64_t count, std::int64_t width,
+                     Real* scratch, Real* sums);
+  void (*sums_from)(const Real* x, std::int64_t count, std::int64_t width,
+                    Real* scratch, Real* sums);
+
+  // Over all pairs of k in [0, rows) and l in [0, count), x and y positive:
+  //   row_sums(k) = sum over l of b(l) / (x(k) + y(l))
+  //   column_sums(l) += sum over k of a(k) / (x(k) + y(l)).
+  // Error of a reciprocal: 2 ULP.
+  void (*reciprocal_sums)(const Real* x, const Real* a, std::int64_t rows,
+                          const Real* y, const Real* b, std::int64_t count,
+                          Real* row_sums, Real* column_sums);
 };
 
 // The kernels of the best level that this CPU has.
@@ -65,8 +110,12 @@ std::vector<std::string> SimdLevels();
 template <class Real>
 const Kernels<Real>& KernelsAt(const std::string& level);
 
-// The name of the best level.
+// The name of the level that BestKernels uses.
 std::string SimdName();
+
+// From now on that is `level`, one of SimdLevels(), and the only one there is.
+// To be called before anything asks for kernels.
+void ForceSimdLevel(const std::string& level);
 
 }  // namespace attnbench
 

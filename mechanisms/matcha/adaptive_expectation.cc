@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "mechanisms/matcha/moderate_blocks.h"
+
 namespace attnbench::matcha {
 namespace {
 
 // exp(-kWide) and its reciprocal are normal numbers with room for sums.
 constexpr double kWide = 600;
-// What is left of a scan's mass is dropped below this share of it.
-constexpr double kNegligible = 1e-150;
 // Independent sums of a row, so that they can share a register.
 constexpr std::size_t kLanes = 8;
 
@@ -17,9 +17,11 @@ template <class Real>
 class AdaptiveExpectation final : public ChunkExpectation<Real> {
  public:
   void Forward(const ChoiceRow<Real>& row, std::span<Real> attention) override {
+    if (attention.empty()) return;
+    if (moderate_.Take(row)) return moderate_.Forward(row, attention);
     Prepare(row);
     beta_.assign(attention.size(), 0);
-    if (!attention.empty()) AddBlock(0, attention.size());
+    AddBlock(0, attention.size());
     std::ranges::transform(beta_, attention.begin(),
                            [](double x) { return static_cast<Real>(x); });
   }
@@ -61,14 +63,14 @@ class AdaptiveExpectation final : public ChunkExpectation<Real> {
     for (std::size_t j = 0; j < T; ++j) {
       start_[j] = row.start[j];
       p_[j] = row.p[j];
-      // A 1 - p that was rounded in f32 would lose the same share at every
-      // entry of a long memory.
-      passes_[j] = row.p[j] <= Real{0.5}
-                       ? 1 - p_[j]
-                       : static_cast<double>(row.complement[j]);
+      passes_[j] = row.Passed(j);
       u_[j] = row.chunk_energies[j];
     }
   }
+
+  // What is left of a scan's mass is dropped below this share of it.
+  static constexpr double kNegligible =
+      std::is_same_v<Real, float> ? 1e-30 : 1e-150;
 
   // What of `mass` goes on past entry n.
   double Passed(double mass, std::size_t n) const {
@@ -276,6 +278,7 @@ class AdaptiveExpectation final : public ChunkExpectation<Real> {
     return value;
   }
 
+  ModerateBlocks<Real> moderate_;
   Buffer<double> start_, p_, passes_, u_;  // of the row
   Buffer<double> beta_, d_p_, d_u_;
   // Of a block: A and B; x and y; row and column sums of 1 / (x + y) with B and

@@ -1,24 +1,15 @@
 #include "mechanisms/matcha/published_adaptive.h"
 
-#include <cmath>
 #include <vector>
 
 namespace attnbench::matcha {
 namespace {
 
-template <class Number>
-std::vector<Number> Exps(std::span<const Number> u) {
-  using std::exp;
-  std::vector<Number> e;
-  for (const Number& x : u) e.push_back(exp(x));
-  return e;
-}
-
 // Eq 28.
 template <class Number>
 void Nested(const PublishedRow<Number>& row, std::span<Number> beta) {
   const std::size_t T = beta.size();
-  const std::vector<Number> e = Exps(row.chunk_energies);
+  const std::vector<Number> e = UnshiftedExp(row.chunk_energies);
   for (std::size_t j = 0; j < T; ++j) {
     beta[j] = Number(0);
     for (std::size_t k = 0; k <= j; ++k) {
@@ -53,7 +44,7 @@ std::vector<Number> AllPartialSums(const std::vector<Number>& x) {
 template <class Number>
 void PartialSums(const PublishedRow<Number>& row, std::span<Number> beta) {
   const std::size_t T = beta.size();
-  const std::vector<Number> e = Exps(row.chunk_energies);
+  const std::vector<Number> e = UnshiftedExp(row.chunk_energies);
   const std::vector<Number> S = AllPartialSums(e);
   std::vector<Number> C(T, Number(1));  // exclusive cumulative product of 1 - p
   for (std::size_t j = 1; j < T; ++j) C[j] = C[j - 1] * (1 - row.p[j - 1]);

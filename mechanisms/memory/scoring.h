@@ -19,7 +19,7 @@ class Scoring {
   // In place.
   void operator()(Index count, Real* scores) const {
     if (sigmoid_) {
-      kernels_.sigmoid(scores, count, scores);
+      kernels_.sigmoid(scores, count, scores, nullptr);
       return;
     }
     const Real sum = kernels_.exp_sum(scores, kernels_.largest(scores, count),

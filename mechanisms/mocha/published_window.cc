@@ -8,14 +8,6 @@ namespace attnbench::mocha {
 namespace {
 
 template <class Number>
-std::vector<Number> Exp(std::span<const Number> u) {
-  using std::exp;
-  std::vector<Number> e;
-  for (const Number& energy : u) e.push_back(exp(energy));
-  return e;
-}
-
-template <class Number>
 std::vector<Number> ClippedExp(std::span<const Number> u) {
   using std::exp;
   const auto least = static_cast<Number>(1e-5);
@@ -45,7 +37,7 @@ struct Run {
 template <class Number>
 void Nested(const PublishedRow<Number>& row, Index w,
             std::span<Number> attention) {
-  const std::vector<Number> e = Exp(row.chunk_energies);
+  const std::vector<Number> e = UnshiftedExp(row.chunk_energies);
   const std::vector<Number> chunk_sums =
       MovingSumByConvolution<Number>(e, w, 1);
   for (std::size_t j = 0; j < e.size(); ++j) {
@@ -113,7 +105,7 @@ void PublishedWindow(const Config& config, const PublishedRow<Number>& row,
   } else if (config.variant == "nested") {
     Nested(row, w, attention);
   } else if (config.variant == "moving_sum") {
-    ByMovingSums(row, Exp(row.chunk_energies), w,
+    ByMovingSums(row, UnshiftedExp(row.chunk_energies), w,
                  &MovingSumByDifferences<Number>, attention);
   } else {
     ATTN_CHECK_EQ(config.variant, "clipped");

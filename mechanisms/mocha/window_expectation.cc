@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <limits>
 
+#include "mechanisms/kernels/kernels.h"
+
 namespace attnbench::mocha {
 namespace {
 
@@ -104,6 +106,69 @@ void ForEachWindowFrom(std::size_t w, const Buffer<Sums>& choices,
       [&](std::size_t n, const Sums& window) { use(last - n, window); });
 }
 
+// exp(u) of energies up to this is far inside the range of numbers, with sums,
+// products and quotients of such, so that all can be taken as they are.
+template <class Number>
+constexpr Number kModerate = std::is_same_v<Number, float> ? 20 : 100;
+
+template <class Number, class Real>
+bool AreModerate(std::span<const Real> u) {
+  bool all = true;  // not std::all_of: no branch, so that it becomes vectors
+  for (const Real x : u) all &= std::abs(x) <= kModerate<Number>;
+  return all;
+}
+
+// The same formulas by kernels, where all energies are moderate.
+template <class Number>
+class ModerateWindows {
+ public:
+  // Sets exp(u), the denominators D and the weights alpha / D.
+  void SetRow(std::span<const Number> u, std::span<const Number> alpha,
+              Index w) {
+    w_ = w;
+    T_ = static_cast<Index>(u.size());
+    for (auto* array : {&exp_u_, &D_, &weights_}) array->resize(u.size());
+    scratch_.resize(u.size() + 1);
+    kernels_.exp_sum(u.data(), 0, T_, exp_u_.data());
+    SumsUpTo(exp_u_.data(), D_.data());
+    kernels_.divide(alpha.data(), D_.data(), T_, weights_.data());
+  }
+
+  void Forward(std::span<Number> beta) {
+    SumsFrom(weights_.data(), beta.data());
+    kernels_.multiply(exp_u_.data(), beta.data(), T_, beta.data());
+  }
+
+  // Writes m and dL/du.
+  void Backward(std::span<const Number> d, std::span<Number> means,
+                std::span<Number> d_u) {
+    sums_.resize(d.size());
+    kernels_.multiply(exp_u_.data(), d.data(), T_, sums_.data());
+    SumsUpTo(sums_.data(), means.data());
+    kernels_.divide(means.data(), D_.data(), T_, means.data());
+    SumsFrom(weights_.data(), sums_.data());
+    kernels_.multiply(weights_.data(), means.data(), T_, weights_.data());
+    SumsFrom(weights_.data(), d_u.data());
+    for (std::size_t j = 0; j < d.size(); ++j) {
+      d_u[j] = exp_u_[j] * (d[j] * sums_[j] - d_u[j]);
+    }
+  }
+
+ private:
+  void SumsUpTo(const Number* x, Number* sums) {
+    kernels_.sums_up_to(x, T_, w_, scratch_.data(), sums);
+  }
+  void SumsFrom(const Number* x, Number* sums) {
+    kernels_.sums_from(x, T_, w_, scratch_.data(), sums);
+  }
+
+  const Kernels<Number>& kernels_ = BestKernels<Number>();
+  Index w_ = 0;
+  Index T_ = 0;
+  Buffer<Number> exp_u_, D_, weights_, scratch_;
+  Buffer<Number> sums_;  // of Backward
+};
+
 template <class Real>
 class WindowExpectation final : public ChunkExpectation<Real> {
  public:
@@ -112,6 +177,10 @@ class WindowExpectation final : public ChunkExpectation<Real> {
   // With D(k) the sum of exp(u) over window k,
   //   beta(j) = exp(u(j)) sum over k = j..j+w-1 of alpha(k) / D(k).
   void Forward(const ChoiceRow<Real>& row, std::span<Real> attention) override {
+    if (AreModerate<Real>(row.chunk_energies)) {
+      moderate_.SetRow(row.chunk_energies, row.selection, width_);
+      return moderate_.Forward(attention);
+    }
     using Sums = ScaledSums<Number, 1>;
     const std::size_t w = Prepare(row.chunk_energies, weights_.choices);
     ForEachWindow(
@@ -138,6 +207,9 @@ class WindowExpectation final : public ChunkExpectation<Real> {
   //               alpha(k) / D(k) (d(j) - m(k)).
   void Backward(const ChoiceRow<Real>& row, std::span<const Real> d_attention,
                 const ChoiceRowGradient<Real>& gradient) override {
+    if (AreModerate<Number>(row.chunk_energies)) {
+      return ModerateBackward(row, d_attention, gradient);
+    }
     using Sums = ScaledSums<Number, 2>;  // the weights; times d or m
     const std::size_t w = Prepare(row.chunk_energies, means_.choices);
     ForEachWindow(
@@ -163,6 +235,24 @@ class WindowExpectation final : public ChunkExpectation<Real> {
 
  private:
   using Number = Carry<Real>;
+
+  // In Number: d(j) - m(k) cancels.
+  void ModerateBackward(const ChoiceRow<Real>& row,
+                        std::span<const Real> d_attention,
+                        const ChoiceRowGradient<Real>& gradient) {
+    const std::size_t T = d_attention.size();
+    wide_u_.assign(row.chunk_energies.begin(), row.chunk_energies.end());
+    wide_alpha_.assign(row.selection.begin(), row.selection.end());
+    wide_d_.assign(d_attention.begin(), d_attention.end());
+    wide_means_.resize(T);
+    wide_moderate_.SetRow(wide_u_, wide_alpha_, width_);
+    wide_moderate_.Backward(wide_d_, wide_means_, wide_u_);
+    for (std::size_t j = 0; j < T; ++j) {
+      gradient.selection[j] += static_cast<Real>(wide_means_[j]);
+      gradient.chunk_energies[j] = static_cast<Real>(wide_u_[j]);
+    }
+  }
+
   template <std::size_t Count>
   struct Scratch {
     Buffer<ScaledSums<Number, Count>> choices;   // [T]
@@ -181,6 +271,10 @@ class WindowExpectation final : public ChunkExpectation<Real> {
   }
 
   const Index width_;
+  ModerateWindows<Real> moderate_;
+  ModerateWindows<Number> wide_moderate_;  // of Backward, with what it takes
+  Buffer<Number> wide_u_, wide_alpha_, wide_d_, wide_means_;
+  // Of energies that are not moderate.
   Buffer<ScaledExp<Number>> exp_u_;  // [T]
   Scratch<1> weights_;               // of Forward
   Scratch<2> means_;                 // of Backward

@@ -21,9 +21,17 @@ template <class Number>
 struct ChoiceRow {
   std::span<const Number> start;       // distribution of where the scan begins
   std::span<const Number> p;           // p_choose; 1 at the end of stay_last
-  std::span<const Number> complement;  // 1 - p, never as 1 minus a rounded p
+  std::span<const Number> complement;  // 1 - p where that would be nothing but
+                                       // the rounding of p; empty: 1 minus p
   std::span<const Number> selection;   // alpha
   std::span<const Number> chunk_energies;  // u
+
+  // 1 - p(j), in Carry: a 1 - p that was rounded in f32 would lose the same
+  // share at every entry of a long memory.
+  Carry<Number> Passed(std::size_t j) const {
+    const auto passed = 1 - static_cast<Carry<Number>>(p[j]);
+    return complement.empty() || p[j] <= Number{0.5} ? passed : complement[j];
+  }
 };
 
 // dL/d of a ChoiceRow. Where p moves, complement moves against it: `p` is the

@@ -21,10 +21,24 @@ class HardExpectation final : public AttentionFunction<Real> {
 
   void Forward(const ScoreTables<Real>& scores,
                const Expectation<Real>& out) override {
-    Prepare(scores);
+    const std::size_t T = Size(scores.choice.cols);
+    Prepare(T);
+    // The last two rows: where an output starts, and where the next one will.
+    Buffer<Real> alphas(out.selection.data == nullptr ? 2 * T : 0);
+    Buffer<Real> restarts(Restarts() ? 2 * T : 0);
+    std::span<const Real> start = first_;
     for (Index i = 0; i < scores.choice.rows; ++i) {
-      ForwardRow(scores, i, out, start_, next_);
-      std::swap(start_, next_);
+      const std::size_t turn = Size(i % 2) * T;
+      const std::span<Real> alpha = alphas.empty()
+                                        ? out.selection.Row(i)
+                                        : std::span(alphas).subspan(turn, T);
+      const ChoiceRow<Real> row = MakeRow(scores, i, start, alpha);
+      ForwardRow(row, alpha, nullptr, out.attention.Row(i));
+      start = alpha;
+      if (!Restarts()) continue;
+      const auto next = std::span(restarts).subspan(turn, T);
+      Restart(row, next);
+      start = next;
     }
   }
 
@@ -33,79 +47,83 @@ class HardExpectation final : public AttentionFunction<Real> {
                 const Expectation<Real>& out,
                 const ScoreGradients<Real>& gradients) override {
     const Index U = scores.choice.rows;
-    const std::size_t T = Size(scores.choice.cols);
-    Prepare(scores);
-    // start(i) of every output, one more for the last one's next.
-    starts_.assign(Size(U + 1) * T, 0);
-    Buffer<Real> alpha(out.selection.data == nullptr ? Size(U) * T : 0);
-    Expectation<Real> kept = out;
-    if (out.selection.data == nullptr) {
-      kept.selection = {alpha.data(), U, scores.choice.cols};
+    const Index T = scores.choice.cols;
+    Prepare(Size(T));
+    for (Buffer<Real>* row : {&d_next_, &d_alpha_, &d_start_, &d_p_}) {
+      row->assign(Size(T), 0);
     }
-    if (T > 0) starts_[0] = 1;
+    scratch_.resize(Restarts() ? Size(T) : 0);
+    // What BackwardRow wants of every output: alpha, the mass that arrived, and
+    // where it started, if that is not alpha of the one before.
+    Buffer<Real> alphas(out.selection.data == nullptr ? Size(U * T) : 0);
+    alphas_ = alphas.empty() ? out.selection : MatrixView(alphas.data(), U, T);
+    Buffer<Real> arrived(Size(U * T));
+    Buffer<Real> restarts(Restarts() ? Size(U * T) : 0);
+    starts_ = Restarts() ? MatrixView(restarts.data(), U, T) : alphas_;
     for (Index i = 0; i < U; ++i) {
-      ForwardRow(scores, i, kept, StartRow(i, T), StartRow(i + 1, T));
+      const ChoiceRow<Real> row =
+          MakeRow(scores, i, StartRow(i), alphas_.Row(i));
+      ForwardRow(row, alphas_.Row(i), arrived.data() + i * T,
+                 out.attention.Row(i));
+      if (Restarts()) Restart(row, starts_.Row(i));
     }
-    d_start_.assign(T, 0);
-    d_next_.assign(T, 0);
-    d_alpha_.resize(T);
-    d_p_.resize(T);
-    scratch_.resize(T);
     for (Index i = U; i-- > 0;) {
-      BackwardRow(scores, i, kept, d_attention, gradients);
+      BackwardRow(scores, i, arrived.data() + i * T, d_attention.Row(i),
+                  gradients);
     }
   }
 
  private:
-  void Prepare(const ScoreTables<Real>& scores) {
-    const std::size_t T = Size(scores.choice.cols);
-    for (Buffer<Real>* row : {&p_, &complement_, &alpha_, &start_, &next_}) {
-      row->assign(T, 0);
-    }
-    if (T > 0) start_[0] = 1;
+  bool Restarts() const { return end_ == EndPolicy::kRestart; }
+
+  void Prepare(std::size_t T) {
+    first_.assign(T, 0);
+    if (T > 0) first_[0] = 1;
+    p_.resize(T);
+    complement_.resize(T);
   }
 
-  // p and 1 - p of output i; from energies, 1 - p = sigmoid(-e).
-  void SetProbabilities(const ScoreTables<Real>& scores, Index i) {
-    const std::span<const Real> row = scores.choice.Row(i);
-    const std::size_t T = row.size();
-    if (scores.probabilities) {
-      std::ranges::copy(row, p_.begin());
-      for (std::size_t j = 0; j < T; ++j) complement_[j] = 1 - row[j];
-    } else {
-      kernels_.sigmoid(row.data(), scores.choice.cols, p_.data());
-      for (std::size_t j = 0; j < T; ++j) complement_[j] = -row[j];
-      kernels_.sigmoid(complement_.data(), scores.choice.cols,
-                       complement_.data());
-    }
-    if (end_ == EndPolicy::kStayLast && T > 0) {
-      p_[T - 1] = 1;
-      complement_[T - 1] = 0;
-    }
+  // Where output i starts.
+  std::span<const Real> StartRow(Index i) const {
+    return i == 0 ? std::span<const Real>(first_) : starts_.Row(i - 1);
   }
 
+  // Output i. p and 1 - p follow from energies as sigmoid(e) and sigmoid(-e).
   ChoiceRow<Real> MakeRow(const ScoreTables<Real>& scores, Index i,
                           std::span<const Real> start,
-                          std::span<const Real> alpha) const {
-    return {.start = start,
-            .p = p_,
-            .complement = complement_,
-            .selection = alpha,
-            .chunk_energies = chunk_ == nullptr ? std::span<const Real>()
-                                                : scores.chunk_energies.Row(i)};
+                          std::span<const Real> alpha) {
+    ChoiceRow<Real> row{.start = start,
+                        .p = scores.choice.Row(i),
+                        .complement = {},
+                        .selection = alpha,
+                        .chunk_energies = {}};
+    if (chunk_ != nullptr) row.chunk_energies = scores.chunk_energies.Row(i);
+    const std::span<const Real> given = row.p;
+    if (!scores.probabilities) {
+      const Index T = scores.choice.cols;
+      kernels_.sigmoid(given.data(), T, p_.data(), complement_.data());
+      row.p = p_;
+      row.complement = complement_;
+    } else if (end_ == EndPolicy::kStayLast) {
+      std::ranges::copy(given, p_.begin());
+      row.p = p_;
+    }
+    if (end_ == EndPolicy::kStayLast && !p_.empty()) {
+      p_.back() = 1;
+      complement_.back() = 0;
+    }
+    return row;
   }
 
-  void ForwardRow(const ScoreTables<Real>& scores, Index i,
-                  const Expectation<Real>& out, std::span<const Real> start,
-                  std::span<Real> next) {
-    SetProbabilities(scores, i);
-    const std::span<Real> attention = out.attention.Row(i);
-    std::span<Real> alpha = out.selection.data != nullptr
-                                ? out.selection.Row(i)
-                                : std::span<Real>(alpha_);
-    const ChoiceRow<Real> row = MakeRow(scores, i, start, alpha);
-    Select(row, alpha);
-    NextStart(end_, row, next);
+  static const Real* DataOrNull(std::span<const Real> row) {
+    return row.empty() ? nullptr : row.data();
+  }
+
+  // Writes alpha, attention and, unless it is null, the mass that arrived.
+  void ForwardRow(const ChoiceRow<Real>& row, std::span<Real> alpha,
+                  Real* arrived, std::span<Real> attention) {
+    kernels_.select(row.p.data(), DataOrNull(row.complement), row.start.data(),
+                    static_cast<Index>(alpha.size()), alpha.data(), arrived);
     if (chunk_ == nullptr) {
       std::ranges::copy(alpha, attention.begin());
     } else {
@@ -113,53 +131,59 @@ class HardExpectation final : public AttentionFunction<Real> {
     }
   }
 
+  // d_next_ is dL/d of where output i + 1 starts; becomes that of output i.
   void BackwardRow(const ScoreTables<Real>& scores, Index i,
-                   const Expectation<Real>& out,
-                   const MatrixView<const Real>& d_attention,
+                   const Real* arrived, std::span<const Real> d_attention,
                    const ScoreGradients<Real>& gradients) {
-    SetProbabilities(scores, i);
-    const ChoiceRow<Real> row =
-        MakeRow(scores, i, StartRow(i, p_.size()), out.selection.Row(i));
-    std::swap(d_start_, d_next_);  // dL/d start(i+1) is what is handed down
-    for (Buffer<Real>* buffer : {&d_start_, &d_alpha_, &d_p_}) {
-      std::ranges::fill(*buffer, Real{0});
+    const Index T = scores.choice.cols;
+    const ChoiceRow<Real> row = MakeRow(scores, i, StartRow(i), alphas_.Row(i));
+    const std::span<Real> d_scores = gradients.choice.Row(i);
+    // What does not pass through alpha.
+    const bool has_more = chunk_ != nullptr || Restarts();
+    if (has_more) {
+      for (Buffer<Real>* buffer : {&d_start_, &d_p_}) {
+        std::ranges::fill(*buffer, Real{0});
+      }
+      d_alpha_ = d_next_;
+      const ChoiceRowGradient<Real> gradient{
+          .start = d_start_,
+          .p = d_p_,
+          .selection = d_alpha_,
+          .chunk_energies = chunk_ == nullptr
+                                ? std::span<Real>()
+                                : gradients.chunk_energies.Row(i)};
+      if (Restarts()) {
+        RestartBackward<Real>(row, d_next_, scratch_, gradient);
+      }
+      if (chunk_ != nullptr) chunk_->Backward(row, d_attention, gradient);
     }
-    const ChoiceRowGradient<Real> gradient{
-        .start = d_start_,
-        .p = d_p_,
-        .selection = d_alpha_,
-        .chunk_energies = chunk_ == nullptr ? std::span<Real>()
-                                            : gradients.chunk_energies.Row(i)};
     if (chunk_ == nullptr) {
-      std::ranges::copy(d_attention.Row(i), d_alpha_.begin());
-    } else {
-      chunk_->Backward(row, d_attention.Row(i), gradient);
+      kernels_.add(d_next_.data(), d_attention.data(), T, d_alpha_.data());
     }
-    NextStartBackward<Real>(end_, row, d_next_, scratch_, gradient);
-    SelectBackward<Real>(row, scratch_, gradient);
-    WriteScoreGradient(scores, gradients.choice.Row(i));
-  }
-
-  // dL/de = p (1 - p) dL/dp. Under `stay_last` the last p is no variable.
-  void WriteScoreGradient(const ScoreTables<Real>& scores,
-                          std::span<Real> d_scores) const {
-    for (std::size_t j = 0; j < d_scores.size(); ++j) {
-      d_scores[j] =
-          scores.probabilities ? d_p_[j] : p_[j] * complement_[j] * d_p_[j];
+    kernels_.select_backward(row.p.data(), DataOrNull(row.complement), arrived,
+                             d_alpha_.data(), T, d_scores.data(),
+                             d_next_.data());
+    if (has_more) {
+      kernels_.add(d_scores.data(), d_p_.data(), T, d_scores.data());
+      kernels_.add(d_next_.data(), d_start_.data(), T, d_next_.data());
     }
-    if (end_ == EndPolicy::kStayLast && !d_scores.empty()) d_scores.back() = 0;
-  }
-
-  std::span<Real> StartRow(Index i, std::size_t T) {
-    return {starts_.data() + Size(i) * T, T};
+    // dL/de = p (1 - p) dL/dp. Under `stay_last` the last p is no variable.
+    if (!scores.probabilities) {
+      kernels_.multiply(d_scores.data(), p_.data(), T, d_scores.data());
+      kernels_.multiply(d_scores.data(), complement_.data(), T,
+                        d_scores.data());
+    }
+    if (end_ == EndPolicy::kStayLast && T > 0) d_scores.back() = 0;
   }
 
   const Kernels<Real>& kernels_;
   const EndPolicy end_;
   const std::unique_ptr<ChunkExpectation<Real>> chunk_;
-  Buffer<Real> p_, complement_, alpha_, start_, next_;
-  Buffer<Real> starts_;  // [U + 1, T], of Gradient
-  Buffer<Real> d_start_, d_next_, d_alpha_, d_p_;
+  Buffer<Real> first_;           // where the first output starts
+  Buffer<Real> p_, complement_;  // of the output at hand, where not given
+  // Of Gradient: alpha of every output; where the output after it starts.
+  MatrixView<Real> alphas_, starts_;
+  Buffer<Real> d_next_, d_alpha_, d_start_, d_p_;
   Buffer<Carry<Real>> scratch_;
 };
 

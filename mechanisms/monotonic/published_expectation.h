@@ -5,8 +5,10 @@
 #define ATTNBENCH_MECHANISMS_MONOTONIC_PUBLISHED_EXPECTATION_H_
 
 #include <boost/math/differentiation/autodiff.hpp>
+#include <cmath>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "mechanisms/training/attention_function.h"
 
@@ -24,6 +26,15 @@ struct PublishedRow {
   std::span<const Number> selection;       // alpha
   std::span<const Number> chunk_energies;  // u
 };
+
+// exp(u), of variants that subtract no largest energy first: it may overflow.
+template <class Number>
+std::vector<Number> UnshiftedExp(std::span<const Number> u) {
+  using std::exp;
+  std::vector<Number> e;
+  for (const Number& energy : u) e.push_back(exp(energy));
+  return e;
+}
 
 // Writes attention [T] of the variant that config names.
 template <class Number>

@@ -9,7 +9,14 @@ meant for it.
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from figures import alignments, mad_figure8, mocha_figure3, peers, stability
+from figures import (
+    alignments,
+    mad_figure8,
+    mocha_figure3,
+    peers,
+    roofline,
+    stability,
+)
 
 
 @dataclass(frozen=True)
@@ -45,6 +52,12 @@ FIGURES = {
         peers.has_data,
         "sweep",
         "variants exact and framework (run-sweep --peer) over lengths T",
+    ),
+    "roofline": Entry(
+        roofline.draw,
+        roofline.has_data,
+        "sweep",
+        "cells of variant exact, and the machine's limits",
     ),
     "stability": Entry(
         stability.draw,

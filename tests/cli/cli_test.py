@@ -4,6 +4,7 @@ stderr that names the place, nothing on stdout and no file."""
 
 import json
 import os
+import re
 import resource
 import subprocess
 import tempfile
@@ -371,11 +372,25 @@ class Sweep(InFolder):
 
 class Listing(InFolder):
     def test_help_is_good_and_gives_an_example_for_every_option(self):
-        for arguments in (["--help"], ["run-sweep", "--help"], ["list", "-h"]):
+        def help_of(*arguments):
             done = self.run_here(*arguments)
             self.assertEqual(done.returncode, 0)
             self.assertEqual(done.stderr, b"")
-        text = self.run_here("run-sweep", "--help").stdout.decode()
+            return done.stdout.decode()
+
+        listed = help_of("-h").partition("Subcommands:\n")[2]
+        commands = re.findall(r"^  (\S+)", listed, re.MULTILINE)
+        self.assertGreaterEqual(len(commands), 6)
+        for command in commands:
+            lines = help_of(command, "--help").partition("Options:\n")[2]
+            # An option begins two columns in; what follows on deeper lines is
+            # its text.
+            options = re.split(r"^  (?=-)", lines, flags=re.MULTILINE)[1:]
+            self.assertIn("-h,--help", options[0])
+            self.assertGreater(len(options), 1)
+            for option in options[1:]:
+                self.assertIn("e.g. ", option, command)
+        text = help_of("run-sweep", "--help")
         axes = json.loads(self.run_here("list", "--json").stdout)["axes"]
         for axis in axes:
             self.assertIn("--" + axis["name"].replace("_", "-"), text)

@@ -96,6 +96,30 @@ TEST(ResultSchema, EveryFieldIsWantedAndNoOtherIsTaken) {
   }
 }
 
+TEST(ResultSchema, ALimitIsWholeAndOfAGoodCell) {
+  const Json good = {{"bound", "L2"},
+                     {"limit_ns", 4},
+                     {"fraction", 0.5},
+                     {"working_set_bytes", 9}};
+  const auto with = [](const Json& limit) {
+    return CellValidates([&](Json& cell) { cell["limit"] = limit; });
+  };
+  EXPECT_TRUE(with(good));
+  EXPECT_TRUE(with(nullptr));
+  for (const auto& [name, value] : good.items()) {
+    Json limit = good;
+    limit.erase(name);
+    EXPECT_FALSE(with(limit)) << name;
+  }
+  Json limit = good;
+  limit["bound"] = "L0";
+  EXPECT_FALSE(with(limit));
+  EXPECT_FALSE(CellValidates([&](Json& cell) {
+    MakeInvalid(cell);
+    cell["limit"] = good;
+  }));
+}
+
 TEST(ResultSchema, WrongValuesAreRefused) {
   const std::pair<const char*, Json> wrong[] = {
       {"memory_length", 0},       {"memory_length", "100"},

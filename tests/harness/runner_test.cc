@@ -63,8 +63,9 @@ std::vector<Json> RunAll(const std::vector<const Mechanism<float>*>& mechanisms,
 void ExpectNoTimes(const Json& cell) {
   EXPECT_TRUE(cell["samples_ns"].empty());
   EXPECT_TRUE(cell["draw_ns"].empty());
-  for (const char* key : {"trials_per_sample", "median_ns", "interval_ns",
-                          "prepare_ns", "operations", "peak_memory_bytes"}) {
+  for (const char* key :
+       {"trials_per_sample", "median_ns", "interval_ns", "prepare_ns",
+        "operations", "peak_memory_bytes", "limit"}) {
     EXPECT_TRUE(cell[key].is_null()) << key;
   }
 }
@@ -96,7 +97,7 @@ TEST(Runner, GivesEveryKeyOfTheFormatInItsOrder) {
   for (const char* key :
        {"options", "status", "message", "samples_ns", "trials_per_sample",
         "median_ns", "interval_ns", "prepare_ns", "draw_ns", "operations",
-        "peak_memory_bytes", "numerics"}) {
+        "peak_memory_bytes", "limit", "numerics"}) {
     expected.emplace_back(key);
   }
   std::vector<std::string> keys;

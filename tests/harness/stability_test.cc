@@ -131,8 +131,8 @@ TEST(Stability, TheYardstickAgreesWithTheReference) {
     const StabilityInputs<double> inputs(scores);
     Config config =
         StabilitySubjects(mechanism.Describe(), "expect").at(0).config;
-    StabilityTable<double> exact(point.output_length, point.memory_length);
-    StabilityTable<double> reference = exact;
+    Table<double> exact(point.output_length, point.memory_length);
+    Table<double> reference = exact;
     mechanism.Expect(config, inputs.sequence(), {exact.view(), {}});
     config.variant = "reference";
     mechanism.Expect(config, inputs.sequence(), {reference.view(), {}});

@@ -398,8 +398,9 @@ TEST(VerifySchema, EveryFieldIsWantedAndNoOtherIsTaken) {
 }
 
 TEST(VerifySchema, TheContextIsThatOfASweep) {
-  EXPECT_EQ(testing::SchemaOf("verify")["properties"]["context"],
-            testing::SchemaOf("sweep")["properties"]["context"]);
+  auto of_sweep = testing::SchemaOf("sweep")["properties"]["context"];
+  of_sweep["properties"].erase("limits");  // which only a sweep measures
+  EXPECT_EQ(testing::SchemaOf("verify")["properties"]["context"], of_sweep);
 }
 
 }  // namespace

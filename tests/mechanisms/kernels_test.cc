@@ -474,7 +474,7 @@ TYPED_TEST(KernelsTest, SigmoidIsAccurateOnBothSidesAndSaturates) {
         GuardedArray<Real> x(length, kNaN<Real>);
         Fill(generator, length, range, x.data());
         GuardedArray<Real> y(length, kOutputGuard);
-        kernels.sigmoid(x.data(), length, y.data());
+        kernels.sigmoid(x.data(), length, y.data(), nullptr);
         EXPECT_TRUE(y.GuardsIntact());
         for (Index k = 0; k < length; ++k) {
           const Wide ulp =
@@ -482,13 +482,13 @@ TYPED_TEST(KernelsTest, SigmoidIsAccurateOnBothSidesAndSaturates) {
           if (!(ulp <= 4))
             FAIL() << "sigmoid " << x[k] << ": " << ulp << " ULP";
         }
-        kernels.sigmoid(x.data(), length, x.data());
+        kernels.sigmoid(x.data(), length, x.data(), nullptr);
         EXPECT_TRUE(SameBits(x.data(), y.data(), length));
       }
     }
     const Real largest = std::numeric_limits<Real>::max();
     std::vector<Real> x = {Real(1e4), Real(-1e4), 0, largest, -largest};
-    kernels.sigmoid(x.data(), 5, x.data());
+    kernels.sigmoid(x.data(), 5, x.data(), nullptr);
     EXPECT_EQ(x, (std::vector<Real>{1, 0, Real(0.5), 1, 0}));
   }
 }

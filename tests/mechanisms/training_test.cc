@@ -12,6 +12,7 @@
 #include <limits>
 #include <random>
 
+#include "harness/central_difference.h"
 #include "tests/support/property.h"
 
 namespace attnbench {
@@ -114,14 +115,7 @@ double Difference(const Mechanism<double>& mechanism, const Config& config,
     }
     return sum;
   };
-  const double at = x;
-  constexpr double kStep = 1e-5;
-  x = at + kStep;
-  const double above = loss();
-  x = at - kStep;
-  const double below = loss();
-  x = at;
-  return (above - below) / (2 * kStep);
+  return CentralDifference(x, 1e-5, loss);
 }
 
 void ExpectGradient(const Mechanism<double>& mechanism, const Config& config,

@@ -99,7 +99,9 @@ def soft(one):
 
 
 def monotonic(one):
-    p = 1 / (1 + numpy.exp(-one.given["energies"]))
+    p = one.given.get("p_choose")
+    if p is None:
+        p = 1 / (1 + numpy.exp(-one.given["energies"]))
     start = numpy.zeros_like(p[0])
     start[0] = 1
     alpha = numpy.zeros_like(p)
@@ -111,8 +113,9 @@ def monotonic(one):
             arriving *= 1 - chosen
         start = alpha[i]
     made = {"attention": alpha}
-    if "gradient of energies" in one.wanted:
-        made["gradient of energies"] = numpy.zeros_like(p)
+    for name in one.wanted:
+        if name.startswith("gradient of "):
+            made[name] = numpy.zeros_like(p)
     return made, None
 
 

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/central_difference.h"
 #include "mechanisms/common/array.h"
 
 namespace attnbench::testing {
@@ -34,13 +35,7 @@ void ExpectDerivatives(const Differentiated& input, const Loss& loss) {
     largest = std::max(largest, std::abs(g));
   }
   for (std::size_t n = 0; n < input.values.size(); ++n) {
-    const double x = input.values[n];
-    input.values[n] = x + kStep;
-    const double above = loss();
-    input.values[n] = x - kStep;
-    const double below = loss();
-    input.values[n] = x;
-    const double expected = (above - below) / (2 * kStep);
+    const double expected = CentralDifference(input.values[n], kStep, loss);
     const double error = std::abs(input.gradient[n] - expected);
     const double scale = std::max(std::abs(expected), largest / 100);
     if (!(error <= 1e-6 * scale + 1e-10)) {

@@ -1,0 +1,98 @@
+// How fast this machine can be at all, and how near to that a cell came.
+//
+// The machine is measured, not looked up: the flops of independent fused
+// multiply-adds, and the bytes that a sum reads or a copy reads and writes in
+// each level of its memory, on as many threads at once as a cell has, each with
+// arrays of its own. A limit is a maximum, so it is the best of several rounds;
+// what disturbs a round only makes it slower.
+//
+// The limit of a cell is the longer of two times: its flops at the machine's
+// peak, and its bytes at the bandwidth of the level that holds what a thread
+// touches (working_set.h). Operations are exact counts, so a fraction has no
+// noise but that of the times. It can exceed 1: by noise, or where an algorithm
+// keeps what it reads again in a nearer level than the whole would fit.
+#ifndef ATTNBENCH_HARNESS_ROOFLINE_H_
+#define ATTNBENCH_HARNESS_ROOFLINE_H_
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/axes.h"
+#include "mechanisms/mechanism.h"
+
+namespace attnbench {
+
+// A level of the memory. Bandwidths are those of all threads together.
+struct LevelLimits {
+  std::string name;                 // "L1", "L2" ... or "DRAM"
+  std::optional<Index> size_bytes;  // a thread's share; none: DRAM
+  Index array_bytes = 0;            // what each thread went through in turn
+  double read_bytes_per_s = 0;
+  double copy_bytes_per_s = 0;       // bytes read and bytes written
+  std::vector<double> read_samples;  // of every round, in bytes/s
+  std::vector<double> copy_samples;
+};
+
+struct MachineLimits {
+  std::string precision;  // "f32" or "f64"
+  int threads = 1;
+  double peak_flops_per_s = 0;            // of all threads together
+  std::vector<double> peak_samples = {};  // of every round
+  // Nearest first. What the machine does not tell, or has no memory for, is
+  // missing, and so is a cache of which a thread has no more than of a nearer
+  // one.
+  std::vector<LevelLimits> levels = {};
+};
+
+struct RooflineOptions {
+  int rounds = 20;
+  double sample_ns = 5e6;  // a sample lasts about this long, and at least one
+                           // pass over its arrays
+};
+
+// About 0.3 s a measurement, for the start of a sweep.
+inline constexpr RooflineOptions kQuickRoofline = {.rounds = 7,
+                                                   .sample_ns = 1e6};
+
+// Measures. Throws std::bad_alloc where not even the caches' arrays fit.
+MachineLimits MeasureLimits(const std::string& precision, int threads,
+                            const RooflineOptions& options);
+
+struct Binding {
+  std::string bound;  // "compute", or the name of a level
+  double limit_ns = 0;
+};
+
+// What binds `operations`, with `working_set_bytes` a thread. Mode decode is
+// held to read bandwidths; expect and gradient, which write tables as large as
+// those they read, to copy bandwidths. A working set that just fits a level is
+// in it. Nothing where no level holds it.
+std::optional<Binding> BindingLimit(const MachineLimits& limits,
+                                    const Operations& operations,
+                                    Index working_set_bytes,
+                                    const std::string& mode);
+
+// What a cell's limit depends on.
+struct CellFacts {
+  std::string precision;
+  int threads = 1;
+  std::string mode;
+  Operations operations;
+  Index working_set_bytes = 0;
+  double median_ns = 0;
+};
+
+// The field `limit` of a cell: {"bound", "limit_ns", "fraction",
+// "working_set_bytes"}; null where its precision and threads were not measured,
+// or nothing binds it.
+Json LimitJson(std::span<const MachineLimits> all, const CellFacts& facts);
+
+// As in results/schema/roofline.schema.json.
+Json ToJson(const MachineLimits& limits);
+Json ToJson(std::span<const MachineLimits> all);
+
+}  // namespace attnbench
+
+#endif  // ATTNBENCH_HARNESS_ROOFLINE_H_

@@ -1,0 +1,69 @@
+// What one thread touches while it does its sequences of a trial: the level of
+// the memory that holds it is the one whose bandwidth counts (roofline.h).
+//
+// Of a sequence: the views that the mechanism is given, inputs and outputs
+// both, as far as it reads them, and what it held of its own at its peak
+// (peak_memory_bytes). Of all its sequences: the parameters that it asked for,
+// which they share. Other draws are left out: a trial that goes through its
+// memory once finds it where the trials before left it, further away than this
+// says, and is slower than its limit.
+#ifndef ATTNBENCH_HARNESS_WORKING_SET_H_
+#define ATTNBENCH_HARNESS_WORKING_SET_H_
+
+#include <map>
+#include <string>
+
+#include "mechanisms/mechanism.h"
+#include "mechanisms/train.h"
+
+namespace attnbench {
+
+// Bytes of the views of a sequence that is decoded: memory [T, d], contexts
+// [U, d], and of each list of `scores` (Description) the table that is given,
+// or states [U, d] where none is. Keys and states of the chunk energies count
+// under `dot` for mechanisms that have such energies; others leave them alone.
+template <class Real>
+Index ViewBytes(const Config& config,
+                const std::vector<std::vector<std::string>>& scores,
+                const Sequence<Real>& sequence);
+
+// The same of one that is trained on, with attention, cotangents and gradients
+// where they are wanted, and without memory in scope attention.
+template <class Real>
+Index ViewBytes(const Config& config,
+                const std::vector<std::vector<std::string>>& scores,
+                const TrainingSequence<Real>& one);
+
+// Hands parameters on and keeps count of those that were asked for. Not
+// thread-safe.
+template <class Real>
+class CountedParameters final : public ParameterSource<Real> {
+ public:
+  explicit CountedParameters(const ParameterSource<Real>& source)
+      : source_(source) {}
+  MatrixView<const Real> Matrix(std::string_view name, Index rows,
+                                Index cols) const override {
+    sizes_[std::string(name)] = rows * cols;
+    return source_.Matrix(name, rows, cols);
+  }
+  Index bytes() const {
+    Index elements = 0;
+    for (const auto& [name, size] : sizes_) elements += size;
+    return elements * static_cast<Index>(sizeof(Real));
+  }
+
+ private:
+  const ParameterSource<Real>& source_;
+  mutable std::map<std::string, Index> sizes_;
+};
+
+// `sequence_bytes` are those of all `batch` sequences together (views and
+// peaks), `parameter_bytes` those that they share. The thread with the most
+// sequences has ceil(batch / threads) of them; where their lengths differ, of
+// mean size, rounded up.
+Index WorkingSetBytes(Index sequence_bytes, Index parameter_bytes, Index batch,
+                      int threads);
+
+}  // namespace attnbench
+
+#endif  // ATTNBENCH_HARNESS_WORKING_SET_H_

@@ -1,0 +1,151 @@
+// The kernels by themselves, at every SIMD level and as plain loops, on Google
+// Benchmark. Times are per element: a pair of memory entry and dimension, an
+// entry of a row, or a pair of entries. Working sets fit the second-level
+// cache. Examples:
+//
+//   build/release/kernel_benchmarks --benchmark_filter=select/
+//   build/release/kernel_benchmarks --benchmark_filter='dot_rows.*/f32'
+#include <benchmark/benchmark.h>
+
+#include <functional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "mechanisms/common/array.h"
+#include "mechanisms/kernels/scalar_kernels.h"
+
+namespace attnbench {
+namespace {
+
+constexpr Index kDim = 256;
+constexpr Index kRows = 64;
+constexpr Index kLength = 2048;
+constexpr Index kPairs = 256;
+
+// Inputs and outputs of all kernels.
+template <class Real>
+struct Arrays {
+  Arrays() {
+    std::mt19937 generator(1);
+    std::uniform_real_distribution<double> uniform(0.01, 0.99);
+    for (std::vector<Real>* array : {&rows, &x, &y, &z}) {
+      for (Real& value : *array) value = static_cast<Real>(uniform(generator));
+    }
+    start[0] = 1;
+  }
+  std::vector<Real> rows = std::vector<Real>(Size(kRows * kDim));
+  std::vector<Real> x = std::vector<Real>(Size(kLength));
+  std::vector<Real> y = x, z = x, start = x, out = x, other = x;
+  std::vector<Real> scratch = std::vector<Real>(Size(kLength + 1));
+};
+
+template <class Real>
+void Register(const std::string& kernel, const std::string& level,
+              double elements,
+              std::function<void(const Kernels<Real>&, Arrays<Real>&)> run,
+              const Kernels<Real>& kernels) {
+  const std::string name =
+      kernel + (sizeof(Real) == 4 ? "/f32/" : "/f64/") + level;
+  benchmark::RegisterBenchmark(
+      name.c_str(),
+      [elements, run = std::move(run), &kernels](benchmark::State& state) {
+        Arrays<Real> arrays;
+        for (auto _ : state) {
+          run(kernels, arrays);
+          benchmark::ClobberMemory();
+        }
+        state.counters["per_element"] = benchmark::Counter(
+            elements, benchmark::Counter::kIsIterationInvariantRate |
+                          benchmark::Counter::kInvert);
+      });
+}
+
+template <class Real>
+void RegisterLevel(const std::string& level, const Kernels<Real>& kernels) {
+  using Run = std::function<void(const Kernels<Real>&, Arrays<Real>&)>;
+  const auto add = [&](const std::string& kernel, Index elements, Run run) {
+    Register<Real>(kernel, level, static_cast<double>(elements), std::move(run),
+                   kernels);
+  };
+  const auto windows = [&](Index width) {
+    add("sums_up_to_" + std::to_string(width), kLength,
+        [width](const auto& k, auto& a) {
+          k.sums_up_to(a.x.data(), kLength, width, a.scratch.data(),
+                       a.out.data());
+        });
+    add("sums_from_" + std::to_string(width), kLength,
+        [width](const auto& k, auto& a) {
+          k.sums_from(a.x.data(), kLength, width, a.scratch.data(),
+                      a.out.data());
+        });
+  };
+  add("dot_rows", kRows * kDim, [](const auto& k, auto& a) {
+    k.dot_rows(a.x.data(), a.rows.data(), kDim, kRows, kDim, a.out.data());
+  });
+  add("additive_rows", kRows * kDim, [](const auto& k, auto& a) {
+    k.additive_rows(a.x.data(), a.rows.data(), kDim, a.y.data(), kRows, kDim,
+                    a.out.data());
+  });
+  add("additive_backward", kDim, [](const auto& k, auto& a) {
+    k.additive_backward(a.x.data(), a.y.data(), 1, kDim, a.out.data(),
+                        a.other.data(), a.scratch.data());
+  });
+  add("add_rows", kRows * kDim, [](const auto& k, auto& a) {
+    k.add_rows(a.x.data(), a.rows.data(), kDim, kRows, kDim, a.out.data());
+  });
+  add("scale", kLength,
+      [](const auto& k, auto& a) { k.scale(1, kLength, a.out.data()); });
+  add("add", kLength, [](const auto& k, auto& a) {
+    k.add(a.x.data(), a.y.data(), kLength, a.out.data());
+  });
+  add("multiply", kLength, [](const auto& k, auto& a) {
+    k.multiply(a.x.data(), a.y.data(), kLength, a.out.data());
+  });
+  add("divide", kLength, [](const auto& k, auto& a) {
+    k.divide(a.x.data(), a.y.data(), kLength, a.out.data());
+  });
+  add("largest", kLength, [](const auto& k, auto& a) {
+    benchmark::DoNotOptimize(k.largest(a.x.data(), kLength));
+  });
+  add("exp_sum", kLength, [](const auto& k, auto& a) {
+    benchmark::DoNotOptimize(k.exp_sum(a.x.data(), 1, kLength, a.out.data()));
+  });
+  add("sigmoid", kLength, [](const auto& k, auto& a) {
+    k.sigmoid(a.x.data(), kLength, a.out.data(), nullptr);
+  });
+
+  add("select", kLength, [](const auto& k, auto& a) {
+    k.select(a.x.data(), nullptr, a.start.data(), kLength, a.out.data(),
+             nullptr);
+  });
+  add("select_backward", kLength, [](const auto& k, auto& a) {
+    k.select_backward(a.x.data(), nullptr, a.z.data(), a.y.data(), kLength,
+                      a.out.data(), a.other.data());
+  });
+  for (const Index width : {4, 16, 17, 64, 256, 1024}) windows(width);
+  add("reciprocal_sums", kPairs * kPairs, [](const auto& k, auto& a) {
+    k.reciprocal_sums(a.x.data(), a.y.data(), kPairs, a.z.data(), a.y.data(),
+                      kPairs, a.out.data(), a.other.data());
+  });
+}
+
+template <class Real>
+void RegisterAll() {
+  for (const std::string& level : SimdLevels()) {
+    RegisterLevel<Real>(level, KernelsAt<Real>(level));
+  }
+  RegisterLevel<Real>("compiler", CompilerKernels<Real>());
+  RegisterLevel<Real>("scalar", ScalarKernels<Real>());
+}
+
+}  // namespace
+}  // namespace attnbench
+
+int main(int argc, char** argv) {
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
+  attnbench::RegisterAll<float>();
+  attnbench::RegisterAll<double>();
+  return benchmark::RunSpecifiedBenchmarks() == 0 ? 1 : 0;
+}

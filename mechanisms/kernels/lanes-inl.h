@@ -1,0 +1,99 @@
+// What the kernels share: loads and stores of the last few elements.
+// clang-format off
+#if defined(ATTNBENCH_MECHANISMS_KERNELS_LANES_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef ATTNBENCH_MECHANISMS_KERNELS_LANES_INL_H_
+#undef ATTNBENCH_MECHANISMS_KERNELS_LANES_INL_H_
+#else
+#define ATTNBENCH_MECHANISMS_KERNELS_LANES_INL_H_
+#endif
+// clang-format on
+
+#include <hwy/highway.h>
+
+#include <cstdint>
+#include <cstring>
+
+HWY_BEFORE_NAMESPACE();
+namespace attnbench::HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+using Index = std::int64_t;
+
+// Lanes of the tag D as a signed number.
+template <class D>
+Index LanesOf(D d) {
+  return static_cast<Index>(hn::Lanes(d));
+}
+
+// The first `count` < N numbers at `from`, zeros after them. Reads no others: a
+// masked load where the level's cannot fault, else by way of the stack.
+template <class D, class Real = hn::TFromD<D>>
+hn::Vec<D> LoadTail(D d, const Real* from, Index count) {
+#if HWY_MEM_OPS_MIGHT_FAULT
+  HWY_ALIGN Real lanes[hn::MaxLanes(D())] = {};
+  std::memcpy(lanes, from, static_cast<std::size_t>(count) * sizeof(Real));
+  return hn::Load(d, lanes);
+#else
+  return hn::MaskedLoad(hn::FirstN(d, static_cast<std::size_t>(count)), d,
+                        from);
+#endif
+}
+
+template <class D, class Real = hn::TFromD<D>>
+void StoreTail(D d, hn::Vec<D> value, Real* to, Index count) {
+  HWY_ALIGN Real lanes[hn::MaxLanes(D())];
+  hn::Store(value, d, lanes);
+  std::memcpy(to, lanes, static_cast<std::size_t>(count) * sizeof(Real));
+}
+
+// Kernels that move lanes are for vectors whose size is known when they are
+// compiled.
+template <class D>
+constexpr int kMaxLanes = static_cast<int>(hn::MaxLanes(D()));
+template <class D>
+struct LaneIndices {
+  template <class Function>
+  explicit constexpr LaneIndices(const Function& from) {
+    for (int n = 0; n < kMaxLanes<D>; ++n) lane[n] = from(n);
+  }
+  hn::TFromD<hn::RebindToSigned<D>> lane[kMaxLanes<D>] = {};
+};
+
+// The last lane, in all lanes.
+template <class D>
+HWY_INLINE hn::Vec<D> BroadcastLast(D d, hn::Vec<D> v) {
+  static constexpr LaneIndices<D> kIndices(
+      [](int) { return kMaxLanes<D> - 1; });
+  return hn::TableLookupLanes(v, hn::SetTableIndices(d, kIndices.lane));
+}
+template <class D>
+HWY_INLINE hn::Vec<D> BroadcastFirst(D d, hn::Vec<D> v) {
+  static constexpr LaneIndices<D> kIndices([](int) { return 0; });
+  return hn::TableLookupLanes(v, hn::SetTableIndices(d, kIndices.lane));
+}
+
+// Lane n takes lane n - kShift (n + kShift where not kUp); where there is none,
+// that of `fill`.
+template <bool kUp, int kShift, class D>
+HWY_INLINE hn::Vec<D> MoveLanes(D d, hn::Vec<D> v, hn::Vec<D> fill) {
+  constexpr int N = kMaxLanes<D>;
+  static_assert(kShift < N);
+  static constexpr LaneIndices<D> kIndices([](int n) {
+    if constexpr (kUp) return n < kShift ? 0 : n - kShift;
+    return n + kShift < N ? n + kShift : 0;
+  });
+  const auto moved =
+      hn::TableLookupLanes(v, hn::SetTableIndices(d, kIndices.lane));
+  if constexpr (kUp) {
+    return hn::IfThenElse(hn::FirstN(d, kShift), fill, moved);
+  } else {
+    return hn::IfThenElse(hn::FirstN(d, N - kShift), moved, fill);
+  }
+}
+
+}  // namespace
+}  // namespace attnbench::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // per target

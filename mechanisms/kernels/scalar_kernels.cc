@@ -1,0 +1,211 @@
+// Compiled twice: once without vectorisation as ScalarKernels, and once, with
+// ATTNBENCH_VECTORIZED, as CompilerKernels.
+#include "mechanisms/kernels/scalar_kernels.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace attnbench {
+namespace {
+
+using Index = std::int64_t;
+
+template <class Real>
+Real Dot(const Real* a, const Real* b, Index dim) {
+  Real sum = 0;
+  for (Index k = 0; k < dim; ++k) sum += a[k] * b[k];
+  return sum;
+}
+
+template <class Real>
+void DotRows(const Real* query, const Real* rows, Index row_stride, Index count,
+             Index dim, Real* energies) {
+  for (Index j = 0; j < count; ++j) {
+    energies[j] = Dot(query, rows + j * row_stride, dim);
+  }
+}
+
+template <class Real>
+void AdditiveRows(const Real* query, const Real* keys, Index row_stride,
+                  const Real* v, Index count, Index dim, Real* energies) {
+  for (Index j = 0; j < count; ++j) {
+    const Real* key = keys + j * row_stride;
+    Real sum = 0;
+    for (Index k = 0; k < dim; ++k) sum += v[k] * std::tanh(query[k] + key[k]);
+    energies[j] = sum;
+  }
+}
+
+template <class Real>
+void AdditiveBackward(const Real* query, const Real* key, Real weight,
+                      Index dim, Real* d_query, Real* d_key, Real* d_v) {
+  for (Index k = 0; k < dim; ++k) {
+    const Real x = std::tanh(query[k] + key[k]);
+    d_v[k] += weight * x;
+    d_query[k] += weight * (1 - x * x);
+    d_key[k] += weight * (1 - x * x);
+  }
+}
+
+template <class Real>
+void AddRows(const Real* weights, const Real* rows, Index row_stride,
+             Index count, Index dim, Real* context) {
+  for (Index j = 0; j < count; ++j) {
+    for (Index k = 0; k < dim; ++k) {
+      context[k] += weights[j] * rows[j * row_stride + k];
+    }
+  }
+}
+
+template <class Real>
+void Scale(Real factor, Index count, Real* x) {
+  for (Index k = 0; k < count; ++k) x[k] *= factor;
+}
+
+template <class Real>
+void Add(const Real* x, const Real* y, Index count, Real* z) {
+  for (Index k = 0; k < count; ++k) z[k] = x[k] + y[k];
+}
+
+template <class Real>
+void Multiply(const Real* x, const Real* y, Index count, Real* z) {
+  for (Index k = 0; k < count; ++k) z[k] = x[k] * y[k];
+}
+
+template <class Real>
+void Divide(const Real* x, const Real* y, Index count, Real* z) {
+  for (Index k = 0; k < count; ++k) z[k] = x[k] / y[k];
+}
+
+template <class Real>
+Real Largest(const Real* x, Index count) {
+  Real largest = -std::numeric_limits<Real>::infinity();
+  for (Index k = 0; k < count; ++k) largest = std::max(largest, x[k]);
+  return largest;
+}
+
+template <class Real>
+Real ExpSum(const Real* energies, Real shift, Index count, Real* weights) {
+  Real sum = 0;
+  for (Index k = 0; k < count; ++k) {
+    weights[k] = std::exp(energies[k] - shift);
+    sum += weights[k];
+  }
+  return sum;
+}
+
+template <class Real>
+void Sigmoid(const Real* x, Index count, Real* y, Real* complement) {
+  for (Index k = 0; k < count; ++k) {
+    const bool is_negative = x[k] < 0;
+    const Real z = std::exp(-std::abs(x[k]));
+    y[k] = (is_negative ? z : 1) / (1 + z);
+    if (complement != nullptr) complement[k] = (is_negative ? 1 : z) / (1 + z);
+  }
+}
+
+template <class Real>
+Real Passed(const Real* p, const Real* complement, Index j) {
+  return complement == nullptr || p[j] <= Real{0.5} ? 1 - p[j] : complement[j];
+}
+
+template <class Real>
+void Select(const Real* p, const Real* complement, const Real* start,
+            Index count, Real* alpha, Real* arrived) {
+  Real q = 0;
+  for (Index j = 0; j < count; ++j) {
+    q += start[j];
+    alpha[j] = p[j] * q;
+    if (arrived != nullptr) arrived[j] = q;
+    q *= Passed(p, complement, j);
+  }
+}
+
+template <class Real>
+void SelectBackward(const Real* p, const Real* complement, const Real* arrived,
+                    const Real* d_alpha, Index count, Real* d_p,
+                    Real* d_start) {
+  Real dq = 0;
+  for (Index j = count; j-- > 0;) {
+    d_p[j] = arrived[j] * (d_alpha[j] - dq);
+    dq = p[j] * d_alpha[j] + Passed(p, complement, j) * dq;
+    d_start[j] = dq;
+  }
+}
+
+template <class Real>
+Real SumOf(const Real* x, Index first, Index end) {
+  Real sum = 0;
+  for (Index l = first; l < end; ++l) sum += x[l];
+  return sum;
+}
+
+template <class Real>
+void SumsUpTo(const Real* x, Index count, Index width, Real* /*scratch*/,
+              Real* sums) {
+  for (Index k = 0; k < count; ++k) {
+    sums[k] = SumOf(x, width > k ? 0 : k - width + 1, k + 1);
+  }
+}
+
+template <class Real>
+void SumsFrom(const Real* x, Index count, Index width, Real* /*scratch*/,
+              Real* sums) {
+  for (Index k = 0; k < count; ++k) {
+    sums[k] = SumOf(x, k, width > count - k ? count : k + width);
+  }
+}
+
+template <class Real>
+void ReciprocalSums(const Real* x, const Real* a, Index rows, const Real* y,
+                    const Real* b, Index count, Real* row_sums,
+                    Real* column_sums) {
+  for (Index k = 0; k < rows; ++k) {
+    row_sums[k] = 0;
+    for (Index l = 0; l < count; ++l) {
+      const Real reciprocal = 1 / (x[k] + y[l]);
+      row_sums[k] += b[l] * reciprocal;
+      column_sums[l] += a[k] * reciprocal;
+    }
+  }
+}
+
+template <class Real>
+constexpr Kernels<Real> kTable = {.dot_rows = &DotRows<Real>,
+                                  .additive_rows = &AdditiveRows<Real>,
+                                  .additive_backward = &AdditiveBackward<Real>,
+                                  .add_rows = &AddRows<Real>,
+                                  .scale = &Scale<Real>,
+                                  .add = &Add<Real>,
+                                  .multiply = &Multiply<Real>,
+                                  .divide = &Divide<Real>,
+                                  .largest = &Largest<Real>,
+                                  .exp_sum = &ExpSum<Real>,
+                                  .sigmoid = &Sigmoid<Real>,
+                                  .select = &Select<Real>,
+                                  .select_backward = &SelectBackward<Real>,
+                                  .sums_up_to = &SumsUpTo<Real>,
+                                  .sums_from = &SumsFrom<Real>,
+                                  .reciprocal_sums = &ReciprocalSums<Real>};
+
+}  // namespace
+
+#ifdef ATTNBENCH_VECTORIZED
+template <class Real>
+const Kernels<Real>& CompilerKernels() {
+  return kTable<Real>;
+}
+template const Kernels<float>& CompilerKernels();
+template const Kernels<double>& CompilerKernels();
+#else
+template <class Real>
+const Kernels<Real>& ScalarKernels() {
+  return kTable<Real>;
+}
+template const Kernels<float>& ScalarKernels();
+template const Kernels<double>& ScalarKernels();
+template const Kernels<long double>& ScalarKernels();
+#endif
+
+}  // namespace attnbench

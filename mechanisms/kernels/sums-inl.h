@@ -1,0 +1,240 @@
+// Sums that chunkwise attention is made of: over every window of an array, and
+// over the reciprocals of all pairs. All terms are added, none subtracted: with
+// positive terms nothing cancels.
+// clang-format off
+#if defined(ATTNBENCH_MECHANISMS_KERNELS_SUMS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef ATTNBENCH_MECHANISMS_KERNELS_SUMS_INL_H_
+#undef ATTNBENCH_MECHANISMS_KERNELS_SUMS_INL_H_
+#else
+#define ATTNBENCH_MECHANISMS_KERNELS_SUMS_INL_H_
+#endif
+// clang-format on
+
+#include <algorithm>
+
+#include "mechanisms/kernels/lanes-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace attnbench::HWY_NAMESPACE {
+namespace {
+
+// Windows up to this width are summed entry by entry, a vector of windows at a
+// time: cheaper than two running sums.
+constexpr Index kNarrow = 16;
+
+// The sum of the lanes up to each (from each on, where not kUp).
+template <bool kUp, int kShift = 1, class D>
+HWY_INLINE hn::Vec<D> RunningLanes(D d, hn::Vec<D> v) {
+  if constexpr (kShift < kMaxLanes<D>) {
+    v = hn::Add(v, MoveLanes<kUp, kShift>(d, v, hn::Zero(d)));
+    return RunningLanes<kUp, 2 * kShift>(d, v);
+  } else {
+    return v;
+  }
+}
+
+// One vector of RunningSums; returns what of the sum is new.
+template <bool kUp, class D, class Real = hn::TFromD<D>>
+HWY_INLINE double RunningStep(D d, const Real* x, Index count, double before,
+                              const Real* addend, Real* sums) {
+  const bool whole = count >= LanesOf(d);
+  auto v = whole ? hn::LoadU(d, x) : LoadTail(d, x, count);
+  v = RunningLanes<kUp>(d, v);
+  const auto all = kUp ? BroadcastLast(d, v) : BroadcastFirst(d, v);
+  v = hn::Add(v, hn::Set(d, static_cast<Real>(before)));
+  if (addend != nullptr) {
+    v = hn::Add(v, whole ? hn::LoadU(d, addend) : LoadTail(d, addend, count));
+  }
+  if (whole) {
+    hn::StoreU(v, d, sums);
+  } else {
+    StoreTail(d, v, sums, count);
+  }
+  return static_cast<double>(hn::GetLane(all));
+}
+
+// sums(k) = x(0) + ... + x(k) (x(k) + ... + x(count-1), where not kUp), and
+// addend(k) where there is one. What goes from vector to vector is kept in f64.
+template <bool kUp, class Real>
+void RunningSums(const Real* x, Index count, const Real* addend, Real* sums) {
+  const hn::ScalableTag<Real> d;
+  const Index lanes = LanesOf(d);
+  const Index tail = count % lanes;
+  const auto at = [addend](Index k) {
+    return addend == nullptr ? nullptr : addend + k;
+  };
+  double before = 0;
+  if constexpr (kUp) {
+    Index k = 0;
+    for (; k + lanes <= count; k += lanes) {
+      before += RunningStep<kUp>(d, x + k, lanes, before, at(k), sums + k);
+    }
+    if (tail > 0) RunningStep<kUp>(d, x + k, tail, before, at(k), sums + k);
+  } else {
+    Index k = count - tail;
+    if (tail > 0) {
+      before = RunningStep<kUp>(d, x + k, tail, before, at(k), sums + k);
+    }
+    while (k > 0) {
+      k -= lanes;
+      before += RunningStep<kUp>(d, x + k, lanes, before, at(k), sums + k);
+    }
+  }
+}
+
+// sums(k) = x(k) + ... + x(k + width - 1), for width <= kNarrow.
+template <class Real>
+void NarrowSums(const Real* x, Index count, Index width, Real* sums) {
+  const hn::ScalableTag<Real> d;
+  const Index lanes = LanesOf(d);
+  Index k = 0;
+  for (; k + lanes <= count; k += lanes) {
+    auto sum = hn::LoadU(d, x + k);
+    for (Index n = 1; n < width; ++n) {
+      sum = hn::Add(sum, hn::LoadU(d, x + k + n));
+    }
+    hn::StoreU(sum, d, sums + k);
+  }
+  if (k < count) {
+    auto sum = LoadTail(d, x + k, count - k);
+    for (Index n = 1; n < width; ++n) {
+      sum = hn::Add(sum, LoadTail(d, x + k + n, count - k));
+    }
+    StoreTail(d, sum, sums + k, count - k);
+  }
+}
+
+// The array is cut into blocks of `width`: a window is the end of one and the
+// beginning of the next. Whatever the width, an entry is added three times.
+template <class Real>
+void SumsUpTo(const Real* x, Index count, Index width, Real* scratch,
+              Real* sums) {
+  if (width >= count) return RunningSums<true, Real>(x, count, nullptr, sums);
+  if (width <= kNarrow) {
+    RunningSums<true, Real>(x, width - 1, nullptr, sums);
+    return NarrowSums(x, count - width + 1, width, sums + width - 1);
+  }
+  // scratch(n): the last width - n entries of the block before.
+  scratch[width] = 0;
+  for (Index first = 0; first < count; first += width) {
+    const Index size = std::min(width, count - first);
+    RunningSums<true>(x + first, size, first == 0 ? nullptr : scratch + 1,
+                      sums + first);
+    if (first + width < count) {
+      RunningSums<false, Real>(x + first, width, nullptr, scratch);
+    }
+  }
+}
+
+// The same from the other end.
+template <class Real>
+void SumsFrom(const Real* x, Index count, Index width, Real* scratch,
+              Real* sums) {
+  if (width >= count) return RunningSums<false, Real>(x, count, nullptr, sums);
+  if (width <= kNarrow) {
+    const Index whole = count - width + 1;
+    NarrowSums(x, whole, width, sums);
+    return RunningSums<false, Real>(x + whole, width - 1, nullptr,
+                                    sums + whole);
+  }
+  // scratch(n): the first n entries of the block behind.
+  scratch[0] = 0;
+  for (Index end = count; end > 0; end -= std::min(width, end)) {
+    const Index size = std::min(width, end);
+    const Index first = end - size;
+    RunningSums<false>(x + first, size,
+                       end == count ? nullptr : scratch + width - size,
+                       sums + first);
+    if (first > 0) {
+      RunningSums<true, Real>(x + first, width, nullptr, scratch + 1);
+    }
+  }
+}
+
+template <class D, class Real = hn::TFromD<D>>
+HWY_INLINE hn::Vec<D> Reciprocal(D d, hn::Vec<D> x) {
+  if constexpr (sizeof(Real) == sizeof(float)) {
+    // One step of Newton's method doubles the 12 bits that every level has.
+    const auto guess = hn::ApproximateReciprocal(x);
+    return hn::Mul(guess, hn::NegMulAdd(x, guess, hn::Set(d, Real{2})));
+  } else {
+    return hn::Div(hn::Set(d, Real{1}), x);
+  }
+}
+
+// One vector of entries l against four of k.
+template <class D>
+HWY_INLINE hn::Vec<D> ReciprocalStep(
+    D d, hn::Vec<D> y, hn::Vec<D> b, hn::Vec<D> x0, hn::Vec<D> x1,
+    hn::Vec<D> x2, hn::Vec<D> x3, hn::Vec<D> a0, hn::Vec<D> a1, hn::Vec<D> a2,
+    hn::Vec<D> a3, hn::Vec<D>& row0, hn::Vec<D>& row1, hn::Vec<D>& row2,
+    hn::Vec<D>& row3, hn::Vec<D> column) {
+  const auto r0 = Reciprocal(d, hn::Add(x0, y));
+  const auto r1 = Reciprocal(d, hn::Add(x1, y));
+  const auto r2 = Reciprocal(d, hn::Add(x2, y));
+  const auto r3 = Reciprocal(d, hn::Add(x3, y));
+  row0 = hn::MulAdd(b, r0, row0);
+  row1 = hn::MulAdd(b, r1, row1);
+  row2 = hn::MulAdd(b, r2, row2);
+  row3 = hn::MulAdd(b, r3, row3);
+  column = hn::MulAdd(a0, r0, column);
+  column = hn::MulAdd(a1, r1, column);
+  column = hn::MulAdd(a2, r2, column);
+  return hn::MulAdd(a3, r3, column);
+}
+
+// Up to four k against all l; rows beyond `rows` repeat the first with weight
+// 0.
+template <class Real>
+void FourReciprocalSums(const Real* x, const Real* a, Index rows, const Real* y,
+                        const Real* b, Index count, Real* row_sums,
+                        Real* column_sums) {
+  const hn::ScalableTag<Real> d;
+  const Index lanes = LanesOf(d);
+  const auto value = [&](const Real* from, Index k) HWY_ATTR {
+    return hn::Set(d, from[k < rows ? k : 0]);
+  };
+  const auto weight = [&](Index k) HWY_ATTR {
+    return hn::Set(d, k < rows ? a[k] : Real{0});
+  };
+  const auto x0 = value(x, 0), x1 = value(x, 1), x2 = value(x, 2),
+             x3 = value(x, 3);
+  const auto a0 = weight(0), a1 = weight(1), a2 = weight(2), a3 = weight(3);
+  auto row0 = hn::Zero(d), row1 = hn::Zero(d), row2 = hn::Zero(d),
+       row3 = hn::Zero(d);
+  Index l = 0;
+  for (; l + lanes <= count; l += lanes) {
+    const auto column = ReciprocalStep(
+        d, hn::LoadU(d, y + l), hn::LoadU(d, b + l), x0, x1, x2, x3, a0, a1, a2,
+        a3, row0, row1, row2, row3, hn::LoadU(d, column_sums + l));
+    hn::StoreU(column, d, column_sums + l);
+  }
+  if (l < count) {
+    const auto column = ReciprocalStep(
+        d, LoadTail(d, y + l, count - l), LoadTail(d, b + l, count - l), x0, x1,
+        x2, x3, a0, a1, a2, a3, row0, row1, row2, row3,
+        LoadTail(d, column_sums + l, count - l));
+    StoreTail(d, column, column_sums + l, count - l);
+  }
+  const Real sums[4] = {hn::GetLane(hn::SumOfLanes(d, row0)),
+                        hn::GetLane(hn::SumOfLanes(d, row1)),
+                        hn::GetLane(hn::SumOfLanes(d, row2)),
+                        hn::GetLane(hn::SumOfLanes(d, row3))};
+  std::copy(sums, sums + rows, row_sums);
+}
+
+template <class Real>
+void ReciprocalSums(const Real* x, const Real* a, Index rows, const Real* y,
+                    const Real* b, Index count, Real* row_sums,
+                    Real* column_sums) {
+  for (Index k = 0; k < rows; k += 4) {
+    FourReciprocalSums(x + k, a + k, std::min(Index{4}, rows - k), y, b, count,
+                       row_sums + k, column_sums);
+  }
+}
+
+}  // namespace
+}  // namespace attnbench::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // per target

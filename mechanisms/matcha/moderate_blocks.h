@@ -1,0 +1,133 @@
+// beta of MAtChA by divide and conquer, as in adaptive_expectation.h, for rows
+// whose chunk energies lie so close together that exp(u) of all of them, their
+// sums and reciprocals fit into plain numbers with one common unit: then all
+// pairs of two halves are one call of a kernel, in Real.
+#ifndef ATTNBENCH_MECHANISMS_MATCHA_MODERATE_BLOCKS_H_
+#define ATTNBENCH_MECHANISMS_MATCHA_MODERATE_BLOCKS_H_
+
+#include <algorithm>
+#include <span>
+#include <type_traits>
+
+#include "mechanisms/kernels/kernels.h"
+#include "mechanisms/monotonic/chunk_expectation.h"
+
+namespace attnbench::matcha {
+
+template <class Real>
+class ModerateBlocks {
+ public:
+  // Whether the row is such a one; then Forward may be called.
+  bool Take(const ChoiceRow<Real>& row) {
+    const auto T = static_cast<Index>(row.p.size());
+    exp_u_.resize(row.p.size());
+    const std::span<const Real> u = row.chunk_energies;
+    const Real greatest = kernels_.largest(u.data(), T);
+    if (!(greatest - *std::ranges::min_element(u) <= kRange)) return false;
+    kernels_.exp_sum(u.data(), greatest, T, exp_u_.data());
+    return true;
+  }
+
+  void Forward(const ChoiceRow<Real>& row, std::span<Real> attention) {
+    const std::size_t T = attention.size();
+    row_ = &row;
+    for (auto* array : {&mass_, &sum_, &total_, &beta_}) array->resize(T);
+    std::ranges::fill(beta_, Real{0});
+    AddBlock(0, static_cast<Index>(T));
+    kernels_.multiply(beta_.data(), exp_u_.data(), static_cast<Index>(T),
+                      attention.data());
+  }
+
+ private:
+  static constexpr bool kSingle = std::is_same_v<Real, float>;
+  // Half of the exponents of Real, so that sums and products have room.
+  static constexpr Real kRange = kSingle ? 40 : 300;
+  // What is left of a scan's mass is dropped below this share of it.
+  static constexpr double kNegligible = kSingle ? 1e-30 : 1e-150;
+  // Below this the pairs are taken one by one.
+  static constexpr Index kSmall = 16;
+
+  // Adds sum of G(k, l) over k <= j <= l to beta(j), for lo <= k <= l < hi.
+  void AddBlock(Index lo, Index hi) {
+    if (hi - lo <= kSmall) return AddSmall(lo, hi);
+    const Index mid = lo + (hi - lo) / 2;
+    AddBlock(lo, mid);
+    AddBlock(mid, hi);
+    const Index begin = SetLeft(lo, mid);
+    if (begin == mid) return;
+    const Index end = SetRight(mid, hi);
+    std::fill(&total_[Size(mid)], &total_[Size(mid)] + (end - mid), Real{0});
+    kernels_.reciprocal_sums(
+        &sum_[Size(begin)], &mass_[Size(begin)], mid - begin, &sum_[Size(mid)],
+        &mass_[Size(mid)], end - mid, &total_[Size(begin)], &total_[Size(mid)]);
+    double before = 0;  // sum over k <= j of the row sums of G
+    for (auto j = Size(begin); j < Size(mid); ++j) {
+      before += static_cast<double>(mass_[j]) * total_[j];
+      beta_[j] += static_cast<Real>(before);
+    }
+    double after = 0;  // sum over l >= j of the column sums
+    for (auto j = Size(end); j-- > Size(mid);) {
+      after += static_cast<double>(mass_[j]) * total_[j];
+      beta_[j] += static_cast<Real>(after);
+    }
+  }
+
+  // A(k) and x(k) from the middle down to the last k that gets past it; `mid`
+  // where nothing starts.
+  Index SetLeft(Index lo, Index mid) {
+    double passed = 1, x = 0;
+    Index first = mid, begin = mid;
+    while (begin > lo) {
+      const auto k = Size(begin - 1);
+      passed *= row_->Passed(k);
+      if (passed < kNegligible) break;
+      --begin;
+      x += exp_u_[k];
+      sum_[k] = static_cast<Real>(x);
+      mass_[k] = static_cast<Real>(row_->start[k] * passed);
+      if (mass_[k] != 0) first = begin;
+    }
+    return first;
+  }
+
+  // B(l) and y(l) from the middle up to the last l that is reached.
+  Index SetRight(Index mid, Index hi) {
+    double passed = 1, y = 0;
+    Index end = mid;
+    while (end < hi && passed >= kNegligible) {
+      const auto l = Size(end++);
+      y += exp_u_[l];
+      sum_[l] = static_cast<Real>(y);
+      mass_[l] = static_cast<Real>(row_->p[l] * passed);
+      passed *= row_->Passed(l);
+    }
+    return end;
+  }
+
+  void AddSmall(Index lo, Index hi) {
+    Real G[kSmall];
+    for (auto k = Size(lo); k < Size(hi); ++k) {
+      double mass = row_->start[k];
+      if (mass == 0) continue;
+      Real sum = 0;
+      for (auto l = k; l < Size(hi); ++l) {
+        sum += exp_u_[l];
+        G[l - k] = static_cast<Real>(mass * row_->p[l]) / sum;
+        mass *= row_->Passed(l);
+      }
+      Real after = 0;
+      for (auto l = Size(hi); l-- > k;) beta_[l] += after += G[l - k];
+    }
+  }
+
+  const Kernels<Real>& kernels_ = BestKernels<Real>();
+  const ChoiceRow<Real>* row_ = nullptr;
+  Buffer<Real> exp_u_;  // relative to the greatest of the row
+  // Of a block: A and B; x and y; row and column sums of 1 / (x + y) with B and
+  // A. Of the row: beta / exp(u).
+  Buffer<Real> mass_, sum_, total_, beta_;
+};
+
+}  // namespace attnbench::matcha
+
+#endif  // ATTNBENCH_MECHANISMS_MATCHA_MODERATE_BLOCKS_H_

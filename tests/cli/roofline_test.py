@@ -1,0 +1,128 @@
+"""attnbench roofline from outside, and the limits in the result of a sweep.
+
+Guards against a result that is not its schema's, limits that are missing or of
+something else than the cells, and wrong usage that is taken."""
+
+import json
+import os
+import subprocess
+import tempfile
+import unittest
+
+import jsonschema
+
+ATTNBENCH = os.environ["ATTNBENCH"]
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+def run(*arguments):
+    return subprocess.run([ATTNBENCH, *map(str, arguments)], capture_output=True,
+                          text=True, check=False)
+
+
+def strict(text):
+    def refuse(constant):
+        raise ValueError(constant)
+    return json.loads(text, parse_constant=refuse)
+
+
+def validate(document, kind):
+    path = os.path.join(ROOT, "results", "schema", kind + ".schema.json")
+    with open(path, encoding="utf-8") as file:
+        jsonschema.Draft7Validator(json.load(file)).validate(document)
+
+
+class Roofline(unittest.TestCase):
+    def setUp(self):
+        holder = tempfile.TemporaryDirectory()
+        self.addCleanup(holder.cleanup)
+        self.folder = holder.name
+        self.path = os.path.join(self.folder, "r.json")
+
+    def result(self):
+        with open(self.path, encoding="utf-8") as file:
+            return strict(file.read())
+
+    def fails(self, *arguments, naming):
+        result = run(*arguments)
+        self.assertEqual((result.returncode, result.stdout), (2, ""), result.stderr)
+        self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
+        for text in naming:
+            self.assertIn(text, result.stderr)
+
+    def test_a_quick_run_gives_a_table_and_a_valid_result(self):
+        result = run("roofline", "--quick", "-j", "1,2", "-o", self.path)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        document = self.result()
+        validate(document, "roofline")
+        self.assertIn("roofline --quick", document["context"]["command"])
+        self.assertEqual([(one["threads"], one["precision"]) for one in document["limits"]],
+                         [(1, "f32"), (1, "f64"), (2, "f32"), (2, "f64")])
+        for one in document["limits"]:
+            self.assertEqual(one["peak_flops_per_s"], max(one["peak_samples"]))
+            for level in one["levels"]:
+                self.assertIn("\n{:<10}{:>8}  {:<8}".format(one["precision"], one["threads"],
+                                                           level["name"]), result.stdout)
+
+        self.fails("roofline", "--quick", "-o", self.path, naming=["r.json", "--force"])
+        again = run("roofline", "--quick", "-j", 1, "--precision", "f64", "--json", "-o",
+                    self.path, "--force")
+        self.assertEqual(again.returncode, 0, again.stderr)
+        self.assertEqual(strict(again.stdout), self.result())
+        self.assertEqual(len(self.result()["limits"]), 1)
+
+    def test_wrong_usage_names_what_is_wrong(self):
+        for arguments, *naming in [
+            (("-j", 0), "--threads", "0 is out of range"),
+            (("-j", "x"), "--threads", "'x'"),
+            (("-j", "1,"), "--threads", "empty item"),
+            (("-j", "=T"), "--threads", "'=T'"),
+            (("--precision", "f16"), "--precision", "valid: f32, f64"),
+            (("--quik",), "did you mean '--quick'"),
+            (("--seed", 1), "unknown option '--seed'"),
+            (("more",), "unexpected argument"),
+            (("-o", os.path.join(self.folder, "no", "r.json")), "there is no folder"),
+        ]:
+            self.fails("roofline", "--quick", *arguments, naming=naming)
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_every_cell_of_a_sweep_has_its_limit(self):
+        result = run("run-sweep", "-T", 6, "-U", 4, "-d", 8, "-j", "1,2", "-B", 2,
+                     "--precision", "f32,f64", "--mode", "decode,gradient", "--mechanism",
+                     "soft,mocha", "--scope", "full,attention", "--repetitions", 2,
+                     "-o", self.path)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        document = self.result()
+        validate(document, "sweep")
+        limits = {(one["threads"], one["precision"]): one
+                  for one in document["context"]["limits"]}
+        self.assertEqual(len(limits), 4)
+        self.assertEqual(len(document["context"]["limits"]), 4)
+        bounds = set()
+        for cell in document["cells"]:
+            if cell["status"] == "skipped":  # scope attention of decoding
+                self.assertIsNone(cell["limit"])
+                continue
+            self.assertEqual(cell["status"], "ok", cell["message"])
+            limit, operations = cell["limit"], cell["operations"]
+            machine = limits[cell["threads"], cell["precision"]]
+            level = next(one for one in machine["levels"] if one["size_bytes"] is None
+                         or limit["working_set_bytes"] <= one["size_bytes"])
+            bandwidth = "read" if cell["mode"] == "decode" else "copy"
+            compute_ns = operations["flops"] / machine["peak_flops_per_s"] * 1e9
+            memory_ns = operations["bytes"] / level[bandwidth + "_bytes_per_s"] * 1e9
+            self.assertAlmostEqual(limit["limit_ns"] / max(compute_ns, memory_ns), 1)
+            self.assertEqual(limit["bound"],
+                             "compute" if compute_ns >= memory_ns else level["name"])
+            self.assertAlmostEqual(limit["fraction"] * cell["median_ns"], limit["limit_ns"])
+            bounds.add((cell["mode"], cell["status"]))
+        self.assertEqual(len(bounds), 2)
+
+    def test_nothing_is_measured_for_what_is_only_shown(self):
+        shown = run("run-sweep", "-T", 6, "--dry-run", "--json")
+        self.assertEqual(shown.returncode, 0, shown.stderr)
+        self.assertNotIn("limits", shown.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
