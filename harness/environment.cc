@@ -4,6 +4,7 @@
 #include <omp.h>
 #include <stdlib.h>
 
+#include <algorithm>
 #include <chrono>
 #include <ctime>
 #include <fstream>
@@ -115,7 +116,7 @@ std::vector<std::string> InvalidBuild() {
   return reasons;
 }
 
-void AddWarnings(const Json& governor, const Json& load, unsigned cores,
+void AddWarnings(const Json& governor, const Json& load, int cores,
                  std::vector<std::string>& warnings) {
 #ifndef NDEBUG
   warnings.emplace_back(
@@ -137,8 +138,12 @@ void AddWarnings(const Json& governor, const Json& load, unsigned cores,
 
 }  // namespace
 
+int Cores() {
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
 Json MakeContext(const std::string& command, std::uint64_t seed) {
-  const unsigned cores = std::thread::hardware_concurrency();
+  const int cores = Cores();
   const Json governor = Governor();
   const Json load = LoadAverage();
   std::vector<std::string> warnings = InvalidBuild();

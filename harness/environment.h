@@ -34,6 +34,9 @@ class Fnv1a {
 // 16 hexadecimal digits.
 std::string BuildId();
 
+// Cores that this program can have; at least 1.
+int Cores();
+
 // Memory that programs can still have without swapping (MemAvailable of Linux;
 // elsewhere no limit). The operating system promises more than it has and kills
 // the program that believes it, so large arrays ask here first.

@@ -442,6 +442,17 @@ Sweep ExpandSweep(const AxisTable& table, const SweepRequest& request) {
           points.Take()};
 }
 
+void SkipThreadsBeyond(std::int64_t cores, Sweep& sweep) {
+  for (Point& point : sweep.points) {
+    for (Cell& cell : point.cells) {
+      if (cell.skip_reason || cell.Int("threads") <= cores) continue;
+      cell.skip_reason =
+          fmt::format("{} threads: this machine has {} core{}",
+                      cell.Int("threads"), cores, cores == 1 ? "" : "s");
+    }
+  }
+}
+
 std::string CellKey(const AxisTable& table, const Cell& cell) {
   Json key = {{"mechanism", cell.mechanism}};
   for (const Axis& axis : table) key[axis.name] = cell.axes.at(axis.name);

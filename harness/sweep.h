@@ -96,6 +96,10 @@ std::vector<std::string> MechanismNames();
 // does not declare, and for more than kMostCells cells.
 Sweep ExpandSweep(const AxisTable& table, const SweepRequest& request);
 
+// Makes cells on more threads than the machine has cores skipped ones: their
+// times would be those of threads that wait for each other's core.
+void SkipThreadsBeyond(std::int64_t cores, Sweep& sweep);
+
 // An experiment file (experiments/*.json) as a request:
 //
 //   {"name", "question", "source", "seed", "repetitions", "trials",

@@ -151,7 +151,7 @@ def speedups(cells):
             raise load.DataError(
                 path, f"cells missing: {BASELINE} beside {describe(cell)}"
             )
-        rows.append({**cell, **paired_ratio(soft, cell, path, BASELINE)})
+        rows.append({**cell, **ratio(soft, cell, path)})
     if not rows:
         raise load.DataError(path, f"cells missing: all are {BASELINE}'s")
     ratios = pandas.DataFrame(rows)
@@ -163,9 +163,9 @@ def speedups(cells):
     return ratios
 
 
-def paired_ratio(above, below, path, name_above):
-    """`value` of the median of the ratios per round, and its interval."""
-    if "skipped" in (above["status"], below["status"]):
+def ratio(base, cell, path):
+    """`base` over `cell`, two cells of one point, round by round."""
+    if "skipped" in (base["status"], cell["status"]):
         return {
             "value": math.nan,
             "low": math.nan,
@@ -173,22 +173,22 @@ def paired_ratio(above, below, path, name_above):
             "coverage": math.nan,
             "rounds": 0,
         }
-    samples, others = below["samples_ns"], above["samples_ns"]
-    if len(samples) != len(others):
+    above, below = base["samples_ns"], cell["samples_ns"]
+    if len(above) != len(below):
         raise load.DataError(
             path,
-            f"cell {describe(below)} has {len(samples)} samples, {name_above} "
-            f"has {len(others)}: rounds cannot be paired",
+            f"cell {describe(cell)} has {len(below)} samples, "
+            f"{base['mechanism']} has {len(above)}: rounds cannot be paired",
         )
     value, low, high, coverage = median_interval(
-        numpy.divide(others, samples)
+        numpy.divide(above, below)
     )
     return {
         "value": value,
         "low": low,
         "high": high,
         "coverage": coverage,
-        "rounds": len(samples),
+        "rounds": len(above),
     }
 
 
@@ -242,7 +242,7 @@ def _settings_text(cells):
             continue
         builds = {}
         for variant, group in cells.groupby("variant"):
-            values = sorted({str(v) for v in group[axis] if v is not None})
+            values = [str(v) for v in sorted(set(group[axis].dropna()))]
             if values:
                 builds.setdefault(", ".join(values), []).append(variant)
         for value, variants in builds.items():

@@ -8,7 +8,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "harness/commands/commands.h"
@@ -94,7 +93,7 @@ std::string Table(const std::vector<MachineLimits>& all) {
 
 int RunRoofline(const AxisTable& table, const std::string& command_line,
                 const Arguments& arguments) {
-  const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
+  const int cores = Cores();
   const std::vector<Json> threads =
       ValuesOf(table, "threads", arguments.threads,
                cores == 1 ? "1" : fmt::format("1,{}", cores));

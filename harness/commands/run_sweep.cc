@@ -354,9 +354,10 @@ int RunSweep(const AxisTable& own_table, const std::string& command_line,
       peer ? WithVariantsOf(peer->info(), own_table) : own_table;
   SweepRequest request = MakeRequest(table, arguments);
   if (peer) request.peer_variants = peer->info().variants;
-  const Sweep sweep = ExpandSweep(table, request);
+  Sweep sweep = ExpandSweep(table, request);
   CheckWorkloads(sweep);
   if (arguments.dry_run) return ShowSweep(table, sweep, arguments.json);
+  SkipThreadsBeyond(Cores(), sweep);
   if (arguments.output.empty()) {
     throw UserError("--output",
                     "is missing; name the result file, such as -o "

@@ -12,7 +12,6 @@
 #include <limits>
 #include <memory>
 #include <optional>
-#include <thread>
 #include <tuple>
 #include <utility>
 
@@ -112,9 +111,7 @@ VerifyOptions ParseOptions(const Arguments& arguments) {
       arguments.quick ? kQuickTrials : kFullTrials, "--trials");
   options.seed = ParseSeed(arguments.seed);
   if (!arguments.level.empty()) options.level = ParseLevel(arguments.level);
-  const auto cores = std::max<std::int64_t>(
-      1, std::min<std::int64_t>(kMostThreads,
-                                std::thread::hardware_concurrency()));
+  const std::int64_t cores = std::min<std::int64_t>(kMostThreads, Cores());
   options.threads = static_cast<int>(
       number(arguments.threads, 1, kMostThreads, cores, "--threads"));
   return options;

@@ -124,6 +124,14 @@ void RegisterLevel(const std::string& level, const Kernels<Real>& kernels) {
                       a.out.data(), a.other.data());
   });
   for (const Index width : {4, 16, 17, 64, 256, 1024}) windows(width);
+  add("reciprocal_moments", kPairs, [](const auto& k, auto& a) {
+    Real row_sums[4];
+    Real* const columns[4] = {a.out.data(), a.out.data() + kPairs,
+                              a.other.data(), a.other.data() + kPairs};
+    k.reciprocal_moments(1, 1, 1, a.z.data(), a.y.data(), a.x.data(), kPairs,
+                         row_sums, columns);
+    benchmark::DoNotOptimize(row_sums);
+  });
   add("reciprocal_sums", kPairs * kPairs, [](const auto& k, auto& a) {
     k.reciprocal_sums(a.x.data(), a.y.data(), kPairs, a.z.data(), a.y.data(),
                       kPairs, a.out.data(), a.other.data());

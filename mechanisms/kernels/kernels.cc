@@ -36,7 +36,8 @@ const Kernels<Real>* Table() {
       .select_backward = &SelectBackward<Real>,
       .sums_up_to = &SumsUpTo<Real>,
       .sums_from = &SumsFrom<Real>,
-      .reciprocal_sums = &ReciprocalSums<Real>};
+      .reciprocal_sums = &ReciprocalSums<Real>,
+      .reciprocal_moments = &ReciprocalMoments<Real>};
   return &table;
 }
 

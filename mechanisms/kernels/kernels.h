@@ -35,7 +35,7 @@ struct Kernels {
 
   // The gradient of one such energy: with x = tanh(query + key), adds weight x
   // to d_v, and weight (1 - x^2), which lacks the factor v, to d_query and
-  // d_key.
+  // d_key. Error: that of the tanh, and 3 u of the weight and of the sum.
   void (*additive_backward)(const Real* query, const Real* key, Real weight,
                             std::int64_t dim, Real* d_query, Real* d_key,
                             Real* d_v);
@@ -64,7 +64,8 @@ struct Kernels {
                   Real* weights);
 
   // y = 1 / (1 + exp(-x)), without overflow for any finite x, and 1 - y to the
-  // same relative precision unless `complement` is null. `y` may be `x`.
+  // same relative precision unless `complement` is null. `y` may be `x`. Error:
+  // 4 ULP, as long as exp(-|x|) is a normal number.
   void (*sigmoid)(const Real* x, std::int64_t count, Real* y, Real* complement);
 
   // The mass that arrives at each entry and is chosen there (MAD eqs 9-10):
@@ -72,6 +73,7 @@ struct Kernels {
   // `complement` has 1 - p for p above a half; null: 1 minus p. q goes to
   // `arrived` unless that is null. Carried in f64 whatever the precision: the
   // relative error is at most 4 (count + 1) of its units, and two roundings.
+  // Nothing is computed where no mass is, or less than rounds to 0 in Real.
   void (*select)(const Real* p, const Real* complement, const Real* start,
                  std::int64_t count, Real* alpha, Real* arrived);
 
@@ -85,7 +87,8 @@ struct Kernels {
   // sums(k) = sum of x(l) over l = max(0, k-width+1)..k, and over
   // l = k..min(k+width-1, count-1); width >= 1. `scratch` holds
   // min(width, count) + 1 numbers. O(count) whatever the width. x >= 0: error
-  // at most (20 + width / (N 2^29 u)) u of the sum.
+  // at most 20 u + width / N units of f64 of the sum, however small it is
+  // beside other entries.
   void (*sums_up_to)(const Real* x, std::int64_t count, std::int64_t width,
                      Real* scratch, Real* sums);
   void (*sums_from)(const Real* x, std::int64_t count, std::int64_t width,
@@ -94,10 +97,18 @@ struct Kernels {
   // Over all pairs of k in [0, rows) and l in [0, count), x and y positive:
   //   row_sums(k) = sum over l of b(l) / (x(k) + y(l))
   //   column_sums(l) += sum over k of a(k) / (x(k) + y(l)).
-  // Error of a reciprocal: 2 ULP.
+  // Error of a reciprocal: 3 ULP, for x + y in [2^-126, 2^125] in f32.
   void (*reciprocal_sums)(const Real* x, const Real* a, std::int64_t rows,
                           const Real* y, const Real* b, std::int64_t count,
                           Real* row_sums, Real* column_sums);
+
+  // One k against all l, with r = 1 / (x + y(l)) and two weights each, as the
+  // gradient wants them:
+  //   row_sums = sums over l of b(l) r, b2(l) r, b(l) r^2, b2(l) r^2
+  //   column_sums[n](l) += a r, a2 r, a r^2, a2 r^2 for n = 0..3.
+  void (*reciprocal_moments)(Real x, Real a, Real a2, const Real* y,
+                             const Real* b, const Real* b2, std::int64_t count,
+                             Real row_sums[4], Real* const column_sums[4]);
 };
 
 // The kernels of the best level that this CPU has.

@@ -172,22 +172,42 @@ void ReciprocalSums(const Real* x, const Real* a, Index rows, const Real* y,
 }
 
 template <class Real>
-constexpr Kernels<Real> kTable = {.dot_rows = &DotRows<Real>,
-                                  .additive_rows = &AdditiveRows<Real>,
-                                  .additive_backward = &AdditiveBackward<Real>,
-                                  .add_rows = &AddRows<Real>,
-                                  .scale = &Scale<Real>,
-                                  .add = &Add<Real>,
-                                  .multiply = &Multiply<Real>,
-                                  .divide = &Divide<Real>,
-                                  .largest = &Largest<Real>,
-                                  .exp_sum = &ExpSum<Real>,
-                                  .sigmoid = &Sigmoid<Real>,
-                                  .select = &Select<Real>,
-                                  .select_backward = &SelectBackward<Real>,
-                                  .sums_up_to = &SumsUpTo<Real>,
-                                  .sums_from = &SumsFrom<Real>,
-                                  .reciprocal_sums = &ReciprocalSums<Real>};
+void ReciprocalMoments(Real x, Real a, Real a2, const Real* y, const Real* b,
+                       const Real* b2, Index count, Real row_sums[4],
+                       Real* const column_sums[4]) {
+  std::fill_n(row_sums, 4, Real{0});
+  for (Index l = 0; l < count; ++l) {
+    const Real r = 1 / (x + y[l]);
+    row_sums[0] += b[l] * r;
+    row_sums[1] += b2[l] * r;
+    row_sums[2] += b[l] * r * r;
+    row_sums[3] += b2[l] * r * r;
+    column_sums[0][l] += a * r;
+    column_sums[1][l] += a2 * r;
+    column_sums[2][l] += a * r * r;
+    column_sums[3][l] += a2 * r * r;
+  }
+}
+
+template <class Real>
+constexpr Kernels<Real> kTable = {
+    .dot_rows = &DotRows<Real>,
+    .additive_rows = &AdditiveRows<Real>,
+    .additive_backward = &AdditiveBackward<Real>,
+    .add_rows = &AddRows<Real>,
+    .scale = &Scale<Real>,
+    .add = &Add<Real>,
+    .multiply = &Multiply<Real>,
+    .divide = &Divide<Real>,
+    .largest = &Largest<Real>,
+    .exp_sum = &ExpSum<Real>,
+    .sigmoid = &Sigmoid<Real>,
+    .select = &Select<Real>,
+    .select_backward = &SelectBackward<Real>,
+    .sums_up_to = &SumsUpTo<Real>,
+    .sums_from = &SumsFrom<Real>,
+    .reciprocal_sums = &ReciprocalSums<Real>,
+    .reciprocal_moments = &ReciprocalMoments<Real>};
 
 }  // namespace
 

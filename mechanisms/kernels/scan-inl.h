@@ -195,18 +195,48 @@ struct SelectRow {
   }
 };
 
+// Where the entries of x that are not 0 begin and end, in whole vectors.
+template <class Real>
+void FindNonzero(const Real* x, Index count, Index& begin, Index& end) {
+  const hn::ScalableTag<Real> d;
+  const Index lanes = LanesOf(d);
+  const auto is_zero = [&](Index j) HWY_ATTR {
+    return hn::AllTrue(d, hn::Eq(hn::LoadU(d, x + j), hn::Zero(d)));
+  };
+  begin = 0;
+  while (begin + lanes <= count && is_zero(begin)) begin += lanes;
+  end = count;
+  while (end - lanes >= begin && is_zero(end - lanes)) end -= lanes;
+}
+
 template <class Real>
 void Select(const Real* p, const Real* complement, const Real* start,
             Index count, Real* alpha, Real* arrived) {
   const hn::ScalableTag<double> d;
   const Index lanes = LanesOf(d);
+  // Less mass than this rounds to 0 in Real, whatever p is.
+  constexpr double kVanished = sizeof(Real) == sizeof(float) ? 7e-46 : 0;
   const SelectRow<Real> row = {p, complement, start, alpha, arrived};
+  Index begin = 0, last = 0;
+  FindNonzero(start, count, begin, last);
   auto passed = hn::Zero(d);
-  Index j = 0;
-  for (; j + 4 * lanes <= count; j += 4 * lanes)
+  Index j = begin;
+  const auto goes_on = [&](Index size) HWY_ATTR {
+    return j + size <= count && (j < last || hn::GetLane(passed) > kVanished);
+  };
+  while (goes_on(4 * lanes)) {
     passed = row.Four(d, j, passed);
-  for (; j < count; j += lanes) {
-    passed = row.Few(d, j, std::min(lanes, count - j), passed);
+    j += 4 * lanes;
+  }
+  while (goes_on(1)) {
+    const Index size = std::min(lanes, count - j);
+    passed = row.Few(d, j, size, passed);
+    j += size;
+  }
+  for (Real* const out : {alpha, arrived}) {
+    if (out == nullptr) continue;
+    std::fill(out, out + begin, Real{0});
+    std::fill(out + j, out + count, Real{0});
   }
 }
 

@@ -153,8 +153,9 @@ void SumsFrom(const Real* x, Index count, Index width, Real* scratch,
 
 template <class D, class Real = hn::TFromD<D>>
 HWY_INLINE hn::Vec<D> Reciprocal(D d, hn::Vec<D> x) {
-  if constexpr (sizeof(Real) == sizeof(float)) {
-    // One step of Newton's method doubles the 12 bits that every level has.
+  // One step of Newton's method doubles the 12 bits that an x86 guess has; on
+  // Arm it has 8.
+  if constexpr (HWY_ARCH_X86 && sizeof(Real) == sizeof(float)) {
     const auto guess = hn::ApproximateReciprocal(x);
     return hn::Mul(guess, hn::NegMulAdd(x, guess, hn::Set(d, Real{2})));
   } else {
@@ -231,6 +232,54 @@ void ReciprocalSums(const Real* x, const Real* a, Index rows, const Real* y,
     FourReciprocalSums(x + k, a + k, std::min(Index{4}, rows - k), y, b, count,
                        row_sums + k, column_sums);
   }
+}
+
+template <class Real>
+void ReciprocalMoments(Real x, Real a, Real a2, const Real* y, const Real* b,
+                       const Real* b2, Index count, Real row_sums[4],
+                       Real* const column_sums[4]) {
+  const hn::ScalableTag<Real> d;
+  const Index lanes = LanesOf(d);
+  const auto x0 = hn::Set(d, x);
+  const auto a0 = hn::Set(d, a);
+  const auto a1 = hn::Set(d, a2);
+  auto row0 = hn::Zero(d), row1 = hn::Zero(d), row2 = hn::Zero(d),
+       row3 = hn::Zero(d);
+  for (Index l = 0; l < count; l += lanes) {
+    const Index size = std::min(lanes, count - l);
+    const bool whole = size == lanes;
+    const auto load = [&](const Real* from) HWY_ATTR {
+      return whole ? hn::LoadU(d, from) : LoadTail(d, from, size);
+    };
+    // Missing lanes have weights 0, and x for a sum.
+    const auto r = Reciprocal(d, hn::Add(x0, load(y + l)));
+    const auto br = hn::Mul(load(b + l), r);
+    const auto b2r = hn::Mul(load(b2 + l), r);
+    row0 = hn::Add(row0, br);
+    row1 = hn::Add(row1, b2r);
+    row2 = hn::MulAdd(br, r, row2);
+    row3 = hn::MulAdd(b2r, r, row3);
+    const auto add = [&](Real* column, auto value) HWY_ATTR {
+      const auto sum = hn::Add(load(column + l), value);
+      if (whole) {
+        hn::StoreU(sum, d, column + l);
+      } else {
+        StoreTail(d, sum, column + l, size);
+      }
+    };
+    const auto ar = hn::Mul(a0, r);
+    const auto a2r = hn::Mul(a1, r);
+    add(column_sums[0], ar);
+    add(column_sums[1], a2r);
+    add(column_sums[2], hn::Mul(ar, r));
+    add(column_sums[3], hn::Mul(a2r, r));
+  }
+  const auto sum = [d](auto row)
+                       HWY_ATTR { return hn::GetLane(hn::SumOfLanes(d, row)); };
+  row_sums[0] = sum(row0);
+  row_sums[1] = sum(row1);
+  row_sums[2] = sum(row2);
+  row_sums[3] = sum(row3);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "mechanisms/matcha/moderate_blocks.h"
+#include "mechanisms/matcha/moderate_gradient.h"
 
 namespace attnbench::matcha {
 namespace {
@@ -30,6 +31,9 @@ class AdaptiveExpectation final : public ChunkExpectation<Real> {
                 const ChoiceRowGradient<Real>& gradient) override {
     const std::size_t T = d_attention.size();
     if (T == 0) return;
+    if (moderate_gradient_.Take(row)) {
+      return moderate_gradient_.Backward(row, d_attention, gradient);
+    }
     Prepare(row);
     const auto [least, greatest] = std::ranges::minmax(u_);
     const bool is_wide = !(greatest - least <= kWide);
@@ -279,6 +283,7 @@ class AdaptiveExpectation final : public ChunkExpectation<Real> {
   }
 
   ModerateBlocks<Real> moderate_;
+  ModerateGradient<Real> moderate_gradient_;
   Buffer<double> start_, p_, passes_, u_;  // of the row
   Buffer<double> beta_, d_p_, d_u_;
   // Of a block: A and B; x and y; row and column sums of 1 / (x + y) with B and

@@ -24,6 +24,10 @@
 //   dL/du(j)     = e(j) sum over k <= j <= l of G(k, l) (d(j) - M(k, l))
 //
 // O(T^2) time and O(T) memory, no division by p or 1 - p.
+//
+// Where all u of a row lie close together (moderate_blocks.h and, backwards,
+// moderate_gradient.h), pairs are taken by kernels. What follows here is right
+// for any finite u, and scalar.
 #ifndef ATTNBENCH_MECHANISMS_MATCHA_ADAPTIVE_EXPECTATION_H_
 #define ATTNBENCH_MECHANISMS_MATCHA_ADAPTIVE_EXPECTATION_H_
 
@@ -39,11 +43,11 @@ std::unique_ptr<ChunkExpectation<Real>> MakeAdaptiveExpectation(
     const Config& config);
 
 // For each pair (start, choice): an addition, a division and two products with
-// their additions; backwards S, the weighted sum and M (5), V (3), dp (3) and
-// the two sums over choices (6). For each entry the exp, A, B, x, y and the two
-// sums; backwards the exp.
+// their additions; backwards 1 / (x + y) (2), and eight sums of products with
+// it and its square (16). For each entry the exp, A, B, x, y and the two sums;
+// backwards the exp.
 inline constexpr FunctionCost kAdaptiveCost = {
-    .forward = 8, .backward = 2, .forward_pair = 6, .backward_pair = 17};
+    .forward = 8, .backward = 2, .forward_pair = 6, .backward_pair = 18};
 
 }  // namespace attnbench::matcha
 

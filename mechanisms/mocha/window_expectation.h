@@ -31,10 +31,9 @@ std::unique_ptr<ChunkExpectation<Real>> MakeWindowExpectation(
 // Its operations for each entry of an output, as README.md counts them.
 inline FunctionCost WindowCost(const Config& config, Index memory_length) {
   // A window that begins at the first entry is a prefix, and no more.
-  if (config.chunk_width >= memory_length) {
-    return {.forward = 13, .backward = 21};
-  }
-  return {.forward = 21, .backward = 33};
+  if (config.chunk_width >= memory_length)
+    return {.forward = 5, .backward = 13};
+  return {.forward = 9, .backward = 21};
 }
 
 }  // namespace attnbench::mocha

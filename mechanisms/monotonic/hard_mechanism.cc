@@ -122,10 +122,14 @@ std::vector<OptionSpec> Options() {
           KeysOption()};
 }
 
-// Flops of alpha for an entry: the sigmoid and its complement (a division, an
-// exp and an addition each), q and alpha; backwards q again and dp, dq, de.
-constexpr double kSelectionForwardFlops = 10;
-constexpr double kSelectionBackwardFlops = 14;
+// Flops of alpha for an entry: 1 - p, q (2) and alpha, by the recurrence;
+// backwards the cotangent of alpha, dp (2) and dq (3). Energies beside: the
+// sigmoid and its complement (a division, an exp and an addition each), and
+// p (1 - p) (2).
+constexpr double kSelectionForwardFlops = 4;
+constexpr double kSelectionBackwardFlops = 6;
+constexpr double kSigmoidForwardFlops = 6;
+constexpr double kSigmoidBackwardFlops = 2;
 
 }  // namespace
 
@@ -215,6 +219,11 @@ Operations HardMechanism<Real>::Count(const Config& config, Index memory_length,
                             : FunctionCost();
     cost.forward += kSelectionForwardFlops;
     cost.backward += kSelectionBackwardFlops;
+    // Scores that are given are taken to be probabilities.
+    if (!config.scores_given) {
+      cost.forward += kSigmoidForwardFlops;
+      cost.backward += kSigmoidBackwardFlops;
+    }
     return CountTraining<Real>(config, memory_length,
                                static_cast<Index>(steps.size()),
                                rule.has_energies(), cost);

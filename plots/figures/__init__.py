@@ -11,11 +11,13 @@ from dataclasses import dataclass
 
 from figures import (
     alignments,
+    growth,
     mad_figure8,
     mocha_figure3,
     peers,
     roofline,
     stability,
+    threads,
 )
 
 
@@ -58,6 +60,18 @@ FIGURES = {
         roofline.has_data,
         "sweep",
         "cells of variant exact, and the machine's limits",
+    ),
+    "threads": Entry(
+        threads.draw,
+        threads.has_data,
+        "sweep",
+        "cells of variant exact on one thread and on more",
+    ),
+    "growth": Entry(
+        growth.draw,
+        growth.has_data,
+        "sweep",
+        "cells of variant exact over two decades of T",
     ),
     "stability": Entry(
         stability.draw,

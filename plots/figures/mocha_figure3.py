@@ -28,6 +28,7 @@ def has_data(cells):
         panels.BASELINE in set(cells["mechanism"])
         and cells["mechanism"].nunique() > 1
         and (cells["memory_length"] == cells["output_length"]).all()
+        and cells["mode"].nunique() == 1
     )
 
 

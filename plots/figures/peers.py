@@ -91,7 +91,7 @@ def _ratios(cells):
             raise load.DataError(
                 path, f"cells missing: {OURS} beside {panels.describe(cell)}"
             )
-        ratio = panels.paired_ratio(cell, own, path, cell["variant"])
+        ratio = panels.ratio(cell, own, path)
         rows.append({**cell, **ratio})
     return pandas.DataFrame(rows)
 

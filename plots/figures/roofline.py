@@ -10,6 +10,7 @@ import numpy
 from matplotlib import lines as mlines
 
 import load
+import modes
 import panels
 import style
 
@@ -23,23 +24,17 @@ LEVEL_LOOKS = [
 PEAK_LOOK = ("#303030", "-")
 # Points of one mechanism grow with T.
 SMALLEST_MARKER, LARGEST_MARKER = 3, 7
-MODES = ("decode", "expect", "gradient")
-FREE = (
-    "memory_length",
-    "output_length",
-    "chunk_width",
-    "num_contexts",
-    "mode",
-    "scope",
-    "schedule",
-    "precision",
-)
+FREE = (*modes.FREE, "precision")
 
 
 def has_data(cells):
     """Whether the file is meant for this figure: most have one mode only."""
     chosen = cells[cells["variant"] == "exact"]
-    return "limits" in cells.attrs["context"] and chosen["mode"].nunique() > 1
+    return (
+        "limits" in cells.attrs["context"]
+        and chosen["mode"].nunique() > 1
+        and chosen["threads"].nunique() == 1
+    )
 
 
 def draw(cells):
@@ -122,7 +117,7 @@ def _machine(cells, precision, threads):
 
 def _columns(cells):
     found = {(m, s) for m, s in zip(cells["mode"], cells["scope"])}
-    rank = {mode: index for index, mode in enumerate(MODES)}
+    rank = {mode: index for index, mode in enumerate(modes.MODES)}
     return sorted(found, key=lambda key: (rank.get(key[0], len(rank)), key))
 
 

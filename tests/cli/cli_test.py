@@ -250,6 +250,21 @@ class Sweep(InFolder):
         self.assertEqual(len(keys), len(cells))
         jsonschema.Draft7Validator(self.schema()).validate(self.read())
 
+    def test_threads_beyond_the_cores_are_skipped(self):
+        done = self.sweep("--mechanism", "soft", "-j", "1,1024")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        document = self.read()
+        cores = document["context"]["cores"]
+        self.assertEqual(
+            [(cell["threads"], cell["status"]) for cell in document["cells"]],
+            [(1, "ok"), (1024, "ok" if cores >= 1024 else "skipped")],
+        )
+        if cores < 1024:
+            self.assertIn(f"this machine has {cores} core",
+                          document["cells"][1]["message"])
+            self.assertEqual(
+                [one["threads"] for one in document["context"]["limits"]], [1])
+
     def test_what_cannot_be_done_is_skipped_and_the_rest_goes_on(self):
         done = self.sweep(
             "--mechanism", "soft,monotonic", "--schedule", "teacher_forced"

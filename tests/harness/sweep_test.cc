@@ -237,6 +237,26 @@ TEST(ExpandSweep, ASweepThatNobodyCanWaitForIsRefusedAtOnce) {
   EXPECT_THAT(ErrorOf(request), HasSubstr("at most 200000 are allowed"));
 }
 
+TEST(SkipThreadsBeyond, LeavesCellsThatFitAndWhyOthersWereSkippedBefore) {
+  SweepRequest request = SmallRequest({"soft"});
+  request.axes["threads"] = {1, 2, 3};
+  request.axes["variant"] = {"exact", "moving_sum"};
+  Sweep sweep = Expand(request);
+  SkipThreadsBeyond(2, sweep);
+  std::vector<Cell> cells = AllCells(sweep);
+  ASSERT_EQ(cells.size(), 6U);
+  for (const Cell& cell : cells) {
+    const std::string reason = cell.skip_reason.value_or("none");
+    if (cell.Text("variant") == "moving_sum") {
+      EXPECT_THAT(reason, HasSubstr("variant moving_sum is not one of soft's"));
+    } else if (cell.Int("threads") == 3) {
+      EXPECT_EQ(reason, "3 threads: this machine has 2 cores");
+    } else {
+      EXPECT_EQ(reason, "none");
+    }
+  }
+}
+
 TEST(CellKey, DiffersWhereAnyAxisOrOptionDiffers) {
   SweepRequest request = SmallRequest({"soft", "monotonic", "mocha"});
   request.axes["chunk_width"] = {1, 11, "inf"};

@@ -181,23 +181,23 @@ TEST(CountTest, TrainingFromScoresToAttention) {
   config.scores_given = true;
   config.attention_only = true;
   ExpectCount("mocha", config, 5, std::vector<StepTrace>(2),
-              {10, 10, 0, 10 * (10 + 14 + 21 + 33), 2 * 4 * 10 * 3});
+              {10, 10, 0, 10 * (4 + 6 + 9 + 21), 2 * 4 * 10 * 3});
   config.chunk_width = 5;  // all entries: windows are prefixes
   ExpectCount("mocha", config, 5, std::vector<StepTrace>(2),
-              {10, 10, 0, 10 * (10 + 14 + 13 + 21), 2 * 4 * 10 * 3});
+              {10, 10, 0, 10 * (4 + 6 + 5 + 13), 2 * 4 * 10 * 3});
   config.chunk_width = 1;  // no chunk energies
   ExpectCount("mocha", config, 5, std::vector<StepTrace>(2),
-              {10, 0, 0, 10 * (10 + 14), 2 * 4 * 10 * 2});
+              {10, 0, 0, 10 * (4 + 6), 2 * 4 * 10 * 2});
   config = ConfigFor("matcha");
   config.mode = "expect";
   config.scores_given = true;
   config.attention_only = true;
   // 15 pairs of start and choice for each output.
   ExpectCount("matcha", config, 5, std::vector<StepTrace>(2),
-              {10, 10, 0, 10 * (10 + 8) + 2 * 15 * 6, 4 * 10 * 3});
+              {10, 10, 0, 10 * (4 + 8) + 2 * 15 * 6, 4 * 10 * 3});
   config.attention_only = false;
   ExpectCount("matcha", config, 5, std::vector<StepTrace>(2),
-              {10, 10, 5, 10 * (10 + 8 + 8) + 2 * 15 * 6,
+              {10, 10, 5, 10 * (4 + 8 + 8) + 2 * 15 * 6,
                kRowBytes * (5 + 2) + 4 * 10 * 3});
 }
 

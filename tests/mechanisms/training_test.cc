@@ -13,6 +13,7 @@
 #include <random>
 
 #include "harness/central_difference.h"
+#include "tests/support/full_scope.h"
 #include "tests/support/property.h"
 
 namespace attnbench {
@@ -20,71 +21,11 @@ namespace {
 
 using testing::DefaultConfig;
 using testing::DrawnInputs;
+using testing::FullScope;
+using testing::Has;
+using testing::kEnergies;
 using testing::OwnTable;
 using testing::Rows;
-
-constexpr EnergyKind kEnergies[] = {
-    EnergyKind::kDot, EnergyKind::kBilinear, EnergyKind::kAdditive,
-    EnergyKind::kNormalizedAdditive, EnergyKind::kScaledBilinear};
-
-bool Has(const std::vector<std::string>& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
-// Everything that training of a drawn sequence from its states writes.
-template <class Real>
-struct FullScope {
-  explicit FullScope(DrawnInputs<Real>& drawn)
-      : inputs(drawn),
-        attention(drawn.U, drawn.T),
-        d_contexts(drawn.U, drawn.d),
-        d_memory(drawn.T, drawn.d),
-        d_chunk_keys(drawn.T, drawn.d),
-        d_states(drawn.U, drawn.d),
-        d_chunk_states(drawn.U, drawn.d) {
-    std::mt19937 generator(3);
-    std::uniform_real_distribution<float> uniform(-1, 1);
-    for (Index i = 0; i < drawn.U; ++i) {
-      for (Index k = 0; k < drawn.d; ++k) {
-        d_contexts.view()(i, k) = uniform(generator);
-      }
-    }
-  }
-
-  TrainingSequence<Real> View() {
-    TrainingSequence<Real> one;
-    one.sequence = inputs.View();
-    one.sequence.inputs.energy_bias = bias;
-    one.sequence.inputs.energy_scale = scale;
-    one.expectation.attention = attention.view();
-    one.cotangent.contexts = std::as_const(d_contexts).view();
-    one.gradients.memory = d_memory.view();
-    one.gradients.chunk_keys = d_chunk_keys.view();
-    one.gradients.states = d_states.view();
-    one.gradients.chunk_states = d_chunk_states.view();
-    one.gradients.parameters = &parameters;
-    return one;
-  }
-  // All numbers that were written, in a fixed order.
-  std::vector<Real> Everything() const {
-    std::vector<Real> all = inputs.contexts;
-    for (const OwnTable<Real>* table :
-         {&attention, &d_memory, &d_chunk_keys, &d_states, &d_chunk_states}) {
-      all.insert(all.end(), table->values().begin(), table->values().end());
-    }
-    for (const auto& [name, values] : parameters.arrays()) {
-      all.insert(all.end(), values.begin(), values.end());
-    }
-    return all;
-  }
-
-  DrawnInputs<Real>& inputs;
-  Real bias = Real{0.25};
-  Real scale = static_cast<Real>(0.7);
-  OwnTable<Real> attention, d_contexts, d_memory, d_chunk_keys, d_states,
-      d_chunk_states;
-  ParameterGradients<Real> parameters;
-};
 
 template <class Real>
 Config ConfigFor(const Mechanism<Real>& mechanism, Index dim) {

@@ -1,0 +1,200 @@
+"""How much faster is a batch on more threads?
+
+A panel for each mode and scope, a line for each mechanism: the time on one
+thread over the time on several. Cells that differ in threads only were timed in
+turn in every round, so their ratio is taken round by round.
+"""
+
+from matplotlib import lines as mlines
+
+import load
+import modes
+import panels
+import style
+
+IDEAL = {"color": "#909090", "linestyle": (0, (5, 1.5)), "linewidth": 0.8}
+FREE = (*modes.FREE, "threads")
+# Lines lie on one another where all is well: each mechanism's points stand
+# beside their number of threads by its share of this factor.
+SPREAD = 1.06
+
+
+def has_data(cells):
+    """Whether the file is meant for this figure: all of it is over threads."""
+    chosen = cells[(cells["variant"] == "exact") & (cells["status"] == "ok")]
+    of_each = chosen.groupby(["mechanism", "mode", "scope"])["threads"]
+    return not chosen.empty and bool((of_each.nunique() > 1).all())
+
+
+def draw(cells):
+    path = cells.attrs["path"]
+    chosen = cells[cells["variant"] == "exact"]
+    if chosen.empty:
+        raise load.DataError(path, "cells missing: variant exact")
+    chosen = panels.select(chosen, free=FREE)
+    ratios = {key: _ratios(group) for key, group in modes.groups(chosen)}
+    measured = sorted({n for of_key in ratios.values() for n in of_key})
+    if len(measured) < 2:
+        raise load.DataError(
+            path, f"every cell that was measured is on {measured[0]} threads"
+        )
+    for (name, mode, scope), of_key in ratios.items():
+        for threads in measured:
+            if threads not in of_key:
+                raise load.DataError(
+                    path,
+                    f"cells missing: {name} in mode {mode}, scope {scope}, on "
+                    f"{threads} threads",
+                )
+    figure, by_pair = modes.new_figure(chosen)
+    names = modes.mechanisms(chosen)
+    for (name, mode, scope), of_key in ratios.items():
+        _draw_line(by_pair[mode, scope], names, name, of_key)
+    top = max(r["high"] for of_key in ratios.values() for r in of_key.values())
+    for axes in by_pair.values():
+        _set_axes(axes, measured, top)
+    handles = [
+        mlines.Line2D([], [], label=name, **style.line(name, names))
+        for name in names
+    ]
+    handles.append(mlines.Line2D([], [], label="ideal", **IDEAL))
+    style.add_foot(figure, panels.caption(chosen, _text(chosen, ratios)), handles)
+    return figure, _headlines(ratios)
+
+
+# ---- data -------------------------------------------------------------------
+
+
+def _ratios(group):
+    """threads -> the time on one thread over that, with its interval."""
+    path = group.attrs["path"]
+    by_threads = {}
+    for cell in group.to_dict("records"):
+        if cell["status"] == "skipped":
+            continue
+        if cell["threads"] in by_threads:
+            raise load.DataError(
+                path,
+                f"cell twice: {panels.describe(cell)}, {cell['mode']}, "
+                f"{cell['scope']}, threads = {cell['threads']}",
+            )
+        by_threads[cell["threads"]] = cell
+    if 1 not in by_threads:
+        cell = group.iloc[0]
+        raise load.DataError(
+            path,
+            f"cells missing: {cell['mechanism']} in mode {cell['mode']}, scope "
+            f"{cell['scope']}, on 1 thread",
+        )
+    one = by_threads[1]
+    ratios = {}
+    for threads, cell in sorted(by_threads.items()):
+        for axis in panels.POINT + ["chunk_width", "num_contexts", "schedule"]:
+            if cell[axis] != one[axis]:
+                raise load.DataError(
+                    path,
+                    f"mixed data: {axis} is {one[axis]} on 1 thread and "
+                    f"{cell[axis]} on {threads}: {panels.describe(cell)}",
+                )
+        ratios[threads] = panels.ratio(one, cell, path)
+    return ratios
+
+
+# ---- drawing ----------------------------------------------------------------
+
+
+def _draw_line(axes, names, name, of_key):
+    share = names.index(name) / max(1, len(names) - 1) - 0.5
+    x = [threads * SPREAD**share for threads in of_key]
+    value = [r["value"] for r in of_key.values()]
+    axes.errorbar(
+        x,
+        value,
+        (
+            [r["value"] - r["low"] for r in of_key.values()],
+            [r["high"] - r["value"] for r in of_key.values()],
+        ),
+        capsize=1.5,
+        elinewidth=0.7,
+        **style.line(name, names),
+    )
+
+
+def _set_axes(axes, measured, top):
+    last = measured[-1]
+    axes.plot([1, last], [1, last], zorder=1, **IDEAL)
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xlim(1 / 1.1, last * 1.1)
+    low, high = 1 / 1.1, max(last, top) * 1.1
+    axes.set_ylim(min(low, axes.get_ylim()[0]), high)
+    axes.set_xticks(measured, measured)
+    axes.minorticks_off()
+    panels.log_ticks(axes.yaxis, *axes.get_ylim(), panels.ratio_tick)
+    axes.grid(True)
+    axes.set_xlabel("threads")
+    axes.set_ylabel("speed-up over one thread")
+
+
+# ---- words ------------------------------------------------------------------
+
+
+def _text(chosen, ratios):
+    several = [
+        r for of_key in ratios.values() for n, r in of_key.items() if n > 1
+    ]
+    rounds = sorted({r["rounds"] for r in several})
+    coverage = min(r["coverage"] for r in several)
+    text = (
+        "Time on one thread over the time on several: median of the ratios per "
+        "round; its interval: order statistics of "
+        f"{' to '.join(map(str, rounds))} rounds, coverage "
+        f"{100 * coverage:.0f} %. Points stand side by side, or they would "
+        "hide each other."
+    )
+    for mode, scope in modes.pairs(chosen):
+        cells = chosen[(chosen["mode"] == mode) & (chosen["scope"] == scope)]
+        text += f" {mode.capitalize()}, {scope}: {_sizes(cells)}."
+    return text
+
+
+def _sizes(cells):
+    words = [
+        f"{letter} = {', '.join(map(str, sorted(set(cells[axis]))))}"
+        for axis, letter in (("memory_length", "T"), ("output_length", "U"))
+    ]
+    limits = [
+        cell["limit"]
+        for cell in cells.to_dict("records")
+        if cell["threads"] == 1 and cell.get("limit")
+    ]
+    if limits:
+        sizes = [limit["working_set_bytes"] / 2**10 for limit in limits]
+        words.append(
+            f"one thread touches {min(sizes):.0f} to {max(sizes):.0f} KiB for a "
+            "draw"
+        )
+    return ", ".join(words)
+
+
+def _headlines(ratios):
+    """Of each mode and scope, each mechanism on the most threads."""
+    keys = sorted(
+        ratios,
+        key=lambda key: (modes.MODES.index(key[1]), modes.SCOPES.index(key[2])),
+    )
+    lines = []
+    for name, mode, scope in keys:
+        of_key = ratios[name, mode, scope]
+        last = max(of_key)
+        lines.append(
+            f"{mode}, {scope}, {last} threads, {name}: "
+            f"{_precise(of_key[last])}"
+        )
+    return lines
+
+
+def _precise(ratio):
+    """'1.93x [1.90, 1.95]': a tenth is a lot here."""
+    value, low, high = (ratio[key] for key in ("value", "low", "high"))
+    return f"{value:.2f}x [{low:.2f}, {high:.2f}]"

@@ -1,0 +1,279 @@
+// Guards against a scan that is right at one SIMD level or length only, that
+// loses the mass which a p next to 1 lets pass, whose rounding takes a share of
+// the mass at every entry of a long memory, or whose gradient is another's.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tests/support/finite_difference.h"
+#include "tests/support/kernel_arrays.h"
+
+namespace attnbench::testing {
+namespace {
+
+constexpr Wide kDoubleUnit = kUnit<double>;
+
+// The documented largest relative error of `select`.
+template <class Real>
+Wide SelectError(Index count) {
+  return 4 * static_cast<Wide>(count + 1) * kDoubleUnit + 2 * kUnit<Real>;
+}
+
+// p, 1 - p where p is above a half (NaN elsewhere, which nobody may read), and
+// where the scan starts.
+struct Row {
+  std::string name;
+  std::vector<double> p, complement, start;
+};
+
+// `one_minus_p` with probability `share`, else uniform in [0, 1].
+Row MakeRow(const std::string& name, std::mt19937& generator, Index count,
+            double share, double one_minus_p) {
+  std::uniform_real_distribution<double> uniform(0, 1);
+  Row row = {.name = name, .p = {}, .complement = {}, .start = {}};
+  for (Index j = 0; j < count; ++j) {
+    const double passed =
+        uniform(generator) < share ? one_minus_p : uniform(generator);
+    row.p.push_back(1 - passed);
+    row.complement.push_back(passed < 0.5 ? passed : kNaN<double>);
+    row.start.push_back(uniform(generator));
+  }
+  return row;
+}
+
+std::vector<Row> MakeRows(std::mt19937& generator, Index count) {
+  return {MakeRow("any p", generator, count, 0, 0),
+          MakeRow("p of 1", generator, count, 0.3, 0),
+          MakeRow("p of 0", generator, count, 0.6, 1),
+          MakeRow("p of 0 alone", generator, count, 1, 1),
+          MakeRow("p next to 1", generator, count, 0.3, 1e-12),
+          MakeRow("small p", generator, count, 0.9, 1 - 1e-3)};
+}
+
+// The inputs of the kernels in Real, and of the oracle.
+template <class Real>
+struct Arrays {
+  explicit Arrays(const Row& row)
+      : p(Input<Real>(row.p)),
+        complement(Input<Real>(row.complement)),
+        start(Input<Real>(row.start)),
+        wide_p(Widened(p)),
+        wide_complement(Widened(complement)),
+        wide_start(Widened(start)) {}
+  Index count() const { return p.size(); }
+  const Real* Complement(bool given) const {
+    return given ? complement.data() : nullptr;
+  }
+  const Wide* WideComplement(bool given) const {
+    return given ? wide_complement.data() : nullptr;
+  }
+  GuardedArray<Real> p, complement, start;
+  std::vector<Wide> wide_p, wide_complement, wide_start;
+};
+
+template <class Real>
+class ScanKernelsTest : public ::testing::Test {};
+TYPED_TEST_SUITE(ScanKernelsTest, Precisions);
+
+template <class Real>
+void ExpectSelect(const Kernels<Real>& kernels, const Arrays<Real>& in,
+                  bool has_complement) {
+  const Index count = in.count();
+  std::vector<Wide> exact(Size(count)), exact_arrived(Size(count));
+  ScalarKernels<Wide>().select(
+      in.wide_p.data(), in.WideComplement(has_complement), in.wide_start.data(),
+      count, exact.data(), exact_arrived.data());
+  auto alpha = Output<Real>(count), arrived = alpha, alone = alpha;
+  kernels.select(in.p.data(), in.Complement(has_complement), in.start.data(),
+                 count, alpha.data(), arrived.data());
+  ExpectRelative(alpha, exact, SelectError<Real>(count));
+  ExpectRelative(arrived, exact_arrived, SelectError<Real>(count));
+  kernels.select(in.p.data(), in.Complement(has_complement), in.start.data(),
+                 count, alone.data(), nullptr);
+  EXPECT_TRUE(alone.GuardsIntact());
+  EXPECT_TRUE(SameBits(alone.data(), alpha.data(), count));
+}
+
+TYPED_TEST(ScanKernelsTest, SelectIsWithinItsErrorBound) {
+  using Real = TypeParam;
+  std::mt19937 generator(1);
+  std::set<Index> lengths = Lengths();
+  lengths.insert(300);
+  for (const std::string& level : SimdLevels()) {
+    for (const Index count : lengths) {
+      for (const Row& row : MakeRows(generator, count)) {
+        for (const bool has_complement : {false, true}) {
+          SCOPED_TRACE(level + " length " + std::to_string(count) + ", " +
+                       row.name + (has_complement ? ", complement" : ""));
+          ExpectSelect(KernelsAt<Real>(level), Arrays<Real>(row),
+                       has_complement);
+        }
+      }
+    }
+  }
+}
+
+TYPED_TEST(ScanKernelsTest, WhatStartsAnywhereGoesOnFromThere) {
+  using Real = TypeParam;
+  constexpr Index kCount = 75;
+  std::mt19937 generator(2);
+  Row row = MakeRow("", generator, kCount, 0.2, 0.01);
+  for (const std::string& level : SimdLevels()) {
+    for (Index k = 0; k < kCount; ++k) {
+      SCOPED_TRACE(level + " start " + std::to_string(k));
+      row.start.assign(kCount, 0);
+      row.start[Size(k)] = 1;
+      const Arrays<Real> in(row);
+      ExpectSelect(KernelsAt<Real>(level), in, true);
+      auto alpha = Output<Real>(kCount);
+      KernelsAt<Real>(level).select(in.p.data(), nullptr, in.start.data(),
+                                    kCount, alpha.data(), nullptr);
+      for (Index j = 0; j < k; ++j) ASSERT_EQ(alpha[j], 0) << j;
+      ASSERT_EQ(alpha[k], in.p[k]);
+    }
+  }
+}
+
+// 1 - p is 1e-12, which in f32 is nothing beside p: what passes entry k has to
+// be right relative to itself, forwards and backwards. All that passes is
+// chosen at the last entry.
+TYPED_TEST(ScanKernelsTest, WhatASaturatedEntryLetsPassKeepsItsDigits) {
+  using Real = TypeParam;
+  constexpr Index kCount = 75;
+  for (const std::string& level : SimdLevels()) {
+    const Kernels<Real>& kernels = KernelsAt<Real>(level);
+    for (Index k = 0; k + 1 < kCount; ++k) {
+      SCOPED_TRACE(level + " entry " + std::to_string(k));
+      Row row = {.name = "",
+                 .p = std::vector<double>(kCount, 0),
+                 .complement = std::vector<double>(kCount, kNaN<double>),
+                 .start = std::vector<double>(kCount, 0)};
+      row.start[0] = 1;
+      row.p[Size(k)] = 1;
+      row.complement[Size(k)] = 1e-12;
+      row.p.back() = 1;
+      row.complement.back() = 0;
+      const Arrays<Real> in(row);
+      auto alpha = Output<Real>(kCount), arrived = alpha;
+      kernels.select(in.p.data(), in.complement.data(), in.start.data(), kCount,
+                     alpha.data(), arrived.data());
+      EXPECT_EQ(alpha[k], 1);
+      EXPECT_EQ(alpha[kCount - 1], static_cast<Real>(1e-12));
+      auto d_alpha = Input<Real>(std::vector<double>(kCount, 0));
+      d_alpha[kCount - 1] = 1;
+      auto d_p = Output<Real>(kCount), d_start = d_p;
+      kernels.select_backward(in.p.data(), in.complement.data(), arrived.data(),
+                              d_alpha.data(), kCount, d_p.data(),
+                              d_start.data());
+      EXPECT_EQ(d_start[0], static_cast<Real>(1e-12));
+      EXPECT_EQ(d_p[k], -1);
+    }
+  }
+}
+
+// A share of rounding at every entry would be 1e-3 in f32.
+TYPED_TEST(ScanKernelsTest, ALongMemoryKeepsItsDigits) {
+  using Real = TypeParam;
+  constexpr Index kCount = 20000;
+  for (const double p : {1e-3, 1e-4}) {
+    Row row = {.name = "",
+               .p = std::vector<double>(kCount, p),
+               .complement = std::vector<double>(kCount, kNaN<double>),
+               .start = std::vector<double>(kCount, 0)};
+    row.start[0] = 1;
+    const Arrays<Real> in(row);
+    std::vector<Wide> exact(kCount);
+    ScalarKernels<Wide>().select(in.wide_p.data(), nullptr,
+                                 in.wide_start.data(), kCount, exact.data(),
+                                 nullptr);
+    for (const std::string& level : SimdLevels()) {
+      for (const bool has_complement : {false, true}) {
+        SCOPED_TRACE(level + " p " + std::to_string(p));
+        auto alpha = Output<Real>(kCount);
+        KernelsAt<Real>(level).select(
+            in.p.data(), in.Complement(has_complement), in.start.data(), kCount,
+            alpha.data(), nullptr);
+        ExpectRelative(alpha, exact,
+                       sizeof(Real) == sizeof(float) ? 2e-7 : 1e-11);
+      }
+    }
+  }
+}
+
+// dq is a mean of what comes behind: its error is relative to the largest
+// d_alpha. Where all are positive it is relative to dq itself.
+TYPED_TEST(ScanKernelsTest, SelectBackwardIsWithinTheErrorOfSelect) {
+  using Real = TypeParam;
+  std::mt19937 generator(3);
+  std::set<Index> lengths = Lengths();
+  lengths.insert(300);
+  for (const std::string& level : SimdLevels()) {
+    for (const Index count : lengths) {
+      for (const Row& row : MakeRows(generator, count)) {
+        const Arrays<Real> in(row);
+        GuardedArray<Real> arrived(count, kNaN<Real>), d_alpha = arrived;
+        Fill(generator, count, 1, arrived.data());
+        for (const bool positive : {false, true}) {
+          Fill(generator, count, 1, d_alpha.data());
+          for (Index j = 0; j < count && positive; ++j) {
+            d_alpha[j] = std::abs(d_alpha[j]);
+          }
+          for (const bool has_complement : {false, true}) {
+            SCOPED_TRACE(level + " length " + std::to_string(count) + ", " +
+                         row.name + (has_complement ? ", complement" : ""));
+            std::vector<Wide> exact_d_p(Size(count)), exact_d_start = exact_d_p;
+            ScalarKernels<Wide>().select_backward(
+                in.wide_p.data(), in.WideComplement(has_complement),
+                Widened(arrived).data(), Widened(d_alpha).data(), count,
+                exact_d_p.data(), exact_d_start.data());
+            auto d_p = Output<Real>(count), d_start = d_p;
+            KernelsAt<Real>(level).select_backward(
+                in.p.data(), in.Complement(has_complement), arrived.data(),
+                d_alpha.data(), count, d_p.data(), d_start.data());
+            const Wide error = SelectError<Real>(count);
+            if (positive) ExpectRelative(d_start, exact_d_start, error);
+            ExpectWithin(d_start, exact_d_start, error);
+            ExpectWithin(d_p, exact_d_p, 2 * error);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(ScanKernelsGradientTest, SelectBackwardIsTheDerivativeOfSelect) {
+  constexpr Index kCount = 45;
+  std::mt19937 generator(4);
+  std::uniform_real_distribution<double> uniform(0.1, 0.9);
+  std::vector<double> p(kCount), start = p, d_alpha = p, arrived = p, alpha = p,
+                                 d_p = p, d_start = p;
+  for (auto* array : {&p, &start, &d_alpha}) {
+    for (double& value : *array) value = uniform(generator);
+  }
+  for (const std::string& level : SimdLevels()) {
+    SCOPED_TRACE(level);
+    const Kernels<double>& kernels = KernelsAt<double>(level);
+    const auto loss = [&] {
+      kernels.select(p.data(), nullptr, start.data(), kCount, alpha.data(),
+                     arrived.data());
+      double sum = 0;
+      for (std::size_t j = 0; j < alpha.size(); ++j) {
+        sum += d_alpha[j] * alpha[j];
+      }
+      return sum;
+    };
+    loss();
+    kernels.select_backward(p.data(), nullptr, arrived.data(), d_alpha.data(),
+                            kCount, d_p.data(), d_start.data());
+    ExpectDerivatives({"p", p, d_p}, loss);
+    ExpectDerivatives({"start", start, d_start}, loss);
+  }
+}
+
+}  // namespace
+}  // namespace attnbench::testing

@@ -1,0 +1,177 @@
+// What tests of kernels share: arrays that show a read or write beyond them,
+// lengths around the lane count, and a kernel's oracle.
+#ifndef ATTNBENCH_TESTS_SUPPORT_KERNEL_ARRAYS_H_
+#define ATTNBENCH_TESTS_SUPPORT_KERNEL_ARRAYS_H_
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <set>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "mechanisms/common/array.h"
+#include "mechanisms/kernels/scalar_kernels.h"
+
+namespace attnbench::testing {
+
+using Precisions = ::testing::Types<float, double>;
+
+using Wide = long double;
+
+// Half the machine epsilon.
+template <class Real>
+constexpr Wide kUnit = std::numeric_limits<Real>::epsilon() / 2;
+
+// Lengths around every lane count that there is.
+inline std::set<Index> Lengths() {
+  std::set<Index> lengths = {0, 1};
+  for (const Index N : {2, 4, 8, 16}) {
+    lengths.insert(
+        {N - 1, N, N + 1, 3 * N, 4 * N - 1, 4 * N, 4 * N + 1, 8 * N + 2});
+  }
+  return lengths;
+}
+
+template <class Real>
+double LanesAt(const std::string& level) {
+  const std::size_t bytes = level.starts_with("AVX3")   ? 64
+                            : level.starts_with("AVX2") ? 32
+                            : level == "SCALAR"         ? sizeof(Real)
+                                                        : 16;
+  const std::size_t lanes = bytes / sizeof(Real);
+  return static_cast<double>(lanes);
+}
+
+// An array that starts one element off a cache line, with a guard on either
+// side: NaN around inputs turns a read past the end into a NaN, and a number
+// around outputs shows a write past it.
+template <class Real>
+class GuardedArray {
+ public:
+  GuardedArray(Index size, Real guard)
+      : guard_(guard), size_(size), all_(Size(size + 2 * kGuard), guard) {}
+  Real* data() { return all_.data() + kGuard; }
+  const Real* data() const { return all_.data() + kGuard; }
+  Real& operator[](Index n) { return data()[n]; }
+  Real operator[](Index n) const { return data()[n]; }
+  Index size() const { return size_; }
+  bool GuardsIntact() const {
+    for (Index n = 0; n < kGuard; ++n) {
+      if (Differs(all_[Size(n)]) || Differs(data()[size_ + n])) return false;
+    }
+    return true;
+  }
+
+ private:
+  static constexpr Index kGuard = 17;  // a cache line of f32, and one more
+  // By bits: the guard may be NaN.
+  bool Differs(Real value) const {
+    using Bits =
+        std::conditional_t<sizeof(Real) == 4, std::uint32_t, std::uint64_t>;
+    return std::bit_cast<Bits>(value) != std::bit_cast<Bits>(guard_);
+  }
+  Real guard_;
+  Index size_;
+  Buffer<Real> all_;
+};
+
+template <class Real>
+constexpr Real kNaN = std::numeric_limits<Real>::quiet_NaN();
+inline constexpr int kOutputGuard = 12345;
+
+template <class Real>
+void Fill(std::mt19937& generator, Index count, double range, Real* values) {
+  std::uniform_real_distribution<double> uniform(-range, range);
+  for (Index n = 0; n < count; ++n) {
+    values[n] = static_cast<Real>(uniform(generator));
+  }
+}
+
+// Rows whose stride exceeds their length, with NaN between them.
+template <class Real>
+struct PaddedRows {
+  PaddedRows(std::mt19937& generator, Index count, Index dim, double range)
+      : stride(dim + 3), values(count * stride, kNaN<Real>) {
+    for (Index j = 0; j < count; ++j) Fill(generator, dim, range, Row(j));
+  }
+  Real* Row(Index j) { return values.data() + j * stride; }
+  Index stride;
+  GuardedArray<Real> values;
+};
+
+// An input, with NaN on either side.
+template <class Real>
+GuardedArray<Real> Input(const std::vector<double>& values) {
+  GuardedArray<Real> input(std::ssize(values), kNaN<Real>);
+  for (Index n = 0; n < input.size(); ++n) {
+    input[n] = static_cast<Real>(values[Size(n)]);
+  }
+  return input;
+}
+template <class Real>
+GuardedArray<Real> Output(Index size) {
+  return {size, kOutputGuard};
+}
+
+// For the oracle.
+template <class Real>
+std::vector<Wide> Widened(const GuardedArray<Real>& array) {
+  return {array.data(), array.data() + array.size()};
+}
+
+template <class Real>
+bool SameBits(const Real* a, const Real* b, Index count) {
+  // memcmp wants pointers even to nothing.
+  return count == 0 || std::memcmp(a, b, Size(count) * sizeof(Real)) == 0;
+}
+
+// The distance in units in the last place of the exact value.
+template <class Real>
+Wide ErrorInUlp(Real value, Wide exact) {
+  const Real rounded = static_cast<Real>(exact);
+  const Real next =
+      std::nextafter(rounded, std::numeric_limits<Real>::infinity());
+  return std::abs(value - exact) / (static_cast<Wide>(next) - rounded);
+}
+
+template <class Real>
+void ExpectWithin(const GuardedArray<Real>& values,
+                  const std::vector<Wide>& exact, Wide tolerance) {
+  EXPECT_TRUE(values.GuardsIntact());
+  ASSERT_EQ(values.size(), std::ssize(exact));
+  for (Index n = 0; n < values.size(); ++n) {
+    if (!(std::abs(values[n] - exact[Size(n)]) <= tolerance)) {
+      FAIL() << "element " << n << ": " << values[n] << " instead of "
+             << exact[Size(n)];
+    }
+  }
+}
+
+// Every element differs from the exact one by no more than `share` of it, and
+// what a number that is not normal cannot show.
+template <class Real>
+void ExpectRelative(const GuardedArray<Real>& values,
+                    const std::vector<Wide>& exact, Wide share) {
+  EXPECT_TRUE(values.GuardsIntact());
+  ASSERT_EQ(values.size(), std::ssize(exact));
+  for (Index n = 0; n < values.size(); ++n) {
+    const Wide error = std::abs(values[n] - exact[Size(n)]);
+    const Wide tolerance = share * std::abs(exact[Size(n)]) +
+                           std::numeric_limits<Real>::denorm_min();
+    if (!(error <= tolerance)) {
+      FAIL() << "element " << n << ": " << values[n] << " instead of "
+             << exact[Size(n)];
+    }
+  }
+}
+
+}  // namespace attnbench::testing
+
+#endif  // ATTNBENCH_TESTS_SUPPORT_KERNEL_ARRAYS_H_
