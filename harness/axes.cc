@@ -91,6 +91,15 @@ Axis ChunkWidthAxis() {
   return axis;
 }
 
+Axis VariantAxis() {
+  Axis axis =
+      NameAxis("variant", UnionOverMechanisms(VariantNames), "exact",
+               "which algorithm computes the same thing, or a published "
+               "approximation of it, e.g. --variant exact,published_O3");
+  axis.other_names = "^framework(_[a-z0-9]+)*$";
+  return axis;
+}
+
 Axis WorkloadAxis() {
   Axis axis = NameAxis(
       "workload",
@@ -142,9 +151,7 @@ AxisTable MakeStandardAxes() {
                          "scaled_bilinear"},
                         "dot",
                         "the energy function, e.g. --energy dot,additive")),
-      NameAxis("variant", UnionOverMechanisms(VariantNames), "exact",
-               "which algorithm computes the same thing, or a published "
-               "approximation of it, e.g. --variant exact,published_O3"),
+      VariantAxis(),
       WorkloadAxis(),
       Declared(NameAxis("end", {"absorb", "stay_last", "restart"}, "absorb",
                         "where output i+1 starts when output i chose no entry, "

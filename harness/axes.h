@@ -33,6 +33,9 @@ struct Axis {
   // a finite number, "wait_k:K" a whole number from 1 on, "file:CASE" a file
   // that can be read.
   std::vector<std::string> names;
+  // What names look like that a peer may add to a table (a regular expression);
+  // results may have them. Empty: none.
+  std::string other_names;
   std::string default_value;  // as written on the command line
   // The default in modes expect and gradient; empty: the same.
   std::string training_default;

@@ -71,18 +71,23 @@ template <class Real>
 class Gate {
  public:
   Gate(const Mechanism<Real>& mechanism, const Config& config, int threads,
-       Workload<Real>& workload)
+       Workload<Real>& workload, PeerCell<Real>* peer)
       : mechanism_(mechanism),
         config_(config),
         threads_(threads),
-        workload_(workload) {}
+        workload_(workload),
+        peer_(peer) {}
 
   GateResult Run() {
     const int num_draws = workload_.num_draws();
     for (int draw = 0; draw < num_draws && result_.message.empty(); ++draw) {
       auto batch = workload_.Draw(draw, config_.energy);
       if (draw > 0) KeepFirstOutputs(kReferenceBudget / num_draws, batch);
-      CheckDraw(draw, batch);
+      if (peer_ == nullptr) {
+        CheckDraw(draw, batch);
+      } else {
+        CheckDrawOfPeer(draw, batch);
+      }
     }
     return result_;
   }
@@ -132,6 +137,33 @@ class Gate {
     }
   }
 
+  void CheckDrawOfPeer(int draw, const std::vector<Sequence<Real>>& batch) {
+    for (const Sequence<Real>& sequence : batch) Forget(sequence.contexts);
+    const std::vector<std::vector<Index>> positions = peer_->Decode(batch);
+    std::vector<Decoded<Real>> found(batch.size());
+    for (std::size_t b = 0; b < batch.size(); ++b) {
+      const MatrixView<Real>& contexts = batch[b].contexts;
+      found[b].positions = positions[b];
+      found[b].contexts.assign(contexts.data,
+                               contexts.data + contexts.rows * contexts.cols);
+    }
+    for (std::size_t b = 0; b < batch.size() && result_.message.empty(); ++b) {
+      Compare(found[b], batch[b], draw, static_cast<Index>(b));
+    }
+  }
+
+  // Of a peer only the position is known.
+  std::string DifferenceOf(const Decoded<Real>& found,
+                           const Decoded<Real>& reference,
+                           std::size_t output) const {
+    if (peer_ == nullptr) {
+      return StepDifference(found.steps[output], reference.steps[output]);
+    }
+    StepTrace step = reference.steps[output];
+    step.position = found.positions[output];
+    return StepDifference(step, reference.steps[output]);
+  }
+
   void Compare(const Decoded<Real>& found, Sequence<Real> sequence, int draw,
                Index b) {
     Config config = config_;
@@ -144,8 +176,7 @@ class Gate {
     const double largest_entry = LargestAbsolute(sequence.memory.memory);
     for (Index i = 0; i < sequence.contexts.rows; ++i) {
       const std::size_t output = Size(i);
-      const std::string difference =
-          StepDifference(found.steps[output], reference.steps[output]);
+      const std::string difference = DifferenceOf(found, reference, output);
       if (!difference.empty()) {
         result_.message = Place(i, draw, b) + ": " + difference;
         return;
@@ -206,6 +237,7 @@ class Gate {
   const Config& config_;
   const int threads_;
   Workload<Real>& workload_;
+  PeerCell<Real>* const peer_;
   GateResult result_;
 };
 
@@ -214,14 +246,16 @@ class Gate {
 template <class Real>
 GateResult CheckAgainstReference(const Mechanism<Real>& mechanism,
                                  const Config& config, int threads,
-                                 Workload<Real>& workload) {
-  return Gate<Real>(mechanism, config, threads, workload).Run();
+                                 Workload<Real>& workload,
+                                 PeerCell<Real>* peer) {
+  return Gate<Real>(mechanism, config, threads, workload, peer).Run();
 }
 
 template GateResult CheckAgainstReference(const Mechanism<float>&,
-                                          const Config&, int, Workload<float>&);
+                                          const Config&, int, Workload<float>&,
+                                          PeerCell<float>*);
 template GateResult CheckAgainstReference(const Mechanism<double>&,
-                                          const Config&, int,
-                                          Workload<double>&);
+                                          const Config&, int, Workload<double>&,
+                                          PeerCell<double>*);
 
 }  // namespace attnbench

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "harness/peer_cell.h"
 #include "harness/workload.h"
 
 namespace attnbench {
@@ -44,10 +45,15 @@ struct GateResult {
 // Checks all outputs of draw 0, and of every other draw the first outputs: as
 // many as an equal share of 2^27 multiply-adds of the reference has, at least
 // one. Throws what the mechanism and the workload throw.
+//
+// With a `peer` it is that one that decodes, all sequences of a draw at once.
+// Of its outputs positions and contexts are compared; what else a step tells,
+// and bits, are its own business.
 template <class Real>
 GateResult CheckAgainstReference(const Mechanism<Real>& mechanism,
                                  const Config& config, int threads,
-                                 Workload<Real>& workload);
+                                 Workload<Real>& workload,
+                                 PeerCell<Real>* peer = nullptr);
 
 }  // namespace attnbench
 

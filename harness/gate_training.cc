@@ -120,14 +120,15 @@ class TrainingGate {
  public:
   TrainingGate(const Mechanism<Real>& mechanism, const Config& config,
                const TrainingRequest& request, int threads,
-               PointInputs<Real>& inputs)
+               PointInputs<Real>& inputs, PeerCell<Real>* peer)
       : mechanism_(mechanism),
         config_(config),
         reference_config_(config),
         request_(request),
         threads_(threads),
         inputs_(inputs),
-        must_agree_(MustAgree(config)) {
+        peer_(peer),
+        must_agree_(peer == nullptr ? MustAgree(config) : peer->must_agree()) {
     reference_config_.variant = "reference";
     if (!must_agree_) {
       result_.error_bound = std::numeric_limits<double>::quiet_NaN();
@@ -164,6 +165,7 @@ class TrainingGate {
     std::vector<ParameterGradients<Real>> parameters;
     TrainingBatch<Real> batch = inputs_.Training(draw, config_, request_);
     batch.AddParametersTo(parameters);
+    if (peer_ != nullptr) return CheckDrawOfPeer(draw, batch.sequences);
     std::vector<MadeArrays<Real>> alone;
     for (std::size_t b = 0; b < batch.sequences.size(); ++b) {
       alone.push_back(RunAlone(config_, batch.sequences[b]));
@@ -182,6 +184,17 @@ class TrainingGate {
           "the bits that it gives alone",
           b + 1, draw, threads_);
       return;
+    }
+  }
+
+  void CheckDrawOfPeer(int draw,
+                       std::span<const TrainingSequence<Real>> batch) {
+    ForgetOutputs(batch);
+    peer_->Train(batch);
+    std::vector<MadeArrays<Real>> found;
+    for (const auto& one : batch) found.push_back(Collect(one));
+    for (std::size_t b = 0; b < found.size() && result_.message.empty(); ++b) {
+      CompareWithReference(found[b], draw, b);
     }
   }
 
@@ -288,6 +301,7 @@ class TrainingGate {
   TrainingRequest request_;
   const int threads_;
   PointInputs<Real>& inputs_;
+  PeerCell<Real>* const peer_;
   const bool must_agree_;
   GateResult result_;
 };
@@ -302,15 +316,16 @@ bool MustAgree(const Config& config) {
 template <class Real>
 GateResult CheckTraining(const Mechanism<Real>& mechanism, const Config& config,
                          const TrainingRequest& request, int threads,
-                         PointInputs<Real>& inputs) {
-  return TrainingGate<Real>(mechanism, config, request, threads, inputs).Run();
+                         PointInputs<Real>& inputs, PeerCell<Real>* peer) {
+  return TrainingGate<Real>(mechanism, config, request, threads, inputs, peer)
+      .Run();
 }
 
 template GateResult CheckTraining(const Mechanism<float>&, const Config&,
                                   const TrainingRequest&, int,
-                                  PointInputs<float>&);
+                                  PointInputs<float>&, PeerCell<float>*);
 template GateResult CheckTraining(const Mechanism<double>&, const Config&,
                                   const TrainingRequest&, int,
-                                  PointInputs<double>&);
+                                  PointInputs<double>&, PeerCell<double>*);
 
 }  // namespace attnbench

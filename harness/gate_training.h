@@ -44,10 +44,15 @@ bool MustAgree(const Config& config);
 // the reference serve: half of them for draw 0, the rest shared by the others,
 // at least one output. The reference may take T^2 for an output. Throws what
 // the mechanism and the workload throw.
+//
+// With a `peer` it is that one that runs, all sequences of a draw at once; its
+// bits are its own business, and it need not agree where it says that it
+// approximates.
 template <class Real>
 GateResult CheckTraining(const Mechanism<Real>& mechanism, const Config& config,
                          const TrainingRequest& request, int threads,
-                         PointInputs<Real>& inputs);
+                         PointInputs<Real>& inputs,
+                         PeerCell<Real>* peer = nullptr);
 
 }  // namespace attnbench
 

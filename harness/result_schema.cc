@@ -91,6 +91,9 @@ Json AxisSchema(const Axis& axis) {
     if (axis.allow_infinite) any.push_back({{"const", "inf"}});
   } else if (axis.type == AxisType::kName) {
     any.push_back({{"enum", axis.names}});
+    if (!axis.other_names.empty()) {
+      any.push_back({{"type", "string"}, {"pattern", axis.other_names}});
+    }
   } else {
     any.push_back({{"type", "string"}, {"pattern", TextPattern(axis.names)}});
   }

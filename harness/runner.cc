@@ -1,6 +1,5 @@
 #include "harness/runner.h"
 
-#include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -61,18 +60,20 @@ class CellRunOf final : public CellRun {
       TakeGivenScores(
           inputs.workload().Draw(0, config_.energy)[0].inputs.given);
       SetAllocationLimit(AvailableMemoryBytes() / threads_);
+      MakePeerCell();
       if (config_.mode == "decode") {
         Pass(CheckAgainstReference(mechanism_, config_, threads_,
-                                   inputs.workload()));
+                                   inputs.workload(), peer_.get()));
         if (status_ != "ok") return;
-        trial_ =
-            MakeDecodeTrial(mechanism_, config_, threads_, inputs.workload());
+        trial_ = MakeDecodeTrial(mechanism_, config_, threads_,
+                                 inputs.workload(), peer_.get());
       } else {
         const TrainingRequest request = MakeTrainingRequest();
-        Pass(CheckTraining(mechanism_, config_, request, threads_, inputs));
+        Pass(CheckTraining(mechanism_, config_, request, threads_, inputs,
+                           peer_.get()));
         if (status_ != "ok") return;
-        trial_ =
-            MakeTrainingTrial(mechanism_, config_, request, threads_, inputs);
+        trial_ = MakeTrainingTrial(mechanism_, config_, request, threads_,
+                                   inputs, peer_.get());
       }
       all_draws_.resize(Size(trial_->num_draws()));
       std::iota(all_draws_.begin(), all_draws_.end(), 0);
@@ -83,8 +84,8 @@ class CellRunOf final : public CellRun {
 
   void TimeRound(int round) override {
     Guarded([&] {
-      samples_ns_.push_back(TimeNs(
-          *trial_, all_draws_, round * trials_per_sample_, trials_per_sample_));
+      samples_ns_.push_back(trial_->TimeNs(
+          all_draws_, round * trials_per_sample_, trials_per_sample_));
     });
   }
 
@@ -153,6 +154,13 @@ class CellRunOf final : public CellRun {
     }
   }
 
+  void MakePeerCell() {
+    if (!cell_.is_peers) return;
+    ATTN_CHECK(options_.peer != nullptr);
+    peer_ = std::make_unique<PeerCell<Real>>(*options_.peer, cell_, config_,
+                                             mechanism_);
+  }
+
   void TakeGivenScores(const GivenScores<Real>* given) {
     config_.scores_given = given != nullptr;
     if (given == nullptr || given->encoder_scores.data == nullptr) return;
@@ -184,7 +192,8 @@ class CellRunOf final : public CellRun {
     Counts sum;
     for (const int draw : all_draws_) {
       const Counts counts = trial_->Count(draw);
-      if (!counts.is_finite && MustAgree(config_)) {
+      if (!counts.is_finite &&
+          (peer_ ? peer_->must_agree() : MustAgree(config_))) {
         return Fail("invalid",
                     fmt::format("an output of draw {} is not finite", draw));
       }
@@ -217,9 +226,9 @@ class CellRunOf final : public CellRun {
         return trial_ns * static_cast<double>(trials) >= enough_ns ||
                trials >= kMostTrials;
       };
-      double trial_ns = TimeNs(trial, all_draws_, 0, trials);
+      double trial_ns = trial.TimeNs(all_draws_, 0, trials);
       for (int n = 1; n < kCalibrationSamples && is_enough(trial_ns); ++n) {
-        trial_ns = std::min(trial_ns, TimeNs(trial, all_draws_, 0, trials));
+        trial_ns = std::min(trial_ns, trial.TimeNs(all_draws_, 0, trials));
       }
       if (is_enough(trial_ns)) return trial_ns;
     }
@@ -233,18 +242,6 @@ class CellRunOf final : public CellRun {
     return std::clamp<Index>(static_cast<Index>(trials), 1, kMostTrials);
   }
 
-  // Time of each of `trials` trials, the first of them being number
-  // `first_trial`; draws are cycled by the number of the trial.
-  static double TimeNs(const Trial& trial, std::span<const int> draws,
-                       Index first_trial, Index trials) {
-    std::size_t next = static_cast<std::size_t>(first_trial) % draws.size();
-    return TimeTrialsNs(trials, [&] {
-      trial.Run(draws[next]);
-      if (++next == draws.size()) next = 0;
-      benchmark::ClobberMemory();
-    });
-  }
-
   void TimePreparation() {
     const std::unique_ptr<Trial> preparation = trial_->Preparation();
     if (preparation == nullptr) return;
@@ -253,7 +250,7 @@ class CellRunOf final : public CellRun {
     std::vector<double> samples_ns;
     for (int sample = 0; sample < kPrepareSamples; ++sample) {
       samples_ns.push_back(
-          TimeNs(*preparation, all_draws_, sample * trials, trials));
+          preparation->TimeNs(all_draws_, sample * trials, trials));
     }
     prepare_ns_ = Median(samples_ns);
   }
@@ -263,11 +260,12 @@ class CellRunOf final : public CellRun {
         options_.epoch_ns / static_cast<double>(all_draws_.size());
     const Index trials = TrialsFor(duration_ns, trial_ns_);
     for (const int draw : all_draws_) {
-      draw_ns_.push_back(TimeNs(*trial_, std::span(&draw, 1), 0, trials));
+      draw_ns_.push_back(trial_->TimeNs(std::span(&draw, 1), 0, trials));
     }
   }
 
   bool CountsMemory() const {
+    if (peer_ != nullptr) return false;
     for (const VariantSpec& variant : mechanism_.Describe().variants) {
       if (variant.name == config_.variant) return variant.counts_memory;
     }
@@ -309,6 +307,7 @@ class CellRunOf final : public CellRun {
 
   Config config_;
   int threads_ = 1;
+  std::unique_ptr<PeerCell<Real>> peer_;  // null: ours
   std::unique_ptr<Trial> trial_;
   std::vector<int> all_draws_;
   std::string status_ = "ok";

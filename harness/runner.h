@@ -1,6 +1,6 @@
 // Measures one point: checks every cell against its reference, counts, and
-// times all of them against each other in rounds. No other file takes a time
-// that gets into a result.
+// times all of them against each other in rounds. No other file decides what is
+// timed, when, and how often.
 #ifndef ATTNBENCH_HARNESS_RUNNER_H_
 #define ATTNBENCH_HARNESS_RUNNER_H_
 
@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "harness/peer.h"
 #include "harness/point_inputs.h"
 #include "harness/roofline.h"
 #include "harness/sweep.h"
@@ -24,6 +25,7 @@ struct RunOptions {
                           // 100 times the clock's resolution
   // Of the machine, for the field `limit` of cells; outlive the runs.
   std::span<const MachineLimits> limits = {};
+  Peer* peer = nullptr;  // what runs the cells that are a peer's
 };
 
 // One finished cell of the result document, in the format of

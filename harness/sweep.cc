@@ -220,6 +220,10 @@ Plan MakePlan(const AxisTable& table, const SweepRequest& request,
               const Alternative& alternative) {
   Plan plan;
   plan.description = Describe(alternative.mechanism);
+  for (const PeerVariant& variant : request.peer_variants) {
+    if (variant.mechanism != alternative.mechanism) continue;
+    plan.description.variants.push_back({variant.name, variant.help});
+  }
   for (const auto& [name, values] : alternative.axes) {
     FindAxis(table, name, alternative.mechanism);
   }
@@ -325,6 +329,7 @@ std::optional<std::string> SkipReason(const Description& description,
 }
 
 Cell MakeCell(const AxisTable& table, const Plan& plan,
+              const std::vector<PeerVariant>& peer_variants,
               const std::vector<std::size_t>& choice) {
   Cell cell;
   cell.mechanism = plan.description.name;
@@ -342,6 +347,7 @@ Cell MakeCell(const AxisTable& table, const Plan& plan,
         plan.option_values[i][choice[table.size() + i]];
   }
   cell.skip_reason = SkipReason(plan.description, cell);
+  TakePeerVariant(peer_variants, cell);
   return cell;
 }
 
@@ -429,7 +435,7 @@ Sweep ExpandSweep(const AxisTable& table, const SweepRequest& request) {
     const std::vector<std::size_t> sizes = plan.Sizes();
     std::vector<std::size_t> choice(sizes.size());
     do {
-      points.Add(MakeCell(table, plan, choice));
+      points.Add(MakeCell(table, plan, request.peer_variants, choice));
     } while (NextChoice(sizes, choice));
   }
   return {request.name, request.seed, request.repetitions, request.trials,

@@ -15,11 +15,25 @@
 
 namespace attnbench {
 
+// What another program offers to compute (peer.h): a variant of a mechanism
+// that is not ours.
+struct PeerVariant {
+  std::string mechanism;
+  std::string name;  // as Axis::other_names of the axis variant
+  std::string help;
+  // Values of the axes mode, schedule, scope, energy and precision.
+  std::vector<std::string> modes, schedules, scopes, energies, precisions;
+  // In modes expect and gradient it computes a published approximation.
+  bool approximates = false;
+};
+
 // One measurement: a mechanism with a value for every axis of the table.
 struct Cell {
   std::string mechanism;
   Json axes;  // every axis of the table: value, or null where not declared
   std::map<std::string, OptionValue> options;  // all of the mechanism's
+  bool is_peers = false;                       // the variant is one of a peer's
+  bool peer_approximates = false;              // PeerVariant::approximates
   // Why it cannot be measured at all ("variant moving_sum is not one of
   // soft's"); it is in the result as `skipped`.
   std::optional<std::string> skip_reason;
@@ -60,6 +74,7 @@ struct SweepRequest {
   std::map<std::string, std::vector<Json>> axes;
   std::map<std::string, std::vector<OptionValue>> options;
   std::vector<Alternative> alternatives;  // empty: all mechanisms
+  std::vector<PeerVariant> peer_variants = {};
 };
 
 // More than anybody waits for: each cell is timed for milliseconds at least.
@@ -98,6 +113,10 @@ void SkipThreadsBeyond(std::int64_t cores, Sweep& sweep);
 // keys name the nearest valid one.
 SweepRequest ReadExperiment(const AxisTable& table, const std::string& path,
                             const std::string& profile);
+
+// Makes the cell a peer's where its variant is one of these, and gives it a
+// skip_reason where the peer does not have what its axes ask for.
+void TakePeerVariant(const std::vector<PeerVariant>& variants, Cell& cell);
 
 // A text that is the same for the same cell and different for different ones:
 // the axes in the table's order, then the options.

@@ -1,9 +1,12 @@
 #include "harness/trial.h"
 
+#include <benchmark/benchmark.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "harness/clock.h"
 #include "harness/working_set.h"
 
 namespace attnbench {
@@ -53,17 +56,26 @@ Index PeakBytes(const Run& run) {
   return use.peak_bytes - before;
 }
 
+// What runs where a peer cannot be watched: ours.
+Config CountedConfig(Config config, bool of_peer) {
+  if (of_peer) config.variant = "exact";
+  return config;
+}
+
 template <class Real>
 class DecodeTrial final : public Trial {
  public:
   using Batch = std::vector<Sequence<Real>>;
 
   DecodeTrial(const Mechanism<Real>& mechanism, const Config& config,
-              int threads, std::vector<Batch> draws)
+              int threads, std::vector<Batch> draws, PeerCell<Real>* peer)
       : mechanism_(mechanism),
         config_(config),
         threads_(threads),
-        draws_(std::move(draws)) {}
+        draws_(std::move(draws)),
+        peer_(peer) {
+    if (peer_ != nullptr) held_ = peer_->Hold(draws_);
+  }
 
   int num_draws() const override { return static_cast<int>(draws_.size()); }
 
@@ -71,13 +83,22 @@ class DecodeTrial final : public Trial {
     DecodeBatch(mechanism_, config_, std::span(OfDraw(draw)), threads_);
   }
 
+  double TimeNs(std::span<const int> draws, Index first_trial,
+                Index trials) const override {
+    return peer_ == nullptr ? Trial::TimeNs(draws, first_trial, trials)
+                            : held_->TimeNs(draws, first_trial, trials);
+  }
+
   Counts Count(int draw) const override {
     Counts counts;
     double square = 0;
+    const Config counted = CountedConfig(config_, peer_ != nullptr);
     for (const Sequence<Real>& sequence : OfDraw(draw)) {
-      CountSteps(sequence, counts);
+      CountSteps(counted, sequence, counts);
+      if (peer_ != nullptr) continue;
       CountContexts<Real>(sequence.contexts, counts, square);
     }
+    if (peer_ != nullptr) CountOfPeer(draw, counts, square);
     counts.context_l2 = std::sqrt(square);
     counts.is_finite = std::isfinite(square);
     const Description description = mechanism_.Describe();
@@ -86,7 +107,7 @@ class DecodeTrial final : public Trial {
       const CountedParameters<Real> parameters(*sequence.inputs.parameters);
       sequence.inputs.parameters = &parameters;
       counts.peak_memory_bytes += PeakBytes([&] {
-        DecodeSequence(mechanism_, config_, sequence,
+        DecodeSequence(mechanism_, counted, sequence,
                        [](Index, const StepResult<Real>&) {});
       });
       counts.parameter_bytes = parameters.bytes();
@@ -101,15 +122,24 @@ class DecodeTrial final : public Trial {
       for (Sequence<Real>& sequence : batch) sequence.contexts.rows = 0;
     }
     return std::make_unique<DecodeTrial>(mechanism_, config_, threads_,
-                                         std::move(draws));
+                                         std::move(draws), peer_);
   }
 
  private:
   const Batch& OfDraw(int draw) const { return draws_[Size(draw)]; }
 
-  // Decodes, and counts what the steps did.
-  void CountSteps(const Sequence<Real>& sequence, Counts& counts) const {
-    Config with_weights = config_;
+  // The contexts, which are all that a peer shows.
+  void CountOfPeer(int draw, Counts& counts, double& square) const {
+    counts.attention_mass = kNone;
+    peer_->Decode(OfDraw(draw));
+    for (const Sequence<Real>& sequence : OfDraw(draw)) {
+      CountContexts<Real>(sequence.contexts, counts, square);
+    }
+  }
+
+  // Decodes, and counts what the steps did; for a peer what ours do.
+  void CountSteps(Config with_weights, const Sequence<Real>& sequence,
+                  Counts& counts) const {
     with_weights.want_weights = true;
     std::vector<StepTrace> steps;
     const auto on_step = [&](Index, const StepResult<Real>& step) {
@@ -130,6 +160,8 @@ class DecodeTrial final : public Trial {
   const Config& config_;
   const int threads_;
   const std::vector<Batch> draws_;
+  PeerCell<Real>* const peer_;
+  std::unique_ptr<PeerDraws> held_;
 };
 
 template <class Real>
@@ -137,23 +169,31 @@ class TrainingTrial final : public Trial {
  public:
   TrainingTrial(const Mechanism<Real>& mechanism, const Config& config,
                 const TrainingRequest& request, int threads,
-                PointInputs<Real>& inputs)
+                PointInputs<Real>& inputs, PeerCell<Real>* peer)
       : mechanism_(mechanism),
         config_(config),
         request_(request),
         threads_(threads),
-        inputs_(inputs) {
+        inputs_(inputs),
+        peer_(peer) {
     const int num_draws = inputs.num_training_draws(request.attention_only);
     for (int draw = 0; draw < num_draws; ++draw) {
       draws_.push_back(inputs.Training(draw, config, request));
       draws_.back().AddParametersTo(parameters_);
     }
+    if (peer_ != nullptr) held_ = peer_->Hold(draws_);
   }
 
   int num_draws() const override { return static_cast<int>(draws_.size()); }
 
   void Run(int draw) const override {
     TrainBatch(mechanism_, config_, OfDraw(draw), threads_);
+  }
+
+  double TimeNs(std::span<const int> draws, Index first_trial,
+                Index trials) const override {
+    return peer_ == nullptr ? Trial::TimeNs(draws, first_trial, trials)
+                            : held_->TimeNs(draws, first_trial, trials);
   }
 
   // The attention is asked for in any scope, as its mass is counted. Peaks
@@ -166,19 +206,23 @@ class TrainingTrial final : public Trial {
     counted.AddParametersTo(parameters_);
     Counts counts;
     double square = request_.attention_only ? kNone : 0;
+    if (peer_ != nullptr) peer_->Train(counted.sequences);
     for (const TrainingSequence<Real>& one : counted.sequences) {
-      TrainBatch(mechanism_, config_, std::span(&one, 1), 1);
+      if (peer_ == nullptr) {
+        TrainBatch(mechanism_, config_, std::span(&one, 1), 1);
+      }
       CountOutputs(one, counts, square);
     }
     counts.context_l2 = std::sqrt(square);
     if (request_.attention_only) counts.context_sum = kNone;
+    const Config counted_config = CountedConfig(config_, peer_ != nullptr);
     for (TrainingSequence<Real> one : OfDraw(draw)) {
       counts.view_bytes += ViewBytes(config_, request_.scores, one);
       SequenceInputs<Real>& inputs = one.sequence.inputs;
       const CountedParameters<Real> parameters(*inputs.parameters);
       inputs.parameters = &parameters;
       counts.peak_memory_bytes += PeakBytes([&] {
-        TrainBatch<Real>(mechanism_, config_, std::span(&one, 1), 1);
+        TrainBatch<Real>(mechanism_, counted_config, std::span(&one, 1), 1);
       });
       counts.parameter_bytes = parameters.bytes();
     }
@@ -217,12 +261,24 @@ class TrainingTrial final : public Trial {
   const TrainingRequest request_;
   const int threads_;
   PointInputs<Real>& inputs_;
+  PeerCell<Real>* const peer_;
+  std::unique_ptr<PeerDraws> held_;
   std::vector<TrainingBatch<Real>> draws_;
   // Of each sequence, for all draws: added to, and never read but for finite.
   mutable std::vector<ParameterGradients<Real>> parameters_;
 };
 
 }  // namespace
+
+double Trial::TimeNs(std::span<const int> draws, Index first_trial,
+                     Index trials) const {
+  std::size_t next = static_cast<std::size_t>(first_trial) % draws.size();
+  return TimeTrialsNs(trials, [&] {
+    Run(draws[next]);
+    if (++next == draws.size()) next = 0;
+    benchmark::ClobberMemory();
+  });
+}
 
 void Add(const Counts& from, Counts& to) {
   Add(from.operations, to.operations);
@@ -249,31 +305,33 @@ Counts Mean(Counts sum, int num_draws) {
 template <class Real>
 std::unique_ptr<Trial> MakeDecodeTrial(const Mechanism<Real>& mechanism,
                                        const Config& config, int threads,
-                                       Workload<Real>& workload) {
+                                       Workload<Real>& workload,
+                                       PeerCell<Real>* peer) {
   std::vector<std::vector<Sequence<Real>>> draws;
   for (int draw = 0; draw < workload.num_draws(); ++draw) {
     draws.push_back(workload.Draw(draw, config.energy));
   }
   return std::make_unique<DecodeTrial<Real>>(mechanism, config, threads,
-                                             std::move(draws));
+                                             std::move(draws), peer);
 }
 
 template <class Real>
 std::unique_ptr<Trial> MakeTrainingTrial(const Mechanism<Real>& mechanism,
                                          const Config& config,
                                          const TrainingRequest& request,
-                                         int threads,
-                                         PointInputs<Real>& inputs) {
+                                         int threads, PointInputs<Real>& inputs,
+                                         PeerCell<Real>* peer) {
   return std::make_unique<TrainingTrial<Real>>(mechanism, config, request,
-                                               threads, inputs);
+                                               threads, inputs, peer);
 }
 
 #define ATTNBENCH_INSTANTIATE(Real)                                       \
   template std::unique_ptr<Trial> MakeDecodeTrial(                        \
-      const Mechanism<Real>&, const Config&, int, Workload<Real>&);       \
+      const Mechanism<Real>&, const Config&, int, Workload<Real>&,        \
+      PeerCell<Real>*);                                                   \
   template std::unique_ptr<Trial> MakeTrainingTrial(                      \
       const Mechanism<Real>&, const Config&, const TrainingRequest&, int, \
-      PointInputs<Real>&);
+      PointInputs<Real>&, PeerCell<Real>*);
 ATTNBENCH_INSTANTIATE(float)
 ATTNBENCH_INSTANTIATE(double)
 

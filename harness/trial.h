@@ -4,7 +4,9 @@
 #define ATTNBENCH_HARNESS_TRIAL_H_
 
 #include <memory>
+#include <span>
 
+#include "harness/peer_cell.h"
 #include "harness/point_inputs.h"
 
 namespace attnbench {
@@ -32,32 +34,39 @@ void Add(const Counts& from, Counts& to);
 // did the same, the mean is exactly that.
 Counts Mean(Counts sum, int num_draws);
 
-// All draws of a cell, ready to be run. Not thread-safe; what it refers to
-// outlives it.
+// All draws of a cell, ready to be run, here or in a peer. Not thread-safe;
+// what it refers to outlives it.
 class Trial {
  public:
   virtual ~Trial() = default;
   virtual int num_draws() const = 0;
   // All outputs of all sequences of a draw: what is timed.
   virtual void Run(int draw) const = 0;
+  // Time of each of `trials` trials, the first of them being number
+  // `first_trial`; `draws` are cycled by the number of the trial.
+  virtual double TimeNs(std::span<const int> draws, Index first_trial,
+                        Index trials) const;
   // The same on one thread, untimed.
   virtual Counts Count(int draw) const = 0;
   // The part that is done once for a memory; null where nothing is apart.
   virtual std::unique_ptr<Trial> Preparation() const { return nullptr; }
 };
 
+// Of a cell of a peer where `peer` is not null: it runs there, what it writes
+// is counted, and operations are those of the mechanism.
 template <class Real>
 std::unique_ptr<Trial> MakeDecodeTrial(const Mechanism<Real>& mechanism,
                                        const Config& config, int threads,
-                                       Workload<Real>& workload);
+                                       Workload<Real>& workload,
+                                       PeerCell<Real>* peer = nullptr);
 
 // Of modes expect and gradient.
 template <class Real>
 std::unique_ptr<Trial> MakeTrainingTrial(const Mechanism<Real>& mechanism,
                                          const Config& config,
                                          const TrainingRequest& request,
-                                         int threads,
-                                         PointInputs<Real>& inputs);
+                                         int threads, PointInputs<Real>& inputs,
+                                         PeerCell<Real>* peer = nullptr);
 
 }  // namespace attnbench
 

@@ -272,6 +272,15 @@ def context_text(context):
     return text
 
 
+def framework_text(context):
+    """The versions that a peer told of its framework; empty without one."""
+    return ", ".join(
+        f"{name} {version}"
+        for name, version in context.get("libraries", {}).items()
+        if name.startswith("torch")
+    )
+
+
 def ratio_cell(cell):
     """The number of a heat map's cell above its interval."""
     text = ratio_text(cell["value"])
@@ -330,6 +339,26 @@ def log_ticks(axis, low, high, to_text):
         axis.set_major_locator(ticker.LogLocator(subs=subs, numticks=20))
     axis.set_major_formatter(to_text)
     axis.set_minor_locator(ticker.NullLocator())
+
+
+# ---- lines over T -----------------------------------------------------------
+
+
+def draw_line(axes, line, look):
+    """`value` over memory_length with its interval, of rows in its order."""
+    # Rows without a value stay in and interrupt the line.
+    x = line["memory_length"].to_numpy(dtype=float)
+    value, low, high = (
+        line[key].to_numpy(dtype=float) for key in ("value", "low", "high")
+    )
+    axes.errorbar(
+        x,
+        value,
+        (value - low, high - value),
+        capsize=1.5,
+        elinewidth=0.7,
+        **look,
+    )
 
 
 # ---- heat maps over T and U -------------------------------------------------

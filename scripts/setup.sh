@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that are missing, and no others.
 #
-# usage: setup.sh [--tools] [--check]
+# usage: setup.sh [--tools] [--peers] [--check]
 #   --tools   also what check.sh needs: clang and its tools, shellcheck
+#   --peers   also what peers.sh needs: PyTorch on OpenBLAS
 #   --check   only say what is missing: exit 0 if nothing, 1 otherwise
 #   --help    this text
 # example: scripts/setup.sh --tools --check
@@ -27,13 +28,16 @@ packages=(
 # which their reports have no line numbers.
 tools=(clang clang-tidy clang-format libclang-rt-dev libomp-dev llvm shellcheck)
 
+peers=(python3-torch libopenblas0-pthread)
+
 check_only=false
 while (($#)); do
   case $1 in
     --tools) packages+=("${tools[@]}") ;;
+    --peers) packages+=("${peers[@]}") ;;
     --check) check_only=true ;;
     --help | -h) print_help && exit 0 ;;
-    *) usage_error "unknown argument '$1'; allowed: --tools, --check, --help" ;;
+    *) usage_error "unknown argument '$1'; allowed: --tools, --peers, --check, --help" ;;
   esac
   shift
 done

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <iostream>
@@ -19,6 +20,7 @@
 #include "harness/commands/commands.h"
 #include "harness/environment.h"
 #include "harness/error.h"
+#include "harness/peer.h"
 #include "harness/progress.h"
 #include "harness/result_file.h"
 #include "harness/result_schema.h"
@@ -40,6 +42,8 @@ struct Arguments {
   std::string repetitions;
   std::string trials;
   std::string seed;
+  std::string peer;
+  std::string peer_limit;
   std::string output;
   bool quick = false;
   bool dry_run = false;
@@ -87,6 +91,17 @@ void AddOptions(CLI::App& command, const AxisTable& table,
       .add_option("--seed", arguments.seed,
                   "of the inputs and of the order of measuring, e.g. --seed 7 "
                   "(default 1)")
+      ->type_name("N");
+  command
+      .add_option("--peer", arguments.peer,
+                  "another program to measure in the same rounds, its results "
+                  "as more variants, e.g. --peer '/usr/bin/python3 "
+                  "experiments/peers/framework.py'")
+      ->type_name("COMMAND");
+  command
+      .add_option("--peer-limit", arguments.peer_limit,
+                  "seconds that an answer of the peer may take, e.g. "
+                  "--peer-limit 600 (default 120)")
       ->type_name("N");
   command.add_flag("--quick", arguments.quick,
                    "the quick profile of the experiment, e.g. run-sweep "
@@ -241,9 +256,10 @@ std::vector<MachineLimits> LimitsFor(const Sweep& sweep) {
 }
 
 Json MeasureAll(const AxisTable& table, const Sweep& sweep,
-                std::span<const MachineLimits> limits) {
+                std::span<const MachineLimits> limits, Peer* peer) {
   RunOptions options;
   options.limits = limits;
+  options.peer = peer;
   options.seed = sweep.seed;
   options.repetitions = sweep.repetitions;
   options.trials = sweep.trials;
@@ -302,9 +318,43 @@ void CheckWorkloads(const Sweep& sweep) {
   }
 }
 
-int RunSweep(const AxisTable& table, const std::string& command_line,
+std::unique_ptr<Peer> StartPeer(const AxisTable& table,
+                                const Arguments& arguments) {
+  constexpr std::int64_t kMostSeconds = 86'400;
+  const std::chrono::seconds limit(arguments.peer_limit.empty()
+                                       ? 120
+                                       : ParseInteger(arguments.peer_limit, 1,
+                                                      kMostSeconds,
+                                                      "--peer-limit"));
+  if (!arguments.peer.empty()) {
+    return std::make_unique<Peer>(arguments.peer, limit, table);
+  }
+  if (!arguments.peer_limit.empty()) {
+    throw UserError("--peer-limit", "there is no peer; name one by --peer");
+  }
+  return nullptr;
+}
+
+// Where the peer's times come from stands beside our own libraries.
+void AddLibraries(const PeerInfo& info, Json& libraries) {
+  for (const auto& [library, version] : info.libraries) {
+    if (libraries.contains(library)) {
+      throw UserError("--peer", fmt::format("calls a library '{}', which is "
+                                            "one of this program's own",
+                                            library));
+    }
+    libraries[library] = version;
+  }
+}
+
+int RunSweep(const AxisTable& own_table, const std::string& command_line,
              const Arguments& arguments) {
-  Sweep sweep = ExpandSweep(table, MakeRequest(table, arguments));
+  const std::unique_ptr<Peer> peer = StartPeer(own_table, arguments);
+  const AxisTable table =
+      peer ? WithVariantsOf(peer->info(), own_table) : own_table;
+  SweepRequest request = MakeRequest(table, arguments);
+  if (peer) request.peer_variants = peer->info().variants;
+  Sweep sweep = ExpandSweep(table, request);
   CheckWorkloads(sweep);
   if (arguments.dry_run) return ShowSweep(table, sweep, arguments.json);
   SkipThreadsBeyond(Cores(), sweep);
@@ -317,9 +367,10 @@ int RunSweep(const AxisTable& table, const std::string& command_line,
   Json document = {{"schema_version", kSchemaVersion},
                    {"kind", "sweep"},
                    {"context", MakeContext(command_line, sweep.seed)}};
+  if (peer) AddLibraries(peer->info(), document["context"]["libraries"]);
   const std::vector<MachineLimits> limits = LimitsFor(sweep);
   document["context"]["limits"] = ToJson(limits);
-  document["cells"] = MeasureAll(table, sweep, limits);
+  document["cells"] = MeasureAll(table, sweep, limits, peer.get());
   file.Write(document);
   return Summarize(document["cells"], arguments.output);
 }

@@ -14,6 +14,7 @@ from figures import (
     growth,
     mad_figure8,
     mocha_figure3,
+    peers,
     roofline,
     stability,
     threads,
@@ -47,6 +48,12 @@ FIGURES = {
         mocha_figure3.has_data,
         "sweep",
         "soft and at least one more mechanism, all at T = U",
+    ),
+    "peers": Entry(
+        peers.draw,
+        peers.has_data,
+        "sweep",
+        "variants exact and framework (run-sweep --peer) over lengths T",
     ),
     "roofline": Entry(
         roofline.draw,

@@ -108,7 +108,7 @@ def _draw_row(axes, workload, chosen, ratios, looks):
     for panel, (rows, what, _) in zip(axes, sides):
         rows = rows[rows["workload"] == workload]
         for label, line in rows.groupby("label"):
-            _draw_line(panel, line.sort_values("memory_length"), looks[label])
+            panels.draw_line(panel, line.sort_values("memory_length"), looks[label])
         panel.set_title(workload)
         panel.set_xlabel("memory length T = output length U")
         panel.set_ylabel(what)
@@ -125,22 +125,6 @@ def _stand_apart(lengths):
     """Whether a tick at each length leaves its label room."""
     gaps = [b - a for a, b in zip(lengths, lengths[1:])]
     return not gaps or min(gaps) >= 0.08 * (lengths[-1] - lengths[0])
-
-
-def _draw_line(axes, line, look):
-    # Rows without a value stay in and interrupt the line.
-    x = line["memory_length"].to_numpy(dtype=float)
-    value, low, high = (
-        line[key].to_numpy(dtype=float) for key in ("value", "low", "high")
-    )
-    axes.errorbar(
-        x,
-        value,
-        (value - low, high - value),
-        capsize=1.5,
-        elinewidth=0.7,
-        **look,
-    )
 
 
 def _headlines(ratios, workloads, labels):

@@ -1,6 +1,7 @@
 """Guards against a README that says what is no longer so: its axes are those of
 the program, its figures those of the committed results, its links lead somewhere."""
 
+import glob
 import os
 import re
 import subprocess
@@ -45,6 +46,13 @@ class ReadmeTest(unittest.TestCase):
         (finding,) = re.findall(r"^  (\S.*)$", drawn, re.MULTILINE)
         self.assertRegex(finding, r"\d.*\.$")
         self.assertIn(finding, read("README.md"))
+
+    def test_the_targets_are_those_of_the_committed_results(self):
+        block = read("README.md").split("<!-- targets -->\n")[1].split("<!-- /targets -->")[0]
+        results = sorted(glob.glob(os.path.join(ROOT, "results", "peers_*.json")))
+        made = run(sys.executable, os.path.join(ROOT, "plots", "targets.py"),
+                   *results) if results else ""
+        self.assertEqual(block, made)
 
     def test_every_link_to_a_file_leads_somewhere(self):
         for document in ("README.md", "HACKING.md", "CONTRIBUTING.md"):

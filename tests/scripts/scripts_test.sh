@@ -6,7 +6,7 @@
 
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-scripts=(setup.sh test.sh check.sh reproduce.sh)
+scripts=(setup.sh test.sh check.sh reproduce.sh peers.sh)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 checks=0
@@ -63,6 +63,7 @@ add_stub apt-get "echo \"\$DEBIAN_FRONTEND \$*\" >>'$work/apt'"
 add_stub id 'echo 1000'
 expect 1 'missing: ninja-build g++ git' setup --check
 expect 1 'missing: .* clang-tidy .*shellcheck$' setup --check --tools
+expect 1 'missing: .* python3-torch libopenblas0-pthread$' setup --check --peers
 expect 2 'not root and no sudo' setup
 [[ ! -e $work/apt ]] || fail "setup.sh called apt-get where it may not"
 add_stub sudo 'exec "$@"'

@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+"""The mechanisms as one writes them with PyTorch: the peer of experiments/peers.
+
+    run-sweep --peer '/usr/bin/python3 experiments/peers/framework.py' ...
+
+Debian's python3-torch on OpenBLAS. Decoding is in framework_decode.py, training
+in framework_training.py. A batch is a dimension of the tensors; sequences of
+different lengths would need padding and masks, and are skipped.
+"""
+
+import ctypes
+import os
+import re
+
+import torch
+
+import protocol
+from framework_decode import Decoding
+from framework_training import Training
+
+# What every option of a mechanism is by default: the only value served here.
+DEFAULTS = {
+    "keys": "precomputed",
+    "threshold": 0.5,
+    "strict": False,
+    "sample": False,
+    "noise": 0,
+    "preset": "none",  # the constants are those of preset tf
+    "term_eps": 1e-10,
+    "denominator_eps": 1e-10,
+    "encoder_scoring": "softmax",
+    "decoder_scoring": "softmax",
+    "position_encoding": "none",
+    "place": "inside",
+    "max_length": 0,
+}
+HELP = {
+    "soft": "PyTorch: matrix products and softmax",
+    "monotonic": "PyTorch: a scan by vectorised energies or one at a time, "
+    "whichever is faster; in training the closed form by cumprod and cumsum, "
+    "constants of preset tf",
+    "mocha": "PyTorch: the same scan; in training beta by moving sums of "
+    "clipped exponentials, as differences of cumsum",
+    "matcha": "PyTorch: the same scan; in training eqs 40 to 43 by T x T arrays",
+    "memory": "PyTorch: matrix products and softmax",
+}
+
+
+def blas():
+    """The BLAS that is loaded: its name, and how to set its threads."""
+    with open("/proc/self/maps", encoding="utf-8") as maps:
+        paths = {line.split()[-1] for line in maps if "blas" in line}
+    for path in sorted(paths, key=lambda path: "openblas" not in path):
+        library = ctypes.CDLL(path)
+        if not hasattr(library, "openblas_set_num_threads"):
+            continue
+        library.openblas_get_config.restype = ctypes.c_char_p
+        config = library.openblas_get_config().decode()
+        flavour = re.search("openblas-[a-z]+", os.path.realpath(path))
+        name = " ".join(config.split()[:2])
+        if flavour:
+            name += f" ({flavour.group()})"
+        return name, library.openblas_set_num_threads
+    return "not OpenBLAS: " + ", ".join(map(os.path.basename, sorted(paths))), None
+
+
+def describe(blas_name):
+    return {
+        "protocol": 1,
+        "name": "framework",
+        "libraries": {"torch": torch.__version__, "torch_blas": blas_name},
+        "variants": [
+            {
+                "mechanism": mechanism,
+                "name": "framework",
+                "help": text,
+                "modes": ["decode", "expect", "gradient"],
+                "schedules": ["online", "teacher_forced"],
+                "scopes": ["full", "attention"],
+                "energies": ["dot", "additive"],
+                "precisions": ["f32", "f64"],
+                "approximates": mechanism not in ("soft", "memory"),
+            }
+            for mechanism, text in HELP.items()
+        ],
+    }
+
+
+class WithThreads:
+    """Work on the threads of its cell; cells take turns."""
+
+    def __init__(self, make, cell, set_blas_threads):
+        self.threads = cell.axes["threads"]
+        self.set_blas_threads = set_blas_threads
+        self.set_threads()
+        self.work = make(cell)
+        self.run = self.work.run
+
+    def set_threads(self):
+        if torch.get_num_threads() == self.threads:
+            return
+        torch.set_num_threads(self.threads)
+        if self.set_blas_threads:
+            self.set_blas_threads(self.threads)
+
+    def before_timing(self):
+        self.set_threads()
+
+    def output(self, draw):
+        self.set_threads()
+        return self.work.output(draw)
+
+
+def check(cell):
+    if cell.axes["end"] not in (None, "absorb"):
+        raise protocol.Skipped(
+            f"the framework's code has end absorb, not {cell.axes['end']}"
+        )
+    for name, value in cell.options.items():
+        if value != DEFAULTS[name]:
+            raise protocol.Skipped(
+                f"the framework's code has {name} = {DEFAULTS[name]} only"
+            )
+    lengths = {
+        (one.memory.shape, one.outputs) for draw in cell.draws for one in draw
+    }
+    if len(lengths) > 1:
+        raise protocol.Skipped(
+            "sequences of different lengths would need padding and masks"
+        )
+
+
+def main():
+    name, set_blas_threads = blas()
+    torch.set_num_threads(1)
+    if set_blas_threads:
+        set_blas_threads(1)
+
+    def prepare(cell):
+        check(cell)
+        make = Decoding if cell.axes["mode"] == "decode" else Training
+        return WithThreads(make, cell, set_blas_threads)
+
+    protocol.serve(describe(name), prepare)
+
+
+if __name__ == "__main__":
+    main()

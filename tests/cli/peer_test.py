@@ -1,0 +1,199 @@
+"""Guards against a peer that takes the sweep with it, whose wrong numbers get a
+time, or that stays behind; tests/support/fake_peer.py is the peer."""
+
+import json
+import os
+import subprocess
+import tempfile
+import unittest
+
+import jsonschema
+
+PROGRAM = os.environ["ATTNBENCH"]
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+FAKE = "/usr/bin/python3 " + os.path.join(ROOT, "tests", "support", "fake_peer.py")
+BOTH = ["--mechanism", "soft", "--variant", "exact,framework"]
+TINY = ["-T", "6", "-U", "3", "-d", "4", "--repetitions", "3"]
+# Alpha of hard monotonic attention, which the fake peer says it approximates.
+ALPHA = ["--mechanism", "monotonic", "--variant", "exact,framework"]
+
+
+class PeerTest(unittest.TestCase):
+    def setUp(self):
+        holder = tempfile.TemporaryDirectory()
+        self.addCleanup(holder.cleanup)
+        self.folder = holder.name
+
+    def run_sweep(self, *arguments, peer=FAKE):
+        """The finished program; no process and no file of the peer is left."""
+        given = [] if peer is None else ["--peer", peer]
+        done = subprocess.run(
+            [PROGRAM, "run-sweep", *given, *arguments],
+            cwd=self.folder, capture_output=True, text=True, timeout=60,
+            check=False, env={**os.environ, "TMPDIR": self.folder},
+        )
+        left = os.listdir(self.folder)
+        self.assertFalse([name for name in left if name.startswith("attnbench")])
+        for pid in self.peers():
+            self.assertFalse(os.path.exists(f"/proc/{pid}"), pid)
+        return done
+
+    def peers(self):
+        """The processes that were started."""
+        path = os.path.join(self.folder, "fake_peer.pids")
+        if not os.path.exists(path):
+            return []
+        with open(path, encoding="utf-8") as file:
+            return file.read().split()
+
+    def measure(self, *arguments, status=0, **keywords):
+        """The cells, by mechanism and variant, of a sweep with that exit status."""
+        done = self.run_sweep(*TINY, "--force", "-o", "r.json", *arguments, **keywords)
+        self.assertEqual(done.returncode, status, done.stderr)
+        with open(os.path.join(self.folder, "r.json"), encoding="utf-8") as file:
+            document = json.load(file)
+        with open(os.path.join(ROOT, "results", "schema", "sweep.schema.json"),
+                  encoding="utf-8") as file:
+            jsonschema.validate(document, json.load(file))
+        self.libraries = document["context"]["libraries"]
+        return {(c["mechanism"], c["variant"]): c for c in document["cells"]}
+
+    def expect_refused(self, *messages, arguments=BOTH, peer=FAKE):
+        done = self.run_sweep(*TINY, "-o", "r.json", *arguments, peer=peer)
+        with self.subTest(arguments=arguments, peer=peer):
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+            for message in messages:
+                self.assertIn(message, done.stderr)
+            self.assertNotIn("r.json", os.listdir(self.folder))
+
+
+class Measuring(PeerTest):
+    def test_a_peer_is_measured_like_any_other_cell(self):
+        for batch, precision, near in (("1", "f32", 1e-5), ("2", "f64", 1e-12)):
+            cells = self.measure(*BOTH, "-B", batch, "--precision", precision)
+            ours, peers = cells["soft", "exact"], cells["soft", "framework"]
+            self.assertEqual(len(peers["samples_ns"]), 3)
+            self.assertEqual(len(peers["draw_ns"]), len(ours["draw_ns"]))
+            self.assertEqual(peers["trials_per_sample"] % len(peers["draw_ns"]), 0)
+            self.assertEqual(peers["operations"], ours["operations"])
+            self.assertIsNone(peers["peak_memory_bytes"])
+            self.assertGreater(peers["median_ns"], peers["prepare_ns"])
+            self.assertGreater(peers["numerics"]["error_bound"],
+                               peers["numerics"]["error"])
+            # The same draws: the same contexts.
+            for sum_of in ("context_sum", "context_l2"):
+                self.assertAlmostEqual(peers["numerics"][sum_of],
+                                       ours["numerics"][sum_of], delta=near)
+            self.assertIn("fake_numpy", self.libraries)
+
+    def test_training_too_and_what_approximates_has_no_bound(self):
+        for mode in ("expect", "gradient"):
+            cells = self.measure(*ALPHA, "--mode", mode)
+            ours = cells["monotonic", "exact"]["numerics"]
+            peers = cells["monotonic", "framework"]["numerics"]
+            self.assertAlmostEqual(ours["attention_mass"], peers["attention_mass"],
+                                   places=5)
+            self.assertIsNone(peers["error_bound"])
+            # Its gradient is zero, and that is to be seen.
+            self.assertEqual(peers["error"] > 1e-3, mode == "gradient")
+
+    def test_an_experiment_names_it(self):
+        with open(os.path.join(self.folder, "e.json"), "w", encoding="utf-8") as file:
+            json.dump({"name": "e", "alternatives": [
+                {"mechanism": "soft", "variant": ["exact", "framework"]}]}, file)
+        cells = self.measure("e.json")
+        self.assertEqual([c["status"] for c in cells.values()], ["ok", "ok"])
+
+    def test_what_it_does_not_have_is_skipped_and_says_so(self):
+        for arguments, message in [
+            (["--energy", "additive"], "energy additive is not one of variant framework's: dot"),
+            (["--schedule", "teacher_forced"], "schedule teacher_forced is not one of"),
+            (["--mode", "expect"], "mode expect is not one of variant framework's: decode"),
+            (["-B", "13"], "13 is unlucky"),
+        ]:
+            cell = self.measure(*BOTH, *arguments)["soft", "framework"]
+            self.assertEqual(cell["status"], "skipped")
+            self.assertIn(message, cell["message"])
+        cell = self.measure("--mechanism", "memory,soft", "--variant", "framework")[
+            "memory", "framework"]
+        self.assertIn("variant framework is not one of memory's", cell["message"])
+
+
+class GoingWrong(PeerTest):
+    def expect_failed(self, fault, status, message, *arguments):
+        """The peer's cell of soft has failed, and no other."""
+        cells = self.measure("--mechanism", "soft", "--variant", "exact,framework",
+                             *arguments, peer=f"{FAKE} {fault}", status=1)
+        self.assertEqual(cells["soft", "exact"]["status"], "ok")
+        failed = cells["soft", "framework"]
+        self.assertEqual((failed["status"], failed["samples_ns"]), (status, []))
+        self.assertIn(message, failed["message"])
+
+    def test_wrong_numbers_get_no_time(self):
+        self.expect_failed("wrong", "invalid", "context differs by 0.01")
+
+    def test_wrong_numbers_of_an_approximation_are_recorded(self):
+        cells = self.measure(*ALPHA, "--mode", "expect", peer=FAKE + " wrong")
+        cell = cells["monotonic", "framework"]
+        self.assertEqual(cell["status"], "ok")
+        self.assertAlmostEqual(cell["numerics"]["error"], 1e-2, places=4)
+
+    def test_a_cell_of_a_peer_that_goes_wrong_is_an_error(self):
+        self.expect_failed("die", "error", "ended with status 1: fake peer: that was too much")
+        self.expect_failed("die prepare", "error", "ended with status 1: fake peer:")
+        self.expect_failed("kill", "error", "was killed by signal 9")
+        self.expect_failed("hang", "error", "no answer to 'time' within 3 s",
+                           "--peer-limit", "3")
+        self.expect_failed("talk Nonsense", "error",
+                           "answered 'Nonsense', which is no object of JSON")
+        self.expect_failed("talk {}", "error", "gave an output without 'sequences'")
+        self.expect_failed("lie", "error", "took 1000000000000000 ns")
+        self.expect_failed("shape", "error", "gave contexts as [3, 3], [3, 4] is wanted")
+        self.expect_failed("", "error", "ValueError: 'keys' is of no use",
+                           "--option", "keys=on_demand")
+
+    def test_the_others_go_on_with_another_process(self):
+        cells = self.measure(
+            "--mechanism", "soft,monotonic", "--variant", "framework",
+            "--mode", "decode,expect", peer=FAKE + " die time soft", status=1)
+        self.assertEqual(cells["monotonic", "framework"]["status"], "ok")
+        self.assertEqual(len(self.peers()), 2)
+
+
+class WrongInput(PeerTest):
+    def test_a_command_that_is_no_peer_is_refused(self):
+        self.expect_refused("--peer: './no-such-peer'", "not found", peer="./no-such-peer")
+        self.expect_refused("--peer: 'true' ended with status 0", peer="true")
+        self.expect_refused("--peer: 'echo hello' answered 'hello', which is no object",
+                            peer="echo hello")
+        self.expect_refused("--peer: ", "'protocol' is missing", peer="echo {}")
+        self.expect_refused("--peer: ", "ended with status 1: fake peer",
+                            peer=FAKE + " die describe")
+        self.expect_refused("--peer: ", "no answer to 'describe' within 3 s",
+                            peer=FAKE + " hang describe",
+                            arguments=[*BOTH, "--peer-limit", "3"])
+
+    def test_what_it_says_of_itself_is_checked(self):
+        for change, message in [
+            ("protocol=2", "protocol is 2, 1 is wanted"),
+            ("name='\"mine\"'", "variant 'mine' does not match ^framework"),
+            ("mechanism='\"sotf\"'", "unknown mechanism 'sotf'; did you mean 'soft'?"),
+            ("modes='[\"train\"]'", "modes: unknown name 'train'"),
+            ("modes=[]", "'modes' is not a list of names"),
+            ("approximates=1", "'approximates' is not true or false"),
+            ("variants=[]", "'variants' is not a list"),
+            ("libraries='{\"eigen\":\"9\"}'", "library 'eigen', which is one of"),
+        ]:
+            self.expect_refused("--peer: ", message, peer=f"{FAKE} {change}")
+
+    def test_its_variants_are_unknown_without_it(self):
+        self.expect_refused("unknown variant 'framework'", peer=None)
+        self.expect_refused("--peer-limit: there is no peer", peer=None,
+                            arguments=["--peer-limit", "3"])
+        self.expect_refused("--peer-limit: '0' is not",
+                            arguments=[*BOTH, "--peer-limit", "0"])
+
+
+if __name__ == "__main__":
+    unittest.main()
