@@ -77,8 +77,8 @@ class PointInputs {
   // scores, and else made from its states, once for all mechanisms: energies
   // and chunk energies by the energy function of the config, encoder and
   // decoder scores as dot products with the parameters of Britz' mechanism. Of
-  // each list of `scores` the mechanism gets the first: p_choose, the sigmoid of
-  // the energies, before energies.
+  // each list of `scores` the mechanism gets the first: p_choose, the sigmoid
+  // of the energies, before energies.
   //
   // Throws what the workload throws, WorkloadUnsupported for scores that cannot
   // be made, std::bad_alloc.

@@ -36,7 +36,7 @@ class FakeTraining final : public Mechanism<float> {
             .schedules = {},
             .variants = {{"exact", ""}, {"reference", ""}, {"published", ""}},
             .options = {},
-            .scores = {{"p_choose", "energies"}}};
+            .scores = {{"energies"}}};
   }
   std::unique_ptr<Decoder<float>> MakeDecoder(
       const Config& /*config*/,

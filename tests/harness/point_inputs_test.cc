@@ -46,7 +46,7 @@ double Product(std::span<const double> a, std::span<const double> b) {
   return sum;
 }
 
-TEST(PointInputs, MakesTheEnergiesOfTheStatesOnceForAllMechanisms) {
+TEST(PointInputs, MakesTheScoresOfTheStatesOnceForAllMechanisms) {
   auto inputs = Inputs("bias:-1.5");
   const auto plain = inputs.workload().Draw(2, EnergyKind::kDot)[1];
   const auto soft =
@@ -57,15 +57,24 @@ TEST(PointInputs, MakesTheEnergiesOfTheStatesOnceForAllMechanisms) {
   const GivenScores<double>& of_soft = *soft.sequences[1].sequence.inputs.given;
   const GivenScores<double>& of_mocha =
       *mocha.sequences[1].sequence.inputs.given;
-  EXPECT_EQ(of_soft.energies.data, of_mocha.energies.data);
+  const auto matcha = inputs.Training(
+      2, Mode("expect"),
+      AttentionFrom({{"p_choose", "energies"}, {"chunk_energies"}}));
+  const GivenScores<double>& of_matcha =
+      *matcha.sequences[1].sequence.inputs.given;
+  EXPECT_EQ(of_matcha.p_choose.data, of_mocha.p_choose.data);
+  EXPECT_EQ(of_matcha.chunk_energies.data, of_mocha.chunk_energies.data);
   EXPECT_EQ(of_soft.chunk_energies.data, nullptr);
-  EXPECT_EQ(of_mocha.p_choose.data, nullptr);
+  EXPECT_EQ(of_soft.p_choose.data, nullptr);
+  EXPECT_EQ(of_mocha.energies.data, nullptr);
   for (Index i = 0; i < kU; ++i) {
     for (Index j = 0; j < kT; ++j) {
       EXPECT_NEAR(
           of_soft.energies(i, j),
           Product(plain.states.Row(i), plain.memory.memory.Row(j)) - 1.5,
           1e-14);
+      EXPECT_NEAR(of_mocha.p_choose(i, j),
+                  1 / (1 + std::exp(-of_soft.energies(i, j))), 1e-15);
       EXPECT_NEAR(
           of_mocha.chunk_energies(i, j),
           Product(plain.chunk_states.Row(i), plain.memory.chunk_keys.Row(j)),
