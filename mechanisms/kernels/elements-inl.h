@@ -144,6 +144,23 @@ Real Largest(const Real* x, Index count) {
 }
 
 template <class Real>
+Real Smallest(const Real* x, Index count) {
+  const hn::ScalableTag<Real> d;
+  const Index lanes = LanesOf(d);
+  auto smallest = hn::Set(d, std::numeric_limits<Real>::infinity());
+  Index k = 0;
+  for (; k + lanes <= count; k += lanes) {
+    smallest = hn::Min(smallest, hn::LoadU(d, x + k));
+  }
+  Real result = k == 0 ? std::numeric_limits<Real>::infinity()
+                       : hn::GetLane(hn::MinOfLanes(d, smallest));
+  for (; k < count; ++k) {
+    if (x[k] < result) result = x[k];
+  }
+  return result;
+}
+
+template <class Real>
 Real ExpSum(const Real* energies, Real shift, Index count, Real* weights) {
   const hn::ScalableTag<Real> d;
   const Index lanes = LanesOf(d);

@@ -108,6 +108,9 @@ void RegisterLevel(const std::string& level, const Kernels<Real>& kernels) {
   add("largest", kLength, [](const auto& k, auto& a) {
     benchmark::DoNotOptimize(k.largest(a.x.data(), kLength));
   });
+  add("smallest", kLength, [](const auto& k, auto& a) {
+    benchmark::DoNotOptimize(k.smallest(a.x.data(), kLength));
+  });
   add("exp_sum", kLength, [](const auto& k, auto& a) {
     benchmark::DoNotOptimize(k.exp_sum(a.x.data(), 1, kLength, a.out.data()));
   });

@@ -30,6 +30,7 @@ const Kernels<Real>* Table() {
       .multiply = &Multiply<Real>,
       .divide = &Divide<Real>,
       .largest = &Largest<Real>,
+      .smallest = &Smallest<Real>,
       .exp_sum = &ExpSum<Real>,
       .sigmoid = &Sigmoid<Real>,
       .select = &Select<Real>,

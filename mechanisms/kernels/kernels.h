@@ -57,6 +57,9 @@ struct Kernels {
   // The largest of x; -infinity where count is 0.
   Real (*largest)(const Real* x, std::int64_t count);
 
+  // The smallest of x; infinity where count is 0.
+  Real (*smallest)(const Real* x, std::int64_t count);
+
   // weights = exp(energies - shift), 0 where that underflows; returns their
   // sum. `weights` may be `energies`; shift is at least the largest energy.
   // Error of a weight: 3 ULP beyond that of the rounded difference.

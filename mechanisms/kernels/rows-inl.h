@@ -8,8 +8,6 @@
 #endif
 // clang-format on
 
-#include <hwy/cache_control.h>
-
 #include "mechanisms/kernels/elements-inl.h"
 #include "mechanisms/kernels/lanes-inl.h"
 
@@ -160,15 +158,12 @@ void AdditiveBackward(const Real* query, const Real* key, Real weight,
 }
 
 // Eight chains of fused multiply-adds, each over one vector of the context,
-// keep the unit busy while each element is still summed row after row. What is
-// read next are as many rows behind these: without the hint the memory idles
-// meanwhile.
+// keep the unit busy while each element is still summed row after row.
 template <class Real>
 void AddRows(const Real* weights, const Real* rows, Index row_stride,
              Index count, Index dim, Real* HWY_RESTRICT context) {
   const hn::ScalableTag<Real> d;
   const Index lanes = LanesOf(d);
-  const Index ahead = count * row_stride;
   Index k = 0;
   for (; k + 8 * lanes <= dim; k += 8 * lanes) {
     Real* c = context + k;
@@ -183,7 +178,6 @@ void AddRows(const Real* weights, const Real* rows, Index row_stride,
     for (Index j = 0; j < count; ++j) {
       const auto w = hn::Set(d, weights[j]);
       const Real* HWY_RESTRICT h = rows + j * row_stride + k;
-      for (Index n = 0; n < 8; ++n) hwy::Prefetch(h + ahead + n * lanes);
       c0 = hn::MulAdd(w, hn::LoadU(d, h), c0);
       c1 = hn::MulAdd(w, hn::LoadU(d, h + lanes), c1);
       c2 = hn::MulAdd(w, hn::LoadU(d, h + 2 * lanes), c2);

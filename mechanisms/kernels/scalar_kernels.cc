@@ -86,6 +86,13 @@ Real Largest(const Real* x, Index count) {
 }
 
 template <class Real>
+Real Smallest(const Real* x, Index count) {
+  Real smallest = std::numeric_limits<Real>::infinity();
+  for (Index k = 0; k < count; ++k) smallest = std::min(smallest, x[k]);
+  return smallest;
+}
+
+template <class Real>
 Real ExpSum(const Real* energies, Real shift, Index count, Real* weights) {
   Real sum = 0;
   for (Index k = 0; k < count; ++k) {
@@ -200,6 +207,7 @@ constexpr Kernels<Real> kTable = {
     .multiply = &Multiply<Real>,
     .divide = &Divide<Real>,
     .largest = &Largest<Real>,
+    .smallest = &Smallest<Real>,
     .exp_sum = &ExpSum<Real>,
     .sigmoid = &Sigmoid<Real>,
     .select = &Select<Real>,

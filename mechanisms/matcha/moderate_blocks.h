@@ -23,7 +23,7 @@ class ModerateBlocks {
     exp_u_.resize(row.p.size());
     const std::span<const Real> u = row.chunk_energies;
     const Real greatest = kernels_.largest(u.data(), T);
-    if (!(greatest - *std::ranges::min_element(u) <= kRange)) return false;
+    if (!(greatest - kernels_.smallest(u.data(), T) <= kRange)) return false;
     kernels_.exp_sum(u.data(), greatest, T, exp_u_.data());
     return true;
   }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <numbers>
 
 #include "mechanisms/kernels/kernels.h"
 
@@ -106,32 +107,32 @@ void ForEachWindowFrom(std::size_t w, const Buffer<Sums>& choices,
       [&](std::size_t n, const Sums& window) { use(last - n, window); });
 }
 
-// exp(u) of energies up to this is far inside the range of numbers, with sums,
-// products and quotients of such, so that all can be taken as they are.
-template <class Number>
-constexpr Number kModerate = std::is_same_v<Number, float> ? 20 : 100;
-
-template <class Number, class Real>
-bool AreModerate(std::span<const Real> u) {
-  bool all = true;  // not std::all_of: no branch, so that it becomes vectors
-  for (const Real x : u) all &= std::abs(x) <= kModerate<Number>;
-  return all;
-}
-
-// The same formulas by kernels, where all energies are moderate.
+// The same formulas by kernels, for rows of moderate energies: exp(u) is a
+// normal number for all of them, and in units of the largest one so are sums,
+// products and quotients. The unit is a power of two: it costs no rounding.
 template <class Number>
 class ModerateWindows {
  public:
-  // Sets exp(u), the denominators D and the weights alpha / D.
-  void SetRow(std::span<const Number> u, std::span<const Number> alpha,
-              Index w) {
+  // Whether the row is such a one. Then sets exp(u), the denominators D and the
+  // weights alpha / D.
+  bool Take(std::span<const Number> u, std::span<const Number> alpha, Index w) {
     w_ = w;
     T_ = static_cast<Index>(u.size());
+    const Number largest = kernels_.largest(u.data(), T_);
+    const Number smallest = kernels_.smallest(u.data(), T_);
+    if (!(largest <= kLargest && smallest >= -kLargest &&
+          largest - smallest <= kRange)) {
+      return false;
+    }
     for (auto* array : {&exp_u_, &D_, &weights_}) array->resize(u.size());
     scratch_.resize(u.size() + 1);
     kernels_.exp_sum(u.data(), 0, T_, exp_u_.data());
+    kernels_.scale(
+        std::exp2(-std::rint(largest * std::numbers::log2e_v<Number>)), T_,
+        exp_u_.data());
     SumsUpTo(exp_u_.data(), D_.data());
     kernels_.divide(alpha.data(), D_.data(), T_, weights_.data());
+    return true;
   }
 
   void Forward(std::span<Number> beta) {
@@ -155,6 +156,10 @@ class ModerateWindows {
   }
 
  private:
+  static constexpr bool kSingle = std::is_same_v<Number, float>;
+  static constexpr Number kLargest = kSingle ? 80 : 600;
+  static constexpr Number kRange = kSingle ? 60 : 400;
+
   void SumsUpTo(const Number* x, Number* sums) {
     kernels_.sums_up_to(x, T_, w_, scratch_.data(), sums);
   }
@@ -177,8 +182,7 @@ class WindowExpectation final : public ChunkExpectation<Real> {
   // With D(k) the sum of exp(u) over window k,
   //   beta(j) = exp(u(j)) sum over k = j..j+w-1 of alpha(k) / D(k).
   void Forward(const ChoiceRow<Real>& row, std::span<Real> attention) override {
-    if (AreModerate<Real>(row.chunk_energies)) {
-      moderate_.SetRow(row.chunk_energies, row.selection, width_);
+    if (moderate_.Take(row.chunk_energies, row.selection, width_)) {
       return moderate_.Forward(attention);
     }
     using Sums = ScaledSums<Number, 1>;
@@ -207,8 +211,10 @@ class WindowExpectation final : public ChunkExpectation<Real> {
   //               alpha(k) / D(k) (d(j) - m(k)).
   void Backward(const ChoiceRow<Real>& row, std::span<const Real> d_attention,
                 const ChoiceRowGradient<Real>& gradient) override {
-    if (AreModerate<Number>(row.chunk_energies)) {
-      return ModerateBackward(row, d_attention, gradient);
+    wide_u_.assign(row.chunk_energies.begin(), row.chunk_energies.end());
+    wide_alpha_.assign(row.selection.begin(), row.selection.end());
+    if (wide_moderate_.Take(wide_u_, wide_alpha_, width_)) {
+      return ModerateBackward(d_attention, gradient);
     }
     using Sums = ScaledSums<Number, 2>;  // the weights; times d or m
     const std::size_t w = Prepare(row.chunk_energies, means_.choices);
@@ -237,15 +243,11 @@ class WindowExpectation final : public ChunkExpectation<Real> {
   using Number = Carry<Real>;
 
   // In Number: d(j) - m(k) cancels.
-  void ModerateBackward(const ChoiceRow<Real>& row,
-                        std::span<const Real> d_attention,
+  void ModerateBackward(std::span<const Real> d_attention,
                         const ChoiceRowGradient<Real>& gradient) {
     const std::size_t T = d_attention.size();
-    wide_u_.assign(row.chunk_energies.begin(), row.chunk_energies.end());
-    wide_alpha_.assign(row.selection.begin(), row.selection.end());
     wide_d_.assign(d_attention.begin(), d_attention.end());
     wide_means_.resize(T);
-    wide_moderate_.SetRow(wide_u_, wide_alpha_, width_);
     wide_moderate_.Backward(wide_d_, wide_means_, wide_u_);
     for (std::size_t j = 0; j < T; ++j) {
       gradient.selection[j] += static_cast<Real>(wide_means_[j]);

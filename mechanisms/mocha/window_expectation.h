@@ -9,10 +9,11 @@
 // whatever w is, for any finite u: nothing is clipped, and no sum is a
 // difference of longer ones, which is how moving sums lose their digits.
 //
-// Where |u| is at most 20 (100 in f64) all is done by kernels in Real, which
-// carry long sums in f64: relative error of beta at most 16 units of Real and
-// those of exp. Beyond, and backwards, numbers are Carry<Real>, and the error
-// is about the rounding of Real. Both but for beta below 1e-25 (1e-200).
+// Where |u| is at most 80 and u spans at most 60 (600 and 400 in f64) all is
+// done by kernels in Real, which carry long sums in f64: relative error of beta
+// at most 16 units of Real and those of exp. Beyond, and backwards, numbers are
+// Carry<Real>, and the error is about the rounding of Real. Both but for beta
+// below 1e-37 (1e-200).
 #ifndef ATTNBENCH_MECHANISMS_MOCHA_WINDOW_EXPECTATION_H_
 #define ATTNBENCH_MECHANISMS_MOCHA_WINDOW_EXPECTATION_H_
 

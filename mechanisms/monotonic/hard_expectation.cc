@@ -23,14 +23,18 @@ class HardExpectation final : public AttentionFunction<Real> {
                const Expectation<Real>& out) override {
     const std::size_t T = Size(scores.choice.cols);
     Prepare(T);
-    // The last two rows: where an output starts, and where the next one will.
-    Buffer<Real> alphas(out.selection.data == nullptr ? 2 * T : 0);
+    // The last two rows, where nobody wants them: where an output starts, and
+    // where the next one will.
+    const MatrixView<Real>& kept =
+        out.selection.data == nullptr && chunk_ == nullptr ? out.attention
+                                                           : out.selection;
+    Buffer<Real> alphas(kept.data == nullptr ? 2 * T : 0);
     Buffer<Real> restarts(Restarts() ? 2 * T : 0);
     std::span<const Real> start = first_;
     for (Index i = 0; i < scores.choice.rows; ++i) {
       const std::size_t turn = Size(i % 2) * T;
-      const std::span<Real> alpha = alphas.empty()
-                                        ? out.selection.Row(i)
+      const std::span<Real> alpha = kept.data != nullptr
+                                        ? kept.Row(i)
                                         : std::span(alphas).subspan(turn, T);
       const ChoiceRow<Real> row = MakeRow(scores, i, start, alpha);
       ForwardRow(row, alpha, nullptr, out.attention.Row(i));
@@ -124,10 +128,10 @@ class HardExpectation final : public AttentionFunction<Real> {
                   Real* arrived, std::span<Real> attention) {
     kernels_.select(row.p.data(), DataOrNull(row.complement), row.start.data(),
                     static_cast<Index>(alpha.size()), alpha.data(), arrived);
-    if (chunk_ == nullptr) {
-      std::ranges::copy(alpha, attention.begin());
-    } else {
+    if (chunk_ != nullptr) {
       chunk_->Forward(row, attention);
+    } else if (alpha.data() != attention.data()) {
+      std::ranges::copy(alpha, attention.begin());
     }
   }
 
