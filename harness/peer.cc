@@ -78,10 +78,12 @@ Ends MakeSocket() {
 }
 
 // Our environment, with one thread for every library that would otherwise take
-// all cores as it starts; the peer sets the number of threads of a cell.
+// all cores as it starts; the peer sets the number of threads of a cell. Freed
+// memory stays with the peer, as it does with us (harness/commands/main.cc).
 std::vector<std::string> Environment() {
   std::vector<std::string> all = {"OPENBLAS_NUM_THREADS=1", "OMP_NUM_THREADS=1",
-                                  "MKL_NUM_THREADS=1"};
+                                  "MKL_NUM_THREADS=1", "MALLOC_MMAP_MAX_=0",
+                                  "MALLOC_TRIM_THRESHOLD_=2147483647"};
   const std::size_t own = all.size();
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string text(*entry);

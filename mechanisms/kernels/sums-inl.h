@@ -12,15 +12,18 @@
 
 #include <algorithm>
 
+#include "mechanisms/kernels/elements-inl.h"
 #include "mechanisms/kernels/lanes-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace attnbench::HWY_NAMESPACE {
 namespace {
 
-// Windows up to this width are summed entry by entry, a vector of windows at a
-// time: cheaper than two running sums.
-constexpr Index kNarrow = 16;
+// Sums over windows up to this width are doubled, in pieces of this many
+// entries that stay in the first-level cache; for wider ones two running sums
+// cost less.
+constexpr Index kNarrow = 64;
+constexpr Index kPiece = 3072;
 
 // The sum of the lanes up to each (from each on, where not kUp).
 template <bool kUp, int kShift = 1, class D>
@@ -82,25 +85,54 @@ void RunningSums(const Real* x, Index count, const Real* addend, Real* sums) {
   }
 }
 
-// sums(k) = x(k) + ... + x(k + width - 1), for width <= kNarrow.
-template <class Real>
-void NarrowSums(const Real* x, Index count, Index width, Real* sums) {
+// y(k) += y(k - shift) for k = shift..count-1, all from the old values (kUp);
+// y(k) += y(k + shift) for k = 0..count-1-shift.
+template <bool kUp, class Real>
+void AddShifted(Real* y, Index count, Index shift) {
   const hn::ScalableTag<Real> d;
   const Index lanes = LanesOf(d);
-  Index k = 0;
-  for (; k + lanes <= count; k += lanes) {
-    auto sum = hn::LoadU(d, x + k);
-    for (Index n = 1; n < width; ++n) {
-      sum = hn::Add(sum, hn::LoadU(d, x + k + n));
+  if constexpr (kUp) {
+    Index k = count;
+    for (; k - lanes >= shift; k -= lanes) {
+      Real* const at = y + k - lanes;
+      hn::StoreU(hn::Add(hn::LoadU(d, at), hn::LoadU(d, at - shift)), d, at);
     }
-    hn::StoreU(sum, d, sums + k);
+    while (--k >= shift) y[k] += y[k - shift];
+  } else {
+    Index k = 0;
+    for (; k + lanes <= count - shift; k += lanes) {
+      Real* const at = y + k;
+      hn::StoreU(hn::Add(hn::LoadU(d, at), hn::LoadU(d, at + shift)), d, at);
+    }
+    for (; k < count - shift; ++k) y[k] += y[k + shift];
   }
-  if (k < count) {
-    auto sum = LoadTail(d, x + k, count - k);
-    for (Index n = 1; n < width; ++n) {
-      sum = hn::Add(sum, LoadTail(d, x + k + n, count - k));
+}
+
+// Sums over windows of 1, 2, 4, ... entries, each from the last; those that
+// `width` is made of, one behind the other, are added up.
+template <bool kUp, class Real>
+void NarrowSums(const Real* x, Index count, Index width, Real* sums) {
+  HWY_ALIGN Real y[kPiece + kNarrow];
+  const Index halo = width - 1;  // entries that windows reach beyond a piece
+  for (Index first = 0; first < count; first += kPiece) {
+    const Index size = std::min(kPiece, count - first);
+    const Index before = kUp ? std::min(halo, first) : 0;
+    const Index behind = kUp ? 0 : std::min(halo, count - first - size);
+    Real* end = std::fill_n(y, kUp ? halo - before : 0, Real{0});
+    end = std::copy(x + first - before, x + first + size + behind, end);
+    std::fill(end, y + size + halo, Real{0});
+    Index done = 0;  // entries of each window
+    for (Index wide = 1; wide <= width; wide *= 2) {
+      if (wide > 1) AddShifted<kUp>(y, size + halo, wide / 2);
+      if ((width & wide) == 0) continue;
+      const Real* const from = kUp ? y + halo - done : y + done;
+      if (done == 0) {
+        std::copy(from, from + size, sums + first);
+      } else {
+        Add(sums + first, from, size, sums + first);
+      }
+      done += wide;
     }
-    StoreTail(d, sum, sums + k, count - k);
   }
 }
 
@@ -110,10 +142,7 @@ template <class Real>
 void SumsUpTo(const Real* x, Index count, Index width, Real* scratch,
               Real* sums) {
   if (width >= count) return RunningSums<true, Real>(x, count, nullptr, sums);
-  if (width <= kNarrow) {
-    RunningSums<true, Real>(x, width - 1, nullptr, sums);
-    return NarrowSums(x, count - width + 1, width, sums + width - 1);
-  }
+  if (width <= kNarrow) return NarrowSums<true>(x, count, width, sums);
   // scratch(n): the last width - n entries of the block before.
   scratch[width] = 0;
   for (Index first = 0; first < count; first += width) {
@@ -131,12 +160,7 @@ template <class Real>
 void SumsFrom(const Real* x, Index count, Index width, Real* scratch,
               Real* sums) {
   if (width >= count) return RunningSums<false, Real>(x, count, nullptr, sums);
-  if (width <= kNarrow) {
-    const Index whole = count - width + 1;
-    NarrowSums(x, whole, width, sums);
-    return RunningSums<false, Real>(x + whole, width - 1, nullptr,
-                                    sums + whole);
-  }
+  if (width <= kNarrow) return NarrowSums<false>(x, count, width, sums);
   // scratch(n): the first n entries of the block behind.
   scratch[0] = 0;
   for (Index end = count; end > 0; end -= std::min(width, end)) {
