@@ -60,7 +60,7 @@ HWY_INLINE hn::Vec<D> FastExp(D d, hn::Vec<D> x) {
     const hn::RebindToSigned<D> di;
     const auto least = hn::Set(d, -87.5f);
     const auto is_zero = hn::Lt(x, least);
-    x = hn::Max(x, least);  // n stays an exponent
+    x = hn::Max(least, x);  // n stays an exponent, NaN stays NaN
     const auto n = hn::Round(hn::Mul(x, hn::Set(d, 1.44269504f)));
     // log(2) in two parts, the first of which has few bits: n times it is
     // exact.
@@ -104,9 +104,7 @@ void Transform(const Real* x, const Real* y, Index count, Real* z,
   }
   if (k < count) {
     // Missing lanes divide zero by one.
-    const auto mask = hn::FirstN(d, static_cast<std::size_t>(count - k));
-    const auto second = hn::IfThenElse(mask, LoadTail(d, y + k, count - k),
-                                       hn::Set(d, Real{1}));
+    const auto second = LoadTailOr(d, y + k, count - k, Real{1});
     StoreTail(d, f(LoadTail(d, x + k, count - k), second), z + k, count - k);
   }
 }

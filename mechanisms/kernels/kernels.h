@@ -61,8 +61,9 @@ struct Kernels {
   Real (*smallest)(const Real* x, std::int64_t count);
 
   // weights = exp(energies - shift), 0 where that underflows; returns their
-  // sum. `weights` may be `energies`; shift is at least the largest energy.
-  // Error of a weight: 3 ULP beyond that of the rounded difference.
+  // sum. `weights` may be `energies`; no energy exceeds the shift
+  // by more than 88 (700 in f64), and where one does at all the sum may
+  // overflow. Error of a weight: 3 ULP beyond that of the rounded difference.
   Real (*exp_sum)(const Real* energies, Real shift, std::int64_t count,
                   Real* weights);
 

@@ -40,6 +40,13 @@ hn::Vec<D> LoadTail(D d, const Real* from, Index count) {
 #endif
 }
 
+// The same with `fill` after them.
+template <class D, class Real = hn::TFromD<D>>
+hn::Vec<D> LoadTailOr(D d, const Real* from, Index count, Real fill) {
+  return hn::IfThenElse(hn::FirstN(d, static_cast<std::size_t>(count)),
+                        LoadTail(d, from, count), hn::Set(d, fill));
+}
+
 template <class D, class Real = hn::TFromD<D>>
 void StoreTail(D d, hn::Vec<D> value, Real* to, Index count) {
   HWY_ALIGN Real lanes[hn::MaxLanes(D())];

@@ -222,7 +222,8 @@ void Select(const Real* p, const Real* complement, const Real* start,
   auto passed = hn::Zero(d);
   Index j = begin;
   const auto goes_on = [&](Index size) HWY_ATTR {
-    return j + size <= count && (j < last || hn::GetLane(passed) > kVanished);
+    return j + size <= count &&
+           (j < last || !(hn::GetLane(passed) <= kVanished));
   };
   while (goes_on(4 * lanes)) {
     passed = row.Four(d, j, passed);

@@ -236,9 +236,9 @@ void FourReciprocalSums(const Real* x, const Real* a, Index rows, const Real* y,
   }
   if (l < count) {
     const auto column = ReciprocalStep(
-        d, LoadTail(d, y + l, count - l), LoadTail(d, b + l, count - l), x0, x1,
-        x2, x3, a0, a1, a2, a3, row0, row1, row2, row3,
-        LoadTail(d, column_sums + l, count - l));
+        d, LoadTailOr(d, y + l, count - l, Real{1}),
+        LoadTail(d, b + l, count - l), x0, x1, x2, x3, a0, a1, a2, a3, row0,
+        row1, row2, row3, LoadTail(d, column_sums + l, count - l));
     StoreTail(d, column, column_sums + l, count - l);
   }
   const Real sums[4] = {hn::GetLane(hn::SumOfLanes(d, row0)),
@@ -275,8 +275,10 @@ void ReciprocalMoments(Real x, Real a, Real a2, const Real* y, const Real* b,
     const auto load = [&](const Real* from) HWY_ATTR {
       return whole ? hn::LoadU(d, from) : LoadTail(d, from, size);
     };
-    // Missing lanes have weights 0, and x for a sum.
-    const auto r = Reciprocal(d, hn::Add(x0, load(y + l)));
+    // Missing lanes have weights 0, and a y of 1.
+    const auto r =
+        Reciprocal(d, hn::Add(x0, whole ? hn::LoadU(d, y + l)
+                                        : LoadTailOr(d, y + l, size, Real{1})));
     const auto br = hn::Mul(load(b + l), r);
     const auto b2r = hn::Mul(load(b2 + l), r);
     row0 = hn::Add(row0, br);

@@ -31,7 +31,8 @@ class ModerateBlocks {
   void Forward(const ChoiceRow<Real>& row, std::span<Real> attention) {
     const std::size_t T = attention.size();
     row_ = &row;
-    for (auto* array : {&mass_, &sum_, &total_, &beta_}) array->resize(T);
+    for (auto* array : {&mass_, &sum_, &beta_}) array->resize(T);
+    total_.resize(T);
     std::ranges::fill(beta_, Real{0});
     AddBlock(0, static_cast<Index>(T));
     kernels_.multiply(beta_.data(), exp_u_.data(), static_cast<Index>(T),
@@ -56,18 +57,15 @@ class ModerateBlocks {
     const Index begin = SetLeft(lo, mid);
     if (begin == mid) return;
     const Index end = SetRight(mid, hi);
-    std::fill(&total_[Size(mid)], &total_[Size(mid)] + (end - mid), Real{0});
-    kernels_.reciprocal_sums(
-        &sum_[Size(begin)], &mass_[Size(begin)], mid - begin, &sum_[Size(mid)],
-        &mass_[Size(mid)], end - mid, &total_[Size(begin)], &total_[Size(mid)]);
+    SumPairs(begin, mid, end);
     double before = 0;  // sum over k <= j of the row sums of G
     for (auto j = Size(begin); j < Size(mid); ++j) {
-      before += static_cast<double>(mass_[j]) * total_[j];
+      before += mass_[j] * total_[j];
       beta_[j] += static_cast<Real>(before);
     }
     double after = 0;  // sum over l >= j of the column sums
     for (auto j = Size(end); j-- > Size(mid);) {
-      after += static_cast<double>(mass_[j]) * total_[j];
+      after += mass_[j] * total_[j];
       beta_[j] += static_cast<Real>(after);
     }
   }
@@ -104,6 +102,28 @@ class ModerateBlocks {
     return end;
   }
 
+  // Row and column sums, in Real for so many at most: the rounding of longer
+  // sums would show.
+  void SumPairs(Index begin, Index mid, Index end) {
+    constexpr Index kRows = 256, kColumns = 1024;
+    std::fill(total_.data() + begin, total_.data() + end, 0.0);
+    Real rows[kRows], columns[kColumns];
+    for (Index k = begin; k < mid; k += kRows) {
+      const Index num_rows = std::min(kRows, mid - k);
+      for (Index l = mid; l < end; l += kColumns) {
+        const Index num_columns = std::min(kColumns, end - l);
+        std::fill_n(columns, num_columns, Real{0});
+        kernels_.reciprocal_sums(sum_.data() + k, mass_.data() + k, num_rows,
+                                 sum_.data() + l, mass_.data() + l, num_columns,
+                                 rows, columns);
+        for (Index n = 0; n < num_rows; ++n) total_[Size(k + n)] += rows[n];
+        for (Index n = 0; n < num_columns; ++n) {
+          total_[Size(l + n)] += columns[n];
+        }
+      }
+    }
+  }
+
   void AddSmall(Index lo, Index hi) {
     Real G[kSmall];
     for (auto k = Size(lo); k < Size(hi); ++k) {
@@ -125,7 +145,9 @@ class ModerateBlocks {
   Buffer<Real> exp_u_;  // relative to the greatest of the row
   // Of a block: A and B; x and y; row and column sums of 1 / (x + y) with B and
   // A. Of the row: beta / exp(u).
-  Buffer<Real> mass_, sum_, total_, beta_;
+  Buffer<Real> mass_, sum_;
+  Buffer<double> total_;
+  Buffer<Real> beta_;
 };
 
 }  // namespace attnbench::matcha

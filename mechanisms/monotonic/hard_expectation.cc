@@ -60,7 +60,8 @@ class HardExpectation final : public AttentionFunction<Real> {
     // What BackwardRow wants of every output: alpha, the mass that arrived, and
     // where it started, if that is not alpha of the one before.
     Buffer<Real> alphas(out.selection.data == nullptr ? Size(U * T) : 0);
-    alphas_ = alphas.empty() ? out.selection : MatrixView(alphas.data(), U, T);
+    alphas_ = out.selection.data != nullptr ? out.selection
+                                            : MatrixView(alphas.data(), U, T);
     Buffer<Real> arrived(Size(U * T));
     Buffer<Real> restarts(Restarts() ? Size(U * T) : 0);
     starts_ = Restarts() ? MatrixView(restarts.data(), U, T) : alphas_;
