@@ -52,7 +52,7 @@ struct RooflineOptions {
                            // pass over its arrays
 };
 
-// About 0.3 s a measurement, for the start of a sweep.
+// Short, for the start of a sweep.
 inline constexpr RooflineOptions kQuickRoofline = {.rounds = 7,
                                                    .sample_ns = 1e6};
 

@@ -117,6 +117,8 @@ def check(cell):
             f"the framework's code has end absorb, not {cell.axes['end']}"
         )
     for name, value in cell.options.items():
+        if name not in DEFAULTS:
+            raise protocol.Skipped(f"the framework's code has no option {name}")
         if value != DEFAULTS[name]:
             raise protocol.Skipped(
                 f"the framework's code has {name} = {DEFAULTS[name]} only"
