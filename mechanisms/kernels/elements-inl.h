@@ -37,12 +37,12 @@ HWY_INLINE hn::Vec<D> FastTanh(D d, hn::Vec<D> x) {
         hn::MulAdd(hn::Set(d, 1.23024085e-06f), t, hn::Set(d, 0.00120682956f));
     q = hn::MulAdd(q, t, hn::Set(d, 0.113109767f));
     q = hn::Mul(q, t);
-    const auto aP = hn::MulAdd(hn::Mul(a, t), p, a);
+    const auto ap = hn::MulAdd(hn::Mul(a, t), p, a);
     // y = a P Q / (Q^2 + (a P / 2)^2)
-    const auto square = hn::Mul(hn::Mul(aP, hn::Set(d, 0.25f)), aP);
+    const auto square = hn::Mul(hn::Mul(ap, hn::Set(d, 0.25f)), ap);
     const auto more = hn::MulAdd(hn::Add(q, hn::Set(d, 2.0f)), q, square);
     const auto one = hn::Set(d, 1.0f);
-    const auto y = hn::Div(hn::MulAdd(aP, q, aP), hn::Add(more, one));
+    const auto y = hn::Div(hn::MulAdd(ap, q, ap), hn::Add(more, one));
     // From there on tanh rounds to 1; far from there y would overflow.
     const auto is_one = hn::Ge(a, hn::Set(d, 9.0109f));
     return hn::CopySign(hn::IfThenElse(is_one, one, hn::Min(y, one)), x);
@@ -134,14 +134,14 @@ void Scale(Real factor, Index count, Real* x) {
   });
 }
 
-template <bool kComplement, class Real>
+template <bool Complement, class Real>
 void Sigmoids(const Real* x, Index count, Real* y) {
   // exp of minus the magnitude never overflows.
   Transform(x, count, y, [](auto d, auto v) HWY_ATTR {
     const auto one = hn::Set(d, Real{1});
     const auto z = FastExp(d, hn::Neg(hn::Abs(v)));
     const auto is_small =
-        kComplement ? hn::Ge(v, hn::Zero(d)) : hn::Lt(v, hn::Zero(d));
+        Complement ? hn::Ge(v, hn::Zero(d)) : hn::Lt(v, hn::Zero(d));
     return hn::Div(hn::IfThenElse(is_small, z, one), hn::Add(one, z));
   });
 }

@@ -80,22 +80,22 @@ HWY_INLINE hn::Vec<D> BroadcastFirst(D d, hn::Vec<D> v) {
   return hn::TableLookupLanes(v, hn::SetTableIndices(d, kIndices.lane));
 }
 
-// Lane n takes lane n - kShift (n + kShift where not kUp); where there is none,
+// Lane n takes lane n - Shift (n + Shift where not Up); where there is none,
 // that of `fill`.
-template <bool kUp, int kShift, class D>
+template <bool Up, int Shift, class D>
 HWY_INLINE hn::Vec<D> MoveLanes(D d, hn::Vec<D> v, hn::Vec<D> fill) {
   constexpr int N = kMaxLanes<D>;
-  static_assert(kShift < N);
+  static_assert(Shift < N);
   static constexpr LaneIndices<D> kIndices([](int n) {
-    if constexpr (kUp) return n < kShift ? 0 : n - kShift;
-    return n + kShift < N ? n + kShift : 0;
+    if constexpr (Up) return n < Shift ? 0 : n - Shift;
+    return n + Shift < N ? n + Shift : 0;
   });
   const auto moved =
       hn::TableLookupLanes(v, hn::SetTableIndices(d, kIndices.lane));
-  if constexpr (kUp) {
-    return hn::IfThenElse(hn::FirstN(d, kShift), fill, moved);
+  if constexpr (Up) {
+    return hn::IfThenElse(hn::FirstN(d, Shift), fill, moved);
   } else {
-    return hn::IfThenElse(hn::FirstN(d, N - kShift), moved, fill);
+    return hn::IfThenElse(hn::FirstN(d, N - Shift), moved, fill);
   }
 }
 

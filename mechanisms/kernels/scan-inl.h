@@ -53,23 +53,23 @@ void StoreDoubles(D d, hn::Vec<D> value, Index count, float* to) {
 }
 
 // The map of each lane becomes the composition of those of all lanes before it
-// (after it, where not kUp) and its own, which is applied last.
-template <bool kUp, int kShift = 1, class D>
+// (after it, where not Up) and its own, which is applied last.
+template <bool Up, int Shift = 1, class D>
 HWY_INLINE void Compose(D d, hn::Vec<D>& a, hn::Vec<D>& b) {
-  if constexpr (kShift < kMaxLanes<D>) {
-    b = hn::MulAdd(a, MoveLanes<kUp, kShift>(d, b, hn::Zero(d)), b);
-    a = hn::Mul(a, MoveLanes<kUp, kShift>(d, a, hn::Set(d, 1.0)));
-    Compose<kUp, 2 * kShift>(d, a, b);
+  if constexpr (Shift < kMaxLanes<D>) {
+    b = hn::MulAdd(a, MoveLanes<Up, Shift>(d, b, hn::Zero(d)), b);
+    a = hn::Mul(a, MoveLanes<Up, Shift>(d, a, hn::Set(d, 1.0)));
+    Compose<Up, 2 * Shift>(d, a, b);
   }
 }
 
 // The neighbours' values one lane further; `edge` comes in at the end.
-template <bool kUp, class D>
+template <bool Up, class D>
 HWY_INLINE hn::Vec<D> Neighbour(D d, hn::Vec<D> v, hn::Vec<D> edge) {
   if constexpr (kMaxLanes<D> == 1) {
     return edge;
   } else {
-    return MoveLanes<kUp, 1>(d, v, edge);
+    return MoveLanes<Up, 1>(d, v, edge);
   }
 }
 

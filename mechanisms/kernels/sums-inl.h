@@ -25,25 +25,25 @@ namespace {
 constexpr Index kNarrow = 64;
 constexpr Index kPiece = 3072;
 
-// The sum of the lanes up to each (from each on, where not kUp).
-template <bool kUp, int kShift = 1, class D>
+// The sum of the lanes up to each (from each on, where not Up).
+template <bool Up, int Shift = 1, class D>
 HWY_INLINE hn::Vec<D> RunningLanes(D d, hn::Vec<D> v) {
-  if constexpr (kShift < kMaxLanes<D>) {
-    v = hn::Add(v, MoveLanes<kUp, kShift>(d, v, hn::Zero(d)));
-    return RunningLanes<kUp, 2 * kShift>(d, v);
+  if constexpr (Shift < kMaxLanes<D>) {
+    v = hn::Add(v, MoveLanes<Up, Shift>(d, v, hn::Zero(d)));
+    return RunningLanes<Up, 2 * Shift>(d, v);
   } else {
     return v;
   }
 }
 
 // One vector of RunningSums; returns what of the sum is new.
-template <bool kUp, class D, class Real = hn::TFromD<D>>
+template <bool Up, class D, class Real = hn::TFromD<D>>
 HWY_INLINE double RunningStep(D d, const Real* x, Index count, double before,
                               const Real* addend, Real* sums) {
   const bool whole = count >= LanesOf(d);
   auto v = whole ? hn::LoadU(d, x) : LoadTail(d, x, count);
-  v = RunningLanes<kUp>(d, v);
-  const auto all = kUp ? BroadcastLast(d, v) : BroadcastFirst(d, v);
+  v = RunningLanes<Up>(d, v);
+  const auto all = Up ? BroadcastLast(d, v) : BroadcastFirst(d, v);
   v = hn::Add(v, hn::Set(d, static_cast<Real>(before)));
   if (addend != nullptr) {
     v = hn::Add(v, whole ? hn::LoadU(d, addend) : LoadTail(d, addend, count));
@@ -56,9 +56,9 @@ HWY_INLINE double RunningStep(D d, const Real* x, Index count, double before,
   return static_cast<double>(hn::GetLane(all));
 }
 
-// sums(k) = x(0) + ... + x(k) (x(k) + ... + x(count-1), where not kUp), and
+// sums(k) = x(0) + ... + x(k) (x(k) + ... + x(count-1), where not Up), and
 // addend(k) where there is one. What goes from vector to vector is kept in f64.
-template <bool kUp, class Real>
+template <bool Up, class Real>
 void RunningSums(const Real* x, Index count, const Real* addend, Real* sums) {
   const hn::ScalableTag<Real> d;
   const Index lanes = LanesOf(d);
@@ -67,31 +67,31 @@ void RunningSums(const Real* x, Index count, const Real* addend, Real* sums) {
     return addend == nullptr ? nullptr : addend + k;
   };
   double before = 0;
-  if constexpr (kUp) {
+  if constexpr (Up) {
     Index k = 0;
     for (; k + lanes <= count; k += lanes) {
-      before += RunningStep<kUp>(d, x + k, lanes, before, at(k), sums + k);
+      before += RunningStep<Up>(d, x + k, lanes, before, at(k), sums + k);
     }
-    if (tail > 0) RunningStep<kUp>(d, x + k, tail, before, at(k), sums + k);
+    if (tail > 0) RunningStep<Up>(d, x + k, tail, before, at(k), sums + k);
   } else {
     Index k = count - tail;
     if (tail > 0) {
-      before = RunningStep<kUp>(d, x + k, tail, before, at(k), sums + k);
+      before = RunningStep<Up>(d, x + k, tail, before, at(k), sums + k);
     }
     while (k > 0) {
       k -= lanes;
-      before += RunningStep<kUp>(d, x + k, lanes, before, at(k), sums + k);
+      before += RunningStep<Up>(d, x + k, lanes, before, at(k), sums + k);
     }
   }
 }
 
-// y(k) += y(k - shift) for k = shift..count-1, all from the old values (kUp);
+// y(k) += y(k - shift) for k = shift..count-1, all from the old values (Up);
 // y(k) += y(k + shift) for k = 0..count-1-shift.
-template <bool kUp, class Real>
+template <bool Up, class Real>
 void AddShifted(Real* y, Index count, Index shift) {
   const hn::ScalableTag<Real> d;
   const Index lanes = LanesOf(d);
-  if constexpr (kUp) {
+  if constexpr (Up) {
     Index k = count;
     for (; k - lanes >= shift; k -= lanes) {
       Real* const at = y + k - lanes;
@@ -110,22 +110,22 @@ void AddShifted(Real* y, Index count, Index shift) {
 
 // Sums over windows of 1, 2, 4, ... entries, each from the last; those that
 // `width` is made of, one behind the other, are added up.
-template <bool kUp, class Real>
+template <bool Up, class Real>
 void NarrowSums(const Real* x, Index count, Index width, Real* sums) {
   HWY_ALIGN Real y[kPiece + kNarrow];
   const Index halo = width - 1;  // entries that windows reach beyond a piece
   for (Index first = 0; first < count; first += kPiece) {
     const Index size = std::min(kPiece, count - first);
-    const Index before = kUp ? std::min(halo, first) : 0;
-    const Index behind = kUp ? 0 : std::min(halo, count - first - size);
-    Real* end = std::fill_n(y, kUp ? halo - before : 0, Real{0});
+    const Index before = Up ? std::min(halo, first) : 0;
+    const Index behind = Up ? 0 : std::min(halo, count - first - size);
+    Real* end = std::fill_n(y, Up ? halo - before : 0, Real{0});
     end = std::copy(x + first - before, x + first + size + behind, end);
     std::fill(end, y + size + halo, Real{0});
     Index done = 0;  // entries of each window
     for (Index wide = 1; wide <= width; wide *= 2) {
-      if (wide > 1) AddShifted<kUp>(y, size + halo, wide / 2);
+      if (wide > 1) AddShifted<Up>(y, size + halo, wide / 2);
       if ((width & wide) == 0) continue;
-      const Real* const from = kUp ? y + halo - done : y + done;
+      const Real* const from = Up ? y + halo - done : y + done;
       if (done == 0) {
         std::copy(from, from + size, sums + first);
       } else {
