@@ -11,7 +11,9 @@
 #include <set>
 #include <utility>
 
+#include "harness/asked_parameters.h"
 #include "harness/gate_training.h"
+#include "harness/score_fields.h"
 
 namespace attnbench {
 
@@ -102,25 +104,6 @@ class ArrayReader {
   std::ifstream file_;
 };
 
-// Remembers which parameters were asked for.
-template <class Real>
-class AskedParameters final : public ParameterSource<Real> {
- public:
-  explicit AskedParameters(const ParameterSource<Real>& source)
-      : source_(source) {}
-  MatrixView<const Real> Matrix(std::string_view name, Index rows,
-                                Index cols) const override {
-    return asked_[std::string(name)] = source_.Matrix(name, rows, cols);
-  }
-  const std::map<std::string, MatrixView<const Real>>& asked() const {
-    return asked_;
-  }
-
- private:
-  const ParameterSource<Real>& source_;
-  mutable std::map<std::string, MatrixView<const Real>> asked_;
-};
-
 std::int64_t NextNumber() {
   static std::int64_t last = 0;
   return ++last;
@@ -152,11 +135,9 @@ Json SequenceJson(const TrainingSequence<Real>& one, Index outputs,
   add(json, "chunk_states", sequence.chunk_states);
   json["given"] = Json::object();
   if (const GivenScores<Real>* const given = sequence.inputs.given) {
-    add(json["given"], "p_choose", given->p_choose);
-    add(json["given"], "energies", given->energies);
-    add(json["given"], "chunk_energies", given->chunk_energies);
-    add(json["given"], "encoder_scores", given->encoder_scores);
-    add(json["given"], "decoder_scores", given->decoder_scores);
+    for (const ScoreField<Real>& field : kScoreFields<Real>) {
+      add(json["given"], field.name, given->*field.given);
+    }
   }
   json["cotangent"] = Json::object();
   add(json["cotangent"], "attention", one.cotangent.attention);

@@ -6,8 +6,9 @@
 // as the machine has them; the message says at which byte each begins, and its
 // rows and columns. Calls, with `cell` a number that names the draws:
 //
-//   {"call": "prepare", "cell", "axes": {AXIS: value}, "options": {...},
-//   "file",
+//   {"call": "describe"}              -> what PeerInfo holds (peer.h), as JSON
+//   {"call": "prepare", "cell", "axes": {AXIS: value},
+//    "options": {NAME: value}, "file",
 //    "parameters": {NAME: array}, "draws": [[{"outputs": U, "memory": array,
 //    "chunk_keys", "states", "chunk_states", "given": {SCORE: array},
 //    "cotangent": {"attention" or "contexts": array}, "wanted": [NAME],
@@ -16,6 +17,8 @@
 //   {"call": "output", "cell", "draw": k, "file"}
 //     -> {"sequences": [{"arrays": {NAME: array}, "positions": [t(i) or -1]}]}
 //   {"call": "release", "cell"}                               -> {}
+//
+// Any of them may be answered by {"skipped": why} or {"error": why}.
 //
 // An array is {"offset", "rows", "columns"}. `wanted` are the names of what is
 // compared: "contexts", "attention", "gradient of energies" and so on; those of

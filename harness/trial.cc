@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "harness/asked_parameters.h"
 #include "harness/clock.h"
 #include "harness/working_set.h"
 
@@ -104,7 +105,7 @@ class DecodeTrial final : public Trial {
     const Description description = mechanism_.Describe();
     for (Sequence<Real> sequence : OfDraw(draw)) {
       counts.view_bytes += ViewBytes(config_, description.scores, sequence);
-      const CountedParameters<Real> parameters(*sequence.inputs.parameters);
+      const AskedParameters<Real> parameters(*sequence.inputs.parameters);
       sequence.inputs.parameters = &parameters;
       counts.peak_memory_bytes += PeakBytes([&] {
         DecodeSequence(mechanism_, counted, sequence,
@@ -219,7 +220,7 @@ class TrainingTrial final : public Trial {
     for (TrainingSequence<Real> one : OfDraw(draw)) {
       counts.view_bytes += ViewBytes(config_, request_.scores, one);
       SequenceInputs<Real>& inputs = one.sequence.inputs;
-      const CountedParameters<Real> parameters(*inputs.parameters);
+      const AskedParameters<Real> parameters(*inputs.parameters);
       inputs.parameters = &parameters;
       counts.peak_memory_bytes += PeakBytes([&] {
         TrainBatch<Real>(mechanism_, counted_config, std::span(&one, 1), 1);

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "harness/error.h"
 #include "harness/point_inputs.h"
+#include "harness/score_fields.h"
 
 namespace attnbench {
 namespace {
@@ -13,17 +15,6 @@ Index BytesOf(const MatrixView<T>& view) {
   return view.rows * view.cols * static_cast<Index>(sizeof(T));
 }
 
-template <class Real>
-MatrixView<const Real> Table(const GivenScores<Real>& given,
-                             const std::string& name) {
-  if (name == "p_choose") return given.p_choose;
-  if (name == "energies") return given.energies;
-  if (name == "chunk_energies") return given.chunk_energies;
-  if (name == "encoder_scores") return given.encoder_scores;
-  if (name == "decoder_scores") return given.decoder_scores;
-  return {};
-}
-
 // Of each list the first that is given.
 template <class Real>
 Index ScoreBytes(const std::vector<std::vector<std::string>>& scores,
@@ -31,7 +22,10 @@ Index ScoreBytes(const std::vector<std::vector<std::string>>& scores,
   Index bytes = 0;
   for (const std::vector<std::string>& list : scores) {
     for (const std::string& name : list) {
-      const Index of_table = BytesOf(Table(given, name));
+      Index of_table = 0;
+      for (const ScoreField<Real>& field : kScoreFields<Real>) {
+        if (name == field.name) of_table = BytesOf(given.*field.given);
+      }
       bytes += of_table;
       if (of_table > 0) break;
     }
@@ -41,7 +35,7 @@ Index ScoreBytes(const std::vector<std::vector<std::string>>& scores,
 
 bool HasChunkEnergies(const std::vector<std::vector<std::string>>& scores) {
   return std::ranges::any_of(scores, [](const auto& list) {
-    return std::ranges::find(list, "chunk_energies") != list.end();
+    return Contains(list, "chunk_energies");
   });
 }
 

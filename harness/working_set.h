@@ -10,8 +10,8 @@
 #ifndef ATTNBENCH_HARNESS_WORKING_SET_H_
 #define ATTNBENCH_HARNESS_WORKING_SET_H_
 
-#include <map>
 #include <string>
+#include <vector>
 
 #include "mechanisms/mechanism.h"
 #include "mechanisms/train.h"
@@ -33,29 +33,6 @@ template <class Real>
 Index ViewBytes(const Config& config,
                 const std::vector<std::vector<std::string>>& scores,
                 const TrainingSequence<Real>& one);
-
-// Hands parameters on and keeps count of those that were asked for. Not
-// thread-safe.
-template <class Real>
-class CountedParameters final : public ParameterSource<Real> {
- public:
-  explicit CountedParameters(const ParameterSource<Real>& source)
-      : source_(source) {}
-  MatrixView<const Real> Matrix(std::string_view name, Index rows,
-                                Index cols) const override {
-    sizes_[std::string(name)] = rows * cols;
-    return source_.Matrix(name, rows, cols);
-  }
-  Index bytes() const {
-    Index elements = 0;
-    for (const auto& [name, size] : sizes_) elements += size;
-    return elements * static_cast<Index>(sizeof(Real));
-  }
-
- private:
-  const ParameterSource<Real>& source_;
-  mutable std::map<std::string, Index> sizes_;
-};
 
 // `sequence_bytes` are those of all `batch` sequences together (views and
 // peaks), `parameter_bytes` those that they share. The thread with the most

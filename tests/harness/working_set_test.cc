@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "harness/asked_parameters.h"
 #include "harness/point_inputs.h"
 #include "harness/runner.h"
 #include "mechanisms/registry.h"
@@ -88,7 +89,7 @@ TEST(ViewBytes, OfTrainingAreTablesAndTheirGradients) {
             kReal * (6 * U * T + T * d + d * d));
 }
 
-TEST(CountedParameters, CountsEachArrayOnce) {
+TEST(AskedParameters, CountsEachArrayOnce) {
   class Source final : public ParameterSource<float> {
    public:
     MatrixView<const float> Matrix(std::string_view, Index rows,
@@ -100,7 +101,7 @@ TEST(CountedParameters, CountsEachArrayOnce) {
     float numbers_[100] = {};
   };
   const Source source;
-  const CountedParameters<float> counted(source);
+  const AskedParameters<float> counted(source);
   EXPECT_EQ(counted.bytes(), 0);
   EXPECT_EQ(counted.Matrix("W", 3, 4).cols, 4);
   counted.Matrix("v", 1, 4);
