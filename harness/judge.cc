@@ -1,0 +1,73 @@
+#include "harness/judge.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace attnbench {
+namespace {
+
+std::string AmbiguousReason(const Judgement& judgement, bool one_process,
+                            double margin) {
+  if (!std::isfinite(judgement.ratio.interval.low)) {
+    return "a single round has no interval: more --repetitions";
+  }
+  if (one_process) {
+    return fmt::format(
+        "one process cannot tell a change of up to {:.0f} % from that of its "
+        "layout: measure both with --processes",
+        100 * (kLayoutFactor - 1));
+  }
+  const Interval& interval = judgement.ratio.interval;
+  if (interval.low > 1 || interval.high < 1) {
+    return fmt::format("differs, but perhaps by less than the margin of {:g} %",
+                       100 * margin);
+  }
+  return fmt::format(
+      "the interval reaches beyond the margin of {:g} %: more --processes",
+      100 * margin);
+}
+
+}  // namespace
+
+const char* VerdictName(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kFaster:
+      return "FASTER";
+    case Verdict::kSlower:
+      return "SLOWER";
+    case Verdict::kSame:
+      return "SAME";
+    default:
+      return "AMBIGUOUS";
+  }
+}
+
+Judgement Judge(const ProcessSamples& a_logs, const ProcessSamples& b_logs,
+                double miss, double margin) {
+  Judgement judgement;
+  judgement.ratio = Exp(UnpairedLogRatio(a_logs, b_logs, miss));
+  const auto& [low, high] = judgement.ratio.interval;
+  const double most = 1 + margin;
+  const double least = 1 / most;
+  const bool one_process = a_logs.size() == 1 || b_logs.size() == 1;
+  if (low >= least && high <= most) {
+    judgement.verdict = Verdict::kSame;
+    judgement.reason =
+        fmt::format("the interval lies within {:g} %", 100 * margin);
+  } else if (low > 1 && judgement.ratio.value > most) {
+    judgement.verdict = Verdict::kSlower;
+  } else if (high < 1 && judgement.ratio.value < least) {
+    judgement.verdict = Verdict::kFaster;
+  } else {
+    judgement.reason = AmbiguousReason(judgement, one_process, margin);
+    return judgement;
+  }
+  if (judgement.reason.empty()) {
+    judgement.reason = fmt::format("the interval excludes 1{}",
+                                   one_process ? ", whatever the layout" : "");
+  }
+  return judgement;
+}
+
+}  // namespace attnbench
