@@ -7,16 +7,16 @@
 namespace attnbench {
 namespace {
 
-std::string AmbiguousReason(const Judgement& judgement, bool one_process,
+std::string AmbiguousReason(const Judgement& judgement, bool has_few,
                             double margin) {
-  if (!std::isfinite(judgement.ratio.interval.low)) {
+  if (!(judgement.ratio.interval.low > 0)) {
     return "a single round has no interval: more --repetitions";
   }
-  if (one_process) {
+  if (has_few) {
     return fmt::format(
-        "one process cannot tell a change of up to {:.0f} % from that of its "
-        "layout: measure both with --processes",
-        100 * (kLayoutFactor - 1));
+        "fewer than {} processes cannot tell a change of up to {:.0f} % from "
+        "that of their layout: measure both with --processes",
+        kLeastProcesses, 100 * (kLayoutFactor - 1));
   }
   const Interval& interval = judgement.ratio.interval;
   if (interval.low > 1 || interval.high < 1) {
@@ -50,7 +50,7 @@ Judgement Judge(const ProcessSamples& a_logs, const ProcessSamples& b_logs,
   const auto& [low, high] = judgement.ratio.interval;
   const double most = 1 + margin;
   const double least = 1 / most;
-  const bool one_process = a_logs.size() == 1 || b_logs.size() == 1;
+  const bool has_few = HasFewProcesses(a_logs) || HasFewProcesses(b_logs);
   if (low >= least && high <= most) {
     judgement.verdict = Verdict::kSame;
     judgement.reason =
@@ -60,12 +60,12 @@ Judgement Judge(const ProcessSamples& a_logs, const ProcessSamples& b_logs,
   } else if (high < 1 && judgement.ratio.value < least) {
     judgement.verdict = Verdict::kFaster;
   } else {
-    judgement.reason = AmbiguousReason(judgement, one_process, margin);
+    judgement.reason = AmbiguousReason(judgement, has_few, margin);
     return judgement;
   }
   if (judgement.reason.empty()) {
     judgement.reason = fmt::format("the interval excludes 1{}",
-                                   one_process ? ", whatever the layout" : "");
+                                   has_few ? ", whatever the layout" : "");
   }
   return judgement;
 }

@@ -32,9 +32,10 @@ struct Judgement {
 // AMBIGUOUS       neither
 //
 // The interval (UnpairedLogRatio) misses with probability at most `miss`: the
-// level of the whole table over its number of comparisons. With one process on
-// a side it is wider by kLayoutFactor on both ends, so that such a result is
-// never SAME for a margin below 18 percent, and changed only beyond that.
+// level of the whole table over its number of comparisons. With few processes
+// on a side (HasFewProcesses) it is wider by kLayoutFactor on both ends, so
+// that such a result is never SAME for a margin below 18 percent, and changed
+// only beyond that.
 Judgement Judge(const ProcessSamples& a_logs, const ProcessSamples& b_logs,
                 double miss, double margin);
 

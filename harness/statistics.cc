@@ -167,7 +167,7 @@ Estimate Exp(const Estimate& logs) {
 
 Estimate UnpairedLogRatio(const ProcessSamples& a_logs,
                           const ProcessSamples& b_logs, double miss) {
-  if (a_logs.size() == 1 || b_logs.size() == 1) {
+  if (HasFewProcesses(a_logs) || HasFewProcesses(b_logs)) {
     const Estimate a = Center(a_logs, miss / 2);
     const Estimate b = Center(b_logs, miss / 2);
     const double layout = std::log(kLayoutFactor);

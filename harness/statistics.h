@@ -9,6 +9,7 @@
 #ifndef ATTNBENCH_HARNESS_STATISTICS_H_
 #define ATTNBENCH_HARNESS_STATISTICS_H_
 
+#include <cstddef>
 #include <span>
 #include <vector>
 
@@ -81,11 +82,21 @@ Estimate Exp(const Estimate& logs);
 // pyperf measures 20 processes for that reason).
 inline constexpr double kLayoutFactor = 1.18;
 
-// ln(b / a) of two measurements that were not made in the same rounds.
-// Processes on both sides: the difference of the means of the processes'
-// medians with Welch's interval. One process on either side: the two sides'
-// own intervals, each with half of `miss`, and ln(kLayoutFactor) on both ends,
-// for what the processes that are not there would have shown.
+// So many processes on a side show what layout does. With fewer, two sides
+// whose layouts have only two speeds would often differ by chance and show no
+// spread at all (with 2 processes each in 1 case of 8, with 5 in 1 of 512).
+inline constexpr std::size_t kLeastProcesses = 5;
+
+inline bool HasFewProcesses(const ProcessSamples& samples) {
+  return samples.size() < kLeastProcesses;
+}
+
+// ln(b / a) of two measurements that were not made in the same rounds. With
+// processes enough on both sides: the difference of the means of the processes'
+// medians with Welch's interval, which has its coverage where logarithms of
+// processes' medians are normal. With few on a side: the two sides' own
+// intervals (Center), each with half of `miss`, and ln(kLayoutFactor) on both
+// ends, for what the processes that are not there would have shown.
 Estimate UnpairedLogRatio(const ProcessSamples& a_logs,
                           const ProcessSamples& b_logs, double miss);
 
