@@ -413,8 +413,8 @@ def cost(cell, target):
     """What ours took, in the unit of its work."""
     if cell["status"] != "ok":
         return NONE
-    time = trial(cell, target).value
-    if math.isnan(time):
+    time = cell["median_ns"] - preparation(cell, target).value
+    if not time > 0:
         return NONE
     if cell["mode"] != "decode":
         return f"{time / elements(cell):.3g} ns per element"

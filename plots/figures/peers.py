@@ -39,6 +39,7 @@ def draw(cells):
     for pair, panel in by_pair.items():
         _draw_panel(panel, _of_pair(ratios, pair), names)
         panel.set_ylabel("other's time / our time")
+    _share_limits(by_pair.values())
     style.add_foot(
         figure,
         panels.caption(
@@ -107,7 +108,15 @@ def _draw_panel(panel, rows, mechanisms):
     panel.grid(True)
     panel.set_xlabel("memory length T")
     panels.log_ticks(panel.xaxis, *panel.get_xlim(), "{x:.0f}")
-    panels.log_ticks(panel.yaxis, *panel.get_ylim(), panels.ratio_tick)
+
+
+def _share_limits(axes):
+    """One y for all, or panels could not be read side by side."""
+    limits = [panel.get_ylim() for panel in axes]
+    low, high = min(l for l, _ in limits), max(h for _, h in limits)
+    for panel in axes:
+        panel.set_ylim(low, high)
+        panels.log_ticks(panel.yaxis, low, high, panels.ratio_tick)
 
 
 def _handles(ratios, mechanisms):

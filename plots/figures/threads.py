@@ -15,8 +15,8 @@ import style
 
 IDEAL = {"color": "#909090", "linestyle": (0, (5, 1.5)), "linewidth": 0.8}
 FREE = (*modes.FREE, "threads")
-# Lines lie on one another where all is well: each mechanism's points stand
-# beside their number of threads by its share of this factor.
+# Lines lie on one another where all is well: the points of each line
+# stand beside their number of threads by its share of this factor.
 SPREAD = 1.06
 LENGTHS = ["memory_length", "output_length"]
 
@@ -55,12 +55,12 @@ def draw(cells):
                 )
     figure, by_pair = modes.new_figure(chosen)
     names = modes.mechanisms(chosen)
-    looks = {}
-    for key, of_key in ratios.items():
-        name, mode, scope, _ = key
-        label, rank = labels[key]
-        looks[label] = style.line(name, names, rank)
-        _draw_line(by_pair[mode, scope], _place(names, name), of_key, looks[label])
+    looks = {
+        label: style.line(key[0], names, rank)
+        for key, (label, rank) in labels.items()
+    }
+    for (key, of_key), (label, _) in zip(ratios.items(), labels.values()):
+        _draw_line(by_pair[key[1:3]], looks, label, of_key)
     top = max(r["high"] for of_key in ratios.values() for r in of_key.values())
     for axes in by_pair.values():
         _set_axes(axes, measured, top)
@@ -114,13 +114,9 @@ def _ratios(group):
 # ---- drawing ----------------------------------------------------------------
 
 
-def _place(names, name):
-    """From -0.5 to 0.5, in the order of mechanisms."""
-    return names.index(name) / max(1, len(names) - 1) - 0.5
-
-
-def _draw_line(axes, place, of_key, look):
-    x = [threads * SPREAD**place for threads in of_key]
+def _draw_line(axes, looks, label, of_key):
+    share = list(looks).index(label) / max(1, len(looks) - 1) - 0.5
+    x = [threads * SPREAD**share for threads in of_key]
     value = [r["value"] for r in of_key.values()]
     axes.errorbar(
         x,
@@ -131,7 +127,7 @@ def _draw_line(axes, place, of_key, look):
         ),
         capsize=1.5,
         elinewidth=0.7,
-        **look,
+        **looks[label],
     )
 
 
