@@ -170,6 +170,11 @@ int Verify(const Arguments& arguments, const std::string& command_line) {
       throw UserError("--shard",
                       "wants a file for `merge`, such as -o v0.json");
     }
+    if (arguments.json) {
+      throw UserError("--json",
+                      "a shard is not judged: there is nothing to "
+                      "print; leave --json or --shard out");
+    }
   }
   std::optional<ResultFile> file;
   if (!arguments.output.empty())
