@@ -77,8 +77,8 @@ step_mutations() {
 }
 
 step_slurm() {
-  configure_and_build release attnbench
-  tests/scripts/slurm.sh build/release/attnbench
+  configure_and_build clang attnbench
+  tests/scripts/slurm.sh build/clang/attnbench
 }
 
 # In a copy of the sources, because registering changes registry.cc. Only what
