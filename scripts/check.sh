@@ -10,6 +10,7 @@
 #   tsan         the tests labelled `threads` under the thread sanitizer
 #   tidy         clang-tidy on the sources of mechanisms/ and harness/
 #   mutations    each of some sixty small defects turns a test or `verify` red
+#   slurm        scripts/slurm against a Slurm of one node, started for it
 #   skeleton     a copy of mechanisms/skeleton is compiled after one line in the
 #                registry, without any other change
 #   --help       this text
@@ -23,7 +24,7 @@ set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-all_steps=(format scripts clang asan-ubsan tsan tidy mutations skeleton)
+all_steps=(format scripts clang asan-ubsan tsan tidy mutations slurm skeleton)
 
 cxx_files() {
   find mechanisms harness tests -name '*.h' -print0 -o -name '*.cc' -print0
@@ -35,7 +36,8 @@ step_format() {
 }
 
 step_scripts() {
-  shellcheck --external-sources .ci/run scripts/*.sh tests/scripts/*.sh
+  shellcheck --external-sources .ci/run scripts/*.sh scripts/slurm/*.sh \
+    tests/scripts/*.sh
 }
 
 step_clang() {
@@ -72,6 +74,11 @@ PYTHON
 
 step_mutations() {
   "$python" tests/mutations/run.py
+}
+
+step_slurm() {
+  configure_and_build clang attnbench
+  tests/scripts/slurm.sh build/clang/attnbench
 }
 
 # In a copy of the sources, because registering changes registry.cc. Only what

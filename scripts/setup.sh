@@ -2,7 +2,7 @@
 # Installs the Debian packages that are missing, and no others.
 #
 # usage: setup.sh [--tools] [--peers] [--check]
-#   --tools   also what check.sh needs: clang and its tools, shellcheck
+#   --tools   also what check.sh needs: clang and its tools, shellcheck, Slurm
 #   --peers   also what peers.sh needs: PyTorch on OpenBLAS
 #   --check   only say what is missing: exit 0 if nothing, 1 otherwise
 #   --help    this text
@@ -26,7 +26,10 @@ packages=(
 )
 # libclang-rt-dev holds the sanitizers' runtimes, llvm the symbolizer without
 # which their reports have no line numbers.
-tools=(clang clang-tidy clang-format libclang-rt-dev libomp-dev llvm shellcheck)
+tools=(
+  clang clang-tidy clang-format libclang-rt-dev libomp-dev llvm shellcheck
+  slurmctld slurmd slurm-client munge
+)
 
 peers=(python3-torch libopenblas0-pthread)
 

@@ -88,9 +88,9 @@ TEST(Check, ACellThatTheBaselineHasNotFails) {
 TEST(Check, EveryExactNumberCounts) {
   for (const char* name :
        {"energies", "chunk_energies", "memory_rows", "flops", "bytes"}) {
-    const Json check = AfterChange([name](auto& cells) {
-      cells[0]["operations"][name] =
-          cells[0]["operations"][name].get<double>() + 1;
+    const Json check = AfterChange([name](std::vector<Json>& cells) {
+      Json& number = cells[0]["operations"][name];
+      number = number.get<double>() + 1;
     });
     EXPECT_EQ(CheckExitCode(check), 1) << name;
   }
