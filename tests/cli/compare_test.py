@@ -2,9 +2,10 @@
 their schema says, and errors that name file and place."""
 
 import json
+import os
 import unittest
 
-from result_files import ResultFilesTest, set_times, strict, sweep, validate
+from result_files import ROOT, ResultFilesTest, set_times, strict, sweep, validate
 
 SMALL = ("--mechanism", "soft,mocha", "-T", "4,6", "-d", "4", "--repetitions", "1")
 
@@ -117,8 +118,33 @@ class Merge(Files):
                              lambda d: d["context"].update(build_id="another"))
         self.refused(("merge", self.shard(1), other, *out), "other.json: is no part",
                      "build_id")
+        self.refused(("merge", self.a, os.path.join(ROOT, "experiments/ci.json"), *out),
+                     "ci.json: is no result")
         self.refused(("merge", *out), "PARTS is required")
         self.refused(("merge", self.a), "--output is required")
+
+    def test_shards_of_a_verification_give_its_verdict_bit_for_bit(self):
+        arguments = ("verify", "--quick", "--mechanism", "memory", "--trials", "64")
+        whole = self.path("whole.json")
+        self.gives(0, *arguments, "-o", whole)
+        shards = [self.path(f"{i}.json") for i in range(2)]
+        for i, shard in enumerate(shards):
+            self.gives(0, *arguments, "--shard", f"{i}/2", "-o", shard)
+        out = ("-o", self.path("all.json"))
+        _, err = self.gives(3, "merge", shards[1], *out)
+        self.assertIn("0/2", err)
+        self.refused(("merge", *shards, *out, "--partial"), "--partial")
+        self.refused(("merge", *shards, self.a, *out), "a.json")
+        table, _ = self.gives(0, "merge", *shards, *out)
+        self.assertIn("all passed", table)
+        documents = []
+        for path in (whole, self.path("all.json")):
+            with open(path, encoding="utf-8") as file:
+                documents.append(strict(file.read()))
+        for document in documents:
+            validate(document, "verify")
+            del document["context"]
+        self.assertEqual(*documents)
 
 
 if __name__ == "__main__":
