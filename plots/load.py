@@ -17,16 +17,21 @@ import pandas
 
 SCHEMA_VERSION = 1
 
-# Keys of a cell that are outcomes. All other keys say what was measured: a new
-# axis is taken for one without being named here.
+# Keys of a cell that are outcomes, or say how often it was measured. All other
+# keys say what was measured: a new axis is taken for one without being named
+# here.
 OUTCOMES = (
+    "point",
     "status",
     "message",
     "samples_ns",
+    "processes",
     "trials_per_sample",
     "median_ns",
     "interval_ns",
     "prepare_ns",
+    "prepare_samples_ns",
+    "spread",
     "draw_ns",
     "operations",
     "peak_memory_bytes",
@@ -69,11 +74,7 @@ def load(path):
 def cells_of(document, path):
     """The cells of a document that was read from `path`."""
     context = _checked_context(document, "sweep", path)
-    cells = _get(document, "cells", list, path)
-    if not cells:
-        raise DataError(f"{path}: cells", "is empty")
-    for index, cell in enumerate(cells):
-        _check_cell(cell, f"{path}: cells[{index}]")
+    cells = check_cells(document, path)
     # Dicts as text: two settings can then be compared, and sorted.
     rows = [
         {**cell, "options": json.dumps(cell["options"], sort_keys=True)}
@@ -86,6 +87,16 @@ def cells_of(document, path):
     frame["median_ns"] = frame["median_ns"].astype("float64")
     frame.attrs.update(path=str(path), context=context)
     return frame
+
+
+def check_cells(document, path):
+    """The cells of a sweep, at least one, as they are in the document."""
+    cells = _get(document, "cells", list, path)
+    if not cells:
+        raise DataError(f"{path}: cells", "is empty")
+    for index, cell in enumerate(cells):
+        _check_cell(cell, f"{path}: cells[{index}]")
+    return cells
 
 
 def load_stability(path):
@@ -135,6 +146,12 @@ def _checked_context(document, kind, path):
         raise DataError(
             path, f"kind is {_given(document, 'kind')}, '{kind}' is wanted"
         )
+    return context_of(document, path)
+
+
+def context_of(document, path):
+    """The context of a result of any kind."""
+    _get(document, "kind", str, path)
     if document.get("schema_version") != SCHEMA_VERSION:
         raise DataError(
             path,

@@ -163,8 +163,13 @@ def speedups(cells):
     return ratios
 
 
-def ratio(base, cell, path):
-    """`base` over `cell`, two cells of one point, round by round."""
+def ratio(base, cell, path, level=0.95):
+    """`base` over `cell`, two cells of one point, round by round.
+
+    Where several processes measured, a process is one observation, the median
+    of its rounds: what differs from process to process is the same in all of
+    its rounds. `rounds` is the number of observations.
+    """
     if "skipped" in (base["status"], cell["status"]):
         return {
             "value": math.nan,
@@ -180,15 +185,23 @@ def ratio(base, cell, path):
             f"cell {describe(cell)} has {len(below)} samples, "
             f"{base['mechanism']} has {len(above)}: rounds cannot be paired",
         )
-    value, low, high, coverage = median_interval(
-        numpy.divide(above, below)
-    )
+    ratios = numpy.divide(above, below)
+    processes = cell.get("processes") or 1
+    if processes > 1:
+        if len(ratios) % processes:
+            raise load.DataError(
+                path,
+                f"cell {describe(cell)} has {len(ratios)} samples of "
+                f"{processes} processes: not the same number of each",
+            )
+        ratios = numpy.median(ratios.reshape(processes, -1), axis=1)
+    value, low, high, coverage = median_interval(ratios, level)
     return {
         "value": value,
         "low": low,
         "high": high,
         "coverage": coverage,
-        "rounds": len(above),
+        "rounds": len(ratios),
     }
 
 
@@ -226,12 +239,15 @@ def _interval_text(ratios):
     measured = ratios[ratios["rounds"] > 0]
     rounds = sorted(set(measured["rounds"]))
     coverage = measured["coverage"].min()
+    of = "rounds"
+    if "processes" in measured and (measured["processes"].fillna(1) > 1).all():
+        of = "processes"
     if rounds[0] == 1:
         return "A single round: no interval."
     return (
         "Speed-up: median of the ratios per round; its interval: order "
         f"statistics of {rounds[0]}{f' to {rounds[-1]}' * (len(rounds) > 1)} "
-        f"rounds, coverage {100 * coverage:.0f} %."
+        f"{of}, coverage {100 * coverage:.0f} %."
     )
 
 
