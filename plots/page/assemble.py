@@ -10,7 +10,8 @@ _FOLDER = os.path.dirname(os.path.abspath(__file__))
 
 # The only way that a page made of others' files could load or send anything.
 _POLICY = (
-    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'"
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
+    "img-src data:"
 )
 
 _HELP = (

@@ -18,6 +18,8 @@ def text(value):
         return NONE
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, float) and abs(value) < 1e15 and value.is_integer():
+        value = int(value)
     if not isinstance(value, (str, int, float)):
         value = json.dumps(value, ensure_ascii=False)
     return html.escape(_NOT_HTML.sub("\ufffd", str(value)))

@@ -20,8 +20,8 @@ HEAD = (
     "variant",
     "framework / ours",
     "interval",
-    "ours, ns",
-    "framework, ns",
+    "ours",
+    "framework",
     "note",
 )
 
@@ -97,15 +97,25 @@ def _one(document, number):
 def _how(ratios):
     if not ratios:
         return "No pair of cells was measured."
-    coverage = min(ratio["coverage"] for ratio in ratios)
-    together = max(0.0, 1 - len(ratios) * (1 - coverage))
-    # Rounded down: a bound.
-    percent = math.floor(1000 * together) / 10
-    return (
+    each = min(ratio["coverage"] for ratio in ratios)
+    together = 1 - len(ratios) * (1 - each)
+    text = (
         "Above 1 ours is faster. Median of the ratios per round, and an interval "
-        f"of order statistics; all {len(ratios)} intervals hold together with "
-        f"probability at least {percent:g} %."
+        "of order statistics; "
     )
+    if together >= LEVEL:
+        percent = _percent(together)
+        return text + f"all {len(ratios)} hold together with probability {percent}."
+    return text + (
+        f"too few rounds for all {len(ratios)} to hold together: where rounds were "
+        f"fewest the interval is their range and holds alone with probability "
+        f"{_percent(each)}."
+    )
+
+
+def _percent(probability):
+    # Rounded down: a bound.
+    return f"at least {math.floor(1000 * probability + 1e-9) / 10:g} %"
 
 
 def _row(cells, number, ours, theirs, found):
@@ -158,7 +168,7 @@ def _words(cell):
 def _time(cells, number, index):
     if index is None or cells[index]["status"] != "ok":
         return markup.NONE
-    return _link(number, index, f"{cells[index]['median_ns']:.4g}")
+    return _link(number, index, panels.time_text(cells[index]["median_ns"]))
 
 
 def _link(number, index, inner):

@@ -34,18 +34,17 @@ def _summary(documents):
     wrong = [d for d in documents if d.content.get("verdict") == "failed"]
     failed = sum(len(_failed_cells(d)) for d in documents)
     partial = [d for d in documents if missing_points(d)]
-    text = [f"{len(bad)} of {_count(len(documents), 'result')} not valid"]
+    text = [f"{len(bad)} of {_count(len(documents), 'result')} not valid"] * bool(bad)
     if wrong:
         text.append(f"{_count(len(wrong), 'verdict')} failed")
     if failed:
         text.append(f"{_count(failed, 'cell')} without times")
     if partial:
         text.append(f"{_count(len(partial), 'result')} not complete")
-    good = not (bad or wrong or failed or partial)
-    return (
-        f'<p class="verdict {"good" if good else "bad"}">'
-        f"{'All valid: ' if good else ''}{'; '.join(text)}.</p>"
-    )
+    if text:
+        return f'<p class="verdict bad">{"; ".join(text)}.</p>'
+    every = "The result is" if len(documents) == 1 else f"All {len(documents)} results are"
+    return f'<p class="verdict good">{every} valid and without failed cells.</p>'
 
 
 def _count(number, noun):
