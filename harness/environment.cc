@@ -146,8 +146,8 @@ Json MakeContext(const std::string& command, std::uint64_t seed) {
   const int cores = Cores();
   const Json governor = Governor();
   const Json load = LoadAverage();
-  std::vector<std::string> warnings = InvalidBuild();
-  const bool valid = warnings.empty();
+  const std::vector<std::string> invalid_reasons = InvalidBuild();
+  std::vector<std::string> warnings;
   AddWarnings(governor, load, cores, warnings);
   return {{"commit", ATTNBENCH_COMMIT},
           {"dirty", Dirty()},
@@ -166,7 +166,8 @@ Json MakeContext(const std::string& command, std::uint64_t seed) {
           {"simd", SimdName()},
           {"openmp", OpenMp()},
           {"libraries", Json::object({ATTNBENCH_LIBRARIES})},
-          {"valid", valid},
+          {"valid", invalid_reasons.empty()},
+          {"invalid_reasons", invalid_reasons},
           {"warnings", warnings}};
 }
 

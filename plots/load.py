@@ -21,22 +21,22 @@ SCHEMA_VERSION = 1
 # keys say what was measured: a new axis is taken for one without being named
 # here.
 OUTCOMES = (
-    "point",
     "status",
     "message",
     "samples_ns",
-    "processes",
     "trials_per_sample",
+    "processes",
     "median_ns",
     "interval_ns",
     "prepare_ns",
-    "prepare_samples_ns",
     "spread",
+    "prepare_samples_ns",
     "draw_ns",
     "operations",
     "peak_memory_bytes",
     "limit",
     "numerics",
+    "point",
 )
 STATUSES = ("ok", "invalid", "error", "timeout", "skipped")
 
@@ -162,6 +162,7 @@ def context_of(document, path):
     for key in ("commit", "cpu", "date"):
         _get(context, key, str, f"{path}: context")
     _get(context, "valid", bool, f"{path}: context")
+    _get(context, "invalid_reasons", list, f"{path}: context")
     _get(context, "warnings", list, f"{path}: context")
     if context.get("dirty", "missing") not in (True, False, None):
         raise DataError(
