@@ -28,7 +28,7 @@ def page(documents, title):
     tables_of = tables.of_documents(documents)
     sections = [
         ("validity", "Validity", validity.to_html(documents, tables_of)),
-        ("ledger", "Ledger of claims", _tables(documents, tables_of, "claims")),
+        ("ledger", "Ledger of claims", _ledger(documents, tables_of)),
         ("peers", "Ours against a framework", peers.to_html(documents, tables_of)),
         ("figures", "Figures", pictures.to_html(documents)),
         ("cells", "All records", _all_tables(documents, tables_of)),
@@ -67,11 +67,11 @@ def page(documents, title):
 """
 
 
-def _tables(documents, tables_of, kind):
+def _ledger(documents, tables_of):
     return "\n".join(
-        tables.to_html(table)
+        tables.to_html(table, "h3")
         for document in documents
-        if document.kind == kind
+        if document.kind == "claims"
         for table in tables_of[document.number]
     )
 

@@ -36,7 +36,7 @@ def _of_one(document):
         except load.DataError as error:
             yield (
                 f"<p>{markup.text(title)} ({markup.text(entry.needs)}) was not "
-                f"drawn: {markup.text(error)}</p>"
+                f"drawn: {markup.text(str(error))}</p>"
             )
             continue
         items = "".join(f"<li>{markup.text(line)}</li>" for line in lines)

@@ -136,7 +136,7 @@ def scalar(value):
     return str(value).lower() if isinstance(value, bool) else value
 
 
-def to_html(table):
+def to_html(table, heading="h4"):
     """The frame that page.js fills, and the data that it fills it from."""
     n = table.number
     caption = markup.text(table.title)
@@ -165,7 +165,7 @@ def to_html(table):
             f"{markup.lines_in_script(table.records)}</script>\n"
         )
     return f"""<section class="records" id="table-{n}" aria-labelledby="caption-{n}">
-<h4 id="caption-{n}">{caption}</h4>
+<{heading} id="caption-{n}">{caption}</{heading}>
 {same}
 <div class="tools"><label for="filter-{n}">Filter</label>
 <input type="search" id="filter-{n}" aria-describedby="filter-help" autocomplete="off">
