@@ -12,6 +12,8 @@
 #   mutations    each of some sixty small defects turns a test or `verify` red
 #   skeleton     a copy of mechanisms/skeleton is compiled after one line in the
 #                registry, without any other change
+#   report       pages of `attnbench report` in headless Chromium; Google
+#                Benchmark's compare.py reads what `convert` writes
 #   --help       this text
 # example: scripts/check.sh format tidy
 #
@@ -23,7 +25,7 @@ set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-all_steps=(format scripts clang asan-ubsan tsan tidy mutations skeleton)
+all_steps=(format scripts clang asan-ubsan tsan tidy mutations skeleton report)
 
 cxx_files() {
   find mechanisms harness tests -name '*.h' -print0 -o -name '*.cc' -print0
@@ -100,6 +102,12 @@ add_newcomer() {
   done
   sed -i 's/skeleton/newcomer/g; s/SKELETON/NEWCOMER/g' "$1"/newcomer/*
   sed -i 's/^  MECHANISM(soft) .*/  MECHANISM(newcomer) \\\n&/' "$1/registry.cc"
+}
+
+step_report() {
+  configure_and_build clang attnbench
+  "$python" tests/report/browser_test.py
+  ATTNBENCH=$root/build/clang/attnbench "$python" tests/report/compare_py_test.py
 }
 
 run_step() {

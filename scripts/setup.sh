@@ -2,7 +2,7 @@
 # Installs the Debian packages that are missing, and no others.
 #
 # usage: setup.sh [--tools] [--peers] [--check]
-#   --tools   also what check.sh needs: clang and its tools, shellcheck
+#   --tools   also what check.sh needs: clang and its tools, shellcheck, a browser
 #   --peers   also what peers.sh needs: PyTorch on OpenBLAS
 #   --check   only say what is missing: exit 0 if nothing, 1 otherwise
 #   --help    this text
@@ -25,8 +25,12 @@ packages=(
   python3 python3-matplotlib python3-pandas python3-jsonschema
 )
 # libclang-rt-dev holds the sanitizers' runtimes, llvm the symbolizer without
-# which their reports have no line numbers.
-tools=(clang clang-tidy clang-format libclang-rt-dev libomp-dev llvm shellcheck)
+# which their reports have no line numbers; libbenchmark-tools has compare.py.
+tools=(
+  clang clang-tidy clang-format libclang-rt-dev libomp-dev llvm
+  chromium chromium-driver python3-selenium libbenchmark-tools python3-scipy
+  shellcheck
+)
 
 peers=(python3-torch libopenblas0-pthread)
 

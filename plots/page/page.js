@@ -62,7 +62,7 @@
     const body = section.querySelector("tbody");
     const filter = section.querySelector("input");
     const [previous, next] = section.querySelectorAll(".tools button");
-    const isBad = columns.map((name) => /(^|\.)(status|verdict)$/.test(name));
+    const judges = columns.map((name) => /(^|\.)(status|verdict)$/.test(name));
     let chosen = rows.map((_, index) => index);
     let sorted = { column: -1, sign: 1 };
     let first = 0;
@@ -88,8 +88,8 @@
         } else {
           cell.textContent = shown(value);
         }
-        if (isBad[column] && !["ok", "passed", null].includes(value)) {
-          row.className = "failed";
+        if (judges[column] && /^(invalid|error|timeout|fail)/.test(value)) {
+          row.classList.add("failed");
         }
         row.append(cell);
       });

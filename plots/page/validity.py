@@ -32,29 +32,32 @@ def to_html(documents, tables_of):
 def _summary(documents):
     bad = [d for d in documents if not d.context["valid"]]
     wrong = [d for d in documents if d.content.get("verdict") == "failed"]
-    failed = sum(len(_failed_cells(d)) for d in documents)
+    statuses = [s for d in documents for s in _statuses(d) if s != "ok"]
+    skipped = statuses.count("skipped")
+    failed = len(statuses) - skipped
     partial = [d for d in documents if missing_points(d)]
     text = [f"{len(bad)} of {_count(len(documents), 'result')} not valid"] * bool(bad)
     if wrong:
         text.append(f"{_count(len(wrong), 'verdict')} failed")
     if failed:
-        text.append(f"{_count(failed, 'cell')} without times")
+        text.append(f"{_count(failed, 'cell')} failed")
     if partial:
         text.append(f"{_count(len(partial), 'result')} not complete")
+    beside = f" ({_count(skipped, 'cell')} skipped)" if skipped else ""
     if text:
-        return f'<p class="verdict bad">{"; ".join(text)}.</p>'
+        return f'<p class="verdict bad">{"; ".join(text)}{beside}.</p>'
     every = "The result is" if len(documents) == 1 else f"All {len(documents)} results are"
-    return f'<p class="verdict good">{every} valid and without failed cells.</p>'
+    return f'<p class="verdict good">{every} valid, no cell failed{beside}.</p>'
 
 
 def _count(number, noun):
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def _failed_cells(document):
+def _statuses(document):
     if document.kind != "sweep":
         return []
-    return [cell for cell in document.content["cells"] if cell["status"] != "ok"]
+    return [cell["status"] for cell in document.content["cells"]]
 
 
 def missing_points(document):

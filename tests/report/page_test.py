@@ -190,7 +190,7 @@ class PageTest(ReportCase):
                  ("validity", "ledger", "peers", "figures", "cells")]
         self.assertEqual(order, ["validity", "ledger", "peers", "figures", "cells"])
         page = self.read(results.sweep(made_up.mocha_cells((10, 20))))
-        self.assertIn("The result is valid and without failed cells.", page.words())
+        self.assertIn("The result is valid, no cell failed.", page.words())
         self.assertNotIn("ledger", page.ids())
         self.assertNotIn("peers", page.ids())
 
@@ -209,13 +209,20 @@ class PageTest(ReportCase):
 
     def test_failed_cells_are_counted_with_message_and_link(self):
         page = self.read(results.sweep(results.peers_cells()))
-        self.assertIn("1 cell without times.", page.words())
+        self.assertIn("1 cell failed.", page.words())
         self.assertIn("7 cells, 6 of them ok.", page.words())
         self.assertIn("timeout 1 row 5 took longer than 2 s", page.words())
         self.assertIn("#cell-0-5", [a.get("href") for a in page.named("a")])
         self.assertEqual(page.column(0, "status")[5], "timeout")
         self.assertEqual(page.column(0, "message")[5], "took longer than 2 s")
         self.assertIsNone(page.column(0, "median_ns")[5])
+
+    def test_a_skipped_cell_is_named_and_no_failure(self):
+        cells = made_up.mocha_cells((10, 20))
+        made_up.stop(cells[-1], "skipped", "64 threads")
+        words = self.read(results.sweep(cells)).words()
+        self.assertIn("The result is valid, no cell failed (1 cell skipped).", words)
+        self.assertIn("skipped 1 row 13 64 threads", words)
 
     def test_a_failed_verdict_is_no_good_result(self):
         page = self.read(results.verify())
