@@ -30,7 +30,7 @@ def main(arguments=None):
     try:
         # Here, and not above: a missing package is a line, too.
         import load
-        from page import assemble, documents
+        from webpage import assemble, documents
     except ImportError as error:
         return fail(
             f"{sys.executable}: {error}; the report needs matplotlib and pandas "

@@ -189,13 +189,13 @@ class PageTest(ReportCase):
         order = [name for name in page.ids() if name in
                  ("validity", "ledger", "peers", "figures", "cells")]
         self.assertEqual(order, ["validity", "ledger", "peers", "figures", "cells"])
-        page = self.read(results.sweep(made_up.mocha_cells((10, 20))))
+        page = self.read(results.sweep(results.plain_cells()))
         self.assertIn("The result is valid, no cell failed.", page.words())
         self.assertNotIn("ledger", page.ids())
         self.assertNotIn("peers", page.ids())
 
     def test_an_invalid_result_says_so_with_its_reasons(self):
-        cells = made_up.mocha_cells((10, 20))
+        cells = results.plain_cells()
         page = self.read(
             results.sweep(cells),
             results.sweep(cells, valid=False, invalid_reasons=["a debug build"],
@@ -218,11 +218,11 @@ class PageTest(ReportCase):
         self.assertIsNone(page.column(0, "median_ns")[5])
 
     def test_a_skipped_cell_is_named_and_no_failure(self):
-        cells = made_up.mocha_cells((10, 20))
+        cells = results.plain_cells()
         made_up.stop(cells[-1], "skipped", "64 threads")
         words = self.read(results.sweep(cells)).words()
         self.assertIn("The result is valid, no cell failed (1 cell skipped).", words)
-        self.assertIn("skipped 1 row 13 64 threads", words)
+        self.assertIn("skipped 1 row 2 64 threads", words)
 
     def test_a_failed_verdict_is_no_good_result(self):
         page = self.read(results.verify())
@@ -230,7 +230,7 @@ class PageTest(ReportCase):
         self.assertIn("worst mocha, attention", page.words())
 
     def test_a_part_of_a_sweep_says_how_much_of_it(self):
-        document = results.sweep(made_up.mocha_cells((10, 20)), points=POINTS,
+        document = results.sweep(results.plain_cells(), points=POINTS,
                                  shard="0/2")
         page = self.read(document)
         self.assertIn("1 result not complete.", page.words())
@@ -243,8 +243,8 @@ class PageTest(ReportCase):
         self.assertIn("cells of 0 of 2 points", page.words())
 
     def test_differences_of_the_fingerprint_are_named(self):
-        one = results.sweep(made_up.mocha_cells((10, 20)), caches=["L1 48K"])
-        two = results.sweep(made_up.mocha_cells((10, 20)), caches=["L1 32K"],
+        one = results.sweep(results.plain_cells(), caches=["L1 48K"])
+        two = results.sweep(results.plain_cells(), caches=["L1 32K"],
                             date="2027-01-01T00:00:00Z", seed=2)
         words = self.read(one, two).words()
         self.assertIn("they differ in: caches.", words)
@@ -286,7 +286,7 @@ class PageTest(ReportCase):
         self.assertIn("alone with probability at least 50 %", words)
 
     def test_every_record_of_every_list_is_in_the_page_unchanged(self):
-        cells = made_up.mocha_cells((10, 20))
+        cells = results.plain_cells()
         verify = results.verify()
         page = self.read(results.sweep(cells), verify, results.unknown())
         self.assertEqual(page.records(0), cells)
@@ -302,7 +302,7 @@ class PageTest(ReportCase):
         self.assertEqual(page.data(2)["source"], 1)
 
     def test_a_table_has_the_numbers_of_the_file(self):
-        cells = made_up.mocha_cells((10, 20))
+        cells = results.plain_cells()
         page = self.read(results.sweep(cells))
         self.assertEqual(page.column(0, "median_ns"), [c["median_ns"] for c in cells])
         self.assertEqual(page.column(0, "interval_ns low"),

@@ -31,6 +31,14 @@ def sweep(cells, **context):
     return document
 
 
+def plain_cells():
+    """Cells that no figure is made of, which is quicker."""
+    return [
+        made_up.make_cell("soft", t, 5, samples_ns=[10.0 * t + i for i in range(12)])
+        for t in (10, 20, 30)
+    ]
+
+
 def peers_cells():
     """Ours and a framework's at two T; a framework's that failed; one alone."""
     rounds = [100.0, 200.0, 300.0, 400.0, 500.0, 600.0, 700.0, 800.0]

@@ -12,15 +12,13 @@ import unittest
 import results
 from results import ReportCase
 
-import made_up
-
 PROGRAM = os.environ["ATTNBENCH"]
 
 
 class WrongInput(ReportCase):
     def setUp(self):
         super().setUp()
-        self.good = self.write(results.sweep(made_up.mocha_cells((10, 20))), "good.json")
+        self.good = self.write(results.sweep(results.plain_cells()), "good.json")
         self.out = str(self.folder / "report.html")
 
     def refused_file(self, content, *messages):

@@ -4,7 +4,7 @@ from. A result that is not valid says so here, whatever its numbers look like.
 
 import json
 
-from page import markup, tables
+from webpage import markup, tables
 
 # Of a context, what describes the run and not the machine or the program.
 NOT_FINGERPRINT = (

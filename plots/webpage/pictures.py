@@ -11,7 +11,7 @@ import re
 
 import load
 from figures import FIGURES
-from page import markup
+from webpage import markup
 
 _FONT = "'DejaVu Sans'"
 

@@ -12,7 +12,7 @@ with 20,000 cells would be some 600,000 elements otherwise.
 from dataclasses import dataclass
 
 import load
-from page import markup
+from webpage import markup
 
 # Lists of two numbers that are the ends of an interval.
 _ENDS = (" low", " high")

@@ -10,7 +10,7 @@ import math
 
 import load
 import panels
-from page import markup
+from webpage import markup
 
 LEVEL = 0.95
 HEAD = (

@@ -4,7 +4,7 @@ lie beside this file. Nothing is fetched: it works from file://, offline.
 
 import os
 
-from page import markup, peers, pictures, tables, validity
+from webpage import markup, peers, pictures, tables, validity
 
 _FOLDER = os.path.dirname(os.path.abspath(__file__))
 
