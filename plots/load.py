@@ -188,6 +188,11 @@ def _stability_frame(document, key, measured, path):
         for name in ("preset", "chunk_energy_scale"):
             if name not in row:
                 raise DataError(where, f"{name} is missing")
+        scale = row["chunk_energy_scale"]
+        if not (scale is None or scale == 0 or _positive_number(scale)):
+            raise DataError(
+                where, f"chunk_energy_scale is {scale!r}, a number is wanted, or null"
+            )
         for name in measured:
             _check_measured(row, name, where)
     frame = pandas.DataFrame(rows, dtype=object)
@@ -268,6 +273,17 @@ def _check_times(cell, where):
         raise DataError(where, "samples_ns must hold numbers above 0")
     if len(interval) != 2 or not all(_positive_number(s) for s in interval):
         raise DataError(where, "interval_ns must hold two numbers above 0")
+    processes = cell.get("processes", 1)
+    if (
+        not isinstance(processes, int)
+        or not _positive_number(processes)
+        or len(samples) % processes
+    ):
+        raise DataError(
+            where,
+            f"processes is {processes!r}, by which the number of samples_ns, "
+            f"{len(samples)}, can be divided is wanted",
+        )
     if not _positive_number(cell["median_ns"]):
         raise DataError(
             where, f"median_ns is {cell['median_ns']!r}, above 0 is wanted"

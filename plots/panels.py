@@ -189,12 +189,6 @@ def ratio(base, cell, path, level=0.95):
     ratios = numpy.divide(above, below)
     processes = cell.get("processes") or 1
     if processes > 1:
-        if len(ratios) % processes:
-            raise load.DataError(
-                path,
-                f"cell {describe(cell)} has {len(ratios)} samples of "
-                f"{processes} processes: not the same number of each",
-            )
         ratios = numpy.median(ratios.reshape(processes, -1), axis=1)
     value, low, high, coverage = median_interval(ratios, level)
     return {

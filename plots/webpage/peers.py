@@ -133,7 +133,7 @@ def _row(cells, number, ours, theirs, found):
             *(panels.ratio_text(found[key]) for key in ("low", "high"))
         )
     return [
-        ("td", markup.text(f"{cell['mode']}, {cell['scope']}")),
+        ("td", markup.text(f"{cell.get('mode')}, {cell.get('scope')}")),
         ("th", markup.text(cell["mechanism"])),
         ("td", markup.text(_words(cell))),
         ("td", markup.text(cell["variant"])),

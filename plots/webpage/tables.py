@@ -63,12 +63,7 @@ def _table(number, title, records):
 
 def _of_parts(number, whole, title):
     """A table for each list of records inside the records of a table."""
-    keys = dict.fromkeys(
-        key
-        for record in whole.records
-        for key, value in record.items()
-        if isinstance(value, list) and value and isinstance(value[0], dict)
-    )
+    keys = [key for key in _keys(whole.records) if _holds_parts(whole.records, key)]
     made = []
     for key in keys:
         flat, links = [], []
@@ -89,8 +84,20 @@ def _of_parts(number, whole, title):
     return made
 
 
+def _keys(records):
+    return dict.fromkeys(key for record in records for key in record)
+
+
+def _holds_parts(records, key):
+    """Whether what the records have there are lists of records, some not empty."""
+    values = [record[key] for record in records if record.get(key) is not None]
+    return all(isinstance(value, list) for value in values) and {
+        isinstance(part, dict) for value in values for part in value
+    } == {True}
+
+
 def _of_rows(number, title, flat, records, source, links):
-    names = list(dict.fromkeys(name for row in flat for name in row))
+    names = _keys(flat)
     constants, columns = {}, []
     for name in names:
         values = [row.get(name) for row in flat]
@@ -190,5 +197,7 @@ def failures(cells):
             found.setdefault(key, []).append(index)
     order = load.STATUSES
     return dict(
-        sorted(found.items(), key=lambda item: (order.index(item[0][0]), item[1]))
+        sorted(
+            found.items(), key=lambda item: (order.index(item[0][0]), str(item[0][1]))
+        )
     )

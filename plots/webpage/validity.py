@@ -65,8 +65,8 @@ def missing_points(document):
     points = document.context.get("points")
     if document.kind != "sweep" or not isinstance(points, list):
         return 0
-    there = {cell.get("point") for cell in document.content["cells"]}
-    return len(set(points) - there)
+    there = {str(cell.get("point")) for cell in document.content["cells"]}
+    return len(set(map(str, points)) - there)
 
 
 def _one(document, its_tables):
@@ -83,8 +83,9 @@ def _one(document, its_tables):
     facts += [
         (key, value)
         for key, value in document.content.items()
-        if key not in ("schema_version", "kind", "context", "provenance")
-        and not isinstance(value, (list, dict))
+        if key not in ("schema_version", "kind", "context", "cells")
+        and not isinstance(value, dict)
+        and not (isinstance(value, list) and (len(value) > 20 or has_objects(value)))
     ]
     parts = [
         f'<section id="file-{document.number}">',
@@ -107,6 +108,10 @@ def _one(document, its_tables):
     return "\n".join(part for part in parts if part)
 
 
+def has_objects(values):
+    return any(isinstance(value, (dict, list)) for value in values)
+
+
 def _invalid_reasons(context):
     reasons = context.get("invalid_reasons") or []
     if not context["valid"] and not reasons:
@@ -125,7 +130,7 @@ def _coverage(document):
     missing = missing_points(document)
     if not missing:
         return ""
-    total = len(set(document.context["points"]))
+    total = len(set(map(str, document.context["points"])))
     return (
         f'<p class="bad">Not complete: cells of {total - missing} of {total} '
         "points of the sweep.</p>"
