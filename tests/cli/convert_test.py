@@ -28,10 +28,7 @@ def sweep():
                                    options={"strict": False, "threshold": 0.5}))
     cells.append(made_up.make_cell("matcha", 10, 20))
     made_up.stop(cells[-1], "timeout", "longer than 2 s")
-    document = made_up.make_document(cells)
-    document["context"].update(build_id="abc", build_type="Release", simd="AVX2",
-                               cores=2)
-    return document
+    return made_up.make_document(cells)
 
 
 class ConvertTest(unittest.TestCase):

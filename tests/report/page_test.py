@@ -276,6 +276,17 @@ class PageTest(ReportCase):
         self.assertIn("too few rounds for all 2 to hold together", words)
         self.assertIn("alone with probability at least 87.5 %", words)
 
+    def test_more_comparisons_have_wider_intervals(self):
+        ratios = [11, 12, 13, 14, 15, 16, 17, 18, 19, 20]
+        cells = []
+        for t, wanted in ((1, "12 to 19"), (2, None), (3, "11 to 20")):
+            for variant, samples in (("exact", [1.0] * 10), ("framework", ratios)):
+                cells.append(made_up.make_cell("soft", t, 5, variant=variant,
+                                               samples_ns=samples))
+            if wanted:
+                words = self.read(results.sweep(cells)).words()
+                self.assertIn(f"framework 16x {wanted}", words)
+
     def test_rounds_of_one_process_are_one_observation(self):
         cells = results.peers_cells()[:2]
         for cell, factors in zip(cells, ((1, 1), (3, 9))):

@@ -4,17 +4,15 @@
 
 import contextlib
 import io
-import json
 import os
 import pathlib
 import sys
-import tempfile
-import unittest
 
-os.environ.setdefault("MPLBACKEND", "Agg")
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "plots"), str(ROOT / "tests" / "plots")]
+sys.path.insert(0, str(ROOT / "tests" / "plots"))
 
+# First: it sets where the modules of plots/ are found.
+from plot_case import PlotTest  # noqa: E402
 import made_up  # noqa: E402
 import report  # noqa: E402
 
@@ -101,19 +99,7 @@ def unknown():
     return document
 
 
-class ReportCase(unittest.TestCase):
-    def setUp(self):
-        scratch = tempfile.TemporaryDirectory()
-        self.addCleanup(scratch.cleanup)
-        self.folder = pathlib.Path(scratch.name)
-
-    def write(self, document, name="result.json"):
-        path = self.folder / name
-        path.write_text(
-            document if isinstance(document, str) else json.dumps(document)
-        )
-        return str(path)
-
+class ReportCase(PlotTest):
     def run_report(self, *arguments):
         """(exit code, stderr)."""
         error = io.StringIO()
