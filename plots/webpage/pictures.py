@@ -52,10 +52,11 @@ def _of_one(document):
 
 def _data(document):
     """What figures of this kind are drawn from; None where there are none."""
+    # By the name that the page uses: it shows what figures say is wrong.
     if document.kind == "sweep" and document.content["cells"]:
-        return load.cells_of(document.content, document.path)
+        return load.cells_of(document.content, document.name)
     if document.kind == "stability":
-        return load.stability_of(document.content, document.path)
+        return load.stability_of(document.content, document.name)
     return None
 
 

@@ -335,7 +335,8 @@ class PageTest(ReportCase):
         made_up.stop(cells[3], "error", "out of memory")
         words = self.read(results.sweep(cells)).words()
         self.assertIn("mocha_figure3", words)
-        self.assertRegex(words, "was not drawn: .*out of memory")
+        self.assertRegex(words, "was not drawn: 0.json: .*out of memory")
+        self.assertNotIn(str(self.folder), words)
 
 
 if __name__ == "__main__":
