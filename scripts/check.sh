@@ -10,6 +10,7 @@
 #   tsan         the tests labelled `threads` under the thread sanitizer
 #   tidy         clang-tidy on the sources of mechanisms/ and harness/
 #   mutations    each of some sixty small defects turns a test or `verify` red
+#   slurm        scripts/slurm against a Slurm of one node, started for it
 #   skeleton     a copy of mechanisms/skeleton is compiled after one line in the
 #                registry, without any other change
 #   report       pages of `attnbench report` in headless Chromium; Google
@@ -25,7 +26,9 @@ set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-all_steps=(format scripts clang asan-ubsan tsan tidy mutations skeleton report)
+all_steps=(
+  format scripts clang asan-ubsan tsan tidy mutations slurm skeleton report
+)
 
 cxx_files() {
   find mechanisms harness tests -name '*.h' -print0 -o -name '*.cc' -print0
@@ -37,7 +40,8 @@ step_format() {
 }
 
 step_scripts() {
-  shellcheck --external-sources .ci/run scripts/*.sh tests/scripts/*.sh
+  shellcheck --external-sources .ci/run scripts/*.sh scripts/slurm/*.sh \
+    tests/scripts/*.sh
 }
 
 step_clang() {
@@ -74,6 +78,11 @@ PYTHON
 
 step_mutations() {
   "$python" tests/mutations/run.py
+}
+
+step_slurm() {
+  configure_and_build clang attnbench
+  tests/scripts/slurm.sh build/clang/attnbench
 }
 
 # In a copy of the sources, because registering changes registry.cc. Only what
