@@ -256,6 +256,11 @@ def _check_cell(cell, where):
     for key in ("chunk_width", "num_contexts", "dim", "median_ns", "message"):
         if key not in cell:
             raise DataError(where, f"{key} is missing")
+    for key in ("chunk_width", "num_contexts"):
+        if cell[key] not in (None, "inf") and not _positive_number(cell[key]):
+            raise DataError(
+                where, f"{key} is {cell[key]!r}, a number, 'inf' or null is wanted"
+            )
     for key, value in cell.items():
         if key not in (*OUTCOMES, "options") and isinstance(value, (dict, list)):
             raise DataError(where, f"{key} is {value!r}, one value is wanted")

@@ -9,6 +9,7 @@ import unittest
 from selenium import webdriver
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import WebDriverWait
 
 import results
 
@@ -52,6 +53,12 @@ class BrowserTest(results.ReportCase):
 
     def find_all(self, selector):
         return self.browser.find_elements(By.CSS_SELECTOR, selector)
+
+    def opened(self, name):
+        """The record of that id, once it is there: a link only changes the hash,
+        of which the page hears later."""
+        return WebDriverWait(self.browser, 30).until(
+            lambda _: next(iter(self.find_all(f"#{name}")), None))
 
     def column(self, name, table=0):
         heads = [h.text for h in self.find_all(f"#table-{table} thead th")]
@@ -137,7 +144,7 @@ class BrowserTest(results.ReportCase):
         index = min(range(14), key=lambda i: cells[i]["median_ns"])
         self.find("#table-0 tbody tr td.number a").click()
         self.assertTrue(self.browser.current_url.endswith(f"#cell-0-{index}"))
-        opened = self.find(f"#cell-0-{index}")
+        opened = self.opened(f"cell-0-{index}")
         self.assertEqual(opened.get_attribute("open"), "true")
         self.assertEqual(
             self.browser.execute_script(
@@ -153,10 +160,10 @@ class BrowserTest(results.ReportCase):
     def test_an_address_with_a_record_opens_it(self):
         self.show(results.sweep(results.peers_cells()), results.verify(),
                   hash_="#cell-0-5")
-        self.assertIn("took longer than 2 s", self.find("#cell-0-5 pre").text)
+        self.assertIn("took longer than 2 s", self.opened("cell-0-5").text)
         # A part of a record leads to the whole.
         self.find("#table-2 tbody tr:last-child th a").click()
-        self.assertIn('"mechanism": "matcha"', self.find("#cell-1-1 pre").text)
+        self.assertIn('"mechanism": "matcha"', self.opened("cell-1-1").text)
 
     def test_rows_come_a_page_at_a_time(self):
         cells = [made_up.make_cell("soft", t, 1) for t in range(1, 251)]
@@ -181,7 +188,7 @@ class BrowserTest(results.ReportCase):
             "return document.querySelector('#table-0 tbody tr:nth-child(2) td')"
             ".textContent")
         self.assertEqual(name, results.HOSTILE)
-        self.assertIn("</script>", self.find("#cell-0-1 pre").text)
+        self.assertIn("</script>", self.opened("cell-0-1").text)
 
     def test_a_narrow_window_scrolls_tables_and_not_the_page(self):
         self.browser.set_window_size(500, 900)
