@@ -83,13 +83,15 @@ Json NamesOfAxis(const AxisTable& table, const std::string& name) {
 }
 
 // The experiments of the folder that the program is run in, which is the
-// project's where somebody follows its documentation.
+// project's where somebody follows its documentation. The ledger of claims
+// beside them is none.
 Json ExperimentNames() {
   std::vector<std::string> names;
   std::error_code no_folder;
   for (const auto& entry :
        std::filesystem::directory_iterator("experiments", no_folder)) {
-    if (entry.path().extension() == ".json" && entry.is_regular_file()) {
+    if (entry.path().extension() == ".json" && entry.is_regular_file() &&
+        entry.path().filename() != "claims.json") {
       names.push_back(entry.path().stem().string());
     }
   }
