@@ -1,46 +1,22 @@
 #include "harness/result_schema.h"
 
 #include <string>
+#include <utility>
 #include <vector>
+
+#include "harness/json_schema.h"
 
 namespace attnbench {
 namespace {
 
-Json Type(const char* type) { return {{"type", type}}; }
-
-Json OrNull(const char* type) { return {{"type", {type, "null"}}}; }
-
-Json AtLeastZero(const char* type) { return {{"type", type}, {"minimum", 0}}; }
-
-Json ListOf(Json items) { return {{"type", "array"}, {"items", items}}; }
-
-// An object with members of any name.
-Json MapOf(Json values) {
-  return {{"type", "object"}, {"additionalProperties", std::move(values)}};
-}
-
-// An object with exactly these members.
-Json Record(Json properties) {
-  Json required = Json::array();
-  for (const auto& [name, schema] : properties.items()) {
-    required.push_back(name);
-  }
-  return {{"type", "object"},
-          {"properties", std::move(properties)},
-          {"required", std::move(required)},
-          {"additionalProperties", false}};
-}
-
-Json NullOr(Json schema) {
-  return {{"anyOf", {std::move(schema), Type("null")}}};
-}
-
-// The record with one more member, which may be missing: results from before
-// there was one stay valid.
-Json WithOptional(Json record, const char* name, Json schema) {
-  record["properties"][name] = std::move(schema);
-  return record;
-}
+using json_schema::AtLeastZero;
+using json_schema::ListOf;
+using json_schema::MapOf;
+using json_schema::NullOr;
+using json_schema::OrNull;
+using json_schema::Record;
+using json_schema::Type;
+using json_schema::WithOptional;
 
 // What MeasureLimits made, for one precision and number of threads.
 Json LimitsSchema() {
@@ -103,6 +79,17 @@ Json AxisSchema(const Axis& axis) {
   return schema;
 }
 
+// What CalibrationJson made, for each point.
+Json CalibrationSchema() {
+  const Json positive = {{"type", "number"}, {"exclusiveMinimum", 0}};
+  Json samples = ListOf(positive);
+  samples["minItems"] = 1;
+  return ListOf(Record({{"point", Type("string")},
+                        {"samples_ns", samples},
+                        {"median_ns", positive},
+                        {"deviation", AtLeastZero("number")}}));
+}
+
 Json ContextSchema() {
   return Record({{"commit", Type("string")},
                  {"dirty", OrNull("boolean")},
@@ -116,12 +103,19 @@ Json ContextSchema() {
                  {"cpu", Type("string")},
                  {"caches", ListOf(Type("string"))},
                  {"cores", AtLeastZero("integer")},
+                 {"affinity", OrNull("string")},
+                 {"memory_bytes", OrNull("integer")},
+                 {"kernel", OrNull("string")},
                  {"governor", OrNull("string")},
+                 {"turbo", OrNull("boolean")},
+                 {"aslr", {{"enum", {0, 1, 2, nullptr}}}},
                  {"load", OrNull("number")},
+                 {"load_end", OrNull("number")},
                  {"simd", Type("string")},
                  {"openmp", MapOf({{"type", {"integer", "string", "null"}}})},
                  {"libraries", MapOf(Type("string"))},
                  {"valid", Type("boolean")},
+                 {"invalid_reasons", ListOf(Type("string"))},
                  {"warnings", ListOf(Type("string"))}});
 }
 
@@ -193,12 +187,15 @@ Json TimesOnlyWhereOk() {
 Json ResultSchema(const AxisTable& table) {
   Json cell = CellSchema(table);
   cell.update(TimesOnlyWhereOk());
+  Json context =
+      WithOptional(ContextSchema(), "limits", ListOf(LimitsSchema()));
+  context = WithOptional(std::move(context), "calibration",
+                         CalibrationSchema());
   Json schema = {{"$schema", "http://json-schema.org/draft-07/schema#"},
                  {"title", "Result of a sweep of attnbench"}};
   schema.update(Record({{"schema_version", {{"const", kSchemaVersion}}},
                         {"kind", {{"const", "sweep"}}},
-                        {"context", WithOptional(ContextSchema(), "limits",
-                                                 ListOf(LimitsSchema()))},
+                        {"context", std::move(context)},
                         {"cells", ListOf(std::move(cell))}}));
   return schema;
 }

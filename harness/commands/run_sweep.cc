@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "harness/calibration.h"
 #include "harness/case_file.h"
 #include "harness/commands/commands.h"
 #include "harness/environment.h"
@@ -27,6 +28,7 @@
 #include "harness/roofline.h"
 #include "harness/runner.h"
 #include "harness/sweep.h"
+#include "harness/validity.h"
 #include "harness/workload.h"
 
 namespace attnbench {
@@ -256,8 +258,11 @@ std::vector<MachineLimits> LimitsFor(const Sweep& sweep) {
 }
 
 Json MeasureAll(const AxisTable& table, const Sweep& sweep,
-                std::span<const MachineLimits> limits, Peer* peer) {
+                std::span<const MachineLimits> limits, Peer* peer,
+                Json& calibration) {
   RunOptions options;
+  std::vector<double> calibration_ns;
+  options.calibration_ns = &calibration_ns;
   options.limits = limits;
   options.peer = peer;
   options.seed = sweep.seed;
@@ -270,13 +275,26 @@ Json MeasureAll(const AxisTable& table, const Sweep& sweep,
         RunPoint(table, sweep.points[i], i, options,
                  [&progress](double share) { progress.Tick(share); });
     progress.FinishPoint(finished);
+    calibration.push_back(CalibrationJson(PointText(table, sweep.points[i]),
+                                          std::exchange(calibration_ns, {})));
     for (Json& cell : finished) cells.push_back(std::move(cell));
   }
   return cells;
 }
 
-// One line about the whole, and the exit code.
-int Summarize(const Json& cells, const std::string& path) {
+// That a cell kept busy.
+int MostThreads(const Json& cells) {
+  int most = 0;
+  for (const Json& cell : cells) {
+    if (cell.at("status") == "skipped") continue;
+    most = std::max(most, cell.at("threads").get<int>());
+  }
+  return most;
+}
+
+// A line about the whole, one for each warning, and the exit code.
+int Summarize(const Json& document, const std::string& path) {
+  const Json& cells = document.at("cells");
   std::map<std::string, std::size_t> number;
   std::optional<std::string> first_failure;
   for (const Json& cell : cells) {
@@ -291,8 +309,12 @@ int Summarize(const Json& cells, const std::string& path) {
   for (const auto& [status, count] : number) {
     counts.push_back(fmt::format("{} {}", count, status));
   }
-  std::cout << fmt::format("{}: {} cells ({})\n", path, cells.size(),
-                           fmt::join(counts, ", "));
+  std::cout << fmt::format("{}: {} cells ({}), {}\n", path, cells.size(),
+                           fmt::join(counts, ", "),
+                           ValidityText(document.at("context")));
+  for (const Json& warning : document.at("context").at("warnings")) {
+    std::cout << "  warning: " << warning.get<std::string>() << "\n";
+  }
   if (!cells.empty() && number["skipped"] == cells.size()) {
     std::cerr << fmt::format(
         "attnbench: every cell was skipped; the first: {}\n",
@@ -370,9 +392,12 @@ int RunSweep(const AxisTable& own_table, const std::string& command_line,
   if (peer) AddLibraries(peer->info(), document["context"]["libraries"]);
   const std::vector<MachineLimits> limits = LimitsFor(sweep);
   document["context"]["limits"] = ToJson(limits);
-  document["cells"] = MeasureAll(table, sweep, limits, peer.get());
+  Json calibration = Json::array();
+  document["cells"] = MeasureAll(table, sweep, limits, peer.get(), calibration);
+  document["context"]["calibration"] = std::move(calibration);
+  FinishContext(MostThreads(document["cells"]), document["context"]);
   file.Write(document);
-  return Summarize(document["cells"], arguments.output);
+  return Summarize(document, arguments.output);
 }
 
 }  // namespace

@@ -204,9 +204,11 @@ Json Document() {
           {"context", Json::parse(R"({"commit": "abc", "dirty": null,
       "build_id": "0", "command": "x", "date": "2020-01-01T00:00:00Z",
       "seed": 0, "compiler": "g", "flags": "-O", "build_type": "Release",
-      "cpu": "c", "caches": [], "cores": 2, "governor": null, "load": 0.5,
+      "cpu": "c", "caches": [], "cores": 2, "affinity": "0-1",
+      "memory_bytes": 1024, "kernel": "6.1", "governor": null,
+      "turbo": true, "aslr": 2, "load": 0.5, "load_end": null,
       "simd": "AVX2", "openmp": {}, "libraries": {}, "valid": true,
-      "warnings": []})")},
+      "invalid_reasons": [], "warnings": []})")},
           {"limits", ToJson(std::vector<MachineLimits>{MadeUp()})}};
 }
 
@@ -238,6 +240,7 @@ TEST(RooflineSchema, HasTheLimitsAndTheContextOfASweep) {
   Json context = ResultSchema(StandardAxes())["properties"]["context"];
   const Json of_sweep = context["properties"]["limits"];
   context["properties"].erase("limits");
+  context["properties"].erase("calibration");
   const Json properties = testing::SchemaOf("roofline")["properties"];
   EXPECT_EQ(nlohmann::json(properties["limits"]["items"]),
             nlohmann::json(of_sweep["items"]));
