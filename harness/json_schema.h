@@ -37,13 +37,6 @@ inline Json NullOr(Json schema) {
   return {{"anyOf", {std::move(schema), Type("null")}}};
 }
 
-// The record with one more member, which may be missing: results from before
-// there was one stay valid.
-inline Json WithOptional(Json record, const char* name, Json schema) {
-  record["properties"][name] = std::move(schema);
-  return record;
-}
-
 }  // namespace attnbench::json_schema
 
 #endif  // ATTNBENCH_HARNESS_JSON_SCHEMA_H_

@@ -16,7 +16,6 @@ using json_schema::NullOr;
 using json_schema::OrNull;
 using json_schema::Record;
 using json_schema::Type;
-using json_schema::WithOptional;
 
 // What MeasureLimits made, for one precision and number of threads.
 Json LimitsSchema() {
@@ -79,12 +78,16 @@ Json AxisSchema(const Axis& axis) {
   return schema;
 }
 
+Json PointSchema() {
+  return {{"type", "string"}, {"pattern", "^[0-9a-f]{16}$"}};
+}
+
 // What CalibrationJson made, for each point.
 Json CalibrationSchema() {
   const Json positive = {{"type", "number"}, {"exclusiveMinimum", 0}};
   Json samples = ListOf(positive);
   samples["minItems"] = 1;
-  return ListOf(Record({{"point", Type("string")},
+  return ListOf(Record({{"point", PointSchema()},
                         {"samples_ns", samples},
                         {"median_ns", positive},
                         {"deviation", AtLeastZero("number")}}));
@@ -116,7 +119,12 @@ Json ContextSchema() {
                  {"libraries", MapOf(Type("string"))},
                  {"valid", Type("boolean")},
                  {"invalid_reasons", ListOf(Type("string"))},
-                 {"warnings", ListOf(Type("string"))}});
+                 {"warnings", ListOf(Type("string"))},
+                 {"points", ListOf(PointSchema())},
+                 {"shard", NullOr({{"type", "string"},
+                                   {"pattern", "^[0-9]+/[1-9][0-9]*$"}})},
+                 {"limits", ListOf(LimitsSchema())},
+                 {"calibration", CalibrationSchema()}});
 }
 
 Json OperationsSchema() {
@@ -144,18 +152,23 @@ Json CellSchema(const AxisTable& table) {
   properties["message"] = OrNull("string");
   properties["samples_ns"] = ListOf(AtLeastZero("number"));
   properties["trials_per_sample"] = NullOr(AtLeastZero("integer"));
+  properties["processes"] = {{"type", "integer"}, {"minimum", 1}};
   properties["median_ns"] = NullOr(AtLeastZero("number"));
   Json interval = ListOf(AtLeastZero("number"));
   interval["minItems"] = 2;
   interval["maxItems"] = 2;
   properties["interval_ns"] = NullOr(interval);
   properties["prepare_ns"] = NullOr(AtLeastZero("number"));
+  properties["spread"] = NullOr(
+      Record({{"rounds", OrNull("number")}, {"draws", OrNull("number")}}));
+  properties["prepare_samples_ns"] = ListOf(AtLeastZero("number"));
   properties["draw_ns"] = ListOf(AtLeastZero("number"));
   properties["operations"] = NullOr(OperationsSchema());
   properties["peak_memory_bytes"] = NullOr(AtLeastZero("integer"));
+  properties["limit"] = NullOr(LimitSchema());
   properties["numerics"] = NullOr(NumericsSchema());
-  return WithOptional(Record(std::move(properties)), "limit",
-                      NullOr(LimitSchema()));
+  properties["point"] = PointSchema();
+  return Record(std::move(properties));
 }
 
 // A cell that is `ok` has every figure of its mode; one that is not has no time
@@ -164,7 +177,7 @@ Json TimesOnlyWhereOk() {
   const Json not_null = {{"not", Type("null")}};
   Json measured = Json::object();
   for (const char* name : {"trials_per_sample", "median_ns", "interval_ns",
-                           "operations", "numerics"}) {
+                           "operations", "spread", "numerics"}) {
     measured[name] = not_null;
   }
   measured["samples_ns"] = {{"minItems", 1}};
@@ -176,7 +189,7 @@ Json TimesOnlyWhereOk() {
       {"message", Type("string")},    {"samples_ns", {{"maxItems", 0}}},
       {"draw_ns", {{"maxItems", 0}}}, {"median_ns", Type("null")},
       {"interval_ns", Type("null")},  {"prepare_ns", Type("null")},
-      {"limit", Type("null")}};
+      {"spread", Type("null")},       {"limit", Type("null")}};
   return {{"if", {{"properties", {{"status", {{"const", "ok"}}}}}}},
           {"then", ok},
           {"else", {{"properties", unmeasured}}}};
@@ -187,15 +200,11 @@ Json TimesOnlyWhereOk() {
 Json ResultSchema(const AxisTable& table) {
   Json cell = CellSchema(table);
   cell.update(TimesOnlyWhereOk());
-  Json context =
-      WithOptional(ContextSchema(), "limits", ListOf(LimitsSchema()));
-  context = WithOptional(std::move(context), "calibration",
-                         CalibrationSchema());
   Json schema = {{"$schema", "http://json-schema.org/draft-07/schema#"},
                  {"title", "Result of a sweep of attnbench"}};
   schema.update(Record({{"schema_version", {{"const", kSchemaVersion}}},
                         {"kind", {{"const", "sweep"}}},
-                        {"context", std::move(context)},
+                        {"context", ContextSchema()},
                         {"cells", ListOf(std::move(cell))}}));
   return schema;
 }

@@ -15,6 +15,7 @@
 #include "harness/gate_training.h"
 #include "harness/schedule.h"
 #include "harness/statistics.h"
+#include "harness/summary.h"
 #include "harness/trial.h"
 #include "harness/working_set.h"
 #include "mechanisms/registry.h"
@@ -22,7 +23,7 @@
 namespace attnbench {
 namespace {
 
-constexpr int kPrepareSamples = 3;
+constexpr int kPrepareSamples = 6;  // the fewest that have an interval
 constexpr int kCalibrationSamples = 3;
 constexpr double kLeastResolutions = 100;  // a sample lasts at least so many
 constexpr Index kMostTrials = Index{1} << 40;
@@ -107,16 +108,15 @@ class CellRunOf final : public CellRun {
     json["samples_ns"] = is_ok ? Json(samples_ns_) : Json::array();
     json["trials_per_sample"] =
         is_ok ? Json(trials_per_sample_) : Json(nullptr);
-    json["median_ns"] = nullptr;
-    json["interval_ns"] = nullptr;
-    if (is_ok) {
-      const Interval interval = MedianInterval(samples_ns_);
-      json["median_ns"] = Median(samples_ns_);
-      json["interval_ns"] = {interval.low, interval.high};
+    json["processes"] = 1;
+    for (const char* key :
+         {"median_ns", "interval_ns", "prepare_ns", "spread"}) {
+      json[key] = nullptr;  // their places; Summarize fills them
     }
-    json["prepare_ns"] =
-        is_ok && prepare_ns_ ? Json(*prepare_ns_) : Json(nullptr);
+    json["prepare_samples_ns"] =
+        is_ok ? Json(prepare_samples_ns_) : Json::array();
     json["draw_ns"] = is_ok ? Json(draw_ns_) : Json::array();
+    Summarize(json);
     json["operations"] =
         is_ok ? OperationsJson(counts_.operations) : Json(nullptr);
     json["peak_memory_bytes"] = is_ok && CountsMemory()
@@ -248,12 +248,10 @@ class CellRunOf final : public CellRun {
     if (preparation == nullptr) return;
     const Index trials =
         TrialsFor(options_.epoch_ns, CalibratedNs(*preparation));
-    std::vector<double> samples_ns;
     for (int sample = 0; sample < kPrepareSamples; ++sample) {
-      samples_ns.push_back(
+      prepare_samples_ns_.push_back(
           preparation->TimeNs(all_draws_, sample * trials, trials));
     }
-    prepare_ns_ = Median(samples_ns);
   }
 
   void TimeEachDraw() {
@@ -318,7 +316,7 @@ class CellRunOf final : public CellRun {
   double trial_ns_ = 0;  // of the calibration
   Index trials_per_sample_ = 0;
   std::vector<double> samples_ns_;
-  std::optional<double> prepare_ns_;
+  std::vector<double> prepare_samples_ns_;
   std::vector<double> draw_ns_;
 };
 

@@ -24,14 +24,18 @@ OUTCOMES = (
     "message",
     "samples_ns",
     "trials_per_sample",
+    "processes",
     "median_ns",
     "interval_ns",
     "prepare_ns",
+    "spread",
+    "prepare_samples_ns",
     "draw_ns",
     "operations",
     "peak_memory_bytes",
     "limit",
     "numerics",
+    "point",
 )
 STATUSES = ("ok", "invalid", "error", "timeout", "skipped")
 
@@ -145,6 +149,7 @@ def _checked_context(document, kind, path):
     for key in ("commit", "cpu", "date"):
         _get(context, key, str, f"{path}: context")
     _get(context, "valid", bool, f"{path}: context")
+    _get(context, "invalid_reasons", list, f"{path}: context")
     _get(context, "warnings", list, f"{path}: context")
     if context.get("dirty", "missing") not in (True, False, None):
         raise DataError(

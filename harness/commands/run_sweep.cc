@@ -22,6 +22,7 @@
 #include "harness/environment.h"
 #include "harness/error.h"
 #include "harness/peer.h"
+#include "harness/point_hash.h"
 #include "harness/progress.h"
 #include "harness/result_file.h"
 #include "harness/result_schema.h"
@@ -257,7 +258,7 @@ std::vector<MachineLimits> LimitsFor(const Sweep& sweep) {
   return limits;
 }
 
-Json MeasureAll(const AxisTable& table, const Sweep& sweep,
+Json MeasureAll(const AxisTable& table, const Sweep& sweep, const Json& points,
                 std::span<const MachineLimits> limits, Peer* peer,
                 Json& calibration) {
   RunOptions options;
@@ -275,9 +276,12 @@ Json MeasureAll(const AxisTable& table, const Sweep& sweep,
         RunPoint(table, sweep.points[i], i, options,
                  [&progress](double share) { progress.Tick(share); });
     progress.FinishPoint(finished);
-    calibration.push_back(CalibrationJson(PointText(table, sweep.points[i]),
-                                          std::exchange(calibration_ns, {})));
-    for (Json& cell : finished) cells.push_back(std::move(cell));
+    calibration.push_back(
+        CalibrationJson(points.at(i), std::exchange(calibration_ns, {})));
+    for (Json& cell : finished) {
+      cell["point"] = points.at(i);
+      cells.push_back(std::move(cell));
+    }
   }
   return cells;
 }
@@ -389,13 +393,19 @@ int RunSweep(const AxisTable& own_table, const std::string& command_line,
   Json document = {{"schema_version", kSchemaVersion},
                    {"kind", "sweep"},
                    {"context", MakeContext(command_line, sweep.seed)}};
-  if (peer) AddLibraries(peer->info(), document["context"]["libraries"]);
+  Json& context = document["context"];
+  if (peer) AddLibraries(peer->info(), context["libraries"]);
+  for (std::size_t i = 0; i < sweep.points.size(); ++i) {
+    context["points"].push_back(PointHash(table, sweep, i, BuildId()));
+  }
+  context["shard"] = nullptr;
   const std::vector<MachineLimits> limits = LimitsFor(sweep);
-  document["context"]["limits"] = ToJson(limits);
+  context["limits"] = ToJson(limits);
   Json calibration = Json::array();
-  document["cells"] = MeasureAll(table, sweep, limits, peer.get(), calibration);
-  document["context"]["calibration"] = std::move(calibration);
-  FinishContext(MostThreads(document["cells"]), document["context"]);
+  document["cells"] = MeasureAll(table, sweep, context["points"], limits,
+                                 peer.get(), calibration);
+  context["calibration"] = std::move(calibration);
+  FinishContext(MostThreads(document["cells"]), context);
   file.Write(document);
   return Summarize(document, arguments.output);
 }

@@ -27,11 +27,15 @@ Json GoodCell() {
     "workload": "uniform", "end": "absorb",
     "options": {"threshold": 0.5, "strict": false, "keys": "precomputed"},
     "status": "ok", "message": null, "samples_ns": [12.5, 13.5],
-    "trials_per_sample": 3, "median_ns": 13, "interval_ns": [12.5, 13.5],
-    "prepare_ns": 1.5, "draw_ns": [12, 14],
+    "trials_per_sample": 3, "processes": 1, "median_ns": 13, "interval_ns": [12.5, 13.5],
+    "prepare_ns": 1.5, "spread": {"rounds": 0.1, "draws": null},
+    "prepare_samples_ns": [1.5], "draw_ns": [12, 14],
     "operations": {"energies": 199, "chunk_energies": 300, "memory_rows": 1,
                    "flops": 1, "bytes": 1},
     "peak_memory_bytes": 4096,
+    "limit": {"bound": "L2", "limit_ns": 6.5, "fraction": 0.5,
+              "working_set_bytes": 4096},
+    "point": "0123456789abcdef",
     "numerics": {"attention_mass": 1, "context_sum": -0.5, "context_l2": 2,
                  "error": 1e-7, "error_bound": 1e-5}})");
 }
@@ -46,7 +50,10 @@ Json GoodDocument() {
       "turbo": true, "aslr": 2, "load": 0.5, "load_end": null, "simd": "AVX2",
       "openmp": {"version": 201511, "OMP_NUM_THREADS": null},
       "libraries": {"fmt": "9.1"}, "valid": true,
-      "invalid_reasons": [], "warnings": []}})");
+      "invalid_reasons": [], "warnings": [],
+      "points": ["0123456789abcdef"], "shard": null, "limits": [],
+      "calibration": [{"point": "0123456789abcdef", "samples_ns": [9],
+                       "median_ns": 9, "deviation": 0}]}})");
   document["cells"] = Json::array({GoodCell()});
   return document;
 }
@@ -61,8 +68,9 @@ bool CellValidates(const std::function<void(Json&)>& change) {
 void MakeInvalid(Json& cell) {
   cell["status"] = "invalid";
   cell["message"] = "output 3 differs";
-  for (const char* name : {"trials_per_sample", "median_ns", "interval_ns",
-                           "prepare_ns", "operations", "peak_memory_bytes"}) {
+  for (const char* name :
+       {"trials_per_sample", "median_ns", "interval_ns", "prepare_ns", "spread",
+        "operations", "limit", "peak_memory_bytes"}) {
     cell[name] = nullptr;
   }
   cell["samples_ns"] = Json::array();

@@ -96,8 +96,9 @@ TEST(Runner, GivesEveryKeyOfTheFormatInItsOrder) {
   for (const Axis& axis : StandardAxes()) expected.push_back(axis.name);
   for (const char* key :
        {"options", "status", "message", "samples_ns", "trials_per_sample",
-        "median_ns", "interval_ns", "prepare_ns", "draw_ns", "operations",
-        "peak_memory_bytes", "limit", "numerics"}) {
+        "processes", "median_ns", "interval_ns", "prepare_ns", "spread",
+        "prepare_samples_ns", "draw_ns", "operations", "peak_memory_bytes",
+        "limit", "numerics"}) {
     expected.emplace_back(key);
   }
   std::vector<std::string> keys;

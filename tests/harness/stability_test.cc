@@ -291,5 +291,10 @@ TEST(StabilityResult, ReportsWhatPeersReportBesideOurs) {
   }
 }
 
+TEST(StabilitySchema, TheContextIsThatOfASweep) {
+  EXPECT_EQ(testing::SchemaOf("stability")["properties"]["context"],
+            testing::CommonContext());
+}
+
 }  // namespace
 }  // namespace attnbench

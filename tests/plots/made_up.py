@@ -7,6 +7,7 @@ import math
 import random
 
 ROUNDS = 12
+POINT = "0123456789abcdef"
 
 
 def make_cell(mechanism, memory_length, output_length, **changes):
@@ -35,13 +36,18 @@ def make_cell(mechanism, memory_length, output_length, **changes):
         "message": None,
         "samples_ns": samples,
         "trials_per_sample": 100,
+        "processes": 1,
         "median_ns": sorted(samples)[len(samples) // 2],
         "interval_ns": [min(samples), max(samples)],
         "prepare_ns": 0,
+        "spread": {"rounds": 0.0, "draws": 0.0},
+        "prepare_samples_ns": [0],
         "draw_ns": [1.0],
         "operations": {"energies": 1},
         "peak_memory_bytes": 0,
+        "limit": None,
         "numerics": {"attention_mass": 1.0},
+        "point": POINT,
     }
     cell.update(changes)
     return cell
@@ -49,7 +55,7 @@ def make_cell(mechanism, memory_length, output_length, **changes):
 
 def stop(cell, status, message):
     """Makes of a cell one without times."""
-    for key in ("median_ns", "interval_ns", "prepare_ns", "operations"):
+    for key in ("median_ns", "interval_ns", "prepare_ns", "spread", "operations"):
         cell[key] = None
     cell.update(status=status, message=message, samples_ns=[], draw_ns=[])
 
@@ -64,7 +70,10 @@ def make_document(cells):
             "cpu": "An Invented Processor 3000 @ 2.50GHz",
             "date": "2026-01-02T03:04:05Z",
             "valid": True,
+            "invalid_reasons": [],
             "warnings": [],
+            "points": [POINT],
+            "shard": None,
         },
         "cells": cells,
     }

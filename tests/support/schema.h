@@ -2,6 +2,7 @@
 #ifndef ATTNBENCH_TESTS_SUPPORT_SCHEMA_H_
 #define ATTNBENCH_TESTS_SUPPORT_SCHEMA_H_
 
+#include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -22,6 +23,18 @@ namespace attnbench::testing {
 inline nlohmann::json SchemaOf(const std::string& kind) {
   std::ifstream file("results/schema/" + kind + ".schema.json");
   return nlohmann::json::parse(file);
+}
+
+// The schema of the `context` that every kind of result has: that of a sweep
+// without what only a sweep knows.
+inline nlohmann::json CommonContext() {
+  auto context = SchemaOf("sweep")["properties"]["context"];
+  for (const char* name : {"points", "shard", "limits", "calibration"}) {
+    context["properties"].erase(name);
+    auto& required = context["required"];
+    required.erase(std::find(required.begin(), required.end(), name));
+  }
+  return context;
 }
 
 // The validator reads the library's unordered documents.

@@ -1,0 +1,29 @@
+#include "harness/point_hash.h"
+
+#include <fmt/format.h>
+
+#include "harness/environment.h"
+
+namespace attnbench {
+
+std::string PointHash(const AxisTable& table, const Sweep& sweep,
+                      std::size_t point_index, std::string_view build_id) {
+  Fnv1a hash;
+  // Each part ends in a byte that no part contains.
+  const auto add = [&hash](std::string_view part) {
+    hash.Add(part);
+    hash.Add(std::string_view("\0", 1));
+  };
+  add(build_id);
+  add(fmt::format("{} {} {} {}", point_index, sweep.seed, sweep.repetitions,
+                  sweep.trials));
+  const Point& point = sweep.points.at(point_index);
+  add(point.axes.dump());
+  for (const Cell& cell : point.cells) {
+    add(CellKey(table, cell));
+    add(cell.skip_reason.value_or(""));
+  }
+  return fmt::format("{:016x}", hash.hash());
+}
+
+}  // namespace attnbench
