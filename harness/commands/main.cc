@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <iostream>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -121,7 +122,7 @@ void CheckStandardOutput() {
   }
 }
 
-void AddSimdOption(CLI::App& app, std::string& level) {
+void AddSimdOption(CLI::App& app, std::optional<std::string>& level) {
   app.add_option(
          "--simd", level,
          fmt::format("SIMD level of the kernels instead of the best, "
@@ -132,15 +133,11 @@ void AddSimdOption(CLI::App& app, std::string& level) {
 }
 
 // The option goes before the variable.
-void TakeSimdLevel(const std::string& option) {
+void TakeSimdLevel(const std::optional<std::string>& option) {
   const char* const variable = std::getenv("ATTNBENCH_SIMD");
-  std::string place = "--simd";
-  std::string level = option;
-  if (level.empty() && variable != nullptr) {
-    place = "ATTNBENCH_SIMD";
-    level = variable;
-  }
-  if (level.empty()) return;
+  const std::string place = option ? "--simd" : "ATTNBENCH_SIMD";
+  const std::string level = option.value_or(variable ? variable : "");
+  if (!option && level.empty()) return;
   const std::vector<std::string> levels = SimdLevels();
   if (std::find(levels.begin(), levels.end(), level) == levels.end()) {
     throw UserError(place, UnknownName("SIMD level", level, levels));
@@ -169,7 +166,7 @@ int Run(std::vector<std::string> arguments) {
       "sweeps over lengths, widths, batches, threads and precisions, and "
       "verifies that what trains is what decodes.",
       "attnbench");
-  std::string simd;
+  std::optional<std::string> simd;
   AddSimdOption(app, simd);
   Command run;
   AddRunSweep(app, StandardAxes(), command_line, run);

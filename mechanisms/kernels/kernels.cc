@@ -1,6 +1,6 @@
 #include "mechanisms/kernels/kernels.h"
 
-#include "mechanisms/common/check.h"
+#include "mechanisms/kernels/dispatch.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "mechanisms/kernels/kernels.cc"
@@ -66,16 +66,6 @@ const Kernels<Real>& DispatchedTable() {
   }
 }
 
-// Lets the dispatcher see only `targets` (0: all that there are).
-void RestrictTargets(std::int64_t targets) {
-  hwy::SetSupportedTargetsForTest(targets);
-  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-}
-
-std::vector<std::int64_t> Targets() {
-  return hwy::SupportedAndGeneratedTargets();
-}
-
 }  // namespace
 
 template <class Real>
@@ -89,7 +79,7 @@ const Kernels<Real>& BestKernels() {
 
 std::vector<std::string> SimdLevels() {
   std::vector<std::string> names;
-  for (const std::int64_t target : Targets()) {
+  for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
     names.emplace_back(hwy::TargetName(target));
   }
   return names;
@@ -98,23 +88,13 @@ std::vector<std::string> SimdLevels() {
 template <class Real>
 const Kernels<Real>& KernelsAt(const std::string& level) {
   BestKernels<Real>();  // chosen before the view is narrowed
-  for (const std::int64_t target : Targets()) {
-    if (hwy::TargetName(target) != level) continue;
-    RestrictTargets(target);
-    const Kernels<Real>& kernels = DispatchedTable<Real>();
-    RestrictTargets(0);
-    return kernels;
-  }
-  CheckFailed(__FILE__, __LINE__, "no SIMD level " + level);
+  return AtLevel(level, &DispatchedTable<Real>);
 }
 
 std::string SimdName() { return SimdLevels().front(); }
 
 void ForceSimdLevel(const std::string& level) {
-  for (const std::int64_t target : Targets()) {
-    if (hwy::TargetName(target) == level) return RestrictTargets(target);
-  }
-  CheckFailed(__FILE__, __LINE__, "no SIMD level " + level);
+  RestrictTargets(TargetOf(level));
 }
 
 template const Kernels<float>& BestKernels();

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "mechanisms/common/check.h"
+#include "mechanisms/kernels/dispatch.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "mechanisms/kernels/limits.cc"
@@ -171,15 +171,7 @@ const LimitKernels<Real>& ChosenLimitKernels() {
 
 template <class Real>
 const LimitKernels<Real>& LimitKernelsAt(const std::string& level) {
-  for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
-    if (hwy::TargetName(target) != level) continue;
-    hwy::SetSupportedTargetsForTest(target);
-    const LimitKernels<Real>& kernels = ChosenLimitKernels<Real>();
-    hwy::SetSupportedTargetsForTest(0);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-    return kernels;
-  }
-  CheckFailed(__FILE__, __LINE__, "no SIMD level " + level);
+  return AtLevel(level, &DispatchedTable<Real>);
 }
 
 template const LimitKernels<float>& ChosenLimitKernels();
