@@ -14,8 +14,8 @@ namespace attnbench {
 
 // The least of all groups; nothing where none limits it.
 struct CgroupLimits {
-  std::optional<double> cpus;             // CPU time for each second of wall time
-  std::optional<Index> memory_bytes;      // that all programs may have together
+  std::optional<double> cpus;         // CPU time for each second of wall time
+  std::optional<Index> memory_bytes;  // that all programs may have together
   std::optional<Index> memory_left_bytes;  // of that, what is still free; what
                                            // the kernel caches of files and can
                                            // drop is free

@@ -70,8 +70,8 @@ Json Governor() {
   return governor.empty() ? Json(nullptr) : Json(governor);
 }
 
-// Whether the clock may run faster than its nominal rate. The drivers tell it in
-// two ways, the second with the opposite meaning.
+// Whether the clock may run faster than its nominal rate. The drivers tell it
+// in two ways, the second with the opposite meaning.
 Json Turbo() {
   const std::string folder = "/sys/devices/system/cpu/";
   const std::string boost = FirstLine(folder + "cpufreq/boost");

@@ -78,19 +78,17 @@ Json NameText(const Axis& axis) {
   }
   if (!axis.other_names.empty()) {
     // Without its ^ and $: it stands among others here.
-    patterns.push_back(
-        axis.other_names.substr(1, axis.other_names.size() - 2));
+    patterns.push_back(axis.other_names.substr(1, axis.other_names.size() - 2));
   }
   return TextOf(patterns);
 }
 
 Json AxisValues(const AxisTable& table, const Axis& axis) {
-  const Json value =
-      axis.type == AxisType::kInteger
-          ? Json{{"anyOf",
-                  {WholeNumber(axis.least, axis.greatest),
-                   IntegerText(table, axis)}}}
-          : NameText(axis);
+  const Json value = axis.type == AxisType::kInteger
+                         ? Json{{"anyOf",
+                                 {WholeNumber(axis.least, axis.greatest),
+                                  IntegerText(table, axis)}}}
+                         : NameText(axis);
   return Described(ValueOrList(value), axis.help);
 }
 
@@ -128,8 +126,7 @@ Json AlternativesSchema(const AxisTable& table) {
 }
 
 Json ExclusionsSchema(const AxisTable& table) {
-  Json properties = {
-      {"mechanism", ValueOrList({{"enum", MechanismNames()}})}};
+  Json properties = {{"mechanism", ValueOrList({{"enum", MechanismNames()}})}};
   properties.update(AxesProperties(table));
   Json exclusion = Members(properties);
   exclusion["minProperties"] = 1;
@@ -159,8 +156,9 @@ Json ExperimentSchema(const AxisTable& table) {
       {"name", Described(text, "name of the file without .json")},
       {"question", Described(text, "what the experiment answers")},
       {"source", Described(text, "where grid and settings come from")},
-      {"seed", Described(WholeNumber(0, std::numeric_limits<std::int64_t>::max()),
-                         "of the inputs and of the order of measuring")}};
+      {"seed",
+       Described(WholeNumber(0, std::numeric_limits<std::int64_t>::max()),
+                 "of the inputs and of the order of measuring")}};
   properties.update(CommonProperties(table));
   properties["options"] = OptionsSchema();
   properties["exclusions"] = ExclusionsSchema(table);

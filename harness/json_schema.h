@@ -12,7 +12,9 @@ inline Json Type(const char* type) { return {{"type", type}}; }
 
 inline Json OrNull(const char* type) { return {{"type", {type, "null"}}}; }
 
-inline Json AtLeastZero(const char* type) { return {{"type", type}, {"minimum", 0}}; }
+inline Json AtLeastZero(const char* type) {
+  return {{"type", type}, {"minimum", 0}};
+}
 
 inline Json ListOf(Json items) { return {{"type", "array"}, {"items", items}}; }
 

@@ -21,6 +21,7 @@
 #include "harness/commands/commands.h"
 #include "harness/environment.h"
 #include "harness/error.h"
+#include "harness/estimate.h"
 #include "harness/peer.h"
 #include "harness/point_hash.h"
 #include "harness/progress.h"
@@ -110,7 +111,8 @@ void AddOptions(CLI::App& command, const AxisTable& table,
                    "the quick profile of the experiment, e.g. run-sweep "
                    "experiments/mad_figure8.json --quick -o r.json");
   command.add_flag("--dry-run", arguments.dry_run,
-                   "only show what would be measured, e.g. -T 1:9:1 --dry-run");
+                   "only show what would be measured, and about how long that "
+                   "takes, e.g. -T 1:9:1 --dry-run");
   command.add_flag("--json", arguments.json,
                    "with --dry-run: as JSON, e.g. --dry-run --json");
   command.add_flag("--force", arguments.force,
@@ -225,15 +227,25 @@ std::size_t NumberOfCells(const Sweep& sweep) {
 }
 
 int ShowSweep(const AxisTable& table, const Sweep& sweep, bool as_json) {
+  const TimeEstimate estimate = EstimateTime(sweep);
   Json document = {{"name", sweep.name},
                    {"num_points", sweep.points.size()},
                    {"num_cells", NumberOfCells(sweep)},
+                   {"num_excluded", sweep.num_excluded},
+                   {"estimated_s", estimate.total_s()},
                    {"points", Json::array()}};
-  std::string text = fmt::format("{}: {} points, {} cells\n", sweep.name,
-                                 sweep.points.size(), NumberOfCells(sweep));
-  for (const Point& point : sweep.points) {
-    document["points"].push_back(
-        {{"axes", point.axes}, {"num_cells", point.cells.size()}});
+  std::string text = fmt::format(
+      "{}: {} points, {} cells{}, about {}\n", sweep.name, sweep.points.size(),
+      NumberOfCells(sweep),
+      sweep.num_excluded == 0
+          ? ""
+          : fmt::format(" ({} more are excluded)", sweep.num_excluded),
+      DurationText(estimate.total_s()));
+  for (std::size_t i = 0; i < sweep.points.size(); ++i) {
+    const Point& point = sweep.points[i];
+    document["points"].push_back({{"axes", point.axes},
+                                  {"num_cells", point.cells.size()},
+                                  {"estimated_s", estimate.point_s[i]}});
     text += fmt::format("{}: {} cells\n", PointText(table, point),
                         point.cells.size());
   }
@@ -382,8 +394,8 @@ int RunSweep(const AxisTable& own_table, const std::string& command_line,
   if (peer) request.peer_variants = peer->info().variants;
   Sweep sweep = ExpandSweep(table, request);
   CheckWorkloads(sweep);
-  if (arguments.dry_run) return ShowSweep(table, sweep, arguments.json);
   SkipThreadsBeyond(Cores(), sweep);
+  if (arguments.dry_run) return ShowSweep(table, sweep, arguments.json);
   if (arguments.output.empty()) {
     throw UserError("--output",
                     "is missing; name the result file, such as -o "

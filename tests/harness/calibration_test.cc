@@ -29,7 +29,8 @@ TEST(Calibration, KeepsEverySampleAndSaysTheMedian) {
 }
 
 TEST(Calibration, ASteadyClockDoesNotDrift) {
-  const Drift drift = DriftOf(Json::array({Steady("a", 15e3), Steady("b", 15e3)}));
+  const Drift drift =
+      DriftOf(Json::array({Steady("a", 15e3), Steady("b", 15e3)}));
   EXPECT_EQ(drift.between_points, 0);
   EXPECT_EQ(drift.within_point, 0);
 }
@@ -45,7 +46,8 @@ TEST(Calibration, AClockThatSlowsDownHalfWayDrifts) {
   for (int round = kRounds / 2; round < kRounds; ++round) {
     samples[static_cast<std::size_t>(round)] = 13;
   }
-  const Drift drift = DriftOf(Json::array({Steady("a", 11), Point("b", samples)}));
+  const Drift drift =
+      DriftOf(Json::array({Steady("a", 11), Point("b", samples)}));
   EXPECT_NEAR(drift.within_point, 1.5 / 11.5, 1e-12);
   EXPECT_EQ(drift.worst_point, "b");
 }

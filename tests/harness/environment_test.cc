@@ -23,13 +23,13 @@ TEST(Context, HasTheKeysOfTheFormatInTheirOrder) {
   for (const auto& [key, value] : context.items()) {
     keys.push_back(key);
   }
-  EXPECT_THAT(keys, ::testing::ElementsAre(
-                        "commit", "dirty", "build_id", "command", "date",
-                        "seed", "compiler", "flags", "build_type", "cpu",
-                        "caches", "cores", "affinity", "memory_bytes", "kernel",
-                        "governor", "turbo", "aslr", "load", "load_end", "simd",
-                        "openmp", "libraries", "valid", "invalid_reasons",
-                        "warnings"));
+  EXPECT_THAT(keys,
+              ::testing::ElementsAre(
+                  "commit", "dirty", "build_id", "command", "date", "seed",
+                  "compiler", "flags", "build_type", "cpu", "caches", "cores",
+                  "affinity", "memory_bytes", "kernel", "governor", "turbo",
+                  "aslr", "load", "load_end", "simd", "openmp", "libraries",
+                  "valid", "invalid_reasons", "warnings"));
 }
 
 TEST(Context, SaysWhatWasAskedForAndWhen) {

@@ -51,8 +51,7 @@ void ExpectWarning(const std::function<void(Json&, Circumstances&)>& change,
 // Two points of which the second is slower by `drift`.
 Json Drifting(double drift) {
   const std::vector<double> one(10, 100.0), other(10, 100.0 * (1 + drift));
-  return Json::array(
-      {CalibrationJson("a", one), CalibrationJson("b", other)});
+  return Json::array({CalibrationJson("a", one), CalibrationJson("b", other)});
 }
 
 // A point of whose rounds half are slower by `drift`.
@@ -103,16 +102,18 @@ TEST(Validity, ItsOwnThreadsAreNoLoadOfOthers) {
 }
 
 TEST(Validity, DriftOfTheClockIsToldAndALargeOneIsInvalid) {
-  ExpectWarning([](Json& c, Circumstances&) { c["calibration"] = Drifting(.05); },
-                "5.0 % between points", "cpupower");
+  ExpectWarning(
+      [](Json& c, Circumstances&) { c["calibration"] = Drifting(.05); },
+      "5.0 % between points", "cpupower");
   ExpectReason([](Json& c, Circumstances&) { c["calibration"] = Drifting(.2); },
                "20.0 % between points", "cpupower");
-  ExpectWarning([](Json& c, Circumstances&) { c["calibration"] = Unsteady(.1); },
-                "rounds of point here", "cpupower");
+  ExpectWarning(
+      [](Json& c, Circumstances&) { c["calibration"] = Unsteady(.1); },
+      "rounds of point here", "cpupower");
   ExpectReason([](Json& c, Circumstances&) { c["calibration"] = Unsteady(.5); },
                "rounds of point here", "cpupower");
-  const Json steady = Judged(
-      [](Json& c, Circumstances&) { c["calibration"] = Drifting(.01); });
+  const Json steady =
+      Judged([](Json& c, Circumstances&) { c["calibration"] = Drifting(.01); });
   EXPECT_TRUE(steady["warnings"].empty());
 }
 
