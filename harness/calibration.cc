@@ -9,8 +9,7 @@ namespace attnbench {
 namespace {
 
 constexpr int kRuns = 5;
-// A multiplication and an addition of four cycles each on most processors:
-// 15 us at 3 GHz.
+// A multiplication and an addition of three or four cycles each: 9 to 15 us.
 constexpr int kSteps = 5'500;
 
 // Each step needs the last one's result; x stays near 1. Not inlined, or the

@@ -15,9 +15,9 @@
 
 namespace attnbench {
 
-// Time of the loop now, in ns: the least of a few, of about 15 us each, because
+// Time of the loop now, in ns: the least of a few, of about 10 us each, because
 // an interruption makes one longer and a slower clock all of them. Reads the
-// clock; about 75 us.
+// clock; about 50 us.
 double TimeCalibrationNs();
 
 // An entry of `context.calibration`: {"point", "samples_ns", "median_ns",
@@ -35,8 +35,9 @@ struct Drift {
 };
 Drift DriftOf(const Json& calibration);
 
-// Beyond this it is told. Two runs on an idle machine whose clock is fixed stay
-// within 0.5 percent; a step of a clock that is not (100 MHz) is 2 to 5.
+// Beyond this it is told. A clock that is fixed stays within 0.1 percent even
+// where other programs keep every core busy; a step of one that is not
+// (100 MHz) is 2 to 5.
 inline constexpr double kNoticeableDrift = 0.02;
 // Beyond this the times are worth nothing by themselves: the differences that
 // they are to show are not larger.

@@ -10,18 +10,20 @@
 #include <utility>
 
 #include "harness/runner.h"
+#include "harness/workload.h"
 #include "mechanisms/common/check.h"
 #include "mechanisms/registry.h"
 
 namespace attnbench {
 namespace {
 
-// Fitted to one run of each file of experiments/ --quick on two cores with
-// AVX-512 (results/mocha_figure3.json names the processor).
-constexpr double kLimitsSeconds =
-    0.25;                               // for a precision and number of threads
-constexpr double kCellSeconds = 0.002;  // making and checking the least cell
+// Fitted to the CPU time of one run of each file of experiments/ --quick, and of
+// every mechanism in every mode and scope at T = U = 64 and 512, on an AMD EPYC
+// with AVX-512: estimates were 0.5 to 1.9 of it.
+constexpr double kLimitsSeconds = 0.25;  // of each precision and thread count
+constexpr double kCellSeconds = 0.002;   // making and checking the least cell
 constexpr double kReferenceFlopsPerNs = 2;
+constexpr double kTrainingReferenceFlopsPerNs = 1;
 
 // How fast what is timed is, by the end of the variant's name.
 struct Speed {
@@ -30,16 +32,16 @@ struct Speed {
 };
 constexpr Speed kSpeeds[] = {{"exact", 25}, {"_O0", 0.25}, {"reference", 2}};
 constexpr double kOtherFlopsPerNs = 5;
-// Without energies, which are what runs fastest.
-constexpr double kAttentionFlopsPerNs = 3;
+// Of the tables that scope attention reads and writes: few flops an entry.
+constexpr double kTableBytesPerNs = 2;
 
-constexpr double kDraws = 16;
+constexpr double kMostDraws = 16;
 // Samples beside the rounds: each draw is run once by the gate, once to count
 // and once to be timed alone.
 constexpr double kSamplesBeside = 3;
 // Of the preparation of mode decode, with what finds out how long it is.
 constexpr double kPrepareSamples = 7;
-// What the gate spends on draws after the first.
+// Of the reference, in decoding beside the whole first draw.
 constexpr double kMostGateFlops = 2.0 * (1 << 27);
 
 // A step of the middle of the memory. A hard mechanism advances by an entry an
@@ -60,55 +62,88 @@ StepTrace TypicalStep(const Cell& cell, bool online) {
   return step;
 }
 
-// Of one trial. Counts are sums over outputs, so two of them tell any number.
-double TrialFlops(const Cell& cell) {
+// As many as the workload makes (workload.h): f64, states and memory, and the
+// tables of scope attention.
+double Draws(const Cell& cell) {
+  const auto T = static_cast<double>(cell.Int("memory_length"));
+  const auto U = static_cast<double>(cell.Int("output_length"));
+  const auto d = static_cast<double>(cell.Int("dim"));
+  const double numbers =
+      (T + U) * d + (cell.Text("scope") == "attention" ? T * U : 0);
+  const double bytes =
+      static_cast<double>(cell.Int("batch") * sizeof(double)) * numbers;
+  return std::clamp(std::floor(static_cast<double>(kMostDrawBytes) / bytes),
+                    1.0, kMostDraws);
+}
+
+// Of one trial, timed in that scope. Counts are sums over outputs, so two of
+// them tell any number.
+Operations TrialOperations(const Cell& cell, bool attention_only) {
   const Mechanism<float>* const mechanism =
       FindMechanism<float>(cell.mechanism);
   ATTN_CHECK(mechanism != nullptr);
   Config config = MakeConfig(cell);
-  config.attention_only = cell.Text("scope") == "attention";
-  config.scores_given = config.attention_only;
-  const StepTrace steps[2] = {TypicalStep(cell, mechanism->Describe().online),
-                              TypicalStep(cell, mechanism->Describe().online)};
-  const Index memory_length = cell.Int("memory_length");
-  const auto flops = [&](std::size_t outputs) {
-    return mechanism->Count(config, memory_length, {steps, outputs}).flops;
+  config.attention_only = attention_only;
+  config.scores_given = attention_only;
+  const StepTrace step = TypicalStep(cell, mechanism->Describe().online);
+  const StepTrace steps[2] = {step, step};
+  const auto count = [&](std::size_t outputs) {
+    return mechanism->Count(config, cell.Int("memory_length"),
+                            {steps, outputs});
   };
-  const double of_step = flops(2) - flops(1);
+  const Operations one = count(1), two = count(2);
   const auto outputs = static_cast<double>(cell.Int("output_length"));
-  return static_cast<double>(cell.Int("batch")) *
-         (flops(1) + (outputs - 1) * of_step);
+  const auto batch = static_cast<double>(cell.Int("batch"));
+  Operations all;
+  all.flops = batch * (one.flops + (outputs - 1) * (two.flops - one.flops));
+  all.bytes = batch * (one.bytes + (outputs - 1) * (two.bytes - one.bytes));
+  return all;
 }
 
 double FlopsPerNs(const Cell& cell) {
+  if (cell.is_peers) return kSpeeds[0].flops_per_ns;
   const std::string variant = cell.Text("variant");
-  double speed = kOtherFlopsPerNs;
   for (const Speed& known : kSpeeds) {
-    if (variant.ends_with(known.variant)) speed = known.flops_per_ns;
+    if (variant.ends_with(known.variant)) return known.flops_per_ns;
   }
-  if (cell.is_peers) speed = kSpeeds[0].flops_per_ns;
-  if (cell.Text("scope") == "attention") {
-    speed = std::min(speed, kAttentionFlopsPerNs);
+  return kOtherFlopsPerNs;
+}
+
+double TrialNs(const Cell& cell) {
+  const bool attention_only = cell.Text("scope") == "attention";
+  const Operations operations = TrialOperations(cell, attention_only);
+  const double table_ns =
+      attention_only ? operations.bytes / kTableBytesPerNs : 0;
+  return (operations.flops / FlopsPerNs(cell) + table_ns) /
+         static_cast<double>(cell.Int("threads"));
+}
+
+// Of the check against the reference, which computes in scope full also what
+// scope attention is given.
+double GateNs(const Cell& cell) {
+  const double flops = TrialOperations(cell, /*attention_only=*/false).flops;
+  const double draws = Draws(cell);
+  if (cell.Text("mode") == "decode") {
+    return std::min(draws * flops, flops + kMostGateFlops) /
+           kReferenceFlopsPerNs;
   }
-  return speed * static_cast<double>(cell.Int("threads"));
+  return std::min(draws * flops, kMostGateFlops) / kTrainingReferenceFlopsPerNs;
 }
 
 double CellSeconds(const Sweep& sweep, const Cell& cell) {
   if (cell.skip_reason) return 0;
   const RunOptions defaults;
-  const double flops = TrialFlops(cell);
+  const double draws = Draws(cell);
   const double trials_of_round = std::max(
-      kDraws, std::ceil(static_cast<double>(sweep.trials) / sweep.repetitions));
-  const double trial_ns = flops / FlopsPerNs(cell);
+      draws, std::ceil(static_cast<double>(sweep.trials) / sweep.repetitions));
+  const double trial_ns = TrialNs(cell);
   const double sample_ns =
       std::max(defaults.epoch_ns, trials_of_round * trial_ns);
   const double beside_ns =
-      kSamplesBeside * std::max(defaults.epoch_ns, kDraws * trial_ns) +
+      kSamplesBeside * std::max(defaults.epoch_ns, draws * trial_ns) +
       (cell.Text("mode") == "decode" ? kPrepareSamples * defaults.epoch_ns : 0);
-  const double gate_ns =
-      std::min(kDraws * flops, flops + kMostGateFlops) / kReferenceFlopsPerNs;
   return kCellSeconds +
-         1e-9 * (gate_ns + beside_ns + sweep.repetitions * sample_ns);
+         1e-9 * (GateNs(cell) + beside_ns + sweep.repetitions * sample_ns);
 }
 
 }  // namespace

@@ -92,11 +92,14 @@ Json AxisValues(const AxisTable& table, const Axis& axis) {
   return Described(ValueOrList(value), axis.help);
 }
 
+// Axes and options stand in several places, and are written down once.
+Json Refer(const std::string& definition) {
+  return {{"$ref", "#/definitions/" + definition}};
+}
+
 Json AxesProperties(const AxisTable& table) {
   Json properties = Json::object();
-  for (const Axis& axis : table) {
-    properties[axis.name] = AxisValues(table, axis);
-  }
+  for (const Axis& axis : table) properties[axis.name] = Refer(axis.name);
   return properties;
 }
 
@@ -119,7 +122,7 @@ Json OptionsSchema() {
 Json AlternativesSchema(const AxisTable& table) {
   Json properties = {{"mechanism", {{"enum", MechanismNames()}}}};
   properties.update(AxesProperties(table));
-  properties["options"] = OptionsSchema();
+  properties["options"] = Refer("options");
   return Described(NonEmptyList(Members(properties, {"mechanism"})),
                    "mechanisms, each with values of its own in place of the "
                    "common ones; without, all mechanisms");
@@ -145,7 +148,7 @@ Json CommonProperties(const AxisTable& table) {
           {"axes", Described(Members(AxesProperties(table)),
                              "what is crossed, for every mechanism; an axis "
                              "that is missing has its default")},
-          {"alternatives", AlternativesSchema(table)}};
+          {"alternatives", Refer("alternatives")}};
 }
 
 }  // namespace
@@ -160,7 +163,7 @@ Json ExperimentSchema(const AxisTable& table) {
        Described(WholeNumber(0, std::numeric_limits<std::int64_t>::max()),
                  "of the inputs and of the order of measuring")}};
   properties.update(CommonProperties(table));
-  properties["options"] = OptionsSchema();
+  properties["options"] = Refer("options");
   properties["exclusions"] = ExclusionsSchema(table);
   properties["profiles"] =
       Described(Members({{"quick", Members(CommonProperties(table))}}),
@@ -168,6 +171,11 @@ Json ExperimentSchema(const AxisTable& table) {
   Json schema = {{"$schema", "http://json-schema.org/draft-07/schema#"},
                  {"title", "Experiment of attnbench"}};
   schema.update(Members(properties, {"name"}));
+  schema["definitions"] = {{"options", OptionsSchema()},
+                           {"alternatives", AlternativesSchema(table)}};
+  for (const Axis& axis : table) {
+    schema["definitions"][axis.name] = AxisValues(table, axis);
+  }
   return schema;
 }
 

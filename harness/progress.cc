@@ -43,7 +43,8 @@ Progress::Progress(const AxisTable& table, const Sweep& sweep, std::FILE* out,
   if (is_terminal_) {
     Draw(0);
   } else {
-    Line(fmt::format("{} points{}", sweep.points.size(), TimeLeft(0)));
+    Line(fmt::format("{} point{}{}", sweep.points.size(),
+                     sweep.points.size() == 1 ? "" : "s", TimeLeft(0)));
   }
 }
 
