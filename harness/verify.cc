@@ -63,7 +63,6 @@ std::vector<CaseReport> RunVerifyCases(
 #pragma omp critical(attnbench_verify_finished)
     on_finished(++finished);
   }
-  JudgeAll(options.level, reports);
   return reports;
 }
 

@@ -26,10 +26,10 @@ CaseReport RunVerifyCase(const Mechanism<double>& mechanism,
                          const VerifyCase& verify_case,
                          const VerifyOptions& options);
 
-// Runs the cases of mechanisms that are registered, judges them together, and
-// gives a report for each, in their order and bit-identical for every number of
-// threads. `on_finished` is called after each case, by one thread at a time,
-// with how many are.
+// Runs the cases of mechanisms that are registered and gives a report for each,
+// not judged, in their order and bit-identical for every number of threads.
+// `on_finished` is called after each case, by one thread at a time, with how
+// many are.
 std::vector<CaseReport> RunVerifyCases(
     const std::vector<VerifyCase>& cases, const VerifyOptions& options,
     const std::function<void(std::size_t finished)>& on_finished);

@@ -61,6 +61,10 @@ class Quantity {
   // "selection, output 2, entry 3: expected 0.25, seen 0.31, p-value 1e-12".
   std::string WorstText() const;
 
+  // All of it but the verdict, for shards (verify_shard.cc).
+  friend Json ShardJson(const Quantity& quantity);
+  friend Quantity QuantityOfShard(const Json& json);
+
  private:
   void Add(const Comparison& comparison);
   Json Number(Index index) const;
@@ -79,6 +83,9 @@ class Quantity {
   bool passed_ = false;
   double detectable_ = 0;
 };
+
+Json ShardJson(const Quantity& quantity);
+Quantity QuantityOfShard(const Json& json);
 
 struct CaseReport {
   VerifyCase verify_case;

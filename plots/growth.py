@@ -3,6 +3,10 @@
 
 examples:
   plots/growth.py growth.json
+  plots/growth.py results/growth.json --into README.md
+
+With --into both also go between the lines <!-- growth table --> and
+<!-- end of growth table --> of a file.
 
 Exponents are slopes of log(count) over log(T): exact, as counts are. Times are
 fitted, for each mechanism, mode and scope, by
@@ -21,6 +25,7 @@ again, with replacement, and the fit is repeated. They tell the noise of the
 clock; what the straight line itself misses is the largest residual.
 """
 
+import argparse
 import sys
 from dataclasses import dataclass
 
@@ -28,6 +33,7 @@ import numpy
 
 import load
 import modes
+import page
 import panels
 
 DECADES = 2
@@ -38,6 +44,7 @@ COUNTS = ("energies", "chunk_energies", "flops")
 # A count is told from others where so much of it, relative to its size, is not
 # a sum of multiples of theirs.
 LEAST_OWN = 0.05
+BEGIN, END = "<!-- growth table -->\n", "<!-- end of growth table -->\n"
 FREE = ("memory_length", "chunk_width", "mode", "scope", "schedule")
 
 
@@ -353,12 +360,19 @@ def _row(texts):
     return f"| {' | '.join(texts)} |"
 
 
-def main(arguments):
-    if len(arguments) != 1 or arguments[0] in ("-h", "--help"):
-        print(__doc__.strip(), file=sys.stdout if arguments else sys.stderr)
-        return 0 if arguments[:1] in (["-h"], ["--help"]) else 2
+def main(arguments=None):
+    parser = argparse.ArgumentParser(
+        prog="growth.py",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("file", metavar="RESULT")
+    parser.add_argument("--into", metavar="FILE", help="e.g. README.md")
+    options = parser.parse_args(arguments)
     try:
-        text = tables(load.load(arguments[0]))
+        text = tables(load.load(options.file))
+        if options.into is not None:
+            page.put_into(options.into, BEGIN, text, END)
     except load.DataError as error:
         print(f"growth.py: {error}", file=sys.stderr)
         return 2
@@ -367,4 +381,4 @@ def main(arguments):
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

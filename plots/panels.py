@@ -326,7 +326,8 @@ def time_tick(ns, _=None):
 
 
 def ratio_tick(value, _=None):
-    return f"{value:.3g}x"
+    # Of three digits 1000 would be 1e+03.
+    return f"{value:.3g}x" if value < 1000 else f"{value:.0f}x"
 
 
 def _unit(ns):

@@ -2,26 +2,30 @@
 """Writes the table of targets: what was aimed at, and what was measured.
 
 examples:
-  plots/targets.py results/peers_*.json
-  plots/targets.py results/peers_*.json --into README.md
+  plots/targets.py results/peers_*.json results/threads.json
+  plots/targets.py results/peers_*.json results/threads.json --into README.md
 
-A pure function of result files: prints markdown, or puts it between the lines
-<!-- targets --> and <!-- /targets --> of a file. A target names the file of its
-experiment (peers_NAME.json for NAME) and a cell in it. A ratio is the other cell's
-time over ours (growth: ours over the other's), of the two samples of the same
-round where both are of one point: the median over rounds, its interval by order
-statistics (95 %). `met` is "unclear"
-where the interval holds the target. What is wrong is one line on stderr, exit code
-2, and nothing on stdout.
+A pure function of result files: prints markdown, and with --into puts it between
+the lines <!-- targets --> and <!-- /targets --> of a file, too. A target names a result file
+(without .json) and a cell in it; its text may name axes of the cell. A ratio is
+the other cell's time over ours (growth: ours over the other's), of the two samples
+of the same round where both are of one point: the median over rounds, its interval
+by order statistics (95 %). Where preparation is left out, its median is, and the
+interval is as wide as the interval of the preparation allows. A share of a
+bandwidth is of that of the smallest level of the machine's memory that holds what
+is read or copied. `met` is "unclear" where the interval holds the target. What is
+wrong is one line on stderr, exit code 2, and nothing on stdout.
 """
 
 import argparse
 import math
 import os
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import load
+import page
 import panels
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -29,12 +33,7 @@ TARGETS = os.path.join(ROOT, "experiments", "peers", "targets.json")
 OF_POINT = ("memory_length", "output_length", "dim", "batch", "workload")
 NONE = "–"
 BEGIN, END = "<!-- targets -->\n", "<!-- /targets -->\n"
-# What others are called in a table.
-NAMES = {
-    "framework": "framework",
-    "published_O3": "`published_O3`",
-    "partial_sums": "`partial_sums`",
-}
+SIZES = {"f32": 4, "f64": 8}
 
 
 @dataclass(frozen=True)
@@ -45,6 +44,39 @@ class Span:
     low: float = math.nan
     high: float = math.nan
     missing: str = ""
+    of: str = ""  # what it is a share of
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """What a trial of one sequence moves at the least, as numbers."""
+
+    words: str
+    bandwidth: str  # "read", or "copy", which counts reading and writing
+    held: Callable  # what a level must hold
+    passes: Callable  # how often a trial goes through it
+
+
+TRAFFIC = {
+    "memory": Traffic(
+        "reading T d an output",
+        "read",
+        lambda cell: cell["memory_length"] * cell["dim"],
+        lambda cell: cell["output_length"],
+    ),
+    "contexts": Traffic(
+        "reading 2 K d an output",
+        "read",
+        lambda cell: 2 * cell["num_contexts"] * cell["dim"],
+        lambda cell: cell["output_length"],
+    ),
+    "alpha": Traffic(
+        "copying p to alpha",
+        "copy",
+        lambda cell: 2 * cell["memory_length"] * cell["output_length"],
+        lambda cell: 1,
+    ),
+}
 
 
 def main(arguments=None):
@@ -60,25 +92,12 @@ def main(arguments=None):
     try:
         text = table(load.read_json(options.targets), options.files)
         if options.into is not None:
-            put_into(options.into, text)
+            page.put_into(options.into, BEGIN, text, END)
     except load.DataError as error:
         print(f"targets.py: {error}", file=sys.stderr)
         return 2
-    if options.into is None:
-        sys.stdout.write(text)
+    sys.stdout.write(text)
     return 0
-
-
-def put_into(path, text):
-    with open(path, encoding="utf-8") as file:
-        page = file.read()
-    if not (page.count(BEGIN) == page.count(END) == 1):
-        raise load.DataError(
-            path, f"must have the lines {BEGIN.strip()} and {END.strip()} once"
-        )
-    before, after = page.split(BEGIN)[0], page.split(END)[1]
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(before + BEGIN + text + END + after)
 
 
 def table(document, paths):
@@ -91,7 +110,7 @@ def table(document, paths):
         "| --- | --- | --- | --- | --- | --- |",
     ]
     for target in document["targets"]:
-        name = f"peers_{target['experiment']}"
+        name = target["result"]
         if name not in results:
             raise load.DataError(
                 ", ".join(paths), f"there is no {name}.json among them"
@@ -122,15 +141,17 @@ def context_line(results):
 
 def row(target, frame):
     cell = find(frame, target["cell"])
-    span = MEASURES[target["measure"]](target, cell, frame)
+    measure = MEASURES[target["measure"]]
+    span = measure(target, cell, frame)
     beside = NONE
     if "beside" in target:
-        ours = {**target["cell"], **target["beside"]}
-        beside = ratio_text(
-            ratio({**target, "cell": ours}, find(frame, ours), frame)
-        )
+        wanted = {**target["cell"], **target["beside"]}
+        other = find(frame, wanted)
+        beside = text_of(
+            target, measure({**target, "cell": wanted}, other, frame)
+        ) + lengths_unlike(other, cell)
     return (
-        f"| {target['work']} | {aim(target)} | {text_of(target, span)} | "
+        f"| {work(target, cell)} | {aim(target)} | {text_of(target, span)} | "
         f"{verdict(target, span)} | {beside} | {cost(cell, target)} |"
     )
 
@@ -162,9 +183,25 @@ def failure(*cells):
     return None
 
 
-def samples_of(cell, target):
-    less = cell["prepare_ns"] if target.get("without_preparation") else 0
-    return [sample - less for sample in cell["samples_ns"]]
+def preparation(cell, target):
+    """What is left out of each trial."""
+    if not target.get("without_preparation") or cell["prepare_ns"] is None:
+        return Span(0, 0, 0)
+    samples = cell.get("prepare_samples_ns")
+    if not samples:
+        return Span(missing="the result has no prepare_samples_ns")
+    return Span(*panels.median_interval(samples)[:3])
+
+
+def trial(cell, target):
+    """The time of a trial; of a difference the ends that are farthest apart."""
+    less = preparation(cell, target)
+    if less.missing:
+        return less
+    value, low, high, _ = panels.median_interval(cell["samples_ns"])
+    if low <= less.high:
+        return Span(missing="preparation takes all of the time")
+    return Span(value - less.value, low - less.high, high - less.low)
 
 
 def ratio(target, ours, frame):
@@ -172,16 +209,35 @@ def ratio(target, ours, frame):
     failed = failure(ours, other)
     if failed:
         return failed
-    above, below = samples_of(other, target), samples_of(ours, target)
-    if min(*above, *below) <= 0:
-        return Span(missing="preparation takes all of the time")
+    above, below = trial(other, target), trial(ours, target)
+    if above.missing or below.missing:
+        return above if above.missing else below
     if all(ours[key] == other[key] for key in OF_POINT):
-        ratios = [a / b for a, b in zip(above, below, strict=True)]
-        return Span(*panels.median_interval(ratios)[:3])
+        return paired(target, other, ours)
     # Not measured in the same rounds: the ends that are farthest apart.
-    a, low_a, high_a, _ = panels.median_interval(above)
-    b, low_b, high_b, _ = panels.median_interval(below)
-    return Span(a / b, low_a / high_b, high_a / low_b)
+    return Span(
+        above.value / below.value, above.low / below.high, above.high / below.low
+    )
+
+
+def paired(target, other, ours):
+    """The ratio round by round."""
+    above, below = preparation(other, target), preparation(ours, target)
+
+    def of(less_above, less_below):
+        ratios = [
+            (a - less_above) / (b - less_below)
+            for a, b in zip(other["samples_ns"], ours["samples_ns"], strict=True)
+        ]
+        return panels.median_interval(ratios)
+
+    if min(ours["samples_ns"]) <= below.high:
+        return Span(missing="preparation takes all of the time")
+    return Span(
+        of(above.value, below.value)[0],
+        of(above.high, below.low)[1],
+        of(above.low, below.high)[2],
+    )
 
 
 def growth(target, ours, frame):
@@ -192,42 +248,48 @@ def growth(target, ours, frame):
     return Span(1 / span.value, 1 / span.high, 1 / span.low)
 
 
-def inverse_of_times(amount, cell, target):
-    """amount over the time."""
-    times = samples_of(cell, target)
-    if min(times) <= 0:
-        return Span(missing="preparation takes all of the time")
-    return Span(*panels.median_interval([amount / t for t in times])[:3])
-
-
-def fraction_of_limit(target, cell, _frame):
-    limit = cell.get("limit")
-    missing = Span(missing="the result has no limits")
-    if failure(cell) or not isinstance(limit, dict):
-        return failure(cell) or missing
-    return inverse_of_times(limit["limit_ns"], cell, target)
-
-
-def read_of_contexts(target, cell, frame):
-    """Reading 2 K d numbers an output, beside the level's read bandwidth."""
+def share_of_bandwidth(target, cell, frame):
+    """The time of moving what must be moved, over ours."""
     if failure(cell):
         return failure(cell)
-    bandwidth = None
-    for limits in frame.attrs["context"].get("limits", []):
-        for level in limits["levels"]:
-            if (limits["precision"], limits["threads"], level["name"]) == (
-                cell["precision"],
-                cell["threads"],
-                target["level"],
-            ):
-                bandwidth = level["read_bytes_per_s"]
-    if bandwidth is None:
+    if cell["batch"] != 1:
+        raise load.DataError(
+            frame.attrs["path"],
+            f"batch is {cell['batch']}; a share of a bandwidth is of one sequence",
+        )
+    traffic = TRAFFIC[target["of"]]
+    held = traffic.held(cell) * SIZES[cell["precision"]]
+    level = level_of(held, cell, frame)
+    if level is None:
         return Span(missing="the result has no limits")
-    size = {"f32": 4, "f64": 8}[cell["precision"]]
-    total = 2 * cell["num_contexts"] * cell["dim"] * size
-    total *= cell["output_length"] * cell["batch"]
-    times = {**target, "without_preparation": True}
-    return inverse_of_times(total / bandwidth * 1e9, cell, times)
+    span = trial(cell, target)
+    if span.missing:
+        return span
+    least_ns = (
+        held
+        * traffic.passes(cell)
+        / level[f"{traffic.bandwidth}_bytes_per_s"]
+        * 1e9
+    )
+    return Span(
+        least_ns / span.value,
+        least_ns / span.high,
+        least_ns / span.low,
+        of=f"{level['name']} ({held / 2**10:.0f} KiB)",
+    )
+
+
+def level_of(size_bytes, cell, frame):
+    """The nearest level of a thread's memory that holds so much."""
+    for limits in frame.attrs["context"].get("limits", []):
+        if (limits["precision"], limits["threads"]) == (
+            cell["precision"],
+            cell["threads"],
+        ):
+            for level in limits["levels"]:
+                if level["size_bytes"] is None or size_bytes <= level["size_bytes"]:
+                    return level
+    return None
 
 
 def elements(cell):
@@ -256,8 +318,7 @@ def peak_memory(target, cell, frame):
 MEASURES = {
     "ratio": ratio,
     "growth": growth,
-    "limit": fraction_of_limit,
-    "read_of_contexts": read_of_contexts,
+    "bandwidth": share_of_bandwidth,
     "ns_per_element": ns_per(elements),
     "ns_per_entry": ns_per(lambda cell: cell["operations"]["energies"]),
     "peak_memory": peak_memory,
@@ -267,14 +328,31 @@ MEASURES = {
 # ---- words ------------------------------------------------------------------
 
 
+def work(target, cell):
+    """The target's text with the axes that it names, in braces."""
+    try:
+        return target["work"].format(**cell)
+    except KeyError as error:
+        raise load.DataError(
+            f"target '{target['work']}'", f"a cell has no {error.args[0]}"
+        ) from error
+
+
+def lengths_unlike(other, cell):
+    """' at T = 8, U = 8' where the lengths are not those of `cell`."""
+    axes = {"memory_length": "T", "output_length": "U"}
+    if all(other[axis] == cell[axis] for axis in axes):
+        return ""
+    return " at " + ", ".join(f"{axes[axis]} = {other[axis]}" for axis in axes)
+
+
 def aim(target):
     """'>= 20x framework', '<= 40 ns per entry'."""
     unit = {
         "ratio": ("x " if "variant" in target.get("to", {}) else "x the speed at ")
         + versus(target),
         "growth": f"x the time at {versus(target)}",
-        "limit": " of the machine's limit",
-        "read_of_contexts": f" of {target.get('level')} read bandwidth of 2 K d",
+        "bandwidth": f" of {TRAFFIC[target.get('of', 'memory')].words}",
         "ns_per_element": " ns per element",
         "ns_per_entry": " ns per entry",
         "peak_memory": f"x the bytes at {versus(target)}",
@@ -288,7 +366,9 @@ def aim(target):
 def versus(target):
     to = target.get("to", {})
     if "variant" in to:
-        return NAMES.get(to["variant"], f"`{to['variant']}`")
+        name = to["variant"] if to["variant"] == "framework" else f"`{to['variant']}`"
+        others = ", ".join(str(to[key]) for key in to if key != "variant")
+        return f"{name} ({others})" if others else name
     words = {"threads": "j", "chunk_width": "w", "memory_length": "T"}
     return ", ".join(
         f"the {value} {words.get(key, key)}"
@@ -318,7 +398,8 @@ def text_of(target, span):
     if span.missing:
         return span.missing
     value, low, high = (f"{v:.3g}" for v in (span.value, span.low, span.high))
-    return f"{value} [{low}, {high}]"
+    of = f" of {span.of}" if span.of else ""
+    return f"{value} [{low}, {high}]{of}"
 
 
 def ratio_text(span):
@@ -333,8 +414,9 @@ def cost(cell, target):
     """What ours took, in the unit of its work."""
     if cell["status"] != "ok":
         return NONE
-    less = cell["prepare_ns"] if target.get("without_preparation") else 0
-    time = cell["median_ns"] - less
+    time = cell["median_ns"] - preparation(cell, target).value
+    if not time > 0:
+        return NONE
     if cell["mode"] != "decode":
         return f"{time / elements(cell):.3g} ns per element"
     if cell["operations"]["energies"] > 0:

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Ours against a framework: installs what is missing, PyTorch too, builds, times
-# every experiment of experiments/peers with the framework in the same rounds,
-# draws, and writes the table of targets.
+# every experiment of experiments/peers with the framework in the same rounds, and
+# experiments/threads.json without it, draws, and writes the table of targets.
 #
 # usage: peers.sh [--quick]
 #   --quick   fewer rounds and shorter grids; everything goes to build/peers
@@ -9,7 +9,8 @@
 #   --help    this text
 # example: scripts/peers.sh --quick
 #
-# Ends with the table of targets. Other programs on the machine spoil it.
+# Ends with the table of targets. An experiment that fails is named, the others go
+# on, and the exit code is 1. Other programs on the machine spoil it.
 
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
@@ -17,11 +18,13 @@ set -euo pipefail
 
 out=results
 profile=()
+into=(--into README.md)
 while (($#)); do
   case $1 in
     --quick)
       out=build/peers
       profile=(--quick)
+      into=()
       ;;
     --help | -h) print_help && exit 0 ;;
     *) usage_error "unknown argument '$1'; allowed: --quick, --help" ;;
@@ -34,19 +37,40 @@ mkdir -p "$out/figures"
 scripts/setup.sh --peers
 configure_and_build release attnbench
 
+failed=()
+
+# attempt WORDS COMMAND...: goes on when the command fails.
+attempt() {
+  local words=$1
+  shift
+  say "$words"
+  "$@" || failed+=("$words")
+}
+
+# measure NAME EXPERIMENT [OPTION...]: writes NAME.json.
 results=()
+measure() {
+  local result=$out/$1.json
+  rm -f "$result"  # an old one must not pass for this run's
+  attempt "measuring $1" build/release/attnbench run-sweep "${@:2}" \
+    "${profile[@]}" -o "$result"
+  results+=("$result")
+}
+
 for experiment in experiments/peers/*.json; do
   name=$(basename "$experiment" .json)
   [[ $name != targets ]] || continue
-  say "measuring $name"
-  results+=("$out/peers_$name.json")
-  build/release/attnbench run-sweep "$experiment" "${profile[@]}" --force \
-    --peer "$python experiments/peers/framework.py" -o "$out/peers_$name.json"
+  measure "peers_$name" "$experiment" --peer "$python experiments/peers/framework.py"
 done
+measure threads experiments/threads.json
 
-"$python" plots/draw.py --figure peers "$out/peers_lengths.json" -o "$out/figures"
-if [[ $out == results ]]; then
-  "$python" plots/targets.py "${results[@]}" --into README.md
-fi
-"$python" plots/targets.py "${results[@]}"
+attempt "drawing peers" "$python" plots/draw.py --figure peers \
+  "$out/peers_lengths.json" -o "$out/figures"
+attempt "drawing threads" "$python" plots/draw.py --figure threads \
+  "$out/threads.json" -o "$out/figures"
+attempt "making the table" "$python" plots/targets.py "${results[@]}" "${into[@]}"
 say "results are in $out, figures in $out/figures"
+if ((${#failed[@]})); then
+  printf "$program: failed: %s\n" "${failed[@]}" >&2
+  exit 1
+fi

@@ -10,7 +10,7 @@ import torch
 from torch.nn.functional import pad
 
 import protocol
-from framework_common import Additive, sequences_of, tensor
+from framework_common import Additive, batch_of, sequences_of, tensor
 
 LEAST_DENOMINATOR = 1e-10
 LEAST_EXP = 1e-5
@@ -126,18 +126,14 @@ class Training:
                 "kept apart; use scope attention, or batch 1"
             )
 
-        def stack(arrays):
-            tensors = [tensor(a) for a in arrays]
-            return tensors[0] if batch == 1 else torch.stack(tensors)
-
         leaves = {
-            name: stack([one.given[name] for one in draw])
+            name: batch_of([one.given[name] for one in draw])
             for name in first.given
         }
         if self.is_full:
-            leaves["memory"] = stack([one.memory for one in draw])
+            leaves["memory"] = batch_of([one.memory for one in draw])
             if not first.given:
-                leaves.update(self.states_of(draw, stack))
+                leaves.update(self.states_of(draw))
                 for name, array in self.cell.parameters.items():
                     leaves[name] = tensor(array)
                 if self.mechanism not in ("soft", "memory"):
@@ -150,14 +146,14 @@ class Training:
         for leaf in leaves.values():
             leaf.requires_grad_(True)
         name = "contexts" if self.is_full else "attention"
-        return leaves, stack([one.cotangent[name] for one in draw])
+        return leaves, batch_of([one.cotangent[name] for one in draw])
 
-    def states_of(self, draw, stack):
-        states = {"states": stack([one.states for one in draw])}
+    def states_of(self, draw):
+        states = {"states": batch_of([one.states for one in draw])}
         has_chunks = self.mechanism in ("mocha", "matcha")
         if has_chunks and not self.is_additive:
-            states["chunk_keys"] = stack([one.chunk_keys for one in draw])
-            states["chunk_states"] = stack([one.chunk_states for one in draw])
+            states["chunk_keys"] = batch_of([one.chunk_keys for one in draw])
+            states["chunk_states"] = batch_of([one.chunk_states for one in draw])
         return states
 
     # ---- what is timed ------------------------------------------------------

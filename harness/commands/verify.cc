@@ -12,27 +12,25 @@
 #include <limits>
 #include <memory>
 #include <optional>
-#include <tuple>
-#include <utility>
 
 #include "harness/commands/commands.h"
+#include "harness/commands/verify_output.h"
 #include "harness/environment.h"
 #include "harness/error.h"
 #include "harness/progress.h"
 #include "harness/result_file.h"
 #include "harness/sweep.h"
+#include "harness/verify_shard.h"
 #include "mechanisms/registry.h"
 
 namespace attnbench {
 namespace {
 
-constexpr int kFailed = 1;
 constexpr int kNothingToCompare = 3;
 constexpr std::int64_t kQuickTrials = 30'000;
 constexpr std::int64_t kFullTrials = 300'000;
 constexpr std::int64_t kLeastTrials = 100;
 constexpr std::int64_t kMostThreads = 1024;
-constexpr std::size_t kMostFailuresShown = 10;
 
 // As typed; empty where an option was not given.
 struct Arguments {
@@ -41,6 +39,7 @@ struct Arguments {
   std::string seed;
   std::string level;
   std::string threads;
+  std::string shard;
   std::string output;
   bool quick = false;
   bool json = false;
@@ -75,6 +74,9 @@ void AddOptions(CLI::App& command, Arguments& arguments) {
   add("-j,--threads", arguments.threads, "N",
       "cases at a time, e.g. -j 2 (default: one a core); results do not "
       "depend on it");
+  add("--shard", arguments.shard, "i/n",
+      "only every n-th case from the i-th on, i from 0, for another machine to "
+      "do the rest, e.g. --shard 0/4 -o v0.json; `merge` judges all of them");
   add("-o,--output", arguments.output, "FILE",
       "writes the JSON document, e.g. -o verify.json");
   command.add_flag("--json", arguments.json,
@@ -147,127 +149,64 @@ std::vector<VerifyCase> CasesOf(const std::vector<std::string>& mechanisms,
   return cases;
 }
 
-// One line of the table: a quantity of a mechanism over all cases of a method.
-struct Row {
-  std::size_t cases = 0;
-  std::int64_t comparisons = 0;
-  double worst = 0;  // p-value, or the largest error
-  double detectable = 0;
-  bool passed = true;
-  ChiSquare chi_square;
-};
-
-// Mechanism, method, what was compared, whether exactly.
-using RowKey = std::tuple<std::string, std::string, std::string, bool>;
-
-std::vector<std::pair<RowKey, Row>> RowsOf(
-    const std::vector<CaseReport>& reports) {
-  std::vector<std::pair<RowKey, Row>> rows;
-  for (const CaseReport& report : reports) {
-    for (const Quantity& quantity : report.quantities) {
-      const RowKey key(report.verify_case.mechanism,
-                       MethodName(report.verify_case.method), quantity.what(),
-                       quantity.exact());
-      auto found = std::find_if(rows.begin(), rows.end(), [&](const auto& row) {
-        return row.first == key;
-      });
-      if (found == rows.end()) {
-        found = rows.insert(found, {key, Row{}});
-        found->second.worst = quantity.exact() ? 0 : 1;
-      }
-      Row& row = found->second;
-      ++row.cases;
-      row.comparisons += quantity.comparisons();
-      row.worst = quantity.exact()
-                      ? std::max(row.worst, quantity.largest_error())
-                      : std::min(row.worst, quantity.worst().p_value);
-      row.detectable = std::max(row.detectable, quantity.detectable());
-      row.passed = row.passed && quantity.passed();
-      if (quantity.what() == "selection" && report.chi_square.has_value()) {
-        row.chi_square.statistic += report.chi_square->statistic;
-        row.chi_square.terms += report.chi_square->terms;
-      }
-    }
+// Those of the list that the shard has.
+std::vector<VerifyCase> OfShard(const std::vector<VerifyCase>& cases,
+                                const Shard& shard) {
+  std::vector<VerifyCase> own;
+  for (std::size_t n = 0; n < cases.size(); ++n) {
+    if (shard.Has(n)) own.push_back(cases[n]);
   }
-  return rows;
-}
-
-void PrintTable(const std::vector<CaseReport>& reports) {
-  std::cout << fmt::format(
-      "{:<11} {:<12} {:<34} {:>6} {:>12} {:>14} {:>11}  {}\n", "mechanism",
-      "method", "compared", "cases", "comparisons", "worst", "detectable",
-      "verdict");
-  for (const auto& [key, row] : RowsOf(reports)) {
-    const auto& [mechanism, method, what, exact] = key;
-    std::cout << fmt::format(
-        "{:<11} {:<12} {:<34} {:>6} {:>12} {:>14} {:>11.2g}  {}", mechanism,
-        method, what, row.cases, row.comparisons,
-        fmt::format("{} {:.2g}", exact ? "error" : "p", row.worst),
-        row.detectable, row.passed ? "passed" : "FAILED");
-    if (row.chi_square.terms > 0) {
-      std::cout << fmt::format(
-          "  (chi-square {:.0f} over {} terms, no part of the verdict)",
-          row.chi_square.statistic, row.chi_square.terms);
-    }
-    std::cout << '\n';
-  }
-}
-
-int Summarize(const std::vector<CaseReport>& reports,
-              const VerifyTotals& totals) {
-  if (totals.failed_cases == 0) return 0;
-  std::size_t shown = 0;
-  for (const CaseReport& report : reports) {
-    if (report.passed() || ++shown > kMostFailuresShown) continue;
-    std::cerr << fmt::format("failed: {}\n", report.Text());
-  }
-  std::cerr << fmt::format("attnbench: {} of {} cases failed; the worst: {}\n",
-                           totals.failed_cases, reports.size(),
-                           reports[totals.worst_case].Text());
-  return kFailed;
+  return own;
 }
 
 int Verify(const Arguments& arguments, const std::string& command_line) {
   const VerifyOptions options = ParseOptions(arguments);
   const std::vector<std::string> mechanisms =
       ParseMechanisms(arguments.mechanisms);
+  std::optional<Shard> shard;
+  if (!arguments.shard.empty()) {
+    shard = ParseShard(arguments.shard);
+    if (arguments.output.empty()) {
+      throw UserError("--shard",
+                      "wants a file for `merge`, such as -o v0.json");
+    }
+  }
   std::optional<ResultFile> file;
   if (!arguments.output.empty())
     file.emplace(arguments.output, arguments.force);
-  Json not_verified = Json::array();
-  const std::vector<VerifyCase> cases =
-      CasesOf(mechanisms, arguments.quick, not_verified);
-  if (cases.empty()) {
+  VerifyRun run = {.context = nullptr,
+                   .false_alarm_rate = options.level,
+                   .trials = options.trials,
+                   .not_verified = Json::array()};
+  const std::vector<VerifyCase> all =
+      CasesOf(mechanisms, arguments.quick, run.not_verified);
+  const std::vector<VerifyCase> cases = OfShard(all, shard.value_or(Shard{}));
+  if (all.empty()) {
     std::cerr << "attnbench: there is nothing to verify\n";
     return kNothingToCompare;
   }
   CountProgress progress("verify", "cases", /*tells_time=*/true, stderr,
                          isatty(STDERR_FILENO) == 1);
-  const std::vector<CaseReport> reports = RunVerifyCases(
+  std::vector<CaseReport> reports = RunVerifyCases(
       cases, options,
       [&](std::size_t finished) { progress.Tell(finished, cases.size()); });
-  const VerifyTotals totals = TotalsOf(reports);
+  run.context = MakeContext(command_line, options.seed);
+  if (shard) {
+    file->Write(VerifyShardDocument(reports, run, *shard, all.size()));
+    std::cout << fmt::format(
+        "{}: shard {}, {} of {} cases, not judged: attnbench merge does that "
+        "with all shards\n",
+        arguments.output, shard->Text(), cases.size(), all.size());
+    return 0;
+  }
+  JudgeAll(options.level, reports);
   if (file.has_value() || arguments.json) {
-    const Json document = VerifyDocument(
-        reports, {.context = MakeContext(command_line, options.seed),
-                  .false_alarm_rate = options.level,
-                  .trials = options.trials,
-                  .not_verified = not_verified});
+    const Json document = VerifyDocument(reports, run);
     if (file.has_value()) file->Write(document);
     if (arguments.json) std::cout << document.dump() << '\n';
   }
-  if (!arguments.json) {
-    PrintTable(reports);
-    std::cout << fmt::format(
-        "{} cases, {} comparisons, {} of them by up to {} trials: {}; "
-        "false-alarm rate {:.2g}, {:.0f} s\n",
-        cases.size(), totals.comparisons, totals.sampled, options.trials,
-        totals.failed_cases == 0
-            ? "all passed"
-            : fmt::format("{} cases FAILED", totals.failed_cases),
-        options.level, progress.Seconds());
-  }
-  return Summarize(reports, totals);
+  if (!arguments.json) PrintVerifyTable(reports, run, progress.Seconds());
+  return VerifyExitCode(reports);
 }
 
 }  // namespace

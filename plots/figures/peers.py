@@ -1,7 +1,7 @@
 """Ours against a framework: its time over ours, against the memory length.
 
-A panel for each mode, a line for each mechanism; dashed the authors' program
-(published_O3), where the file has it. Both cells of a ratio were timed in turn
+A panel for each mode and scope, a line for each mechanism; dashed the authors'
+program (published_O3), where the file has it. Both cells of a ratio were timed in turn
 in the same rounds, on the same draws. Above 1 ours is faster.
 """
 
@@ -9,14 +9,14 @@ import pandas
 from matplotlib import lines as mlines
 
 import load
+import modes
 import panels
 import style
 
 OURS = "exact"
 OTHERS = ("framework", "published_O3")
 FREE = ["memory_length", "variant", "mode", "scope", "schedule"]
-MODES = ("decode", "expect", "gradient")
-POINT = ["mechanism", "mode", "memory_length"]
+POINT = ["mechanism", "mode", "scope", "schedule", "memory_length"]
 
 
 def has_data(cells):
@@ -28,23 +28,18 @@ def has_data(cells):
 
 def draw(cells):
     chosen = panels.select(cells[cells["variant"].isin((OURS, *OTHERS))], free=FREE)
-    _require_one_scope(chosen)
+    _require_one_schedule(chosen)
     ratios = _ratios(chosen)
     if ratios.empty or ratios["value"].isna().all():
         raise load.DataError(
             cells.attrs["path"], "no two cells to compare, ours and a framework's"
         )
-    modes = [mode for mode in MODES if mode in set(ratios["mode"])]
-    mechanisms = [
-        *(name for name in style.MECHANISMS if name in set(ratios["mechanism"])),
-        *sorted(set(ratios["mechanism"]) - set(style.MECHANISMS)),
-    ]
-    figure, axes = style.new_figure(1, len(modes))
-    for panel, mode in zip(axes[0], modes):
-        _draw_panel(panel, ratios[ratios["mode"] == mode], mechanisms)
-        scope = _scope(chosen, mode)
-        panel.set_title(mode if mode == "decode" else f"{mode}, scope {scope}")
-    axes[0, 0].set_ylabel("other's time / our time")
+    names = modes.mechanisms(ratios)
+    figure, by_pair = modes.new_figure(ratios)
+    for pair, panel in by_pair.items():
+        _draw_panel(panel, _of_pair(ratios, pair), names)
+        panel.set_ylabel("other's time / our time")
+    _share_limits(by_pair.values())
     style.add_foot(
         figure,
         panels.caption(
@@ -54,25 +49,24 @@ def draw(cells):
             + f"Framework: {panels.framework_text(cells.attrs['context'])}.",
             ratios,
         ),
-        _handles(ratios, mechanisms),
+        _handles(ratios, names),
     )
-    return figure, _headlines(ratios, modes, mechanisms)
+    return figure, _headlines(ratios, names)
 
 
-def _require_one_scope(cells):
+def _require_one_schedule(cells):
     for mode, rows in cells.groupby("mode"):
-        for axis in ("scope", "schedule"):
-            if rows[axis].nunique() > 1:
-                values = ", ".join(sorted(set(rows[axis])))
-                raise load.DataError(
-                    cells.attrs["path"],
-                    f"mixed data: {axis} of mode {mode} is {values}; the figure "
-                    "needs one",
-                )
+        if rows["schedule"].nunique() > 1:
+            values = ", ".join(sorted(set(rows["schedule"])))
+            raise load.DataError(
+                cells.attrs["path"],
+                f"mixed data: schedule of mode {mode} is {values}; the figure "
+                "needs one",
+            )
 
 
-def _scope(cells, mode):
-    return cells[cells["mode"] == mode]["scope"].iloc[0]
+def _of_pair(ratios, pair):
+    return ratios[(ratios["mode"] == pair[0]) & (ratios["scope"] == pair[1])]
 
 
 def _ratios(cells):
@@ -114,7 +108,15 @@ def _draw_panel(panel, rows, mechanisms):
     panel.grid(True)
     panel.set_xlabel("memory length T")
     panels.log_ticks(panel.xaxis, *panel.get_xlim(), "{x:.0f}")
-    panels.log_ticks(panel.yaxis, *panel.get_ylim(), panels.ratio_tick)
+
+
+def _share_limits(axes):
+    """One y for all, or panels could not be read side by side."""
+    limits = [panel.get_ylim() for panel in axes]
+    low, high = min(l for l, _ in limits), max(h for _, h in limits)
+    for panel in axes:
+        panel.set_ylim(low, high)
+        panels.log_ticks(panel.yaxis, low, high, panels.ratio_tick)
 
 
 def _handles(ratios, mechanisms):
@@ -131,21 +133,21 @@ def _handles(ratios, mechanisms):
     return handles
 
 
-def _headlines(ratios, modes, mechanisms):
+def _headlines(ratios, mechanisms):
     lines = []
-    for mode in modes:
+    for pair in modes.pairs(ratios):
+        of_pair = _of_pair(ratios, pair)
         for variant in OTHERS:
             for mechanism in mechanisms:
-                rows = ratios[
-                    (ratios["mode"] == mode)
-                    & (ratios["variant"] == variant)
-                    & (ratios["mechanism"] == mechanism)
+                rows = of_pair[
+                    (of_pair["variant"] == variant)
+                    & (of_pair["mechanism"] == mechanism)
                 ]
                 if rows.empty:
                     continue
                 last = rows.sort_values("memory_length").iloc[-1]
                 lines.append(
-                    f"{mode}, T = {last['memory_length']}: {variant} / "
+                    f"{', '.join(pair)}, T = {last['memory_length']}: {variant} / "
                     f"{mechanism} {panels.span_text(last)}"
                 )
     return lines

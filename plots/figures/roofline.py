@@ -52,7 +52,7 @@ def draw(cells):
         precision: _machine(cells, precision, drawn["threads"].iloc[0])
         for precision in sorted(set(drawn["precision"]))
     }
-    columns = _columns(drawn)
+    columns = modes.pairs(drawn)
     figure, axes = style.new_figure(len(machines), len(columns))
     limits = _axis_limits(drawn, machines.values())
     for row, (precision, machine) in enumerate(machines.items()):
@@ -113,12 +113,6 @@ def _machine(cells, precision, threads):
         f"{cells.attrs['path']}: context.limits",
         f"has none of precision {precision} and threads {threads}",
     )
-
-
-def _columns(cells):
-    found = {(m, s) for m, s in zip(cells["mode"], cells["scope"])}
-    rank = {mode: index for index, mode in enumerate(modes.MODES)}
-    return sorted(found, key=lambda key: (rank.get(key[0], len(rank)), key))
 
 
 def _bandwidth(level, mode):
@@ -192,7 +186,7 @@ def _draw_points(axes, group, drawn):
 def _settings(group, drawn):
     """((mechanism, rank, count), cells) of every setting: w = 2, w = 4 ..."""
     labels = drawn.apply(panels.label, axis=1)
-    for name in sorted(set(drawn["mechanism"])):
+    for name in modes.mechanisms(drawn):
         settings = list(dict.fromkeys(labels[drawn["mechanism"] == name]))
         for rank, setting in enumerate(settings):
             cells = group[(labels == setting).reindex(group.index)]
@@ -253,7 +247,7 @@ def _text(drawn):
 def _headlines(drawn):
     """Of every mode, each mechanism at its longest memory."""
     lines = []
-    for mode, scope in _columns(drawn):
+    for mode, scope in modes.pairs(drawn):
         group = drawn[(drawn["mode"] == mode) & (drawn["scope"] == scope)]
         for _, cells in _settings(group, drawn):
             longest = cells["memory_length"].max()

@@ -1,8 +1,9 @@
 """How much faster is a batch on more threads?
 
-A panel for each mode and scope, a line for each mechanism: the time on one
-thread over the time on several. Cells that differ in threads only were timed in
-turn in every round, so their ratio is taken round by round.
+A panel for each mode and scope, a line for each mechanism, and another for each
+further pair of lengths it was measured at: the time on one thread over the time on
+several. Cells that differ in threads only were timed in turn in every round, so
+their ratio is taken round by round.
 """
 
 from matplotlib import lines as mlines
@@ -14,9 +15,10 @@ import style
 
 IDEAL = {"color": "#909090", "linestyle": (0, (5, 1.5)), "linewidth": 0.8}
 FREE = (*modes.FREE, "threads")
-# Lines lie on one another where all is well: each mechanism's points stand
-# beside their number of threads by its share of this factor.
+# Lines lie on one another where all is well: the points of each line
+# stand beside their number of threads by its share of this factor.
 SPREAD = 1.06
+LENGTHS = ["memory_length", "output_length"]
 
 
 def has_data(cells):
@@ -32,34 +34,42 @@ def draw(cells):
     if chosen.empty:
         raise load.DataError(path, "cells missing: variant exact")
     chosen = panels.select(chosen, free=FREE)
-    ratios = {key: _ratios(group) for key, group in modes.groups(chosen)}
+    ratios = {
+        (*key, lengths): _ratios(cells)
+        for key, group in modes.groups(chosen)
+        for lengths, cells in group.groupby(LENGTHS, sort=False)
+    }
+    labels = _labels(ratios)
     measured = sorted({n for of_key in ratios.values() for n in of_key})
     if len(measured) < 2:
         raise load.DataError(
             path, f"every cell that was measured is on {measured[0]} threads"
         )
-    for (name, mode, scope), of_key in ratios.items():
+    for (name, mode, scope, lengths), of_key in ratios.items():
         for threads in measured:
             if threads not in of_key:
                 raise load.DataError(
                     path,
-                    f"cells missing: {name} in mode {mode}, scope {scope}, on "
-                    f"{threads} threads",
+                    f"cells missing: {name} in mode {mode}, scope {scope}, "
+                    f"{_length_text(lengths)}, on {threads} threads",
                 )
     figure, by_pair = modes.new_figure(chosen)
     names = modes.mechanisms(chosen)
-    for (name, mode, scope), of_key in ratios.items():
-        _draw_line(by_pair[mode, scope], names, name, of_key)
+    looks = {
+        label: style.line(key[0], names, rank)
+        for key, (label, rank) in labels.items()
+    }
+    for (key, of_key), (label, _) in zip(ratios.items(), labels.values()):
+        _draw_line(by_pair[key[1:3]], looks, label, of_key)
     top = max(r["high"] for of_key in ratios.values() for r in of_key.values())
     for axes in by_pair.values():
         _set_axes(axes, measured, top)
     handles = [
-        mlines.Line2D([], [], label=name, **style.line(name, names))
-        for name in names
+        mlines.Line2D([], [], label=label, **look) for label, look in looks.items()
     ]
     handles.append(mlines.Line2D([], [], label="ideal", **IDEAL))
     style.add_foot(figure, panels.caption(chosen, _text(chosen, ratios)), handles)
-    return figure, _headlines(ratios)
+    return figure, _headlines(chosen, ratios, labels)
 
 
 # ---- data -------------------------------------------------------------------
@@ -84,12 +94,13 @@ def _ratios(group):
         raise load.DataError(
             path,
             f"cells missing: {cell['mechanism']} in mode {cell['mode']}, scope "
-            f"{cell['scope']}, on 1 thread",
+            f"{cell['scope']}, {_length_text([cell[a] for a in LENGTHS])}, on 1 "
+            "thread",
         )
     one = by_threads[1]
     ratios = {}
     for threads, cell in sorted(by_threads.items()):
-        for axis in panels.POINT + ["chunk_width", "num_contexts", "schedule"]:
+        for axis in ("chunk_width", "num_contexts", "schedule"):
             if cell[axis] != one[axis]:
                 raise load.DataError(
                     path,
@@ -103,8 +114,8 @@ def _ratios(group):
 # ---- drawing ----------------------------------------------------------------
 
 
-def _draw_line(axes, names, name, of_key):
-    share = names.index(name) / max(1, len(names) - 1) - 0.5
+def _draw_line(axes, looks, label, of_key):
+    share = list(looks).index(label) / max(1, len(looks) - 1) - 0.5
     x = [threads * SPREAD**share for threads in of_key]
     value = [r["value"] for r in of_key.values()]
     axes.errorbar(
@@ -116,7 +127,7 @@ def _draw_line(axes, names, name, of_key):
         ),
         capsize=1.5,
         elinewidth=0.7,
-        **style.line(name, names),
+        **looks[label],
     )
 
 
@@ -139,6 +150,23 @@ def _set_axes(axes, measured, top):
 # ---- words ------------------------------------------------------------------
 
 
+def _length_text(lengths):
+    return "T = {}, U = {}".format(*lengths)
+
+
+def _labels(ratios):
+    """Of each line its label, and which of the mechanism's in its panel it is:
+    lengths are in the label of all but the first.
+    """
+    labels, lines = {}, {}
+    for key in ratios:
+        *panel, lengths = key
+        rank = lines[tuple(panel)] = lines.get(tuple(panel), -1) + 1
+        text = f", {_length_text(lengths)}" if rank else ""
+        labels[key] = (key[0] + text, rank)
+    return labels
+
+
 def _text(chosen, ratios):
     several = [
         r for of_key in ratios.values() for n, r in of_key.items() if n > 1
@@ -159,39 +187,37 @@ def _text(chosen, ratios):
 
 
 def _sizes(cells):
-    words = [
-        f"{letter} = {', '.join(map(str, sorted(set(cells[axis]))))}"
-        for axis, letter in (("memory_length", "T"), ("output_length", "U"))
-    ]
-    limits = [
-        cell["limit"]
-        for cell in cells.to_dict("records")
-        if cell["threads"] == 1 and cell.get("limit")
-    ]
-    if limits:
-        sizes = [limit["working_set_bytes"] / 2**10 for limit in limits]
-        words.append(
-            f"one thread touches {min(sizes):.0f} to {max(sizes):.0f} KiB for a "
-            "draw"
-        )
-    return ", ".join(words)
+    texts = []
+    for lengths, group in cells.groupby(LENGTHS, sort=False):
+        text = _length_text(lengths)
+        limits = [
+            cell["limit"]
+            for cell in group.to_dict("records")
+            if cell["threads"] == 1 and cell.get("limit")
+        ]
+        if limits:
+            sizes = [limit["working_set_bytes"] / 2**10 for limit in limits]
+            text += (
+                f", one thread touches {min(sizes):.0f} to {max(sizes):.0f} KiB "
+                "for a draw"
+            )
+        texts.append(text)
+    return "; ".join(texts)
 
 
-def _headlines(ratios):
-    """Of each mode and scope, each mechanism on the most threads."""
-    keys = sorted(
-        ratios,
-        key=lambda key: (modes.MODES.index(key[1]), modes.SCOPES.index(key[2])),
-    )
-    lines = []
-    for name, mode, scope in keys:
-        of_key = ratios[name, mode, scope]
-        last = max(of_key)
-        lines.append(
-            f"{mode}, {scope}, {last} threads, {name}: "
-            f"{_precise(of_key[last])}"
-        )
-    return lines
+def _headlines(chosen, ratios, labels):
+    """Of each mode and scope, each line on the most threads."""
+    said = []
+    for panel in modes.pairs(chosen):
+        for key, of_key in ratios.items():
+            if key[1:3] != panel:
+                continue
+            last = max(of_key)
+            said.append(
+                f"{', '.join(panel)}, {last} threads, {labels[key][0]}: "
+                f"{_precise(of_key[last])}"
+            )
+    return said
 
 
 def _precise(ratio):

@@ -48,11 +48,18 @@ class ReadmeTest(unittest.TestCase):
         self.assertIn(finding, read("README.md"))
 
     def test_the_targets_are_those_of_the_committed_results(self):
-        block = read("README.md").split("<!-- targets -->\n")[1].split("<!-- /targets -->")[0]
-        results = sorted(glob.glob(os.path.join(ROOT, "results", "peers_*.json")))
+        results = os.path.join(ROOT, "results")
         made = run(sys.executable, os.path.join(ROOT, "plots", "targets.py"),
-                   *results) if results else ""
-        self.assertEqual(block, made)
+                   *sorted(glob.glob(os.path.join(results, "peers_*.json"))),
+                   os.path.join(results, "threads.json"))
+        self.assertIn(f"<!-- targets -->\n{made}<!-- /targets -->\n",
+                      read("README.md"))
+
+    def test_the_growth_is_that_of_the_committed_result(self):
+        made = run(sys.executable, os.path.join(ROOT, "plots", "growth.py"),
+                   os.path.join(ROOT, "results", "growth.json"))
+        self.assertIn(f"<!-- growth table -->\n{made}<!-- end of growth table -->\n",
+                      read("README.md"))
 
     def test_every_link_to_a_file_leads_somewhere(self):
         for document in ("README.md", "HACKING.md", "CONTRIBUTING.md"):

@@ -233,8 +233,20 @@ class Tables(PlotTest):
 
     def test_wrong_usage_ends_with_2(self):
         with contextlib.redirect_stderr(io.StringIO()) as err:
-            self.assertEqual(growth.main([]), 2)
-        self.assertIn("plots/growth.py growth.json", err.getvalue())
+            with self.assertRaises(SystemExit) as stopped:
+                growth.main([])
+        self.assertEqual(stopped.exception.code, 2)
+        self.assertIn("RESULT", err.getvalue())
+
+    def test_a_page_gets_both_tables_between_its_two_lines(self):
+        page = self.folder / "page.md"
+        result = self.write(make_document(cells()))
+        page.write_text(f"a\n{growth.BEGIN}old\n{growth.END}b\n")
+        with contextlib.redirect_stdout(io.StringIO()) as out:
+            self.assertEqual(growth.main([result, "--into", str(page)]), 0)
+        self.assertIn("| soft | decode, full |", out.getvalue())
+        self.assertEqual(page.read_text(),
+                         f"a\n{growth.BEGIN}{out.getvalue()}{growth.END}b\n")
 
 
 if __name__ == "__main__":

@@ -3,13 +3,17 @@ measured: a wrong pair of cells, a target missed that reads as met, a file that 
 not there."""
 
 import contextlib
+import glob
 import io
+import itertools
 import json
 import os
+import subprocess
 import sys
 import tempfile
 import unittest
 
+PROGRAM = os.environ["ATTNBENCH"]
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path[:0] = [os.path.join(ROOT, "plots"), os.path.join(ROOT, "tests", "plots")]
 
@@ -52,11 +56,11 @@ class TargetsTest(unittest.TestCase):
     def run_main(self, target, measured, *arguments, context=None):
         document = made_up.make_document(measured)
         document["context"].update(context or {})
-        target = {"work": "work", "experiment": "x", "cell": SOFT, **target}
+        target = {"work": "work", "result": "x", "cell": SOFT, **target}
         out, error = io.StringIO(), io.StringIO()
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(error):
             status = targets.main([
-                self.write("peers_x.json", document), "--targets",
+                self.write("x.json", document), "--targets",
                 self.write("targets.json", {"targets": [target]}), *arguments])
         self.assertEqual(status, 2 if error.getvalue() else 0)
         return error.getvalue() or out.getvalue()
@@ -96,15 +100,70 @@ class TargetsTest(unittest.TestCase):
         self.assertEqual([fields[1], fields[3], fields[4]],
                          ["3.0x", "5.0x", "2 ns per element"])
 
+    def test_the_other_scope_says_its_lengths_where_they_are_others(self):
+        measured = cells(mode="expect", scope="attention")
+        for variant, time_ns in (("exact", 1000), ("framework", 7000)):
+            measured.append(made_up.make_cell(
+                "soft", 8, 4, mode="expect", scope="full", variant=variant,
+                time_ns=time_ns))
+        target = {"cell": {"variant": "exact", "scope": "attention"},
+                  "measure": "ratio", "to": {"variant": "framework"},
+                  "beside": {"scope": "full"}}
+        self.assertEqual(self.row(target, measured)[3], "7.0x at T = 8, U = 4")
+
+    def test_growth_stands_beside_growth(self):
+        measured = [cell(mode="expect", scope=scope, chunk_width=width,
+                         samples_ns=[time_ns] * 6)
+                    for scope, width, time_ns in (
+                        ("attention", 4, 100), ("attention", 8, 200),
+                        ("full", 4, 100), ("full", 8, 500))]
+        target = {"cell": {"scope": "attention", "chunk_width": 8},
+                  "measure": "growth", "to": {"chunk_width": 4},
+                  "beside": {"scope": "full"}}
+        fields = self.row(target, measured)
+        self.assertEqual([fields[1], fields[3]], ["2.0x", "5.0x"])
+
+    def test_the_text_of_a_target_names_axes_of_its_cell(self):
+        target = {"measure": "ratio", "to": {"variant": "framework"}}
+        said = self.run_main({**target, "work": "T = {memory_length}"}, cells())
+        self.assertIn("| T = 100 | (framework) |", said)
+        self.assertIn("a cell has no length",
+                      self.run_main({**target, "work": "{length}"}, cells()))
+
+    def test_the_other_program_is_said_with_its_precision_and_end(self):
+        other = cell(variant="published_O3", precision="f64", end="stay_last")
+        target = {"measure": "ratio", "cell": {"precision": "f32"}, "to": {
+            "variant": "published_O3", "precision": "f64", "end": "stay_last"}}
+        self.assertEqual(self.row(target, [cell(end="absorb"), other])[0],
+                         "(`published_O3` (f64, stay_last))")
+
     def test_preparation_is_left_out_where_the_target_says_so(self):
-        measured = [cell(prepare_ns=500),
-                    cell(variant="framework", prepare_ns=0)]
+        measured = [cell(prepare_ns=500, prepare_samples_ns=[500] * 9),
+                    cell(variant="framework", prepare_ns=0, prepare_samples_ns=[0])]
         target = {"measure": "ratio", "to": {"variant": "framework"},
                   "without_preparation": True}
         # 1000 / 500 and 2000 / 1500 in turn.
         self.assertEqual(self.row(target, measured)[1], "1.7x [1.3, 2.0]")
-        measured[0]["prepare_ns"] = 1000
+        measured[0]["prepare_samples_ns"] = [1000] * 9
         self.assertIn("preparation takes", self.row(target, measured)[1])
+        del measured[0]["prepare_samples_ns"]
+        self.assertIn("no prepare_samples_ns", self.row(target, measured)[1])
+
+    def test_the_interval_is_wider_by_that_of_the_preparation(self):
+        # Its interval is all of six samples, 400 to 600, and its median 500.
+        noisy = {"prepare_ns": 500,
+                 "prepare_samples_ns": [400, 500, 500, 500, 500, 600]}
+        measured = [cell(**noisy), cell(variant="framework", prepare_ns=None)]
+        target = {"measure": "ratio", "to": {"variant": "framework"},
+                  "without_preparation": True}
+        # 2000 / 1600 to 1000 / 400.
+        self.assertEqual(self.row(target, measured)[1], "1.7x [1.2, 2.5]")
+        # 1000 and 2000 have the median 1500: of both 1000 [400, 1600].
+        measured = [cell(**noisy), made_up.make_cell(
+            "soft", 200, 10, samples_ns=ROUNDS, **noisy)]
+        target = {"measure": "growth", "to": {"memory_length": "greatest"},
+                  "without_preparation": True}
+        self.assertEqual(self.row(target, measured)[1], "1.0x [0.25, 4.0]")
 
     def test_cells_of_two_points_are_not_paired(self):
         other = made_up.make_cell("soft", 200, 10, samples_ns=ROUNDS)
@@ -119,32 +178,65 @@ class TargetsTest(unittest.TestCase):
         self.assertEqual(self.row(target, [cell(chunk_width=4), wide])[:3],
                          ["≤ 2x the time at w = 4", "3.0x", "no"])
 
-    def test_times_limits_and_bytes(self):
-        limited = [cell(limit={"limit_ns": 500}, peak_memory_bytes=10)]
+    def test_times_and_bytes(self):
+        measured = [cell(peak_memory_bytes=10)]
         self.assertEqual(
-            self.row({"measure": "limit", "at_least": 0.2}, limited)[:3],
-            ["≥ 0.2 of the machine's limit", "0.375 [0.25, 0.5]", "yes"])
-        self.assertEqual(
-            self.row({"measure": "ns_per_entry", "at_most": 4}, limited)[1:3],
+            self.row({"measure": "ns_per_entry", "at_most": 4}, measured)[1:3],
             ["4 [2, 4]", "yes"])
-        limited.append(cell(variant="other", peak_memory_bytes=4))
+        measured.append(cell(variant="other", peak_memory_bytes=4))
         self.assertEqual(
             self.row({"measure": "peak_memory", "to": {"variant": "other"},
-                      "at_most": 2.1}, limited)[1:3], ["2.5x", "no"])
+                      "at_most": 2.1}, measured)[1:3], ["2.5x", "no"])
 
-    def test_reading_the_contexts_takes_the_bandwidth_of_the_level(self):
-        # 2 K d numbers of 4 bytes for each of 10 outputs, at 2 bytes/ns.
-        memory = made_up.make_cell("memory", 100, 10, samples_ns=[20480] * 6,
-                                   num_contexts=4, dim=256, prepare_ns=0)
-        level = {"name": "L2", "read_bytes_per_s": 2e9}
-        limits = {"precision": "f32", "threads": 1, "levels": [level]}
-        target = {"cell": {"mechanism": "memory"}, "at_least": 0.6, "level": "L2",
-                  "measure": "read_of_contexts"}
-        self.assertEqual(
-            self.row(target, [memory], context={"limits": [limits]})[1:3],
-            ["2 [2, 2]", "yes"])
-        self.assertEqual(self.row(target, [memory])[1:3],
-                         ["the result has no limits", "no"])
+    def share(self, of, measured, precision="f32", threads=1, say=None):
+        """The fields of a share of the bandwidth of a made-up machine: L1 of 4 KiB
+        with 8 bytes/ns, L2 of 64 KiB with 4, DRAM with 1; copies half of that.
+        """
+        say = say or self.row
+        levels = [
+            {"name": name, "size_bytes": size, "read_bytes_per_s": rate * 1e9,
+             "copy_bytes_per_s": rate / 2 * 1e9}
+            for name, size, rate in (("L1", 4096, 8), ("L2", 65536, 4),
+                                     ("DRAM", None, 1))]
+        limits = {"precision": precision, "threads": threads, "levels": levels}
+        return say(
+            {"cell": {"variant": "exact"}, "measure": "bandwidth", "of": of,
+             "at_least": 0.6}, [measured], context={"limits": [limits]})
+
+    def test_a_share_is_of_the_smallest_level_that_holds_what_is_read(self):
+        # T d numbers of 4 bytes for each of 10 outputs, in 10240 ns.
+        for length, share in ((16, "0.5 [0.5, 0.5] of L1 (4 KiB)"),
+                              (17, "1.06 [1.06, 1.06] of L2 (4 KiB)"),
+                              (256, "16 [16, 16] of L2 (64 KiB)"),
+                              (512, "128 [128, 128] of DRAM (128 KiB)")):
+            measured = made_up.make_cell("soft", length, 10, dim=64, time_ns=10240)
+            self.assertEqual(self.share("memory", measured)[1], share)
+
+    def test_a_share_counts_what_its_name_says(self):
+        # K d twice for each of 10 outputs.
+        measured = made_up.make_cell("memory", 1000, 10, num_contexts=4, dim=64,
+                                     time_ns=5120)
+        self.assertEqual(self.share("contexts", measured)[:3],
+                         ["≥ 0.6 of reading 2 K d an output",
+                          "0.5 [0.5, 0.5] of L1 (2 KiB)", "no"])
+        # U T read and U T written, by the copy bandwidth, which has both.
+        measured = made_up.make_cell("monotonic", 256, 16, time_ns=16384)
+        self.assertEqual(self.share("alpha", measured)[:3],
+                         ["≥ 0.6 of copying p to alpha",
+                          "1 [1, 1] of L2 (32 KiB)", "yes"])
+        measured = made_up.make_cell("monotonic", 256, 16, time_ns=16384,
+                                     precision="f64")
+        self.assertEqual(self.share("alpha", measured, "f64")[1],
+                         "2 [2, 2] of L2 (64 KiB)")
+
+    def test_a_share_wants_limits_of_its_precision_and_threads(self):
+        measured = made_up.make_cell("soft", 16, 10, dim=64)
+        for limits in ({"precision": "f64"}, {"threads": 2}):
+            self.assertEqual(self.share("memory", measured, **limits)[1:3],
+                             ["the result has no limits", "no"])
+        measured["batch"] = 2
+        self.assertIn("batch is 2",
+                      self.share("memory", measured, say=self.run_main))
 
     def test_what_was_not_measured_is_not_met(self):
         target = {"measure": "ratio", "to": {"variant": "framework"}, "at_least": 2}
@@ -152,15 +244,16 @@ class TargetsTest(unittest.TestCase):
         made_up.stop(measured[1], "error", "no such thing")
         self.assertEqual(self.row(target, measured)[1:3],
                          ["error: no such thing", "no"])
-        self.assertEqual(self.row({"measure": "limit", "at_least": 0.1}, cells())[1:3],
-                         ["the result has no limits", "no"])
+        self.assertEqual(
+            self.row({"measure": "bandwidth", "of": "memory", "at_least": 0.1},
+                     cells())[1:3], ["the result has no limits", "no"])
 
     def test_a_missing_cell_or_file_is_said_and_nothing_is_printed(self):
         target = {"measure": "ratio", "to": {"variant": "framework"}}
         self.assertIn("cell missing: ", self.run_main(target, [cell()]))
         self.assertIn("there 2 times: ", self.run_main(target, [cell(), *cells()]))
-        self.assertIn("there is no peers_y.json",
-                      self.run_main({**target, "experiment": "y"}, cells()))
+        self.assertIn("there is no y.json",
+                      self.run_main({**target, "result": "y"}, cells()))
 
     def test_a_page_gets_the_table_between_its_two_lines(self):
         target = {"measure": "ratio", "to": {"variant": "framework"}}
@@ -179,13 +272,70 @@ class TargetsTest(unittest.TestCase):
         table = self.run_main(target, cells())
         self.assertEqual(written, f"a\n{targets.BEGIN}{table}{targets.END}b\n")
 
-    def test_the_targets_name_experiments_and_cells_that_are_there(self):
-        folder = os.path.join(ROOT, "experiments", "peers")
-        for target in load.read_json(targets.TARGETS)["targets"]:
-            path = os.path.join(folder, target["experiment"] + ".json")
-            self.assertEqual(load.read_json(path)["name"],
-                             "peers_" + target["experiment"])
-            self.assertIn(target["measure"], targets.MEASURES)
+
+class ExperimentsTest(unittest.TestCase):
+    """The targets of experiments/peers/targets.json, and what is measured."""
+
+    @classmethod
+    def setUpClass(cls):
+        listed = json.loads(subprocess.run(
+            [PROGRAM, "list", "--json"], check=True, capture_output=True).stdout)
+        cls.axes = listed["axes"]
+        cls.declared = {m["name"]: m["axes"] for m in listed["mechanisms"]}
+        folder = os.path.join(ROOT, "experiments")
+        paths = [path for pattern in ("*.json", "peers/*.json")
+                 for path in glob.glob(os.path.join(folder, pattern))
+                 if path != targets.TARGETS]
+        cls.paths = {load.read_json(path)["name"]: path for path in paths}
+
+    def cells(self, name, profile):
+        """The cells of an experiment, made up, all axes crossed."""
+        document = load.read_json(self.paths[name])
+        changes = document["profiles"][profile] if profile else {}
+        axes = {**document["axes"], **changes.get("axes", {})}
+        crossed = []
+        for alternative in changes.get("alternatives", document["alternatives"]):
+            given = {key: value if isinstance(value, list) else [value]
+                     for key, value in {**axes, **alternative}.items()}
+            for values in itertools.product(*given.values()):
+                crossed.append(self.cell(dict(zip(given, values))))
+        return crossed
+
+    def cell(self, given):
+        mechanism = given.pop("mechanism")
+        training = given.get("mode", "decode") != "decode"
+        for axis in self.axes:
+            default = axis["training_default" if training else "default"]
+            if axis["declared"] and axis["name"] not in self.declared[mechanism]:
+                given[axis["name"]] = None
+            elif default.isdecimal():
+                given.setdefault(axis["name"], int(default))
+            else:
+                given.setdefault(axis["name"], default)
+        if given["output_length"] == "=T":
+            given["output_length"] = given["memory_length"]
+        return made_up.make_cell(mechanism, prepare_samples_ns=[0],
+                                 peak_memory_bytes=1, **given)
+
+    def test_the_axes_are_crossed_as_the_program_does(self):
+        for quick in ([], ["--quick"]):
+            shown = json.loads(subprocess.run(
+                [PROGRAM, "run-sweep", self.paths["threads"], "--dry-run", "--json",
+                 *quick], check=True, capture_output=True).stdout)
+            self.assertEqual(len(self.cells("threads", "quick" if quick else None)),
+                             shown["num_cells"])
+
+    def test_every_target_finds_its_cells_in_its_experiment(self):
+        wanted = load.read_json(targets.TARGETS)["targets"]
+        for profile in (None, "quick"):
+            frames = {}
+            for target in wanted:
+                name = target["result"]
+                with self.subTest(target=target, profile=profile):
+                    if name not in frames:
+                        frames[name] = load.cells_of(made_up.make_document(
+                            self.cells(name, profile)), name)
+                    self.assertNotIn("{", targets.row(target, frames[name]))
 
 
 class PeersFigureTest(unittest.TestCase):
@@ -204,10 +354,20 @@ class PeersFigureTest(unittest.TestCase):
     def test_a_line_is_their_time_over_ours(self):
         figure, lines = FIGURES["peers"].draw(self.frame())
         self.assertEqual(lines, [
-            f"{mode}, T = 1000: framework / soft 30x [30, 30]"
+            f"{mode}, full, T = 1000: framework / soft 30x [30, 30]"
             for mode in ("decode", "expect")])
         values = list(figure.axes[0].lines[0].get_ydata())
         self.assertEqual(values, [0.3, 3, 30])
+
+    def test_scopes_have_panels_of_their_own(self):
+        changed = {index: {"scope": "attention"} for index in range(6, 12)}
+        for index in range(7, 12, 2):
+            changed[index]["samples_ns"] = [500.0] * made_up.ROUNDS
+        figure, lines = FIGURES["peers"].draw(self.frame(changed))
+        self.assertEqual([axes.get_title() for axes in figure.axes if axes.axison],
+                         ["decode, full", "expect, attention"])
+        self.assertEqual(lines[1], "expect, attention, T = 1000: framework / soft "
+                                   "5.0x [5.0, 5.0]")
 
     def test_only_a_file_with_both_is_meant_for_it(self):
         self.assertTrue(peers.has_data(self.frame()))
@@ -219,7 +379,8 @@ class PeersFigureTest(unittest.TestCase):
             ({0: {"memory_length": 11}}, "cells missing: exact beside"),
             ({1: {"samples_ns": [1.0] * 3}}, "rounds cannot be paired"),
             ({1: {"status": "invalid", "message": "wrong"}}, "is invalid: wrong"),
-            ({0: {"scope": "attention"}}, "mixed data: scope of mode decode"),
+            ({0: {"scope": "attention"}}, "cells missing: exact beside"),
+            ({0: {"schedule": "other"}}, "mixed data: schedule of mode decode"),
         ]:
             with self.assertRaisesRegex(load.DataError, message):
                 peers.draw(self.frame(changed))

@@ -48,6 +48,24 @@ class ThreadsFigure(PlotTest):
                      "T = 32, U = 32, one thread touches 32 to 32 KiB"):
             self.assertIn(text, words)
 
+    def test_other_lengths_have_a_line_of_their_own(self):
+        made = cells()
+        made += [make_cell("soft", 4096, 1, threads=count, batch=32,
+                           samples_ns=[100.0 * r / count for r in ROUNDS],
+                           limit={"working_set_bytes": 4096 * 1024})
+                 for count in (1, 2, 4)]
+        out = self.draws(self.write(make_document(made)))
+        self.assertIn("  decode, full, 4 threads, soft: 2.50x", out)
+        self.assertIn("  decode, full, 4 threads, soft, T = 4096, U = 1: 4.00x", out)
+        self.assertIn("T = 8, U = 8, one thread touches 8 to 8 KiB for a draw; "
+                      "T = 4096, U = 1, one thread touches 4096 to 4096 KiB",
+                      self.svg("threads"))
+        figure, _ = threads.draw(load.cells_of(make_document(made), "r.json"))
+        decoding = figure.axes[0].containers
+        self.assertEqual([list(c.lines[0].get_ydata()) for c in decoding],
+                         [[1, 1.6, 2.5], [1, 2, 4], [1, 1.6, 2.5]])
+        self.assertEqual(decoding[1].lines[0].get_fillstyle(), "none")
+
     def test_ratios_are_taken_round_by_round(self):
         made = cells()
         # Slow in other rounds than the cell on one thread: medians would agree.
@@ -76,14 +94,18 @@ class ThreadsFigure(PlotTest):
             self.fails(
                 [c for c in cells() if (c["mechanism"], c["mode"], c["threads"])
                  != ("newcomer", "gradient", count)],
-                "cells missing: newcomer in mode gradient, scope attention, " + text)
+                "cells missing: newcomer in mode gradient, scope attention, "
+                "T = 32, U = 32, " + text)
         self.fails([c for c in cells() if (c["mechanism"], c["mode"])
                     != ("newcomer", "decode")], "newcomer in mode decode, scope full")
         self.fails(cells((1,)), "on 1 threads")
         self.fails(cells() + cells()[:1], "cell twice")
         made = cells()
         made[1]["memory_length"] = 16
-        self.fails(made, "memory_length is 8 on 1 thread and 16 on 2")
+        self.fails(made, "soft in mode decode, scope full, T = 16, U = 8, on 1 thread")
+        made = cells()
+        made[1]["num_contexts"] = 16
+        self.fails(made, "num_contexts is None on 1 thread and 16 on 2")
         made = cells()
         made[2]["samples_ns"] = made[2]["samples_ns"][:-1]
         self.fails(made, "rounds cannot be paired")

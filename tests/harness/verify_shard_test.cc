@@ -1,0 +1,176 @@
+// Guards against shards of a verification that come out otherwise than one run,
+// and against a merge of what does not belong together.
+#include "harness/verify_shard.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+
+#include "harness/environment.h"
+#include "harness/error.h"
+#include "harness/verify.h"
+#include "spoiled_mechanism.h"
+#include "tests/support/schema.h"
+
+namespace attnbench {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::MakeCase;
+using testing::Spoil;
+using testing::SpoiledMechanism;
+
+VerifyRun ARun() {
+  return {.context = MakeContext("attnbench verify", 1),
+          .false_alarm_rate = 0.5,
+          .trials = 150,
+          .not_verified = Json::array({"nobody"})};
+}
+
+// Not judged. The first case is spoiled.
+std::vector<CaseReport> Reports(const Spoil& spoil = {}) {
+  std::vector<VerifyCase> grid = {
+      MakeCase("monotonic", VerifyMethod::kSampling, 3, 2),
+      MakeCase("soft", VerifyMethod::kExact, 2, 2),
+      MakeCase("mocha", VerifyMethod::kSampling, 3, 2, "saturated"),
+      MakeCase("matcha", VerifyMethod::kEnumeration, 2, 2),
+      MakeCase("memory", VerifyMethod::kExact, 3, 1)};
+  std::vector<CaseReport> reports;
+  for (const VerifyCase& one : grid) {
+    const SpoiledMechanism mechanism(one.mechanism,
+                                     reports.empty() ? spoil : Spoil{});
+    reports.push_back(RunVerifyCase(mechanism, one, {.trials = 150}));
+  }
+  return reports;
+}
+
+std::vector<ShardFile> ShardsOf(const std::vector<CaseReport>& reports,
+                                std::int64_t count) {
+  std::vector<ShardFile> files;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const Shard shard{i, count};
+    std::vector<CaseReport> own;
+    for (std::size_t n = 0; n < reports.size(); ++n) {
+      if (shard.Has(n)) own.push_back(reports[n]);
+    }
+    const Json document =
+        VerifyShardDocument(own, ARun(), shard, reports.size());
+    // As it comes back from a file.
+    files.push_back({shard.Text() + ".json", Json::parse(document.dump())});
+  }
+  return files;
+}
+
+std::string Judged(std::vector<CaseReport> reports) {
+  JudgeAll(ARun().false_alarm_rate, reports);
+  return VerifyDocument(reports, ARun())["cases"].dump();
+}
+
+TEST(VerifyShard, TheMergeOfAnyNumberOfShardsIsTheRunBitForBit) {
+  const Spoil spoils[] = {
+      {},
+      {.expectation =
+           [](const Expectation<double>& out) {
+             out.attention(0, 0) = std::nan("");
+           }},
+      {.expectation =
+           [](const Expectation<double>& out) { out.attention(0, 0) = 0.9; }},
+      {.config = [](Config&) { throw Unsupported("no"); }}};
+  for (const Spoil& spoil : spoils) {
+    const std::vector<CaseReport> reports = Reports(spoil);
+    for (const std::int64_t count : {1, 2, 3, 7}) {
+      auto files = ShardsOf(reports, count);
+      std::swap(files.front(), files.back());
+      const MergedVerify merged = MergeVerifyShards(files);
+      EXPECT_EQ(merged.missing, "");
+      EXPECT_EQ(VerifyDocument(merged.reports, merged.run)["cases"].dump(),
+                Judged(reports));
+      EXPECT_EQ(merged.run.not_verified, ARun().not_verified);
+    }
+  }
+}
+
+TEST(VerifyShard, AMissingShardIsNamedAndNothingIsJudged) {
+  auto files = ShardsOf(Reports(), 4);
+  files.erase(files.begin() + 2);
+  const MergedVerify merged = MergeVerifyShards(files);
+  EXPECT_EQ(merged.missing, "shard 2/4 is missing");
+  EXPECT_TRUE(merged.reports.empty());
+  files.erase(files.begin());
+  EXPECT_EQ(MergeVerifyShards(files).missing, "shards 0/4, 2/4 are missing");
+}
+
+TEST(VerifyShard, WhatDoesNotBelongTogetherIsRefusedByName) {
+  const std::vector<CaseReport> reports = Reports();
+  const struct {
+    std::function<void(Json&)> change;
+    const char* message;
+  } cases[] = {
+      {[](Json& json) { json["shard"] = "0/3"; },
+       "1/3.json: is shard 0/3, as "
+       "0/3.json is"},
+      {[](Json& json) { json["context"]["seed"] = 2; },
+       "1/3.json: is of another run than 0/3.json: seed is 1 there, 2 here"},
+      {[](Json& json) { json["context"]["build_id"] = "b"; }, "build_id is"},
+      {[](Json& json) { json["trials"] = 7; }, "trials is 150 there, 7 here"},
+      {[](Json& json) { json["false_alarm_rate"] = 0.1; }, "false_alarm_rate"},
+      {[](Json& json) { json["cases"].erase(0); }, "has 1 cases; shard 1/3"},
+      {[](Json& json) { json["shard"] = "3/3"; }, "i is 0 to 2"},
+      {[](Json& json) { json["kind"] = "verify"; }, "is no shard of attnbench"},
+      {[](Json& json) { json.erase("cases"); }, "1/3.json: is no shard"},
+      {[](Json& json) { json["cases"][0]["trials"] = "many"; },
+       "1/3.json: is no shard"},
+      {[](Json& json) { json["cases"][0]["method"] = "guess"; },
+       "there is no method 'guess'"}};
+  for (const auto& [change, message] : cases) {
+    auto files = ShardsOf(reports, 3);
+    change(files[1].document);
+    try {
+      MergeVerifyShards(files);
+      ADD_FAILURE() << message;
+    } catch (const UserError& error) {
+      EXPECT_THAT(error.what(), HasSubstr(message));
+    }
+  }
+}
+
+TEST(VerifyShard, ShardsOfOtherNumbersAreNotMixed) {
+  const std::vector<CaseReport> reports = Reports();
+  try {
+    MergeVerifyShards({ShardsOf(reports, 3)[0], ShardsOf(reports, 2)[1]});
+    ADD_FAILURE();
+  } catch (const UserError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("is shard 1/2; 0/3.json is one of 3"));
+  }
+}
+
+TEST(VerifyShardSchema, TheDocumentIsOfItAndEveryFieldIsWanted) {
+  const auto schema = testing::SchemaOf("verify_shard");
+  const Json good = ShardsOf(Reports(), 1)[0].document;
+  EXPECT_TRUE(testing::Validates(schema, good));
+  const auto refuses = [&](const auto& change) {
+    Json document = good;
+    change(document);
+    return !testing::Validates(schema, document);
+  };
+  for (const auto& [name, value] : good.items()) {
+    EXPECT_TRUE(refuses([&key = name](Json& json) { json.erase(key); }))
+        << name;
+  }
+  for (const auto& [name, value] : good["cases"][0].items()) {
+    EXPECT_TRUE(refuses([&key = name](Json& json) {
+      json["cases"][0].erase(key);
+    })) << name;
+  }
+  for (const auto& [name, value] : good["cases"][0]["quantities"][0].items()) {
+    EXPECT_TRUE(refuses([&key = name](Json& json) {
+      json["cases"][0]["quantities"][0].erase(key);
+    })) << name;
+  }
+  EXPECT_EQ(schema["properties"]["context"], testing::CommonContext());
+}
+
+}  // namespace
+}  // namespace attnbench
