@@ -19,8 +19,9 @@ namespace attnbench {
 // stands in fingerprint.h.
 Json MakeContext(const std::string& command, std::uint64_t seed);
 
-// At the end of measuring: reads `load_end`, of which `own_threads` threads
-// were this program's, and judges the context again, with its `calibration`.
+// At the end of a run that times something: reads `load_end`, of which
+// `own_threads` threads were this program's, and judges the context again, with
+// its `calibration`.
 void FinishContext(int own_threads, Json& context);
 
 // FNV-1a, 64 bits: stable names for contents. Not against adversaries.

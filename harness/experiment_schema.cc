@@ -16,7 +16,6 @@ namespace attnbench {
 namespace {
 
 using json_schema::ListOf;
-using json_schema::Type;
 
 // An object of which nothing but `required` has to be there.
 Json Members(Json properties, const std::vector<std::string>& required = {}) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 #include "harness/calibration.h"
@@ -45,18 +46,19 @@ void JudgeBuild(const Circumstances& circumstances, Texts& reasons,
   }
 }
 
-void JudgeLoad(const Json& load, int own_threads, int cores, const char* when,
-               Texts& reasons, Texts& warnings) {
+void JudgeLoad(const Json& load, int own_threads, int cores,
+               double intolerable_load, const char* when, Texts& reasons,
+               Texts& warnings) {
   if (!load.is_number()) return;
   const double of_others = load.get<double>() - own_threads;
-  TellDegree(of_others / cores, kNoticeableLoad, kIntolerableLoad,
+  TellDegree(of_others / cores, kNoticeableLoad, intolerable_load,
              fmt::format("the load of other programs was {:.1f} on {} core{} "
                          "at the {}; stop them and measure again",
                          of_others, cores, cores == 1 ? "" : "s", when),
              reasons, warnings);
 }
 
-void JudgeClock(const Json& context, Texts& reasons, Texts& warnings) {
+void JudgeClock(const Json& context, Texts& warnings) {
   const Json& governor = FieldOrNull(context, "governor");
   if (governor.is_string() && governor != "performance") {
     warnings.push_back(
@@ -97,11 +99,17 @@ void Judge(const Circumstances& circumstances, Json& context) {
   Texts reasons, warnings;
   JudgeBuild(circumstances, reasons, warnings);
   const int cores = std::max(1, circumstances.machine_cores);
-  JudgeLoad(FieldOrNull(context, "load"), 0, cores, "start", reasons, warnings);
-  JudgeLoad(FieldOrNull(context, "load_end"), circumstances.own_threads, cores,
-            "end", reasons, warnings);
+  const Json& load_end = FieldOrNull(context, "load_end");
+  // Where nothing is timed, nobody reads the load at the end.
+  const double intolerable_load = load_end.is_number()
+                                      ? kIntolerableLoad
+                                      : std::numeric_limits<double>::infinity();
+  JudgeLoad(FieldOrNull(context, "load"), 0, cores, intolerable_load, "start",
+            reasons, warnings);
+  JudgeLoad(load_end, circumstances.own_threads, cores, intolerable_load, "end",
+            reasons, warnings);
   JudgeDrift(FieldOrNull(context, "calibration"), reasons, warnings);
-  JudgeClock(context, reasons, warnings);
+  JudgeClock(context, warnings);
   if (FieldOrNull(context, "dirty") == true) {
     warnings.emplace_back(
         "the source had uncommitted changes, so nobody can build this program "

@@ -22,8 +22,10 @@ struct Circumstances {
 
 // Beyond this share of the machine's cores other programs disturb.
 inline constexpr double kNoticeableLoad = 0.5;
-// Beyond this they take turns with what is timed. A run of our own that has
-// just ended, on as many threads as there are cores, leaves a load of 1.
+// Beyond this they take turns with what is timed, where something is: a context
+// that was not finished (FinishContext) is of a run that times nothing. A run
+// of our own that has just ended, on as many threads as there are cores, leaves
+// a load of 1.
 inline constexpr double kIntolerableLoad = 1.5;
 
 // Sets `valid`, `invalid_reasons` and `warnings` of a context from its other

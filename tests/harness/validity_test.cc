@@ -93,6 +93,15 @@ TEST(Validity, ABusyMachineIsToldAndAVeryBusyOneIsInvalid) {
                "6.5 on 4 cores at the end", "stop them");
 }
 
+TEST(Validity, WhatTimesNothingIsOnlyWarnedOfABusyMachine) {
+  ExpectWarning(
+      [](Json& c, Circumstances&) {
+        c["load"] = 6.5;
+        c["load_end"] = nullptr;
+      },
+      "6.5 on 4 cores at the start", "stop them");
+}
+
 TEST(Validity, ItsOwnThreadsAreNoLoadOfOthers) {
   const Json context = Judged([](Json& c, Circumstances& circumstances) {
     circumstances.own_threads = 4;
