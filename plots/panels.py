@@ -274,13 +274,20 @@ def context_text(context):
         f"{context['date']}."
     )
     warnings = context["warnings"]
-    if not context["valid"]:
-        why = "; ".join(warnings) or "no reason is given"
-        text += f" The run is marked as not valid: {why}."
-    elif warnings:
+    reasons = invalid_reasons(context)
+    if reasons:
+        text = f"INVALID: {'; '.join(reasons)}. {text}"
+    if warnings:
         plural = "s" if len(warnings) > 1 else ""
         text += f" The result carries {len(warnings)} warning{plural}."
     return text
+
+
+def invalid_reasons(context):
+    """Why no time of the run means anything; empty for a valid one."""
+    if context["valid"]:
+        return []
+    return context.get("invalid_reasons") or ["no reason is given"]
 
 
 def framework_text(context):
