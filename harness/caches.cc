@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
+
+#include "harness/cpus.h"
 
 namespace attnbench {
 namespace {
@@ -25,21 +26,6 @@ Index SizeBytes(const std::string& folder) {
   }
 }
 
-// How many CPUs a list such as "0-3,8-11" has; 0 for what is none.
-Index CountCpus(const std::string& folder) {
-  std::ifstream file(folder + "/shared_cpu_list");
-  Index count = 0;
-  for (std::string range; std::getline(file, range, ',');) {
-    std::istringstream text(range);
-    Index first = 0;
-    if (!(text >> first)) return 0;
-    Index last = first;
-    if (text.peek() == '-') text.ignore() >> last;
-    count += last - first + 1;
-  }
-  return count;
-}
-
 }  // namespace
 
 std::vector<DataCache> ReadDataCaches(const std::string& folder) {
@@ -53,7 +39,9 @@ std::vector<DataCache> ReadDataCaches(const std::string& folder) {
     std::string type;
     std::ifstream(entry + "/type") >> type;
     cache.size_bytes = SizeBytes(entry);
-    cache.sharing_cpus = CountCpus(entry);
+    std::string cpus;
+    std::getline(std::ifstream(entry + "/shared_cpu_list"), cpus);
+    cache.sharing_cpus = CountCpus(cpus);
     const bool has_data = type == "Data" || type == "Unified";
     if (has_data && cache.level > 0 && cache.size_bytes > 0 &&
         cache.sharing_cpus > 0) {

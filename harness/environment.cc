@@ -3,15 +3,21 @@
 #include <fmt/format.h>
 #include <omp.h>
 #include <stdlib.h>
+#include <sys/personality.h>
+#include <sys/utsname.h>
 
 #include <algorithm>
 #include <chrono>
 #include <ctime>
 #include <fstream>
 #include <limits>
-#include <thread>
+#include <optional>
+#include <vector>
 
 #include "build_info.h"
+#include "harness/cgroup.h"
+#include "harness/cpus.h"
+#include "harness/validity.h"
 #include "mechanisms/kernels/kernels.h"
 
 #if defined(__has_feature)
@@ -64,6 +70,54 @@ Json Governor() {
   return governor.empty() ? Json(nullptr) : Json(governor);
 }
 
+// Whether the clock may run faster than its nominal rate. The drivers tell it
+// in two ways, the second with the opposite meaning.
+Json Turbo() {
+  const std::string folder = "/sys/devices/system/cpu/";
+  const std::string boost = FirstLine(folder + "cpufreq/boost");
+  if (!boost.empty()) return boost == "1";
+  const std::string no_turbo = FirstLine(folder + "intel_pstate/no_turbo");
+  return no_turbo.empty() ? Json(nullptr) : Json(no_turbo == "0");
+}
+
+// How much of the address space is laid out at random: 0 nothing, 2 all.
+Json Aslr() {
+  constexpr unsigned long kAsk = 0xffffffff;
+  const int persona = personality(kAsk);
+  if (persona >= 0 && (persona & ADDR_NO_RANDOMIZE) != 0) return 0;
+  const std::string level = FirstLine("/proc/sys/kernel/randomize_va_space");
+  return level == "0" || level == "1" || level == "2" ? Json(level[0] - '0')
+                                                      : Json(nullptr);
+}
+
+Json Affinity() {
+  const std::vector<int> cpus = AllowedCpus();
+  return cpus.empty() ? Json(nullptr) : Json(CpuListText(cpus));
+}
+
+Json Kernel() {
+  utsname names{};
+  return uname(&names) == 0 ? Json(names.release) : Json(nullptr);
+}
+
+// A line of /proc/meminfo in bytes; nothing where it is not there.
+std::optional<Index> MemoryInfo(const std::string& wanted) {
+  std::ifstream file("/proc/meminfo");
+  for (std::string name; file >> name;) {
+    Index kibibytes = 0;
+    if (name == wanted && file >> kibibytes) return kibibytes * 1024;
+    file.ignore(std::numeric_limits<std::streamsize>::max(), '\n');
+  }
+  return {};
+}
+
+Json MemoryBytes() {
+  const std::optional<Index> machine = MemoryInfo("MemTotal:");
+  const std::optional<Index> group = ReadCgroupLimits().memory_bytes;
+  if (!machine) return group ? Json(*group) : Json(nullptr);
+  return std::min(*machine, group.value_or(*machine));
+}
+
 Json LoadAverage() {
   double load = 0;
   return getloadavg(&load, 1) == 1 ? Json(load) : Json(nullptr);
@@ -101,74 +155,63 @@ std::string DateUtc() {
   return text;
 }
 
-// Reasons why the times of this build mean nothing.
-std::vector<std::string> InvalidBuild() {
-  std::vector<std::string> reasons;
+Circumstances CircumstancesNow(int own_threads) {
+  Circumstances circumstances;
 #ifndef __OPTIMIZE__
-  reasons.emplace_back(
-      "built without optimisation: times mean nothing; use the preset release");
+  circumstances.is_optimised = false;
 #endif
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || \
     ATTNBENCH_CLANG_SANITIZES
-  reasons.emplace_back(
-      "built with a sanitizer: times mean nothing; use the preset release");
+  circumstances.is_sanitized = true;
 #endif
-  return reasons;
-}
-
-void AddWarnings(const Json& governor, const Json& load, int cores,
-                 std::vector<std::string>& warnings) {
 #ifndef NDEBUG
-  warnings.emplace_back(
-      "checks inside timed loops are on; build with -DNDEBUG (preset release)");
+  circumstances.has_checks = true;
 #endif
-  if (governor.is_string() && governor != "performance") {
-    warnings.push_back(
-        fmt::format("the frequency governor is '{}', so the clock rate varies; "
-                    "set it with: cpupower frequency-set -g performance",
-                    governor.get<std::string>()));
-  }
-  if (load.is_number() && load.get<double>() > 0.5 * cores) {
-    warnings.push_back(
-        fmt::format("the load was {:.1f} on {} cores at the start; stop other "
-                    "programs and measure again",
-                    load.get<double>(), cores));
-  }
+  circumstances.machine_cores = MachineCores();
+  circumstances.own_threads = own_threads;
+  return circumstances;
 }
 
 }  // namespace
 
 int Cores() {
-  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  const auto allowed = static_cast<int>(AllowedCpus().size());
+  const int cores = allowed > 0 ? allowed : MachineCores();
+  const double quota = ReadCgroupLimits().cpus.value_or(cores);
+  return std::max(1, static_cast<int>(std::min<double>(quota, cores)));
 }
 
 Json MakeContext(const std::string& command, std::uint64_t seed) {
-  const int cores = Cores();
-  const Json governor = Governor();
-  const Json load = LoadAverage();
-  const std::vector<std::string> invalid_reasons = InvalidBuild();
-  std::vector<std::string> warnings;
-  AddWarnings(governor, load, cores, warnings);
-  return {{"commit", ATTNBENCH_COMMIT},
-          {"dirty", Dirty()},
-          {"build_id", BuildId()},
-          {"command", command},
-          {"date", DateUtc()},
-          {"seed", seed},
-          {"compiler", Compiler()},
-          {"flags", ATTNBENCH_FLAGS},
-          {"build_type", ATTNBENCH_BUILD_TYPE},
-          {"cpu", CpuName()},
-          {"caches", Caches()},
-          {"cores", cores},
-          {"governor", governor},
-          {"load", load},
-          {"simd", SimdName()},
-          {"openmp", OpenMp()},
-          {"libraries", Json::object({ATTNBENCH_LIBRARIES})},
-          {"valid", invalid_reasons.empty()},
-          {"invalid_reasons", invalid_reasons},
-          {"warnings", warnings}};
+  Json context = {{"commit", ATTNBENCH_COMMIT},
+                  {"dirty", Dirty()},
+                  {"build_id", BuildId()},
+                  {"command", command},
+                  {"date", DateUtc()},
+                  {"seed", seed},
+                  {"compiler", Compiler()},
+                  {"flags", ATTNBENCH_FLAGS},
+                  {"build_type", ATTNBENCH_BUILD_TYPE},
+                  {"cpu", CpuName()},
+                  {"caches", Caches()},
+                  {"cores", Cores()},
+                  {"affinity", Affinity()},
+                  {"memory_bytes", MemoryBytes()},
+                  {"kernel", Kernel()},
+                  {"governor", Governor()},
+                  {"turbo", Turbo()},
+                  {"aslr", Aslr()},
+                  {"load", LoadAverage()},
+                  {"load_end", nullptr},
+                  {"simd", SimdName()},
+                  {"openmp", OpenMp()},
+                  {"libraries", Json::object({ATTNBENCH_LIBRARIES})}};
+  Judge(CircumstancesNow(/*own_threads=*/0), context);
+  return context;
+}
+
+void FinishContext(int own_threads, Json& context) {
+  context["load_end"] = LoadAverage();
+  Judge(CircumstancesNow(own_threads), context);
 }
 
 void Fnv1a::Add(std::string_view bytes) {
@@ -194,13 +237,9 @@ std::string BuildId() {
 }
 
 Index AvailableMemoryBytes() {
-  std::ifstream file("/proc/meminfo");
-  for (std::string name; file >> name;) {
-    Index kibibytes = 0;
-    if (name == "MemAvailable:" && file >> kibibytes) return kibibytes * 1024;
-    file.ignore(std::numeric_limits<std::streamsize>::max(), '\n');
-  }
-  return std::numeric_limits<Index>::max();
+  const Index unlimited = std::numeric_limits<Index>::max();
+  return std::min(MemoryInfo("MemAvailable:").value_or(unlimited),
+                  ReadCgroupLimits().memory_left_bytes.value_or(unlimited));
 }
 
 }  // namespace attnbench

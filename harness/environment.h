@@ -13,11 +13,16 @@
 
 namespace attnbench {
 
-// The `context` of a result document. Each of `warnings` says what
-// disturbs the measurement and what to do; `valid` is false for builds whose
-// times mean nothing (without optimisation, with sanitizers). What cannot be
-// read on this machine is null or "unknown". `command` is as the user typed it.
+// The `context` of a result document, judged by what is known at the start
+// (validity.h). What cannot be read on this machine is null or "unknown".
+// `command` is as the user typed it. Which fields two results are compared by
+// stands in fingerprint.h.
 Json MakeContext(const std::string& command, std::uint64_t seed);
+
+// At the end of a run that times something: reads `load_end`, of which
+// `own_threads` threads were this program's, and judges the context again, with
+// its `calibration`.
+void FinishContext(int own_threads, Json& context);
 
 // FNV-1a, 64 bits: stable names for contents. Not against adversaries.
 class Fnv1a {
@@ -34,12 +39,15 @@ class Fnv1a {
 // 16 hexadecimal digits.
 std::string BuildId();
 
-// Cores that this program can have; at least 1.
+// Cores that this program can have; at least 1. Those of its affinity mask, and
+// no more than the whole ones in its control groups' quota of CPU time: on more
+// threads it would be stopped for a part of every period.
 int Cores();
 
-// Memory that programs can still have without swapping (MemAvailable of Linux;
-// elsewhere no limit). The operating system promises more than it has and kills
-// the program that believes it, so large arrays ask here first.
+// Memory that programs can still have without swapping (MemAvailable of Linux,
+// or what its control groups leave; elsewhere no limit). The operating system
+// promises more than it has and kills the program that believes it, so large
+// arrays ask here first.
 Index AvailableMemoryBytes();
 
 }  // namespace attnbench

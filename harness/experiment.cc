@@ -1,11 +1,12 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <limits>
+#include <optional>
 #include <set>
 #include <utility>
 
 #include "harness/error.h"
+#include "harness/exclusions.h"
 #include "harness/json_file.h"
 #include "harness/sweep.h"
 
@@ -105,13 +106,29 @@ std::map<std::string, std::vector<OptionValue>> ReadOptions(const Node& node) {
   return options;
 }
 
-void ReadAxes(const AxisTable& table, const Node& node,
+// Those members of an object that are axes.
+void TakeAxes(const AxisTable& table, const Node& node,
               std::map<std::string, std::vector<Json>>& axes) {
-  CheckObject(node, AxisNames(table));
   for (const Axis& axis : table) {
     if (!node.Has(axis.name)) continue;
     axes[axis.name] = ReadAxis(table, axis, node.Member(axis.name));
   }
+}
+
+void ReadAxes(const AxisTable& table, const Node& node,
+              std::map<std::string, std::vector<Json>>& axes) {
+  CheckObject(node, AxisNames(table));
+  TakeAxes(table, node, axes);
+}
+
+// The name of a mechanism that there is.
+std::string ReadMechanism(const Node& node) {
+  std::string name = ReadText(node);
+  const std::vector<std::string> valid = MechanismNames();
+  if (!Contains(valid, name)) {
+    throw UserError(node.where, UnknownName("mechanism", name, valid));
+  }
+  return name;
 }
 
 Alternative ReadAlternative(const AxisTable& table, const Node& node) {
@@ -120,21 +137,38 @@ Alternative ReadAlternative(const AxisTable& table, const Node& node) {
   CheckObject(node, keys);
   if (!node.Has("mechanism")) throw UserError(node.where, "has no mechanism");
   Alternative alternative;
-  alternative.mechanism = ReadText(node.Member("mechanism"));
-  const std::vector<std::string> valid = MechanismNames();
-  if (std::find(valid.begin(), valid.end(), alternative.mechanism) ==
-      valid.end()) {
-    throw UserError(node.where + ".mechanism",
-                    UnknownName("mechanism", alternative.mechanism, valid));
-  }
-  for (const Axis& axis : table) {
-    if (!node.Has(axis.name)) continue;
-    alternative.axes[axis.name] = ReadAxis(table, axis, node.Member(axis.name));
-  }
+  alternative.mechanism = ReadMechanism(node.Member("mechanism"));
+  TakeAxes(table, node, alternative.axes);
   if (node.Has("options")) {
     alternative.options = ReadOptions(node.Member("options"));
   }
   return alternative;
+}
+
+Exclusion ReadExclusion(const AxisTable& table, const Node& node) {
+  std::vector<std::string> keys = AxisNames(table);
+  keys.insert(keys.begin(), "mechanism");
+  CheckObject(node, keys);
+  if (node.value.empty()) {
+    throw UserError(node.where, "says nothing, which holds for every cell");
+  }
+  Exclusion exclusion;
+  if (node.Has("mechanism")) {
+    ForEachValue(node.Member("mechanism"), [&](const Node& item) {
+      exclusion.mechanisms.push_back(ReadMechanism(item));
+    });
+  }
+  TakeAxes(table, node, exclusion.axes);
+  return exclusion;
+}
+
+// Calls visit(element, place) for each of a list of objects.
+template <class Visit>
+void ForEachObject(const Node& list, const Visit& visit) {
+  if (!list.value.is_array()) {
+    throw UserError(list.where, "must be a list [...]");
+  }
+  ForEachValue(list, visit);
 }
 
 // What the file and each of its profiles may say, into `request`, which keeps
@@ -151,34 +185,24 @@ void ReadCommon(const AxisTable& table, const Node& node,
   }
   if (node.Has("axes")) ReadAxes(table, node.Member("axes"), request.axes);
   if (!node.Has("alternatives")) return;
-  const Node alternatives = node.Member("alternatives");
-  if (!alternatives.value.is_array()) {
-    throw UserError(alternatives.where, "must be a list [...]");
-  }
   request.alternatives.clear();
-  ForEachValue(alternatives, [&](const Node& item) {
+  ForEachObject(node.Member("alternatives"), [&](const Node& item) {
     request.alternatives.push_back(ReadAlternative(table, item));
   });
 }
 
-// Wrong names are found whichever profile is asked for.
-void ReadProfiles(const AxisTable& table, const Node& file,
-                  const std::string& profile, SweepRequest& request) {
-  const bool has_profiles = file.Has("profiles");
-  if (has_profiles) {
-    const Node profiles = file.Member("profiles");
-    CheckObject(profiles, {"quick"});
-    for (const auto& [name, value] : profiles.value.items()) {
-      CheckObject(profiles.Member(name),
-                  {"axes", "repetitions", "trials", "alternatives"});
-    }
-  }
-  if (profile == "full") return;
-  if (!has_profiles || !file.Member("profiles").Has(profile)) {
-    throw UserError(file.where + "profiles",
-                    fmt::format("there is no profile '{}'", profile));
-  }
-  ReadCommon(table, file.Member("profiles").Member(profile), request);
+// The quick profile, where there is one: what it does not say is as in `full`.
+std::optional<SweepRequest> ReadQuick(const AxisTable& table, const Node& file,
+                                      const SweepRequest& full) {
+  if (!file.Has("profiles")) return {};
+  const Node profiles = file.Member("profiles");
+  CheckObject(profiles, {"quick"});
+  if (!profiles.Has("quick")) return {};
+  const Node node = profiles.Member("quick");
+  CheckObject(node, {"axes", "repetitions", "trials", "alternatives"});
+  SweepRequest quick = full;
+  ReadCommon(table, node, quick);
+  return quick;
 }
 
 }  // namespace
@@ -189,7 +213,7 @@ SweepRequest ReadExperiment(const AxisTable& table, const std::string& path,
   const Node file{document, path + ": "};
   CheckObject({document, path},
               {"name", "question", "source", "seed", "repetitions", "trials",
-               "axes", "options", "alternatives", "profiles"});
+               "axes", "options", "alternatives", "exclusions", "profiles"});
   SweepRequest request;
   if (!file.Has("name")) throw UserError(path, "has no name");
   request.name = ReadText(file.Member("name"));
@@ -204,8 +228,23 @@ SweepRequest ReadExperiment(const AxisTable& table, const std::string& path,
     request.options = ReadOptions(file.Member("options"));
   }
   ReadCommon(table, file, request);
-  ReadProfiles(table, file, profile, request);
-  return request;
+  if (file.Has("exclusions")) {
+    ForEachObject(file.Member("exclusions"), [&](const Node& item) {
+      request.exclusions.push_back(ReadExclusion(table, item));
+    });
+  }
+  const std::optional<SweepRequest> quick = ReadQuick(table, file, request);
+  if (!request.exclusions.empty()) {
+    std::vector<SweepRequest> profiles = {request};
+    if (quick) profiles.push_back(*quick);
+    CheckExclusions(table, profiles, file.where + "exclusions");
+  }
+  if (profile == "full") return request;
+  if (!quick || profile != "quick") {
+    throw UserError(file.where + "profiles",
+                    fmt::format("there is no profile '{}'", profile));
+  }
+  return *quick;
 }
 
 }  // namespace attnbench

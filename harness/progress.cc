@@ -15,14 +15,6 @@ double Seconds(std::chrono::steady_clock::duration duration) {
   return std::chrono::duration<double>(duration).count();
 }
 
-std::string DurationText(double seconds) {
-  if (seconds < 60) return fmt::format("{:.0f} s", std::ceil(seconds));
-  const double minutes = std::ceil(seconds / 60);
-  if (minutes < 60) return fmt::format("{:.0f} min", minutes);
-  return fmt::format("{:.0f} h {:.0f} min", std::floor(minutes / 60),
-                     std::fmod(minutes, 60));
-}
-
 }  // namespace
 
 std::string PointText(const AxisTable& table, const Point& point) {
@@ -42,28 +34,39 @@ Progress::Progress(const AxisTable& table, const Sweep& sweep, std::FILE* out,
       sweep_(sweep),
       out_(out),
       is_terminal_(is_terminal),
+      estimate_(EstimateTime(sweep)),
       start_(Clock::now()),
       point_start_(start_) {
-  for (const Point& point : sweep.points) {
-    cells_total_ += static_cast<double>(point.cells.size());
+  // Points of skipped cells alone take a moment, too.
+  for (double& seconds : estimate_.point_s) seconds += 1e-3;
+  estimate_.start_s = 0;  // is over
+  if (is_terminal_) {
+    Draw(0);
+  } else {
+    Line(fmt::format("{} point{}{}", sweep.points.size(),
+                     sweep.points.size() == 1 ? "" : "s", TimeLeft(0)));
   }
 }
 
-std::string Progress::TimeLeft(double cells_done) const {
-  if (cells_done <= 0) return "";
-  const double left =
-      Seconds(Clock::now() - start_) * (cells_total_ / cells_done - 1);
+std::string Progress::TimeLeft(double done_s) const {
+  // The estimate is right until it can be compared with what happened.
+  constexpr double kEnoughToTell = 0.05;
+  const double total_s = estimate_.total_s();
+  const double elapsed_s = Seconds(Clock::now() - start_);
+  const double left = done_s < kEnoughToTell * total_s
+                          ? total_s - elapsed_s
+                          : elapsed_s * (total_s / done_s - 1);
   return left > 0 ? fmt::format(", about {} left", DurationText(left)) : "";
 }
 
-void Progress::Draw(double cells_done) {
+void Progress::Draw(double done_s) {
   last_draw_ = Clock::now();
-  const double share = cells_done / cells_total_;
+  const double share = done_s / estimate_.total_s();
   const int filled = static_cast<int>(share * kBarWidth);
   // Short enough for 80 columns: a line that wraps cannot be redrawn.
   fmt::print(out_, "\r[{:#<{}}{:-<{}}] {:3.0f} %  [{}/{}]{}\x1b[K", "", filled,
              "", kBarWidth - filled, 100 * share, point_, sweep_.points.size(),
-             TimeLeft(cells_done));
+             TimeLeft(done_s));
   std::fflush(out_);
 }
 
@@ -75,8 +78,7 @@ void Progress::Line(const std::string& text) {
 void Progress::Tick(double share_of_point) {
   if (!is_terminal_ || Seconds(Clock::now() - last_draw_) < 0.1) return;
   const double share = std::clamp(share_of_point, 0.0, 1.0);
-  Draw(cells_done_ +
-       share * static_cast<double>(sweep_.points[point_].cells.size()));
+  Draw(done_s_ + share * estimate_.point_s[point_]);
 }
 
 void Progress::FinishPoint(const std::vector<Json>& cells) {
@@ -88,16 +90,15 @@ void Progress::FinishPoint(const std::vector<Json>& cells) {
                      cell.at("mechanism").get<std::string>(), where,
                      AxisValueText(cell.at("message"))));
   }
-  cells_done_ += static_cast<double>(sweep_.points[point_].cells.size());
+  done_s_ += estimate_.point_s[point_];
   ++point_;
   if (is_terminal_) {
-    Draw(cells_done_);
+    Draw(done_s_);
     if (point_ == sweep_.points.size()) fmt::print(out_, "\n");
   } else {
     Line(fmt::format("[{}/{}] {}: {} cells, {:.1f} s{}", point_,
                      sweep_.points.size(), where, cells.size(),
-                     Seconds(Clock::now() - point_start_),
-                     TimeLeft(cells_done_)));
+                     Seconds(Clock::now() - point_start_), TimeLeft(done_s_)));
   }
   point_start_ = Clock::now();
 }

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/estimate.h"
 #include "harness/sweep.h"
 
 namespace attnbench {
@@ -19,8 +20,8 @@ std::string PointText(const AxisTable& table, const Point& point);
 
 class Progress {
  public:
-  // `sweep` and `table` outlive this. A cell is taken to last as long as any
-  // other.
+  // `sweep` and `table` outlive this. Tells at once how long the whole may
+  // take. How long points are beside each other is as estimated (estimate.h).
   Progress(const AxisTable& table, const Sweep& sweep, std::FILE* out,
            bool is_terminal);
 
@@ -34,17 +35,18 @@ class Progress {
  private:
   using Clock = std::chrono::steady_clock;
 
-  void Draw(double cells_done);
+  // `done_s` is the estimated time of what is done.
+  void Draw(double done_s);
   void Line(const std::string& text);
-  std::string TimeLeft(double cells_done) const;
+  std::string TimeLeft(double done_s) const;
 
   const AxisTable& table_;
   const Sweep& sweep_;
   std::FILE* out_;
   bool is_terminal_;
   std::size_t point_ = 0;
-  double cells_total_ = 0;
-  double cells_done_ = 0;  // of finished points
+  TimeEstimate estimate_;
+  double done_s_ = 0;  // of finished points
   Clock::time_point start_;
   Clock::time_point point_start_;
   Clock::time_point last_draw_;

@@ -1,39 +1,21 @@
 #include "harness/result_schema.h"
 
 #include <string>
+#include <utility>
 #include <vector>
+
+#include "harness/json_schema.h"
 
 namespace attnbench {
 namespace {
 
-Json Type(const char* type) { return {{"type", type}}; }
-
-Json OrNull(const char* type) { return {{"type", {type, "null"}}}; }
-
-Json AtLeastZero(const char* type) { return {{"type", type}, {"minimum", 0}}; }
-
-Json ListOf(Json items) { return {{"type", "array"}, {"items", items}}; }
-
-// An object with members of any name.
-Json MapOf(Json values) {
-  return {{"type", "object"}, {"additionalProperties", std::move(values)}};
-}
-
-// An object with exactly these members.
-Json Record(Json properties) {
-  Json required = Json::array();
-  for (const auto& [name, schema] : properties.items()) {
-    required.push_back(name);
-  }
-  return {{"type", "object"},
-          {"properties", std::move(properties)},
-          {"required", std::move(required)},
-          {"additionalProperties", false}};
-}
-
-Json NullOr(Json schema) {
-  return {{"anyOf", {std::move(schema), Type("null")}}};
-}
+using json_schema::AtLeastZero;
+using json_schema::ListOf;
+using json_schema::MapOf;
+using json_schema::NullOr;
+using json_schema::OrNull;
+using json_schema::Record;
+using json_schema::Type;
 
 // What MeasureLimits made, for one precision and number of threads.
 Json LimitsSchema() {
@@ -100,6 +82,17 @@ Json PointSchema() {
   return {{"type", "string"}, {"pattern", "^[0-9a-f]{16}$"}};
 }
 
+// What CalibrationJson made, for each point.
+Json CalibrationSchema() {
+  const Json positive = {{"type", "number"}, {"exclusiveMinimum", 0}};
+  Json samples = ListOf(positive);
+  samples["minItems"] = 1;
+  return ListOf(Record({{"point", PointSchema()},
+                        {"samples_ns", samples},
+                        {"median_ns", positive},
+                        {"deviation", AtLeastZero("number")}}));
+}
+
 Json ContextSchema() {
   return Record({{"commit", Type("string")},
                  {"dirty", OrNull("boolean")},
@@ -113,8 +106,14 @@ Json ContextSchema() {
                  {"cpu", Type("string")},
                  {"caches", ListOf(Type("string"))},
                  {"cores", AtLeastZero("integer")},
+                 {"affinity", OrNull("string")},
+                 {"memory_bytes", OrNull("integer")},
+                 {"kernel", OrNull("string")},
                  {"governor", OrNull("string")},
+                 {"turbo", OrNull("boolean")},
+                 {"aslr", {{"enum", {0, 1, 2, nullptr}}}},
                  {"load", OrNull("number")},
+                 {"load_end", OrNull("number")},
                  {"simd", Type("string")},
                  {"openmp", MapOf({{"type", {"integer", "string", "null"}}})},
                  {"libraries", MapOf(Type("string"))},
@@ -124,7 +123,8 @@ Json ContextSchema() {
                  {"points", ListOf(PointSchema())},
                  {"shard", NullOr({{"type", "string"},
                                    {"pattern", "^[0-9]+/[1-9][0-9]*$"}})},
-                 {"limits", ListOf(LimitsSchema())}});
+                 {"limits", ListOf(LimitsSchema())},
+                 {"calibration", CalibrationSchema()}});
 }
 
 Json OperationsSchema() {

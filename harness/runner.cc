@@ -7,6 +7,7 @@
 #include <numeric>
 #include <optional>
 
+#include "harness/calibration.h"
 #include "harness/clock.h"
 #include "harness/environment.h"
 #include "harness/error.h"
@@ -392,6 +393,9 @@ std::vector<Json> RunCells(std::span<const std::unique_ptr<CellRun>> runs,
     done();
   }
   for (int round = 0; round < options.repetitions; ++round) {
+    if (options.calibration_ns != nullptr) {
+      options.calibration_ns->push_back(TimeCalibrationNs());
+    }
     for (const std::size_t index :
          RoundOrder(options.seed, point_index, round, runs.size())) {
       runs[index]->TimeRound(round);

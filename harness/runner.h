@@ -26,6 +26,9 @@ struct RunOptions {
   // Of the machine, for the field `limit` of cells; outlive the runs.
   std::span<const MachineLimits> limits = {};
   Peer* peer = nullptr;  // what runs the cells that are a peer's
+  // Where the clock's own time goes, once a round (calibration.h); null: it is
+  // not taken.
+  std::vector<double>* calibration_ns = nullptr;
 };
 
 // One finished cell of the result document, in the format of

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "harness/error.h"
+#include "harness/exclusions.h"
 #include "mechanisms/registry.h"
 
 namespace attnbench {
@@ -378,6 +379,7 @@ class PointList {
     points_[place->second].cells.push_back(std::move(cell));
   }
   std::vector<Point> Take() { return std::move(points_); }
+  std::size_t num_cells() const { return cells_.size(); }
 
  private:
   const AxisTable& table_;
@@ -431,15 +433,22 @@ Sweep ExpandSweep(const AxisTable& table, const SweepRequest& request) {
   CheckCommonNames(table, request, plans);
   CheckNumberOfCells(plans);
   PointList points(table);
+  PointList excluded(table);
   for (const Plan& plan : plans) {
     const std::vector<std::size_t> sizes = plan.Sizes();
     std::vector<std::size_t> choice(sizes.size());
     do {
-      points.Add(MakeCell(table, plan, request.peer_variants, choice));
+      Cell cell = MakeCell(table, plan, request.peer_variants, choice);
+      PointList& list =
+          IsExcluded(table, request.exclusions, cell) ? excluded : points;
+      list.Add(std::move(cell));
     } while (NextChoice(sizes, choice));
   }
-  return {request.name, request.seed, request.repetitions, request.trials,
-          points.Take()};
+  if (points.num_cells() == 0) {
+    throw UserError("exclusions", "leave no cell to measure");
+  }
+  return {request.name,   request.seed,  request.repetitions,
+          request.trials, points.Take(), excluded.num_cells()};
 }
 
 void SkipThreadsBeyond(std::int64_t cores, Sweep& sweep) {

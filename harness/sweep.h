@@ -55,6 +55,7 @@ struct Sweep {
   int repetitions = 10;  // rounds
   int trials = 1;        // at least this many trials of a cell over all rounds
   std::vector<Point> points;
+  std::size_t num_excluded = 0;  // cells that exclusions left out of them
 };
 
 // What was asked for, before it is crossed: axis name -> values, option name ->
@@ -66,6 +67,11 @@ struct Alternative {
   std::map<std::string, std::vector<Json>> axes;
   std::map<std::string, std::vector<OptionValue>> options;
 };
+// Leaves out the cells for which all of this is so (exclusions.h).
+struct Exclusion {
+  std::vector<std::string> mechanisms = {};  // one of them; empty: any
+  std::map<std::string, std::vector<Json>> axes = {};  // one of the values each
+};
 struct SweepRequest {
   std::string name = "sweep";
   std::uint64_t seed = 1;
@@ -75,6 +81,7 @@ struct SweepRequest {
   std::map<std::string, std::vector<OptionValue>> options;
   std::vector<Alternative> alternatives;  // empty: all mechanisms
   std::vector<PeerVariant> peer_variants = {};
+  std::vector<Exclusion> exclusions = {};
 };
 
 // More than anybody waits for: each cell is timed for milliseconds at least.
@@ -90,10 +97,11 @@ std::vector<std::string> MechanismNames();
 // in the table's order, the last one fastest. Axes that a mechanism does not
 // declare are null and not crossed; combinations that its Description rules
 // out, scope `attention` under mode `decode`, and schedule `online` under the
-// others, become cells with a skip_reason. Equal cells appear once. Throws
-// UserError for values that no mechanism has, for options that none of those
-// asked for declares, for an axis that an alternative sets and its mechanism
-// does not declare, and for more than kMostCells cells.
+// others, become cells with a skip_reason. Equal cells appear once, excluded
+// ones not at all. Throws UserError for values that no mechanism has, for
+// options that none of those asked for declares, for an axis that an
+// alternative sets and its mechanism does not declare, for more than kMostCells
+// cells, and where exclusions leave none.
 Sweep ExpandSweep(const AxisTable& table, const SweepRequest& request);
 
 // Makes cells on more threads than the machine has cores skipped ones: their
@@ -105,12 +113,15 @@ void SkipThreadsBeyond(std::int64_t cores, Sweep& sweep);
 //   {"name", "question", "source", "seed", "repetitions", "trials",
 //    "axes": {AXIS: value or [values]}, "options": {OPTION: value or [values]},
 //    "alternatives": [{"mechanism": NAME, AXIS: ..., "options": {...}}],
+//    "exclusions": [{"mechanism": NAME or [NAMES], AXIS: ...}],
 //    "profiles": {"quick": {"axes", "repetitions", "trials", "alternatives"}}}
 //
 // A value of an axis is a number or what the command line takes ("4:128:x2").
 // `profile` is "full", the file's own values, or "quick", which replaces what
-// it names, each axis by itself. Throws UserError with file and key; unknown
-// keys name the nearest valid one.
+// it names, each axis by itself. experiments/README.md is the documentation,
+// experiment_schema.h its schema. Throws UserError with file and key, whichever
+// profile is wrong; unknown keys name the nearest valid one. An exclusion that
+// leaves nothing out in either profile is an error.
 SweepRequest ReadExperiment(const AxisTable& table, const std::string& path,
                             const std::string& profile);
 

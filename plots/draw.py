@@ -17,6 +17,7 @@ import os
 import sys
 
 import load
+import panels
 import style
 from figures import FIGURES
 
@@ -102,7 +103,24 @@ def draw_all(options):
     if not names:
         needs = "; ".join(f"{n} needs {e.needs}" for n, e in FIGURES.items())
         raise UsageError(f"{options.files[0]}: fits no figure: {needs}")
-    return {name: FIGURES[name].draw(data) for name in names}
+    drawn = {name: FIGURES[name].draw(data) for name in names}
+    reasons = invalid_reasons(data)
+    if not reasons:
+        return drawn
+    told = f"INVALID: {'; '.join(reasons)}"
+    for figure, _ in drawn.values():
+        style.mark_invalid(figure)
+    return {name: (figure, [told, *lines]) for name, (figure, lines) in drawn.items()}
+
+
+def invalid_reasons(data):
+    """Of a sweep, of a stability study, or of any of several outputs."""
+    if isinstance(data, list):
+        contexts = [steps["context"] for steps in data if "context" in steps]
+    else:
+        contexts = [(data if isinstance(data, dict) else data.attrs)["context"]]
+    reasons = [panels.invalid_reasons(context) for context in contexts]
+    return list(dict.fromkeys(sum(reasons, [])))
 
 
 def unknown_figure(given):

@@ -17,8 +17,9 @@ import pandas
 
 SCHEMA_VERSION = 1
 
-# Keys of a cell that are outcomes. All other keys say what was measured: a new
-# axis is taken for one without being named here.
+# Keys of a cell that are outcomes, or say how often it was measured. All other
+# keys say what was measured: a new axis is taken for one without being named
+# here.
 OUTCOMES = (
     "status",
     "message",
@@ -73,11 +74,7 @@ def load(path):
 def cells_of(document, path):
     """The cells of a document that was read from `path`."""
     context = _checked_context(document, "sweep", path)
-    cells = _get(document, "cells", list, path)
-    if not cells:
-        raise DataError(f"{path}: cells", "is empty")
-    for index, cell in enumerate(cells):
-        _check_cell(cell, f"{path}: cells[{index}]")
+    cells = check_cells(document, path)
     # Dicts as text: two settings can then be compared, and sorted.
     rows = [
         {**cell, "options": json.dumps(cell["options"], sort_keys=True)}
@@ -90,6 +87,16 @@ def cells_of(document, path):
     frame["median_ns"] = frame["median_ns"].astype("float64")
     frame.attrs.update(path=str(path), context=context)
     return frame
+
+
+def check_cells(document, path):
+    """The cells of a sweep, at least one, as they are in the document."""
+    cells = _get(document, "cells", list, path)
+    if not cells:
+        raise DataError(f"{path}: cells", "is empty")
+    for index, cell in enumerate(cells):
+        _check_cell(cell, f"{path}: cells[{index}]")
+    return cells
 
 
 def load_stability(path):
@@ -195,6 +202,12 @@ def _checked_context(document, kind, path):
         raise DataError(
             path, f"kind is {_given(document, 'kind')}, '{kind}' is wanted"
         )
+    return context_of(document, path)
+
+
+def context_of(document, path):
+    """The context of a result of any kind."""
+    _get(document, "kind", str, path)
     if document.get("schema_version") != SCHEMA_VERSION:
         raise DataError(
             path,
@@ -231,6 +244,11 @@ def _stability_frame(document, key, measured, path):
         for name in ("preset", "chunk_energy_scale"):
             if name not in row:
                 raise DataError(where, f"{name} is missing")
+        scale = row["chunk_energy_scale"]
+        if not (scale is None or scale == 0 or _positive_number(scale)):
+            raise DataError(
+                where, f"chunk_energy_scale is {scale!r}, a number is wanted, or null"
+            )
         for name in measured:
             _check_measured(row, name, where)
     frame = pandas.DataFrame(rows, dtype=object)
@@ -294,6 +312,14 @@ def _check_cell(cell, where):
     for key in ("chunk_width", "num_contexts", "dim", "median_ns", "message"):
         if key not in cell:
             raise DataError(where, f"{key} is missing")
+    for key in ("chunk_width", "num_contexts"):
+        if cell[key] not in (None, "inf") and not _positive_number(cell[key]):
+            raise DataError(
+                where, f"{key} is {cell[key]!r}, a number, 'inf' or null is wanted"
+            )
+    for key, value in cell.items():
+        if key not in (*OUTCOMES, "options") and isinstance(value, (dict, list)):
+            raise DataError(where, f"{key} is {value!r}, one value is wanted")
     if cell["status"] not in STATUSES:
         raise DataError(
             where,
@@ -311,6 +337,17 @@ def _check_times(cell, where):
         raise DataError(where, "samples_ns must hold numbers above 0")
     if len(interval) != 2 or not all(_positive_number(s) for s in interval):
         raise DataError(where, "interval_ns must hold two numbers above 0")
+    processes = cell.get("processes", 1)
+    if (
+        not isinstance(processes, int)
+        or not _positive_number(processes)
+        or len(samples) % processes
+    ):
+        raise DataError(
+            where,
+            f"processes is {processes!r}, by which the number of samples_ns, "
+            f"{len(samples)}, can be divided is wanted",
+        )
     if not _positive_number(cell["median_ns"]):
         raise DataError(
             where, f"median_ns is {cell['median_ns']!r}, above 0 is wanted"

@@ -21,6 +21,7 @@ import style
 BASELINE = "soft"
 POINT = ["workload", "memory_length", "output_length"]
 COLOR_MAP = "viridis"
+MOST_IN_HEAT_MAP = 64  # rows or columns whose numbers can be read
 
 
 # ---- choosing cells ---------------------------------------------------------
@@ -302,13 +303,20 @@ def context_text(context):
         f"{context['date']}."
     )
     warnings = context["warnings"]
-    if not context["valid"]:
-        why = "; ".join(warnings) or "no reason is given"
-        text += f" The run is marked as not valid: {why}."
-    elif warnings:
+    reasons = invalid_reasons(context)
+    if reasons:
+        text = f"INVALID: {'; '.join(reasons)}. {text}"
+    if warnings:
         plural = "s" if len(warnings) > 1 else ""
         text += f" The result carries {len(warnings)} warning{plural}."
     return text
+
+
+def invalid_reasons(context):
+    """Why no time of the run means anything; empty for a valid one."""
+    if context["valid"]:
+        return []
+    return context.get("invalid_reasons") or ["no reason is given"]
 
 
 def framework_text(context):
@@ -415,8 +423,16 @@ def log_norm(values, include_one=False):
     return colors.LogNorm(low, high)
 
 
-def heat_map_figure(panel_rows, panel_columns, cells):
+def heat_map_figure(panel_rows, panel_columns, cells, path):
     """A figure whose heat maps' cells hold two lines of text readably."""
+    for axis in ("memory_length", "output_length"):
+        number = cells[axis].nunique()
+        if number > MOST_IN_HEAT_MAP:
+            raise load.DataError(
+                path,
+                f"{number} values of {axis}, a heat map has room for "
+                f"{MOST_IN_HEAT_MAP}",
+            )
     width = 0.7 + 0.43 * cells["memory_length"].nunique()
     height = 0.6 + 0.34 * cells["output_length"].nunique()
     return style.new_figure(

@@ -149,6 +149,21 @@ def add_foot(figure, caption, handles=()):
     )
 
 
+def mark_invalid(figure):
+    """Says above all panels that the picture is of an invalid run."""
+    height = figure.get_size_inches()[1]
+    figure.text(
+        0.5,
+        1 + 0.05 / height,
+        "INVALID: see below",
+        color="#B2182B",
+        fontsize=12,
+        fontweight="bold",
+        ha="center",
+        va="bottom",
+    )
+
+
 def save(figure, folder, name):
     """Writes FOLDER/NAME.png and .svg, each whole or not at all; the paths."""
     paths = []

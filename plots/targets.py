@@ -128,8 +128,9 @@ def context_line(results):
                 ", ".join(frame.attrs["path"] for frame in results.values()),
                 f"mixed data: {key} is {', '.join(sorted(map(str, values)))}",
             )
-    last = max(results.values(), key=lambda f: f.attrs["context"]["date"])
-    context = last.attrs["context"]
+    # The one that is wrong, where one is: the table must not hide it.
+    contexts = [frame.attrs["context"] for frame in results.values()]
+    context = max(contexts, key=lambda c: (not c["valid"], c["date"]))
     versions = {
         panels.framework_text(frame.attrs["context"])
         for frame in results.values()

@@ -13,6 +13,8 @@
 #   slurm        scripts/slurm against a Slurm of one node, started for it
 #   skeleton     a copy of mechanisms/skeleton is compiled after one line in the
 #                registry, without any other change
+#   report       pages of `attnbench report` in headless Chromium; Google
+#                Benchmark's compare.py reads what `convert` writes
 #   --help       this text
 # example: scripts/check.sh format tidy
 #
@@ -24,7 +26,9 @@ set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-all_steps=(format scripts clang asan-ubsan tsan tidy mutations slurm skeleton)
+all_steps=(
+  format scripts clang asan-ubsan tsan tidy mutations slurm skeleton report
+)
 
 cxx_files() {
   find mechanisms harness tests -name '*.h' -print0 -o -name '*.cc' -print0
@@ -107,6 +111,12 @@ add_newcomer() {
   done
   sed -i 's/skeleton/newcomer/g; s/SKELETON/NEWCOMER/g' "$1"/newcomer/*
   sed -i 's/^  MECHANISM(soft) .*/  MECHANISM(newcomer) \\\n&/' "$1/registry.cc"
+}
+
+step_report() {
+  configure_and_build clang attnbench
+  "$python" tests/report/browser_test.py
+  ATTNBENCH=$root/build/clang/attnbench "$python" tests/report/compare_py_test.py
 }
 
 run_step() {

@@ -2,7 +2,8 @@
 # Installs the Debian packages that are missing, and no others.
 #
 # usage: setup.sh [--tools] [--peers] [--check]
-#   --tools   also what check.sh needs: clang and its tools, shellcheck, Slurm
+#   --tools   also what check.sh needs: clang and its tools, shellcheck, Slurm,
+#             a browser
 #   --peers   also what peers.sh needs: PyTorch on OpenBLAS
 #   --check   only say what is missing: exit 0 if nothing, 1 otherwise
 #   --help    this text
@@ -25,10 +26,12 @@ packages=(
   python3 python3-matplotlib python3-pandas python3-jsonschema
 )
 # libclang-rt-dev holds the sanitizers' runtimes, llvm the symbolizer without
-# which their reports have no line numbers.
+# which their reports have no line numbers; libbenchmark-tools has compare.py.
 tools=(
-  clang clang-tidy clang-format libclang-rt-dev libomp-dev llvm shellcheck
+  clang clang-tidy clang-format libclang-rt-dev libomp-dev llvm
   slurmctld slurmd slurm-client munge
+  chromium chromium-driver python3-selenium libbenchmark-tools python3-scipy
+  shellcheck
 )
 
 peers=(python3-torch libopenblas0-pthread)

@@ -31,6 +31,9 @@ void AddRunSweep(CLI::App& app, const AxisTable& table,
 // attnbench list. `table` outlives `app`.
 void AddList(CLI::App& app, const AxisTable& table, Command& run);
 
+// attnbench convert RESULT. `table` outlives `app`.
+void AddConvert(CLI::App& app, const AxisTable& table, Command& run);
+
 // attnbench decode CASE.json.
 void AddDecode(CLI::App& app, Command& run);
 
@@ -43,6 +46,9 @@ void AddCompare(CLI::App& app, const AxisTable& table, Command& run);
 void AddCheck(CLI::App& app, const AxisTable& table, Command& run);
 void AddMerge(CLI::App& app, const AxisTable& table,
               const std::string& command_line, Command& run);
+
+// attnbench report RESULT...
+void AddReport(CLI::App& app, Command& run);
 
 // attnbench roofline: `table` and `command_line` as for run-sweep.
 void AddRoofline(CLI::App& app, const AxisTable& table,

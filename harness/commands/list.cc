@@ -13,6 +13,7 @@
 
 #include "harness/commands/commands.h"
 #include "harness/error.h"
+#include "harness/experiment_schema.h"
 #include "harness/result_schema.h"
 #include "mechanisms/registry.h"
 
@@ -83,13 +84,15 @@ Json NamesOfAxis(const AxisTable& table, const std::string& name) {
 }
 
 // The experiments of the folder that the program is run in, which is the
-// project's where somebody follows its documentation.
+// project's where somebody follows its documentation. The ledger of claims
+// beside them is none.
 Json ExperimentNames() {
   std::vector<std::string> names;
   std::error_code no_folder;
   for (const auto& entry :
        std::filesystem::directory_iterator("experiments", no_folder)) {
-    if (entry.path().extension() == ".json" && entry.is_regular_file()) {
+    if (entry.path().extension() == ".json" && entry.is_regular_file() &&
+        entry.path().filename() != "claims.json") {
       names.push_back(entry.path().stem().string());
     }
   }
@@ -193,15 +196,24 @@ std::string MarkdownTable(const Json& axes) {
 struct Formats {
   bool json = false;
   bool schema = false;
+  bool experiment_schema = false;
   bool markdown = false;
 };
 
 int List(const AxisTable& table, const Formats& formats) {
-  if (formats.json + formats.schema + formats.markdown > 1) {
-    throw UserError("list", "takes one of --json, --schema and --markdown");
+  if (formats.json + formats.schema + formats.experiment_schema +
+          formats.markdown >
+      1) {
+    throw UserError("list",
+                    "takes one of --json, --schema, --experiment-schema and "
+                    "--markdown");
   }
   if (formats.schema) {
     std::cout << ResultSchemaText(table);
+    return 0;
+  }
+  if (formats.experiment_schema) {
+    std::cout << ExperimentSchemaText(table);
     return 0;
   }
   const Json everything = Everything(table);
@@ -227,6 +239,9 @@ void AddList(CLI::App& app, const AxisTable& table, Command& run) {
   command->add_flag("--json", formats->json, "as JSON, e.g. list --json");
   command->add_flag("--schema", formats->schema,
                     "the JSON Schema of results, e.g. list --schema");
+  command->add_flag(
+      "--experiment-schema", formats->experiment_schema,
+      "the JSON Schema of experiment files, e.g. list --experiment-schema");
   command->add_flag("--markdown", formats->markdown,
                     "the table of axes for the documentation, e.g. list "
                     "--markdown");

@@ -178,6 +178,8 @@ int Run(std::vector<std::string> arguments) {
   AddMerge(app, StandardAxes(), command_line, run);
   AddRoofline(app, StandardAxes(), command_line, run);
   AddStability(app, command_line, run);
+  AddReport(app, run);
+  AddConvert(app, StandardAxes(), run);
   app.require_subcommand(0, 1);
   app.allow_extras();
   for (CLI::App* command : app.get_subcommands(nullptr)) {

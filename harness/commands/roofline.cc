@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -115,6 +116,8 @@ int RunRoofline(const AxisTable& table, const std::string& command_line,
     }
   }
   document["limits"] = ToJson(all);
+  FinishContext(std::max_element(threads.begin(), threads.end())->get<int>(),
+                document["context"]);
   if (file) file->Write(document);
   std::cout << (arguments.json ? document.dump() + "\n" : Table(all));
   return 0;

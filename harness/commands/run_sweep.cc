@@ -16,10 +16,12 @@
 #include <utility>
 #include <vector>
 
+#include "harness/calibration.h"
 #include "harness/case_file.h"
 #include "harness/commands/commands.h"
 #include "harness/environment.h"
 #include "harness/error.h"
+#include "harness/estimate.h"
 #include "harness/peer.h"
 #include "harness/point_hash.h"
 #include "harness/progress.h"
@@ -28,6 +30,7 @@
 #include "harness/roofline.h"
 #include "harness/runner.h"
 #include "harness/sweep.h"
+#include "harness/validity.h"
 #include "harness/workload.h"
 
 namespace attnbench {
@@ -108,7 +111,8 @@ void AddOptions(CLI::App& command, const AxisTable& table,
                    "the quick profile of the experiment, e.g. run-sweep "
                    "experiments/mad_figure8.json --quick -o r.json");
   command.add_flag("--dry-run", arguments.dry_run,
-                   "only show what would be measured, e.g. -T 1:9:1 --dry-run");
+                   "only show what would be measured, and about how long that "
+                   "takes, e.g. -T 1:9:1 --dry-run");
   command.add_flag("--json", arguments.json,
                    "with --dry-run: as JSON, e.g. --dry-run --json");
   command.add_flag("--force", arguments.force,
@@ -223,15 +227,25 @@ std::size_t NumberOfCells(const Sweep& sweep) {
 }
 
 int ShowSweep(const AxisTable& table, const Sweep& sweep, bool as_json) {
+  const TimeEstimate estimate = EstimateTime(sweep);
   Json document = {{"name", sweep.name},
                    {"num_points", sweep.points.size()},
                    {"num_cells", NumberOfCells(sweep)},
+                   {"num_excluded", sweep.num_excluded},
+                   {"estimated_s", estimate.total_s()},
                    {"points", Json::array()}};
-  std::string text = fmt::format("{}: {} points, {} cells\n", sweep.name,
-                                 sweep.points.size(), NumberOfCells(sweep));
-  for (const Point& point : sweep.points) {
-    document["points"].push_back(
-        {{"axes", point.axes}, {"num_cells", point.cells.size()}});
+  std::string text = fmt::format(
+      "{}: {} points, {} cells{}, about {}\n", sweep.name, sweep.points.size(),
+      NumberOfCells(sweep),
+      sweep.num_excluded == 0
+          ? ""
+          : fmt::format(" ({} more are excluded)", sweep.num_excluded),
+      DurationText(estimate.total_s()));
+  for (std::size_t i = 0; i < sweep.points.size(); ++i) {
+    const Point& point = sweep.points[i];
+    document["points"].push_back({{"axes", point.axes},
+                                  {"num_cells", point.cells.size()},
+                                  {"estimated_s", estimate.point_s[i]}});
     text += fmt::format("{}: {} cells\n", PointText(table, point),
                         point.cells.size());
   }
@@ -257,8 +271,11 @@ std::vector<MachineLimits> LimitsFor(const Sweep& sweep) {
 }
 
 Json MeasureAll(const AxisTable& table, const Sweep& sweep, const Json& points,
-                std::span<const MachineLimits> limits, Peer* peer) {
+                std::span<const MachineLimits> limits, Peer* peer,
+                Json& calibration) {
   RunOptions options;
+  std::vector<double> calibration_ns;
+  options.calibration_ns = &calibration_ns;
   options.limits = limits;
   options.peer = peer;
   options.seed = sweep.seed;
@@ -271,6 +288,8 @@ Json MeasureAll(const AxisTable& table, const Sweep& sweep, const Json& points,
         RunPoint(table, sweep.points[i], i, options,
                  [&progress](double share) { progress.Tick(share); });
     progress.FinishPoint(finished);
+    calibration.push_back(
+        CalibrationJson(points.at(i), std::exchange(calibration_ns, {})));
     for (Json& cell : finished) {
       cell["point"] = points.at(i);
       cells.push_back(std::move(cell));
@@ -279,8 +298,19 @@ Json MeasureAll(const AxisTable& table, const Sweep& sweep, const Json& points,
   return cells;
 }
 
-// One line about the whole, and the exit code.
-int Summarize(const Json& cells, const std::string& path) {
+// That a cell kept busy.
+int MostThreads(const Json& cells) {
+  int most = 0;
+  for (const Json& cell : cells) {
+    if (cell.at("status") == "skipped") continue;
+    most = std::max(most, cell.at("threads").get<int>());
+  }
+  return most;
+}
+
+// A line about the whole, one for each warning, and the exit code.
+int Summarize(const Json& document, const std::string& path) {
+  const Json& cells = document.at("cells");
   std::map<std::string, std::size_t> number;
   std::optional<std::string> first_failure;
   for (const Json& cell : cells) {
@@ -295,8 +325,12 @@ int Summarize(const Json& cells, const std::string& path) {
   for (const auto& [status, count] : number) {
     counts.push_back(fmt::format("{} {}", count, status));
   }
-  std::cout << fmt::format("{}: {} cells ({})\n", path, cells.size(),
-                           fmt::join(counts, ", "));
+  std::cout << fmt::format("{}: {} cells ({}), {}\n", path, cells.size(),
+                           fmt::join(counts, ", "),
+                           ValidityText(document.at("context")));
+  for (const Json& warning : document.at("context").at("warnings")) {
+    std::cout << "  warning: " << warning.get<std::string>() << "\n";
+  }
   if (!cells.empty() && number["skipped"] == cells.size()) {
     std::cerr << fmt::format(
         "attnbench: every cell was skipped; the first: {}\n",
@@ -360,8 +394,8 @@ int RunSweep(const AxisTable& own_table, const std::string& command_line,
   if (peer) request.peer_variants = peer->info().variants;
   Sweep sweep = ExpandSweep(table, request);
   CheckWorkloads(sweep);
-  if (arguments.dry_run) return ShowSweep(table, sweep, arguments.json);
   SkipThreadsBeyond(Cores(), sweep);
+  if (arguments.dry_run) return ShowSweep(table, sweep, arguments.json);
   if (arguments.output.empty()) {
     throw UserError("--output",
                     "is missing; name the result file, such as -o "
@@ -379,10 +413,13 @@ int RunSweep(const AxisTable& own_table, const std::string& command_line,
   context["shard"] = nullptr;
   const std::vector<MachineLimits> limits = LimitsFor(sweep);
   context["limits"] = ToJson(limits);
-  document["cells"] =
-      MeasureAll(table, sweep, context["points"], limits, peer.get());
+  Json calibration = Json::array();
+  document["cells"] = MeasureAll(table, sweep, context["points"], limits,
+                                 peer.get(), calibration);
+  context["calibration"] = std::move(calibration);
+  FinishContext(MostThreads(document["cells"]), context);
   file.Write(document);
-  return Summarize(document["cells"], arguments.output);
+  return Summarize(document, arguments.output);
 }
 
 }  // namespace

@@ -67,7 +67,7 @@ def draw(cells):
     variants = sorted(set(ratios["variant"]), key=_place_of_build)
     norm = panels.log_norm(ratios["value"], include_one=True)
     figure, axes = panels.heat_map_figure(
-        len(workloads), len(variants), ratios
+        len(workloads), len(variants), ratios, cells.attrs["path"]
     )
     lines, mesh = [], None
     for row, workload in enumerate(workloads):
@@ -135,7 +135,7 @@ def draw_times(cells):
     workloads = sorted(set(chosen["workload"]), reverse=True)
     norm = panels.log_norm(chosen["value"])
     figure, axes = panels.heat_map_figure(
-        len(workloads), len(MECHANISMS), chosen
+        len(workloads), len(MECHANISMS), chosen, cells.attrs["path"]
     )
     lines = []
     for row, workload in enumerate(workloads):

@@ -450,6 +450,7 @@ class Listing(InFolder):
         os.mkdir(self.path("experiments"))
         self.write("experiments/b.json", "{}")
         self.write("experiments/a.json", "{}")
+        self.write("experiments/claims.json", "{}")
         self.write("experiments/notes.txt", "")
         listed = json.loads(self.run_here("list", "--json").stdout)
         self.assertEqual(listed["experiments"], ["a", "b"])

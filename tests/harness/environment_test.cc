@@ -3,10 +3,16 @@
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
+#include <sched.h>
+#include <sys/personality.h>
 
 #include <fstream>
 #include <iterator>
 #include <regex>
+#include <string>
+#include <vector>
+
+#include "harness/cpus.h"
 
 namespace attnbench {
 namespace {
@@ -17,11 +23,13 @@ TEST(Context, HasTheKeysOfTheFormatInTheirOrder) {
   for (const auto& [key, value] : context.items()) {
     keys.push_back(key);
   }
-  EXPECT_THAT(keys, ::testing::ElementsAre(
-                        "commit", "dirty", "build_id", "command", "date",
-                        "seed", "compiler", "flags", "build_type", "cpu",
-                        "caches", "cores", "governor", "load", "simd", "openmp",
-                        "libraries", "valid", "invalid_reasons", "warnings"));
+  EXPECT_THAT(keys,
+              ::testing::ElementsAre(
+                  "commit", "dirty", "build_id", "command", "date", "seed",
+                  "compiler", "flags", "build_type", "cpu", "caches", "cores",
+                  "affinity", "memory_bytes", "kernel", "governor", "turbo",
+                  "aslr", "load", "load_end", "simd", "openmp", "libraries",
+                  "valid", "invalid_reasons", "warnings"));
 }
 
 TEST(Context, SaysWhatWasAskedForAndWhen) {
@@ -35,17 +43,67 @@ TEST(Context, SaysWhatWasAskedForAndWhen) {
   EXPECT_GE(context["cores"].get<int>(), 1);
 }
 
-TEST(Context, IsInvalidExactlyWhereItSaysWhy) {
+TEST(Context, OfABuildWithoutOptimisationIsInvalid) {
   const Json context = MakeContext("", 1);
   const auto build_type = context["build_type"].get<std::string>();
-  if (build_type == "Debug") {
-    EXPECT_FALSE(context["valid"].get<bool>());
+  const std::string reasons = context["invalid_reasons"].dump();
+  EXPECT_EQ(build_type == "Debug",
+            reasons.find("optimisation") != std::string::npos);
+  EXPECT_EQ(context["valid"].get<bool>(), context["invalid_reasons"].empty());
+}
+
+// Of this machine, as other programs tell it.
+TEST(Context, SaysWhatTheMachineIsAndWhatTheProgramMayUse) {
+  const Json context = MakeContext("", 1);
+  std::ifstream release("/proc/sys/kernel/osrelease");
+  std::string kernel;
+  std::getline(release, kernel);
+  EXPECT_EQ(context["kernel"], kernel);
+  ASSERT_TRUE(context["affinity"].is_string());
+  EXPECT_LE(context["cores"].get<int>(),
+            CountCpus(context["affinity"].get<std::string>()));
+  EXPECT_GT(context["memory_bytes"].get<Index>(), 1 << 20);
+  EXPECT_GE(context["memory_bytes"].get<Index>(), AvailableMemoryBytes());
+  EXPECT_TRUE(context["load_end"].is_null());
+}
+
+TEST(Context, SaysWhetherAddressesAreLaidOutAtRandom) {
+  const int before = personality(0xffffffff);
+  ASSERT_GE(before, 0);
+  const auto persona = static_cast<unsigned long>(before);
+  const Json usual = MakeContext("", 1)["aslr"];
+  if (personality(persona | ADDR_NO_RANDOMIZE) < 0) {
+    GTEST_SKIP() << "this container forbids to switch it off";
   }
-  if (build_type == "Release") {
-    EXPECT_TRUE(context["valid"].get<bool>());
-  }
-  EXPECT_TRUE(context["valid"].get<bool>() !=
-              !context["invalid_reasons"].empty());
+  EXPECT_EQ(MakeContext("", 1)["aslr"], 0);
+  ASSERT_GE(personality(persona), 0);
+  EXPECT_EQ(MakeContext("", 1)["aslr"], usual);
+}
+
+TEST(Context, AMaskOfOneCpuIsOneCore) {
+  cpu_set_t before, one;
+  ASSERT_EQ(sched_getaffinity(0, sizeof(before), &before), 0);
+  const std::vector<int> allowed = AllowedCpus();
+  ASSERT_FALSE(allowed.empty());
+  CPU_ZERO(&one);
+  CPU_SET(static_cast<std::size_t>(allowed.back()), &one);
+  ASSERT_EQ(sched_setaffinity(0, sizeof(one), &one), 0);
+  const Json context = MakeContext("", 1);
+  ASSERT_EQ(sched_setaffinity(0, sizeof(before), &before), 0);
+  EXPECT_EQ(context["cores"], 1);
+  EXPECT_EQ(context["affinity"], std::to_string(allowed.back()));
+}
+
+TEST(Context, IsJudgedAgainAtTheEnd) {
+  Json context = MakeContext("", 1);
+  context["calibration"] = Json::parse(
+      R"([{"point": "p", "samples_ns": [1], "median_ns": 1,
+           "deviation": 0.5}])");
+  FinishContext(/*own_threads=*/1, context);
+  EXPECT_TRUE(context["load_end"].is_number());
+  EXPECT_FALSE(context["valid"].get<bool>());
+  EXPECT_NE(context["invalid_reasons"].dump().find("point p"),
+            std::string::npos);
 }
 
 TEST(Fnv1a, GivesThePublishedHashes) {

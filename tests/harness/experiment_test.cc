@@ -154,6 +154,7 @@ TEST(Experiments, EveryFileExpandsInBothProfiles) {
   int files = 0;
   for (const auto& entry : std::filesystem::directory_iterator("experiments")) {
     if (entry.path().extension() != ".json") continue;
+    if (entry.path().filename() == "claims.json") continue;
     ++files;
     for (const char* profile : {"full", "quick"}) {
       const SweepRequest request =

@@ -46,11 +46,15 @@ Json GoodDocument() {
     "context": {"commit": "abc", "dirty": null, "build_id": "0", "command": "x",
       "date": "2020-01-01T00:00:00Z", "seed": 1, "compiler": "g", "flags": "-O",
       "build_type": "Release", "cpu": "c", "caches": ["L1 Data 48K"],
-      "cores": 2, "governor": null, "load": 0.5, "simd": "AVX2",
+      "cores": 2, "affinity": "0-1",
+      "memory_bytes": 1024, "kernel": "6.1", "governor": null,
+      "turbo": true, "aslr": 2, "load": 0.5, "load_end": null, "simd": "AVX2",
       "openmp": {"version": 201511, "OMP_NUM_THREADS": null},
       "libraries": {"fmt": "9.1"}, "valid": true,
       "invalid_reasons": [], "warnings": [],
-      "points": ["0123456789abcdef"], "shard": null, "limits": []}})");
+      "points": ["0123456789abcdef"], "shard": null, "limits": [],
+      "calibration": [{"point": "0123456789abcdef", "samples_ns": [9],
+                       "median_ns": 9, "deviation": 0}]}})");
   document["cells"] = Json::array({GoodCell()});
   return document;
 }

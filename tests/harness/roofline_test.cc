@@ -204,7 +204,9 @@ Json Document() {
           {"context", Json::parse(R"({"commit": "abc", "dirty": null,
       "build_id": "0", "command": "x", "date": "2020-01-01T00:00:00Z",
       "seed": 0, "compiler": "g", "flags": "-O", "build_type": "Release",
-      "cpu": "c", "caches": [], "cores": 2, "governor": null, "load": 0.5,
+      "cpu": "c", "caches": [], "cores": 2, "affinity": "0-1",
+      "memory_bytes": 1024, "kernel": "6.1", "governor": null,
+      "turbo": true, "aslr": 2, "load": 0.5, "load_end": null,
       "simd": "AVX2", "openmp": {}, "libraries": {}, "valid": true,
       "invalid_reasons": [], "warnings": []})")},
           {"limits", ToJson(std::vector<MachineLimits>{MadeUp()})}};

@@ -70,6 +70,10 @@ def make_document(cells):
         "context": {
             "commit": "0123456789abcdef0123456789abcdef01234567",
             "dirty": False,
+            "build_id": "0123456789abcdef",
+            "build_type": "Release",
+            "simd": "AVX2",
+            "cores": 2,
             "cpu": "An Invented Processor 3000 @ 2.50GHz",
             "date": "2026-01-02T03:04:05Z",
             "valid": True,

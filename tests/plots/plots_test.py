@@ -408,9 +408,14 @@ class Caption(PlotTest):
         self.assertIn("uncommitted changes;", self.foot(dirty=True))
         self.assertIn("changes: unknown)", self.foot(dirty=None))
         self.assertIn("1 warning.", self.foot(warnings=["busy"]))
+        invalid = self.foot(
+            valid=False, invalid_reasons=["a debug build"], warnings=["busy"]
+        )
+        self.assertIn("INVALID: a debug build.", invalid)
+        self.assertIn("1 warning.", invalid)
         self.assertIn(
-            "not valid: a debug build.",
-            self.foot(valid=False, warnings=["a debug build"]),
+            "INVALID: no reason is given.",
+            self.foot(valid=False, invalid_reasons=[]),
         )
 
 

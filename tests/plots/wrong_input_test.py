@@ -13,6 +13,7 @@ import draw
 from made_up import (
     decoded,
     mad_cells,
+    make_cell,
     make_document,
     mocha_cells,
     stop,
@@ -71,6 +72,13 @@ class WrongInput(PlotTest):
             [self.write(make_document(cells))],
             "result.json: cells missing: workload = uniform, variant = exact, "
             "mechanism = monotonic, memory_length = 4, output_length = 8",
+        )
+
+    def test_a_grid_that_is_too_large_for_a_heat_map(self):
+        cells = [make_cell(mechanism, t, u) for mechanism in ("soft", "monotonic")
+                 for t in range(1, 66) for u in (1, 2)]
+        self.fails_with(
+            [self.write(make_document(cells))], "65 values of memory_length", "64"
         )
 
     def test_a_line_with_a_hole(self):

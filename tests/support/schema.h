@@ -29,7 +29,7 @@ inline nlohmann::json SchemaOf(const std::string& kind) {
 // without what only a sweep knows.
 inline nlohmann::json CommonContext() {
   auto context = SchemaOf("sweep")["properties"]["context"];
-  for (const char* name : {"points", "shard", "limits"}) {
+  for (const char* name : {"points", "shard", "limits", "calibration"}) {
     context["properties"].erase(name);
     auto& required = context["required"];
     required.erase(std::find(required.begin(), required.end(), name));

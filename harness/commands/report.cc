@@ -1,0 +1,115 @@
+// attnbench report: runs plots/report.py, which makes the page. Figures are
+// drawn by Python's matplotlib, so the page is made where they are; a second
+// way of drawing, in C++, would be another picture of the same numbers.
+//
+// The sources are looked for above the program's own folder (build/PRESET), so
+// that a tree that was moved or copied with its build still works.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "harness/commands/commands.h"
+#include "harness/error.h"
+
+namespace attnbench {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Arguments {
+  std::vector<std::string> results;
+  std::string output;
+  std::string title;
+  bool force = false;
+};
+
+fs::path FindScript() {
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  for (fs::path folder = program.parent_path(); !error;
+       folder = folder.parent_path()) {
+    const fs::path script = folder / "plots" / "report.py";
+    if (fs::exists(script, error)) return script;
+    if (folder == folder.parent_path()) break;
+  }
+  throw UserError("report",
+                  fmt::format("no plots/report.py in a folder above {}; it is "
+                              "part of the sources and can be run by itself",
+                              program.string()));
+}
+
+// Debian's, which has Debian's matplotlib: another Python often comes first on
+// PATH and has none.
+std::string FindPython() {
+  std::error_code error;
+  const bool is_debian = fs::exists("/etc/debian_version", error);
+  return is_debian ? "/usr/bin/python3" : "python3";
+}
+
+// Becomes the script: its messages and exit codes are the command's.
+[[noreturn]] void Become(std::vector<std::string> command) {
+  std::vector<char*> arguments;
+  arguments.reserve(command.size() + 1);
+  for (std::string& argument : command) arguments.push_back(argument.data());
+  arguments.push_back(nullptr);
+  execvp(arguments[0], arguments.data());
+  throw UserError(command[0],
+                  fmt::format("cannot be run: {}; the report needs Python with "
+                              "matplotlib and pandas",
+                              std::strerror(errno)));
+}
+
+int RunReport(const Arguments& arguments) {
+  if (arguments.results.empty()) {
+    throw UserError("report", "a result is needed, e.g. report mine.json");
+  }
+  if (arguments.output.empty()) {
+    throw UserError("--output", "is needed, e.g. -o report.html");
+  }
+  std::vector<std::string> command = {FindPython(), FindScript(),
+                                      "--output=" + arguments.output};
+  if (!arguments.title.empty()) {
+    command.push_back("--title=" + arguments.title);
+  }
+  if (arguments.force) command.emplace_back("--force");
+  command.emplace_back("--");
+  command.insert(command.end(), arguments.results.begin(),
+                 arguments.results.end());
+  std::cout.flush();
+  Become(std::move(command));
+}
+
+}  // namespace
+
+void AddReport(CLI::App& app, Command& run) {
+  CLI::App* const command = app.add_subcommand(
+      "report",
+      "one page of HTML that shows results: validity, figures, cells");
+  const auto arguments = std::make_shared<Arguments>();
+  command
+      ->add_option("results", arguments->results,
+                   "results of any command, e.g. report sweep.json verify.json")
+      ->type_name("RESULT...");
+  command
+      ->add_option("-o,--output", arguments->output,
+                   "the page, e.g. -o report.html")
+      ->type_name("FILE");
+  command
+      ->add_option("--title", arguments->title,
+                   "its heading, e.g. --title 'After the change'")
+      ->type_name("TEXT");
+  command->add_flag("--force", arguments->force,
+                    "replace the output file, e.g. -o report.html --force");
+  command->callback([&run, arguments] {
+    run = [arguments] { return RunReport(*arguments); };
+  });
+}
+
+}  // namespace attnbench

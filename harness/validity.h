@@ -1,0 +1,43 @@
+// Whether the times of a result mean anything, and what disturbed them. One
+// function decides, from what the result's context says, so that a merged or a
+// resumed result is judged as one run is.
+#ifndef ATTNBENCH_HARNESS_VALIDITY_H_
+#define ATTNBENCH_HARNESS_VALIDITY_H_
+
+#include <string>
+
+#include "harness/axes.h"
+
+namespace attnbench {
+
+// What a context does not say of the program and the machine.
+struct Circumstances {
+  bool is_optimised = true;
+  bool is_sanitized = false;
+  bool has_checks = false;  // ATTN_DCHECK inside timed loops
+  int machine_cores = 1;    // not only those that this program may use
+  int own_threads = 0;      // that this program itself kept busy until
+                            // `load_end` was read
+};
+
+// Beyond this share of the machine's cores other programs disturb.
+inline constexpr double kNoticeableLoad = 0.5;
+// Beyond this they take turns with what is timed, where something is: a context
+// that was not finished (FinishContext) is of a run that times nothing. A run
+// of our own that has just ended, on as many threads as there are cores, leaves
+// a load of 1.
+inline constexpr double kIntolerableLoad = 1.5;
+
+// Sets `valid`, `invalid_reasons` and `warnings` of a context from its other
+// fields (dirty, governor, turbo, load, load_end, calibration, of which any may
+// be missing) and the circumstances. `valid` is true exactly where there is no
+// reason against. Each text ends in what to do.
+void Judge(const Circumstances& circumstances, Json& context);
+
+// For the line that tells of a whole result: "valid", "valid, 2 warnings", or
+// "INVALID: ..." with the first reason and how many more there are.
+std::string ValidityText(const Json& context);
+
+}  // namespace attnbench
+
+#endif  // ATTNBENCH_HARNESS_VALIDITY_H_

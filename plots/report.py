@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+"""One page of HTML that shows results: whether they are valid, what was claimed,
+the figures, and every record.
+
+`attnbench report` runs this file; it can be run by itself too.
+
+examples:
+  attnbench report sweep.json -o report.html
+  attnbench report sweep.json verify.json stability.json -o report.html --title Friday
+
+The page needs no network and no other file. The same results give the same
+bytes. What is wrong with a result is one line on stderr, exit code 2, and no
+page.
+"""
+
+import argparse
+import os
+import sys
+import tempfile
+
+PROGRAM = "attnbench"
+
+
+class UsageError(Exception):
+    """What was asked for cannot be done."""
+
+
+def main(arguments=None):
+    options = parse(arguments)
+    try:
+        # Here, and not above: a missing package is a line, too.
+        import load
+        from webpage import assemble, documents
+    except ImportError as error:
+        return fail(
+            f"{sys.executable}: {error}; the report needs matplotlib and pandas "
+            "(scripts/setup.sh installs them)"
+        )
+    try:
+        check_output(options.output, options.force)
+        read = documents.read(options.results)
+        write(options.output, assemble.page(read, options.title), options.force)
+    except (load.DataError, UsageError) as error:
+        return fail(error)
+    except OSError as error:
+        return fail(f"{options.output}: cannot be written: {error.strerror}")
+    return 0
+
+
+def parse(arguments):
+    parser = argparse.ArgumentParser(
+        prog=f"{PROGRAM} report",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("results", nargs="+", metavar="RESULT")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", required=True, help="e.g. -o report.html"
+    )
+    parser.add_argument(
+        "--title", default="attnbench report", help="e.g. --title 'After the change'"
+    )
+    parser.add_argument("--force", action="store_true", help="replace the output file")
+    return parser.parse_args(arguments)
+
+
+def fail(what):
+    line = " ".join(str(what).split())
+    print(f"{PROGRAM}: {line}", file=sys.stderr)
+    return 2
+
+
+def check_output(path, force):
+    """Refuses a place that cannot be written before the work, not after."""
+    folder = os.path.dirname(path) or "."
+    if not os.path.isdir(folder):
+        raise UsageError(f"{path}: there is no folder '{folder}'")
+    if os.path.lexists(path):
+        if not os.path.isfile(path):
+            raise UsageError(f"{path}: is there and is not a file that can be replaced")
+        if not force:
+            raise UsageError(f"{path}: is there already; --force replaces it")
+
+
+def write(path, page, force):
+    """The whole page or nothing; a link is followed."""
+    target = os.path.realpath(path)
+    handle, partial = tempfile.mkstemp(
+        prefix=os.path.basename(target) + ".", dir=os.path.dirname(target)
+    )
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+            stream.write(page)
+            stream.flush()
+            os.fsync(stream.fileno())
+        # mkstemp's 0600 would keep others from reading the page.
+        umask = os.umask(0)
+        os.umask(umask)
+        os.chmod(partial, 0o666 & ~umask)
+        # Somebody may have written it meanwhile.
+        check_output(path, force)
+        os.replace(partial, target)
+    except BaseException:
+        os.unlink(partial)
+        raise
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except Exception as error:  # the exit code of Python's own, 1, means a finding
+        print(
+            f"{PROGRAM}: internal error: report: {type(error).__name__}: {error}",
+            file=sys.stderr,
+        )
+        sys.exit(4)

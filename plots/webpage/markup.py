@@ -1,0 +1,58 @@
+"""Text into HTML. Everything that comes from a file goes through here, so that
+a mechanism called `</script><b>` is a name and nothing else.
+"""
+
+import html
+import json
+import re
+
+# HTML has no place for these; a file may (JSON's \u0000, halves of a pair).
+_NOT_HTML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+
+NONE = "-"
+
+
+def text(value):
+    """A value as the content of an element, or of a quoted attribute."""
+    if value is None:
+        return NONE
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) and abs(value) < 1e15 and value.is_integer():
+        value = int(value)
+    if not isinstance(value, (str, int, float)):
+        value = json.dumps(value, ensure_ascii=False)
+    return html.escape(_NOT_HTML.sub("\ufffd", str(value)))
+
+
+def in_script(value):
+    """JSON for <script type="application/json">, which only "</" can end."""
+    dumped = json.dumps(value, separators=(",", ":"))
+    return dumped.replace("<", "\\u003c")
+
+
+def lines_in_script(values):
+    """A JSON array with one element a line, so that one can be cut out."""
+    return "[\n" + ",\n".join(map(in_script, values)) + "\n]"
+
+
+def table(caption, head, rows):
+    """A table that a narrow window scrolls; `rows` are lists of (tag, markup).
+
+    `tag` is "th" for the header of a row, or "td".
+    """
+    columns = "".join(f'<th scope="col">{text(name)}</th>' for name in head)
+    body = "\n".join(
+        "<tr>"
+        + "".join(
+            f'<th scope="row">{inner}</th>' if tag == "th" else f"<td>{inner}</td>"
+            for tag, inner in row
+        )
+        + "</tr>"
+        for row in rows
+    )
+    return (
+        f'<div class="scroll" role="region" tabindex="0" aria-label="{text(caption)}">'
+        f"<table><caption>{text(caption)}</caption>"
+        f"<thead><tr>{columns}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>"
+    )

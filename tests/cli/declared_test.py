@@ -1,0 +1,186 @@
+"""Guards against an experiment file whose mistake is ignored, against a
+documentation of it that is no longer so, and against a result that hides what
+disturbed it."""
+
+import json
+import os
+import re
+import subprocess
+import tempfile
+import unittest
+
+PROGRAM = os.environ["ATTNBENCH"]
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+TINY = ["-T", "3", "-U", "2", "-d", "4", "--mechanism", "soft"]
+
+
+class InFolder(unittest.TestCase):
+    def setUp(self):
+        holder = tempfile.TemporaryDirectory()
+        self.addCleanup(holder.cleanup)
+        self.folder = holder.name
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def write(self, document, name="e.json"):
+        with open(self.path(name), "w", encoding="utf-8") as file:
+            json.dump(document, file)
+
+    def run_sweep(self, *arguments, **keywords):
+        return subprocess.run(
+            [PROGRAM, "run-sweep", *arguments], cwd=self.folder, check=False,
+            capture_output=True, text=True, timeout=120, **keywords)
+
+    def measured(self, *arguments, **keywords):
+        """(stdout, the result) of a run that is good."""
+        done = self.run_sweep(*arguments, "-o", "r.json", "--force", **keywords)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with open(self.path("r.json"), encoding="utf-8") as file:
+            return done.stdout, json.load(file)
+
+    def planned(self, *arguments):
+        done = self.run_sweep(*arguments, "--dry-run", "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout)
+
+
+class ExperimentFile(InFolder):
+    def test_the_example_of_the_documentation_is_what_it_says(self):
+        with open(os.path.join(ROOT, "experiments", "README.md"),
+                  encoding="utf-8") as file:
+            (example,) = re.findall(r"```json\n(.*?)```", file.read(), re.DOTALL)
+        example = json.loads(example)
+        self.write(example)
+        # Pairs of T and U: 16 16, 64 16, 64 64, 256 16, 256 256; T = U only
+        # under uniform. A pair has soft and two widths of mocha, with U = 16
+        # memory too; w = 8 is left out where T = 256.
+        plan = self.planned("e.json")
+        self.assertEqual(plan["name"], "example")
+        self.assertEqual(plan["num_points"], 5 + 2)
+        self.assertEqual(plan["num_cells"], 4 + 4 + 3 + 3 + 2 + 4 + 3)
+        all_cells = 2 * (5 * 3 + 3)
+        self.assertEqual(plan["num_cells"] + plan["num_excluded"], all_cells)
+        # 16 16, 256 16, 256 256.
+        quick = self.planned("e.json", "--quick")
+        self.assertEqual(quick["num_cells"], 4 + 3 + 2 + 3)
+        del example["exclusions"]
+        self.write(example)
+        self.assertEqual(self.planned("e.json")["num_cells"], all_cells)
+
+    def test_an_unknown_key_names_the_nearest_at_every_level(self):
+        whole = {
+            "name": "e",
+            "axes": {"dim": 4},
+            "options": {"threshold": 0.5},
+            "alternatives": [{"mechanism": "mocha", "options": {"strict": True}}],
+            "exclusions": [{"dim": 4}],
+            "profiles": {"quick": {
+                "axes": {"dim": 8},
+                "alternatives": [{"mechanism": "mocha"}],
+            }},
+        }
+        for place, wrong, nearest in [
+            ([], "repetition", "repetitions"),
+            (["axes"], "memory_lenght", "memory_length"),
+            (["options"], "thresold", "threshold"),
+            (["alternatives", 0], "chunk_with", "chunk_width"),
+            (["alternatives", 0, "options"], "strikt", "strict"),
+            (["exclusions", 0], "mechanisms", "mechanism"),
+            (["profiles"], "quik", "quick"),
+            (["profiles", "quick"], "trails", "trials"),
+            (["profiles", "quick", "axes"], "dims", "dim"),
+            (["profiles", "quick", "alternatives", 0], "worklaod", "workload"),
+        ]:
+            with self.subTest(place=place, wrong=wrong):
+                document = json.loads(json.dumps(whole))
+                inner = document
+                for key in place:
+                    inner = inner[key]
+                inner[wrong] = 1
+                self.write(document)
+                done = self.run_sweep("e.json", "--dry-run")
+                self.assertEqual(done.returncode, 2, done.stdout)
+                self.assertEqual(done.stderr.count("\n"), 1)
+                self.assertIn(f"'{wrong}'; did you mean '{nearest}'?", done.stderr)
+
+    def test_an_exclusion_that_leaves_nothing_or_all_out_is_an_error(self):
+        document = {"name": "e", "axes": {"memory_length": [3, 4], "dim": 4},
+                    "alternatives": [{"mechanism": "soft"}]}
+        for exclusion, message in [
+            ({"memory_length": 5}, "e.json: exclusions[0]: leaves nothing out"),
+            ({"mechanism": "mocha"}, "e.json: exclusions[0]: leaves nothing out"),
+            ({"dim": 4}, "exclusions: leave no cell"),
+            ({}, "e.json: exclusions[0]: says nothing"),
+        ]:
+            self.write({**document, "exclusions": [exclusion]})
+            done = self.run_sweep("e.json", "--dry-run")
+            self.assertEqual(done.returncode, 2)
+            self.assertIn(message, done.stderr)
+
+    def test_excluded_cells_are_not_in_the_result(self):
+        self.write({
+            "name": "e", "repetitions": 1,
+            "axes": {"memory_length": [3, 4], "output_length": 2, "dim": 4},
+            "alternatives": [{"mechanism": "soft"}, {"mechanism": "mocha"}],
+            "exclusions": [{"mechanism": "soft", "memory_length": 4}],
+        })
+        shown = self.run_sweep("e.json", "--dry-run").stdout
+        self.assertIn("2 points, 3 cells (1 more are excluded), about 1 s", shown)
+        _, document = self.measured("e.json")
+        self.assertEqual(
+            [(cell["mechanism"], cell["memory_length"])
+             for cell in document["cells"]],
+            [("soft", 3), ("mocha", 3), ("mocha", 4)])
+        # The command line may well narrow it down to what is not excluded.
+        self.assertEqual(self.planned("e.json", "-T", "3")["num_cells"], 2)
+
+    def test_the_plan_says_how_long_it_takes(self):
+        short = self.planned(*TINY)
+        long = self.planned(*TINY, "--repetitions", "100000")
+        self.assertLess(short["estimated_s"], 2)
+        self.assertGreater(long["estimated_s"], 100)
+        self.assertGreater(
+            long["estimated_s"],
+            sum(point["estimated_s"] for point in long["points"]))
+        text = self.run_sweep(*TINY, "--repetitions", "100000", "--dry-run").stdout
+        self.assertRegex(text, r"about \d+ min\n")
+
+
+class Validity(InFolder):
+    def test_every_point_has_the_clock_of_every_round(self):
+        _, document = self.measured(
+            "-T", "3,4", "-U", "2", "-d", "4", "--mechanism", "soft",
+            "--repetitions", "7")
+        calibration = document["context"]["calibration"]
+        self.assertEqual([entry["point"] for entry in calibration],
+                         document["context"]["points"])
+        for entry in calibration:
+            self.assertEqual(len(entry["samples_ns"]), 7)
+            self.assertEqual(entry["median_ns"], sorted(entry["samples_ns"])[3])
+
+    def test_the_last_line_says_whether_it_is_valid_and_why_not(self):
+        out, document = self.measured(*TINY, "--repetitions", "7")
+        context = document["context"]
+        self.assertIs(context["valid"], context["invalid_reasons"] == [])
+        first, *rest = out.splitlines()
+        if context["valid"]:
+            self.assertRegex(first, r"\(1 ok\), valid(, \d+ warnings?)?$")
+        else:
+            self.assertIn("INVALID: " + context["invalid_reasons"][0], first)
+        self.assertEqual(
+            rest, ["  warning: " + text for text in context["warnings"]])
+
+    def test_a_program_on_one_cpu_has_one_core(self):
+        one = {min(os.sched_getaffinity(0))}
+        _, document = self.measured(
+            *TINY, "-j", "1,2", "--repetitions", "1",
+            preexec_fn=lambda: os.sched_setaffinity(0, one))
+        self.assertEqual(document["context"]["cores"], 1)
+        self.assertEqual(document["context"]["affinity"], str(min(one)))
+        self.assertEqual(
+            [cell["status"] for cell in document["cells"]], ["ok", "skipped"])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,243 @@
+"""Guards against a page that is right as text and does not work: a script that
+fails, a figure without a size, a filter, a heading or a link that does nothing.
+Runs headless Chromium on pages opened from file://; scripts/check.sh report."""
+
+import pathlib
+import sys
+import unittest
+
+from selenium import webdriver
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import WebDriverWait
+
+import results
+
+import made_up
+
+CHROMIUM = pathlib.Path("/usr/bin/chromium")
+DRIVER = pathlib.Path("/usr/bin/chromedriver")
+
+
+def start():
+    options = webdriver.chrome.options.Options()
+    options.binary_location = str(CHROMIUM)
+    # As root there is no sandbox; containers have a small /dev/shm.
+    for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage",
+                     "--disable-gpu", "--window-size=1300,1000"):
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    service = webdriver.chrome.service.Service(str(DRIVER))
+    return webdriver.Chrome(service=service, options=options)
+
+
+class BrowserTest(results.ReportCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.browser = start()
+        cls.addClassCleanup(cls.browser.quit)
+
+    def show(self, *documents, hash_=""):
+        """Opens their page; what the console has is an error."""
+        url = self.page(*documents).as_uri() + hash_
+        # A new page even where only the hash differs.
+        self.browser.get("about:blank")
+        self.browser.get(url)
+        self.addCleanup(self.check_console)
+
+    def check_console(self):
+        self.assertEqual(self.browser.get_log("browser"), [])
+
+    def find(self, selector):
+        return self.browser.find_element(By.CSS_SELECTOR, selector)
+
+    def find_all(self, selector):
+        return self.browser.find_elements(By.CSS_SELECTOR, selector)
+
+    def opened(self, name):
+        """The record of that id, once it is there: a link only changes the hash,
+        of which the page hears later."""
+        return WebDriverWait(self.browser, 30).until(
+            lambda _: next(iter(self.find_all(f"#{name}")), None))
+
+    def column(self, name, table=0):
+        heads = [h.text for h in self.find_all(f"#table-{table} thead th")]
+        place = heads.index(name) + 1
+        return [cell.text for cell in
+                self.find_all(f"#table-{table} tbody tr > :nth-child({place})")]
+
+    def sort_by(self, name):
+        for button in self.find_all("#table-0 thead button"):
+            if button.text == name:
+                button.send_keys(Keys.ENTER)
+                return button.find_element(By.XPATH, "..").get_attribute("aria-sort")
+        raise AssertionError(f"no heading {name}")
+
+    def filter(self, text):
+        field = self.find("#filter-0")
+        field.clear()
+        field.send_keys(text)
+
+    def count(self):
+        return self.find("#table-0 output").text
+
+    def test_all_figures_are_drawn(self):
+        self.show(results.sweep(made_up.mocha_cells((10, 20))),
+                  results.sweep(made_up.mad_cells((4, 8))),
+                  made_up.stability_document())
+        pictures = self.find_all("figure svg")
+        self.assertGreater(len(pictures), 4)
+        for picture in pictures:
+            self.assertGreater(picture.size["width"], 300)
+            self.assertGreater(picture.size["height"], 100)
+            drawn = self.browser.execute_script(
+                "return arguments[0].querySelector('path').getBBox().width", picture)
+            self.assertGreater(drawn, 0)
+        # Two pictures of one page: the second's marks are its own.
+        self.assertTrue(self.browser.execute_script("""
+            return [...document.querySelectorAll("svg use")].every((use) => {
+              const name = use.getAttribute("xlink:href").slice(1);
+              const mark = document.getElementById(name);
+              return mark && mark.closest("svg") === use.closest("svg");
+            });"""))
+
+    def test_a_filter_leaves_the_rows_that_fit(self):
+        self.show(results.sweep(made_up.mocha_cells((10, 20))))
+        self.assertEqual(self.count(), "rows 1 to 14 of 14")
+        self.filter("mocha")
+        self.assertEqual(self.column("mechanism"), ["mocha"] * 6)
+        self.assertEqual(self.count(), "rows 1 to 6 of 6, filtered from 14")
+        self.filter("mechanism=MOCHA chunk_width>2 memory_length=20")
+        self.assertEqual(self.column("chunk_width"), ["4", "8"])
+        # Of what all rows have in common there is no column.
+        self.filter("dim=256 soft")
+        self.assertEqual(self.column("mechanism"), ["soft"] * 2)
+        self.filter("nothing like it")
+        self.assertEqual(self.column("mechanism"), [])
+        self.assertEqual(self.count(), "no rows, filtered from 14")
+
+    def test_a_heading_sorts_both_ways_by_the_keyboard(self):
+        cells = made_up.mocha_cells((10, 20))
+        made_up.stop(cells[4], "error", "no memory")
+        self.show(results.sweep(cells))
+        given = [c["median_ns"] for c in cells if c["median_ns"]]
+        self.assertEqual(self.sort_by("median_ns"), "ascending")
+        shown = self.column("median_ns")
+        # By size, not by letters; what is missing is last either way.
+        self.assertEqual(shown[-1], "-")
+        self.assertEqual([float(v) for v in shown[:-1]],
+                         [float(f"{v:.4g}") for v in sorted(given)])
+        self.assertEqual(self.sort_by("median_ns"), "descending")
+        shown = self.column("median_ns")
+        self.assertEqual(shown[-1], "-")
+        self.assertEqual(float(shown[0]), float(f"{max(given):.4g}"))
+        self.assertEqual(self.sort_by("mechanism"), "ascending")
+        self.assertEqual(len(self.find_all("[aria-sort]")), 1)
+        self.assertEqual(self.column("mechanism"),
+                         sorted(cell["mechanism"] for cell in cells))
+        self.assertEqual(len(self.find_all("tr.failed")), 1)
+
+    def test_a_number_leads_to_its_raw_record(self):
+        cells = made_up.mocha_cells((10, 20))
+        self.show(results.sweep(cells))
+        self.sort_by("median_ns")
+        index = min(range(14), key=lambda i: cells[i]["median_ns"])
+        self.find("#table-0 tbody tr td.number a").click()
+        self.assertTrue(self.browser.current_url.endswith(f"#cell-0-{index}"))
+        opened = self.opened(f"cell-0-{index}")
+        self.assertEqual(opened.get_attribute("open"), "true")
+        self.assertEqual(
+            self.browser.execute_script(
+                "return JSON.parse(arguments[0].querySelector('pre').textContent)",
+                opened),
+            cells[index])
+        # Closed by hand, the same link opens it again.
+        opened.find_element(By.TAG_NAME, "summary").click()
+        self.assertIsNone(opened.get_attribute("open"))
+        self.find("#table-0 tbody tr td.number a").click()
+        self.assertEqual(opened.get_attribute("open"), "true")
+
+    def test_an_address_with_a_record_opens_it(self):
+        self.show(results.sweep(results.peers_cells()), results.verify(),
+                  hash_="#cell-0-5")
+        self.assertIn("took longer than 2 s", self.opened("cell-0-5").text)
+        # A part of a record leads to the whole.
+        self.find("#table-2 tbody tr:last-child th a").click()
+        self.assertIn('"mechanism": "matcha"', self.opened("cell-1-1").text)
+
+    def test_rows_come_a_page_at_a_time(self):
+        cells = [made_up.make_cell("soft", t, 1) for t in range(1, 251)]
+        self.show(results.sweep(cells))
+        self.assertEqual(len(self.find_all("#table-0 tbody tr")), 100)
+        self.find("#table-0 .next").click()
+        self.find("#table-0 .next").click()
+        self.assertEqual(self.count(), "rows 201 to 250 of 250")
+        self.assertEqual(self.column("memory_length")[0], "201")
+        self.assertFalse(self.find("#table-0 .next").is_enabled())
+        self.find("#table-0 .previous").click()
+        self.assertEqual(self.column("row")[0], "100")
+        # A filter starts at its first row.
+        self.filter("memory_length>245")
+        self.assertEqual(self.count(), "rows 1 to 5 of 5, filtered from 250")
+
+    def test_a_hostile_name_stays_a_name(self):
+        self.show(results.sweep(results.hostile_cells(), cpu=results.HOSTILE),
+                  hash_="#cell-0-1")
+        self.assertEqual(self.find_all("#out"), [])
+        name = self.browser.execute_script(
+            "return document.querySelector('#table-0 tbody tr:nth-child(2) td')"
+            ".textContent")
+        self.assertEqual(name, results.HOSTILE)
+        self.assertIn("</script>", self.opened("cell-0-1").text)
+
+    def test_a_narrow_window_scrolls_tables_and_not_the_page(self):
+        self.browser.set_window_size(500, 900)
+        self.addCleanup(self.browser.set_window_size, 1300, 1000)
+        self.show(results.sweep(made_up.mad_cells((4, 8))),
+                  results.sweep(results.peers_cells()), results.verify())
+        self.assertLessEqual(
+            *self.browser.execute_script(
+                "return [document.documentElement.scrollWidth, window.innerWidth]"))
+
+    def test_text_contrasts_with_what_is_behind_it(self):
+        """WCAG 2 AA: 4.5 to 1, of every element that has text of its own."""
+        cells = made_up.mocha_cells((10, 20))
+        made_up.stop(cells[4], "error", "no memory")
+        self.show(results.sweep(cells, warnings=["busy"]),
+                  results.sweep(results.peers_cells(), valid=False,
+                                invalid_reasons=["why"]))
+        least = self.browser.execute_script("""
+          const levels = (color) => color.match(/[\\d.]+/g).map(Number);
+          const luminance = (color) => {
+            const [r, g, b] = levels(color).map((level) => {
+              const v = level / 255;
+              return v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4;
+            });
+            return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+          };
+          const behind = (element) => {
+            const color = getComputedStyle(element).backgroundColor;
+            return levels(color)[3] === 0 ? behind(element.parentElement) : color;
+          };
+          let least = [99, "nothing"], count = 0;
+          for (const element of document.querySelectorAll("body *:not(svg *)")) {
+            const own = [...element.childNodes].some(
+                (node) => node.nodeType === 3 && node.data.trim());
+            if (!own || element.closest(":disabled, script, style, noscript")) continue;
+            const ends = [getComputedStyle(element).color, behind(element)]
+                .map(luminance).sort((a, b) => a - b);
+            const ratio = (ends[1] + 0.05) / (ends[0] + 0.05);
+            count += 1;
+            if (ratio < least[0]) least = [ratio, element.outerHTML.slice(0, 200)];
+          }
+          return [count, ...least];""")
+        self.assertGreater(least[0], 100)
+        self.assertGreaterEqual(least[1], 4.5, least)
+
+
+if __name__ == "__main__":
+    for needed in (CHROMIUM, DRIVER):
+        if not needed.exists():
+            sys.exit(f"browser_test.py: there is no {needed}; scripts/setup.sh "
+                     "--tools installs chromium and chromium-driver")
+    unittest.main()

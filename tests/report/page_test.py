@@ -1,0 +1,343 @@
+"""Guards against a page that hides a failed cell, shows a number that is in no
+file, lets a name from a file become markup, or has a link that leads nowhere.
+What needs a browser is in browser_test.py."""
+
+import html.parser
+import json
+import re
+import subprocess
+import sys
+import unittest
+import xml.etree.ElementTree
+
+import results
+from results import HOSTILE, POINTS, ReportCase
+
+import made_up
+
+VOID = {"meta", "input", "br", "link", "img", "hr"}
+
+
+class Page(html.parser.HTMLParser):
+    """Elements, ids, links and texts; refuses tags that do not match."""
+
+    def __init__(self, text):
+        super().__init__(convert_charrefs=True)
+        self.open, self.elements, self.texts, self.scripts = [], [], [], {}
+        self.feed(text)
+        self.close()
+        assert not self.open, self.open
+
+    def handle_starttag(self, tag, attrs):
+        attributes = dict(attrs)
+        assert len(attributes) == len(attrs), (tag, attrs)
+        self.elements.append((tag, attributes))
+        if tag not in VOID:
+            self.open.append((tag, attributes))
+
+    def handle_startendtag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        opened, _ = self.open.pop()
+        assert opened == tag, f"</{tag}> ends <{opened}>"
+
+    def handle_data(self, data):
+        tag, attributes = self.open[-1] if self.open else ("", {})
+        if tag == "script" and "id" in attributes:
+            # Long data come in parts.
+            before = self.scripts.get(attributes["id"], "")
+            self.scripts[attributes["id"]] = before + data
+        elif tag not in ("script", "style"):
+            self.texts.append(data)
+
+    def named(self, tag):
+        return [attributes for name, attributes in self.elements if name == tag]
+
+    def ids(self):
+        return [a["id"] for _, a in self.elements if "id" in a]
+
+    def words(self):
+        return " ".join(" ".join(self.texts).split())
+
+    def data(self, number):
+        return json.loads(self.scripts[f"data-{number}"])
+
+    def records(self, number):
+        return json.loads(self.scripts[f"raw-{number}"])
+
+    def column(self, number, name):
+        data = self.data(number)
+        place = data["columns"].index(name)
+        return [row[place] for row in data["rows"]]
+
+
+class PageTest(ReportCase):
+    def read(self, *documents, **keywords):
+        return Page(self.page(*documents, **keywords).read_text())
+
+    whole = None  # made once: it is large
+
+    def everything(self):
+        PageTest.whole = PageTest.whole or self.read(
+            results.sweep(made_up.mocha_cells((10, 20))),
+            results.sweep(results.peers_cells()),
+            results.sweep(results.hostile_cells()),
+            results.verify(),
+            results.claims(),
+            results.unknown(),
+            made_up.stability_document(),
+        )
+        return PageTest.whole
+
+    def test_ids_are_unique_and_links_and_labels_lead_somewhere(self):
+        page = self.everything()
+        ids = page.ids()
+        self.assertEqual(len(ids), len(set(ids)))
+        known = set(ids)
+        for tag, attributes in page.elements:
+            for key in ("aria-labelledby", "aria-describedby", "for"):
+                for name in attributes.get(key, "").split():
+                    self.assertIn(name, known, (tag, attributes))
+            for key in ("href", "xlink:href"):
+                target = attributes.get(key, "#")
+                if target.startswith("data:image/png"):
+                    continue
+                self.assertTrue(target.startswith("#"), target)
+                cell = re.fullmatch(r"#cell-(\d+)-(\d+)", target)
+                if cell:
+                    records = page.records(cell[1])
+                    self.assertLess(int(cell[2]), len(records))
+                elif target != "#":
+                    self.assertIn(target[1:], known)
+            for used in re.findall(r"url\(#([^)]*)\)", str(attributes)):
+                self.assertIn(used, known)
+
+    def test_headings_go_down_one_level_at_a_time(self):
+        levels = [int(tag[1]) for tag, _ in self.everything().elements
+                  if re.fullmatch("h[1-6]", tag)]
+        self.assertEqual(levels[0], 1)
+        self.assertEqual(levels.count(1), 1)
+        for before, after in zip(levels, levels[1:]):
+            self.assertLessEqual(after, before + 1)
+
+    def test_tables_and_figures_have_names_and_headings_have_scopes(self):
+        page = self.everything()
+        tags = [tag for tag, _ in page.elements]
+        self.assertEqual(tags.count("table"), tags.count("caption"))
+        self.assertGreater(tags.count("table"), 8)
+        for attributes in page.named("th"):
+            self.assertIn(attributes.get("scope"), ("col", "row"))
+        pictures = page.named("svg")
+        self.assertGreater(len(pictures), 2)
+        for attributes in pictures:
+            self.assertEqual(attributes["role"], "img")
+            self.assertEqual(len(attributes["aria-labelledby"].split()), 2)
+
+    def test_pictures_are_svg_that_stands_alone(self):
+        text = self.page(results.sweep(made_up.mocha_cells((10, 20)))).read_text()
+        found = re.findall(r"<svg .*?</svg>", text, re.DOTALL)
+        self.assertEqual(len(found), 1)
+        for picture in found:
+            xml.etree.ElementTree.fromstring(picture)
+            self.assertIn("mocha, w = 8", picture)
+        self.assertIn("T = U = 20: soft / monotonic", Page(text).words())
+
+    def test_nothing_is_fetched(self):
+        page = self.everything()
+        for tag in ("link", "iframe", "object", "base", "form"):
+            self.assertEqual(page.named(tag), [])
+        for tag, attributes in page.elements:
+            self.assertNotIn("src", attributes, tag)
+        policy = next(a["content"] for a in page.named("meta")
+                      if a.get("http-equiv") == "Content-Security-Policy")
+        self.assertTrue(policy.startswith("default-src 'none';"))
+
+    def test_a_name_from_a_file_is_text_everywhere(self):
+        document = results.sweep(results.hostile_cells(), cpu=HOSTILE,
+                                 warnings=[HOSTILE], command=HOSTILE)
+        document[HOSTILE] = [{HOSTILE: HOSTILE}, {HOSTILE: 1}]
+        page = self.read(document, title=HOSTILE)
+        self.assertNotIn("b", [tag for tag, _ in page.elements])
+        self.assertNotIn("out", page.ids())
+        self.assertIn(" ".join(HOSTILE.split()), page.words())
+        self.assertEqual(page.records(0), document["cells"])
+        self.assertIn(HOSTILE, page.column(0, "mechanism"))
+
+    def test_what_html_cannot_hold_does_not_stop_it(self):
+        document = results.sweep(results.peers_cells(), cpu="a\x00b\ud800c")
+        self.assertIn("a\ufffdb\ufffdc", self.read(document).words())
+
+    def test_the_same_results_give_the_same_bytes(self):
+        path = self.write(results.sweep(made_up.mocha_cells((10, 20))))
+        pages = []
+        for seed in ("1", "2"):
+            out = self.folder / f"{seed}.html"
+            subprocess.run(
+                [sys.executable, results.ROOT / "plots" / "report.py", path, "-o", out],
+                env={"PYTHONHASHSEED": seed, "MPLCONFIGDIR": str(self.folder)},
+                check=True,
+            )
+            pages.append(out.read_bytes())
+        self.assertIn(b"<svg", pages[0])
+        self.assertEqual(*pages)
+
+    # ---- validity -----------------------------------------------------------
+
+    def test_validity_comes_first_and_good_results_are_called_valid(self):
+        page = self.everything()
+        order = [name for name in page.ids() if name in
+                 ("validity", "ledger", "peers", "figures", "cells")]
+        self.assertEqual(order, ["validity", "ledger", "peers", "figures", "cells"])
+        page = self.read(results.sweep(results.plain_cells()))
+        self.assertIn("The result is valid, no cell failed.", page.words())
+        self.assertNotIn("ledger", page.ids())
+        self.assertNotIn("peers", page.ids())
+
+    def test_an_invalid_result_says_so_with_its_reasons(self):
+        cells = results.plain_cells()
+        page = self.read(
+            results.sweep(cells),
+            results.sweep(cells, valid=False, invalid_reasons=["a debug build"],
+                          warnings=["the machine was busy"]),
+        )
+        words = page.words()
+        self.assertIn("1 of 2 results not valid.", words)
+        self.assertIn("1.json: not valid", words)
+        self.assertIn("a debug build", words)
+        self.assertIn("the machine was busy", words)
+
+    def test_failed_cells_are_counted_with_message_and_link(self):
+        page = self.read(results.sweep(results.peers_cells()))
+        self.assertIn("1 cell failed.", page.words())
+        self.assertIn("7 cells, 6 of them ok.", page.words())
+        self.assertIn("timeout 1 row 5 took longer than 2 s", page.words())
+        self.assertIn("#cell-0-5", [a.get("href") for a in page.named("a")])
+        self.assertEqual(page.column(0, "status")[5], "timeout")
+        self.assertEqual(page.column(0, "message")[5], "took longer than 2 s")
+        self.assertIsNone(page.column(0, "median_ns")[5])
+
+    def test_a_skipped_cell_is_named_and_no_failure(self):
+        cells = results.plain_cells()
+        made_up.stop(cells[-1], "skipped", "64 threads")
+        words = self.read(results.sweep(cells)).words()
+        self.assertIn("The result is valid, no cell failed (1 cell skipped).", words)
+        self.assertIn("skipped 1 row 2 64 threads", words)
+
+    def test_a_failed_verdict_is_no_good_result(self):
+        page = self.read(results.verify())
+        self.assertIn("1 verdict failed.", page.words())
+        self.assertIn("worst mocha, attention", page.words())
+
+    def test_a_part_of_a_sweep_says_how_much_of_it(self):
+        document = results.sweep(results.plain_cells(), points=POINTS,
+                                 shard="0/2")
+        page = self.read(document)
+        self.assertIn("1 result not complete.", page.words())
+        self.assertIn("cells of 1 of 2 points", page.words())
+        self.assertIn("shard 0/2", page.words())
+
+    def test_a_sweep_without_a_cell_is_shown(self):
+        page = self.read(results.sweep([], points=POINTS))
+        self.assertIn("0 cells, 0 of them ok.", page.words())
+        self.assertIn("cells of 0 of 2 points", page.words())
+
+    def test_differences_of_the_fingerprint_are_named(self):
+        one = results.sweep(results.plain_cells(), caches=["L1 48K"])
+        two = results.sweep(results.plain_cells(), caches=["L1 32K"],
+                            date="2027-01-01T00:00:00Z", seed=2)
+        words = self.read(one, two).words()
+        self.assertIn("they differ in: caches.", words)
+        self.assertIn("caches differs L1 48K L1 32K", words)
+        self.assertIn("commit same", words)
+        self.assertIn("All were made by the same program", self.read(one, one).words())
+
+    # ---- numbers ------------------------------------------------------------
+
+    def test_peers_are_paired_by_rounds(self):
+        page = self.read(results.sweep(results.peers_cells()))
+        words = page.words()
+        # The ratio of every round is 3, of medians that are not paired it is not.
+        self.assertRegex(words, r"T = 10, U = 10, .*? framework 3\.0x 3\.0 to 3\.0 ")
+        self.assertRegex(words, r"T = 100, U = 10, .*? framework 5\.0x 5\.0 to 5\.0 ")
+        self.assertIn("framework: timeout: took longer than 2 s.", words)
+        self.assertIn("ours: no such cell.", words)
+        # Eight rounds: 2 / 2^8 of each range, of two together.
+        self.assertIn("all 2 hold together with probability at least 98.4 %", words)
+        links = [a.get("href") for a in page.named("a")]
+        self.assertIn("#cell-0-2", links)
+        self.assertIn("#cell-0-3", links)
+
+    def test_too_few_rounds_are_admitted(self):
+        cells = results.peers_cells()
+        for cell in cells:
+            cell["samples_ns"] = cell["samples_ns"][:4]
+        words = self.read(results.sweep(cells)).words()
+        self.assertIn("too few rounds for all 2 to hold together", words)
+        self.assertIn("alone with probability at least 87.5 %", words)
+
+    def test_more_comparisons_have_wider_intervals(self):
+        ratios = [11, 12, 13, 14, 15, 16, 17, 18, 19, 20]
+        cells = []
+        for t, wanted in ((1, "12 to 19"), (2, None), (3, "11 to 20")):
+            for variant, samples in (("exact", [1.0] * 10), ("framework", ratios)):
+                cells.append(made_up.make_cell("soft", t, 5, variant=variant,
+                                               samples_ns=samples))
+            if wanted:
+                words = self.read(results.sweep(cells)).words()
+                self.assertIn(f"framework 16x {wanted}", words)
+
+    def test_rounds_of_one_process_are_one_observation(self):
+        cells = results.peers_cells()[:2]
+        for cell, factors in zip(cells, ((1, 1), (3, 9))):
+            cell.update(processes=2, samples_ns=[
+                factor * ns for factor in factors for ns in (100, 200, 300, 400)])
+        words = self.read(results.sweep(cells)).words()
+        self.assertIn("framework 6.0x 3.0 to 9.0", words)
+        self.assertIn("alone with probability at least 50 %", words)
+
+    def test_every_record_of_every_list_is_in_the_page_unchanged(self):
+        cells = results.plain_cells()
+        verify = results.verify()
+        page = self.read(results.sweep(cells), verify, results.unknown())
+        self.assertEqual(page.records(0), cells)
+        self.assertEqual(page.records(1), verify["cases"])
+        # One record a line: the script of the page cuts one out.
+        lines = page.scripts["raw-0"].split("\n")
+        self.assertEqual(json.loads(lines[3].rstrip(",")), cells[2])
+        self.assertEqual(len(lines), len(cells) + 2)
+        # Quantities stand inside cases; their numbers lead to the case.
+        self.assertEqual(page.column(2, "quantities.verdict"),
+                         ["passed", "failed", "passed"])
+        self.assertEqual(page.data(2)["links"], [0, 0, 1])
+        self.assertEqual(page.data(2)["source"], 1)
+
+    def test_a_table_has_the_numbers_of_the_file(self):
+        cells = results.plain_cells()
+        page = self.read(results.sweep(cells))
+        self.assertEqual(page.column(0, "median_ns"), [c["median_ns"] for c in cells])
+        self.assertEqual(page.column(0, "interval_ns low"),
+                         [c["interval_ns"][0] for c in cells])
+        constants = page.data(0)["constants"]
+        self.assertEqual(constants["count of samples_ns"], made_up.ROUNDS)
+        self.assertEqual(constants["dim"], 256)
+        self.assertIn("dim 256", page.words())
+
+    def test_a_kind_that_is_not_known_is_shown(self):
+        page = self.read(results.unknown())
+        self.assertIn("kind newcomer", page.words())
+        self.assertIn("answer 42", page.words())
+        self.assertIn("numbers: [1, 2, 3]", page.words())
+        self.assertEqual(page.column(0, "c.d"), [None, "true"])
+
+    def test_a_figure_that_cannot_be_drawn_says_why(self):
+        cells = made_up.mocha_cells((10, 20))
+        made_up.stop(cells[3], "error", "out of memory")
+        words = self.read(results.sweep(cells)).words()
+        self.assertIn("mocha_figure3", words)
+        self.assertRegex(words, "was not drawn: 0.json: .*out of memory")
+        self.assertNotIn(str(self.folder), words)
+
+
+if __name__ == "__main__":
+    unittest.main()

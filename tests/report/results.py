@@ -1,0 +1,135 @@
+"""Made-up results of every kind, and pages made of them, for the tests of
+`attnbench report`.
+"""
+
+import contextlib
+import io
+import os
+import pathlib
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "plots"))
+
+# First: it sets where the modules of plots/ are found.
+from plot_case import PlotTest  # noqa: E402
+import made_up  # noqa: E402
+import report  # noqa: E402
+
+# What a page must show and not obey.
+HOSTILE = '</script><b id="out">&amp;"\'<!-- \u2028'
+POINTS = ["0123456789abcdef", "fedcba9876543210"]
+
+
+def sweep(cells, **context):
+    document = made_up.make_document(cells)
+    document["context"].update(
+        {"seed": 1, "command": "attnbench run-sweep", **context}
+    )
+    return document
+
+
+def plain_cells():
+    """Cells that no figure is made of, which is quicker."""
+    return [
+        made_up.make_cell("soft", t, 5, samples_ns=[10.0 * t + i for i in range(12)])
+        for t in (10, 20, 30)
+    ]
+
+
+def peers_cells():
+    """Ours and a framework's at two T; a framework's that failed; one alone."""
+    rounds = [100.0, 200.0, 300.0, 400.0, 500.0, 600.0, 700.0, 800.0]
+    cells = []
+    for t, factor in ((10, 3), (100, 5)):
+        cells.append(made_up.make_cell("soft", t, 10, samples_ns=rounds))
+        cells.append(made_up.make_cell(
+            "soft", t, 10, variant="framework",
+            samples_ns=[factor * ns for ns in rounds]))
+    cells.append(made_up.make_cell("monotonic", 10, 10))
+    stopped = made_up.make_cell("monotonic", 10, 10, variant="framework")
+    made_up.stop(stopped, "timeout", "took longer than 2 s")
+    alone = made_up.make_cell("memory", 10, 10, variant="framework_compiled")
+    return [*cells, stopped, alone]
+
+
+def hostile_cells():
+    cells = [
+        made_up.make_cell(name, t, t, options={HOSTILE: HOSTILE}, time_ns=10.0 * t)
+        for t in (10, 20)
+        for name in ("soft", HOSTILE)
+    ]
+    made_up.stop(cells[-1], "error", HOSTILE)
+    return cells
+
+
+def verify():
+    """A failed verification: lists of records inside records."""
+    document = sweep([])
+    del document["cells"]
+    quantity = {"what": "selection", "comparisons": 4, "tolerance": 1e-12,
+                "worst": {"place": "output 1", "expected": 0.5}, "verdict": "passed"}
+    case = {"mechanism": "mocha", "case": "T = 3", "method": "enumeration",
+            "quantities": [quantity, {**quantity, "what": "attention",
+                                      "verdict": "failed"}],
+            "failure": None, "verdict": "failed"}
+    document.update(kind="verify", verdict="failed", worst="mocha, attention",
+                    not_verified=["soft"],
+                    cases=[case, {**case, "mechanism": "matcha",
+                                  "quantities": [quantity], "verdict": "passed"}])
+    return document
+
+
+def claims():
+    document = sweep([])
+    del document["cells"]
+    claim = {"id": "mad-linear", "source": "MAD 2.2", "claim": "at most max(T, U)",
+             "measured": {"energies": 19}, "bound": "T + U - 1", "verdict": "fails",
+             "evidence": "counts"}
+    document.update(kind="claims", claims=[claim, {**claim, "id": "mocha-w1",
+                                                   "verdict": "holds"}])
+    return document
+
+
+def unknown():
+    document = sweep([], cpu="Another Processor")
+    del document["cells"]
+    document.update(kind="newcomer", answer=42, numbers=[1, 2, 3],
+                    found=[{"a": 1, "b": [1, 2]}, {"a": 2, "c": {"d": True}}])
+    return document
+
+
+class ReportCase(PlotTest):
+    def run_report(self, *arguments):
+        """(exit code, stderr)."""
+        error = io.StringIO()
+        with contextlib.redirect_stderr(error):
+            try:
+                code = report.main(list(arguments))
+            except SystemExit as stopped:
+                code = stopped.code
+        return code, error.getvalue()
+
+    def page(self, *documents, name="report.html", title="attnbench report"):
+        """The path of the page of these documents."""
+        paths = [
+            self.write(document, f"{number}.json")
+            for number, document in enumerate(documents)
+        ]
+        path = self.folder / name
+        code, error = self.run_report(
+            *paths, "-o", str(path), "--title", title, "--force"
+        )
+        self.assertEqual((code, error), (0, ""))
+        return path
+
+    def refused(self, arguments, *messages):
+        """Exit 2 and one line with all of `messages`, no page."""
+        before = sorted(os.listdir(self.folder))
+        code, error = self.run_report(*arguments)
+        self.assertEqual(code, 2, error)
+        self.assertEqual(error.count("\n"), 1, error)
+        self.assertTrue(error.startswith("attnbench: "), error)
+        for message in messages:
+            self.assertIn(message, error)
+        self.assertEqual(sorted(os.listdir(self.folder)), before)

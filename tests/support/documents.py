@@ -1,0 +1,27 @@
+"""Reads the project's JSON documents as strictly as programs do, and their schemas."""
+
+import json
+import os
+
+import jsonschema
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+def read(*path):
+    def refuse(constant):
+        raise ValueError(constant)
+
+    def once(pairs):
+        keys = [key for key, _ in pairs]
+        assert len(keys) == len(set(keys)), keys
+        return dict(pairs)
+
+    with open(os.path.join(ROOT, *path), encoding="utf-8") as file:
+        return json.load(file, parse_constant=refuse, object_pairs_hook=once)
+
+
+def validate(document, schema):
+    schema = read("results", "schema", schema + ".schema.json")
+    jsonschema.Draft7Validator.check_schema(schema)
+    jsonschema.Draft7Validator(schema).validate(document)
