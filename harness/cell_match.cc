@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "harness/fingerprint.h"
 #include "harness/result_reader.h"
 
 namespace attnbench {
@@ -113,6 +114,33 @@ std::vector<NumberChange> NumberChanges(const Json& a, const Json& b) {
     }
   }
   return changes;
+}
+
+Json ChangesJson(const AxisTable& table, const CellMatch& match,
+                 const char* a_name, const char* b_name) {
+  Json changes = Json::array();
+  for (const CellMatch::Pair& pair : match.both) {
+    for (const NumberChange& change : NumberChanges(*pair.a, *pair.b)) {
+      Json json = IdentityJson(table, *pair.a);
+      json["field"] = change.field;
+      json[a_name] = change.a;
+      json[b_name] = change.b;
+      changes.push_back(json);
+    }
+  }
+  return changes;
+}
+
+Json DifferencesJson(const Json& a, const Json& b, const char* a_name,
+                     const char* b_name) {
+  Json differences = Json::array();
+  for (const FingerprintDifference& difference :
+       FingerprintDifferences(a.at("context"), b.at("context"))) {
+    differences.push_back({{"field", difference.field},
+                           {a_name, difference.a},
+                           {b_name, difference.b}});
+  }
+  return differences;
 }
 
 }  // namespace attnbench

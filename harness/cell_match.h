@@ -56,6 +56,15 @@ struct NumberChange {
 // of the two.
 std::vector<NumberChange> NumberChanges(const Json& a, const Json& b);
 
+// NumberChanges of all pairs: identity, `field`, and the two values under the
+// given names.
+Json ChangesJson(const AxisTable& table, const CellMatch& match,
+                 const char* a_name, const char* b_name);
+
+// FingerprintDifferences of two documents, in the same way.
+Json DifferencesJson(const Json& a, const Json& b, const char* a_name,
+                     const char* b_name);
+
 }  // namespace attnbench
 
 #endif  // ATTNBENCH_HARNESS_CELL_MATCH_H_

@@ -8,7 +8,6 @@
 
 #include "harness/cell_match.h"
 #include "harness/exit_code.h"
-#include "harness/fingerprint.h"
 #include "harness/result_schema.h"
 
 namespace attnbench {
@@ -154,23 +153,11 @@ Json CheckAgainst(const AxisTable& table,
   check["time"] = nullptr;
   if (!baseline) return check;
   check["baseline_cells"] = baseline->json.at("cells").size();
-  for (const FingerprintDifference& difference : FingerprintDifferences(
-           baseline->json.at("context"), result.json.at("context"))) {
-    check["differences"].push_back({{"field", difference.field},
-                                    {"baseline", difference.a},
-                                    {"result", difference.b}});
-  }
+  check["differences"] =
+      DifferencesJson(baseline->json, result.json, "baseline", "result");
   const CellMatch match = MatchCells(table, baseline->json, result.json);
   check["compared"] = match.both.size();
-  for (const CellMatch::Pair& pair : match.both) {
-    for (const NumberChange& change : NumberChanges(*pair.a, *pair.b)) {
-      Json json = IdentityJson(table, *pair.a);
-      json["field"] = change.field;
-      json["baseline"] = change.a;
-      json["result"] = change.b;
-      check["changes"].push_back(json);
-    }
-  }
+  check["changes"] = ChangesJson(table, match, "baseline", "result");
   for (const Json* cell : match.only_a) {
     check["missing"].push_back(IdentityJson(table, *cell));
   }

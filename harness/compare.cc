@@ -8,7 +8,6 @@
 
 #include "harness/cell_match.h"
 #include "harness/exit_code.h"
-#include "harness/fingerprint.h"
 #include "harness/result_schema.h"
 
 namespace attnbench {
@@ -21,16 +20,6 @@ Json SideJson(const ResultDocument& result) {
     side[key] = result.json.at("context").at(key);
   }
   return side;
-}
-
-Json DifferencesJson(const Json& a, const Json& b) {
-  Json differences = Json::array();
-  for (const FingerprintDifference& difference : FingerprintDifferences(a, b)) {
-    differences.push_back({{"field", difference.field},
-                           {"a", difference.a},
-                           {"b", difference.b}});
-  }
-  return differences;
 }
 
 bool IsTimed(const Json& cell) { return cell.at("status") == "ok"; }
@@ -89,19 +78,6 @@ void AddRows(const AxisTable& table, const CellMatch& match,
     ratios.push_back(judgement.ratio.value);
   }
   if (!ratios.empty()) comparison["common_ratio"] = Median(ratios);
-}
-
-void AddChanges(const AxisTable& table, const CellMatch& match,
-                Json& comparison) {
-  for (const CellMatch::Pair& pair : match.both) {
-    for (const NumberChange& change : NumberChanges(*pair.a, *pair.b)) {
-      Json json = IdentityJson(table, *pair.a);
-      json["field"] = change.field;
-      json["a"] = change.a;
-      json["b"] = change.b;
-      comparison["changes"].push_back(json);
-    }
-  }
 }
 
 // ---- for people -------------------------------------------------------------
@@ -179,17 +155,15 @@ Json CompareResults(const AxisTable& table, const ResultDocument& a,
                      {"kind", "compare"},
                      {"a", SideJson(a)},
                      {"b", SideJson(b)},
-                     {"differences", DifferencesJson(a.json.at("context"),
-                                                     b.json.at("context"))},
+                     {"differences", DifferencesJson(a.json, b.json, "a", "b")},
                      {"level", options.level},
                      {"margin", options.margin},
                      {"comparisons", 0},
                      {"common_ratio", nullptr}};
-  for (const char* list : {"rows", "untimed", "changes"}) {
-    comparison[list] = Json::array();
-  }
+  comparison["rows"] = Json::array();
+  comparison["untimed"] = Json::array();
   AddRows(table, match, options, comparison);
-  AddChanges(table, match, comparison);
+  comparison["changes"] = ChangesJson(table, match, "a", "b");
   comparison["only_a"] = IdentitiesJson(table, match.only_a);
   comparison["only_b"] = IdentitiesJson(table, match.only_b);
   return comparison;

@@ -191,7 +191,7 @@ Estimate UnpairedLogRatio(const ProcessSamples& a_logs,
                                              StudentQuantile(degrees, miss))};
 }
 
-Drift DriftOf(const ProcessSamples& samples) {
+RoundDrift RoundDriftOf(const ProcessSamples& samples) {
   std::vector<double> changes;
   double excess = 0;  // of the late thirds' ranks over what chance expects
   double variance = 0;

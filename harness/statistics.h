@@ -105,12 +105,12 @@ Estimate UnpairedLogRatio(const ProcessSamples& a_logs,
 // the median over processes. `p`: of the rank-sum statistic of the two thirds,
 // added up over processes, in its normal approximation with correction for
 // continuity; ties have mean ranks, which keeps p too large, not too small.
-struct Drift {
+struct RoundDrift {
   double change = 0;
   double p = 1;
 };
 inline constexpr int kLeastDriftRounds = 9;  // in a process
-Drift DriftOf(const ProcessSamples& samples);
+RoundDrift RoundDriftOf(const ProcessSamples& samples);
 
 // How many samples lie more than 3 interquartile ranges outside the quartiles
 // of their process (Tukey's far out).

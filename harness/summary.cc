@@ -43,7 +43,7 @@ Json Spread(const ProcessSamples& samples, const std::vector<double>& draws) {
                  {"drift", nullptr},
                  {"drift_p", nullptr}};
   if (samples[0].size() >= kLeastDriftRounds) {
-    const Drift drift = DriftOf(samples);
+    const RoundDrift drift = RoundDriftOf(samples);
     spread["drift"] = drift.change;
     spread["drift_p"] = drift.p;
   }

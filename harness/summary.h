@@ -21,7 +21,7 @@ namespace attnbench {
 //                  one process
 // spread.draws     interquartile range over the median of draw_ns: the inputs
 // spread.outliers  OutliersOf
-// spread.drift, spread.drift_p  DriftOf; null below kLeastDriftRounds rounds
+// spread.drift, spread.drift_p  RoundDriftOf; null below kLeastDriftRounds rounds
 void Summarize(Json& cell);
 
 }  // namespace attnbench

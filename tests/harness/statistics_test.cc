@@ -189,20 +189,20 @@ TEST(Drift, IsSeenWhereThereIsSome) {
     falling.push_back(2 - 0.01 * i + wave);
     level.push_back(1 + wave);
   }
-  EXPECT_NEAR(DriftOf({rising}).change, 0.2 / 1.05, 0.02);
-  EXPECT_LT(DriftOf({rising}).p, 1e-3);
-  EXPECT_LT(DriftOf({falling}).change, -0.05);
-  EXPECT_LT(DriftOf({falling}).p, 1e-3);
-  EXPECT_GT(DriftOf({level}).p, 0.05);
-  EXPECT_EQ(DriftOf({std::vector<double>(9, 1.0)}).p, 1);
+  EXPECT_NEAR(RoundDriftOf({rising}).change, 0.2 / 1.05, 0.02);
+  EXPECT_LT(RoundDriftOf({rising}).p, 1e-3);
+  EXPECT_LT(RoundDriftOf({falling}).change, -0.05);
+  EXPECT_LT(RoundDriftOf({falling}).p, 1e-3);
+  EXPECT_GT(RoundDriftOf({level}).p, 0.05);
+  EXPECT_EQ(RoundDriftOf({std::vector<double>(9, 1.0)}).p, 1);
   // One process up, one down.
-  EXPECT_GT(DriftOf({rising, falling}).p, 0.5);
+  EXPECT_GT(RoundDriftOf({rising, falling}).p, 0.5);
 }
 
 // Ranks of 3 late against 3 early samples: 4 + 5 + 6 = 15, 10.5 expected, with
 // variance 3 * 3 * 7 / 12; z = 4 / sqrt(5.25).
 TEST(Drift, HasTheRankSumsProbability) {
-  const Drift drift = DriftOf({{1, 2, 3, 0, 0, 0, 4, 5, 6}});
+  const RoundDrift drift = RoundDriftOf({{1, 2, 3, 0, 0, 0, 4, 5, 6}});
   EXPECT_NEAR(drift.p, 0.0809, 1e-4);
   EXPECT_EQ(drift.change, 1.5);
 }
