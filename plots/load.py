@@ -142,15 +142,18 @@ COMPARED = (
 def compare_of(document, path):
     """What `attnbench compare --json` printed, as it was read from `path`.
 
-    The axes of a row are together under `axes`.
+    The axes of a row are together under `axes`; `context` says of both results
+    together whether they are valid.
     """
+    reasons = []
     _get(document, "schema_version", int, path)
     for side in ("a", "b"):
         of_side = _get(document, side, dict, path)
         for key in ("path", "commit", "cpu", "date"):
             _get(of_side, key, str, f"{path}: {side}")
         _get(of_side, "valid", bool, f"{path}: {side}")
-        _get(of_side, "invalid_reasons", list, f"{path}: {side}")
+        for reason in _get(of_side, "invalid_reasons", list, f"{path}: {side}"):
+            reasons.append(f"{of_side['path']}: {reason}")
     for key in ("rows", "differences", "untimed", "only_a", "only_b"):
         _get(document, key, list, path)
     for key in ("level", "margin", "comparisons"):
@@ -176,7 +179,11 @@ def compare_of(document, path):
             raise DataError(where, "ratio and interval must be above 0")
         axes = {key: row[key] for key in row if key not in COMPARED}
         rows.append({**row, "axes": axes})
-    return {**document, "rows": rows, "path": str(path)}
+    context = {
+        "valid": document["a"]["valid"] and document["b"]["valid"],
+        "invalid_reasons": reasons,
+    }
+    return {**document, "rows": rows, "path": str(path), "context": context}
 
 
 def load_steps(path):

@@ -126,13 +126,9 @@ def cell_names(rows):
 
 def _caption(comparison, rows):
     a, b = comparison["a"], comparison["b"]
-    text = ""
-    for side in (a, b):
-        if not side["valid"]:
-            why = "; ".join(side["invalid_reasons"]) or "no reason is given"
-            text += f"NOT VALID: {side['path']}: {why}. "
+    text = " ".join(f"NOT VALID: {r}." for r in comparison["context"]["invalid_reasons"])
     text += (
-        f"A: {_side(a)}. B: {_side(b)}. Intervals together miss with a chance of "
+        f" A: {_side(a)}. B: {_side(b)}. Intervals together miss with a chance of "
         f"at most {comparison['level']:g} ({comparison['comparisons']} "
         f"comparisons); grey: the margin of {100 * comparison['margin']:g} %."
     )
@@ -147,7 +143,7 @@ def _caption(comparison, rows):
         )
     if any(row["interval"] is None for row in rows):
         text += " Points without a line have no interval."
-    return text
+    return text.strip()
 
 
 def _side(side):

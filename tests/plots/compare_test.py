@@ -70,7 +70,8 @@ class CompareFigure(PlotTest):
         changed = document(ROWS, differences=[{"field": "cpu", "a": 1, "b": 2}],
                            only_b=[ROWS[0]])
         changed["b"].update(valid=False, invalid_reasons=["a debug build"])
-        self.draws(self.write(changed))
+        out = self.draws(self.write(changed))
+        self.assertIn("INVALID: b.json: a debug build", out)
         words = self.svg("compare")
         for text in ("NOT VALID: b.json: a debug build", "The two differ in cpu",
                      "1 cells of one side only"):
