@@ -17,6 +17,8 @@ class Check(ResultFilesTest):
     def setUpClass(cls):
         with open(os.path.join(ROOT, BASELINE), encoding="utf-8") as file:
             cls.baseline = json.load(file)
+        # Whether its times count is no matter of these tests.
+        cls.baseline["context"].update(valid=True, invalid_reasons=[])
 
     def check(self, code, change, *arguments):
         """The exit code and output for the baseline after a change to it."""
