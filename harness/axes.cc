@@ -351,6 +351,20 @@ std::int64_t ParseInteger(std::string_view text, std::int64_t least,
   return value;
 }
 
+double ParseShare(std::string_view text, const std::string& where,
+                  const std::string& example) {
+  double value = 0;
+  const char* const last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), last, value);
+  if (error != std::errc() || end != last || !(value > 0 && value < 1)) {
+    throw UserError(where,
+                    fmt::format("'{}' is not allowed; allowed: a number "
+                                "between 0 and 1, both excluded, such as {}",
+                                text, example));
+  }
+  return value;
+}
+
 std::uint64_t ParseSeed(std::string_view text) {
   if (text.empty()) return 1;
   return static_cast<std::uint64_t>(ParseInteger(

@@ -75,6 +75,11 @@ std::string OptionName(const Axis& axis);
 std::int64_t ParseInteger(std::string_view text, std::int64_t least,
                           std::int64_t greatest, const std::string& where);
 
+// A number between 0 and 1, both excluded; throws UserError naming `where`, and
+// `example` as one that is allowed.
+double ParseShare(std::string_view text, const std::string& where,
+                  const std::string& example);
+
 // The value of option --seed; 1 where it was not given (empty).
 std::uint64_t ParseSeed(std::string_view text);
 

@@ -143,6 +143,15 @@ Json NumericsSchema() {
                  {"error_bound", OrNull("number")}});
 }
 
+Json SpreadSchema() {
+  return Record({{"rounds", OrNull("number")},
+                 {"processes", OrNull("number")},
+                 {"draws", OrNull("number")},
+                 {"outliers", AtLeastZero("integer")},
+                 {"drift", OrNull("number")},
+                 {"drift_p", OrNull("number")}});
+}
+
 Json CellSchema(const AxisTable& table) {
   Json properties = {{"mechanism", {{"type", "string"}, {"minLength", 1}}}};
   for (const Axis& axis : table) properties[axis.name] = AxisSchema(axis);
@@ -159,8 +168,7 @@ Json CellSchema(const AxisTable& table) {
   interval["maxItems"] = 2;
   properties["interval_ns"] = NullOr(interval);
   properties["prepare_ns"] = NullOr(AtLeastZero("number"));
-  properties["spread"] = NullOr(
-      Record({{"rounds", OrNull("number")}, {"draws", OrNull("number")}}));
+  properties["spread"] = NullOr(SpreadSchema());
   properties["prepare_samples_ns"] = ListOf(AtLeastZero("number"));
   properties["draw_ns"] = ListOf(AtLeastZero("number"));
   properties["operations"] = NullOr(OperationsSchema());

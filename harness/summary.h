@@ -8,7 +8,20 @@ namespace attnbench {
 
 // Fills `median_ns`, `interval_ns`, `prepare_ns` and `spread` of a cell of a
 // result from its `samples_ns`, `processes`, `prepare_samples_ns` and
-// `draw_ns`; null where there are no samples.
+// `draw_ns`; null where there are no samples. Nothing is ever dropped from the
+// samples: what disturbed them is counted.
+//
+// median_ns    of the samples; of the processes' medians where there are
+//              several
+// interval_ns  MedianInterval of the samples; with several processes
+//              CenterInterval of their medians' logarithms, 95 percent
+// spread.rounds    interquartile range over the median of a process's samples,
+//                  the median over processes: the clock and the machine
+// spread.processes range of the processes' medians over their median; null for
+//                  one process
+// spread.draws     interquartile range over the median of draw_ns: the inputs
+// spread.outliers  OutliersOf
+// spread.drift, spread.drift_p  RoundDriftOf; null below kLeastDriftRounds rounds
 void Summarize(Json& cell);
 
 }  // namespace attnbench

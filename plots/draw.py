@@ -137,6 +137,8 @@ def read(paths):
         return "decode", [load.steps_of(*item) for item in documents]
     if len(documents) == 1 and documents[0][0].get("kind") == "stability":
         return "stability", load.stability_of(*documents[0])
+    if len(documents) == 1 and documents[0][0].get("kind") == "compare":
+        return "compare", load.compare_of(*documents[0])
     if len(documents) > 1:
         raise UsageError(
             f"{len(paths)} files: one result of a sweep at a time (`attnbench "

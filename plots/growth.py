@@ -113,12 +113,13 @@ def select(cells):
                 "decades",
             )
         for cell in group.to_dict("records"):
-            if len(cell["samples_ns"]) < LEAST_ROUNDS:
+            rounds = len(panels.observations(cell["samples_ns"], cell))
+            if rounds < LEAST_ROUNDS:
                 raise load.DataError(
                     path,
                     f"cell {panels.describe(cell)} has "
-                    f"{len(cell['samples_ns'])} rounds, an interval wants at "
-                    f"least {LEAST_ROUNDS}",
+                    f"{rounds} rounds (or processes, where there are several), "
+                    f"an interval wants at least {LEAST_ROUNDS}",
                 )
     return measured
 
@@ -256,8 +257,8 @@ def _resampled_medians(group):
     """
     random = numpy.random.default_rng(SEED)
     columns = []
-    for samples in group["samples_ns"]:
-        samples = numpy.array(samples, dtype=float)
+    for cell in group.to_dict("records"):
+        samples = panels.observations(cell["samples_ns"], cell)
         drawn = random.integers(len(samples), size=(RESAMPLES, len(samples)))
         columns.append(numpy.median(samples[drawn], axis=1))
     return numpy.column_stack(columns)

@@ -123,6 +123,69 @@ def stability_of(document, path):
     }
 
 
+VERDICTS = ("FASTER", "SLOWER", "SAME", "AMBIGUOUS")
+# Keys of a row of `compare` that are no axes.
+COMPARED = (
+    "mechanism",
+    "options",
+    "verdict",
+    "reason",
+    "ratio",
+    "interval",
+    "a_ns",
+    "a_processes",
+    "b_ns",
+    "b_processes",
+)
+
+
+def compare_of(document, path):
+    """What `attnbench compare --json` printed, as it was read from `path`.
+
+    The axes of a row are together under `axes`; `context` says of both results
+    together whether they are valid.
+    """
+    reasons = []
+    _get(document, "schema_version", int, path)
+    for side in ("a", "b"):
+        of_side = _get(document, side, dict, path)
+        for key in ("path", "commit", "cpu", "date"):
+            _get(of_side, key, str, f"{path}: {side}")
+        _get(of_side, "valid", bool, f"{path}: {side}")
+        for reason in _get(of_side, "invalid_reasons", list, f"{path}: {side}"):
+            reasons.append(f"{of_side['path']}: {reason}")
+    for key in ("rows", "differences", "untimed", "only_a", "only_b"):
+        _get(document, key, list, path)
+    for key in ("level", "margin", "comparisons"):
+        _get(document, key, (int, float), path)
+    if document["rows"]:
+        _get(document, "common_ratio", (int, float), path)
+    rows = []
+    for index, row in enumerate(document["rows"]):
+        where = f"{path}: rows[{index}]"
+        if not isinstance(row, dict):
+            raise DataError(where, "not an object")
+        for key in ("mechanism", "verdict"):
+            _get(row, key, str, where)
+        _get(row, "options", dict, where)
+        if row["verdict"] not in VERDICTS:
+            raise DataError(
+                where,
+                f"verdict is {row['verdict']!r}, one of "
+                f"{', '.join(VERDICTS)} is wanted",
+            )
+        numbers = [row.get("ratio"), *(row.get("interval") or ())]
+        if not all(_positive_number(number) for number in numbers):
+            raise DataError(where, "ratio and interval must be above 0")
+        axes = {key: row[key] for key in row if key not in COMPARED}
+        rows.append({**row, "axes": axes})
+    context = {
+        "valid": document["a"]["valid"] and document["b"]["valid"],
+        "invalid_reasons": reasons,
+    }
+    return {**document, "rows": rows, "path": str(path), "context": context}
+
+
 def load_steps(path):
     """One output of `attnbench decode`, with its `path`."""
     return steps_of(read_json(path), path)

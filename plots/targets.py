@@ -198,7 +198,9 @@ def trial(cell, target):
     less = preparation(cell, target)
     if less.missing:
         return less
-    value, low, high, _ = panels.median_interval(cell["samples_ns"])
+    value, low, high, _ = panels.median_interval(
+        panels.observations(cell["samples_ns"], cell)
+    )
     if low <= less.high:
         return Span(missing="preparation takes all of the time")
     return Span(value - less.value, low - less.high, high - less.low)
@@ -229,7 +231,7 @@ def paired(target, other, ours):
             (a - less_above) / (b - less_below)
             for a, b in zip(other["samples_ns"], ours["samples_ns"], strict=True)
         ]
-        return panels.median_interval(ratios)
+        return panels.median_interval(panels.observations(ratios, ours))
 
     if min(ours["samples_ns"]) <= below.high:
         return Span(missing="preparation takes all of the time")

@@ -40,6 +40,13 @@ void AddDecode(CLI::App& app, Command& run);
 // attnbench expect CASE.json.
 void AddExpect(CLI::App& app, Command& run);
 
+// attnbench compare, check, merge: `table` as for list, `command_line` as for
+// run-sweep.
+void AddCompare(CLI::App& app, const AxisTable& table, Command& run);
+void AddCheck(CLI::App& app, const AxisTable& table, Command& run);
+void AddMerge(CLI::App& app, const AxisTable& table,
+              const std::string& command_line, Command& run);
+
 // attnbench report RESULT...
 void AddReport(CLI::App& app, Command& run);
 

@@ -18,12 +18,11 @@
 
 #include "harness/commands/commands.h"
 #include "harness/error.h"
+#include "harness/exit_code.h"
 #include "mechanisms/kernels/kernels.h"
 
 namespace attnbench {
 namespace {
-
-enum ExitCode { kWrongUsage = 2, kInternalError = 4 };
 
 // One line, whatever a name from the command line or a library puts into it.
 void Complain(const std::string& text) {
@@ -174,6 +173,9 @@ int Run(std::vector<std::string> arguments) {
   AddDecode(app, run);
   AddExpect(app, run);
   AddVerify(app, command_line, run);
+  AddCompare(app, StandardAxes(), run);
+  AddCheck(app, StandardAxes(), run);
+  AddMerge(app, StandardAxes(), command_line, run);
   AddRoofline(app, StandardAxes(), command_line, run);
   AddStability(app, command_line, run);
   AddReport(app, run);

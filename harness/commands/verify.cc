@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 #include <iostream>
 #include <limits>
@@ -86,20 +85,6 @@ void AddOptions(CLI::App& command, Arguments& arguments) {
                    "replace the output file, e.g. -o verify.json --force");
 }
 
-double ParseLevel(const std::string& text) {
-  double level = 0;
-  const char* const last = text.data() + text.size();
-  const auto [end, error] = std::from_chars(text.data(), last, level);
-  if (error != std::errc() || end != last || !(level > 0 && level < 1)) {
-    throw UserError(
-        "--level",
-        fmt::format("'{}' is not a probability; allowed: between 0 and 1, both "
-                    "excluded, such as 1e-6",
-                    text));
-  }
-  return level;
-}
-
 VerifyOptions ParseOptions(const Arguments& arguments) {
   const auto number = [](const std::string& text, std::int64_t least,
                          std::int64_t greatest, std::int64_t otherwise,
@@ -112,7 +97,8 @@ VerifyOptions ParseOptions(const Arguments& arguments) {
       arguments.trials, kLeastTrials, std::numeric_limits<std::uint32_t>::max(),
       arguments.quick ? kQuickTrials : kFullTrials, "--trials");
   options.seed = ParseSeed(arguments.seed);
-  if (!arguments.level.empty()) options.level = ParseLevel(arguments.level);
+  if (!arguments.level.empty())
+    options.level = ParseShare(arguments.level, "--level", "1e-6");
   const std::int64_t cores = std::min<std::int64_t>(kMostThreads, Cores());
   options.threads = static_cast<int>(
       number(arguments.threads, 1, kMostThreads, cores, "--threads"));

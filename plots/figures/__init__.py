@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from figures import (
     alignments,
+    compare,
     growth,
     mad_figure8,
     mocha_figure3,
@@ -25,7 +26,8 @@ from figures import (
 class Entry:
     draw: Callable
     has_data: Callable
-    # "sweep" or "stability", one result; or "decode", any number of outputs
+    # "sweep", "stability" or "compare", one document; or "decode", any number
+    # of outputs
     reads: str
     needs: str  # in words, for --list and for errors
 
@@ -90,6 +92,12 @@ FIGURES = {
         stability.has_gradients,
         "stability",
         "gradients of a result of `attnbench stability`",
+    ),
+    "compare": Entry(
+        compare.draw,
+        compare.has_data,
+        "compare",
+        "what `attnbench compare A B --json` printed",
     ),
     "alignments": Entry(
         alignments.draw,

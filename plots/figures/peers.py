@@ -79,13 +79,15 @@ def _ratios(cells):
             raise load.DataError(path, f"cell twice: {panels.describe(cell)}")
         ours[key] = cell
     rows = []
-    for cell in cells[cells["variant"] != OURS].to_dict("records"):
+    theirs = cells[cells["variant"] != OURS]
+    level = panels.joint_level(theirs)
+    for cell in theirs.to_dict("records"):
         own = ours.get(tuple(cell[k] for k in POINT))
         if own is None:
             raise load.DataError(
                 path, f"cells missing: {OURS} beside {panels.describe(cell)}"
             )
-        ratio = panels.ratio(cell, own, path)
+        ratio = panels.ratio(cell, own, path, level)
         rows.append({**cell, **ratio})
     return pandas.DataFrame(rows)
 

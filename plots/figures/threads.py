@@ -34,8 +34,9 @@ def draw(cells):
     if chosen.empty:
         raise load.DataError(path, "cells missing: variant exact")
     chosen = panels.select(chosen, free=FREE)
+    level = panels.joint_level(chosen[chosen["threads"] > 1])
     ratios = {
-        (*key, lengths): _ratios(cells)
+        (*key, lengths): _ratios(cells, level)
         for key, group in modes.groups(chosen)
         for lengths, cells in group.groupby(LENGTHS, sort=False)
     }
@@ -75,7 +76,7 @@ def draw(cells):
 # ---- data -------------------------------------------------------------------
 
 
-def _ratios(group):
+def _ratios(group, level):
     """threads -> the time on one thread over that, with its interval."""
     path = group.attrs["path"]
     by_threads = {}
@@ -107,7 +108,7 @@ def _ratios(group):
                     f"mixed data: {axis} is {one[axis]} on 1 thread and "
                     f"{cell[axis]} on {threads}: {panels.describe(cell)}",
                 )
-        ratios[threads] = panels.ratio(one, cell, path)
+        ratios[threads] = panels.ratio(one, cell, path, level)
     return ratios
 
 
@@ -172,13 +173,12 @@ def _text(chosen, ratios):
         r for of_key in ratios.values() for n, r in of_key.items() if n > 1
     ]
     rounds = sorted({r["rounds"] for r in several})
-    coverage = min(r["coverage"] for r in several)
     text = (
         "Time on one thread over the time on several: median of the ratios per "
         "round; its interval: order statistics of "
-        f"{' to '.join(map(str, rounds))} rounds, coverage "
-        f"{100 * coverage:.0f} %. Points stand side by side, or they would "
-        "hide each other."
+        f"{' to '.join(map(str, rounds))} rounds, "
+        f"{panels.coverage_text(several)}. Points stand side by side, or they "
+        "would hide each other."
     )
     for mode, scope in modes.pairs(chosen):
         cells = chosen[(chosen["mode"] == mode) & (chosen["scope"] == scope)]

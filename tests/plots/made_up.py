@@ -40,7 +40,10 @@ def make_cell(mechanism, memory_length, output_length, **changes):
         "median_ns": sorted(samples)[len(samples) // 2],
         "interval_ns": [min(samples), max(samples)],
         "prepare_ns": 0,
-        "spread": {"rounds": 0.0, "draws": 0.0},
+        "spread": {
+            "rounds": 0.0, "processes": None, "draws": 0.0, "outliers": 0,
+            "drift": 0.0, "drift_p": 1.0,
+        },
         "prepare_samples_ns": [0],
         "draw_ns": [1.0],
         "operations": {"energies": 1},

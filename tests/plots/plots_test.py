@@ -171,6 +171,33 @@ class Numbers(PlotTest):
         row = panels.speedups(frame).iloc[0]
         self.assertEqual((row["low"], row["high"]), (2e-4, 2e4))
 
+    def test_intervals_hold_together_however_many_are_shown(self):
+        # Ranks 6 and 15 of 20 rounds for one interval, 4 and 17 for ten.
+        soft = [float(value) for value in range(1, 21)]
+        for others, low, high in ((1, 6, 15), (10, 4, 17)):
+            cells = [make_cell("soft", 4, 4, samples_ns=soft)]
+            cells += [
+                make_cell(f"m{i}", 4, 4, samples_ns=[1.0] * 20)
+                for i in range(others)
+            ]
+            ratios = panels.speedups(load.cells_of(make_document(cells), "r.json"))
+            self.assertEqual((ratios["low"].max(), ratios["high"].min()), (low, high))
+            text = panels.coverage_text(ratios.to_dict("records"))
+            self.assertEqual("together" in text, others > 1)
+        self.assertEqual(text, "coverage 99.74 % each, 97.4 % or more all 10 together")
+
+    def test_processes_are_the_observations_where_there_are_several(self):
+        # Rounds of a process agree; processes do not.
+        soft = [2.0] * 4 + [6.0] * 4 + [4.0] * 4
+        cells = [
+            make_cell("soft", 4, 4, samples_ns=soft, processes=3),
+            make_cell("mocha", 4, 4, samples_ns=[2.0] * 12, processes=3),
+        ]
+        frame = load.cells_of(make_document(cells), "r.json")
+        row = panels.speedups(frame).iloc[0]
+        self.assertEqual((row["value"], row["low"], row["high"]), (2, 1, 3))
+        self.assertEqual((row["rounds"], row["coverage"]), (3, 0.75))
+
     def test_an_interval_covers_as_often_as_it_says(self):
         # Tabulated: n = 10 takes ranks 2 and 9 (97.85 %), n = 20 ranks 6 and
         # 15 (95.86 %), n = 5 only the range (93.75 %).

@@ -1,0 +1,259 @@
+#include "harness/check.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <set>
+#include <vector>
+
+#include "harness/cell_match.h"
+#include "harness/exit_code.h"
+#include "harness/result_schema.h"
+
+namespace attnbench {
+namespace {
+
+constexpr char kRegressed[] = "REGRESSED";
+
+// Cells that are compared with each other: of one point, the same thing.
+std::string GroupOf(const Json& cell) {
+  Json group;
+  for (const char* key : {"point", "mode", "scope", "precision", "threads"}) {
+    group.push_back(cell.at(key));
+  }
+  return group.dump();
+}
+
+ProcessSamples SamplesOf(const Json& cell) {
+  return SplitProcesses(cell.at("samples_ns").get<std::vector<double>>(),
+                        cell.at("processes").get<int>());
+}
+
+bool HaveSameRounds(const Json& a, const Json& b) {
+  return a.at("processes") == b.at("processes") &&
+         a.at("samples_ns").size() == b.at("samples_ns").size();
+}
+
+struct RatioPair {
+  CellMatch::Pair cell;
+  CellMatch::Pair reference;
+};
+
+// Each timed cell with the first timed one of its group, a for baseline.
+std::vector<RatioPair> RatiosOf(const CellMatch& match) {
+  std::vector<RatioPair> ratios;
+  std::map<std::string, CellMatch::Pair> references;
+  for (const CellMatch::Pair& pair : match.both) {
+    if (pair.a->at("status") != "ok" || pair.b->at("status") != "ok") continue;
+    const auto [found, is_first] =
+        references.try_emplace(GroupOf(*pair.a), pair);
+    const CellMatch::Pair& reference = found->second;
+    if (is_first || GroupOf(*pair.b) != GroupOf(*reference.b) ||
+        !HaveSameRounds(*pair.a, *reference.a) ||
+        !HaveSameRounds(*pair.b, *reference.b)) {
+      continue;
+    }
+    ratios.push_back({pair, reference});
+  }
+  return ratios;
+}
+
+Json RatioJson(const AxisTable& table, const RatioPair& pair, double miss,
+               double margin) {
+  const auto logs = [](const Json& cell, const Json& reference) {
+    return PairedLogRatios(SamplesOf(cell), SamplesOf(reference));
+  };
+  const ProcessSamples before = logs(*pair.cell.a, *pair.reference.a);
+  const ProcessSamples after = logs(*pair.cell.b, *pair.reference.b);
+  const Judgement judgement = Judge(before, after, miss, margin);
+  const Interval& interval = judgement.ratio.interval;
+  const bool regressed = interval.low > 1 + margin;
+  Json json = IdentityJson(table, *pair.cell.a);
+  json["reference"] = IdentityJson(table, *pair.reference.a);
+  json["baseline_ratio"] = Exp(Center(before, miss)).value;
+  json["result_ratio"] = Exp(Center(after, miss)).value;
+  json["change"] = judgement.ratio.value;
+  json["interval"] =
+      interval.low > 0 ? Json({interval.low, interval.high}) : Json(nullptr);
+  json["verdict"] = regressed ? kRegressed : VerdictName(judgement.verdict);
+  json["reason"] =
+      regressed ? fmt::format("the interval lies beyond {:g} %", 100 * margin)
+                : judgement.reason;
+  return json;
+}
+
+Json TimeJson(const AxisTable& table, const CellMatch& match,
+              const ResultDocument& baseline, const ResultDocument& result,
+              const CheckOptions& options) {
+  const std::vector<RatioPair> pairs = RatiosOf(match);
+  Json ratios = Json::array();
+  for (const RatioPair& pair : pairs) {
+    ratios.push_back(RatioJson(
+        table, pair, options.level / static_cast<double>(pairs.size()),
+        options.margin));
+  }
+  Json invalid = Json::array();
+  for (const ResultDocument* document : {&baseline, &result}) {
+    for (const Json& reason :
+         document->json.at("context").at("invalid_reasons")) {
+      invalid.push_back(document->path + ": " + reason.get<std::string>());
+    }
+  }
+  return {{"level", options.level},
+          {"margin", options.margin},
+          {"invalid_reasons", invalid},
+          {"ratios", ratios}};
+}
+
+// ---- for people -------------------------------------------------------------
+
+// A document with all the cells that the check names, for their names.
+Json AllCells(const Json& check) {
+  Json cells = Json::array();
+  for (const char* list : {"changes", "missing", "added"}) {
+    for (const Json& cell : check.at(list)) cells.push_back(cell);
+  }
+  if (!check.at("time").is_null()) {
+    for (const Json& ratio : check.at("time").at("ratios")) {
+      cells.push_back(ratio);
+      cells.push_back(ratio.at("reference"));
+    }
+  }
+  return {{"cells", cells}};
+}
+
+std::string RatiosText(const CellNames& names, const Json& ratios) {
+  std::string text;
+  int regressed = 0;
+  for (const Json& ratio : ratios) {
+    const auto verdict = ratio.at("verdict").get<std::string>();
+    regressed += verdict == kRegressed ? 1 : 0;
+    text += fmt::format("{}: {} / {}: {:.3f} -> {:.3f}: {}\n", verdict,
+                        names.Name(ratio), names.Name(ratio.at("reference")),
+                        ratio.at("baseline_ratio").get<double>(),
+                        ratio.at("result_ratio").get<double>(),
+                        ratio.at("reason").get<std::string>());
+  }
+  return text +
+         fmt::format("{} of {} ratios regressed\n", regressed, ratios.size());
+}
+
+}  // namespace
+
+Json CheckAgainst(const AxisTable& table,
+                  const std::optional<ResultDocument>& baseline,
+                  const std::string& baseline_path,
+                  const ResultDocument& result, const CheckOptions& options) {
+  Json check = {{"schema_version", kSchemaVersion}, {"kind", "check"},
+                {"baseline", baseline_path},        {"result", result.path},
+                {"baseline_cells", nullptr},        {"compared", 0}};
+  for (const char* list : {"differences", "changes", "missing", "added"}) {
+    check[list] = Json::array();
+  }
+  check["time"] = nullptr;
+  if (!baseline) return check;
+  check["baseline_cells"] = baseline->json.at("cells").size();
+  check["differences"] =
+      DifferencesJson(baseline->json, result.json, "baseline", "result");
+  const CellMatch match = MatchCells(table, baseline->json, result.json);
+  check["compared"] = match.both.size();
+  check["changes"] = ChangesJson(table, match, "baseline", "result");
+  for (const Json* cell : match.only_a) {
+    check["missing"].push_back(IdentityJson(table, *cell));
+  }
+  for (const Json* cell : match.only_b) {
+    check["added"].push_back(IdentityJson(table, *cell));
+  }
+  if (options.time) {
+    check["time"] = TimeJson(table, match, *baseline, result, options);
+  }
+  return check;
+}
+
+std::string CheckText(const AxisTable& table, const Json& check) {
+  const auto path = check.at("baseline").get<std::string>();
+  if (check.at("baseline_cells").is_null()) {
+    return fmt::format("{}: there is no baseline; --update makes one\n", path);
+  }
+  const Json cells = AllCells(check);
+  const CellNames names(table, {&cells});
+  std::string text;
+  const Json& time = check.at("time");
+  if (!time.is_null()) {
+    for (const Json& reason : time.at("invalid_reasons")) {
+      text += fmt::format("INVALID: {}\n", reason.get<std::string>());
+    }
+  }
+  for (const Json& difference : check.at("differences")) {
+    text += fmt::format(
+        "differs: {}: {} and {}\n", difference.at("field").get<std::string>(),
+        difference.at("baseline").dump(), difference.at("result").dump());
+  }
+  std::set<std::string> changed;
+  for (const Json& change : check.at("changes")) {
+    changed.insert(CellIdentity(table, change));
+    text +=
+        fmt::format("changed: {}: {} {} -> {}\n", names.Name(change),
+                    change.at("field").get<std::string>(),
+                    change.at("baseline").dump(), change.at("result").dump());
+  }
+  for (const Json& cell : check.at("missing")) {
+    text += fmt::format("missing: {}\n", names.Name(cell));
+  }
+  for (const Json& cell : check.at("added")) {
+    text += fmt::format("not in the baseline: {}\n", names.Name(cell));
+  }
+  if (!time.is_null()) text += RatiosText(names, time.at("ratios"));
+  return text + fmt::format(
+                    "{}: {} of {} cells compared, {} changed, {} missing, {} "
+                    "not in the baseline\n",
+                    path, check.at("compared").get<std::size_t>(),
+                    check.at("baseline_cells").get<std::size_t>(),
+                    changed.size(), check.at("missing").size(),
+                    check.at("added").size());
+}
+
+int CheckExitCode(const Json& check) {
+  const Json& time = check.at("time");
+  if (check.at("compared") == 0 || !check.at("missing").empty() ||
+      !check.at("added").empty() ||
+      (!time.is_null() && time.at("ratios").empty())) {
+    return kNothingToCompare;
+  }
+  if (!check.at("changes").empty()) return kFailed;
+  if (time.is_null()) return kGood;
+  if (!time.at("invalid_reasons").empty()) return kFailed;
+  for (const Json& ratio : time.at("ratios")) {
+    if (ratio.at("verdict") == kRegressed) return kFailed;
+  }
+  return kGood;
+}
+
+std::string WhyNoBaseline(const ResultDocument& result) {
+  const Json& context = result.json.at("context");
+  if (context.at("valid") == false) {
+    const Json& reasons = context.at("invalid_reasons");
+    return "it is not valid: " + (reasons.empty()
+                                      ? "no reason is given"
+                                      : reasons[0].get<std::string>());
+  }
+  std::set<std::string> measured;
+  for (const Json& cell : result.json.at("cells")) {
+    const auto status = cell.at("status").get<std::string>();
+    if (status != "ok" && status != "skipped") {
+      return fmt::format("a cell of {} is {}: {}",
+                         cell.at("mechanism").get<std::string>(), status,
+                         AxisValueText(cell.at("message")));
+    }
+    measured.insert(cell.at("point").get<std::string>());
+  }
+  const auto points = context.at("points").get<std::set<std::string>>();
+  if (measured.empty()) return "it has no cells";
+  if (measured != points) {
+    return fmt::format("it has {} of the {} points of its sweep",
+                       measured.size(), points.size());
+  }
+  return "";
+}
+
+}  // namespace attnbench

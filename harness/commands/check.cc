@@ -1,0 +1,97 @@
+// attnbench check RESULT --baseline BASE: whether the numbers are still those
+// of the baseline; or, on demand, makes them the baseline.
+#include "harness/check.h"
+
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "harness/commands/commands.h"
+#include "harness/commands/judging_options.h"
+#include "harness/error.h"
+#include "harness/exit_code.h"
+#include "harness/result_file.h"
+
+namespace attnbench {
+namespace {
+
+struct Arguments {
+  std::string result;
+  std::string baseline;
+  JudgingOptions judging;
+  bool update = false;
+  bool time = false;
+  bool json = false;
+};
+
+// None where there is no such file, or nothing in it.
+std::optional<ResultDocument> ReadBaseline(const AxisTable& table,
+                                           const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (status.type() == fs::file_type::not_found) return std::nullopt;
+  if (fs::is_regular_file(status) && fs::file_size(path, error) == 0) {
+    return std::nullopt;
+  }
+  return ReadResult(table, path);
+}
+
+void Update(const ResultDocument& result, const std::string& path) {
+  const std::string why = WhyNoBaseline(result);
+  if (!why.empty()) {
+    throw UserError(result.path, "cannot become a baseline: " + why);
+  }
+  ResultFile(path, /*force=*/true).Write(result.json);
+}
+
+int RunCheck(const AxisTable& table, const Arguments& arguments) {
+  const CheckOptions options{.time = arguments.time,
+                             .level = arguments.judging.Level(),
+                             .margin = arguments.judging.Margin()};
+  const ResultDocument result = ReadResult(table, arguments.result);
+  const Json check =
+      CheckAgainst(table, ReadBaseline(table, arguments.baseline),
+                   arguments.baseline, result, options);
+  if (arguments.update) Update(result, arguments.baseline);
+  std::cout << (arguments.json ? check.dump() + "\n" : CheckText(table, check));
+  if (!arguments.update) return CheckExitCode(check);
+  std::cerr << "attnbench: " << arguments.baseline
+            << " is now this result; say in CHANGELOG.md what changed and "
+               "why\n";
+  return kGood;
+}
+
+}  // namespace
+
+void AddCheck(CLI::App& app, const AxisTable& table, Command& run) {
+  CLI::App* const command = app.add_subcommand(
+      "check", "whether a result has the numbers of a baseline");
+  const auto arguments = std::make_shared<Arguments>();
+  command->add_option("RESULT", arguments->result, "a result, e.g. mine.json")
+      ->type_name("FILE")
+      ->required();
+  command
+      ->add_option("--baseline", arguments->baseline,
+                   "the result to compare with, e.g. --baseline "
+                   "results/baseline/ci.json")
+      ->type_name("FILE")
+      ->required();
+  command->add_flag("--update", arguments->update,
+                    "then make RESULT the baseline, e.g. check mine.json "
+                    "--baseline base.json --update");
+  command->add_flag("--time", arguments->time,
+                    "compare times too, as ratios between the cells of a "
+                    "point, e.g. check mine.json --baseline base.json --time");
+  arguments->judging.AddTo(*command);
+  command->add_flag("--json", arguments->json,
+                    "print one JSON document instead of the lines, e.g. "
+                    "check mine.json --baseline base.json --json");
+  command->callback([&table, &run, arguments] {
+    run = [&table, arguments] { return RunCheck(table, *arguments); };
+  });
+}
+
+}  // namespace attnbench

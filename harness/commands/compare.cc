@@ -1,0 +1,54 @@
+// attnbench compare A B: two results with a verdict on every cell.
+#include "harness/compare.h"
+
+#include <iostream>
+#include <memory>
+#include <string>
+
+#include "harness/commands/commands.h"
+#include "harness/commands/judging_options.h"
+
+namespace attnbench {
+namespace {
+
+struct Arguments {
+  std::string a;
+  std::string b;
+  JudgingOptions judging;
+  bool json = false;
+};
+
+int RunCompare(const AxisTable& table, const Arguments& arguments) {
+  const CompareOptions options{.level = arguments.judging.Level(),
+                               .margin = arguments.judging.Margin()};
+  const ResultDocument a = ReadResult(table, arguments.a);
+  const ResultDocument b = ReadResult(table, arguments.b);
+  const Json comparison = CompareResults(table, a, b, options);
+  std::cout << (arguments.json ? comparison.dump() + "\n"
+                               : CompareText(table, comparison));
+  return CompareExitCode(comparison);
+}
+
+}  // namespace
+
+void AddCompare(CLI::App& app, const AxisTable& table, Command& run) {
+  CLI::App* const command = app.add_subcommand(
+      "compare",
+      "two results: FASTER, SLOWER, SAME or AMBIGUOUS for every cell");
+  const auto arguments = std::make_shared<Arguments>();
+  command->add_option("A", arguments->a, "the result before, e.g. before.json")
+      ->type_name("FILE")
+      ->required();
+  command->add_option("B", arguments->b, "the result after, e.g. after.json")
+      ->type_name("FILE")
+      ->required();
+  arguments->judging.AddTo(*command);
+  command->add_flag("--json", arguments->json,
+                    "print one JSON document instead of the table, e.g. "
+                    "compare before.json after.json --json");
+  command->callback([&table, &run, arguments] {
+    run = [&table, arguments] { return RunCompare(table, *arguments); };
+  });
+}
+
+}  // namespace attnbench

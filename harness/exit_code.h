@@ -1,0 +1,17 @@
+// What the program's exit code says; the table is in README.md.
+#ifndef ATTNBENCH_HARNESS_EXIT_CODE_H_
+#define ATTNBENCH_HARNESS_EXIT_CODE_H_
+
+namespace attnbench {
+
+enum ExitCode {
+  kGood = 0,
+  kFailed = 1,            // a check, a comparison, a cell
+  kWrongUsage = 2,        // or malformed input
+  kNothingToCompare = 3,  // no baseline, or cells that only one side has
+  kInternalError = 4
+};
+
+}  // namespace attnbench
+
+#endif  // ATTNBENCH_HARNESS_EXIT_CODE_H_

@@ -1,0 +1,36 @@
+// Makes one result of several that measured different points of one sweep
+// (shards, or an interrupted run and its continuation), as a pure function of
+// the documents. The same program, sweep and seed must have made them; that
+// machines differ is recorded, not refused: cells are compared within a point,
+// and a point is whole in one file.
+#ifndef ATTNBENCH_HARNESS_MERGE_H_
+#define ATTNBENCH_HARNESS_MERGE_H_
+
+#include <string>
+#include <vector>
+
+#include "harness/result_reader.h"
+
+namespace attnbench {
+
+struct Merged {
+  Json document;
+  // Of the points that no file has: what is missing, in words; empty where the
+  // result is whole.
+  std::string missing;
+};
+
+// The cells in the order of `context.points`. The context is that of the first
+// file with `command` as given, no shard, the warnings and invalid reasons of
+// all (each behind its path), a warning for every field of the fingerprint in
+// which a file differs from the first, the first entry of `limits` for each
+// precision and number of threads, and a reason to be invalid where points are
+// missing. Throws UserError where the files are of different sweeps, naming the
+// field, or have a point in common, naming both files. At least one file, all
+// checked (ReadResult).
+Merged MergeResults(const std::vector<ResultDocument>& results,
+                    const std::string& command);
+
+}  // namespace attnbench
+
+#endif  // ATTNBENCH_HARNESS_MERGE_H_

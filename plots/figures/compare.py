@@ -1,0 +1,162 @@
+"""What changed between two results?
+
+One line for each cell of `attnbench compare A B --json`: the time of B over
+that of A with its interval, sorted. Colours say better or worse, not merely
+different; what is the same, and what cannot be told, are grey.
+"""
+
+import math
+
+from matplotlib import lines as mlines
+
+import load
+import panels
+import style
+
+# verdict: (colour, marker, fill, what it means)
+LOOKS = {
+    "FASTER": ("#0072B2", "<", "full", "FASTER: B is better"),
+    "SLOWER": ("#D55E00", ">", "full", "SLOWER: B is worse"),
+    "SAME": ("#7F7F7F", "o", "full", "SAME: within the margin"),
+    "AMBIGUOUS": ("#7F7F7F", "o", "none", "AMBIGUOUS: cannot be told"),
+}
+ROW_IN = 0.15
+MOST_NAMED = 80  # more rows have no room for names
+MOST_HEIGHT_IN = 9
+
+
+def has_data(comparison):
+    return bool(comparison["rows"])
+
+
+def draw(comparison):
+    rows = sorted(comparison["rows"], key=lambda row: row["ratio"])
+    if not rows:
+        raise load.DataError(comparison["path"], "rows is empty")
+    height = min(MOST_HEIGHT_IN, 0.8 + ROW_IN * len(rows))
+    figure, grid = style.new_figure(1, 1, 2 * style.PANEL_WIDTH_IN, height)
+    axes = grid[0, 0]
+    margin = 1 + comparison["margin"]
+    axes.axvspan(1 / margin, margin, color=style.GRID, zorder=0, linewidth=0)
+    axes.axvline(1, color="#000000", linewidth=0.6, zorder=1)
+    for place, row in enumerate(rows):
+        _draw_row(axes, place, row)
+    _set_axes(axes, rows, comparison)
+    used = [verdict for verdict in LOOKS if any(r["verdict"] == verdict for r in rows)]
+    handles = [
+        mlines.Line2D([], [], label=LOOKS[verdict][3], **_line(verdict))
+        for verdict in used
+    ]
+    style.add_foot(figure, _caption(comparison, rows), handles)
+    return figure, _headlines(comparison, rows)
+
+
+def _line(verdict):
+    color, marker, fill, _ = LOOKS[verdict]
+    return {"color": color, "marker": marker, "fillstyle": fill, "linewidth": 1.0}
+
+
+def _draw_row(axes, place, row):
+    span = row["interval"]
+    look = _line(row["verdict"])
+    if span is not None:
+        axes.plot(span, [place, place], color=look["color"], linewidth=look["linewidth"])
+    axes.plot([row["ratio"]], [place], linestyle="none", **look)
+
+
+def _set_axes(axes, rows, comparison):
+    # A few intervals of two processes reach to infinity and back.
+    ratios = [row["ratio"] for row in rows]
+    low, high = min([*ratios, 1]) / 1.3, max([*ratios, 1]) * 1.3
+    ends = [end for row in rows for end in row["interval"] or ()]
+    low = max(low, min([*ends, 1]) / 1.02)
+    high = min(high, max([*ends, 1]) * 1.02)
+    margin = (1 + comparison["margin"]) ** 1.2
+    axes.set_xscale("log")
+    axes.set_xlim(min(low, 1 / margin), max(high, margin))
+    panels.log_ticks(axes.xaxis, *axes.get_xlim(), panels.ratio_tick)
+    axes.set_xlabel("time of B over time of A")
+    axes.set_ylim(-0.8, len(rows) - 0.2)
+    if len(rows) <= MOST_NAMED:
+        names = cell_names(rows)
+        axes.set_yticks(range(len(rows)), names)
+    else:
+        axes.set_yticks([])
+        axes.set_ylabel(f"{len(rows)} cells, sorted")
+    axes.tick_params(axis="y", length=0)
+
+
+LETTERS = {
+    "memory_length": "T",
+    "output_length": "U",
+    "chunk_width": "w",
+    "num_contexts": "K",
+    "dim": "d",
+    "batch": "B",
+    "threads": "j",
+}
+
+
+def cell_names(rows):
+    """The mechanism, and what differs between the rows."""
+    varying = [
+        axis
+        for axis in rows[0]["axes"]
+        if len({str(row["axes"][axis]) for row in rows} - {"None"}) > 1
+    ]
+    names = []
+    for row in rows:
+        words = [row["mechanism"]]
+        for axis in varying:
+            value = row["axes"][axis]
+            if value is None:
+                continue
+            letter = LETTERS.get(axis)
+            words.append(f"{letter} = {value}" if letter else str(value))
+        options = {
+            str(other["options"])
+            for other in rows
+            if other["mechanism"] == row["mechanism"]
+        }
+        if len(options) > 1:
+            words += [f"{k} = {v}" for k, v in row["options"].items()]
+        names.append(", ".join(words))
+    return names
+
+
+def _caption(comparison, rows):
+    a, b = comparison["a"], comparison["b"]
+    text = " ".join(f"NOT VALID: {r}." for r in comparison["context"]["invalid_reasons"])
+    text += (
+        f" A: {_side(a)}. B: {_side(b)}. Intervals together miss with a chance of "
+        f"at most {comparison['level']:g} ({comparison['comparisons']} "
+        f"comparisons); grey: the margin of {100 * comparison['margin']:g} %."
+    )
+    if comparison["differences"]:
+        fields = ", ".join(d["field"] for d in comparison["differences"])
+        text += f" The two differ in {fields}."
+    left_out = len(comparison["only_a"]) + len(comparison["only_b"])
+    if left_out or comparison["untimed"]:
+        text += (
+            f" Not shown: {left_out} cells of one side only, "
+            f"{len(comparison['untimed'])} without a time."
+        )
+    if any(row["interval"] is None for row in rows):
+        text += " Points without a line have no interval."
+    return text.strip()
+
+
+def _side(side):
+    return f"{side['path']}, commit {side['commit'][:10]}, {side['cpu']}, {side['date']}"
+
+
+def _headlines(comparison, rows):
+    counts = ", ".join(
+        f"{sum(row['verdict'] == verdict for row in rows)} {verdict}"
+        for verdict in LOOKS
+    )
+    lines = [f"{counts}; all together {comparison['common_ratio']:.3f}"]
+    worst = rows[-1]
+    if worst["verdict"] == "SLOWER" and not math.isnan(worst["ratio"]):
+        lines.append(f"slowest: {cell_names(rows)[-1]} {worst['ratio']:.3f}")
+    return lines

@@ -1,0 +1,139 @@
+"""The gate from outside: a fresh sweep of experiments/ci.json has the numbers of
+results/baseline/ci.json, on whatever machine and at whatever SIMD level; and
+each way in which a result can miss its baseline has its exit code."""
+
+import copy
+import json
+import os
+import unittest
+
+from result_files import ROOT, ResultFilesTest, set_times, strict, sweep, validate
+
+BASELINE = os.path.join("results", "baseline", "ci.json")
+
+
+class Check(ResultFilesTest):
+    @classmethod
+    def setUpClass(cls):
+        with open(os.path.join(ROOT, BASELINE), encoding="utf-8") as file:
+            cls.baseline = json.load(file)
+
+    def check(self, code, change, *arguments):
+        """The exit code and output for the baseline after a change to it."""
+        result = self.changed("r.json", self.baseline, change)
+        return self.gives(code, "check", result, "--baseline", BASELINE, *arguments)[0]
+
+    def test_this_program_has_the_numbers_of_the_committed_baseline(self):
+        fresh = sweep(self.path("fresh.json"), "experiments/ci.json")
+        out, _ = self.gives(0, "check", self.path("fresh.json"), "--baseline", BASELINE)
+        cells = len(self.baseline["cells"])
+        self.assertEqual(cells, len(fresh["cells"]))
+        self.assertGreater(cells, 150)
+        self.assertIn(f"{cells} of {cells} cells compared, 0 changed, 0 missing", out)
+
+    def test_a_number_that_changed_is_1(self):
+        def change(document):
+            document["cells"][5]["numerics"]["context_l2"] *= 1.001
+        self.assertIn("numerics.context_l2", self.check(1, change))
+
+    def test_a_count_or_a_memory_that_changed_is_1(self):
+        def count(document):
+            document["cells"][0]["operations"]["energies"] += 1
+        self.assertIn("operations.energies", self.check(1, count))
+
+        def memory(document):
+            document["cells"][0]["peak_memory_bytes"] += 1
+        self.assertIn("peak_memory_bytes", self.check(1, memory))
+
+    def test_a_cell_that_is_missing_is_3_even_if_another_changed(self):
+        def change(document):
+            del document["cells"][7]
+            document["cells"][0]["operations"]["energies"] += 1
+        out = self.check(3, change)
+        self.assertIn("\nmissing: ", out)
+        self.assertIn("changed: ", out)
+
+    def test_an_empty_or_absent_baseline_is_3(self):
+        fresh = os.path.join(ROOT, BASELINE)
+        empty = self.changed("empty.json", self.baseline, lambda d: d["cells"].clear())
+        self.gives(3, "check", fresh, "--baseline", empty)
+        with open(self.path("zero.json"), "w", encoding="utf-8"):
+            pass
+        for name in ("zero.json", "absent.json"):
+            out, _ = self.gives(3, "check", fresh, "--baseline", self.path(name))
+            self.assertIn("there is no baseline", out)
+
+    def test_what_is_no_result_is_2_not_an_absent_baseline(self):
+        fresh = os.path.join(ROOT, BASELINE)
+        with open(self.path("torn.json"), "w", encoding="utf-8") as file:
+            file.write('{"kind": "sweep", "cells": [')
+        self.refused(("check", fresh, "--baseline", self.path("torn.json")),
+                     "torn.json: is not JSON")
+        self.refused(("check", fresh, "--baseline", self.folder), "cannot be read")
+        self.refused(("check", fresh), "--baseline is required")
+
+    def test_json_is_as_its_schema_says(self):
+        def change(document):
+            del document["cells"][7]
+            document["cells"][0]["operations"]["energies"] += 1
+        document = strict(self.check(3, change, "--json"))
+        validate(document, "check")
+        self.assertEqual((len(document["changes"]), len(document["missing"])), (1, 1))
+        absent = ("--baseline", self.path("absent.json"), "--json")
+        out, _ = self.gives(3, "check", BASELINE, *absent)
+        validate(strict(out), "check")
+
+    def test_times_count_only_where_asked_and_as_ratios(self):
+        base = copy.deepcopy(self.baseline)
+        set_times(base, lambda cell: 100.0)
+        base = self.write("base.json", base)
+
+        def of(name, mocha_ns):
+            def change(document):
+                set_times(document, lambda cell: 3 * (
+                    mocha_ns if cell["mechanism"] == "mocha" else 100.0))
+            return self.changed(name, self.baseline, change)
+        slower, same = of("slower.json", 130.0), of("same.json", 100.0)
+        self.gives(0, "check", slower, "--baseline", base)
+        self.gives(0, "check", same, "--baseline", base, "--time")
+        out, _ = self.gives(1, "check", slower, "--baseline", base, "--time", "--json")
+        validate(strict(out), "check")
+        regressed = [ratio for ratio in strict(out)["time"]["ratios"]
+                     if ratio["verdict"] == "REGRESSED"]
+        self.assertEqual({ratio["mechanism"] for ratio in regressed}, {"mocha"})
+
+    def test_update_makes_the_result_the_baseline(self):
+        base = self.write("base.json", self.baseline)
+
+        def change(document):
+            document["cells"][0]["operations"]["energies"] += 1
+        result = self.changed("r.json", self.baseline, change)
+        self.gives(1, "check", result, "--baseline", base)
+        out, err = self.gives(0, "check", result, "--baseline", base, "--update")
+        self.assertIn("operations.energies", out)
+        self.assertIn("CHANGELOG.md", err)
+        self.gives(0, "check", result, "--baseline", base)
+        new = self.path("new.json")
+        self.gives(0, "check", result, "--baseline", new, "--update")
+        self.gives(0, "check", result, "--baseline", new)
+
+    def test_what_is_not_valid_never_becomes_a_baseline(self):
+        base = self.write("base.json", self.baseline)
+
+        def invalid(document):
+            document["context"].update(valid=False, invalid_reasons=["a debug build"])
+
+        def failed(document):
+            document["cells"][0].update(
+                status="error", message="no", samples_ns=[], draw_ns=[], median_ns=None,
+                interval_ns=None, prepare_ns=None, spread=None, limit=None)
+        for change, why in ((invalid, "a debug build"), (failed, "is error: no")):
+            result = self.changed("r.json", self.baseline, change)
+            self.refused(("check", result, "--baseline", base, "--update"),
+                         "cannot become a baseline", why)
+            with open(base, encoding="utf-8") as file:
+                self.assertEqual(json.load(file), self.baseline)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,150 @@
+"""attnbench compare and merge from outside: exit codes, documents that are as
+their schema says, and errors that name file and place."""
+
+import os
+import unittest
+
+from result_files import ROOT, ResultFilesTest, set_times, strict, sweep, validate
+
+SMALL = ("--mechanism", "soft,mocha", "-T", "4,6", "-d", "4", "--repetitions", "1")
+
+
+class Files(ResultFilesTest):
+    def setUp(self):
+        super().setUp()
+        self.result = sweep(self.path("swept.json"), *SMALL)
+        set_times(self.result, lambda cell: 100.0 * cell["memory_length"])
+        self.a = self.write("a.json", self.result)
+
+
+class Compare(Files):
+    def slower(self):
+        def change(document):
+            set_times(document, lambda cell: 120.0 * cell["memory_length"])
+        return self.changed("b.json", self.result, change)
+
+    def test_a_result_is_the_same_as_itself(self):
+        out, err = self.gives(0, "compare", self.a, self.a)
+        self.assertEqual(err, "")
+        self.assertEqual(out.count("\nSAME "), 4)
+        self.assertIn("4 SAME, 0 AMBIGUOUS", out)
+
+    def test_slower_fails_in_the_table_and_in_json(self):
+        out, _ = self.gives(1, "compare", self.a, self.slower())
+        self.assertIn("SLOWER      1.200 [", out)
+        self.assertIn("all together 1.200", out)
+        out, _ = self.gives(1, "compare", self.a, self.slower(), "--json")
+        document = strict(out)
+        validate(document, "compare")
+        self.assertEqual({row["verdict"] for row in document["rows"]}, {"SLOWER"})
+        # A margin of 30 % makes the same change none that matters.
+        out, _ = self.gives(0, "compare", self.a, self.slower(), "--margin", "0.3")
+        self.assertIn("4 SAME", out)
+
+    def test_a_single_round_has_no_interval_and_its_json_is_strict(self):
+        def change(document):
+            for cell in document["cells"]:
+                cell.update(samples_ns=[5.0], processes=1)
+        path = self.changed("one.json", self.result, change)
+        document = strict(self.gives(0, "compare", path, path, "--json")[0])
+        validate(document, "compare")
+        for row in document["rows"]:
+            self.assertIsNone(row["interval"])
+            self.assertEqual(row["verdict"], "AMBIGUOUS")
+
+    def test_what_cannot_be_compared_is_3_and_what_is_no_result_2(self):
+        fewer = self.changed("b.json", self.result, lambda d: d["cells"].pop())
+        out, _ = self.gives(3, "compare", self.a, fewer, "--json")
+        validate(strict(out), "compare")
+        self.assertEqual(len(strict(out)["only_a"]), 1)
+        none = self.changed("none.json", self.result, lambda d: d["cells"].clear())
+        self.gives(3, "compare", none, none)
+        bad = self.changed("bad.json", self.result,
+                           lambda d: d["cells"][1].pop("samples_ns"))
+        self.refused(("compare", self.a, bad), "bad.json: cells[1]", "samples_ns")
+        self.refused(("compare", self.a, self.path("no.json")), "no.json: cannot")
+        self.refused(("compare", self.a), "B is required")
+        for option in ("--level", "--margin"):
+            self.refused(("compare", self.a, self.a, option, "1"), option,
+                         "between 0 and 1")
+
+
+class Merge(Files):
+    def shard(self, index):
+        points = self.result["context"]["points"]
+
+        def change(document):
+            document["context"]["shard"] = f"{index}/{len(points)}"
+            document["cells"] = [cell for cell in document["cells"]
+                                 if cell["point"] == points[index]]
+        return self.changed(f"shard{index}.json", self.result, change)
+
+    def merged(self):
+        with open(self.path("all.json"), encoding="utf-8") as file:
+            return strict(file.read())
+
+    def test_shards_give_the_cells_of_the_run(self):
+        shards = [self.shard(1), self.shard(0)]
+        out, err = self.gives(0, "merge", *shards, "-o", self.path("all.json"))
+        self.assertIn("4 cells of 2 files", out)
+        document = self.merged()
+        validate(document, "sweep")
+        self.assertEqual(document["cells"], self.result["cells"])
+        self.assertIsNone(document["context"]["shard"])
+        self.assertIn("attnbench merge", document["context"]["command"])
+        self.assertNotIn("INVALID", err)
+        self.gives(0, "compare", self.a, self.path("all.json"))
+        self.refused(("merge", *shards, "-o", self.path("all.json")), "--force")
+        self.gives(0, "merge", *shards, "-o", self.path("all.json"), "--force")
+
+    def test_missing_points_are_3_and_with_partial_a_result_that_is_not_valid(self):
+        arguments = ("merge", self.shard(1), "-o", self.path("all.json"))
+        _, err = self.gives(3, *arguments)
+        self.assertIn("1 of 2 points are missing; shards that are not there: 0/2", err)
+        with self.assertRaises(FileNotFoundError):
+            self.merged()
+        _, err = self.gives(0, *arguments, "--partial")
+        self.assertIn("INVALID: 1 of 2 points are missing", err)
+        document = self.merged()
+        validate(document, "sweep")
+        self.assertFalse(document["context"]["valid"])
+
+    def test_points_of_two_files_and_parts_of_other_runs_are_refused(self):
+        out = ("-o", self.path("all.json"))
+        self.refused(("merge", self.a, self.shard(0), *out), "shard0.json: has point",
+                     "a.json has too")
+        other = self.changed("other.json", self.result,
+                             lambda d: d["context"].update(build_id="another"))
+        self.refused(("merge", self.shard(1), other, *out), "other.json: is no part",
+                     "build_id")
+        self.refused(("merge", self.a, os.path.join(ROOT, "experiments/ci.json"), *out),
+                     "ci.json: is no result")
+        self.refused(("merge", *out), "PARTS is required")
+        self.refused(("merge", self.a), "--output is required")
+
+    def test_shards_of_a_verification_give_its_verdict_bit_for_bit(self):
+        arguments = ("verify", "--quick", "--mechanism", "memory", "--trials", "100")
+        whole = self.path("whole.json")
+        self.gives(0, *arguments, "-o", whole)
+        shards = [self.path(f"{i}.json") for i in range(2)]
+        for i, shard in enumerate(shards):
+            self.gives(0, *arguments, "--shard", f"{i}/2", "-o", shard)
+        out = ("-o", self.path("all.json"))
+        _, err = self.gives(3, "merge", shards[1], *out)
+        self.assertIn("0/2", err)
+        self.refused(("merge", *shards, *out, "--partial"), "--partial")
+        self.refused(("merge", *shards, self.a, *out), "a.json")
+        table, _ = self.gives(0, "merge", *shards, *out)
+        self.assertIn("all passed", table)
+        documents = []
+        for path in (whole, self.path("all.json")):
+            with open(path, encoding="utf-8") as file:
+                documents.append(strict(file.read()))
+        for document in documents:
+            validate(document, "verify")
+            del document["context"]
+        self.assertEqual(*documents)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,86 @@
+"""What tests of compare, check and merge share: results of real sweeps with
+times that are made up, so that no verdict depends on the machine."""
+
+import copy
+import json
+import os
+import subprocess
+import tempfile
+import unittest
+
+import jsonschema
+
+ATTNBENCH = os.environ["ATTNBENCH"]
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+def validate(document, kind):
+    path = os.path.join(ROOT, "results", "schema", kind + ".schema.json")
+    with open(path, encoding="utf-8") as file:
+        jsonschema.Draft7Validator(json.load(file)).validate(document)
+
+
+def strict(text):
+    def refuse(constant):
+        raise ValueError(constant)
+    return json.loads(text, parse_constant=refuse)
+
+
+def run(*arguments):
+    return subprocess.run([ATTNBENCH, *map(str, arguments)], cwd=ROOT,
+                          capture_output=True, text=True, check=False)
+
+
+def sweep(path, *arguments):
+    result = run("run-sweep", *arguments, "-o", path)
+    if result.returncode:
+        raise AssertionError(result.stderr)
+    with open(path, encoding="utf-8") as file:
+        return strict(file.read())
+
+
+def set_times(document, time_ns, processes=10):
+    """Two rounds in each process, all half a percent apart; a valid result."""
+    document["context"].update(valid=True, invalid_reasons=[])
+    for cell in document["cells"]:
+        middle = time_ns(cell)
+        cell["processes"] = processes
+        cell["samples_ns"] = [middle * (1 + 0.0005 * process)
+                              for process in range(processes) for _ in range(2)]
+        cell["median_ns"] = middle
+
+
+class ResultFilesTest(unittest.TestCase):
+    def setUp(self):
+        holder = tempfile.TemporaryDirectory()
+        self.addCleanup(holder.cleanup)
+        self.folder = holder.name
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def write(self, name, document):
+        path = self.path(name)
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(document, file)
+        return path
+
+    def changed(self, name, document, change):
+        """A file with a copy of the document after `change`."""
+        document = copy.deepcopy(document)
+        change(document)
+        return self.write(name, document)
+
+    def gives(self, code, *arguments):
+        """(stdout, stderr) of a command that exits with `code`."""
+        result = run(*arguments)
+        self.assertEqual(result.returncode, code, result.stdout + result.stderr)
+        return result.stdout, result.stderr
+
+    def refused(self, arguments, *parts):
+        """Exit 2, and one line that has all parts."""
+        out, err = self.gives(2, *arguments)
+        self.assertEqual(out, "")
+        self.assertEqual(err.count("\n"), 1, err)
+        for part in parts:
+            self.assertIn(part, err)

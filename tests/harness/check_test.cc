@@ -1,0 +1,184 @@
+// Guards against a gate that passes although a number, a count or a memory
+// changed, a cell is gone, or there was nothing to compare with.
+#include "harness/check.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "tests/support/made_up_results.h"
+
+namespace attnbench {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::MadeUpCell;
+using testing::MadeUpResult;
+
+// Six processes with four rounds each, half a percent apart; the machine is
+// another in each round, for all cells alike.
+std::vector<double> Samples(double time_ns) {
+  std::vector<double> samples;
+  for (int i = 0; i < 24; ++i) {
+    samples.push_back(time_ns * (1 + 0.0005 * (i / 4)) * (1 + i % 4));
+  }
+  return samples;
+}
+
+Json Cell(const std::string& mechanism, double time_ns) {
+  return MadeUpCell(mechanism, 10, Samples(time_ns), 6);
+}
+
+std::vector<Json> Cells() {
+  return {Cell("soft", 1000), Cell("mocha", 100), Cell("matcha", 200)};
+}
+
+Json Check(const std::vector<Json>& baseline, const std::vector<Json>& result,
+           const CheckOptions& options = {}) {
+  return CheckAgainst(StandardAxes(), MadeUpResult("base.json", baseline),
+                      "base.json", MadeUpResult("mine.json", result), options);
+}
+
+Json AfterChange(const std::function<void(std::vector<Json>&)>& change,
+                 const CheckOptions& options = {}) {
+  std::vector<Json> cells = Cells();
+  change(cells);
+  return Check(Cells(), cells, options);
+}
+
+TEST(Check, HasSixOutcomes) {
+  const auto outcome = [](const auto& change) {
+    return CheckExitCode(AfterChange(change));
+  };
+  EXPECT_EQ(outcome([](auto&) {}), 0);
+  EXPECT_EQ(outcome([](auto& cells) {
+              cells[1]["numerics"]["attention_mass"] = 1.001;
+            }),
+            1);
+  EXPECT_EQ(outcome([](auto& cells) { cells[2]["operations"]["bytes"] = 401; }),
+            1);
+  EXPECT_EQ(outcome([](auto& cells) { cells.erase(cells.begin()); }), 3);
+  EXPECT_EQ(CheckExitCode(Check({}, Cells())), 3);
+  EXPECT_EQ(
+      CheckExitCode(CheckAgainst(StandardAxes(), std::nullopt, "base.json",
+                                 MadeUpResult("mine.json", Cells()), {})),
+      3);
+}
+
+TEST(Check, AMissingCellOutweighsAChangedNumber) {
+  const Json check = AfterChange([](auto& cells) {
+    cells.erase(cells.begin());
+    cells[0]["operations"]["bytes"] = 401;
+  });
+  EXPECT_EQ(CheckExitCode(check), 3);
+  const std::string text = CheckText(StandardAxes(), check);
+  EXPECT_THAT(text, HasSubstr("changed: mocha: operations.bytes 400 -> 401\n"
+                              "missing: soft\n"));
+  EXPECT_THAT(text, HasSubstr("base.json: 2 of 3 cells compared, 1 changed, 1 "
+                              "missing, 0 not in the baseline\n"));
+}
+
+TEST(Check, ACellThatTheBaselineHasNotFails) {
+  EXPECT_EQ(CheckExitCode(AfterChange(
+                [](auto& cells) { cells.push_back(Cell("memory", 10)); })),
+            3);
+}
+
+TEST(Check, EveryExactNumberCounts) {
+  for (const char* name :
+       {"energies", "chunk_energies", "memory_rows", "flops", "bytes"}) {
+    const Json check = AfterChange([name](std::vector<Json>& cells) {
+      Json& number = cells[0]["operations"][name];
+      number = number.get<double>() + 1;
+    });
+    EXPECT_EQ(CheckExitCode(check), 1) << name;
+  }
+  const Json memory =
+      AfterChange([](auto& cells) { cells[0]["peak_memory_bytes"] = 4097; });
+  EXPECT_EQ(CheckExitCode(memory), 1);
+  const Json status =
+      AfterChange([](auto& cells) { cells[0]["status"] = "timeout"; });
+  EXPECT_EQ(CheckExitCode(status), 1);
+}
+
+TEST(Check, TimesAreLookedAtOnlyWhereAsked) {
+  const auto slower = [](auto& cells) { cells[1] = Cell("mocha", 130); };
+  EXPECT_EQ(CheckExitCode(AfterChange(slower)), 0);
+  const Json check = AfterChange(slower, {.time = true});
+  EXPECT_EQ(CheckExitCode(check), 1);
+  EXPECT_THAT(
+      CheckText(StandardAxes(), check),
+      HasSubstr("REGRESSED: mocha / soft: 0.100 -> 0.130: the interval lies "
+                "beyond 5 %\n"));
+}
+
+TEST(Check, AMachineThatIsSlowerInEverythingIsNoRegression) {
+  const Json check = AfterChange(
+      [](auto& cells) {
+        cells = {Cell("soft", 3000), Cell("mocha", 300), Cell("matcha", 600)};
+      },
+      {.time = true});
+  EXPECT_EQ(CheckExitCode(check), 0);
+  ASSERT_EQ(check.at("time").at("ratios").size(), 2U);
+  for (const Json& ratio : check.at("time").at("ratios")) {
+    EXPECT_EQ(ratio.at("verdict"), "SAME");
+    EXPECT_EQ(ratio.at("reference").at("mechanism"), "soft");
+  }
+}
+
+TEST(Check, ARatioThatGotBetterIsGood) {
+  EXPECT_EQ(
+      CheckExitCode(AfterChange(
+          [](auto& cells) { cells[1] = Cell("mocha", 50); }, {.time = true})),
+      0);
+}
+
+TEST(Check, TimesWithoutARatioAreNothingToCompare) {
+  EXPECT_EQ(CheckExitCode(Check({Cells()[0]}, {Cells()[0]}, {.time = true})),
+            3);
+  // Cells of different precisions are not each other's yardstick.
+  std::vector<Json> cells = {Cells()[0], Cells()[1]};
+  cells[1]["precision"] = "f64";
+  EXPECT_EQ(CheckExitCode(Check(cells, cells, {.time = true})), 3);
+}
+
+TEST(Check, TimesOfAResultThatIsNotValidFail) {
+  ResultDocument result = MadeUpResult("mine.json", Cells());
+  result.json["context"]["valid"] = false;
+  result.json["context"]["invalid_reasons"] = {"a debug build"};
+  for (const bool time : {false, true}) {
+    const Json check =
+        CheckAgainst(StandardAxes(), MadeUpResult("base.json", Cells()),
+                     "base.json", result, {.time = time});
+    EXPECT_EQ(CheckExitCode(check), time ? 1 : 0);
+  }
+}
+
+TEST(Check, OnlyAWholeAndValidResultBecomesABaseline) {
+  const auto why = [](const std::function<void(ResultDocument&)>& change) {
+    ResultDocument result = MadeUpResult("r.json", Cells());
+    change(result);
+    return WhyNoBaseline(result);
+  };
+  EXPECT_EQ(why([](auto&) {}), "");
+  EXPECT_THAT(why([](auto& result) {
+                result.json["context"]["valid"] = false;
+                result.json["context"]["invalid_reasons"] = {"a debug build"};
+              }),
+              HasSubstr("a debug build"));
+  EXPECT_THAT(why([](auto& result) {
+                result.json["cells"][1]["status"] = "error";
+                result.json["cells"][1]["message"] = "too large";
+              }),
+              HasSubstr("a cell of mocha is error: too large"));
+  EXPECT_THAT(why([](auto& result) {
+                result.json["context"]["points"].push_back("another");
+              }),
+              HasSubstr("1 of the 2 points"));
+  EXPECT_THAT(why([](auto& result) { result.json["cells"].clear(); }),
+              HasSubstr("no cells"));
+}
+
+}  // namespace
+}  // namespace attnbench
