@@ -17,9 +17,9 @@
 namespace attnbench {
 namespace {
 
-// Fitted to the CPU time of one run of each file of experiments/ --quick, and of
-// every mechanism in every mode and scope at T = U = 64 and 512, on an AMD EPYC
-// with AVX-512: estimates were 0.5 to 1.9 of it.
+// Fitted to the CPU time of one run of each file of experiments/ --quick, and
+// of every mechanism in every mode and scope at T = U = 64 and 512, on an AMD
+// EPYC with AVX-512: estimates were 0.5 to 1.9 of it.
 constexpr double kLimitsSeconds = 0.25;  // of each precision and thread count
 constexpr double kCellSeconds = 0.002;   // making and checking the least cell
 constexpr double kReferenceFlopsPerNs = 2;

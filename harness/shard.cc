@@ -25,8 +25,8 @@ Shard ParseShard(std::string_view text) {
   try {
     shard.index = ParseInteger(index, 0, shard.count - 1, where);
   } catch (const UserError&) {
-    throw UserError(kOption, fmt::format("'{}': i is 0 to {}", text,
-                                         shard.count - 1));
+    throw UserError(kOption,
+                    fmt::format("'{}': i is 0 to {}", text, shard.count - 1));
   }
   return shard;
 }

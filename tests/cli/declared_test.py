@@ -6,26 +6,18 @@ import json
 import os
 import re
 import subprocess
-import tempfile
 import unittest
+
+from cli_test import InFolder
 
 PROGRAM = os.environ["ATTNBENCH"]
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 TINY = ["-T", "3", "-U", "2", "-d", "4", "--mechanism", "soft"]
 
 
-class InFolder(unittest.TestCase):
-    def setUp(self):
-        holder = tempfile.TemporaryDirectory()
-        self.addCleanup(holder.cleanup)
-        self.folder = holder.name
-
-    def path(self, name):
-        return os.path.join(self.folder, name)
-
-    def write(self, document, name="e.json"):
-        with open(self.path(name), "w", encoding="utf-8") as file:
-            json.dump(document, file)
+class Sweeps(InFolder):
+    def write_experiment(self, document):
+        self.write("e.json", json.dumps(document))
 
     def run_sweep(self, *arguments, **keywords):
         return subprocess.run(
@@ -36,8 +28,7 @@ class InFolder(unittest.TestCase):
         """(stdout, the result) of a run that is good."""
         done = self.run_sweep(*arguments, "-o", "r.json", "--force", **keywords)
         self.assertEqual(done.returncode, 0, done.stderr)
-        with open(self.path("r.json"), encoding="utf-8") as file:
-            return done.stdout, json.load(file)
+        return done.stdout, self.read()
 
     def planned(self, *arguments):
         done = self.run_sweep(*arguments, "--dry-run", "--json")
@@ -45,13 +36,13 @@ class InFolder(unittest.TestCase):
         return json.loads(done.stdout)
 
 
-class ExperimentFile(InFolder):
+class ExperimentFile(Sweeps):
     def test_the_example_of_the_documentation_is_what_it_says(self):
         with open(os.path.join(ROOT, "experiments", "README.md"),
                   encoding="utf-8") as file:
             (example,) = re.findall(r"```json\n(.*?)```", file.read(), re.DOTALL)
         example = json.loads(example)
-        self.write(example)
+        self.write_experiment(example)
         # Pairs of T and U: 16 16, 64 16, 64 64, 256 16, 256 256; T = U only
         # under uniform. A pair has soft and two widths of mocha, with U = 16
         # memory too; w = 8 is left out where T = 256.
@@ -65,7 +56,7 @@ class ExperimentFile(InFolder):
         quick = self.planned("e.json", "--quick")
         self.assertEqual(quick["num_cells"], 4 + 3 + 2 + 3)
         del example["exclusions"]
-        self.write(example)
+        self.write_experiment(example)
         self.assertEqual(self.planned("e.json")["num_cells"], all_cells)
 
     def test_an_unknown_key_names_the_nearest_at_every_level(self):
@@ -98,7 +89,7 @@ class ExperimentFile(InFolder):
                 for key in place:
                     inner = inner[key]
                 inner[wrong] = 1
-                self.write(document)
+                self.write_experiment(document)
                 done = self.run_sweep("e.json", "--dry-run")
                 self.assertEqual(done.returncode, 2, done.stdout)
                 self.assertEqual(done.stderr.count("\n"), 1)
@@ -113,13 +104,13 @@ class ExperimentFile(InFolder):
             ({"dim": 4}, "exclusions: leave no cell"),
             ({}, "e.json: exclusions[0]: says nothing"),
         ]:
-            self.write({**document, "exclusions": [exclusion]})
+            self.write_experiment({**document, "exclusions": [exclusion]})
             done = self.run_sweep("e.json", "--dry-run")
             self.assertEqual(done.returncode, 2)
             self.assertIn(message, done.stderr)
 
     def test_excluded_cells_are_not_in_the_result(self):
-        self.write({
+        self.write_experiment({
             "name": "e", "repetitions": 1,
             "axes": {"memory_length": [3, 4], "output_length": 2, "dim": 4},
             "alternatives": [{"mechanism": "soft"}, {"mechanism": "mocha"}],
@@ -147,7 +138,7 @@ class ExperimentFile(InFolder):
         self.assertRegex(text, r"about \d+ min\n")
 
 
-class Validity(InFolder):
+class Validity(Sweeps):
     def test_every_point_has_the_clock_of_every_round(self):
         _, document = self.measured(
             "-T", "3,4", "-U", "2", "-d", "4", "--mechanism", "soft",

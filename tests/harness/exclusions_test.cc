@@ -64,6 +64,8 @@ TEST(Exclusions, AnAxisThatAMechanismDoesNotHaveIsNoneOfTheValues) {
   const auto kept = Kept({{{}, {{"chunk_width", {"inf"}}}}});
   EXPECT_EQ(kept.size(), 8U);
   EXPECT_TRUE(kept.contains("soft 4 4 -"));
+  // Soft has neither, which makes them no equal values.
+  EXPECT_EQ(Kept({{{}, {{"chunk_width", {"=K"}}}}}).size(), 12U);
 }
 
 TEST(Exclusions, AValueCanReferToAnotherAxisOfTheCell) {
