@@ -21,7 +21,7 @@ namespace attnbench {
 //                  one process
 // spread.draws     interquartile range over the median of draw_ns: the inputs
 // spread.outliers  OutliersOf
-// spread.drift, spread.drift_p  RoundDriftOf; null below kLeastDriftRounds rounds
+// spread.drift, spread.drift_p  RoundDriftOf; null below kLeastDriftRounds
 void Summarize(Json& cell);
 
 }  // namespace attnbench
