@@ -18,6 +18,8 @@ class UserError : public std::runtime_error {
   // or an option ("--memory-length"); `what` is one sentence without the place.
   UserError(const std::string& where, const std::string& what)
       : std::runtime_error(where + ": " + what) {}
+  // What another process has found and put into words.
+  explicit UserError(const std::string& text) : std::runtime_error(text) {}
 };
 
 // Whether `name` is one of `names`; if not, UnknownName says what is wrong.

@@ -20,8 +20,9 @@ namespace {
 // Fitted to the CPU time of one run of each file of experiments/ --quick, and
 // of every mechanism in every mode and scope at T = U = 64 and 512, on an AMD
 // EPYC with AVX-512: estimates were 0.5 to 1.9 of it.
-constexpr double kLimitsSeconds = 0.25;  // of each precision and thread count
-constexpr double kCellSeconds = 0.002;   // making and checking the least cell
+constexpr double kLimitsSeconds = 0.25;   // of each precision and thread count
+constexpr double kCellSeconds = 0.002;    // making and checking the least cell
+constexpr double kProcessSeconds = 0.03;  // starting and ending one
 constexpr double kReferenceFlopsPerNs = 2;
 constexpr double kTrainingReferenceFlopsPerNs = 1;
 
@@ -161,6 +162,9 @@ TimeEstimate EstimateTime(const Sweep& sweep) {
       seconds += CellSeconds(sweep, cell);
       if (cell.skip_reason) continue;
       limits.emplace(cell.Int("threads"), cell.Text("precision"));
+    }
+    if (sweep.processes > 1) {
+      seconds = sweep.processes * (kProcessSeconds + seconds);
     }
     estimate.point_s.push_back(seconds);
   }

@@ -183,6 +183,10 @@ void ReadCommon(const AxisTable& table, const Node& node,
     request.trials =
         static_cast<int>(ReadInteger(node.Member("trials"), 1, kMostTrials));
   }
+  if (node.Has("processes")) {
+    request.processes = static_cast<int>(
+        ReadInteger(node.Member("processes"), 1, kMostProcesses));
+  }
   if (node.Has("axes")) ReadAxes(table, node.Member("axes"), request.axes);
   if (!node.Has("alternatives")) return;
   request.alternatives.clear();
@@ -199,7 +203,8 @@ std::optional<SweepRequest> ReadQuick(const AxisTable& table, const Node& file,
   CheckObject(profiles, {"quick"});
   if (!profiles.Has("quick")) return {};
   const Node node = profiles.Member("quick");
-  CheckObject(node, {"axes", "repetitions", "trials", "alternatives"});
+  CheckObject(node,
+              {"axes", "repetitions", "trials", "processes", "alternatives"});
   SweepRequest quick = full;
   ReadCommon(table, node, quick);
   return quick;
@@ -213,7 +218,8 @@ SweepRequest ReadExperiment(const AxisTable& table, const std::string& path,
   const Node file{document, path + ": "};
   CheckObject({document, path},
               {"name", "question", "source", "seed", "repetitions", "trials",
-               "axes", "options", "alternatives", "exclusions", "profiles"});
+               "processes", "axes", "options", "alternatives", "exclusions",
+               "profiles"});
   SweepRequest request;
   if (!file.Has("name")) throw UserError(path, "has no name");
   request.name = ReadText(file.Member("name"));

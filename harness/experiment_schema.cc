@@ -144,6 +144,8 @@ Json CommonProperties(const AxisTable& table) {
           {"trials", Described(WholeNumber(1, kMostTrials),
                                "least number of trials of a cell over all "
                                "rounds")},
+          {"processes", Described(WholeNumber(1, kMostProcesses),
+                                  "fresh processes, each with all rounds")},
           {"axes", Described(Members(AxesProperties(table)),
                              "what is crossed, for every mechanism; an axis "
                              "that is missing has its default")},

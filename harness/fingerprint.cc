@@ -32,6 +32,7 @@ constexpr ContextField kFields[] = {
     {"libraries", true},
     {"points", false},  // what was measured, not with what
     {"shard", false},
+    {"resumed", false},
     {"limits", false},       // times
     {"calibration", false},  // times
     {"valid", false},

@@ -14,7 +14,9 @@
 #include <string>
 #include <vector>
 
+#include "harness/child_process.h"
 #include "harness/sweep.h"
+#include "harness/temporary_folder.h"
 
 namespace attnbench {
 
@@ -47,7 +49,7 @@ class Peer {
   // that takes longer than `limit` is none. Throws UserError naming --peer.
   Peer(const std::string& command, std::chrono::seconds limit,
        const AxisTable& table);
-  ~Peer();
+  ~Peer() = default;
   Peer(const Peer&) = delete;
   Peer& operator=(const Peer&) = delete;
 
@@ -69,15 +71,13 @@ class Peer {
   std::string Path(const std::string& name) const;
 
  private:
-  class Process;
-
   void Start();
   [[noreturn]] void Fail(const std::string& what);
 
   const std::string command_;
   const std::chrono::seconds limit_;
-  std::string folder_;
-  std::unique_ptr<Process> process_;  // null: not running
+  const TemporaryFolder folder_;
+  std::unique_ptr<ChildProcess> process_;  // null: not running
   int generation_ = 0;
   PeerInfo info_;
 };

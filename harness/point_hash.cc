@@ -3,8 +3,22 @@
 #include <fmt/format.h>
 
 #include "harness/environment.h"
+#include "harness/json_file.h"
+#include "harness/workload.h"
 
 namespace attnbench {
+namespace {
+
+// What stands in the file that the workload names: it may be edited between
+// two runs.
+std::string CaseText(const Point& point) {
+  const WorkloadName workload =
+      ParseWorkload(point.axes.at("workload").get<std::string>());
+  if (workload.kind != WorkloadKind::kFile) return "";
+  return ReadJsonFile(workload.path).dump();
+}
+
+}  // namespace
 
 std::string PointHash(const AxisTable& table, const Sweep& sweep,
                       std::size_t point_index, std::string_view build_id) {
@@ -15,10 +29,11 @@ std::string PointHash(const AxisTable& table, const Sweep& sweep,
     hash.Add(std::string_view("\0", 1));
   };
   add(build_id);
-  add(fmt::format("{} {} {} {}", point_index, sweep.seed, sweep.repetitions,
-                  sweep.trials));
+  add(fmt::format("{} {} {} {} {}", point_index, sweep.seed, sweep.repetitions,
+                  sweep.trials, sweep.processes));
   const Point& point = sweep.points.at(point_index);
   add(point.axes.dump());
+  add(CaseText(point));
   for (const Cell& cell : point.cells) {
     add(CellKey(table, cell));
     add(cell.skip_reason.value_or(""));

@@ -11,8 +11,9 @@
 namespace attnbench {
 
 // 16 hexadecimal digits, of the point's cells with their reasons to be skipped,
-// its place in the sweep (which decides the order of rounds), the sweep's seed,
-// repetitions and trials, and the program's build.
+// the case file of its workload, its place in the sweep (which decides the
+// order of rounds), the sweep's seed, repetitions, trials and processes, and
+// the program's build. Throws UserError where the file cannot be read.
 std::string PointHash(const AxisTable& table, const Sweep& sweep,
                       std::size_t point_index, std::string_view build_id);
 

@@ -1,6 +1,5 @@
 #include "harness/result_file.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,6 +12,7 @@
 #include <string_view>
 #include <utility>
 
+#include "harness/disk.h"
 #include "harness/error.h"
 
 namespace attnbench {
@@ -36,12 +36,7 @@ class TemporaryFile {
   }
 
   void Write(std::string_view text) {
-    while (!text.empty()) {
-      const ssize_t written = write(descriptor_, text.data(), text.size());
-      if (written < 0 && errno == EINTR) continue;
-      if (written < 0) Fail();
-      text.remove_prefix(static_cast<std::size_t>(written));
-    }
+    if (!WriteAll(descriptor_, text)) Fail();
   }
 
   void RenameTo(const std::string& target) {
@@ -68,16 +63,6 @@ class TemporaryFile {
   bool renamed_ = false;
 };
 
-// A rename is on the disk only when its folder is; a file system that cannot
-// do that has the file all the same.
-void SyncFolder(const std::string& target) {
-  const std::string folder = fs::path(target).parent_path();
-  const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY);
-  if (descriptor < 0) return;
-  fsync(descriptor);
-  close(descriptor);
-}
-
 // Strict JSON that tools can compare line by line: the elements of an array at
 // the top, the cells, have a line each.
 std::string DocumentText(const Json& document) {
@@ -98,12 +83,23 @@ std::string DocumentText(const Json& document) {
   return text + "\n}\n";
 }
 
+// Where a link leads, also one to a file that is not there yet.
+fs::path LinkedFrom(fs::path path) {
+  constexpr int kMostLinks = 40;  // as many as Linux follows
+  std::error_code error;
+  for (int n = 0; n < kMostLinks && fs::is_symlink(path, error); ++n) {
+    path = path.parent_path() / fs::read_symlink(path, error);
+  }
+  return path;
+}
+
 }  // namespace
 
-ResultFile::ResultFile(std::string path, bool force) : path_(std::move(path)) {
+ResultFile::ResultFile(std::string path, bool may_replace)
+    : path_(std::move(path)) {
   if (path_.empty()) throw UserError("--output", "the name is empty");
   std::error_code error;
-  target_ = fs::weakly_canonical(fs::absolute(path_), error);
+  target_ = fs::weakly_canonical(LinkedFrom(fs::absolute(path_)), error);
   if (error) throw UserError(path_, "cannot be written: " + error.message());
   if (!fs::is_directory(fs::path(target_).parent_path(), error)) {
     throw UserError(path_, fmt::format("there is no folder '{}'",
@@ -114,7 +110,7 @@ ResultFile::ResultFile(std::string path, bool force) : path_(std::move(path)) {
     if (!fs::is_regular_file(status)) {
       throw UserError(path_, "is there and is not a file that can be replaced");
     }
-    if (!force) {
+    if (!may_replace) {
       throw UserError(path_, "is there already; --force replaces it");
     }
   }
@@ -126,7 +122,7 @@ void ResultFile::Write(const Json& document) const {
   TemporaryFile file(path_, target_);
   file.Write(DocumentText(document));
   file.RenameTo(target_);
-  SyncFolder(target_);
+  SyncFolderOf(target_);
 }
 
 }  // namespace attnbench

@@ -14,17 +14,20 @@ namespace attnbench {
 class ResultFile {
  public:
   // Throws UserError where `path` could not be written, or is there already
-  // and `force` is off. Leaves nothing behind.
-  ResultFile(std::string path, bool force);
+  // and may not be replaced. Leaves nothing behind.
+  ResultFile(std::string path, bool may_replace);
 
   // Puts the document there, one line a cell; a link is followed. Throws
   // UserError where the disk is full or gone; what was at the path is then
   // untouched.
   void Write(const Json& document) const;
 
+  // The path without links: the same for all names of one file.
+  const std::string& target() const { return target_; }
+
  private:
-  std::string path_;    // as given, for messages
-  std::string target_;  // without links
+  std::string path_;  // as given, for messages
+  std::string target_;
 };
 
 }  // namespace attnbench

@@ -94,37 +94,43 @@ Json CalibrationSchema() {
 }
 
 Json ContextSchema() {
-  return Record({{"commit", Type("string")},
-                 {"dirty", OrNull("boolean")},
-                 {"build_id", Type("string")},
-                 {"command", Type("string")},
-                 {"date", Type("string")},
-                 {"seed", AtLeastZero("integer")},
-                 {"compiler", Type("string")},
-                 {"flags", Type("string")},
-                 {"build_type", Type("string")},
-                 {"cpu", Type("string")},
-                 {"caches", ListOf(Type("string"))},
-                 {"cores", AtLeastZero("integer")},
-                 {"affinity", OrNull("string")},
-                 {"memory_bytes", OrNull("integer")},
-                 {"kernel", OrNull("string")},
-                 {"governor", OrNull("string")},
-                 {"turbo", OrNull("boolean")},
-                 {"aslr", {{"enum", {0, 1, 2, nullptr}}}},
-                 {"load", OrNull("number")},
-                 {"load_end", OrNull("number")},
-                 {"simd", Type("string")},
-                 {"openmp", MapOf({{"type", {"integer", "string", "null"}}})},
-                 {"libraries", MapOf(Type("string"))},
-                 {"valid", Type("boolean")},
-                 {"invalid_reasons", ListOf(Type("string"))},
-                 {"warnings", ListOf(Type("string"))},
-                 {"points", ListOf(PointSchema())},
-                 {"shard", NullOr({{"type", "string"},
-                                   {"pattern", "^[0-9]+/[1-9][0-9]*$"}})},
-                 {"limits", ListOf(LimitsSchema())},
-                 {"calibration", CalibrationSchema()}});
+  Json context = Record(
+      {{"commit", Type("string")},
+       {"dirty", OrNull("boolean")},
+       {"build_id", Type("string")},
+       {"command", Type("string")},
+       {"date", Type("string")},
+       {"seed", AtLeastZero("integer")},
+       {"compiler", Type("string")},
+       {"flags", Type("string")},
+       {"build_type", Type("string")},
+       {"cpu", Type("string")},
+       {"caches", ListOf(Type("string"))},
+       {"cores", AtLeastZero("integer")},
+       {"affinity", OrNull("string")},
+       {"memory_bytes", OrNull("integer")},
+       {"kernel", OrNull("string")},
+       {"governor", OrNull("string")},
+       {"turbo", OrNull("boolean")},
+       {"aslr", {{"enum", {0, 1, 2, nullptr}}}},
+       {"load", OrNull("number")},
+       {"load_end", OrNull("number")},
+       {"simd", Type("string")},
+       {"openmp", MapOf({{"type", {"integer", "string", "null"}}})},
+       {"libraries", MapOf(Type("string"))},
+       {"valid", Type("boolean")},
+       {"invalid_reasons", ListOf(Type("string"))},
+       {"warnings", ListOf(Type("string"))},
+       {"points", ListOf(PointSchema())},
+       {"shard",
+        NullOr({{"type", "string"}, {"pattern", "^[0-9]+/[1-9][0-9]*$"}})},
+       {"limits", ListOf(LimitsSchema())},
+       {"calibration", CalibrationSchema()}});
+  // The dates at which a run went on from another's points: only there where
+  // one did.
+  context["properties"]["resumed"] = ListOf(Type("string"));
+  context["properties"]["resumed"]["minItems"] = 1;
+  return context;
 }
 
 Json OperationsSchema() {

@@ -218,4 +218,25 @@ Json ToJson(std::span<const MachineLimits> all) {
   return list;
 }
 
+MachineLimits LimitsOf(const Json& json) {
+  MachineLimits limits = {.precision = json.at("precision"),
+                          .threads = json.at("threads"),
+                          .peak_flops_per_s = json.at("peak_flops_per_s"),
+                          .peak_samples = json.at("peak_samples")};
+  for (const Json& level : json.at("levels")) {
+    const Json& size_bytes = level.at("size_bytes");
+    limits.levels.push_back(
+        {.name = level.at("name"),
+         .size_bytes = size_bytes.is_null()
+                           ? std::nullopt
+                           : std::optional(size_bytes.get<Index>()),
+         .array_bytes = level.at("array_bytes"),
+         .read_bytes_per_s = level.at("read_bytes_per_s"),
+         .copy_bytes_per_s = level.at("copy_bytes_per_s"),
+         .read_samples = level.at("read_samples"),
+         .copy_samples = level.at("copy_samples")});
+  }
+  return limits;
+}
+
 }  // namespace attnbench

@@ -92,6 +92,8 @@ Json LimitJson(std::span<const MachineLimits> all, const CellFacts& facts);
 // As in results/schema/roofline.schema.json.
 Json ToJson(const MachineLimits& limits);
 Json ToJson(std::span<const MachineLimits> all);
+// And back.
+MachineLimits LimitsOf(const Json& json);
 
 }  // namespace attnbench
 

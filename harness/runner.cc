@@ -99,31 +99,18 @@ class CellRunOf final : public CellRun {
   }
 
   Json Result() const override {
-    Json json = {{"mechanism", cell_.mechanism}};
-    for (const Axis& axis : table_) json[axis.name] = cell_.axes.at(axis.name);
-    json["options"] = OptionsJson(cell_);
-    json["status"] = status_;
-    const bool is_ok = status_ == "ok";
-    json["message"] = is_ok ? Json(nullptr) : Json(message_);
-    json["samples_ns"] = is_ok ? Json(samples_ns_) : Json::array();
-    json["trials_per_sample"] =
-        is_ok ? Json(trials_per_sample_) : Json(nullptr);
-    json["processes"] = 1;
-    for (const char* key :
-         {"median_ns", "interval_ns", "prepare_ns", "spread"}) {
-      json[key] = nullptr;  // their places; Summarize fills them
-    }
-    json["prepare_samples_ns"] =
-        is_ok ? Json(prepare_samples_ns_) : Json::array();
-    json["draw_ns"] = is_ok ? Json(draw_ns_) : Json::array();
-    Summarize(json);
-    json["operations"] =
-        is_ok ? OperationsJson(counts_.operations) : Json(nullptr);
-    json["peak_memory_bytes"] = is_ok && CountsMemory()
-                                    ? Json(counts_.peak_memory_bytes)
-                                    : Json(nullptr);
-    json["limit"] = is_ok ? Limit(json["median_ns"]) : Json(nullptr);
+    Json json = FailedCell(table_, cell_, status_, message_);
     json["numerics"] = Numerics();
+    if (status_ != "ok") return json;
+    json["message"] = nullptr;
+    json["samples_ns"] = samples_ns_;
+    json["trials_per_sample"] = trials_per_sample_;
+    json["prepare_samples_ns"] = prepare_samples_ns_;
+    json["draw_ns"] = draw_ns_;
+    Summarize(json);
+    json["operations"] = OperationsJson(counts_.operations);
+    if (CountsMemory()) json["peak_memory_bytes"] = counts_.peak_memory_bytes;
+    json["limit"] = Limit(json["median_ns"]);
     return json;
   }
 
@@ -214,6 +201,9 @@ class CellRunOf final : public CellRun {
         std::max(of_each_round, TrialsFor(options_.epoch_ns, trial_ns_));
     trials_per_sample_ =
         (trials_per_sample_ + num_draws - 1) / num_draws * num_draws;
+    if (cell_.trials_per_sample > 0) {
+      trials_per_sample_ = cell_.trials_per_sample;
+    }
   }
 
   // Time of a trial, roughly: doubles the number of trials until they last long
@@ -361,6 +351,29 @@ std::unique_ptr<CellRun> MakeRegisteredRun(const AxisTable& table,
 
 }  // namespace
 
+Json FailedCell(const AxisTable& table, const Cell& cell,
+                const std::string& status, const std::string& message) {
+  Json json = {{"mechanism", cell.mechanism}};
+  for (const Axis& axis : table) json[axis.name] = cell.axes.at(axis.name);
+  json.update({{"options", OptionsJson(cell)},
+               {"status", status},
+               {"message", message},
+               {"samples_ns", Json::array()},
+               {"trials_per_sample", nullptr},
+               {"processes", 1},
+               {"median_ns", nullptr},
+               {"interval_ns", nullptr},
+               {"prepare_ns", nullptr},
+               {"spread", nullptr},
+               {"prepare_samples_ns", Json::array()},
+               {"draw_ns", Json::array()},
+               {"operations", nullptr},
+               {"peak_memory_bytes", nullptr},
+               {"limit", nullptr},
+               {"numerics", nullptr}});
+  return json;
+}
+
 template <class Real>
 std::unique_ptr<CellRun> MakeCellRun(const AxisTable& table, const Cell& cell,
                                      const Mechanism<Real>& mechanism,
@@ -381,16 +394,17 @@ template std::unique_ptr<CellRun> MakeCellRun(const AxisTable&, const Cell&,
 
 std::vector<Json> RunCells(std::span<const std::unique_ptr<CellRun>> runs,
                            std::uint64_t point_index, const RunOptions& options,
-                           const std::function<void(double)>& tick) {
+                           const StepBegins& begins) {
   const auto num_steps =
       runs.size() * (static_cast<std::size_t>(options.repetitions) + 2);
   std::size_t num_done = 0;
-  const auto done = [&] {
-    tick(static_cast<double>(++num_done) / static_cast<double>(num_steps));
+  const auto next = [&](std::size_t cell) {
+    begins(cell,
+           static_cast<double>(num_done++) / static_cast<double>(num_steps));
   };
-  for (const auto& run : runs) {
-    run->Check();
-    done();
+  for (std::size_t index = 0; index < runs.size(); ++index) {
+    next(index);
+    runs[index]->Check();
   }
   for (int round = 0; round < options.repetitions; ++round) {
     if (options.calibration_ns != nullptr) {
@@ -398,22 +412,22 @@ std::vector<Json> RunCells(std::span<const std::unique_ptr<CellRun>> runs,
     }
     for (const std::size_t index :
          RoundOrder(options.seed, point_index, round, runs.size())) {
+      next(index);
       runs[index]->TimeRound(round);
-      done();
     }
   }
   std::vector<Json> results;
-  for (const auto& run : runs) {
-    run->TimeParts();
-    done();
-    results.push_back(run->Result());
+  for (std::size_t index = 0; index < runs.size(); ++index) {
+    next(index);
+    runs[index]->TimeParts();
+    results.push_back(runs[index]->Result());
   }
   return results;
 }
 
 std::vector<Json> RunPoint(const AxisTable& table, const Point& point,
                            std::uint64_t point_index, const RunOptions& options,
-                           const std::function<void(double)>& tick) {
+                           const StepBegins& begins) {
   const WorkloadSpec spec = SpecOf(point, options.seed);
   LazyInputs<float> floats(spec);
   LazyInputs<double> doubles(spec);
@@ -423,7 +437,7 @@ std::vector<Json> RunPoint(const AxisTable& table, const Point& point,
                        ? MakeRegisteredRun(table, cell, doubles, options)
                        : MakeRegisteredRun(table, cell, floats, options));
   }
-  return RunCells(runs, point_index, options, tick);
+  return RunCells(runs, point_index, options, begins);
 }
 
 }  // namespace attnbench

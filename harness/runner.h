@@ -31,15 +31,23 @@ struct RunOptions {
   std::vector<double>* calibration_ns = nullptr;
 };
 
+// Called as a step begins (a cell's check, one of its rounds, its parts), with
+// the number of the cell and the share of the point that is done.
+using StepBegins = std::function<void(std::size_t cell, double share)>;
+
 // One finished cell of the result document, in the format of
 // results/schema/sweep.schema.json. Never throws for a failing cell: it becomes
 // status `error`, `invalid` or `skipped` with its message, and the others go
-// on. `tick` is called as work gets done with the share of the point that is
-// done. Throws UserError for a workload that cannot be read, which no cell
+// on. Throws UserError for a workload that cannot be read, which no cell
 // could use.
 std::vector<Json> RunPoint(const AxisTable& table, const Point& point,
                            std::uint64_t point_index, const RunOptions& options,
-                           const std::function<void(double)>& tick);
+                           const StepBegins& begins);
+
+// What the result document says of a cell that gave no numbers: every key of
+// the format, and null or nothing where a figure would be.
+Json FailedCell(const AxisTable& table, const Cell& cell,
+                const std::string& status, const std::string& message);
 
 // A cell while it is measured. After one that failed, nothing more is done for
 // it and it has no times.
@@ -70,7 +78,7 @@ std::unique_ptr<CellRun> MakeCellRun(const AxisTable& table, const Cell& cell,
 // All steps of all cells: checks, rounds in shuffled order, parts.
 std::vector<Json> RunCells(std::span<const std::unique_ptr<CellRun>> runs,
                            std::uint64_t point_index, const RunOptions& options,
-                           const std::function<void(double)>& tick);
+                           const StepBegins& begins);
 
 }  // namespace attnbench
 

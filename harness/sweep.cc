@@ -447,8 +447,8 @@ Sweep ExpandSweep(const AxisTable& table, const SweepRequest& request) {
   if (points.num_cells() == 0) {
     throw UserError("exclusions", "leave no cell to measure");
   }
-  return {request.name,   request.seed,  request.repetitions,
-          request.trials, points.Take(), excluded.num_cells()};
+  return {request.name,      request.seed,  request.repetitions, request.trials,
+          request.processes, points.Take(), excluded.num_cells()};
 }
 
 void SkipThreadsBeyond(std::int64_t cores, Sweep& sweep) {

@@ -37,6 +37,9 @@ struct Cell {
   // Why it cannot be measured at all ("variant moving_sum is not one of
   // soft's"); it is in the result as `skipped`.
   std::optional<std::string> skip_reason;
+  // What another process found: all processes of a cell take samples alike. 0:
+  // to be found.
+  std::int64_t trials_per_sample = 0;
 
   std::int64_t Int(const std::string& axis) const;  // "inf": kInfiniteWidth
   std::string Text(const std::string& axis) const;
@@ -54,6 +57,7 @@ struct Sweep {
   std::uint64_t seed = 1;
   int repetitions = 10;  // rounds
   int trials = 1;        // at least this many trials of a cell over all rounds
+  int processes = 1;     // each measures everything, one after another
   std::vector<Point> points;
   std::size_t num_excluded = 0;  // cells that exclusions left out of them
 };
@@ -77,6 +81,7 @@ struct SweepRequest {
   std::uint64_t seed = 1;
   int repetitions = 10;
   int trials = 1;
+  int processes = 1;
   std::map<std::string, std::vector<Json>> axes;
   std::map<std::string, std::vector<OptionValue>> options;
   std::vector<Alternative> alternatives;  // empty: all mechanisms
@@ -88,6 +93,7 @@ struct SweepRequest {
 inline constexpr std::int64_t kMostCells = 200'000;
 
 inline constexpr std::int64_t kMostRepetitions = 1'000'000;
+inline constexpr std::int64_t kMostProcesses = 1'000;
 inline constexpr std::int64_t kMostTrials = 1'000'000'000;
 
 // The names of all mechanisms, in the registry's order.
@@ -111,10 +117,11 @@ void SkipThreadsBeyond(std::int64_t cores, Sweep& sweep);
 // An experiment file (experiments/*.json) as a request:
 //
 //   {"name", "question", "source", "seed", "repetitions", "trials",
-//    "axes": {AXIS: value or [values]}, "options": {OPTION: value or [values]},
-//    "alternatives": [{"mechanism": NAME, AXIS: ..., "options": {...}}],
-//    "exclusions": [{"mechanism": NAME or [NAMES], AXIS: ...}],
-//    "profiles": {"quick": {"axes", "repetitions", "trials", "alternatives"}}}
+//    "processes", "axes": {AXIS: value or [values]}, "options": {OPTION: value
+//    or [values]}, "alternatives": [{"mechanism": NAME, AXIS: ..., "options":
+//    {...}}], "exclusions": [{"mechanism": NAME or [NAMES], AXIS: ...}],
+//    "profiles": {"quick": {"axes", "repetitions", "trials", "processes",
+//                           "alternatives"}}}
 //
 // A value of an axis is a number or what the command line takes ("4:128:x2").
 // `profile` is "full", the file's own values, or "quick", which replaces what

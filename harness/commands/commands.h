@@ -28,6 +28,9 @@ inline void AddSeed(CLI::App& command, const std::string& help,
 void AddRunSweep(CLI::App& app, const AxisTable& table,
                  const std::string& command_line, Command& run);
 
+// attnbench measure-points, which run-sweep starts (harness/worker.h).
+void AddMeasurePoints(CLI::App& app, Command& run);
+
 // attnbench list. `table` outlives `app`.
 void AddList(CLI::App& app, const AxisTable& table, Command& run);
 

@@ -86,7 +86,8 @@ std::vector<std::string> OptionNames(const CLI::App& app) {
 std::vector<std::string> CommandNames(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::App* command : app.get_subcommands(nullptr)) {
-    names.push_back(command->get_name());
+    // Those without a group are for the program itself.
+    if (!command->get_group().empty()) names.push_back(command->get_name());
   }
   return names;
 }
@@ -169,6 +170,7 @@ int Run(std::vector<std::string> arguments) {
   AddSimdOption(app, simd);
   Command run;
   AddRunSweep(app, StandardAxes(), command_line, run);
+  AddMeasurePoints(app, run);
   AddList(app, StandardAxes(), run);
   AddDecode(app, run);
   AddExpect(app, run);

@@ -1,7 +1,6 @@
 // attnbench run-sweep: what is asked for (an experiment file, options, or both)
 // is crossed to points, each is measured, and one result file is written.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -16,19 +15,16 @@
 #include <utility>
 #include <vector>
 
-#include "harness/calibration.h"
+#include "harness/campaign.h"
 #include "harness/case_file.h"
 #include "harness/commands/commands.h"
 #include "harness/environment.h"
 #include "harness/error.h"
 #include "harness/estimate.h"
+#include "harness/interrupt.h"
 #include "harness/peer.h"
-#include "harness/point_hash.h"
 #include "harness/progress.h"
-#include "harness/result_file.h"
-#include "harness/result_schema.h"
-#include "harness/roofline.h"
-#include "harness/runner.h"
+#include "harness/shard.h"
 #include "harness/sweep.h"
 #include "harness/validity.h"
 #include "harness/workload.h"
@@ -48,12 +44,18 @@ struct Arguments {
   std::string seed;
   std::string peer;
   std::string peer_limit;
+  std::string processes;
+  std::string cell_limit;
+  std::string shard;
   std::string output;
   bool quick = false;
   bool dry_run = false;
   bool json = false;
   bool force = false;
+  bool resume = false;
 };
+
+constexpr std::int64_t kPeerLimit = 120;  // seconds
 
 void AddOptions(CLI::App& command, const AxisTable& table,
                 Arguments& arguments) {
@@ -107,6 +109,23 @@ void AddOptions(CLI::App& command, const AxisTable& table,
                   "seconds that an answer of the peer may take, e.g. "
                   "--peer-limit 600 (default 120)")
       ->type_name("N");
+  command
+      .add_option("--processes", arguments.processes,
+                  "fresh processes, one after another, that each measure "
+                  "everything: where code and memory happen to lie moves times "
+                  "by more than rounds show, e.g. --processes 10 (default 1)")
+      ->type_name("N");
+  command
+      .add_option("--cell-limit", arguments.cell_limit,
+                  "seconds that a cell may take in one process, all its steps "
+                  "together; then its status is timeout and the others go on, "
+                  "e.g. --cell-limit 60 (default 3600)")
+      ->type_name("N");
+  command
+      .add_option("--shard", arguments.shard,
+                  "only shard i of n, the points i, i+n, i+2n ... counted from "
+                  "0, e.g. --shard 0/4")
+      ->type_name("I/N");
   command.add_flag("--quick", arguments.quick,
                    "the quick profile of the experiment, e.g. run-sweep "
                    "experiments/mad_figure8.json --quick -o r.json");
@@ -116,7 +135,12 @@ void AddOptions(CLI::App& command, const AxisTable& table,
   command.add_flag("--json", arguments.json,
                    "with --dry-run: as JSON, e.g. --dry-run --json");
   command.add_flag("--force", arguments.force,
-                   "replace the output file, e.g. -o r.json --force");
+                   "begin anew, whatever is there, and replace the output "
+                   "file, e.g. -o r.json --force");
+  command.add_flag("--resume", arguments.resume,
+                   "take what an earlier run has finished from the output file "
+                   "and its journal, and measure the rest, e.g. -o r.json "
+                   "--resume");
   command
       .add_option("-o,--output", arguments.output,
                   "the result file, e.g. -o r.json")
@@ -214,6 +238,10 @@ SweepRequest MakeRequest(const AxisTable& table, const Arguments& arguments) {
     request.trials = static_cast<int>(
         ParseInteger(arguments.trials, 1, kMostTrials, "--trials"));
   }
+  if (!arguments.processes.empty()) {
+    request.processes = static_cast<int>(
+        ParseInteger(arguments.processes, 1, kMostProcesses, "--processes"));
+  }
   if (!arguments.seed.empty()) {
     request.seed = ParseSeed(arguments.seed);
   }
@@ -251,61 +279,6 @@ int ShowSweep(const AxisTable& table, const Sweep& sweep, bool as_json) {
   }
   std::cout << (as_json ? document.dump(2) + "\n" : text);
   return 0;
-}
-
-// The machine's, for every precision and number of threads that a cell has.
-std::vector<MachineLimits> LimitsFor(const Sweep& sweep) {
-  std::set<std::pair<std::int64_t, std::string>> wanted;
-  for (const Point& point : sweep.points) {
-    for (const Cell& cell : point.cells) {
-      if (cell.skip_reason) continue;
-      wanted.emplace(cell.Int("threads"), cell.Text("precision"));
-    }
-  }
-  std::vector<MachineLimits> limits;
-  for (const auto& [threads, precision] : wanted) {
-    limits.push_back(
-        MeasureLimits(precision, static_cast<int>(threads), kQuickRoofline));
-  }
-  return limits;
-}
-
-Json MeasureAll(const AxisTable& table, const Sweep& sweep, const Json& points,
-                std::span<const MachineLimits> limits, Peer* peer,
-                Json& calibration) {
-  RunOptions options;
-  std::vector<double> calibration_ns;
-  options.calibration_ns = &calibration_ns;
-  options.limits = limits;
-  options.peer = peer;
-  options.seed = sweep.seed;
-  options.repetitions = sweep.repetitions;
-  options.trials = sweep.trials;
-  Progress progress(table, sweep, stderr, isatty(STDERR_FILENO) == 1);
-  Json cells = Json::array();
-  for (std::size_t i = 0; i < sweep.points.size(); ++i) {
-    std::vector<Json> finished =
-        RunPoint(table, sweep.points[i], i, options,
-                 [&progress](double share) { progress.Tick(share); });
-    progress.FinishPoint(finished);
-    calibration.push_back(
-        CalibrationJson(points.at(i), std::exchange(calibration_ns, {})));
-    for (Json& cell : finished) {
-      cell["point"] = points.at(i);
-      cells.push_back(std::move(cell));
-    }
-  }
-  return cells;
-}
-
-// That a cell kept busy.
-int MostThreads(const Json& cells) {
-  int most = 0;
-  for (const Json& cell : cells) {
-    if (cell.at("status") == "skipped") continue;
-    most = std::max(most, cell.at("threads").get<int>());
-  }
-  return most;
 }
 
 // A line about the whole, one for each warning, and the exit code.
@@ -356,21 +329,25 @@ void CheckWorkloads(const Sweep& sweep) {
   }
 }
 
-std::unique_ptr<Peer> StartPeer(const AxisTable& table,
+constexpr std::int64_t kMostSeconds = 86'400;
+
+std::int64_t ParseSeconds(const std::string& text, std::int64_t otherwise,
+                          const char* option) {
+  return text.empty() ? otherwise : ParseInteger(text, 1, kMostSeconds, option);
+}
+
+// What the peer says of itself. It is asked, and ends: workers start their own.
+std::optional<PeerInfo> AskPeer(const AxisTable& table,
                                 const Arguments& arguments) {
-  constexpr std::int64_t kMostSeconds = 86'400;
-  const std::chrono::seconds limit(arguments.peer_limit.empty()
-                                       ? 120
-                                       : ParseInteger(arguments.peer_limit, 1,
-                                                      kMostSeconds,
-                                                      "--peer-limit"));
   if (!arguments.peer.empty()) {
-    return std::make_unique<Peer>(arguments.peer, limit, table);
+    const std::chrono::seconds limit(
+        ParseSeconds(arguments.peer_limit, kPeerLimit, "--peer-limit"));
+    return Peer(arguments.peer, limit, table).info();
   }
   if (!arguments.peer_limit.empty()) {
     throw UserError("--peer-limit", "there is no peer; name one by --peer");
   }
-  return nullptr;
+  return std::nullopt;
 }
 
 // Where the peer's times come from stands beside our own libraries.
@@ -385,41 +362,69 @@ void AddLibraries(const PeerInfo& info, Json& libraries) {
   }
 }
 
+CampaignOptions OptionsFrom(const Arguments& arguments) {
+  if (arguments.force && arguments.resume) {
+    throw UserError("--resume",
+                    "goes on from what is there, and --force begins "
+                    "anew; give one of them");
+  }
+  CampaignOptions options;
+  options.output = arguments.output;
+  options.force = arguments.force;
+  options.resume = arguments.resume;
+  if (!arguments.shard.empty()) options.shard = ParseShard(arguments.shard);
+  options.measurer.peer = arguments.peer;
+  options.measurer.peer_limit_s =
+      ParseSeconds(arguments.peer_limit, kPeerLimit, "--peer-limit");
+  options.measurer.cell_limit_s =
+      ParseSeconds(arguments.cell_limit, kDefaultCellLimit, "--cell-limit");
+  return options;
+}
+
+Sweep PartOf(const Sweep& sweep, const std::optional<Shard>& shard) {
+  Sweep part = sweep;
+  if (!shard) return part;
+  part.points.clear();
+  for (std::size_t i = 0; i < sweep.points.size(); ++i) {
+    if (shard->Has(i)) part.points.push_back(sweep.points[i]);
+  }
+  return part;
+}
+
 int RunSweep(const AxisTable& own_table, const std::string& command_line,
              const Arguments& arguments) {
-  const std::unique_ptr<Peer> peer = StartPeer(own_table, arguments);
-  const AxisTable table =
-      peer ? WithVariantsOf(peer->info(), own_table) : own_table;
+  const CampaignOptions options = OptionsFrom(arguments);
+  const std::optional<PeerInfo> peer = AskPeer(own_table, arguments);
+  const AxisTable table = peer ? WithVariantsOf(*peer, own_table) : own_table;
   SweepRequest request = MakeRequest(table, arguments);
-  if (peer) request.peer_variants = peer->info().variants;
+  if (peer) request.peer_variants = peer->variants;
   Sweep sweep = ExpandSweep(table, request);
   CheckWorkloads(sweep);
   SkipThreadsBeyond(Cores(), sweep);
-  if (arguments.dry_run) return ShowSweep(table, sweep, arguments.json);
+  if (arguments.dry_run) {
+    return ShowSweep(table, PartOf(sweep, options.shard), arguments.json);
+  }
   if (arguments.output.empty()) {
     throw UserError("--output",
                     "is missing; name the result file, such as -o "
                     "r.json (or use --dry-run)");
   }
-  const ResultFile file(arguments.output, arguments.force);
-  Json document = {{"schema_version", kSchemaVersion},
-                   {"kind", "sweep"},
-                   {"context", MakeContext(command_line, sweep.seed)}};
-  Json& context = document["context"];
-  if (peer) AddLibraries(peer->info(), context["libraries"]);
-  for (std::size_t i = 0; i < sweep.points.size(); ++i) {
-    context["points"].push_back(PointHash(table, sweep, i, BuildId()));
+  Json context = MakeContext(command_line, sweep.seed);
+  if (peer) AddLibraries(*peer, context["libraries"]);
+  const CampaignEnd end = RunCampaign(table, sweep, context, options);
+  if (end.nothing_to_do) {
+    std::cout << fmt::format(
+        "{}: nothing left to do, all {} points are there\n", arguments.output,
+        end.num_points);
+    return 0;
   }
-  context["shard"] = nullptr;
-  const std::vector<MachineLimits> limits = LimitsFor(sweep);
-  context["limits"] = ToJson(limits);
-  Json calibration = Json::array();
-  document["cells"] = MeasureAll(table, sweep, context["points"], limits,
-                                 peer.get(), calibration);
-  context["calibration"] = std::move(calibration);
-  FinishContext(MostThreads(document["cells"]), context);
-  file.Write(document);
-  return Summarize(document, arguments.output);
+  const int code = end.num_points == 0 && end.interrupted
+                       ? 0
+                       : Summarize(end.document, arguments.output);
+  if (!end.interrupted) return code;
+  std::cerr << fmt::format("attnbench: interrupted after {} points\n",
+                           end.num_points);
+  return kInterruptedExitCode;
 }
 
 }  // namespace

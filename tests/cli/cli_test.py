@@ -194,7 +194,7 @@ class WrongInput(InFolder):
         # as on a full disk.
         done = self.sweep(preexec_fn=limit, restore_signals=False)
         self.assertEqual(done.returncode, 2, done.stderr)
-        self.assertIn(b"r.json: cannot be written", done.stderr)
+        self.assertIn(b"r.json.journal: cannot be written", done.stderr)
         self.assertEqual(os.listdir(self.folder), [])
         with open("/dev/full", "wb") as full:
             done = subprocess.run(

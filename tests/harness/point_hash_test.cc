@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <functional>
 #include <set>
 #include <string>
@@ -34,6 +35,7 @@ TEST(PointHash, DiffersInWhateverResultsFollowFrom) {
       [](Sweep& sweep) { ++sweep.seed; },
       [](Sweep& sweep) { ++sweep.repetitions; },
       [](Sweep& sweep) { ++sweep.trials; },
+      [](Sweep& sweep) { ++sweep.processes; },
       [](Sweep& sweep) { sweep.points[0].axes["batch"] = 2; },
       [](Sweep& sweep) { sweep.points[0].cells.pop_back(); },
       [](Sweep& sweep) { sweep.points[0].cells[0].axes["threads"] = 2; },
@@ -45,6 +47,19 @@ TEST(PointHash, DiffersInWhateverResultsFollowFrom) {
     hashes.insert(PointHash(StandardAxes(), sweep, 0, "build"));
   }
   EXPECT_EQ(hashes.size(), 3 + std::size(changes));
+}
+
+TEST(PointHash, DiffersWhereTheCaseFileDoes) {
+  const std::string path = testing::TempDir() + "point_hash_test.json";
+  Sweep sweep = SmallSweep();
+  sweep.points[0].axes["workload"] = "file:" + path;
+  const auto hash_of = [&](const char* text) {
+    std::ofstream(path) << text;
+    return PointHash(StandardAxes(), sweep, 0, "build");
+  };
+  const std::string hash = hash_of(R"({"inputs": 1})");
+  EXPECT_EQ(hash_of(R"({"inputs":1})"), hash);
+  EXPECT_NE(hash_of(R"({"inputs": 2})"), hash);
 }
 
 }  // namespace

@@ -57,7 +57,7 @@ std::vector<Json> RunAll(const std::vector<const Mechanism<float>*>& mechanisms,
         StandardAxes(), cell, *mechanism,
         [&]() -> PointInputs<float>& { return inputs; }, options));
   }
-  return RunCells(runs, 0, options, [](double) {});
+  return RunCells(runs, 0, options, [](std::size_t, double) {});
 }
 
 void ExpectNoTimes(const Json& cell) {
@@ -187,11 +187,23 @@ TEST(Runner, TellsHowMuchIsDone) {
   runs.push_back(MakeCellRun<float>(
       StandardAxes(), cell, mechanism,
       []() -> PointInputs<float>& { throw WorkloadUnsupported(""); }, options));
+  runs.push_back(MakeCellRun<float>(
+      StandardAxes(), cell, mechanism,
+      []() -> PointInputs<float>& { throw WorkloadUnsupported(""); }, options));
   std::vector<double> shares;
-  RunCells(runs, 0, options, [&](double share) { shares.push_back(share); });
-  ASSERT_FALSE(shares.empty());
+  std::vector<std::size_t> cells;
+  RunCells(runs, 0, options, [&](std::size_t index, double share) {
+    cells.push_back(index);
+    shares.push_back(share);
+  });
+  // Before each of them: checks, rounds in any order, parts.
+  ASSERT_EQ(shares.size(), 2U * (4 + 2));
   EXPECT_TRUE(std::is_sorted(shares.begin(), shares.end()));
-  EXPECT_EQ(shares.back(), 1);
+  EXPECT_EQ(shares.front(), 0);
+  EXPECT_LT(shares.back(), 1);
+  EXPECT_EQ(std::count(cells.begin(), cells.end(), 0U), 4 + 2);
+  EXPECT_EQ((std::vector<std::size_t>{cells[0], cells[1]}),
+            (std::vector<std::size_t>{0, 1}));
 }
 
 Cell TrainingCell(const char* mode, const char* scope) {
@@ -292,7 +304,7 @@ SweepRequest SmallRequest() {
 std::vector<Json> RunFirstPoint(const SweepRequest& request) {
   const Sweep sweep = ExpandSweep(StandardAxes(), request);
   return RunPoint(StandardAxes(), sweep.points.at(0), 0, Quick(),
-                  [](double) {});
+                  [](std::size_t, double) {});
 }
 
 TEST(RunPoint, MeasuresEveryMechanismInBothPrecisions) {

@@ -1,0 +1,156 @@
+#include "harness/journal.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "harness/disk.h"
+#include "harness/environment.h"
+#include "harness/error.h"
+
+namespace attnbench {
+namespace {
+
+constexpr std::size_t kChecksumLength = 16;
+
+std::string Checksum(std::string_view text) {
+  Fnv1a hash;
+  hash.Add(text);
+  return fmt::format("{:016x}", hash.hash());
+}
+
+std::optional<Json> ParseLine(std::string_view line) {
+  if (line.size() <= kChecksumLength || line[kChecksumLength] != ' ') {
+    return std::nullopt;
+  }
+  const std::string_view text = line.substr(kChecksumLength + 1);
+  if (line.substr(0, kChecksumLength) != Checksum(text)) return std::nullopt;
+  Json record = Json::parse(text, nullptr, false);
+  if (!record.is_object()) return std::nullopt;
+  return record;
+}
+
+}  // namespace
+
+std::string JournalLine(const Json& record) {
+  const std::string text = record.dump();
+  return Checksum(text) + " " + text + "\n";
+}
+
+JournalContents ParseJournal(std::string_view text) {
+  JournalContents contents;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (line.empty()) continue;
+    if (std::optional<Json> record = ParseLine(line)) {
+      contents.records.push_back(*std::move(record));
+    } else {
+      ++contents.num_spoiled;
+    }
+  }
+  return contents;
+}
+
+Journal::Journal(const std::string& target, std::string result)
+    : path_(target + ".journal"), result_(std::move(result)) {
+  try {
+    Lock();
+    Read();
+  } catch (const UserError&) {
+    if (descriptor_ >= 0) close(descriptor_);
+    throw;
+  }
+}
+
+Journal::~Journal() {
+  struct stat status {};
+  if (descriptor_ < 0) return;
+  if (fstat(descriptor_, &status) == 0 && status.st_size == 0) Remove();
+  if (descriptor_ >= 0) close(descriptor_);
+}
+
+void Journal::Fail(const char* what) const {
+  throw UserError(path_,
+                  fmt::format("cannot be {}: {}", what, std::strerror(errno)));
+}
+
+// Another run may remove the file between our opening and our locking it; what
+// we have locked then is no file that anybody else would find.
+void Journal::Lock() {
+  while (true) {
+    descriptor_ =
+        open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    if (descriptor_ < 0) Fail("written");
+    if (flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
+      if (errno != EWOULDBLOCK) Fail("locked");
+      throw UserError(result_, "another run is writing it and has locked " +
+                                   path_ + "; wait until it ends");
+    }
+    struct stat ours {
+    }, there{};
+    if (fstat(descriptor_, &ours) == 0 && stat(path_.c_str(), &there) == 0 &&
+        ours.st_ino == there.st_ino && ours.st_dev == there.st_dev) {
+      return;
+    }
+    close(std::exchange(descriptor_, -1));
+  }
+}
+
+void Journal::Read() {
+  std::string text;
+  std::array<char, 1 << 16> block{};
+  while (true) {
+    const ssize_t count = read(descriptor_, block.data(), block.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) Fail("read");
+    if (count == 0) break;
+    text.append(block.data(), static_cast<std::size_t>(count));
+  }
+  ends_in_line_ = text.empty() || text.back() == '\n';
+  contents_ = ParseJournal(text);
+}
+
+void Journal::Clear() {
+  if (ftruncate(descriptor_, 0) != 0) Fail("emptied");
+  contents_ = {};
+  ends_in_line_ = true;
+}
+
+void Journal::Append(const Json& record) {
+  struct stat status {};
+  if (fstat(descriptor_, &status) != 0) Fail("written");
+  // What a torn line left must not spoil this one.
+  const std::string line = (ends_in_line_ ? "" : "\n") + JournalLine(record);
+  if (!WriteAll(descriptor_, line) || fsync(descriptor_) != 0) {
+    const int error = errno;
+    // Best effort: half a line does no harm.
+    ends_in_line_ =
+        ftruncate(descriptor_, status.st_size) == 0 && ends_in_line_;
+    throw UserError(path_,
+                    fmt::format("cannot be written: {}{}", std::strerror(error),
+                                status.st_size == 0
+                                    ? ""
+                                    : "; what is in it is kept: make room, and "
+                                      "--resume goes on from there"));
+  }
+  if (status.st_size == 0) SyncFolderOf(path_);
+  ends_in_line_ = true;
+}
+
+void Journal::Remove() {
+  unlink(path_.c_str());
+  SyncFolderOf(path_);
+  close(std::exchange(descriptor_, -1));
+}
+
+}  // namespace attnbench

@@ -1,0 +1,83 @@
+"""Guards against a cell that takes the others with it: `attnbench_with_newcomer`
+has a mechanism that crashes, hangs or miscounts on demand (tests/cli/hazard)."""
+
+import json
+import os
+import subprocess
+import tempfile
+import unittest
+
+import jsonschema
+
+PROGRAM = os.environ["ATTNBENCH_WITH_NEWCOMER"]
+
+
+class HazardTest(unittest.TestCase):
+    def measure(self, hazard, *arguments, after=0, status=1, lengths=(3, 4)):
+        """The cells of a sweep of so many points, by mechanism and T."""
+        with tempfile.TemporaryDirectory() as folder:
+            done = subprocess.run(
+                [PROGRAM, "run-sweep", "--mechanism", "soft,hazard,monotonic",
+                 "-T", ",".join(map(str, lengths)), "-U", "2", "-d", "4", "--repetitions", "2",
+                 "-o", "r.json", *arguments],
+                cwd=folder, capture_output=True, text=True, timeout=60, check=False,
+                env={**os.environ, "HAZARD": hazard, "HAZARD_AFTER": str(after)})
+            self.assertEqual(done.returncode, status, done.stderr)
+            self.assertEqual(os.listdir(folder), ["r.json"])
+            with open(os.path.join(folder, "r.json"), encoding="utf-8") as file:
+                document = json.load(file)
+        listed = subprocess.run([PROGRAM, "list", "--schema"], check=True, capture_output=True)
+        jsonschema.validate(document, json.loads(listed.stdout))
+        self.stderr = done.stderr
+        self.assertEqual([c["mechanism"] for c in document["cells"]],
+                         ["soft", "hazard", "monotonic"] * len(lengths))
+        return {(c["mechanism"], c["memory_length"]): c for c in document["cells"]}
+
+    def expect_failed(self, cells, status, *messages, where=(3, 4)):
+        for (mechanism, length), cell in cells.items():
+            failed = mechanism == "hazard" and length in where
+            self.assertEqual(cell["status"], status if failed else "ok", cell["message"])
+            if failed:
+                self.assertEqual(cell["samples_ns"], [])
+                for message in messages:
+                    self.assertIn(message, cell["message"])
+
+    def test_a_crash_is_an_error_of_its_cell(self):
+        cells = self.measure("signal")
+        self.expect_failed(cells, "error", "was killed by signal 11 (Segmentation fault)")
+        self.assertIn("2 of 6 cells failed", self.stderr)
+
+    def test_the_last_words_are_in_the_message_and_on_the_terminal(self):
+        cells = self.measure("abort")
+        self.expect_failed(cells, "error", "signal 6 (Aborted): it is broken")
+        self.assertIn("it is broken\n", self.stderr)
+
+    def test_a_process_that_ends_is_an_error_of_its_cell(self):
+        self.expect_failed(self.measure("exit"), "error", "ended with status 3")
+
+    def test_a_crash_while_it_is_timed_costs_the_others_nothing(self):
+        # Far beyond what the checks decode, once, as the count begins anew.
+        cells = self.measure("signal", after=2000)
+        self.expect_failed(cells, "error", "signal 11")
+
+    def test_what_takes_too_long_is_a_timeout(self):
+        cells = self.measure("hang", "--cell-limit", "3", lengths=(3,))
+        self.expect_failed(cells, "timeout", "not finished after 3 s (--cell-limit)")
+
+    def test_several_processes_are_measured_apart_and_joined(self):
+        cells = self.measure("", "--processes", "3", status=0)
+        for cell in cells.values():
+            self.assertEqual(cell["processes"], 3)
+            self.assertEqual(len(cell["samples_ns"]), 3 * 2)
+            self.assertEqual(len(cell["prepare_samples_ns"]) % 3, 0)
+            self.assertEqual(len(cell["draw_ns"]), 16)
+            self.assertGreater(cell["median_ns"], 0)
+
+    def test_processes_that_count_differently_are_invalid(self):
+        cells = self.measure("count", "--processes", "2")
+        self.expect_failed(cells, "invalid", "operations of process 2 of 2 is not that of process 1")
+        self.assertIsNone(cells["hazard", 3]["operations"])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,365 @@
+"""Guards against a run that loses what it has measured: killed at any moment,
+interrupted, on a full disk, in a folder that is gone, with a torn journal, or
+two at once. What a resumed run writes is what one run would have written."""
+
+import functools
+import json
+import os
+import random
+import resource
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+
+import jsonschema
+
+PROGRAM = os.environ["ATTNBENCH"]
+# 12 points of 2 cells.
+GRID = ["run-sweep", "--mechanism", "soft,monotonic", "-T", "3:14:1", "-U", "2",
+        "-d", "4", "--repetitions", "2", "-o", "r.json"]
+POINTS = 12
+# A point that takes longer than any test waits.
+LONG = ["run-sweep", "--mechanism", "soft", "-T", "100000", "-U", "3000", "-o", "r.json"]
+
+
+def figures(cell):
+    """What does not depend on the clock."""
+    clocks = {"samples_ns", "median_ns", "interval_ns", "prepare_ns", "spread",
+              "prepare_samples_ns", "draw_ns", "limit", "trials_per_sample"}
+    return {key: value for key, value in cell.items() if key not in clocks}
+
+
+@functools.cache
+def whole():
+    """What one run writes."""
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([PROGRAM, *GRID], cwd=folder, check=True, capture_output=True)
+        with open(os.path.join(folder, "r.json"), encoding="utf-8") as file:
+            return json.load(file)
+
+
+@functools.cache
+def schema():
+    listed = subprocess.run([PROGRAM, "list", "--schema"], check=True, capture_output=True)
+    return json.loads(listed.stdout)
+
+
+def limit(size):
+    """For a program whose files get no longer: a full disk, as it were."""
+    return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+
+def journal_line(record):
+    """As harness/journal.h has it."""
+    text = json.dumps(record).encode()
+    checksum = 0xCBF29CE484222325
+    for byte in text:
+        checksum = (checksum ^ byte) * 0x100000001B3 % 2**64
+    return b"%016x %s\n" % (checksum, text)
+
+
+class ResumeTest(unittest.TestCase):
+    def setUp(self):
+        holder = tempfile.TemporaryDirectory()
+        self.addCleanup(holder.cleanup)
+        self.folder = holder.name
+        self.journal = os.path.join(self.folder, "r.json.journal")
+
+    def run_grid(self, *arguments, status=0, **keywords):
+        done = subprocess.run([PROGRAM, *GRID, *arguments], cwd=self.folder, text=True,
+                              capture_output=True, timeout=60, check=False, **keywords)
+        self.assertEqual(done.returncode, status, done.stderr)
+        return done
+
+    def start(self, *arguments, grid=None):
+        return subprocess.Popen([PROGRAM, *(grid or GRID), *arguments], cwd=self.folder,
+                                text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    def started(self, points, *arguments):
+        """A run that has told of so many finished points."""
+        run = self.start(*arguments)
+        while points > 0:
+            line = run.stderr.readline()
+            self.assertNotEqual(line, "", "ended before that")
+            points -= line.startswith("[")
+        return run
+
+    def stopped(self, points, sent, *arguments):
+        """The exit code and output of a run that a signal has stopped after so
+        many points."""
+        for _ in range(20):
+            with self.started(points, *arguments) as run:
+                run.send_signal(sent)
+                out, _ = run.communicate(timeout=60)
+            if run.returncode != 0:
+                return run.returncode, out
+            # It was faster than we are.
+            os.remove(os.path.join(self.folder, "r.json"))
+        self.fail("no run could be stopped")
+
+    def read(self, name="r.json"):
+        with open(os.path.join(self.folder, name), encoding="utf-8") as file:
+            document = json.load(file)
+        jsonschema.validate(document, schema())
+        return document
+
+    def expect_whole(self):
+        """The result has the cells of one run, and nothing else is left."""
+        self.assertEqual(os.listdir(self.folder), ["r.json"])
+        document = self.read()
+        self.assertEqual([figures(c) for c in document["cells"]],
+                         [figures(c) for c in whole()["cells"]])
+        self.assertEqual(document["context"]["points"], whole()["context"]["points"])
+        self.assertNotIn("interrupted", str(document["context"]["invalid_reasons"]))
+        self.assertEqual([c["point"] for c in document["context"]["calibration"]],
+                         document["context"]["points"])
+        return document
+
+    def journaled(self):
+        """The points that the journal has, whole lines only."""
+        if not os.path.exists(self.journal):
+            return []
+        with open(self.journal, "rb") as file:
+            lines = [line[17:] for line in file.read().split(b"\n")[:-1]]
+        return [json.loads(line)["point"] for line in lines if b'"point"' in line[:9]]
+
+
+class Killed(ResumeTest):
+    def test_ten_kills_at_random_moments_lose_nothing_that_was_finished(self):
+        seeded = random.Random(5)
+        kept, kills = set(), 0
+        for _ in range(10):
+            run = self.start("--resume")
+            try:
+                run.wait(timeout=seeded.uniform(0.01, 0.4))
+            except subprocess.TimeoutExpired:
+                run.kill()
+                kills += 1
+            run.communicate()
+            if os.path.exists(os.path.join(self.folder, "r.json")):
+                break
+            points = self.journaled()
+            self.assertEqual(len(points), len(set(points)), "a point was measured again")
+            self.assertLessEqual(kept, set(points))
+            kept = set(points)
+        self.assertGreater(kills, 0)
+        self.run_grid("--resume")
+        self.expect_whole()
+
+    def test_the_worker_and_its_files_go_with_the_run(self):
+        with self.start(grid=LONG) as run:
+            children = f"/proc/{run.pid}/task/{run.pid}/children"
+            workers = []
+            while not workers:
+                with open(children, encoding="utf-8") as file:
+                    workers = file.read().split()
+            self.assertEqual(len(workers), 1)
+            run.kill()
+        deadline = time.monotonic() + 10
+        while any(self.is_running(worker) for worker in workers):
+            self.assertLess(time.monotonic(), deadline, "the worker stays")
+            time.sleep(0.01)
+
+    @staticmethod
+    def is_running(pid):
+        try:
+            with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+                return file.read().rpartition(")")[2].split()[0] != "Z"
+        except (FileNotFoundError, ProcessLookupError):
+            return False
+
+    def test_a_torn_or_damaged_journal_costs_the_points_that_it_spoils(self):
+        self.stopped(5, signal.SIGKILL)
+        with open(self.journal, "rb") as file:
+            lines = file.read().splitlines(keepends=True)
+        lines[2] = lines[2].replace(b"soft", b"sofa")
+        with open(self.journal, "wb") as file:
+            file.writelines(lines[:5] + [lines[5][:40]])
+        done = self.run_grid("--resume")
+        self.assertIn("r.json.journal: 2 lines are torn or damaged", done.stderr)
+        self.assertIn("r.json: 3 of 12 points are there", done.stderr)
+        document = self.expect_whole()
+        self.assertEqual(len(document["context"]["resumed"]), 1)
+
+    def test_a_journal_that_is_left_is_not_run_over(self):
+        self.stopped(2, signal.SIGKILL)
+        with open(self.journal, "rb") as file:
+            before = file.read()
+        done = self.run_grid(status=2)
+        for words in ("r.json: a run of it was not finished", "--resume", "--force"):
+            self.assertIn(words, done.stderr)
+        with open(self.journal, "rb") as file:
+            self.assertEqual(file.read(), before)
+        self.run_grid("--force")
+        self.assertNotIn("resumed", self.expect_whole()["context"])
+
+    def test_what_force_began_does_not_go_on_from_the_old_result(self):
+        self.run_grid()
+        old = {c["point"]: c["samples_ns"] for c in self.read()["cells"]}
+        self.stopped(2, signal.SIGKILL, "--force")
+        self.run_grid("--resume")
+        new = {c["point"]: c["samples_ns"] for c in self.expect_whole()["cells"]}
+        for point, samples in new.items():
+            self.assertNotEqual(samples, old[point])
+
+
+class Interrupted(ResumeTest):
+    def test_an_interrupt_leaves_a_partial_result_to_go_on_from(self):
+        for sent in (signal.SIGINT, signal.SIGTERM):
+            status, out = self.stopped(3, sent)
+            self.assertEqual(status, 130)
+            self.assertEqual(os.listdir(self.folder), ["r.json"])
+            document = self.read()
+            self.assertIn(len(document["cells"]), range(6, 24, 2))
+            self.assertEqual(len(document["context"]["points"]), POINTS)
+            self.assertFalse(document["context"]["valid"])
+            reason = document["context"]["invalid_reasons"][-1]
+            self.assertRegex(reason, rf"^interrupted: {len(document['cells']) // 2} of 12 points")
+            self.assertIn("INVALID", out)
+            first = document["context"]["date"]
+            self.run_grid("--resume")
+            finished = self.expect_whole()
+            self.assertEqual(finished["context"]["date"], first)
+            self.assertEqual(finished["cells"][:4], document["cells"][:4])
+            os.remove(os.path.join(self.folder, "r.json"))
+
+    def test_an_interrupt_before_anything_is_finished_leaves_nothing(self):
+        with self.start(grid=LONG) as run:
+            while "point" not in run.stderr.readline():
+                pass
+            run.send_signal(signal.SIGINT)
+            _, error = run.communicate(timeout=30)
+        self.assertEqual(run.returncode, 130, error)
+        self.assertIn("interrupted", error)
+        self.assertEqual(os.listdir(self.folder), [])
+
+
+class Finished(ResumeTest):
+    def test_a_finished_result_has_nothing_left_to_do(self):
+        self.run_grid()
+        before = os.stat(os.path.join(self.folder, "r.json"))
+        self.assertIn("--force", self.run_grid(status=2).stderr)
+        done = self.run_grid("--resume")
+        self.assertIn("r.json: nothing left to do, all 12 points are there", done.stdout)
+        after = os.stat(os.path.join(self.folder, "r.json"))
+        self.assertEqual((before.st_ino, before.st_mtime_ns), (after.st_ino, after.st_mtime_ns))
+        self.assertEqual(os.listdir(self.folder), ["r.json"])
+
+    def test_points_of_another_sweep_are_not_taken(self):
+        self.run_grid()
+        with open(os.path.join(self.folder, "r.json"), encoding="utf-8") as file:
+            before = file.read()
+        done = self.run_grid("--resume", "--seed", "2", status=2)
+        self.assertIn("12 points there are not of this sweep", done.stderr)
+        with open(os.path.join(self.folder, "r.json"), encoding="utf-8") as file:
+            self.assertEqual(file.read(), before)
+        longer = [*GRID, "--resume", "--dim", "4,5"]
+        longer.remove("-d")
+        longer.remove("4")
+        done = subprocess.run([PROGRAM, *longer], cwd=self.folder, capture_output=True, text=True,
+                              check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("1 of 24 points are there", done.stderr)
+        self.assertIn("11 points there are not of this sweep", done.stderr)
+
+    def test_what_is_no_result_is_no_beginning(self):
+        for text, message in (("{", "is not JSON"), ("{}", "is no result of a sweep")):
+            with open(os.path.join(self.folder, "r.json"), "w", encoding="utf-8") as file:
+                file.write(text)
+            done = self.run_grid("--resume", status=2)
+            self.assertIn(message, done.stderr)
+        self.assertIn("give one of them", self.run_grid("--resume", "--force", status=2).stderr)
+
+
+class Elsewhere(ResumeTest):
+    def test_a_second_run_on_one_output_is_refused(self):
+        os.symlink("r.json", os.path.join(self.folder, "link.json"))
+        run = self.started(1)
+        run.send_signal(signal.SIGSTOP)
+        for arguments in ([], ["--force"], ["--resume"], ["-o", "link.json"]):
+            grid = GRID[:-2] if "-o" in arguments else GRID
+            done = subprocess.run([PROGRAM, *grid, *arguments], cwd=self.folder, text=True,
+                                  capture_output=True, check=False)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn("another run is writing it", done.stderr)
+        run.send_signal(signal.SIGCONT)
+        with run:
+            run.communicate(timeout=60)
+        self.assertEqual(run.returncode, 0)
+        os.remove(os.path.join(self.folder, "link.json"))
+        self.expect_whole()
+
+    def test_a_disk_that_gets_full_loses_nothing(self):
+        # Room for the run and some points. As on a full disk where SIGXFSZ is
+        # ignored, as Python does.
+        done = self.run_grid(status=2, preexec_fn=limit(20_000), restore_signals=False)
+        self.assertIn("r.json.journal: cannot be written", done.stderr)
+        self.assertIn("--resume", done.stderr)
+        kept = self.journaled()
+        self.assertGreater(len(kept), 0)
+        self.run_grid("--resume")
+        document = self.expect_whole()
+        self.assertLessEqual(set(kept), {c["point"] for c in document["cells"]})
+
+    def test_a_result_that_cannot_be_written_is_written_later(self):
+        with open(self.journal, "wb") as file:
+            file.write(journal_line({"run": {"context": whole()["context"],
+                                             "continues_result": False}}))
+            for entry in whole()["context"]["calibration"]:
+                cells = [c for c in whole()["cells"] if c["point"] == entry["point"]]
+                file.write(journal_line({"point": entry["point"], "cells": cells,
+                                         "calibration": entry}))
+        before = os.path.getsize(self.journal)
+        done = self.run_grid("--resume", status=2, preexec_fn=limit(4_000), restore_signals=False)
+        self.assertIn("r.json: cannot be written", done.stderr)
+        self.assertIn("r.json.journal: make room and --resume", done.stderr)
+        self.assertEqual(os.listdir(self.folder), ["r.json.journal"])
+        self.assertEqual(os.path.getsize(self.journal), before)
+        self.run_grid("--resume")
+        self.assertEqual(self.expect_whole()["cells"], whole()["cells"])
+
+    def test_places_that_cannot_be_written_are_told_before_the_run(self):
+        with open(os.path.join(self.folder, "file"), "w", encoding="utf-8"):
+            pass
+        for place, message in (
+            ("/proc/r.json", "/proc/r.json: cannot be written"),
+            ("file/r.json", "file/r.json: "),
+            ("/dev/full", "/dev/full: is there"),
+        ):
+            done = subprocess.run([PROGRAM, *GRID[:-1], place], cwd=self.folder, text=True,
+                                  capture_output=True, check=False)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn(message, done.stderr)
+            self.assertNotIn("[1/", done.stderr)
+        self.assertEqual(os.listdir(self.folder), ["file"])
+
+
+class Sharded(ResumeTest):
+    def test_shards_have_every_point_once(self):
+        seen = {}
+        for index in range(5):
+            done = self.run_grid("--shard", f"{index}/5", "--force")
+            self.assertIn("INVALID" if not self.read()["context"]["valid"] else "valid",
+                          done.stdout)
+            document = self.read()
+            self.assertEqual(document["context"]["shard"], f"{index}/5")
+            self.assertEqual(document["context"]["points"], whole()["context"]["points"])
+            for cell in document["cells"]:
+                seen.setdefault(cell["point"], []).append(figures(cell))
+        cells = [cell for point in whole()["context"]["points"] for cell in seen[point]]
+        self.assertEqual(cells, [figures(c) for c in whole()["cells"]])
+
+    def test_more_shards_than_points_give_empty_results(self):
+        self.run_grid("--shard", "12/13")
+        self.assertEqual(self.read()["cells"], [])
+        self.assertIn("nothing left", self.run_grid("--shard", "12/13", "--resume").stdout)
+
+    def test_a_dry_run_shows_the_shard(self):
+        done = self.run_grid("--shard", "1/5", "--dry-run", "--json")
+        self.assertEqual(json.loads(done.stdout)["num_points"], 3)
+
+
+if __name__ == "__main__":
+    unittest.main()
