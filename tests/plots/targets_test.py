@@ -286,7 +286,9 @@ class ExperimentsTest(unittest.TestCase):
         paths = [path for pattern in ("*.json", "peers/*.json")
                  for path in glob.glob(os.path.join(folder, pattern))
                  if path != targets.TARGETS]
-        cls.paths = {load.read_json(path)["name"]: path for path in paths}
+        documents = {path: load.read_json(path) for path in paths}
+        cls.paths = {document["name"]: path for path, document in documents.items()
+                     if "name" in document}
 
     def cells(self, name, profile):
         """The cells of an experiment, made up, all axes crossed."""
