@@ -15,7 +15,8 @@ if(GIT)
   if(failed EQUAL 0)
     set(commit ${head})
   endif()
-  execute_process(COMMAND ${GIT} status --porcelain
+  # Results and pages are written by measuring, and nothing is built from them.
+  execute_process(COMMAND ${GIT} status --porcelain -- . :!results :!*.md
     WORKING_DIRECTORY ${SOURCE_DIR} RESULT_VARIABLE failed
     OUTPUT_VARIABLE changes ERROR_QUIET)
   if(failed EQUAL 0 AND changes STREQUAL "")

@@ -44,23 +44,22 @@ TEST(WorkerRequest, ArrivesAsItWasSent) {
 }
 
 TEST(MachineLimits, ArriveAsTheyWereSent) {
-  const MachineLimits limits{
-      .precision = "f64",
-      .threads = 2,
-      .peak_flops_per_s = 1.1e11,
-      .peak_samples = {1e11, 1.1e11},
-      .levels = {{.name = "L1",
-                  .size_bytes = 49152,
-                  .array_bytes = 100,
-                  .read_bytes_per_s = 0.1,
-                  .copy_bytes_per_s = 0.2,
-                  .read_samples = {0.1},
-                  .copy_samples = {0.2, 0.15}},
-                 {.name = "DRAM",
-                  .size_bytes = {},
-                  .array_bytes = 7,
-                  .read_samples = {},
-                  .copy_samples = {}}}};
+  const MachineLimits limits{.precision = "f64",
+                             .threads = 2,
+                             .peak_flops_per_s = 1.1e11,
+                             .peak_samples = {1e11, 1.1e11},
+                             .levels = {{.name = "L1",
+                                         .size_bytes = 49152,
+                                         .array_bytes = 100,
+                                         .read_bytes_per_s = 0.1,
+                                         .copy_bytes_per_s = 0.2,
+                                         .read_samples = {0.1},
+                                         .copy_samples = {0.2, 0.15}},
+                                        {.name = "DRAM",
+                                         .size_bytes = {},
+                                         .array_bytes = 7,
+                                         .read_samples = {},
+                                         .copy_samples = {}}}};
   EXPECT_EQ(ToJson(LimitsOf(ToJson(limits))), ToJson(limits));
 }
 
