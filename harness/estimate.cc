@@ -72,7 +72,7 @@ double Draws(const Cell& cell) {
   const double numbers =
       (T + U) * d + (cell.Text("scope") == "attention" ? T * U : 0);
   const double bytes =
-      static_cast<double>(cell.Int("batch") * sizeof(double)) * numbers;
+      static_cast<double>(cell.Int("batch")) * sizeof(double) * numbers;
   return std::clamp(std::floor(static_cast<double>(kMostDrawBytes) / bytes),
                     1.0, kMostDraws);
 }

@@ -21,7 +21,8 @@ void CatchInterrupts() {
     }
     struct sigaction action {};
     action.sa_handler = NoteInterrupt;
-    action.sa_flags = SA_RESETHAND;  // the second one ends the program
+    // The second one ends the program.
+    action.sa_flags = static_cast<int>(SA_RESETHAND);
     sigemptyset(&action.sa_mask);
     sigaction(signal, &action, nullptr);
   }
