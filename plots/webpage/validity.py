@@ -6,17 +6,22 @@ import json
 
 from webpage import markup, tables
 
-# Of a context, what describes the run and not the machine or the program.
+# Of a context, what two runs of one program on one machine need not have in
+# common: the fields that harness/fingerprint.cc does not compare, and the seed,
+# as results of different commands stand on one page.
 NOT_FINGERPRINT = (
     "command",
     "date",
     "load",
+    "load_end",
+    "memory_bytes",
     "seed",
     "valid",
     "invalid_reasons",
     "warnings",
     "points",
     "shard",
+    "resumed",
     "limits",
     "calibration",
 )

@@ -173,7 +173,7 @@ TEST(UnpairedLogRatio, IsWelchsOfTheProcesses) {
 
 TEST(UnpairedLogRatio, OfFewProcessesLeavesRoomForTheirLayout) {
   const std::vector<double> rounds(20, 0.0);
-  for (const std::size_t few : {1, 4}) {
+  for (const std::size_t few : {1U, 4U}) {
     const Estimate estimate = UnpairedLogRatio(
         ProcessSamples(few, rounds), ProcessSamples(10, rounds), 0.05);
     EXPECT_NEAR(std::exp(estimate.interval.high), 1.18, 1e-9) << few;

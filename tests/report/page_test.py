@@ -11,9 +11,10 @@ import unittest
 import xml.etree.ElementTree
 
 import results
-from results import HOSTILE, POINTS, ReportCase
+from results import HOSTILE, POINTS, ROOT, ReportCase
 
 import made_up
+from webpage import validity
 
 VOID = {"meta", "input", "br", "link", "img", "hr"}
 
@@ -251,6 +252,13 @@ class PageTest(ReportCase):
         self.assertIn("caches differs L1 48K L1 32K", words)
         self.assertIn("commit same", words)
         self.assertIn("All were made by the same program", self.read(one, one).words())
+
+    def test_the_fingerprint_is_what_the_program_compares(self):
+        with open(ROOT / "harness" / "fingerprint.cc", encoding="utf-8") as file:
+            fields = dict(re.findall(r'{"(\w+)", (true|false)}', file.read()))
+        not_compared = {name for name, value in fields.items() if value == "false"}
+        self.assertGreater(len(fields), 20)
+        self.assertEqual(set(validity.NOT_FINGERPRINT), not_compared | {"seed"})
 
     # ---- numbers ------------------------------------------------------------
 
