@@ -86,7 +86,9 @@ class Campaign {
     const std::vector<std::size_t> left = Left();
     if (left.empty() && result_is_whole_) {
       if (finished_.num_others == 0) journal_.Remove();
-      return {.nothing_to_do = true, .num_points = wanted_.size()};
+      return {.nothing_to_do = true,
+              .num_points = wanted_.size(),
+              .document = std::move(result_)};
     }
     CompleteContext();
     CatchInterrupts();
@@ -115,9 +117,13 @@ class Campaign {
     for (const std::size_t i : wanted_) wanted.insert(hashes_[i]);
     if (ResultIsThere() && ContinuesResult(journal)) {
       continues_result_ = true;
-      TakeResult(ReadJsonFile(file_.target()), options_.output, wanted,
-                 context_, finished_);
-      result_is_whole_ = finished_.points.size() == wanted.size();
+      result_ = ReadJsonFile(file_.target());
+      TakeResult(result_, options_.output, wanted, context_, finished_);
+      // Of a longer sweep or another shard it is not the file that is wanted.
+      const Json& context = result_.at("context");
+      result_is_whole_ = finished_.points.size() == wanted.size() &&
+                         context.value("points", Json()) == Json(hashes_) &&
+                         context.value("shard", Json("?")) == ShardJson();
     }
     TakeJournal(journal, wanted, context_, finished_);
     DropIncomplete();
@@ -183,8 +189,11 @@ class Campaign {
     }
     if (!finished_.resumed.empty()) context_["resumed"] = finished_.resumed;
     context_["points"] = hashes_;
-    context_["shard"] =
-        options_.shard ? Json(options_.shard->Text()) : Json(nullptr);
+    context_["shard"] = ShardJson();
+  }
+
+  Json ShardJson() const {
+    return options_.shard ? Json(options_.shard->Text()) : Json(nullptr);
   }
 
   // Until all is done or the user interrupts.
@@ -281,6 +290,7 @@ class Campaign {
   std::vector<std::string> hashes_;  // of all points
   std::vector<std::size_t> wanted_;  // those of the shard
   Finished finished_;
+  Json result_;  // the file that is there, where it is gone on with
   bool continues_result_ = false;
   bool result_is_whole_ = false;
 };

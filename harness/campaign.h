@@ -25,7 +25,7 @@ struct CampaignEnd {
   bool nothing_to_do = false;  // the result is whole already, and untouched
   bool interrupted = false;
   std::size_t num_points = 0;  // finished
-  Json document = {};          // as written; null where no point is finished
+  Json document = {};          // in the file; null where no point is finished
 };
 
 // `context` is that of a result (environment.h), without what only the points

@@ -156,12 +156,17 @@ Json Measurer::RequestFor(const Work& work) const {
   return ToJson(request);
 }
 
-// The worker is gone: the cell that it had in hand has ended it.
-void Measurer::TakeEnd(Work& work) {
+// The worker is gone: the cell that it had in hand has ended it, or, where this
+// is false, whoever ends the whole run.
+bool Measurer::TakeEnd(Work& work) {
   const WorkerStep step = worker_->Step();
   const ProcessEnd end = worker_->process().Stop();
   const std::string words = worker_->process().LastWords();
   worker_.reset();
+  // A scheduler that ends a job sends the signal to all of its processes.
+  if (WasInterrupted() || end.Signal() == SIGTERM || end.Signal() == SIGINT) {
+    return false;
+  }
   const std::vector<std::size_t> left = work.Left();
   if (step.cell < 0 || step.cell >= static_cast<std::int64_t>(left.size())) {
     throw std::runtime_error(
@@ -178,6 +183,7 @@ void Measurer::TakeEnd(Work& work) {
   if (!is_timeout && !words.empty()) message += ": " + words;
   work.cells[index].push_back(
       FailedCell(table_, cell, is_timeout ? "timeout" : "error", message));
+  return true;
 }
 
 // What the process whose turn it is has to say of the point; false where the
@@ -193,7 +199,7 @@ bool Measurer::MeasureOnce(Work& work) {
       work.tick((work.process + worker_->Step().share) / sweep_.processes);
     }
     if (!line) {
-      TakeEnd(work);
+      if (!TakeEnd(work)) return false;
       continue;
     }
     Json answer = Json::parse(*line);

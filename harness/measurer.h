@@ -60,7 +60,7 @@ class Measurer {
 
   bool MeasureOnce(Work& work);
   Json RequestFor(const Work& work) const;
-  void TakeEnd(Work& work);
+  bool TakeEnd(Work& work);
 
   const AxisTable& table_;
   const Sweep& sweep_;

@@ -87,7 +87,8 @@ void CheckSamples(const Json& cell, const std::string& where) {
 }  // namespace
 
 std::string CellIdentity(const AxisTable& table, const Json& cell) {
-  Json identity = {cell.at("mechanism")};
+  // Not = {...}: to clang that is a copy, no list.
+  Json identity = Json::array({cell.at("mechanism")});
   for (const Axis& axis : table) identity.push_back(cell.at(axis.name));
   // Sorted: their order in a file means nothing.
   std::map<std::string, Json> options;

@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 
+#include "harness/environment.h"
 #include "harness/error.h"
 #include "harness/result_schema.h"
 
@@ -25,7 +26,9 @@ double NumberOf(const Json& json) {
   const auto text = json.get<std::string>();
   if (text == "nan") return std::numeric_limits<double>::quiet_NaN();
   const double infinity = std::numeric_limits<double>::infinity();
-  return text == "inf" ? infinity : -infinity;
+  if (text == "inf") return infinity;
+  if (text == "-inf") return -infinity;
+  throw UserError("cases", fmt::format("'{}' is no number", text));
 }
 
 Json ComparisonJson(const Comparison& one) {
@@ -122,6 +125,16 @@ CaseReport CaseOf(const Json& json) {
   return report;
 }
 
+// Tells the grids of other mechanisms or sizes apart.
+std::string HashOf(const std::vector<VerifyCase>& cases) {
+  Fnv1a hash;
+  for (const VerifyCase& one : cases) {
+    hash.Add(fmt::format("{} {} {}\n", one.mechanism, MethodName(one.method),
+                         one.name));
+  }
+  return fmt::format("{:016x}", hash.hash());
+}
+
 // A file as far as it is looked at to find its place.
 struct Part {
   const ShardFile* file = nullptr;
@@ -167,8 +180,8 @@ void CheckSameRun(const Json& first, const ShardFile& other,
                                 "here",
                                 first_path, name, a.dump(), b.dump()));
   };
-  for (const char* name :
-       {"false_alarm_rate", "trials", "num_cases", "not_verified"}) {
+  for (const char* name : {"false_alarm_rate", "trials", "num_cases",
+                           "cases_hash", "not_verified"}) {
     check(name, first.at(name), other.document.at(name));
   }
   for (const char* name : {"commit", "build_id", "seed"}) {
@@ -232,12 +245,13 @@ Quantity QuantityOfShard(const Json& json) {
 
 Json VerifyShardDocument(const std::vector<CaseReport>& reports,
                          const VerifyRun& run, const Shard& shard,
-                         std::size_t num_cases) {
+                         const std::vector<VerifyCase>& cases) {
   Json document = {{"schema_version", kSchemaVersion},
                    {"kind", kVerifyShardKind},
                    {"context", run.context},
                    {"shard", shard.Text()},
-                   {"num_cases", num_cases},
+                   {"num_cases", cases.size()},
+                   {"cases_hash", HashOf(cases)},
                    {"false_alarm_rate", run.false_alarm_rate},
                    {"trials", run.trials},
                    {"not_verified", run.not_verified},

@@ -15,11 +15,11 @@ namespace attnbench {
 
 inline constexpr char kVerifyShardKind[] = "verify_shard";
 
-// `reports`: of those of `num_cases` cases that the shard has, in their order,
-// not judged. results/schema/verify_shard.schema.json is its schema.
+// `reports`: of those of `cases`, the whole run's, that the shard has, in their
+// order, not judged. results/schema/verify_shard.schema.json is its schema.
 Json VerifyShardDocument(const std::vector<CaseReport>& reports,
                          const VerifyRun& run, const Shard& shard,
-                         std::size_t num_cases);
+                         const std::vector<VerifyCase>& cases);
 
 struct ShardFile {
   std::string path;  // for messages

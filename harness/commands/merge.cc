@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "harness/commands/commands.h"
+#include "harness/commands/sweep_output.h"
 #include "harness/commands/verify_output.h"
 #include "harness/error.h"
 #include "harness/exit_code.h"
@@ -47,16 +48,7 @@ int MergeSweeps(const AxisTable& table, const std::string& command_line,
         "; --partial writes what is there, marked as not valid");
   }
   file.Write(merged.document);
-  const Json& context = merged.document.at("context");
-  for (const auto& [list, word] : {std::pair("invalid_reasons", "INVALID"),
-                                   std::pair("warnings", "warning")}) {
-    for (const Json& text : context.at(list)) {
-      std::cerr << fmt::format("{}: {}\n", word, text.get<std::string>());
-    }
-  }
-  std::cout << fmt::format("{}: {} cells of {} files\n", arguments.output,
-                           merged.document.at("cells").size(), parts.size());
-  return kGood;
+  return Summarize(merged.document, arguments.output);
 }
 
 // A part of a verdict is none, so there is no --partial of these.

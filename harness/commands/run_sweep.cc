@@ -18,6 +18,7 @@
 #include "harness/campaign.h"
 #include "harness/case_file.h"
 #include "harness/commands/commands.h"
+#include "harness/commands/sweep_output.h"
 #include "harness/environment.h"
 #include "harness/error.h"
 #include "harness/estimate.h"
@@ -281,42 +282,6 @@ int ShowSweep(const AxisTable& table, const Sweep& sweep, bool as_json) {
   return 0;
 }
 
-// A line about the whole, one for each warning, and the exit code.
-int Summarize(const Json& document, const std::string& path) {
-  const Json& cells = document.at("cells");
-  std::map<std::string, std::size_t> number;
-  std::optional<std::string> first_failure;
-  for (const Json& cell : cells) {
-    const auto status = cell.at("status").get<std::string>();
-    ++number[status];
-    if (status == "ok" || status == "skipped" || first_failure) continue;
-    first_failure =
-        fmt::format("{}: {}", cell.at("mechanism").get<std::string>(),
-                    AxisValueText(cell.at("message")));
-  }
-  std::vector<std::string> counts;
-  for (const auto& [status, count] : number) {
-    counts.push_back(fmt::format("{} {}", count, status));
-  }
-  std::cout << fmt::format("{}: {} cells ({}), {}\n", path, cells.size(),
-                           fmt::join(counts, ", "),
-                           ValidityText(document.at("context")));
-  for (const Json& warning : document.at("context").at("warnings")) {
-    std::cout << "  warning: " << warning.get<std::string>() << "\n";
-  }
-  if (!cells.empty() && number["skipped"] == cells.size()) {
-    std::cerr << fmt::format(
-        "attnbench: every cell was skipped; the first: {}\n",
-        AxisValueText(cells[0].at("message")));
-    return 1;
-  }
-  if (!first_failure) return 0;
-  std::cerr << fmt::format("attnbench: {} of {} cells failed; the first: {}\n",
-                           cells.size() - number["ok"] - number["skipped"],
-                           cells.size(), *first_failure);
-  return 1;
-}
-
 // What a point would refuse hours later is refused now.
 void CheckWorkloads(const Sweep& sweep) {
   std::set<std::string> names;
@@ -416,7 +381,7 @@ int RunSweep(const AxisTable& own_table, const std::string& command_line,
     std::cout << fmt::format(
         "{}: nothing left to do, all {} points are there\n", arguments.output,
         end.num_points);
-    return 0;
+    return Summarize(end.document, arguments.output);
   }
   const int code = end.num_points == 0 && end.interrupted
                        ? 0

@@ -183,7 +183,7 @@ int Verify(const Arguments& arguments, const std::string& command_line) {
       [&](std::size_t finished) { progress.Tell(finished, cases.size()); });
   run.context = MakeContext(command_line, options.seed);
   if (shard) {
-    file->Write(VerifyShardDocument(reports, run, *shard, all.size()));
+    file->Write(VerifyShardDocument(reports, run, *shard, all));
     std::cout << fmt::format(
         "{}: shard {}, {} of {} cases, not judged: attnbench merge does that "
         "with all shards\n",

@@ -86,16 +86,30 @@ class Merge(Files):
     def test_shards_give_the_cells_of_the_run(self):
         shards = [self.shard(1), self.shard(0)]
         out, err = self.gives(0, "merge", *shards, "-o", self.path("all.json"))
-        self.assertIn("4 cells of 2 files", out)
+        self.assertIn("all.json: 4 cells (4 ok)", out)
         document = self.merged()
         validate(document, "sweep")
         self.assertEqual(document["cells"], self.result["cells"])
         self.assertIsNone(document["context"]["shard"])
         self.assertIn("attnbench merge", document["context"]["command"])
-        self.assertNotIn("INVALID", err)
+        self.assertNotIn("INVALID", out + err)
         self.gives(0, "compare", self.a, self.path("all.json"))
         self.refused(("merge", *shards, "-o", self.path("all.json")), "--force")
         self.gives(0, "merge", *shards, "-o", self.path("all.json"), "--force")
+
+    def test_a_failed_cell_fails_the_merge_as_it_failed_its_run(self):
+        def spoil(document):
+            cell = document["cells"][0]
+            for key in ("trials_per_sample", "median_ns", "interval_ns", "prepare_ns", "spread",
+                        "operations", "peak_memory_bytes", "limit", "numerics"):
+                cell[key] = None
+            for key in ("samples_ns", "prepare_samples_ns", "draw_ns"):
+                cell[key] = []
+            cell.update(status="error", message="ended by signal 11")
+        whole = self.changed("failed.json", self.result, spoil)
+        _, err = self.gives(1, "merge", whole, "-o", self.path("all.json"))
+        self.assertIn("1 of 4 cells failed; the first: ", err)
+        self.assertIn("signal 11", err)
 
     def test_missing_points_are_3_and_with_partial_a_result_that_is_not_valid(self):
         arguments = ("merge", self.shard(1), "-o", self.path("all.json"))
@@ -103,8 +117,8 @@ class Merge(Files):
         self.assertIn("1 of 2 points are missing; shards that are not there: 0/2", err)
         with self.assertRaises(FileNotFoundError):
             self.merged()
-        _, err = self.gives(0, *arguments, "--partial")
-        self.assertIn("INVALID: 1 of 2 points are missing", err)
+        out, _ = self.gives(0, *arguments, "--partial")
+        self.assertIn("INVALID: 1 of 2 points are missing", out)
         document = self.merged()
         validate(document, "sweep")
         self.assertFalse(document["context"]["valid"])

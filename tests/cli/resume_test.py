@@ -247,6 +247,18 @@ class Finished(ResumeTest):
         self.assertEqual((before.st_ino, before.st_mtime_ns), (after.st_ino, after.st_mtime_ns))
         self.assertEqual(os.listdir(self.folder), ["r.json"])
 
+    def test_a_result_of_a_longer_sweep_is_not_whole_for_a_shorter_one(self):
+        self.run_grid()
+        shorter = [*GRID, "--resume"]
+        shorter[shorter.index("-T") + 1] = "3:5:1"
+        done = subprocess.run([PROGRAM, *shorter], cwd=self.folder, capture_output=True, text=True,
+                              check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertNotIn("nothing left to do", done.stdout)
+        context = self.read()["context"]
+        self.assertEqual(len(context["points"]), 3)
+        self.assertEqual([c["point"] for c in context["calibration"]], context["points"])
+
     def test_points_of_another_sweep_are_not_taken(self):
         self.run_grid()
         with open(os.path.join(self.folder, "r.json"), encoding="utf-8") as file:

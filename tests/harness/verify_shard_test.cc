@@ -48,6 +48,10 @@ std::vector<CaseReport> Reports(const Spoil& spoil = {}) {
 
 std::vector<ShardFile> ShardsOf(const std::vector<CaseReport>& reports,
                                 std::int64_t count) {
+  std::vector<VerifyCase> cases;
+  for (const CaseReport& report : reports) {
+    cases.push_back(report.verify_case);
+  }
   std::vector<ShardFile> files;
   for (std::int64_t i = 0; i < count; ++i) {
     const Shard shard{i, count};
@@ -55,8 +59,7 @@ std::vector<ShardFile> ShardsOf(const std::vector<CaseReport>& reports,
     for (std::size_t n = 0; n < reports.size(); ++n) {
       if (shard.Has(n)) own.push_back(reports[n]);
     }
-    const Json document =
-        VerifyShardDocument(own, ARun(), shard, reports.size());
+    const Json document = VerifyShardDocument(own, ARun(), shard, cases);
     // As it comes back from a file.
     files.push_back({shard.Text() + ".json", Json::parse(document.dump())});
   }
@@ -122,6 +125,11 @@ TEST(VerifyShard, WhatDoesNotBelongTogetherIsRefusedByName) {
       {[](Json& json) { json.erase("cases"); }, "1/3.json: is no shard"},
       {[](Json& json) { json["cases"][0]["trials"] = "many"; },
        "1/3.json: is no shard"},
+      {[](Json& json) { json["cases_hash"] = "f"; }, "cases_hash is"},
+      {[](Json& json) {
+         json["cases"][0]["quantities"][0]["worst"]["seen"] = "many";
+       },
+       "'many' is no number"},
       {[](Json& json) { json["cases"][0]["method"] = "guess"; },
        "there is no method 'guess'"}};
   for (const auto& [change, message] : cases) {

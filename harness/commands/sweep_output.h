@@ -1,0 +1,19 @@
+// How a result of a sweep is told to people: by `run-sweep`, and by `merge` of
+// its shards.
+#ifndef ATTNBENCH_HARNESS_COMMANDS_SWEEP_OUTPUT_H_
+#define ATTNBENCH_HARNESS_COMMANDS_SWEEP_OUTPUT_H_
+
+#include <string>
+
+#include "harness/axes.h"
+
+namespace attnbench {
+
+// A line about the whole and one for each warning on standard output, what
+// failed first on standard error. Gives the exit code: 1 where a cell failed or
+// all were skipped.
+int Summarize(const Json& document, const std::string& path);
+
+}  // namespace attnbench
+
+#endif  // ATTNBENCH_HARNESS_COMMANDS_SWEEP_OUTPUT_H_
