@@ -225,6 +225,21 @@ class Interrupted(ResumeTest):
             self.assertEqual(finished["cells"][:4], document["cells"][:4])
             os.remove(os.path.join(self.folder, "r.json"))
 
+    def test_a_signal_that_ends_the_worker_too_is_no_crash_of_a_cell(self):
+        # As a scheduler sends it to all processes of a job; the worker's comes first.
+        with self.start(grid=LONG) as run:
+            while "point" not in run.stderr.readline():
+                pass
+            workers = []
+            while not workers:
+                with open(f"/proc/{run.pid}/task/{run.pid}/children", encoding="utf-8") as file:
+                    workers = file.read().split()
+            os.kill(int(workers[0]), signal.SIGTERM)
+            run.send_signal(signal.SIGTERM)
+            _, error = run.communicate(timeout=30)
+        self.assertEqual(run.returncode, 130, error)
+        self.assertEqual(os.listdir(self.folder), [])
+
     def test_an_interrupt_before_anything_is_finished_leaves_nothing(self):
         with self.start(grid=LONG) as run:
             while "point" not in run.stderr.readline():
