@@ -44,7 +44,7 @@ void Update(const ResultDocument& result, const std::string& path) {
   if (!why.empty()) {
     throw UserError(result.path, "cannot become a baseline: " + why);
   }
-  ResultFile(path, /*force=*/true).Write(result.json);
+  ResultFile(path, /*may_replace=*/true).Write(result.json);
 }
 
 int RunCheck(const AxisTable& table, const Arguments& arguments) {

@@ -35,7 +35,7 @@ fs::path FindScript() {
   const fs::path program = fs::read_symlink("/proc/self/exe", error);
   for (fs::path folder = program.parent_path(); !error;
        folder = folder.parent_path()) {
-    const fs::path script = folder / "plots" / "report.py";
+    fs::path script = folder / "plots" / "report.py";
     if (fs::exists(script, error)) return script;
     if (folder == folder.parent_path()) break;
   }
