@@ -2,11 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
-
 #include "harness/fingerprint.h"
 #include "harness/result_reader.h"
+#include "harness/sums.h"
 
 namespace attnbench {
 namespace {
@@ -18,14 +16,6 @@ std::map<std::string, const Json*> ByIdentity(const AxisTable& table,
     cells[CellIdentity(table, cell)] = &cell;
   }
   return cells;
-}
-
-bool IsClose(const Json& a, const Json& b, double tolerance) {
-  if (!a.is_number() || !b.is_number()) return a == b;
-  const double difference = std::abs(a.get<double>() - b.get<double>());
-  const double larger =
-      std::max(std::abs(a.get<double>()), std::abs(b.get<double>()));
-  return difference <= tolerance * larger;
 }
 
 }  // namespace
@@ -105,11 +95,10 @@ std::vector<NumberChange> NumberChanges(const Json& a, const Json& b) {
     changes.push_back({"peak_memory_bytes", a.at("peak_memory_bytes"),
                        b.at("peak_memory_bytes")});
   }
-  const double tolerance = a.at("precision") == "f64" ? 1e-10 : 1e-5;
-  for (const char* name : {"attention_mass", "context_sum", "context_l2"}) {
+  for (const char* name : kSums) {
     const Json& value = a.at("numerics").at(name);
     const Json& other = b.at("numerics").at(name);
-    if (!IsClose(value, other, tolerance)) {
+    if (!IsSameSum(a, value, other)) {
       changes.push_back({std::string("numerics.") + name, value, other});
     }
   }

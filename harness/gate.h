@@ -42,9 +42,11 @@ struct GateResult {
 // sum of n entries. Where scores are given, delta is 8 eps max(1, largest
 // |score|).
 //
-// Checks all outputs of draw 0, and of every other draw the first outputs: as
-// many as an equal share of 2^27 multiply-adds of the reference has, at least
-// one. Throws what the mechanism and the workload throw.
+// Checks all outputs of draw 0 (of a mechanism that is not online, whose
+// outputs each read the whole memory, as many as 2^33 multiply-adds of the
+// reference make), and of every other draw the first outputs: as many as an
+// equal share of 2^27 has, at least one. Throws what the mechanism and the
+// workload throw.
 //
 // With a `peer` it is that one that decodes, all sequences of a draw at once.
 // Of its outputs positions and contexts are compared; what else a step tells,

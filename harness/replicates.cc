@@ -2,36 +2,26 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
 #include <string>
 #include <vector>
 
 #include "harness/statistics.h"
 #include "harness/summary.h"
+#include "harness/sums.h"
 
 namespace attnbench {
 namespace {
-
-bool IsNear(const Json& a, const Json& b, double tolerance) {
-  if (!a.is_number() || !b.is_number()) return a == b;
-  const auto x = a.get<double>();
-  const auto y = b.get<double>();
-  return std::abs(x - y) <= tolerance * std::max(std::abs(x), std::abs(y));
-}
 
 // The figure in which two processes differ; empty: none.
 std::string Difference(const Json& a, const Json& b, bool is_peers) {
   for (const char* figure : {"operations", "peak_memory_bytes"}) {
     if (a.at(figure) != b.at(figure)) return figure;
   }
-  const double tolerance = a.at("precision") == "f64" ? 1e-10 : 1e-5;
   for (const auto& [name, value] : a.at("numerics").items()) {
     const Json& other = b.at("numerics").at(name);
     // What a peer's sums may differ by, its error does by far more.
     const bool is_sum = name != "error" && name != "error_bound";
-    if (is_peers ? is_sum && !IsNear(value, other, tolerance)
-                 : value != other) {
+    if (is_peers ? is_sum && !IsSameSum(a, value, other) : value != other) {
       return "numerics." + name;
     }
   }
@@ -48,7 +38,7 @@ void SetInvalid(const std::string& message, Json& cell) {
        {"trials_per_sample", "operations", "peak_memory_bytes", "limit"}) {
     cell[key] = nullptr;
   }
-  for (const char* sum : {"attention_mass", "context_sum", "context_l2"}) {
+  for (const char* sum : kSums) {
     cell["numerics"][sum] = nullptr;
   }
 }

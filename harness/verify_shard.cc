@@ -137,13 +137,13 @@ std::string HashOf(const std::vector<VerifyCase>& cases) {
 
 // A file as far as it is looked at to find its place.
 struct Part {
-  const ShardFile* file = nullptr;
+  const ResultDocument* file = nullptr;
   Shard shard;
   std::vector<CaseReport> reports;
 };
 
-Part PartOf(const ShardFile& file) {
-  const Json& document = file.document;
+Part PartOf(const ResultDocument& file) {
+  const Json& document = file.json;
   try {
     if (document.at("kind") != kVerifyShardKind ||
         document.at("schema_version") != kSchemaVersion) {
@@ -171,7 +171,7 @@ Part PartOf(const ShardFile& file) {
 }
 
 // What all shards of one run have in common.
-void CheckSameRun(const Json& first, const ShardFile& other,
+void CheckSameRun(const Json& first, const ResultDocument& other,
                   const std::string& first_path) {
   const auto check = [&](const char* name, const Json& a, const Json& b) {
     if (a == b) return;
@@ -182,11 +182,11 @@ void CheckSameRun(const Json& first, const ShardFile& other,
   };
   for (const char* name : {"false_alarm_rate", "trials", "num_cases",
                            "cases_hash", "not_verified"}) {
-    check(name, first.at(name), other.document.at(name));
+    check(name, first.at(name), other.json.at(name));
   }
   for (const char* name : {"commit", "build_id", "seed"}) {
     check(name, first.at("context").at(name),
-          other.document.at("context").at(name));
+          other.json.at("context").at(name));
   }
 }
 
@@ -262,12 +262,12 @@ Json VerifyShardDocument(const std::vector<CaseReport>& reports,
   return document;
 }
 
-MergedVerify MergeVerifyShards(const std::vector<ShardFile>& files) {
+MergedVerify MergeVerifyShards(const std::vector<ResultDocument>& files) {
   std::map<std::int64_t, Part> parts;  // by shard
-  const ShardFile& first = files.at(0);
-  for (const ShardFile& file : files) {
+  const ResultDocument& first = files.at(0);
+  for (const ResultDocument& file : files) {
     Part part = PartOf(file);
-    CheckSameRun(first.document, file, first.path);
+    CheckSameRun(first.json, file, first.path);
     const std::int64_t count =
         parts.empty() ? part.shard.count : parts.begin()->second.shard.count;
     if (part.shard.count != count) {
@@ -285,13 +285,13 @@ MergedVerify MergeVerifyShards(const std::vector<ShardFile>& files) {
   const std::int64_t count = parts.begin()->second.shard.count;
   MergedVerify merged;
   merged.run = {
-      .context = first.document.at("context"),
-      .false_alarm_rate = first.document.at("false_alarm_rate").get<double>(),
-      .trials = first.document.at("trials").get<std::int64_t>(),
-      .not_verified = first.document.at("not_verified")};
+      .context = first.json.at("context"),
+      .false_alarm_rate = first.json.at("false_alarm_rate").get<double>(),
+      .trials = first.json.at("trials").get<std::int64_t>(),
+      .not_verified = first.json.at("not_verified")};
   merged.missing = MissingText(parts, count);
   if (!merged.missing.empty()) return merged;
-  const auto num_cases = first.document.at("num_cases").get<std::size_t>();
+  const auto num_cases = first.json.at("num_cases").get<std::size_t>();
   for (std::size_t n = 0; n < num_cases; ++n) {
     const auto shard = static_cast<std::int64_t>(n) % count;
     std::vector<CaseReport>& reports = parts.at(shard).reports;

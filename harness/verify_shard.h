@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/result_reader.h"
 #include "harness/shard.h"
 #include "harness/verify_report.h"
 
@@ -21,11 +22,6 @@ Json VerifyShardDocument(const std::vector<CaseReport>& reports,
                          const VerifyRun& run, const Shard& shard,
                          const std::vector<VerifyCase>& cases);
 
-struct ShardFile {
-  std::string path;  // for messages
-  Json document;
-};
-
 struct MergedVerify {
   std::vector<CaseReport> reports;  // of all cases, judged
   VerifyRun run;                    // its context is the first file's
@@ -36,7 +32,7 @@ struct MergedVerify {
 
 // Throws UserError naming the file: a shard that is there twice, or is of
 // another run (commit, build, seed, level, trials, cases), or what is no shard.
-MergedVerify MergeVerifyShards(const std::vector<ShardFile>& files);
+MergedVerify MergeVerifyShards(const std::vector<ResultDocument>& files);
 
 }  // namespace attnbench
 

@@ -60,11 +60,7 @@ int MergeVerifications(const Arguments& arguments,
                     "is for sweeps; a verification is judged as a "
                     "whole");
   }
-  std::vector<ShardFile> shards;
-  for (const ResultDocument& part : parts) {
-    shards.push_back({part.path, part.json});
-  }
-  const MergedVerify merged = MergeVerifyShards(shards);
+  const MergedVerify merged = MergeVerifyShards(parts);
   if (!merged.missing.empty()) return ComplainOfMissing(merged.missing, "");
   file.Write(VerifyDocument(merged.reports, merged.run));
   PrintVerifyTable(merged.reports, merged.run, std::nullopt);

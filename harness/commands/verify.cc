@@ -16,6 +16,7 @@
 #include "harness/commands/verify_output.h"
 #include "harness/environment.h"
 #include "harness/error.h"
+#include "harness/exit_code.h"
 #include "harness/progress.h"
 #include "harness/result_file.h"
 #include "harness/sweep.h"
@@ -25,7 +26,6 @@
 namespace attnbench {
 namespace {
 
-constexpr int kNothingToCompare = 3;
 constexpr std::int64_t kQuickTrials = 30'000;
 constexpr std::int64_t kFullTrials = 300'000;
 constexpr std::int64_t kLeastTrials = 100;

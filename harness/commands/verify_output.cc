@@ -8,10 +8,11 @@
 #include <tuple>
 #include <utility>
 
+#include "harness/exit_code.h"
+
 namespace attnbench {
 namespace {
 
-constexpr int kFailed = 1;
 constexpr std::size_t kMostFailuresShown = 10;
 
 // One line of the table: a quantity of a mechanism over all cases of a method.

@@ -7,10 +7,11 @@ import os
 import re
 import resource
 import subprocess
-import tempfile
 import unittest
 
 import jsonschema
+
+from in_folder import InFolder
 
 PROGRAM = os.environ["ATTNBENCH"]
 TINY = ["-T", "3", "-U", "2", "-d", "4", "--repetitions", "2"]
@@ -27,15 +28,7 @@ def run(*arguments, folder, **keywords):
     )
 
 
-class InFolder(unittest.TestCase):
-    def setUp(self):
-        holder = tempfile.TemporaryDirectory()
-        self.addCleanup(holder.cleanup)
-        self.folder = holder.name
-
-    def path(self, name):
-        return os.path.join(self.folder, name)
-
+class CommandTest(InFolder):
     def write(self, name, text):
         with open(self.path(name), "w", encoding="utf-8") as file:
             file.write(text)
@@ -69,7 +62,7 @@ class InFolder(unittest.TestCase):
             return json.load(file, parse_constant=refuse)
 
 
-class WrongInput(InFolder):
+class WrongInput(CommandTest):
     def test_commands_and_options(self):
         for arguments, *messages in [
             ([], "a command is needed", "run-sweep"),
@@ -207,7 +200,7 @@ class WrongInput(InFolder):
         self.assertIn(b"standard output", done.stderr)
 
 
-class Sweep(InFolder):
+class Sweep(CommandTest):
     def schema(self):
         done = self.run_here("list", "--schema")
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -385,7 +378,7 @@ class Sweep(InFolder):
         self.assertIn(b"T=4 U=4", done.stdout)
 
 
-class Listing(InFolder):
+class Listing(CommandTest):
     def test_help_is_good_and_gives_an_example_for_every_option(self):
         def help_of(*arguments):
             done = self.run_here(*arguments)

@@ -8,14 +8,14 @@ import re
 import subprocess
 import unittest
 
-from cli_test import InFolder
+from cli_test import CommandTest
 
 PROGRAM = os.environ["ATTNBENCH"]
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 TINY = ["-T", "3", "-U", "2", "-d", "4", "--mechanism", "soft"]
 
 
-class Sweeps(InFolder):
+class Sweeps(CommandTest):
     def write_experiment(self, document):
         self.write("e.json", json.dumps(document))
 

@@ -4,10 +4,11 @@ time, or that stays behind; tests/support/fake_peer.py is the peer."""
 import json
 import os
 import subprocess
-import tempfile
 import unittest
 
 import jsonschema
+
+from in_folder import InFolder
 
 PROGRAM = os.environ["ATTNBENCH"]
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -18,12 +19,7 @@ TINY = ["-T", "6", "-U", "3", "-d", "4", "--repetitions", "3"]
 ALPHA = ["--mechanism", "monotonic", "--variant", "exact,framework"]
 
 
-class PeerTest(unittest.TestCase):
-    def setUp(self):
-        holder = tempfile.TemporaryDirectory()
-        self.addCleanup(holder.cleanup)
-        self.folder = holder.name
-
+class PeerTest(InFolder):
     def run_sweep(self, *arguments, peer=FAKE):
         """The finished program; no process and no file of the peer is left."""
         given = [] if peer is None else ["--peer", peer]

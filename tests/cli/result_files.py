@@ -5,10 +5,10 @@ import copy
 import json
 import os
 import subprocess
-import tempfile
-import unittest
 
 import jsonschema
+
+from in_folder import InFolder
 
 ATTNBENCH = os.environ["ATTNBENCH"]
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -50,15 +50,7 @@ def set_times(document, time_ns, processes=10):
         cell["median_ns"] = middle
 
 
-class ResultFilesTest(unittest.TestCase):
-    def setUp(self):
-        holder = tempfile.TemporaryDirectory()
-        self.addCleanup(holder.cleanup)
-        self.folder = holder.name
-
-    def path(self, name):
-        return os.path.join(self.folder, name)
-
+class ResultFilesTest(InFolder):
     def write(self, name, document):
         path = self.path(name)
         with open(path, "w", encoding="utf-8") as file:

@@ -15,6 +15,8 @@ import unittest
 
 import jsonschema
 
+from in_folder import InFolder
+
 PROGRAM = os.environ["ATTNBENCH"]
 # 12 points of 2 cells.
 GRID = ["run-sweep", "--mechanism", "soft,monotonic", "-T", "3:14:1", "-U", "2",
@@ -60,11 +62,9 @@ def journal_line(record):
     return b"%016x %s\n" % (checksum, text)
 
 
-class ResumeTest(unittest.TestCase):
+class ResumeTest(InFolder):
     def setUp(self):
-        holder = tempfile.TemporaryDirectory()
-        self.addCleanup(holder.cleanup)
-        self.folder = holder.name
+        super().setUp()
         self.journal = os.path.join(self.folder, "r.json.journal")
 
     def run_grid(self, *arguments, status=0, **keywords):

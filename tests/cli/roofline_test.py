@@ -6,10 +6,11 @@ something else than the cells, and wrong usage that is taken."""
 import json
 import os
 import subprocess
-import tempfile
 import unittest
 
 import jsonschema
+
+from in_folder import InFolder
 
 ATTNBENCH = os.environ["ATTNBENCH"]
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -32,15 +33,13 @@ def validate(document, kind):
         jsonschema.Draft7Validator(json.load(file)).validate(document)
 
 
-class Roofline(unittest.TestCase):
+class Roofline(InFolder):
     def setUp(self):
-        holder = tempfile.TemporaryDirectory()
-        self.addCleanup(holder.cleanup)
-        self.folder = holder.name
-        self.path = os.path.join(self.folder, "r.json")
+        super().setUp()
+        self.output = os.path.join(self.folder, "r.json")
 
     def result(self):
-        with open(self.path, encoding="utf-8") as file:
+        with open(self.output, encoding="utf-8") as file:
             return strict(file.read())
 
     def fails(self, *arguments, naming):
@@ -51,7 +50,7 @@ class Roofline(unittest.TestCase):
             self.assertIn(text, result.stderr)
 
     def test_a_quick_run_gives_a_table_and_a_valid_result(self):
-        result = run("roofline", "--quick", "-j", "1,2", "-o", self.path)
+        result = run("roofline", "--quick", "-j", "1,2", "-o", self.output)
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         document = self.result()
         validate(document, "roofline")
@@ -64,9 +63,9 @@ class Roofline(unittest.TestCase):
                 self.assertIn("\n{:<10}{:>8}  {:<8}".format(one["precision"], one["threads"],
                                                            level["name"]), result.stdout)
 
-        self.fails("roofline", "--quick", "-o", self.path, naming=["r.json", "--force"])
+        self.fails("roofline", "--quick", "-o", self.output, naming=["r.json", "--force"])
         again = run("roofline", "--quick", "-j", 1, "--precision", "f64", "--json", "-o",
-                    self.path, "--force")
+                    self.output, "--force")
         self.assertEqual(again.returncode, 0, again.stderr)
         self.assertEqual(strict(again.stdout), self.result())
         self.assertEqual(len(self.result()["limits"]), 1)
@@ -90,7 +89,7 @@ class Roofline(unittest.TestCase):
         result = run("run-sweep", "-T", 6, "-U", 4, "-d", 8, "-j", "1,2", "-B", 2,
                      "--precision", "f32,f64", "--mode", "decode,gradient", "--mechanism",
                      "soft,mocha", "--scope", "full,attention", "--repetitions", 2,
-                     "-o", self.path)
+                     "-o", self.output)
         self.assertEqual(result.returncode, 0, result.stderr)
         document = self.result()
         validate(document, "sweep")

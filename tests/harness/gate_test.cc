@@ -114,6 +114,29 @@ TEST(Gate, ChecksAnOutputOfEveryDrawHoweverLongTheReferenceTakes) {
               HasSubstr("output 1 of draw 10, sequence 1"));
 }
 
+TEST(Gate, ChecksTheFirstOutputsOfAFirstDrawThatTheReferenceCannotMakeWhole) {
+  constexpr Index kDim = 512;
+  const auto workload = MakeWorkload<float>({.workload = "uniform",
+                                             .memory_length = 64,
+                                             .output_length = 1024,
+                                             .dim = kDim});
+  Config config;
+  config.dim = kDim;
+  config.energy =
+      EnergyKind::kAdditive;  // 2^24 multiply-adds and one an output
+  const FakeMechanism right;
+  EXPECT_EQ(CheckAgainstReference<float>(right, config, 1, *workload).message,
+            "");
+  EXPECT_EQ(right.num_steps(), 2 * (511 + 15));
+  Defects defects;
+  defects.in_step = [](int call, std::span<float> context, StepResult<float>&) {
+    if (call == 510) context[0] += 1;
+  };
+  const FakeMechanism wrong(std::move(defects));
+  EXPECT_THAT(CheckAgainstReference<float>(wrong, config, 1, *workload).message,
+              HasSubstr("output 511 of draw 0, sequence 1"));
+}
+
 TEST(Gate, ComparesPositionsAndEntriesExactly) {
   EXPECT_THAT(CheckDefect([](int, std::span<float>, StepResult<float>& result) {
                 result.position = 4;

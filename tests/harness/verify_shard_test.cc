@@ -46,13 +46,13 @@ std::vector<CaseReport> Reports(const Spoil& spoil = {}) {
   return reports;
 }
 
-std::vector<ShardFile> ShardsOf(const std::vector<CaseReport>& reports,
-                                std::int64_t count) {
+std::vector<ResultDocument> ShardsOf(const std::vector<CaseReport>& reports,
+                                     std::int64_t count) {
   std::vector<VerifyCase> cases;
   for (const CaseReport& report : reports) {
     cases.push_back(report.verify_case);
   }
-  std::vector<ShardFile> files;
+  std::vector<ResultDocument> files;
   for (std::int64_t i = 0; i < count; ++i) {
     const Shard shard{i, count};
     std::vector<CaseReport> own;
@@ -134,7 +134,7 @@ TEST(VerifyShard, WhatDoesNotBelongTogetherIsRefusedByName) {
        "there is no method 'guess'"}};
   for (const auto& [change, message] : cases) {
     auto files = ShardsOf(reports, 3);
-    change(files[1].document);
+    change(files[1].json);
     try {
       MergeVerifyShards(files);
       ADD_FAILURE() << message;
@@ -156,7 +156,7 @@ TEST(VerifyShard, ShardsOfOtherNumbersAreNotMixed) {
 
 TEST(VerifyShardSchema, TheDocumentIsOfItAndEveryFieldIsWanted) {
   const auto schema = testing::SchemaOf("verify_shard");
-  const Json good = ShardsOf(Reports(), 1)[0].document;
+  const Json good = ShardsOf(Reports(), 1)[0].json;
   EXPECT_TRUE(testing::Validates(schema, good));
   const auto refuses = [&](const auto& change) {
     Json document = good;
