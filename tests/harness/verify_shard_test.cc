@@ -140,9 +140,7 @@ TEST(VerifyShard, WhatDoesNotBelongTogetherIsRefusedByName) {
        "cases[0].failure: is 1, a text is wanted"},
       {[](Json& json) { json["cases"][0]["from_states"] = 1; },
        "cases[0].from_states: is 1, true or false is wanted"},
-      {[](Json& json) {
-         json["cases"][0]["quantities"] = {{"a", 1}};
-       },
+      {[](Json& json) { json["cases"][0]["quantities"] = Json::object(); },
        "cases[0].quantities: is object, a list is wanted"},
       {[](Json& json) {
          json["cases"][0]["quantities"][0]["worst"]["seen"] = "many";
@@ -158,7 +156,7 @@ TEST(VerifyShard, WhatDoesNotBelongTogetherIsRefusedByName) {
        },
        "quantities[0].p_values[1]: is 1.5, a number from 0 to 1"},
       {[](Json& json) {
-         json["cases"][0]["quantities"][0]["p_values"] = {"nan"};
+         json["cases"][0]["quantities"][0]["p_values"] = {"nan", 0.5};
        },
        "quantities[0].p_values[0]: is \"nan\", a number from 0 to 1"},
       {[](Json& json) { json["cases"][0]["method"] = "guess"; },
