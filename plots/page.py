@@ -1,6 +1,7 @@
 """A page, such as README.md, with a part that a program writes."""
 
 import load
+import whole_file
 
 
 def put_into(path, begin, text, end):
@@ -17,5 +18,4 @@ def put_into(path, begin, text, end):
             path, f"must have the lines {begin.strip()} and {end.strip()} once"
         )
     before, after = page.split(begin)[0], page.split(end)[1]
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(before + begin + text + end + after)
+    whole_file.write(path, (before + begin + text + end + after).encode())

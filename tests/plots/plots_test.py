@@ -8,7 +8,9 @@ import unittest
 from plot_case import PlotTest
 import figures
 import load
-import panels
+import intervals
+import pairing
+import words
 import style
 from made_up import (
     decoded,
@@ -164,11 +166,11 @@ class Numbers(PlotTest):
             make_cell("monotonic", 4, 4, samples_ns=monotonic),
         ]
         frame = load.load(self.write(make_document(cells)))
-        row = panels.speedups(frame).iloc[0]
+        row = pairing.speedups(frame).iloc[0]
         self.assertEqual((row["value"], row["low"], row["high"]), (2, 2, 2))
         cells[1]["samples_ns"].reverse()
         frame = load.load(self.write(make_document(cells)))
-        row = panels.speedups(frame).iloc[0]
+        row = pairing.speedups(frame).iloc[0]
         self.assertEqual((row["low"], row["high"]), (2e-4, 2e4))
 
     def test_intervals_hold_together_however_many_are_shown(self):
@@ -180,9 +182,9 @@ class Numbers(PlotTest):
                 make_cell(f"m{i}", 4, 4, samples_ns=[1.0] * 20)
                 for i in range(others)
             ]
-            ratios = panels.speedups(load.cells_of(make_document(cells), "r.json"))
+            ratios = pairing.speedups(load.cells_of(make_document(cells), "r.json"))
             self.assertEqual((ratios["low"].max(), ratios["high"].min()), (low, high))
-            text = panels.coverage_text(ratios.to_dict("records"))
+            text = intervals.coverage_text(ratios.to_dict("records"))
             self.assertEqual("together" in text, others > 1)
         self.assertEqual(text, "coverage 99.74 % each, 97.4 % or more all 10 together")
 
@@ -194,7 +196,7 @@ class Numbers(PlotTest):
             make_cell("mocha", 4, 4, samples_ns=[2.0] * 12, processes=3),
         ]
         frame = load.cells_of(make_document(cells), "r.json")
-        row = panels.speedups(frame).iloc[0]
+        row = pairing.speedups(frame).iloc[0]
         self.assertEqual((row["value"], row["low"], row["high"]), (2, 1, 3))
         self.assertEqual((row["rounds"], row["coverage"]), (3, 0.75))
 
@@ -208,7 +210,7 @@ class Numbers(PlotTest):
             (1, 1, 1, 0.0),
             (2, 1, 2, 0.5),
         ):
-            got = panels.median_interval(range(1, n + 1))
+            got = intervals.median_interval(range(1, n + 1))
             self.assertEqual(got[:3], ((n + 1) / 2, low, high))
             self.assertAlmostEqual(got[3], coverage, places=5)
 
@@ -219,7 +221,7 @@ class Numbers(PlotTest):
             (4.0, 4.0, 4.0, "4.0"),
         ):
             cell = {"value": value, "low": low, "high": high}
-            self.assertEqual(panels.ratio_cell(cell), said)
+            self.assertEqual(words.ratio_cell(cell), said)
 
     def test_figure_3_draws_each_line_through_its_own_numbers(self):
         cells = []
