@@ -3,7 +3,7 @@
 
 examples:
   plots/growth.py growth.json
-  plots/growth.py results/growth.json --into README.md
+  plots/growth.py results/growth.json --into docs/speed.md
 
 With --into both also go between the lines <!-- growth table --> and
 <!-- end of growth table --> of a file.
@@ -370,7 +370,7 @@ def main(arguments=None):
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("file", metavar="RESULT")
-    parser.add_argument("--into", metavar="FILE", help="e.g. README.md")
+    parser.add_argument("--into", metavar="FILE", help="e.g. docs/speed.md")
     options = parser.parse_args(arguments)
     try:
         text = tables(load.load(options.file))

@@ -227,7 +227,7 @@ def text_of(target, span):
 def ratio_text(span):
     if span.missing:
         return span.missing
-    if span.low == span.high:
+    if math.isclose(span.low, span.high, rel_tol=1e-12):  # but for rounding
         return f"{words.ratio_text(span.value)}x"
     if math.isinf(span.high):
         return f"{words.ratio_text(span.value)}x, no interval"
