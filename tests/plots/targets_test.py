@@ -1,5 +1,5 @@
-"""Guards against a table of targets, or a figure of peers, that says more than was
-measured: a wrong pair of cells, a target missed that reads as met, a file that is
+"""Guards against a table of targets that says more than was measured: a wrong pair
+of cells, an interval too narrow, a target missed that reads as met, a file that is
 not there."""
 
 import contextlib
@@ -17,12 +17,12 @@ PROGRAM = os.environ["ATTNBENCH"]
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path[:0] = [os.path.join(ROOT, "plots"), os.path.join(ROOT, "tests", "plots")]
 
+import intervals  # noqa: E402
 import load  # noqa: E402
 import made_up  # noqa: E402
 import measures  # noqa: E402
 import settings  # noqa: E402
 import targets  # noqa: E402
-from figures import FIGURES, peers  # noqa: E402
 
 SOFT = {"mechanism": "soft", "variant": "exact", "memory_length": 100}
 # Rounds of a machine that is twice as slow now and then: only pairs tell.
@@ -255,6 +255,33 @@ class TargetsTest(unittest.TestCase):
         self.assertIn("equally many of each of 6 processes",
                       self.run_main({"measure": "ns_per_entry"}, measured))
 
+    def test_an_interval_made_of_several_has_a_part_of_the_level_for_each(self):
+        # Six rounds are enough for 0.05, and for no part of it.
+        self.assertEqual(intervals.center_interval(ROUNDS, 0.05), (1000, 2000))
+        low, high = intervals.center_interval(ROUNDS, 0.025)
+        prepared = cell(prepare_ns=1, prepare_samples_ns=[1.0] * 20)
+        target = {"without_preparation": True, "cell": SOFT,
+                  "to": {"memory_length": 200}}
+        for one, less, wanted in ((cell(), 0, (1000, 2000)),
+                                  (prepared, 1, (low, high))):
+            span = measures.trial(one, target, 0.05)
+            self.assertAlmostEqual(span.low, wanted[0] - less)
+            self.assertAlmostEqual(span.high, wanted[1] - less)
+        # Two times, so half for each.
+        other = made_up.make_cell("soft", 200, 10, samples_ns=ROUNDS)
+        frame = load.cells_of(made_up.make_document([cell(), other]), "x.json")
+        span = measures.ratio(target, cell(), frame, 0.05)
+        self.assertAlmostEqual(span.low, low / high)
+        # Ratios of 1.5 and 2, and what is left out of both: a third for each.
+        other = cell(variant="framework", samples_ns=[1500, 4000] * 3, prepare_ns=1,
+                     prepare_samples_ns=[1.0] * 20)
+        frame = load.cells_of(made_up.make_document([prepared, other]), "x.json")
+        span = measures.ratio({**target, "to": {"variant": "framework"}}, prepared,
+                              frame, 0.05)
+        ratios = [1499 / 999, 3999 / 1999] * 3
+        self.assertAlmostEqual(span.low,
+                               intervals.center_interval(ratios, 0.05 / 3)[0])
+
     def test_cells_of_two_points_are_not_paired(self):
         # Each of the two times has half of the level: six rounds are too few.
         rounds = {"samples_ns": ROUNDS * 2}
@@ -435,54 +462,6 @@ class ExperimentsTest(unittest.TestCase):
                         frames[name] = load.cells_of(made_up.make_document(
                             self.cells(name, profile)), name)
                     self.assertNotIn("{", targets.row(target, frames[name], targets.MISS))
-
-
-class PeersFigureTest(unittest.TestCase):
-    def frame(self, changed=()):
-        measured = []
-        for mode in ("decode", "expect"):
-            for length in (10, 100, 1000):
-                for variant, time_ns in (("exact", 100), ("framework", 3 * length)):
-                    measured.append(made_up.make_cell(
-                        "soft", length, 8, mode=mode, variant=variant,
-                        time_ns=float(time_ns)))
-        for index, changes in dict(changed).items():
-            measured[index].update(changes)
-        return load.cells_of(made_up.make_document(measured), "made-up.json")
-
-    def test_a_line_is_their_time_over_ours(self):
-        figure, lines = FIGURES["peers"].draw(self.frame())
-        self.assertEqual(lines, [
-            f"{mode}, full, T = 1000: framework / soft 30x [30, 30]"
-            for mode in ("decode", "expect")])
-        values = list(figure.axes[0].lines[0].get_ydata())
-        self.assertEqual(values, [0.3, 3, 30])
-
-    def test_scopes_have_panels_of_their_own(self):
-        changed = {index: {"scope": "attention"} for index in range(6, 12)}
-        for index in range(7, 12, 2):
-            changed[index]["samples_ns"] = [500.0] * made_up.ROUNDS
-        figure, lines = FIGURES["peers"].draw(self.frame(changed))
-        self.assertEqual([axes.get_title() for axes in figure.axes if axes.axison],
-                         ["decode, full", "expect, attention"])
-        self.assertEqual(lines[1], "expect, attention, T = 1000: framework / soft "
-                                   "5.0x [5.0, 5.0]")
-
-    def test_only_a_file_with_both_is_meant_for_it(self):
-        self.assertTrue(peers.has_data(self.frame()))
-        ours = self.frame()
-        self.assertFalse(peers.has_data(ours[ours["variant"] == "exact"]))
-
-    def test_what_cannot_be_compared_is_refused(self):
-        for changed, message in [
-            ({0: {"memory_length": 11}}, "cells missing: exact beside"),
-            ({1: {"samples_ns": [1.0] * 3}}, "rounds cannot be paired"),
-            ({1: {"status": "invalid", "message": "wrong"}}, "is invalid: wrong"),
-            ({0: {"scope": "attention"}}, "cells missing: exact beside"),
-            ({0: {"schedule": "other"}}, "mixed data: schedule of mode decode"),
-        ]:
-            with self.assertRaisesRegex(load.DataError, message):
-                peers.draw(self.frame(changed))
 
 
 if __name__ == "__main__":
