@@ -40,21 +40,24 @@ CellMatch MatchCells(const AxisTable& table, const Json& a, const Json& b) {
   return match;
 }
 
-CellNames::CellNames(const AxisTable& table,
-                     const std::vector<const Json*>& documents)
+CellNames::CellNames(const AxisTable& table, const Json& document)
     : table_(table) {
-  for (const Json* document : documents) {
-    for (const Json& cell : document->at("cells")) {
-      for (const Axis& axis : table) {
-        if (cell.at(axis.name).is_null()) continue;
-        axis_values_[axis.name].insert(AxisValueText(cell.at(axis.name)));
-      }
-      const auto mechanism = cell.at("mechanism").get<std::string>();
-      for (const auto& [option, value] : cell.at("options").items()) {
-        option_values_[mechanism + " " + option].insert(value.dump());
-      }
+  Add(document);
+}
+
+void CellNames::Add(const Json& json) {
+  if (json.is_object() && json.contains("mechanism")) {
+    for (const Axis& axis : table_) {
+      if (json.at(axis.name).is_null()) continue;
+      axis_values_[axis.name].insert(AxisValueText(json.at(axis.name)));
+    }
+    const auto mechanism = json.at("mechanism").get<std::string>();
+    for (const auto& [option, value] : json.at("options").items()) {
+      option_values_[mechanism + " " + option].insert(value.dump());
     }
   }
+  if (!json.is_structured()) return;
+  for (const Json& member : json) Add(member);
 }
 
 std::string CellNames::Name(const Json& cell) const {
@@ -74,6 +77,8 @@ std::string CellNames::Name(const Json& cell) const {
   return name;
 }
 
+bool IsMeasured(const Json& cell) { return cell.at("status") == "ok"; }
+
 Json IdentityJson(const AxisTable& table, const Json& cell) {
   Json identity = {{"mechanism", cell.at("mechanism")}};
   for (const Axis& axis : table) identity[axis.name] = cell.at(axis.name);
@@ -85,7 +90,7 @@ std::vector<NumberChange> NumberChanges(const Json& a, const Json& b) {
   if (a.at("status") != b.at("status")) {
     return {{"status", a.at("status"), b.at("status")}};
   }
-  if (a.at("status") != "ok") return {};
+  if (!IsMeasured(a)) return {};
   std::vector<NumberChange> changes;
   for (const auto& [name, value] : a.at("operations").items()) {
     const Json& other = b.at("operations").at(name);

@@ -28,18 +28,24 @@ struct CellMatch {
 CellMatch MatchCells(const AxisTable& table, const Json& a, const Json& b);
 
 // Short names of cells, "mocha T=10 w=4 f64": the mechanism, and the axes and
-// options that differ between the cells of the documents.
+// options that differ between the cells that the document has anywhere.
 class CellNames {
  public:
-  CellNames(const AxisTable& table, const std::vector<const Json*>& documents);
+  CellNames(const AxisTable& table, const Json& document);
+  // Of one of these cells.
   std::string Name(const Json& cell) const;
 
  private:
+  void Add(const Json& json);
+
   const AxisTable& table_;
   std::map<std::string, std::set<std::string>> axis_values_;
   // By mechanism and option.
   std::map<std::string, std::set<std::string>> option_values_;
 };
+
+// Whether a cell was timed, so that it has numbers at all.
+bool IsMeasured(const Json& cell);
 
 // The members that identify a cell, as they stand in documents about results.
 Json IdentityJson(const AxisTable& table, const Json& cell);

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "harness/cell_match.h"
@@ -14,6 +16,11 @@ namespace attnbench {
 namespace {
 
 constexpr char kRegressed[] = "REGRESSED";
+
+// Where a side has no numbers there is nothing to compare but the status.
+bool IsCompared(const CellMatch::Pair& pair) {
+  return IsMeasured(*pair.a) && IsMeasured(*pair.b);
+}
 
 // Cells that are compared with each other: of one point, the same thing.
 std::string GroupOf(const Json& cell) {
@@ -34,26 +41,61 @@ bool HaveSameRounds(const Json& a, const Json& b) {
          a.at("samples_ns").size() == b.at("samples_ns").size();
 }
 
+// Empty where the cell and the first one of its group, a for baseline, were
+// timed in the same rounds of both documents.
+std::string WhyNoRatio(const CellMatch::Pair& cell,
+                       const CellMatch::Pair& reference) {
+  if (GroupOf(*cell.b) != GroupOf(*reference.b)) {
+    return "the result has it in another point than the first timed cell of "
+           "its point";
+  }
+  if (!HaveSameRounds(*cell.a, *reference.a) ||
+      !HaveSameRounds(*cell.b, *reference.b)) {
+    return "its rounds are others than those of the first timed cell of its "
+           "point";
+  }
+  return "";
+}
+
 struct RatioPair {
   CellMatch::Pair cell;
   CellMatch::Pair reference;
 };
 
-// Each timed cell with the first timed one of its group, a for baseline.
-std::vector<RatioPair> RatiosOf(const CellMatch& match) {
-  std::vector<RatioPair> ratios;
-  std::map<std::string, CellMatch::Pair> references;
+struct Ratios {
+  std::vector<RatioPair> pairs;
+  // Of the baseline: cells that are timed in both but in no pair, and why.
+  std::vector<std::pair<const Json*, std::string>> left_out;
+};
+
+// Each timed cell with the first timed one of its group.
+Ratios RatiosOf(const CellMatch& match) {
+  struct Reference {
+    CellMatch::Pair cell;
+    bool has_ratio = false;
+  };
+  Ratios ratios;
+  std::map<std::string, Reference> references;
   for (const CellMatch::Pair& pair : match.both) {
-    if (pair.a->at("status") != "ok" || pair.b->at("status") != "ok") continue;
+    if (!IsCompared(pair)) continue;
     const auto [found, is_first] =
-        references.try_emplace(GroupOf(*pair.a), pair);
-    const CellMatch::Pair& reference = found->second;
-    if (is_first || GroupOf(*pair.b) != GroupOf(*reference.b) ||
-        !HaveSameRounds(*pair.a, *reference.a) ||
-        !HaveSameRounds(*pair.b, *reference.b)) {
-      continue;
+        references.try_emplace(GroupOf(*pair.a), Reference{pair});
+    if (is_first) continue;
+    Reference& reference = found->second;
+    std::string why = WhyNoRatio(pair, reference.cell);
+    if (why.empty()) {
+      ratios.pairs.push_back({pair, reference.cell});
+      reference.has_ratio = true;
+    } else {
+      ratios.left_out.emplace_back(pair.a, std::move(why));
     }
-    ratios.push_back({pair, reference});
+  }
+  for (const auto& [group, reference] : references) {
+    if (reference.has_ratio) continue;
+    ratios.left_out.emplace_back(
+        reference.cell.a,
+        "no other cell of its point, mode, scope, precision and threads was "
+        "timed with it");
   }
   return ratios;
 }
@@ -65,7 +107,7 @@ Json RatioJson(const AxisTable& table, const RatioPair& pair, double miss,
   };
   const ProcessSamples before = logs(*pair.cell.a, *pair.reference.a);
   const ProcessSamples after = logs(*pair.cell.b, *pair.reference.b);
-  const Judgement judgement = Judge(before, after, miss, margin);
+  const Judgement judgement = JudgeChange(before, after, miss, margin);
   const Interval& interval = judgement.ratio.interval;
   const bool regressed = interval.low > 1 + margin;
   Json json = IdentityJson(table, *pair.cell.a);
@@ -85,12 +127,17 @@ Json RatioJson(const AxisTable& table, const RatioPair& pair, double miss,
 Json TimeJson(const AxisTable& table, const CellMatch& match,
               const ResultDocument& baseline, const ResultDocument& result,
               const CheckOptions& options) {
-  const std::vector<RatioPair> pairs = RatiosOf(match);
+  const auto& [pairs, cells_left_out] = RatiosOf(match);
   Json ratios = Json::array();
   for (const RatioPair& pair : pairs) {
     ratios.push_back(RatioJson(
         table, pair, options.level / static_cast<double>(pairs.size()),
         options.margin));
+  }
+  Json left_out = Json::array();
+  for (const auto& [cell, why] : cells_left_out) {
+    left_out.push_back(IdentityJson(table, *cell));
+    left_out.back()["reason"] = why;
   }
   Json invalid = Json::array();
   for (const ResultDocument* document : {&baseline, &result}) {
@@ -102,28 +149,19 @@ Json TimeJson(const AxisTable& table, const CellMatch& match,
   return {{"level", options.level},
           {"margin", options.margin},
           {"invalid_reasons", invalid},
-          {"ratios", ratios}};
+          {"ratios", ratios},
+          {"left_out", left_out}};
 }
 
 // ---- for people -------------------------------------------------------------
 
-// A document with all the cells that the check names, for their names.
-Json AllCells(const Json& check) {
-  Json cells = Json::array();
-  for (const char* list : {"changes", "missing", "added"}) {
-    for (const Json& cell : check.at(list)) cells.push_back(cell);
-  }
-  if (!check.at("time").is_null()) {
-    for (const Json& ratio : check.at("time").at("ratios")) {
-      cells.push_back(ratio);
-      cells.push_back(ratio.at("reference"));
-    }
-  }
-  return {{"cells", cells}};
-}
-
-std::string RatiosText(const CellNames& names, const Json& ratios) {
+std::string RatiosText(const CellNames& names, const Json& time) {
   std::string text;
+  for (const Json& cell : time.at("left_out")) {
+    text += fmt::format("no ratio: {}: {}\n", names.Name(cell),
+                        cell.at("reason").get<std::string>());
+  }
+  const Json& ratios = time.at("ratios");
   int regressed = 0;
   for (const Json& ratio : ratios) {
     const auto verdict = ratio.at("verdict").get<std::string>();
@@ -134,8 +172,9 @@ std::string RatiosText(const CellNames& names, const Json& ratios) {
                         ratio.at("result_ratio").get<double>(),
                         ratio.at("reason").get<std::string>());
   }
-  return text +
-         fmt::format("{} of {} ratios regressed\n", regressed, ratios.size());
+  return text + fmt::format("{} of {} ratios regressed, {} cells have none\n",
+                            regressed, ratios.size(),
+                            time.at("left_out").size());
 }
 
 }  // namespace
@@ -144,9 +183,13 @@ Json CheckAgainst(const AxisTable& table,
                   const std::optional<ResultDocument>& baseline,
                   const std::string& baseline_path,
                   const ResultDocument& result, const CheckOptions& options) {
-  Json check = {{"schema_version", kSchemaVersion}, {"kind", "check"},
-                {"baseline", baseline_path},        {"result", result.path},
-                {"baseline_cells", nullptr},        {"compared", 0}};
+  Json check = {{"schema_version", kSchemaVersion},
+                {"kind", "check"},
+                {"baseline", baseline_path},
+                {"result", result.path},
+                {"baseline_cells", nullptr},
+                {"compared", 0},
+                {"unmeasured", 0}};
   for (const char* list : {"differences", "changes", "missing", "added"}) {
     check[list] = Json::array();
   }
@@ -156,7 +199,10 @@ Json CheckAgainst(const AxisTable& table,
   check["differences"] =
       DifferencesJson(baseline->json, result.json, "baseline", "result");
   const CellMatch match = MatchCells(table, baseline->json, result.json);
-  check["compared"] = match.both.size();
+  const auto compared =
+      std::count_if(match.both.begin(), match.both.end(), IsCompared);
+  check["compared"] = compared;
+  check["unmeasured"] = match.both.size() - static_cast<std::size_t>(compared);
   check["changes"] = ChangesJson(table, match, "baseline", "result");
   for (const Json* cell : match.only_a) {
     check["missing"].push_back(IdentityJson(table, *cell));
@@ -175,8 +221,7 @@ std::string CheckText(const AxisTable& table, const Json& check) {
   if (check.at("baseline_cells").is_null()) {
     return fmt::format("{}: there is no baseline; --update makes one\n", path);
   }
-  const Json cells = AllCells(check);
-  const CellNames names(table, {&cells});
+  const CellNames names(table, check);
   std::string text;
   const Json& time = check.at("time");
   if (!time.is_null()) {
@@ -203,21 +248,22 @@ std::string CheckText(const AxisTable& table, const Json& check) {
   for (const Json& cell : check.at("added")) {
     text += fmt::format("not in the baseline: {}\n", names.Name(cell));
   }
-  if (!time.is_null()) text += RatiosText(names, time.at("ratios"));
+  if (!time.is_null()) text += RatiosText(names, time);
   return text + fmt::format(
                     "{}: {} of {} cells compared, {} changed, {} missing, {} "
-                    "not in the baseline\n",
+                    "not in the baseline, {} not measured\n",
                     path, check.at("compared").get<std::size_t>(),
                     check.at("baseline_cells").get<std::size_t>(),
                     changed.size(), check.at("missing").size(),
-                    check.at("added").size());
+                    check.at("added").size(),
+                    check.at("unmeasured").get<std::size_t>());
 }
 
 int CheckExitCode(const Json& check) {
   const Json& time = check.at("time");
   if (check.at("compared") == 0 || !check.at("missing").empty() ||
       !check.at("added").empty() ||
-      (!time.is_null() && time.at("ratios").empty())) {
+      (!time.is_null() && !time.at("left_out").empty())) {
     return kNothingToCompare;
   }
   if (!check.at("changes").empty()) return kFailed;
@@ -237,7 +283,8 @@ std::string WhyNoBaseline(const ResultDocument& result) {
                                       ? "no reason is given"
                                       : reasons[0].get<std::string>());
   }
-  std::set<std::string> measured;
+  std::set<std::string> points_there;
+  bool is_measured = false;
   for (const Json& cell : result.json.at("cells")) {
     const auto status = cell.at("status").get<std::string>();
     if (status != "ok" && status != "skipped") {
@@ -245,13 +292,15 @@ std::string WhyNoBaseline(const ResultDocument& result) {
                          cell.at("mechanism").get<std::string>(), status,
                          AxisValueText(cell.at("message")));
     }
-    measured.insert(cell.at("point").get<std::string>());
+    is_measured = is_measured || IsMeasured(cell);
+    points_there.insert(cell.at("point").get<std::string>());
   }
   const auto points = context.at("points").get<std::set<std::string>>();
-  if (measured.empty()) return "it has no cells";
-  if (measured != points) {
+  if (points_there.empty()) return "it has no cells";
+  if (!is_measured) return "no cell of it was measured";
+  if (points_there != points) {
     return fmt::format("it has {} of the {} points of its sweep",
-                       measured.size(), points.size());
+                       points_there.size(), points.size());
   }
   return "";
 }

@@ -24,11 +24,13 @@ struct CheckOptions {
 // `baseline` and `result` are checked (ReadResult); without a baseline there is
 // nothing to compare with. Members (results/schema/check.schema.json):
 // `baseline`, `result`: the paths; `differences` of the fingerprints;
-// `compared`: cells on both sides; `changes` (NumberChanges); `missing` from
-// the result, `added` to it; `time`: null, or `level`, `margin`, and `ratios`,
-// each of a cell to the first of its point in its mode, scope, precision and
-// threads, with a verdict: REGRESSED where the interval of the ratio's change
-// lies wholly beyond the margin, otherwise what Judge says.
+// `compared`: cells that were measured on both sides, `unmeasured`: all others
+// that both have; `changes` (NumberChanges); `missing` from the result, `added`
+// to it; `time`: null, or `level`, `margin`, `ratios`, each of a cell to the
+// first of its point in its mode, scope, precision and threads, with a verdict:
+// REGRESSED where the interval of the ratio's change lies wholly beyond the
+// margin, otherwise what JudgeChange says; and `left_out`: those compared cells
+// that are in no ratio, with a reason each.
 Json CheckAgainst(const AxisTable& table,
                   const std::optional<ResultDocument>& baseline,
                   const std::string& baseline_path,
@@ -37,14 +39,14 @@ Json CheckAgainst(const AxisTable& table,
 // For people: what is wrong, and a last line with the sum.
 std::string CheckText(const AxisTable& table, const Json& check);
 
-// 3 where the baseline is absent or empty, a cell is only on one side, or no
-// ratio could be compared though times were asked for; 1 where a number
-// changed, a ratio regressed, or times of an invalid result were asked for;
-// otherwise 0.
+// 3 where the baseline is absent or empty, a cell is only on one side, none was
+// measured on both, or one is in no ratio though times were asked for; 1 where
+// a number or status changed, a ratio regressed, or times of an invalid result
+// were asked for; otherwise 0.
 int CheckExitCode(const Json& check);
 
 // Why `result` cannot become a baseline; empty where it can. It must be valid,
-// whole (every point of its sweep), and have no failed cell.
+// whole (every point of its sweep), and have a measured and no failed cell.
 std::string WhyNoBaseline(const ResultDocument& result);
 
 }  // namespace attnbench

@@ -22,8 +22,6 @@ Json SideJson(const ResultDocument& result) {
   return side;
 }
 
-bool IsTimed(const Json& cell) { return cell.at("status") == "ok"; }
-
 ProcessSamples LogsOf(const Json& cell) {
   return Logs(SplitProcesses(cell.at("samples_ns").get<std::vector<double>>(),
                              cell.at("processes").get<int>()));
@@ -59,7 +57,7 @@ void AddRows(const AxisTable& table, const CellMatch& match,
              const CompareOptions& options, Json& comparison) {
   std::vector<CellMatch::Pair> timed;
   for (const CellMatch::Pair& pair : match.both) {
-    if (IsTimed(*pair.a) && IsTimed(*pair.b)) {
+    if (IsMeasured(*pair.a) && IsMeasured(*pair.b)) {
       timed.push_back(pair);
       continue;
     }
@@ -71,7 +69,7 @@ void AddRows(const AxisTable& table, const CellMatch& match,
   comparison["comparisons"] = timed.size();
   std::vector<double> ratios;
   for (const CellMatch::Pair& pair : timed) {
-    const Judgement judgement = Judge(
+    const Judgement judgement = JudgeChange(
         LogsOf(*pair.a), LogsOf(*pair.b),
         options.level / static_cast<double>(timed.size()), options.margin);
     comparison["rows"].push_back(RowJson(table, pair, judgement));
@@ -93,15 +91,6 @@ std::string RowText(const Json& row, const std::string& name) {
                      row.at("verdict").get<std::string>(),
                      row.at("ratio").get<double>(), span, name,
                      row.at("reason").get<std::string>());
-}
-
-// A document with all the cells that the comparison names, for their names.
-Json AllCells(const Json& comparison) {
-  Json cells = Json::array();
-  for (const char* list : {"rows", "untimed", "only_a", "only_b"}) {
-    for (const Json& cell : comparison.at(list)) cells.push_back(cell);
-  }
-  return {{"cells", cells}};
 }
 
 std::string SummaryText(const Json& comparison) {
@@ -170,9 +159,13 @@ Json CompareResults(const AxisTable& table, const ResultDocument& a,
 }
 
 std::string CompareText(const AxisTable& table, const Json& comparison) {
-  const Json cells = AllCells(comparison);
-  const CellNames names(table, {&cells});
+  const CellNames names(table, comparison);
   std::string text = HeadText(comparison);
+  for (const Json& change : comparison.at("changes")) {
+    text += fmt::format("changed: {}: {} {} -> {}\n", names.Name(change),
+                        change.at("field").get<std::string>(),
+                        change.at("a").dump(), change.at("b").dump());
+  }
   if (!comparison.at("rows").empty()) {
     text += fmt::format("{:<10}{:>7} {:<16} cell: reason\n", "verdict", "B / A",
                         "interval");
@@ -184,11 +177,6 @@ std::string CompareText(const AxisTable& table, const Json& comparison) {
     text += fmt::format("no time: {}: {} in A, {} in B\n", names.Name(cell),
                         cell.at("a_status").get<std::string>(),
                         cell.at("b_status").get<std::string>());
-  }
-  for (const Json& change : comparison.at("changes")) {
-    text += fmt::format("changed: {}: {} {} -> {}\n", names.Name(change),
-                        change.at("field").get<std::string>(),
-                        change.at("a").dump(), change.at("b").dump());
   }
   for (const auto& [list, side] :
        {std::pair("only_a", "A"), std::pair("only_b", "B")}) {
@@ -207,11 +195,14 @@ int CompareExitCode(const Json& comparison) {
   for (const char* side : {"a", "b"}) {
     if (comparison.at(side).at("valid") == false) return kFailed;
   }
+  for (const Json& change : comparison.at("changes")) {
+    // A cell that can be measured now is none that got worse.
+    if (change.at("field") != "status" || change.at("b") != "ok") {
+      return kFailed;
+    }
+  }
   for (const Json& row : comparison.at("rows")) {
     if (row.at("verdict") == "SLOWER") return kFailed;
-  }
-  for (const Json& cell : comparison.at("untimed")) {
-    if (cell.at("a_status") == "ok") return kFailed;
   }
   return kGood;
 }

@@ -27,12 +27,13 @@ struct CompareOptions {
 Json CompareResults(const AxisTable& table, const ResultDocument& a,
                     const ResultDocument& b, const CompareOptions& options);
 
-// For people: validity and fingerprints first, then a line a cell.
+// For people: validity, fingerprints and what changed beside times first, then
+// a line a cell.
 std::string CompareText(const AxisTable& table, const Json& comparison);
 
 // 3 where a side has cells that the other has not, or no time could be
-// compared; 1 where a cell is SLOWER, has lost its time, or a result is not
-// valid; otherwise 0.
+// compared; 1 where a result is not valid, a number changed (NumberChanges), a
+// status became another than ok, or a cell is SLOWER; otherwise 0.
 int CompareExitCode(const Json& comparison);
 
 }  // namespace attnbench

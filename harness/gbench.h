@@ -5,28 +5,22 @@
 #ifndef ATTNBENCH_HARNESS_GBENCH_H_
 #define ATTNBENCH_HARNESS_GBENCH_H_
 
-#include <string>
-
 #include "harness/axes.h"
 
 namespace attnbench {
 
-// {"context", "benchmarks"} of `document`, which was read from `path`. A cell's
-// name is "soft/T=100/U=100/d=256/...", every axis that is not null, then the
-// options: the same for the same cell of another result. Each
-// sample of a cell is a repetition, real_time in ns; cpu_time repeats it, since
-// a cell has wall time only and readers want both. Then mean, median, standard
+// {"context", "benchmarks"} of `document`, which is checked (ReadResult). A
+// cell's name is "soft/T=100/U=100/d=256/...", every axis that is not null,
+// then the options: the same for the same cell of another result. Each sample
+// of a cell is a repetition, real_time in ns; cpu_time repeats it, since a cell
+// has wall time only and readers want both. Then mean, median, standard
 // deviation and their ratio, as Google Benchmark makes them of two or more.
 //
 // A cell without times has error_occurred, error_message and no time at all.
 // Google Benchmark itself writes 0 there, which readers take for the fastest;
 // as run_type "aggregate" without a time unit compare.py leaves it out of pairs
 // and of the geometric mean, and does not stumble.
-//
-// Throws UserError naming the place where the document is not a sweep's result
-// or a cell lacks what is read of it.
-Json ToGoogleBenchmark(const AxisTable& table, const Json& document,
-                       const std::string& path);
+Json ToGoogleBenchmark(const AxisTable& table, const Json& document);
 
 }  // namespace attnbench
 

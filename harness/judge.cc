@@ -54,8 +54,9 @@ const char* VerdictName(Verdict verdict) {
   }
 }
 
-Judgement Judge(const ProcessSamples& a_logs, const ProcessSamples& b_logs,
-                double miss, double margin) {
+Judgement JudgeChange(const ProcessSamples& a_logs,
+                      const ProcessSamples& b_logs, double miss,
+                      double margin) {
   Judgement judgement;
   judgement.ratio = Exp(UnpairedLogRatio(a_logs, b_logs, miss));
   const auto& [low, high] = judgement.ratio.interval;

@@ -36,8 +36,8 @@ struct Judgement {
 // on a side (HasFewProcesses) it is wider by kLayoutFactor on both ends, so
 // that such a result is never SAME for a margin below 18 percent, and changed
 // only beyond that.
-Judgement Judge(const ProcessSamples& a_logs, const ProcessSamples& b_logs,
-                double miss, double margin);
+Judgement JudgeChange(const ProcessSamples& a_logs,
+                      const ProcessSamples& b_logs, double miss, double margin);
 
 }  // namespace attnbench
 

@@ -1,13 +1,14 @@
 #include "harness/merge.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <map>
 #include <set>
 
 #include "harness/error.h"
 #include "harness/fingerprint.h"
+#include "harness/run_parts.h"
+#include "harness/shard.h"
 #include "mechanisms/common/check.h"
 
 namespace attnbench {
@@ -15,22 +16,6 @@ namespace {
 
 const Json& ContextOf(const ResultDocument& result) {
   return result.json.at("context");
-}
-
-// What says that two files are parts of one run.
-void CheckSameSweep(const ResultDocument& first, const ResultDocument& other) {
-  for (const char* field : {"commit", "build_id", "seed", "points"}) {
-    const Json& a = ContextOf(first).at(field);
-    const Json& b = ContextOf(other).at(field);
-    if (a == b) continue;
-    const std::string what =
-        a.is_array() ? "the points of another sweep, build or setting"
-                     : fmt::format("{} {}", field, b.dump());
-    throw UserError(
-        other.path,
-        fmt::format("is no part of the run of {}: it has {}{}", first.path,
-                    what, a.is_array() ? "" : ", not " + a.dump()));
-  }
 }
 
 // Point -> the file that has it, and its cells in their order.
@@ -59,38 +44,27 @@ std::map<std::string, Part> PartsOf(
   return parts;
 }
 
-// The shards that none of the files is; empty where they are no shards.
-std::vector<std::string> AbsentShards(
-    const std::vector<ResultDocument>& results) {
-  std::set<std::string> there;
-  std::size_t count = 0;
+// Empty where the files are no shards, or not of one number of them.
+std::string MissingShardsOf(const std::vector<ResultDocument>& results) {
+  std::set<std::int64_t> there;
+  std::int64_t count = 0;
   for (const ResultDocument& result : results) {
-    const Json& shard = ContextOf(result).at("shard");
-    if (shard.is_null()) return {};
-    const auto text = shard.get<std::string>();
-    there.insert(text);
-    const std::size_t of = std::stoul(text.substr(text.find('/') + 1));
-    if (count != 0 && of != count) return {};
-    count = of;
+    const Json& text = ContextOf(result).at("shard");
+    if (text.is_null()) return "";
+    const Shard shard = ShardOf(text.get<std::string>(), result.path);
+    if (count != 0 && shard.count != count) return "";
+    count = shard.count;
+    there.insert(shard.index);
   }
-  std::vector<std::string> absent;
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::string shard = fmt::format("{}/{}", i, count);
-    if (there.count(shard) == 0) absent.push_back(shard);
-  }
-  return absent;
+  return MissingShardsText(there, count);
 }
 
 std::string MissingText(const std::vector<ResultDocument>& results,
                         std::size_t missing, std::size_t all) {
   if (missing == 0) return "";
-  std::string text = fmt::format("{} of {} points are missing", missing, all);
-  const std::vector<std::string> absent = AbsentShards(results);
-  if (!absent.empty()) {
-    text +=
-        fmt::format("; shards that are not there: {}", fmt::join(absent, ", "));
-  }
-  return text;
+  const std::string shards = MissingShardsOf(results);
+  return fmt::format("{} of {} points are missing{}{}", missing, all,
+                     shards.empty() ? "" : "; ", shards);
 }
 
 void AppendOf(const ResultDocument& result, const char* field, Json& context) {
@@ -140,7 +114,9 @@ Merged MergeResults(const std::vector<ResultDocument>& results,
                     const std::string& command) {
   ATTN_CHECK(!results.empty());
   for (const ResultDocument& result : results) {
-    CheckSameSweep(results[0], result);
+    CheckSameRun(results[0], result,
+                 {"/context/commit", "/context/build_id", "/context/seed",
+                  "/context/points"});
   }
   const std::map<std::string, Part> parts = PartsOf(results);
   const auto points =

@@ -221,16 +221,20 @@ std::string CaseReport::Text() const {
       worst == nullptr ? "nothing was compared" : worst->WorstText());
 }
 
+Json CaseReport::HeadJson() const {
+  return {{"mechanism", verify_case.mechanism},
+          {"case", verify_case.name},
+          {"method", MethodName(verify_case.method)},
+          {"scores", verify_case.scores},
+          {"from_states", verify_case.from_states},
+          {"memory_length", verify_case.memory_length},
+          {"output_length", verify_case.output_length},
+          {"trials", trials}};
+}
+
 Json CaseReport::ToJson() const {
-  Json json = {{"mechanism", verify_case.mechanism},
-               {"case", verify_case.name},
-               {"method", MethodName(verify_case.method)},
-               {"scores", verify_case.scores},
-               {"from_states", verify_case.from_states},
-               {"memory_length", verify_case.memory_length},
-               {"output_length", verify_case.output_length},
-               {"trials", trials},
-               {"quantities", Json::array()}};
+  Json json = HeadJson();
+  json["quantities"] = Json::array();
   for (const Quantity& quantity : quantities) {
     json["quantities"].push_back(quantity.ToJson());
   }

@@ -63,7 +63,7 @@ class Quantity {
 
   // All of it but the verdict, for shards (verify_shard.cc).
   friend Json ShardJson(const Quantity& quantity);
-  friend Quantity QuantityOfShard(const Json& json);
+  friend Quantity QuantityOfShard(const Json& json, const std::string& where);
 
  private:
   void Add(const Comparison& comparison);
@@ -85,7 +85,9 @@ class Quantity {
 };
 
 Json ShardJson(const Quantity& quantity);
-Quantity QuantityOfShard(const Json& json);
+// Throws UserError where the text is none of ShardJson's, naming the place in
+// it behind `where`.
+Quantity QuantityOfShard(const Json& json, const std::string& where);
 
 struct CaseReport {
   VerifyCase verify_case;
@@ -100,6 +102,8 @@ struct CaseReport {
   const Quantity* Worst() const;
   // Which case it is, and its worst comparison or its failure, in one line.
   std::string Text() const;
+  // Which case it is, and its number of trials.
+  Json HeadJson() const;
   Json ToJson() const;
 };
 

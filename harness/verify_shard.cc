@@ -5,10 +5,12 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <set>
 
 #include "harness/environment.h"
 #include "harness/error.h"
 #include "harness/result_schema.h"
+#include "harness/run_parts.h"
 
 namespace attnbench {
 namespace {
@@ -21,15 +23,57 @@ Json NumberJson(double value) {
   return value > 0 ? "inf" : "-inf";
 }
 
-double NumberOf(const Json& json) {
-  if (!json.is_string()) return json.get<double>();
-  const auto text = json.get<std::string>();
-  if (text == "nan") return std::numeric_limits<double>::quiet_NaN();
-  const double infinity = std::numeric_limits<double>::infinity();
-  if (text == "inf") return infinity;
-  if (text == "-inf") return -infinity;
-  throw UserError("cases", fmt::format("'{}' is no number", text));
-}
+// A value of a shard with where it stands, which errors name.
+struct Node {
+  const Json& json;
+  std::string where;  // "0.json: cases[3]", of the document "0.json: "
+
+  [[noreturn]] void Refuse(const std::string& wanted) const {
+    throw UserError(where, fmt::format("is {}, {} is wanted",
+                                       json.is_structured() ? json.type_name()
+                                                            : json.dump(),
+                                       wanted));
+  }
+  Node At(const char* key) const {
+    const std::string place = where + (where.ends_with(": ") ? "" : ".") + key;
+    if (!json.contains(key)) throw UserError(place, "is missing");
+    return {json.at(key), place};
+  }
+  std::vector<Node> Items() const {
+    if (!json.is_array()) Refuse("a list");
+    std::vector<Node> items;
+    for (std::size_t i = 0; i < json.size(); ++i) {
+      items.push_back({json[i], fmt::format("{}[{}]", where, i)});
+    }
+    return items;
+  }
+  std::string Text() const {
+    if (!json.is_string()) Refuse("a text");
+    return json.get<std::string>();
+  }
+  bool Bool() const {
+    if (!json.is_boolean()) Refuse("true or false");
+    return json.get<bool>();
+  }
+  std::int64_t Integer() const {
+    if (!json.is_number_integer()) Refuse("a whole number");
+    return json.get<std::int64_t>();
+  }
+  // As NumberJson writes it.
+  double Number() const {
+    if (json.is_number()) return json.get<double>();
+    const double infinity = std::numeric_limits<double>::infinity();
+    if (json == "nan") return std::numeric_limits<double>::quiet_NaN();
+    if (json == "inf") return infinity;
+    if (json == "-inf") return -infinity;
+    Refuse("a number, \"nan\", \"inf\" or \"-inf\"");
+  }
+  double Probability() const {
+    const double value = json.is_number() ? json.get<double>() : -1;
+    if (!(value >= 0 && value <= 1)) Refuse("a number from 0 to 1");
+    return value;
+  }
+};
 
 Json ComparisonJson(const Comparison& one) {
   return {{"row", one.row},
@@ -40,13 +84,13 @@ Json ComparisonJson(const Comparison& one) {
           {"p_value", one.p_value}};
 }
 
-Comparison ComparisonOf(const Json& json) {
-  return {.row = json.at("row").get<Index>(),
-          .column = json.at("column").get<Index>(),
-          .previous = json.at("previous").get<Index>(),
-          .expected = NumberOf(json.at("expected")),
-          .seen = NumberOf(json.at("seen")),
-          .p_value = json.at("p_value").get<double>()};
+Comparison ComparisonOf(const Node& node) {
+  return {.row = node.At("row").Integer(),
+          .column = node.At("column").Integer(),
+          .previous = node.At("previous").Integer(),
+          .expected = node.At("expected").Number(),
+          .seen = node.At("seen").Number(),
+          .p_value = node.At("p_value").Probability()};
 }
 
 Json MeanJson(const SampleMean& mean) {
@@ -58,69 +102,61 @@ Json MeanJson(const SampleMean& mean) {
           {"in_range", mean.in_range}};
 }
 
-SampleMean MeanOf(const Json& json) {
-  return {.trials = json.at("trials").get<std::int64_t>(),
-          .mean = NumberOf(json.at("mean")),
-          .variance = NumberOf(json.at("variance")),
-          .low = NumberOf(json.at("low")),
-          .high = NumberOf(json.at("high")),
-          .in_range = json.at("in_range").get<bool>()};
+SampleMean MeanOf(const Node& node) {
+  return {.trials = node.At("trials").Integer(),
+          .mean = node.At("mean").Number(),
+          .variance = node.At("variance").Number(),
+          .low = node.At("low").Number(),
+          .high = node.At("high").Number(),
+          .in_range = node.At("in_range").Bool()};
 }
 
-VerifyMethod MethodOf(const std::string& name) {
+VerifyMethod MethodOf(const Node& node) {
   for (const VerifyMethod method :
        {VerifyMethod::kExact, VerifyMethod::kEnumeration,
         VerifyMethod::kSampling}) {
-    if (MethodName(method) == name) return method;
+    if (MethodName(method) == node.Text()) return method;
   }
-  throw UserError("method", fmt::format("there is no method '{}'", name));
+  node.Refuse("exact, enumeration or sampling");
 }
 
 Json CaseJson(const CaseReport& report) {
-  const VerifyCase& one = report.verify_case;
-  Json json = {{"mechanism", one.mechanism},
-               {"case", one.name},
-               {"method", MethodName(one.method)},
-               {"scores", one.scores},
-               {"from_states", one.from_states},
-               {"memory_length", one.memory_length},
-               {"output_length", one.output_length},
-               {"trials", report.trials},
-               {"quantities", Json::array()},
-               {"chi_square", nullptr},
-               {"failure", nullptr}};
+  Json json = report.HeadJson();
+  json["quantities"] = Json::array();
   for (const Quantity& quantity : report.quantities) {
     json["quantities"].push_back(ShardJson(quantity));
   }
+  json["chi_square"] = nullptr;
   if (report.chi_square) {
     json["chi_square"] = {
         {"statistic", NumberJson(report.chi_square->statistic)},
         {"terms", report.chi_square->terms}};
   }
-  if (report.failure) json["failure"] = *report.failure;
+  json["failure"] = report.failure ? Json(*report.failure) : Json(nullptr);
   return json;
 }
 
-CaseReport CaseOf(const Json& json) {
+CaseReport CaseOf(const Node& node) {
   CaseReport report;
   VerifyCase& one = report.verify_case;
-  one.mechanism = json.at("mechanism").get<std::string>();
-  one.name = json.at("case").get<std::string>();
-  one.method = MethodOf(json.at("method").get<std::string>());
-  one.scores = json.at("scores").get<std::string>();
-  one.from_states = json.at("from_states").get<bool>();
-  one.memory_length = json.at("memory_length").get<Index>();
-  one.output_length = json.at("output_length").get<Index>();
-  report.trials = json.at("trials").get<std::int64_t>();
-  for (const Json& quantity : json.at("quantities")) {
-    report.quantities.push_back(QuantityOfShard(quantity));
+  one.mechanism = node.At("mechanism").Text();
+  one.name = node.At("case").Text();
+  one.method = MethodOf(node.At("method"));
+  one.scores = node.At("scores").Text();
+  one.from_states = node.At("from_states").Bool();
+  one.memory_length = node.At("memory_length").Integer();
+  one.output_length = node.At("output_length").Integer();
+  report.trials = node.At("trials").Integer();
+  for (const Node& quantity : node.At("quantities").Items()) {
+    report.quantities.push_back(QuantityOfShard(quantity.json, quantity.where));
   }
-  if (const Json& chi_square = json.at("chi_square"); !chi_square.is_null()) {
-    report.chi_square = {.statistic = NumberOf(chi_square.at("statistic")),
-                         .terms = chi_square.at("terms").get<std::int64_t>()};
+  if (const Node chi_square = node.At("chi_square");
+      !chi_square.json.is_null()) {
+    report.chi_square = {.statistic = chi_square.At("statistic").Number(),
+                         .terms = chi_square.At("terms").Integer()};
   }
-  if (const Json& failure = json.at("failure"); !failure.is_null()) {
-    report.failure = failure.get<std::string>();
+  if (const Node failure = node.At("failure"); !failure.json.is_null()) {
+    report.failure = failure.Text();
   }
   return report;
 }
@@ -144,62 +180,30 @@ struct Part {
 
 Part PartOf(const ResultDocument& file) {
   const Json& document = file.json;
-  try {
-    if (document.at("kind") != kVerifyShardKind ||
-        document.at("schema_version") != kSchemaVersion) {
-      throw UserError(file.path, "is no shard of attnbench verify");
-    }
-    Part part{&file, ParseShard(document.at("shard").get<std::string>()), {}};
-    for (const Json& one : document.at("cases")) {
-      part.reports.push_back(CaseOf(one));
-    }
-    const auto num_cases = document.at("num_cases").get<std::size_t>();
-    std::size_t wanted = 0;
-    for (std::size_t n = 0; n < num_cases; ++n) wanted += part.shard.Has(n);
-    if (part.reports.size() != wanted) {
-      throw UserError(file.path,
-                      fmt::format("has {} cases; shard {} of {} cases has {}",
-                                  part.reports.size(), part.shard.Text(),
-                                  num_cases, wanted));
-    }
-    return part;
-  } catch (const Json::exception& error) {
+  if (!document.is_object() ||
+      document.value("kind", Json()) != kVerifyShardKind ||
+      document.value("schema_version", Json()) != kSchemaVersion) {
+    throw UserError(file.path, "is no shard of attnbench verify");
+  }
+  const Node node{document, file.path + ": "};
+  const Node shard = node.At("shard");
+  Part part{&file, ShardOf(shard.Text(), file.path), {}};
+  for (const Node& one : node.At("cases").Items()) {
+    part.reports.push_back(CaseOf(one));
+  }
+  const Node cases_node = node.At("num_cases");
+  const std::int64_t num_cases = cases_node.Integer();
+  if (num_cases < 1) cases_node.Refuse("at least 1");
+  const auto& [index, count] = part.shard;
+  const std::int64_t wanted =
+      num_cases > index ? (num_cases - 1 - index) / count + 1 : 0;
+  if (static_cast<std::int64_t>(part.reports.size()) != wanted) {
     throw UserError(
         file.path,
-        fmt::format("is no shard of attnbench verify: {}", error.what()));
+        fmt::format("has {} cases; shard {} of {} cases has {}",
+                    part.reports.size(), part.shard.Text(), num_cases, wanted));
   }
-}
-
-// What all shards of one run have in common.
-void CheckSameRun(const Json& first, const ResultDocument& other,
-                  const std::string& first_path) {
-  const auto check = [&](const char* name, const Json& a, const Json& b) {
-    if (a == b) return;
-    throw UserError(other.path,
-                    fmt::format("is of another run than {}: {} is {} there, {} "
-                                "here",
-                                first_path, name, a.dump(), b.dump()));
-  };
-  for (const char* name : {"false_alarm_rate", "trials", "num_cases",
-                           "cases_hash", "not_verified"}) {
-    check(name, first.at(name), other.json.at(name));
-  }
-  for (const char* name : {"commit", "build_id", "seed"}) {
-    check(name, first.at("context").at(name),
-          other.json.at("context").at(name));
-  }
-}
-
-std::string MissingText(const std::map<std::int64_t, Part>& parts,
-                        std::int64_t count) {
-  std::vector<std::string> missing;
-  for (std::int64_t i = 0; i < count; ++i) {
-    if (!parts.contains(i)) missing.push_back(Shard{i, count}.Text());
-  }
-  if (missing.empty()) return "";
-  return fmt::format("shard{} {} {} missing", missing.size() == 1 ? "" : "s",
-                     fmt::join(missing, ", "),
-                     missing.size() == 1 ? "is" : "are");
+  return part;
 }
 
 }  // namespace
@@ -224,20 +228,23 @@ Json ShardJson(const Quantity& quantity) {
   return json;
 }
 
-Quantity QuantityOfShard(const Json& json) {
+Quantity QuantityOfShard(const Json& json, const std::string& where) {
+  const Node node{json, where};
   Quantity quantity;
-  quantity.what_ = json.at("what").get<std::string>();
-  quantity.exact_ = json.at("exact").get<bool>();
-  quantity.tolerance_ = json.at("tolerance").get<double>();
-  quantity.trials_ = json.at("trials").get<std::int64_t>();
-  quantity.comparisons_ = json.at("comparisons").get<std::int64_t>();
-  quantity.p_values_ = json.at("p_values").get<std::vector<double>>();
-  quantity.worst_ = ComparisonOf(json.at("worst"));
-  quantity.largest_error_ = NumberOf(json.at("largest_error"));
-  if (const Json& count = json.at("hardest_count"); !count.is_null()) {
-    quantity.hardest_count_ = NumberOf(count);
+  quantity.what_ = node.At("what").Text();
+  quantity.exact_ = node.At("exact").Bool();
+  quantity.tolerance_ = node.At("tolerance").Number();
+  quantity.trials_ = node.At("trials").Integer();
+  quantity.comparisons_ = node.At("comparisons").Integer();
+  for (const Node& p_value : node.At("p_values").Items()) {
+    quantity.p_values_.push_back(p_value.Probability());
   }
-  if (const Json& mean = json.at("hardest_mean"); !mean.is_null()) {
+  quantity.worst_ = ComparisonOf(node.At("worst"));
+  quantity.largest_error_ = node.At("largest_error").Number();
+  if (const Node count = node.At("hardest_count"); !count.json.is_null()) {
+    quantity.hardest_count_ = count.Number();
+  }
+  if (const Node mean = node.At("hardest_mean"); !mean.json.is_null()) {
     quantity.hardest_mean_ = MeanOf(mean);
   }
   return quantity;
@@ -267,7 +274,10 @@ MergedVerify MergeVerifyShards(const std::vector<ResultDocument>& files) {
   const ResultDocument& first = files.at(0);
   for (const ResultDocument& file : files) {
     Part part = PartOf(file);
-    CheckSameRun(first.json, file, first.path);
+    CheckSameRun(first, file,
+                 {"/false_alarm_rate", "/trials", "/num_cases", "/cases_hash",
+                  "/not_verified", "/context/commit", "/context/build_id",
+                  "/context/seed"});
     const std::int64_t count =
         parts.empty() ? part.shard.count : parts.begin()->second.shard.count;
     if (part.shard.count != count) {
@@ -284,12 +294,14 @@ MergedVerify MergeVerifyShards(const std::vector<ResultDocument>& files) {
   }
   const std::int64_t count = parts.begin()->second.shard.count;
   MergedVerify merged;
-  merged.run = {
-      .context = first.json.at("context"),
-      .false_alarm_rate = first.json.at("false_alarm_rate").get<double>(),
-      .trials = first.json.at("trials").get<std::int64_t>(),
-      .not_verified = first.json.at("not_verified")};
-  merged.missing = MissingText(parts, count);
+  const Node node{first.json, first.path + ": "};
+  merged.run = {.context = first.json.at("context"),
+                .false_alarm_rate = node.At("false_alarm_rate").Probability(),
+                .trials = node.At("trials").Integer(),
+                .not_verified = first.json.at("not_verified")};
+  std::set<std::int64_t> there;
+  for (const auto& [index, part] : parts) there.insert(index);
+  merged.missing = MissingShardsText(there, count);
   if (!merged.missing.empty()) return merged;
   const auto num_cases = first.json.at("num_cases").get<std::size_t>();
   for (std::size_t n = 0; n < num_cases; ++n) {

@@ -8,8 +8,8 @@
 #include "harness/commands/commands.h"
 #include "harness/error.h"
 #include "harness/gbench.h"
-#include "harness/json_file.h"
 #include "harness/result_file.h"
+#include "harness/result_reader.h"
 
 namespace attnbench {
 namespace {
@@ -37,8 +37,8 @@ int RunConvert(const AxisTable& table, const Arguments& arguments) {
   if (!arguments.output.empty()) {
     file.emplace(arguments.output, arguments.force);
   }
-  const Json made = ToGoogleBenchmark(table, ReadJsonFile(arguments.result),
-                                      arguments.result);
+  const Json made =
+      ToGoogleBenchmark(table, ReadResult(table, arguments.result).json);
   if (file) {
     file->Write(made);
   } else {

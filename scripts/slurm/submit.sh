@@ -2,10 +2,12 @@
 # Shares a sweep or a verification over the nodes of a Slurm cluster: an array
 # of jobs, one a shard, and a job that merges their results when all have ended.
 #
-# usage: submit.sh --shards N -o RESULT [--sbatch OPTION]... [--wait] COMMAND...
-#   --shards N       jobs in the array
-#   -o RESULT        the merged result; shards are RESULT.shard-I-of-N, their
-#                    output RESULT.shard-I-of-N.log
+# usage: submit.sh --shards n -o RESULT [--force] [--sbatch OPTION]... [--wait] COMMAND...
+#   --shards n       jobs in the array, one a --shard i/n
+#   -o RESULT        the merged result; shards are RESULT.shard-i-of-n, their
+#                    output RESULT.shard-i-of-n.log
+#   --force          replaces RESULT, and removes files of shards that an earlier
+#                    array left; none of its jobs may still run
 #   --sbatch OPTION  for sbatch, of every job, e.g. --sbatch --partition=short;
 #                    can be repeated
 #   --wait           returns when the merge has ended, with its exit code
@@ -15,7 +17,8 @@
 #
 # Jobs of run-sweep ask for nodes of their own: nothing else may run where times
 # are taken. A job that Slurm starts anew resumes. The folder must be one that
-# all nodes see. Prints the ids of the array and of the merge.
+# all nodes see. Prints the ids of the array and of the merge. The merge ends with
+# 3 where shards have no result, and names them in RESULT.merge.log.
 
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
@@ -26,6 +29,7 @@ shards=
 output=
 options=()
 wait=()
+force=()
 while (($#)); do
   case $1 in
     --shards | -o | --sbatch)
@@ -38,15 +42,23 @@ while (($#)); do
       shift
       ;;
     --wait) wait=(--wait) ;;
+    --force) force=(--force) ;;
     --help | -h) print_help && exit 0 ;;
-    -*) usage_error "unknown argument '$1'; allowed: --shards, -o, --sbatch, --wait, --help" ;;
+    -*) usage_error "unknown argument '$1'; allowed: --shards, -o, --force, --sbatch, --wait, --help" ;;
     *) break ;;
   esac
   shift
 done
 [[ $shards =~ ^[1-9][0-9]{0,3}$ ]] || usage_error "--shards: '$shards' is not a number from 1 to 9999"
 [[ -n $output ]] || usage_error "-o is missing; name the merged result"
-[[ ! -e $output ]] || usage_error "$output is already there"
+# A job would go on from a shard that another array has left, whoever made it.
+shopt -s nullglob
+old=("$output".shard-[0-9]*-of-[0-9]*)
+if ((!${#force[@]})); then
+  [[ ! -e $output ]] || usage_error "$output is already there; --force replaces it"
+  ((!${#old[@]})) ||
+    usage_error "${old[0]} is of an earlier array (${#old[@]} such files); --force removes them"
+fi
 is_one_of "${1:-}" run-sweep verify ||
   usage_error "COMMAND is '${1:-}'; allowed: run-sweep, verify, with their arguments"
 [[ -x $attnbench ]] || usage_error "$attnbench is not there; build it by cmake --build --preset release"
@@ -54,8 +66,7 @@ command -v sbatch >/dev/null || usage_error "there is no sbatch here"
 
 own_nodes=()
 [[ $1 != run-sweep ]] || own_nodes=(--exclusive)
-parts=()
-for ((i = 0; i < shards; ++i)); do parts+=("$output.shard-$i-of-$shards"); done
+rm -f -- "${old[@]}"
 
 array_id=$(sbatch --parsable --job-name=attnbench --array="0-$((shards - 1))" \
   "${own_nodes[@]}" "${options[@]}" \
@@ -63,8 +74,7 @@ array_id=$(sbatch --parsable --job-name=attnbench --array="0-$((shards - 1))" \
   "$root/scripts/slurm/shard.sh" "$attnbench" "$shards" "$output" "$@")
 array_id=${array_id%%;*}
 say "array $array_id"
-# After any end: a shard with a failed cell has a result too, and the merge says
-# which shards have none.
+# After any end: a shard with a failed cell has a result too.
 exec sbatch --parsable --job-name=attnbench-merge "${options[@]}" "${wait[@]}" \
   --dependency="afterany:$array_id" --output="$output.merge.log" \
-  --wrap "$(printf '%q ' "$attnbench" merge "${parts[@]}" -o "$output")"
+  "$root/scripts/slurm/merge.sh" "$attnbench" "$shards" "$output" "${force[@]}"

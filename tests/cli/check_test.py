@@ -7,7 +7,7 @@ import json
 import os
 import unittest
 
-from result_files import ROOT, ResultFilesTest, set_times, strict, sweep, validate
+from result_files import ROOT, ResultFilesTest, fail, set_times, strict, sweep, validate
 
 BASELINE = os.path.join("results", "baseline", "ci.json")
 
@@ -54,6 +54,18 @@ class Check(ResultFilesTest):
         out = self.check(3, change)
         self.assertIn("\nmissing: ", out)
         self.assertIn("changed: ", out)
+
+    def test_a_baseline_of_which_nothing_was_measured_is_3(self):
+        def skip(document):
+            for cell in document["cells"]:
+                fail(cell, "skipped", "not today")
+        skipped = self.changed("skipped.json", self.baseline, skip)
+        cells = len(self.baseline["cells"])
+        out, _ = self.gives(3, "check", skipped, "--baseline", skipped)
+        self.assertIn(f"0 of {cells} cells compared", out)
+        self.assertIn(f"{cells} not measured", out)
+        self.refused(("check", skipped, "--baseline", skipped, "--update"),
+                     "no cell of it was measured")
 
     def test_an_empty_or_absent_baseline_is_3(self):
         fresh = os.path.join(ROOT, BASELINE)
@@ -104,6 +116,19 @@ class Check(ResultFilesTest):
                      if ratio["verdict"] == "REGRESSED"]
         self.assertEqual({ratio["mechanism"] for ratio in regressed}, {"mocha"})
 
+    def test_a_cell_that_is_in_no_ratio_is_named_and_3(self):
+        base = copy.deepcopy(self.baseline)
+        set_times(base, lambda cell: 100.0)
+        set_times({**base, "cells": base["cells"][3:4]}, lambda cell: 100.0, processes=5)
+        base = self.write("base.json", base)
+        self.gives(0, "check", base, "--baseline", base)
+        out, _ = self.gives(3, "check", base, "--baseline", base, "--time")
+        self.assertIn("no ratio: soft", out)
+        out, _ = self.gives(3, "check", base, "--baseline", base, "--time", "--json")
+        validate(strict(out), "check")
+        (left_out,) = strict(out)["time"]["left_out"]
+        self.assertIn("its rounds are others", left_out["reason"])
+
     def test_update_makes_the_result_the_baseline(self):
         base = self.write("base.json", self.baseline)
 
@@ -126,9 +151,7 @@ class Check(ResultFilesTest):
             document["context"].update(valid=False, invalid_reasons=["a debug build"])
 
         def failed(document):
-            document["cells"][0].update(
-                status="error", message="no", samples_ns=[], draw_ns=[], median_ns=None,
-                interval_ns=None, prepare_ns=None, spread=None, limit=None)
+            fail(document["cells"][0], "error", "no")
         for change, why in ((invalid, "a debug build"), (failed, "is error: no")):
             result = self.changed("r.json", self.baseline, change)
             self.refused(("check", result, "--baseline", base, "--update"),

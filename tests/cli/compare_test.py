@@ -4,7 +4,7 @@ their schema says, and errors that name file and place."""
 import os
 import unittest
 
-from result_files import ROOT, ResultFilesTest, set_times, strict, sweep, validate
+from result_files import ROOT, ResultFilesTest, fail, set_times, strict, sweep, validate
 
 SMALL = ("--mechanism", "soft,mocha", "-T", "4,6", "-d", "4", "--repetitions", "1")
 
@@ -39,6 +39,14 @@ class Compare(Files):
         self.assertEqual({row["verdict"] for row in document["rows"]}, {"SLOWER"})
         # A margin of 30 % makes the same change none that matters.
         out, _ = self.gives(0, "compare", self.a, self.slower(), "--margin", "0.3")
+        self.assertIn("4 SAME", out)
+
+    def test_a_count_that_changed_fails_though_no_time_did(self):
+        def change(document):
+            document["cells"][1]["operations"]["energies"] += 1
+        other = self.changed("b.json", self.result, change)
+        out, _ = self.gives(1, "compare", self.a, other)
+        self.assertRegex(out.split("verdict", 1)[0], r"changed: .*operations\.energies")
         self.assertIn("4 SAME", out)
 
     def test_a_single_round_has_no_interval_and_its_json_is_strict(self):
@@ -98,15 +106,9 @@ class Merge(Files):
         self.gives(0, "merge", *shards, "-o", self.path("all.json"), "--force")
 
     def test_a_failed_cell_fails_the_merge_as_it_failed_its_run(self):
-        def spoil(document):
-            cell = document["cells"][0]
-            for key in ("trials_per_sample", "median_ns", "interval_ns", "prepare_ns", "spread",
-                        "operations", "peak_memory_bytes", "limit", "numerics"):
-                cell[key] = None
-            for key in ("samples_ns", "prepare_samples_ns", "draw_ns"):
-                cell[key] = []
-            cell.update(status="error", message="ended by signal 11")
-        whole = self.changed("failed.json", self.result, spoil)
+        whole = self.changed(
+            "failed.json", self.result,
+            lambda d: fail(d["cells"][0], "error", "ended by signal 11"))
         _, err = self.gives(1, "merge", whole, "-o", self.path("all.json"))
         self.assertIn("1 of 4 cells failed; the first: ", err)
         self.assertIn("signal 11", err)
@@ -114,7 +116,7 @@ class Merge(Files):
     def test_missing_points_are_3_and_with_partial_a_result_that_is_not_valid(self):
         arguments = ("merge", self.shard(1), "-o", self.path("all.json"))
         _, err = self.gives(3, *arguments)
-        self.assertIn("1 of 2 points are missing; shards that are not there: 0/2", err)
+        self.assertIn("1 of 2 points are missing; shard 0/2 is missing", err)
         with self.assertRaises(FileNotFoundError):
             self.merged()
         out, _ = self.gives(0, *arguments, "--partial")

@@ -1,4 +1,4 @@
-"""What tests of compare, check and merge share: results of real sweeps with
+"""What tests of compare, check, merge and convert share: results of real sweeps with
 times that are made up, so that no verdict depends on the machine."""
 
 import copy
@@ -48,6 +48,16 @@ def set_times(document, time_ns, processes=10):
         cell["samples_ns"] = [middle * (1 + 0.0005 * process)
                               for process in range(processes) for _ in range(2)]
         cell["median_ns"] = middle
+
+
+def fail(cell, status, message):
+    """Makes of a cell one without times."""
+    for key in ("trials_per_sample", "median_ns", "interval_ns", "prepare_ns", "spread",
+                "operations", "peak_memory_bytes", "limit", "numerics"):
+        cell[key] = None
+    for key in ("samples_ns", "prepare_samples_ns", "draw_ns"):
+        cell[key] = []
+    cell.update(status=status, message=message)
 
 
 class ResultFilesTest(InFolder):

@@ -75,14 +75,30 @@ TEST(Check, AMissingCellOutweighsAChangedNumber) {
   const std::string text = CheckText(StandardAxes(), check);
   EXPECT_THAT(text, HasSubstr("changed: mocha: operations.bytes 400 -> 401\n"
                               "missing: soft\n"));
-  EXPECT_THAT(text, HasSubstr("base.json: 2 of 3 cells compared, 1 changed, 1 "
-                              "missing, 0 not in the baseline\n"));
+  EXPECT_THAT(text,
+              HasSubstr("base.json: 2 of 3 cells compared, 1 changed, 1 "
+                        "missing, 0 not in the baseline, 0 not measured\n"));
 }
 
 TEST(Check, ACellThatTheBaselineHasNotFails) {
   EXPECT_EQ(CheckExitCode(AfterChange(
                 [](auto& cells) { cells.push_back(Cell("memory", 10)); })),
             3);
+}
+
+TEST(Check, CellsThatWereNotMeasuredAreNotCompared) {
+  const auto skip = [](Json& cell) { cell["status"] = "skipped"; };
+  std::vector<Json> cells = Cells();
+  skip(cells[1]);
+  const Json some = Check(cells, cells);
+  EXPECT_EQ(CheckExitCode(some), 0);
+  EXPECT_THAT(CheckText(StandardAxes(), some),
+              HasSubstr("2 of 3 cells compared, 0 changed, 0 missing, 0 not in "
+                        "the baseline, 1 not measured\n"));
+  for (Json& cell : cells) skip(cell);
+  EXPECT_EQ(CheckExitCode(Check(cells, cells)), 3);
+  EXPECT_EQ(CheckExitCode(Check(cells, Cells())), 3);
+  EXPECT_EQ(CheckExitCode(Check(Cells(), cells)), 3);
 }
 
 TEST(Check, EveryExactNumberCounts) {
@@ -143,6 +159,41 @@ TEST(Check, TimesWithoutARatioAreNothingToCompare) {
   EXPECT_EQ(CheckExitCode(Check(cells, cells, {.time = true})), 3);
 }
 
+TEST(Check, ATimedCellInNoRatioIsNamedAndNotGood) {
+  const auto with_fourth = [](const Json& cell) {
+    std::vector<Json> cells = Cells();
+    cells.push_back(cell);
+    return cells;
+  };
+  const Json same_rounds = Cell("memory", 500);
+  Json other_rounds = same_rounds;
+  other_rounds["processes"] = 4;
+  Json other_point = same_rounds;
+  other_point["point"] = "ffffffffffffffff";
+  const struct {
+    Json baseline;
+    Json result;
+    const char* why;
+  } cases[] = {
+      {other_rounds, same_rounds, "memory: its rounds are others than"},
+      {same_rounds, other_rounds, "memory: its rounds are others than"},
+      {same_rounds, other_point, "memory: the result has it in another point"},
+      {other_point, other_point, "memory: no other cell of its point"}};
+  for (const auto& [before, after, why] : cases) {
+    const auto baseline = with_fourth(before);
+    const auto result = with_fourth(after);
+    EXPECT_EQ(CheckExitCode(Check(baseline, result)), 0);
+    const Json check = Check(baseline, result, {.time = true});
+    EXPECT_EQ(check.at("time").at("ratios").size(), 2U);
+    EXPECT_EQ(CheckExitCode(check), 3) << why;
+    const std::string text = CheckText(StandardAxes(), check);
+    EXPECT_THAT(text, HasSubstr(std::string("no ratio: ") + why));
+    EXPECT_THAT(text, HasSubstr("0 of 2 ratios regressed, 1 cells have none"));
+  }
+  const auto same = with_fourth(same_rounds);
+  EXPECT_EQ(CheckExitCode(Check(same, same, {.time = true})), 0);
+}
+
 TEST(Check, TimesOfAResultThatIsNotValidFail) {
   ResultDocument result = MadeUpResult("mine.json", Cells());
   result.json["context"]["valid"] = false;
@@ -176,6 +227,12 @@ TEST(Check, OnlyAWholeAndValidResultBecomesABaseline) {
                 result.json["context"]["points"].push_back("another");
               }),
               HasSubstr("1 of the 2 points"));
+  EXPECT_THAT(why([](auto& result) {
+                for (Json& cell : result.json["cells"]) {
+                  cell["status"] = "skipped";
+                }
+              }),
+              HasSubstr("no cell of it was measured"));
   EXPECT_THAT(why([](auto& result) { result.json["cells"].clear(); }),
               HasSubstr("no cells"));
 }

@@ -144,7 +144,21 @@ TEST(Compare, ACellThatLostItsTimeFails) {
   EXPECT_EQ(CompareExitCode(Compare(failed, failed)), 0);
 }
 
-TEST(Compare, ListsWhatChangedBesideTimes) {
+TEST(Compare, AStatusMayOnlyBecomeGood) {
+  const auto exit_code = [](const char* before, const char* after) {
+    std::vector<Json> cells = Cells();
+    cells[1]["status"] = before;
+    const ResultDocument a = MadeUpResult("a.json", cells);
+    cells[1]["status"] = after;
+    return CompareExitCode(Compare(a, MadeUpResult("b.json", cells)));
+  };
+  EXPECT_EQ(exit_code("error", "ok"), 0);
+  EXPECT_EQ(exit_code("skipped", "skipped"), 0);
+  EXPECT_EQ(exit_code("skipped", "error"), 1);
+  EXPECT_EQ(exit_code("ok", "skipped"), 1);
+}
+
+TEST(Compare, WhatChangedBesideTimesFailsAndComesFirst) {
   const Json comparison = AfterChange([](auto& cells) {
     cells[0]["operations"]["flops"] = 101.5;
     cells[1]["peak_memory_bytes"] = nullptr;
@@ -157,8 +171,28 @@ TEST(Compare, ListsWhatChangedBesideTimes) {
   EXPECT_EQ(fields,
             (std::vector<std::string>{"operations.flops", "peak_memory_bytes",
                                       "numerics.context_sum"}));
-  EXPECT_EQ(CompareExitCode(comparison), 0);
-  EXPECT_THAT(TextOf(comparison), HasSubstr("operations.flops 100.5 -> 101.5"));
+  EXPECT_EQ(CompareExitCode(comparison), 1);
+  EXPECT_THAT(
+      TextOf(comparison),
+      ::testing::StartsWith(
+          "changed: soft T=10 U=10: operations.flops 100.5 -> 101.5\n"
+          "changed: mocha T=10 U=10: peak_memory_bytes 4096 -> null\n"
+          "changed: soft T=20 U=20: numerics.context_sum -0.25 -> -0.2501\n"
+          "verdict "));
+  for (const Json& row : comparison.at("rows")) {
+    EXPECT_EQ(row.at("verdict"), "SAME");
+  }
+}
+
+TEST(Compare, EachNumberThatChangedFailsAlone) {
+  for (const char* pointer :
+       {"/operations/energies", "/peak_memory_bytes", "/numerics/context_l2"}) {
+    EXPECT_EQ(CompareExitCode(AfterChange([pointer](auto& cells) {
+                cells[1][Json::json_pointer(pointer)] = 7;
+              })),
+              1)
+        << pointer;
+  }
 }
 
 TEST(Compare, SumsAreComparedToThePrecisionOfTheCell) {

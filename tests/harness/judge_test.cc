@@ -23,11 +23,11 @@ ProcessSamples Around(double ratio, double spread, int processes) {
 }
 
 Judgement Of(double ratio, double spread, int processes) {
-  return Judge(Around(1, spread, processes), Around(ratio, spread, processes),
-               0.05, 0.05);
+  return JudgeChange(Around(1, spread, processes),
+                     Around(ratio, spread, processes), 0.05, 0.05);
 }
 
-TEST(Judge, SaysWhatTheIntervalShows) {
+TEST(JudgeChange, SaysWhatTheIntervalShows) {
   EXPECT_EQ(Of(1, 0.02, 10).verdict, Verdict::kSame);
   EXPECT_EQ(Of(1.03, 0.02, 10).verdict, Verdict::kSame);
   EXPECT_EQ(Of(1.1, 0.02, 10).verdict, Verdict::kSlower);
@@ -35,7 +35,7 @@ TEST(Judge, SaysWhatTheIntervalShows) {
   EXPECT_NEAR(Of(1.1, 0.02, 10).ratio.value, 1.1, 1e-12);
 }
 
-TEST(Judge, IsAmbiguousWithItsReasonOtherwise) {
+TEST(JudgeChange, IsAmbiguousWithItsReasonOtherwise) {
   const Judgement wide = Of(1, 0.3, 10);
   EXPECT_EQ(wide.verdict, Verdict::kAmbiguous);
   EXPECT_THAT(wide.reason, HasSubstr("reaches beyond the margin of 5 %"));
@@ -45,13 +45,13 @@ TEST(Judge, IsAmbiguousWithItsReasonOtherwise) {
   EXPECT_THAT(small.reason, HasSubstr("differs, but perhaps by less"));
 }
 
-TEST(Judge, AWideIntervalIsNeverSame) {
+TEST(JudgeChange, AWideIntervalIsNeverSame) {
   for (const double ratio : {0.98, 1.0, 1.02}) {
     EXPECT_EQ(Of(ratio, 0.5, 10).verdict, Verdict::kAmbiguous) << ratio;
   }
 }
 
-TEST(Judge, FewProcessesShowNoMoreThanLayoutCannotDo) {
+TEST(JudgeChange, FewProcessesShowNoMoreThanLayoutCannotDo) {
   for (const int few : {1, 4}) {
     EXPECT_EQ(Of(1, 0, few).verdict, Verdict::kAmbiguous);
     EXPECT_EQ(Of(1.17, 0, few).verdict, Verdict::kAmbiguous);
@@ -61,27 +61,27 @@ TEST(Judge, FewProcessesShowNoMoreThanLayoutCannotDo) {
   }
 }
 
-TEST(Judge, NoiseOfTheRoundsIsNotCalledLayout) {
+TEST(JudgeChange, NoiseOfTheRoundsIsNotCalledLayout) {
   ProcessSamples noisy(1);
   for (int i = 0; i < 20; ++i) noisy[0].push_back(0.1 * i);
-  const Judgement judgement = Judge(noisy, noisy, 0.05, 0.05);
+  const Judgement judgement = JudgeChange(noisy, noisy, 0.05, 0.05);
   EXPECT_EQ(judgement.verdict, Verdict::kAmbiguous);
   EXPECT_THAT(judgement.reason, HasSubstr("rounds are too noisy"));
 }
 
-TEST(Judge, OneRoundSaysNothing) {
+TEST(JudgeChange, OneRoundSaysNothing) {
   const ProcessSamples one = {{0.0}};
   const ProcessSamples other = {{10.0}};
-  const Judgement judgement = Judge(one, other, 0.05, 0.05);
+  const Judgement judgement = JudgeChange(one, other, 0.05, 0.05);
   EXPECT_EQ(judgement.verdict, Verdict::kAmbiguous);
   EXPECT_THAT(judgement.reason, HasSubstr("--repetitions"));
 }
 
-TEST(Judge, MoreComparisonsNeedMoreEvidence) {
+TEST(JudgeChange, MoreComparisonsNeedMoreEvidence) {
   const ProcessSamples a = Around(1, 0.1, 10);
   const ProcessSamples b = Around(1.07, 0.1, 10);
-  EXPECT_EQ(Judge(a, b, 0.05, 0.05).verdict, Verdict::kSlower);
-  EXPECT_EQ(Judge(a, b, 0.05 / 1000, 0.05).verdict, Verdict::kAmbiguous);
+  EXPECT_EQ(JudgeChange(a, b, 0.05, 0.05).verdict, Verdict::kSlower);
+  EXPECT_EQ(JudgeChange(a, b, 0.05 / 1000, 0.05).verdict, Verdict::kAmbiguous);
 }
 
 }  // namespace

@@ -65,12 +65,20 @@ TEST(Merge, ShardsInAnyOrderGiveTheRun) {
 TEST(Merge, MissingPointsAreCountedWithTheirShard) {
   const Merged merged = MergeResults({Shard(0, 4), Shard(2, 4)}, "merge");
   EXPECT_EQ(merged.missing,
-            "2 of 5 points are missing; shards that are not there: 1/4, 3/4");
+            "2 of 5 points are missing; shards 1/4, 3/4 are missing");
   const Json& context = merged.document.at("context");
   EXPECT_EQ(context.at("valid"), false);
   EXPECT_THAT(context.at("invalid_reasons").get<std::vector<std::string>>(),
               ElementsAre(merged.missing));
   EXPECT_EQ(merged.document.at("cells").size(), 6U);
+}
+
+TEST(Merge, AShardThatThereCannotBeIsRefused) {
+  for (const char* shard : {"4/4", "0/99999999999999999999"}) {
+    ResultDocument other = Shard(1, 2);
+    other.json["context"]["shard"] = shard;
+    EXPECT_THAT(ErrorOf({other}), HasSubstr("shard1.json: --shard: ")) << shard;
+  }
 }
 
 TEST(Merge, APointOfTwoFilesIsRefusedNamingBoth) {

@@ -115,23 +115,52 @@ TEST(VerifyShard, WhatDoesNotBelongTogetherIsRefusedByName) {
        "1/3.json: is shard 0/3, as "
        "0/3.json is"},
       {[](Json& json) { json["context"]["seed"] = 2; },
-       "1/3.json: is of another run than 0/3.json: seed is 1 there, 2 here"},
-      {[](Json& json) { json["context"]["build_id"] = "b"; }, "build_id is"},
-      {[](Json& json) { json["trials"] = 7; }, "trials is 150 there, 7 here"},
+       "1/3.json: is no part of the run of 0/3.json: it has seed 2, not 1"},
+      {[](Json& json) { json["context"]["build_id"] = "b"; },
+       "it has build_id \"b\", not"},
+      {[](Json& json) { json["trials"] = 7; }, "it has trials 7, not 150"},
+      {[](Json& json) { json.erase("trials"); }, "1/3.json: has no trials"},
+      {[](Json& json) { json["context"] = 1; },
+       "1/3.json: has no context/commit"},
       {[](Json& json) { json["false_alarm_rate"] = 0.1; }, "false_alarm_rate"},
       {[](Json& json) { json["cases"].erase(0); }, "has 1 cases; shard 1/3"},
-      {[](Json& json) { json["shard"] = "3/3"; }, "i is 0 to 2"},
+      {[](Json& json) { json["shard"] = "3/3"; },
+       "1/3.json: --shard: '3/3': i is 0 to 2"},
+      {[](Json& json) { json["num_cases"] = -1; },
+       "1/3.json: num_cases: is -1, at least 1 is wanted"},
       {[](Json& json) { json["kind"] = "verify"; }, "is no shard of attnbench"},
-      {[](Json& json) { json.erase("cases"); }, "1/3.json: is no shard"},
+      {[](Json& json) { json = 1; }, "1/3.json: is no shard of attnbench"},
+      {[](Json& json) { json.erase("cases"); }, "1/3.json: cases: is missing"},
       {[](Json& json) { json["cases"][0]["trials"] = "many"; },
-       "1/3.json: is no shard"},
-      {[](Json& json) { json["cases_hash"] = "f"; }, "cases_hash is"},
+       "1/3.json: cases[0].trials: is \"many\", a whole number is wanted"},
+      {[](Json& json) { json["cases_hash"] = "f"; }, "it has cases_hash"},
+      {[](Json& json) { json["cases"][1].erase("scores"); },
+       "1/3.json: cases[1].scores: is missing"},
+      {[](Json& json) { json["cases"][0]["failure"] = 1; },
+       "cases[0].failure: is 1, a text is wanted"},
+      {[](Json& json) { json["cases"][0]["from_states"] = 1; },
+       "cases[0].from_states: is 1, true or false is wanted"},
+      {[](Json& json) { json["cases"][0]["quantities"] = Json::object(); },
+       "cases[0].quantities: is object, a list is wanted"},
       {[](Json& json) {
          json["cases"][0]["quantities"][0]["worst"]["seen"] = "many";
        },
-       "'many' is no number"},
+       "1/3.json: cases[0].quantities[0].worst.seen: is \"many\", a number, "
+       "\"nan\", \"inf\" or \"-inf\" is wanted"},
+      {[](Json& json) {
+         json["cases"][0]["quantities"][0]["worst"]["p_value"] = "-inf";
+       },
+       "quantities[0].worst.p_value: is \"-inf\", a number from 0 to 1"},
+      {[](Json& json) {
+         json["cases"][0]["quantities"][0]["p_values"] = {0.5, 1.5};
+       },
+       "quantities[0].p_values[1]: is 1.5, a number from 0 to 1"},
+      {[](Json& json) {
+         json["cases"][0]["quantities"][0]["p_values"] = {"nan", 0.5};
+       },
+       "quantities[0].p_values[0]: is \"nan\", a number from 0 to 1"},
       {[](Json& json) { json["cases"][0]["method"] = "guess"; },
-       "there is no method 'guess'"}};
+       "cases[0].method: is \"guess\", exact, enumeration or sampling"}};
   for (const auto& [change, message] : cases) {
     auto files = ShardsOf(reports, 3);
     change(files[1].json);

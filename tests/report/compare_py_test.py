@@ -1,7 +1,7 @@
 """Guards against a form of results that Google Benchmark's own compare.py does
 not read, or reads as something else; scripts/check.sh report."""
 
-import json
+import copy
 import os
 import pathlib
 import subprocess
@@ -9,42 +9,41 @@ import sys
 import tempfile
 import unittest
 
-import results  # noqa: F401  (finds tests/plots)
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "cli"))
 
-import made_up
+from result_files import ResultFilesTest, fail, sweep  # noqa: E402
 
-PROGRAM = os.environ["ATTNBENCH"]
 COMPARE = pathlib.Path("/usr/share/benchmark/compare.py")
 NOT_REPETITIONS = ("pvalue", "mean", "median", "stddev", "cv")
 
 
-def sweep(factor, fails):
-    """`factor` times as slow; one more cell is good, or fails."""
-    cells = [
-        made_up.make_cell(name, 10, 10, samples_ns=[factor * (100.0 + i)
-                                                    for i in range(12)])
-        for name in ("soft", "monotonic", "matcha")
-    ]
-    if fails:
-        made_up.stop(cells[-1], "timeout", "longer than 2 s")
-    return made_up.make_document(cells)
+class ComparePy(ResultFilesTest):
+    @classmethod
+    def setUpClass(cls):
+        with tempfile.TemporaryDirectory() as folder:
+            cls.swept = sweep(os.path.join(folder, "swept.json"), "--mechanism",
+                              "soft,monotonic,matcha", "-T", "10", "-d", "8",
+                              "--repetitions", "1")
 
-
-class ComparePy(unittest.TestCase):
-    def setUp(self):
-        holder = tempfile.TemporaryDirectory()
-        self.addCleanup(holder.cleanup)
-        self.folder = pathlib.Path(holder.name)
+    def result(self, factor, fails):
+        """`factor` times as slow as 100 to 111 ns; the last cell is good, or fails."""
+        document = copy.deepcopy(self.swept)
+        for cell in document["cells"]:
+            cell["samples_ns"] = [factor * (100.0 + i) for i in range(12)]
+        if fails:
+            fail(document["cells"][-1], "timeout", "longer than 2 s")
+        return document
 
     def compare(self, *documents):
+        converted = []
         for name, document in zip("ab", documents):
-            (self.folder / f"{name}.json").write_text(json.dumps(document))
-            subprocess.run(
-                [PROGRAM, "convert", f"{name}.json", "--format", "gbench", "-o",
-                 f"{name}.gbench.json", "--force"], cwd=self.folder, check=True)
+            path = self.write(f"{name}.json", document)
+            converted.append(self.path(f"{name}.gbench.json"))
+            self.gives(0, "convert", path, "--format", "gbench", "-o", converted[-1],
+                       "--force")
         done = subprocess.run(
-            [sys.executable, COMPARE, "--no-color", "benchmarks", "a.gbench.json",
-             "b.gbench.json"],
+            [sys.executable, COMPARE, "--no-color", "benchmarks", *converted],
             cwd=self.folder, capture_output=True, text=True, check=False)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         return done.stdout
@@ -60,14 +59,14 @@ class ComparePy(unittest.TestCase):
         ]
 
     def test_half_the_time_is_read_as_half_in_every_repetition(self):
-        text = self.compare(sweep(2, False), sweep(1, False))
+        text = self.compare(self.result(2, False), self.result(1, False))
         self.assertEqual(self.changes(text, "soft"), [-0.5] * 12)
         self.assertRegex(text, r"OVERALL_GEOMEAN +-0\.5000")
         self.assertRegex(text, r"U Test, Repetitions: 12 vs 12")
 
     def test_a_cell_that_fails_on_either_side_is_left_out(self):
         for sides in ((False, True), (True, False), (True, True)):
-            text = self.compare(sweep(2, sides[0]), sweep(1, sides[1]))
+            text = self.compare(self.result(2, sides[0]), self.result(1, sides[1]))
             self.assertEqual(self.changes(text, "soft"), [-0.5] * 12)
             self.assertNotIn("matcha", text)
             self.assertRegex(text, r"OVERALL_GEOMEAN +-0\.5")

@@ -74,13 +74,56 @@ expect 0 '^noninteractive update' cat "$work/apt"
 expect 0 '^noninteractive install .*-y .* ninja-build g++ git' cat "$work/apt"
 if grep -qw cmake "$work/apt"; then fail "setup.sh installs what is there"; fi
 
+# scripts/slurm without a Slurm: what sbatch is asked for, and what is there
+# before and after. tests/scripts/slurm.sh has a real one.
+submit() {
+  env PATH="$work/bin:$PATH" ATTNBENCH="$work/bin/attnbench" \
+    "$root/scripts/slurm/submit.sh" --shards 3 -o "$work/all.json" "$@"
+}
+for script in "$root"/scripts/slurm/*.sh; do
+  bash -n "$script"
+  [[ -x $script ]] || fail "$script is not executable"
+done
+add_stub sbatch "printf '%s\\n' \"\$*\" >>'$work/asked'; echo 7"
+add_stub attnbench "printf '<%s>' \"\$@\"; exit 1"
+expect 0 '^usage: ' submit --help
+expect 2 "submit.sh: .*'--no-such'.*allowed: " submit --no-such
+expect 2 "COMMAND is 'decode'" submit decode
+touch "$work"/all.json.shard-{0-of-3.log,1-of-2,1-of-2.journal} "$work/all.json.shards"
+expect 2 'all.json.shard-0-of-3.log is of an earlier array (3 such files); --force removes' \
+  submit run-sweep
+[[ -e $work/all.json.shard-1-of-2 && ! -e $work/asked ]] || fail "submit.sh went on"
+touch "$work/all.json"
+expect 2 'all.json is already there; --force' submit run-sweep
+expect 0 '^submit.sh: array 7$' submit --force --sbatch --partition=short run-sweep -T 5
+[[ -e $work/all.json && -e $work/all.json.shards ]] || fail "--force removed too much"
+[[ -z $(find "$work" -name 'all.json.shard-*') ]] || fail "--force left files of shards"
+expect 0 '--array=0-2 --exclusive --partition=short .*shard.sh .* run-sweep -T 5$' cat "$work/asked"
+expect 0 '^--parsable --job-name=attnbench-merge --partition=short .*merge.sh .* --force$' \
+  cat "$work/asked"
+rm "$work/asked" "$work/all.json"
+expect 0 'array 7' submit verify
+expect 1 '^0$' grep -c exclusive "$work/asked"
+
+# Every shard that is missing is named, whatever its name is made of.
+odd=$work/$'it\'s a\ttab.json'
+merge() { "$root/scripts/slurm/merge.sh" "$work/bin/attnbench" 4 "$odd" "$@"; }
+touch "$odd".shard-{1,3}-of-4
+expect 3 '^merge.sh: shard 0/4: there is no .*shard-0-of-4; .*shard-0-of-4.log$' merge
+expect 3 '^merge.sh: shard 2/4: there is no ' merge
+expect 3 '^2$' bash -c "\"\$@\" 2>&1 | grep -c ^merge.sh:; exit \${PIPESTATUS[0]}" - \
+  "$root/scripts/slurm/merge.sh" attnbench 4 "$odd"
+touch "$odd".shard-{0,2}-of-4
+expect 1 "<merge><.*it's a	tab.json.shard-0-of-4><.*-3-of-4><-o><.*it's a	tab.json><--force>" \
+  merge --force
+
 # Folders of a person or a work place; a package's own places are Debian's.
 if grep -nE '(^|[^[:alnum:].])/(home|root|work|opt|srv|mnt)/' \
   "$root"/scripts/*.sh "$root/.ci/run" "$root/CMakePresets.json" >"$work/output"; then
   fail "a path of one machine"
 fi
 if command -v shellcheck >/dev/null; then
-  (cd "$root" && shellcheck --external-sources .ci/run scripts/*.sh tests/scripts/*.sh) \
+  (cd "$root" && shellcheck --external-sources .ci/run scripts/*.sh scripts/slurm/*.sh tests/scripts/*.sh) \
     >"$work/output" || fail "shellcheck has something to say"
 fi
 
