@@ -154,8 +154,7 @@ Part PartOf(const ResultDocument& file) {
       part.reports.push_back(CaseOf(one));
     }
     const auto num_cases = document.at("num_cases").get<std::size_t>();
-    std::size_t wanted = 0;
-    for (std::size_t n = 0; n < num_cases; ++n) wanted += part.shard.Has(n);
+    const std::size_t wanted = part.shard.NumberOf(num_cases);
     if (part.reports.size() != wanted) {
       throw UserError(file.path,
                       fmt::format("has {} cases; shard {} of {} cases has {}",
@@ -292,11 +291,12 @@ MergedVerify MergeVerifyShards(const std::vector<ResultDocument>& files) {
   merged.missing = MissingText(parts, count);
   if (!merged.missing.empty()) return merged;
   const auto num_cases = first.json.at("num_cases").get<std::size_t>();
-  for (std::size_t n = 0; n < num_cases; ++n) {
-    const auto shard = static_cast<std::int64_t>(n) % count;
-    std::vector<CaseReport>& reports = parts.at(shard).reports;
-    merged.reports.push_back(
-        std::move(reports[n / static_cast<std::size_t>(count)]));
+  merged.reports.resize(num_cases);
+  for (auto& [index, part] : parts) {
+    std::size_t next = 0;
+    for (const std::size_t n : part.shard.Indices(num_cases)) {
+      merged.reports[n] = std::move(part.reports[next++]);
+    }
   }
   JudgeAll(merged.run.false_alarm_rate, merged.reports);
   return merged;
