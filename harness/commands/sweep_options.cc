@@ -84,23 +84,21 @@ void TakeLengthsOfCase(SweepRequest& request) {
 
 void AddSweepOptions(CLI::App& command, const AxisTable& table,
                      SweepArguments& arguments) {
-  command
-      .add_option("EXPERIMENT", arguments.experiment,
-                  "experiment file, e.g. experiments/mocha_figure3.json; "
-                  "options replace what it says")
-      ->type_name("FILE");
-  command
-      .add_option("--mechanism", arguments.mechanisms,
-                  "mechanisms to measure, e.g. --mechanism soft,mocha "
-                  "(default: those of the experiment, or all)")
-      ->type_name("LIST");
+  const auto add = [&command](const std::string& names, std::string& value,
+                              const char* type, const std::string& help) {
+    command.add_option(names, value, help)->type_name(type);
+  };
+  add("EXPERIMENT", arguments.experiment, "FILE",
+      "experiment file, e.g. experiments/mocha_figure3.json; "
+      "options replace what it says");
+  add("--mechanism", arguments.mechanisms, "LIST",
+      "mechanisms to measure, e.g. --mechanism soft,mocha "
+      "(default: those of the experiment, or all)");
   for (const Axis& axis : table) {
     const std::string letter =
         axis.letter.empty() ? "" : "-" + axis.letter + ",";
-    command
-        .add_option(letter + OptionName(axis), arguments.axes[axis.name],
-                    axis.help + " (default " + DefaultText(axis) + ")")
-        ->type_name("LIST");
+    add(letter + OptionName(axis), arguments.axes[axis.name], "LIST",
+        axis.help + " (default " + DefaultText(axis) + ")");
   }
   command
       .add_option("--option", arguments.options,
@@ -108,46 +106,31 @@ void AddSweepOptions(CLI::App& command, const AxisTable& table,
                   "--option threshold=0.5,0.7; can be repeated")
       ->type_name("KEY=LIST")
       ->allow_extra_args(false);
-  command
-      .add_option("--repetitions", arguments.repetitions,
-                  "rounds, each with one sample a cell, e.g. --repetitions 20 "
-                  "(default 10)")
-      ->type_name("N");
-  command
-      .add_option("--trials", arguments.trials,
-                  "least number of trials of a cell over all rounds, e.g. "
-                  "--trials 100 (default 1)")
-      ->type_name("N");
-  command
-      .add_option("--seed", arguments.seed,
-                  "of the inputs and of the order of measuring, e.g. --seed 7 "
-                  "(default 1)")
-      ->type_name("N");
-  command
-      .add_option("--peer", arguments.peer,
-                  "another program to measure in the same rounds, its results "
-                  "as more variants, e.g. --peer '/usr/bin/python3 "
-                  "experiments/peers/framework.py'")
-      ->type_name("COMMAND");
-  command
-      .add_option("--peer-limit", arguments.peer_limit,
-                  "seconds that an answer of the peer may take, e.g. "
-                  "--peer-limit 600 (default 120)")
-      ->type_name("N");
-  command
-      .add_option("--processes", arguments.processes,
-                  "fresh processes, one after another, that each measure "
-                  "everything: where code and memory happen to lie moves times "
-                  "by more than rounds show, e.g. --processes 10 (default 1)")
-      ->type_name("N");
-  command
-      .add_option("--cell-limit", arguments.cell_limit,
-                  "seconds that a cell may take in one process, all its steps "
-                  "together; then its status is timeout and the others go on, "
-                  "e.g. --cell-limit 60 (default 3600)")
-      ->type_name("N");
-  command.add_option("--shard", arguments.shard, ShardHelp("points"))
-      ->type_name(kShardType);
+  add("--repetitions", arguments.repetitions, "N",
+      "rounds, each with one sample a cell, e.g. --repetitions 20 "
+      "(default 10)");
+  add("--trials", arguments.trials, "N",
+      "least number of trials of a cell over all rounds, e.g. "
+      "--trials 100 (default 1)");
+  add("--seed", arguments.seed, "N",
+      "of the inputs and of the order of measuring, e.g. --seed 7 "
+      "(default 1)");
+  add("--peer", arguments.peer, "COMMAND",
+      "another program to measure in the same rounds, its results "
+      "as more variants, e.g. --peer '/usr/bin/python3 "
+      "experiments/peers/framework.py'");
+  add("--peer-limit", arguments.peer_limit, "N",
+      "seconds that an answer of the peer may take, e.g. "
+      "--peer-limit 600 (default 120)");
+  add("--processes", arguments.processes, "N",
+      "fresh processes, one after another, that each measure "
+      "everything: where code and memory happen to lie moves times "
+      "by more than rounds show, e.g. --processes 10 (default 1)");
+  add("--cell-limit", arguments.cell_limit, "N",
+      "seconds that a cell may take in one process, all its steps "
+      "together; then its status is timeout and the others go on, "
+      "e.g. --cell-limit 60 (default 3600)");
+  add("--shard", arguments.shard, kShardType, ShardHelp("points"));
   command.add_flag("--quick", arguments.quick,
                    "the quick profile of the experiment, e.g. run-sweep "
                    "experiments/mad_figure8.json --quick -o r.json");
@@ -163,10 +146,8 @@ void AddSweepOptions(CLI::App& command, const AxisTable& table,
                    "take what an earlier run has finished from the output file "
                    "and its journal, and measure the rest, e.g. -o r.json "
                    "--resume");
-  command
-      .add_option("-o,--output", arguments.output,
-                  "the result file, e.g. -o r.json")
-      ->type_name("FILE");
+  add("-o,--output", arguments.output, "FILE",
+      "the result file, e.g. -o r.json");
 }
 
 SweepRequest MakeRequest(const AxisTable& table,
