@@ -23,6 +23,7 @@
 #include "harness/result_schema.h"
 #include "harness/resume.h"
 #include "harness/roofline.h"
+#include "harness/runs.h"
 
 namespace attnbench {
 namespace {
@@ -62,6 +63,12 @@ int MostThreads(const Json& cells) {
   return most;
 }
 
+bool HasTimeout(const Json& cells) {
+  return std::any_of(cells.begin(), cells.end(), [](const Json& cell) {
+    return cell.at("status") == "timeout";
+  });
+}
+
 class Campaign {
  public:
   Campaign(const AxisTable& table, const Sweep& sweep, Json context,
@@ -69,28 +76,28 @@ class Campaign {
       : table_(table),
         sweep_(sweep),
         options_(options),
-        context_(std::move(context)),
+        own_context_(std::move(context)),
         file_(options.output, options.force || options.resume),
         journal_(file_.target(), options.output) {
     // Another run may have written the result before we had the lock.
     static_cast<void>(
         ResultFile(options.output, options.force || options.resume));
-    for (std::size_t i = 0; i < sweep.points.size(); ++i) {
-      hashes_.push_back(PointHash(table, sweep, i, BuildId()));
-      if (!options.shard || options.shard->Has(i)) wanted_.push_back(i);
+    for (const Point& point : sweep.points) {
+      hashes_.push_back(
+          PointHash(table, sweep, point, BuildId(), options.measurer.peer));
     }
+    wanted_ = options.shard.value_or(Shard{}).Indices(hashes_.size());
   }
 
   CampaignEnd Run() {
     TakeFinished();
     const std::vector<std::size_t> left = Left();
     if (left.empty() && result_is_whole_) {
-      if (finished_.num_others == 0) journal_.Remove();
+      journal_.Remove();
       return {.nothing_to_do = true,
               .num_points = wanted_.size(),
               .document = std::move(result_)};
     }
-    CompleteContext();
     CatchInterrupts();
     if (!left.empty()) Measure(left);
     return Write();
@@ -118,29 +125,65 @@ class Campaign {
     if (ResultIsThere() && ContinuesResult(journal)) {
       continues_result_ = true;
       result_ = ReadJsonFile(file_.target());
-      TakeResult(result_, options_.output, wanted, context_, finished_);
+      TakeResult(result_, options_.output, wanted, own_context_, finished_);
       // Of a longer sweep or another shard it is not the file that is wanted.
       const Json& context = result_.at("context");
       result_is_whole_ = finished_.points.size() == wanted.size() &&
                          context.value("points", Json()) == Json(hashes_) &&
                          context.value("shard", Json("?")) == ShardJson();
     }
-    TakeJournal(journal, wanted, context_, finished_);
-    DropIncomplete();
+    TakeJournal(journal, wanted, own_context_, finished_);
+    RefuseLosses();
+    DropUnfinished();
     TellFinished();
   }
 
-  // A file that somebody has edited.
-  void DropIncomplete() {
+  // What is there and is not wanted would not be in the result.
+  void RefuseLosses() const {
+    const std::size_t num_others = finished_.others.size();
+    if (num_others == 0) return;
+    const char* const them = num_others == 1 ? "it" : "them";
+    throw UserError(
+        options_.output,
+        fmt::format("{} point{} there {} not of this sweep, program and "
+                    "machine{}, and --resume would lose {}; -o another file "
+                    "keeps {}, --force begins anew",
+                    num_others, num_others == 1 ? "" : "s",
+                    num_others == 1 ? "is" : "are",
+                    finished_.difference.empty()
+                        ? ""
+                        : " (" + finished_.difference + ")",
+                    them, them));
+  }
+
+  bool HadLessTime(const FinishedPoint& point) const {
+    const Json& limit = finished_.runs[point.run].at("cell_limit_s");
+    return limit.is_null() || limit < options_.measurer.cell_limit_s;
+  }
+
+  // Points that somebody has edited, and those with a cell that was not
+  // finished in less time than it would have now.
+  void DropUnfinished() {
+    std::size_t num_timeouts = 0;
     for (const std::size_t i : wanted_) {
       const auto point = finished_.points.find(hashes_[i]);
       if (point == finished_.points.end()) continue;
-      if (point->second.at("cells").size() == sweep_.points[i].cells.size()) {
+      const Json& cells = point->second.cells;
+      const bool has_more_time =
+          HasTimeout(cells) && HadLessTime(point->second);
+      if (cells.size() == sweep_.points[i].cells.size() && !has_more_time) {
         continue;
       }
+      if (has_more_time) ++num_timeouts;
       finished_.points.erase(point);
       result_is_whole_ = false;
     }
+    if (num_timeouts == 0) return;
+    Tell(
+        fmt::format("{}: {} point{} with a cell that ended at a lower "
+                    "--cell-limit {} measured again",
+                    options_.output, num_timeouts, num_timeouts == 1 ? "" : "s",
+                    num_timeouts == 1 ? "is" : "are"));
   }
 
   void TellFinished() const {
@@ -150,20 +193,6 @@ class Campaign {
           "{}: {} line{} torn or damaged; what stood there is "
           "measured again",
           journal_.path(), num_spoiled, num_spoiled == 1 ? " is" : "s are"));
-    }
-    const std::string others = fmt::format(
-        "{} point{} there {} not of this sweep, program and machine{}",
-        finished_.num_others, finished_.num_others == 1 ? "" : "s",
-        finished_.num_others == 1 ? "is" : "are",
-        finished_.difference.empty() ? "" : ": " + finished_.difference);
-    if (finished_.points.empty() && finished_.num_others > 0) {
-      throw UserError(options_.output,
-                      "--resume finds nothing to go on from: " + others +
-                          "; --force begins anew");
-    }
-    if (finished_.num_others > 0) {
-      Tell(fmt::format("{}: {}, and {} left out", options_.output, others,
-                       finished_.num_others == 1 ? "is" : "are"));
     }
     Tell(fmt::format("{}: {} of {} points are there", options_.output,
                      finished_.points.size(), wanted_.size()));
@@ -177,21 +206,6 @@ class Campaign {
     return left;
   }
 
-  // The first run's, where there was one: its date and its load are those of
-  // its points.
-  void CompleteContext() {
-    const std::string date = context_.at("date");
-    const Json command = context_.at("command");
-    if (finished_.context) {
-      context_ = *finished_.context;
-      context_["command"] = command;
-      finished_.resumed.insert(date);
-    }
-    if (!finished_.resumed.empty()) context_["resumed"] = finished_.resumed;
-    context_["points"] = hashes_;
-    context_["shard"] = ShardJson();
-  }
-
   Json ShardJson() const {
     return options_.shard ? Json(options_.shard->Text()) : Json(nullptr);
   }
@@ -202,10 +216,11 @@ class Campaign {
     rest.points.clear();
     for (const std::size_t i : left) rest.points.push_back(sweep_.points[i]);
     MeasurerOptions measurer_options = options_.measurer;
-    measurer_options.limits =
-        LimitsFor(rest, context_.value("limits", Json::array()));
-    context_["limits"] = measurer_options.limits;
-    journal_.Append(RunRecord(context_, continues_result_));
+    finished_.limits = LimitsFor(rest, std::move(finished_.limits));
+    measurer_options.limits = finished_.limits;
+    own_context_["limits"] = finished_.limits;
+    journal_.Append(RunRecord(own_context_, continues_result_));
+    finished_.runs.push_back(OwnRun());
     Progress progress(table_, rest, stderr, isatty(STDERR_FILENO) == 1);
     Measurer measurer(table_, sweep_, measurer_options);
     for (const std::size_t i : left) {
@@ -221,43 +236,73 @@ class Campaign {
     measurer.Finish();
   }
 
-  void Finish(const std::string& hash, const MeasuredPoint& measured) {
-    Json cells = Json::array();
-    for (Json cell : measured.cells) {
-      cell["point"] = hash;
-      cells.push_back(std::move(cell));
-    }
-    // Where no cell came through there was nobody to look at the clock.
-    const Json calibration =
-        measured.calibration_ns.empty()
-            ? Json(nullptr)
-            : CalibrationJson(hash, measured.calibration_ns);
-    finished_.points[hash] = PointRecord(hash, cells, calibration);
-    journal_.Append(finished_.points[hash]);
+  Json OwnRun() const {
+    return RunEntry(own_context_, options_.measurer.cell_limit_s);
   }
 
-  Json Document() {
-    Json cells = Json::array();
-    Json calibration = Json::array();
+  // The last one of `runs` is this one.
+  void Finish(const std::string& hash, const MeasuredPoint& measured) {
+    FinishedPoint point = {.cells = Json::array(),
+                           .calibration = nullptr,
+                           .run = finished_.runs.size() - 1};
+    for (Json cell : measured.cells) {
+      cell["point"] = hash;
+      point.cells.push_back(std::move(cell));
+    }
+    // Where no cell came through there was nobody to look at the clock.
+    if (!measured.calibration_ns.empty()) {
+      point.calibration = CalibrationJson(hash, measured.calibration_ns);
+    }
+    // Any point may be the run's last.
+    own_threads_ = std::max(own_threads_, MostThreads(point.cells));
+    FinishContext(own_threads_, own_context_);
+    finished_.runs.back() = OwnRun();
+    journal_.Append(PointRecord(hash, point, finished_.runs.back()));
+    finished_.points[hash] = std::move(point);
+  }
+
+  // The runs that measured what is there; where nothing is wanted, this one.
+  Json Runs() const {
+    std::vector<Json> runs = finished_.runs;
     for (const std::size_t i : wanted_) {
       const auto point = finished_.points.find(hashes_[i]);
       if (point == finished_.points.end()) continue;
-      for (const Json& cell : point->second["cells"]) cells.push_back(cell);
-      const Json& entry = point->second["calibration"];
+      runs[point->second.run]["points"].push_back(hashes_[i]);
+    }
+    std::erase_if(runs, [](const Json& run) { return run["points"].empty(); });
+    if (runs.empty()) runs.push_back(OwnRun());
+    return runs;
+  }
+
+  // The context is the first run's.
+  Json Document() const {
+    Json context = finished_.context.value_or(own_context_);
+    context["command"] = own_context_["command"];
+    context["points"] = hashes_;
+    context["shard"] = ShardJson();
+    context["limits"] = finished_.limits;
+    context["runs"] = Runs();
+    context["date"] = context["runs"][0]["date"];
+    Json calibration = Json::array();
+    Json cells = Json::array();
+    for (const std::size_t i : wanted_) {
+      const auto point = finished_.points.find(hashes_[i]);
+      if (point == finished_.points.end()) continue;
+      for (const Json& cell : point->second.cells) cells.push_back(cell);
+      const Json& entry = point->second.calibration;
       if (!entry.is_null()) calibration.push_back(entry);
     }
-    if (!context_.contains("limits")) context_["limits"] = Json::array();
-    context_["calibration"] = std::move(calibration);
-    FinishContext(MostThreads(cells), context_);
-    if (finished_.points.size() < wanted_.size()) {
-      context_["valid"] = false;
-      context_["invalid_reasons"].push_back(
-          fmt::format("interrupted: {} of {} points; --resume goes on",
-                      finished_.points.size(), wanted_.size()));
-    }
+    context["calibration"] = std::move(calibration);
+    const std::size_t num_points = finished_.points.size();
+    JudgeRuns(num_points == wanted_.size()
+                  ? ""
+                  : fmt::format("interrupted: {} of {} points; --resume goes "
+                                "on",
+                                num_points, wanted_.size()),
+              context);
     return {{"schema_version", kSchemaVersion},
             {"kind", "sweep"},
-            {"context", context_},
+            {"context", std::move(context)},
             {"cells", std::move(cells)}};
   }
 
@@ -284,7 +329,8 @@ class Campaign {
   const AxisTable& table_;
   const Sweep& sweep_;
   const CampaignOptions& options_;
-  Json context_;
+  Json own_context_;     // of this run
+  int own_threads_ = 0;  // most that a cell of this run kept busy
   const ResultFile file_;
   Journal journal_;
   std::vector<std::string> hashes_;  // of all points

@@ -32,7 +32,7 @@ constexpr ContextField kFields[] = {
     {"libraries", true},
     {"points", false},  // what was measured, not with what
     {"shard", false},
-    {"resumed", false},
+    {"runs", false},
     {"limits", false},       // times
     {"calibration", false},  // times
     {"valid", false},

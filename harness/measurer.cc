@@ -59,6 +59,7 @@ class StepFile {
 
 }  // namespace
 
+// Our end of a worker.
 class Measurer::Worker {
  public:
   // The peer's files go where they are removed however the worker ends.
@@ -94,7 +95,6 @@ class Measurer::Worker {
 // A point while it is measured.
 struct Measurer::Work {
   const Point& point;
-  std::size_t index;
   const std::function<void(double)>& tick;
   int process = 0;  // the one whose turn it is
   // Of each cell: what each process gave so far, all `ok`; or one that is not,
@@ -138,7 +138,6 @@ void Measurer::Finish() {
 Json Measurer::RequestFor(const Work& work) const {
   WorkerRequest request = {
       .point = {work.point.axes, {}},
-      .point_index = work.index,
       .seed = sweep_.seed,
       .repetitions = sweep_.repetitions,
       .trials = sweep_.trials,
@@ -222,7 +221,7 @@ bool Measurer::MeasureOnce(Work& work) {
 std::optional<MeasuredPoint> Measurer::Measure(
     std::size_t index, const std::function<void(double)>& tick) {
   const Point& point = sweep_.points.at(index);
-  Work work{.point = point, .index = index, .tick = tick};
+  Work work{.point = point, .tick = tick};
   work.cells.resize(point.cells.size());
   for (; work.process < sweep_.processes; ++work.process) {
     // Fresh processes are what several are for; one goes on and on.

@@ -4,10 +4,13 @@
 
 #include <map>
 #include <set>
+#include <utility>
 
 #include "harness/error.h"
 #include "harness/fingerprint.h"
+#include "harness/roofline.h"
 #include "harness/run_parts.h"
+#include "harness/runs.h"
 #include "harness/shard.h"
 #include "mechanisms/common/check.h"
 
@@ -18,10 +21,12 @@ const Json& ContextOf(const ResultDocument& result) {
   return result.json.at("context");
 }
 
-// Point -> the file that has it, and its cells in their order.
+// A point: the file that has it, its cells in their order, and its entry of
+// `calibration`, where it has one.
 struct Part {
   const ResultDocument* result;
-  std::vector<const Json*> cells;
+  std::vector<const Json*> cells = {};
+  const Json* calibration = nullptr;
 };
 
 std::map<std::string, Part> PartsOf(
@@ -30,7 +35,7 @@ std::map<std::string, Part> PartsOf(
   for (const ResultDocument& result : results) {
     for (const Json& cell : result.json.at("cells")) {
       const auto point = cell.at("point").get<std::string>();
-      Part& part = parts.try_emplace(point, Part{&result, {}}).first->second;
+      Part& part = parts.try_emplace(point, Part{&result}).first->second;
       if (part.result != &result) {
         throw UserError(
             result.path,
@@ -39,6 +44,11 @@ std::map<std::string, Part> PartsOf(
                         part.result->path));
       }
       part.cells.push_back(&cell);
+    }
+    for (const Json& entry : ContextOf(result).at("calibration")) {
+      const auto part = parts.find(entry.at("point").get<std::string>());
+      if (part == parts.end() || part->second.result != &result) continue;
+      part->second.calibration = &entry;
     }
   }
   return parts;
@@ -67,44 +77,38 @@ std::string MissingText(const std::vector<ResultDocument>& results,
                      shards.empty() ? "" : "; ", shards);
 }
 
-void AppendOf(const ResultDocument& result, const char* field, Json& context) {
-  for (const Json& text : ContextOf(result).at(field)) {
-    context[field].push_back(result.path + ": " + text.get<std::string>());
-  }
-}
-
-void AppendLimits(const Json& limits, Json& merged) {
-  for (const Json& entry : limits) {
-    bool is_there = false;
-    for (const Json& other : merged) {
-      is_there = is_there || (other.at("precision") == entry.at("precision") &&
-                              other.at("threads") == entry.at("threads"));
+// Its runs, with its name and with what it was measured with that the first
+// was not.
+Json RunsOfPart(const ResultDocument& first, const ResultDocument& part) {
+  Json runs = RunsOf(part.json);
+  const auto differences =
+      FingerprintDifferences(ContextOf(first), ContextOf(part));
+  for (Json& run : runs) {
+    if (!run.contains("file")) run["file"] = part.path;
+    for (const FingerprintDifference& difference : differences) {
+      run["warnings"].push_back(
+          fmt::format("{} is {}, in {} {}", difference.field,
+                      difference.b.dump(), first.path, difference.a.dump()));
     }
-    if (!is_there) merged.push_back(entry);
   }
+  return runs;
 }
 
+// Without what only the merged points tell.
 Json MergedContext(const std::vector<ResultDocument>& results,
-                   const std::string& command, const std::string& missing) {
+                   const std::string& command) {
   Json context = ContextOf(results[0]);
   context["command"] = command;
   context["shard"] = nullptr;
-  for (const char* list : {"warnings", "invalid_reasons", "limits"}) {
+  for (const char* list : {"limits", "runs", "calibration"}) {
     context[list] = Json::array();
   }
   for (const ResultDocument& result : results) {
-    AppendOf(result, "warnings", context);
-    AppendOf(result, "invalid_reasons", context);
-    AppendLimits(ContextOf(result).at("limits"), context["limits"]);
-    for (const FingerprintDifference& difference :
-         FingerprintDifferences(ContextOf(results[0]), ContextOf(result))) {
-      context["warnings"].push_back(fmt::format(
-          "{}: {} is {}, in {} {}", result.path, difference.field,
-          difference.b.dump(), results[0].path, difference.a.dump()));
+    AddLimits(ContextOf(result).at("limits"), context["limits"]);
+    for (Json& run : RunsOfPart(results[0], result)) {
+      context["runs"].push_back(std::move(run));
     }
   }
-  if (!missing.empty()) context["invalid_reasons"].push_back(missing);
-  context["valid"] = context["invalid_reasons"].empty();
   return context;
 }
 
@@ -121,20 +125,25 @@ Merged MergeResults(const std::vector<ResultDocument>& results,
   const std::map<std::string, Part> parts = PartsOf(results);
   const auto points =
       ContextOf(results[0]).at("points").get<std::vector<std::string>>();
+  Json context = MergedContext(results, command);
   Json cells = Json::array();
   for (const std::string& point : points) {
-    const auto part = parts.find(point);
-    if (part == parts.end()) continue;
-    for (const Json* cell : part->second.cells) cells.push_back(*cell);
+    const auto found = parts.find(point);
+    if (found == parts.end()) continue;
+    const Part& part = found->second;
+    for (const Json* cell : part.cells) cells.push_back(*cell);
+    if (part.calibration != nullptr) {
+      context["calibration"].push_back(*part.calibration);
+    }
   }
   Merged merged;
   merged.missing =
       MissingText(results, points.size() - parts.size(), points.size());
-  merged.document = {
-      {"schema_version", results[0].json.at("schema_version")},
-      {"kind", results[0].json.at("kind")},
-      {"context", MergedContext(results, command, merged.missing)},
-      {"cells", cells}};
+  JudgeRuns(merged.missing, context);
+  merged.document = {{"schema_version", results[0].json.at("schema_version")},
+                     {"kind", results[0].json.at("kind")},
+                     {"context", std::move(context)},
+                     {"cells", std::move(cells)}};
   return merged;
 }
 

@@ -21,13 +21,15 @@ struct Merged {
 };
 
 // The cells in the order of `context.points`. The context is that of the first
-// file with `command` as given, no shard, the warnings and invalid reasons of
-// all (each behind its path), a warning for every field of the fingerprint in
-// which a file differs from the first, the first entry of `limits` for each
-// precision and number of threads, and a reason to be invalid where points are
-// missing. Throws UserError where the files are of different sweeps, naming the
-// field, or have a point in common, naming both files. At least one file, all
-// checked (ReadResult).
+// file with `command` as given, no shard, and of all files the runs, each with
+// its path and a warning for every field of the fingerprint in which it differs
+// from the first, the calibration of the points, and the first entry of
+// `limits` for each precision and number of threads. What all of that is worth
+// is judged anew (JudgeRuns): by the drift over all points, and by what each
+// run says; that a run was interrupted counts where points are missing, and
+// only there. Throws UserError where the files are of different sweeps, naming
+// the field, or have a point in common, naming both files. At least one file,
+// all checked (ReadResult).
 Merged MergeResults(const std::vector<ResultDocument>& results,
                     const std::string& command);
 

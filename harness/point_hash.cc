@@ -21,7 +21,8 @@ std::string CaseText(const Point& point) {
 }  // namespace
 
 std::string PointHash(const AxisTable& table, const Sweep& sweep,
-                      std::size_t point_index, std::string_view build_id) {
+                      const Point& point, std::string_view build_id,
+                      std::string_view peer) {
   Fnv1a hash;
   // Each part ends in a byte that no part contains.
   const auto add = [&hash](std::string_view part) {
@@ -29,14 +30,14 @@ std::string PointHash(const AxisTable& table, const Sweep& sweep,
     hash.Add(std::string_view("\0", 1));
   };
   add(build_id);
-  add(fmt::format("{} {} {} {} {}", point_index, sweep.seed, sweep.repetitions,
-                  sweep.trials, sweep.processes));
-  const Point& point = sweep.points.at(point_index);
+  add(fmt::format("{} {} {} {}", sweep.seed, sweep.repetitions, sweep.trials,
+                  sweep.processes));
   add(point.axes.dump());
   add(CaseText(point));
   for (const Cell& cell : point.cells) {
     add(CellKey(table, cell));
     add(cell.skip_reason.value_or(""));
+    add(cell.is_peers ? peer : "");
   }
   return fmt::format("{:016x}", hash.hash());
 }

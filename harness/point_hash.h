@@ -11,11 +11,14 @@
 namespace attnbench {
 
 // 16 hexadecimal digits, of the point's cells with their reasons to be skipped,
-// the case file of its workload, its place in the sweep (which decides the
-// order of rounds), the sweep's seed, repetitions, trials and processes, and
-// the program's build. Throws UserError where the file cannot be read.
+// the case file of its workload, the command of the peer where a cell is
+// that's, the sweep's seed, repetitions, trials and processes, and the
+// program's build. Not of its place among the sweep's points, so that a longer
+// axis keeps them, nor of the time limit: a cell that met it tells which it was
+// (runs.h). Throws UserError where the file cannot be read.
 std::string PointHash(const AxisTable& table, const Sweep& sweep,
-                      std::size_t point_index, std::string_view build_id);
+                      const Point& point, std::string_view build_id,
+                      std::string_view peer);
 
 }  // namespace attnbench
 

@@ -93,6 +93,23 @@ Json CalibrationSchema() {
                         {"deviation", AtLeastZero("number")}}));
 }
 
+// What RunEntry made, for each run; "file" of those that merge has put
+// together.
+Json RunsSchema() {
+  const Json texts = ListOf(Type("string"));
+  Json run =
+      Record({{"date", Type("string")},
+              {"command", Type("string")},
+              {"cell_limit_s", NullOr({{"type", "integer"}, {"minimum", 1}})},
+              {"load", OrNull("number")},
+              {"load_end", OrNull("number")},
+              {"invalid_reasons", texts},
+              {"warnings", texts},
+              {"points", ListOf(PointSchema())}});
+  run["properties"]["file"] = Type("string");
+  return ListOf(std::move(run));
+}
+
 Json ContextSchema() {
   Json context = Record(
       {{"commit", Type("string")},
@@ -126,10 +143,8 @@ Json ContextSchema() {
         NullOr({{"type", "string"}, {"pattern", "^[0-9]+/[1-9][0-9]*$"}})},
        {"limits", ListOf(LimitsSchema())},
        {"calibration", CalibrationSchema()}});
-  // The dates at which a run went on from another's points: only there where
-  // one did.
-  context["properties"]["resumed"] = ListOf(Type("string"));
-  context["properties"]["resumed"]["minItems"] = 1;
+  // Not wanted: results from before have none.
+  context["properties"]["runs"] = RunsSchema();
   return context;
 }
 

@@ -7,12 +7,14 @@
 
 #include "harness/error.h"
 #include "harness/fingerprint.h"
+#include "harness/roofline.h"
+#include "harness/runs.h"
 
 namespace attnbench {
 namespace {
 
 // Whether points of a run with that context may be taken.
-bool TakeContext(const Json& theirs, const Json& ours, Finished& finished) {
+bool IsSameMachine(const Json& theirs, const Json& ours, Finished& finished) {
   const auto differences = FingerprintDifferences(theirs, ours);
   if (!differences.empty()) {
     const FingerprintDifference& first = differences[0];
@@ -20,22 +22,38 @@ bool TakeContext(const Json& theirs, const Json& ours, Finished& finished) {
                                       first.a.dump(), first.b.dump());
     return false;
   }
-  if (!finished.context.has_value()) {
-    finished.context = theirs;
-  } else if (theirs.at("date") != finished.context->at("date")) {
-    finished.resumed.insert(theirs.at("date").get<std::string>());
-  }
+  AddLimits(theirs.value("limits", Json::array()), finished.limits);
   return true;
 }
 
-void TakePoint(const Json& record, const std::set<std::string>& wanted,
-               bool may_take, Finished& finished) {
-  const auto hash = record.at("point").get<std::string>();
-  if (may_take && wanted.contains(hash)) {
-    finished.points[hash] = record;
-  } else {
-    ++finished.num_others;
+void TakePoint(const std::string& hash, FinishedPoint point,
+               Finished& finished) {
+  finished.points[hash] = std::move(point);
+  finished.others.erase(hash);
+}
+
+void LeavePoint(const std::string& hash, Finished& finished) {
+  if (!finished.points.contains(hash)) finished.others.insert(hash);
+}
+
+UserError NoResult(const std::string& path) {
+  return {path,
+          "is no result of a sweep as this program writes it, so no run can go "
+          "on from it; --force replaces it"};
+}
+
+// Adds the result's runs to those of `finished`. Gives point -> its run there.
+std::map<std::string, std::size_t> TakeRuns(const Json& document,
+                                            Finished& finished) {
+  std::map<std::string, std::size_t> run_of;
+  for (Json& run : RunsOf(document)) {
+    for (const Json& point : run.at("points")) {
+      run_of[point.get<std::string>()] = finished.runs.size();
+    }
+    run["points"] = Json::array();
+    finished.runs.push_back(std::move(run));
   }
+  return run_of;
 }
 
 }  // namespace
@@ -45,9 +63,12 @@ Json RunRecord(const Json& context, bool continues_result) {
       {"run", {{"context", context}, {"continues_result", continues_result}}}};
 }
 
-Json PointRecord(const std::string& hash, const Json& cells,
-                 const Json& calibration) {
-  return {{"point", hash}, {"cells", cells}, {"calibration", calibration}};
+Json PointRecord(const std::string& hash, const FinishedPoint& point,
+                 const Json& run) {
+  return {{"point", hash},
+          {"cells", point.cells},
+          {"calibration", point.calibration},
+          {"run", run}};
 }
 
 bool HasPoints(const JournalContents& journal) {
@@ -58,7 +79,7 @@ bool HasPoints(const JournalContents& journal) {
 
 bool ContinuesResult(const JournalContents& journal) {
   for (const Json& record : journal.records) {
-    if (record.contains("run")) return record["run"].at("continues_result");
+    if (!record.contains("point")) return record["run"].at("continues_result");
   }
   return true;
 }
@@ -73,27 +94,32 @@ void TakeResult(const Json& document, const std::string& path,
                       "on from it; --force replaces it");
     }
     const Json& theirs = document.at("context");
-    const bool may_take = TakeContext(theirs, context, finished);
-    for (const Json& date : theirs.value("resumed", Json::array())) {
-      finished.resumed.insert(date.get<std::string>());
-    }
-    std::map<std::string, Json> records;
+    const bool may_take = IsSameMachine(theirs, context, finished);
+    const std::map<std::string, std::size_t> run_of =
+        may_take ? TakeRuns(document, finished)
+                 : std::map<std::string, std::size_t>();
+    std::map<std::string, FinishedPoint> points;
     for (const Json& cell : document.at("cells")) {
       const auto hash = cell.at("point").get<std::string>();
-      records.try_emplace(hash, PointRecord(hash, Json::array(), nullptr));
-      records[hash]["cells"].push_back(cell);
+      FinishedPoint& point = points[hash];
+      if (may_take && !run_of.contains(hash)) throw NoResult(path);
+      if (may_take) point.run = run_of.at(hash);
+      point.cells.push_back(cell);
     }
     for (const Json& entry : theirs.at("calibration")) {
-      const auto record = records.find(entry.at("point").get<std::string>());
-      if (record != records.end()) record->second["calibration"] = entry;
+      const auto point = points.find(entry.at("point").get<std::string>());
+      if (point != points.end()) point->second.calibration = entry;
     }
-    for (const auto& [hash, record] : records) {
-      TakePoint(record, wanted, may_take, finished);
+    for (auto& [hash, point] : points) {
+      if (!may_take || !wanted.contains(hash)) {
+        LeavePoint(hash, finished);
+        continue;
+      }
+      if (!finished.context) finished.context = theirs;
+      TakePoint(hash, std::move(point), finished);
     }
   } catch (const Json::exception&) {
-    throw UserError(path,
-                    "is no result of a sweep as this program writes it, "
-                    "so no run can go on from it; --force replaces it");
+    throw NoResult(path);
   }
 }
 
@@ -102,12 +128,33 @@ void TakeJournal(const JournalContents& journal,
                  Finished& finished) {
   // Where the line of the run is spoiled, the hash vouches for its points.
   bool may_take = true;
+  const Json* of_run = nullptr;
+  bool run_is_new = true;
   for (const Json& record : journal.records) {
-    if (record.contains("run")) {
-      may_take = TakeContext(record["run"].at("context"), context, finished);
-    } else {
-      TakePoint(record, wanted, may_take, finished);
+    if (!record.contains("point")) {
+      of_run = &record["run"].at("context");
+      may_take = IsSameMachine(*of_run, context, finished);
+      run_is_new = true;
+      continue;
     }
+    const auto hash = record["point"].get<std::string>();
+    if (!may_take || !wanted.contains(hash)) {
+      LeavePoint(hash, finished);
+      continue;
+    }
+    const Json& run = record.at("run");
+    if (run_is_new || finished.runs.back().at("date") != run.at("date")) {
+      finished.runs.push_back(run);
+    } else {
+      finished.runs.back() = run;
+    }
+    run_is_new = false;
+    if (!finished.context && of_run != nullptr) finished.context = *of_run;
+    TakePoint(hash,
+              {.cells = record.at("cells"),
+               .calibration = record.at("calibration"),
+               .run = finished.runs.size() - 1},
+              finished);
   }
 }
 

@@ -7,31 +7,39 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <span>
 #include <string>
+#include <vector>
 
 #include "harness/axes.h"
 #include "harness/journal.h"
 
 namespace attnbench {
 
-// A record of the journal for a run as it begins, with the context as far as it
+struct FinishedPoint {
+  Json cells;
+  Json calibration;     // an entry of `context.calibration`, or null
+  std::size_t run = 0;  // which of Finished::runs measured it
+};
+
+struct Finished {
+  std::map<std::string, FinishedPoint> points;  // by hash
+  std::vector<Json> runs;        // as RunEntry (runs.h), `points` not filled in
+  std::optional<Json> context;   // of the first run that measured one of them
+  Json limits = Json::array();   // of the machine, as in a context
+  std::set<std::string> others;  // points there that may not be taken
+  std::string difference;  // between machines, where that is why: "cpu was ..."
+};
+
+// A record of the journal for a run as it begins, with its context as far as it
 // is known then, and whether it goes on from the points of the result that is
 // there. A resumed run adds another.
 Json RunRecord(const Json& context, bool continues_result);
 
-// ... and for a point as it is finished: {"point", "cells", "calibration"},
-// the last an entry of `context.calibration` or null.
-Json PointRecord(const std::string& hash, const Json& cells,
-                 const Json& calibration);
-
-struct Finished {
-  std::map<std::string, Json> points;  // by hash: as PointRecord
-  std::optional<Json> context;         // of the first run
-  std::set<std::string> resumed;       // the dates of the others
-  std::size_t num_others = 0;          // points that are not `wanted`
-  std::string difference;  // between machines, where that is why: "cpu was ..."
-};
+// ... and for a point as it is finished, with its run (RunEntry) as it is
+// judged by then: a run that is killed has said how busy the machine was, and
+// where the line of the run is damaged its points know it.
+Json PointRecord(const std::string& hash, const FinishedPoint& point,
+                 const Json& run);
 
 // Whether a run would lose something by beginning anew.
 bool HasPoints(const JournalContents& journal);

@@ -239,4 +239,15 @@ MachineLimits LimitsOf(const Json& json) {
   return limits;
 }
 
+void AddLimits(const Json& more, Json& limits) {
+  for (const Json& one : more) {
+    const bool is_there =
+        std::any_of(limits.begin(), limits.end(), [&one](const Json& other) {
+          return other.at("precision") == one.at("precision") &&
+                 other.at("threads") == one.at("threads");
+        });
+    if (!is_there) limits.push_back(one);
+  }
+}
+
 }  // namespace attnbench

@@ -94,6 +94,9 @@ Json ToJson(const MachineLimits& limits);
 Json ToJson(std::span<const MachineLimits> all);
 // And back.
 MachineLimits LimitsOf(const Json& json);
+// Appends to `limits` what `more` has of other precisions and numbers of
+// threads; both are lists as ToJson makes them.
+void AddLimits(const Json& more, Json& limits);
 
 }  // namespace attnbench
 

@@ -393,7 +393,7 @@ template std::unique_ptr<CellRun> MakeCellRun(const AxisTable&, const Cell&,
                                               const RunOptions&);
 
 std::vector<Json> RunCells(std::span<const std::unique_ptr<CellRun>> runs,
-                           std::uint64_t point_index, const RunOptions& options,
+                           std::uint64_t point_key, const RunOptions& options,
                            const StepBegins& begins) {
   const auto num_steps =
       runs.size() * (static_cast<std::size_t>(options.repetitions) + 2);
@@ -411,7 +411,7 @@ std::vector<Json> RunCells(std::span<const std::unique_ptr<CellRun>> runs,
       options.calibration_ns->push_back(TimeCalibrationNs());
     }
     for (const std::size_t index :
-         RoundOrder(options.seed, point_index, round, runs.size())) {
+         RoundOrder(options.seed, point_key, round, runs.size())) {
       next(index);
       runs[index]->TimeRound(round);
     }
@@ -426,7 +426,7 @@ std::vector<Json> RunCells(std::span<const std::unique_ptr<CellRun>> runs,
 }
 
 std::vector<Json> RunPoint(const AxisTable& table, const Point& point,
-                           std::uint64_t point_index, const RunOptions& options,
+                           const RunOptions& options,
                            const StepBegins& begins) {
   const WorkloadSpec spec = SpecOf(point, options.seed);
   LazyInputs<float> floats(spec);
@@ -437,7 +437,9 @@ std::vector<Json> RunPoint(const AxisTable& table, const Point& point,
                        ? MakeRegisteredRun(table, cell, doubles, options)
                        : MakeRegisteredRun(table, cell, floats, options));
   }
-  return RunCells(runs, point_index, options, begins);
+  Fnv1a key;
+  key.Add(point.axes.dump());
+  return RunCells(runs, key.hash(), options, begins);
 }
 
 }  // namespace attnbench

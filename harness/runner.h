@@ -41,8 +41,7 @@ using StepBegins = std::function<void(std::size_t cell, double share)>;
 // on. Throws UserError for a workload that cannot be read, which no cell
 // could use.
 std::vector<Json> RunPoint(const AxisTable& table, const Point& point,
-                           std::uint64_t point_index, const RunOptions& options,
-                           const StepBegins& begins);
+                           const RunOptions& options, const StepBegins& begins);
 
 // What the result document says of a cell that gave no numbers: every key of
 // the format, and null or nothing where a figure would be.
@@ -75,9 +74,10 @@ std::unique_ptr<CellRun> MakeCellRun(const AxisTable& table, const Cell& cell,
                                      InputsSource<Real> inputs,
                                      const RunOptions& options);
 
-// All steps of all cells: checks, rounds in shuffled order, parts.
+// All steps of all cells: checks, rounds in an order shuffled by `point_key`,
+// parts.
 std::vector<Json> RunCells(std::span<const std::unique_ptr<CellRun>> runs,
-                           std::uint64_t point_index, const RunOptions& options,
+                           std::uint64_t point_key, const RunOptions& options,
                            const StepBegins& begins);
 
 }  // namespace attnbench

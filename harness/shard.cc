@@ -9,6 +9,28 @@ namespace attnbench {
 
 std::string Shard::Text() const { return fmt::format("{}/{}", index, count); }
 
+std::size_t Shard::NumberOf(std::size_t size) const {
+  const auto first = static_cast<std::size_t>(index);
+  const auto step = static_cast<std::size_t>(count);
+  return size <= first ? 0 : (size - first - 1) / step + 1;
+}
+
+std::vector<std::size_t> Shard::Indices(std::size_t size) const {
+  std::vector<std::size_t> own(NumberOf(size));
+  for (std::size_t n = 0; n < own.size(); ++n) {
+    own[n] =
+        static_cast<std::size_t>(index) + n * static_cast<std::size_t>(count);
+  }
+  return own;
+}
+
+std::string ShardHelp(std::string_view things) {
+  return fmt::format(
+      "only shard i of n: the {} i, i+n, i+2n ... counted from 0, e.g. --shard "
+      "0/4",
+      things);
+}
+
 Shard ParseShard(std::string_view text) {
   constexpr char kOption[] = "--shard";
   const std::size_t slash = text.find('/');

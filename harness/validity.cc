@@ -75,6 +75,8 @@ void JudgeClock(const Json& context, Texts& warnings) {
   }
 }
 
+}  // namespace
+
 void JudgeDrift(const Json& calibration, Texts& reasons, Texts& warnings) {
   constexpr char kRemedy[] =
       "fix the frequency (cpupower frequency-set -g performance, turbo off), "
@@ -92,8 +94,6 @@ void JudgeDrift(const Json& calibration, Texts& reasons, Texts& warnings) {
                          AxisValueText(drift.worst_point), kRemedy),
              reasons, warnings);
 }
-
-}  // namespace
 
 void Judge(const Circumstances& circumstances, Json& context) {
   Texts reasons, warnings;

@@ -1,10 +1,11 @@
-// Whether the times of a result mean anything, and what disturbed them. One
-// function decides, from what the result's context says, so that a merged or a
-// resumed result is judged as one run is.
+// Whether the times of a run mean anything, and what disturbed them: one
+// function decides, from what the run's context says. What several runs have
+// measured is judged by runs.h, with this.
 #ifndef ATTNBENCH_HARNESS_VALIDITY_H_
 #define ATTNBENCH_HARNESS_VALIDITY_H_
 
 #include <string>
+#include <vector>
 
 #include "harness/axes.h"
 
@@ -33,6 +34,11 @@ inline constexpr double kIntolerableLoad = 1.5;
 // be missing) and the circumstances. `valid` is true exactly where there is no
 // reason against. Each text ends in what to do.
 void Judge(const Circumstances& circumstances, Json& context);
+
+// Its part for the list `context.calibration`: appends to either what there is
+// to say.
+void JudgeDrift(const Json& calibration, std::vector<std::string>& reasons,
+                std::vector<std::string>& warnings);
 
 // For the line that tells of a whole result: "valid", "valid, 2 warnings", or
 // "INVALID: ..." with the first reason and how many more there are.

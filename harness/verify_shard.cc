@@ -194,10 +194,9 @@ Part PartOf(const ResultDocument& file) {
   const Node cases_node = node.At("num_cases");
   const std::int64_t num_cases = cases_node.Integer();
   if (num_cases < 1) cases_node.Refuse("at least 1");
-  const auto& [index, count] = part.shard;
-  const std::int64_t wanted =
-      num_cases > index ? (num_cases - 1 - index) / count + 1 : 0;
-  if (static_cast<std::int64_t>(part.reports.size()) != wanted) {
+  const std::size_t wanted =
+      part.shard.NumberOf(static_cast<std::size_t>(num_cases));
+  if (part.reports.size() != wanted) {
     throw UserError(
         file.path,
         fmt::format("has {} cases; shard {} of {} cases has {}",
@@ -304,11 +303,12 @@ MergedVerify MergeVerifyShards(const std::vector<ResultDocument>& files) {
   merged.missing = MissingShardsText(there, count);
   if (!merged.missing.empty()) return merged;
   const auto num_cases = first.json.at("num_cases").get<std::size_t>();
-  for (std::size_t n = 0; n < num_cases; ++n) {
-    const auto shard = static_cast<std::int64_t>(n) % count;
-    std::vector<CaseReport>& reports = parts.at(shard).reports;
-    merged.reports.push_back(
-        std::move(reports[n / static_cast<std::size_t>(count)]));
+  merged.reports.resize(num_cases);
+  for (auto& [index, part] : parts) {
+    std::size_t next = 0;
+    for (const std::size_t n : part.shard.Indices(num_cases)) {
+      merged.reports[n] = std::move(part.reports[next++]);
+    }
   }
   JudgeAll(merged.run.false_alarm_rate, merged.reports);
   return merged;

@@ -93,7 +93,8 @@ class Watch {
   Clock::time_point begin_;
 };
 
-class Worker {
+// The far end: answers one request after another.
+class PointServer {
  public:
   Json Answer(const std::string& line) {
     try {
@@ -119,7 +120,7 @@ class Worker {
     options.calibration_ns = &calibration_ns;
     Watch watch(request.point.cells.size(), request.cell_limit_s);
     Json cells = RunPoint(
-        StandardAxes(), request.point, request.point_index, options,
+        StandardAxes(), request.point, options,
         [&watch](std::size_t cell, double share) { watch.Begin(cell, share); });
     return {{"cells", std::move(cells)}, {"calibration_ns", calibration_ns}};
   }
@@ -151,7 +152,6 @@ Json ToJson(const WorkerRequest& request) {
   }
   return {{"axes", request.point.axes},
           {"cells", std::move(cells)},
-          {"point_index", request.point_index},
           {"seed", request.seed},
           {"repetitions", request.repetitions},
           {"trials", request.trials},
@@ -167,7 +167,6 @@ WorkerRequest ParseWorkerRequest(const Json& json) {
   for (const Json& cell : json.at("cells")) {
     request.point.cells.push_back(CellFromJson(cell));
   }
-  request.point_index = json.at("point_index");
   request.seed = json.at("seed");
   request.repetitions = json.at("repetitions");
   request.trials = json.at("trials");
@@ -180,9 +179,9 @@ WorkerRequest ParseWorkerRequest(const Json& json) {
 
 void ServeWorker() {
   std::signal(SIGALRM, SIG_DFL);  // whoever started us may have ignored it
-  Worker worker;
+  PointServer server;
   for (std::string line; std::getline(std::cin, line);) {
-    std::cout << worker.Answer(line).dump() << std::endl;
+    std::cout << server.Answer(line).dump() << std::endl;
   }
 }
 

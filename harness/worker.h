@@ -30,7 +30,6 @@ inline constexpr char kWorkerCommand[] = "measure-points";
 
 struct WorkerRequest {
   Point point;
-  std::uint64_t point_index = 0;
   std::uint64_t seed = 1;
   int repetitions = 1;
   int trials = 1;

@@ -2,318 +2,25 @@
 // is crossed to points, each is measured, and one result file is written.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <chrono>
-#include <cstdint>
-#include <cstdio>
 #include <iostream>
-#include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "harness/campaign.h"
-#include "harness/case_file.h"
 #include "harness/commands/commands.h"
+#include "harness/commands/sweep_options.h"
 #include "harness/commands/sweep_output.h"
+#include "harness/commands/sweep_plan.h"
 #include "harness/environment.h"
 #include "harness/error.h"
-#include "harness/estimate.h"
 #include "harness/interrupt.h"
 #include "harness/peer.h"
-#include "harness/progress.h"
 #include "harness/shard.h"
 #include "harness/sweep.h"
-#include "harness/validity.h"
-#include "harness/workload.h"
 
 namespace attnbench {
 namespace {
-
-// As typed; empty where an option was not given. Numbers stay text so that
-// every wrong value is refused in the same words.
-struct Arguments {
-  std::string experiment;
-  std::string mechanisms;
-  std::map<std::string, std::string> axes;  // by name
-  std::vector<std::string> options;         // key=v1,v2
-  std::string repetitions;
-  std::string trials;
-  std::string seed;
-  std::string peer;
-  std::string peer_limit;
-  std::string processes;
-  std::string cell_limit;
-  std::string shard;
-  std::string output;
-  bool quick = false;
-  bool dry_run = false;
-  bool json = false;
-  bool force = false;
-  bool resume = false;
-};
-
-constexpr std::int64_t kPeerLimit = 120;  // seconds
-
-void AddOptions(CLI::App& command, const AxisTable& table,
-                Arguments& arguments) {
-  command
-      .add_option("EXPERIMENT", arguments.experiment,
-                  "experiment file, e.g. experiments/mocha_figure3.json; "
-                  "options replace what it says")
-      ->type_name("FILE");
-  command
-      .add_option("--mechanism", arguments.mechanisms,
-                  "mechanisms to measure, e.g. --mechanism soft,mocha "
-                  "(default: those of the experiment, or all)")
-      ->type_name("LIST");
-  for (const Axis& axis : table) {
-    const std::string letter =
-        axis.letter.empty() ? "" : "-" + axis.letter + ",";
-    command
-        .add_option(letter + OptionName(axis), arguments.axes[axis.name],
-                    axis.help + " (default " + DefaultText(axis) + ")")
-        ->type_name("LIST");
-  }
-  command
-      .add_option("--option", arguments.options,
-                  "values of an option of a mechanism (see list), e.g. "
-                  "--option threshold=0.5,0.7; can be repeated")
-      ->type_name("KEY=LIST")
-      ->allow_extra_args(false);
-  command
-      .add_option("--repetitions", arguments.repetitions,
-                  "rounds, each with one sample a cell, e.g. --repetitions 20 "
-                  "(default 10)")
-      ->type_name("N");
-  command
-      .add_option("--trials", arguments.trials,
-                  "least number of trials of a cell over all rounds, e.g. "
-                  "--trials 100 (default 1)")
-      ->type_name("N");
-  command
-      .add_option("--seed", arguments.seed,
-                  "of the inputs and of the order of measuring, e.g. --seed 7 "
-                  "(default 1)")
-      ->type_name("N");
-  command
-      .add_option("--peer", arguments.peer,
-                  "another program to measure in the same rounds, its results "
-                  "as more variants, e.g. --peer '/usr/bin/python3 "
-                  "experiments/peers/framework.py'")
-      ->type_name("COMMAND");
-  command
-      .add_option("--peer-limit", arguments.peer_limit,
-                  "seconds that an answer of the peer may take, e.g. "
-                  "--peer-limit 600 (default 120)")
-      ->type_name("N");
-  command
-      .add_option("--processes", arguments.processes,
-                  "fresh processes, one after another, that each measure "
-                  "everything: where code and memory happen to lie moves times "
-                  "by more than rounds show, e.g. --processes 10 (default 1)")
-      ->type_name("N");
-  command
-      .add_option("--cell-limit", arguments.cell_limit,
-                  "seconds that a cell may take in one process, all its steps "
-                  "together; then its status is timeout and the others go on, "
-                  "e.g. --cell-limit 60 (default 3600)")
-      ->type_name("N");
-  command
-      .add_option("--shard", arguments.shard,
-                  "only shard i of n, the points i, i+n, i+2n ... counted from "
-                  "0, e.g. --shard 0/4")
-      ->type_name("I/N");
-  command.add_flag("--quick", arguments.quick,
-                   "the quick profile of the experiment, e.g. run-sweep "
-                   "experiments/mad_figure8.json --quick -o r.json");
-  command.add_flag("--dry-run", arguments.dry_run,
-                   "only show what would be measured, and about how long that "
-                   "takes, e.g. -T 1:9:1 --dry-run");
-  command.add_flag("--json", arguments.json,
-                   "with --dry-run: as JSON, e.g. --dry-run --json");
-  command.add_flag("--force", arguments.force,
-                   "begin anew, whatever is there, and replace the output "
-                   "file, e.g. -o r.json --force");
-  command.add_flag("--resume", arguments.resume,
-                   "take what an earlier run has finished from the output file "
-                   "and its journal, and measure the rest, e.g. -o r.json "
-                   "--resume");
-  command
-      .add_option("-o,--output", arguments.output,
-                  "the result file, e.g. -o r.json")
-      ->type_name("FILE");
-}
-
-// Keeps the experiment's alternatives of these mechanisms, and adds those that
-// it does not have.
-void TakeMechanisms(const std::string& list, SweepRequest& request) {
-  std::vector<Alternative> kept;
-  const std::vector<std::string> valid = MechanismNames();
-  for (const std::string& name : SplitList(list, "--mechanism")) {
-    if (std::find(valid.begin(), valid.end(), name) == valid.end()) {
-      throw UserError("--mechanism", UnknownName("mechanism", name, valid));
-    }
-    const std::size_t before = kept.size();
-    for (const Alternative& alternative : request.alternatives) {
-      if (alternative.mechanism == name) kept.push_back(alternative);
-    }
-    if (kept.size() == before) kept.push_back({name, {}, {}});
-  }
-  request.alternatives = std::move(kept);
-}
-
-void TakeOptions(const std::vector<std::string>& options,
-                 SweepRequest& request) {
-  std::map<std::string, std::vector<OptionValue>> given;
-  for (const std::string& option : options) {
-    const std::size_t equals = option.find('=');
-    if (equals == 0 || equals == std::string::npos) {
-      throw UserError("--option", fmt::format("'{}' is not KEY=VALUE, such as "
-                                              "threshold=0.5",
-                                              option));
-    }
-    const std::string key = option.substr(0, equals);
-    for (std::string& value :
-         SplitList(option.substr(equals + 1), "--option " + key)) {
-      given[key].emplace_back(std::move(value));
-    }
-  }
-  for (auto& [key, values] : given) {
-    for (Alternative& alternative : request.alternatives) {
-      alternative.options.erase(key);
-    }
-    request.options[key] = std::move(values);
-  }
-}
-
-// A case file that is the only workload says its lengths itself, where none are
-// asked for.
-void TakeLengthsOfCase(SweepRequest& request) {
-  const auto workload = request.axes.find("workload");
-  if (workload == request.axes.end() || workload->second.size() != 1) return;
-  const WorkloadName name =
-      ParseWorkload(workload->second[0].get<std::string>());
-  if (name.kind != WorkloadKind::kFile) return;
-  const CaseFile file = ReadCaseFile(name.path);
-  for (const auto& [axis, letter] :
-       {std::pair("memory_length", 'T'), std::pair("output_length", 'U'),
-        std::pair("dim", 'd'), std::pair("num_contexts", 'K')}) {
-    const Index length = file.Length(letter);
-    if (length > 0) request.axes.try_emplace(axis, std::vector<Json>{length});
-  }
-}
-
-SweepRequest MakeRequest(const AxisTable& table, const Arguments& arguments) {
-  SweepRequest request;
-  if (!arguments.experiment.empty()) {
-    request = ReadExperiment(table, arguments.experiment,
-                             arguments.quick ? "quick" : "full");
-  } else if (arguments.quick) {
-    throw UserError("--quick",
-                    "picks a profile of an experiment file; name "
-                    "one, or lower --repetitions");
-  }
-  if (!arguments.mechanisms.empty()) {
-    TakeMechanisms(arguments.mechanisms, request);
-  }
-  for (const Axis& axis : table) {
-    const std::string& text = arguments.axes.at(axis.name);
-    if (text.empty()) continue;
-    request.axes[axis.name] =
-        ParseAxisValues(table, axis, text, OptionName(axis));
-    for (Alternative& alternative : request.alternatives) {
-      alternative.axes.erase(axis.name);
-    }
-  }
-  TakeLengthsOfCase(request);
-  TakeOptions(arguments.options, request);
-  if (!arguments.repetitions.empty()) {
-    request.repetitions = static_cast<int>(ParseInteger(
-        arguments.repetitions, 1, kMostRepetitions, "--repetitions"));
-  }
-  if (!arguments.trials.empty()) {
-    request.trials = static_cast<int>(
-        ParseInteger(arguments.trials, 1, kMostTrials, "--trials"));
-  }
-  if (!arguments.processes.empty()) {
-    request.processes = static_cast<int>(
-        ParseInteger(arguments.processes, 1, kMostProcesses, "--processes"));
-  }
-  if (!arguments.seed.empty()) {
-    request.seed = ParseSeed(arguments.seed);
-  }
-  return request;
-}
-
-std::size_t NumberOfCells(const Sweep& sweep) {
-  std::size_t cells = 0;
-  for (const Point& point : sweep.points) cells += point.cells.size();
-  return cells;
-}
-
-int ShowSweep(const AxisTable& table, const Sweep& sweep, bool as_json) {
-  const TimeEstimate estimate = EstimateTime(sweep);
-  Json document = {{"name", sweep.name},
-                   {"num_points", sweep.points.size()},
-                   {"num_cells", NumberOfCells(sweep)},
-                   {"num_excluded", sweep.num_excluded},
-                   {"estimated_s", estimate.total_s()},
-                   {"points", Json::array()}};
-  std::string text = fmt::format(
-      "{}: {} points, {} cells{}, about {}\n", sweep.name, sweep.points.size(),
-      NumberOfCells(sweep),
-      sweep.num_excluded == 0
-          ? ""
-          : fmt::format(" ({} more are excluded)", sweep.num_excluded),
-      DurationText(estimate.total_s()));
-  for (std::size_t i = 0; i < sweep.points.size(); ++i) {
-    const Point& point = sweep.points[i];
-    document["points"].push_back({{"axes", point.axes},
-                                  {"num_cells", point.cells.size()},
-                                  {"estimated_s", estimate.point_s[i]}});
-    text += fmt::format("{}: {} cells\n", PointText(table, point),
-                        point.cells.size());
-  }
-  std::cout << (as_json ? document.dump(2) + "\n" : text);
-  return 0;
-}
-
-// What a point would refuse hours later is refused now.
-void CheckWorkloads(const Sweep& sweep) {
-  std::set<std::string> names;
-  for (const Point& point : sweep.points) {
-    names.insert(point.axes.at("workload").get<std::string>());
-  }
-  for (const std::string& name : names) {
-    const WorkloadName workload = ParseWorkload(name);
-    if (workload.kind == WorkloadKind::kFile) ReadCaseFile(workload.path);
-  }
-}
-
-constexpr std::int64_t kMostSeconds = 86'400;
-
-std::int64_t ParseSeconds(const std::string& text, std::int64_t otherwise,
-                          const char* option) {
-  return text.empty() ? otherwise : ParseInteger(text, 1, kMostSeconds, option);
-}
-
-// What the peer says of itself. It is asked, and ends: workers start their own.
-std::optional<PeerInfo> AskPeer(const AxisTable& table,
-                                const Arguments& arguments) {
-  if (!arguments.peer.empty()) {
-    const std::chrono::seconds limit(
-        ParseSeconds(arguments.peer_limit, kPeerLimit, "--peer-limit"));
-    return Peer(arguments.peer, limit, table).info();
-  }
-  if (!arguments.peer_limit.empty()) {
-    throw UserError("--peer-limit", "there is no peer; name one by --peer");
-  }
-  return std::nullopt;
-}
 
 // Where the peer's times come from stands beside our own libraries.
 void AddLibraries(const PeerInfo& info, Json& libraries) {
@@ -327,69 +34,44 @@ void AddLibraries(const PeerInfo& info, Json& libraries) {
   }
 }
 
-CampaignOptions OptionsFrom(const Arguments& arguments) {
-  if (arguments.force && arguments.resume) {
-    throw UserError("--resume",
-                    "goes on from what is there, and --force begins "
-                    "anew; give one of them");
+// Tells how the run has ended; gives the exit code.
+int TellEnd(const CampaignEnd& end, const std::string& output) {
+  if (end.nothing_to_do) {
+    std::cout << fmt::format(
+        "{}: nothing left to do, all {} points are there\n", output,
+        end.num_points);
+    return Summarize(end.document, output);
   }
-  CampaignOptions options;
-  options.output = arguments.output;
-  options.force = arguments.force;
-  options.resume = arguments.resume;
-  if (!arguments.shard.empty()) options.shard = ParseShard(arguments.shard);
-  options.measurer.peer = arguments.peer;
-  options.measurer.peer_limit_s =
-      ParseSeconds(arguments.peer_limit, kPeerLimit, "--peer-limit");
-  options.measurer.cell_limit_s =
-      ParseSeconds(arguments.cell_limit, kDefaultCellLimit, "--cell-limit");
-  return options;
-}
-
-Sweep PartOf(const Sweep& sweep, const std::optional<Shard>& shard) {
-  Sweep part = sweep;
-  if (!shard) return part;
-  part.points.clear();
-  for (std::size_t i = 0; i < sweep.points.size(); ++i) {
-    if (shard->Has(i)) part.points.push_back(sweep.points[i]);
-  }
-  return part;
+  const int code = end.num_points == 0 && end.interrupted
+                       ? 0
+                       : Summarize(end.document, output);
+  if (!end.interrupted) return code;
+  std::cerr << fmt::format("attnbench: interrupted after {} points\n",
+                           end.num_points);
+  return kInterruptedExitCode;
 }
 
 int RunSweep(const AxisTable& own_table, const std::string& command_line,
-             const Arguments& arguments) {
-  const CampaignOptions options = OptionsFrom(arguments);
-  const std::optional<PeerInfo> peer = AskPeer(own_table, arguments);
+             const SweepArguments& arguments) {
+  const CampaignOptions options = MakeCampaignOptions(arguments);
+  const std::optional<PeerInfo> peer = AskPeer(own_table, options.measurer);
   const AxisTable table = peer ? WithVariantsOf(*peer, own_table) : own_table;
   SweepRequest request = MakeRequest(table, arguments);
   if (peer) request.peer_variants = peer->variants;
-  Sweep sweep = ExpandSweep(table, request);
-  CheckWorkloads(sweep);
-  SkipThreadsBeyond(Cores(), sweep);
+  Sweep sweep = PlanSweep(table, request);
   if (arguments.dry_run) {
-    return ShowSweep(table, PartOf(sweep, options.shard), arguments.json);
+    sweep.points = options.shard.value_or(Shard{}).Of(sweep.points);
+    ShowSweep(table, sweep, arguments.json);
+    return 0;
   }
-  if (arguments.output.empty()) {
+  if (options.output.empty()) {
     throw UserError("--output",
                     "is missing; name the result file, such as -o "
                     "r.json (or use --dry-run)");
   }
   Json context = MakeContext(command_line, sweep.seed);
   if (peer) AddLibraries(*peer, context["libraries"]);
-  const CampaignEnd end = RunCampaign(table, sweep, context, options);
-  if (end.nothing_to_do) {
-    std::cout << fmt::format(
-        "{}: nothing left to do, all {} points are there\n", arguments.output,
-        end.num_points);
-    return Summarize(end.document, arguments.output);
-  }
-  const int code = end.num_points == 0 && end.interrupted
-                       ? 0
-                       : Summarize(end.document, arguments.output);
-  if (!end.interrupted) return code;
-  std::cerr << fmt::format("attnbench: interrupted after {} points\n",
-                           end.num_points);
-  return kInterruptedExitCode;
+  return TellEnd(RunCampaign(table, sweep, context, options), options.output);
 }
 
 }  // namespace
@@ -399,8 +81,8 @@ void AddRunSweep(CLI::App& app, const AxisTable& table,
   CLI::App* const command = app.add_subcommand(
       "run-sweep",
       "measure mechanisms over lists, ranges and defaults of every axis");
-  const auto arguments = std::make_shared<Arguments>();
-  AddOptions(*command, table, *arguments);
+  const auto arguments = std::make_shared<SweepArguments>();
+  AddSweepOptions(*command, table, *arguments);
   command->callback([&table, &run, command_line, arguments] {
     run = [&table, command_line, arguments] {
       return RunSweep(table, command_line, *arguments);

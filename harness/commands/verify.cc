@@ -73,9 +73,8 @@ void AddOptions(CLI::App& command, Arguments& arguments) {
   add("-j,--threads", arguments.threads, "N",
       "cases at a time, e.g. -j 2 (default: one a core); results do not "
       "depend on it");
-  add("--shard", arguments.shard, "i/n",
-      "only every n-th case from the i-th on, i from 0, for another machine to "
-      "do the rest, e.g. --shard 0/4 -o v0.json; `merge` judges all of them");
+  add("--shard", arguments.shard, kShardType,
+      ShardHelp("cases") + " -o v0.json; `merge` judges all of them");
   add("-o,--output", arguments.output, "FILE",
       "writes the JSON document, e.g. -o verify.json");
   command.add_flag("--json", arguments.json,
@@ -135,16 +134,6 @@ std::vector<VerifyCase> CasesOf(const std::vector<std::string>& mechanisms,
   return cases;
 }
 
-// Those of the list that the shard has.
-std::vector<VerifyCase> OfShard(const std::vector<VerifyCase>& cases,
-                                const Shard& shard) {
-  std::vector<VerifyCase> own;
-  for (std::size_t n = 0; n < cases.size(); ++n) {
-    if (shard.Has(n)) own.push_back(cases[n]);
-  }
-  return own;
-}
-
 int Verify(const Arguments& arguments, const std::string& command_line) {
   const VerifyOptions options = ParseOptions(arguments);
   const std::vector<std::string> mechanisms =
@@ -171,7 +160,7 @@ int Verify(const Arguments& arguments, const std::string& command_line) {
                    .not_verified = Json::array()};
   const std::vector<VerifyCase> all =
       CasesOf(mechanisms, arguments.quick, run.not_verified);
-  const std::vector<VerifyCase> cases = OfShard(all, shard.value_or(Shard{}));
+  const std::vector<VerifyCase> cases = shard.value_or(Shard{}).Of(all);
   if (all.empty()) {
     std::cerr << "attnbench: there is nothing to verify\n";
     return kNothingToCompare;

@@ -21,7 +21,7 @@ NOT_FINGERPRINT = (
     "warnings",
     "points",
     "shard",
-    "resumed",
+    "runs",
     "limits",
     "calibration",
 )

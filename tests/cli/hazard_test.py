@@ -64,6 +64,38 @@ class HazardTest(unittest.TestCase):
         cells = self.measure("hang", "--cell-limit", "3", lengths=(3,))
         self.expect_failed(cells, "timeout", "not finished after 3 s (--cell-limit)")
 
+    def test_more_time_measures_again_what_had_too_little(self):
+        experiment = {
+            "name": "hazard", "axes": {"memory_length": [3, 4], "output_length": 2, "dim": 4},
+            "repetitions": 2,
+            "alternatives": [{"mechanism": "soft"},
+                             {"mechanism": "hazard", "memory_length": 3}]}
+        with tempfile.TemporaryDirectory() as folder:
+            with open(os.path.join(folder, "e.json"), "w", encoding="utf-8") as file:
+                json.dump(experiment, file)
+
+            def measure(hazard, limit, *arguments, status):
+                done = subprocess.run(
+                    [PROGRAM, "run-sweep", "e.json", "-o", "r.json", "--cell-limit", limit,
+                     *arguments], cwd=folder, capture_output=True, text=True, timeout=60,
+                    check=False, env={**os.environ, "HAZARD": hazard, "HAZARD_AFTER": "0"})
+                self.assertEqual(done.returncode, status, done.stderr)
+                with open(os.path.join(folder, "r.json"), encoding="utf-8") as file:
+                    return done, json.load(file)
+
+            _, first = measure("hang", "2", status=1)
+            self.assertEqual([c["status"] for c in first["cells"]], ["ok", "timeout", "ok"])
+            for limit in ("2", "1"):
+                done, same = measure("", limit, "--resume", status=1)
+                self.assertIn("nothing left to do", done.stdout)
+                self.assertEqual(same, first)
+            done, second = measure("", "60", "--resume", status=0)
+        self.assertIn("1 point with a cell that ended at a lower --cell-limit is measured again",
+                      done.stderr)
+        self.assertEqual([c["status"] for c in second["cells"]], ["ok"] * 3)
+        self.assertEqual(second["cells"][2], first["cells"][2])
+        self.assertEqual([run["cell_limit_s"] for run in second["context"]["runs"]], [2, 60])
+
     def test_several_processes_are_measured_apart_and_joined(self):
         cells = self.measure("", "--processes", "3", status=0)
         for cell in cells.values():

@@ -64,6 +64,17 @@ class PeerTest(InFolder):
             self.assertNotIn("r.json", os.listdir(self.folder))
 
 
+class Resumed(PeerTest):
+    def test_points_of_another_peer_are_not_taken(self):
+        self.measure(*BOTH)
+        done = self.run_sweep(*TINY, *BOTH, "--resume", "-o", "r.json", peer=FAKE + " ")
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("1 point there is not of this sweep", done.stderr)
+        done = self.run_sweep(*TINY, *BOTH, "--resume", "-o", "r.json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("nothing left to do", done.stdout)
+
+
 class Measuring(PeerTest):
     def test_a_peer_is_measured_like_any_other_cell(self):
         for batch, precision, near in (("1", "f32", 1e-5), ("2", "f64", 1e-12)):

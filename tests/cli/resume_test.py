@@ -2,10 +2,12 @@
 interrupted, on a full disk, in a folder that is gone, with a torn journal, or
 two at once. What a resumed run writes is what one run would have written."""
 
+import copy
 import functools
 import json
 import os
 import random
+import re
 import resource
 import signal
 import subprocess
@@ -18,10 +20,22 @@ import jsonschema
 from in_folder import InFolder
 
 PROGRAM = os.environ["ATTNBENCH"]
+
+
+def changed(grid, **options):
+    """The grid with other values of these options."""
+    grid = list(grid)
+    for name, value in options.items():
+        grid[grid.index("-" + name) + 1] = value
+    return grid
+
+
 # 12 points of 2 cells.
 GRID = ["run-sweep", "--mechanism", "soft,monotonic", "-T", "3:14:1", "-U", "2",
         "-d", "4", "--repetitions", "2", "-o", "r.json"]
 POINTS = 12
+# 50 points. One takes 20 ms on any machine: a sample lasts a millisecond.
+MANY = changed(GRID, T="3:52:1")
 # A point that takes longer than any test waits.
 LONG = ["run-sweep", "--mechanism", "soft", "-T", "100000", "-U", "3000", "-o", "r.json"]
 
@@ -34,10 +48,10 @@ def figures(cell):
 
 
 @functools.cache
-def whole():
+def whole(grid=tuple(GRID)):
     """What one run writes."""
     with tempfile.TemporaryDirectory() as folder:
-        subprocess.run([PROGRAM, *GRID], cwd=folder, check=True, capture_output=True)
+        subprocess.run([PROGRAM, *grid], cwd=folder, check=True, capture_output=True)
         with open(os.path.join(folder, "r.json"), encoding="utf-8") as file:
             return json.load(file)
 
@@ -67,8 +81,8 @@ class ResumeTest(InFolder):
         super().setUp()
         self.journal = os.path.join(self.folder, "r.json.journal")
 
-    def run_grid(self, *arguments, status=0, **keywords):
-        done = subprocess.run([PROGRAM, *GRID, *arguments], cwd=self.folder, text=True,
+    def run_grid(self, *arguments, grid=None, status=0, **keywords):
+        done = subprocess.run([PROGRAM, *(grid or GRID), *arguments], cwd=self.folder, text=True,
                               capture_output=True, timeout=60, check=False, **keywords)
         self.assertEqual(done.returncode, status, done.stderr)
         return done
@@ -105,16 +119,23 @@ class ResumeTest(InFolder):
         jsonschema.validate(document, schema())
         return document
 
-    def expect_whole(self):
+    def expect_whole(self, grid=None, runs=None):
         """The result has the cells of one run, and nothing else is left."""
         self.assertEqual(os.listdir(self.folder), ["r.json"])
         document = self.read()
+        context = document["context"]
+        one = whole(tuple(grid or GRID))
         self.assertEqual([figures(c) for c in document["cells"]],
-                         [figures(c) for c in whole()["cells"]])
-        self.assertEqual(document["context"]["points"], whole()["context"]["points"])
-        self.assertNotIn("interrupted", str(document["context"]["invalid_reasons"]))
-        self.assertEqual([c["point"] for c in document["context"]["calibration"]],
-                         document["context"]["points"])
+                         [figures(c) for c in one["cells"]])
+        self.assertEqual(context["points"], one["context"]["points"])
+        self.assertNotIn("interrupted", str(context["invalid_reasons"]))
+        self.assertEqual([c["point"] for c in context["calibration"]], context["points"])
+        # Every point is of one run.
+        if runs is not None:
+            self.assertEqual(len(context["runs"]), runs)
+        self.assertEqual(sorted(point for run in context["runs"] for point in run["points"]),
+                         sorted(context["points"]))
+        self.assertEqual(context["date"], context["runs"][0]["date"])
         return document
 
     def journaled(self):
@@ -125,28 +146,68 @@ class ResumeTest(InFolder):
             lines = [line[17:] for line in file.read().split(b"\n")[:-1]]
         return [json.loads(line)["point"] for line in lines if b'"point"' in line[:9]]
 
+    def records(self):
+        with open(self.journal, "rb") as file:
+            return [json.loads(line[17:]) for line in file]
+
 
 class Killed(ResumeTest):
+    def kill(self, run):
+        """Whether it was not faster. What is left is the journal, and what a
+        kill in the midst of writing leaves beside it, which nobody takes for a
+        result."""
+        run.kill()
+        run.communicate()
+        for name in os.listdir(self.folder):
+            if re.fullmatch(r"r\.json\.\w{6}", name):
+                os.remove(self.path(name))
+        return run.returncode == -signal.SIGKILL
+
+    def await_points(self, run, number):
+        while len(self.journaled()) < number and run.poll() is None:
+            time.sleep(0.001)
+
     def test_ten_kills_at_random_moments_lose_nothing_that_was_finished(self):
         seeded = random.Random(5)
-        kept, kills = set(), 0
-        for _ in range(10):
-            run = self.start("--resume")
-            try:
-                run.wait(timeout=seeded.uniform(0.01, 0.4))
-            except subprocess.TimeoutExpired:
-                run.kill()
-                kills += 1
-            run.communicate()
-            if os.path.exists(os.path.join(self.folder, "r.json")):
-                break
+        kept = set()
+        for kill in range(10):
+            run = self.start("--resume", grid=MANY)
+            # By turns as it starts, and around the end of a point: far from
+            # the end of the run.
+            if kill % 2:
+                self.await_points(run, len(kept) + 1)
+            time.sleep(seeded.uniform(0, 0.05))
+            self.assertTrue(self.kill(run), "it was finished before its kill")
             points = self.journaled()
             self.assertEqual(len(points), len(set(points)), "a point was measured again")
             self.assertLessEqual(kept, set(points))
             kept = set(points)
-        self.assertGreater(kills, 0)
+        self.assertGreaterEqual(len(kept), 5)
+        self.run_grid("--resume", grid=MANY)
+        self.expect_whole(MANY)
+
+    def test_every_run_is_in_the_result_with_its_load(self):
+        self.stopped(2, signal.SIGKILL)
+        self.stopped(2, signal.SIGKILL, "--resume")
+        records = self.records()
+        of_second = [r for r in records if "point" in r][-1]["run"]
+        for record in records:
+            if record.get("point") and record["run"]["date"] == of_second["date"]:
+                # What it says where the machine was busy as it ended.
+                record["run"].update(load_end=99.5, invalid_reasons=["it was busy"])
+        with open(self.journal, "wb") as file:
+            file.writelines(journal_line(record) for record in records)
         self.run_grid("--resume")
-        self.expect_whole()
+        context = self.expect_whole(runs=3)["context"]
+        dates = [run["date"] for run in context["runs"]]
+        self.assertEqual(dates, sorted(dates))
+        self.assertEqual(context["load_end"], 99.5)
+        self.assertFalse(context["valid"])
+        self.assertIn("it was busy", "\n".join(context["invalid_reasons"]))
+        for run in context["runs"]:
+            self.assertIsInstance(run["load_end"], float)
+            self.assertIn("run-sweep", run["command"])
+            self.assertEqual(run["cell_limit_s"], 3600)
 
     def test_the_worker_and_its_files_go_with_the_run(self):
         with self.start(grid=LONG) as run:
@@ -180,8 +241,17 @@ class Killed(ResumeTest):
         done = self.run_grid("--resume")
         self.assertIn("r.json.journal: 2 lines are torn or damaged", done.stderr)
         self.assertIn("r.json: 3 of 12 points are there", done.stderr)
-        document = self.expect_whole()
-        self.assertEqual(len(document["context"]["resumed"]), 1)
+        self.expect_whole(runs=2)
+
+    def test_a_run_whose_line_is_damaged_is_still_known(self):
+        self.stopped(2, signal.SIGKILL)
+        records = self.records()
+        with open(self.journal, "wb") as file:
+            file.writelines(journal_line(record) for record in records[1:])
+        self.run_grid("--resume")
+        run = self.expect_whole(runs=2)["context"]["runs"][0]
+        self.assertEqual(run["date"], records[0]["run"]["context"]["date"])
+        self.assertEqual(len(run["points"]), len(records) - 1)
 
     def test_a_journal_that_is_left_is_not_run_over(self):
         self.stopped(2, signal.SIGKILL)
@@ -193,7 +263,7 @@ class Killed(ResumeTest):
         with open(self.journal, "rb") as file:
             self.assertEqual(file.read(), before)
         self.run_grid("--force")
-        self.assertNotIn("resumed", self.expect_whole()["context"])
+        self.expect_whole(runs=1)
 
     def test_what_force_began_does_not_go_on_from_the_old_result(self):
         self.run_grid()
@@ -220,10 +290,31 @@ class Interrupted(ResumeTest):
             self.assertIn("INVALID", out)
             first = document["context"]["date"]
             self.run_grid("--resume")
-            finished = self.expect_whole()
+            finished = self.expect_whole(runs=2)
             self.assertEqual(finished["context"]["date"], first)
             self.assertEqual(finished["cells"][:4], document["cells"][:4])
+            self.expect_merged(document, finished)
             os.remove(os.path.join(self.folder, "r.json"))
+
+    def expect_merged(self, interrupted, finished):
+        """The interrupted result and one of the other points are a whole one."""
+        there = {cell["point"] for cell in interrupted["cells"]}
+        rest = copy.deepcopy(finished)
+        rest["cells"] = [c for c in rest["cells"] if c["point"] not in there]
+        rest["context"]["runs"] = rest["context"]["runs"][1:]
+        for name, document in (("part.json", interrupted), ("rest.json", rest)):
+            with open(self.path(name), "w", encoding="utf-8") as file:
+                json.dump(document, file)
+        subprocess.run([PROGRAM, "merge", "part.json", "rest.json", "-o", "all.json"],
+                       cwd=self.folder, check=True, capture_output=True)
+        merged = self.read("all.json")
+        self.assertEqual(merged["cells"], finished["cells"])
+        self.assertNotIn("interrupted", str(merged["context"]["invalid_reasons"]))
+        self.assertEqual(merged["context"]["calibration"], finished["context"]["calibration"])
+        self.assertEqual([run["file"] for run in merged["context"]["runs"]],
+                         ["part.json", "rest.json"])
+        for name in ("part.json", "rest.json", "all.json"):
+            os.remove(self.path(name))
 
     def test_a_signal_that_ends_the_worker_too_is_no_crash_of_a_cell(self):
         # As a scheduler sends it to all processes of a job; the worker's comes first.
@@ -262,34 +353,37 @@ class Finished(ResumeTest):
         self.assertEqual((before.st_ino, before.st_mtime_ns), (after.st_ino, after.st_mtime_ns))
         self.assertEqual(os.listdir(self.folder), ["r.json"])
 
-    def test_a_result_of_a_longer_sweep_is_not_whole_for_a_shorter_one(self):
-        self.run_grid()
-        shorter = [*GRID, "--resume"]
-        shorter[shorter.index("-T") + 1] = "3:5:1"
-        done = subprocess.run([PROGRAM, *shorter], cwd=self.folder, capture_output=True, text=True,
-                              check=False)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertNotIn("nothing left to do", done.stdout)
-        context = self.read()["context"]
-        self.assertEqual(len(context["points"]), 3)
-        self.assertEqual([c["point"] for c in context["calibration"]], context["points"])
-
-    def test_points_of_another_sweep_are_not_taken(self):
-        self.run_grid()
-        with open(os.path.join(self.folder, "r.json"), encoding="utf-8") as file:
+    def expect_refused(self, lost, *arguments, grid=None):
+        """Nothing is touched, and it is told how many points would be lost."""
+        with open(self.path("r.json"), encoding="utf-8") as file:
             before = file.read()
-        done = self.run_grid("--resume", "--seed", "2", status=2)
-        self.assertIn("12 points there are not of this sweep", done.stderr)
-        with open(os.path.join(self.folder, "r.json"), encoding="utf-8") as file:
+        done = self.run_grid("--resume", *arguments, grid=grid, status=2)
+        self.assertIn(f"{lost} point{'s' * (lost > 1)} there", done.stderr)
+        self.assertIn(f"--resume would lose {'them' if lost > 1 else 'it'}", done.stderr)
+        with open(self.path("r.json"), encoding="utf-8") as file:
             self.assertEqual(file.read(), before)
-        longer = [*GRID, "--resume", "--dim", "4,5"]
-        longer.remove("-d")
-        longer.remove("4")
-        done = subprocess.run([PROGRAM, *longer], cwd=self.folder, capture_output=True, text=True,
-                              check=False)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("1 of 24 points are there", done.stderr)
-        self.assertIn("11 points there are not of this sweep", done.stderr)
+        self.assertEqual(os.listdir(self.folder), ["r.json"])
+
+    def test_points_that_the_sweep_does_not_want_are_not_lost(self):
+        self.run_grid()
+        self.expect_refused(12, "--seed", "2")
+        self.expect_refused(9, grid=changed(GRID, T="3:5:1"))
+        self.expect_refused(1, grid=changed(GRID, T="4:20:1"))
+        self.expect_refused(6, "--shard", "0/2")
+        self.run_grid("--force", grid=changed(GRID, T="3:5:1"))
+        self.assertEqual(len(self.read()["context"]["points"]), 3)
+
+    def test_a_longer_axis_keeps_what_is_there(self):
+        self.run_grid()
+        old = {c["point"]: c["samples_ns"] for c in self.read()["cells"]}
+        # The axis d goes before T: no point stays where it was.
+        for there, grid in ((12, changed(GRID, T="1:14:1")), (14, changed(GRID, T="1:14:1", d="3,4"))):
+            done = self.run_grid("--resume", grid=grid)
+            self.assertIn(f"{there} of {there + {12: 2, 14: 14}[there]} points are there",
+                          done.stderr)
+        document = self.expect_whole(grid, runs=3)
+        new = {c["point"]: c["samples_ns"] for c in document["cells"]}
+        self.assertEqual({point: new[point] for point in old}, old)
 
     def test_what_is_no_result_is_no_beginning(self):
         for text, message in (("{", "is not JSON"), ("{}", "is no result of a sweep")):
@@ -337,7 +431,8 @@ class Elsewhere(ResumeTest):
             for entry in whole()["context"]["calibration"]:
                 cells = [c for c in whole()["cells"] if c["point"] == entry["point"]]
                 file.write(journal_line({"point": entry["point"], "cells": cells,
-                                         "calibration": entry}))
+                                         "calibration": entry,
+                                         "run": {**whole()["context"]["runs"][0], "points": []}}))
         before = os.path.getsize(self.journal)
         done = self.run_grid("--resume", status=2, preexec_fn=limit(4_000), restore_signals=False)
         self.assertIn("r.json: cannot be written", done.stderr)

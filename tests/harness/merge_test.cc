@@ -7,7 +7,9 @@
 
 #include <functional>
 
+#include "harness/calibration.h"
 #include "harness/error.h"
+#include "harness/runs.h"
 #include "tests/support/made_up_results.h"
 
 namespace attnbench {
@@ -15,6 +17,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using testing::MadeUpCell;
 using testing::MadeUpResult;
 
@@ -40,8 +43,24 @@ ResultDocument Shard(std::size_t i, std::size_t n) {
       if (cell.at("point") == points[p]) document["cells"].push_back(cell);
     }
   }
-  document["context"]["shard"] = std::to_string(i) + "/" + std::to_string(n);
+  Json& context = document["context"];
+  context["shard"] = std::to_string(i) + "/" + std::to_string(n);
+  context["runs"] = RunsOf(document);
   return {"shard" + std::to_string(i) + ".json", document};
+}
+
+// The clock of all points of a part: a loop takes so long.
+void SetClock(double time_ns, ResultDocument& part) {
+  Json& context = part.json["context"];
+  context["calibration"] = Json::array();
+  for (const Json& point : context["runs"][0]["points"]) {
+    context["calibration"].push_back(
+        CalibrationJson(point, std::vector<double>(10, time_ns)));
+  }
+}
+
+std::vector<std::string> Reasons(const Merged& merged) {
+  return merged.document["context"]["invalid_reasons"];
 }
 
 std::string ErrorOf(const std::vector<ResultDocument>& results) {
@@ -59,7 +78,83 @@ TEST(Merge, ShardsInAnyOrderGiveTheRun) {
   EXPECT_EQ(merged.missing, "");
   Json expected = Whole().json;
   expected["context"]["command"] = "attnbench merge";
+  expected["context"]["runs"] = Json::array();
+  for (const std::size_t i : {2, 0, 1}) {
+    Json run = Shard(i, 3).json["context"]["runs"][0];
+    run["file"] = "shard" + std::to_string(i) + ".json";
+    expected["context"]["runs"].push_back(run);
+  }
   EXPECT_EQ(merged.document, expected);
+}
+
+TEST(Merge, EveryPartsRunsStayWithTheWorstLoad) {
+  ResultDocument first = Shard(0, 2), other = Shard(1, 2);
+  Json& context = other.json["context"];
+  context["runs"].push_back(context["runs"][0]);
+  context["runs"][1]["date"] = "2020-01-02T00:00:00Z";
+  context["runs"][1]["load_end"] = 9.5;
+  context["runs"][1]["invalid_reasons"] = {"busy"};
+  const Merged merged = MergeResults({first, other}, "merge");
+  const Json& runs = merged.document["context"]["runs"];
+  ASSERT_EQ(runs.size(), 3U);
+  EXPECT_EQ(runs[2]["date"], "2020-01-02T00:00:00Z");
+  EXPECT_EQ(runs[2]["file"], "shard1.json");
+  EXPECT_EQ(merged.document["context"]["load"], 0.25);
+  EXPECT_EQ(merged.document["context"]["load_end"], 9.5);
+  EXPECT_THAT(Reasons(merged), ElementsAre("shard1.json: busy"));
+}
+
+TEST(Merge, DriftFromShardToShardIsJudged) {
+  ResultDocument first = Shard(0, 2), other = Shard(1, 2);
+  SetClock(100, first);
+  SetClock(100, other);
+  const Json steady = MergeResults({first, other}, "merge").document;
+  EXPECT_EQ(steady["context"]["valid"], true);
+  const Json& points = steady["context"]["points"];
+  const Json& calibration = steady["context"]["calibration"];
+  ASSERT_EQ(calibration.size(), points.size());
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    EXPECT_EQ(calibration[i]["point"], points[i]);
+  }
+  SetClock(120, other);
+  EXPECT_THAT(Reasons(MergeResults({first, other}, "merge")),
+              ElementsAre(HasSubstr("drifted by 20.0 % between points")));
+}
+
+TEST(Merge, AnEntryOfAPointThatAnotherFileHasIsNotTaken) {
+  ResultDocument first = Shard(0, 2), other = Shard(1, 2);
+  SetClock(100, first);
+  SetClock(100, other);
+  Json& others = other.json["context"]["calibration"];
+  others.push_back(first.json["context"]["calibration"][0]);
+  others.back()["median_ns"] = 500;
+  EXPECT_THAT(Reasons(MergeResults({first, other}, "merge")), IsEmpty());
+}
+
+TEST(Merge, AnInterruptCountsWhilePointsAreMissingAndNoLonger) {
+  ResultDocument interrupted = Shard(0, 2);
+  // Without its last point, and judged as run-sweep does.
+  Json& cells = interrupted.json["cells"];
+  const std::vector<Json> last = {cells[cells.size() - 2], cells.back()};
+  cells.erase(cells.end() - 2, cells.end());
+  Json& context = interrupted.json["context"];
+  context["runs"][0]["points"].erase(2);
+  JudgeRuns("interrupted: 2 of 3 points", context);
+  ResultDocument rest = MadeUpResult("rest.json", last);
+  rest.json["context"]["points"] = context["points"];
+
+  const Merged part = MergeResults({interrupted, Shard(1, 2)}, "merge");
+  EXPECT_THAT(Reasons(part), ElementsAre("1 of 5 points are missing"));
+  EXPECT_THAT(Reasons(MergeResults({interrupted, rest, Shard(1, 2)}, "merge")),
+              IsEmpty());
+  // A merge is a part like any other.
+  const ResultDocument so_far{"part.json", part.document};
+  const Merged whole = MergeResults({rest, so_far}, "merge");
+  EXPECT_THAT(Reasons(whole), IsEmpty());
+  const Json& runs = whole.document["context"]["runs"];
+  ASSERT_EQ(runs.size(), 3U);
+  EXPECT_EQ(runs[0]["file"], "rest.json");
+  EXPECT_EQ(runs[1]["file"], "shard0.json");
 }
 
 TEST(Merge, MissingPointsAreCountedWithTheirShard) {
@@ -105,7 +200,7 @@ TEST(Merge, PartsOfOtherRunsAreRefused) {
 TEST(Merge, OtherMachinesAreRecordedNotRefused) {
   ResultDocument other = Shard(1, 2);
   other.json["context"]["cpu"] = "another";
-  other.json["context"]["warnings"] = {"busy"};
+  other.json["context"]["runs"][0]["warnings"] = {"busy"};
   other.json["context"]["limits"] = {{{"precision", "f32"}, {"threads", 1}},
                                      {{"precision", "f64"}, {"threads", 1}}};
   ResultDocument first = Shard(0, 2);
@@ -127,6 +222,7 @@ TEST(Merge, WhatIsNotValidStaysSo) {
   ResultDocument other = Shard(1, 2);
   other.json["context"]["valid"] = false;
   other.json["context"]["invalid_reasons"] = {"a debug build"};
+  other.json["context"].erase("runs");  // as before there were any
   const Json context =
       MergeResults({Shard(0, 2), other}, "merge").document.at("context");
   EXPECT_EQ(context.at("valid"), false);

@@ -7,6 +7,7 @@
 #include <functional>
 #include <set>
 #include <string>
+#include <utility>
 
 namespace attnbench {
 namespace {
@@ -20,17 +21,21 @@ Sweep SmallSweep() {
   return ExpandSweep(StandardAxes(), request);
 }
 
+std::string HashOf(const Sweep& sweep, std::size_t point = 0,
+                   const char* build_id = "build", const char* peer = "") {
+  return PointHash(StandardAxes(), sweep, sweep.points.at(point), build_id,
+                   peer);
+}
+
 TEST(PointHash, IsTheSameForTheSame) {
-  const std::string hash = PointHash(StandardAxes(), SmallSweep(), 0, "build");
-  EXPECT_EQ(hash, PointHash(StandardAxes(), SmallSweep(), 0, "build"));
+  const std::string hash = HashOf(SmallSweep());
+  EXPECT_EQ(hash, HashOf(SmallSweep()));
   EXPECT_THAT(hash, MatchesRegex("[0-9a-f]{16}"));
 }
 
 TEST(PointHash, DiffersInWhateverResultsFollowFrom) {
-  std::set<std::string> hashes = {
-      PointHash(StandardAxes(), SmallSweep(), 0, "build"),
-      PointHash(StandardAxes(), SmallSweep(), 1, "build"),
-      PointHash(StandardAxes(), SmallSweep(), 0, "another")};
+  std::set<std::string> hashes = {HashOf(SmallSweep()), HashOf(SmallSweep(), 1),
+                                  HashOf(SmallSweep(), 0, "another")};
   const std::function<void(Sweep&)> changes[] = {
       [](Sweep& sweep) { ++sweep.seed; },
       [](Sweep& sweep) { ++sweep.repetitions; },
@@ -44,9 +49,24 @@ TEST(PointHash, DiffersInWhateverResultsFollowFrom) {
   for (const auto& change : changes) {
     Sweep sweep = SmallSweep();
     change(sweep);
-    hashes.insert(PointHash(StandardAxes(), sweep, 0, "build"));
+    hashes.insert(HashOf(sweep));
   }
   EXPECT_EQ(hashes.size(), 3 + std::size(changes));
+}
+
+TEST(PointHash, IsTheSameWhereverThePointStands) {
+  Sweep sweep = SmallSweep();
+  std::swap(sweep.points[0], sweep.points[1]);
+  EXPECT_EQ(HashOf(sweep, 1), HashOf(SmallSweep(), 0));
+  EXPECT_EQ(HashOf(sweep, 0), HashOf(SmallSweep(), 1));
+}
+
+TEST(PointHash, DiffersByThePeerWhereOneIsMeasured) {
+  Sweep sweep = SmallSweep();
+  EXPECT_EQ(HashOf(sweep, 0, "build", "one"), HashOf(sweep));
+  sweep.points[0].cells[1].is_peers = true;
+  EXPECT_NE(HashOf(sweep, 0, "build", "one"),
+            HashOf(sweep, 0, "build", "another"));
 }
 
 TEST(PointHash, DiffersWhereTheCaseFileDoes) {
@@ -55,7 +75,7 @@ TEST(PointHash, DiffersWhereTheCaseFileDoes) {
   sweep.points[0].axes["workload"] = "file:" + path;
   const auto hash_of = [&](const char* text) {
     std::ofstream(path) << text;
-    return PointHash(StandardAxes(), sweep, 0, "build");
+    return HashOf(sweep);
   };
   const std::string hash = hash_of(R"({"inputs": 1})");
   EXPECT_EQ(hash_of(R"({"inputs":1})"), hash);

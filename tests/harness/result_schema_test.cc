@@ -108,6 +108,30 @@ TEST(ResultSchema, EveryFieldIsWantedAndNoOtherIsTaken) {
   }
 }
 
+TEST(ResultSchema, RunsMayBeMissingAndAreWholeWhereTheyAreNot) {
+  const Json good = Json::parse(R"({"date": "2020-01-01T00:00:00Z",
+      "command": "x", "cell_limit_s": 3600, "load": 0.5, "load_end": null,
+      "invalid_reasons": ["busy"], "warnings": [],
+      "points": ["0123456789abcdef"]})");
+  const auto with = [](const Json& run) {
+    Json document = GoodDocument();
+    document["context"]["runs"] = Json::array({run});
+    return Validates(document);
+  };
+  EXPECT_TRUE(with(good));
+  for (const auto& [name, value] : good.items()) {
+    Json run = good;
+    run.erase(name);
+    EXPECT_FALSE(with(run)) << name;
+  }
+  Json run = good;
+  run["file"] = "shard0.json";
+  run["cell_limit_s"] = nullptr;
+  EXPECT_TRUE(with(run));
+  run["load_start"] = 1;
+  EXPECT_FALSE(with(run));
+}
+
 TEST(ResultSchema, ALimitIsWholeAndOfAGoodCell) {
   const Json good = {{"bound", "L2"},
                      {"limit_ns", 4},

@@ -1,21 +1,36 @@
 // Guards against a resumed run that takes what another machine, program or
-// sweep has measured, or measures again what is there.
+// sweep has measured, measures again what is there, or forgets the runs before.
 #include "harness/resume.h"
 
 #include <gmock/gmock.h>
 
 #include "harness/error.h"
+#include "harness/runs.h"
 
 namespace attnbench {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 const std::set<std::string> kWanted = {"a", "b", "c"};
 
 Json Context(const std::string& date) {
-  return {{"cpu", "x"}, {"build_id", "1"}, {"date", date}, {"load", date}};
+  return {{"cpu", "x"},
+          {"build_id", "1"},
+          {"date", date},
+          {"command", "run-sweep"},
+          {"load", 0.5},
+          {"invalid_reasons", Json::array()},
+          {"warnings", Json::array()}};
+}
+
+// A run as it is judged when its load is that.
+Json Entry(const std::string& date, double load_end) {
+  Json context = Context(date);
+  context["load_end"] = load_end;
+  return RunEntry(context, 60);
 }
 
 Json Cells(const std::string& hash) {
@@ -27,20 +42,25 @@ Json Calibration(const std::string& hash) {
   return {{"point", hash}, {"median_ns", 1}};
 }
 
-Json Point(const std::string& hash) {
-  return PointRecord(hash, Cells(hash), Calibration(hash));
+Json Point(const std::string& hash, const Json& run) {
+  return PointRecord(
+      hash, {.cells = Cells(hash), .calibration = Calibration(hash)}, run);
 }
 
 JournalContents TwoRuns() {
-  return {.records = {RunRecord(Context("1st"), false), Point("a"),
-                      RunRecord(Context("2nd"), false), Point("b"),
-                      Point("another")},
-          .num_spoiled = 0};
+  return {
+      .records = {RunRecord(Context("1st"), false), Point("a", Entry("1st", 1)),
+                  RunRecord(Context("2nd"), false), Point("b", Entry("2nd", 2)),
+                  Point("another", Entry("2nd", 3))},
+      .num_spoiled = 0};
 }
 
+// Of two runs, of which the second measured point c.
 Json Result() {
   Json context = Context("0th");
-  context["resumed"] = {"later"};
+  context["runs"] = {Entry("0th", 4), Entry("later", 5)};
+  context["runs"][0]["points"] = {"gone"};
+  context["runs"][1]["points"] = {"c"};
   context["calibration"] = Json::array({Calibration("c")});
   return {{"kind", "sweep"}, {"context", context}, {"cells", Cells("c")}};
 }
@@ -51,14 +71,37 @@ std::vector<std::string> Hashes(const Finished& finished) {
   return hashes;
 }
 
+std::string DateOf(const Finished& finished, const std::string& hash) {
+  return finished.runs.at(finished.points.at(hash).run).at("date");
+}
+
 TEST(Resume, TakesWhatTheJournalHasOfThisSweep) {
   Finished finished;
   TakeJournal(TwoRuns(), kWanted, Context("now"), finished);
   EXPECT_THAT(Hashes(finished), ElementsAre("a", "b"));
-  EXPECT_EQ(finished.points["b"], Point("b"));
-  EXPECT_EQ(finished.num_others, 1U);
+  EXPECT_EQ(finished.points["b"].cells, Cells("b"));
+  EXPECT_EQ(finished.points["b"].calibration, Calibration("b"));
+  EXPECT_THAT(finished.others, ElementsAre("another"));
   EXPECT_EQ(finished.context, Context("1st"));
-  EXPECT_THAT(finished.resumed, ElementsAre("2nd"));
+}
+
+TEST(Resume, KnowsEveryRunAsItWasJudgedLast) {
+  JournalContents journal = TwoRuns();
+  journal.records.push_back(Point("c", Entry("2nd", 7)));
+  Finished finished;
+  TakeJournal(journal, kWanted, Context("now"), finished);
+  EXPECT_THAT(finished.runs, ElementsAre(Entry("1st", 1), Entry("2nd", 7)));
+  EXPECT_EQ(DateOf(finished, "a"), "1st");
+  EXPECT_EQ(DateOf(finished, "b"), "2nd");
+}
+
+TEST(Resume, RunsOfTheSameSecondAreTwo) {
+  JournalContents journal = TwoRuns();
+  journal.records[2] = RunRecord(Context("1st"), false);
+  journal.records[3] = Point("b", Entry("1st", 2));
+  Finished finished;
+  TakeJournal(journal, kWanted, Context("now"), finished);
+  EXPECT_THAT(finished.runs, ElementsAre(Entry("1st", 1), Entry("1st", 2)));
 }
 
 TEST(Resume, TakesTheSameFromAResult) {
@@ -66,9 +109,20 @@ TEST(Resume, TakesTheSameFromAResult) {
   TakeResult(Result(), "r.json", kWanted, Context("now"), finished);
   TakeJournal(TwoRuns(), kWanted, Context("now"), finished);
   EXPECT_THAT(Hashes(finished), ElementsAre("a", "b", "c"));
-  EXPECT_EQ(finished.points["c"], Point("c"));
+  EXPECT_EQ(finished.points["c"].cells, Cells("c"));
+  EXPECT_EQ(finished.points["c"].calibration, Calibration("c"));
   EXPECT_EQ(finished.context->at("date"), "0th");
-  EXPECT_THAT(finished.resumed, ElementsAre("1st", "2nd", "later"));
+  EXPECT_EQ(DateOf(finished, "c"), "later");
+  EXPECT_EQ(DateOf(finished, "b"), "2nd");
+}
+
+TEST(Resume, APointThatWasMeasuredAgainIsTheLaterOne) {
+  JournalContents journal = TwoRuns();
+  journal.records.push_back(Point("c", Entry("2nd", 7)));
+  Finished finished;
+  TakeResult(Result(), "r.json", kWanted, Context("now"), finished);
+  TakeJournal(journal, kWanted, Context("now"), finished);
+  EXPECT_EQ(DateOf(finished, "c"), "2nd");
 }
 
 TEST(Resume, TakesNothingFromAnotherMachine) {
@@ -78,17 +132,33 @@ TEST(Resume, TakesNothingFromAnotherMachine) {
   TakeResult(Result(), "r.json", kWanted, other, finished);
   TakeJournal(TwoRuns(), kWanted, other, finished);
   EXPECT_TRUE(finished.points.empty());
+  EXPECT_THAT(finished.runs, IsEmpty());
   EXPECT_FALSE(finished.context.has_value());
-  EXPECT_EQ(finished.num_others, 4U);
+  EXPECT_THAT(finished.others, ElementsAre("a", "another", "b", "c"));
   EXPECT_EQ(finished.difference, "cpu was \"x\" and is \"y\"");
 }
 
 TEST(Resume, TakesPointsWhoseRunIsSpoiled) {
   JournalContents journal = TwoRuns();
+  journal.records.erase(journal.records.begin() + 2);
   journal.records.erase(journal.records.begin());
   Finished finished;
   TakeJournal(journal, kWanted, Context("now"), finished);
   EXPECT_THAT(Hashes(finished), ElementsAre("a", "b"));
+  EXPECT_THAT(finished.runs, ElementsAre(Entry("1st", 1), Entry("2nd", 2)));
+}
+
+TEST(Resume, KeepsTheLimitsOfEveryRun) {
+  const auto limits = [](const char* precision) {
+    return Json{{"precision", precision}, {"threads", 1}};
+  };
+  JournalContents journal = TwoRuns();
+  journal.records[0]["run"]["context"]["limits"] = Json::array({limits("f32")});
+  journal.records[2]["run"]["context"]["limits"] = {limits("f32"),
+                                                    limits("f64")};
+  Finished finished;
+  TakeJournal(journal, kWanted, Context("now"), finished);
+  EXPECT_EQ(finished.limits, Json::array({limits("f32"), limits("f64")}));
 }
 
 TEST(Resume, KnowsWhatAJournalIsOf) {
@@ -100,9 +170,11 @@ TEST(Resume, KnowsWhatAJournalIsOf) {
 }
 
 TEST(Resume, RefusesWhatIsNoSweep) {
+  Json of_no_run = Result();
+  of_no_run["context"]["runs"][1]["points"] = Json::array();
   for (const Json& document :
        {Json({{"kind", "verify"}}), Json::object(), Json(3),
-        Json({{"kind", "sweep"}, {"context", 1}, {"cells", 2}})}) {
+        Json({{"kind", "sweep"}, {"context", 1}, {"cells", 2}}), of_no_run}) {
     Finished finished;
     try {
       TakeResult(document, "r.json", kWanted, Context("now"), finished);

@@ -303,8 +303,27 @@ SweepRequest SmallRequest() {
 
 std::vector<Json> RunFirstPoint(const SweepRequest& request) {
   const Sweep sweep = ExpandSweep(StandardAxes(), request);
-  return RunPoint(StandardAxes(), sweep.points.at(0), 0, Quick(),
+  return RunPoint(StandardAxes(), sweep.points.at(0), Quick(),
                   [](std::size_t, double) {});
+}
+
+// The cells of a point in the order in which its steps begin.
+std::vector<std::size_t> OrderOf(const Point& point) {
+  std::vector<std::size_t> order;
+  RunPoint(StandardAxes(), point, Quick(),
+           [&order](std::size_t cell, double) { order.push_back(cell); });
+  return order;
+}
+
+TEST(RunPoint, TheOrderOfRoundsIsThatOfThePointWhereverItStands) {
+  SweepRequest request = SmallRequest();
+  request.axes["memory_length"] = {9, 10};
+  const Sweep sweep = ExpandSweep(StandardAxes(), request);
+  request.axes["memory_length"] = {8, 9};
+  const Sweep other = ExpandSweep(StandardAxes(), request);
+  ASSERT_EQ(other.points[1].axes, sweep.points[0].axes);
+  EXPECT_EQ(OrderOf(other.points[1]), OrderOf(sweep.points[0]));
+  EXPECT_NE(OrderOf(sweep.points[1]), OrderOf(sweep.points[0]));
 }
 
 TEST(RunPoint, MeasuresEveryMechanismInBothPrecisions) {

@@ -8,17 +8,28 @@
 namespace attnbench {
 namespace {
 
+using ::testing::ElementsAre;
+
 TEST(Shard, DealsOutEverythingOnce) {
   for (const int count : {1, 2, 3, 7}) {
     for (std::size_t i = 0; i < 20; ++i) {
-      int owners = 0;
+      std::vector<int> owners(i);
       for (int index = 0; index < count; ++index) {
         const Shard shard{index, count};
-        owners += shard.Has(i) ? 1 : 0;
+        EXPECT_EQ(shard.NumberOf(i), shard.Indices(i).size());
+        for (const std::size_t own : shard.Indices(i)) ++owners.at(own);
       }
-      EXPECT_EQ(owners, 1);
+      EXPECT_EQ(owners, std::vector<int>(i, 1));
     }
   }
+}
+
+TEST(Shard, TakesEveryNthInOrder) {
+  const std::vector<std::string> all = {"a", "b", "c", "d", "e"};
+  EXPECT_THAT((Shard{1, 2}.Of(all)), ElementsAre("b", "d"));
+  EXPECT_THAT((Shard{4, 5}.Of(all)), ElementsAre("e"));
+  EXPECT_THAT((Shard{5, 6}.Of(all)), ElementsAre());
+  EXPECT_EQ(Shard{}.Of(all), all);
 }
 
 TEST(Shard, IsReadAsItIsWritten) {

@@ -55,11 +55,8 @@ std::vector<ResultDocument> ShardsOf(const std::vector<CaseReport>& reports,
   std::vector<ResultDocument> files;
   for (std::int64_t i = 0; i < count; ++i) {
     const Shard shard{i, count};
-    std::vector<CaseReport> own;
-    for (std::size_t n = 0; n < reports.size(); ++n) {
-      if (shard.Has(n)) own.push_back(reports[n]);
-    }
-    const Json document = VerifyShardDocument(own, ARun(), shard, cases);
+    const Json document =
+        VerifyShardDocument(shard.Of(reports), ARun(), shard, cases);
     // As it comes back from a file.
     files.push_back({shard.Text() + ".json", Json::parse(document.dump())});
   }

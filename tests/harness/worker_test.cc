@@ -18,7 +18,6 @@ TEST(WorkerRequest, ArrivesAsItWasSent) {
   asked.alternatives[1].axes = {{"variant", {"moving_sum"}}};
   const Sweep sweep = ExpandSweep(StandardAxes(), asked);
   WorkerRequest request{.point = sweep.points.at(0),
-                        .point_index = 3,
                         .seed = (std::uint64_t{1} << 63) + 1,
                         .repetitions = 4,
                         .trials = 5,

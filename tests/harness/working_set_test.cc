@@ -138,7 +138,7 @@ TEST(WorkingSet, OfACellIsWhatItsTrialTouches) {
   ASSERT_EQ(sweep.points.size(), 1U);
   RunOptions options{.seed = 1, .repetitions = 2, .trials = 1, .epoch_ns = 1e4};
   const auto run = [&] {
-    return RunPoint(StandardAxes(), sweep.points[0], 0, options,
+    return RunPoint(StandardAxes(), sweep.points[0], options,
                     [](std::size_t, double) {});
   };
   for (const Json& cell : run()) {

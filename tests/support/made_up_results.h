@@ -63,13 +63,16 @@ inline ResultDocument MadeUpResult(const std::string& path,
                   {"date", "2020-01-01T00:00:00Z"},
                   {"seed", 1},
                   {"cpu", "a processor"},
+                  {"load", 0.25},
+                  {"load_end", 1.25},
                   {"simd", "AVX2"},
                   {"valid", true},
                   {"invalid_reasons", Json::array()},
                   {"warnings", Json::array()},
                   {"points", Json::array()},
                   {"shard", nullptr},
-                  {"limits", Json::array()}};
+                  {"limits", Json::array()},
+                  {"calibration", Json::array()}};
   Json& points = context["points"];
   for (const Json& cell : cells) {
     if (points.empty() || points.back() != cell.at("point")) {

@@ -34,7 +34,7 @@ inline nlohmann::json CommonContext() {
     auto& required = context["required"];
     required.erase(std::find(required.begin(), required.end(), name));
   }
-  context["properties"].erase("resumed");
+  context["properties"].erase("runs");
   return context;
 }
 

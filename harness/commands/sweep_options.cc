@@ -1,0 +1,218 @@
+#include "harness/commands/sweep_options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "harness/case_file.h"
+#include "harness/error.h"
+#include "harness/shard.h"
+#include "harness/workload.h"
+
+namespace attnbench {
+namespace {
+
+constexpr std::int64_t kPeerLimit = 120;  // seconds
+constexpr std::int64_t kMostSeconds = 86'400;
+
+std::int64_t ParseSeconds(const std::string& text, std::int64_t otherwise,
+                          const char* option) {
+  return text.empty() ? otherwise : ParseInteger(text, 1, kMostSeconds, option);
+}
+
+// Keeps the experiment's alternatives of these mechanisms, and adds those that
+// it does not have.
+void TakeMechanisms(const std::string& list, SweepRequest& request) {
+  std::vector<Alternative> kept;
+  const std::vector<std::string> valid = MechanismNames();
+  for (const std::string& name : SplitList(list, "--mechanism")) {
+    if (std::find(valid.begin(), valid.end(), name) == valid.end()) {
+      throw UserError("--mechanism", UnknownName("mechanism", name, valid));
+    }
+    const std::size_t before = kept.size();
+    for (const Alternative& alternative : request.alternatives) {
+      if (alternative.mechanism == name) kept.push_back(alternative);
+    }
+    if (kept.size() == before) kept.push_back({name, {}, {}});
+  }
+  request.alternatives = std::move(kept);
+}
+
+void TakeOptions(const std::vector<std::string>& options,
+                 SweepRequest& request) {
+  std::map<std::string, std::vector<OptionValue>> given;
+  for (const std::string& option : options) {
+    const std::size_t equals = option.find('=');
+    if (equals == 0 || equals == std::string::npos) {
+      throw UserError("--option", fmt::format("'{}' is not KEY=VALUE, such as "
+                                              "threshold=0.5",
+                                              option));
+    }
+    const std::string key = option.substr(0, equals);
+    for (std::string& value :
+         SplitList(option.substr(equals + 1), "--option " + key)) {
+      given[key].emplace_back(std::move(value));
+    }
+  }
+  for (auto& [key, values] : given) {
+    for (Alternative& alternative : request.alternatives) {
+      alternative.options.erase(key);
+    }
+    request.options[key] = std::move(values);
+  }
+}
+
+// A case file that is the only workload says its lengths itself, where none are
+// asked for.
+void TakeLengthsOfCase(SweepRequest& request) {
+  const auto workload = request.axes.find("workload");
+  if (workload == request.axes.end() || workload->second.size() != 1) return;
+  const WorkloadName name =
+      ParseWorkload(workload->second[0].get<std::string>());
+  if (name.kind != WorkloadKind::kFile) return;
+  const CaseFile file = ReadCaseFile(name.path);
+  for (const auto& [axis, letter] :
+       {std::pair("memory_length", 'T'), std::pair("output_length", 'U'),
+        std::pair("dim", 'd'), std::pair("num_contexts", 'K')}) {
+    const Index length = file.Length(letter);
+    if (length > 0) request.axes.try_emplace(axis, std::vector<Json>{length});
+  }
+}
+
+}  // namespace
+
+void AddSweepOptions(CLI::App& command, const AxisTable& table,
+                     SweepArguments& arguments) {
+  const auto add = [&command](const std::string& names, std::string& value,
+                              const char* type, const std::string& help) {
+    command.add_option(names, value, help)->type_name(type);
+  };
+  add("EXPERIMENT", arguments.experiment, "FILE",
+      "experiment file, e.g. experiments/mocha_figure3.json; "
+      "options replace what it says");
+  add("--mechanism", arguments.mechanisms, "LIST",
+      "mechanisms to measure, e.g. --mechanism soft,mocha "
+      "(default: those of the experiment, or all)");
+  for (const Axis& axis : table) {
+    const std::string letter =
+        axis.letter.empty() ? "" : "-" + axis.letter + ",";
+    add(letter + OptionName(axis), arguments.axes[axis.name], "LIST",
+        axis.help + " (default " + DefaultText(axis) + ")");
+  }
+  command
+      .add_option("--option", arguments.options,
+                  "values of an option of a mechanism (see list), e.g. "
+                  "--option threshold=0.5,0.7; can be repeated")
+      ->type_name("KEY=LIST")
+      ->allow_extra_args(false);
+  add("--repetitions", arguments.repetitions, "N",
+      "rounds, each with one sample a cell, e.g. --repetitions 20 "
+      "(default 10)");
+  add("--trials", arguments.trials, "N",
+      "least number of trials of a cell over all rounds, e.g. "
+      "--trials 100 (default 1)");
+  add("--seed", arguments.seed, "N",
+      "of the inputs and of the order of measuring, e.g. --seed 7 "
+      "(default 1)");
+  add("--peer", arguments.peer, "COMMAND",
+      "another program to measure in the same rounds, its results "
+      "as more variants, e.g. --peer '/usr/bin/python3 "
+      "experiments/peers/framework.py'");
+  add("--peer-limit", arguments.peer_limit, "N",
+      "seconds that an answer of the peer may take, e.g. "
+      "--peer-limit 600 (default 120)");
+  add("--processes", arguments.processes, "N",
+      "fresh processes, one after another, that each measure "
+      "everything: where code and memory happen to lie moves times "
+      "by more than rounds show, e.g. --processes 10 (default 1)");
+  add("--cell-limit", arguments.cell_limit, "N",
+      "seconds that a cell may take in one process, all its steps "
+      "together; then its status is timeout and the others go on, "
+      "e.g. --cell-limit 60 (default 3600)");
+  add("--shard", arguments.shard, kShardType, ShardHelp("points"));
+  command.add_flag("--quick", arguments.quick,
+                   "the quick profile of the experiment, e.g. run-sweep "
+                   "experiments/mad_figure8.json --quick -o r.json");
+  command.add_flag("--dry-run", arguments.dry_run,
+                   "only show what would be measured, and about how long that "
+                   "takes, e.g. -T 1:9:1 --dry-run");
+  command.add_flag("--json", arguments.json,
+                   "with --dry-run: as JSON, e.g. --dry-run --json");
+  command.add_flag("--force", arguments.force,
+                   "begin anew, whatever is there, and replace the output "
+                   "file, e.g. -o r.json --force");
+  command.add_flag("--resume", arguments.resume,
+                   "take what an earlier run has finished from the output file "
+                   "and its journal, and measure the rest, e.g. -o r.json "
+                   "--resume");
+  add("-o,--output", arguments.output, "FILE",
+      "the result file, e.g. -o r.json");
+}
+
+SweepRequest MakeRequest(const AxisTable& table,
+                         const SweepArguments& arguments) {
+  SweepRequest request;
+  if (!arguments.experiment.empty()) {
+    request = ReadExperiment(table, arguments.experiment,
+                             arguments.quick ? "quick" : "full");
+  } else if (arguments.quick) {
+    throw UserError("--quick",
+                    "picks a profile of an experiment file; name "
+                    "one, or lower --repetitions");
+  }
+  if (!arguments.mechanisms.empty()) {
+    TakeMechanisms(arguments.mechanisms, request);
+  }
+  for (const Axis& axis : table) {
+    const std::string& text = arguments.axes.at(axis.name);
+    if (text.empty()) continue;
+    request.axes[axis.name] =
+        ParseAxisValues(table, axis, text, OptionName(axis));
+    for (Alternative& alternative : request.alternatives) {
+      alternative.axes.erase(axis.name);
+    }
+  }
+  TakeLengthsOfCase(request);
+  TakeOptions(arguments.options, request);
+  if (!arguments.repetitions.empty()) {
+    request.repetitions = static_cast<int>(ParseInteger(
+        arguments.repetitions, 1, kMostRepetitions, "--repetitions"));
+  }
+  if (!arguments.trials.empty()) {
+    request.trials = static_cast<int>(
+        ParseInteger(arguments.trials, 1, kMostTrials, "--trials"));
+  }
+  if (!arguments.processes.empty()) {
+    request.processes = static_cast<int>(
+        ParseInteger(arguments.processes, 1, kMostProcesses, "--processes"));
+  }
+  if (!arguments.seed.empty()) {
+    request.seed = ParseSeed(arguments.seed);
+  }
+  return request;
+}
+
+CampaignOptions MakeCampaignOptions(const SweepArguments& arguments) {
+  if (arguments.force && arguments.resume) {
+    throw UserError("--resume",
+                    "goes on from what is there, and --force begins "
+                    "anew; give one of them");
+  }
+  CampaignOptions options;
+  options.output = arguments.output;
+  options.force = arguments.force;
+  options.resume = arguments.resume;
+  if (!arguments.shard.empty()) options.shard = ParseShard(arguments.shard);
+  if (arguments.peer.empty() && !arguments.peer_limit.empty()) {
+    throw UserError("--peer-limit", "there is no peer; name one by --peer");
+  }
+  options.measurer.peer = arguments.peer;
+  options.measurer.peer_limit_s =
+      ParseSeconds(arguments.peer_limit, kPeerLimit, "--peer-limit");
+  options.measurer.cell_limit_s =
+      ParseSeconds(arguments.cell_limit, kDefaultCellLimit, "--cell-limit");
+  return options;
+}
+
+}  // namespace attnbench
