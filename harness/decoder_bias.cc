@@ -2,15 +2,19 @@
 
 #include <vector>
 
+#include "harness/decoder_experiment.h"
 #include "harness/model/attention_record.h"
 
 namespace attnbench {
 namespace {
 
-constexpr double kLargest = 64;  // beyond any energy of the model's size
-constexpr int kHalvings = 16;
+constexpr Index kSources = 4;
+constexpr Index kSourceLength = 40;
+constexpr double kLargest = 32;  // beyond any energy of the model's size
+constexpr int kHalvings = 15;    // to 2^-9, exact in f32
+constexpr int kTranslations = 3;
 
-// Above 0: entries are left. Below 0: outputs were left.
+// Above 0: entries are left. Below 0: outputs are left.
 double Balance(const WholeDecoder& decoder, double bias,
                std::vector<AttentionRecord<float>>& records) {
   BeamAttention<float> attention(*decoder.mechanism, decoder.config,
@@ -27,22 +31,27 @@ double Balance(const WholeDecoder& decoder, double bias,
 
 }  // namespace
 
-double BalancedBias(const WholeDecoder& decoder,
-                    std::span<const CopyTask> tasks) {
+double BalancedBias(WholeDecoder decoder) {
+  decoder.energy_bias = 0;
   if (!decoder.mechanism->Describe().online) return 0;
-  Translator<float> translator = decoder.MakeTranslator();
-  std::vector<AttentionRecord<float>> records;
-  for (const CopyTask& copy : tasks) {
-    if (copy.length() == 0) continue;
-    records.emplace_back(translator, copy.task(), /*beam=*/1);
+  const Index vocabulary = decoder.model->sizes().vocabulary;
+  for (int n = 0; n < kTranslations; ++n) {
+    Translator<float> translator = decoder.MakeTranslator();
+    std::vector<AttentionRecord<float>> records;
+    for (Index source = 0; source < kSources; ++source) {
+      const CopyTask copy(
+          DrawSource(decoder.model->seed(), source, kSourceLength, vocabulary),
+          vocabulary);
+      records.emplace_back(translator, copy.task(), /*beam=*/1);
+    }
+    double low = -kLargest, high = kLargest;
+    for (int halving = 0; halving < kHalvings; ++halving) {
+      const double middle = (low + high) / 2;
+      (Balance(decoder, middle, records) > 0 ? high : low) = middle;
+    }
+    decoder.energy_bias = high;
   }
-  if (records.empty()) return 0;
-  double low = -kLargest, high = kLargest;
-  for (int n = 0; n < kHalvings; ++n) {
-    const double middle = (low + high) / 2;
-    (Balance(decoder, middle, records) > 0 ? high : low) = middle;
-  }
-  return (low + high) / 2;
+  return decoder.energy_bias;
 }
 
 }  // namespace attnbench

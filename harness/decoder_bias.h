@@ -5,19 +5,18 @@
 #ifndef ATTNBENCH_HARNESS_DECODER_BIAS_H_
 #define ATTNBENCH_HARNESS_DECODER_BIAS_H_
 
-#include <span>
-
 #include "harness/decoder_gate.h"
 
 namespace attnbench {
 
 // The bias at which the share of the memory that is not reached is that of the
-// outputs that choose nothing any more, over all the sources: by bisection, on
-// the states of one greedy translation with bias 0 (with another bias contexts,
-// and so states, are others, so what is really read is counted beside the
-// times). 0 for a mechanism that is not online, or without any memory.
-double BalancedBias(const WholeDecoder& decoder,
-                    std::span<const CopyTask> tasks);
+// outputs that choose nothing any more, over greedy translations of a few
+// sources of middle length, whatever `decoder` has: r is a parameter of the
+// model, the same for all lengths and beams. Found by bisection on the states
+// of a translation, which are then made again with that bias, since other
+// contexts make other states. What is read of other sources is near to that; it
+// is counted beside the times. 0 for a mechanism that is not online.
+double BalancedBias(WholeDecoder decoder);
 
 }  // namespace attnbench
 

@@ -37,7 +37,7 @@ class DecoderCell final : public GuardedRun {
         decoder_.mechanism = FindMechanism<float>(cell_->mechanism);
         decoder_.reference = FindMechanism<double>(cell_->mechanism);
         decoder_.config = MakeConfig(*cell_);
-        decoder_.energy_bias = BalancedBias(decoder_, point_.tasks);
+        decoder_.energy_bias = EnergyBias();
       }
       gate_ = CheckDecoder(decoder_, point_.tasks);
       if (!gate_.message.empty()) return Fail("invalid", gate_.message);
@@ -86,6 +86,12 @@ class DecoderCell final : public GuardedRun {
   }
 
  private:
+  double EnergyBias() const {
+    const auto found = point_.energy_biases->find(cell_);
+    if (found != point_.energy_biases->end()) return found->second;
+    return (*point_.energy_biases)[cell_] = BalancedBias(decoder_);
+  }
+
   void Translate() {
     for (const CopyTask& copy : point_.tasks) {
       if (point_.beam == 1) {

@@ -3,6 +3,7 @@
 #ifndef ATTNBENCH_HARNESS_DECODER_CELL_H_
 #define ATTNBENCH_HARNESS_DECODER_CELL_H_
 
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -19,6 +20,9 @@ struct DecoderPoint {
   Index beam = 1;
   std::span<const CopyTask> tasks;
   std::string name;  // 16 hexadecimal digits
+  // Of the cells for which it was found (decoder_bias.h): the same in all
+  // points.
+  std::map<const Cell*, double>* energy_biases = nullptr;
 };
 
 // `cell` is the mechanism with its axes and options; null: no attention. The

@@ -8,18 +8,20 @@
 namespace attnbench {
 namespace {
 
-constexpr double kGateGain = 3;
+constexpr double kLayerGain = 5;
+constexpr double kAttentionGain = 8;
 constexpr double kFavourBeyondAll = 5;  // e^5 : 1 against all others together
 
 double Gain(std::string_view name, Index cols) {
-  const bool is_model = name.starts_with("model.");
-  if (is_model && name.find("embedding") != std::string_view::npos) {
+  if (name.ends_with("_embedding")) {
     return std::sqrt(static_cast<double>(cols));
   }
-  const bool is_output =
-      name.starts_with("model.output") || name.starts_with("model.mix");
-  const bool is_bias = name.ends_with(".b");
-  return is_output || is_bias ? 1 : kGateGain;
+  if (name.ends_with(".b") || name.starts_with("model.output") ||
+      name.starts_with("model.mix")) {
+    return 1;
+  }
+  if (name.starts_with("model.")) return kLayerGain;
+  return name.ends_with(".W") || name.ends_with(".V") ? kAttentionGain : 1;
 }
 
 }  // namespace

@@ -13,14 +13,15 @@ namespace attnbench {
 
 // Arrays are drawn when they are first asked for, and kept. How long a step
 // takes does not depend on them; but how much of the memory a mechanism that
-// chooses reads does. So embeddings have variance 1, and the gates' and the
-// attention's weights three times the usual standard deviation: states then
-// follow the symbols, neither dying out nor running wild.
+// chooses reads does. So embeddings have variance 1, the layers' weights five
+// times and the energies' eight times the usual standard deviation: states then
+// follow the symbols, and an energy depends on state and entry together.
 class DecoderModel {
  public:
   DecoderModel(const ModelSizes& sizes, std::uint64_t seed);
 
   const ModelSizes& sizes() const { return sizes_; }
+  std::uint64_t seed() const { return seed_; }
 
   template <class Real>
   ModelWeights<Real> Weights(bool has_attention) const;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -67,6 +68,7 @@ std::vector<Json> MeasurePoint(const DecoderExperiment& experiment,
 Json MeasureDecoders(const DecoderExperiment& experiment, Json context,
                      const PointDone& on_point) {
   const DecoderModel model(experiment.sizes, experiment.seed);
+  std::map<const Cell*, double> energy_biases;
   Json cells = Json::array();
   Json points = Json::array();
   context["calibration"] = Json::array();
@@ -80,7 +82,8 @@ Json MeasureDecoders(const DecoderExperiment& experiment, Json context,
                                .length = length,
                                .beam = beam,
                                .tasks = tasks,
-                               .name = PointName(experiment, length, beam)};
+                               .name = PointName(experiment, length, beam),
+                               .energy_biases = &energy_biases};
       for (Json& cell : MeasurePoint(experiment, point, points.size(),
                                      context["calibration"])) {
         cells.push_back(std::move(cell));

@@ -56,7 +56,11 @@ AttentionReads AttentionRecord<Real>::Reads(BeamAttention<Real>& attention) {
       reads.outputs += 1;
       reads.energies += static_cast<double>(trace.inspected);
       reads.zero_contexts += trace.begin == trace.end ? 1 : 0;
-      reads.furthest = std::max(reads.furthest, static_cast<double>(trace.end));
+      // Who inspected entries and chose none has read all there are.
+      const bool read_all = trace.position < 0 && trace.inspected > 0;
+      reads.furthest =
+          std::max(reads.furthest,
+                   static_cast<double>(read_all ? memory_length_ : trace.end));
     }
   });
   return reads;

@@ -15,7 +15,7 @@ struct AttentionReads {
   double outputs = 0;
   double energies = 0;       // evaluated for the choice, or of soft
   double zero_contexts = 0;  // outputs that weighted no entry
-  double furthest = 0;       // entries up to the last one weighted
+  double furthest = 0;       // entries up to the last one read
 };
 
 template <class Real>
