@@ -8,62 +8,11 @@
 #include "harness/error.h"
 #include "harness/exclusions.h"
 #include "harness/json_file.h"
+#include "harness/json_node.h"
 #include "harness/sweep.h"
 
 namespace attnbench {
 namespace {
-
-// A value of the document with the place that errors name.
-struct Node {
-  const Json& value;
-  std::string where;
-
-  Node Member(const std::string& key) const {
-    return {value.at(key), where + (where.ends_with(": ") ? "" : ".") + key};
-  }
-  bool Has(const std::string& key) const { return value.contains(key); }
-};
-
-void CheckObject(const Node& node, const std::vector<std::string>& keys) {
-  if (!node.value.is_object()) {
-    throw UserError(node.where, "must be an object {...}");
-  }
-  const std::set<std::string> valid(keys.begin(), keys.end());
-  for (const auto& [key, value] : node.value.items()) {
-    if (!valid.contains(key)) {
-      throw UserError(node.where, UnknownName("key", key, keys));
-    }
-  }
-}
-
-std::string ReadText(const Node& node) {
-  if (!node.value.is_string() || node.value.get<std::string>().empty()) {
-    throw UserError(node.where, "must be a text");
-  }
-  return node.value.get<std::string>();
-}
-
-std::int64_t ReadInteger(const Node& node, std::int64_t least,
-                         std::int64_t greatest) {
-  if (!node.value.is_number()) {
-    throw UserError(node.where, fmt::format("must be a whole number from {} to "
-                                            "{}",
-                                            least, greatest));
-  }
-  return ParseInteger(node.value.dump(), least, greatest, node.where);
-}
-
-// Calls visit(element, place) for a value, or for each of a list of them.
-template <class Visit>
-void ForEachValue(const Node& node, const Visit& visit) {
-  if (!node.value.is_array()) return visit(node);
-  if (node.value.empty()) {
-    throw UserError(node.where, "the list of values is empty");
-  }
-  for (std::size_t i = 0; i < node.value.size(); ++i) {
-    visit(Node{node.value[i], fmt::format("{}[{}]", node.where, i)});
-  }
-}
 
 std::vector<Json> ReadAxis(const AxisTable& table, const Axis& axis,
                            const Node& node) {
@@ -162,15 +111,6 @@ Exclusion ReadExclusion(const AxisTable& table, const Node& node) {
   return exclusion;
 }
 
-// Calls visit(element, place) for each of a list of objects.
-template <class Visit>
-void ForEachObject(const Node& list, const Visit& visit) {
-  if (!list.value.is_array()) {
-    throw UserError(list.where, "must be a list [...]");
-  }
-  ForEachValue(list, visit);
-}
-
 // What the file and each of its profiles may say, into `request`, which keeps
 // what is not said.
 void ReadCommon(const AxisTable& table, const Node& node,
@@ -214,7 +154,12 @@ std::optional<SweepRequest> ReadQuick(const AxisTable& table, const Node& file,
 
 SweepRequest ReadExperiment(const AxisTable& table, const std::string& path,
                             const std::string& profile) {
-  const Json document = ReadJsonFile(path);
+  return ReadExperiment(table, ReadJsonFile(path), path, profile);
+}
+
+SweepRequest ReadExperiment(const AxisTable& table, const Json& document,
+                            const std::string& path,
+                            const std::string& profile) {
   const Node file{document, path + ": "};
   CheckObject({document, path},
               {"name", "question", "source", "seed", "repetitions", "trials",

@@ -13,6 +13,7 @@
 #include "harness/error.h"
 #include "harness/gate.h"
 #include "harness/gate_training.h"
+#include "harness/guarded_run.h"
 #include "harness/schedule.h"
 #include "harness/statistics.h"
 #include "harness/summary.h"
@@ -41,7 +42,7 @@ Json OperationsJson(const Operations& operations) {
 }
 
 template <class Real>
-class CellRunOf final : public CellRun {
+class CellRunOf final : public GuardedRun {
  public:
   CellRunOf(const AxisTable& table, const Cell& cell,
             const Mechanism<Real>& mechanism, InputsSource<Real> inputs,
@@ -66,21 +67,21 @@ class CellRunOf final : public CellRun {
       if (config_.mode == "decode") {
         Pass(CheckAgainstReference(mechanism_, config_, threads_,
                                    inputs.workload(), peer_.get()));
-        if (status_ != "ok") return;
+        if (status() != "ok") return;
         trial_ = MakeDecodeTrial(mechanism_, config_, threads_,
                                  inputs.workload(), peer_.get());
       } else {
         const TrainingRequest request = MakeTrainingRequest();
         Pass(CheckTraining(mechanism_, config_, request, threads_, inputs,
                            peer_.get()));
-        if (status_ != "ok") return;
+        if (status() != "ok") return;
         trial_ = MakeTrainingTrial(mechanism_, config_, request, threads_,
                                    inputs, peer_.get());
       }
       all_draws_.resize(Size(trial_->num_draws()));
       std::iota(all_draws_.begin(), all_draws_.end(), 0);
       Count();
-      if (status_ == "ok") PlanSamples();
+      if (status() == "ok") PlanSamples();
     });
   }
 
@@ -99,9 +100,9 @@ class CellRunOf final : public CellRun {
   }
 
   Json Result() const override {
-    Json json = FailedCell(table_, cell_, status_, message_);
+    Json json = FailedCell(table_, cell_, status(), message());
     json["numerics"] = Numerics();
-    if (status_ != "ok") return json;
+    if (status() != "ok") return json;
     json["message"] = nullptr;
     json["samples_ns"] = samples_ns_;
     json["trials_per_sample"] = trials_per_sample_;
@@ -115,33 +116,6 @@ class CellRunOf final : public CellRun {
   }
 
  private:
-  void Fail(const std::string& status, const std::string& message) {
-    status_ = status;
-    message_ = message;
-  }
-
-  // Runs a step of a cell that has not failed; what it throws is how the cell
-  // failed.
-  template <class Step>
-  void Guarded(const Step& step) {
-    if (status_ != "ok") return;
-    try {
-      step();
-    } catch (const UserError&) {
-      throw;
-    } catch (const Unsupported& error) {
-      Fail("skipped", error.what());
-    } catch (const WorkloadUnsupported& error) {
-      Fail("skipped", error.what());
-    } catch (const std::bad_alloc&) {
-      Fail("error", "needs more memory than there is");
-    } catch (const std::exception& error) {
-      Fail("error", error.what());
-    } catch (...) {
-      Fail("error", "threw something that is no std::exception");
-    }
-  }
-
   void MakePeerCell() {
     if (!cell_.is_peers) return;
     ATTN_CHECK(options_.peer != nullptr);
@@ -275,7 +249,7 @@ class CellRunOf final : public CellRun {
   }
 
   Json Numerics() const {
-    const bool is_ok = status_ == "ok";
+    const bool is_ok = status() == "ok";
     const bool was_compared = is_ok || !gate_.message.empty();
     if (!was_compared) return nullptr;
     const auto if_ok = [is_ok](double value) {
@@ -299,8 +273,6 @@ class CellRunOf final : public CellRun {
   std::unique_ptr<PeerCell<Real>> peer_;  // null: ours
   std::unique_ptr<Trial> trial_;
   std::vector<int> all_draws_;
-  std::string status_ = "ok";
-  std::string message_;
   GateResult gate_;
   Counts counts_;
   double trial_ns_ = 0;  // of the calibration

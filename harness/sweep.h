@@ -131,6 +131,10 @@ void SkipThreadsBeyond(std::int64_t cores, Sweep& sweep);
 // leaves nothing out in either profile is an error.
 SweepRequest ReadExperiment(const AxisTable& table, const std::string& path,
                             const std::string& profile);
+// The same of a document that was read from `path`.
+SweepRequest ReadExperiment(const AxisTable& table, const Json& document,
+                            const std::string& path,
+                            const std::string& profile);
 
 // Makes the cell a peer's where its variant is one of these, and gives it a
 // skip_reason where the peer does not have what its axes ask for.

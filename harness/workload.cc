@@ -6,12 +6,11 @@
 #include <charconv>
 #include <cmath>
 #include <map>
-#include <mutex>
 #include <optional>
-#include <tuple>
 
 #include "harness/arrays.h"
 #include "harness/case_file.h"
+#include "harness/drawn_parameters.h"
 #include "harness/error.h"
 #include "harness/planted.h"
 #include "harness/purposes.h"
@@ -35,46 +34,6 @@ void Copy(const MatrixView<const double>& from, Array<T>& to) {
   std::transform(from.data, from.data + to.size(), to.begin(),
                  [](double value) { return static_cast<T>(value); });
 }
-
-// Entries are uniform with variance 1 / cols, rounded to f32 so that both
-// precisions have the same parameters.
-template <class Real>
-class DrawnParameters final : public ParameterSource<Real> {
- public:
-  explicit DrawnParameters(std::uint64_t seed) : seed_(seed) {}
-
-  MatrixView<const Real> Matrix(std::string_view name, Index rows,
-                                Index cols) const override {
-    const std::lock_guard lock(mutex_);
-    const auto key = std::tuple(std::string(name), rows, cols);
-    auto found = arrays_.find(key);
-    if (found == arrays_.end()) {
-      found = arrays_.emplace(key, Make(name, rows, cols)).first;
-    }
-    return {found->second.data(), rows, cols};
-  }
-
- private:
-  Array<Real> Make(std::string_view name, Index rows, Index cols) const {
-    const Index count = Times(rows, cols);
-    CheckFits(Times(count, sizeof(Real)));
-    Fnv1a hash;
-    hash.Add(name);
-    const auto purpose =
-        static_cast<std::uint32_t>(hash.hash()) | kFirstParameterPurpose;
-    const double scale = std::sqrt(3.0 / static_cast<double>(cols));
-    Array<Real> array;
-    Fill(seed_, purpose, 0, count, array);
-    for (Real& value : array) {
-      value = static_cast<float>(scale * static_cast<double>(value));
-    }
-    return array;
-  }
-
-  const std::uint64_t seed_;
-  mutable std::mutex mutex_;
-  mutable std::map<std::tuple<std::string, Index, Index>, Array<Real>> arrays_;
-};
 
 // r of `diagonal`: minus the (1 - U/(T+U)) quantile of the energies of random
 // pairs of states and entries, so that an inspection chooses with probability

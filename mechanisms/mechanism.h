@@ -218,6 +218,28 @@ struct StepResult {
   std::span<const Real> weights = {};  // of [begin, end), where wanted
 };
 
+// What a StepResult leaves behind, enough to count operations exactly.
+struct StepTrace {
+  Index position = -1;
+  Index begin = 0;
+  Index end = 0;
+  Index inspected = 0;
+};
+
+// Where a hypothesis of a beam search stands: all that its last output leaves
+// to the next one. A hypothesis that is continued in two ways is copied.
+struct Hypothesis {
+  Index output = 0;      // outputs made
+  Index start = 0;       // where a scan begins, of mechanisms that choose
+  StepTrace trace = {};  // of the last output
+};
+
+// A combination that a mechanism cannot do: the cell is skipped with this text.
+class Unsupported : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
 // Decodes one sequence. Not thread-safe; decoders of different sequences share
 // nothing that is written.
 template <class Real>
@@ -235,6 +257,18 @@ class Decoder {
   // state, resumes where this one stopped.
   virtual StepResult<Real> Step(const DecoderState<Real>& state,
                                 std::span<Real> context) = 0;
+  // One output of each of the n hypotheses of a beam search: row r of the
+  // states [n * d] and of the contexts [n * d] is that of hypotheses[r], which
+  // is brought up to date. Up to rounding what Step of a decoder of its own
+  // makes; but keys and K contexts are made once, states are projected
+  // together, and a memory that all hypotheses read is read once. The memory is
+  // closed and the schedule online; never mixed with Step. Throws Unsupported
+  // where a decoder serves one hypothesis only.
+  virtual void StepBeam(const DecoderState<Real>& /*states*/,
+                        std::span<Hypothesis> /*hypotheses*/,
+                        std::span<Real> /*contexts*/) {
+    throw Unsupported("cannot decode with a beam");
+  }
 };
 
 // One sequence of a batch: T = memory.rows entries, U = states.rows outputs.
@@ -313,14 +347,6 @@ void ZeroInputGradients(const Gradients<Real>& gradients) {
   }
 }
 
-// What a StepResult leaves behind, enough to count operations exactly.
-struct StepTrace {
-  Index position = -1;
-  Index begin = 0;
-  Index end = 0;
-  Index inspected = 0;
-};
-
 // Exact operations of one sequence, by the algorithm of variant `exact`. One
 // multiplication, addition, comparison, exp or tanh is one flop; which terms a
 // mechanism counts stands in its README.md.
@@ -330,12 +356,6 @@ struct Operations {
   double memory_rows = 0;     // rows of d numbers: keys, memory, contexts
   double flops = 0;
   double bytes = 0;  // read and written in rows of d or K numbers
-};
-
-// A combination that a mechanism cannot do: the cell is skipped with this text.
-class Unsupported : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
 };
 
 template <class Real>

@@ -16,6 +16,7 @@ import difflib
 import os
 import sys
 
+import decoder_result
 import load
 import style
 import words
@@ -139,6 +140,8 @@ def read(paths):
         return "stability", load.stability_of(*documents[0])
     if len(documents) == 1 and documents[0][0].get("kind") == "compare":
         return "compare", load.compare_of(*documents[0])
+    if len(documents) == 1 and documents[0][0].get("kind") == decoder_result.KIND:
+        return decoder_result.KIND, decoder_result.of(*documents[0])
     if len(documents) > 1:
         raise UsageError(
             f"{len(paths)} files: one result of a sweep at a time (`attnbench "

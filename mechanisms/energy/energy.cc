@@ -40,6 +40,12 @@ class EnergyFromStates : public Energy<Real> {
         role_(role),
         bias_(role == EnergyRole::kAttention ? inputs.energy_bias : Real{0}) {}
 
+  void SetStates(Index /*count*/, const DecoderState<Real>& states) override {
+    states_ = states;
+  }
+  void UseState(Index output, Index n) override {
+    this->SetState(output, OneState(states_, n));
+  }
   void EvaluateAll(const DecoderState<Real>& states,
                    MatrixView<Real> energies) override {
     for (Index i = 0; i < energies.rows; ++i) {
@@ -64,6 +70,9 @@ class EnergyFromStates : public Energy<Real> {
   const Index dim_;
   const EnergyRole role_;
   const Real bias_;
+
+ private:
+  DecoderState<Real> states_;  // of SetStates
 };
 
 template <class Real>
@@ -182,10 +191,20 @@ class AdditiveEnergy final : public EnergyFromStates<Real> {
     VectorMap<Real>(query_.data(), this->dim_).noalias() =
         Map(parameters_.W) *
         ConstVectorMap<Real>(state.state.data(), this->dim_);
+    query_at_ = query_.data();
+  }
+  void SetStates(Index count, const DecoderState<Real>& states) override {
+    queries_.resize(Size(count * this->dim_));
+    Map(MatrixView<Real>(queries_.data(), count, this->dim_)).noalias() =
+        Map(MatrixView<const Real>(states.state.data(), count, this->dim_)) *
+        Map(parameters_.W).transpose();
+  }
+  void UseState(Index /*output*/, Index n) override {
+    query_at_ = &queries_[Size(n * this->dim_)];
   }
   void Evaluate(Index first, Index count, Real* energies) override {
     if (precomputed_) {
-      this->kernels_.additive_rows(query_.data(), keys_.Row(first), this->dim_,
+      this->kernels_.additive_rows(query_at_, keys_.Row(first), this->dim_,
                                    v_.data(), count, this->dim_, energies);
     } else {
       for (Index n = 0; n < count; ++n)
@@ -200,17 +219,19 @@ class AdditiveEnergy final : public EnergyFromStates<Real> {
     const ConstVectorMap<Real> entry(memory_.all().Row(j).data(), this->dim_);
     key.noalias() = Map(parameters_.V) * entry;
     key += Map(parameters_.b).row(0).transpose();
-    this->kernels_.additive_rows(query_.data(), key.data(), this->dim_,
-                                 v_.data(), 1, this->dim_, energy);
+    this->kernels_.additive_rows(query_at_, key.data(), this->dim_, v_.data(),
+                                 1, this->dim_, energy);
   }
 
   const bool precomputed_;
   const EnergyParameters<Real> parameters_;
   JoinedRows<Real> memory_;
-  KeyStore<Real> keys_;  // V h + b of all entries, where precomputed
-  Buffer<Real> key_;     // V h + b of the entry at hand, where not
-  Buffer<Real> query_;   // W s
-  Buffer<Real> v_;       // v, or g v / |v|
+  KeyStore<Real> keys_;   // V h + b of all entries, where precomputed
+  Buffer<Real> key_;      // V h + b of the entry at hand, where not
+  Buffer<Real> query_;    // W s
+  Buffer<Real> queries_;  // W s of each hypothesis
+  const Real* query_at_ = nullptr;
+  Buffer<Real> v_;  // v, or g v / |v|
 };
 
 // A row of a table for each output.
@@ -224,6 +245,9 @@ class GivenEnergy final : public Energy<Real> {
   void SetState(Index output, const DecoderState<Real>& /*state*/) override {
     output_ = output;
   }
+  void SetStates(Index /*count*/,
+                 const DecoderState<Real>& /*states*/) override {}
+  void UseState(Index output, Index /*n*/) override { output_ = output; }
   void Evaluate(Index first, Index count, Real* energies) override {
     const Real* row = table_.Row(output_).data() + first;
     std::copy(row, row + count, energies);

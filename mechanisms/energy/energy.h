@@ -38,6 +38,10 @@ class Energy {
   virtual void Append(const MemoryRows<Real>& rows) = 0;
   // The state of output i; its array lives until the next call.
   virtual void SetState(Index output, const DecoderState<Real>& state) = 0;
+  // The states of `count` hypotheses, one after another, projected together.
+  // UseState(i, n) then stands for SetState of output i with the n-th of them.
+  virtual void SetStates(Index count, const DecoderState<Real>& states) = 0;
+  virtual void UseState(Index output, Index n) = 0;
   // energies[n] = a(s, h_(first + n)) for n in [0, count).
   virtual void Evaluate(Index first, Index count, Real* energies) = 0;
   // All energies [U, T] of U states given one after another; by a matrix

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "mechanisms/common/eigen_views.h"
 #include "mechanisms/common/joined_rows.h"
 #include "mechanisms/kernels/kernels.h"
 #include "mechanisms/memory/memory_training.h"
@@ -67,6 +68,35 @@ class MemoryDecoder final : public Decoder<Real> {
     return result;
   }
 
+  // The scores of all hypotheses are one matrix product, and so are their
+  // contexts.
+  void StepBeam(const DecoderState<Real>& states,
+                std::span<Hypothesis> hypotheses,
+                std::span<Real> contexts) override {
+    ATTN_CHECK(closed_);
+    const auto count = static_cast<Index>(hypotheses.size());
+    beam_scores_.resize(Size(count * num_contexts_));
+    const MatrixView<Real> scores(beam_scores_.data(), count, num_contexts_);
+    if (given_ == nullptr) {
+      Map(scores).noalias() =
+          Map(MatrixView<const Real>(states.state.data(), count, dim_)) *
+          Map(decoder_).transpose();
+    }
+    for (Index n = 0; n < count; ++n) {
+      Hypothesis& hypothesis = hypotheses[Size(n)];
+      if (given_ != nullptr) {
+        std::ranges::copy(given_->decoder_scores.Row(hypothesis.output),
+                          scores.Row(n).begin());
+      }
+      score_decoder_(num_contexts_, scores.Row(n).data());
+      ++hypothesis.output;
+      hypothesis.trace = {.end = memory_.all().rows};
+    }
+    Map(MatrixView<Real>(contexts.data(), count, dim_)).noalias() =
+        Map(MatrixView<const Real>(scores)) *
+        Map(MatrixView<const Real>(contexts_.data(), num_contexts_, dim_));
+  }
+
  private:
   // Adds the entries [first, end) to the K contexts. Blocks are small enough to
   // stay in cache while each of the K contexts takes its share.
@@ -130,6 +160,7 @@ class MemoryDecoder final : public Decoder<Real> {
   Buffer<Real> scores_;    // alpha_t or beta_i, [K]
   Buffer<Real> alpha_;     // [T, K], where weights are wanted
   Buffer<Real> weights_;
+  Buffer<Real> beam_scores_;  // beta_i of each hypothesis, [n, K]
   Index output_ = 0;
   bool closed_ = false;
 };

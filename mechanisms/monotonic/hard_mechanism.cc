@@ -37,14 +37,49 @@ class HardDecoder final : public Decoder<Real> {
 
   StepResult<Real> Step(const DecoderState<Real>& state,
                         std::span<Real> context) override {
-    const Outcome outcome = Scan(state);
+    return MakeOutput(
+        [&](Energy<Real>& energy) { energy.SetState(output_, state); },
+        context);
+  }
+
+  // Projects the states of all hypotheses together, also of those that inspect
+  // nothing any more; then each scans on from its own entry.
+  void StepBeam(const DecoderState<Real>& states,
+                std::span<Hypothesis> hypotheses,
+                std::span<Real> contexts) override {
+    ATTN_CHECK(closed_);
+    const auto count = static_cast<Index>(hypotheses.size());
+    energy_->SetStates(count, states);
+    if (chunk_energy_) chunk_energy_->SetStates(count, states);
+    const std::size_t dim = contexts.size() / hypotheses.size();
+    for (Index n = 0; n < count; ++n) {
+      Hypothesis& hypothesis = hypotheses[Size(n)];
+      output_ = hypothesis.output;
+      start_ = scan_ = hypothesis.start;
+      const StepResult<Real> step =
+          MakeOutput([&](Energy<Real>& energy) { energy.UseState(output_, n); },
+                     contexts.subspan(Size(n) * dim, dim));
+      hypothesis = {output_,
+                    start_,
+                    {step.position, step.begin, step.end, step.inspected}};
+    }
+  }
+
+ private:
+  enum class Outcome { kChosen, kNone, kNeedMemory };
+
+  // Step; use_state(energy) makes the state of this output that of the energy.
+  template <class UseState>
+  StepResult<Real> MakeOutput(const UseState& use_state,
+                              std::span<Real> context) {
+    const Outcome outcome = Scan(use_state);
     if (outcome == Outcome::kNeedMemory) return {.need_memory = true};
     StepResult<Real> result{.inspected = inspected_};
     if (outcome == Outcome::kChosen) {
       result.position = scan_;
       result.begin = rule_.Begin(start_, scan_);
       result.end = scan_ + 1;
-      result.weights = Attend(state, result.begin, result.end, context);
+      result.weights = Attend(use_state, result.begin, result.end, context);
       start_ = scan_;
     } else {
       std::fill(context.begin(), context.end(), Real{0});
@@ -56,11 +91,9 @@ class HardDecoder final : public Decoder<Real> {
     return result;
   }
 
- private:
-  enum class Outcome { kChosen, kNone, kNeedMemory };
-
   // Moves scan_ to the chosen entry, or past the last one there is.
-  Outcome Scan(const DecoderState<Real>& state) {
+  template <class UseState>
+  Outcome Scan(const UseState& use_state) {
     const Index length = memory_.all().rows;
     bool state_is_set = false;
     for (; scan_ < length; ++scan_) {
@@ -68,7 +101,7 @@ class HardDecoder final : public Decoder<Real> {
         return closed_ ? Outcome::kChosen : Outcome::kNeedMemory;
       }
       if (!state_is_set) {
-        energy_->SetState(output_, state);
+        use_state(*energy_);
         state_is_set = true;
       }
       Real value;
@@ -79,10 +112,11 @@ class HardDecoder final : public Decoder<Real> {
     return closed_ ? Outcome::kNone : Outcome::kNeedMemory;
   }
 
-  std::span<const Real> Attend(const DecoderState<Real>& state, Index begin,
+  template <class UseState>
+  std::span<const Real> Attend(const UseState& use_state, Index begin,
                                Index end, std::span<Real> context) {
     if (chunk_energy_) {
-      chunk_energy_->SetState(output_, state);
+      use_state(*chunk_energy_);
       return softmax_.Mix(*chunk_energy_, memory_.all(), begin, end, context);
     }
     const MatrixView<const Real>& memory = memory_.all();

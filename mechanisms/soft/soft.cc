@@ -1,7 +1,6 @@
 #include "mechanisms/soft/soft.h"
 
-#include <Eigen/Core>
-
+#include "mechanisms/common/eigen_views.h"
 #include "mechanisms/common/joined_rows.h"
 #include "mechanisms/published/published.h"
 #include "mechanisms/soft/softmax_context.h"
@@ -9,6 +8,21 @@
 
 namespace attnbench::soft {
 namespace {
+
+// contexts = softmax of each row of `energies`, which become the weights, times
+// the memory.
+template <class Real>
+void MixRows(const Kernels<Real>& kernels, const MatrixView<Real>& energies,
+             const MatrixView<const Real>& memory, std::span<Real> contexts) {
+  for (Index i = 0; i < energies.rows; ++i) {
+    Real* row = energies.Row(i).data();
+    const Real sum = kernels.exp_sum(row, kernels.largest(row, energies.cols),
+                                     energies.cols, row);
+    kernels.scale(1 / sum, energies.cols, row);
+  }
+  Map(MatrixView<Real>(contexts.data(), energies.rows, memory.cols)).noalias() =
+      Map(MatrixView<const Real>(energies)) * Map(memory);
+}
 
 template <class Real>
 class OnlineDecoder final : public Decoder<Real> {
@@ -34,10 +48,42 @@ class OnlineDecoder final : public Decoder<Real> {
     return {.end = length, .inspected = length, .weights = weights};
   }
 
+  // A block of keys stays in the first-level cache while every hypothesis takes
+  // its energies, and the contexts are one matrix product.
+  void StepBeam(const DecoderState<Real>& states,
+                std::span<Hypothesis> hypotheses,
+                std::span<Real> contexts) override {
+    ATTN_CHECK(closed_);
+    const Index length = memory_.all().rows;
+    const auto count = static_cast<Index>(hypotheses.size());
+    if (length == 0) {
+      std::fill(contexts.begin(), contexts.end(), Real{0});
+    } else {
+      weights_.resize(Size(count * length));
+      energy_->SetStates(count, states);
+      for (Index first = 0; first < length; first += kBlock) {
+        for (Index n = 0; n < count; ++n) {
+          energy_->UseState(hypotheses[Size(n)].output, n);
+          energy_->Evaluate(first, std::min(kBlock, length - first),
+                            &weights_[Size(n * length + first)]);
+        }
+      }
+      MixRows(kernels_, MatrixView<Real>(weights_.data(), count, length),
+              memory_.all(), contexts);
+    }
+    for (Hypothesis& hypothesis : hypotheses) {
+      ++hypothesis.output;
+      hypothesis.trace = {.end = length, .inspected = length};
+    }
+  }
+
  private:
+  static constexpr Index kBlock = 16;  // keys of d = 256 in f32: 16 KiB
+  const Kernels<Real>& kernels_ = BestKernels<Real>();
   std::unique_ptr<Energy<Real>> energy_;
   SoftmaxContext<Real> softmax_;
   JoinedRows<Real> memory_;
+  Buffer<Real> weights_;  // of a beam, [n, T]
   Index output_ = 0;
   bool closed_ = false;
 };
@@ -69,20 +115,7 @@ class TeacherForcedDecoder final : public Decoder<Real> {
     weights_.resize(Size(num_outputs * length));
     const MatrixView<Real> weights(weights_.data(), num_outputs, length);
     energy_->EvaluateAll(states, weights);
-    for (Index i = 0; i < num_outputs; ++i) {
-      Real* row = weights.Row(i).data();
-      const Real sum =
-          kernels_.exp_sum(row, kernels_.largest(row, length), length, row);
-      kernels_.scale(1 / sum, length, row);
-    }
-    using RowMajor =
-        Eigen::Matrix<Real, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-    using ConstMap = Eigen::Map<const RowMajor, 0, Eigen::OuterStride<>>;
-    const MatrixView<const Real>& h = memory_.all();
-    Eigen::Map<RowMajor>(contexts.data(), num_outputs, dim_).noalias() =
-        ConstMap(weights.data, num_outputs, length,
-                 Eigen::OuterStride<>(length)) *
-        ConstMap(h.data, length, dim_, Eigen::OuterStride<>(h.row_stride));
+    MixRows(kernels_, weights, memory_.all(), contexts);
     return {
         .end = length, .inspected = num_outputs * length, .weights = weights_};
   }

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from figures import (
     alignments,
+    britz_table1,
     compare,
     growth,
     mad_figure8,
@@ -26,8 +27,8 @@ from figures import (
 class Entry:
     draw: Callable
     has_data: Callable
-    # "sweep", "stability" or "compare", one document; or "decode", any number
-    # of outputs
+    # "sweep", "stability", "compare" or "decoder", one document; or "decode",
+    # any number of outputs
     reads: str
     needs: str  # in words, for --list and for errors
 
@@ -98,6 +99,12 @@ FIGURES = {
         compare.has_data,
         "compare",
         "what `attnbench compare A B --json` printed",
+    ),
+    "britz_table1": Entry(
+        britz_table1.draw,
+        britz_table1.has_data,
+        "decoder",
+        "a result of `attnbench decoder` with soft attention, over lengths",
     ),
     "alignments": Entry(
         alignments.draw,

@@ -1,0 +1,219 @@
+// attnbench decoder: whole encoders and decoders with random weights, timed
+// with every mechanism, as a table and as a result file.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "harness/commands/commands.h"
+#include "harness/decoder_timing.h"
+#include "harness/environment.h"
+#include "harness/error.h"
+#include "harness/estimate.h"
+#include "harness/exit_code.h"
+#include "harness/progress.h"
+#include "harness/result_file.h"
+#include "harness/roofline.h"
+#include "harness/validity.h"
+
+namespace attnbench {
+namespace {
+
+struct Arguments {
+  std::string experiment;
+  std::string output;
+  std::string repetitions;
+  std::string seed;
+  bool quick = false;
+  bool force = false;
+  bool json = false;
+  bool dry_run = false;
+};
+
+void AddOptions(CLI::App& command, Arguments& arguments) {
+  command
+      .add_option("EXPERIMENT.json", arguments.experiment,
+                  "an experiment of kind decoder, e.g. "
+                  "experiments/britz_table1.json")
+      ->type_name("FILE");
+  command
+      .add_option("-o,--output", arguments.output,
+                  "the result file, e.g. -o britz_table1.json")
+      ->type_name("FILE");
+  command.add_flag("--force", arguments.force,
+                   "replace a result file that is there already, e.g. --force "
+                   "-o mine.json");
+  command.add_flag("--quick", arguments.quick,
+                   "the experiment's quick profile, e.g. --quick -o q.json");
+  command
+      .add_option("--repetitions", arguments.repetitions,
+                  "rounds instead of the experiment's, e.g. --repetitions 20")
+      ->type_name("N");
+  AddSeed(command, "of weights, sources and order, e.g. --seed 7",
+          arguments.seed);
+  command.add_flag("--json", arguments.json,
+                   "print JSON instead of the table, e.g. --json");
+  command.add_flag("--dry-run", arguments.dry_run,
+                   "show points, cells and about how long it takes, e.g. "
+                   "--dry-run");
+}
+
+DecoderExperiment ReadRequest(const AxisTable& table,
+                              const Arguments& arguments) {
+  if (arguments.experiment.empty()) {
+    throw UserError("decoder",
+                    "name an experiment of kind decoder, such as "
+                    "experiments/britz_table1.json");
+  }
+  DecoderExperiment experiment = ReadDecoderExperiment(
+      table, arguments.experiment, arguments.quick ? "quick" : "full");
+  if (!arguments.repetitions.empty()) {
+    experiment.repetitions = static_cast<int>(ParseInteger(
+        arguments.repetitions, 1, kMostRepetitions, "--repetitions"));
+  }
+  if (!arguments.seed.empty()) experiment.seed = ParseSeed(arguments.seed);
+  return experiment;
+}
+
+int Show(const DecoderExperiment& experiment, bool as_json) {
+  const std::size_t of_point =
+      experiment.cells.size() + (experiment.has_plain ? 1 : 0);
+  const std::size_t points =
+      experiment.lengths.size() * experiment.beams.size();
+  const double estimated_s = EstimateDecodersS(experiment);
+  if (as_json) {
+    const Json shown = {{"name", experiment.name},
+                        {"num_points", points},
+                        {"num_cells", points * of_point},
+                        {"estimated_s", estimated_s}};
+    std::cout << shown.dump(2) << "\n";
+    return kGood;
+  }
+  std::cout << fmt::format("{}: {} points, {} cells, about {}\n",
+                           experiment.name, points, points * of_point,
+                           DurationText(estimated_s));
+  for (const Index length : experiment.lengths) {
+    for (const Index beam : experiment.beams) {
+      std::cout << fmt::format("L={} beam={}: {} cells of {} sequences\n",
+                               length, beam, of_point,
+                               experiment.num_sequences);
+    }
+  }
+  return kGood;
+}
+
+// "memory, K = 32".
+std::string NameOf(const Json& cell) {
+  std::string name = cell.at("mechanism").get<std::string>();
+  for (const auto& [axis, letter] :
+       {std::pair("num_contexts", "K"), std::pair("chunk_width", "w")}) {
+    const Json& value = cell.at(axis);
+    if (value.is_null()) continue;
+    name += fmt::format(", {} = {}", letter, AxisValueText(value));
+  }
+  return name;
+}
+
+std::string TableText(const Json& document) {
+  std::string text =
+      fmt::format("{:<18}{:>6}{:>6}{:>12}{:>12}  {:<28}{:>10}\n", "", "L",
+                  "beam", "ms", "attention", "time over soft", "read");
+  for (const Json& cell : document.at("cells")) {
+    text += fmt::format("{:<18}{:>6}{:>6}", NameOf(cell),
+                        cell.at("length").get<Index>(),
+                        cell.at("beam").get<Index>());
+    if (cell.at("status") != "ok") {
+      text += fmt::format("  {}: {}\n", cell.at("status").get<std::string>(),
+                          cell.at("message").get<std::string>());
+      continue;
+    }
+    const auto milliseconds = [&cell](const char* key) {
+      const Json& value = cell.at(key);
+      return value.is_null()
+                 ? std::string("-")
+                 : fmt::format("{:.3g}", value.get<double>() * 1e-6);
+    };
+    text += fmt::format("{:>12}{:>12}  ", milliseconds("median_ns"),
+                        milliseconds("attention_median_ns"));
+    const Json& ratio = cell.at("ratio_to_soft");
+    std::string ratio_text = "-";
+    if (!ratio.is_null()) {
+      ratio_text = fmt::format("{:.3f}", ratio.at("value").get<double>());
+      const Json& interval = ratio.at("interval");
+      if (!interval.is_null()) {
+        ratio_text +=
+            fmt::format(" [{:.3f}, {:.3f}]", interval[0].get<double>(),
+                        interval[1].get<double>());
+      }
+    }
+    const Json& reads = cell.at("reads");
+    const bool has_share =
+        !reads.is_null() && !reads.at("memory_read").is_null();
+    text += fmt::format(
+        "{:<28}{:>10}\n", ratio_text,
+        has_share ? fmt::format("{:.0f} %",
+                                reads.at("memory_read").get<double>() * 100)
+                  : "-");
+  }
+  return text +
+         "(time of all sources of a point, and of their attention alone; "
+         "paired in rounds, 95 percent each; read: share of the memory)\n";
+}
+
+int ExitCodeOf(const Json& document) {
+  for (const Json& cell : document.at("cells")) {
+    const auto status = cell.at("status").get<std::string>();
+    if (status == "ok" || status == "skipped") continue;
+    std::cerr << fmt::format("attnbench: a cell failed: {}: {}\n", NameOf(cell),
+                             cell.at("message").get<std::string>());
+    return kFailed;
+  }
+  return kGood;
+}
+
+int RunDecoder(const AxisTable& table, const std::string& command_line,
+               const Arguments& arguments) {
+  const DecoderExperiment experiment = ReadRequest(table, arguments);
+  if (arguments.dry_run) return Show(experiment, arguments.json);
+  std::optional<ResultFile> file;
+  if (!arguments.output.empty()) {
+    file.emplace(arguments.output, arguments.force);
+  }
+  Json context = MakeContext(command_line, experiment.seed);
+  context["limits"] = Json::array(
+      {ToJson(MeasureLimits("f32", /*threads=*/1, kQuickRoofline))});
+  CountProgress progress("decoder", "points", /*tells_time=*/false, stderr,
+                         isatty(STDERR_FILENO) == 1);
+  const Json document = MeasureDecoders(
+      experiment, context,
+      [&](std::size_t done, std::size_t total) { progress.Tell(done, total); });
+  if (file) file->Write(document);
+  std::cout << (arguments.json
+                    ? document.dump() + "\n"
+                    : TableText(document) +
+                          ValidityText(document.at("context")) + "\n");
+  return ExitCodeOf(document);
+}
+
+}  // namespace
+
+void AddDecoder(CLI::App& app, const AxisTable& table,
+                const std::string& command_line, Command& run) {
+  CLI::App* const command = app.add_subcommand(
+      "decoder",
+      "time whole encoders and decoders with random weights, each mechanism "
+      "against full attention");
+  const auto arguments = std::make_shared<Arguments>();
+  AddOptions(*command, *arguments);
+  command->callback([&table, &run, command_line, arguments] {
+    run = [&table, command_line, arguments] {
+      return RunDecoder(table, command_line, *arguments);
+    };
+  });
+}
+
+}  // namespace attnbench

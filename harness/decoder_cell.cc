@@ -1,0 +1,158 @@
+#include "harness/decoder_cell.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/clock.h"
+#include "harness/decoder_bias.h"
+#include "harness/decoder_experiment.h"
+#include "harness/decoder_gate.h"
+#include "harness/decoder_ratios.h"
+#include "harness/guarded_run.h"
+#include "harness/model/attention_record.h"
+#include "mechanisms/registry.h"
+
+namespace attnbench {
+namespace {
+
+// A sample of attention alone lasts at least so long.
+constexpr double kAttentionSampleNs = 2e6;
+
+class DecoderCell final : public GuardedRun {
+ public:
+  DecoderCell(const DecoderPoint& point, const Cell* cell)
+      : point_(point), cell_(cell) {
+    if (cell_ != nullptr && cell_->skip_reason) {
+      Fail("skipped", *cell_->skip_reason);
+    }
+  }
+
+  void Check() override {
+    Guarded([this] {
+      decoder_.model = point_.model;
+      decoder_.beam = point_.beam;
+      if (cell_ != nullptr) {
+        decoder_.mechanism = FindMechanism<float>(cell_->mechanism);
+        decoder_.reference = FindMechanism<double>(cell_->mechanism);
+        decoder_.config = MakeConfig(*cell_);
+        decoder_.energy_bias = EnergyBias();
+      }
+      gate_ = CheckDecoder(decoder_, point_.tasks);
+      if (!gate_.message.empty()) return Fail("invalid", gate_.message);
+      translator_.emplace(decoder_.MakeTranslator());
+      if (cell_ != nullptr) RecordAttention();
+    });
+  }
+
+  void TimeRound(int /*round*/) override {
+    Guarded([this] {
+      samples_ns_.push_back(TimeTrialsNs(1, [this] { Translate(); }));
+      if (cell_ == nullptr) return;
+      attention_samples_ns_.push_back(
+          TimeTrialsNs(attention_trials_, [this] { Replay(); }));
+    });
+  }
+
+  void TimeParts() override {}
+
+  Json Result() const override {
+    const bool is_ok = status() == "ok";
+    Json json = {{"mechanism", cell_ ? cell_->mechanism : kNoAttention}};
+    for (const char* axis : kDecoderAxes) {
+      json[axis] = cell_ ? cell_->axes.at(axis) : Json(nullptr);
+    }
+    json.update({{"options", cell_ ? OptionsJson(*cell_) : Json::object()},
+                 {"length", point_.length},
+                 {"beam", point_.beam},
+                 {"status", status()},
+                 {"message", is_ok ? Json(nullptr) : Json(message())},
+                 {"samples_ns", is_ok ? Json(samples_ns_) : Json::array()},
+                 {"attention_samples_ns",
+                  is_ok ? Json(attention_samples_ns_) : Json::array()},
+                 {"attention_trials_per_sample",
+                  is_ok && cell_ ? Json(attention_trials_) : Json(nullptr)},
+                 {"energy_bias",
+                  is_ok && cell_ ? Json(decoder_.energy_bias) : Json(nullptr)},
+                 {"reads", is_ok ? reads_ : Json(nullptr)},
+                 {"gate", is_ok ? Json{{"error", gate_.error},
+                                       {"error_bound", gate_.error_bound}}
+                                : Json(nullptr)},
+                 {"point", point_.name}});
+    SummarizeSamples("", json);
+    SummarizeSamples("attention_", json);
+    return json;
+  }
+
+ private:
+  double EnergyBias() const {
+    const auto found = point_.energy_biases->find(cell_);
+    if (found != point_.energy_biases->end()) return found->second;
+    return (*point_.energy_biases)[cell_] = BalancedBias(decoder_);
+  }
+
+  void Translate() {
+    for (const CopyTask& copy : point_.tasks) {
+      if (point_.beam == 1) {
+        translator_->Greedy(copy.task());
+      } else {
+        translator_->BeamSearch(copy.task(), point_.beam);
+      }
+    }
+  }
+
+  void RecordAttention() {
+    for (const CopyTask& copy : point_.tasks) {
+      records_.emplace_back(*translator_, copy.task(), point_.beam);
+    }
+    attention_.emplace(*decoder_.mechanism, decoder_.config,
+                       point_.model->Inputs<float>(decoder_.energy_bias));
+    CountReads();
+    const double once_ns = TimeTrialsNs(1, [this] { Replay(); });
+    attention_trials_ = std::max<Index>(
+        1, static_cast<Index>(kAttentionSampleNs / std::max(once_ns, 1.0)));
+  }
+
+  void Replay() {
+    for (AttentionRecord<float>& record : records_) record.Replay(*attention_);
+  }
+
+  void CountReads() {
+    AttentionReads sum;
+    double entries = 0;
+    for (AttentionRecord<float>& record : records_) {
+      const AttentionReads reads = record.Reads(*attention_);
+      sum.outputs += reads.outputs;
+      sum.energies += reads.energies;
+      sum.zero_contexts += reads.zero_contexts;
+      sum.furthest += reads.furthest;
+      entries += static_cast<double>(record.memory_length());
+    }
+    reads_ = {{"energies_per_output", sum.energies / sum.outputs},
+              {"zero_contexts", sum.zero_contexts / sum.outputs},
+              {"memory_read", nullptr}};
+    if (entries > 0) reads_["memory_read"] = sum.furthest / entries;
+  }
+
+  const DecoderPoint& point_;
+  const Cell* const cell_;
+  WholeDecoder decoder_;
+  GateResult gate_;
+  std::optional<Translator<float>> translator_;
+  std::vector<AttentionRecord<float>> records_;
+  std::optional<BeamAttention<float>> attention_;
+  Json reads_;
+  Index attention_trials_ = 1;
+  std::vector<double> samples_ns_;
+  std::vector<double> attention_samples_ns_;
+};
+
+}  // namespace
+
+std::unique_ptr<CellRun> MakeDecoderCell(const DecoderPoint& point,
+                                         const Cell* cell) {
+  return std::make_unique<DecoderCell>(point, cell);
+}
+
+}  // namespace attnbench

@@ -1,0 +1,36 @@
+// A cell of an experiment of kind "decoder": one whole decoder, timed on the
+// sources of its point, whole and attention alone in every round.
+#ifndef ATTNBENCH_HARNESS_DECODER_CELL_H_
+#define ATTNBENCH_HARNESS_DECODER_CELL_H_
+
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "harness/decoder_model.h"
+#include "harness/runner.h"
+
+namespace attnbench {
+
+// What the cells of a point share; all of it outlives them.
+struct DecoderPoint {
+  const DecoderModel* model = nullptr;
+  Index length = 0;  // L
+  Index beam = 1;
+  std::span<const CopyTask> tasks;
+  std::string name;  // 16 hexadecimal digits
+  // Of the cells for which it was found (decoder_bias.h): the same in all
+  // points.
+  std::map<const Cell*, double>* energy_biases = nullptr;
+};
+
+// `cell` is the mechanism with its axes and options; null: no attention. The
+// result is a cell of results/schema/decoder.schema.json without
+// `ratio_to_soft` (decoder_ratios.h).
+std::unique_ptr<CellRun> MakeDecoderCell(const DecoderPoint& point,
+                                         const Cell* cell);
+
+}  // namespace attnbench
+
+#endif  // ATTNBENCH_HARNESS_DECODER_CELL_H_

@@ -1,0 +1,60 @@
+// The model of an experiment with random weights: what is timed, and the same
+// numbers in f64 for the gate.
+#ifndef ATTNBENCH_HARNESS_DECODER_MODEL_H_
+#define ATTNBENCH_HARNESS_DECODER_MODEL_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "harness/drawn_parameters.h"
+#include "harness/model/translator.h"
+
+namespace attnbench {
+
+// Arrays are drawn when they are first asked for, and kept. How long a step
+// takes does not depend on them; but how much of the memory a mechanism that
+// chooses reads does. So embeddings have variance 1, the layers' weights five
+// times and the energies' eight times the usual standard deviation: states then
+// follow the symbols, and an energy depends on state and entry together.
+class DecoderModel {
+ public:
+  DecoderModel(const ModelSizes& sizes, std::uint64_t seed);
+
+  const ModelSizes& sizes() const { return sizes_; }
+  std::uint64_t seed() const { return seed_; }
+
+  template <class Real>
+  ModelWeights<Real> Weights(bool has_attention) const;
+
+  // What the decoders of a mechanism read; points into this.
+  template <class Real>
+  SequenceInputs<Real> Inputs(double energy_bias) const;
+
+ private:
+  template <class Real>
+  const DrawnParameters<Real>& Parameters() const;
+
+  const ModelSizes sizes_;
+  const std::uint64_t seed_;
+  const DrawnParameters<float> floats_;
+  const DrawnParameters<double> doubles_;
+};
+
+// A source and its task: as many steps as it has symbols, and one for the end
+// symbol. The copy of the source is favoured, as by a model that has learnt to
+// copy (TranslationTask::favoured), by enough for nearly all probability.
+class CopyTask {
+ public:
+  CopyTask(std::vector<Symbol> source, Index vocabulary);
+  TranslationTask task() const;
+  Index length() const { return static_cast<Index>(source_.size()); }
+
+ private:
+  std::vector<Symbol> source_;
+  std::vector<Symbol> target_;
+  double favour_;
+};
+
+}  // namespace attnbench
+
+#endif  // ATTNBENCH_HARNESS_DECODER_MODEL_H_

@@ -1,0 +1,23 @@
+// What follows from the samples of cells of kind "decoder". A pure function.
+#ifndef ATTNBENCH_HARNESS_DECODER_RATIOS_H_
+#define ATTNBENCH_HARNESS_DECODER_RATIOS_H_
+
+#include <span>
+#include <vector>
+
+#include "harness/axes.h"
+
+namespace attnbench {
+
+// The median of samples and its interval (MedianInterval) into PREFIXmedian_ns
+// and PREFIXinterval_ns, from PREFIXsamples_ns; null where there are none.
+void SummarizeSamples(const std::string& prefix, Json& cell);
+
+// `ratio_to_soft` of the cells of one point: {"value", "interval"} of the time
+// over that of full attention (the first cell of mechanism soft), paired in
+// rounds, the interval 95 percent for each; null where either has no time.
+void AddRatiosToSoft(std::vector<Json>& cells);
+
+}  // namespace attnbench
+
+#endif  // ATTNBENCH_HARNESS_DECODER_RATIOS_H_

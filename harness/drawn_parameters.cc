@@ -1,0 +1,44 @@
+#include "harness/drawn_parameters.h"
+
+#include <cmath>
+
+#include "harness/purposes.h"
+
+namespace attnbench {
+
+template <class Real>
+MatrixView<const Real> DrawnParameters<Real>::Matrix(std::string_view name,
+                                                     Index rows,
+                                                     Index cols) const {
+  const std::lock_guard lock(mutex_);
+  const auto key = std::tuple(std::string(name), rows, cols);
+  auto found = arrays_.find(key);
+  if (found == arrays_.end()) {
+    found = arrays_.emplace(key, Make(name, rows, cols)).first;
+  }
+  return {found->second.data(), rows, cols};
+}
+
+template <class Real>
+Array<Real> DrawnParameters<Real>::Make(std::string_view name, Index rows,
+                                        Index cols) const {
+  const Index count = Times(rows, cols);
+  CheckFits(Times(count, sizeof(Real)));
+  Fnv1a hash;
+  hash.Add(name);
+  const auto purpose =
+      static_cast<std::uint32_t>(hash.hash()) | kFirstParameterPurpose;
+  const double gain = gain_ == nullptr ? 1 : gain_(name, cols);
+  const double scale = gain * std::sqrt(3.0 / static_cast<double>(cols));
+  Array<Real> array;
+  Fill(seed_, purpose, 0, count, array);
+  for (Real& value : array) {
+    value = static_cast<float>(scale * static_cast<double>(value));
+  }
+  return array;
+}
+
+template class DrawnParameters<float>;
+template class DrawnParameters<double>;
+
+}  // namespace attnbench

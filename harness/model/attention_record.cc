@@ -1,0 +1,72 @@
+#include "harness/model/attention_record.h"
+
+#include <algorithm>
+
+namespace attnbench {
+
+template <class Real>
+AttentionRecord<Real>::AttentionRecord(Translator<Real>& translator,
+                                       const TranslationTask& task, Index beam)
+    : alone_(beam == 1) {
+  translator.Observe([this](std::span<const Index> parents,
+                            const MatrixView<const Real>& states) {
+    parents_.emplace_back(parents.begin(), parents.end());
+    states_.insert(states_.end(), states.data,
+                   states.data + states.rows * states.cols);
+  });
+  if (alone_) {
+    translator.Greedy(task);
+  } else {
+    translator.BeamSearch(task, beam);
+  }
+  translator.Observe(nullptr);
+  const MatrixView<const Real>& memory = translator.encoded().memory;
+  dim_ = memory.cols;
+  memory_length_ = memory.rows;
+  memory_.assign(memory.data, memory.data + memory.rows * memory.cols);
+  contexts_.resize(Size(beam * dim_));
+}
+
+template <class Real>
+template <class OnStep>
+void AttentionRecord<Real>::ReplaySteps(BeamAttention<Real>& attention,
+                                        const OnStep& on_step) {
+  attention.Start({memory_.data(), memory_length_, dim_}, alone_);
+  const Real* states = states_.data();
+  for (const std::vector<Index>& parents : parents_) {
+    const auto rows = static_cast<Index>(parents.size());
+    attention.Step({states, rows, dim_}, parents,
+                   {contexts_.data(), rows, dim_});
+    states += rows * dim_;
+    on_step();
+  }
+}
+
+template <class Real>
+void AttentionRecord<Real>::Replay(BeamAttention<Real>& attention) {
+  ReplaySteps(attention, [] {});
+}
+
+template <class Real>
+AttentionReads AttentionRecord<Real>::Reads(BeamAttention<Real>& attention) {
+  AttentionReads reads;
+  ReplaySteps(attention, [&] {
+    for (const Hypothesis& hypothesis : attention.hypotheses()) {
+      const StepTrace& trace = hypothesis.trace;
+      reads.outputs += 1;
+      reads.energies += static_cast<double>(trace.inspected);
+      reads.zero_contexts += trace.begin == trace.end ? 1 : 0;
+      // Who inspected entries and chose none has read all there are.
+      const bool read_all = trace.position < 0 && trace.inspected > 0;
+      reads.furthest =
+          std::max(reads.furthest,
+                   static_cast<double>(read_all ? memory_length_ : trace.end));
+    }
+  });
+  return reads;
+}
+
+template class AttentionRecord<float>;
+template class AttentionRecord<double>;
+
+}  // namespace attnbench

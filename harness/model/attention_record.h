@@ -1,0 +1,52 @@
+// What the attention of one translation was asked for, so that its own time can
+// be taken without the model around it: the same memory, states and forks of
+// hypotheses, again.
+#ifndef ATTNBENCH_HARNESS_MODEL_ATTENTION_RECORD_H_
+#define ATTNBENCH_HARNESS_MODEL_ATTENTION_RECORD_H_
+
+#include <vector>
+
+#include "harness/model/translator.h"
+
+namespace attnbench {
+
+// What was read of the memory, over all outputs of all hypotheses.
+struct AttentionReads {
+  double outputs = 0;
+  double energies = 0;       // evaluated for the choice, or of soft
+  double zero_contexts = 0;  // outputs that weighted no entry
+  double furthest = 0;       // entries up to the last one read
+};
+
+template <class Real>
+class AttentionRecord {
+ public:
+  // Translates, greedily where `beam` is 1.
+  AttentionRecord(Translator<Real>& translator, const TranslationTask& task,
+                  Index beam);
+
+  // Makes all contexts of the translation again, its keys included.
+  void Replay(BeamAttention<Real>& attention);
+  // The same, counting. Another attention may read something else of the same
+  // states.
+  AttentionReads Reads(BeamAttention<Real>& attention);
+
+  Index memory_length() const { return memory_length_; }
+
+ private:
+  // on_step() after each step.
+  template <class OnStep>
+  void ReplaySteps(BeamAttention<Real>& attention, const OnStep& on_step);
+
+  const bool alone_;
+  Index dim_ = 0;
+  Index memory_length_ = 0;
+  Buffer<Real> memory_;                      // [T, d]
+  std::vector<std::vector<Index>> parents_;  // of each step, one a row
+  Buffer<Real> states_;                      // of all steps, [rows, d] each
+  Buffer<Real> contexts_;
+};
+
+}  // namespace attnbench
+
+#endif  // ATTNBENCH_HARNESS_MODEL_ATTENTION_RECORD_H_

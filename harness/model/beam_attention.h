@@ -1,0 +1,46 @@
+// Attention of one sequence for the hypotheses of a beam search: one decoder of
+// the mechanism, and for each hypothesis where it stands (Hypothesis). One that
+// is continued in two ways forks: its two numbers are copied, no keys.
+#ifndef ATTNBENCH_HARNESS_MODEL_BEAM_ATTENTION_H_
+#define ATTNBENCH_HARNESS_MODEL_BEAM_ATTENTION_H_
+
+#include <memory>
+#include <vector>
+
+#include "mechanisms/mechanism.h"
+
+namespace attnbench {
+
+template <class Real>
+class BeamAttention {
+ public:
+  // The mechanism, and what `inputs` points to, outlive this. Throws
+  // Unsupported for chunk energies under `dot`, whose keys and states a model
+  // would have to make.
+  BeamAttention(const Mechanism<Real>& mechanism, const Config& config,
+                const SequenceInputs<Real>& inputs);
+
+  // A new sequence with one hypothesis; the memory outlives its steps. `alone`:
+  // it stays one, and is decoded by Step.
+  void Start(const MatrixView<const Real>& memory, bool alone);
+
+  // Row r goes on from row parents[r] of the last step, with its state in
+  // `states` [rows, d]; writes `contexts` [rows, d].
+  void Step(const MatrixView<const Real>& states,
+            std::span<const Index> parents, const MatrixView<Real>& contexts);
+
+  // Of the rows of the last step.
+  std::span<const Hypothesis> hypotheses() const { return hypotheses_; }
+
+ private:
+  const Mechanism<Real>& mechanism_;
+  const Config config_;
+  SequenceInputs<Real> inputs_;
+  bool alone_ = false;
+  std::unique_ptr<Decoder<Real>> decoder_;
+  std::vector<Hypothesis> hypotheses_, last_;
+};
+
+}  // namespace attnbench
+
+#endif  // ATTNBENCH_HARNESS_MODEL_BEAM_ATTENTION_H_

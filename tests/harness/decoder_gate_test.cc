@@ -1,0 +1,189 @@
+// Guards against a gate of whole decoders that lets a defect of the beam, or of
+// one mechanism, be timed.
+#include "harness/decoder_gate.h"
+
+#include <gmock/gmock.h>
+
+#include <functional>
+#include <utility>
+
+#include "harness/decoder_bias.h"
+#include "harness/model/attention_record.h"
+#include "tests/support/drawn_inputs.h"
+
+namespace attnbench {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+// Called with what a beam's step has made.
+using Spoil = std::function<void(std::span<Hypothesis>, std::span<float>)>;
+
+class SpoiledDecoder final : public Decoder<float> {
+ public:
+  SpoiledDecoder(std::unique_ptr<Decoder<float>> good, const Spoil& spoil)
+      : good_(std::move(good)), spoil_(spoil) {}
+  void Append(const MemoryRows<float>& rows) override { good_->Append(rows); }
+  void Close() override { good_->Close(); }
+  StepResult<float> Step(const DecoderState<float>& state,
+                         std::span<float> context) override {
+    return good_->Step(state, context);
+  }
+  void StepBeam(const DecoderState<float>& states,
+                std::span<Hypothesis> hypotheses,
+                std::span<float> contexts) override {
+    good_->StepBeam(states, hypotheses, contexts);
+    spoil_(hypotheses, contexts);
+  }
+
+ private:
+  const std::unique_ptr<Decoder<float>> good_;
+  const Spoil& spoil_;
+};
+
+class SpoiledBeam final : public Mechanism<float> {
+ public:
+  SpoiledBeam(const std::string& name, Spoil spoil)
+      : good_(*FindMechanism<float>(name)), spoil_(std::move(spoil)) {}
+  Description Describe() const override { return good_.Describe(); }
+  std::unique_ptr<Decoder<float>> MakeDecoder(
+      const Config& config,
+      const SequenceInputs<float>& inputs) const override {
+    return std::make_unique<SpoiledDecoder>(good_.MakeDecoder(config, inputs),
+                                            spoil_);
+  }
+  Operations Count(const Config& config, Index memory_length,
+                   std::span<const StepTrace> steps) const override {
+    return good_.Count(config, memory_length, steps);
+  }
+
+ private:
+  const Mechanism<float>& good_;
+  const Spoil spoil_;
+};
+
+struct Subject {
+  Subject() {
+    for (const Index length : {0, 7, 45}) {
+      std::vector<Symbol> source;
+      for (Index t = 0; t < length; ++t) {
+        source.push_back(kFirstSymbol + static_cast<Symbol>(t * t % 13));
+      }
+      tasks.emplace_back(source, model.sizes().vocabulary);
+    }
+  }
+  WholeDecoder Make(const std::string& name, Index beam) const {
+    WholeDecoder decoder{.model = &model, .beam = beam};
+    if (name == "none") return decoder;
+    decoder.mechanism = FindMechanism<float>(name);
+    decoder.reference = FindMechanism<double>(name);
+    decoder.config =
+        testing::DefaultConfig(*decoder.reference, model.sizes().units);
+    decoder.config.energy = EnergyKind::kAdditive;
+    decoder.energy_bias = BalancedBias(decoder);
+    return decoder;
+  }
+  std::string Spoiled(const std::string& name, Spoil spoil) const {
+    const SpoiledBeam spoiled(name, std::move(spoil));
+    WholeDecoder decoder = Make(name, 4);
+    decoder.mechanism = &spoiled;
+    return CheckDecoder(decoder, tasks).message;
+  }
+
+  const DecoderModel model{{.vocabulary = 15, .units = 24}, 3};
+  std::vector<CopyTask> tasks;
+};
+
+TEST(DecoderGate, EveryMechanismPassesWellWithinTheBound) {
+  const Subject subject;
+  for (const char* name :
+       {"none", "soft", "monotonic", "mocha", "matcha", "memory"}) {
+    SCOPED_TRACE(name);
+    for (const Index beam : {1, 4}) {
+      const GateResult result =
+          CheckDecoder(subject.Make(name, beam), subject.tasks);
+      EXPECT_EQ(result.message, "");
+      EXPECT_GT(result.error, 0);
+      EXPECT_LT(result.error, result.error_bound / 5);
+    }
+  }
+}
+
+TEST(DecoderGate, CatchesAForkThatForgetsWhereItStood) {
+  EXPECT_THAT(Subject().Spoiled("monotonic",
+                                [](std::span<Hypothesis> all, auto) {
+                                  for (Hypothesis& one : all) one.start = 0;
+                                }),
+              Not(IsEmpty()));
+}
+
+TEST(DecoderGate, CatchesRowsThatChangedPlaces) {
+  for (const char* name : {"soft", "memory", "mocha"}) {
+    EXPECT_THAT(Subject().Spoiled(
+                    name,
+                    [](std::span<Hypothesis> all, std::span<float> contexts) {
+                      if (all.size() < 2) return;
+                      const auto dim = static_cast<std::ptrdiff_t>(
+                          contexts.size() / all.size());
+                      std::swap_ranges(contexts.begin(), contexts.begin() + dim,
+                                       contexts.end() - dim);
+                    }),
+                HasSubstr("log-probability"))
+        << name;
+  }
+}
+
+TEST(DecoderGate, CatchesASlightlyWrongContext) {
+  EXPECT_THAT(
+      Subject().Spoiled("soft",
+                        [](std::span<Hypothesis>, std::span<float> contexts) {
+                          for (float& c : contexts) c *= 1.02F;
+                        }),
+      HasSubstr("log-probability"));
+}
+
+TEST(DecoderGate, CatchesAContextThatIsNoNumber) {
+  EXPECT_THAT(
+      Subject().Spoiled("memory",
+                        [](std::span<Hypothesis>, std::span<float> contexts) {
+                          contexts[0] = std::nanf("");
+                        }),
+      Not(IsEmpty()));
+}
+
+// Both ways to decode alike wrong, so that only the reference tells.
+TEST(DecoderGate, CatchesAMechanismThatIsWrongAltogether) {
+  const Subject subject;
+  WholeDecoder decoder = subject.Make("soft", 4);
+  decoder.mechanism = FindMechanism<float>("memory");
+  decoder.config.options =
+      testing::DefaultConfig(*decoder.mechanism, 24).options;
+  decoder.config.options.merge(
+      testing::DefaultConfig(*decoder.reference, 24).options);
+  EXPECT_THAT(CheckDecoder(decoder, subject.tasks).message,
+              HasSubstr("in the reference"));
+}
+
+// Without the bias the scan stands still or runs off; with it most of the
+// memory is read, and most outputs choose.
+TEST(DecoderBias, TheScanReachesTheEndAboutWithTheOutput) {
+  const Subject subject;
+  for (const char* name : {"monotonic", "mocha", "matcha"}) {
+    SCOPED_TRACE(name);
+    const WholeDecoder decoder = subject.Make(name, 1);
+    Translator<float> translator = decoder.MakeTranslator();
+    AttentionRecord<float> record(translator, subject.tasks.back().task(), 1);
+    BeamAttention<float> attention(
+        *decoder.mechanism, decoder.config,
+        subject.model.Inputs<float>(decoder.energy_bias));
+    const AttentionReads reads = record.Reads(attention);
+    EXPECT_GT(reads.furthest, 0.5 * 45);
+    EXPECT_LT(reads.zero_contexts, 0.5 * 46);
+  }
+  EXPECT_EQ(subject.Make("soft", 1).energy_bias, 0);
+}
+
+}  // namespace
+}  // namespace attnbench

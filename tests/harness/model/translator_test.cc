@@ -1,0 +1,237 @@
+// Guards against a beam search that loses a hypothesis, adds up what is not its
+// own, or hands a row the state, cell or context of another one.
+#include "harness/model/translator.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "harness/drawn_parameters.h"
+#include "harness/model/attention_record.h"
+#include "harness/model/reference.h"
+#include "tests/support/drawn_inputs.h"
+
+namespace attnbench {
+namespace {
+
+constexpr ModelSizes kSizes = {.vocabulary = 5, .units = 6, .forget_bias = 1};
+
+// Large enough for hypotheses to differ in every step.
+double Gain(std::string_view /*name*/, Index /*cols*/) { return 3; }
+
+// A model with a mechanism, which may be null, and its reference.
+struct Subject {
+  explicit Subject(const std::string& mechanism_name)
+      : parameters(11, &Gain),
+        mechanism(mechanism_name == "none"
+                      ? nullptr
+                      : FindMechanism<double>(mechanism_name)),
+        weights(WeightsOf<double>(parameters, kSizes, mechanism != nullptr)) {
+    inputs.parameters = &parameters;
+    if (mechanism == nullptr) return;
+    config = testing::DefaultConfig(*mechanism, kSizes.units);
+    config.energy = EnergyKind::kAdditive;
+    config.num_contexts = 3;
+    config.chunk_width = 2;
+  }
+  Translator<double> MakeTranslator() const {
+    return {weights, kSizes, mechanism, config, inputs};
+  }
+  double LogProbability(const TranslationTask& task,
+                        const std::vector<Symbol>& symbols) const {
+    return ReferenceForce(weights, kSizes, mechanism, config, inputs,
+                          ReferenceEncode(weights, kSizes, task.source), task,
+                          symbols, {})
+        .log_probability;
+  }
+
+  const DrawnParameters<double> parameters;
+  const Mechanism<double>* mechanism;
+  const ModelWeights<double> weights;
+  SequenceInputs<double> inputs;
+  Config config;
+};
+
+const std::vector<std::string>& Names() {
+  static const std::vector<std::string> names = {"none",  "soft",   "monotonic",
+                                                 "mocha", "matcha", "memory"};
+  return names;
+}
+
+const std::vector<Symbol> kSource = {2, 4, 3, 3, 2, 4};
+
+// All translations of that many symbols, the most probable first.
+std::vector<Translation> AllTranslations(const Subject& subject,
+                                         const TranslationTask& task) {
+  std::vector<Translation> all;
+  const auto count = static_cast<Index>(
+      std::pow(kSizes.vocabulary, static_cast<double>(task.num_steps)));
+  for (Index n = 0; n < count; ++n) {
+    std::vector<Symbol> symbols;
+    for (Index rest = n, i = 0; i < task.num_steps;
+         ++i, rest /= kSizes.vocabulary) {
+      symbols.push_back(static_cast<Symbol>(rest % kSizes.vocabulary));
+    }
+    all.push_back({.symbols = symbols,
+                   .log_probability = subject.LogProbability(task, symbols),
+                   .positions = {}});
+  }
+  std::ranges::sort(all, std::greater<>(), &Translation::log_probability);
+  return all;
+}
+
+// With room for every beginning nothing is ever cut off.
+TEST(Translator, AWideBeamFindsWhatTryingEverythingFinds) {
+  for (const std::string& name : Names()) {
+    SCOPED_TRACE(name);
+    const Subject subject(name);
+    const TranslationTask task{.source = kSource, .num_steps = 3};
+    const std::vector<Translation> all = AllTranslations(subject, task);
+    const auto found = subject.MakeTranslator().BeamSearch(task, 125);
+    ASSERT_EQ(found.size(), all.size());
+    double sum = 0;
+    for (std::size_t n = 0; n < found.size(); ++n) {
+      EXPECT_EQ(found[n].symbols, all[n].symbols) << n;
+      EXPECT_NEAR(found[n].log_probability, all[n].log_probability, 1e-10);
+      sum += std::exp(found[n].log_probability);
+    }
+    EXPECT_NEAR(sum, 1, 1e-10);
+  }
+}
+
+// A narrow one is the same algorithm step by step, on the reference's numbers.
+TEST(Translator, ANarrowBeamKeepsTheBestOfEveryStep) {
+  constexpr std::size_t kBeam = 3;
+  for (const std::string& name : Names()) {
+    SCOPED_TRACE(name);
+    const Subject subject(name);
+    std::vector<std::vector<Symbol>> kept = {{}};
+    TranslationTask task{.source = kSource};
+    std::vector<Translation> best;
+    for (Index steps = 1; steps <= 6; ++steps) {
+      task.num_steps = steps;
+      best.clear();
+      for (const std::vector<Symbol>& beginning : kept) {
+        for (Symbol v = 0; v < kSizes.vocabulary; ++v) {
+          std::vector<Symbol> symbols = beginning;
+          symbols.push_back(v);
+          best.push_back(
+              {.symbols = symbols,
+               .log_probability = subject.LogProbability(task, symbols),
+               .positions = {}});
+        }
+      }
+      std::ranges::sort(best, std::greater<>(), &Translation::log_probability);
+      best.resize(kBeam);
+      kept.clear();
+      for (const Translation& one : best) kept.push_back(one.symbols);
+    }
+    const auto found = subject.MakeTranslator().BeamSearch(task, kBeam);
+    ASSERT_EQ(found.size(), kBeam);
+    for (std::size_t n = 0; n < kBeam; ++n) {
+      EXPECT_EQ(found[n].symbols, best[n].symbols) << n;
+      EXPECT_NEAR(found[n].log_probability, best[n].log_probability, 1e-10);
+    }
+  }
+}
+
+TEST(Translator, ABeamOfOneIsGreedy) {
+  for (const std::string& name : Names()) {
+    SCOPED_TRACE(name);
+    const Subject subject(name);
+    Translator<double> translator = subject.MakeTranslator();
+    const TranslationTask task{.source = kSource, .num_steps = 12};
+    EXPECT_EQ(translator.Greedy(task),
+              translator.BeamSearch(task, 1)[0].symbols);
+  }
+}
+
+TEST(Translator, AHypothesisHasTheProbabilityAndThePlacesThatItHasAlone) {
+  for (const std::string& name : Names()) {
+    SCOPED_TRACE(name);
+    const Subject subject(name);
+    Translator<double> translator = subject.MakeTranslator();
+    const TranslationTask task{.source = kSource, .num_steps = 20};
+    for (const Translation& one : translator.BeamSearch(task, 4)) {
+      const Translation alone = translator.Force(task, one.symbols);
+      EXPECT_NEAR(one.log_probability, alone.log_probability, 1e-9);
+      EXPECT_EQ(one.positions, alone.positions);
+      EXPECT_EQ(one.positions.size(), name == "none" ? 0U : 20U);
+    }
+  }
+}
+
+TEST(Translator, AnEmptySourceIsTranslated) {
+  for (const std::string& name : Names()) {
+    SCOPED_TRACE(name);
+    const Subject subject(name);
+    Translator<double> translator = subject.MakeTranslator();
+    const TranslationTask task{.source = {}, .num_steps = 2};
+    const auto found = translator.BeamSearch(task, 25);
+    EXPECT_EQ(found.size(), 25U);
+    EXPECT_NEAR(found[0].log_probability,
+                subject.LogProbability(task, found[0].symbols), 1e-10);
+    EXPECT_TRUE(translator.BeamSearch({}, 5)[0].symbols.empty());
+  }
+}
+
+TEST(Translator, WhatIsFavouredIsEmitted) {
+  const Subject subject("soft");
+  Translator<double> translator = subject.MakeTranslator();
+  const std::vector<Symbol> target = {4, 2, 2, 3};
+  const TranslationTask task{
+      .source = kSource, .num_steps = 4, .favoured = target, .favour = 50};
+  EXPECT_EQ(translator.Greedy(task), target);
+  EXPECT_EQ(translator.BeamSearch(task, 3)[0].symbols, target);
+  EXPECT_NEAR(translator.Force(task, target).log_probability,
+              subject.LogProbability(task, target), 1e-12);
+}
+
+// What is timed as attention alone is what the model asked for: every context
+// is the same bits, so the next translation is too.
+TEST(Translator, ARecordAsksTheAttentionForTheSame) {
+  for (const std::string& name : Names()) {
+    if (name == "none") continue;
+    SCOPED_TRACE(name);
+    const Subject subject(name);
+    Translator<double> translator = subject.MakeTranslator();
+    const TranslationTask task{.source = kSource, .num_steps = 7};
+    BeamAttention<double> attention(*subject.mechanism, subject.config,
+                                    subject.inputs);
+    AttentionRecord<double> alone(translator, task, 1);
+    EXPECT_EQ(alone.Reads(attention).outputs, 7);
+    EXPECT_EQ(alone.memory_length(), 6);
+    AttentionRecord<double> beam(translator, task, 4);
+    const AttentionReads reads = beam.Reads(attention);
+    EXPECT_EQ(reads.outputs, 1 + 6 * 4);
+    if (name == "soft") {
+      EXPECT_EQ(reads.energies, 6 * reads.outputs);
+      EXPECT_EQ(reads.furthest, 6);
+      EXPECT_EQ(reads.zero_contexts, 0);
+    }
+    if (name != "monotonic") continue;
+    // The last hypotheses stand where those of the search did.
+    std::vector<Index> positions;
+    for (const Hypothesis& one : attention.hypotheses()) {
+      positions.push_back(one.trace.position);
+    }
+    std::vector<Index> expected;
+    for (const Translation& one : translator.BeamSearch(task, 4)) {
+      expected.push_back(one.positions.back());
+    }
+    std::ranges::sort(positions);
+    for (const Index position : expected) {
+      EXPECT_TRUE(std::ranges::binary_search(positions, position));
+    }
+  }
+}
+
+TEST(Translator, ChunkEnergiesUnderDotAreRefused) {
+  Subject subject("mocha");
+  subject.config.energy = EnergyKind::kDot;
+  EXPECT_THROW(subject.MakeTranslator(), Unsupported);
+}
+
+}  // namespace
+}  // namespace attnbench

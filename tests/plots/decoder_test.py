@@ -1,0 +1,87 @@
+"""Guards against a figure of whole decoders with ratios that are not the
+result's, the paper's numbers at another place, and a failed cell left out
+unsaid."""
+
+import unittest
+
+from made_up import make_document
+from plot_case import PlotTest
+
+RATIOS = {"none": 0.5, "memory": 0.625, "soft": 1.0, "mocha": 0.875}
+PAPERS = 9.59 / 14.28  # table 1, L = 200, K = 32
+
+
+def cells(lengths=(50, 200), beams=(10, 1)):
+    return [
+        {
+            "mechanism": mechanism,
+            "num_contexts": 32 if mechanism == "memory" else None,
+            "chunk_width": 4 if mechanism == "mocha" else None,
+            "length": length,
+            "beam": beam,
+            "status": "ok",
+            "message": None,
+            "ratio_to_soft": {"value": ratio, "interval": [ratio * 0.9, ratio * 1.1]},
+        }
+        for length in lengths for beam in beams for mechanism, ratio in RATIOS.items()
+    ]
+
+
+def document(made):
+    return {
+        "schema_version": 1,
+        "kind": "decoder",
+        "context": make_document([])["context"],
+        "model": {"vocabulary": 20, "units": 256, "layers": 2, "forget_bias": 1},
+        "cells": made,
+    }
+
+
+class DecoderFigure(PlotTest):
+    def fails(self, made, *parts):
+        self.fails_with(["--figure", "britz_table1", self.write(document(made))], *parts)
+
+    def test_a_result_of_whole_decoders_gives_it(self):
+        out = self.draws(self.write(document(cells())))
+        self.assertEqual(self.pictures(), ["britz_table1.png", "britz_table1.svg"])
+        self.assertIn("L = 200, beam 10, memory, K=32 / soft: 0.625 "
+                      f"(paper: {PAPERS:.3f})\n", out)
+        self.assertIn("L = 200, beam 1, memory, K=32 / soft: 0.625\n", out)
+        self.assertIn("L = 200, beam 10, mocha, w=4 / soft: 0.875\n", out)
+        words = self.svg("britz_table1")
+        for text in ("beam 10", "greedy", "longest source L", "Britz, table 1",
+                     "memory, K=32", "256 units, vocabulary 20"):
+            self.assertIn(text, words)
+
+    def test_a_cell_that_failed_is_an_error_that_names_it(self):
+        made = cells()
+        made[1].update(status="invalid", message="wrong", ratio_to_soft=None)
+        self.fails(made, "memory, K=32: invalid: wrong")
+
+    def test_a_skipped_cell_is_left_out_of_its_line(self):
+        made = cells()
+        made[3].update(status="skipped", message="why", ratio_to_soft=None)
+        self.draws(self.write(document(made)))
+
+    def test_without_full_attention_there_is_no_figure(self):
+        made = cells()
+        for cell in made:
+            cell["ratio_to_soft"] = None
+        self.fails(made, "no cell has a ratio")
+
+    def test_what_is_wrong_with_a_cell_is_named(self):
+        for change, *parts in [
+            ({"length": "50"}, "cells[0]", "length"),
+            ({"ratio_to_soft": {"value": 0, "interval": None}}, "ratio_to_soft", "above 0"),
+        ]:
+            made = cells()
+            made[0].update(change)
+            self.fails(made, *parts)
+        made = cells()
+        del made[2]["beam"]
+        self.fails(made, "cells[2]", "beam is missing")
+        self.fails([], "cells")
+
+
+if __name__ == "__main__":
+    unittest.main()
