@@ -11,7 +11,6 @@
 #include "harness/fingerprint.h"
 #include "harness/roofline.h"
 #include "harness/runs.h"
-#include "harness/shard.h"
 #include "mechanisms/common/check.h"
 
 namespace attnbench {
@@ -70,30 +69,24 @@ std::map<std::string, Part> PartsOf(
   return parts;
 }
 
-Shard ShardOf(const std::string& path, const std::string& text) {
-  try {
-    return ParseShard(text);
-  } catch (const UserError& error) {
-    throw UserError(path, error.what());
-  }
-}
-
 // The shards that none of the files is; empty where they are no shards.
 std::vector<std::string> AbsentShards(
     const std::vector<ResultDocument>& results) {
-  std::set<std::int64_t> there;
-  std::int64_t count = 0;
+  std::set<std::string> there;
+  std::size_t count = 0;
   for (const ResultDocument& result : results) {
-    const Json& text = ContextOf(result).at("shard");
-    if (text.is_null()) return {};
-    const Shard shard = ShardOf(result.path, text.get<std::string>());
-    if (count != 0 && shard.count != count) return {};
-    there.insert(shard.index);
-    count = shard.count;
+    const Json& shard = ContextOf(result).at("shard");
+    if (shard.is_null()) return {};
+    const auto text = shard.get<std::string>();
+    there.insert(text);
+    const std::size_t of = std::stoul(text.substr(text.find('/') + 1));
+    if (count != 0 && of != count) return {};
+    count = of;
   }
   std::vector<std::string> absent;
-  for (std::int64_t i = 0; i < count; ++i) {
-    if (!there.contains(i)) absent.push_back(Shard{i, count}.Text());
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::string shard = fmt::format("{}/{}", i, count);
+    if (there.count(shard) == 0) absent.push_back(shard);
   }
   return absent;
 }
