@@ -187,8 +187,10 @@ class Killed(ResumeTest):
         self.expect_whole(MANY)
 
     def test_every_run_is_in_the_result_with_its_load(self):
-        self.stopped(2, signal.SIGKILL)
-        self.stopped(2, signal.SIGKILL, "--resume")
+        for points in (2, 4):
+            run = self.start("--resume", grid=MANY)
+            self.await_points(run, points)
+            self.assertTrue(self.kill(run), "it was finished before its kill")
         records = self.records()
         of_second = [r for r in records if "point" in r][-1]["run"]
         for record in records:
@@ -197,8 +199,8 @@ class Killed(ResumeTest):
                 record["run"].update(load_end=99.5, invalid_reasons=["it was busy"])
         with open(self.journal, "wb") as file:
             file.writelines(journal_line(record) for record in records)
-        self.run_grid("--resume")
-        context = self.expect_whole(runs=3)["context"]
+        self.run_grid("--resume", grid=MANY)
+        context = self.expect_whole(MANY, runs=3)["context"]
         dates = [run["date"] for run in context["runs"]]
         self.assertEqual(dates, sorted(dates))
         self.assertEqual(context["load_end"], 99.5)

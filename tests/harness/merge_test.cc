@@ -79,7 +79,7 @@ TEST(Merge, ShardsInAnyOrderGiveTheRun) {
   Json expected = Whole().json;
   expected["context"]["command"] = "attnbench merge";
   expected["context"]["runs"] = Json::array();
-  for (const std::size_t i : {2, 0, 1}) {
+  for (const std::size_t i : {2U, 0U, 1U}) {
     Json run = Shard(i, 3).json["context"]["runs"][0];
     run["file"] = "shard" + std::to_string(i) + ".json";
     expected["context"]["runs"].push_back(run);
