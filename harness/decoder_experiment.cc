@@ -161,6 +161,10 @@ DecoderExperiment ReadDecoderExperiment(const AxisTable& table,
                     "is not \"decoder\"; an experiment without it is a sweep: "
                     "attnbench run-sweep");
   }
+  CheckObject({document, path},
+              {"name", "kind", "question", "source", "seed", "repetitions",
+               "model", "sequences", "length", "beam", "axes", "options",
+               "alternatives", "profiles"});
   document.erase("kind");
   // Whichever is wanted, neither may be wrong.
   if (profile == "quick") ReadProfile(table, document, path, "full");
@@ -169,15 +173,21 @@ DecoderExperiment ReadDecoderExperiment(const AxisTable& table,
 
 std::vector<Index> SourceLengths(std::uint64_t seed, Index longest,
                                  Index num_sequences) {
-  std::vector<Index> lengths;
+  std::vector<Index> lengths(Size(num_sequences));
   for (Index n = 0; n < num_sequences; ++n) {
+    const Index mirrored = num_sequences - 1 - n;
+    if (mirrored <= n) {
+      lengths[Size(n)] =
+          mirrored == n ? longest / 2 : longest - lengths[Size(mirrored)];
+      continue;
+    }
     const auto words =
         Philox(seed, kSourceLengthPurpose, static_cast<std::uint32_t>(longest),
                static_cast<std::uint64_t>(n));
     const double place = (static_cast<double>(n) + Uniform24(words[0])) /
                          static_cast<double>(num_sequences);
-    lengths.push_back(std::min(
-        longest, static_cast<Index>(place * static_cast<double>(longest + 1))));
+    lengths[Size(n)] =
+        static_cast<Index>(place * static_cast<double>(longest + 1));
   }
   return lengths;
 }

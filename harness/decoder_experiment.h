@@ -7,8 +7,8 @@
 //    "alternatives": [{"mechanism": "none"}, ...],
 //    "profiles": {"quick": {"sequences", "length", "beam", ...}}}
 //
-// A point is one L with one B. Its N sources have lengths drawn from 0..L, one
-// in each N-th of that range, and as many outputs, and the end symbol. "none"
+// A point is one L with one B. Its N sources have lengths drawn from 0..L
+// (SourceLengths), and as many outputs, and the end symbol. "none"
 // is the model without attention. Of the axes only chunk_width, num_contexts,
 // energy (additive where nothing is said) and end have a meaning here.
 #ifndef ATTNBENCH_HARNESS_DECODER_EXPERIMENT_H_
@@ -49,7 +49,8 @@ DecoderExperiment ReadDecoderExperiment(const AxisTable& table,
                                         const std::string& profile);
 
 // The lengths of the sources of a point: number n of N is drawn from the n-th
-// N-th of 0..L, so that few have nearly the mean that many have.
+// N-th of 0..L, and its mirror image, L less that, is number N - 1 - n, so that
+// few have the mean that many have; one alone, or in the middle, has L/2.
 std::vector<Index> SourceLengths(std::uint64_t seed, Index longest,
                                  Index num_sequences);
 

@@ -12,8 +12,8 @@
 namespace attnbench {
 namespace {
 
-constexpr std::size_t kAloneSymbols = 40;     // more than a block of any kernel
-constexpr std::size_t kReferenceSymbols = 4;  // which scalar loops translate
+constexpr std::size_t kAloneSymbols = 20;     // more than a block of any kernel
+constexpr std::size_t kReferenceSymbols = 3;  // which scalar loops translate
 
 // The longest of the sources, cut; nothing is favoured.
 TranslationTask Beginning(std::span<const CopyTask> tasks, std::size_t most) {

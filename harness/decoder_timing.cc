@@ -109,19 +109,20 @@ Json MeasureDecoders(const DecoderExperiment& experiment, Json context,
           {"cells", std::move(cells)}};
 }
 
-// Fitted by eye to this project's machine: what every step reads of weights at
-// 12 GB/s with one row, and its products at 40 GFLOP/s with many.
+// Fitted by eye to one machine: every step reads all weights, and a beam
+// multiplies them by its rows.
 double EstimateDecodersS(const DecoderExperiment& experiment) {
   const auto d = static_cast<double>(experiment.sizes.units);
   const auto V = static_cast<double>(experiment.sizes.vocabulary);
   const double of_encoder = 2 * kLayers * 8 * d * d;
   const double of_decoder = 20 * d * d + 2 * d * d + V * d;
-  const double per_weight_s = 4 / 12e9;
+  const double per_weight_s = 4 / 70e9;
   double of_round_s = 0;
   for (const Index length : experiment.lengths) {
     for (const Index beam : experiment.beams) {
       const double steps = static_cast<double>(length) / 2 + 1;
-      const double of_rows = static_cast<double>(beam) * 2 / 40e9;
+      const double of_rows =
+          beam == 1 ? 0 : static_cast<double>(beam) * 2 / 45e9;
       const double of_step =
           of_encoder * per_weight_s + of_decoder * (per_weight_s + of_rows);
       of_round_s +=

@@ -101,8 +101,7 @@ TEST(DecoderExperiment, ThoseOfTheProjectAreValidInBothProfiles) {
 }
 
 TEST(DecoderExperiment, WhatIsWrongIsNamed) {
-  EXPECT_THAT(ErrorOf(With("\"kind\": \"decoder\"", "\"question\": \"x\"")),
-              HasSubstr("kind"));
+  EXPECT_THAT(ErrorOf(With("\"kind\": \"decoder\", ", "")), HasSubstr("kind"));
   EXPECT_THAT(ErrorOf(With("\"kind\": \"decoder\"", "\"kind\": \"sweep\"")),
               AllOf(HasSubstr("kind"), HasSubstr("run-sweep")));
   EXPECT_THAT(ErrorOf(With("\"length\": [20, 3]", "\"length\": [-1]")),
@@ -133,15 +132,16 @@ TEST(DecoderExperiment, WhatIsWrongIsNamed) {
 }
 
 TEST(Sources, HaveLengthsFromNoneToTheLongest) {
-  // One in each N-th of 0..L, so that the mean is nearly L/2 and none is left
-  // out.
-  for (const Index count : {1, 4, 201}) {
+  for (const Index count : {1, 4, 7, 201}) {
     const std::vector<Index> lengths = SourceLengths(1, 200, count);
     ASSERT_EQ(static_cast<Index>(lengths.size()), count);
+    Index sum = 0;
     for (Index n = 0; n < count; ++n) {
-      EXPECT_GE(lengths[Size(n)], n * 201 / count);
+      EXPECT_GE(lengths[Size(n)], n * 201 / count - 1);
       EXPECT_LE(lengths[Size(n)], (n + 1) * 201 / count);
+      sum += lengths[Size(n)];
     }
+    EXPECT_EQ(sum, 100 * count);
   }
   EXPECT_EQ(SourceLengths(1, 200, 201).front(), 0);
   EXPECT_EQ(SourceLengths(1, 200, 201).back(), 200);

@@ -75,7 +75,7 @@ struct Subject {
     }
   }
   WholeDecoder Make(const std::string& name, Index beam) const {
-    WholeDecoder decoder{.model = &model, .beam = beam};
+    WholeDecoder decoder{.model = &model, .config = {}, .beam = beam};
     if (name == "none") return decoder;
     decoder.mechanism = FindMechanism<float>(name);
     decoder.reference = FindMechanism<double>(name);
@@ -166,21 +166,26 @@ TEST(DecoderGate, CatchesAMechanismThatIsWrongAltogether) {
               HasSubstr("in the reference"));
 }
 
-// Without the bias the scan stands still or runs off; with it most of the
-// memory is read, and most outputs choose.
-TEST(DecoderBias, TheScanReachesTheEndAboutWithTheOutput) {
+// With a smaller one scans run off at once, with a larger one they stand still.
+TEST(DecoderBias, TheScanReadsMostOfTheMemoryAndMostOutputsChoose) {
   const Subject subject;
   for (const char* name : {"monotonic", "mocha", "matcha"}) {
     SCOPED_TRACE(name);
-    const WholeDecoder decoder = subject.Make(name, 1);
-    Translator<float> translator = decoder.MakeTranslator();
-    AttentionRecord<float> record(translator, subject.tasks.back().task(), 1);
-    BeamAttention<float> attention(
-        *decoder.mechanism, decoder.config,
-        subject.model.Inputs<float>(decoder.energy_bias));
-    const AttentionReads reads = record.Reads(attention);
-    EXPECT_GT(reads.furthest, 0.5 * 45);
-    EXPECT_LT(reads.zero_contexts, 0.5 * 46);
+    const auto reads_with = [&](double more) {
+      WholeDecoder decoder = subject.Make(name, 1);
+      decoder.energy_bias += more;
+      Translator<float> translator = decoder.MakeTranslator();
+      AttentionRecord<float> record(translator, subject.tasks.back().task(), 1);
+      BeamAttention<float> attention(
+          *decoder.mechanism, decoder.config,
+          subject.model.Inputs<float>(decoder.energy_bias));
+      return record.Reads(attention);
+    };
+    const double T = 45, U = 46;
+    EXPECT_GT(reads_with(0).furthest, 0.5 * T);
+    EXPECT_LT(reads_with(0).zero_contexts, 0.7 * U);
+    EXPECT_GT(reads_with(-3).zero_contexts, 0.9 * U);
+    EXPECT_LT(reads_with(3).furthest, 0.2 * T);
   }
   EXPECT_EQ(subject.Make("soft", 1).energy_bias, 0);
 }
