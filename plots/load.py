@@ -33,6 +33,7 @@ OUTCOMES = (
     "prepare_samples_ns",
     "draw_ns",
     "operations",
+    "latency",
     "peak_memory_bytes",
     "limit",
     "numerics",
