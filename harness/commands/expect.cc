@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <iostream>
 #include <memory>
@@ -16,6 +17,7 @@
 #include "harness/error.h"
 #include "harness/expected_latency.h"
 #include "harness/score_fields.h"
+#include "harness/sharpness.h"
 #include "mechanisms/registry.h"
 #include "mechanisms/sample.h"
 #include "mechanisms/training/noise.h"
@@ -28,9 +30,11 @@ struct Arguments {
   std::string seed;
   std::string latency_samples;
   std::string reference_length;
+  std::string sharpness;
 };
 
 constexpr char kLatencySamples[] = "--latency-samples";
+constexpr char kSharpness[] = "--sharpness";
 constexpr Index kMostPaths = 100'000'000;  // a number of each is kept
 
 // The tables that a mechanism writes, by the keys that they are printed under.
@@ -182,6 +186,56 @@ Json LatencyOfCase(const Arguments& arguments, const CaseFile& file,
   return json;
 }
 
+double ParseSharpness(const std::string& text) {
+  double value = 0;
+  const char* const last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), last, value);
+  if (error != std::errc() || end != last || !(value > 0) ||
+      !std::isfinite(value)) {
+    throw UserError(kSharpness,
+                    fmt::format("'{}' is not a number above 0", text));
+  }
+  return value;
+}
+
+// A distance for each sharpness that was asked for.
+Json SharpnessOfCase(const Arguments& arguments, const CaseFile& file,
+                     const Config& config, const CaseSequence& arrays) {
+  const Mechanism<double>& mechanism = *FindMechanism<double>(file.mechanism);
+  Json distances = Json::array();
+  for (const std::string& text : SplitList(arguments.sharpness, kSharpness)) {
+    const HardDistance distance =
+        DistanceToHard(mechanism, config, arrays.sequence(),
+                       arrays.has_memory(), ParseSharpness(text));
+    distances.push_back({{"sharpness", distance.sharpness},
+                         {"attention_distance", distance.attention},
+                         {"context_distance", nullptr}});
+    if (distance.context.has_value()) {
+      distances.back()["context_distance"] = *distance.context;
+    }
+  }
+  return distances;
+}
+
+// What only mechanisms have that choose by the scan.
+void AddScanFigures(const Arguments& arguments, const CaseFile& file,
+                    const Config& config, const CaseSequence& arrays,
+                    Json& json) {
+  if (ChoosesByScan(FindMechanism<double>(file.mechanism)->Describe())) {
+    json["latency"] = LatencyOfCase(arguments, file, config, arrays);
+    if (arguments.sharpness.empty()) return;
+    json["sharpness"] = SharpnessOfCase(arguments, file, config, arrays);
+    return;
+  }
+  for (const auto& [option, value] :
+       {std::pair(kLatencySamples, &arguments.latency_samples),
+        std::pair(kReferenceLength, &arguments.reference_length),
+        std::pair(kSharpness, &arguments.sharpness)}) {
+    if (value->empty()) continue;
+    throw UserError(option, file.mechanism + " does not choose entries online");
+  }
+}
+
 Json ExpectCase(const Arguments& arguments) {
   if (arguments.case_path.empty()) {
     throw UserError(
@@ -197,14 +251,7 @@ Json ExpectCase(const Arguments& arguments) {
     Config config = MakeConfig(OneCell(request));
     config.dim = arrays.sequence().memory.memory.cols;
     Json json = Expect(file, config, arrays);
-    if (ChoosesByScan(FindMechanism<double>(file.mechanism)->Describe())) {
-      json["latency"] = LatencyOfCase(arguments, file, config, arrays);
-    } else if (!arguments.latency_samples.empty() ||
-               !arguments.reference_length.empty()) {
-      throw UserError(arguments.latency_samples.empty() ? kReferenceLength
-                                                        : kLatencySamples,
-                      file.mechanism + " does not choose entries online");
-    }
+    AddScanFigures(arguments, file, config, arrays, json);
     return json;
   } catch (const Unsupported& error) {
     throw UserError(file.path, error.what());
@@ -232,6 +279,11 @@ void AddExpect(CLI::App& app, Command& run) {
                    "--latency-samples 100000 --seed 7")
       ->type_name("N");
   AddReferenceLength(*command, arguments->reference_length);
+  command
+      ->add_option(kSharpness, arguments->sharpness,
+                   "also how far this is from what is decoded, with energies "
+                   "times each of these, e.g. --sharpness 0.5,1,2,4,8")
+      ->type_name("LIST");
   command->callback([&run, arguments] {
     run = [arguments] {
       // Numbers are printed with as many digits, up to 17, as give the same

@@ -143,6 +143,38 @@ class Latency(CaseTest):
             self.assert_refused(soft, option, "9", naming=option)
 
 
+class Sharpness(CaseTest):
+    P = [[0.25, 0.75]]
+
+    def test_the_distance_to_what_is_decoded_falls_to_nothing(self):
+        case = self.case("mocha", {"chunk_width": 2}, p_choose=self.P,
+                         chunk_energies=[[0, 0]], memory=[[1], [-1]])
+        output = self.expect(case, "--sharpness", "1,2,500")
+        # Decoded: both entries, each with weight 1/2.
+        one, two, many = output["sharpness"]
+        alpha = [0.25, 0.75 * 0.75]
+        beta = [alpha[0] + alpha[1] / 2, alpha[1] / 2]
+        missing = 1 - sum(beta)
+        self.assertAlmostEqual(
+            one["attention_distance"],
+            (abs(beta[0] - .5) + abs(beta[1] - .5) + missing) / 2, delta=1e-15)
+        self.assertAlmostEqual(one["context_distance"], beta[0] - beta[1], delta=1e-15)
+        self.assertLess(two["attention_distance"], one["attention_distance"])
+        self.assertLess(many["attention_distance"], 1e-15)
+        self.assertEqual([p["sharpness"] for p in output["sharpness"]], [1, 2, 500])
+
+    def test_without_a_memory_there_are_no_contexts(self):
+        output = self.expect(self.case("monotonic", p_choose=self.P), "--sharpness", "1")
+        self.assertIsNone(output["sharpness"][0]["context_distance"])
+
+    def test_what_cannot_be_is_refused(self):
+        case = self.case("monotonic", p_choose=self.P)
+        for value in ("0", "-1", "1,,2", "steep", "inf", "nan"):
+            self.assert_refused(case, "--sharpness", value, naming="--sharpness")
+        self.assert_refused(self.case("soft", energies=[[1, 2]]), "--sharpness", "1",
+                            naming="--sharpness")
+
+
 class Golden(CaseTest):
     def test_every_case_is_what_all_paths_add_up_to(self):
         self.assertEqual(len(GOLDEN), 45)
