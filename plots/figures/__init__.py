@@ -13,10 +13,15 @@ from figures import (
     alignments,
     compare,
     growth,
+    latency,
     mad_figure8,
+    matcha_algorithms,
+    memory_share,
     mocha_figure3,
+    monte_carlo,
     peers,
     roofline,
+    sharpness,
     stability,
     threads,
 )
@@ -26,8 +31,8 @@ from figures import (
 class Entry:
     draw: Callable
     has_data: Callable
-    # "sweep", "stability" or "compare", one document; or "decode", any number
-    # of outputs
+    # "sweep", "stability" or "compare", one document; or "decode" or "expect",
+    # any number of outputs
     reads: str
     needs: str  # in words, for --list and for errors
 
@@ -75,6 +80,24 @@ FIGURES = {
         "sweep",
         "cells of variant exact over two decades of T",
     ),
+    "latency": Entry(
+        latency.draw,
+        latency.has_data,
+        "sweep",
+        "a mechanism that decodes online, under several workloads bias:R",
+    ),
+    "memory_share": Entry(
+        memory_share.draw,
+        memory_share.has_data,
+        "sweep",
+        "the same beside soft, of one T and one U",
+    ),
+    "matcha_algorithms": Entry(
+        matcha_algorithms.draw,
+        matcha_algorithms.has_data,
+        "sweep",
+        "variants of matcha in mode expect, with their bytes, over lengths T",
+    ),
     "stability": Entry(
         stability.draw,
         stability.has_errors,
@@ -98,6 +121,18 @@ FIGURES = {
         compare.has_data,
         "compare",
         "what `attnbench compare A B --json` printed",
+    ),
+    "monte_carlo": Entry(
+        monte_carlo.draw,
+        monte_carlo.has_data,
+        "expect",
+        "outputs of `attnbench expect CASE --latency-samples N`",
+    ),
+    "sharpness": Entry(
+        sharpness.draw,
+        sharpness.has_data,
+        "expect",
+        "outputs of `attnbench expect CASE --sharpness LIST`",
     ),
     "alignments": Entry(
         alignments.draw,
