@@ -82,6 +82,24 @@ class Models(unittest.TestCase):
         for model in found.values():
             self.assertLess(abs(model.largest_residual), 1e-6)
 
+    def test_what_a_model_misses_is_told(self):
+        made = cells(soft)
+        for cell in made[:2]:  # half as long again as the rest says
+            cell["samples_ns"] = [1.5 * ns for ns in cell["samples_ns"]]
+            cell["median_ns"] *= 1.5
+        model = models(made)["soft"]
+        times = [c["median_ns"] for c in made]
+        fitted = [model.coefficients[0] @ [
+            {"constant": 1, "outputs": c["output_length"],
+             "entries": c["memory_length"],
+             "energies": c["operations"]["energies"]}[n] for n in model.names]
+            for c in made]
+        misses = [f / t - 1 for f, t in zip(fitted, times)]
+        self.assertAlmostEqual(model.largest_residual, max(misses, key=abs))
+        self.assertAlmostEqual(model.typical_residual,
+                               math.sqrt(sum(m * m for m in misses) / len(misses)))
+        self.assertGreater(model.typical_residual, 0.05)
+
     def test_a_cost_below_zero_is_left_out(self):
         made = cells(soft)
         for cell in made:  # a time that falls with U: no such cost exists
@@ -99,7 +117,7 @@ class Models(unittest.TestCase):
         # A window is no longer than the memory.
         self.assertEqual(
             crossover.counts_at(model, "mocha", 3, 50, 0.5)["chunk_energies"], 150)
-        adaptive = crossover.Model((), None, 0, True, math.inf)
+        adaptive = crossover.Model((), None, 0, 0, True, math.inf)
         self.assertEqual(crossover.counts_at(
             adaptive, "matcha", 1000, 50, 0.5)["chunk_energies"], 550)
         self.assertEqual(crossover.counts_at(
@@ -133,7 +151,7 @@ class Crossings(unittest.TestCase):
         soft_model = found["soft"]
         draws = len(soft_model.coefficients)
         cheap = crossover.Model(
-            ("constant",), numpy.full((draws, 1), 1e-9), 0, False, 1.0)
+            ("constant",), numpy.full((draws, 1), 1e-9), 0, 0, False, 1.0)
         crossing = crossover.crossovers(soft_model, cheap, "mocha", None, 1.0, 10)
         self.assertEqual(set(crossing), {1.0})
 
