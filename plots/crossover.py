@@ -39,10 +39,13 @@ from dataclasses import dataclass
 import numpy
 
 import growth
+import intervals
 import load
 import modes
 import page
-import panels
+import pairing
+import settings
+import words
 
 SPEEDUPS = (1, 2, 10)
 SHARES = "0.1,0.5,1"
@@ -72,21 +75,21 @@ def select(cells):
     chosen = cells[(cells["variant"] == "exact") & (cells["mode"] == "decode")]
     if chosen.empty:
         raise load.DataError(path, "cells missing: variant exact, mode decode")
-    chosen = panels.select(chosen, free=FREE)
+    chosen = settings.select(chosen, free=FREE)
     chosen = chosen[chosen["status"] == "ok"]
-    if panels.BASELINE not in set(chosen["mechanism"]):
-        raise load.DataError(path, f"cells missing: mechanism {panels.BASELINE}")
+    if pairing.BASELINE not in set(chosen["mechanism"]):
+        raise load.DataError(path, f"cells missing: mechanism {pairing.BASELINE}")
     for axis in ("memory_length", "output_length"):
         if chosen[axis].nunique() < LEAST_LENGTHS:
             raise load.DataError(
                 path, f"{axis} has one value: nothing tells what it costs"
             )
     for cell in chosen.to_dict("records"):
-        rounds = len(panels.observations(cell["samples_ns"], cell))
+        rounds = len(intervals.observations(cell["samples_ns"], cell))
         if rounds < growth.LEAST_ROUNDS:
             raise load.DataError(
                 path,
-                f"cell {panels.describe(cell)} has {rounds} rounds (or processes, "
+                f"cell {settings.describe(cell)} has {rounds} rounds (or processes, "
                 f"where there are several), an interval wants at least "
                 f"{growth.LEAST_ROUNDS}",
             )
@@ -153,7 +156,7 @@ def counts_at(model, mechanism, length, outputs, share):
         "constant": 1.0,
         "outputs": outputs,
         "entries": length,
-        "energies": length * outputs if mechanism == panels.BASELINE else scanned,
+        "energies": length * outputs if mechanism == pairing.BASELINE else scanned,
         "chunk_energies": (
             scanned if model.adaptive else min(model.width, length) * outputs
         ),
@@ -176,7 +179,7 @@ def crossovers(soft, model, mechanism, outputs, share, speedup):
     for row, length in zip(is_faster, lengths):
         num_outputs = length if outputs is None else outputs
         ours = times_at(model, mechanism, length, num_outputs, share)
-        theirs = times_at(soft, panels.BASELINE, length, num_outputs, share)
+        theirs = times_at(soft, pairing.BASELINE, length, num_outputs, share)
         row[:] = theirs >= speedup * ours
     # From the first length after the last at which it is not.
     slower = ~is_faster
@@ -200,12 +203,12 @@ def table(cells, outputs=None, shares=(0.1, 0.5, 1.0)):
     ]
     for dim in sorted(set(chosen["dim"])):
         of_dim = chosen[chosen["dim"] == dim]
-        soft = fit(of_dim[of_dim["mechanism"] == panels.BASELINE])
+        soft = fit(of_dim[of_dim["mechanism"] == pairing.BASELINE])
         for name in modes.mechanisms(of_dim):
-            if name == panels.BASELINE:
+            if name == pairing.BASELINE:
                 continue
             group = of_dim[of_dim["mechanism"] == name]
-            labels = [panels.label(cell) for cell in group.to_dict("records")]
+            labels = [settings.label(cell) for cell in group.to_dict("records")]
             for label in dict.fromkeys(labels):
                 rows = group[[one == label for one in labels]]
                 model = fit(rows)
@@ -276,7 +279,7 @@ def _head(chosen, outputs):
         f"{', '.join(sorted(set(chosen['workload'])))}, T from {first} to {last}, U "
         f"from {of_outputs[0]} to {of_outputs[-1]}), with its interval over rounds; "
         f"*: not within these T; never: not up to T = {MOST}. "
-        + panels.context_text(chosen.attrs["context"])
+        + words.context_text(chosen.attrs["context"])
     )
 
 

@@ -12,8 +12,9 @@ from matplotlib import lines as mlines
 
 import load
 import modes
-import panels
+import settings
 import style
+import words
 
 PREFIX = "bias:"
 FREE = ["workload", "chunk_width"]
@@ -38,7 +39,7 @@ def draw(cells):
             "no cell has a latency: a mechanism that decodes online, measured by "
             "a program that has the field",
         )
-    chosen = panels.select(chosen, free=FREE)
+    chosen = settings.select(chosen, free=FREE)
     lines = _lines(chosen, path)
     figure, axes = style.new_figure(1, 3)
     names = modes.mechanisms(chosen)
@@ -52,7 +53,7 @@ def draw(cells):
     handles = [
         mlines.Line2D([], [], label=label, **look) for label, look in looks.items()
     ]
-    style.add_foot(figure, panels.caption(chosen, _text(chosen)), handles)
+    style.add_foot(figure, words.caption(chosen, _text(chosen)), handles)
     return figure, _headlines(lines)
 
 
@@ -85,7 +86,7 @@ def memory_share(cell):
 
 
 def _row(cell, path):
-    where = f"{path}: cell {panels.describe(cell)}"
+    where = f"{path}: cell {settings.describe(cell)}"
     for figure in FIGURES:
         value = cell["latency"].get(figure)
         if isinstance(value, bool) or not isinstance(value, (int, float)):
@@ -102,10 +103,10 @@ def _lines(chosen, path):
     """label -> rows by r; of mechanisms whose rows are the same, one line."""
     by_label = {}
     for cell in chosen.to_dict("records"):
-        rows = by_label.setdefault(panels.label(cell), {})
+        rows = by_label.setdefault(settings.label(cell), {})
         row = _row(cell, path)
         if row["r"] in rows:
-            raise load.DataError(path, f"cell twice: {panels.describe(cell)}")
+            raise load.DataError(path, f"cell twice: {settings.describe(cell)}")
         rows[row["r"]] = row
     biases = sorted({r for rows in by_label.values() for r in rows})
     for label, rows in by_label.items():

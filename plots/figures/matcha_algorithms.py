@@ -10,9 +10,12 @@ import math
 from matplotlib import lines as mlines
 
 import growth
+import intervals
 import load
-import panels
+import settings
 import style
+import ticks
+import words
 
 MECHANISM = "matcha"
 # variant: what stands behind its name
@@ -42,7 +45,7 @@ def draw(cells):
         raise load.DataError(
             path, f"cells missing: {MECHANISM} with peak_memory_bytes"
         )
-    chosen = panels.times(panels.select(chosen, free=FREE))
+    chosen = intervals.times(settings.select(chosen, free=FREE))
     variants = sorted(set(chosen["variant"]), key=_place)
     figure, axes = style.new_figure(1, 2)
     said = []
@@ -56,7 +59,7 @@ def draw(cells):
             )
         said.append(_draw_line(axes[0], line, variant, rank, len(variants)))
     _set_axes(axes[0], sorted(set(chosen["memory_length"])))
-    style.add_foot(figure, panels.caption(chosen, _text(chosen)))
+    style.add_foot(figure, words.caption(chosen, _text(chosen)))
     return figure, said
 
 
@@ -81,7 +84,7 @@ def _draw_line(axes, line, variant, rank, count):
     of_memory = growth.exponent(x, sizes)
     of_time = growth.exponent(x, line["value"])
     axes[0].plot(x, sizes, **look)
-    panels.draw_line(axes[1], line, look)
+    style.draw_line(axes[1], line, look)
     for panel, found in zip(axes, (of_memory, of_time)):
         panel.add_line(
             mlines.Line2D([], [], label=f"{name}: {_slopes(found)}", **look)
@@ -89,7 +92,7 @@ def _draw_line(axes, line, variant, rank, count):
     last = line.iloc[-1]
     return (
         f"{name}, T = {last['memory_length']}: {size_text(sizes[-1])}, "
-        f"{panels.time_text(last['value'])}; exponents of T {_slopes(of_memory)} "
+        f"{words.time_text(last['value'])}; exponents of T {_slopes(of_memory)} "
         f"of memory, {_slopes(of_time)} of time"
     )
 
@@ -108,7 +111,7 @@ def size_text(size, _=None):
 def _set_axes(axes, lengths):
     for panel, what, to_text in (
         (axes[0], "bytes asked for", size_text),
-        (axes[1], "time", panels.time_tick),
+        (axes[1], "time", ticks.time_tick),
     ):
         panel.set_xscale("log", base=2)
         panel.set_yscale("log")
@@ -124,7 +127,7 @@ def _set_axes(axes, lengths):
             panel.set_yticks(_sizes(*panel.get_ylim()))
             panel.yaxis.set_major_formatter(to_text)
         else:
-            panels.log_ticks(panel.yaxis, *panel.get_ylim(), to_text)
+            ticks.log_ticks(panel.yaxis, *panel.get_ylim(), to_text)
         panel.legend(loc="upper left", frameon=False, labelspacing=0.25)
 
 

@@ -14,8 +14,11 @@ from matplotlib import lines as mlines
 
 import load
 import modes
-import panels
+import pairing
+import settings
 import style
+import ticks
+import words
 from figures import latency
 
 FREE = ["workload", "chunk_width"]
@@ -24,7 +27,7 @@ MOST_EMPTY = 0.05  # outputs without a context, of a point on a line
 
 def has_data(cells):
     return (
-        panels.BASELINE in set(cells["mechanism"])
+        pairing.BASELINE in set(cells["mechanism"])
         and latency.has_data(cells)
         and cells["memory_length"].nunique() == 1
         and cells["output_length"].nunique() == 1
@@ -36,9 +39,9 @@ def draw(cells):
     chosen = cells[cells["variant"] == "exact"]
     if chosen.empty:
         raise load.DataError(path, "cells missing: variant exact")
-    chosen = panels.select(chosen, free=FREE).copy()
-    chosen["label"] = [panels.label(cell) for cell in chosen.to_dict("records")]
-    ratios = panels.speedups(chosen)
+    chosen = settings.select(chosen, free=FREE).copy()
+    chosen["label"] = [settings.label(cell) for cell in chosen.to_dict("records")]
+    ratios = pairing.speedups(chosen)
     scans = ratios[ratios["end"].notna()]
     if scans.empty:
         raise load.DataError(path, "cells missing: a mechanism that scans")
@@ -53,7 +56,7 @@ def draw(cells):
     handles = [
         mlines.Line2D([], [], label=label, **looks[label]) for label in lines
     ]
-    style.add_foot(figure, panels.caption(chosen, _text(scans), scans), handles)
+    style.add_foot(figure, words.caption(chosen, _text(scans), scans), handles)
     return figure, _headlines(lines)
 
 
@@ -120,8 +123,8 @@ def _draw_points(panel, rows, look):
 def _set_axes(panel):
     panel.set_xlim(-0.03, 1.03)
     panel.set_yscale("log")
-    panel.axhline(1, color=style.MECHANISMS[panels.BASELINE][0], linewidth=0.8)
-    panels.log_ticks(panel.yaxis, *panel.get_ylim(), panels.ratio_tick)
+    panel.axhline(1, color=style.MECHANISMS[pairing.BASELINE][0], linewidth=0.8)
+    ticks.log_ticks(panel.yaxis, *panel.get_ylim(), ticks.ratio_tick)
     panel.grid(True)
     panel.set_xlabel("share of the memory that the scan passed")
     panel.set_ylabel("speed-up over soft")
@@ -143,7 +146,7 @@ def _headlines(lines):
     for label, rows in lines.items():
         (least, first), *_, (most, last) = _on_line(rows)
         said.append(
-            f"{label}: {panels.span_text(first)} where {100 * least:.0f} % of the "
-            f"memory is passed, {panels.span_text(last)} where {100 * most:.0f} % is"
+            f"{label}: {words.span_text(first)} where {100 * least:.0f} % of the "
+            f"memory is passed, {words.span_text(last)} where {100 * most:.0f} % is"
         )
     return said

@@ -11,8 +11,8 @@ import os
 from matplotlib import lines as mlines
 
 import load
-import panels
 import style
+import ticks
 
 DISTANCES = {
     "attention_distance": "distance of the attention",
@@ -65,7 +65,7 @@ def _set_axes(panel, what, outputs):
     panel.set_xlabel("sharpness s: energies of the choice times s")
     panel.set_ylabel(what)
     sharp = [p["sharpness"] for o in outputs for p in o["sharpness"]]
-    panels.log_ticks(panel.xaxis, min(sharp), max(sharp), lambda x, _: f"{x:g}")
+    ticks.log_ticks(panel.xaxis, min(sharp), max(sharp), lambda x, _: f"{x:g}")
 
 
 def _headline(label, output):

@@ -1,9 +1,11 @@
 """Guards against a picture of sampling errors whose slope is not that of the
 errors, and against outputs without them."""
 
+import os
+import subprocess
 import unittest
 
-from plot_case import PlotTest
+from plot_case import ROOT, PlotTest
 
 
 def output(mechanism="mocha", slope=-0.5, **changes):
@@ -26,6 +28,21 @@ class MonteCarloFigure(PlotTest):
         words = self.svg("monte_carlo")
         for text in ("slope -1/2", "mocha, a.json: -0.50", "at least 16 disjoint"):
             self.assertIn(text, words)
+
+    def test_the_page_quotes_what_is_drawn(self):
+        paths = []
+        for mechanism in ("monotonic", "mocha", "matcha"):
+            printed = subprocess.run(
+                [os.environ["ATTNBENCH"], "expect",
+                 ROOT / "tests" / "golden" / f"{mechanism}-long.json",
+                 "--latency-samples", "20000"],
+                capture_output=True, text=True, check=True).stdout
+            paths.append(self.write(printed, f"{mechanism}.json"))
+        drawn = self.draws("--figure", "monte_carlo", *paths)
+        page = (ROOT / "docs" / "latency.md").read_text()
+        for line in drawn.splitlines():
+            if line.startswith("  "):
+                self.assertIn(line + "\n", page)
 
     def test_what_is_missing_is_named(self):
         plain = output()
