@@ -96,6 +96,12 @@ std::vector<NumberChange> NumberChanges(const Json& a, const Json& b) {
     const Json& other = b.at("operations").at(name);
     if (value != other) changes.push_back({"operations." + name, value, other});
   }
+  // Results from before there was such a field do not have it.
+  const Json latency = a.value("latency", Json());
+  const Json other_latency = b.value("latency", Json());
+  if (latency != other_latency) {
+    changes.push_back({"latency", latency, other_latency});
+  }
   if (a.at("peak_memory_bytes") != b.at("peak_memory_bytes")) {
     changes.push_back({"peak_memory_bytes", a.at("peak_memory_bytes"),
                        b.at("peak_memory_bytes")});

@@ -14,7 +14,7 @@ namespace {
 
 // The figure in which two processes differ; empty: none.
 std::string Difference(const Json& a, const Json& b, bool is_peers) {
-  for (const char* figure : {"operations", "peak_memory_bytes"}) {
+  for (const char* figure : {"operations", "latency", "peak_memory_bytes"}) {
     if (a.at(figure) != b.at(figure)) return figure;
   }
   for (const auto& [name, value] : a.at("numerics").items()) {
@@ -34,8 +34,8 @@ void SetInvalid(const std::string& message, Json& cell) {
   for (const char* key : {"samples_ns", "prepare_samples_ns", "draw_ns"}) {
     cell[key] = Json::array();
   }
-  for (const char* key :
-       {"trials_per_sample", "operations", "peak_memory_bytes", "limit"}) {
+  for (const char* key : {"trials_per_sample", "operations", "latency",
+                          "peak_memory_bytes", "limit"}) {
     cell[key] = nullptr;
   }
   for (const char* sum : kSums) {

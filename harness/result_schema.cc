@@ -156,6 +156,16 @@ Json OperationsSchema() {
                  {"bytes", AtLeastZero("number")}});
 }
 
+// AL is below 0 where outputs come before their share of the input.
+Json LatencySchema() {
+  Json share = AtLeastZero("number");
+  share["maximum"] = 1;
+  return Record({{"ap", share},
+                 {"al", Type("number")},
+                 {"laal", Type("number")},
+                 {"dal", AtLeastZero("number")}});
+}
+
 Json NumericsSchema() {
   return Record({{"attention_mass", OrNull("number")},
                  {"context_sum", OrNull("number")},
@@ -197,7 +207,10 @@ Json CellSchema(const AxisTable& table) {
   properties["limit"] = NullOr(LimitSchema());
   properties["numerics"] = NullOr(NumericsSchema());
   properties["point"] = PointSchema();
-  return Record(std::move(properties));
+  Json cell = Record(std::move(properties));
+  // Results from before there was such a field do not have it.
+  cell["properties"]["latency"] = NullOr(LatencySchema());
+  return cell;
 }
 
 // A cell that is `ok` has every figure of its mode; one that is not has no time
@@ -218,7 +231,8 @@ Json TimesOnlyWhereOk() {
       {"message", Type("string")},    {"samples_ns", {{"maxItems", 0}}},
       {"draw_ns", {{"maxItems", 0}}}, {"median_ns", Type("null")},
       {"interval_ns", Type("null")},  {"prepare_ns", Type("null")},
-      {"spread", Type("null")},       {"limit", Type("null")}};
+      {"spread", Type("null")},       {"limit", Type("null")},
+      {"latency", Type("null")}};
   return {{"if", {{"properties", {{"status", {{"const", "ok"}}}}}}},
           {"then", ok},
           {"else", {{"properties", unmeasured}}}};

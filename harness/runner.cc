@@ -111,6 +111,9 @@ class CellRunOf final : public GuardedRun {
     Summarize(json);
     json["operations"] = OperationsJson(counts_.operations);
     if (CountsMemory()) json["peak_memory_bytes"] = counts_.peak_memory_bytes;
+    if (config_.mode == "decode" && mechanism_.Describe().online) {
+      json["latency"] = LatencyJson(counts_.latency.Mean());
+    }
     json["limit"] = Limit(json["median_ns"]);
     return json;
   }
@@ -340,6 +343,7 @@ Json FailedCell(const AxisTable& table, const Cell& cell,
                {"prepare_samples_ns", Json::array()},
                {"draw_ns", Json::array()},
                {"operations", nullptr},
+               {"latency", nullptr},
                {"peak_memory_bytes", nullptr},
                {"limit", nullptr},
                {"numerics", nullptr}});

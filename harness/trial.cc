@@ -153,8 +153,10 @@ class DecodeTrial final : public Trial {
       }
     };
     DecodeSequence(mechanism_, with_weights, sequence, on_step);
-    Add(mechanism_.Count(config_, sequence.memory.memory.rows, steps),
-        counts.operations);
+    const Index length = sequence.memory.memory.rows;
+    Add(mechanism_.Count(config_, length, steps), counts.operations);
+    counts.latency.Add(LatencyOf(DelaysOf(steps, length), length,
+                                 static_cast<Index>(steps.size())));
   }
 
   const Mechanism<Real>& mechanism_;
@@ -289,6 +291,7 @@ void Add(const Counts& from, Counts& to) {
   to.attention_mass += from.attention_mass;
   to.context_sum += from.context_sum;
   to.context_l2 += from.context_l2;
+  to.latency.Add(from.latency);
   to.is_finite = to.is_finite && from.is_finite;
 }
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 
+#include "harness/latency.h"
 #include "harness/peer_cell.h"
 #include "harness/point_inputs.h"
 
@@ -25,6 +26,7 @@ struct Counts {
   double attention_mass = 0;
   double context_sum = 0;
   double context_l2 = 0;
+  LatencyMean latency;    // of decoding
   bool is_finite = true;  // everything that was written
 };
 

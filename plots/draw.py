@@ -82,7 +82,7 @@ def draw_all(options):
     if not options.files:
         raise UsageError(
             "no file given; a result of run-sweep or stability, or outputs of "
-            "decode"
+            "decode or expect"
         )
     if not os.path.isdir(options.output):
         raise UsageError(f"-o {options.output}: no such folder")
@@ -136,6 +136,8 @@ def read(paths):
     documents = [(load.read_json(path), path) for path in paths]
     if all("steps" in document for document, _ in documents):
         return "decode", [load.steps_of(*item) for item in documents]
+    if all("latency" in document for document, _ in documents):
+        return "expect", [load.expect_of(*item) for item in documents]
     if len(documents) == 1 and documents[0][0].get("kind") == "stability":
         return "stability", load.stability_of(*documents[0])
     if len(documents) == 1 and documents[0][0].get("kind") == "compare":
@@ -145,7 +147,7 @@ def read(paths):
     if len(documents) > 1:
         raise UsageError(
             f"{len(paths)} files: one result of a sweep at a time (`attnbench "
-            "merge` makes one of several), or outputs of decode only"
+            "merge` makes one of several), or outputs of decode or expect only"
         )
     return "sweep", load.cells_of(*documents[0])
 

@@ -171,8 +171,8 @@ def fit(group):
             f"{len(medians)} cells of {group['mechanism'].iloc[0]} cannot tell "
             f"{len(names)} coefficients and a residual",
         )
-    found = _solve(design, medians[None])[0]
-    resampled = _solve(design, _resampled_medians(group))
+    found = solve(design, medians[None])[0]
+    resampled = solve(design, resampled_medians(group))
     low, high = numpy.percentile(resampled, [2.5, 97.5], axis=0)
     fitted = design @ found
     residuals = fitted / medians - 1
@@ -228,12 +228,12 @@ def _not_told(column, names, columns):
         (columns[1:], f"are a multiple of {names[-1].replace('_', ' ')}"),
         (columns, "follow from the terms before"),
     ):
-        if used and _own_share(column, used) < LEAST_OWN:
+        if used and own_share(column, used) < LEAST_OWN:
             return why
     return None
 
 
-def _own_share(column, others):
+def own_share(column, others):
     """What multiples of `others` leave of `column`, relative to its size."""
     if (column <= 0).any():
         return 1.0
@@ -243,7 +243,7 @@ def _own_share(column, others):
     return float(numpy.sqrt(numpy.mean((matrix @ solution - 1) ** 2)))
 
 
-def _solve(design, medians):
+def solve(design, medians):
     """Coefficients [n, k] for each row of `medians` [n, cells]."""
     scale = design.max(axis=0)
     matrices = (design / scale) / medians[:, :, None]
@@ -253,7 +253,7 @@ def _solve(design, medians):
     return inverses.sum(axis=2) / sizes[:, 0] / scale
 
 
-def _resampled_medians(group):
+def resampled_medians(group):
     """[RESAMPLES, cells]. Cells of different T were not measured in the same
     rounds, so each one's rounds are drawn on their own.
     """

@@ -33,6 +33,7 @@ OUTCOMES = (
     "prepare_samples_ns",
     "draw_ns",
     "operations",
+    "latency",
     "peak_memory_bytes",
     "limit",
     "numerics",
@@ -201,6 +202,55 @@ def steps_of(document, path):
     for index, step in enumerate(steps):
         _check_step(step, length, f"{path}: steps[{index}]")
     return {**document, "path": str(path)}
+
+
+def expect_of(document, path):
+    """What `expect` printed with --latency-samples or --sharpness, as it was read
+    from `path`; of both, what is there is checked.
+    """
+    _get(document, "mechanism", str, path)
+    latency = _get(document, "latency", dict, path)
+    if not _positive_number(latency.get("ap")):
+        raise DataError(f"{path}: latency", "ap must be above 0")
+    if "sampled" in latency:
+        sampled = _get(latency, "sampled", dict, f"{path}: latency")
+        _check_points(
+            sampled, "ap_errors", ("paths", "batches", "rms"),
+            f"{path}: latency.sampled",
+        )
+    elif "sharpness" not in document:
+        raise DataError(
+            path, "has neither latency.sampled (--latency-samples) nor sharpness"
+        )
+    if "sharpness" in document:
+        _check_points(document, "sharpness", ("sharpness",), path)
+        for index, point in enumerate(document["sharpness"]):
+            for key in ("attention_distance", "context_distance"):
+                value = point.get(key, "missing")
+                if not (value is None or value == 0 or _positive_number(value)):
+                    raise DataError(
+                        f"{path}: sharpness[{index}]", f"{key} is {value!r}"
+                    )
+    # Not its `context`, which is no run's but the vectors of the outputs.
+    kept = ("mechanism", "latency", "sharpness")
+    return {
+        **{key: document[key] for key in kept if key in document},
+        "path": str(path),
+    }
+
+
+def _check_points(owner, key, numbers, where):
+    """A list of at least two objects whose `numbers` are above 0."""
+    points = _get(owner, key, list, where)
+    if len(points) < 2:
+        raise DataError(where, f"{key} has fewer than 2 points")
+    for index, point in enumerate(points):
+        place = f"{where}: {key}[{index}]"
+        if not isinstance(point, dict):
+            raise DataError(place, "not an object")
+        for number in numbers:
+            if not _positive_number(point.get(number)):
+                raise DataError(place, f"{number} must be above 0")
 
 
 def _checked_context(document, kind, path):

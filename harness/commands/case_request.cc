@@ -60,6 +60,8 @@ void CheckVariant(const std::string& variant, const Description& description,
   }
 }
 
+constexpr Index kMostReferenceLength = Index{1} << 40;  // as of U
+
 // What only the closed form reads, and the name that stands for both numbers.
 constexpr const char* kPreset = "preset";
 constexpr const char* kEpsilons[] = {"term_eps", "denominator_eps"};
@@ -128,6 +130,21 @@ Cell OneCell(const SweepRequest& request) {
     throw UserError(cell.mechanism, *cell.skip_reason);
   }
   return cell;
+}
+
+void AddReferenceLength(CLI::App& command, std::string& value) {
+  command
+      .add_option(kReferenceLength, value,
+                  "outputs that there should have been, for the latency LAAL, "
+                  "e.g. --reference-length 12")
+      ->type_name("N")
+      ->default_str("U");
+}
+
+Index ParseReferenceLength(const std::string& text, Index output_length) {
+  return text.empty()
+             ? output_length
+             : ParseInteger(text, 1, kMostReferenceLength, kReferenceLength);
 }
 
 CaseSequence::CaseSequence(const CaseFile& file, std::uint64_t seed)

@@ -3,6 +3,7 @@
 #ifndef ATTNBENCH_HARNESS_COMMANDS_CASE_REQUEST_H_
 #define ATTNBENCH_HARNESS_COMMANDS_CASE_REQUEST_H_
 
+#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -24,6 +25,12 @@ SweepRequest RequestOfCase(const CaseFile& file, const std::string& mode);
 
 // The one cell of a request, with every value of its axes and options checked.
 Cell OneCell(const SweepRequest& request);
+
+// Gives a command the option of LAAL (harness/latency.h), whose value
+// ParseReferenceLength takes: U by default.
+inline constexpr char kReferenceLength[] = "--reference-length";
+void AddReferenceLength(CLI::App& command, std::string& value);
+Index ParseReferenceLength(const std::string& text, Index output_length);
 
 // The arrays of a case as one sequence. The case outlives it; it outlives the
 // sequence.

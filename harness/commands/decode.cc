@@ -12,6 +12,7 @@
 #include "harness/commands/commands.h"
 #include "harness/environment.h"
 #include "harness/error.h"
+#include "harness/latency.h"
 #include "harness/workload.h"
 #include "mechanisms/registry.h"
 
@@ -30,6 +31,7 @@ struct Arguments {
   std::map<std::string, std::string> axes;
   std::string threshold;
   std::string seed;
+  std::string reference_length;
   bool strict = false;
   bool sample = false;
 };
@@ -63,6 +65,7 @@ void AddOptions(CLI::App& command, Arguments& arguments) {
                    "choose with probability p, e.g. --sample --seed 7");
   AddSeed(command, "of --sample and of the workload, e.g. --seed 7",
           arguments.seed);
+  AddReferenceLength(command, arguments.reference_length);
 }
 
 void TakeChoiceOptions(const Arguments& arguments, SweepRequest& request) {
@@ -81,9 +84,10 @@ Json OneBased(Index index) {
 // Decodes one sequence; `where` names what its contexts are made from.
 Json Decode(const Mechanism<double>& mechanism, Config config,
             const Sequence<double>& sequence, bool has_memory,
-            const std::string& where) {
+            const std::string& reference_length, const std::string& where) {
   config.want_weights = true;
   Json steps = Json::array();
+  std::vector<StepTrace> traces;
   const auto on_step = [&](Index i, const StepResult<double>& step) {
     const bool any = step.end > step.begin;
     Json json = {{"position", OneBased(step.position)},
@@ -93,6 +97,7 @@ Json Decode(const Mechanism<double>& mechanism, Config config,
                  {"inspected", step.inspected}};
     if (has_memory) json["context"] = sequence.contexts.Row(i);
     steps.push_back(std::move(json));
+    traces.push_back({.begin = step.begin, .end = step.end});
   };
   try {
     DecodeSequence(mechanism, config, sequence, on_step);
@@ -108,9 +113,20 @@ Json Decode(const Mechanism<double>& mechanism, Config config,
       }
     }
   }
-  return {{"mechanism", mechanism.Describe().name},
-          {"memory_length", sequence.memory.memory.rows},
-          {"steps", std::move(steps)}};
+  const Description description = mechanism.Describe();
+  const Index T = sequence.memory.memory.rows;
+  Json json = {{"mechanism", description.name},
+               {"memory_length", T},
+               {"steps", std::move(steps)}};
+  if (description.online) {
+    json["latency"] = LatencyJson(LatencyOf(
+        DelaysOf(traces, T), T,
+        ParseReferenceLength(reference_length, sequence.contexts.rows)));
+  } else if (!reference_length.empty()) {
+    throw UserError(kReferenceLength,
+                    description.name + " does not decode online");
+  }
+  return json;
 }
 
 Json DecodeCase(const Arguments& arguments) {
@@ -130,7 +146,8 @@ Json DecodeCase(const Arguments& arguments) {
   const CaseSequence arrays(file, ParseSeed(arguments.seed));
   config.dim = arrays.sequence().memory.memory.cols;
   return Decode(*FindMechanism<double>(file.mechanism), config,
-                arrays.sequence(), arrays.has_memory(), file.path);
+                arrays.sequence(), arrays.has_memory(),
+                arguments.reference_length, file.path);
 }
 
 Json DecodeWorkload(const Arguments& arguments) {
@@ -165,7 +182,7 @@ Json DecodeWorkload(const Arguments& arguments) {
     const Config config = MakeConfig(cell);
     Json json = Decode(*FindMechanism<double>(cell.mechanism), config,
                        workload->Draw(0, config.energy)[0],
-                       /*has_memory=*/true, where);
+                       /*has_memory=*/true, arguments.reference_length, where);
     // What a picture made from it says below.
     json["workload"] = cell.Text("workload");
     json["dim"] = cell.Int("dim");

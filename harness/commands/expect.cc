@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <iostream>
 #include <memory>
@@ -14,9 +15,12 @@
 #include "harness/commands/case_request.h"
 #include "harness/commands/commands.h"
 #include "harness/error.h"
+#include "harness/expected_latency.h"
 #include "harness/score_fields.h"
+#include "harness/sharpness.h"
 #include "mechanisms/registry.h"
 #include "mechanisms/sample.h"
+#include "mechanisms/training/noise.h"
 
 namespace attnbench {
 namespace {
@@ -24,7 +28,14 @@ namespace {
 struct Arguments {
   std::string case_path;
   std::string seed;
+  std::string latency_samples;
+  std::string reference_length;
+  std::string sharpness;
 };
+
+constexpr char kLatencySamples[] = "--latency-samples";
+constexpr char kSharpness[] = "--sharpness";
+constexpr Index kMostPaths = 100'000'000;  // a number of each is kept
 
 // The tables that a mechanism writes, by the keys that they are printed under.
 // One that is not wanted is not there, and its view has no data.
@@ -121,6 +132,110 @@ Json Expect(const CaseFile& file, const Config& config,
   return json;
 }
 
+// The metrics that are not linear in the delays.
+Json OfExpectedDelays(const Latency& latency) {
+  Json json = LatencyJson(latency);
+  json.erase("ap");
+  return json;
+}
+
+Json SampledJson(const SampledLatency& sampled, double expected_ap) {
+  Json json = {{"paths", sampled.ap.size()}};
+  for (const auto& [name, value] : kLatencyFigures) {
+    json[name] = {{"mean", sampled.mean.*value},
+                  {"standard_error", sampled.standard_error.*value}};
+  }
+  Json& errors = json["ap_errors"] = Json::array();
+  for (const BatchError& error : BatchErrors(sampled.ap, expected_ap)) {
+    errors.push_back({{"paths", error.paths},
+                      {"batches", error.batches},
+                      {"rms", error.rms}});
+  }
+  return json;
+}
+
+Json LatencyOfCase(const Arguments& arguments, const CaseFile& file,
+                   const Config& config, const CaseSequence& arrays) {
+  const Index U = file.Length('U');
+  const Index reference_length =
+      ParseReferenceLength(arguments.reference_length, U);
+  const bool has_p = file.Find("p_choose") != nullptr;
+  Tables tables;
+  Gradients<double> gradients;
+  (has_p ? gradients.p_choose : gradients.energies) =
+      tables.Add(has_p ? "p_choose" : "energies", U, file.Length('T'));
+  const ExpectedLatency expected =
+      ExpectLatency(config, arrays.sequence(), reference_length, gradients);
+  Json json = {
+      {"ap", expected.ap},
+      {"ap_gradient", tables.ToJson()},
+      {"expected_delays", expected.delays},
+      {"of_expected_delays", OfExpectedDelays(expected.of_expected_delays)}};
+  if (arguments.latency_samples.empty()) return json;
+  const Index num_paths =
+      ParseInteger(arguments.latency_samples, 2, kMostPaths, kLatencySamples);
+  if (NoiseOf(config) > 0) {
+    throw UserError(kLatencySamples,
+                    "paths are decoded, and decoding has no noise: leave out "
+                    "option noise of the case");
+  }
+  json["sampled"] =
+      SampledJson(SampleLatency(*FindMechanism<double>(file.mechanism), config,
+                                arrays.sequence(), reference_length, num_paths),
+                  expected.ap);
+  return json;
+}
+
+double ParseSharpness(const std::string& text) {
+  double value = 0;
+  const char* const last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), last, value);
+  if (error != std::errc() || end != last || !(value > 0) ||
+      !std::isfinite(value)) {
+    throw UserError(kSharpness,
+                    fmt::format("'{}' is not a number above 0", text));
+  }
+  return value;
+}
+
+// A distance for each sharpness that was asked for.
+Json SharpnessOfCase(const Arguments& arguments, const CaseFile& file,
+                     const Config& config, const CaseSequence& arrays) {
+  const Mechanism<double>& mechanism = *FindMechanism<double>(file.mechanism);
+  Json distances = Json::array();
+  for (const std::string& text : SplitList(arguments.sharpness, kSharpness)) {
+    const HardDistance distance =
+        DistanceToHard(mechanism, config, arrays.sequence(),
+                       arrays.has_memory(), ParseSharpness(text));
+    distances.push_back({{"sharpness", distance.sharpness},
+                         {"attention_distance", distance.attention},
+                         {"context_distance", nullptr}});
+    if (distance.context.has_value()) {
+      distances.back()["context_distance"] = *distance.context;
+    }
+  }
+  return distances;
+}
+
+// What only mechanisms have that choose by the scan.
+void AddScanFigures(const Arguments& arguments, const CaseFile& file,
+                    const Config& config, const CaseSequence& arrays,
+                    Json& json) {
+  if (ChoosesByScan(FindMechanism<double>(file.mechanism)->Describe())) {
+    json["latency"] = LatencyOfCase(arguments, file, config, arrays);
+    if (arguments.sharpness.empty()) return;
+    json["sharpness"] = SharpnessOfCase(arguments, file, config, arrays);
+    return;
+  }
+  for (const auto& [option, value] :
+       {std::pair(kLatencySamples, &arguments.latency_samples),
+        std::pair(kReferenceLength, &arguments.reference_length),
+        std::pair(kSharpness, &arguments.sharpness)}) {
+    if (value->empty()) continue;
+    throw UserError(option, file.mechanism + " does not choose entries online");
+  }
+}
+
 Json ExpectCase(const Arguments& arguments) {
   if (arguments.case_path.empty()) {
     throw UserError(
@@ -135,7 +250,9 @@ Json ExpectCase(const Arguments& arguments) {
     const CaseSequence arrays(file, ParseSeed(arguments.seed));
     Config config = MakeConfig(OneCell(request));
     config.dim = arrays.sequence().memory.memory.cols;
-    return Expect(file, config, arrays);
+    Json json = Expect(file, config, arrays);
+    AddScanFigures(arguments, file, config, arrays, json);
+    return json;
   } catch (const Unsupported& error) {
     throw UserError(file.path, error.what());
   } catch (const std::bad_alloc&) {
@@ -153,8 +270,20 @@ void AddExpect(CLI::App& app, Command& run) {
   const auto arguments = std::make_shared<Arguments>();
   command->add_option("CASE", arguments->case_path,
                       "case file, e.g. tests/golden/mocha-plain.json");
-  AddSeed(*command, "of the case's option noise, e.g. --seed 7",
+  AddSeed(*command,
+          "of the case's option noise and of --latency-samples, e.g. --seed 7",
           arguments->seed);
+  command
+      ->add_option(kLatencySamples, arguments->latency_samples,
+                   "also the mean latency of N paths that are sampled, e.g. "
+                   "--latency-samples 100000 --seed 7")
+      ->type_name("N");
+  AddReferenceLength(*command, arguments->reference_length);
+  command
+      ->add_option(kSharpness, arguments->sharpness,
+                   "also how far this is from what is decoded, with energies "
+                   "times each of these, e.g. --sharpness 0.5,1,2,4,8")
+      ->type_name("LIST");
   command->callback([&run, arguments] {
     run = [arguments] {
       // Numbers are printed with as many digits, up to 17, as give the same

@@ -1,7 +1,5 @@
 #include "mechanisms/matcha/published_adaptive.h"
 
-#include <vector>
-
 namespace attnbench::matcha {
 namespace {
 
@@ -9,7 +7,7 @@ namespace {
 template <class Number>
 void Nested(const PublishedRow<Number>& row, std::span<Number> beta) {
   const std::size_t T = beta.size();
-  const std::vector<Number> e = UnshiftedExp(row.chunk_energies);
+  const Buffer<Number> e = UnshiftedExp(row.chunk_energies);
   for (std::size_t j = 0; j < T; ++j) {
     beta[j] = Number(0);
     for (std::size_t k = 0; k <= j; ++k) {
@@ -27,11 +25,11 @@ void Nested(const PublishedRow<Number>& row, std::span<Number> beta) {
 // AllPartialSums(j, l) of eqs 40 and 41, a difference of cumulative sums, and 1
 // where j > l.
 template <class Number>
-std::vector<Number> AllPartialSums(const std::vector<Number>& x) {
+Buffer<Number> AllPartialSums(const Buffer<Number>& x) {
   const std::size_t T = x.size();
-  std::vector<Number> before(T + 1, Number(0));  // exclusive cumulative sum
+  Buffer<Number> before(T + 1, Number(0));  // exclusive cumulative sum
   for (std::size_t j = 0; j < T; ++j) before[j + 1] = before[j] + x[j];
-  std::vector<Number> sums(T * T, Number(1));
+  Buffer<Number> sums(T * T, Number(1));
   for (std::size_t j = 0; j < T; ++j) {
     for (std::size_t l = j; l < T; ++l) {
       sums[j * T + l] = before[l + 1] - before[j];
@@ -44,12 +42,12 @@ std::vector<Number> AllPartialSums(const std::vector<Number>& x) {
 template <class Number>
 void PartialSums(const PublishedRow<Number>& row, std::span<Number> beta) {
   const std::size_t T = beta.size();
-  const std::vector<Number> e = UnshiftedExp(row.chunk_energies);
-  const std::vector<Number> S = AllPartialSums(e);
-  std::vector<Number> C(T, Number(1));  // exclusive cumulative product of 1 - p
+  const Buffer<Number> e = UnshiftedExp(row.chunk_energies);
+  const Buffer<Number> S = AllPartialSums(e);
+  Buffer<Number> C(T, Number(1));  // exclusive cumulative product of 1 - p
   for (std::size_t j = 1; j < T; ++j) C[j] = C[j - 1] * (1 - row.p[j - 1]);
   // Columns of eq 42, one after another: sum over k <= j for each l.
-  std::vector<Number> sum(T, Number(0));
+  Buffer<Number> sum(T, Number(0));
   for (std::size_t j = 0; j < T; ++j) {
     Number total(0);
     for (std::size_t l = 0; l < T; ++l) {

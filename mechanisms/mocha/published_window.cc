@@ -8,11 +8,12 @@ namespace attnbench::mocha {
 namespace {
 
 template <class Number>
-std::vector<Number> ClippedExp(std::span<const Number> u) {
+Buffer<Number> ClippedExp(std::span<const Number> u) {
   using std::exp;
   const auto least = static_cast<Number>(1e-5);
   const Number largest = *std::max_element(u.begin(), u.end());
-  std::vector<Number> e;
+  Buffer<Number> e;
+  e.reserve(u.size());
   for (const Number& energy : u) {
     const Number shifted = energy - largest;
     e.push_back(std::max(Number(exp(shifted)), least));
@@ -37,9 +38,8 @@ struct Run {
 template <class Number>
 void Nested(const PublishedRow<Number>& row, Index w,
             std::span<Number> attention) {
-  const std::vector<Number> e = UnshiftedExp(row.chunk_energies);
-  const std::vector<Number> chunk_sums =
-      MovingSumByConvolution<Number>(e, w, 1);
+  const Buffer<Number> e = UnshiftedExp(row.chunk_energies);
+  const Buffer<Number> chunk_sums = MovingSumByConvolution<Number>(e, w, 1);
   for (std::size_t j = 0; j < e.size(); ++j) {
     Number beta(0);
     const Run chunks(e.size(), j, 1, w);
@@ -52,14 +52,14 @@ void Nested(const PublishedRow<Number>& row, Index w,
 
 // Eq 19: beta = e MovingSum(alpha / MovingSum(e, w, 1), 1, w).
 template <class Number>
-void ByMovingSums(const PublishedRow<Number>& row, const std::vector<Number>& e,
+void ByMovingSums(const PublishedRow<Number>& row, const Buffer<Number>& e,
                   Index w, MovingSum<Number> moving_sum,
                   std::span<Number> attention) {
-  std::vector<Number> ratios = moving_sum(e, w, 1);
+  Buffer<Number> ratios = moving_sum(e, w, 1);
   for (std::size_t k = 0; k < e.size(); ++k) {
     ratios[k] = Number(row.selection[k] / ratios[k]);
   }
-  const std::vector<Number> sums = moving_sum(ratios, 1, w);
+  const Buffer<Number> sums = moving_sum(ratios, 1, w);
   for (std::size_t j = 0; j < e.size(); ++j) {
     attention[j] = Number(e[j] * sums[j]);
   }
@@ -68,13 +68,16 @@ void ByMovingSums(const PublishedRow<Number>& row, const std::vector<Number>& e,
 }  // namespace
 
 template <class Number>
-std::vector<Number> MovingSumByDifferences(std::span<const Number> x, Index b,
-                                           Index f) {
-  std::vector<Number> cumulative = {Number(0)};
+Buffer<Number> MovingSumByDifferences(std::span<const Number> x, Index b,
+                                      Index f) {
+  Buffer<Number> cumulative;
+  cumulative.reserve(x.size() + 1);
+  cumulative.emplace_back(0);
   for (const Number& value : x) {
     cumulative.push_back(Number(cumulative.back() + value));
   }
-  std::vector<Number> sums;
+  Buffer<Number> sums;
+  sums.reserve(x.size());
   for (std::size_t n = 0; n < x.size(); ++n) {
     const Run run(x.size(), n, b, f);
     sums.push_back(Number(cumulative[run.end] - cumulative[run.begin]));
@@ -83,9 +86,10 @@ std::vector<Number> MovingSumByDifferences(std::span<const Number> x, Index b,
 }
 
 template <class Number>
-std::vector<Number> MovingSumByConvolution(std::span<const Number> x, Index b,
-                                           Index f) {
-  std::vector<Number> sums;
+Buffer<Number> MovingSumByConvolution(std::span<const Number> x, Index b,
+                                      Index f) {
+  Buffer<Number> sums;
+  sums.reserve(x.size());
   for (std::size_t n = 0; n < x.size(); ++n) {
     const Run run(x.size(), n, b, f);
     Number sum(0);
@@ -114,12 +118,12 @@ void PublishedWindow(const Config& config, const PublishedRow<Number>& row,
   }
 }
 
-#define ATTN_INSTANTIATE(Number)                                               \
-  template std::vector<Number> MovingSumByDifferences(std::span<const Number>, \
-                                                      Index, Index);           \
-  template std::vector<Number> MovingSumByConvolution(std::span<const Number>, \
-                                                      Index, Index);           \
-  template void PublishedWindow(const Config&, const PublishedRow<Number>&,    \
+#define ATTN_INSTANTIATE(Number)                                            \
+  template Buffer<Number> MovingSumByDifferences(std::span<const Number>,   \
+                                                 Index, Index);             \
+  template Buffer<Number> MovingSumByConvolution(std::span<const Number>,   \
+                                                 Index, Index);             \
+  template void PublishedWindow(const Config&, const PublishedRow<Number>&, \
                                 std::span<Number>)
 ATTN_INSTANTIATE(float);
 ATTN_INSTANTIATE(double);

@@ -14,7 +14,6 @@
 #define ATTNBENCH_MECHANISMS_MOCHA_PUBLISHED_WINDOW_H_
 
 #include <span>
-#include <vector>
 
 #include "mechanisms/monotonic/published_expectation.h"
 
@@ -23,16 +22,16 @@ namespace attnbench::mocha {
 // MovingSum(x, b, f)(n) = sum over m = n-(b-1)..n+f-1 of x(m), as far as there
 // are such entries (eq 18): b and f >= 1 both count n itself.
 template <class Number>
-using MovingSum = std::vector<Number> (*)(std::span<const Number> x, Index b,
-                                          Index f);
+using MovingSum = Buffer<Number> (*)(std::span<const Number> x, Index b,
+                                     Index f);
 // O(T): the difference of two cumulative sums.
 template <class Number>
-std::vector<Number> MovingSumByDifferences(std::span<const Number> x, Index b,
-                                           Index f);
+Buffer<Number> MovingSumByDifferences(std::span<const Number> x, Index b,
+                                      Index f);
 // O(T (b + f)): each sum on its own.
 template <class Number>
-std::vector<Number> MovingSumByConvolution(std::span<const Number> x, Index b,
-                                           Index f);
+Buffer<Number> MovingSumByConvolution(std::span<const Number> x, Index b,
+                                      Index f);
 
 // A PublishedChunk: writes beta [T] of config.variant for w =
 // config.chunk_width. Number: float, double, Dual<float>, Dual<double>. O(T w),

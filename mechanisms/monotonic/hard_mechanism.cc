@@ -181,7 +181,6 @@ HardMechanism<Real>::HardMechanism(Description about, Rule rule,
       {"exact", "the scan, energies when they are needed; its expectation"},
       {"reference", "the paper's algorithm in scalar loops", false}};
   for (VariantSpec variant : training_.variants) {
-    variant.counts_memory = false;
     variant.modes = {"expect", "gradient"};
     about_.variants.push_back(variant);
   }

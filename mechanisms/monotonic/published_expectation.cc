@@ -2,7 +2,6 @@
 
 #include <cmath>
 #include <string>
-#include <vector>
 
 #include "mechanisms/monotonic/parallel_selection.h"
 
@@ -14,13 +13,13 @@ template <class Number>
 struct PublishedTables {
   Index U = 0;
   std::size_t T = 0;
-  std::vector<Number> choice;  // [U, T], p_choose or energies
+  Buffer<Number> choice;  // [U, T], p_choose or energies
   bool probabilities = false;
-  std::vector<Number> chunk_energies;  // [U, T] or empty
-  std::vector<Number> attention;       // [U, T]
-  std::vector<Number> selection;       // [U, T]
+  Buffer<Number> chunk_energies;  // [U, T] or empty
+  Buffer<Number> attention;       // [U, T]
+  Buffer<Number> selection;       // [U, T]
 
-  std::span<Number> Row(std::vector<Number>& table, Index i) const {
+  std::span<Number> Row(Buffer<Number>& table, Index i) const {
     return table.empty() ? std::span<Number>()
                          : std::span<Number>(&table[Size(i) * T], T);
   }
@@ -40,7 +39,7 @@ void Recur(std::span<const Number> start, std::span<const Number> p,
 
 template <class Number>
 void NextStart(EndPolicy end, std::span<const Number> p,
-               std::span<const Number> alpha, std::vector<Number>& start) {
+               std::span<const Number> alpha, Buffer<Number>& start) {
   Number reaches_end(1);
   for (std::size_t k = start.size(); k-- > 0;) {
     reaches_end *= 1 - p[k];
@@ -57,9 +56,9 @@ void Compute(const Config& config, PublishedChunk<Number> chunk,
   const bool parallel = config.variant == "parallel";
   const ParallelConstants constants =
       parallel ? ParallelConstantsOf(config) : ParallelConstants();
-  std::vector<Number> start(tables.T, Number(0));
+  Buffer<Number> start(tables.T, Number(0));
   if (tables.T > 0) start[0] = Number(1);
-  std::vector<Number> p(tables.T);
+  Buffer<Number> p(tables.T);
   for (Index i = 0; i < tables.U; ++i) {
     const std::span<const Number> x = tables.Row(tables.choice, i);
     for (std::size_t j = 0; j < tables.T; ++j) {
@@ -141,6 +140,8 @@ class PublishedExpectation final : public AttentionFunction<Real> {
     tables.T = Size(scores.choice.cols);
     tables.probabilities = scores.probabilities;
     const std::size_t count = Size(tables.U) * tables.T;
+    tables.choice.reserve(count);
+    if (has_chunk_energies()) tables.chunk_energies.reserve(count);
     tables.attention.resize(count);
     tables.selection.resize(count);
     for (Index i = 0; i < tables.U; ++i) {
@@ -154,7 +155,7 @@ class PublishedExpectation final : public AttentionFunction<Real> {
   }
 
   void WriteGradient(PublishedTables<Derivative>& tables,
-                     std::vector<Derivative>& inputs,
+                     Buffer<Derivative>& inputs,
                      const MatrixView<const Real>& d_attention,
                      const MatrixView<Real>& gradient) const {
     using boost::math::differentiation::make_fvar;

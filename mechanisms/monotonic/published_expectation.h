@@ -8,7 +8,6 @@
 #include <cmath>
 #include <memory>
 #include <span>
-#include <vector>
 
 #include "mechanisms/training/attention_function.h"
 
@@ -29,9 +28,10 @@ struct PublishedRow {
 
 // exp(u), of variants that subtract no largest energy first: it may overflow.
 template <class Number>
-std::vector<Number> UnshiftedExp(std::span<const Number> u) {
+Buffer<Number> UnshiftedExp(std::span<const Number> u) {
   using std::exp;
-  std::vector<Number> e;
+  Buffer<Number> e;
+  e.reserve(u.size());
   for (const Number& energy : u) e.push_back(exp(energy));
   return e;
 }

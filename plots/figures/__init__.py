@@ -14,10 +14,15 @@ from figures import (
     britz_table1,
     compare,
     growth,
+    latency,
     mad_figure8,
+    matcha_algorithms,
+    memory_share,
     mocha_figure3,
+    monte_carlo,
     peers,
     roofline,
+    sharpness,
     stability,
     threads,
 )
@@ -27,8 +32,8 @@ from figures import (
 class Entry:
     draw: Callable
     has_data: Callable
-    # "sweep", "stability", "compare" or "decoder", one document; or "decode",
-    # any number of outputs
+    # "sweep", "stability", "compare" or "decoder", one document; or "decode" or
+    # "expect", any number of outputs
     reads: str
     needs: str  # in words, for --list and for errors
 
@@ -76,6 +81,24 @@ FIGURES = {
         "sweep",
         "cells of variant exact over two decades of T",
     ),
+    "latency": Entry(
+        latency.draw,
+        latency.has_data,
+        "sweep",
+        "a mechanism that decodes online, under several workloads bias:R",
+    ),
+    "memory_share": Entry(
+        memory_share.draw,
+        memory_share.has_data,
+        "sweep",
+        "the same beside soft, of one T and one U",
+    ),
+    "matcha_algorithms": Entry(
+        matcha_algorithms.draw,
+        matcha_algorithms.has_data,
+        "sweep",
+        "variants of matcha in mode expect, with their bytes, over lengths T",
+    ),
     "stability": Entry(
         stability.draw,
         stability.has_errors,
@@ -105,6 +128,18 @@ FIGURES = {
         britz_table1.has_data,
         "decoder",
         "a result of `attnbench decoder` with soft attention, over lengths",
+    ),
+    "monte_carlo": Entry(
+        monte_carlo.draw,
+        monte_carlo.has_data,
+        "expect",
+        "outputs of `attnbench expect CASE --latency-samples N`",
+    ),
+    "sharpness": Entry(
+        sharpness.draw,
+        sharpness.has_data,
+        "expect",
+        "outputs of `attnbench expect CASE --sharpness LIST`",
     ),
     "alignments": Entry(
         alignments.draw,

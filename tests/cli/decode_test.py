@@ -145,6 +145,23 @@ class Steps(unittest.TestCase):
         self.assertEqual(self.steps(self.monotonic(p)),
                          self.steps(self.monotonic(p, variant="reference")))
 
+    def test_online_mechanisms_have_a_latency(self):
+        case = self.case({"mechanism": "monotonic", "inputs": {
+            "p_choose": [[0, 0, 1, 0, 0, 0], [0, 0, 0, 1, 0, 0], [0, 0, 0, 0, 1, 0],
+                         [0, 0, 0, 0, 0, 1], [0, 0, 0, 0, 0, 0]]}})
+        latency = strict(run(case).stdout)["latency"]
+        self.assertEqual({name: round(value, 14) for name, value in latency.items()},
+                         {"ap": 0.8, "al": 2.7, "laal": 2.7, "dal": 3})
+        longer = strict(run(case, "--reference-length", "8").stdout)["latency"]
+        self.assertEqual(longer, {**latency, "laal": 4.5 - 1.5 * 0.75})
+        drawn = strict(run("--mechanism", "mocha", "-T", "9", "-d", "4").stdout)
+        self.assertEqual(list(drawn["latency"]), ["ap", "al", "laal", "dal"])
+        soft = ["--mechanism", "soft", "-T", "9", "-d", "4"]
+        self.assertNotIn("latency", strict(run(*soft).stdout))
+        refused = run(*soft, "--reference-length", "8")
+        self.assertEqual((refused.returncode, refused.stdout), (2, ""))
+        self.assertIn("--reference-length", refused.stderr)
+
     def test_a_draw_of_a_workload(self):
         for mechanism in ("soft", "monotonic", "mocha", "matcha", "memory"):
             result = run("--mechanism", mechanism, "--workload", "planted", "-T", 20,

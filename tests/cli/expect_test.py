@@ -63,6 +63,118 @@ class CaseTest(unittest.TestCase):
                 self.assertLessEqual(abs(a - b), tolerance, what)
 
 
+class Latency(CaseTest):
+    P = [[0.5, 0.5, 0.25], [0.25, 0.5, 0.5]]
+
+    def latency(self, *arguments, options=None, **inputs):
+        inputs = inputs or {"p_choose": self.P}
+        return self.expect(self.case("monotonic", options, **inputs),
+                           *arguments)["latency"]
+
+    def test_the_proportion_follows_from_the_selection(self):
+        for end in ("absorb", "stay_last", "restart"):
+            output = self.expect(self.case("monotonic", {"end": end}, p_choose=self.P))
+            latency = output["latency"]
+            self.assertEqual(latency["expected_delays"][0], 1 * .5 + 2 * .25 + 3 * .25)
+            # From entry 1, 2 and, chosen or not, 3.
+            self.assertEqual(latency["expected_delays"][1],
+                             .5 * (1 * .25 + 2 * .375 + 3 * .375)
+                             + .25 * (2 * .5 + 3 * .5) + .25 * 3)
+            self.assertAlmostEqual(
+                latency["ap"], sum(latency["expected_delays"]) / 6, delta=1e-15)
+
+    def test_the_gradient_is_the_derivative_of_the_proportion(self):
+        step = 1e-6
+        gradient = self.latency()["ap_gradient"]
+        self.assertEqual(list(gradient), ["p_choose"])
+        for i in range(2):
+            for j in range(3):
+                moved = [row[:] for row in self.P]
+                moved[i][j] += step
+                above = self.latency(p_choose=moved)["ap"]
+                moved[i][j] -= 2 * step
+                below = self.latency(p_choose=moved)["ap"]
+                self.assertAlmostEqual((above - below) / (2 * step),
+                                       gradient["p_choose"][i][j], delta=1e-9)
+
+    def test_sampled_paths_agree_with_the_proportion(self):
+        latency = self.latency("--latency-samples", "20000", "--seed", "3")
+        sampled = latency["sampled"]
+        self.assertEqual(sampled["paths"], 20000)
+        proportion = sampled["ap"]
+        self.assertGreater(proportion["standard_error"], 0)
+        self.assertLess(abs(proportion["mean"] - latency["ap"]),
+                        4 * proportion["standard_error"])
+        errors = sampled["ap_errors"]
+        self.assertEqual([(e["paths"], e["batches"]) for e in errors],
+                         [(1, 20000), (4, 5000), (16, 1250), (64, 312), (256, 78),
+                          (1024, 19)])
+        for more, fewer in zip(errors[1:], errors):
+            self.assertLess(more["rms"], fewer["rms"])
+        # AL is not that of the expected delays.
+        self.assertGreater(
+            abs(sampled["al"]["mean"] - latency["of_expected_delays"]["al"]),
+            10 * sampled["al"]["standard_error"])
+        again = self.latency("--latency-samples", "20000", "--seed", "3")
+        self.assertEqual(again, latency)
+        self.assertNotEqual(self.latency("--latency-samples", "20000"), latency)
+
+    def test_a_longer_reference_lengthens_laal_alone(self):
+        plain = self.latency()["of_expected_delays"]
+        longer = self.latency("--reference-length", "4")["of_expected_delays"]
+        self.assertGreater(longer["laal"], plain["laal"])
+        self.assertEqual({**longer, "laal": 0}, {**plain, "laal": 0})
+
+    def test_a_published_variant_has_the_latency_of_the_process(self):
+        options = {"variant": "parallel", "preset": "fsq"}
+        self.assertEqual(self.latency(options=options), self.latency())
+
+    def test_what_cannot_be_is_refused(self):
+        case = self.case("monotonic", p_choose=self.P)
+        for value in ("1", "many", "100000001"):
+            self.assert_refused(case, "--latency-samples", value,
+                                naming="--latency-samples")
+        self.assert_refused(case, "--reference-length", "0",
+                            naming="--reference-length")
+        noisy = self.case("monotonic", {"noise": 1}, p_choose=self.P)
+        self.assert_refused(noisy, "--latency-samples", "9", naming="noise")
+        soft = self.case("soft", energies=[[1, 2]])
+        for option in ("--latency-samples", "--reference-length"):
+            self.assert_refused(soft, option, "9", naming=option)
+
+
+class Sharpness(CaseTest):
+    P = [[0.25, 0.75]]
+
+    def test_the_distance_to_what_is_decoded_falls_to_nothing(self):
+        case = self.case("mocha", {"chunk_width": 2}, p_choose=self.P,
+                         chunk_energies=[[0, 0]], memory=[[1], [-1]])
+        output = self.expect(case, "--sharpness", "1,2,500")
+        # Decoded: both entries, each with weight 1/2.
+        one, two, many = output["sharpness"]
+        alpha = [0.25, 0.75 * 0.75]
+        beta = [alpha[0] + alpha[1] / 2, alpha[1] / 2]
+        missing = 1 - sum(beta)
+        self.assertAlmostEqual(
+            one["attention_distance"],
+            (abs(beta[0] - .5) + abs(beta[1] - .5) + missing) / 2, delta=1e-15)
+        self.assertAlmostEqual(one["context_distance"], beta[0] - beta[1], delta=1e-15)
+        self.assertLess(two["attention_distance"], one["attention_distance"])
+        self.assertLess(many["attention_distance"], 1e-15)
+        self.assertEqual([p["sharpness"] for p in output["sharpness"]], [1, 2, 500])
+
+    def test_without_a_memory_there_are_no_contexts(self):
+        output = self.expect(self.case("monotonic", p_choose=self.P), "--sharpness", "1")
+        self.assertIsNone(output["sharpness"][0]["context_distance"])
+
+    def test_what_cannot_be_is_refused(self):
+        case = self.case("monotonic", p_choose=self.P)
+        for value in ("0", "-1", "1,,2", "steep", "inf", "nan"):
+            self.assert_refused(case, "--sharpness", value, naming="--sharpness")
+        self.assert_refused(self.case("soft", energies=[[1, 2]]), "--sharpness", "1",
+                            naming="--sharpness")
+
+
 class Golden(CaseTest):
     def test_every_case_is_what_all_paths_add_up_to(self):
         self.assertEqual(len(GOLDEN), 45)
@@ -71,7 +183,8 @@ class Golden(CaseTest):
                 case = json.load(file)
             output = self.expect(path)
             expected = case["expected"]
-            self.assertEqual(set(output) - {"mechanism", "variant"}, set(expected), path)
+            self.assertEqual(
+                set(output) - {"mechanism", "variant", "latency"}, set(expected), path)
             for key in expected:
                 if key != "gradients":
                     self.assert_near(output[key], expected[key], case["tolerance"],
@@ -87,7 +200,11 @@ class Output(CaseTest):
     def test_what_was_not_asked_for_is_not_there(self):
         self.assertEqual(self.expect(self.case("monotonic", p_choose=[[0.5]])),
                          {"mechanism": "monotonic", "variant": "exact",
-                          "attention": [[0.5]], "selection": [[0.5]]})
+                          "attention": [[0.5]], "selection": [[0.5]],
+                          "latency": {"ap": 1, "ap_gradient": {"p_choose": [[0]]},
+                                      "expected_delays": [1],
+                                      "of_expected_delays":
+                                      {"al": 1, "laal": 1, "dal": 1}}})
         self.assertEqual(self.expect(self.case("soft", energies=[[3, 3]])),
                          {"mechanism": "soft", "variant": "exact",
                           "attention": [[0.5, 0.5]]})

@@ -113,6 +113,10 @@ TEST(Check, EveryExactNumberCounts) {
   const Json memory =
       AfterChange([](auto& cells) { cells[0]["peak_memory_bytes"] = 4097; });
   EXPECT_EQ(CheckExitCode(memory), 1);
+  const Json latency = AfterChange([](auto& cells) {
+    cells[0]["latency"] = {{"ap", 1}, {"al", 2}, {"laal", 2}, {"dal", 3}};
+  });
+  EXPECT_EQ(CheckExitCode(latency), 1);
   const Json status =
       AfterChange([](auto& cells) { cells[0]["status"] = "timeout"; });
   EXPECT_EQ(CheckExitCode(status), 1);

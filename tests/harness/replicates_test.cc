@@ -24,6 +24,7 @@ Json Measured(double first) {
   cell["draw_ns"] = {first, 2 * first};
   cell["trials_per_sample"] = 16;
   cell["operations"] = {{"flops", 5.0}};
+  cell["latency"] = {{"ap", 0.5}, {"al", 1.0}, {"laal", 1.0}, {"dal", 2.0}};
   cell["peak_memory_bytes"] = 7;
   cell["limit"] = {{"bound", "L1"}, {"limit_ns", 10.0}, {"fraction", 0.0}};
   cell["numerics"] = {{"attention_mass", 3.0},
@@ -55,6 +56,7 @@ TEST(JoinReplicates, IsInvalidWhereAProcessComputesSomethingElse) {
     std::function<void(Json&)> change;
   } changes[] = {
       {"operations", [](Json& cell) { cell["operations"]["flops"] = 6.0; }},
+      {"latency", [](Json& cell) { cell["latency"]["dal"] = 2.5; }},
       {"peak_memory_bytes", [](Json& cell) { cell["peak_memory_bytes"] = 8; }},
       {"numerics.context_sum",
        [](Json& cell) { cell["numerics"]["context_sum"] = 1 + 1e-15; }},
@@ -72,6 +74,7 @@ TEST(JoinReplicates, IsInvalidWhereAProcessComputesSomethingElse) {
     EXPECT_TRUE(joined["samples_ns"].empty());
     EXPECT_TRUE(joined["median_ns"].is_null());
     EXPECT_TRUE(joined["limit"].is_null());
+    EXPECT_TRUE(joined["latency"].is_null());
   }
 }
 

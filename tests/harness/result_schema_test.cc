@@ -33,6 +33,7 @@ Json GoodCell() {
     "prepare_samples_ns": [1.5], "draw_ns": [12, 14],
     "operations": {"energies": 199, "chunk_energies": 300, "memory_rows": 1,
                    "flops": 1, "bytes": 1},
+    "latency": {"ap": 0.5, "al": -0.5, "laal": -0.5, "dal": 2},
     "peak_memory_bytes": 4096,
     "limit": {"bound": "L2", "limit_ns": 6.5, "fraction": 0.5,
               "working_set_bytes": 4096},
@@ -71,7 +72,7 @@ void MakeInvalid(Json& cell) {
   cell["message"] = "output 3 differs";
   for (const char* name :
        {"trials_per_sample", "median_ns", "interval_ns", "prepare_ns", "spread",
-        "operations", "limit", "peak_memory_bytes"}) {
+        "operations", "latency", "limit", "peak_memory_bytes"}) {
     cell[name] = nullptr;
   }
   cell["samples_ns"] = Json::array();
@@ -95,7 +96,8 @@ TEST(ResultSchema, AWholeResultValidates) {
 }
 
 TEST(ResultSchema, EveryFieldIsWantedAndNoOtherIsTaken) {
-  const Json good = GoodCell();
+  Json good = GoodCell();
+  good.erase("latency");  // results before it are results
   for (const auto& [name, value] : good.items()) {
     EXPECT_FALSE(CellValidates([&key = name](Json& cell) { cell.erase(key); }))
         << name;
@@ -153,6 +155,25 @@ TEST(ResultSchema, ALimitIsWholeAndOfAGoodCell) {
   EXPECT_FALSE(CellValidates([&](Json& cell) {
     MakeInvalid(cell);
     cell["limit"] = good;
+  }));
+}
+
+TEST(ResultSchema, ALatencyIsWholeNullOrNotThere) {
+  EXPECT_TRUE(CellValidates([](Json& cell) { cell.erase("latency"); }));
+  EXPECT_TRUE(CellValidates([](Json& cell) { cell["latency"] = nullptr; }));
+  for (const char* figure : {"ap", "al", "laal", "dal"}) {
+    EXPECT_FALSE(
+        CellValidates([&](Json& cell) { cell["latency"].erase(figure); }));
+    EXPECT_FALSE(
+        CellValidates([&](Json& cell) { cell["latency"][figure] = nullptr; }));
+  }
+  EXPECT_FALSE(CellValidates([](Json& cell) { cell["latency"]["ap"] = 1.01; }));
+  EXPECT_FALSE(CellValidates([](Json& cell) { cell["latency"]["dal"] = -1; }));
+  EXPECT_FALSE(CellValidates([](Json& cell) { cell["latency"]["lag"] = 1; }));
+  EXPECT_FALSE(CellValidates([](Json& cell) {
+    const Json latency = cell["latency"];
+    MakeInvalid(cell);
+    cell["latency"] = latency;
   }));
 }
 

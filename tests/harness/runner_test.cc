@@ -97,8 +97,8 @@ TEST(Runner, GivesEveryKeyOfTheFormatInItsOrder) {
   for (const char* key :
        {"options", "status", "message", "samples_ns", "trials_per_sample",
         "processes", "median_ns", "interval_ns", "prepare_ns", "spread",
-        "prepare_samples_ns", "draw_ns", "operations", "peak_memory_bytes",
-        "limit", "numerics"}) {
+        "prepare_samples_ns", "draw_ns", "operations", "latency",
+        "peak_memory_bytes", "limit", "numerics"}) {
     expected.emplace_back(key);
   }
   std::vector<std::string> keys;

@@ -386,15 +386,15 @@ TEST(MochaTraining, TheClippedVariantIsRelativeToTheLargestEnergy) {
 }
 
 TEST(MochaTraining, AMovingSumCountsItsCentreOnBothSides) {
-  const std::vector<double> x = {0, 1, 2, 3, 4};
+  const Buffer<double> x = {0, 1, 2, 3, 4};
   for (const mocha::MovingSum<double> moving_sum :
        {&mocha::MovingSumByDifferences<double>,
         &mocha::MovingSumByConvolution<double>}) {
-    EXPECT_EQ(moving_sum(x, 3, 1), (std::vector<double>{0, 1, 3, 6, 9}));
-    EXPECT_EQ(moving_sum(x, 1, 3), (std::vector<double>{3, 6, 9, 7, 4}));
+    EXPECT_EQ(moving_sum(x, 3, 1), (Buffer<double>{0, 1, 3, 6, 9}));
+    EXPECT_EQ(moving_sum(x, 1, 3), (Buffer<double>{3, 6, 9, 7, 4}));
     EXPECT_EQ(moving_sum(x, 1, 1), x);
     EXPECT_EQ(moving_sum(x, kInfiniteWidth, kInfiniteWidth),
-              std::vector<double>(5, 10));
+              Buffer<double>(5, 10));
   }
 }
 

@@ -42,6 +42,7 @@ inline Json MadeUpCell(const std::string& mechanism, int memory_length,
                         {"memory_rows", 20},
                         {"flops", 100.5},
                         {"bytes", 400}};
+  cell["latency"] = nullptr;
   cell["peak_memory_bytes"] = 4096;
   cell["limit"] = nullptr;
   cell["numerics"] = {{"attention_mass", 1.0},

@@ -1,0 +1,345 @@
+#!/usr/bin/env python3
+"""From which length on is a mechanism faster than soft attention? Prints a table.
+
+examples:
+  plots/crossover.py crossover.json
+  plots/crossover.py crossover.json --into README.md
+  plots/crossover.py crossover.json --outputs 64 --shares 0.1,1
+
+With --into the table also goes between the lines <!-- crossover table --> and
+<!-- end of crossover table --> of a file.
+
+The table has, for each mechanism, size d and share of the memory that the scan
+passes, the least T at which soft attention takes 1, 2 and 10 times as long. Times
+are those of a model, fitted for each mechanism and d to every cell of the file by
+
+  median_ns = a + u U + t T + b energies + c chunk_energies
+
+with the exact counts of the cells: least squares of the relative error, terms in
+this order, each only where the counts tell it from those before it. A term whose
+coefficient comes out below zero costs nothing that can be seen and is left out.
+For other lengths the counts follow from T, U and the share s:
+
+  soft                 energies = T U
+  a scan               energies = s T + U (entries passed, and one choice an output)
+  ... and chunks of w  chunk_energies = min(w, T) U
+  ... and adaptive     chunk_energies = s T + U
+  memory               none: its cost is in U and T
+
+A model is no measurement: what it misses of the cells that it was fitted to is
+told, and a T outside their lengths is marked. Intervals hold 95 percent of a
+bootstrap over the rounds of each cell: the noise of the clock.
+"""
+
+import argparse
+import math
+import sys
+from dataclasses import dataclass
+
+import numpy
+
+import growth
+import intervals
+import load
+import modes
+import page
+import pairing
+import settings
+import words
+
+SPEEDUPS = (1, 2, 10)
+SHARES = "0.1,0.5,1"
+MOST = 10**7  # T beyond this is "never"
+FREE = ("memory_length", "output_length", "dim", "workload", "chunk_width")
+AXES = ("dim", "chunk_width", "num_contexts")
+LEAST_LENGTHS = 2
+BEGIN, END = "<!-- crossover table -->\n", "<!-- end of crossover table -->\n"
+
+
+@dataclass(frozen=True)
+class Model:
+    names: tuple  # of COLUMNS
+    coefficients: numpy.ndarray  # [resamples + 1, names]; the first is the fit
+    largest_residual: float  # signed share of the measured time
+    typical_residual: float  # root of the mean square
+    adaptive: bool  # chunk_energies are those since the last choice
+    width: float  # w; infinite without an end
+
+
+# ---- choosing cells ---------------------------------------------------------
+
+
+def select(cells):
+    """Decoding cells of variant exact, with soft attention among them."""
+    path = cells.attrs["path"]
+    chosen = cells[(cells["variant"] == "exact") & (cells["mode"] == "decode")]
+    if chosen.empty:
+        raise load.DataError(path, "cells missing: variant exact, mode decode")
+    chosen = settings.select(chosen, free=FREE)
+    chosen = chosen[chosen["status"] == "ok"]
+    if pairing.BASELINE not in set(chosen["mechanism"]):
+        raise load.DataError(path, f"cells missing: mechanism {pairing.BASELINE}")
+    for axis in ("memory_length", "output_length"):
+        if chosen[axis].nunique() < LEAST_LENGTHS:
+            raise load.DataError(
+                path, f"{axis} has one value: nothing tells what it costs"
+            )
+    for cell in chosen.to_dict("records"):
+        rounds = len(intervals.observations(cell["samples_ns"], cell))
+        if rounds < growth.LEAST_ROUNDS:
+            raise load.DataError(
+                path,
+                f"cell {settings.describe(cell)} has {rounds} rounds (or processes, "
+                f"where there are several), an interval wants at least "
+                f"{growth.LEAST_ROUNDS}",
+            )
+    return chosen
+
+
+# ---- model ------------------------------------------------------------------
+
+
+def fit(group):
+    """The Model of the cells of one mechanism, w or K, and d."""
+    medians = group["median_ns"].to_numpy(dtype=float)
+    columns = {
+        "constant": numpy.ones(len(group)),
+        "outputs": group["output_length"].to_numpy(dtype=float),
+        "entries": group["memory_length"].to_numpy(dtype=float),
+        "energies": growth.counts(group, "energies"),
+        "chunk_energies": growth.counts(group, "chunk_energies"),
+    }
+    names = _told(columns)
+    while True:
+        if len(medians) <= len(names):
+            raise load.DataError(
+                group.attrs["path"],
+                f"{len(medians)} cells of {group['mechanism'].iloc[0]} cannot tell "
+                f"{len(names)} coefficients and a residual",
+            )
+        design = numpy.column_stack([columns[name] for name in names])
+        found = growth.solve(design, medians[None])[0]
+        if (found >= 0).all():
+            break
+        # The one that takes most off the time of a cell.
+        worst = (design * found / medians[:, None]).min(axis=0).argmin()
+        names = [name for name in names if name != names[worst]]
+    resampled = growth.solve(design, growth.resampled_medians(group))
+    residuals = design @ found / medians - 1
+    width = group["chunk_width"].iloc[0]
+    chunks = columns["chunk_energies"].any()
+    return Model(
+        tuple(names),
+        numpy.vstack([found, resampled]),
+        float(residuals[numpy.argmax(numpy.abs(residuals))]),
+        float(numpy.sqrt(numpy.mean(residuals**2))),
+        bool(chunks and width is None),
+        math.inf if width in (None, "inf") else float(width),
+    )
+
+
+def _told(columns):
+    names = []
+    for name, column in columns.items():
+        used = [columns[before] for before in names]
+        if column.any() and (
+            not used or growth.own_share(column, used) >= growth.LEAST_OWN
+        ):
+            names.append(name)
+    return names
+
+
+def counts_at(model, mechanism, length, outputs, share):
+    """What the terms of the model are multiplied with."""
+    scanned = share * length + outputs
+    return {
+        "constant": 1.0,
+        "outputs": outputs,
+        "entries": length,
+        "energies": length * outputs if mechanism == pairing.BASELINE else scanned,
+        "chunk_energies": (
+            scanned if model.adaptive else min(model.width, length) * outputs
+        ),
+    }
+
+
+def times_at(model, mechanism, length, outputs, share):
+    """Time by each of the model's coefficients, [resamples + 1]."""
+    counts = counts_at(model, mechanism, length, outputs, share)
+    return model.coefficients @ numpy.array([counts[n] for n in model.names])
+
+
+def crossovers(soft, model, mechanism, outputs, share, speedup):
+    """The least T from which on soft takes `speedup` times as long, for each of
+    the coefficients; infinite where MOST is too short. `outputs` is a number, or
+    None for U = T.
+    """
+    lengths = numpy.unique(numpy.geomspace(1, MOST, 1500).astype(int))
+    is_faster = numpy.empty((len(lengths), len(model.coefficients)), dtype=bool)
+    for row, length in zip(is_faster, lengths):
+        num_outputs = length if outputs is None else outputs
+        ours = times_at(model, mechanism, length, num_outputs, share)
+        theirs = times_at(soft, pairing.BASELINE, length, num_outputs, share)
+        row[:] = theirs >= speedup * ours
+    # From the first length after the last at which it is not.
+    slower = ~is_faster
+    last = len(lengths) - 1 - slower[::-1].argmax(axis=0)
+    first = numpy.where(slower.any(axis=0), last + 1, 0)
+    padded = numpy.append(lengths.astype(float), math.inf)
+    return padded[first]
+
+
+# ---- words ------------------------------------------------------------------
+
+
+def table(cells, outputs=None, shares=(0.1, 0.5, 1.0)):
+    """The table, in Markdown."""
+    chosen = select(cells)
+    lines = [
+        "| mechanism | d | share of the memory | "
+        + " | ".join(f"{n}x from T =" for n in SPEEDUPS)
+        + " | the model misses: rms, most |",
+        "| --- | --- | --- |" + " --- |" * (len(SPEEDUPS) + 1),
+    ]
+    for dim in sorted(set(chosen["dim"])):
+        of_dim = chosen[chosen["dim"] == dim]
+        soft = fit(of_dim[of_dim["mechanism"] == pairing.BASELINE])
+        for name in modes.mechanisms(of_dim):
+            if name == pairing.BASELINE:
+                continue
+            group = of_dim[of_dim["mechanism"] == name]
+            labels = [settings.label(cell) for cell in group.to_dict("records")]
+            for label in dict.fromkeys(labels):
+                rows = group[[one == label for one in labels]]
+                model = fit(rows)
+                measured = _range(rows)
+                scans = rows["end"].notna().all()
+                for share in shares if scans else (None,):
+                    found = [
+                        crossovers(soft, model, name, outputs, share or 0, n)
+                        for n in SPEEDUPS
+                    ]
+                    lines.append(
+                        _row(
+                            label,
+                            dim,
+                            "all" if share is None else f"{100 * share:g} %",
+                            *(_length_text(f, measured) for f in found),
+                            f"{_miss_text(model)} (soft {_miss_text(soft)})",
+                        )
+                    )
+    return "\n".join([_head(chosen, outputs), "", *lines, ""])
+
+
+def _range(rows):
+    return rows["memory_length"].min(), rows["memory_length"].max()
+
+
+def _length_text(found, measured):
+    """'40 [36, 44]', with a mark where that was not measured."""
+    value, *resampled = found
+    if math.isinf(value):
+        return "never"
+    low, high = numpy.quantile(resampled, [0.025, 0.975], method="nearest")
+    mark = "" if measured[0] <= value <= measured[1] else "*"
+    if value == low == high:
+        return f"{_whole(value)}{mark}"
+    return f"{_whole(value)}{mark} [{_whole(low)}, {_whole(high)}]"
+
+
+def _miss_text(model):
+    return (
+        f"{100 * model.typical_residual:.0f} %, {100 * model.largest_residual:+.0f} %"
+    )
+
+
+def _whole(length):
+    if math.isinf(length):
+        return "never"
+    # Lengths are tried 1 percent apart.
+    digits = max(0, len(str(int(length))) - 3)
+    return str(int(round(length, -digits)))
+
+
+def _row(*texts):
+    return f"| {' | '.join(map(str, texts))} |"
+
+
+def _head(chosen, outputs):
+    first, last = _range(chosen)
+    of_outputs = sorted(set(chosen["output_length"]))
+    settings = ", ".join(
+        f"{axis} {chosen[axis].dropna().iloc[0]}"
+        for axis in ("batch", "threads", "precision", "energy")
+    )
+    return (
+        f"Decoding one sequence at a time, {'U = T' if outputs is None else f'U = {outputs}'}"
+        f"; {settings}; no beam. The least T from which on soft attention takes that "
+        "many times as long, by a model fitted on exact counts (workloads "
+        f"{', '.join(sorted(set(chosen['workload'])))}, T from {first} to {last}, U "
+        f"from {of_outputs[0]} to {of_outputs[-1]}), with its interval over rounds; "
+        f"*: not within these T; never: not up to T = {MOST}. "
+        + words.context_text(chosen.attrs["context"])
+    )
+
+
+# ---- command line -----------------------------------------------------------
+
+
+def parse(arguments):
+    parser = argparse.ArgumentParser(
+        prog="crossover.py",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("file", metavar="RESULT")
+    parser.add_argument("--into", metavar="FILE", help="e.g. README.md")
+    parser.add_argument(
+        "--outputs", metavar="U", default="=T", help="a number, or =T (default)"
+    )
+    parser.add_argument(
+        "--shares",
+        metavar="LIST",
+        default=SHARES,
+        help=f"shares of the memory that is read, default {SHARES}",
+    )
+    return parser.parse_args(arguments)
+
+
+def _outputs(text):
+    if text == "=T":
+        return None
+    if text.isdigit() and int(text) > 0:
+        return int(text)
+    raise load.DataError("--outputs", f"'{text}' is neither a number above 0 nor =T")
+
+
+def _shares(text):
+    shares = []
+    for part in text.split(","):
+        try:
+            shares.append(float(part))
+        except ValueError:
+            shares.append(math.nan)
+        if not 0 <= shares[-1] <= 1:
+            raise load.DataError("--shares", f"'{part}' is not a number from 0 to 1")
+    return shares
+
+
+def main(arguments=None):
+    options = parse(arguments)
+    try:
+        text = table(
+            load.load(options.file), _outputs(options.outputs), _shares(options.shares)
+        )
+        if options.into is not None:
+            page.put_into(options.into, BEGIN, text, END)
+    except load.DataError as error:
+        print(f"crossover.py: {error}", file=sys.stderr)
+        return 2
+    sys.stdout.write(text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

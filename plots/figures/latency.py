@@ -1,0 +1,204 @@
+"""How late is a decoder that chooses, against the bias r of its energies?
+
+Three panels over r: the share of the memory that was waited for (AP), the lag
+behind a decoder that keeps pace (AL, DAL), and the shares of the memory that was
+read and of the outputs that found nothing to choose. Mechanisms whose figures
+are the same share a line: a chunk does not change what is chosen.
+"""
+
+import math
+
+from matplotlib import lines as mlines
+
+import load
+import modes
+import settings
+import style
+import words
+
+PREFIX = "bias:"
+FREE = ["workload", "chunk_width"]
+FIGURES = ("ap", "al", "dal")
+DASHES = (0, (5, 1.5))
+
+
+def has_data(cells):
+    chosen = cells[[_bias(w) is not None for w in cells["workload"]]]
+    return chosen["workload"].nunique() > 1 and not _online(chosen).empty
+
+
+def draw(cells):
+    path = cells.attrs["path"]
+    chosen = cells[[_bias(w) is not None for w in cells["workload"]]]
+    if chosen.empty:
+        raise load.DataError(path, f"cells missing: workload {PREFIX}R")
+    chosen = _online(chosen)
+    if chosen.empty:
+        raise load.DataError(
+            path,
+            "no cell has a latency: a mechanism that decodes online, measured by "
+            "a program that has the field",
+        )
+    chosen = settings.select(chosen, free=FREE)
+    lines = _lines(chosen, path)
+    figure, axes = style.new_figure(1, 3)
+    names = modes.mechanisms(chosen)
+    looks = {
+        label: style.line(label.split(";")[0].split(",")[0], names)
+        for label in lines
+    }
+    for label, rows in lines.items():
+        _draw_line(axes[0], rows, looks[label])
+    _set_axes(axes[0], next(iter(lines.values())))
+    handles = [
+        mlines.Line2D([], [], label=label, **look) for label, look in looks.items()
+    ]
+    style.add_foot(figure, words.caption(chosen, _text(chosen)), handles)
+    return figure, _headlines(lines)
+
+
+# ---- data -------------------------------------------------------------------
+
+
+def _bias(workload):
+    return float(workload.removeprefix(PREFIX)) if workload.startswith(PREFIX) else None
+
+
+def _online(cells):
+    """Those cells that have a latency; results before the field have none."""
+    if "latency" not in cells:
+        return cells[:0]
+    return cells[[isinstance(latency, dict) for latency in cells["latency"]]]
+
+
+def empty_share(cell):
+    """The share of the outputs that found nothing to choose: no context."""
+    outputs = cell["output_length"] * cell["batch"]
+    return 1 - cell["numerics"]["attention_mass"] / outputs
+
+
+def memory_share(cell):
+    """The share of the memory that a scan passed: each energy either passes an
+    entry for good or ends an output, and outputs that chose have weight 1.
+    """
+    passed = cell["operations"]["energies"] - cell["numerics"]["attention_mass"]
+    return passed / (cell["memory_length"] * cell["batch"])
+
+
+def _row(cell, path):
+    where = f"{path}: cell {settings.describe(cell)}"
+    for figure in FIGURES:
+        value = cell["latency"].get(figure)
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise load.DataError(where, f"latency.{figure} is {value!r}")
+    return {
+        "r": _bias(cell["workload"]),
+        **{figure: cell["latency"][figure] for figure in FIGURES},
+        "passed": memory_share(cell),
+        "empty": empty_share(cell),
+    }
+
+
+def _lines(chosen, path):
+    """label -> rows by r; of mechanisms whose rows are the same, one line."""
+    by_label = {}
+    for cell in chosen.to_dict("records"):
+        rows = by_label.setdefault(settings.label(cell), {})
+        row = _row(cell, path)
+        if row["r"] in rows:
+            raise load.DataError(path, f"cell twice: {settings.describe(cell)}")
+        rows[row["r"]] = row
+    biases = sorted({r for rows in by_label.values() for r in rows})
+    for label, rows in by_label.items():
+        for r in biases:
+            if r not in rows:
+                raise load.DataError(
+                    path, f"cells missing: {label}, workload {PREFIX}{r:g}"
+                )
+    joined = []
+    for label, rows in by_label.items():
+        rows = [rows[r] for r in biases]
+        for of_line, others in joined:
+            if _are_same(rows, others):
+                of_line.append(label)
+                break
+        else:
+            joined.append(([label], rows))
+    return {"; ".join(labels): rows for labels, rows in joined}
+
+
+def _are_same(rows, others):
+    # Latency is exact; weights of a chunk sum to 1 up to rounding.
+    return all(
+        math.isclose(row[key], other[key], rel_tol=1e-4, abs_tol=1e-4)
+        if key in ("passed", "empty")
+        else row[key] == other[key]
+        for row, other in zip(rows, others)
+        for key in row
+    )
+
+
+# ---- drawing ----------------------------------------------------------------
+
+
+def _draw_line(axes, rows, look):
+    r = [row["r"] for row in rows]
+    plain = {**look, "linestyle": "-"}
+    dashed = {**look, "linestyle": DASHES, "fillstyle": "none"}
+    axes[0].plot(r, [row["ap"] for row in rows], **plain)
+    for panel, first, second in ((axes[1], "al", "dal"), (axes[2], "passed", "empty")):
+        panel.plot(r, [row[first] for row in rows], **plain)
+        panel.plot(r, [row[second] for row in rows], **dashed)
+
+
+def _set_axes(axes, rows):
+    for panel in axes:
+        panel.set_xlabel("bias r of the energies of the choice")
+        panel.grid(True)
+        # As a model is trained towards waiting: from choosing at once.
+        panel.invert_xaxis()
+    axes[0].set_ylim(-0.03, 1.03)
+    axes[2].set_ylim(-0.03, 1.3)  # room for its legend
+    axes[2].set_yticks([0, 0.2, 0.4, 0.6, 0.8, 1])
+    axes[0].set_ylabel("average proportion (AP)")
+    axes[1].set_ylabel("lag, entries")
+    axes[2].set_ylabel("share")
+    axes[1].axhline(0, color="#909090", linewidth=0.8)
+    grey = {"color": "#555555", "linewidth": 1.2}
+    for panel, texts in (
+        (axes[1], ("AL", "DAL")),
+        (axes[2], ("of the memory passed", "of the outputs without a context")),
+    ):
+        panel.legend(
+            handles=[
+                mlines.Line2D([], [], label=text, linestyle=dashes, **grey)
+                for text, dashes in zip(texts, ("-", DASHES))
+            ],
+            loc="upper left",
+            frameon=False,
+        )
+
+
+# ---- words ------------------------------------------------------------------
+
+
+def _text(chosen):
+    cell = chosen.iloc[0]
+    return (
+        f"Decoding T = {cell['memory_length']} entries into U = "
+        f"{cell['output_length']} outputs, means over all draws, exact. AP: mean "
+        "share of the memory that was read before an output; AL, DAL: entries "
+        "behind a decoder that keeps pace. Where nothing was chosen an output "
+        "waited for the whole memory. Mechanisms with the same figures share a "
+        "line."
+    )
+
+
+def _headlines(lines):
+    return [
+        f"{label}, r = {row['r']:g}: AP {row['ap']:.3f}, AL {row['al']:.1f}, DAL "
+        f"{row['dal']:.1f} entries, {100 * row['passed']:.0f} % of the memory "
+        f"passed, {100 * row['empty']:.0f} % of the outputs without a context"
+        for label, rows in lines.items()
+        for row in (rows[-1], rows[len(rows) // 2], rows[0])
+    ]

@@ -1,0 +1,152 @@
+"""How much of the speed-up is memory that was never read?
+
+Soft attention's time over that of each mechanism that scans, against the share
+of the memory that the scan passed: the papers' benchmarks, where a scan advances
+about an entry an output, are at the left edge wherever T is much longer than U;
+a model that reads its whole input is at the right one. Outputs that found nothing
+to choose cost nothing, so points with more than a few of them stand hollow and
+apart.
+"""
+
+import math
+
+from matplotlib import lines as mlines
+
+import load
+import modes
+import pairing
+import settings
+import style
+import ticks
+import words
+from figures import latency
+
+FREE = ["workload", "chunk_width"]
+MOST_EMPTY = 0.05  # outputs without a context, of a point on a line
+
+
+def has_data(cells):
+    return (
+        pairing.BASELINE in set(cells["mechanism"])
+        and latency.has_data(cells)
+        and cells["memory_length"].nunique() == 1
+        and cells["output_length"].nunique() == 1
+    )
+
+
+def draw(cells):
+    path = cells.attrs["path"]
+    chosen = cells[cells["variant"] == "exact"]
+    if chosen.empty:
+        raise load.DataError(path, "cells missing: variant exact")
+    chosen = settings.select(chosen, free=FREE).copy()
+    chosen["label"] = [settings.label(cell) for cell in chosen.to_dict("records")]
+    ratios = pairing.speedups(chosen)
+    scans = ratios[ratios["end"].notna()]
+    if scans.empty:
+        raise load.DataError(path, "cells missing: a mechanism that scans")
+    lines = _lines(scans, path)
+    names = modes.mechanisms(scans)
+    figure, axes = style.new_figure(1, 1, panel_width=4.6, panel_height=3.2)
+    panel = axes[0, 0]
+    looks = _looks(lines, names)
+    for label, rows in lines.items():
+        _draw_line(panel, rows, looks[label])
+    _set_axes(panel)
+    handles = [
+        mlines.Line2D([], [], label=label, **looks[label]) for label in lines
+    ]
+    style.add_foot(figure, words.caption(chosen, _text(scans), scans), handles)
+    return figure, _headlines(lines)
+
+
+def _lines(scans, path):
+    """label -> (share, ratio) by share, at least two of them on the line."""
+    lines = {}
+    for cell in scans.to_dict("records"):
+        if math.isnan(cell["value"]):
+            continue
+        share = latency.memory_share(cell)
+        lines.setdefault(cell["label"], []).append((share, cell))
+    for label, rows in lines.items():
+        if len(_on_line(rows)) < 2:
+            raise load.DataError(
+                path,
+                f"cells missing: {label} under a second workload in which at "
+                f"most {100 * MOST_EMPTY:g} % of the outputs have no context",
+            )
+        rows.sort(key=lambda row: row[0])
+    return lines
+
+
+def _looks(lines, names):
+    labels = list(lines)
+    of_mechanism = [label.split(",")[0] for label in labels]
+    return {
+        label: style.line(
+            name, names, of_mechanism[:index].count(name), of_mechanism.count(name)
+        )
+        for index, (label, name) in enumerate(zip(labels, of_mechanism))
+    }
+
+
+def _on_line(rows):
+    return [row for row in rows if latency.empty_share(row[1]) <= MOST_EMPTY]
+
+
+def _draw_line(panel, rows, look):
+    _draw_points(panel, _on_line(rows), look)
+    apart = [row for row in rows if latency.empty_share(row[1]) > MOST_EMPTY]
+    if apart:
+        _draw_points(
+            panel,
+            apart,
+            {**look, "linestyle": "none", "fillstyle": "none", "alpha": 0.6},
+        )
+
+
+def _draw_points(panel, rows, look):
+    value = [cell["value"] for _, cell in rows]
+    panel.errorbar(
+        [share for share, _ in rows],
+        value,
+        (
+            [cell["value"] - cell["low"] for _, cell in rows],
+            [cell["high"] - cell["value"] for _, cell in rows],
+        ),
+        capsize=1.5,
+        elinewidth=0.7,
+        **look,
+    )
+
+
+def _set_axes(panel):
+    panel.set_xlim(-0.03, 1.03)
+    panel.set_yscale("log")
+    panel.axhline(1, color=style.MECHANISMS[pairing.BASELINE][0], linewidth=0.8)
+    ticks.log_ticks(panel.yaxis, *panel.get_ylim(), ticks.ratio_tick)
+    panel.grid(True)
+    panel.set_xlabel("share of the memory that the scan passed")
+    panel.set_ylabel("speed-up over soft")
+
+
+def _text(scans):
+    cell = scans.iloc[0]
+    return (
+        f"Decoding T = {cell['memory_length']} entries into U = "
+        f"{cell['output_length']} outputs; each point is a workload, the share "
+        "a mean over its draws, exact (energies less outputs that chose, over T). "
+        f"Hollow: more than {100 * MOST_EMPTY:g} % of the outputs had no context, "
+        "which costs nothing."
+    )
+
+
+def _headlines(lines):
+    said = []
+    for label, rows in lines.items():
+        (least, first), *_, (most, last) = _on_line(rows)
+        said.append(
+            f"{label}: {words.span_text(first)} where {100 * least:.0f} % of the "
+            f"memory is passed, {words.span_text(last)} where {100 * most:.0f} % is"
+        )
+    return said

@@ -1,0 +1,80 @@
+"""How far are means of sampled paths from what is expected?
+
+A line for each output of `attnbench expect --latency-samples N`: the root mean
+square error of the average proportion (AP) over batches of 1, 4, 16, ... paths,
+against the exact one. Independent paths lose it as one over the root of their
+number (slope -1/2 of the logarithms); a bias would stay.
+"""
+
+import os
+
+import numpy
+from matplotlib import lines as mlines
+
+import growth
+import load
+import style
+
+IDEAL = {"color": "#909090", "linestyle": (0, (5, 1.5)), "linewidth": 0.8}
+
+
+def has_data(outputs):
+    return all("sampled" in output["latency"] for output in outputs)
+
+
+def draw(outputs):
+    for output in outputs:
+        if "sampled" not in output["latency"]:
+            raise load.DataError(
+                output["path"], "latency.sampled is missing (--latency-samples N)"
+            )
+    figure, axes = style.new_figure(1, 1, panel_width=4.6, panel_height=3.2)
+    panel = axes[0, 0]
+    names = [output["mechanism"] for output in outputs]
+    handles, said = [], []
+    for index, output in enumerate(outputs):
+        errors = output["latency"]["sampled"]["ap_errors"]
+        paths = numpy.array([error["paths"] for error in errors], dtype=float)
+        rms = numpy.array([error["rms"] for error in errors])
+        name = names[index]
+        look = style.line(name, names, names[:index].count(name), names.count(name))
+        panel.plot(paths, rms, **look)
+        panel.plot(paths, rms[0] / numpy.sqrt(paths), zorder=1, **IDEAL)
+        label = f"{name}, {os.path.basename(output['path'])}"
+        slope = growth.slope_text(growth.exponent(paths, rms))
+        handles.append(mlines.Line2D([], [], label=f"{label}: {slope}", **look))
+        said.append(_headline(label, slope, output))
+    handles.append(mlines.Line2D([], [], label="slope -1/2", **IDEAL))
+    panel.set_xscale("log")
+    panel.set_yscale("log")
+    panel.grid(True)
+    panel.set_xlabel("sampled paths")
+    panel.set_ylabel("error of the mean (AP)")
+    style.add_foot(figure, _caption(outputs), handles)
+    return figure, said
+
+
+def _headline(label, slope, output):
+    latency = output["latency"]
+    sampled = latency["sampled"]
+    proportion = sampled["ap"]
+    off = (proportion["mean"] - latency["ap"]) / proportion["standard_error"]
+    return (
+        f"{label}: slope {slope}; {sampled['paths']} paths: AP "
+        f"{proportion['mean']:.6f}, {off:+.2f} standard errors from the exact "
+        f"{latency['ap']:.6f}"
+    )
+
+
+def _caption(outputs):
+    batches = min(
+        error["batches"]
+        for output in outputs
+        for error in output["latency"]["sampled"]["ap_errors"]
+    )
+    return (
+        "Root mean square error of the average proportion AP (the share of the "
+        "memory that an output waits for) over means of so many sampled paths, "
+        "against the exact expectation; every point is of at least "
+        f"{batches} disjoint batches. In the legend: slope of the logarithms."
+    )

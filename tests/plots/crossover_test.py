@@ -1,0 +1,218 @@
+"""Guards against lengths at which a made-up machine would not be faster: its
+coefficients must come back and give the crossings that follow from them, never
+must be never, and a file that cannot tell them must not give a table."""
+
+import contextlib
+import io
+import math
+import unittest
+
+import numpy
+from made_up import make_cell, make_document
+from plot_case import PlotTest
+
+import crossover
+import load
+
+LENGTHS, OUTPUTS = (16, 64, 256), (8, 32)
+SHARES = {"uniform": 0.25, "diagonal": 1.0}  # of the memory, by workload
+ENERGY, SCAN, CHUNK, OUTPUT, ENTRY, A = 10.0, 20.0, 15.0, 100.0, 2.0, 500.0
+
+
+def timed(mechanism, t, u, workload, time_ns, operations, **changes):
+    # Rounds that are not all alike: a bootstrap of equal ones has no width.
+    samples = [time_ns * (1 + 1e-3 * ((r % 5) - 2)) for r in range(10)]
+    return make_cell(mechanism, t, u, workload=workload, samples_ns=samples,
+                     median_ns=float(numpy.median(samples)),
+                     operations={"energies": 0, "chunk_energies": 0, **operations},
+                     **changes)
+
+
+def soft(t, u, workload):
+    return timed("soft", t, u, workload, A + ENERGY * t * u, {"energies": t * u})
+
+
+def monotonic(t, u, workload):
+    energies = SHARES[workload] * t + u
+    return timed("monotonic", t, u, workload, A + OUTPUT * u + SCAN * energies,
+                 {"energies": energies})
+
+
+def mocha(t, u, workload):
+    energies, chunk = SHARES[workload] * t + u, 4 * u
+    return timed("mocha", t, u, workload, A + SCAN * energies + CHUNK * chunk,
+                 {"energies": energies, "chunk_energies": chunk}, chunk_width=4)
+
+
+def memory(t, u, workload):
+    return timed("memory", t, u, workload, 1000.0 + 640 * t + 640 * u, {},
+                 num_contexts=32)
+
+
+def cells(*makes):
+    return [make(t, u, workload) for make in makes or (soft, monotonic, mocha, memory)
+            for t in LENGTHS for u in OUTPUTS for workload in SHARES]
+
+
+def frame(made):
+    return load.cells_of(make_document(made), "r.json")
+
+
+def models(made):
+    chosen = crossover.select(frame(made))
+    return {name: crossover.fit(group)
+            for name, group in chosen.groupby("mechanism")}
+
+
+def least_length(is_faster):
+    return next(t for t in range(1, 10**6) if is_faster(t))
+
+
+class Models(unittest.TestCase):
+    def test_coefficients_come_back(self):
+        found = models(cells())
+        self.assertEqual(found["soft"].names[-1], "energies")
+        by_name = dict(zip(found["soft"].names, found["soft"].coefficients[0]))
+        self.assertAlmostEqual(by_name["energies"], ENERGY, places=6)
+        self.assertAlmostEqual(by_name["constant"], A, places=3)
+        by_name = dict(zip(found["monotonic"].names,
+                           found["monotonic"].coefficients[0]))
+        self.assertAlmostEqual(by_name["energies"], SCAN, places=6)
+        self.assertAlmostEqual(by_name["outputs"], OUTPUT, places=6)
+        for model in found.values():
+            self.assertLess(abs(model.largest_residual), 1e-6)
+
+    def test_what_a_model_misses_is_told(self):
+        made = cells(soft)
+        for cell in made[:2]:  # half as long again as the rest says
+            cell["samples_ns"] = [1.5 * ns for ns in cell["samples_ns"]]
+            cell["median_ns"] *= 1.5
+        model = models(made)["soft"]
+        times = [c["median_ns"] for c in made]
+        fitted = [model.coefficients[0] @ [
+            {"constant": 1, "outputs": c["output_length"],
+             "entries": c["memory_length"],
+             "energies": c["operations"]["energies"]}[n] for n in model.names]
+            for c in made]
+        misses = [f / t - 1 for f, t in zip(fitted, times)]
+        self.assertAlmostEqual(model.largest_residual, max(misses, key=abs))
+        self.assertAlmostEqual(model.typical_residual,
+                               math.sqrt(sum(m * m for m in misses) / len(misses)))
+        self.assertGreater(model.typical_residual, 0.05)
+
+    def test_a_cost_below_zero_is_left_out(self):
+        made = cells(soft)
+        for cell in made:  # a time that falls with U: no such cost exists
+            cell["samples_ns"] = [cell["samples_ns"][r] - 3.0 * cell["output_length"]
+                                  for r in range(10)]
+            cell["median_ns"] = float(numpy.median(cell["samples_ns"]))
+        model = models(made)["soft"]
+        self.assertTrue((model.coefficients[0] >= 0).all())
+        self.assertNotIn("outputs", model.names)
+
+    def test_counts_are_those_of_a_share_of_the_memory(self):
+        model = models(cells())["mocha"]
+        counts = crossover.counts_at(model, "mocha", 1000, 50, 0.5)
+        self.assertEqual((counts["energies"], counts["chunk_energies"]), (550, 200))
+        # A window is no longer than the memory.
+        self.assertEqual(
+            crossover.counts_at(model, "mocha", 3, 50, 0.5)["chunk_energies"], 150)
+        adaptive = crossover.Model((), None, 0, 0, True, math.inf)
+        self.assertEqual(crossover.counts_at(
+            adaptive, "matcha", 1000, 50, 0.5)["chunk_energies"], 550)
+        self.assertEqual(crossover.counts_at(
+            model, "soft", 1000, 50, 0.5)["energies"], 50000)
+
+
+class Crossings(unittest.TestCase):
+    def crossing(self, outputs, share, speedup):
+        found = models(cells())
+        return crossover.crossovers(found["soft"], found["monotonic"], "monotonic",
+                                    outputs, share, speedup)[0]
+
+    def test_are_where_the_times_cross(self):
+        for share in (0.0, 0.5, 1.0):
+            for speedup in crossover.SPEEDUPS:
+                expected = least_length(
+                    lambda t: A + ENERGY * t * t >= (1 - 1e-9) * speedup
+                    * (A + OUTPUT * t + SCAN * (share * t + t)))
+                # Lengths are tried 1 percent apart.
+                found = self.crossing(None, share, speedup)
+                self.assertTrue(expected <= found <= math.ceil(1.011 * expected),
+                                (share, speedup, expected, found))
+
+    def test_a_speed_up_that_is_never_reached_is_never(self):
+        # With U = 8 soft takes 80 ns an entry, a scan of everything 20.
+        self.assertTrue(math.isinf(self.crossing(8, 1.0, 10)))
+        self.assertFalse(math.isinf(self.crossing(8, 1.0, 2)))
+
+    def test_a_mechanism_that_is_always_faster_is_so_from_the_first_entry(self):
+        found = models(cells())
+        soft_model = found["soft"]
+        draws = len(soft_model.coefficients)
+        cheap = crossover.Model(
+            ("constant",), numpy.full((draws, 1), 1e-9), 0, 0, False, 1.0)
+        crossing = crossover.crossovers(soft_model, cheap, "mocha", None, 1.0, 10)
+        self.assertEqual(set(crossing), {1.0})
+
+
+class Table(PlotTest):
+    def printed(self, *arguments):
+        out = io.StringIO()
+        err = io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            code = crossover.main(list(arguments))
+        return code, out.getvalue(), err.getvalue()
+
+    def test_has_a_line_for_each_mechanism_size_and_share(self):
+        made = cells() + [dict(c, dim=64) for c in cells()]
+        page = self.folder / "page.md"
+        page.write_text("a\n" + crossover.BEGIN + "old\n" + crossover.END + "b\n")
+        code, out, _ = self.printed(self.write(make_document(made)), "--into",
+                                    str(page), "--shares", "0.5,1")
+        self.assertEqual(code, 0)
+        rows = [line for line in out.splitlines() if line.startswith("| m")][1:]
+        self.assertEqual(len(rows), 2 * (2 + 2 + 1))
+        self.assertTrue(any(r.startswith("| mocha, w = 4 | 64 | 50 % |") for r in rows))
+        self.assertTrue(any(r.startswith("| memory, K = 32 | 256 | all |")
+                            for r in rows))
+        self.assertIn("U = T", out)
+        self.assertEqual(page.read_text(),
+                         "a\n" + crossover.BEGIN + out + crossover.END + "b\n")
+
+    def test_marks_what_was_not_measured_and_what_never_happens(self):
+        path = self.write(make_document(cells()))
+        out = self.printed(path, "--outputs", "8", "--shares", "1")[1]
+        row = next(r for r in out.splitlines() if r.startswith("| monotonic"))
+        self.assertIn("| never |", row)
+        out = self.printed(path, "--shares", "1")[1]
+        row = next(r for r in out.splitlines() if r.startswith("| memory"))
+        self.assertRegex(row.split("|")[6], r"^ \d+\*")
+
+    def test_what_cannot_be_told_is_refused(self):
+        def refused(made, *parts):
+            code, out, err = self.printed(self.write(make_document(made)))
+            self.assertEqual((code, out, err.count("\n")), (2, "", 1), err)
+            for part in parts:
+                self.assertIn(part, err)
+        refused(cells(monotonic), "mechanism soft")
+        refused([c for c in cells() if c["memory_length"] == 16], "memory_length")
+        refused([c for c in cells() if c["output_length"] == 8], "output_length")
+        refused([dict(c, mode="expect") for c in cells()], "mode decode")
+        few = [dict(c, samples_ns=c["samples_ns"][:3]) for c in cells()]
+        refused(few, "3 rounds")
+        lone = [c for c in cells() if c["mechanism"] != "mocha"
+                or (c["memory_length"], c["workload"]) == (16, "uniform")]
+        refused(lone, "2 cells of mocha")
+
+    def test_wrong_options_are_named(self):
+        path = self.write(make_document(cells()))
+        for option, value in (("--outputs", "many"), ("--outputs", "0"),
+                              ("--shares", "2"), ("--shares", "a")):
+            code, out, err = self.printed(path, option, value)
+            self.assertEqual((code, out), (2, ""))
+            self.assertIn(option, err)
+
+
+if __name__ == "__main__":
+    unittest.main()
