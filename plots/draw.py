@@ -16,6 +16,7 @@ import difflib
 import os
 import sys
 
+import expected
 import load
 import style
 import words
@@ -137,6 +138,8 @@ def read(paths):
         return "decode", [load.steps_of(*item) for item in documents]
     if len(documents) == 1 and documents[0][0].get("kind") == "stability":
         return "stability", load.stability_of(*documents[0])
+    if len(documents) == 1 and expected.is_one(documents[0][0]):
+        return "attention", [expected.of(*documents[0])]
     if len(documents) == 1 and documents[0][0].get("kind") == "compare":
         return "compare", load.compare_of(*documents[0])
     if len(documents) > 1:
