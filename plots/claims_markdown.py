@@ -8,7 +8,7 @@ import claims_result
 import markdown
 import settings
 
-MOST_PLACES = 3  # of evidence in one cell of a table
+MOST_PLACES = {False: 3, True: 24}  # of one file, in a cell and in a section
 HEAD = ("claim", "the paper", "verdict", "what was measured", "figure", "bound",
         "evidence")
 PART_HEAD = ("what was measured", "of", "least", "greatest", "bound", "verdict")
@@ -84,7 +84,7 @@ def details(claim, link):
     rows = [row for part in claim["measured"] for row in _part_rows(part)]
     lines += [*markdown.table(PART_HEAD, rows), ""]
     if claim["evidence"]:
-        shown = evidence_text(claim["evidence"], link, is_whole=True)
+        shown = evidence_text(claim["evidence"], link, in_section=True)
         lines += [f"Evidence: {shown}.", ""]
     return lines
 
@@ -143,20 +143,20 @@ def number_text(value):
     return f"{number:.3g}"
 
 
-def evidence_text(evidence, link, is_whole=False):
-    """Where the deciding readings stand, by file: the first few places, or all with
+def evidence_text(evidence, link, in_section=False):
+    """Where the deciding readings stand, by file: the first few places, or more, with
     the points that they are of. `link` makes a link of a path.
     """
     by_file = {}
     for entry in evidence:
         places = by_file.setdefault((entry["measurement"], entry["file"]), {})
         if entry["place"] is not None:
-            point = f" of `{entry['point']}`" if entry["point"] and is_whole else ""
+            point = f" of `{entry['point']}`" if entry["point"] and in_section else ""
             places[f"`{entry['place']}`{point}"] = None
     texts = []
     for (measurement, path), places in by_file.items():
         name = measurement if path is None else os.path.basename(path)
-        shown = list(places) if is_whole else list(places)[:MOST_PLACES]
+        shown = list(places)[: MOST_PLACES[in_section]]
         text = f"{link(name, path)} {', '.join(shown)}".rstrip()
         more = len(places) - len(shown)
         texts.append(text + (f" and {more} more" if more else ""))

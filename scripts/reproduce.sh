@@ -55,6 +55,9 @@ scripts/setup.sh
 configure_and_build release attnbench
 attnbench=build/release/attnbench
 
+# What an earlier run left must not pass for this one's.
+[[ ${again[0]} == --resume ]] || rm -f "$results"/*.json
+
 if ((${#profile[@]} == 0)); then
   say "ahead of us, measured by the whole grids:"
   "$python" scripts/estimate.py "$attnbench" "${sweeps[@]}"
@@ -95,7 +98,7 @@ measured=()
 draw() {
   local result=$results/$1.json figure
   if [[ ! -e $result ]]; then
-    say "no ${*:2}: $1 was not measured (the claims say why)"
+    say "$1 was not measured, so it is not shown (the claims say why)"
     return
   fi
   measured+=("$result")
