@@ -79,7 +79,7 @@ class Page:
         self.folder = folder or "."
         self.result = claims_result.read(claims_path)
         self.figures_folder = os.path.join(os.path.dirname(claims_path), "figures")
-        self.figures = reproduction_figures.headlines(paths)
+        self.figures = reproduction_figures.drawn(paths)
         self.decoders = decoders(paths)
 
     def lines(self):
@@ -178,22 +178,24 @@ class Page:
     def _picture(self, picture):
         if picture.figure not in self.figures:
             return [f"{picture.title}: not measured in this run.", ""]
-        path, said, context = self.figures[picture.figure]
+        drawn = self.figures[picture.figure]
         image = os.path.join(self.figures_folder, f"{picture.figure}.png")
         if not os.path.exists(image):
             raise load.DataError(
-                image, f"is not there; plots/draw.py --figure {picture.figure} {path} "
-                       f"-o {self.figures_folder} draws it")
-        return [
+                image,
+                f"is not there; plots/draw.py --figure {picture.figure} "
+                f"{' '.join(drawn.paths)} -o {self.figures_folder} draws it",
+            )
+        links = (self._file_link(os.path.basename(path), path) for path in drawn.paths)
+        lines = [
             f"![{picture.title}]({self._relative(image)})",
             "",
-            f"{picture.title}. {picture.caption} From "
-            f"{self._file_link(os.path.basename(path), path)}"
-            + (f": {markdown.text(context)}" if context else "."),
+            f"{picture.title}. {picture.caption} From {', '.join(links)}"
+            + (f": {markdown.text(drawn.context)}" if drawn.context else "."),
             "",
-            *(f"- {markdown.text(line)}" for line in said),
-            *([""] if said else []),
+            *(f"- {markdown.text(line)}" for line in drawn.lines),
         ]
+        return [*lines, ""] if drawn.lines else lines
 
     def _file_link(self, name, path):
         """A link to a file that is there; otherwise its name alone."""

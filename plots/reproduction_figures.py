@@ -57,6 +57,10 @@ PICTURES = (
         "Error of means of sampled paths over their number: slope -1/2 is chance.",
     ),
     Picture(
+        "sharpness", "", "What trains against what decodes",
+        "Distance of expected and decoded attention as the choice gets sharper.",
+    ),
+    Picture(
         "matcha_algorithms", "", "Algorithms for adaptive chunks",
         "Time and bytes of each algorithm of MAtChA's expectation over T.",
     ),
@@ -71,23 +75,40 @@ PICTURES = (
 )
 
 
-def headlines(paths):
-    """figure -> (path, what draw.py says of it), of those that the files give."""
+@dataclass(frozen=True)
+class Drawn:
+    paths: list  # what it is drawn from
+    lines: list  # what draw.py says of it
+    context: str  # commit, machine and date; empty for what does not depend on them
+
+
+def drawn(paths):
+    """figure -> Drawn, of those that the files give."""
+    read = [(path, *_read(path)) for path in paths]
     found = {}
-    for path in paths:
-        kind, data = _read(path)
-        for picture in PICTURES:
-            entry = FIGURES.get(picture.figure)
-            if entry is None or entry.reads != kind or not entry.has_data(data):
-                continue
-            if picture.figure in found:
-                raise load.DataError(
-                    path,
-                    f"is of figure {picture.figure}, as is {found[picture.figure][0]}",
-                )
-            lines = entry.draw(data)[1]
-            found[picture.figure] = path, lines, _context_text(data)
+    for picture in PICTURES:
+        entry = FIGURES.get(picture.figure)
+        fitting = [
+            (path, data)
+            for path, kind, data in read
+            if entry is not None and entry.reads == kind and entry.has_data(data)
+        ]
+        if fitting:
+            found[picture.figure] = _draw(picture.figure, entry, fitting)
     return found
+
+
+def _draw(name, entry, fitting):
+    """Of one result, or of all outputs of a command together."""
+    paths = [path for path, _ in fitting]
+    if all(isinstance(data, list) for _, data in fitting):
+        outputs = [output for _, data in fitting for output in data]
+        return Drawn(paths, entry.draw(outputs)[1], "")
+    if len(fitting) > 1:
+        raise load.DataError(paths[1], f"is of figure {name}, as is {paths[0]}")
+    data = fitting[0][1]
+    context = (data if isinstance(data, dict) else data.attrs)["context"]
+    return Drawn(paths, entry.draw(data)[1], words.context_text(context))
 
 
 def _read(path):
@@ -96,10 +117,3 @@ def _read(path):
     if kind not in (None, *(entry.reads for entry in FIGURES.values())):
         return kind, None
     return draw.read([path])
-
-
-def _context_text(data):
-    """Commit, machine and date; empty for what does not depend on them."""
-    if isinstance(data, list):
-        return ""
-    return words.context_text((data if isinstance(data, dict) else data.attrs)["context"])

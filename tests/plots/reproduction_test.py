@@ -8,12 +8,14 @@ import json
 import os
 import shutil
 import unittest
+from unittest import mock
 
-from made_up import mad_cells, make_document
+from made_up import decoded, mad_cells, make_document
 from made_up_claims import decoder_document, document
 from plot_case import ROOT, PlotTest
 
 import reproduction  # noqa: E402  (plot_case has the path)
+import reproduction_figures  # noqa: E402
 
 LEDGER = json.loads((ROOT / "experiments" / "claims.json").read_text())
 EXPECTED = ROOT / "results" / "britz_figure2.json"
@@ -178,8 +180,12 @@ class RefusalTest(ReproductionTest):
     def test_two_results_of_one_figure_are_refused(self):
         other = self.folder / "other.json"
         shutil.copy(EXPECTED, other)
-        self.assertIn("is of figure britz_figure2, as is",
+        self.assertIn("is no position encoding",
                       self.refused(document(), EXPECTED, other))
+        cells = make_document(mad_cells([4, 8]))
+        paths = [self.write(cells, name) for name in ("one.json", "two.json")]
+        self.assertIn(f"two.json: is of figure mad_figure8, as is {paths[0]}",
+                      self.refused(document(), *paths))
 
     def test_a_figure_that_was_not_drawn_is_refused(self):
         error = self.refused(document(), EXPECTED)
@@ -202,6 +208,16 @@ class PapersTest(ReproductionTest):
         self.assertIn("![Figure 8, appendix F](figures/mad_figure8.png)", part)
         self.assertIn("From [mad_figure8.json](mad_figure8.json): Commit", part)
         self.assertRegex(part, "- uniform, optimised: [0-4] of 4 from 4x to 40x")
+
+    def test_outputs_of_a_command_make_one_figure_together(self):
+        alignments = reproduction_figures.Picture("alignments", "", "Paths", "Of two.")
+        paths = [self.write(decoded(name), f"{name}.json") for name in ("soft", "mocha")]
+        self.drawn("alignments")
+        with mock.patch.object(reproduction_figures, "PICTURES", (alignments,)):
+            text = self.page(document(), *paths)
+        self.assertEqual(text.count("](figures/"), 1)
+        self.assertIn("From [soft.json](soft.json), [mocha.json](mocha.json).", text)
+        self.assertIn("- mocha: 12 of 12 outputs", text)
 
     def test_a_figure_without_a_result_is_named_as_not_measured(self):
         text = self.page(document())
