@@ -90,39 +90,35 @@ for mechanism in "${mechanisms[@]}"; do
   "$attnbench" decode --mechanism "$mechanism" --workload planted -T 24 -U 12 -d 64 \
     >"$out/alignment_$mechanism.json"
 done
-"$attnbench" expect experiments/cases/britz_figure2.json >"$results/britz_figure2.json"
+"$attnbench" expect experiments/cases/britz_figure2.json >"$out/britz_figure2.json"
 
 say "drawing"
 # draw RESULT FIGURE...: of a result of this run.
-measured=()
+drawn=()
 draw() {
-  local result=$results/$1.json figure
+  local result=$1 figure
+  shift
   if [[ ! -e $result ]]; then
-    say "$1 was not measured, so it is not shown (the claims say why)"
+    say "$(basename "$result" .json) was not measured, so it is not shown (the claims say why)"
     return
   fi
-  measured+=("$result")
-  for figure in "${@:2}"; do
+  drawn+=("$result")
+  for figure; do
     "$python" plots/draw.py --figure "$figure" "$result" -o "$out/figures"
   done
 }
-draw speedup mad_figure8 mad_figure8_times
-draw figure3 mocha_figure3
-draw britz_figure2 britz_figure2
-draw decoder britz_table1
-draw translation
-draw stability stability stability_chunks stability_gradient
+draw "$results/speedup.json" mad_figure8 mad_figure8_times
+draw "$results/figure3.json" mocha_figure3
+draw "$out/britz_figure2.json" britz_figure2
+draw "$results/decoder.json" britz_table1
+draw "$results/translation.json"
+draw "$results/stability.json" stability stability_chunks stability_gradient
 "$python" plots/draw.py --figure alignments "${alignments[@]}" -o "$out/figures"
 
 say "writing the reports"
-reported=()
-for result in "$results"/*.json; do
-  # What `expect` prints is no result of its own kind, and the page has its figure.
-  [[ $result == */britz_figure2.json ]] || reported+=("$result")
-done
-"$attnbench" report "$out/claims.json" "${reported[@]}" -o "$out/report.html" --force \
+"$attnbench" report "$out/claims.json" "$results"/*.json -o "$out/report.html" --force \
   --title "Reproduction, $name"
-"$python" plots/reproduction.py "$out/claims.json" "${measured[@]}" -o "$out/REPRODUCTION.md"
+"$python" plots/reproduction.py "$out/claims.json" "${drawn[@]}" -o "$out/REPRODUCTION.md"
 grep -E '^[0-9]+ claims: ' "$out/REPRODUCTION.md"
 say "$(realpath "$out/REPRODUCTION.md") and $(realpath "$out/report.html") show it," \
   "results are in $(realpath "$results"), figures in $(realpath "$out/figures")"
