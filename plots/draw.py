@@ -17,6 +17,7 @@ import os
 import sys
 
 import decoder_result
+import expected
 import load
 import style
 import words
@@ -140,6 +141,8 @@ def read(paths):
         return "expect", [load.expect_of(*item) for item in documents]
     if len(documents) == 1 and documents[0][0].get("kind") == "stability":
         return "stability", load.stability_of(*documents[0])
+    if len(documents) == 1 and expected.is_one(documents[0][0]):
+        return "attention", [expected.of(*documents[0])]
     if len(documents) == 1 and documents[0][0].get("kind") == "compare":
         return "compare", load.compare_of(*documents[0])
     if len(documents) == 1 and documents[0][0].get("kind") == decoder_result.KIND:

@@ -125,3 +125,4 @@ def color_bar(figure, mesh, all_axes, text, to_text):
     bar = figure.colorbar(mesh, ax=all_axes, pad=0.02, aspect=30)
     ticks.log_ticks(bar.ax.yaxis, mesh.norm.vmin, mesh.norm.vmax, to_text)
     bar.set_label(text)
+    return bar

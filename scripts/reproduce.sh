@@ -1,17 +1,21 @@
 #!/usr/bin/env bash
-# From a fresh clone to the papers' two speed figures: installs what is missing,
-# builds the program, sweeps, decodes one sequence with each mechanism, measures
-# the errors of published training expectations, draws.
+# From a fresh clone to every claim of the papers with a verdict: installs what is
+# missing, builds the program, measures, decodes one sequence with each mechanism,
+# draws the papers' figures, and writes two reports.
 #
-# usage: reproduce.sh [--full] [-o DIR]
-#   --full   the papers' protocol: the whole grids, 20 rounds. The quick profile,
-#            the default, has a coarser grid and fewer rounds.
-#   -o DIR   where results and figures go, in DIR/quick or DIR/full (default:
-#            out/ of the repository)
-#   --help   this text
-# example: scripts/reproduce.sh -o /tmp/attention
+# usage: reproduce.sh [--full] [--resume] [-o DIR]
+#   --full     the papers' protocol: the whole grids, all rounds. It says first how
+#              long that takes. The quick profiles, the default, have coarser grids
+#              and fewer rounds.
+#   --resume   go on where an earlier run ended: what it finished is not measured
+#              again
+#   -o DIR     where results and figures go, in DIR/quick or DIR/full (default:
+#              out/ of the repository)
+#   --help     this text
+# example: scripts/reproduce.sh --full --resume -o /tmp/attention
 #
-# Ends with the places of the figures and the headline speed-ups.
+# Ends with the verdicts counted and the places of REPRODUCTION.md, report.html and
+# the figures.
 
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
@@ -20,45 +24,65 @@ set -euo pipefail
 out=out  # relative: results record their command, which should name no machine
 profile=(--quick)
 name=quick
+again=(--force)
 while (($#)); do
   case $1 in
     --full)
       profile=()
       name=full
       ;;
+    --resume) again=(--resume) ;;
     -o)
       [[ -n ${2-} ]] || usage_error "-o wants a folder"
       out=$(realpath -m -- "$2")
       shift
       ;;
     --help | -h) print_help && exit 0 ;;
-    *) usage_error "unknown argument '$1'; allowed: --full, -o DIR, --help" ;;
+    *) usage_error "unknown argument '$1'; allowed: --full, --resume, -o DIR, --help" ;;
   esac
   shift
 done
 
-experiments=(mad_figure8 mocha_figure3)
+# Sweeps that figures are drawn from and no claim is read from.
+sweeps=()
 mechanisms=(soft monotonic mocha matcha memory)
 
 cd "$root"
 out=$out/$name
-mkdir -p "$out/figures" || usage_error "-o: cannot make the folder '$out/figures'"
+results=$out/results
+mkdir -p "$out/figures" "$results" || usage_error "-o: cannot make the folder '$out/figures'"
 scripts/setup.sh
 configure_and_build release attnbench
 attnbench=build/release/attnbench
 
+# What an earlier run left must not pass for this one's.
+[[ ${again[0]} == --resume ]] || rm -f "$results"/*.json
+
 if ((${#profile[@]} == 0)); then
-  for experiment in "${experiments[@]}"; do
-    say "ahead of us, $experiment:"
-    "$attnbench" run-sweep "experiments/$experiment.json" --dry-run
-  done
+  say "ahead of us, measured by the whole grids:"
+  "$python" scripts/estimate.py "$attnbench" "${sweeps[@]}"
 fi
 
-for experiment in "${experiments[@]}"; do
+# is_done FILE: whole, and measured by this program and these experiments.
+is_done() {
+  [[ ${again[0]} == --resume && -s $1 ]] &&
+    "$python" -m json.tool "$1" /dev/null 2>/dev/null &&
+    [[ -z $(find "$attnbench" experiments -newer "$1") ]]
+}
+
+for experiment in "${sweeps[@]}"; do
   say "measuring $experiment"
-  "$attnbench" run-sweep "experiments/$experiment.json" "${profile[@]}" --force \
-    -o "$out/$experiment.json"
+  "$attnbench" run-sweep "experiments/$experiment.json" "${profile[@]}" "${again[@]}" \
+    -o "$results/$experiment.json"
 done
+
+if is_done "$out/claims.json"; then
+  say "claims are measured already"
+else
+  say "measuring claims"
+  "$attnbench" claims "${profile[@]}" "${again[@]}" --results "$results" \
+    -o "$out/claims.json"
+fi
 
 alignments=()
 for mechanism in "${mechanisms[@]}"; do
@@ -66,14 +90,35 @@ for mechanism in "${mechanisms[@]}"; do
   "$attnbench" decode --mechanism "$mechanism" --workload planted -T 24 -U 12 -d 64 \
     >"$out/alignment_$mechanism.json"
 done
-
-say "measuring stability"
-"$attnbench" stability "${profile[@]}" --force -o "$out/stability.json"
+"$attnbench" expect experiments/cases/britz_figure2.json >"$out/britz_figure2.json"
 
 say "drawing"
-for experiment in "${experiments[@]}"; do
-  "$python" plots/draw.py "$out/$experiment.json" -o "$out/figures"
-done
-"$python" plots/draw.py "$out/stability.json" -o "$out/figures"
+# draw RESULT FIGURE...: of a result of this run.
+drawn=()
+draw() {
+  local result=$1 figure
+  shift
+  if [[ ! -e $result ]]; then
+    say "$(basename "$result" .json) was not measured, so it is not shown (the claims say why)"
+    return
+  fi
+  drawn+=("$result")
+  for figure; do
+    "$python" plots/draw.py --figure "$figure" "$result" -o "$out/figures"
+  done
+}
+draw "$results/speedup.json" mad_figure8 mad_figure8_times
+draw "$results/figure3.json" mocha_figure3
+draw "$out/britz_figure2.json" britz_figure2
+draw "$results/decoder.json" britz_table1
+draw "$results/translation.json"
+draw "$results/stability.json" stability stability_chunks stability_gradient
 "$python" plots/draw.py --figure alignments "${alignments[@]}" -o "$out/figures"
-say "results are in $(realpath "$out"), figures in $(realpath "$out/figures")"
+
+say "writing the reports"
+"$attnbench" report "$out/claims.json" "$results"/*.json -o "$out/report.html" --force \
+  --title "Reproduction, $name"
+"$python" plots/reproduction.py "$out/claims.json" "${drawn[@]}" -o "$out/REPRODUCTION.md"
+grep -E '^[0-9]+ claims: ' "$out/REPRODUCTION.md"
+say "$(realpath "$out/REPRODUCTION.md") and $(realpath "$out/report.html") show it," \
+  "results are in $(realpath "$results"), figures in $(realpath "$out/figures")"

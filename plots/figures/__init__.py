@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from figures import (
     alignments,
+    britz_figure2,
     britz_table1,
     compare,
     growth,
@@ -50,6 +51,12 @@ FIGURES = {
         mad_figure8.has_times,
         "sweep",
         "soft and monotonic, variant exact, on a grid of T and U",
+    ),
+    "britz_figure2": Entry(
+        britz_figure2.draw,
+        britz_figure2.has_data,
+        "attention",
+        "what `attnbench expect experiments/cases/britz_figure2.json` printed",
     ),
     "mocha_figure3": Entry(
         mocha_figure3.draw,

@@ -10,6 +10,7 @@ import heat_maps
 import intervals
 import load
 import pairing
+import published
 import settings
 import style
 import ticks
@@ -22,6 +23,8 @@ BUILDS = {
     "published_O3": "published, -O3",
     "published_O0": "published, -O0",
 }
+STATEMENT = "mad-figure-8"  # of results/published/mad.json
+PAPERS_COLOR = "#B2182B"
 AXES_NOTE = (
     "x: memory length T, y: output length U (in the authors' figure 8 the "
     "two axis labels are swapped)."
@@ -74,7 +77,8 @@ def draw(cells):
     figure, axes = heat_maps.heat_map_figure(
         len(workloads), len(variants), ratios, cells.attrs["path"]
     )
-    lines, mesh = [], None
+    papers = published.statement(published.paper("mad"), STATEMENT)
+    lines, shares, mesh = [], [], None
     for row, workload in enumerate(workloads):
         for column, variant in enumerate(variants):
             rows = ratios[
@@ -88,23 +92,43 @@ def draw(cells):
             )
             mesh = drawn or mesh
             lines += _headline(rows, title)
-    heat_maps.color_bar(
+            shares += _share_headline(rows, title, papers)
+    bar = heat_maps.color_bar(
         figure,
         mesh,
         axes,
-        "speed-up, soft / monotonic",
+        f"speed-up, soft / monotonic (red: the paper's {_range_text(papers)})",
         ticks.ratio_tick,
     )
+    for end in (value for value in papers.values() if norm.vmin <= value <= norm.vmax):
+        bar.ax.axhline(end, color=PAPERS_COLOR, linewidth=1.5)
     style.add_foot(
         figure,
         words.caption(
             chosen,
             "Speed-up of hard monotonic over soft attention (time of soft / "
-            f"time of monotonic), decoding, above its interval; {AXES_NOTE}",
+            f"time of monotonic), decoding, above its interval; {AXES_NOTE} The paper "
+            f"prints no numbers in its figure; its text says about {_range_text(papers)}.",
             ratios,
         ),
     )
-    return figure, lines
+    return figure, lines + shares
+
+
+def _range_text(papers):
+    return f"{papers['least']:g}x to {papers['greatest']:g}x"
+
+
+def _share_headline(rows, title, papers):
+    """How much of the grid is where the paper says that all of it is."""
+    values = rows["value"].dropna()
+    if values.empty:
+        return []
+    inside = values.between(papers["least"], papers["greatest"]).sum()
+    return [
+        f"{title}: {inside} of {len(values)} from {_range_text(papers)}, where the "
+        "paper has all"
+    ]
 
 
 def _place_of_build(variant):

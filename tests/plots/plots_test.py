@@ -157,6 +157,9 @@ class Numbers(PlotTest):
             axes.images[0].get_array().tolist(), [[2, 3, 5], [7, 11, 13]]
         )
         self.assertIn("max 13x [13, 13] at T = 16, U = 20", lines[0])
+        # Beside what the paper says: of 4x and 40x one is on the scale.
+        self.assertIn("4 of 6 from 4x to 40x, where the paper has all", lines[1])
+        self.assertEqual([line.get_ydata()[0] for line in figure.axes[-1].lines], [4])
 
     def test_rounds_are_paired_before_the_median_is_taken(self):
         # The medians' ratio is 3; round by round it is always 2.

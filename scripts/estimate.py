@@ -1,0 +1,52 @@
+#!/usr/bin/env python3
+"""How long the whole grids of all claims take, by what --dry-run says of each.
+
+usage: estimate.py PROGRAM [EXPERIMENT...]
+example: scripts/estimate.py build/release/attnbench mad_figure8
+
+PROGRAM is attnbench; EXPERIMENTs are measured besides the claims. Run in the
+repository's root: experiments/claims.json has the sweeps and decoders.
+"""
+
+import json
+import os
+import subprocess
+import sys
+
+COMMANDS = {"sweep": "run-sweep", "decoder": "decoder"}
+
+
+def main(program, *besides):
+    with open("experiments/claims.json", encoding="utf-8") as file:
+        measurements = json.load(file)["measurements"].values()
+    asked = [
+        (COMMANDS[one["kind"]], one["experiment"])
+        for one in measurements
+        if one["kind"] in COMMANDS
+    ]
+    total_s = 0
+    for command, name in [*asked, *(("run-sweep", name) for name in besides)]:
+        path = f"experiments/{name}.json"
+        if not os.path.exists(path):
+            print(f"  {name}: {path} is not there, so it is not measured")
+            continue
+        done = subprocess.run([program, command, path, "--dry-run", "--json"],
+                              stdout=subprocess.PIPE, text=True)
+        if done.returncode != 0:
+            sys.exit(done.returncode)  # the program has said why
+        estimate_s = json.loads(done.stdout)["estimated_s"]
+        total_s += estimate_s
+        print(f"  {name}: about {duration_text(estimate_s)}")
+    others = sorted({one["kind"] for one in measurements} - {*COMMANDS, "training"})
+    print(f"about {duration_text(total_s)} in all; {', '.join(others)} and pictures "
+          "tell no time beforehand and come on top")
+
+
+def duration_text(seconds):
+    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    main(*sys.argv[1:])

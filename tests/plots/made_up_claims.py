@@ -1,0 +1,102 @@
+"""Made-up results of `attnbench claims` and `attnbench decoder`, in their form, for the
+tests of REPRODUCTION.md. Every claim of the ledger is in the former; four have
+figures, one of each verdict.
+"""
+
+import json
+import pathlib
+
+import made_up
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+UNMEASURED = "not measurable here: no training result"
+
+
+def reading(value, interval=None, **labels):
+    return {"value": value, "interval": interval, "labels": labels}
+
+
+def group(verdict, least, greatest=None, why=None, **labels):
+    return {
+        "labels": labels, "verdict": verdict, "why": why,
+        "readings": 1 if greatest is None else 2,
+        "least": least, "greatest": greatest or least,
+    }
+
+
+HOLDS = [group("holds", reading(3), reading(17))]
+FAILS = [
+    group("fails", reading(1.53, [1.3, 1.61], memory_length=4, dim=256),
+          reading(34.9, [25, 42.2], memory_length=128, dim=256), workload="uniform"),
+    group("undecided", reading(3.6, [3.1, 4.5]), workload="planted",
+          why="the interval [3.1, 4.5] contains the bound 4"),
+]
+ONLY_IF = [
+    group("holds", reading(8e-7), chunk_energy_scale=1, precision="f32"),
+    group("fails", reading("inf"), chunk_energy_scale=10, precision="f32"),
+]
+# id -> (verdict, groups of its first part)
+MEASURED = {
+    "mad-binary": ("holds", HOLDS),
+    "mad-speedup": ("fails", FAILS),
+    "mocha-moving-sum": ("holds only if chunk_energy_scale = 1", ONLY_IF),
+}
+
+
+def claim(asked):
+    verdict, groups = MEASURED.get(asked["id"], (UNMEASURED, []))
+    parts = [
+        {"name": part["name"], "role": part["role"], "unit": part["unit"],
+         "rule": part.get("rule"), "verdict": verdict if number == 0 else UNMEASURED,
+         "groups": groups if number == 0 else []}
+        for number, part in enumerate(asked["parts"])
+    ]
+    evidence = [
+        {"measurement": "speedup", "file": "results/mad_figure8.json",
+         "point": "0123456789abcdef", "place": f"cells[{cell}]"}
+        for cell in range(5)
+    ]
+    return {
+        "id": asked["id"], "source": asked["source"], "claim": asked["claim"],
+        "measured": parts, "bound": "as the ledger says", "verdict": verdict,
+        "evidence": evidence if groups else [],
+    }
+
+
+def document():
+    ledger = json.loads((ROOT / "experiments" / "claims.json").read_text())
+    made = made_up.make_document([])
+    del made["cells"]
+    made["context"]["command"] = "attnbench claims -o claims.json"
+    made["context"]["memory_bytes"] = 8 * 2**30
+    made.update(kind="claims", claims=[claim(asked) for asked in ledger["claims"]])
+    return made
+
+
+def decoder_cell(mechanism, length, beam, ratio, **changes):
+    cell = {
+        "mechanism": mechanism, "num_contexts": None, "chunk_width": None,
+        "length": length, "beam": beam, "status": "ok", "message": None,
+        "ratio_to_soft": ratio and {
+            "value": ratio, "interval": [0.9 * ratio, 1.1 * ratio]},
+    }
+    return {**cell, **changes}
+
+
+def decoder_document(experiment, lengths=(20, 50)):
+    made = made_up.make_document([
+        cell
+        for length in lengths
+        for beam in (10, 1)
+        for cell in (
+            decoder_cell("soft", length, beam, None),
+            decoder_cell("memory", length, beam, 0.8 if beam > 1 else 0.7,
+                         num_contexts=32),
+            decoder_cell("mocha", length, beam, 0.6, chunk_width=4),
+            decoder_cell("monotonic", length, beam, None, status="skipped",
+                         message="no room"),
+        )
+    ])
+    made.update(kind="decoder", experiment=experiment, points=[],
+                model={"vocabulary": 20, "units": 256, "layers": 2})
+    return made
