@@ -12,7 +12,7 @@ from matplotlib import lines as mlines
 
 import decoder_result
 import load
-import panels
+import words
 import style
 
 BASELINE = "soft"
@@ -148,7 +148,7 @@ def _caption(result):
         f"rounds; 95 % interval of each. {model['layers']} layers of {model['units']} "
         f"units, vocabulary {model['vocabulary']}, random weights, one CPU thread; "
         "hollow: the paper's times, on a GPU. none: without attention. "
-        + panels.context_text(result["context"])
+        + words.context_text(result["context"])
     )
 
 
