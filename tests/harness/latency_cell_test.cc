@@ -22,7 +22,7 @@ std::vector<Json> Cells(const std::string& workload,
   const Sweep sweep = ExpandSweep(StandardAxes(), request);
   const RunOptions options{
       .seed = 1, .repetitions = 1, .trials = 1, .epoch_ns = 1e3};
-  return RunPoint(StandardAxes(), sweep.points.at(0), 0, options,
+  return RunPoint(StandardAxes(), sweep.points.at(0), options,
                   [](std::size_t, double) {});
 }
 
