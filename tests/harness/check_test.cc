@@ -122,6 +122,13 @@ TEST(Check, EveryExactNumberCounts) {
   EXPECT_EQ(CheckExitCode(status), 1);
 }
 
+TEST(Check, AResultFromBeforeTheFieldLatencyHasNone) {
+  const auto erase = [](std::vector<Json>& cells) {
+    for (Json& cell : cells) cell.erase("latency");
+  };
+  EXPECT_EQ(CheckExitCode(AfterChange(erase)), 0);
+}
+
 TEST(Check, TimesAreLookedAtOnlyWhereAsked) {
   const auto slower = [](auto& cells) { cells[1] = Cell("mocha", 130); };
   EXPECT_EQ(CheckExitCode(AfterChange(slower)), 0);
