@@ -1,9 +1,9 @@
 """Table 1 of Britz (section 4.1) as a figure: the time of a whole decoder over
 that of one with full attention, against the longest source L.
 
-A panel for each beam. Lines: ours, with intervals. Hollow markers beside them:
-the paper's, of its beam of 10, in the panel of that beam. The paper has neither
-greedy decoding nor mechanisms that choose.
+The first panel is the paper's, with a beam of 10 on a GPU; then one of ours for
+each beam, with intervals. All have one scale. The paper has neither greedy
+decoding nor mechanisms that choose.
 """
 
 import os
@@ -38,29 +38,20 @@ def draw(result):
     looks = _looks(cells, names)
     lengths = sorted({cell["length"] for cell in cells})
     beams = sorted({cell["beam"] for cell in cells}, reverse=True)
-    papers = _papers_ratios(lengths)
-    figure, axes = style.new_figure(1, len(beams), panel_width=3.8, panel_height=3.2)
-    for panel, beam in zip(axes[0], beams):
-        _draw_panel(panel, [c for c in cells if c["beam"] == beam], names, looks)
-        if beam == PAPERS_BEAM:
-            for (name, length), ratio in papers.items():
-                if name in looks:
-                    panel.plot(lengths.index(length), ratio, **_hollow(looks[name]))
-        panel.axhline(1, color=style.MECHANISMS[BASELINE][0], linewidth=0.8)
-        panel.set_title(f"beam {beam}" if beam > 1 else "greedy")
-        panel.set_xticks(range(len(lengths)), [str(length) for length in lengths])
-        panel.set_xlabel("longest source L")
-        panel.set_ylabel("time over full attention's")
-        panel.grid(True)
-    low = min(panel.get_ylim()[0] for panel in axes[0])
-    high = max(panel.get_ylim()[1] for panel in axes[0])
+    papers = _papers_lines(lengths)
+    panels_of = {"Britz, table 1: beam 10, GPU": papers}
+    for beam in beams:
+        title = "here: " + (f"beam {beam}" if beam > 1 else "greedy")
+        panels_of[title] = _lines(cells, names, beam)
+    figure, axes = style.new_figure(1, len(panels_of), panel_height=3.2)
+    for panel, (title, lines) in zip(axes[0], panels_of.items()):
+        _draw_panel(panel, lines, lengths, looks)
+        panel.set_title(title)
+    axes[0][0].set_ylabel("time over full attention's")
+    low, high = _limits(panels_of.values())
     for panel in axes[0]:
         panel.set_ylim(low, high)
     handles = [mlines.Line2D([], [], label=name, **looks[name]) for name in names]
-    handles.append(
-        mlines.Line2D([], [], label="Britz, table 1 (GPU)", linestyle="none",
-                      marker="o", color="#7F7F7F", fillstyle="none")
-    )
     style.add_foot(figure, _caption(result), handles)
     return figure, _headlines(cells, papers, max(lengths))
 
@@ -89,55 +80,63 @@ def _looks(cells, names):
     return looks
 
 
-def _hollow(look):
-    return {
-        "color": look["color"],
-        "marker": look["marker"],
-        "fillstyle": "none",
-        "markersize": 7,
-        "linestyle": "none",
-    }
+def _lines(cells, names, beam):
+    """name -> {L: (ratio, low, high)} of the cells of a beam."""
+    lines = {name: {} for name in names}
+    for cell in cells:
+        ratio = cell["ratio_to_soft"]
+        if cell["beam"] == beam and ratio:
+            span = ratio["interval"] or [ratio["value"]] * 2
+            lines[decoder_result.name(cell)][cell["length"]] = (ratio["value"], *span)
+    return lines
 
 
-def _draw_panel(panel, cells, names, looks):
-    lengths = sorted({cell["length"] for cell in cells})
-    for name in names:
-        line = [
-            cell
-            for cell in sorted(cells, key=lambda cell: cell["length"])
-            if decoder_result.name(cell) == name and cell["ratio_to_soft"]
-        ]
-        if not line:
-            continue
-        values = [cell["ratio_to_soft"]["value"] for cell in line]
-        spans = [
-            cell["ratio_to_soft"]["interval"] or [value, value]
-            for cell, value in zip(line, values)
-        ]
+def _papers_lines(lengths):
+    """The same of the paper's times, which have no intervals."""
+    document = load.read_json(PUBLISHED)
+    rows = next(t for t in document["tables"] if t["id"] == TABLE)["rows"]
+    full = {row["length"]: row["time_s"] for row in rows if row["mechanism"] == BASELINE}
+    lines = {}
+    for row in rows:
+        if row["mechanism"] != BASELINE and row["length"] in lengths:
+            name = decoder_result.name({**row, "chunk_width": None})
+            ratio = row["time_s"] / full[row["length"]]
+            lines.setdefault(name, {})[row["length"]] = (ratio, ratio, ratio)
+    return lines
+
+
+def _draw_panel(panel, lines, lengths, looks):
+    shown = [name for name in looks if lines.get(name)]
+    for number, name in enumerate(shown):
+        line = sorted(lines[name].items())
+        values = [value for _, (value, _, _) in line]
+        # Beside each other, or intervals would cover each other.
+        shift = 0.3 * ((number + 0.5) / len(shown) - 0.5)
         panel.errorbar(
-            [lengths.index(cell["length"]) for cell in line],
+            [lengths.index(length) + shift for length, _ in line],
             values,
             (
-                [max(0, value - low) for value, (low, _) in zip(values, spans)],
-                [max(0, high - value) for value, (_, high) in zip(values, spans)],
+                [max(0, value - low) for _, (value, low, _) in line],
+                [max(0, high - value) for _, (value, _, high) in line],
             ),
             capsize=1.5,
             elinewidth=0.7,
             **looks[name],
         )
+    panel.axhline(1, color=style.MECHANISMS[BASELINE][0], linewidth=0.8)
+    panel.set_xticks(range(len(lengths)), [str(length) for length in lengths])
+    panel.set_xlabel("longest source L")
+    panel.grid(True)
 
 
-def _papers_ratios(lengths):
-    """(name of the cell, L) -> the paper's time over its full attention's."""
-    document = load.read_json(PUBLISHED)
-    rows = next(t for t in document["tables"] if t["id"] == TABLE)["rows"]
-    full = {row["length"]: row["time_s"] for row in rows if row["mechanism"] == BASELINE}
-    return {
-        (decoder_result.name({**row, "chunk_width": None}), row["length"]):
-            row["time_s"] / full[row["length"]]
-        for row in rows
-        if row["mechanism"] != BASELINE and row["length"] in lengths
-    }
+def _limits(panels_lines):
+    """Of all values: the intervals of a few rounds may leave the panel."""
+    values = [1] + [
+        point[0] for lines in panels_lines for line in lines.values()
+        for point in line.values()
+    ]
+    room = 0.08 * (max(values) - min(values))
+    return min(values) - room, max(values) + room
 
 
 def _caption(result):
@@ -145,9 +144,9 @@ def _caption(result):
     return (
         "Time to translate sources of 0 to L symbols by a whole encoder and decoder, "
         "over that of the same with full (soft) attention, measured in the same "
-        f"rounds; 95 % interval of each. {model['layers']} layers of {model['units']} "
-        f"units, vocabulary {model['vocabulary']}, random weights, one CPU thread; "
-        "hollow: the paper's times, on a GPU. none: without attention. "
+        f"rounds; 95 % interval of each, which may leave the panel. {model['layers']} layers of {model['units']} "
+        f"units, vocabulary {model['vocabulary']}, random weights, one CPU thread. "
+        "none: without attention. "
         + words.context_text(result["context"])
     )
 
@@ -161,7 +160,8 @@ def _headlines(cells, papers, longest):
         text = f"L = {longest}, beam {cell['beam']}, {name} / {BASELINE}: " + (
             f"{cell['ratio_to_soft']['value']:.3f}"
         )
-        if cell["beam"] == PAPERS_BEAM and (name, longest) in papers:
-            text += f" (paper: {papers[name, longest]:.3f})"
+        paper = papers.get(name, {}).get(longest)
+        if cell["beam"] == PAPERS_BEAM and paper:
+            text += f" (paper: {paper[0]:.3f})"
         lines.append(text)
     return lines

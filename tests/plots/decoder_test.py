@@ -49,7 +49,7 @@ class DecoderFigure(PlotTest):
         self.assertIn("L = 200, beam 1, memory, K=32 / soft: 0.625\n", out)
         self.assertIn("L = 200, beam 10, mocha, w=4 / soft: 0.875\n", out)
         words = self.svg("britz_table1")
-        for text in ("beam 10", "greedy", "longest source L", "Britz, table 1",
+        for text in ("here: beam 10", "here: greedy", "longest source L", "Britz, table 1",
                      "memory, K=32", "256 units, vocabulary 20"):
             self.assertIn(text, words)
 

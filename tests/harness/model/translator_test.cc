@@ -18,7 +18,7 @@ namespace {
 constexpr ModelSizes kSizes = {.vocabulary = 5, .units = 6, .forget_bias = 1};
 
 // Large enough for hypotheses to differ in every step.
-double Gain(std::string_view /*name*/, Index /*cols*/) { return 3; }
+double Gain(std::string_view /*name*/, Index /*cols*/) { return 5; }
 
 // A model with a mechanism, which may be null, and its reference.
 struct Subject {
@@ -31,7 +31,11 @@ struct Subject {
     inputs.parameters = &parameters;
     if (mechanism == nullptr) return;
     config = testing::DefaultConfig(*mechanism, kSizes.units);
-    config.energy = EnergyKind::kAdditive;
+    // Under bilinear an energy's sign depends on the state, so that hypotheses
+    // choose different entries.
+    config.energy = mechanism->Describe().online ? EnergyKind::kBilinear
+                                                 : EnergyKind::kAdditive;
+    config.end = EndPolicy::kRestart;
     config.num_contexts = 3;
     config.chunk_width = 2;
   }
@@ -59,7 +63,8 @@ const std::vector<std::string>& Names() {
   return names;
 }
 
-const std::vector<Symbol> kSource = {2, 4, 3, 3, 2, 4};
+const std::vector<Symbol> kSource = {2, 4, 3, 3, 2, 4, 4, 2,
+                                     3, 4, 2, 2, 3, 4, 3, 2};
 
 // All translations of that many symbols, the most probable first.
 std::vector<Translation> AllTranslations(const Subject& subject,
@@ -153,12 +158,18 @@ TEST(Translator, AHypothesisHasTheProbabilityAndThePlacesThatItHasAlone) {
     const Subject subject(name);
     Translator<double> translator = subject.MakeTranslator();
     const TranslationTask task{.source = kSource, .num_steps = 20};
-    for (const Translation& one : translator.BeamSearch(task, 4)) {
+    const auto found = translator.BeamSearch(task, 4);
+    for (const Translation& one : found) {
       const Translation alone = translator.Force(task, one.symbols);
       EXPECT_NEAR(one.log_probability, alone.log_probability, 1e-9);
       EXPECT_EQ(one.positions, alone.positions);
       EXPECT_EQ(one.positions.size(), name == "none" ? 0U : 20U);
     }
+    if (subject.mechanism == nullptr || !subject.mechanism->Describe().online) {
+      continue;
+    }
+    // Or nothing would be seen of a fork that stands where another one does.
+    EXPECT_NE(found.front().positions, found.back().positions);
   }
 }
 
@@ -201,13 +212,13 @@ TEST(Translator, ARecordAsksTheAttentionForTheSame) {
                                     subject.inputs);
     AttentionRecord<double> alone(translator, task, 1);
     EXPECT_EQ(alone.Reads(attention).outputs, 7);
-    EXPECT_EQ(alone.memory_length(), 6);
+    EXPECT_EQ(alone.memory_length(), 16);
     AttentionRecord<double> beam(translator, task, 4);
     const AttentionReads reads = beam.Reads(attention);
     EXPECT_EQ(reads.outputs, 1 + 6 * 4);
     if (name == "soft") {
-      EXPECT_EQ(reads.energies, 6 * reads.outputs);
-      EXPECT_EQ(reads.furthest, 6);
+      EXPECT_EQ(reads.energies, 16 * reads.outputs);
+      EXPECT_EQ(reads.furthest, 16);
       EXPECT_EQ(reads.zero_contexts, 0);
     }
     if (name != "monotonic") continue;
