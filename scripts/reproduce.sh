@@ -44,8 +44,9 @@ while (($#)); do
 done
 
 # Sweeps that figures are drawn from and no claim is read from.
-sweeps=()
+sweeps=(latency_bias matcha_algorithms)
 mechanisms=(soft monotonic mocha matcha memory)
+sharpness=0.5,1,2,4,8,16,32
 
 cd "$root"
 out=$out/$name
@@ -91,6 +92,12 @@ for mechanism in "${mechanisms[@]}"; do
     >"$out/alignment_$mechanism.json"
 done
 "$attnbench" expect experiments/cases/britz_figure2.json >"$out/britz_figure2.json"
+expectations=()
+for mechanism in monotonic mocha matcha; do
+  expectations+=("$out/expect_$mechanism.json")
+  "$attnbench" expect "tests/golden/$mechanism-plain.json" --latency-samples 65536 \
+    --sharpness "$sharpness" >"$out/expect_$mechanism.json"
+done
 
 say "drawing"
 # draw RESULT FIGURE...: of a result of this run.
@@ -113,12 +120,18 @@ draw "$out/britz_figure2.json" britz_figure2
 draw "$results/decoder.json" britz_table1
 draw "$results/translation.json"
 draw "$results/stability.json" stability stability_chunks stability_gradient
+draw "$results/latency_bias.json" latency memory_share
+draw "$results/matcha_algorithms.json" matcha_algorithms
+for figure in monte_carlo sharpness; do
+  "$python" plots/draw.py --figure "$figure" "${expectations[@]}" -o "$out/figures"
+done
 "$python" plots/draw.py --figure alignments "${alignments[@]}" -o "$out/figures"
 
 say "writing the reports"
 "$attnbench" report "$out/claims.json" "$results"/*.json -o "$out/report.html" --force \
   --title "Reproduction, $name"
-"$python" plots/reproduction.py "$out/claims.json" "${drawn[@]}" -o "$out/REPRODUCTION.md"
+"$python" plots/reproduction.py "$out/claims.json" "${drawn[@]}" "${expectations[@]}" \
+  -o "$out/REPRODUCTION.md"
 grep -E '^[0-9]+ claims: ' "$out/REPRODUCTION.md"
 say "$(realpath "$out/REPRODUCTION.md") and $(realpath "$out/report.html") show it," \
   "results are in $(realpath "$results"), figures in $(realpath "$out/figures")"

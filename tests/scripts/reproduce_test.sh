@@ -105,7 +105,12 @@ quick=$work/out/quick
 reproduce 0
 called "^claims --quick --force --results $quick/results -o $quick/claims.json$"
 not_called '--dry-run'
-for figure in mad_figure8 mocha_figure3 britz_figure2 stability alignments; do
+for experiment in latency_bias matcha_algorithms; do
+  [[ -e $root/experiments/$experiment.json ]] || fail "no experiment $experiment"
+  called "^run-sweep experiments/$experiment.json --quick --force -o $quick/results/"
+done
+for figure in mad_figure8 mocha_figure3 britz_figure2 stability alignments latency \
+  memory_share matcha_algorithms monte_carlo sharpness; do
   called "^draw.py --figure $figure .*-o $quick/figures$"
 done
 # What was not measured is told, not passed over.
@@ -121,8 +126,8 @@ says "$quick/REPRODUCTION.md and $quick/report.html"
 # The whole grids: their time first. Every sweep and decoder of the ledger is in it.
 full=$work/out/full
 reproduce 0 --full
-count=$(grep -cE '"kind": "(sweep|decoder)"' "$root/experiments/claims.json")
-((count >= 10)) || fail "only $count experiments in the ledger"
+count=$((2 + $(grep -cE '"kind": "(sweep|decoder)"' "$root/experiments/claims.json")))
+((count >= 12)) || fail "only $count experiments in the ledger"
 (($(grep -c -- '--dry-run' "$calls") == count)) || fail "not $count estimates"
 says "^about $count min in all"
 first '^decoder experiments/britz_table3.json --dry-run' '^claims'
