@@ -25,7 +25,7 @@ std::map<std::string, Json> PeakBytes(const std::string& mechanism, Index T,
   const RunOptions options{
       .seed = 1, .repetitions = 1, .trials = 1, .epoch_ns = 1e3};
   std::map<std::string, Json> bytes;
-  for (const Json& cell : RunPoint(StandardAxes(), sweep.points[0], 0, options,
+  for (const Json& cell : RunPoint(StandardAxes(), sweep.points[0], options,
                                    [](std::size_t, double) {})) {
     EXPECT_EQ(cell.at("status"), "ok") << cell.at("message");
     bytes[cell.at("variant")] = cell.at("peak_memory_bytes");
