@@ -170,7 +170,7 @@ class Decoder(InFolder):
 
     def test_the_context_is_that_of_a_sweep(self):
         sweep = schema("sweep")["properties"]["context"]["properties"]
-        for name in ("points", "shard", "resumed"):
+        for name in ("points", "shard", "runs"):
             sweep.pop(name)
         self.assertEqual(schema("decoder")["properties"]["context"]["properties"], sweep)
 

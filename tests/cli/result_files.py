@@ -56,6 +56,8 @@ def fail(cell, status, message):
     for key in ("trials_per_sample", "median_ns", "interval_ns", "prepare_ns", "spread",
                 "operations", "peak_memory_bytes", "limit", "numerics"):
         cell[key] = None
+    if "latency" in cell:  # not in results from before there was that field
+        cell["latency"] = None
     for key in ("samples_ns", "prepare_samples_ns", "draw_ns"):
         cell[key] = []
     cell.update(status=status, message=message)
