@@ -22,6 +22,7 @@ inline constexpr std::uint32_t kSchedulePurpose = kFirstHarnessPurpose + 8;
 inline constexpr std::uint32_t kCotangentPurpose = kFirstHarnessPurpose + 9;
 inline constexpr std::uint32_t kVerifyPurpose = kFirstHarnessPurpose + 10;
 inline constexpr std::uint32_t kStabilityPurpose = kFirstHarnessPurpose + 11;
+inline constexpr std::uint32_t kClaimsPurpose = kFirstHarnessPurpose + 12;
 // Parameter arrays are numbered by a hash of their names, from here on.
 inline constexpr std::uint32_t kFirstParameterPurpose = 0x80000000;
 

@@ -1,0 +1,331 @@
+#include "harness/claims_judge.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "mechanisms/common/check.h"
+
+namespace attnbench {
+namespace {
+
+std::string LabelText(const Json& value) {
+  return value.is_null() ? "none" : AxisValueText(value);
+}
+
+// "variant = exact, workload = uniform"; empty: no labels.
+std::string LabelsText(const Json& labels) {
+  std::string text;
+  for (const auto& [name, value] : labels.items()) {
+    text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", name,
+                        LabelText(value));
+  }
+  return text;
+}
+
+// ---- groups -----------------------------------------------------------------
+
+struct Members {
+  Json labels;
+  std::vector<Reading> readings;
+};
+
+std::vector<Members> GroupsOf(const ClaimPart& part, const Readings& all) {
+  std::vector<Members> groups;
+  for (const Reading& reading : all.list) {
+    Json labels = Json::object();
+    for (const std::string& name : part.per) {
+      labels[name] = reading.labels.value(name, Json());
+    }
+    auto found = std::ranges::find(groups, labels, &Members::labels);
+    if (found == groups.end()) {
+      found = groups.insert(found, Members{std::move(labels), {}});
+    }
+    found->readings.push_back(reading);
+  }
+  return groups;
+}
+
+bool HasNumber(const Reading& reading) { return !std::isnan(reading.value); }
+
+// ---- reduce -----------------------------------------------------------------
+
+// The share of the readings between `low` and `high`.
+Reading ShareOf(const std::vector<Reading>& readings, double low, double high) {
+  Reading share;
+  const auto inside = std::ranges::count_if(readings, [&](const Reading& one) {
+    return low <= one.value && one.value <= high;
+  });
+  share.value =
+      static_cast<double>(inside) / static_cast<double>(readings.size());
+  // All of them: the document, and no place in it.
+  if (!readings[0].evidence.empty()) {
+    Json entry = readings[0].evidence[0];
+    entry["point"] = entry["place"] = nullptr;
+    share.evidence.push_back(std::move(entry));
+  }
+  return share;
+}
+
+Reading Magnitude(Reading reading) {
+  reading.value = std::fabs(reading.value);
+  if (reading.interval) {
+    const auto [low, high] = *reading.interval;
+    const double far = std::max(std::fabs(low), std::fabs(high));
+    const bool has_zero = low <= 0 && 0 <= high;
+    reading.interval =
+        Interval{has_zero ? 0 : std::min(std::fabs(low), std::fabs(high)), far};
+  }
+  return reading;
+}
+
+// One that has no number may have been any of them.
+const Reading* WithoutNumber(const std::vector<Reading>& readings) {
+  const auto found = std::ranges::find_if_not(readings, HasNumber);
+  return found == readings.end() ? nullptr : &*found;
+}
+
+std::vector<Reading> Reduce(const Json& quantity,
+                            std::vector<Reading> readings) {
+  if (!quantity.contains("reduce")) return readings;
+  if (const Reading* const none = WithoutNumber(readings)) return {*none};
+  const std::string reduce = quantity.at("reduce");
+  if (reduce == "share") {
+    return {ShareOf(readings, quantity.at("low"), quantity.at("high"))};
+  }
+  if (reduce == "greatest_magnitude") {
+    std::ranges::transform(readings, readings.begin(), Magnitude);
+  }
+  const auto by_value = [](const Reading& a, const Reading& b) {
+    return a.value < b.value;
+  };
+  return {reduce == "least" ? *std::ranges::min_element(readings, by_value)
+                            : *std::ranges::max_element(readings, by_value)};
+}
+
+// ---- a group ----------------------------------------------------------------
+
+// The bound that the interval contains, for a message.
+double BoundInside(const ClaimRule& rule, const Interval& interval) {
+  const bool has_low = interval.low <= rule.low && rule.low <= interval.high;
+  return has_low && std::isfinite(rule.low) ? rule.low : rule.high;
+}
+
+GroupState StateOf(const ClaimRule& rule, const Reading& reading,
+                   const std::string& remedy, std::string& why) {
+  if (!HasNumber(reading)) {
+    why = reading.why.empty() ? "no number" : reading.why;
+    return GroupState::kUndecided;
+  }
+  const Interval interval =
+      reading.interval.value_or(Interval{reading.value, reading.value});
+  if (rule.Allows(interval.low) && rule.Allows(interval.high)) {
+    return GroupState::kHolds;
+  }
+  if (interval.high < rule.low || interval.low > rule.high) {
+    return GroupState::kFails;
+  }
+  why = fmt::format("the interval [{:.3g}, {:.3g}] contains {:.3g}{}",
+                    interval.low, interval.high, BoundInside(rule, interval),
+                    remedy.empty() ? "" : "; " + remedy);
+  return GroupState::kUndecided;
+}
+
+void JudgeGroup(const ClaimRule& rule, const std::vector<Reading>& readings,
+                const std::string& remedy, ClaimGroup& group) {
+  group.state = GroupState::kHolds;
+  for (const Reading& reading : readings) {
+    std::string why;
+    const GroupState state = StateOf(rule, reading, remedy, why);
+    if (state == GroupState::kFails) {
+      group.state = state;
+      group.why.clear();
+      return;
+    }
+    if (state == GroupState::kUndecided && group.why.empty()) {
+      group.state = state;
+      group.why = why;
+    }
+  }
+}
+
+ClaimGroup MakeGroup(const ClaimPart& part, const Members& members,
+                     const std::string& remedy) {
+  const std::vector<Reading> readings = Reduce(part.quantity, members.readings);
+  ClaimGroup group{.labels = members.labels, .num_readings = readings.size()};
+  group.least = group.greatest = readings[0];
+  for (const Reading& reading : readings) {
+    if (!HasNumber(reading)) continue;
+    if (!(group.least.value <= reading.value)) group.least = reading;
+    if (!(group.greatest.value >= reading.value)) group.greatest = reading;
+  }
+  if (part.rule) JudgeGroup(*part.rule, readings, remedy, group);
+  return group;
+}
+
+// ---- conditions -------------------------------------------------------------
+
+using Groups = std::vector<const ClaimGroup*>;
+
+Groups InState(const std::vector<ClaimGroup>& groups, GroupState state) {
+  Groups found;
+  for (const ClaimGroup& group : groups) {
+    if (group.state == state) found.push_back(&group);
+  }
+  return found;
+}
+
+std::vector<Json> ValuesOf(const Groups& groups, const std::string& label) {
+  std::vector<Json> values;
+  for (const ClaimGroup* group : groups) {
+    const Json& value = group->labels.at(label);
+    if (std::ranges::find(values, value) == values.end()) {
+      values.push_back(value);
+    }
+  }
+  return values;
+}
+
+std::string SetText(const std::string& label, const std::vector<Json>& values) {
+  if (values.size() == 1) return label + " = " + LabelText(values[0]);
+  std::string list;
+  for (const Json& value : values) {
+    list += (list.empty() ? "" : ", ") + LabelText(value);
+  }
+  return fmt::format("{} in {{{}}}", label, list);
+}
+
+// The groups that hold, as values of each label where that says it: "a = 1 and
+// b in {2, 3}"; else one by one, "a = 1, b = 2; or a = 2, b = 3".
+std::string ConditionText(const ClaimPart& part,
+                          const std::vector<ClaimGroup>& all) {
+  Groups every;
+  for (const ClaimGroup& group : all) every.push_back(&group);
+  const Groups holding = InState(all, GroupState::kHolds);
+  std::map<std::string, std::vector<Json>> values;
+  std::string text;
+  for (const std::string& label : part.per) {
+    values[label] = ValuesOf(holding, label);
+    if (values[label].size() == ValuesOf(every, label).size()) continue;
+    text += (text.empty() ? "" : " and ") + SetText(label, values[label]);
+  }
+  const auto is_described = [&](const ClaimGroup* group) {
+    return std::ranges::all_of(part.per, [&](const std::string& label) {
+      return std::ranges::find(values[label], group->labels.at(label)) !=
+             values[label].end();
+    });
+  };
+  const auto described = std::ranges::count_if(every, is_described);
+  if (static_cast<std::size_t>(described) == holding.size()) return text;
+  text.clear();
+  for (const ClaimGroup* group : holding) {
+    text += (text.empty() ? "" : "; or ") + LabelsText(group->labels);
+  }
+  return text;
+}
+
+// The reasons of groups without a verdict, each with whose it is.
+std::string ReasonsText(const Groups& undecided) {
+  std::vector<std::pair<std::string, std::string>> reasons;  // and of whom
+  for (const ClaimGroup* group : undecided) {
+    const std::string labels = LabelsText(group->labels);
+    const auto same = std::ranges::find_if(reasons, [&](const auto& reason) {
+      return reason.first == group->why;
+    });
+    if (same == reasons.end()) {
+      reasons.emplace_back(group->why, labels);
+    } else {
+      same->second += "; " + labels;
+    }
+  }
+  std::string text;
+  for (const auto& [why, labels] : reasons) {
+    text += fmt::format("{}{}{}", text.empty() ? "" : ", ", why,
+                        labels.empty() ? "" : " (" + labels + ")");
+  }
+  return text;
+}
+
+ClaimVerdict VerdictOf(const ClaimPart& part,
+                       const std::vector<ClaimGroup>& groups) {
+  using Kind = ClaimVerdictKind;
+  const Groups holding = InState(groups, GroupState::kHolds);
+  const Groups failing = InState(groups, GroupState::kFails);
+  const Groups undecided = InState(groups, GroupState::kUndecided);
+  if (holding.size() == groups.size()) return {Kind::kHolds, ""};
+  if (!holding.empty()) {
+    return {Kind::kHoldsOnlyIf, ConditionText(part, groups)};
+  }
+  if (undecided.empty()) return {Kind::kFails, ""};
+  std::string why = ReasonsText(undecided);
+  if (!failing.empty()) {
+    std::string broken;
+    for (const ClaimGroup* group : failing) {
+      broken += (broken.empty() ? "" : "; ") + LabelsText(group->labels);
+    }
+    why += fmt::format(", and it fails for the others ({})", broken);
+  }
+  return {Kind::kNotMeasurable, why};
+}
+
+}  // namespace
+
+std::string ClaimVerdict::Text() const {
+  switch (kind) {
+    case ClaimVerdictKind::kHolds:
+      return "holds";
+    case ClaimVerdictKind::kFails:
+      return "fails";
+    case ClaimVerdictKind::kHoldsOnlyIf:
+      return "holds only if " + text;
+    case ClaimVerdictKind::kNotMeasurable:
+      return "not measurable here: " + text;
+    case ClaimVerdictKind::kNotJudged:
+      break;
+  }
+  return "not judged";
+}
+
+PartVerdict JudgePart(const ClaimPart& part, const Readings& readings,
+                      const std::string& remedy) {
+  if (readings.list.empty()) {
+    return {{ClaimVerdictKind::kNotMeasurable,
+             readings.none.empty() ? "no readings" : readings.none},
+            {}};
+  }
+  PartVerdict judged;
+  for (const Members& members : GroupsOf(part, readings)) {
+    judged.groups.push_back(MakeGroup(part, members, remedy));
+  }
+  if (part.rule) judged.verdict = VerdictOf(part, judged.groups);
+  return judged;
+}
+
+ClaimVerdict JudgeClaim(const Claim& claim,
+                        std::span<const PartVerdict> parts) {
+  using Kind = ClaimVerdictKind;
+  ATTN_CHECK_EQ(claim.parts.size(), parts.size());
+  std::map<Kind, std::string> texts;  // of all parts with that verdict
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (claim.parts[i].is_beside) continue;
+    const auto& [kind, text] = parts[i].verdict;
+    std::string& joined = texts[kind];
+    if (kind == Kind::kHoldsOnlyIf) {
+      joined += (joined.empty() ? "" : " and ") + text;
+    } else if (kind == Kind::kNotMeasurable && joined.empty()) {
+      // One reason is enough, and whose it is where there are other parts.
+      joined =
+          claim.parts.size() == 1 ? text : claim.parts[i].name + ": " + text;
+    }
+  }
+  for (const Kind kind :
+       {Kind::kFails, Kind::kNotMeasurable, Kind::kHoldsOnlyIf}) {
+    if (texts.contains(kind)) return {kind, texts[kind]};
+  }
+  return {Kind::kHolds, ""};
+}
+
+}  // namespace attnbench
