@@ -23,8 +23,7 @@ const std::vector<std::string>& LabelNames(const Json& document) {
 Json LabelsOf(const Json& cell, const std::vector<std::string>& names) {
   Json labels = Json::object();
   for (const std::string& name : names) labels[name] = FieldOf(cell, name);
-  for (const auto& [name, value] :
-       cell.value("options", Json::object()).items()) {
+  for (const auto& [name, value] : FieldOf(cell, "options").items()) {
     labels["options." + name] = value;
   }
   return labels;

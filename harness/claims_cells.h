@@ -16,8 +16,8 @@ namespace attnbench {
 // A cell that a selector picked.
 struct ClaimCell {
   const Json* cell = nullptr;  // of the document, which outlives this
-  Json labels;                 // mechanism, axes, "options.NAME"
-  Json evidence;
+  Json labels = {};            // mechanism, axes, "options.NAME"
+  Json evidence = {};
   std::string why = {};  // it has no numbers; empty: it has
 };
 

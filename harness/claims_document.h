@@ -14,10 +14,10 @@ namespace attnbench {
 
 // What a measurement gave.
 struct ClaimDocument {
-  std::string measurement;  // its name
-  Json file;                // path of the document; null: it was not kept
-  Json json;                // null where there is none,
-  std::string none = {};    // and why
+  std::string measurement = {};  // its name
+  Json file = {};                // path of the document; null: it was not kept
+  Json json = {};                // null where there is none,
+  std::string none = {};         // and why
 };
 
 // Element `index` of a list of the document.

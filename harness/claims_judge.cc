@@ -198,32 +198,56 @@ std::string SetText(const std::string& label, const std::vector<Json>& values) {
   return fmt::format("{} in {{{}}}", label, list);
 }
 
-// The groups that hold, as values of each label where that says it: "a = 1 and
-// b in {2, 3}"; else one by one, "a = 1, b = 2; or a = 2, b = 3".
+bool Holds(const ClaimGroup* group) {
+  return group->state == GroupState::kHolds;
+}
+
+// "a = 1 and b in {2, 3}" where the groups that hold are all those with these
+// values; else nothing.
+std::string ProductText(const ClaimPart& part, const Groups& every) {
+  Groups holding = every;
+  std::erase_if(holding, [](const ClaimGroup* one) { return !Holds(one); });
+  Groups described = every;
+  std::string text;
+  for (const std::string& label : part.per) {
+    const std::vector<Json> values = ValuesOf(holding, label);
+    if (values.size() == ValuesOf(every, label).size()) continue;
+    text += (text.empty() ? "" : " and ") + SetText(label, values);
+    std::erase_if(described, [&](const ClaimGroup* one) {
+      return std::ranges::find(values, one->labels.at(label)) == values.end();
+    });
+  }
+  return std::ranges::all_of(described, Holds) ? text : "";
+}
+
+// For what the groups hold: values of labels with which all do, then what is
+// left of them one by one.
 std::string ConditionText(const ClaimPart& part,
                           const std::vector<ClaimGroup>& all) {
   Groups every;
   for (const ClaimGroup& group : all) every.push_back(&group);
-  const Groups holding = InState(all, GroupState::kHolds);
-  std::map<std::string, std::vector<Json>> values;
+  const std::string product = ProductText(part, every);
+  if (!product.empty()) return product;
+  Groups left = InState(all, GroupState::kHolds);
   std::string text;
-  for (const std::string& label : part.per) {
-    values[label] = ValuesOf(holding, label);
-    if (values[label].size() == ValuesOf(every, label).size()) continue;
-    text += (text.empty() ? "" : " and ") + SetText(label, values[label]);
-  }
-  const auto is_described = [&](const ClaimGroup* group) {
-    return std::ranges::all_of(part.per, [&](const std::string& label) {
-      return std::ranges::find(values[label], group->labels.at(label)) !=
-             values[label].end();
-    });
+  const auto add = [&text](const std::string& more) {
+    text += (text.empty() ? "" : "; or ") + more;
   };
-  const auto described = std::ranges::count_if(every, is_described);
-  if (static_cast<std::size_t>(described) == holding.size()) return text;
-  text.clear();
-  for (const ClaimGroup* group : holding) {
-    text += (text.empty() ? "" : "; or ") + LabelsText(group->labels);
+  for (const std::string& label : part.per) {
+    for (const Json& value : ValuesOf(left, label)) {
+      const auto has_value = [&](const ClaimGroup* one) {
+        return one->labels.at(label) == value;
+      };
+      const auto breaks = [&](const ClaimGroup* one) {
+        return has_value(one) && !Holds(one);
+      };
+      if (std::ranges::count_if(left, has_value) < 2) continue;
+      if (std::ranges::any_of(every, breaks)) continue;
+      add(SetText(label, {value}));
+      std::erase_if(left, has_value);
+    }
   }
+  for (const ClaimGroup* group : left) add(LabelsText(group->labels));
   return text;
 }
 

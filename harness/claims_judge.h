@@ -23,7 +23,7 @@ enum class ClaimVerdictKind {
 
 struct ClaimVerdict {
   ClaimVerdictKind kind = ClaimVerdictKind::kNotJudged;
-  std::string text;  // the condition, or why not
+  std::string text = {};  // the condition, or why not
 
   // "holds", "fails", "holds only if w = 2", "not measurable here: why".
   std::string Text() const;
@@ -33,13 +33,13 @@ enum class GroupState { kHolds, kFails, kUndecided, kNotJudged };
 
 // The readings with equal values of the part's labels.
 struct ClaimGroup {
-  Json labels;  // those of ClaimPart::per
+  Json labels = {};  // those of ClaimPart::per
   GroupState state = GroupState::kNotJudged;
-  std::string why;  // undecided
+  std::string why = {};  // undecided
   // As judged: one where the quantity reduces the group to it. Those without a
   // number are neither least nor greatest while there are others.
   std::size_t num_readings = 0;
-  Reading least, greatest;
+  Reading least = {}, greatest = {};
 };
 
 struct PartVerdict {

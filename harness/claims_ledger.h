@@ -18,7 +18,7 @@ namespace attnbench {
 struct ClaimRule {
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
-  Json json;  // as it stands in the ledger
+  Json json = {};  // as it stands in the ledger
 
   bool Allows(double value) const { return low <= value && value <= high; }
 };
@@ -27,19 +27,19 @@ struct ClaimRule {
 std::string RuleText(const Json& rule);
 
 struct ClaimPart {
-  std::string name;
+  std::string name = {};
   bool is_beside = false;  // shown, and no part of the verdict
-  std::string unit;
-  std::vector<std::string> per;   // labels by which readings are grouped
-  std::optional<ClaimRule> rule;  // there unless it is beside
-  Json quantity;
+  std::string unit = {};
+  std::vector<std::string> per = {};   // labels by which readings are grouped
+  std::optional<ClaimRule> rule = {};  // there unless it is beside
+  Json quantity = {};
 };
 
 struct Claim {
-  std::string id;
-  std::string source;
-  std::string claim;
-  std::vector<ClaimPart> parts;
+  std::string id = {};
+  std::string source = {};
+  std::string claim = {};
+  std::vector<ClaimPart> parts = {};
 };
 
 struct ClaimsLedger {

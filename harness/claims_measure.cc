@@ -89,9 +89,11 @@ class ClaimsMeasurer {
     SkipThreadsBeyond(Cores(), sweep);
     Json context = MakeContext(options_.command_line, sweep.seed);
     context["limits"] = limits_;  // known, so they are not measured again
-    CampaignEnd end = RunCampaign(
-        table_, sweep, std::move(context),
-        {.output = path, .force = options_.force, .resume = options_.resume});
+    CampaignOptions campaign;
+    campaign.output = path;
+    campaign.force = options_.force;
+    campaign.resume = options_.resume;
+    CampaignEnd end = RunCampaign(table_, sweep, std::move(context), campaign);
     if (end.interrupted) return nullptr;
     limits_ = end.document.at("context").at("limits");
     return std::move(end.document);
