@@ -85,7 +85,9 @@ std::vector<ClaimCell> CellsOf(const ClaimDocument& document,
     }
     selected.push_back(std::move(cell));
   }
-  if (none.empty()) none = "no cell is " + selector.dump();
+  if (selected.empty() && none.empty()) {
+    none = "no cell is " + selector.dump();
+  }
   return selected;
 }
 

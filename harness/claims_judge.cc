@@ -13,7 +13,10 @@ namespace attnbench {
 namespace {
 
 std::string LabelText(const Json& value) {
-  return value.is_null() ? "none" : AxisValueText(value);
+  if (value.is_null()) return "none";
+  // 1, not 1.0, whoever wrote it.
+  if (value.is_number()) return fmt::format("{}", value.get<double>());
+  return AxisValueText(value);
 }
 
 // "variant = exact, workload = uniform"; empty: no labels.
@@ -114,32 +117,33 @@ double BoundInside(const ClaimRule& rule, const Interval& interval) {
   return has_low && std::isfinite(rule.low) ? rule.low : rule.high;
 }
 
-GroupState StateOf(const ClaimRule& rule, const Reading& reading,
-                   const std::string& remedy, std::string& why) {
-  if (!HasNumber(reading)) {
-    why = reading.why.empty() ? "no number" : reading.why;
-    return GroupState::kUndecided;
-  }
-  const Interval interval =
+GroupState StateOf(const ClaimRule& rule, const Reading& reading) {
+  if (!HasNumber(reading)) return GroupState::kUndecided;
+  const auto [low, high] =
       reading.interval.value_or(Interval{reading.value, reading.value});
-  if (rule.Allows(interval.low) && rule.Allows(interval.high)) {
-    return GroupState::kHolds;
-  }
-  if (interval.high < rule.low || interval.low > rule.high) {
-    return GroupState::kFails;
-  }
-  why = fmt::format("the interval [{:.3g}, {:.3g}] contains {:.3g}{}",
-                    interval.low, interval.high, BoundInside(rule, interval),
-                    remedy.empty() ? "" : "; " + remedy);
+  if (rule.Allows(low) && rule.Allows(high)) return GroupState::kHolds;
+  if (high < rule.low || low > rule.high) return GroupState::kFails;
   return GroupState::kUndecided;
 }
 
+// Why a reading is undecided.
+void TellWhy(const ClaimRule& rule, const Reading& reading, ClaimGroup& group) {
+  group.is_wide = HasNumber(reading);
+  if (!group.is_wide) {
+    group.why = reading.why.empty() ? "no number" : reading.why;
+    return;
+  }
+  const Interval& interval = *reading.interval;
+  group.why =
+      fmt::format("the interval [{:.3g}, {:.3g}] contains {:.3g}", interval.low,
+                  interval.high, BoundInside(rule, interval));
+}
+
 void JudgeGroup(const ClaimRule& rule, const std::vector<Reading>& readings,
-                const std::string& remedy, ClaimGroup& group) {
+                ClaimGroup& group) {
   group.state = GroupState::kHolds;
   for (const Reading& reading : readings) {
-    std::string why;
-    const GroupState state = StateOf(rule, reading, remedy, why);
+    const GroupState state = StateOf(rule, reading);
     if (state == GroupState::kFails) {
       group.state = state;
       group.why.clear();
@@ -147,13 +151,12 @@ void JudgeGroup(const ClaimRule& rule, const std::vector<Reading>& readings,
     }
     if (state == GroupState::kUndecided && group.why.empty()) {
       group.state = state;
-      group.why = why;
+      TellWhy(rule, reading, group);
     }
   }
 }
 
-ClaimGroup MakeGroup(const ClaimPart& part, const Members& members,
-                     const std::string& remedy) {
+ClaimGroup MakeGroup(const ClaimPart& part, const Members& members) {
   const std::vector<Reading> readings = Reduce(part.quantity, members.readings);
   ClaimGroup group{.labels = members.labels, .num_readings = readings.size()};
   group.least = group.greatest = readings[0];
@@ -162,7 +165,7 @@ ClaimGroup MakeGroup(const ClaimPart& part, const Members& members,
     if (!(group.least.value <= reading.value)) group.least = reading;
     if (!(group.greatest.value >= reading.value)) group.greatest = reading;
   }
-  if (part.rule) JudgeGroup(*part.rule, readings, remedy, group);
+  if (part.rule) JudgeGroup(*part.rule, readings, group);
   return group;
 }
 
@@ -251,11 +254,24 @@ std::string ConditionText(const ClaimPart& part,
   return text;
 }
 
-// The reasons of groups without a verdict, each with whose it is.
-std::string ReasonsText(const Groups& undecided) {
+// The reasons of groups without a verdict, each with whose it is; of intervals,
+// which are all different, the first.
+std::string ReasonsText(const Groups& undecided, const std::string& remedy) {
   std::vector<std::pair<std::string, std::string>> reasons;  // and of whom
+  std::string first_wide;
+  std::size_t more_wide = 0;
   for (const ClaimGroup* group : undecided) {
     const std::string labels = LabelsText(group->labels);
+    const std::string text =
+        group->why + (labels.empty() ? "" : " (" + labels + ")");
+    if (group->is_wide) {
+      if (first_wide.empty()) {
+        first_wide = text;
+      } else {
+        ++more_wide;
+      }
+      continue;
+    }
     const auto same = std::ranges::find_if(reasons, [&](const auto& reason) {
       return reason.first == group->why;
     });
@@ -265,7 +281,9 @@ std::string ReasonsText(const Groups& undecided) {
       same->second += "; " + labels;
     }
   }
-  std::string text;
+  std::string text = first_wide;
+  if (more_wide > 0) text += fmt::format(", and {} more like it", more_wide);
+  if (!text.empty() && !remedy.empty()) text += "; " + remedy;
   for (const auto& [why, labels] : reasons) {
     text += fmt::format("{}{}{}", text.empty() ? "" : ", ", why,
                         labels.empty() ? "" : " (" + labels + ")");
@@ -273,8 +291,22 @@ std::string ReasonsText(const Groups& undecided) {
   return text;
 }
 
+// Those of whom it fails: few by their labels.
+std::string FailingText(const Groups& failing) {
+  constexpr std::size_t kMostNamed = 2;
+  if (failing.size() > kMostNamed) {
+    return fmt::format("{} others", failing.size());
+  }
+  std::string text;
+  for (const ClaimGroup* group : failing) {
+    text += (text.empty() ? "" : "; ") + LabelsText(group->labels);
+  }
+  return text;
+}
+
 ClaimVerdict VerdictOf(const ClaimPart& part,
-                       const std::vector<ClaimGroup>& groups) {
+                       const std::vector<ClaimGroup>& groups,
+                       const std::string& remedy) {
   using Kind = ClaimVerdictKind;
   const Groups holding = InState(groups, GroupState::kHolds);
   const Groups failing = InState(groups, GroupState::kFails);
@@ -284,14 +316,8 @@ ClaimVerdict VerdictOf(const ClaimPart& part,
     return {Kind::kHoldsOnlyIf, ConditionText(part, groups)};
   }
   if (undecided.empty()) return {Kind::kFails, ""};
-  std::string why = ReasonsText(undecided);
-  if (!failing.empty()) {
-    std::string broken;
-    for (const ClaimGroup* group : failing) {
-      broken += (broken.empty() ? "" : "; ") + LabelsText(group->labels);
-    }
-    why += fmt::format(", and it fails for the others ({})", broken);
-  }
+  std::string why = ReasonsText(undecided, remedy);
+  if (!failing.empty()) why += ", and it fails for " + FailingText(failing);
   return {Kind::kNotMeasurable, why};
 }
 
@@ -322,9 +348,9 @@ PartVerdict JudgePart(const ClaimPart& part, const Readings& readings,
   }
   PartVerdict judged;
   for (const Members& members : GroupsOf(part, readings)) {
-    judged.groups.push_back(MakeGroup(part, members, remedy));
+    judged.groups.push_back(MakeGroup(part, members));
   }
-  if (part.rule) judged.verdict = VerdictOf(part, judged.groups);
+  if (part.rule) judged.verdict = VerdictOf(part, judged.groups, remedy);
   return judged;
 }
 

@@ -36,6 +36,7 @@ struct ClaimGroup {
   Json labels = {};  // those of ClaimPart::per
   GroupState state = GroupState::kNotJudged;
   std::string why = {};  // undecided
+  bool is_wide = false;  // the reason is an interval that contains a bound
   // As judged: one where the quantity reduces the group to it. Those without a
   // number are neither least nor greatest while there are others.
   std::size_t num_readings = 0;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -173,8 +174,17 @@ std::string FigureText(const Json& part) {
   return low == high ? low : low + " .. " + high;
 }
 
-std::string PartText(const Json& part) {
-  const std::string verdict = part.at("verdict");
+// Without the reason where the claim's own verdict ends in it.
+std::string Shortened(const std::string& verdict, const std::string& of_claim) {
+  const std::string_view kind = "not measurable here";
+  const bool is_said =
+      verdict.starts_with(kind) &&
+      of_claim.ends_with(std::string_view(verdict).substr(kind.size() + 2));
+  return is_said ? std::string(kind) : verdict;
+}
+
+std::string PartText(const Json& part, const std::string& verdict_of_claim) {
+  const std::string verdict = Shortened(part.at("verdict"), verdict_of_claim);
   const bool is_beside = part.at("role") == "beside";
   std::string text =
       fmt::format("    {}{}: {} {}", is_beside ? "beside: " : "",
@@ -220,7 +230,8 @@ std::string ClaimsText(const Json& result) {
         fmt::format("{:<23} {}\n  {} ({})\n", claim.at("id").get<std::string>(),
                     verdict, claim.at("claim").get<std::string>(),
                     claim.at("source").get<std::string>());
-    for (const Json& part : claim.at("measured")) text += PartText(part);
+    for (const Json& part : claim.at("measured"))
+      text += PartText(part, verdict);
   }
   std::string sum;
   for (const auto& [name, count] : counts) {

@@ -139,7 +139,18 @@ TEST(ClaimsJudge, AnUndecidedGroupIsNoGroupThatHolds) {
             "holds only if variant = exact");
   EXPECT_EQ(Verdict(part, {Of(2, {{"variant", "exact"}}), none}),
             "not measurable here: not counted (variant = nested), and it fails "
-            "for the others (variant = exact)");
+            "for variant = exact");
+}
+
+TEST(ClaimsJudge, OfManyWideIntervalsOneIsTold) {
+  std::vector<Reading> readings;
+  for (const int w : {1, 2, 3}) {
+    readings.push_back(Between(0.5, 1 + w));
+    readings.back().labels = {{"w", w}};
+  }
+  EXPECT_EQ(Verdict(Part({"w"}), readings),
+            "not measurable here: the interval [0.5, 2] contains 1 (w = 1), "
+            "and 2 more like it; look longer");
 }
 
 TEST(ClaimsJudge, LabelsThatAMechanismDoesNotHaveAreNone) {

@@ -42,6 +42,7 @@ class DoctoredCells {
     Json cell = MadeUpCell("soft", point, std::vector<double>(12, time_ns));
     cell.update({{"energy", "dot"}, {"num_contexts", 8}, {"chunk_width", 4}});
     cell.update({{"length", 20}, {"beam", 10}, {"dim", 16}});
+    cell.update({{"memory_length", 12}, {"output_length", 12}});
     cell.update(axes);
     for (const auto& [field, wanted] : quantity_.at(side).items()) {
       if (wanted == "greatest") continue;
