@@ -280,14 +280,14 @@ double ReachOf(const Vector& log_mass) {
              : static_cast<double>(half - log_mass.begin() + 1);
 }
 
-template <double (*kFigure)(const Vector&)>
+template <double (*Figure)(const Vector&)>
 std::vector<Json> OfEachBias(const Json& inputs, std::uint64_t seed) {
   std::vector<Json> rows;
   for (const Json& bias : inputs.at("biases")) {
     const auto masses = LogMasses(inputs, bias, seed);
     for (std::size_t draw = 0; draw < masses.size(); ++draw) {
       rows.push_back(
-          ComputedRow({{"bias", bias}, {"draw", draw}}, kFigure(masses[draw])));
+          ComputedRow({{"bias", bias}, {"draw", draw}}, Figure(masses[draw])));
     }
   }
   return rows;

@@ -105,13 +105,13 @@ OnlineRun RunOnline(const Json& inputs, const std::string& workload_name,
   return run;
 }
 
-template <std::int64_t OnlineRun::*kFigure>
+template <std::int64_t OnlineRun::*Figure>
 std::vector<Json> OnlineFigure(const Json& inputs, std::uint64_t seed) {
   std::vector<Json> rows;
   for (const Json& workload : inputs.at("workloads")) {
     const OnlineRun run = RunOnline(inputs, workload, seed);
     rows.push_back(ComputedRow({{"workload", workload}},
-                               static_cast<double>(run.*kFigure)));
+                               static_cast<double>(run.*Figure)));
   }
   return rows;
 }

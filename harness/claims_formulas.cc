@@ -149,7 +149,7 @@ class Encoding {
   const Table<double> table_;
 };
 
-template <double (Encoding::*kFigure)() const>
+template <double (Encoding::*Figure)() const>
 std::vector<Json> EncodingFigure(const Json& inputs, std::uint64_t /*seed*/) {
   std::vector<Json> rows;
   for (const Json& K : inputs.at("num_contexts")) {
@@ -161,7 +161,7 @@ std::vector<Json> EncodingFigure(const Json& inputs, std::uint64_t /*seed*/) {
                         "num_contexts and max_length must be even, from 4 on");
       }
       rows.push_back(ComputedRow({{"num_contexts", K}, {"max_length", S}},
-                                 (Encoding(K, S).*kFigure)()));
+                                 (Encoding(K, S).*Figure)()));
     }
   }
   return rows;
@@ -200,7 +200,7 @@ double Order(const std::vector<double>& means) {
 }
 
 // The centre over draws, per reading of eqs 8 to 10.
-template <double (*kFigure)(const std::vector<double>&)>
+template <double (*Figure)(const std::vector<double>&)>
 std::vector<Json> OfReadings(const Json& inputs, std::uint64_t seed) {
   const Json& encodings = inputs.at("position_encoding");
   const Json& places = inputs.at("place");
@@ -212,7 +212,7 @@ std::vector<Json> OfReadings(const Json& inputs, std::uint64_t seed) {
           MemoryConfig(inputs.at("num_contexts"), encoding, place);
       std::vector<double> figures;
       for (int draw = 0; draw < inputs.at("draws").get<int>(); ++draw) {
-        figures.push_back(kFigure(
+        figures.push_back(Figure(
             MeanPositions(config, inputs.at("memory_length"), seed, draw)));
       }
       rows.push_back(

@@ -59,6 +59,7 @@ bool HasNumber(const Reading& reading) { return !std::isnan(reading.value); }
 // The share of the readings between `low` and `high`.
 Reading ShareOf(const std::vector<Reading>& readings, double low, double high) {
   Reading share;
+  share.why = readings[0].why;
   const auto inside = std::ranges::count_if(readings, [&](const Reading& one) {
     return low <= one.value && one.value <= high;
   });
@@ -118,7 +119,9 @@ double BoundInside(const ClaimRule& rule, const Interval& interval) {
 }
 
 GroupState StateOf(const ClaimRule& rule, const Reading& reading) {
-  if (!HasNumber(reading)) return GroupState::kUndecided;
+  if (!HasNumber(reading) || !reading.why.empty()) {
+    return GroupState::kUndecided;
+  }
   const auto [low, high] =
       reading.interval.value_or(Interval{reading.value, reading.value});
   if (rule.Allows(low) && rule.Allows(high)) return GroupState::kHolds;
@@ -128,7 +131,7 @@ GroupState StateOf(const ClaimRule& rule, const Reading& reading) {
 
 // Why a reading is undecided.
 void TellWhy(const ClaimRule& rule, const Reading& reading, ClaimGroup& group) {
-  group.is_wide = HasNumber(reading);
+  group.is_wide = HasNumber(reading) && reading.why.empty();
   if (!group.is_wide) {
     group.why = reading.why.empty() ? "no number" : reading.why;
     return;

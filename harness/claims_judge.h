@@ -49,11 +49,12 @@ struct PartVerdict {
 };
 
 // Of a reading: with an interval, whether all of it lies inside the bounds of
-// the rule, or all of it outside; neither is undecided, as is a reading without
-// a number. A group fails where a reading does, else is undecided where one is,
-// else holds. A part holds where all groups do, fails where all do, holds only
-// for some labels where some groups do, and is else not measurable. `remedy`
-// tells what to do where an interval is too wide; may be empty.
+// the rule, or all of it outside; neither is undecided, as is a reading that
+// has no number, or none to judge by. A group fails where a reading does, else
+// is undecided where one is, else holds. A part holds where all groups do,
+// fails where all do, holds only for some labels where some groups do, and is
+// else not measurable. `remedy` tells what to do where an interval is too wide;
+// may be empty.
 PartVerdict JudgePart(const ClaimPart& part, const Readings& readings,
                       const std::string& remedy);
 

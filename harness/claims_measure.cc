@@ -1,6 +1,7 @@
 #include "harness/claims_measure.h"
 
 #include <fmt/format.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -14,6 +15,7 @@
 #include "harness/claims_computed.h"
 #include "harness/environment.h"
 #include "harness/error.h"
+#include "harness/exit_code.h"
 #include "harness/interrupt.h"
 #include "harness/json_file.h"
 #include "harness/progress.h"
@@ -181,7 +183,11 @@ class ClaimsMeasurer {
     }
     if (WasInterrupted()) process.Kill();
     const ProcessEnd end = process.Stop();
-    if (end.IsGood()) {
+    // A cell that failed is in the result.
+    const bool is_written =
+        WIFEXITED(end.status) && (WEXITSTATUS(end.status) == kGood ||
+                                  WEXITSTATUS(end.status) == kFailed);
+    if (is_written) {
       document.json = ReadJsonFile(path);
     } else {
       document.none = fmt::format("attnbench decoder {}: {}", end.Text(),

@@ -9,6 +9,8 @@
 
 namespace attnbench {
 
+// Times of a result that is not valid are read, and are nothing to judge by.
+//
 // The readings of a part, before ClaimPart::quantity's `reduce`, which is the
 // judge's. `published` holds the tables of results/published, by their ids.
 Readings ReadQuantity(const ClaimPart& part, const ClaimDocument& document,

@@ -258,7 +258,7 @@ std::vector<Reading> OverPublished(const Json& quantity, const Pairs& all,
                                    const Json& published, std::string& none) {
   const std::string name = quantity.at("table");
   const std::string column = quantity.at("column");
-  const Json& rows = published.at(name);
+  const Json& rows = FieldOf(published, name);
   Pairs pairs;
   std::vector<double> ratios;
   for (const ClaimPair& pair : all) {
@@ -268,7 +268,9 @@ std::vector<Reading> OverPublished(const Json& quantity, const Pairs& all,
     pairs.push_back(pair);
     ratios.push_back(*of / *to);
   }
-  if (pairs.empty() && !all.empty()) none = name + " has none of these rows";
+  if (pairs.empty() && !all.empty()) {
+    none = "no published table " + name + " has these rows";
+  }
   std::vector<Reading> readings = TimeRatios(pairs);
   for (std::size_t i = 0; i < readings.size(); ++i) {
     readings[i].value /= ratios[i];

@@ -15,11 +15,12 @@ namespace attnbench {
 
 struct Reading {
   Json labels = Json::object();  // axis or other label -> value
-  // May be infinite. NaN: there is none, and `why` says why.
+  // May be infinite. NaN: there is none.
   double value = std::numeric_limits<double>::quiet_NaN();
   // Of a number that chance moves. The intervals of a part together miss with
   // probability kMiss at most.
   std::optional<Interval> interval = {};
+  // Why there is no number, or none to judge by; empty: there is.
   std::string why = {};
   // Where it was read: [{"measurement", "file", "point", "place"}]; `file` is
   // null where the document was not kept, `point` where it has none.

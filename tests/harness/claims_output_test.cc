@@ -124,9 +124,9 @@ TEST(ClaimsOutput, AMeasurementThatIsInvalidMakesTheLedgerInvalid) {
   const Json result = ResultWith(0, invalid);
   EXPECT_EQ(result.at("context").at("valid"), false);
   EXPECT_EQ(result.at("context").at("invalid_reasons"),
-            Json({"verify: the machine was busy"}));
+            Json::array({"verify: the machine was busy"}));
   EXPECT_EQ(result.at("context").at("warnings"),
-            Json({"turbo is on", "dirty"}));
+            Json::array({"turbo is on", "dirty"}));
   EXPECT_THAT(ClaimsText(result), HasSubstr("INVALID: verify: the machine"));
 }
 

@@ -167,6 +167,31 @@ TEST(ClaimsQuantities, ACellThatFailedIsAReadingWithoutANumber) {
   EXPECT_EQ(readings.none, "skipped: wrong context");
 }
 
+TEST(ClaimsQuantities, TimesOfAnInvalidResultAreShownAndNotJudged) {
+  ClaimDocument document = Sweep({MadeUpCell("soft", 10, Rounds(1000, 0)),
+                                  MadeUpCell("mocha", 10, Rounds(100, 0))});
+  Json& context = document.json["context"];
+  context["valid"] = false;
+  context["invalid_reasons"] = {"the machine was busy"};
+  ClaimPart part = PartOf(kRatio);
+  part.rule = ClaimRule();
+  const PartVerdict judged = JudgePart(
+      part, ReadQuantity(part, document, Json::object()), "look longer");
+  EXPECT_EQ(judged.verdict.Text(),
+            "not measurable here: the times of m are INVALID: the machine was "
+            "busy");
+  EXPECT_NEAR(judged.groups[0].least.value, 10, 1e-9);
+  // What was counted is as right as ever.
+  part.quantity = {{"kind", "count"},
+                   {"from", "m"},
+                   {"of", {{"mechanism", "soft"}}},
+                   {"field", "energies"},
+                   {"over", "T + U - 1"}};
+  EXPECT_EQ(JudgePart(part, ReadQuantity(part, document, Json::object()), "")
+                .verdict.Text(),
+            "holds");
+}
+
 TEST(ClaimsQuantities, CellsOfDifferentRoundsHaveNoRatio) {
   const Readings readings =
       Read(kRatio, Sweep({MadeUpCell("soft", 10, Rounds(1000, 0)),

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "harness/claims_document.h"
@@ -226,7 +227,8 @@ inline Json DoctoredPublished(const ClaimsLedger& ledger) {
       if (part.quantity.at("kind") != "ratio_to_published") continue;
       const std::string column = part.quantity.at("column");
       Json& rows = tables[part.quantity.at("table").get<std::string>()];
-      for (const auto& [side, figure] : {std::pair("of", 2), {"to", 1}}) {
+      for (const auto& [side, figure] :
+           {std::pair("of", 2), std::pair("to", 1)}) {
         Json row = {{"mechanism", part.quantity.at(side).at("mechanism")}};
         row[column] = figure;
         rows.push_back(row);
