@@ -232,7 +232,7 @@ std::string ConditionText(const ClaimPart& part,
                           const std::vector<ClaimGroup>& all) {
   Groups every;
   for (const ClaimGroup& group : all) every.push_back(&group);
-  const std::string product = ProductText(part, every);
+  std::string product = ProductText(part, every);
   if (!product.empty()) return product;
   Groups left = InState(all, GroupState::kHolds);
   std::string text;

@@ -131,7 +131,8 @@ TEST(ClaimsComputed, TheClosedFormIsRightWhereProductsStayLarge) {
 
 TEST(ClaimsComputed, DenominatorOneForgetsWhatStartedBehindAOne) {
   const Json cases = {{{"p", {0, 0, 0, 0, 0, 1, 0, 0}}, {"start", 5}},
-                      {{"p", {0, 0, 1, 0, 0, 1, 0, 0}}, {"start", 5}}};
+                      {{"p", {0, 0, 1, 0, 0, 1, 0, 0}}, {"start", 5}},
+                      {{"p", {0, 0, 0, 0, 1, 0, 0, 0}}, {"start", 5}}};
   const auto rows =
       ComputeQuantity("denominator_one_error",
                       {{"preset", "denominator_one"}, {"cases", cases}}, 1);
@@ -139,6 +140,9 @@ TEST(ClaimsComputed, DenominatorOneForgetsWhatStartedBehindAOne) {
   EXPECT_EQ(rows[0].at("value"), 0.0);
   EXPECT_EQ(rows[1].at("labels").at("p_of_one_before_start"), true);
   EXPECT_EQ(rows[1].at("value"), 1.0);
+  // At the start is not before it: entries are counted from 1.
+  EXPECT_EQ(rows[2].at("labels").at("p_of_one_before_start"), false);
+  EXPECT_EQ(rows[2].at("value"), 0.0);
 }
 
 TEST(ClaimsComputed, DividingByAFactorOfZeroIsWrong) {

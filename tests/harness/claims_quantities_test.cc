@@ -114,7 +114,10 @@ TEST(ClaimsQuantities, RatiosArePairedByRoundsAndCellsByPoints) {
   Json soft = MadeUpCell("soft", 10, Rounds(1000, 100));
   Json mocha = MadeUpCell("mocha", 10, Rounds(100, 10));
   mocha["chunk_width"] = 8;
-  Json other_point = MadeUpCell("mocha", 20, Rounds(1, 0));
+  // The same axes, but on other draws and in other rounds.
+  Json other_point = MadeUpCell("mocha", 10, Rounds(1, 0));
+  other_point["point"] = "00000000000000ff";
+  other_point["chunk_width"] = 2;
   Json other_precision = MadeUpCell("mocha", 10, Rounds(1, 0));
   other_precision["precision"] = "f64";
   const Readings readings =
