@@ -257,39 +257,46 @@ std::string ConditionText(const ClaimPart& part,
   return text;
 }
 
-// The reasons of groups without a verdict, each with whose it is; of intervals,
-// which are all different, the first.
-std::string ReasonsText(const Groups& undecided, const std::string& remedy) {
-  std::vector<std::pair<std::string, std::string>> reasons;  // and of whom
-  std::string first_wide;
-  std::size_t more_wide = 0;
-  for (const ClaimGroup* group : undecided) {
-    const std::string labels = LabelsText(group->labels);
-    const std::string text =
-        group->why + (labels.empty() ? "" : " (" + labels + ")");
-    if (group->is_wide) {
-      if (first_wide.empty()) {
-        first_wide = text;
-      } else {
-        ++more_wide;
-      }
-      continue;
-    }
-    const auto same = std::ranges::find_if(reasons, [&](const auto& reason) {
-      return reason.first == group->why;
-    });
-    if (same == reasons.end()) {
-      reasons.emplace_back(group->why, labels);
-    } else {
-      same->second += "; " + labels;
-    }
+// "a = 1, b = 2; a = 2, b = 3".
+std::string NamesText(const Groups& groups) {
+  std::string text;
+  for (const ClaimGroup* group : groups) {
+    text += (text.empty() ? "" : "; ") + LabelsText(group->labels);
   }
-  std::string text = first_wide;
-  if (more_wide > 0) text += fmt::format(", and {} more like it", more_wide);
-  if (!text.empty() && !remedy.empty()) text += "; " + remedy;
-  for (const auto& [why, labels] : reasons) {
-    text += fmt::format("{}{}{}", text.empty() ? "" : ", ", why,
-                        labels.empty() ? "" : " (" + labels + ")");
+  return text;
+}
+
+// Why, and of whom where that is not all. Intervals are all different: the
+// first is told.
+std::string ReasonText(const Groups& groups, std::size_t num_all,
+                       const std::string& remedy) {
+  const ClaimGroup& first = *groups[0];
+  Groups named = groups;
+  if (first.is_wide) named.resize(1);
+  std::string text = first.why;
+  const std::string names = NamesText(named);
+  if (!names.empty() && named.size() < num_all) text += " (" + names + ")";
+  if (!first.is_wide) return text;
+  if (groups.size() > 1) {
+    text += fmt::format(", and {} more like it", groups.size() - 1);
+  }
+  return remedy.empty() ? text : text + "; " + remedy;
+}
+
+// The reasons of all groups without a verdict.
+std::string ReasonsText(const Groups& undecided, std::size_t num_all,
+                        const std::string& remedy) {
+  std::vector<std::pair<std::string, Groups>> reasons;
+  for (const ClaimGroup* group : undecided) {
+    const std::string key = group->is_wide ? "" : group->why;
+    auto found =
+        std::ranges::find(reasons, key, &std::pair<std::string, Groups>::first);
+    if (found == reasons.end()) found = reasons.insert(found, {key, {}});
+    found->second.push_back(group);
+  }
+  std::string text;
+  for (const auto& [key, groups] : reasons) {
+    text += (text.empty() ? "" : ", ") + ReasonText(groups, num_all, remedy);
   }
   return text;
 }
@@ -297,14 +304,8 @@ std::string ReasonsText(const Groups& undecided, const std::string& remedy) {
 // Those of whom it fails: few by their labels.
 std::string FailingText(const Groups& failing) {
   constexpr std::size_t kMostNamed = 2;
-  if (failing.size() > kMostNamed) {
-    return fmt::format("{} others", failing.size());
-  }
-  std::string text;
-  for (const ClaimGroup* group : failing) {
-    text += (text.empty() ? "" : "; ") + LabelsText(group->labels);
-  }
-  return text;
+  return failing.size() > kMostNamed ? fmt::format("{} others", failing.size())
+                                     : NamesText(failing);
 }
 
 ClaimVerdict VerdictOf(const ClaimPart& part,
@@ -319,7 +320,7 @@ ClaimVerdict VerdictOf(const ClaimPart& part,
     return {Kind::kHoldsOnlyIf, ConditionText(part, groups)};
   }
   if (undecided.empty()) return {Kind::kFails, ""};
-  std::string why = ReasonsText(undecided, remedy);
+  std::string why = ReasonsText(undecided, groups.size(), remedy);
   if (!failing.empty()) why += ", and it fails for " + FailingText(failing);
   return {Kind::kNotMeasurable, why};
 }

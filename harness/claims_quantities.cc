@@ -5,8 +5,6 @@
 #include <set>
 #include <string>
 
-#include "harness/validity.h"
-
 namespace attnbench {
 namespace {
 
@@ -41,8 +39,9 @@ Readings ReadQuantity(const ClaimPart& part, const ClaimDocument& document,
   if (is_valid || !IsTimed(part.quantity, document)) return readings;
   for (Reading& reading : readings.list) {
     if (!reading.why.empty()) continue;
-    reading.why = fmt::format("the times of {} are {}", document.measurement,
-                              ValidityText(context));
+    reading.why =
+        fmt::format("the times of {} are not valid: {}", document.measurement,
+                    AxisValueText(context.at("invalid_reasons").at(0)));
   }
   return readings;
 }

@@ -142,6 +142,19 @@ TEST(ClaimsJudge, AnUndecidedGroupIsNoGroupThatHolds) {
             "for variant = exact");
 }
 
+TEST(ClaimsJudge, AReasonNamesItsGroupsUnlessItIsThatOfAll) {
+  const auto none = [](int w, const char* why) {
+    Reading reading = Of(std::nan(""), {{"w", w}});
+    reading.why = why;
+    return reading;
+  };
+  EXPECT_EQ(Verdict(Part({"w"}), {none(1, "busy"), none(2, "busy")}),
+            "not measurable here: busy");
+  EXPECT_EQ(Verdict(Part({"w"}),
+                    {none(1, "busy"), none(2, "wrong"), none(3, "busy")}),
+            "not measurable here: busy (w = 1; w = 3), wrong (w = 2)");
+}
+
 TEST(ClaimsJudge, OfManyWideIntervalsOneIsTold) {
   std::vector<Reading> readings;
   for (const int w : {1, 2, 3}) {

@@ -180,9 +180,10 @@ TEST(ClaimsQuantities, TimesOfAnInvalidResultAreShownAndNotJudged) {
   part.rule = ClaimRule();
   const PartVerdict judged = JudgePart(
       part, ReadQuantity(part, document, Json::object()), "look longer");
-  EXPECT_EQ(judged.verdict.Text(),
-            "not measurable here: the times of m are INVALID: the machine was "
-            "busy");
+  EXPECT_EQ(
+      judged.verdict.Text(),
+      "not measurable here: the times of m are not valid: the machine was "
+      "busy");
   EXPECT_NEAR(judged.groups[0].least.value, 10, 1e-9);
   // What was counted is as right as ever.
   part.quantity = {{"kind", "count"},
