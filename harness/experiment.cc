@@ -143,14 +143,19 @@ std::optional<SweepRequest> ReadQuick(const AxisTable& table, const Node& file,
   CheckObject(profiles, {"quick"});
   if (!profiles.Has("quick")) return {};
   const Node node = profiles.Member("quick");
-  CheckObject(node,
-              {"axes", "repetitions", "trials", "processes", "alternatives"});
-  SweepRequest quick = full;
-  ReadCommon(table, node, quick);
-  return quick;
+  return WithProfile(table, full, node.value, node.where);
 }
 
 }  // namespace
+
+SweepRequest WithProfile(const AxisTable& table, SweepRequest request,
+                         const Json& profile, const std::string& where) {
+  const Node node{profile, where};
+  CheckObject(node,
+              {"axes", "repetitions", "trials", "processes", "alternatives"});
+  ReadCommon(table, node, request);
+  return request;
+}
 
 SweepRequest ReadExperiment(const AxisTable& table, const std::string& path,
                             const std::string& profile) {

@@ -33,6 +33,8 @@ struct StabilityRequest {
 //   peers      figures that others report, beside ours
 //   limits     what was not measured, for its cost
 Json MeasureStability(const StabilityRequest& request);
+// The whole document.
+Json StabilityDocument(const StabilityRequest& request, const Json& context);
 
 // The parts of it, for one setting of the inputs. Errors are the largest over
 // `draws` draws; rounded to four digits.

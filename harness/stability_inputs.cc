@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "harness/default_config.h"
 #include "harness/error.h"
 #include "harness/purposes.h"
 #include "harness/score_fields.h"
@@ -82,15 +83,6 @@ double ChoiceNumber(const Family& family, const Draws& draws, bool as_energy,
   }
   const double e = family.mean + family.spread * draws.Normal(i, j);
   return as_energy ? e : 1 / (1 + std::exp(-e));
-}
-
-Config BaseConfig(const Description& about, const std::string& mode) {
-  Config config;
-  config.mode = mode;
-  for (const OptionSpec& option : about.options) {
-    config.options[option.name] = option.default_value;
-  }
-  return config;
 }
 
 // Presets by name. "none" stands for two numbers, whose defaults a preset has.
@@ -197,7 +189,7 @@ std::vector<StabilitySubject> StabilitySubjects(const Description& about,
                                                 const std::string& mode) {
   std::vector<StabilitySubject> subjects;
   if (about.scores.empty() || !Contains(about.modes, mode)) return subjects;
-  const Config base = BaseConfig(about, mode);
+  const Config base = DefaultConfig(about, mode);
   for (const VariantSpec& variant : about.variants) {
     if (variant.name == "reference") continue;
     if (!variant.modes.empty() && !Contains(variant.modes, mode)) continue;

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "harness/result_schema.h"
 #include "harness/stability.h"
 #include "harness/stability_peers.h"
 #include "mechanisms/common/parallel.h"
@@ -186,6 +187,14 @@ Json MeasureStability(const StabilityRequest& request) {
           {"gradients", std::move(gradients)},
           {"peers", MeasurePeers(request.seed, request.quick ? 5 : 25)},
           {"limits", LimitsJson()}};
+}
+
+Json StabilityDocument(const StabilityRequest& request, const Json& context) {
+  Json document = {{"schema_version", kSchemaVersion},
+                   {"kind", "stability"},
+                   {"context", context}};
+  document.update(MeasureStability(request));
+  return document;
 }
 
 }  // namespace attnbench

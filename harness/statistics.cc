@@ -59,7 +59,7 @@ Interval Around(double center, double half_width) {
 }
 
 // Ranks of the values from 1, equal ones with the mean of theirs.
-std::vector<double> Ranks(const std::vector<double>& values) {
+std::vector<double> Ranks(std::span<const double> values) {
   std::vector<std::size_t> order(values.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
@@ -189,6 +189,22 @@ Estimate UnpairedLogRatio(const ProcessSamples& a_logs,
                           b.variance * b.variance / degrees_of(b_logs));
   return {difference, Around(difference, std::sqrt(variance) *
                                              StudentQuantile(degrees, miss))};
+}
+
+double RankCorrelation(std::span<const double> x, std::span<const double> y) {
+  ATTN_CHECK_EQ(x.size(), y.size());
+  const std::vector<double> x_ranks = Ranks(x);
+  const std::vector<double> y_ranks = Ranks(y);
+  const double mean = (static_cast<double>(x.size()) + 1) / 2;
+  double xx = 0;
+  double yy = 0;
+  double xy = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    xx += (x_ranks[i] - mean) * (x_ranks[i] - mean);
+    yy += (y_ranks[i] - mean) * (y_ranks[i] - mean);
+    xy += (x_ranks[i] - mean) * (y_ranks[i] - mean);
+  }
+  return xx > 0 && yy > 0 ? xy / std::sqrt(xx * yy) : 0;
 }
 
 RoundDrift RoundDriftOf(const ProcessSamples& samples) {

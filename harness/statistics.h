@@ -100,6 +100,10 @@ inline bool HasFewProcesses(const ProcessSamples& samples) {
 Estimate UnpairedLogRatio(const ProcessSamples& a_logs,
                           const ProcessSamples& b_logs, double miss);
 
+// Spearman's: Pearson's correlation of the ranks, equal values with the mean of
+// theirs. 0 where all values of a side are equal. Equal lengths.
+double RankCorrelation(std::span<const double> x, std::span<const double> y);
+
 // Whether the samples of the last third of a process's rounds differ from those
 // of the first third. `change`: the median late over the median early, minus 1,
 // the median over processes. `p`: of the rank-sum statistic of the two thirds,

@@ -136,6 +136,11 @@ SweepRequest ReadExperiment(const AxisTable& table, const Json& document,
                             const std::string& path,
                             const std::string& profile);
 
+// The request with what a profile says in the place of its own: the value of a
+// member of `profiles` above. Throws UserError naming `where`.
+SweepRequest WithProfile(const AxisTable& table, SweepRequest request,
+                         const Json& profile, const std::string& where);
+
 // Makes the cell a peer's where its variant is one of these, and gives it a
 // skip_reason where the peer does not have what its axes ask for.
 void TakePeerVariant(const std::vector<PeerVariant>& variants, Cell& cell);

@@ -6,6 +6,7 @@
 #include <array>
 #include <utility>
 
+#include "harness/default_config.h"
 #include "harness/environment.h"
 #include "harness/error.h"
 #include "harness/purposes.h"
@@ -31,11 +32,8 @@ const Names kFamilies = {"uniform", "saturated", "recommended", "adversarial"};
 // Adds the cases of one mechanism, crossed over the axes that it declares.
 class Grid {
  public:
-  explicit Grid(const Description& description) : about_(description) {
-    for (const OptionSpec& option : about_.options) {
-      base_.options[option.name] = option.default_value;
-    }
-  }
+  explicit Grid(const Description& description)
+      : about_(description), base_(DefaultConfig(description)) {}
 
   struct Crossing {
     VerifyMethod method;

@@ -55,6 +55,10 @@ void AddCheck(CLI::App& app, const AxisTable& table, Command& run);
 void AddMerge(CLI::App& app, const AxisTable& table,
               const std::string& command_line, Command& run);
 
+// attnbench claims: `table` and `command_line` as for run-sweep.
+void AddClaims(CLI::App& app, const AxisTable& table,
+               const std::string& command_line, Command& run);
+
 // attnbench report RESULT...
 void AddReport(CLI::App& app, Command& run);
 

@@ -181,6 +181,7 @@ int Run(std::vector<std::string> arguments) {
   AddMerge(app, StandardAxes(), command_line, run);
   AddRoofline(app, StandardAxes(), command_line, run);
   AddStability(app, command_line, run);
+  AddClaims(app, StandardAxes(), command_line, run);
   AddReport(app, run);
   AddConvert(app, StandardAxes(), run);
   app.require_subcommand(0, 1);

@@ -1,15 +1,11 @@
 // attnbench report: runs plots/report.py, which makes the page. Figures are
 // drawn by Python's matplotlib, so the page is made where they are; a second
 // way of drawing, in C++, would be another picture of the same numbers.
-//
-// The sources are looked for above the program's own folder (build/PRESET), so
-// that a tree that was moved or copied with its build still works.
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -17,11 +13,10 @@
 
 #include "harness/commands/commands.h"
 #include "harness/error.h"
+#include "harness/source_tree.h"
 
 namespace attnbench {
 namespace {
-
-namespace fs = std::filesystem;
 
 struct Arguments {
   std::vector<std::string> results;
@@ -29,29 +24,6 @@ struct Arguments {
   std::string title;
   bool force = false;
 };
-
-fs::path FindScript() {
-  std::error_code error;
-  const fs::path program = fs::read_symlink("/proc/self/exe", error);
-  for (fs::path folder = program.parent_path(); !error;
-       folder = folder.parent_path()) {
-    fs::path script = folder / "plots" / "report.py";
-    if (fs::exists(script, error)) return script;
-    if (folder == folder.parent_path()) break;
-  }
-  throw UserError("report",
-                  fmt::format("no plots/report.py in a folder above {}; it is "
-                              "part of the sources and can be run by itself",
-                              program.string()));
-}
-
-// Debian's, which has Debian's matplotlib: another Python often comes first on
-// PATH and has none.
-std::string FindPython() {
-  std::error_code error;
-  const bool is_debian = fs::exists("/etc/debian_version", error);
-  return is_debian ? "/usr/bin/python3" : "python3";
-}
 
 // Becomes the script: its messages and exit codes are the command's.
 [[noreturn]] void Become(std::vector<std::string> command) {
@@ -73,8 +45,9 @@ int RunReport(const Arguments& arguments) {
   if (arguments.output.empty()) {
     throw UserError("--output", "is needed, e.g. -o report.html");
   }
-  std::vector<std::string> command = {FindPython(), FindScript(),
-                                      "--output=" + arguments.output};
+  std::vector<std::string> command = {
+      FindPython(), FindInSources("report", "plots/report.py"),
+      "--output=" + arguments.output};
   if (!arguments.title.empty()) {
     command.push_back("--title=" + arguments.title);
   }

@@ -17,7 +17,6 @@
 #include "harness/environment.h"
 #include "harness/progress.h"
 #include "harness/result_file.h"
-#include "harness/result_schema.h"
 
 namespace attnbench {
 namespace {
@@ -119,18 +118,16 @@ int RunStability(const std::string& command_line, const Arguments& arguments) {
   if (!arguments.output.empty()) {
     file.emplace(arguments.output, arguments.force);
   }
-  Json document = {{"schema_version", kSchemaVersion},
-                   {"kind", "stability"},
-                   {"context", MakeContext(command_line, seed)}};
+  const Json context = MakeContext(command_line, seed);
   // The costly points come first: of what is left nothing is known.
   CountProgress progress("stability", "points", /*tells_time=*/false, stderr,
                          isatty(STDERR_FILENO) == 1);
-  document.update(MeasureStability(
+  const Json document = StabilityDocument(
       {.quick = arguments.quick,
        .seed = seed,
-       .on_progress = [&](std::size_t done, std::size_t total) {
-         progress.Tell(done, total);
-       }}));
+       .on_progress = [&](std::size_t done,
+                          std::size_t total) { progress.Tell(done, total); }},
+      context);
   if (file) file->Write(document);
   std::cout << (arguments.json ? document.dump() + "\n" : TableText(document));
   return 0;

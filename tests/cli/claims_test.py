@@ -1,0 +1,141 @@
+"""attnbench claims from outside.
+
+Guards against a result that is not as its schemas say, evidence that leads nowhere,
+a finding that is called an error, files that are replaced unasked, and wrong usage
+that is taken.
+"""
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ATTNBENCH = os.environ["ATTNBENCH"]
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "tests", "support"))
+
+from documents import read, validate  # noqa: E402
+
+# What takes no more than a second or two, of each way to measure.
+IDS = ["matcha-memory", "mocha-params", "mad-clip-harmless"]
+
+
+def run(*arguments, cwd=None):
+    return subprocess.run([ATTNBENCH, "claims", *map(str, arguments)], cwd=cwd,
+                          capture_output=True, text=True, check=False)
+
+
+class Claims(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+
+    def path(self, name):
+        return os.path.join(self.folder.name, name)
+
+    def fails(self, text, *arguments):
+        result = run(*arguments)
+        self.assertEqual((result.returncode, result.stdout), (2, ""), result.stderr)
+        self.assertIn(text, result.stderr.splitlines()[-1])
+
+    def ledger(self, change):
+        ledger = read("experiments", "claims.json")
+        change(ledger)
+        with open(self.path("ledger.json"), "w", encoding="utf-8") as file:
+            json.dump(ledger, file)
+        return self.path("ledger.json")
+
+    def test_a_quick_run_gives_verdicts_whose_evidence_is_there(self):
+        results = self.path("results")
+        output = self.path("claims.json")
+        result = run(*IDS, "--quick", "--json", "--results", results, "-o", output)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        document = json.loads(result.stdout)
+        self.assertEqual(document, read(output))
+        validate(document, "claims")
+        claims = {claim["id"]: claim for claim in document["claims"]}
+        # In the ledger's order, whatever was typed.
+        self.assertEqual(list(claims),
+                         ["mad-clip-harmless", "mocha-params", "matcha-memory"])
+        self.assertEqual(claims["mad-clip-harmless"]["verdict"],
+                         "not measurable here: no training result")
+        # A finding, and the exit code is 0.
+        self.assertEqual(claims["mocha-params"]["verdict"], "fails")
+        self.assertEqual(sorted(os.listdir(results)), ["bytes.json", "exact.json"])
+        validate(read(results, "exact.json"), "computed")
+        validate(read(results, "bytes.json"), "sweep")
+        for claim in claims.values():
+            for evidence in claim["evidence"]:
+                kept = read(evidence["file"])
+                name, index = re.match(r"(\w+)\[(\d+)\]", evidence["place"]).groups()
+                row = kept[name][int(index)]
+                self.assertEqual(row.get("point"), evidence["point"])
+        self.assertTrue(claims["matcha-memory"]["evidence"])
+        # Read from the cells again.
+        cells = [cell for cell in read(results, "bytes.json")["cells"]
+                 if cell["variant"] == "exact"]
+        rows = {group["labels"]["variant"]: group
+                for group in claims["matcha-memory"]["measured"][0]["groups"]}
+        growth = cells[1]["peak_memory_bytes"] / cells[0]["peak_memory_bytes"]
+        self.assertAlmostEqual(2 ** rows["exact"]["least"]["value"], growth)
+        self.assertIn("measurement 1 of 3, bytes", result.stderr)
+
+        self.fails("--force", *IDS, "--quick", "-o", output)
+        self.fails("--force", *IDS, "--quick", "--results", results)
+        again = run(*IDS, "--quick", "--results", results, "--resume")
+        self.assertEqual(again.returncode, 0, again.stderr)
+        self.assertIn("bytes.json: 2 of 2 points are there", again.stderr)
+        self.assertRegex(again.stdout, r"(?m)^mocha-params +fails$")
+        self.assertIn("3 claims: ", again.stdout)
+        forced = run("mocha-params", "--quick", "--results", results, "--force",
+                     "-o", output)
+        self.assertEqual(forced.returncode, 0, forced.stderr)
+        self.assertEqual(len(read(output)["claims"]), 1)
+
+    def test_without_a_folder_nothing_is_left_and_evidence_names_no_file(self):
+        result = run("mocha-params", "--json", cwd=self.folder.name)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        (claim,) = json.loads(result.stdout)["claims"]
+        self.assertEqual({entry["file"] for entry in claim["evidence"]}, {None})
+        self.assertEqual(os.listdir(self.folder.name), [])
+
+    def test_another_ledger_gives_other_verdicts(self):
+        def widen(ledger):
+            for claim in ledger["claims"]:
+                if claim["id"] == "mocha-params":
+                    claim["parts"][0]["rule"]["high"] = 99
+        result = run("mocha-params", "--ledger", self.ledger(widen))
+        self.assertRegex(result.stdout, r"(?m)^mocha-params +holds$")
+
+    def test_wrong_usage_names_what_is_wrong(self):
+        self.fails("did you mean 'mocha-params'", "mocha-param")
+        self.fails("--results", "mocha-params", "--resume")
+        self.fails("give one of them", "mocha-params", "--resume", "--force",
+                   "--results", self.path("results"))
+        self.fails("did you mean '--quick'", "--quik")
+
+        def no_measurement(ledger):
+            ledger["claims"][0]["parts"][0]["quantity"]["from"] = "linaer"
+        self.fails("did you mean 'linear'", "--ledger", self.ledger(no_measurement))
+
+        def no_rule(ledger):
+            del ledger["claims"][0]["parts"][0]["rule"]
+        self.fails("claims[0]", "--ledger", self.ledger(no_rule))
+
+        def no_axis(ledger):
+            ledger["measurements"]["bytes"]["quick"] = {"axes": {"dimm": 3}}
+        self.fails("did you mean 'dim'", "matcha-memory", "--quick", "--ledger",
+                   self.ledger(no_axis))
+
+        def no_quantity(ledger):
+            for claim in ledger["claims"]:
+                if claim["id"] == "mocha-params":
+                    claim["parts"][0]["quantity"]["name"] = "parameter_shares"
+        self.fails("did you mean 'parameter_share'", "mocha-params", "--ledger",
+                   self.ledger(no_quantity))
+
+
+if __name__ == "__main__":
+    unittest.main()
