@@ -14,6 +14,7 @@ import decoder_result
 import load
 import panels
 import style
+from figures.mocha_figure3 import looks_of
 
 BASELINE = "soft"
 PLAIN = "none"
@@ -35,7 +36,7 @@ def draw(result):
     cells = [cell for cell in result["cells"] if cell["mechanism"] != BASELINE]
     _require_ratios(cells, result["path"])
     names = list(dict.fromkeys(decoder_result.name(cell) for cell in cells))
-    looks = _looks(cells, names)
+    looks = looks_of(names)
     lengths = sorted({cell["length"] for cell in cells})
     beams = sorted({cell["beam"] for cell in cells}, reverse=True)
     papers = _papers_lines(lengths)
@@ -64,20 +65,6 @@ def _require_ratios(cells, path):
             )
     if not any(cell["ratio_to_soft"] for cell in cells):
         raise load.DataError(path, "no cell has a ratio to full attention")
-
-
-def _looks(cells, names):
-    of = {decoder_result.name(cell): cell["mechanism"] for cell in cells}
-    mechanisms = [of[name] for name in names]
-    looks = {}
-    for index, (name, mechanism) in enumerate(zip(names, mechanisms)):
-        looks[name] = style.line(
-            mechanism,
-            mechanisms,
-            rank=mechanisms[:index].count(mechanism),
-            count=mechanisms.count(mechanism),
-        )
-    return looks
 
 
 def _lines(cells, names, beam):
