@@ -29,17 +29,6 @@ def of(document, path):
     return {"path": str(path), "context": context, "model": model, "cells": cells}
 
 
-def name(cell):
-    """"memory, K=32"."""
-    words = [cell["mechanism"]]
-    words += [
-        f"{letter}={cell[key]}"
-        for key, letter in (("num_contexts", "K"), ("chunk_width", "w"))
-        if cell[key] is not None
-    ]
-    return ", ".join(words)
-
-
 def _check(cell, where):
     if not isinstance(cell, dict):
         raise load.DataError(where, "not an object")

@@ -184,8 +184,12 @@ int RunDecoder(const AxisTable& table, const std::string& command_line,
     file.emplace(arguments.output, arguments.force);
   }
   Json context = MakeContext(command_line, experiment.seed);
-  context["limits"] = Json::array(
-      {ToJson(MeasureLimits("f32", /*threads=*/1, kQuickRoofline))});
+  // They tell of the machine only, and take as long as some points.
+  context["limits"] = Json::array();
+  if (!arguments.quick) {
+    context["limits"].push_back(
+        ToJson(MeasureLimits("f32", /*threads=*/1, kQuickRoofline)));
+  }
   CountProgress progress("decoder", "points", /*tells_time=*/false, stderr,
                          isatty(STDERR_FILENO) == 1);
   const Json document = MeasureDecoders(

@@ -123,15 +123,15 @@ Translation ReferenceForce(
       translation.positions.push_back(step.position);
       Vector mixed(Size(d));
       for (Index k = 0; k < d; ++k) {
-        mixed[Size(k)] = std::tanh(
-            Affine(weights.mix_W, weights.mix_b, k, features, context));
+        mixed[Size(k)] = std::tanh(Affine(weights.mix_weights, weights.mix_bias,
+                                          k, features, context));
       }
       features = mixed;
     }
     Vector logits(Size(sizes.vocabulary));
     for (Index v = 0; v < sizes.vocabulary; ++v) {
       logits[Size(v)] =
-          Affine(weights.output_W, weights.output_b, v, features, {});
+          Affine(weights.output_weights, weights.output_bias, v, features, {});
     }
     if (!task.favoured.empty()) logits[Size(task.favoured[i])] += task.favour;
     const double largest = *std::ranges::max_element(logits);

@@ -144,15 +144,16 @@ MatrixView<Real> StepModel<Real>::Logits() {
       std::copy_n(&contexts_[Size(r * dim_)], dim_, row + dim_);
     }
     const MatrixView<Real> mixed = Rows(mixed_, dim_);
-    Map(mixed).noalias() =
-        Map(MatrixView<const Real>(joined)) * Map(weights_.mix_W).transpose();
-    Map(mixed).rowwise() += Map(weights_.mix_b).row(0);
+    Map(mixed).noalias() = Map(MatrixView<const Real>(joined)) *
+                           Map(weights_.mix_weights).transpose();
+    Map(mixed).rowwise() += Map(weights_.mix_bias).row(0);
     Map(mixed).array() = Map(mixed).array().tanh();
     features = mixed;
   }
-  const MatrixView<Real> logits = Rows(logits_, weights_.output_W.rows);
-  Map(logits).noalias() = Map(features) * Map(weights_.output_W).transpose();
-  Map(logits).rowwise() += Map(weights_.output_b).row(0);
+  const MatrixView<Real> logits = Rows(logits_, weights_.output_weights.rows);
+  Map(logits).noalias() =
+      Map(features) * Map(weights_.output_weights).transpose();
+  Map(logits).rowwise() += Map(weights_.output_bias).row(0);
   return logits;
 }
 

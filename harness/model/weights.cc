@@ -33,11 +33,11 @@ ModelWeights<Real> WeightsOf(const ParameterSource<Real>& source,
   weights.backward = LayersOf(source, "backward", d, d);
   weights.decoder = LayersOf(source, "decoder", has_attention ? 2 * d : d, d);
   if (has_attention) {
-    weights.mix_W = source.Matrix("model.mix.W", d, 2 * d);
-    weights.mix_b = source.Matrix("model.mix.b", 1, d);
+    weights.mix_weights = source.Matrix("model.mix.W", d, 2 * d);
+    weights.mix_bias = source.Matrix("model.mix.b", 1, d);
   }
-  weights.output_W = source.Matrix("model.output.W", V, d);
-  weights.output_b = source.Matrix("model.output.b", 1, V);
+  weights.output_weights = source.Matrix("model.output.W", V, d);
+  weights.output_bias = source.Matrix("model.output.b", 1, V);
   return weights;
 }
 

@@ -48,13 +48,13 @@ struct ModelWeights {
   MatrixView<const Real> target_embedding;  // [V, d]
   Layers forward;                           // of d inputs
   Layers backward;
-  Layers decoder;                   // of 2 d inputs and d, without attention d
-  MatrixView<const Real> mix_W;     // [d, 2 d]; no data without attention
-  MatrixView<const Real> mix_b;     // [1, d]
-  MatrixView<const Real> output_W;  // [V, d]
-  MatrixView<const Real> output_b;  // [1, V]
+  Layers decoder;  // of 2 d inputs and d, without attention d
+  MatrixView<const Real> mix_weights;     // [d, 2 d]; no data without attention
+  MatrixView<const Real> mix_bias;        // [1, d]
+  MatrixView<const Real> output_weights;  // [V, d]
+  MatrixView<const Real> output_bias;     // [1, V]
 
-  bool has_attention() const { return mix_W.data != nullptr; }
+  bool has_attention() const { return mix_weights.data != nullptr; }
 };
 
 // "model.source_embedding", "model.forward.0.W" and so on, the names above.

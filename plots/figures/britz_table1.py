@@ -10,13 +10,13 @@ import os
 
 from matplotlib import lines as mlines
 
-import decoder_result
 import load
-import words
+import settings
 import style
+import words
+from figures.mocha_figure3 import looks_of
 
 BASELINE = "soft"
-PLAIN = "none"
 PAPERS_BEAM = 10
 TABLE = "britz-table-1"
 PUBLISHED = os.path.join(
@@ -34,8 +34,8 @@ def has_data(result):
 def draw(result):
     cells = [cell for cell in result["cells"] if cell["mechanism"] != BASELINE]
     _require_ratios(cells, result["path"])
-    names = list(dict.fromkeys(decoder_result.name(cell) for cell in cells))
-    looks = _looks(cells, names)
+    names = list(dict.fromkeys(settings.label(cell) for cell in cells))
+    looks = looks_of(names)
     lengths = sorted({cell["length"] for cell in cells})
     beams = sorted({cell["beam"] for cell in cells}, reverse=True)
     papers = _papers_lines(lengths)
@@ -60,24 +60,10 @@ def _require_ratios(cells, path):
     for cell in cells:
         if cell["status"] not in ("ok", "skipped"):
             raise load.DataError(
-                path, f"{decoder_result.name(cell)}: {cell['status']}: {cell['message']}"
+                path, f"{settings.label(cell)}: {cell['status']}: {cell['message']}"
             )
     if not any(cell["ratio_to_soft"] for cell in cells):
         raise load.DataError(path, "no cell has a ratio to full attention")
-
-
-def _looks(cells, names):
-    of = {decoder_result.name(cell): cell["mechanism"] for cell in cells}
-    mechanisms = [of[name] for name in names]
-    looks = {}
-    for index, (name, mechanism) in enumerate(zip(names, mechanisms)):
-        looks[name] = style.line(
-            mechanism,
-            mechanisms,
-            rank=mechanisms[:index].count(mechanism),
-            count=mechanisms.count(mechanism),
-        )
-    return looks
 
 
 def _lines(cells, names, beam):
@@ -87,7 +73,7 @@ def _lines(cells, names, beam):
         ratio = cell["ratio_to_soft"]
         if cell["beam"] == beam and ratio:
             span = ratio["interval"] or [ratio["value"]] * 2
-            lines[decoder_result.name(cell)][cell["length"]] = (ratio["value"], *span)
+            lines[settings.label(cell)][cell["length"]] = (ratio["value"], *span)
     return lines
 
 
@@ -99,7 +85,7 @@ def _papers_lines(lengths):
     lines = {}
     for row in rows:
         if row["mechanism"] != BASELINE and row["length"] in lengths:
-            name = decoder_result.name({**row, "chunk_width": None})
+            name = settings.label({**row, "chunk_width": None})
             ratio = row["time_s"] / full[row["length"]]
             lines.setdefault(name, {})[row["length"]] = (ratio, ratio, ratio)
     return lines
@@ -156,7 +142,7 @@ def _headlines(cells, papers, longest):
     for cell in cells:
         if cell["length"] != longest or not cell["ratio_to_soft"]:
             continue
-        name = decoder_result.name(cell)
+        name = settings.label(cell)
         text = f"L = {longest}, beam {cell['beam']}, {name} / {BASELINE}: " + (
             f"{cell['ratio_to_soft']['value']:.3f}"
         )

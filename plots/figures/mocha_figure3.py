@@ -58,7 +58,7 @@ def draw(cells):
         path,
     )
     ratios = pairing.speedups(chosen)
-    looks = _looks(labels)
+    looks = looks_of(labels)
     figure, axes = style.new_figure(len(workloads), 2)
     for row, workload in enumerate(workloads):
         _draw_row(axes[row], workload, chosen, ratios, looks)
@@ -90,7 +90,7 @@ def _ordered_labels(cells):
     return [cell["label"] for cell in sorted(unique, key=place)]
 
 
-def _looks(labels):
+def looks_of(labels):
     mechanisms = [label.split(",")[0] for label in labels]
     looks = {}
     for index, (label, mechanism) in enumerate(zip(labels, mechanisms)):

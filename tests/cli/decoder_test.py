@@ -122,6 +122,7 @@ class Decoder(InFolder):
     def test_the_quick_profile_and_options_replace_what_the_file_says(self):
         document, result = self.measured("--quick", "--json", "--seed", 5, "--repetitions", 1)
         self.assertEqual(strict(result.stdout), document)
+        self.assertEqual(document["context"]["limits"], [])
         self.assertEqual(document["context"]["seed"], 5)
         self.assertEqual([(point["length"], point["beam"]) for point in document["points"]],
                          [(5, 2)])

@@ -44,19 +44,19 @@ class DecoderFigure(PlotTest):
     def test_a_result_of_whole_decoders_gives_it(self):
         out = self.draws(self.write(document(cells())))
         self.assertEqual(self.pictures(), ["britz_table1.png", "britz_table1.svg"])
-        self.assertIn("L = 200, beam 10, memory, K=32 / soft: 0.625 "
+        self.assertIn("L = 200, beam 10, memory, K = 32 / soft: 0.625 "
                       f"(paper: {PAPERS:.3f})\n", out)
-        self.assertIn("L = 200, beam 1, memory, K=32 / soft: 0.625\n", out)
-        self.assertIn("L = 200, beam 10, mocha, w=4 / soft: 0.875\n", out)
+        self.assertIn("L = 200, beam 1, memory, K = 32 / soft: 0.625\n", out)
+        self.assertIn("L = 200, beam 10, mocha, w = 4 / soft: 0.875\n", out)
         words = self.svg("britz_table1")
         for text in ("here: beam 10", "here: greedy", "longest source L", "Britz, table 1",
-                     "memory, K=32", "256 units, vocabulary 20"):
+                     "memory, K = 32", "256 units, vocabulary 20"):
             self.assertIn(text, words)
 
     def test_a_cell_that_failed_is_an_error_that_names_it(self):
         made = cells()
         made[1].update(status="invalid", message="wrong", ratio_to_soft=None)
-        self.fails(made, "memory, K=32: invalid: wrong")
+        self.fails(made, "memory, K = 32: invalid: wrong")
 
     def test_a_skipped_cell_is_left_out_of_its_line(self):
         made = cells()
