@@ -1,5 +1,5 @@
 // Case files: a user's own arrays, for `decode`, `expect` and the workload
-// file:CASE. The format stands in the README. A mistake in a file of
+// file:CASE. The format stands in docs/verification.md. A mistake in a file of
 // ten thousand numbers is found only if the message names the place, so every
 // check names array, row and column (from 1, as in the papers).
 #ifndef ATTNBENCH_HARNESS_CASE_FILE_H_

@@ -1,4 +1,4 @@
-// What the program's exit code says; the table is in README.md.
+// What the program's exit code says; the table is in docs/comparing.md.
 #ifndef ATTNBENCH_HARNESS_EXIT_CODE_H_
 #define ATTNBENCH_HARNESS_EXIT_CODE_H_
 

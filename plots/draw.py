@@ -17,8 +17,8 @@ import os
 import sys
 
 import load
-import panels
 import style
+import words
 from figures import FIGURES
 
 
@@ -119,7 +119,7 @@ def invalid_reasons(data):
         contexts = [steps["context"] for steps in data if "context" in steps]
     else:
         contexts = [(data if isinstance(data, dict) else data.attrs)["context"]]
-    reasons = [panels.invalid_reasons(context) for context in contexts]
+    reasons = [words.invalid_reasons(context) for context in contexts]
     return list(dict.fromkeys(sum(reasons, [])))
 
 

@@ -3,7 +3,7 @@
 
 examples:
   plots/growth.py growth.json
-  plots/growth.py results/growth.json --into README.md
+  plots/growth.py results/growth.json --into docs/speed.md
 
 With --into both also go between the lines <!-- growth table --> and
 <!-- end of growth table --> of a file.
@@ -31,10 +31,12 @@ from dataclasses import dataclass
 
 import numpy
 
+import intervals
 import load
 import modes
 import page
-import panels
+import settings
+import words
 
 DECADES = 2
 LEAST_ROUNDS = 4
@@ -82,7 +84,7 @@ def select(cells):
     chosen = cells[cells["variant"] == "exact"]
     if chosen.empty:
         raise load.DataError(path, "cells missing: variant exact")
-    chosen = panels.select(chosen, free=FREE)
+    chosen = settings.select(chosen, free=FREE)
     measured = chosen[chosen["status"] == "ok"]
     lengths = {
         name: sorted(set(cells["memory_length"]))
@@ -96,7 +98,7 @@ def select(cells):
             else:
                 of_width = group
             try:
-                panels.require_cells(
+                settings.require_cells(
                     of_width,
                     {"memory_length": lengths[name], "chunk_width": [width]},
                     path,
@@ -113,11 +115,11 @@ def select(cells):
                 "decades",
             )
         for cell in group.to_dict("records"):
-            rounds = len(panels.observations(cell["samples_ns"], cell))
+            rounds = len(intervals.observations(cell["samples_ns"], cell))
             if rounds < LEAST_ROUNDS:
                 raise load.DataError(
                     path,
-                    f"cell {panels.describe(cell)} has "
+                    f"cell {settings.describe(cell)} has "
                     f"{rounds} rounds (or processes, where there are several), "
                     f"an interval wants at least {LEAST_ROUNDS}",
                 )
@@ -194,11 +196,11 @@ def regressors(group):
     notes = []
     for name, letter in (("energies", "b"), ("chunk_energies", "c")):
         column = counts(group, name)
-        words = name.replace("_", " ")
+        noun = name.replace("_", " ")
         if not column.any():
-            notes.append(f"no {words}")
+            notes.append(f"no {noun}")
         elif (why := _not_told(column, names, columns)) is not None:
-            notes.append(f"{words} {why}: no {letter}")
+            notes.append(f"{noun} {why}: no {letter}")
         else:
             names.append(name)
             columns.append(column)
@@ -258,13 +260,13 @@ def _resampled_medians(group):
     random = numpy.random.default_rng(SEED)
     columns = []
     for cell in group.to_dict("records"):
-        samples = panels.observations(cell["samples_ns"], cell)
+        samples = intervals.observations(cell["samples_ns"], cell)
         drawn = random.integers(len(samples), size=(RESAMPLES, len(samples)))
         columns.append(numpy.median(samples[drawn], axis=1))
     return numpy.column_stack(columns)
 
 
-# ---- words ------------------------------------------------------------------
+# ---- text -------------------------------------------------------------------
 
 
 def tables(cells):
@@ -303,7 +305,7 @@ def tables(cells):
         f"T = {', '.join(map(str, lengths))}; "
         f"U = {', '.join(map(str, outputs))}; d = {chosen['dim'].iloc[0]}; "
         f"workload {chosen['workload'].iloc[0]}. "
-        + panels.context_text(chosen.attrs["context"])
+        + words.context_text(chosen.attrs["context"])
     )
     return "\n".join(
         [
@@ -324,7 +326,7 @@ def tables(cells):
 
 def lines(group):
     """(label, cells) of each w, in the order of T."""
-    labels = [panels.label(cell) for cell in group.to_dict("records")]
+    labels = [settings.label(cell) for cell in group.to_dict("records")]
     for label in dict.fromkeys(labels):
         chosen = group[[one == label for one in labels]]
         yield label, chosen.sort_values("memory_length")
@@ -368,7 +370,7 @@ def main(arguments=None):
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("file", metavar="RESULT")
-    parser.add_argument("--into", metavar="FILE", help="e.g. README.md")
+    parser.add_argument("--into", metavar="FILE", help="e.g. docs/speed.md")
     options = parser.parse_args(arguments)
     try:
         text = tables(load.load(options.file))

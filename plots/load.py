@@ -355,6 +355,15 @@ def _check_times(cell, where):
             f"processes is {processes!r}, by which the number of samples_ns, "
             f"{len(samples)}, can be divided is wanted",
         )
+    prepare = cell.get("prepare_samples_ns") or []
+    if len(prepare) % processes or not all(
+        _positive_number(s) or s == 0 for s in prepare
+    ):
+        raise DataError(
+            where,
+            f"prepare_samples_ns must hold numbers from 0, equally many of each of "
+            f"{processes} processes",
+        )
     if not _positive_number(cell["median_ns"]):
         raise DataError(
             where, f"median_ns is {cell['median_ns']!r}, above 0 is wanted"

@@ -16,7 +16,8 @@ page.
 import argparse
 import os
 import sys
-import tempfile
+
+import whole_file
 
 PROGRAM = "attnbench"
 
@@ -39,7 +40,12 @@ def main(arguments=None):
     try:
         check_output(options.output, options.force)
         read = documents.read(options.results)
-        write(options.output, assemble.page(read, options.title), options.force)
+        # Somebody may have written it meanwhile.
+        whole_file.write(
+            options.output,
+            assemble.page(read, options.title).encode(),
+            lambda: check_output(options.output, options.force),
+        )
     except (load.DataError, UsageError) as error:
         return fail(error)
     except OSError as error:
@@ -80,29 +86,6 @@ def check_output(path, force):
             raise UsageError(f"{path}: is there and is not a file that can be replaced")
         if not force:
             raise UsageError(f"{path}: is there already; --force replaces it")
-
-
-def write(path, page, force):
-    """The whole page or nothing; a link is followed."""
-    target = os.path.realpath(path)
-    handle, partial = tempfile.mkstemp(
-        prefix=os.path.basename(target) + ".", dir=os.path.dirname(target)
-    )
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write(page)
-            stream.flush()
-            os.fsync(stream.fileno())
-        # mkstemp's 0600 would keep others from reading the page.
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(partial, 0o666 & ~umask)
-        # Somebody may have written it meanwhile.
-        check_output(path, force)
-        os.replace(partial, target)
-    except BaseException:
-        os.unlink(partial)
-        raise
 
 
 if __name__ == "__main__":

@@ -9,13 +9,15 @@ order of names, so a new one is drawn without any change here.
 Figures are made without pyplot: no global state, no display.
 """
 
+import io
 import os
-import tempfile
 import textwrap
 
 import matplotlib
 from matplotlib import colors
 from matplotlib.figure import Figure
+
+import whole_file
 
 PANEL_WIDTH_IN = 3.3  # one column of a two-column paper
 PANEL_HEIGHT_IN = 2.6
@@ -99,6 +101,23 @@ def line(mechanism, all_mechanisms, rank=0, count=1):
     }
 
 
+def draw_line(axes, line, look):
+    """`value` over memory_length with its interval, of rows in its order."""
+    # Rows without a value stay in and interrupt the line.
+    x = line["memory_length"].to_numpy(dtype=float)
+    value, low, high = (
+        line[key].to_numpy(dtype=float) for key in ("value", "low", "high")
+    )
+    axes.errorbar(
+        x,
+        value,
+        (value - low, high - value),
+        capsize=1.5,
+        elinewidth=0.7,
+        **look,
+    )
+
+
 def new_figure(
     rows, columns, panel_width=PANEL_WIDTH_IN, panel_height=PANEL_HEIGHT_IN
 ):
@@ -172,25 +191,14 @@ def save(figure, folder, name):
         ("svg", {"Date": None, "Creator": "attnbench", "Title": name}),
     ):
         path = os.path.join(folder, f"{name}.{suffix}")
-        handle, partial = tempfile.mkstemp(
-            suffix="." + suffix, prefix=f".{name}-", dir=folder
+        stream = io.BytesIO()
+        figure.savefig(
+            stream,
+            format=suffix,
+            metadata=metadata,
+            bbox_inches="tight",
+            pad_inches=0.06,
         )
-        try:
-            with os.fdopen(handle, "wb") as stream:
-                figure.savefig(
-                    stream,
-                    format=suffix,
-                    metadata=metadata,
-                    bbox_inches="tight",
-                    pad_inches=0.06,
-                )
-            # mkstemp's 0600 would keep others from reading the picture.
-            umask = os.umask(0)
-            os.umask(umask)
-            os.chmod(partial, 0o666 & ~umask)
-            os.replace(partial, path)
-        except BaseException:
-            os.unlink(partial)
-            raise
+        whole_file.write(path, stream.getvalue())
         paths.append(path)
     return paths

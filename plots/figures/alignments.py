@@ -13,7 +13,7 @@ from matplotlib.patches import Rectangle
 
 import load
 import style
-from panels import context_text
+from words import context_text
 
 COLUMNS = 3
 MARK = "#D55E00"

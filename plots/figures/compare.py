@@ -10,8 +10,9 @@ import math
 from matplotlib import lines as mlines
 
 import load
-import panels
+import settings
 import style
+import ticks
 
 # verdict: (colour, marker, fill, what it means)
 LOOKS = {
@@ -74,7 +75,7 @@ def _set_axes(axes, rows, comparison):
     margin = (1 + comparison["margin"]) ** 1.2
     axes.set_xscale("log")
     axes.set_xlim(min(low, 1 / margin), max(high, margin))
-    panels.log_ticks(axes.xaxis, *axes.get_xlim(), panels.ratio_tick)
+    ticks.log_ticks(axes.xaxis, *axes.get_xlim(), ticks.ratio_tick)
     axes.set_xlabel("time of B over time of A")
     axes.set_ylim(-0.8, len(rows) - 0.2)
     if len(rows) <= MOST_NAMED:
@@ -84,17 +85,6 @@ def _set_axes(axes, rows, comparison):
         axes.set_yticks([])
         axes.set_ylabel(f"{len(rows)} cells, sorted")
     axes.tick_params(axis="y", length=0)
-
-
-LETTERS = {
-    "memory_length": "T",
-    "output_length": "U",
-    "chunk_width": "w",
-    "num_contexts": "K",
-    "dim": "d",
-    "batch": "B",
-    "threads": "j",
-}
 
 
 def cell_names(rows):
@@ -111,7 +101,7 @@ def cell_names(rows):
             value = row["axes"][axis]
             if value is None:
                 continue
-            letter = LETTERS.get(axis)
+            letter = settings.LETTERS.get(axis)
             words.append(f"{letter} = {value}" if letter else str(value))
         options = {
             str(other["options"])

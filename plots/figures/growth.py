@@ -8,10 +8,12 @@ and of the time.
 from matplotlib import lines as mlines
 
 import growth
+import intervals
 import load
 import modes
-import panels
 import style
+import ticks
+import words
 
 # What a line of the legend takes of a panel's height, above the data.
 LEGEND_SHARE = 0.09
@@ -27,7 +29,7 @@ def has_data(cells):
 
 
 def draw(cells):
-    chosen = panels.times(growth.select(cells))
+    chosen = intervals.times(growth.select(cells))
     figure, by_pair = modes.new_figure(chosen)
     names = modes.mechanisms(chosen)
     said = []
@@ -48,7 +50,7 @@ def draw(cells):
             said.append(f"{mode}, {scope}, {text}")
     for axes in by_pair.values():
         _set_axes(axes, sorted(set(chosen["memory_length"])))
-    style.add_foot(figure, panels.caption(chosen, _text(chosen)))
+    style.add_foot(figure, words.caption(chosen, _text(chosen)))
     return figure, said
 
 
@@ -76,7 +78,7 @@ def _set_axes(axes, lengths):
     entries = sum(not line.get_label().startswith("_") for line in axes.lines)
     low, high = axes.get_ylim()
     axes.set_ylim(low, high * (high / low) ** (LEGEND_SHARE * entries))
-    panels.log_ticks(axes.yaxis, *axes.get_ylim(), panels.time_tick)
+    ticks.log_ticks(axes.yaxis, *axes.get_ylim(), ticks.time_tick)
     axes.legend(loc="upper left", frameon=False, handlelength=2.2,
                 labelspacing=0.25, borderaxespad=0.2)
 

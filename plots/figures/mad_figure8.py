@@ -6,9 +6,14 @@ each build, since the published 4x to 40x depends on both. The axis labels of
 the authors' plot are swapped (its rows are T); here they are right.
 """
 
+import heat_maps
+import intervals
 import load
-import panels
+import pairing
+import settings
 import style
+import ticks
+import words
 
 MECHANISMS = ["soft", "monotonic"]
 FREE = ["memory_length", "output_length", "workload", "variant"]
@@ -39,7 +44,7 @@ def has_times(cells):
 
 
 def _select(cells):
-    chosen = panels.select(cells, MECHANISMS, FREE)
+    chosen = settings.select(cells, MECHANISMS, FREE)
     for (_, _), group in chosen.groupby(["workload", "variant"]):
         keys = {
             "workload": group["workload"].unique(),
@@ -48,25 +53,25 @@ def _select(cells):
             "memory_length": sorted(set(chosen["memory_length"])),
             "output_length": sorted(set(chosen["output_length"])),
         }
-        panels.require_cells(group, keys, cells.attrs["path"])
+        settings.require_cells(group, keys, cells.attrs["path"])
     return chosen
 
 
 def _panel(axes, rows, norm, to_text, title):
     if rows.empty:
-        panels.no_panel(axes, title)
+        heat_maps.no_panel(axes, title)
         return None
-    return panels.heat_map(axes, rows, norm, to_text, title)
+    return heat_maps.heat_map(axes, rows, norm, to_text, title)
 
 
 def draw(cells):
     """Speed-ups: the figure, and a headline for each panel."""
     chosen = _select(cells)
-    ratios = panels.speedups(chosen)
+    ratios = pairing.speedups(chosen)
     workloads = sorted(set(ratios["workload"]), reverse=True)
     variants = sorted(set(ratios["variant"]), key=_place_of_build)
-    norm = panels.log_norm(ratios["value"], include_one=True)
-    figure, axes = panels.heat_map_figure(
+    norm = heat_maps.log_norm(ratios["value"], include_one=True)
+    figure, axes = heat_maps.heat_map_figure(
         len(workloads), len(variants), ratios, cells.attrs["path"]
     )
     lines, mesh = [], None
@@ -79,20 +84,20 @@ def draw(cells):
             build = BUILDS.get(variant, variant)
             title = f"{workload}, {build}"
             drawn = _panel(
-                axes[row, column], rows, norm, panels.ratio_cell, title
+                axes[row, column], rows, norm, words.ratio_cell, title
             )
             mesh = drawn or mesh
             lines += _headline(rows, title)
-    panels.color_bar(
+    heat_maps.color_bar(
         figure,
         mesh,
         axes,
         "speed-up, soft / monotonic",
-        panels.ratio_tick,
+        ticks.ratio_tick,
     )
     style.add_foot(
         figure,
-        panels.caption(
+        words.caption(
             chosen,
             "Speed-up of hard monotonic over soft attention (time of soft / "
             f"time of monotonic), decoding, above its interval; {AXES_NOTE}",
@@ -113,14 +118,14 @@ def _headline(rows, title):
     if measured.empty:
         return []
     ends = [
-        f"{name} {panels.span_text(cell)} at T = {cell['memory_length']}, "
+        f"{name} {words.span_text(cell)} at T = {cell['memory_length']}, "
         f"U = {cell['output_length']}"
         for name, cell in (
             ("min", measured.iloc[0]),
             ("max", measured.iloc[-1]),
         )
     ]
-    median = panels.ratio_text(measured["value"].median())
+    median = words.ratio_text(measured["value"].median())
     return [f"{title}: soft / monotonic {ends[0]}, median {median}x, {ends[1]}"]
 
 
@@ -131,10 +136,10 @@ def draw_times(cells):
         raise load.DataError(
             cells.attrs["path"], "cells missing: variant exact"
         )
-    chosen = panels.times(_select(exact))
+    chosen = intervals.times(_select(exact))
     workloads = sorted(set(chosen["workload"]), reverse=True)
-    norm = panels.log_norm(chosen["value"])
-    figure, axes = panels.heat_map_figure(
+    norm = heat_maps.log_norm(chosen["value"])
+    figure, axes = heat_maps.heat_map_figure(
         len(workloads), len(MECHANISMS), chosen, cells.attrs["path"]
     )
     lines = []
@@ -145,24 +150,24 @@ def draw_times(cells):
                 & (chosen["mechanism"] == mechanism)
             ]
             title = f"{workload}, {mechanism}"
-            mesh = panels.heat_map(
+            mesh = heat_maps.heat_map(
                 axes[row, column], rows, norm, _time_in_cell, title
             )
             if rows["value"].notna().any():
                 lines.append(
-                    f"{title}: {panels.time_text(rows['value'].min())} to "
-                    f"{panels.time_text(rows['value'].max())}"
+                    f"{title}: {words.time_text(rows['value'].min())} to "
+                    f"{words.time_text(rows['value'].max())}"
                 )
-    panels.color_bar(
+    heat_maps.color_bar(
         figure,
         mesh,
         axes,
         "time of all U outputs",
-        panels.time_tick,
+        ticks.time_tick,
     )
     style.add_foot(
         figure,
-        panels.caption(
+        words.caption(
             chosen,
             "Time to decode all U outputs, optimised build, median over "
             f"rounds; {AXES_NOTE}",
@@ -172,4 +177,4 @@ def draw_times(cells):
 
 
 def _time_in_cell(cell):
-    return panels.time_text(cell["value"]).replace(" ", "\n")
+    return words.time_text(cell["value"]).replace(" ", "\n")

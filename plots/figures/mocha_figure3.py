@@ -9,9 +9,13 @@ import math
 
 from matplotlib import lines as mlines
 
+import intervals
 import load
-import panels
+import pairing
+import settings
 import style
+import ticks
+import words
 
 FREE = [
     "memory_length",
@@ -25,7 +29,7 @@ PAPERS_LENGTH = 100  # the longest of the paper's figure
 
 def has_data(cells):
     return (
-        panels.BASELINE in set(cells["mechanism"])
+        pairing.BASELINE in set(cells["mechanism"])
         and cells["mechanism"].nunique() > 1
         and (cells["memory_length"] == cells["output_length"]).all()
         and cells["mode"].nunique() == 1
@@ -34,17 +38,17 @@ def has_data(cells):
 
 def draw(cells):
     path = cells.attrs["path"]
-    chosen = panels.times(panels.select(cells, free=FREE))
+    chosen = intervals.times(settings.select(cells, free=FREE))
     for cell in chosen.to_dict("records"):
         if cell["memory_length"] != cell["output_length"]:
             raise load.DataError(
                 path,
-                f"cell {panels.describe(cell)}: the figure takes T = U only",
+                f"cell {settings.describe(cell)}: the figure takes T = U only",
             )
-    chosen["label"] = [panels.label(c) for c in chosen.to_dict("records")]
+    chosen["label"] = [settings.label(c) for c in chosen.to_dict("records")]
     labels = _ordered_labels(chosen)
     workloads = sorted(set(chosen["workload"]), reverse=True)
-    panels.require_cells(
+    settings.require_cells(
         chosen,
         {
             "workload": workloads,
@@ -53,7 +57,7 @@ def draw(cells):
         },
         path,
     )
-    ratios = panels.speedups(chosen)
+    ratios = pairing.speedups(chosen)
     looks = _looks(labels)
     figure, axes = style.new_figure(len(workloads), 2)
     for row, workload in enumerate(workloads):
@@ -65,7 +69,7 @@ def draw(cells):
         "Left: time to decode all U outputs, with its interval. Right: soft "
         "attention's time over it, with its interval."
     )
-    style.add_foot(figure, panels.caption(chosen, text, ratios), handles)
+    style.add_foot(figure, words.caption(chosen, text, ratios), handles)
     return figure, _headlines(ratios, workloads, labels)
 
 
@@ -102,13 +106,13 @@ def _looks(labels):
 def _draw_row(axes, workload, chosen, ratios, looks):
     lengths = sorted(set(chosen["memory_length"]))
     sides = (
-        (chosen, "time of all U outputs", panels.time_tick),
-        (ratios, "speed-up over soft", panels.ratio_tick),
+        (chosen, "time of all U outputs", ticks.time_tick),
+        (ratios, "speed-up over soft", ticks.ratio_tick),
     )
     for panel, (rows, what, _) in zip(axes, sides):
         rows = rows[rows["workload"] == workload]
         for label, line in rows.groupby("label"):
-            panels.draw_line(panel, line.sort_values("memory_length"), looks[label])
+            style.draw_line(panel, line.sort_values("memory_length"), looks[label])
         panel.set_title(workload)
         panel.set_xlabel("memory length T = output length U")
         panel.set_ylabel(what)
@@ -116,9 +120,9 @@ def _draw_row(axes, workload, chosen, ratios, looks):
         panel.grid(True)
         if _stand_apart(lengths):
             panel.set_xticks(lengths)
-    axes[1].axhline(1, color=looks[panels.BASELINE]["color"], linewidth=0.8)
+    axes[1].axhline(1, color=looks[pairing.BASELINE]["color"], linewidth=0.8)
     for panel, (_, _, to_text) in zip(axes, sides):
-        panels.log_ticks(panel.yaxis, *panel.get_ylim(), to_text)
+        ticks.log_ticks(panel.yaxis, *panel.get_ylim(), to_text)
 
 
 def _stand_apart(lengths):
@@ -139,6 +143,6 @@ def _headlines(ratios, workloads, labels):
     )
     return [
         f"{cell['workload']}, T = U = {length}: soft / {cell['label']} "
-        + panels.span_text(cell)
+        + words.span_text(cell)
         for cell in at
     ]

@@ -8,10 +8,14 @@ in the same rounds, on the same draws. Above 1 ours is faster.
 import pandas
 from matplotlib import lines as mlines
 
+import intervals
 import load
 import modes
-import panels
+import pairing
+import settings
 import style
+import ticks
+import words
 
 OURS = "exact"
 OTHERS = ("framework", "published_O3")
@@ -27,7 +31,7 @@ def has_data(cells):
 
 
 def draw(cells):
-    chosen = panels.select(cells[cells["variant"].isin((OURS, *OTHERS))], free=FREE)
+    chosen = settings.select(cells[cells["variant"].isin((OURS, *OTHERS))], free=FREE)
     _require_one_schedule(chosen)
     ratios = _ratios(chosen)
     if ratios.empty or ratios["value"].isna().all():
@@ -42,11 +46,11 @@ def draw(cells):
     _share_limits(by_pair.values())
     style.add_foot(
         figure,
-        panels.caption(
+        words.caption(
             chosen,
             "Time of others over that of variant exact, with its interval; above "
             f"1 ours is faster. U = {chosen['output_length'].iloc[0]}. "
-            + f"Framework: {panels.framework_text(cells.attrs['context'])}.",
+            + f"Framework: {words.framework_text(cells.attrs['context'])}.",
             ratios,
         ),
         _handles(ratios, names),
@@ -76,18 +80,18 @@ def _ratios(cells):
     for cell in cells[cells["variant"] == OURS].to_dict("records"):
         key = tuple(cell[k] for k in POINT)
         if key in ours:
-            raise load.DataError(path, f"cell twice: {panels.describe(cell)}")
+            raise load.DataError(path, f"cell twice: {settings.describe(cell)}")
         ours[key] = cell
     rows = []
     theirs = cells[cells["variant"] != OURS]
-    level = panels.joint_level(theirs)
+    level = intervals.joint_level(theirs)
     for cell in theirs.to_dict("records"):
         own = ours.get(tuple(cell[k] for k in POINT))
         if own is None:
             raise load.DataError(
-                path, f"cells missing: {OURS} beside {panels.describe(cell)}"
+                path, f"cells missing: {OURS} beside {settings.describe(cell)}"
             )
-        ratio = panels.ratio(cell, own, path, level)
+        ratio = pairing.ratio(cell, own, path, level)
         rows.append({**cell, **ratio})
     return pandas.DataFrame(rows)
 
@@ -99,7 +103,7 @@ def _look(mechanism, mechanisms, variant):
 
 def _draw_panel(panel, rows, mechanisms):
     for (mechanism, variant), line in rows.groupby(["mechanism", "variant"]):
-        panels.draw_line(
+        style.draw_line(
             panel,
             line.sort_values("memory_length"),
             _look(mechanism, mechanisms, variant),
@@ -109,7 +113,7 @@ def _draw_panel(panel, rows, mechanisms):
     panel.set_yscale("log")
     panel.grid(True)
     panel.set_xlabel("memory length T")
-    panels.log_ticks(panel.xaxis, *panel.get_xlim(), "{x:.0f}")
+    ticks.log_ticks(panel.xaxis, *panel.get_xlim(), "{x:.0f}")
 
 
 def _share_limits(axes):
@@ -118,7 +122,7 @@ def _share_limits(axes):
     low, high = min(l for l, _ in limits), max(h for _, h in limits)
     for panel in axes:
         panel.set_ylim(low, high)
-        panels.log_ticks(panel.yaxis, low, high, panels.ratio_tick)
+        ticks.log_ticks(panel.yaxis, low, high, ticks.ratio_tick)
 
 
 def _handles(ratios, mechanisms):
@@ -150,6 +154,6 @@ def _headlines(ratios, mechanisms):
                 last = rows.sort_values("memory_length").iloc[-1]
                 lines.append(
                     f"{', '.join(pair)}, T = {last['memory_length']}: {variant} / "
-                    f"{mechanism} {panels.span_text(last)}"
+                    f"{mechanism} {words.span_text(last)}"
                 )
     return lines

@@ -11,8 +11,10 @@ from matplotlib import lines as mlines
 
 import load
 import modes
-import panels
+import settings
 import style
+import ticks
+import words
 
 # Nearest level first.
 LEVEL_LOOKS = [
@@ -46,7 +48,7 @@ def draw(cells):
     chosen = cells[cells["variant"] == "exact"]
     if chosen.empty:
         raise load.DataError(path, "cells missing: variant exact")
-    chosen = panels.select(chosen, free=FREE)
+    chosen = settings.select(chosen, free=FREE)
     drawn = _with_rates(chosen[chosen["status"] == "ok"])
     machines = {
         precision: _machine(cells, precision, drawn["threads"].iloc[0])
@@ -73,7 +75,7 @@ def draw(cells):
         panel.set_ylabel("GFLOP/s")
     style.add_foot(
         figure,
-        panels.caption(chosen, _text(drawn)),
+        words.caption(chosen, _text(drawn)),
         _handles(drawn, machines.values()),
     )
     return figure, _headlines(drawn)
@@ -185,13 +187,13 @@ def _draw_points(axes, group, drawn):
 
 def _settings(group, drawn):
     """((mechanism, rank, count), cells) of every setting: w = 2, w = 4 ..."""
-    labels = drawn.apply(panels.label, axis=1)
+    labels = drawn.apply(settings.label, axis=1)
     for name in modes.mechanisms(drawn):
-        settings = list(dict.fromkeys(labels[drawn["mechanism"] == name]))
-        for rank, setting in enumerate(settings):
+        named = list(dict.fromkeys(labels[drawn["mechanism"] == name]))
+        for rank, setting in enumerate(named):
             cells = group[(labels == setting).reindex(group.index)]
             if not cells.empty:
-                yield (name, rank, len(settings)), cells
+                yield (name, rank, len(named)), cells
 
 
 def _set_axes(axes, limits):
@@ -200,8 +202,8 @@ def _set_axes(axes, limits):
     axes.set_yscale("log")
     axes.set_xlim(left, right)
     axes.set_ylim(bottom, top)
-    panels.log_ticks(axes.xaxis, left, right, lambda x, _: f"{x:g}")
-    panels.log_ticks(axes.yaxis, bottom, top, lambda y, _: f"{y / 1e9:g}")
+    ticks.log_ticks(axes.xaxis, left, right, lambda x, _: f"{x:g}")
+    ticks.log_ticks(axes.yaxis, bottom, top, lambda y, _: f"{y / 1e9:g}")
     axes.grid(True)
 
 
@@ -210,7 +212,7 @@ def _handles(drawn, machines):
     for machine in machines:
         names += [level["name"] for level in machine["levels"]]
     handles = [
-        mlines.Line2D([], [], label=panels.label(cells.iloc[0]),
+        mlines.Line2D([], [], label=settings.label(cells.iloc[0]),
                       **{**style.line(name, set(drawn["mechanism"]), rank, count),
                          "linestyle": "none"})
         for (name, rank, count), cells in _settings(drawn, drawn)
@@ -258,7 +260,7 @@ def _headlines(drawn):
                     continue
                 lines.append(
                     f"{mode}, {scope}, {cell['precision']}, "
-                    f"{panels.label(cell)}, T = {longest}: "
+                    f"{settings.label(cell)}, T = {longest}: "
                     f"{cell['limit']['fraction']:.2g} of {cell['limit']['bound']}"
                 )
     return lines

@@ -13,8 +13,9 @@ from matplotlib import lines as mlines
 from matplotlib import ticker
 
 import load
-import panels
 import style
+import ticks
+import words
 
 # Errors below are drawn here: exact zeros have no logarithm.
 FLOOR = 1e-18
@@ -200,9 +201,9 @@ def _draw_lines(axes, rows, names, x_key, y_key, limits):
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
     axes.set_ylim(low, high)
-    panels.log_ticks(axes.yaxis, low, high, _power(high / low > 1e12))
-    ticks = sorted(set(rows[x_key]))
-    axes.set_xticks(ticks[:: 2 if len(ticks) > 6 else 1])
+    ticks.log_ticks(axes.yaxis, low, high, _power(high / low > 1e12))
+    places = sorted(set(rows[x_key]))
+    axes.set_xticks(places[:: 2 if len(places) > 6 else 1])
     axes.xaxis.set_major_formatter(lambda x, _: f"{x:g}")
     axes.xaxis.set_minor_locator(ticker.NullLocator())
     axes.grid(True)
@@ -299,7 +300,7 @@ def _foot(figure, result, rows, names, text):
         )
     style.add_foot(
         figure,
-        f"{text} {panels.context_text(result['context'])}",
+        f"{text} {words.context_text(result['context'])}",
         handles,
     )
 

@@ -8,10 +8,14 @@ their ratio is taken round by round.
 
 from matplotlib import lines as mlines
 
+import intervals
 import load
 import modes
-import panels
+import pairing
+import settings
 import style
+import ticks
+import words
 
 IDEAL = {"color": "#909090", "linestyle": (0, (5, 1.5)), "linewidth": 0.8}
 FREE = (*modes.FREE, "threads")
@@ -33,8 +37,8 @@ def draw(cells):
     chosen = cells[cells["variant"] == "exact"]
     if chosen.empty:
         raise load.DataError(path, "cells missing: variant exact")
-    chosen = panels.select(chosen, free=FREE)
-    level = panels.joint_level(chosen[chosen["threads"] > 1])
+    chosen = settings.select(chosen, free=FREE)
+    level = intervals.joint_level(chosen[chosen["threads"] > 1])
     ratios = {
         (*key, lengths): _ratios(cells, level)
         for key, group in modes.groups(chosen)
@@ -69,7 +73,7 @@ def draw(cells):
         mlines.Line2D([], [], label=label, **look) for label, look in looks.items()
     ]
     handles.append(mlines.Line2D([], [], label="ideal", **IDEAL))
-    style.add_foot(figure, panels.caption(chosen, _text(chosen, ratios)), handles)
+    style.add_foot(figure, words.caption(chosen, _text(chosen, ratios)), handles)
     return figure, _headlines(chosen, ratios, labels)
 
 
@@ -86,7 +90,7 @@ def _ratios(group, level):
         if cell["threads"] in by_threads:
             raise load.DataError(
                 path,
-                f"cell twice: {panels.describe(cell)}, {cell['mode']}, "
+                f"cell twice: {settings.describe(cell)}, {cell['mode']}, "
                 f"{cell['scope']}, threads = {cell['threads']}",
             )
         by_threads[cell["threads"]] = cell
@@ -106,9 +110,9 @@ def _ratios(group, level):
                 raise load.DataError(
                     path,
                     f"mixed data: {axis} is {one[axis]} on 1 thread and "
-                    f"{cell[axis]} on {threads}: {panels.describe(cell)}",
+                    f"{cell[axis]} on {threads}: {settings.describe(cell)}",
                 )
-        ratios[threads] = panels.ratio(one, cell, path, level)
+        ratios[threads] = pairing.ratio(one, cell, path, level)
     return ratios
 
 
@@ -142,7 +146,7 @@ def _set_axes(axes, measured, top):
     axes.set_ylim(min(low, axes.get_ylim()[0]), high)
     axes.set_xticks(measured, measured)
     axes.minorticks_off()
-    panels.log_ticks(axes.yaxis, *axes.get_ylim(), panels.ratio_tick)
+    ticks.log_ticks(axes.yaxis, *axes.get_ylim(), ticks.ratio_tick)
     axes.grid(True)
     axes.set_xlabel("threads")
     axes.set_ylabel("speed-up over one thread")
@@ -177,7 +181,7 @@ def _text(chosen, ratios):
         "Time on one thread over the time on several: median of the ratios per "
         "round; its interval: order statistics of "
         f"{' to '.join(map(str, rounds))} rounds, "
-        f"{panels.coverage_text(several)}. Points stand side by side, or they "
+        f"{intervals.coverage_text(several)}. Points stand side by side, or they "
         "would hide each other."
     )
     for mode, scope in modes.pairs(chosen):

@@ -9,7 +9,9 @@ import json
 import math
 
 import load
-import panels
+import pairing
+import settings
+import words
 from webpage import markup
 
 LEVEL = 0.95
@@ -66,9 +68,9 @@ def _setting(cell):
 
 
 def ratio(ours, theirs, path, comparisons):
-    """panels.ratio at a level that is shared by so many comparisons."""
+    """pairing.ratio at a level that is shared by so many comparisons."""
     level = 1 - (1 - LEVEL) / comparisons
-    return panels.ratio(theirs, ours, path, level)
+    return pairing.ratio(theirs, ours, path, level)
 
 
 def _one(document, number):
@@ -84,7 +86,7 @@ def _one(document, number):
         for ours, theirs in comparable
     }
     rows = [_row(cells, number, *pair, ratios.get(pair[1])) for pair in found]
-    framework = panels.framework_text(document.context)
+    framework = words.framework_text(document.context)
     caption = f"{document.name}: a framework's time over ours"
     if framework:
         caption += f" ({framework})"
@@ -128,9 +130,9 @@ def _row(cells, number, ours, theirs, found):
             note += f"{of}: {cells[index]['status']}: {cells[index]['message']}. "
     value = span = markup.NONE
     if found:
-        value = _link(number, theirs, f"{panels.ratio_text(found['value'])}x")
+        value = _link(number, theirs, f"{words.ratio_text(found['value'])}x")
         span = "{} to {}".format(
-            *(panels.ratio_text(found[key]) for key in ("low", "high"))
+            *(words.ratio_text(found[key]) for key in ("low", "high"))
         )
     return [
         ("td", markup.text(f"{cell.get('mode')}, {cell.get('scope')}")),
@@ -147,28 +149,17 @@ def _row(cells, number, ours, theirs, found):
 
 def _words(cell):
     """'T = 100, U = 10, d = 256', and what else a user may have set."""
-    letters = (
-        ("memory_length", "T = "),
-        ("output_length", "U = "),
-        ("chunk_width", "w = "),
-        ("num_contexts", "K = "),
-        ("dim", "d = "),
-        ("batch", "B = "),
-        ("threads", "j = "),
-        ("precision", ""),
-        ("schedule", ""),
-        ("energy", ""),
-        ("workload", ""),
-    )
+    named = {axis: f"{letter} = " for axis, letter in settings.LETTERS.items()}
+    named |= dict.fromkeys(("precision", "schedule", "energy", "workload"), "")
     return ", ".join(
-        f"{letter}{cell[key]}" for key, letter in letters if cell.get(key) is not None
+        f"{name}{cell[axis]}" for axis, name in named.items() if cell.get(axis) is not None
     )
 
 
 def _time(cells, number, index):
     if index is None or cells[index]["status"] != "ok":
         return markup.NONE
-    return _link(number, index, panels.time_text(cells[index]["median_ns"]))
+    return _link(number, index, words.time_text(cells[index]["median_ns"]))
 
 
 def _link(number, index, inner):

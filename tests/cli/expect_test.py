@@ -92,12 +92,12 @@ class Output(CaseTest):
                          {"mechanism": "soft", "variant": "exact",
                           "attention": [[0.5, 0.5]]})
 
-    def test_the_readme_shows_what_is_printed(self):
-        with open(os.path.join(os.path.dirname(TESTS), "README.md"),
+    def test_the_documentation_shows_what_is_printed(self):
+        with open(os.path.join(os.path.dirname(TESTS), "docs", "verification.md"),
                   encoding="utf-8") as file:
-            readme = file.read()
-        case = re.search(r'^{"mechanism": "mocha".*?}}$', readme, re.M | re.S).group()
-        shown = re.search(r'^{"mechanism":"mocha".*}$', readme, re.M).group()
+            page = file.read()
+        case = re.search(r'^{"mechanism": "mocha".*?}}$', page, re.M | re.S).group()
+        shown = re.search(r'^{"mechanism":"mocha".*}$', page, re.M).group()
         case, shown = strict(case), strict(shown)
         output = self.expect(self.case(case["mechanism"], case["options"],
                                        cotangent=[[1, 0]], **case["inputs"]))

@@ -66,8 +66,9 @@ class LoadTest(PlotTest):
 
     def test_points_and_processes_are_no_settings(self):
         cells = made_up.mocha_cells((10, 20))
-        for number, cell in enumerate(cells):
-            cell.update(point=f"{cell['memory_length']:016x}", processes=1 + number % 2)
+        for cell in cells:
+            length = cell["memory_length"]
+            cell.update(point=f"{length:016x}", processes=length // 10)
         self.draws("--figure", "mocha_figure3", self.write(made_up.make_document(cells)))
 
     def test_what_is_no_result_is_refused_by_name(self):

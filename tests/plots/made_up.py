@@ -44,7 +44,7 @@ def make_cell(mechanism, memory_length, output_length, **changes):
             "rounds": 0.0, "processes": None, "draws": 0.0, "outliers": 0,
             "drift": 0.0, "drift_p": 1.0,
         },
-        "prepare_samples_ns": [0],
+        "prepare_samples_ns": [],
         "draw_ns": [1.0],
         "operations": {"energies": 1},
         "peak_memory_bytes": 0,

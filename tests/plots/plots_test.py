@@ -2,14 +2,17 @@
 speed-ups upside down or unpaired, cells left out without a word.
 """
 
+import math
 import unittest
 
 # First: it sets where the modules of plots/ are found.
 from plot_case import PlotTest
 import figures
+import intervals
 import load
-import panels
+import pairing
 import style
+import words
 from made_up import (
     decoded,
     mad_cells,
@@ -164,11 +167,11 @@ class Numbers(PlotTest):
             make_cell("monotonic", 4, 4, samples_ns=monotonic),
         ]
         frame = load.load(self.write(make_document(cells)))
-        row = panels.speedups(frame).iloc[0]
+        row = pairing.speedups(frame).iloc[0]
         self.assertEqual((row["value"], row["low"], row["high"]), (2, 2, 2))
         cells[1]["samples_ns"].reverse()
         frame = load.load(self.write(make_document(cells)))
-        row = panels.speedups(frame).iloc[0]
+        row = pairing.speedups(frame).iloc[0]
         self.assertEqual((row["low"], row["high"]), (2e-4, 2e4))
 
     def test_intervals_hold_together_however_many_are_shown(self):
@@ -180,9 +183,9 @@ class Numbers(PlotTest):
                 make_cell(f"m{i}", 4, 4, samples_ns=[1.0] * 20)
                 for i in range(others)
             ]
-            ratios = panels.speedups(load.cells_of(make_document(cells), "r.json"))
+            ratios = pairing.speedups(load.cells_of(make_document(cells), "r.json"))
             self.assertEqual((ratios["low"].max(), ratios["high"].min()), (low, high))
-            text = panels.coverage_text(ratios.to_dict("records"))
+            text = intervals.coverage_text(ratios.to_dict("records"))
             self.assertEqual("together" in text, others > 1)
         self.assertEqual(text, "coverage 99.74 % each, 97.4 % or more all 10 together")
 
@@ -194,7 +197,7 @@ class Numbers(PlotTest):
             make_cell("mocha", 4, 4, samples_ns=[2.0] * 12, processes=3),
         ]
         frame = load.cells_of(make_document(cells), "r.json")
-        row = panels.speedups(frame).iloc[0]
+        row = pairing.speedups(frame).iloc[0]
         self.assertEqual((row["value"], row["low"], row["high"]), (2, 1, 3))
         self.assertEqual((row["rounds"], row["coverage"]), (3, 0.75))
 
@@ -208,9 +211,33 @@ class Numbers(PlotTest):
             (1, 1, 1, 0.0),
             (2, 1, 2, 0.5),
         ):
-            got = panels.median_interval(range(1, n + 1))
+            got = intervals.median_interval(range(1, n + 1))
             self.assertEqual(got[:3], ((n + 1) / 2, low, high))
             self.assertAlmostEqual(got[3], coverage, places=5)
+
+    def test_few_values_have_students_interval_of_their_logarithms(self):
+        # Tabulated |t|: 12.706 for 1 degree of freedom and 5 %, 4.781 for 9 and
+        # 0.1 %, 3.365 for 5 and 2 %. Values 2^0 to 2^(n-1), whose logarithms have
+        # the variance n (n + 1) / 12 * (ln 2)^2.
+        for n, miss, student in ((2, 0.05, 12.706), (10, 0.001, 4.781), (6, 0.02, 3.365)):
+            low, high = intervals.center_interval([2.0**i for i in range(n)], miss)
+            half = student * math.sqrt((n + 1) / 12)
+            self.assertAlmostEqual(math.log2(low), (n - 1) / 2 - half, places=3)
+            self.assertAlmostEqual(math.log2(high), (n - 1) / 2 + half, places=3)
+
+    def test_values_enough_for_the_level_have_order_statistics(self):
+        # The range of 6 misses in 1 of 32 cases, that of 5 in 1 of 16; of 10
+        # ranks 2 and 9 in 1 of 46.5.
+        for n, miss, ranks in ((6, 1 / 32, (1, 6)), (10, 0.05, (2, 9)),
+                               (10, 0.02, (1, 10)), (5, 1 / 16, (1, 5))):
+            got = intervals.center_interval(range(1, n + 1), miss)
+            self.assertEqual(got, ranks)
+        _, high = intervals.center_interval([1, 2, 3, 4, 5, 6], 1 / 33)
+        self.assertGreater(high, 6)
+
+    def test_one_value_has_no_interval(self):
+        self.assertEqual(intervals.center_interval([3.0], 0.05), (0, math.inf))
+        self.assertEqual(intervals.center_interval([0.0, 3.0], 0.05), (0, math.inf))
 
     def test_a_cell_shows_its_interval_as_it_is(self):
         for value, low, high, said in (
@@ -219,7 +246,7 @@ class Numbers(PlotTest):
             (4.0, 4.0, 4.0, "4.0"),
         ):
             cell = {"value": value, "low": low, "high": high}
-            self.assertEqual(panels.ratio_cell(cell), said)
+            self.assertEqual(words.ratio_cell(cell), said)
 
     def test_figure_3_draws_each_line_through_its_own_numbers(self):
         cells = []

@@ -1,5 +1,5 @@
-"""Guards against a table of targets, or a figure of peers, that says more than was
-measured: a wrong pair of cells, a target missed that reads as met, a file that is
+"""Guards against a table of targets that says more than was measured: a wrong pair
+of cells, an interval too narrow, a target missed that reads as met, a file that is
 not there."""
 
 import contextlib
@@ -17,10 +17,12 @@ PROGRAM = os.environ["ATTNBENCH"]
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path[:0] = [os.path.join(ROOT, "plots"), os.path.join(ROOT, "tests", "plots")]
 
+import intervals  # noqa: E402
 import load  # noqa: E402
 import made_up  # noqa: E402
+import measures  # noqa: E402
+import settings  # noqa: E402
 import targets  # noqa: E402
-from figures import FIGURES, peers  # noqa: E402
 
 SOFT = {"mechanism": "soft", "variant": "exact", "memory_length": 100}
 # Rounds of a machine that is twice as slow now and then: only pairs tell.
@@ -68,8 +70,8 @@ class TargetsTest(unittest.TestCase):
     def row(self, target, measured, **keywords):
         """The fields of the one row."""
         lines = self.run_main(target, measured, **keywords).splitlines()
-        self.assertTrue(lines[2].startswith("| work | "), lines)
-        return [field.strip() for field in lines[2].split("|")[2:-1]]
+        self.assertTrue(lines[4].startswith("| work | "), lines)
+        return [field.strip() for field in lines[4].split("|")[2:-1]]
 
     def test_a_ratio_is_of_pairs_and_of_the_framework_over_ours(self):
         target = {"measure": "ratio", "to": {"variant": "framework"}, "at_least": 2}
@@ -90,6 +92,73 @@ class TargetsTest(unittest.TestCase):
         ):
             fields = self.row({**target, **bound}, measured)
             self.assertEqual(fields[1:3], ["3.0x [1.0, 5.0]", met])
+
+    def test_rounds_too_few_for_the_level_have_students_interval(self):
+        # Two logarithms, 1 and 3 ln 2 around 2 ln 2: 12.706 standard errors of
+        # ln 2, so 4 / 2^12.706 to 4 * 2^12.706. Of five it is 2.776 of 0.316 ln 2.
+        target = {"measure": "ratio", "to": {"variant": "framework"}, "at_least": 2}
+        for factors, interval in (((2, 8), "[0.00, 26731]"),
+                                  ((2, 4, 4, 4, 8), "[2.2, 7.4]")):
+            measured = [cell(samples_ns=[1000] * len(factors)),
+                        cell(variant="framework",
+                             samples_ns=[1000 * k for k in factors])]
+            value = sorted(factors)[len(factors) // 2] if len(factors) > 2 else 5
+            self.assertEqual(self.row(target, measured)[1],
+                             f"{value:.1f}x {interval}")
+
+    def test_one_round_has_no_interval_and_decides_nothing(self):
+        target = {"measure": "ratio", "to": {"variant": "framework"}}
+        measured = [cell(samples_ns=[1000]),
+                    cell(variant="framework", samples_ns=[3000])]
+        for bound in ({"at_least": 2}, {"at_most": 2}, {"at_least": 4}):
+            self.assertEqual(self.row({**target, **bound}, measured)[1:3],
+                             ["3.0x, no interval", "unclear"])
+        self.assertEqual(
+            self.row({"measure": "growth", "to": {"variant": "framework"},
+                      "at_most": 2}, measured)[1:3],
+            ["0.33x, no interval", "unclear"])
+        self.assertEqual(
+            self.row({"measure": "ns_per_entry", "at_most": 4}, measured)[1:3],
+            ["2, no interval", "unclear"])
+
+    def test_intervals_are_corrected_for_the_number_that_is_shown(self):
+        factors = [2, 3, 3, 3, 3, 4]
+        measured = [cell(samples_ns=[1000] * 6, peak_memory_bytes=1),
+                    cell(variant="framework", peak_memory_bytes=1,
+                         samples_ns=[1000 * k for k in factors])]
+        target = {"measure": "ratio", "to": {"variant": "framework"}}
+        path = self.write("x.json", made_up.make_document(measured))
+        bytes_of = {"measure": "peak_memory", "to": {"variant": "framework"}}
+        for wanted, line, interval in (
+            # The range of six rounds misses in 1 of 32 cases. Bytes are exact.
+            ([target, bytes_of], "all 1 together, 95 % each", "[2.0, 4.0]"),
+            # Too often for two. Student's, 3.163 standard errors of 0.0911.
+            ([target, target], "all 2 together, 97.5 % each", "[2.2, 3.9]"),
+        ):
+            rows = [{"work": "work", "result": "x", "cell": SOFT, **one}
+                    for one in wanted]
+            table = targets.table({"targets": rows}, [path]).splitlines()
+            self.assertIn("Intervals: 95 % or more " + line, table[0])
+            self.assertIn(f"| 3.0x {interval} |", table[4])
+
+    def test_what_stands_beside_counts_too(self):
+        measured = [*cells(mode="expect", scope="attention"),
+                    *cells(5, mode="expect", scope="full")]
+        target = {"cell": {**SOFT, "scope": "attention"}, "measure": "ratio",
+                  "to": {"variant": "framework"}}
+        self.assertIn("all 1 together", self.run_main(target, measured))
+        self.assertIn("all 2 together", self.run_main(
+            {**target, "beside": {"scope": "full"}}, measured))
+
+    def test_rounds_that_cannot_be_paired_are_an_error(self):
+        target = {"measure": "ratio", "to": {"variant": "framework"}}
+        for changes, message in (
+            ({"samples_ns": [1000] * 4}, "has 6 samples, that of soft, framework has 4"),
+            ({"processes": 2}, "has 1 processes, that of soft, framework has 2"),
+        ):
+            said = self.run_main(target, [cell(), cell(variant="framework", **changes)])
+            self.assertIn(message, said)
+            self.assertIn("rounds cannot be paired", said)
 
     def test_the_other_scope_stands_beside(self):
         measured = [*cells(mode="expect", scope="attention"),
@@ -138,37 +207,87 @@ class TargetsTest(unittest.TestCase):
                          "(`published_O3` (f64, stay_last))")
 
     def test_preparation_is_left_out_where_the_target_says_so(self):
-        measured = [cell(prepare_ns=500, prepare_samples_ns=[500] * 9),
-                    cell(variant="framework", prepare_ns=0, prepare_samples_ns=[0])]
+        # Rounds enough: the level is shared by the ratios and the preparation.
+        measured = [cell(samples_ns=ROUNDS * 2, prepare_ns=500,
+                         prepare_samples_ns=[500] * 12),
+                    cell(variant="framework", samples_ns=ROUNDS * 2, prepare_ns=0,
+                         prepare_samples_ns=[0])]
         target = {"measure": "ratio", "to": {"variant": "framework"},
                   "without_preparation": True}
         # 1000 / 500 and 2000 / 1500 in turn.
         self.assertEqual(self.row(target, measured)[1], "1.7x [1.3, 2.0]")
-        measured[0]["prepare_samples_ns"] = [1000] * 9
+        measured[0]["prepare_samples_ns"] = [1000] * 12
         self.assertIn("preparation takes", self.row(target, measured)[1])
+        # A trial of 1000 may have been preparation only: the ratio may be anything.
+        measured[0]["prepare_samples_ns"] = [500] * 9 + [1000] * 3
+        self.assertEqual(self.row(target, measured)[1], "1.7x, no interval")
+        measured[0]["prepare_samples_ns"] = [500]
+        self.assertEqual(self.row(target, measured)[1], "1.7x, no interval")
         del measured[0]["prepare_samples_ns"]
         self.assertIn("no prepare_samples_ns", self.row(target, measured)[1])
 
     def test_the_interval_is_wider_by_that_of_the_preparation(self):
-        # Its interval is all of six samples, 400 to 600, and its median 500.
-        noisy = {"prepare_ns": 500,
-                 "prepare_samples_ns": [400, 500, 500, 500, 500, 600]}
-        measured = [cell(**noisy), cell(variant="framework", prepare_ns=None)]
+        # Its interval is 400 to 600, from the second smallest to the second
+        # largest of twelve samples, and its median 500.
+        noisy = {"prepare_ns": 500, "samples_ns": ROUNDS * 2,
+                 "prepare_samples_ns": [400] * 3 + [500] * 6 + [600] * 3}
+        measured = [cell(**noisy), cell(variant="framework", prepare_ns=None,
+                                        samples_ns=ROUNDS * 2)]
         target = {"measure": "ratio", "to": {"variant": "framework"},
                   "without_preparation": True}
         # 2000 / 1600 to 1000 / 400.
         self.assertEqual(self.row(target, measured)[1], "1.7x [1.2, 2.5]")
         # 1000 and 2000 have the median 1500: of both 1000 [400, 1600].
-        measured = [cell(**noisy), made_up.make_cell(
-            "soft", 200, 10, samples_ns=ROUNDS, **noisy)]
+        measured = [cell(**noisy), made_up.make_cell("soft", 200, 10, **noisy)]
         target = {"measure": "growth", "to": {"memory_length": "greatest"},
                   "without_preparation": True}
         self.assertEqual(self.row(target, measured)[1], "1.0x [0.25, 4.0]")
 
-    def test_cells_of_two_points_are_not_paired(self):
+    def test_preparation_in_several_processes_is_of_processes(self):
+        # Four samples of each of six processes: medians 100 to 600.
+        samples = [100 * p for p in range(1, 7) for _ in range(4)]
+        measured = [cell(samples_ns=[1000.0] * 6, processes=6, prepare_ns=350,
+                         prepare_samples_ns=samples)]
+        span = measures.preparation(
+            measured[0], {"without_preparation": True}, targets.MISS)
+        self.assertEqual((span.value, span.low, span.high), (350, 100, 600))
+        measured[0]["prepare_samples_ns"] = samples[:-1]
+        self.assertIn("equally many of each of 6 processes",
+                      self.run_main({"measure": "ns_per_entry"}, measured))
+
+    def test_an_interval_made_of_several_has_a_part_of_the_level_for_each(self):
+        # Six rounds are enough for 0.05, and for no part of it.
+        self.assertEqual(intervals.center_interval(ROUNDS, 0.05), (1000, 2000))
+        low, high = intervals.center_interval(ROUNDS, 0.025)
+        prepared = cell(prepare_ns=1, prepare_samples_ns=[1.0] * 20)
+        target = {"without_preparation": True, "cell": SOFT,
+                  "to": {"memory_length": 200}}
+        for one, less, wanted in ((cell(), 0, (1000, 2000)),
+                                  (prepared, 1, (low, high))):
+            span = measures.trial(one, target, 0.05)
+            self.assertAlmostEqual(span.low, wanted[0] - less)
+            self.assertAlmostEqual(span.high, wanted[1] - less)
+        # Two times, so half for each.
         other = made_up.make_cell("soft", 200, 10, samples_ns=ROUNDS)
+        frame = load.cells_of(made_up.make_document([cell(), other]), "x.json")
+        span = measures.ratio(target, cell(), frame, 0.05)
+        self.assertAlmostEqual(span.low, low / high)
+        # Ratios of 1.5 and 2, and what is left out of both: a third for each.
+        other = cell(variant="framework", samples_ns=[1500, 4000] * 3, prepare_ns=1,
+                     prepare_samples_ns=[1.0] * 20)
+        frame = load.cells_of(made_up.make_document([prepared, other]), "x.json")
+        span = measures.ratio({**target, "to": {"variant": "framework"}}, prepared,
+                              frame, 0.05)
+        ratios = [1499 / 999, 3999 / 1999] * 3
+        self.assertAlmostEqual(span.low,
+                               intervals.center_interval(ratios, 0.05 / 3)[0])
+
+    def test_cells_of_two_points_are_not_paired(self):
+        # Each of the two times has half of the level: six rounds are too few.
+        rounds = {"samples_ns": ROUNDS * 2}
+        other = made_up.make_cell("soft", 200, 10, **rounds)
         target = {"measure": "growth", "to": {"memory_length": "greatest"}}
-        self.assertEqual(self.row(target, [cell(), other])[:2],
+        self.assertEqual(self.row(target, [cell(**rounds), other])[:2],
                          ["(the time at the greatest T)", "1.0x [0.50, 2.0]"])
 
     def test_growth_is_ours_over_the_other(self):
@@ -182,7 +301,7 @@ class TargetsTest(unittest.TestCase):
         measured = [cell(peak_memory_bytes=10)]
         self.assertEqual(
             self.row({"measure": "ns_per_entry", "at_most": 4}, measured)[1:3],
-            ["4 [2, 4]", "yes"])
+            ["3 [2, 4]", "yes"])
         measured.append(cell(variant="other", peak_memory_bytes=4))
         self.assertEqual(
             self.row({"measure": "peak_memory", "to": {"variant": "other"},
@@ -327,6 +446,11 @@ class ExperimentsTest(unittest.TestCase):
             self.assertEqual(len(self.cells("threads", "quick" if quick else None)),
                              shown["num_cells"])
 
+    def test_letters_of_axes_are_those_of_the_program(self):
+        self.assertEqual(
+            settings.LETTERS,
+            {axis["name"]: axis["letter"] for axis in self.axes if axis["letter"]})
+
     def test_every_target_finds_its_cells_in_its_experiment(self):
         wanted = load.read_json(targets.TARGETS)["targets"]
         for profile in (None, "quick"):
@@ -337,55 +461,7 @@ class ExperimentsTest(unittest.TestCase):
                     if name not in frames:
                         frames[name] = load.cells_of(made_up.make_document(
                             self.cells(name, profile)), name)
-                    self.assertNotIn("{", targets.row(target, frames[name]))
-
-
-class PeersFigureTest(unittest.TestCase):
-    def frame(self, changed=()):
-        measured = []
-        for mode in ("decode", "expect"):
-            for length in (10, 100, 1000):
-                for variant, time_ns in (("exact", 100), ("framework", 3 * length)):
-                    measured.append(made_up.make_cell(
-                        "soft", length, 8, mode=mode, variant=variant,
-                        time_ns=float(time_ns)))
-        for index, changes in dict(changed).items():
-            measured[index].update(changes)
-        return load.cells_of(made_up.make_document(measured), "made-up.json")
-
-    def test_a_line_is_their_time_over_ours(self):
-        figure, lines = FIGURES["peers"].draw(self.frame())
-        self.assertEqual(lines, [
-            f"{mode}, full, T = 1000: framework / soft 30x [30, 30]"
-            for mode in ("decode", "expect")])
-        values = list(figure.axes[0].lines[0].get_ydata())
-        self.assertEqual(values, [0.3, 3, 30])
-
-    def test_scopes_have_panels_of_their_own(self):
-        changed = {index: {"scope": "attention"} for index in range(6, 12)}
-        for index in range(7, 12, 2):
-            changed[index]["samples_ns"] = [500.0] * made_up.ROUNDS
-        figure, lines = FIGURES["peers"].draw(self.frame(changed))
-        self.assertEqual([axes.get_title() for axes in figure.axes if axes.axison],
-                         ["decode, full", "expect, attention"])
-        self.assertEqual(lines[1], "expect, attention, T = 1000: framework / soft "
-                                   "5.0x [5.0, 5.0]")
-
-    def test_only_a_file_with_both_is_meant_for_it(self):
-        self.assertTrue(peers.has_data(self.frame()))
-        ours = self.frame()
-        self.assertFalse(peers.has_data(ours[ours["variant"] == "exact"]))
-
-    def test_what_cannot_be_compared_is_refused(self):
-        for changed, message in [
-            ({0: {"memory_length": 11}}, "cells missing: exact beside"),
-            ({1: {"samples_ns": [1.0] * 3}}, "rounds cannot be paired"),
-            ({1: {"status": "invalid", "message": "wrong"}}, "is invalid: wrong"),
-            ({0: {"scope": "attention"}}, "cells missing: exact beside"),
-            ({0: {"schedule": "other"}}, "mixed data: schedule of mode decode"),
-        ]:
-            with self.assertRaisesRegex(load.DataError, message):
-                peers.draw(self.frame(changed))
+                    self.assertNotIn("{", targets.row(target, frames[name], targets.MISS))
 
 
 if __name__ == "__main__":

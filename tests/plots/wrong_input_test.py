@@ -130,7 +130,7 @@ class WrongInput(PlotTest):
 
     def test_samples_that_cannot_be_paired(self):
         path = self.changed(mocha_cells([10, 20]), samples_ns=[1.0])
-        self.fails_with([path], "has 1 samples, soft has 12")
+        self.fails_with([path], "has 1 samples, that of soft, exact has 12")
 
     def test_figure_3_of_a_grid(self):
         path = self.write(make_document(mad_cells(lengths=(4, 8))[:8]))

@@ -1,0 +1,30 @@
+"""Writes a file whole or not at all: a reader never sees half of one, and what was
+there stays where writing fails.
+"""
+
+import os
+import tempfile
+
+
+def write(path, content, before_replacing=lambda: None):
+    """Puts the bytes there; a link is followed. `before_replacing` is called when
+    they are on the disk beside it, and stops everything by raising.
+    """
+    target = os.path.realpath(path)
+    handle, partial = tempfile.mkstemp(
+        prefix=f".{os.path.basename(target)}-", dir=os.path.dirname(target)
+    )
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+        # mkstemp's 0600 would keep others from reading the file.
+        umask = os.umask(0)
+        os.umask(umask)
+        os.chmod(partial, 0o666 & ~umask)
+        before_replacing()
+        os.replace(partial, target)
+    except BaseException:
+        os.unlink(partial)
+        raise
