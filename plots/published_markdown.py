@@ -6,6 +6,7 @@ those of another machine.
 """
 
 import markdown
+import words
 
 BASELINE = "soft"
 # id of a published table -> the experiment whose result has the same rows
@@ -26,7 +27,8 @@ def table(about, decoders):
         if about["id"] in MEASURED:
             lines += [f"Not measured in this run: {MEASURED[about['id']]}.", ""]
     else:
-        lines += [*_beside(about, result), ""]
+        measured = markdown.text(words.context_text(result["context"]))
+        lines += [*_beside(about, result), "", f"Measured here: {measured}", ""]
     return lines + [_instead(about), ""]
 
 

@@ -248,7 +248,9 @@ class PapersTest(ReproductionTest):
                       "23.0 |", text)
 
     def test_decoders_stand_beside_the_published_times(self):
-        one = self.write(decoder_document("britz_table1"), "one.json")
+        first = decoder_document("britz_table1")
+        first["context"].update(valid=False, invalid_reasons=["a busy machine"])
+        one = self.write(first, "one.json")
         three = self.write(decoder_document("britz_table3", lengths=[70]), "three.json")
         self.drawn("britz_table1")
         text = self.page(document(), one, three)
@@ -257,6 +259,8 @@ class PapersTest(ReproductionTest):
                       "0.800 \\[0.720, 0.880\\] | 0.700 \\[0.630, 0.770\\] |", text)
         self.assertIn("| 200 | memory | 32 | 100.00 | 9.59 | 0.672 | – | – |", text)
         self.assertIn("| 50 | soft | – | 99.94 | 6.46 | 1.000 | 1 | 1 |", text)
+        self.assertEqual(text.count("\nMeasured here: INVALID: a busy machine."), 1)
+        self.assertEqual(text.count("\nMeasured here: Commit 0123456789;"), 1)
         # No paper has these.
         self.assertIn("| 50 | mocha, w = 4 | – | – | – | – | 0.600 \\[", text)
         self.assertIn("| 50 | monotonic | – | – | – | – | skipped: no room |", text)
