@@ -62,6 +62,56 @@ def anchors(text):
             for heading in headings}
 
 
+def block(name, page):
+    """What stands in the block of code between the lines of that name."""
+    found = re.search(f"^<!-- {name} -->\n```\n(.*?)^```\n<!-- /{name} -->\n",
+                      read(page), re.MULTILINE | re.DOTALL)
+    assert found, f"{page} has no block {name}"
+    return found.group(1)
+
+
+def table_of_verify(document):
+    """What `attnbench verify` prints of what it writes, but for the seconds."""
+    rows = {}
+    for case in document["cases"]:
+        for quantity in case["quantities"]:
+            exact = quantity["tolerance"] is not None
+            key = case["mechanism"], case["method"], quantity["what"], exact
+            row = rows.setdefault(key, {"cases": 0, "comparisons": 0, "worst": [],
+                                        "detectable": [], "verdicts": set(),
+                                        "chi_square": [0, 0]})
+            row["cases"] += 1
+            row["comparisons"] += quantity["comparisons"]
+            row["worst"].append(quantity["largest_error"] if exact
+                                else quantity["worst"]["p_value"])
+            row["detectable"].append(quantity["detectable"])
+            row["verdicts"].add(quantity["verdict"])
+            if quantity["what"] == "selection" and case.get("chi_square"):
+                row["chi_square"][0] += case["chi_square"]["statistic"]
+                row["chi_square"][1] += case["chi_square"]["terms"]
+    lines = ["{:<11} {:<12} {:<34} {:>6} {:>12} {:>14} {:>11}  {}".format(
+        "mechanism", "method", "compared", "cases", "comparisons", "worst",
+        "detectable", "verdict")]
+    for (mechanism, method, what, exact), row in rows.items():
+        worst = (f"error {max(row['worst']):.2g}" if exact
+                 else f"p {min(row['worst']):.2g}")
+        verdict = "passed" if row["verdicts"] == {"passed"} else "FAILED"
+        line = (f"{mechanism:<11} {method:<12} {what:<34} {row['cases']:>6} "
+                f"{row['comparisons']:>12} {worst:>14} "
+                f"{max(row['detectable']):>11.2g}  {verdict}")
+        statistic, terms = row["chi_square"]
+        if terms:
+            line += (f"  (chi-square {statistic:.0f} over {terms} terms, no part of "
+                     "the verdict)")
+        lines.append(line)
+    lines.append(
+        f"{len(document['cases'])} cases, {document['comparisons']} comparisons, "
+        f"{document['sampled_comparisons']} of them by up to {document['trials']} "
+        f"trials: all {document['verdict']}; false-alarm rate "
+        f"{document['false_alarm_rate']:.2g}")
+    return lines
+
+
 class DocumentsTest(unittest.TestCase):
     def stands_in(self, text, names):
         """Exactly so, in one of the pages."""
@@ -94,6 +144,42 @@ class NumbersTest(DocumentsTest):
         made = plots("growth.py", os.path.join(RESULTS, "growth.json"))
         self.stands_in(f"<!-- growth table -->\n{made}<!-- end of growth table -->\n",
                        pages())
+
+
+class QuotedOutputTest(unittest.TestCase):
+    """Blocks of code that a command printed: plots/page.py puts them there."""
+
+    def test_the_comparison_is_that_of_the_committed_results(self):
+        # 1 would be a cell that is SLOWER; both are good examples.
+        done = subprocess.run(
+            [PROGRAM, "compare", os.path.join("results", "compare", "before.json"),
+             os.path.join("results", "compare", "after.json")],
+            cwd=ROOT, capture_output=True, text=True, check=False)
+        self.assertIn(done.returncode, (0, 1), done.stderr)
+        self.assertEqual(done.stdout, block("compare", "docs/comparing.md"))
+
+    def test_the_verification_is_that_of_the_committed_result(self):
+        lines = block("verify", "docs/verification.md").splitlines()
+        lines[-1] = re.sub(r", \d+ s$", "", lines[-1])
+        self.assertEqual(
+            lines, table_of_verify(json.loads(read("results/verify_mocha.json"))))
+
+    def test_what_was_measured_is_what_the_pages_say(self):
+        for page, asked, result in (
+            ("verification", "verify --quick", "verify_mocha"),
+            ("verification", "--mechanism mocha", "verify_mocha"),
+            *(("comparing", None, f"compare/{name}") for name in ("before", "after")),
+        ):
+            text = read(f"docs/{page}.md")
+            if asked is None:
+                (asked,) = re.findall(
+                    rf"^build/release/(.*) -o {os.path.basename(result)}.json$", text,
+                    re.MULTILINE)
+            self.assertIn(asked, text)
+            context = json.loads(read(f"results/{result}.json"))["context"]
+            self.assertTrue(context["valid"], context["invalid_reasons"])
+            for word in asked.split():
+                self.assertIn(word, context["command"])
 
 
 class ProgramTest(DocumentsTest):
