@@ -3,7 +3,7 @@
 
 examples:
   plots/targets.py results/peers_*.json results/threads.json
-  plots/targets.py results/peers_*.json results/threads.json --into docs/speed.md
+  plots/targets.py results/peers_*.json results/threads.json --into README.md
 
 A pure function of result files: prints markdown, and with --into puts it between
 the lines <!-- targets --> and <!-- /targets --> of a file, too. A target names a
@@ -49,7 +49,7 @@ def main(arguments=None):
     )
     parser.add_argument("files", nargs="+", metavar="RESULT")
     parser.add_argument("--targets", metavar="FILE", default=TARGETS)
-    parser.add_argument("--into", metavar="FILE", help="e.g. docs/speed.md")
+    parser.add_argument("--into", metavar="FILE", help="e.g. README.md")
     options = parser.parse_args(arguments)
     try:
         text = table(load.read_json(options.targets), options.files)

@@ -5,7 +5,7 @@
 #
 # usage: peers.sh [--quick]
 #   --quick   fewer rounds and shorter grids; everything goes to build/peers
-#             (otherwise to results/, results/figures/ and into docs/speed.md)
+#             (otherwise to results/, results/figures/ and into README.md)
 #   --help    this text
 # example: scripts/peers.sh --quick
 #
@@ -18,7 +18,7 @@ set -euo pipefail
 
 out=results
 profile=()
-into=(--into docs/speed.md)
+into=(--into README.md)
 while (($#)); do
   case $1 in
     --quick)
