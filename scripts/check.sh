@@ -5,11 +5,12 @@
 # usage: check.sh [STEP...]
 #   format       clang-format on all C++ sources
 #   scripts      shellcheck on all scripts
-#   clang        builds with clang, warnings are errors
-#   asan-ubsan   all tests under the address and undefined-behaviour sanitizers
+#   clang        builds the programs with clang, warnings are errors
+#   asan-ubsan   builds the tests with clang, warnings are errors; all that run a
+#                program under the address and undefined-behaviour sanitizers
 #   tsan         the tests labelled `threads` under the thread sanitizer
 #   tidy         clang-tidy on the sources of mechanisms/ and harness/
-#   mutations    each of some sixty small defects turns a test or `verify` red
+#   mutations    each defect of tests/mutations turns a test or `verify` red
 #   slurm        scripts/slurm against a Slurm of one node, started for it
 #   skeleton     a copy of mechanisms/skeleton is compiled after one line in the
 #                registry, without any other change
@@ -45,16 +46,16 @@ step_scripts() {
 }
 
 step_clang() {
-  configure_and_build clang
+  configure_and_build clang attnbench kernel_benchmarks
 }
 
 step_asan-ubsan() {
   configure_and_build asan-ubsan
-  ctest --preset asan-ubsan
+  ctest --preset asan-ubsan --label-exclude '^no-program$'
 }
 
 step_tsan() {
-  configure_and_build tsan
+  configure_and_build tsan mechanisms_test harness_test
   # The runtime of clang 14 finds no place for its shadow memory where the
   # kernel spreads mappings widely (vm.mmap_rnd_bits above 28).
   local fixed_addresses=()
@@ -64,7 +65,7 @@ step_tsan() {
 
 step_tidy() {
   # Built, not only configured: sources may include generated ones.
-  configure_and_build clang
+  configure_and_build clang attnbench
   clang-tidy --version
   "$python" - build/clang/compile_commands.json <<'PYTHON' |
 import json, os, sys
