@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 #include <utility>
@@ -115,8 +116,9 @@ Json RatioJson(const AxisTable& table, const RatioPair& pair, double miss,
   json["baseline_ratio"] = Exp(Center(before, miss)).value;
   json["result_ratio"] = Exp(Center(after, miss)).value;
   json["change"] = judgement.ratio.value;
-  json["interval"] =
-      interval.low > 0 ? Json({interval.low, interval.high}) : Json(nullptr);
+  json["interval"] = interval.low > 0 && std::isfinite(interval.high)
+                         ? Json({interval.low, interval.high})
+                         : Json(nullptr);
   json["verdict"] = regressed ? kRegressed : VerdictName(judgement.verdict);
   json["reason"] =
       regressed ? fmt::format("the interval lies beyond {:g} %", 100 * margin)
@@ -124,20 +126,41 @@ Json RatioJson(const AxisTable& table, const RatioPair& pair, double miss,
   return json;
 }
 
+// Of one group, with its first cell.
+struct GroupRatios {
+  const Json* reference = nullptr;
+  std::size_t count = 0;  // those that have an interval
+};
+
 Json TimeJson(const AxisTable& table, const CellMatch& match,
               const ResultDocument& baseline, const ResultDocument& result,
               const CheckOptions& options) {
   const auto& [pairs, cells_left_out] = RatiosOf(match);
   Json ratios = Json::array();
-  for (const RatioPair& pair : pairs) {
-    ratios.push_back(RatioJson(
-        table, pair, options.level / static_cast<double>(pairs.size()),
-        options.margin));
-  }
   Json left_out = Json::array();
-  for (const auto& [cell, why] : cells_left_out) {
-    left_out.push_back(IdentityJson(table, *cell));
+  const auto leave_out = [&](const Json& cell, const std::string& why) {
+    left_out.push_back(IdentityJson(table, cell));
     left_out.back()["reason"] = why;
+  };
+  for (const auto& [cell, why] : cells_left_out) leave_out(*cell, why);
+  std::map<std::string, GroupRatios> groups;
+  for (const RatioPair& pair : pairs) {
+    GroupRatios& group = groups[GroupOf(*pair.reference.a)];
+    group.reference = pair.reference.a;
+    Json ratio = RatioJson(table, pair,
+                           options.level / static_cast<double>(pairs.size()),
+                           options.margin);
+    // What has no interval can be no regression, whatever the time did.
+    if (ratio.at("interval").is_null()) {
+      leave_out(*pair.cell.a, ratio.at("reason").get<std::string>());
+      continue;
+    }
+    ++group.count;
+    ratios.push_back(std::move(ratio));
+  }
+  for (const auto& [name, group] : groups) {
+    if (group.count > 0) continue;
+    leave_out(*group.reference, "no ratio to it has an interval");
   }
   Json invalid = Json::array();
   for (const ResultDocument* document : {&baseline, &result}) {

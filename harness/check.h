@@ -30,7 +30,7 @@ struct CheckOptions {
 // first of its point in its mode, scope, precision and threads, with a verdict:
 // REGRESSED where the interval of the ratio's change lies wholly beyond the
 // margin, otherwise what JudgeChange says; and `left_out`: those compared cells
-// that are in no ratio, with a reason each.
+// that are in no ratio with an interval, with a reason each.
 Json CheckAgainst(const AxisTable& table,
                   const std::optional<ResultDocument>& baseline,
                   const std::string& baseline_path,

@@ -205,6 +205,24 @@ TEST(Check, ATimedCellInNoRatioIsNamedAndNotGood) {
   EXPECT_EQ(CheckExitCode(Check(same, same, {.time = true})), 0);
 }
 
+TEST(Check, TimesOfOneRoundHaveNoRatioAndAreNotGood) {
+  std::vector<Json> cells = Cells();
+  for (const char* mechanism : {"soft", "mocha"}) {
+    cells.push_back(MadeUpCell(mechanism, 20, {100}));
+  }
+  std::vector<Json> slower = cells;
+  slower.back() = MadeUpCell("mocha", 20, {1e6});
+  EXPECT_EQ(CheckExitCode(Check(cells, slower)), 0);
+  const Json check = Check(cells, slower, {.time = true});
+  EXPECT_EQ(CheckExitCode(check), 3);
+  EXPECT_EQ(check.at("time").at("ratios").size(), 2U);
+  const std::string text = CheckText(StandardAxes(), check);
+  EXPECT_THAT(text, HasSubstr("no ratio: mocha T=20 U=20: a single round has "
+                              "no interval"));
+  EXPECT_THAT(text, HasSubstr("no ratio: soft T=20 U=20: no ratio to it has"));
+  EXPECT_THAT(text, HasSubstr("0 of 2 ratios regressed, 2 cells have none"));
+}
+
 TEST(Check, TimesOfAResultThatIsNotValidFail) {
   ResultDocument result = MadeUpResult("mine.json", Cells());
   result.json["context"]["valid"] = false;

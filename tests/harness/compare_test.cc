@@ -231,5 +231,18 @@ TEST(Compare, OneProcessEachIsNotSame) {
   EXPECT_EQ(CompareExitCode(comparison), 0);
 }
 
+TEST(Compare, TimesOfOneRoundAreNothingToCompare) {
+  const std::vector<Json> one = {MadeUpCell("soft", 10, {1000})};
+  const std::vector<Json> slower = {MadeUpCell("soft", 10, {9000})};
+  const Json comparison =
+      Compare(MadeUpResult("a.json", one), MadeUpResult("b.json", slower));
+  EXPECT_EQ(CompareExitCode(comparison), 3);
+  // One cell with an interval is something.
+  std::vector<Json> more = one;
+  more.push_back(Cells()[1]);
+  const ResultDocument result = MadeUpResult("r.json", more);
+  EXPECT_EQ(CompareExitCode(Compare(result, result)), 0);
+}
+
 }  // namespace
 }  // namespace attnbench
