@@ -228,13 +228,11 @@ std::string ProductText(const ClaimPart& part, const Groups& every) {
 
 // For what the groups hold: values of labels with which all do, then what is
 // left of them one by one.
-std::string ConditionText(const ClaimPart& part,
-                          const std::vector<ClaimGroup>& all) {
-  Groups every;
-  for (const ClaimGroup& group : all) every.push_back(&group);
+std::string ConditionText(const ClaimPart& part, const Groups& every) {
   std::string product = ProductText(part, every);
   if (!product.empty()) return product;
-  Groups left = InState(all, GroupState::kHolds);
+  Groups left = every;
+  std::erase_if(left, [](const ClaimGroup* one) { return !Holds(one); });
   std::string text;
   const auto add = [&text](const std::string& more) {
     text += (text.empty() ? "" : "; or ") + more;
@@ -316,13 +314,28 @@ ClaimVerdict VerdictOf(const ClaimPart& part,
   const Groups failing = InState(groups, GroupState::kFails);
   const Groups undecided = InState(groups, GroupState::kUndecided);
   if (holding.size() == groups.size()) return {Kind::kHolds, ""};
-  if (!holding.empty()) {
-    return {Kind::kHoldsOnlyIf, ConditionText(part, groups)};
+  if (holding.empty() && undecided.empty()) return {Kind::kFails, ""};
+  // Noise is no condition: only what fails elsewhere holds only somewhere.
+  Groups decided = holding;
+  decided.insert(decided.end(), failing.begin(), failing.end());
+  std::string condition;
+  if (!holding.empty() && !failing.empty()) {
+    condition = ConditionText(part, decided);
+    if (undecided.empty()) return {Kind::kHoldsOnlyIf, condition};
   }
-  if (undecided.empty()) return {Kind::kFails, ""};
   std::string why = ReasonsText(undecided, groups.size(), remedy);
-  if (!failing.empty()) why += ", and it fails for " + FailingText(failing);
-  return {Kind::kNotMeasurable, why};
+  if (holding.empty()) {
+    if (!failing.empty()) why += ", and it fails for " + FailingText(failing);
+    return {Kind::kNotMeasurable, why};
+  }
+  const std::string apart =
+      fmt::format("undecided for {}: {}", NamesText(undecided),
+                  ReasonsText(undecided, undecided.size(), remedy));
+  if (!failing.empty()) {
+    return {Kind::kHoldsOnlyIf, fmt::format("{} ({})", condition, apart)};
+  }
+  return {Kind::kNotMeasurable,
+          fmt::format("holds for {}, {}", NamesText(holding), apart)};
 }
 
 }  // namespace

@@ -52,9 +52,10 @@ struct PartVerdict {
 // the rule, or all of it outside; neither is undecided, as is a reading that
 // has no number, or none to judge by. A group fails where a reading does, else
 // is undecided where one is, else holds. A part holds where all groups do,
-// fails where all do, holds only for some labels where some groups do, and is
-// else not measurable. `remedy` tells what to do where an interval is too wide;
-// may be empty.
+// fails where all do, holds only for some labels where some groups do and some
+// fail (the undecided ones are named apart: they are no part of the condition),
+// and is else not measurable. `remedy` tells what to do where an interval is
+// too wide; may be empty.
 PartVerdict JudgePart(const ClaimPart& part, const Readings& readings,
                       const std::string& remedy);
 

@@ -136,10 +136,27 @@ TEST(ClaimsJudge, AnUndecidedGroupIsNoGroupThatHolds) {
   none.why = "not counted";
   const ClaimPart part = Part({"variant"});
   EXPECT_EQ(Verdict(part, {Of(0, {{"variant", "exact"}}), none}),
-            "holds only if variant = exact");
+            "not measurable here: holds for variant = exact, undecided for "
+            "variant = nested: not counted");
   EXPECT_EQ(Verdict(part, {Of(2, {{"variant", "exact"}}), none}),
             "not measurable here: not counted (variant = nested), and it fails "
             "for variant = exact");
+}
+
+TEST(ClaimsJudge, NoiseIsNoCondition) {
+  const auto at = [](int w, double low, double high) {
+    Reading reading = Between(low, high);
+    reading.labels = {{"w", w}};
+    return reading;
+  };
+  const ClaimPart part = Part({"w"});
+  EXPECT_EQ(Verdict(part, {at(1, 0.5, 0.9), at(2, 0.9, 1.1)}),
+            "not measurable here: holds for w = 1, undecided for w = 2: the "
+            "interval [0.9, 1.1] contains 1; look longer");
+  // What fails is one; what is undecided has no part in it.
+  EXPECT_EQ(Verdict(part, {at(1, 0.5, 0.9), at(2, 0.9, 1.1), at(3, 2, 3)}),
+            "holds only if w = 1 (undecided for w = 2: the interval [0.9, 1.1] "
+            "contains 1; look longer)");
 }
 
 TEST(ClaimsJudge, AReasonNamesItsGroupsUnlessItIsThatOfAll) {
