@@ -9,6 +9,15 @@ import math
 
 import numpy
 
+# Layout of code and memory alone is taken to move a time by as much, which fewer
+# processes do not show: kLayoutFactor and kLeastProcesses of harness/statistics.h.
+LAYOUT_FACTOR = 1.18
+LEAST_PROCESSES = 5
+
+
+def has_few_processes(cell):
+    return (cell.get("processes") or 1) < LEAST_PROCESSES
+
 
 def median_interval(values, level=0.95):
     """(median, low, high, coverage) by order statistics.

@@ -2,12 +2,14 @@
 share of a bandwidth, a time for each of something.
 
 Every measure takes the target, its cell, all cells, and the probability with which
-its interval may miss; where it is made of several intervals, each has its part.
+its interval may miss; where it is made of several intervals, each has its part. Of
+fewer than five processes it is wider by what their layout may have done, once for
+the figure, as harness/judge.h has it.
 """
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy
 
@@ -127,22 +129,35 @@ def over(numerator, denominator):
     return numerator / denominator if denominator else math.inf
 
 
+def with_layout(span, *cells):
+    """The interval with what processes that are not there would have shown."""
+    if span.missing or not any(map(intervals.has_few_processes, cells)):
+        return span
+    return replace(
+        span,
+        low=span.low / intervals.LAYOUT_FACTOR,
+        high=span.high * intervals.LAYOUT_FACTOR,
+    )
+
+
 def ratio(target, ours, frame, miss):
     other = find(frame, {**target["cell"], **target["to"]})
     failed = failure(ours, other)
     if failed:
         return failed
     if all(ours[key] == other[key] for key in OF_POINT):
-        return paired(target, other, ours, frame.attrs["path"], miss)
+        span = paired(target, other, ours, frame.attrs["path"], miss)
+        return with_layout(span, ours, other)
     above, below = trial(other, target, miss / 2), trial(ours, target, miss / 2)
     if above.missing or below.missing:
         return above if above.missing else below
     # Not measured in the same rounds: the ends that are farthest apart.
-    return Span(
+    span = Span(
         above.value / below.value,
         above.low / below.high,
         over(above.high, below.low),
     )
+    return with_layout(span, ours, other)
 
 
 def paired(target, other, ours, path, miss):
@@ -202,12 +217,13 @@ def share_of_bandwidth(target, cell, frame, miss):
         / level[f"{traffic.bandwidth}_bytes_per_s"]
         * 1e9
     )
-    return Span(
+    share = Span(
         least_ns / span.value,
         least_ns / span.high,
         over(least_ns, span.low),
         of=f"{level['name']} ({held / 2**10:.0f} KiB)",
     )
+    return with_layout(share, cell)
 
 
 def level_of(size_bytes, cell, frame):
@@ -233,7 +249,7 @@ def ns_per(count):
             return failure(cell)
         span = center(cell["samples_ns"], cell, miss)
         ends = (span.value, span.low, span.high)
-        return Span(*(end / count(cell) for end in ends))
+        return with_layout(Span(*(end / count(cell) for end in ends)), cell)
 
     return measure
 

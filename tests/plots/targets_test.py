@@ -8,10 +8,12 @@ import io
 import itertools
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
 PROGRAM = os.environ["ATTNBENCH"]
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -24,6 +26,7 @@ import measures  # noqa: E402
 import settings  # noqa: E402
 import targets  # noqa: E402
 
+FEW = intervals.LEAST_PROCESSES
 SOFT = {"mechanism": "soft", "variant": "exact", "memory_length": 100}
 # Rounds of a machine that is twice as slow now and then: only pairs tell.
 ROUNDS = [1000, 2000, 1000, 2000, 1000, 2000]
@@ -48,6 +51,10 @@ class TargetsTest(unittest.TestCase):
         holder = tempfile.TemporaryDirectory()
         self.addCleanup(holder.cleanup)
         self.folder = holder.name
+        # Cells here are of one process; what layout adds has tests of its own.
+        without = mock.patch.object(intervals, "LEAST_PROCESSES", 1)
+        without.start()
+        self.addCleanup(without.stop)
 
     def write(self, name, document):
         path = os.path.join(self.folder, name)
@@ -140,6 +147,45 @@ class TargetsTest(unittest.TestCase):
             table = targets.table({"targets": rows}, [path]).splitlines()
             self.assertIn("Intervals: 95 % or more " + line, table[0])
             self.assertIn(f"| 3.0x {interval} |", table[4])
+
+    def test_few_processes_leave_room_for_their_layout(self):
+        def measured(processes, **changes):
+            few = {"processes": processes, "samples_ns": [1000.0] * 20, **changes}
+            return [cell(**few), made_up.make_cell("soft", 200, 10, **few),
+                    cell(variant="framework",
+                         **{**few, "samples_ns": [3000.0] * 20})]
+
+        ratio = {"measure": "ratio", "to": {"variant": "framework"}, "at_least": 2.6}
+        growth = {"measure": "growth", "to": {"memory_length": 200}, "at_most": 1.1}
+        entry = {"measure": "ns_per_entry", "at_most": 2.1}
+        exact = {"measure": "peak_memory", "to": {"variant": "framework"}}
+        operations = {"operations": {"energies": 500}, "peak_memory_bytes": 1}
+        with mock.patch.object(intervals, "LEAST_PROCESSES", FEW):
+            # 18 percent, once for the figure, on both ends.
+            for target, narrow, wide in (
+                (ratio, ["3.0x", "yes"], ["3.0x [2.5, 3.5]", "unclear"]),
+                (growth, ["1.0x", "yes"], ["1.0x [0.85, 1.2]", "unclear"]),
+                (entry, ["2 [2, 2]", "yes"], ["2 [1.69, 2.36]", "unclear"]),
+                (exact, ["1.0x", "–"], ["1.0x", "–"]),
+            ):
+                for processes, wanted in ((1, wide), (4, wide), (5, narrow),
+                                          (10, narrow)):
+                    self.assertEqual(
+                        self.row(target, measured(processes, **operations))[1:3],
+                        wanted, (target, processes))
+            share = made_up.make_cell("soft", 16, 10, dim=64, time_ns=10240)
+            self.assertEqual(self.share("memory", share)[1:3],
+                             ["0.5 [0.424, 0.59] of L1 (4 KiB)", "no"])
+            self.assertIn("1 of them are of fewer than 5 processes and wider by a "
+                          "factor of 1.18", self.run_main(ratio, measured(1)))
+            self.assertNotIn("wider", self.run_main(ratio, measured(5)))
+
+    def test_layout_moves_as_much_here_as_in_the_program(self):
+        path = os.path.join(ROOT, "harness", "statistics.h")
+        with open(path, encoding="utf-8") as file:
+            constants = dict(re.findall(r"constexpr \S+ (k\w+) = ([\d.]+);", file.read()))
+        self.assertEqual(float(constants["kLayoutFactor"]), intervals.LAYOUT_FACTOR)
+        self.assertEqual(int(constants["kLeastProcesses"]), FEW)
 
     def test_what_stands_beside_counts_too(self):
         measured = [*cells(mode="expect", scope="attention"),
