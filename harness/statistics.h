@@ -78,8 +78,8 @@ ProcessSamples PairedLogRatios(const ProcessSamples& numerator,
 Estimate Exp(const Estimate& logs);
 
 // Layout of code and memory alone, which one process cannot tell from the
-// code's own speed, moves a time by up to 18 percent (harness.md, row 4;
-// pyperf measures 20 processes for that reason).
+// code's own speed, is taken to move a time by up to 18 percent: an assumption,
+// not measured here (pyperf starts 20 processes for that reason).
 inline constexpr double kLayoutFactor = 1.18;
 
 // So many processes on a side show what layout does. With fewer, two sides
