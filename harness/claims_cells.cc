@@ -3,15 +3,25 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <iterator>
 #include <set>
 #include <utility>
+
+#include "harness/decoder_experiment.h"
+#include "harness/decoder_ratios.h"
+#include "harness/purposes.h"
 
 namespace attnbench {
 namespace {
 
 const std::vector<std::string>& LabelNames(const Json& document) {
-  static const std::vector<std::string> of_decoders = {
-      "mechanism", "num_contexts", "length", "beam"};
+  static const std::vector<std::string> of_decoders = [] {
+    std::vector<std::string> names = {"mechanism", "length", "beam"};
+    names.insert(names.end(), std::begin(kDecoderAxes), std::end(kDecoderAxes));
+    return names;
+  }();
   static const std::vector<std::string> of_sweeps = [] {
     std::vector<std::string> names = AxisNames(StandardAxes());
     names.insert(names.begin(), "mechanism");
@@ -31,7 +41,7 @@ Json LabelsOf(const Json& cell, const std::vector<std::string>& names) {
 
 std::string WhyNoNumbers(const Json& cell) {
   const std::string status = cell.value("status", "ok");
-  if (status == "ok") return "";
+  if (status == "ok") return WhyNotAsTrained(cell);
   return fmt::format("{}: {}", status,
                      AxisValueText(cell.value("message", Json())));
 }
@@ -65,6 +75,75 @@ ClaimPair MakePair(const ClaimCell& of, const ClaimCell& to,
     pair.why = "the two were not timed in the same rounds";
   }
   return pair;
+}
+
+// What an interval is over.
+std::vector<double> UnitsOf(const ProcessSamples& logs) {
+  return logs.size() == 1 ? logs[0] : ProcessMedians(logs);
+}
+
+Interval OverRounds(const std::vector<ProcessSamples>& series, double miss,
+                    const FigureOfSeries& of) {
+  ProcessSamples figures;
+  std::vector<double> round(series.size());
+  for (std::size_t p = 0; p < series[0].size(); ++p) {
+    std::vector<double>& of_process = figures.emplace_back();
+    for (std::size_t r = 0; r < series[0][p].size(); ++r) {
+      for (std::size_t i = 0; i < series.size(); ++i) {
+        round[i] = series[i][p][r];
+      }
+      of_process.push_back(of(round));
+    }
+  }
+  return Center(figures, miss).interval;
+}
+
+Interval Resampled(const std::vector<ProcessSamples>& series, double miss,
+                   const FigureOfSeries& of) {
+  constexpr std::size_t kResamples = 2000;
+  constexpr std::uint64_t kSeed = 1;
+  std::vector<std::vector<double>> units;
+  for (const ProcessSamples& one : series) units.push_back(UnitsOf(one));
+  std::vector<double> figures;
+  std::vector<double> medians(units.size());
+  for (std::size_t n = 0; n < kResamples; ++n) {
+    for (std::size_t i = 0; i < units.size(); ++i) {
+      const auto count = static_cast<double>(units[i].size());
+      std::vector<double> drawn(units[i].size());
+      for (std::size_t r = 0; r < drawn.size(); ++r) {
+        const auto words =
+            Philox(kSeed, kResamplePurpose, static_cast<std::uint32_t>(i),
+                   n * drawn.size() + r);
+        drawn[r] =
+            units[i][static_cast<std::size_t>(Uniform24(words[0]) * count)];
+      }
+      medians[i] = Median(drawn);
+    }
+    figures.push_back(of(medians));
+  }
+  std::ranges::sort(figures);
+  // A figure may be infinite, so none lies between two.
+  const auto outside =
+      static_cast<std::size_t>(miss / 2 * static_cast<double>(kResamples));
+  return {figures[outside], figures[kResamples - 1 - outside]};
+}
+
+// How far layout moves the figure of these medians at most, to first order.
+double LayoutOf(double figure, std::vector<double> medians,
+                const FigureOfSeries& of) {
+  const double half = std::log(kLayoutFactor) / 2;
+  double sum = 0;
+  for (double& median : medians) {
+    const double center = median;
+    double moved = 0;
+    for (const double by : {-half, half}) {
+      median = center + by;
+      moved = std::max(moved, std::fabs(of(medians) - figure));
+    }
+    median = center;
+    sum += moved;
+  }
+  return sum;
 }
 
 }  // namespace
@@ -133,19 +212,32 @@ bool HaveEqualShapes(const std::vector<ProcessSamples>& series) {
   return shapes.size() == 1;
 }
 
-Estimate OverRounds(const std::vector<ProcessSamples>& series, double miss,
-                    const std::function<double(std::span<const double>)>& of) {
-  ProcessSamples figures;
-  std::vector<double> round(series.size());
-  for (std::size_t p = 0; p < series[0].size(); ++p) {
-    std::vector<double>& of_process = figures.emplace_back();
-    for (std::size_t r = 0; r < series[0][p].size(); ++r) {
-      for (std::size_t i = 0; i < series.size(); ++i)
-        round[i] = series[i][p][r];
-      of_process.push_back(of(round));
-    }
+Estimate CenterWithLayout(const ProcessSamples& logs, double miss,
+                          LayoutReach reach) {
+  Estimate center = Center(logs, miss);
+  if (!HasFewProcesses(logs)) return center;
+  const double layout =
+      std::log(kLayoutFactor) / (reach == LayoutReach::kOfTime ? 2 : 1);
+  center.interval.low -= layout;
+  center.interval.high += layout;
+  return center;
+}
+
+Estimate FigureOf(const std::vector<ProcessSamples>& log_series, double miss,
+                  FigureKind kind, const FigureOfSeries& of) {
+  std::vector<double> medians;
+  for (const ProcessSamples& one : log_series) {
+    medians.push_back(Median(UnitsOf(one)));
   }
-  return Center(figures, miss);
+  Estimate figure = {of(medians), kind == FigureKind::kLinear
+                                      ? OverRounds(log_series, miss, of)
+                                      : Resampled(log_series, miss, of)};
+  if (HasFewProcesses(log_series[0])) {
+    const double layout = LayoutOf(figure.value, std::move(medians), of);
+    figure.interval.low -= layout;
+    figure.interval.high += layout;
+  }
+  return figure;
 }
 
 Reading ReadingOf(const Json& labels, const Estimate& estimate, Json evidence) {

@@ -47,12 +47,34 @@ ProcessSamples SamplesOf(const Json& cell, const char* list = "samples_ns");
 ProcessSamples LogRatiosOf(const ClaimPair& pair,
                            const char* list = "samples_ns");
 
-// A figure that is made of several series, anew in each round, and its centre
-// over them: series of different points share no rounds, and which of them are
-// put together is arbitrary, but any choice estimates the same. The series have
-// equal shapes.
-Estimate OverRounds(const std::vector<ProcessSamples>& series, double miss,
-                    const std::function<double(std::span<const double>)>& of);
+// Of logarithms of times (kOfTime) or of ratios (kOfRatio) the centre with its
+// interval, as wide as what the processes that are not there would have shown:
+// with few of them (HasFewProcesses) layout moves a ratio by kLayoutFactor at
+// most, and each of its two times by half of that.
+enum class LayoutReach { kOfTime, kOfRatio };
+Estimate CenterWithLayout(const ProcessSamples& logs, double miss,
+                          LayoutReach reach);
+
+// A figure of several series of logarithms, that of their medians. `of` takes
+// one number of each series.
+//
+// Its interval, where the figure is linear: series of different points share no
+// rounds, and which of them are put together is arbitrary, but any choice
+// estimates the same, so the figure is made anew in each round, and Center has
+// the interval of these. Where it is not (a correlation, a fit), the figure of
+// single rounds is another one than that of medians: the series are resampled,
+// each by itself with replacement (processes where there are several, else
+// rounds), and the interval has what lies between the quantiles of the figures
+// of their medians.
+//
+// With few processes it is wider by what layout could do: the sum of what the
+// figure moves by when each series is moved by half of ln(kLayoutFactor) alone,
+// which for the ratio of two times is kLayoutFactor. The series have equal
+// shapes.
+enum class FigureKind { kLinear, kNotLinear };
+using FigureOfSeries = std::function<double(std::span<const double>)>;
+Estimate FigureOf(const std::vector<ProcessSamples>& log_series, double miss,
+                  FigureKind kind, const FigureOfSeries& of);
 
 // Whether all series have equally many processes and rounds.
 bool HaveEqualShapes(const std::vector<ProcessSamples>& series);

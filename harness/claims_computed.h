@@ -1,6 +1,8 @@
 // Quantities of claims that are computed, not timed: each by its name in the
 // ledger, from the inputs that stand there. They are functions of seed and
-// inputs alone, through the mechanisms' one interface.
+// inputs alone, through the mechanisms' one interface; but for
+// cumprod_gradient_of_framework, which starts a Python and depends on what is
+// installed there.
 #ifndef ATTNBENCH_HARNESS_CLAIMS_COMPUTED_H_
 #define ATTNBENCH_HARNESS_CLAIMS_COMPUTED_H_
 

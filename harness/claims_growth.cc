@@ -111,10 +111,10 @@ Reading ExponentOf(const Json& quantity, const Json& key, const Cells& all,
   }
   for (ProcessSamples& one : logs) one = Logs(std::move(one));
   return ReadingOf(key,
-                   OverRounds(logs, miss,
-                              [&](std::span<const double> round) {
-                                return Slope(x, round);
-                              }),
+                   FigureOf(logs, miss, FigureKind::kLinear,
+                            [&](std::span<const double> y_logs) {
+                              return Slope(x, y_logs);
+                            }),
                    evidence);
 }
 
@@ -221,11 +221,17 @@ class Fit {
                       const Json& evidence) const {
     const auto at = std::ranges::find(terms_, give_) - terms_.begin() + 1;
     const auto index = static_cast<std::size_t>(at);
+    std::vector<ProcessSamples> logs = times;
+    for (ProcessSamples& one : logs) one = Logs(std::move(one));
     return ReadingOf(key,
-                     OverRounds(times, miss,
-                                [&](std::span<const double> round) {
-                                  return Solve(round).value().at(index);
-                                }),
+                     FigureOf(logs, miss, FigureKind::kNotLinear,
+                              [&](std::span<const double> y_logs) {
+                                std::vector<double> y;
+                                for (const double log : y_logs) {
+                                  y.push_back(std::exp(log));
+                                }
+                                return Solve(y).value().at(index);
+                              }),
                      evidence);
   }
 
@@ -245,8 +251,9 @@ class Fit {
         return std::fabs(time - on_line) / time;
       };
       const Interval time =
-          Exp(Center(Logs(SamplesOf(*cells_[i].cell)),
-                     miss / static_cast<double>(cells_.size())))
+          Exp(CenterWithLayout(Logs(SamplesOf(*cells_[i].cell)),
+                               miss / static_cast<double>(cells_.size()),
+                               LayoutReach::kOfTime))
               .interval;
       const double near = distance(std::clamp(on_line, time.low, time.high));
       const double far = std::max(distance(time.low), distance(time.high));
@@ -296,17 +303,23 @@ std::vector<Reading> Fits(const Json& quantity, const Cells& cells) {
 
 // ---- time_growth ------------------------------------------------------------
 
-// The time without what is done once for a memory. `prepare_ns` is taken as it
-// is: it was timed apart from the rounds.
+Estimate TimeOfList(const Json& cell, const char* list, double miss) {
+  return Exp(CenterWithLayout(Logs(SamplesOf(cell, list)), miss,
+                              LayoutReach::kOfTime));
+}
+
+// The time without what is done once for a memory, which was timed apart from
+// the rounds: the ends of the two intervals crosswise, and the miss shared.
 Estimate TimeOf(const ClaimCell& cell, bool without_preparation, double miss) {
-  Estimate time = Exp(Center(Logs(SamplesOf(*cell.cell)), miss));
   const Json& prepare = cell.cell->at("prepare_ns");
-  if (!without_preparation || prepare.is_null()) return time;
-  const double prepare_ns = prepare;
-  time.value -= prepare_ns;
-  time.interval.low -= prepare_ns;
-  time.interval.high -= prepare_ns;
-  return time;
+  const bool has_preparation =
+      without_preparation && prepare.is_number() && prepare.get<double>() > 0;
+  if (!has_preparation) return TimeOfList(*cell.cell, "samples_ns", miss);
+  const Estimate whole = TimeOfList(*cell.cell, "samples_ns", miss / 2);
+  const Estimate part = TimeOfList(*cell.cell, "prepare_samples_ns", miss / 2);
+  return {whole.value - part.value,
+          {whole.interval.low - part.interval.high,
+           whole.interval.high - part.interval.low}};
 }
 
 Reading TimeGrowth(const Json& quantity, const Json& key, const Cells& cells,
@@ -328,7 +341,7 @@ Reading TimeGrowth(const Json& quantity, const Json& key, const Cells& cells,
   const Estimate after = TimeOf(*greatest, without, miss / 2);
   const Json ends = Json::array({greatest->evidence, least->evidence});
   if (!(before.interval.low > 0) || !(after.interval.low > 0)) {
-    return NoReading(key, "the preparation takes all of the time", ends);
+    return NoReading(key, "the preparation may take all of the time", ends);
   }
   return ReadingOf(key,
                    Estimate{after.value / before.value,

@@ -77,8 +77,13 @@ class ClaimsMeasurer {
   SweepRequest RequestOf(const std::string& name,
                          const Json& measurement) const {
     const std::string path = InRoot(ExperimentOf(measurement));
-    if (!options_.quick || !measurement.contains("quick")) {
-      return ReadExperiment(table_, path, options_.quick ? "quick" : "full");
+    if (!options_.quick) {
+      SweepRequest request = ReadExperiment(table_, path, "full");
+      request.processes = measurement.value("processes", request.processes);
+      return request;
+    }
+    if (!measurement.contains("quick")) {
+      return ReadExperiment(table_, path, "quick");
     }
     return WithProfile(table_, ReadExperiment(table_, path, "full"),
                        measurement.at("quick"),

@@ -26,10 +26,10 @@ Readings ReadRatios(const ClaimPart& part, const ClaimDocument& document,
 
 // claims_growth.cc: count, exponent, fit, time_growth.
 //
-// exponent of time and coefficients of fit have intervals over rounds
-// (OverRounds); the residual of fit has that of the distances which its times'
+// exponent of time and coefficients of fit have the interval of a figure
+// (FigureOf); the residual of fit has that of the distances which its times'
 // intervals leave possible, the fitted line as it is; time_growth divides the
-// ends of the two times' intervals.
+// ends of the two times' intervals, the preparation's taken off crosswise.
 Readings ReadGrowth(const ClaimPart& part, const ClaimDocument& document);
 
 // claims_rows.cc: verify, stability, computed, training.

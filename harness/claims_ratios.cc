@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -23,7 +24,9 @@ std::vector<Reading> TimeRatios(const Pairs& pairs) {
     readings.push_back(
         pair.why.empty()
             ? ReadingOf(pair.labels,
-                        Exp(Center(LogRatiosOf(pair), MissOfOne(pairs.size()))),
+                        Exp(CenterWithLayout(LogRatiosOf(pair),
+                                             MissOfOne(pairs.size()),
+                                             LayoutReach::kOfRatio)),
                         pair.evidence)
             : NoReading(pair.labels, pair.why, pair.evidence));
   }
@@ -73,24 +76,40 @@ Reading RankCorrelationOf(const Json& key, const Pairs& pairs,
   std::vector<double> x;
   for (const ClaimPair& pair : pairs) x.push_back(pair.labels.at(axis));
   const std::vector<ProcessSamples> series = LogRatiosOf(pairs);
-  const auto of_round = [&](std::span<const double> logs) {
+  const auto of_logs = [&](std::span<const double> logs) {
     return RankCorrelation(x, logs);
   };
-  Estimate estimate = OverRounds(series, miss, of_round);
-  // Where rounds are too few for order statistics the interval knows nothing of
-  // what a correlation can be.
+  Estimate estimate = FigureOf(series, miss, FigureKind::kNotLinear, of_logs);
+  // What layout adds knows nothing of what a correlation can be.
   estimate.interval = {std::max(estimate.interval.low, -1.0),
                        std::min(estimate.interval.high, 1.0)};
   return ReadingOf(key, estimate, EvidenceOfAll(pairs));
 }
 
+// The interval has the places of all that may be the greatest: whose ratio's
+// interval reaches as far as that of the greatest.
 Reading PlaceOfGreatest(const Json& key, const Pairs& pairs,
-                        const std::string& formula) {
+                        const std::string& formula, double miss) {
   const auto greatest = std::ranges::max_element(pairs, {}, RatioOf);
+  const auto interval_of = [&](const ClaimPair& pair) {
+    return CenterWithLayout(LogRatiosOf(pair),
+                            miss / static_cast<double>(pairs.size()),
+                            LayoutReach::kOfRatio)
+        .interval;
+  };
+  const double least = interval_of(*greatest).low;
+  Estimate place;
+  place.value = FormulaValue(formula, greatest->labels);
+  place.interval = {place.value, place.value};
+  for (const ClaimPair& pair : pairs) {
+    if (interval_of(pair).high < least) continue;
+    const double value = FormulaValue(formula, pair.labels);
+    place.interval.low = std::min(place.interval.low, value);
+    place.interval.high = std::max(place.interval.high, value);
+  }
   Json labels = greatest->labels;
   labels.update(key);
-  return ReadingOf(labels, FormulaValue(formula, greatest->labels),
-                   greatest->evidence);
+  return ReadingOf(labels, place, greatest->evidence);
 }
 
 // rank_correlation and place_of_greatest, which are of a group of the part.
@@ -107,7 +126,8 @@ std::vector<Reading> OfGroups(const ClaimPart& part, const Pairs& pairs) {
                                            quantity.at("against").at(0),
                                            MissOfOne(groups.size())));
     } else {
-      readings.push_back(PlaceOfGreatest(key, members, quantity.at("over")));
+      readings.push_back(PlaceOfGreatest(key, members, quantity.at("over"),
+                                         MissOfOne(groups.size())));
     }
   }
   return readings;
@@ -142,10 +162,11 @@ std::vector<Reading> Steps(const Pairs& pairs, const std::string& axis) {
       readings.push_back(
           why.empty()
               ? ReadingOf(two[1].labels,
-                          Exp(OverRounds(LogRatiosOf(two), MissOfOne(count),
-                                         [](std::span<const double> logs) {
-                                           return logs[1] - logs[0];
-                                         })),
+                          Exp(FigureOf(LogRatiosOf(two), MissOfOne(count),
+                                       FigureKind::kLinear,
+                                       [](std::span<const double> logs) {
+                                         return logs[1] - logs[0];
+                                       })),
                           evidence)
               : NoReading(two[1].labels, why, evidence));
     }
@@ -170,14 +191,20 @@ std::optional<double> Crossing(std::span<const double> log_axis,
 Reading BreakEven(const Json& key, const Pairs& pairs, const std::string& axis,
                   const std::string& formula, double miss) {
   std::vector<double> log_axis;
-  std::vector<double> centers;
   for (const ClaimPair& pair : pairs) {
     log_axis.push_back(std::log(pair.labels.at(axis).get<double>()));
-    centers.push_back(std::log(RatioOf(pair)));
   }
+  // Where it crosses nowhere in the grid, it does so beyond the end at which it
+  // is nearer to 0.
+  const auto crossing = [&](std::span<const double> logs) {
+    const bool beyond = std::fabs(logs.back()) < std::fabs(logs.front());
+    constexpr double kFar = std::numeric_limits<double>::infinity();
+    return Crossing(log_axis, logs).value_or(beyond ? kFar : -kFar);
+  };
   const Json evidence = EvidenceOfAll(pairs);
-  const std::optional<double> center = Crossing(log_axis, centers);
-  if (!center) {
+  const Estimate figure =
+      FigureOf(LogRatiosOf(pairs), miss, FigureKind::kNotLinear, crossing);
+  if (std::isinf(figure.value)) {
     return NoReading(
         key,
         fmt::format("the ratio is not 1 for any {} from {} to {}", axis,
@@ -186,19 +213,11 @@ Reading BreakEven(const Json& key, const Pairs& pairs, const std::string& axis,
         evidence);
   }
   const double over = FormulaValue(formula, key);
-  bool always = true;
-  Estimate estimate =
-      OverRounds(LogRatiosOf(pairs), miss, [&](std::span<const double> logs) {
-        const std::optional<double> of_round = Crossing(log_axis, logs);
-        always = always && of_round;
-        return of_round.value_or(*center);
-      });
-  Reading reading = ReadingOf(key, std::exp(*center) / over, evidence);
-  if (always) {
-    reading.interval = Interval{std::exp(estimate.interval.low) / over,
-                                std::exp(estimate.interval.high) / over};
-  }
-  return reading;
+  Estimate place = Exp(figure);
+  place.value /= over;
+  place.interval.low /= over;
+  place.interval.high /= over;
+  return ReadingOf(key, place, evidence);
 }
 
 std::vector<Reading> BreakEvens(const Json& quantity, const Pairs& pairs) {
@@ -217,10 +236,13 @@ std::vector<Reading> BreakEvens(const Json& quantity, const Pairs& pairs) {
 
 // ---- whole decoders ---------------------------------------------------------
 
-std::vector<Reading> WholeOverPart(const Pairs& pairs) {
+// Of attention that is faster than that of `to`: what is no speed-up bounds
+// none.
+std::vector<Reading> WholeOverPart(const Pairs& pairs, std::string& none) {
+  constexpr char kPart[] = "attention_samples_ns";
   std::vector<Reading> readings;
+  std::vector<const ClaimPair*> faster;
   for (const ClaimPair& pair : pairs) {
-    constexpr char kPart[] = "attention_samples_ns";
     std::string why = pair.why;
     if (why.empty() && !HaveEqualShapes({SamplesOf(*pair.of.cell),
                                          SamplesOf(*pair.of.cell, kPart),
@@ -229,12 +251,17 @@ std::vector<Reading> WholeOverPart(const Pairs& pairs) {
     }
     if (!why.empty()) {
       readings.push_back(NoReading(pair.labels, why, pair.evidence));
-      continue;
+    } else if (Center(LogRatiosOf(pair, kPart), kMiss).value >= 0) {
+      faster.push_back(&pair);
     }
-    const Estimate estimate = OverRounds(
-        {LogRatiosOf(pair), LogRatiosOf(pair, kPart)}, MissOfOne(pairs.size()),
+  }
+  none = "attention alone is nowhere faster, so there is no speed-up to bound";
+  for (const ClaimPair* pair : faster) {
+    const Estimate estimate = FigureOf(
+        {LogRatiosOf(*pair), LogRatiosOf(*pair, kPart)},
+        MissOfOne(faster.size()), FigureKind::kLinear,
         [](std::span<const double> logs) { return logs[0] - logs[1]; });
-    readings.push_back(ReadingOf(pair.labels, Exp(estimate), pair.evidence));
+    readings.push_back(ReadingOf(pair->labels, Exp(estimate), pair->evidence));
   }
   return readings;
 }
@@ -298,7 +325,7 @@ Readings ReadRatios(const ClaimPart& part, const ClaimDocument& document,
   } else if (kind == "break_even") {
     readings.list = BreakEvens(quantity, pairs);
   } else if (kind == "whole_over_part") {
-    readings.list = WholeOverPart(pairs);
+    if (!pairs.empty()) readings.list = WholeOverPart(pairs, readings.none);
   } else if (kind == "ratio_to_published") {
     readings.list = OverPublished(quantity, pairs, published, readings.none);
   } else {

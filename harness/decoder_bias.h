@@ -5,18 +5,24 @@
 #ifndef ATTNBENCH_HARNESS_DECODER_BIAS_H_
 #define ATTNBENCH_HARNESS_DECODER_BIAS_H_
 
+#include <span>
+#include <vector>
+
 #include "harness/decoder_gate.h"
 
 namespace attnbench {
 
-// The bias at which the share of the memory that is not reached is that of the
-// outputs that choose nothing any more, over greedy translations of a few
-// sources of middle length, whatever `decoder` has: r is a parameter of the
-// model, the same for all lengths and beams. Found by bisection on the states
-// of a translation, which are then made again with that bias, since other
-// contexts make other states. What is read of other sources is near to that; it
-// is counted beside the times. 0 for a mechanism that is not online.
-double BalancedBias(WholeDecoder decoder);
+// A bias for each source, one a task, whatever `decoder` has: of those tried,
+// the one with which the greedy translation of that source leaves the least of
+// the memory unread and of the outputs without an entry. One bias for all will
+// not do: a scan that stops and goes by chance has covered T +- sqrt(2 T)
+// entries after T outputs, so some sources would be read in part and others run
+// off. Tried are the steps of a bisection (down where entries are left, up
+// where outputs are) and then its neighbourhood, until what is missing is
+// little. What was really read is counted beside the times (`reads`). 0 for an
+// empty source, and for a mechanism that is not online.
+std::vector<double> SourceBiases(const WholeDecoder& decoder,
+                                 std::span<const CopyTask> tasks);
 
 }  // namespace attnbench
 

@@ -40,7 +40,11 @@ class DecoderCell final : public GuardedRun {
         decoder_.mechanism = FindMechanism<float>(cell_->mechanism);
         decoder_.reference = FindMechanism<double>(cell_->mechanism);
         decoder_.config = MakeConfig(*cell_);
-        decoder_.energy_bias = EnergyBias();
+        SetBiases();
+      }
+      for (std::size_t n = 0; n < point_.tasks.size(); ++n) {
+        tasks_.push_back(point_.tasks[n].task());
+        if (!biases_.empty()) tasks_[n].energy_bias = biases_[n];
       }
       gate_ = CheckDecoder(decoder_, point_.tasks);
       if (!gate_.message.empty()) return Fail("invalid", gate_.message);
@@ -89,25 +93,36 @@ class DecoderCell final : public GuardedRun {
   }
 
  private:
-  double EnergyBias() const {
+  // Those of the sources, and for the gate, which cuts them, the mean.
+  void SetBiases() {
     const auto found = point_.energy_biases->find(cell_);
-    if (found != point_.energy_biases->end()) return found->second;
-    return (*point_.energy_biases)[cell_] = BalancedBias(decoder_);
+    biases_ = found != point_.energy_biases->end()
+                  ? found->second
+                  : SourceBiases(decoder_, point_.tasks);
+    (*point_.energy_biases)[cell_] = biases_;
+    double sum = 0;
+    double count = 0;
+    for (std::size_t n = 0; n < biases_.size(); ++n) {
+      if (point_.tasks[n].length() == 0) continue;
+      sum += biases_[n];
+      ++count;
+    }
+    decoder_.energy_bias = count > 0 ? sum / count : 0;
   }
 
   void Translate() {
-    for (const CopyTask& copy : point_.tasks) {
+    for (const TranslationTask& task : tasks_) {
       if (point_.beam == 1) {
-        translator_->Greedy(copy.task());
+        translator_->Greedy(task);
       } else {
-        translator_->BeamSearch(copy.task(), point_.beam);
+        translator_->BeamSearch(task, point_.beam);
       }
     }
   }
 
   void RecordAttention() {
-    for (const CopyTask& copy : point_.tasks) {
-      records_.emplace_back(*translator_, copy.task(), point_.beam);
+    for (const TranslationTask& task : tasks_) {
+      records_.emplace_back(*translator_, task, point_.beam);
     }
     attention_.emplace(*decoder_.mechanism, decoder_.config,
                        point_.model->Inputs<float>(decoder_.energy_bias));
@@ -127,16 +142,20 @@ class DecoderCell final : public GuardedRun {
   void CountReads() {
     AttentionReads sum;
     double entries = 0;
+    double could_choose = 0;  // outputs of sources that have entries
     for (AttentionRecord<float>& record : records_) {
       const AttentionReads reads = record.Reads(*attention_);
       sum.outputs += reads.outputs;
       sum.energies += reads.energies;
+      if (record.memory_length() == 0) continue;
+      could_choose += reads.outputs;
       sum.zero_contexts += reads.zero_contexts;
       sum.furthest += reads.furthest;
       entries += static_cast<double>(record.memory_length());
     }
     reads_ = {{"energies_per_output", sum.energies / sum.outputs},
-              {"zero_contexts", sum.zero_contexts / sum.outputs},
+              {"zero_contexts",
+               could_choose > 0 ? sum.zero_contexts / could_choose : 1},
               {"memory_read", nullptr}};
     if (entries > 0) reads_["memory_read"] = sum.furthest / entries;
   }
@@ -144,6 +163,8 @@ class DecoderCell final : public GuardedRun {
   const DecoderPoint& point_;
   const Cell* const cell_;
   WholeDecoder decoder_;
+  std::vector<double> biases_;  // one a source; empty without attention
+  std::vector<TranslationTask> tasks_;
   GateResult gate_;
   std::optional<Translator<float>> translator_;
   std::vector<AttentionRecord<float>> records_;

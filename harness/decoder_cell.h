@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "harness/decoder_model.h"
 #include "harness/runner.h"
@@ -20,9 +21,9 @@ struct DecoderPoint {
   Index beam = 1;
   std::span<const CopyTask> tasks;
   std::string name;  // 16 hexadecimal digits
-  // Of the cells for which it was found (decoder_bias.h): the same in all
-  // points.
-  std::map<const Cell*, double>* energy_biases = nullptr;
+  // One a source, of the cells for which they were found (decoder_bias.h): the
+  // same for all beams.
+  std::map<const Cell*, std::vector<double>>* energy_biases = nullptr;
 };
 
 // `cell` is the mechanism with its axes and options; null: no attention. The

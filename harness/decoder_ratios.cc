@@ -1,5 +1,7 @@
 #include "harness/decoder_ratios.h"
 
+#include <fmt/format.h>
+
 #include <string>
 
 #include "harness/statistics.h"
@@ -14,6 +16,18 @@ ProcessSamples SamplesOf(const Json& cell) {
 bool IsTimed(const Json& cell) { return !cell.at("samples_ns").empty(); }
 
 }  // namespace
+
+std::string WhyNotAsTrained(const Json& cell) {
+  const Json reads = cell.value("reads", Json());
+  if (reads.is_null() || reads.at("memory_read").is_null()) return "";
+  const double read = reads.at("memory_read");
+  const double empty = reads.at("zero_contexts");
+  if (read >= kLeastMemoryRead && empty <= kMostZeroContexts) return "";
+  return fmt::format(
+      "{:.0f} % of the memory was read and {:.0f} % of the outputs had no "
+      "entry, where trained weights read all and need {:.0f} % and {:.0f} %",
+      100 * read, 100 * empty, 100 * kLeastMemoryRead, 100 * kMostZeroContexts);
+}
 
 void SummarizeSamples(const std::string& prefix, Json& cell) {
   cell[prefix + "median_ns"] = nullptr;

@@ -3,11 +3,21 @@
 #define ATTNBENCH_HARNESS_DECODER_RATIOS_H_
 
 #include <span>
+#include <string>
 #include <vector>
 
 #include "harness/axes.h"
 
 namespace attnbench {
+
+// A time of random weights is that of trained ones where so much of the memory
+// is read, and so few outputs have no entry.
+inline constexpr double kLeastMemoryRead = 0.9;
+inline constexpr double kMostZeroContexts = 0.05;
+
+// Why the time of a cell is not that of trained weights, by its `reads`; empty:
+// it is, or there is nothing to read.
+std::string WhyNotAsTrained(const Json& cell);
 
 // The median of samples and its interval (MedianInterval) into PREFIXmedian_ns
 // and PREFIXinterval_ns, from PREFIXsamples_ns; null where there are none.

@@ -17,11 +17,14 @@
 namespace attnbench {
 namespace {
 
+// Those of SourceLengths, and an empty one, which hardly takes time but is to
+// be among them at every L.
 std::vector<CopyTask> TasksOf(const DecoderExperiment& experiment,
                               Index longest) {
   std::vector<CopyTask> tasks;
-  const std::vector<Index> lengths =
+  std::vector<Index> lengths =
       SourceLengths(experiment.seed, longest, experiment.num_sequences);
+  lengths.push_back(0);
   for (std::size_t n = 0; n < lengths.size(); ++n) {
     tasks.emplace_back(DrawSource(experiment.seed, static_cast<Index>(n),
                                   lengths[n], experiment.sizes.vocabulary),
@@ -68,13 +71,13 @@ std::vector<Json> MeasurePoint(const DecoderExperiment& experiment,
 Json MeasureDecoders(const DecoderExperiment& experiment, Json context,
                      const PointDone& on_point) {
   const DecoderModel model(experiment.sizes, experiment.seed);
-  std::map<const Cell*, double> energy_biases;
   Json cells = Json::array();
   Json points = Json::array();
   context["calibration"] = Json::array();
   const std::size_t total = experiment.lengths.size() * experiment.beams.size();
   for (const Index length : experiment.lengths) {
     const std::vector<CopyTask> tasks = TasksOf(experiment, length);
+    std::map<const Cell*, std::vector<double>> energy_biases;
     Json lengths = Json::array();
     for (const CopyTask& task : tasks) lengths.push_back(task.length());
     for (const Index beam : experiment.beams) {

@@ -25,6 +25,7 @@ inline constexpr std::uint32_t kStabilityPurpose = kFirstHarnessPurpose + 11;
 inline constexpr std::uint32_t kSourceLengthPurpose = kFirstHarnessPurpose + 12;
 inline constexpr std::uint32_t kSourcePurpose = kFirstHarnessPurpose + 13;
 inline constexpr std::uint32_t kClaimsPurpose = kFirstHarnessPurpose + 14;
+inline constexpr std::uint32_t kResamplePurpose = kFirstHarnessPurpose + 15;
 // Parameter arrays are numbered by a hash of their names, from here on.
 inline constexpr std::uint32_t kFirstParameterPurpose = 0x80000000;
 

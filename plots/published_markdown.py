@@ -5,6 +5,7 @@ A decoder's time is compared as a ratio to full attention's: the paper's seconds
 those of another machine.
 """
 
+import decoder_reads
 import markdown
 import words
 
@@ -164,7 +165,8 @@ def _ratio_text(cell):
     if ratio is None:
         return markdown.text(f"{cell['status']}: {cell['message']}")
     text = f"{ratio['value']:.3f}"
-    if ratio["interval"] is None:
-        return text
-    low, high = ratio["interval"]
-    return f"{text} \\[{low:.3f}, {high:.3f}\\]"
+    if ratio["interval"] is not None:
+        low, high = ratio["interval"]
+        text += f" \\[{low:.3f}, {high:.3f}\\]"
+    reads = decoder_reads.text(cell)
+    return f"{text} ({reads})" if reads else text

@@ -64,11 +64,14 @@ if ((${#profile[@]} == 0)); then
   "$python" scripts/estimate.py "$attnbench" "${sweeps[@]}"
 fi
 
-# is_done FILE: whole, and measured by this program and these experiments.
+stored=() # results that `claims` reads and does not make
+[[ -d results/training ]] && stored=(results/training)
+# is_done FILE: whole, and measured by this program and these experiments, with what is
+# stored of training now.
 is_done() {
   [[ ${again[0]} == --resume && -s $1 ]] &&
     "$python" -m json.tool "$1" /dev/null 2>/dev/null &&
-    [[ -z $(find "$attnbench" experiments -newer "$1") ]]
+    [[ -z $(find "$attnbench" experiments "${stored[@]}" -newer "$1") ]]
 }
 
 for experiment in "${sweeps[@]}"; do

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "harness/commands/commands.h"
+#include "harness/decoder_ratios.h"
 #include "harness/decoder_timing.h"
 #include "harness/environment.h"
 #include "harness/error.h"
@@ -149,6 +150,7 @@ std::string TableText(const Json& document) {
             fmt::format(" [{:.3f}, {:.3f}]", interval[0].get<double>(),
                         interval[1].get<double>());
       }
+      if (!WhyNotAsTrained(cell).empty()) ratio_text += " *";
     }
     const Json& reads = cell.at("reads");
     const bool has_share =
@@ -161,7 +163,9 @@ std::string TableText(const Json& document) {
   }
   return text +
          "(time of all sources of a point, and of their attention alone; "
-         "paired in rounds, 95 percent each; read: share of the memory)\n";
+         "paired in rounds, 95 percent each; read: share of the memory; *: not "
+         "the time of trained weights, less than 90 percent is read or more "
+         "than 5 percent of the outputs have no entry)\n";
 }
 
 int ExitCodeOf(const Json& document) {

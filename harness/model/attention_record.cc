@@ -1,13 +1,15 @@
 #include "harness/model/attention_record.h"
 
 #include <algorithm>
+#include <numeric>
+#include <utility>
 
 namespace attnbench {
 
 template <class Real>
 AttentionRecord<Real>::AttentionRecord(Translator<Real>& translator,
                                        const TranslationTask& task, Index beam)
-    : alone_(beam == 1) {
+    : alone_(beam == 1), energy_bias_(task.energy_bias) {
   translator.Observe([this](std::span<const Index> parents,
                             const MatrixView<const Real>& states) {
     parents_.emplace_back(parents.begin(), parents.end());
@@ -31,38 +33,44 @@ template <class Real>
 template <class OnStep>
 void AttentionRecord<Real>::ReplaySteps(BeamAttention<Real>& attention,
                                         const OnStep& on_step) {
-  attention.Start({memory_.data(), memory_length_, dim_}, alone_);
+  attention.Start({memory_.data(), memory_length_, dim_}, alone_, energy_bias_);
   const Real* states = states_.data();
   for (const std::vector<Index>& parents : parents_) {
     const auto rows = static_cast<Index>(parents.size());
     attention.Step({states, rows, dim_}, parents,
                    {contexts_.data(), rows, dim_});
     states += rows * dim_;
-    on_step();
+    on_step(parents);
   }
 }
 
 template <class Real>
 void AttentionRecord<Real>::Replay(BeamAttention<Real>& attention) {
-  ReplaySteps(attention, [] {});
+  ReplaySteps(attention, [](std::span<const Index>) {});
 }
 
 template <class Real>
 AttentionReads AttentionRecord<Real>::Reads(BeamAttention<Real>& attention) {
   AttentionReads reads;
-  ReplaySteps(attention, [&] {
-    for (const Hypothesis& hypothesis : attention.hypotheses()) {
-      const StepTrace& trace = hypothesis.trace;
+  std::vector<double> reached = {0};  // of each row, along its parents
+  ReplaySteps(attention, [&](std::span<const Index> parents) {
+    std::vector<double> before = std::move(reached);
+    reached.clear();
+    for (const Index parent : parents) reached.push_back(before[Size(parent)]);
+    for (std::size_t row = 0; row < parents.size(); ++row) {
+      const StepTrace& trace = attention.hypotheses()[row].trace;
       reads.outputs += 1;
       reads.energies += static_cast<double>(trace.inspected);
       reads.zero_contexts += trace.begin == trace.end ? 1 : 0;
       // Who inspected entries and chose none has read all there are.
       const bool read_all = trace.position < 0 && trace.inspected > 0;
-      reads.furthest =
-          std::max(reads.furthest,
+      reached[row] =
+          std::max(reached[row],
                    static_cast<double>(read_all ? memory_length_ : trace.end));
     }
   });
+  reads.furthest = std::accumulate(reached.begin(), reached.end(), 0.0) /
+                   static_cast<double>(reached.size());
   return reads;
 }
 

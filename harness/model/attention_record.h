@@ -4,18 +4,22 @@
 #ifndef ATTNBENCH_HARNESS_MODEL_ATTENTION_RECORD_H_
 #define ATTNBENCH_HARNESS_MODEL_ATTENTION_RECORD_H_
 
+#include <optional>
 #include <vector>
 
 #include "harness/model/translator.h"
 
 namespace attnbench {
 
-// What was read of the memory, over all outputs of all hypotheses.
+// What was read of the memory, over all outputs of all hypotheses, those given
+// up on the way included.
 struct AttentionReads {
   double outputs = 0;
   double energies = 0;       // evaluated for the choice, or of soft
   double zero_contexts = 0;  // outputs that weighted no entry
-  double furthest = 0;       // entries up to the last one read
+  // Entries up to the last one that a hypothesis read on its own way, mean over
+  // those of the last step: what others read is nothing that it read.
+  double furthest = 0;
 };
 
 template <class Real>
@@ -27,18 +31,18 @@ class AttentionRecord {
 
   // Makes all contexts of the translation again, its keys included.
   void Replay(BeamAttention<Real>& attention);
-  // The same, counting. Another attention may read something else of the same
-  // states.
+  // The same, counting.
   AttentionReads Reads(BeamAttention<Real>& attention);
 
   Index memory_length() const { return memory_length_; }
 
  private:
-  // on_step() after each step.
+  // on_step(parents) after each step.
   template <class OnStep>
   void ReplaySteps(BeamAttention<Real>& attention, const OnStep& on_step);
 
   const bool alone_;
+  const std::optional<double> energy_bias_;  // of the task
   Index dim_ = 0;
   Index memory_length_ = 0;
   Buffer<Real> memory_;                      // [T, d]

@@ -5,6 +5,7 @@
 #define ATTNBENCH_HARNESS_MODEL_BEAM_ATTENTION_H_
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "mechanisms/mechanism.h"
@@ -21,8 +22,10 @@ class BeamAttention {
                 const SequenceInputs<Real>& inputs);
 
   // A new sequence with one hypothesis; the memory outlives its steps. `alone`:
-  // it stays one, and is decoded by Step.
-  void Start(const MatrixView<const Real>& memory, bool alone);
+  // it stays one, and is decoded by Step. `energy_bias` takes the place of that
+  // of the inputs.
+  void Start(const MatrixView<const Real>& memory, bool alone,
+             std::optional<double> energy_bias = {});
 
   // Row r goes on from row parents[r] of the last step, with its state in
   // `states` [rows, d]; writes `contexts` [rows, d].
@@ -35,7 +38,7 @@ class BeamAttention {
  private:
   const Mechanism<Real>& mechanism_;
   const Config config_;
-  SequenceInputs<Real> inputs_;
+  const SequenceInputs<Real> inputs_;
   bool alone_ = false;
   std::unique_ptr<Decoder<Real>> decoder_;
   std::vector<Hypothesis> hypotheses_, last_;

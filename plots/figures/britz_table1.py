@@ -10,6 +10,7 @@ import os
 
 from matplotlib import lines as mlines
 
+import decoder_reads
 import load
 import settings
 import style
@@ -71,7 +72,7 @@ def _lines(cells, names, beam):
     lines = {name: {} for name in names}
     for cell in cells:
         ratio = cell["ratio_to_soft"]
-        if cell["beam"] == beam and ratio:
+        if cell["beam"] == beam and ratio and decoder_reads.is_as_trained(cell):
             span = ratio["interval"] or [ratio["value"]] * 2
             lines[settings.label(cell)][cell["length"]] = (ratio["value"], *span)
     return lines
@@ -132,7 +133,9 @@ def _caption(result):
         "over that of the same with full (soft) attention, measured in the same "
         f"rounds; 95 % interval of each, which may leave the panel. {model['layers']} layers of {model['units']} "
         f"units, vocabulary {model['vocabulary']}, random weights, one CPU thread. "
-        "none: without attention. "
+        "none: without attention. Left out: where less than "
+        f"{100 * decoder_reads.LEAST_READ:g} % of the memory was read, or more than "
+        f"{100 * decoder_reads.MOST_EMPTY:g} % of the outputs had no entry. "
         + words.context_text(result["context"])
     )
 
@@ -149,5 +152,7 @@ def _headlines(cells, papers, longest):
         paper = papers.get(name, {}).get(longest)
         if cell["beam"] == PAPERS_BEAM and paper:
             text += f" (paper: {paper[0]:.3f})"
+        reads = decoder_reads.text(cell)
+        text += f" ({reads})" if reads else ""
         lines.append(text)
     return lines

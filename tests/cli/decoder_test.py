@@ -80,7 +80,8 @@ class Decoder(InFolder):
         for number, (length, beam) in enumerate([(9, 4), (9, 1), (0, 4), (0, 1)]):
             point = document["points"][number]
             self.assertEqual((point["length"], point["beam"]), (length, beam))
-            self.assertEqual(len(point["source_lengths"]), 3)
+            self.assertEqual(len(point["source_lengths"]), 3 + 1)
+            self.assertIn(0, point["source_lengths"])
             self.assertLessEqual(max(point["source_lengths"]), length)
             cells = [cell for cell in document["cells"] if cell["point"] == point["point"]]
             self.assertEqual([cell["mechanism"] for cell in cells], labels)

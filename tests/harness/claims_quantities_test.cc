@@ -125,9 +125,9 @@ TEST(ClaimsQuantities, RatiosArePairedByRoundsAndCellsByPoints) {
   ASSERT_EQ(readings.list.size(), 1U);
   const Reading& reading = readings.list[0];
   EXPECT_NEAR(reading.value, 10, 1e-12);
-  // The drift is in both, and drops out.
-  EXPECT_NEAR(reading.interval->low, 10, 1e-12);
-  EXPECT_NEAR(reading.interval->high, 10, 1e-12);
+  // The drift is in both, and drops out; what layout does is in neither.
+  EXPECT_NEAR(reading.interval->low, 10 / kLayoutFactor, 1e-12);
+  EXPECT_NEAR(reading.interval->high, 10 * kLayoutFactor, 1e-12);
   EXPECT_EQ(reading.labels.at("mechanism"), "soft");
   EXPECT_EQ(reading.labels.at("chunk_width"), 8);
   ASSERT_EQ(reading.evidence.size(), 2U);
@@ -135,6 +135,18 @@ TEST(ClaimsQuantities, RatiosArePairedByRoundsAndCellsByPoints) {
                                        {"file", "m.json"},
                                        {"point", mocha.at("point")},
                                        {"place", "cells[1]"}}));
+}
+
+TEST(ClaimsQuantities, FiveProcessesShowWhatLayoutDoes) {
+  Json soft = MadeUpCell("soft", 10, Rounds(1000, 0));
+  Json mocha = MadeUpCell("mocha", 10, Rounds(100, 0));
+  for (const auto& [processes, factor] :
+       {std::pair(4, kLayoutFactor), std::pair(6, 1.0)}) {
+    soft["processes"] = mocha["processes"] = processes;
+    const Reading reading = Read(kRatio, Sweep({soft, mocha})).list.at(0);
+    EXPECT_NEAR(reading.interval->low, 10 / factor, 1e-9);
+    EXPECT_NEAR(reading.interval->high, 10 * factor, 1e-9);
+  }
 }
 
 TEST(ClaimsQuantities, IntervalsAreCorrectedForTheNumberOfReadings) {
@@ -238,7 +250,9 @@ TEST(ClaimsQuantities, ExponentsAreSlopesOfEachGroupAndIgnoreNothing) {
   ASSERT_EQ(readings.list.size(), 2U);
   EXPECT_NEAR(readings.list[0].value, 1, 1e-9);
   EXPECT_NEAR(readings.list[1].value, 2, 1e-9);
-  EXPECT_TRUE(readings.list[1].interval.has_value());
+  // Times that are a layout apart, over four times the length.
+  EXPECT_NEAR(readings.list[1].interval->high,
+              2 + std::log(kLayoutFactor) / std::log(4), 1e-9);
   quantity["field"] = "chunk_energies";
   readings = Read(quantity, Sweep(cells));
   EXPECT_THAT(readings.list[0].why, HasSubstr("two values"));
@@ -294,13 +308,144 @@ TEST(ClaimsQuantities, AResidualHasTheIntervalOfItsTimes) {
                          {"terms", {"chunk_energies"}},
                          {"give", "residual"}};
   const Reading reading = Read(quantity, Sweep(cells)).list.at(0);
-  // The medians lie on the line; a tenth off it the times may be.
+  // The medians lie on the line; a tenth off it the times may be, and what
+  // layout does to one of them.
   EXPECT_NEAR(reading.value, 0, 1e-9);
   EXPECT_NEAR(reading.interval->low, 0, 1e-9);
-  EXPECT_NEAR(reading.interval->high, 0.1 / 0.9, 1e-6);
+  EXPECT_NEAR(reading.interval->high, std::sqrt(kLayoutFactor) / 0.9 - 1, 1e-6);
   for (Json& cell : cells) cell["operations"]["chunk_energies"] = 7;
   EXPECT_EQ(Read(quantity, Sweep(cells)).list.at(0).why,
             "the terms depend on each other");
+}
+
+TEST(ClaimsQuantities, ThePreparationThatIsTakenOffHasAnIntervalToo) {
+  std::vector<double> noisy = Rounds(500, 0);
+  std::vector<Json> cells;
+  for (const int T : {10, 20}) {
+    cells.push_back(MadeUpCell("memory", T, Rounds(1000, 0)));
+    cells.back()["processes"] = 6;
+    cells.back()["prepare_ns"] = 500;
+    cells.back()["prepare_samples_ns"] = Rounds(500, 0);
+  }
+  const Json quantity = {{"kind", "time_growth"},
+                         {"from", "m"},
+                         {"of", {{"mechanism", "memory"}}},
+                         {"against", {"memory_length"}},
+                         {"without_preparation", true}};
+  Reading reading = Read(quantity, Sweep(cells)).list.at(0);
+  EXPECT_NEAR(reading.value, 1, 1e-9);
+  EXPECT_NEAR(reading.interval->high, 1, 1e-9);
+  // Of the processes' medians half are 450, half 550.
+  for (std::size_t i = 0; i < noisy.size(); ++i) {
+    noisy[i] = i / 2 % 2 == 0 ? 450 : 550;
+  }
+  cells[1]["prepare_samples_ns"] = noisy;
+  reading = Read(quantity, Sweep(cells)).list.at(0);
+  EXPECT_GT(reading.interval->high, 1.15);
+  EXPECT_LT(reading.interval->low, 0.85);
+}
+
+TEST(ClaimsQuantities, ThePlaceOfTheGreatestIsNoSurerThanTheRatios) {
+  const auto places = [](double second) {
+    std::vector<Json> cells;
+    for (const auto& [T, ratio] : {std::pair(10, 5.0), std::pair(40, second)}) {
+      cells.push_back(MadeUpCell("soft", T, Rounds(100 * ratio, 0)));
+      cells.push_back(MadeUpCell("mocha", T, Rounds(100, 0)));
+      for (Json* cell : {&cells.back(), &cells[cells.size() - 2]}) {
+        (*cell)["output_length"] = 20;
+      }
+    }
+    Json quantity = kRatio;
+    quantity["kind"] = "place_of_greatest";
+    quantity["over"] = "U / T";
+    return Read(quantity, Sweep(cells)).list.at(0);
+  };
+  EXPECT_EQ(places(2).value, 2);
+  EXPECT_EQ(places(2).interval->low, 2);
+  // A layout apart it may be either.
+  EXPECT_EQ(places(4.5).value, 2);
+  EXPECT_EQ(places(4.5).interval->low, 0.5);
+}
+
+// A round may have any order: the medians have that of the lengths.
+TEST(ClaimsQuantities, ACorrelationIsThatOfTheMedians) {
+  std::vector<Json> cells;
+  int point = 1;
+  for (const int T : {10, 20, 40}) {
+    std::vector<double> times = Rounds(100.0 * T, 0);
+    // One round in three is far off, another one for each length.
+    for (std::size_t i = static_cast<std::size_t>(point % 3); i < times.size();
+         i += 3) {
+      times[i] = T == 10 ? 1e6 : 1;
+    }
+    cells.push_back(MadeUpCell("soft", T, times));
+    cells.push_back(MadeUpCell("mocha", T, Rounds(100, 0)));
+    for (Json* cell : {&cells.back(), &cells[cells.size() - 2]}) {
+      (*cell)["point"] = std::to_string(point);
+    }
+    ++point;
+  }
+  Json quantity = kRatio;
+  quantity["kind"] = "rank_correlation";
+  quantity["against"] = {"memory_length"};
+  const Reading reading = Read(quantity, Sweep(cells)).list.at(0);
+  EXPECT_EQ(reading.value, 1);
+  EXPECT_EQ(reading.interval->high, 1);
+}
+
+ClaimDocument Decoders(const std::vector<Json>& cells) {
+  return {.measurement = "m",
+          .file = nullptr,
+          .json = {{"kind", "decoder"}, {"cells", cells}}};
+}
+
+Json DecoderCell(const std::string& mechanism, double whole, double attention) {
+  Json cell = MadeUpCell(mechanism, 10, Rounds(whole, 0));
+  cell.update({{"length", 20}, {"beam", 10}, {"num_contexts", nullptr}});
+  cell["attention_samples_ns"] = Rounds(attention, 0);
+  return cell;
+}
+
+TEST(ClaimsQuantities, WhatIsNoSpeedUpBoundsNone) {
+  Json quantity = kRatio;
+  quantity["kind"] = "whole_over_part";
+  const Json soft = DecoderCell("soft", 1000, 100);
+  Readings readings =
+      Read(quantity, Decoders({soft, DecoderCell("mocha", 900, 50)}));
+  ASSERT_EQ(readings.list.size(), 1U);
+  EXPECT_NEAR(readings.list[0].value, 1000.0 / 900 / 2, 1e-9);
+  EXPECT_NEAR(readings.list[0].interval->high, 1000.0 / 900 / 2 * kLayoutFactor,
+              1e-9);
+  readings = Read(quantity, Decoders({soft, DecoderCell("mocha", 900, 200)}));
+  EXPECT_TRUE(readings.list.empty());
+  EXPECT_THAT(readings.none, HasSubstr("nowhere faster"));
+}
+
+TEST(ClaimsQuantities, ATimeOfAScanThatStoodStillIsNoReading) {
+  Json mocha = DecoderCell("mocha", 900, 50);
+  mocha["reads"] = {{"memory_read", 0.95}, {"zero_contexts", 0.01}};
+  const Json soft = DecoderCell("soft", 1000, 100);
+  EXPECT_EQ(Read(kRatio, Decoders({soft, mocha})).list.at(0).why, "");
+  mocha["reads"]["memory_read"] = 0.4;
+  EXPECT_THAT(Read(kRatio, Decoders({soft, mocha})).list.at(0).why,
+              HasSubstr("40 % of the memory"));
+  mocha["reads"] = {{"memory_read", 1}, {"zero_contexts", 0.2}};
+  EXPECT_THAT(Read(kRatio, Decoders({soft, mocha})).list.at(0).why,
+              HasSubstr("20 % of the outputs"));
+}
+
+TEST(ClaimsQuantities, DecodersOfOtherWindowsAreNoPair) {
+  Json quantity = kRatio;
+  quantity["of"] = {{"mechanism", "mocha"}, {"beam", 10}};
+  Json four = DecoderCell("mocha", 1000, 100);
+  Json eight = DecoderCell("mocha", 1100, 100);
+  four["chunk_width"] = 4;
+  eight["chunk_width"] = 8;
+  const Readings readings = Read(quantity, Decoders({four, eight}));
+  EXPECT_EQ(readings.list.size(), 2U);
+  for (const Reading& one : readings.list) {
+    EXPECT_NEAR(one.value, 1, 1e-9);
+  }
 }
 
 TEST(ClaimsQuantities, ARatioThatIsNeverOneHasNoBreakEven) {

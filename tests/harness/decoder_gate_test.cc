@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "harness/decoder_bias.h"
+#include "harness/decoder_experiment.h"
+#include "harness/decoder_ratios.h"
 #include "harness/model/attention_record.h"
 #include "tests/support/drawn_inputs.h"
 
@@ -82,7 +84,8 @@ struct Subject {
     decoder.config =
         testing::DefaultConfig(*decoder.reference, model.sizes().units);
     decoder.config.energy = EnergyKind::kAdditive;
-    decoder.energy_bias = BalancedBias(decoder);
+    // Of the longest.
+    decoder.energy_bias = SourceBiases(decoder, tasks).back();
     return decoder;
   }
   std::string Spoiled(const std::string& name, Spoil spoil) const {
@@ -166,28 +169,53 @@ TEST(DecoderGate, CatchesAMechanismThatIsWrongAltogether) {
               HasSubstr("in the reference"));
 }
 
-// With a smaller one scans run off at once, with a larger one they stand still.
-TEST(DecoderBias, TheScanReadsMostOfTheMemoryAndMostOutputsChoose) {
+struct Share {
+  double read = 0;   // of the memory
+  double empty = 0;  // of the outputs of sources that have entries
+};
+
+// `more` on top of the biases.
+Share ShareOf(const Subject& subject, const WholeDecoder& decoder,
+              std::span<const CopyTask> tasks, double more) {
+  const std::vector<double> biases = SourceBiases(decoder, tasks);
+  Translator<float> translator = decoder.MakeTranslator();
+  BeamAttention<float> attention(*decoder.mechanism, decoder.config,
+                                 subject.model.Inputs<float>(0));
+  double entries = 0, outputs = 0;
+  Share share;
+  for (std::size_t n = 0; n < tasks.size(); ++n) {
+    if (tasks[n].length() == 0) continue;
+    TranslationTask task = tasks[n].task();
+    task.energy_bias = biases[n] + more;
+    AttentionRecord<float> record(translator, task, decoder.beam);
+    const AttentionReads reads = record.Reads(attention);
+    entries += static_cast<double>(tasks[n].length());
+    outputs += reads.outputs;
+    share.read += reads.furthest;
+    share.empty += reads.zero_contexts;
+  }
+  return {share.read / entries, share.empty / outputs};
+}
+
+// With a smaller bias scans run off at once, with a larger one they stand
+// still; and one for all sources does the one here and the other there.
+TEST(DecoderBias, TheScanReadsTheMemoryWhileItMakesTheOutput) {
   const Subject subject;
+  std::vector<CopyTask> tasks;
+  for (const Index length : {0, 6, 19, 31, 44}) {
+    tasks.emplace_back(DrawSource(3, length, length, 15), 15);
+  }
   for (const char* name : {"monotonic", "mocha", "matcha"}) {
     SCOPED_TRACE(name);
-    const auto reads_with = [&](double more) {
-      WholeDecoder decoder = subject.Make(name, 1);
-      decoder.energy_bias += more;
-      Translator<float> translator = decoder.MakeTranslator();
-      AttentionRecord<float> record(translator, subject.tasks.back().task(), 1);
-      BeamAttention<float> attention(
-          *decoder.mechanism, decoder.config,
-          subject.model.Inputs<float>(decoder.energy_bias));
-      return record.Reads(attention);
-    };
-    const double T = 45, U = 46;
-    EXPECT_GT(reads_with(0).furthest, 0.5 * T);
-    EXPECT_LT(reads_with(0).zero_contexts, 0.7 * U);
-    EXPECT_GT(reads_with(-3).zero_contexts, 0.9 * U);
-    EXPECT_LT(reads_with(3).furthest, 0.2 * T);
+    const WholeDecoder decoder = subject.Make(name, 1);
+    const Share share = ShareOf(subject, decoder, tasks, 0);
+    EXPECT_GE(share.read, kLeastMemoryRead);
+    EXPECT_LE(share.empty, kMostZeroContexts);
+    EXPECT_GT(ShareOf(subject, decoder, tasks, -30).empty, 0.9);
+    EXPECT_LT(ShareOf(subject, decoder, tasks, 30).read, 0.2);
   }
-  EXPECT_EQ(subject.Make("soft", 1).energy_bias, 0);
+  EXPECT_THAT(SourceBiases(subject.Make("soft", 1), tasks),
+              ::testing::Each(0.0));
 }
 
 }  // namespace

@@ -7,6 +7,8 @@ import unittest
 from made_up import make_document
 from plot_case import PlotTest
 
+from figures import britz_table1  # plot_case has put plots/ on the path
+
 RATIOS = {"none": 0.5, "memory": 0.625, "soft": 1.0, "mocha": 0.875}
 PAPERS = 9.59 / 14.28  # table 1, L = 200, K = 32
 
@@ -52,6 +54,28 @@ class DecoderFigure(PlotTest):
         for text in ("here: beam 10", "here: greedy", "longest source L", "Britz, table 1",
                      "memory, K = 32", "256 units, vocabulary 20"):
             self.assertIn(text, words)
+
+    def test_what_was_read_stands_beside_the_ratio_of_what_chooses(self):
+        made = cells()
+        for cell in made:
+            if cell["mechanism"] == "mocha":
+                cell["end"] = "absorb"
+                cell["reads"] = {"memory_read": 0.97, "zero_contexts": 0.01,
+                                 "energies_per_output": 2}
+        made[-1]["reads"]["memory_read"] = 0.4
+        out = self.draws(self.write(document(made)))
+        self.assertIn("L = 200, beam 10, mocha, w = 4 / soft: 0.875 "
+                      "(read 97 %, 1 % empty)\n", out)
+        self.assertIn("L = 200, beam 1, mocha, w = 4 / soft: 0.875 "
+                      "(read 40 %, 1 % empty, not as trained)\n", out)
+        self.assertIn("Left out: where less than 90 %", self.svg("britz_table1"))
+
+    def test_a_line_has_no_mark_where_the_scan_stood_still(self):
+        one = {**cells()[3], "end": "absorb",
+               "reads": {"memory_read": 0.97, "zero_contexts": 0.01}}
+        still = {**one, "length": 200, "reads": {"memory_read": 0.97, "zero_contexts": 0.2}}
+        lines = britz_table1._lines([one, still], ["mocha, w = 4"], one["beam"])
+        self.assertEqual(list(lines["mocha, w = 4"]), [50])
 
     def test_a_cell_that_failed_is_an_error_that_names_it(self):
         made = cells()

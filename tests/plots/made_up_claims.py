@@ -92,7 +92,8 @@ def decoder_document(experiment, lengths=(20, 50)):
             decoder_cell("soft", length, beam, None),
             decoder_cell("memory", length, beam, 0.8 if beam > 1 else 0.7,
                          num_contexts=32),
-            decoder_cell("mocha", length, beam, 0.6, chunk_width=4),
+            decoder_cell("mocha", length, beam, 0.6, chunk_width=4, end="absorb",
+                         reads={"memory_read": 0.96, "zero_contexts": 0.08}),
             decoder_cell("monotonic", length, beam, None, status="skipped",
                          message="no room"),
         )

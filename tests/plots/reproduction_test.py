@@ -262,7 +262,8 @@ class PapersTest(ReproductionTest):
         self.assertEqual(text.count("\nMeasured here: INVALID: a busy machine."), 1)
         self.assertEqual(text.count("\nMeasured here: Commit 0123456789;"), 1)
         # No paper has these.
-        self.assertIn("| 50 | mocha, w = 4 | – | – | – | – | 0.600 \\[", text)
+        self.assertIn("| 50 | mocha, w = 4 | – | – | – | – | 0.600 \\[0.540, 0.660\\] "
+                      "(read 96 %, 8 % empty, not as trained) |", text)
         self.assertIn("| 50 | monotonic | – | – | – | – | skipped: no room |", text)
         self.assertIn("| memory | 64 | 27.13 | 0.815 | – | – |", text)
         self.assertIn("| memory | 32 | 26.85 | 0.807 | 0.800 \\[", text)

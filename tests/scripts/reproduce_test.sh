@@ -142,7 +142,9 @@ called '^reproduction.py'
 printf '{"kind": "made' >"$full/claims.json"
 reproduce 0 --full --resume
 called "^claims --resume --results $full/results -o $full/claims.json$"
-for newer in build/release/attnbench experiments/mad_figure8.json experiments/claims.json; do
+mkdir -p "$tree/results/training"
+for newer in build/release/attnbench experiments/mad_figure8.json experiments/claims.json \
+  results/training/copy.json; do
   touch -d '+1 minute' "$tree/$newer"
   reproduce 0 --full --resume
   called '^claims --resume'

@@ -40,7 +40,9 @@ class DoctoredCells {
   // One that the selector picks, with values for axes that it leaves open.
   Json& Add(const char* side, int point, double time_ns,
             const Json& axes = Json::object()) {
-    Json cell = MadeUpCell("soft", point, std::vector<double>(12, time_ns));
+    Json cell = MadeUpCell("soft", point, std::vector<double>(15, time_ns));
+    // As many as show what layout does.
+    cell["processes"] = 5;
     cell.update({{"energy", "dot"}, {"num_contexts", 8}, {"chunk_width", 4}});
     cell.update({{"length", 20}, {"beam", 10}, {"dim", 16}});
     cell.update({{"memory_length", 12}, {"output_length", 12}});
@@ -50,7 +52,7 @@ class DoctoredCells {
       if (axes.contains(field)) continue;
       cell[field] = FirstOf(wanted);
     }
-    cell["attention_samples_ns"] = std::vector<double>(12, kTime);
+    cell["attention_samples_ns"] = std::vector<double>(15, kTime);
     cell["prepare_ns"] = 0;
     cells_.push_back(std::move(cell));
     return cells_.back();

@@ -199,6 +199,67 @@ TEST(Translator, WhatIsFavouredIsEmitted) {
               subject.LogProbability(task, target), 1e-12);
 }
 
+// The last entry of every row of every step, and whence it came.
+struct Steps {
+  Steps(const Subject& subject, const TranslationTask& task, Index beam) {
+    Translator<double> translator = subject.MakeTranslator();
+    BeamAttention<double> attention(*subject.mechanism, subject.config,
+                                    subject.inputs);
+    translator.Observe([&](std::span<const Index> of,
+                           const MatrixView<const double>& states) {
+      if (parents.empty()) {
+        attention.Start(translator.encoded().memory, false, task.energy_bias);
+      }
+      Buffer<double> contexts(Size(states.rows * states.cols));
+      attention.Step(states, of, {contexts.data(), states.rows, states.cols});
+      parents.emplace_back(of.begin(), of.end());
+      ends.emplace_back();
+      for (const Hypothesis& one : attention.hypotheses()) {
+        const bool read_all = one.trace.position < 0 && one.trace.inspected > 0;
+        ends.back().push_back(read_all ? translator.encoded().memory.rows
+                                       : one.trace.end);
+      }
+    });
+    translator.BeamSearch(task, beam);
+  }
+  double FurthestOf(std::size_t row) const {
+    Index furthest = 0;
+    for (std::size_t i = ends.size(); i-- > 0;) {
+      furthest = std::max(furthest, ends[i][row]);
+      row = Size(parents[i][row]);
+    }
+    return static_cast<double>(furthest);
+  }
+  double FurthestOfAny() const {
+    Index furthest = 0;
+    for (const std::vector<Index>& rows : ends) {
+      furthest = std::max(furthest, std::ranges::max(rows));
+    }
+    return static_cast<double>(furthest);
+  }
+
+  std::vector<std::vector<Index>> parents, ends;
+};
+
+TEST(Translator, WhatWasReadIsWhatThoseThatAreLeftReadOnTheirWay) {
+  const Subject subject("monotonic");
+  Translator<double> translator = subject.MakeTranslator();
+  BeamAttention<double> attention(*subject.mechanism, subject.config,
+                                  subject.inputs);
+  int differ = 0;
+  for (double bias = -8; bias <= 8; bias += 0.5) {
+    const TranslationTask task{
+        .source = kSource, .num_steps = 7, .energy_bias = bias};
+    const Steps steps(subject, task, 4);
+    double mean = 0;
+    for (std::size_t row = 0; row < 4; ++row) mean += steps.FurthestOf(row) / 4;
+    AttentionRecord<double> record(translator, task, 4);
+    EXPECT_NEAR(record.Reads(attention).furthest, mean, 1e-12) << bias;
+    differ += mean < steps.FurthestOfAny() ? 1 : 0;
+  }
+  EXPECT_GT(differ, 0);
+}
+
 // What is timed as attention alone is what the model asked for: every context
 // is the same bits, so the next translation is too.
 TEST(Translator, ARecordAsksTheAttentionForTheSame) {
