@@ -134,7 +134,7 @@ class Campaign {
     }
     TakeJournal(journal, wanted, own_context_, finished_);
     RefuseLosses();
-    DropUnfinished();
+    FindUnfinished();
     TellFinished();
   }
 
@@ -161,21 +161,24 @@ class Campaign {
     return limit.is_null() || limit < options_.measurer.cell_limit_s;
   }
 
+  bool IsComplete(std::size_t i) const {
+    const auto point = finished_.points.find(hashes_[i]);
+    return point != finished_.points.end() &&
+           point->second.cells.size() == sweep_.points[i].cells.size();
+  }
+
   // Points that somebody has edited, and those with a cell that was not
   // finished in less time than it would have now.
-  void DropUnfinished() {
+  void FindUnfinished() {
     std::size_t num_timeouts = 0;
     for (const std::size_t i : wanted_) {
       const auto point = finished_.points.find(hashes_[i]);
       if (point == finished_.points.end()) continue;
-      const Json& cells = point->second.cells;
       const bool has_more_time =
-          HasTimeout(cells) && HadLessTime(point->second);
-      if (cells.size() == sweep_.points[i].cells.size() && !has_more_time) {
-        continue;
-      }
+          HasTimeout(point->second.cells) && HadLessTime(point->second);
+      if (IsComplete(i) && !has_more_time) continue;
       if (has_more_time) ++num_timeouts;
-      finished_.points.erase(point);
+      again_.insert(hashes_[i]);
       result_is_whole_ = false;
     }
     if (num_timeouts == 0) return;
@@ -195,13 +198,17 @@ class Campaign {
           journal_.path(), num_spoiled, num_spoiled == 1 ? " is" : "s are"));
     }
     Tell(fmt::format("{}: {} of {} points are there", options_.output,
-                     finished_.points.size(), wanted_.size()));
+                     wanted_.size() - Left().size(), wanted_.size()));
   }
 
   std::vector<std::size_t> Left() const {
     std::vector<std::size_t> left;
     for (const std::size_t i : wanted_) {
-      if (!finished_.points.contains(hashes_[i])) left.push_back(i);
+      if (finished_.points.contains(hashes_[i]) &&
+          !again_.contains(hashes_[i])) {
+        continue;
+      }
+      left.push_back(i);
     }
     return left;
   }
@@ -259,6 +266,7 @@ class Campaign {
     finished_.runs.back() = OwnRun();
     journal_.Append(PointRecord(hash, point, finished_.runs.back()));
     finished_.points[hash] = std::move(point);
+    again_.erase(hash);
   }
 
   // The runs that measured what is there; where nothing is wanted, this one.
@@ -293,7 +301,9 @@ class Campaign {
       if (!entry.is_null()) calibration.push_back(entry);
     }
     context["calibration"] = std::move(calibration);
-    const std::size_t num_points = finished_.points.size();
+    const auto num_points = static_cast<std::size_t>(
+        std::count_if(wanted_.begin(), wanted_.end(),
+                      [this](std::size_t i) { return IsComplete(i); }));
     JudgeRuns(num_points == wanted_.size()
                   ? ""
                   : fmt::format("interrupted: {} of {} points; --resume goes "
@@ -307,9 +317,10 @@ class Campaign {
   }
 
   CampaignEnd Write() {
-    CampaignEnd end = {.interrupted = finished_.points.size() < wanted_.size(),
-                       .num_points = finished_.points.size()};
-    if (end.interrupted && end.num_points == 0) {
+    const std::size_t num_left = Left().size();
+    CampaignEnd end = {.interrupted = num_left > 0,
+                       .num_points = wanted_.size() - num_left};
+    if (end.interrupted && finished_.points.empty()) {
       journal_.Clear();
       return end;
     }
@@ -336,6 +347,9 @@ class Campaign {
   std::vector<std::string> hashes_;  // of all points
   std::vector<std::size_t> wanted_;  // those of the shard
   Finished finished_;
+  // Of `finished_`, what is to be measured again. It stays there until it is: a
+  // run that is interrupted before has nothing better.
+  std::set<std::string> again_;
   Json result_;  // the file that is there, where it is gone on with
   bool continues_result_ = false;
   bool result_is_whole_ = false;

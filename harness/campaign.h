@@ -24,8 +24,8 @@ struct CampaignOptions {
 struct CampaignEnd {
   bool nothing_to_do = false;  // the result is whole already, and untouched
   bool interrupted = false;
-  std::size_t num_points = 0;  // finished
-  Json document = {};          // in the file; null where no point is finished
+  std::size_t num_points = 0;  // finished, none of them to be measured again
+  Json document = {};          // in the file; null where there is no point
 };
 
 // `context` is that of a result (environment.h), without what only the points

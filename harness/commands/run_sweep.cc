@@ -42,9 +42,7 @@ int TellEnd(const CampaignEnd& end, const std::string& output) {
         end.num_points);
     return Summarize(end.document, output);
   }
-  const int code = end.num_points == 0 && end.interrupted
-                       ? 0
-                       : Summarize(end.document, output);
+  const int code = end.document.is_null() ? 0 : Summarize(end.document, output);
   if (!end.interrupted) return code;
   std::cerr << fmt::format("attnbench: interrupted after {} points\n",
                            end.num_points);

@@ -333,6 +333,58 @@ class Interrupted(ResumeTest):
         self.assertEqual(run.returncode, 130, error)
         self.assertEqual(os.listdir(self.folder), [])
 
+    @staticmethod
+    def give_up(cell):
+        """The cell as a lower --cell-limit leaves it."""
+        cell.update(status="timeout", message="too long", samples_ns=[], prepare_samples_ns=[],
+                    draw_ns=[])
+        cell.update(dict.fromkeys(
+            ("trials_per_sample", "median_ns", "interval_ns", "prepare_ns", "spread", "operations",
+             "peak_memory_bytes", "limit", "numerics", "latency")))
+
+    def interrupt_at_once(self):
+        """What a run with more time says that is stopped before its first point,
+        or soon after it."""
+        with self.start("--resume", "--cell-limit", "4000", grid=MANY) as run:
+            caught = 0
+            while not caught & 1 << signal.SIGINT - 1:
+                with open(f"/proc/{run.pid}/status", encoding="utf-8") as file:
+                    caught = int(re.search(r"SigCgt:\s*(\w+)", file.read())[1], 16)
+            run.send_signal(signal.SIGINT)
+            _, error = run.communicate(timeout=60)
+        self.assertEqual(run.returncode, 130, error)
+        self.assertEqual(os.listdir(self.folder), ["r.json"])
+        return error
+
+    def test_an_interrupt_keeps_what_was_to_be_measured_again(self):
+        old = copy.deepcopy(whole(tuple(MANY)))
+        for cell in old["cells"][2::2]:
+            self.give_up(cell)
+        # Somebody has taken it out.
+        old["cells"].pop()
+        with open(self.path("r.json"), "w", encoding="utf-8") as file:
+            json.dump(old, file)
+        self.assertIn("r.json: 1 of 50 points are there", self.interrupt_at_once())
+        document = self.read()
+        self.assertEqual([(c["point"], c["mechanism"]) for c in document["cells"]],
+                         [(c["point"], c["mechanism"]) for c in old["cells"]])
+        self.assertIn(old["cells"][-2], document["cells"])
+        self.assertIn("interrupted: 49 of 50 points",
+                      "\n".join(document["context"]["invalid_reasons"]))
+        self.run_grid("--resume", "--cell-limit", "4000", grid=MANY)
+        self.expect_whole(MANY)
+
+    def test_an_interrupt_keeps_what_the_journal_has_to_be_measured_again(self):
+        self.stopped(3, signal.SIGKILL)
+        records = self.records()
+        for record in records[1:]:
+            self.give_up(record["cells"][0])
+        with open(self.journal, "wb") as file:
+            file.writelines(journal_line(record) for record in records)
+        self.assertIn("r.json: 0 of 50 points are there", self.interrupt_at_once())
+        self.assertLessEqual({record["point"] for record in records[1:]},
+                             {cell["point"] for cell in self.read()["cells"]})
+
     def test_an_interrupt_before_anything_is_finished_leaves_nothing(self):
         with self.start(grid=LONG) as run:
             while "point" not in run.stderr.readline():
