@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "harness/error.h"
-#include "harness/fingerprint.h"
 #include "harness/roofline.h"
 #include "harness/run_parts.h"
 #include "harness/runs.h"
@@ -81,15 +80,10 @@ std::string MissingText(const std::vector<ResultDocument>& results,
 // was not.
 Json RunsOfPart(const ResultDocument& first, const ResultDocument& part) {
   Json runs = RunsOf(part.json);
-  const auto differences =
-      FingerprintDifferences(ContextOf(first), ContextOf(part));
+  const std::vector<std::string> differences = DifferenceTexts(first, part);
   for (Json& run : runs) {
     if (!run.contains("file")) run["file"] = part.path;
-    for (const FingerprintDifference& difference : differences) {
-      run["warnings"].push_back(
-          fmt::format("{} is {}, in {} {}", difference.field,
-                      difference.b.dump(), first.path, difference.a.dump()));
-    }
+    for (const std::string& text : differences) run["warnings"].push_back(text);
   }
   return runs;
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "harness/error.h"
+#include "harness/fingerprint.h"
 
 namespace attnbench {
 namespace {
@@ -38,6 +39,18 @@ void CheckSameRun(const ResultDocument& first, const ResultDocument& other,
                                  : fmt::format("{} {}, not {}", field.back(),
                                                b.dump(), a.dump())));
   }
+}
+
+std::vector<std::string> DifferenceTexts(const ResultDocument& first,
+                                         const ResultDocument& other) {
+  std::vector<std::string> texts;
+  for (const FingerprintDifference& difference : FingerprintDifferences(
+           first.json.at("context"), other.json.at("context"))) {
+    texts.push_back(fmt::format("{} is {}, in {} {}", difference.field,
+                                difference.b.dump(), first.path,
+                                difference.a.dump()));
+  }
+  return texts;
 }
 
 Shard ShardOf(const std::string& text, const std::string& where) {

@@ -8,6 +8,7 @@
 #include <initializer_list>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "harness/result_reader.h"
 #include "harness/shard.h"
@@ -18,6 +19,11 @@ namespace attnbench {
 // in one, or have it not. Fields are JSON pointers, "/context/seed".
 void CheckSameRun(const ResultDocument& first, const ResultDocument& other,
                   std::initializer_list<const char*> fields);
+
+// What `other` was measured with that `first` was not (fingerprint.h): "cpu is
+// "b", in first.json "a"".
+std::vector<std::string> DifferenceTexts(const ResultDocument& first,
+                                         const ResultDocument& other);
 
 // What a document calls its shard, "0/4". Throws UserError naming `where`.
 Shard ShardOf(const std::string& text, const std::string& where);

@@ -276,7 +276,7 @@ MergedVerify MergeVerifyShards(const std::vector<ResultDocument>& files) {
     CheckSameRun(first, file,
                  {"/false_alarm_rate", "/trials", "/num_cases", "/cases_hash",
                   "/not_verified", "/context/commit", "/context/build_id",
-                  "/context/seed"});
+                  "/context/seed", "/context/simd"});
     const std::int64_t count =
         parts.empty() ? part.shard.count : parts.begin()->second.shard.count;
     if (part.shard.count != count) {
@@ -294,12 +294,18 @@ MergedVerify MergeVerifyShards(const std::vector<ResultDocument>& files) {
   const std::int64_t count = parts.begin()->second.shard.count;
   MergedVerify merged;
   const Node node{first.json, first.path + ": "};
+  static_cast<void>(node.At("context").At("warnings").Items());
   merged.run = {.context = first.json.at("context"),
                 .false_alarm_rate = node.At("false_alarm_rate").Probability(),
                 .trials = node.At("trials").Integer(),
                 .not_verified = first.json.at("not_verified")};
   std::set<std::int64_t> there;
-  for (const auto& [index, part] : parts) there.insert(index);
+  for (const auto& [index, part] : parts) {
+    there.insert(index);
+    for (const std::string& text : DifferenceTexts(first, *part.file)) {
+      merged.run.context["warnings"].push_back(part.file->path + ": " + text);
+    }
+  }
   merged.missing = MissingShardsText(there, count);
   if (!merged.missing.empty()) return merged;
   const auto num_cases = first.json.at("num_cases").get<std::size_t>();

@@ -24,14 +24,16 @@ Json VerifyShardDocument(const std::vector<CaseReport>& reports,
 
 struct MergedVerify {
   std::vector<CaseReport> reports;  // of all cases, judged
-  VerifyRun run;                    // its context is the first file's
+  VerifyRun run;  // its context is the first file's, with a warning for
+                  // whatever another shard was measured with that it was not
   // Which shards there is no file of ("shards 1/4, 3/4 are missing"), and no
   // reports then; else empty.
   std::string missing;
 };
 
 // Throws UserError naming the file: a shard that is there twice, or is of
-// another run (commit, build, seed, level, trials, cases), or what is no shard.
+// another run (commit, build, SIMD level, seed, level, trials, cases), or what
+// is no shard.
 MergedVerify MergeVerifyShards(const std::vector<ResultDocument>& files);
 
 }  // namespace attnbench

@@ -64,6 +64,9 @@ int MergeVerifications(const Arguments& arguments,
   if (!merged.missing.empty()) return ComplainOfMissing(merged.missing, "");
   file.Write(VerifyDocument(merged.reports, merged.run));
   PrintVerifyTable(merged.reports, merged.run, std::nullopt);
+  for (const Json& warning : merged.run.context.at("warnings")) {
+    std::cout << "  warning: " << AxisValueText(warning) << "\n";
+  }
   return VerifyExitCode(merged.reports);
 }
 

@@ -17,6 +17,7 @@
 namespace attnbench {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::MakeCase;
 using testing::Spoil;
@@ -115,6 +116,8 @@ TEST(VerifyShard, WhatDoesNotBelongTogetherIsRefusedByName) {
        "1/3.json: is no part of the run of 0/3.json: it has seed 2, not 1"},
       {[](Json& json) { json["context"]["build_id"] = "b"; },
        "it has build_id \"b\", not"},
+      {[](Json& json) { json["context"]["simd"] = "another"; },
+       "it has simd \"another\", not"},
       {[](Json& json) { json["trials"] = 7; }, "it has trials 7, not 150"},
       {[](Json& json) { json.erase("trials"); }, "1/3.json: has no trials"},
       {[](Json& json) { json["context"] = 1; },
@@ -168,6 +171,16 @@ TEST(VerifyShard, WhatDoesNotBelongTogetherIsRefusedByName) {
       EXPECT_THAT(error.what(), HasSubstr(message));
     }
   }
+}
+
+TEST(VerifyShard, AnotherMachineIsToldByTheMerge) {
+  auto files = ShardsOf(Reports(), 3);
+  files[0].json["context"]["warnings"] = {"dirty"};
+  files[2].json["context"]["cpu"] = "another";
+  const Json context = MergeVerifyShards(files).run.context;
+  EXPECT_THAT(context.at("warnings").get<std::vector<std::string>>(),
+              ElementsAre("dirty", "2/3.json: cpu is \"another\", in 0/3.json " +
+                                       context.at("cpu").dump()));
 }
 
 TEST(VerifyShard, ShardsOfOtherNumbersAreNotMixed) {
