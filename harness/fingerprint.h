@@ -21,15 +21,27 @@ struct ContextField {
 // Every field of the context of a sweep.
 std::span<const ContextField> ContextFields();
 
+// The compared fields of a context, as far as it has them, as they were for one
+// of its `runs` (null: for the context itself). What the run had otherwise is
+// in its "differs".
+Json FieldsOfRun(const Json& context, const Json& run);
+
+// That "differs" for a run with such fields: those that differ from the
+// context's, with their values. Empty: none do.
+Json DifferingFields(const Json& context, const Json& fields);
+
 struct FingerprintDifference {
   std::string field;  // "governor", or "libraries.fmt" of a field with members
-  Json a;             // null where it is missing
+  Json a;  // null where it is missing; where runs of `a` differ among
+           // themselves, a list of what they have, each once
   Json b;
 };
 
 // Where the contexts `a` and `b` differ in what is compared, in the table's
 // order; of a field with members, each member by itself. A field that is
-// missing, as in results from before there was one, is taken for null.
+// missing, as in results from before there was one, is taken for null. One in
+// which runs of `a` or of `b` differ among themselves is a difference whatever
+// the other has: nobody knows which cells come from which.
 std::vector<FingerprintDifference> FingerprintDifferences(const Json& a,
                                                           const Json& b);
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "harness/error.h"
+#include "harness/fingerprint.h"
 #include "harness/roofline.h"
 #include "harness/run_parts.h"
 #include "harness/runs.h"
@@ -76,14 +77,23 @@ std::string MissingText(const std::vector<ResultDocument>& results,
                      shards.empty() ? "" : "; ", shards);
 }
 
-// Its runs, with its name and with what it was measured with that the first
-// was not.
+// Its runs, with its name and with what each was measured with that the first
+// file was not.
 Json RunsOfPart(const ResultDocument& first, const ResultDocument& part) {
   Json runs = RunsOf(part.json);
-  const std::vector<std::string> differences = DifferenceTexts(first, part);
+  const Json of_first = FieldsOfRun(ContextOf(first), nullptr);
   for (Json& run : runs) {
     if (!run.contains("file")) run["file"] = part.path;
-    for (const std::string& text : differences) run["warnings"].push_back(text);
+    // Those of the first file have all that there is to say.
+    if (&part == &first) continue;
+    const Json fields = FieldsOfRun(ContextOf(part), run);
+    for (const std::string& text :
+         DifferenceTexts(first.path, of_first, fields)) {
+      run["warnings"].push_back(text);
+    }
+    run.erase("differs");
+    const Json differs = DifferingFields(of_first, fields);
+    if (!differs.empty()) run["differs"] = differs;
   }
   return runs;
 }

@@ -93,8 +93,8 @@ Json CalibrationSchema() {
                         {"deviation", AtLeastZero("number")}}));
 }
 
-// What RunEntry made, for each run; "file" of those that merge has put
-// together.
+// What RunEntry made, for each run; "file" and "differs" of those that merge
+// has put together.
 Json RunsSchema() {
   const Json texts = ListOf(Type("string"));
   Json run =
@@ -107,6 +107,7 @@ Json RunsSchema() {
               {"warnings", texts},
               {"points", ListOf(PointSchema())}});
   run["properties"]["file"] = Type("string");
+  run["properties"]["differs"] = Type("object");
   return ListOf(std::move(run));
 }
 

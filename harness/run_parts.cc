@@ -41,13 +41,13 @@ void CheckSameRun(const ResultDocument& first, const ResultDocument& other,
   }
 }
 
-std::vector<std::string> DifferenceTexts(const ResultDocument& first,
-                                         const ResultDocument& other) {
+std::vector<std::string> DifferenceTexts(const std::string& first_path,
+                                         const Json& first, const Json& other) {
   std::vector<std::string> texts;
-  for (const FingerprintDifference& difference : FingerprintDifferences(
-           first.json.at("context"), other.json.at("context"))) {
+  for (const FingerprintDifference& difference :
+       FingerprintDifferences(first, other)) {
     texts.push_back(fmt::format("{} is {}, in {} {}", difference.field,
-                                difference.b.dump(), first.path,
+                                difference.b.dump(), first_path,
                                 difference.a.dump()));
   }
   return texts;

@@ -20,10 +20,10 @@ namespace attnbench {
 void CheckSameRun(const ResultDocument& first, const ResultDocument& other,
                   std::initializer_list<const char*> fields);
 
-// What `other` was measured with that `first` was not (fingerprint.h): "cpu is
-// "b", in first.json "a"".
-std::vector<std::string> DifferenceTexts(const ResultDocument& first,
-                                         const ResultDocument& other);
+// What the context `other` was measured with and `first`, the one of the file
+// `first_path`, was not (fingerprint.h): "cpu is "b", in first.json "a"".
+std::vector<std::string> DifferenceTexts(const std::string& first_path,
+                                         const Json& first, const Json& other);
 
 // What a document calls its shard, "0/4". Throws UserError naming `where`.
 Shard ShardOf(const std::string& text, const std::string& where);

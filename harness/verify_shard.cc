@@ -302,7 +302,9 @@ MergedVerify MergeVerifyShards(const std::vector<ResultDocument>& files) {
   std::set<std::int64_t> there;
   for (const auto& [index, part] : parts) {
     there.insert(index);
-    for (const std::string& text : DifferenceTexts(first, *part.file)) {
+    for (const std::string& text :
+         DifferenceTexts(first.path, first.json.at("context"),
+                         part.file->json.at("context"))) {
       merged.run.context["warnings"].push_back(part.file->path + ": " + text);
     }
   }

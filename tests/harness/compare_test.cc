@@ -63,6 +63,17 @@ TEST(Compare, AResultIsTheSameAsItself) {
   }
 }
 
+TEST(Compare, TellsOfAMachineThatOnlyAPartOfAResultIsOf) {
+  const ResultDocument a = MadeUpResult("a.json", Cells());
+  ResultDocument b = a;
+  Json of_context = {{"date", "1st"}}, of_another = {{"date", "2nd"}};
+  of_another["differs"] = {{"cpu", "another"}};
+  b.json["context"]["runs"] = {of_context, of_another};
+  EXPECT_THAT(TextOf(Compare(a, b)),
+              HasSubstr("differs: cpu: \"a processor\" and "
+                        "[\"a processor\",\"another\"]\n"));
+}
+
 TEST(Compare, FindsTheSlowerAndTheFasterCellWhereverTheyStand) {
   const Json comparison = AfterChange([](auto& cells) {
     cells[1] = MadeUpCell("mocha", 10, Samples(120), 10);

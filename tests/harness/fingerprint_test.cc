@@ -73,6 +73,39 @@ TEST(Fingerprint, MembersAreToldOneByOne) {
   EXPECT_TRUE(FingerprintDifferences(a, b)[1].b.is_null());
 }
 
+TEST(Fingerprint, ARunThatHadSomethingElseIsADifference) {
+  const Json one = {{"cpu", "x"}, {"libraries", {{"fmt", "9"}, {"json", "3"}}}};
+  Json mixed = one;
+  mixed["runs"] = {
+      Json::object(),
+      {{"differs",
+        {{"cpu", "y"}, {"libraries", {{"fmt", "9"}, {"json", "4"}}}}}},
+      {{"differs", {{"cpu", "y"}}}}};
+  for (const Json& other : {one, mixed}) {
+    EXPECT_THAT(Differing(mixed, other), ElementsAre("cpu", "libraries.json"));
+    EXPECT_THAT(Differing(other, mixed), ElementsAre("cpu", "libraries.json"));
+  }
+  const FingerprintDifference cpu = FingerprintDifferences(mixed, one)[0];
+  EXPECT_EQ(cpu.a, Json({"x", "y"}));
+  EXPECT_EQ(cpu.b, "x");
+  EXPECT_EQ(FingerprintDifferences(one, mixed)[0].b, Json({"x", "y"}));
+}
+
+TEST(Fingerprint, ARunHasTheFieldsOfItsContextAndItsOwn) {
+  const Json context = {{"cpu", "x"},
+                        {"load", 3},
+                        {"openmp", {{"version", 1}, {"max_threads", 2}}}};
+  const Json differs = {{"openmp", {{"version", 1}, {"max_threads", 4}}},
+                        {"turbo", true}};
+  const Json fields = FieldsOfRun(context, {{"differs", differs}});
+  EXPECT_EQ(fields["cpu"], "x");
+  EXPECT_FALSE(fields.contains("load"));
+  EXPECT_EQ(DifferingFields(context, fields),
+            Json({{"turbo", true}, {"openmp", differs["openmp"]}}));
+  EXPECT_THAT(DifferingFields(context, FieldsOfRun(context, nullptr)),
+              IsEmpty());
+}
+
 TEST(Fingerprint, AFieldThatIsMissingIsTakenForNull) {
   EXPECT_THAT(Differing({{"turbo", nullptr}}, Json::object()), IsEmpty());
   EXPECT_THAT(Differing({{"turbo", true}}, Json::object()),

@@ -9,6 +9,7 @@
 
 #include "harness/calibration.h"
 #include "harness/error.h"
+#include "harness/fingerprint.h"
 #include "harness/runs.h"
 #include "tests/support/made_up_results.h"
 
@@ -216,6 +217,28 @@ TEST(Merge, OtherMachinesAreRecordedNotRefused) {
                           "processor\""));
   ASSERT_EQ(context.at("limits").size(), 2U);
   EXPECT_EQ(context.at("limits")[0].at("peak_flops_per_s"), 7);
+}
+
+TEST(Merge, EveryRunKeepsWhatItWasMeasuredWith) {
+  ResultDocument first = Shard(0, 3), other = Shard(1, 3), third = Shard(2, 3);
+  other.json["context"]["cpu"] = "another";
+  third.json["context"]["cpu"] = "a third";
+  const Json merged = MergeResults({first, other}, "merge").document;
+  const auto cpus = [](const Json& document) {
+    std::vector<std::string> cpus;
+    for (const Json& run : document.at("context").at("runs")) {
+      cpus.push_back(FieldsOfRun(document.at("context"), run).at("cpu"));
+    }
+    return cpus;
+  };
+  EXPECT_THAT(cpus(merged), ElementsAre("a processor", "another"));
+  EXPECT_FALSE(merged["context"]["runs"][0].contains("differs"));
+  // A merge is a part like any other.
+  const ResultDocument so_far{"part.json", merged};
+  EXPECT_THAT(cpus(MergeResults({third, so_far}, "merge").document),
+              ElementsAre("a third", "a processor", "another"));
+  EXPECT_THAT(cpus(MergeResults({so_far, third}, "merge").document),
+              ElementsAre("a processor", "another", "a third"));
 }
 
 TEST(Merge, WhatIsNotValidStaysSo) {

@@ -128,6 +128,7 @@ TEST(ResultSchema, RunsMayBeMissingAndAreWholeWhereTheyAreNot) {
   }
   Json run = good;
   run["file"] = "shard0.json";
+  run["differs"] = {{"cpu", "another"}};
   run["cell_limit_s"] = nullptr;
   EXPECT_TRUE(with(run));
   run["load_start"] = 1;

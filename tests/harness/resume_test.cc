@@ -138,6 +138,15 @@ TEST(Resume, TakesNothingFromAnotherMachine) {
   EXPECT_EQ(finished.difference, "cpu was \"x\" and is \"y\"");
 }
 
+TEST(Resume, TakesNothingFromAResultOfSeveralMachines) {
+  Json merged = Result();
+  merged["context"]["runs"][0]["differs"] = {{"cpu", "y"}};
+  Finished finished;
+  TakeResult(merged, "r.json", kWanted, Context("now"), finished);
+  EXPECT_TRUE(finished.points.empty());
+  EXPECT_EQ(finished.difference, R"(cpu was ["y","x"] and is "x")");
+}
+
 TEST(Resume, TakesPointsWhoseRunIsSpoiled) {
   JournalContents journal = TwoRuns();
   journal.records.erase(journal.records.begin() + 2);

@@ -178,9 +178,10 @@ TEST(VerifyShard, AnotherMachineIsToldByTheMerge) {
   files[0].json["context"]["warnings"] = {"dirty"};
   files[2].json["context"]["cpu"] = "another";
   const Json context = MergeVerifyShards(files).run.context;
-  EXPECT_THAT(context.at("warnings").get<std::vector<std::string>>(),
-              ElementsAre("dirty", "2/3.json: cpu is \"another\", in 0/3.json " +
-                                       context.at("cpu").dump()));
+  EXPECT_THAT(
+      context.at("warnings").get<std::vector<std::string>>(),
+      ElementsAre("dirty", "2/3.json: cpu is \"another\", in 0/3.json " +
+                               context.at("cpu").dump()));
 }
 
 TEST(VerifyShard, ShardsOfOtherNumbersAreNotMixed) {
