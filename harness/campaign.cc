@@ -17,6 +17,7 @@
 #include "harness/interrupt.h"
 #include "harness/journal.h"
 #include "harness/json_file.h"
+#include "harness/peer_files.h"
 #include "harness/point_hash.h"
 #include "harness/progress.h"
 #include "harness/result_file.h"
@@ -82,9 +83,9 @@ class Campaign {
     // Another run may have written the result before we had the lock.
     static_cast<void>(
         ResultFile(options.output, options.force || options.resume));
+    const std::string peer = PeerIdentity(options.measurer.peer);
     for (const Point& point : sweep.points) {
-      hashes_.push_back(
-          PointHash(table, sweep, point, BuildId(), options.measurer.peer));
+      hashes_.push_back(PointHash(table, sweep, point, BuildId(), peer));
     }
     wanted_ = options.shard.value_or(Shard{}).Indices(hashes_.size());
   }

@@ -11,8 +11,8 @@
 namespace attnbench {
 
 // 16 hexadecimal digits, of the point's cells with their reasons to be skipped,
-// the case file of its workload, the command of the peer where a cell is
-// that's, the sweep's seed, repetitions, trials and processes, and the
+// the case file of its workload, the peer (PeerIdentity, peer_files.h) where a
+// cell is that's, the sweep's seed, repetitions, trials and processes, and the
 // program's build. Not of its place among the sweep's points, so that a longer
 // axis keeps them, nor of the time limit: a cell that met it tells which it was
 // (runs.h). Throws UserError where the file cannot be read.

@@ -74,6 +74,21 @@ class Resumed(PeerTest):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("nothing left to do", done.stdout)
 
+    def test_points_of_a_peer_that_was_edited_are_not_taken(self):
+        peer = os.path.join(self.folder, "peer.py")
+        fake = FAKE.split()[1]
+        with open(peer, "w", encoding="utf-8") as file:
+            file.write(f"import runpy\nrunpy.run_path({fake!r}, run_name='__main__')\n")
+        command = f"/usr/bin/python3 '{peer}'"
+        self.measure(*BOTH, peer=command)
+        done = self.run_sweep(*TINY, *BOTH, "--resume", "-o", "r.json", peer=command)
+        self.assertIn("nothing left to do", done.stdout)
+        with open(peer, "a", encoding="utf-8") as file:
+            file.write("# faster now\n")
+        done = self.run_sweep(*TINY, *BOTH, "--resume", "-o", "r.json", peer=command)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("1 point there is not of this sweep", done.stderr)
+
 
 class Measuring(PeerTest):
     def test_a_peer_is_measured_like_any_other_cell(self):
