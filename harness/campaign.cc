@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <map>
@@ -17,6 +18,7 @@
 #include "harness/interrupt.h"
 #include "harness/journal.h"
 #include "harness/json_file.h"
+#include "harness/load_watch.h"
 #include "harness/peer_files.h"
 #include "harness/point_hash.h"
 #include "harness/progress.h"
@@ -261,9 +263,12 @@ class Campaign {
     if (!measured.calibration_ns.empty()) {
       point.calibration = CalibrationJson(hash, measured.calibration_ns);
     }
+    const auto now = std::chrono::steady_clock::now();
+    const std::chrono::duration<double> took =
+        now - std::exchange(point_begins_, now);
+    load_watch_.Add(took.count(), MostThreads(point.cells), LoadAverage());
     // Any point may be the run's last.
-    own_threads_ = std::max(own_threads_, MostThreads(point.cells));
-    FinishContext(own_threads_, own_context_);
+    FinishContext(load_watch_.load(), load_watch_.own_load(), own_context_);
     finished_.runs.back() = OwnRun();
     journal_.Append(PointRecord(hash, point, finished_.runs.back()));
     finished_.points[hash] = std::move(point);
@@ -341,8 +346,10 @@ class Campaign {
   const AxisTable& table_;
   const Sweep& sweep_;
   const CampaignOptions& options_;
-  Json own_context_;     // of this run
-  int own_threads_ = 0;  // most that a cell of this run kept busy
+  Json own_context_;  // of this run
+  LoadWatch load_watch_;
+  std::chrono::steady_clock::time_point point_begins_ =
+      std::chrono::steady_clock::now();
   const ResultFile file_;
   Journal journal_;
   std::vector<std::string> hashes_;  // of all points

@@ -118,11 +118,6 @@ Json MemoryBytes() {
   return std::min(*machine, group.value_or(*machine));
 }
 
-Json LoadAverage() {
-  double load = 0;
-  return getloadavg(&load, 1) == 1 ? Json(load) : Json(nullptr);
-}
-
 Json OpenMp() {
   Json openmp = {{"version", _OPENMP}, {"max_threads", omp_get_max_threads()}};
   for (const char* name :
@@ -155,7 +150,7 @@ std::string DateUtc() {
   return text;
 }
 
-Circumstances CircumstancesNow(int own_threads) {
+Circumstances CircumstancesNow(double own_load) {
   Circumstances circumstances;
 #ifndef __OPTIMIZE__
   circumstances.is_optimised = false;
@@ -168,7 +163,7 @@ Circumstances CircumstancesNow(int own_threads) {
   circumstances.has_checks = true;
 #endif
   circumstances.machine_cores = MachineCores();
-  circumstances.own_threads = own_threads;
+  circumstances.own_load = own_load;
   return circumstances;
 }
 
@@ -205,13 +200,22 @@ Json MakeContext(const std::string& command, std::uint64_t seed) {
                   {"simd", SimdName()},
                   {"openmp", OpenMp()},
                   {"libraries", Json::object({ATTNBENCH_LIBRARIES})}};
-  Judge(CircumstancesNow(/*own_threads=*/0), context);
+  Judge(CircumstancesNow(/*own_load=*/0), context);
   return context;
 }
 
+Json LoadAverage() {
+  double load = 0;
+  return getloadavg(&load, 1) == 1 ? Json(load) : Json(nullptr);
+}
+
+void FinishContext(const Json& load, double own_load, Json& context) {
+  context["load_end"] = load;
+  Judge(CircumstancesNow(own_load), context);
+}
+
 void FinishContext(int own_threads, Json& context) {
-  context["load_end"] = LoadAverage();
-  Judge(CircumstancesNow(own_threads), context);
+  FinishContext(LoadAverage(), own_threads, context);
 }
 
 void Fnv1a::Add(std::string_view bytes) {

@@ -19,9 +19,14 @@ namespace attnbench {
 // stands in fingerprint.h.
 Json MakeContext(const std::string& command, std::uint64_t seed);
 
-// At the end of a run that times something: reads `load_end`, of which
-// `own_threads` threads were this program's, and judges the context again, with
-// its `calibration`.
+// The system's load average of the last minute, or null.
+Json LoadAverage();
+
+// At the end of a run that times something: `load_end` becomes `load`, of which
+// `own_load` was this program's, and the context is judged again, with its
+// `calibration`.
+void FinishContext(const Json& load, double own_load, Json& context);
+// The same for a run that kept so many threads busy until now.
 void FinishContext(int own_threads, Json& context);
 
 // FNV-1a, 64 bits: stable names for contents. Not against adversaries.

@@ -17,8 +17,7 @@ struct Circumstances {
   bool is_sanitized = false;
   bool has_checks = false;  // ATTN_DCHECK inside timed loops
   int machine_cores = 1;    // not only those that this program may use
-  int own_threads = 0;      // that this program itself kept busy until
-                            // `load_end` was read
+  double own_load = 0;      // of `load_end`, what this program itself made
 };
 
 // Beyond this share of the machine's cores other programs disturb.

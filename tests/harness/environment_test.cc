@@ -108,6 +108,19 @@ TEST(Context, IsJudgedAgainAtTheEnd) {
             std::string::npos);
 }
 
+TEST(Context, IsJudgedByTheLoadOfOthersThatItIsTold) {
+  Json context = MakeContext("", 1);
+  context["load"] = 0;
+  const double busy = 100.0 * MachineCores();
+  FinishContext(busy, /*own_load=*/0, context);
+  EXPECT_EQ(context["load_end"], busy);
+  EXPECT_NE(context["invalid_reasons"].dump().find("while it measured"),
+            std::string::npos);
+  FinishContext(busy, /*own_load=*/busy, context);
+  EXPECT_EQ(context["invalid_reasons"].dump().find("while it measured"),
+            std::string::npos);
+}
+
 TEST(Fnv1a, GivesThePublishedHashes) {
   const auto hash = [](std::string_view text) {
     Fnv1a fnv;

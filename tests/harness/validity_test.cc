@@ -19,7 +19,7 @@ Json GoodContext() {
     "turbo": false, "load": 0.1, "load_end": 1.2, "calibration": []})");
 }
 
-Circumstances Good() { return {.machine_cores = 4, .own_threads = 1}; }
+Circumstances Good() { return {.machine_cores = 4, .own_load = 1}; }
 
 Json Judged(const std::function<void(Json&, Circumstances&)>& change) {
   Json context = GoodContext();
@@ -90,7 +90,7 @@ TEST(Validity, ABusyMachineIsToldAndAVeryBusyOneIsInvalid) {
   ExpectReason([](Json& c, Circumstances&) { c["load"] = 6.5; },
                "6.5 on 4 cores at the start", "stop them");
   ExpectReason([](Json& c, Circumstances&) { c["load_end"] = 7.5; },
-               "6.5 on 4 cores at the end", "stop them");
+               "6.5 on 4 cores while it measured", "stop them");
 }
 
 TEST(Validity, WhatTimesNothingIsOnlyWarnedOfABusyMachine) {
@@ -104,7 +104,7 @@ TEST(Validity, WhatTimesNothingIsOnlyWarnedOfABusyMachine) {
 
 TEST(Validity, ItsOwnThreadsAreNoLoadOfOthers) {
   const Json context = Judged([](Json& c, Circumstances& circumstances) {
-    circumstances.own_threads = 4;
+    circumstances.own_load = 4;
     c["load_end"] = 5.0;
   });
   EXPECT_TRUE(context["warnings"].empty()) << context["warnings"];
