@@ -15,6 +15,7 @@
 #include "harness/calibration.h"
 #include "harness/environment.h"
 #include "harness/error.h"
+#include "harness/fingerprint.h"
 #include "harness/interrupt.h"
 #include "harness/journal.h"
 #include "harness/json_file.h"
@@ -270,7 +271,8 @@ class Campaign {
     // Any point may be the run's last.
     FinishContext(load_watch_.load(), load_watch_.own_load(), own_context_);
     finished_.runs.back() = OwnRun();
-    journal_.Append(PointRecord(hash, point, finished_.runs.back()));
+    journal_.Append(PointRecord(hash, point, finished_.runs.back(),
+                                FingerprintHash(own_context_)));
     finished_.points[hash] = std::move(point);
     again_.erase(hash);
   }

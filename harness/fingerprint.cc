@@ -1,7 +1,11 @@
 #include "harness/fingerprint.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
+
+#include "harness/environment.h"
 
 namespace attnbench {
 namespace {
@@ -126,6 +130,15 @@ Json DifferingFields(const Json& context, const Json& fields) {
     differing[name] = MemberOrNull(fields, name);
   }
   return differing;
+}
+
+std::string FingerprintHash(const Json& context) {
+  Fnv1a hash;
+  for (const ContextField& field : kFields) {
+    if (!field.is_compared) continue;
+    hash.Add(MemberOrNull(context, field.name).dump() + "\n");
+  }
+  return fmt::format("{:016x}", hash.hash());
 }
 
 std::vector<FingerprintDifference> FingerprintDifferences(const Json& a,

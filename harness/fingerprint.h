@@ -30,6 +30,10 @@ Json FieldsOfRun(const Json& context, const Json& run);
 // context's, with their values. Empty: none do.
 Json DifferingFields(const Json& context, const Json& fields);
 
+// 16 hexadecimal digits, of all compared fields of a context: the same for the
+// same program and machine.
+std::string FingerprintHash(const Json& context);
+
 struct FingerprintDifference {
   std::string field;  // "governor", or "libraries.fmt" of a field with members
   Json a;  // null where it is missing; where runs of `a` differ among

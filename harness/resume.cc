@@ -64,11 +64,12 @@ Json RunRecord(const Json& context, bool continues_result) {
 }
 
 Json PointRecord(const std::string& hash, const FinishedPoint& point,
-                 const Json& run) {
+                 const Json& run, const std::string& machine) {
   return {{"point", hash},
           {"cells", point.cells},
           {"calibration", point.calibration},
-          {"run", run}};
+          {"run", run},
+          {"machine", machine}};
 }
 
 bool HasPoints(const JournalContents& journal) {
@@ -126,18 +127,20 @@ void TakeResult(const Json& document, const std::string& path,
 void TakeJournal(const JournalContents& journal,
                  const std::set<std::string>& wanted, const Json& context,
                  Finished& finished) {
-  // Where the line of the run is spoiled, the hash vouches for its points.
-  bool may_take = true;
+  const std::string machine = FingerprintHash(context);
+  // Null: of another machine, or the line is spoiled.
   const Json* of_run = nullptr;
   bool run_is_new = true;
   for (const Json& record : journal.records) {
     if (!record.contains("point")) {
-      of_run = &record["run"].at("context");
-      may_take = IsSameMachine(*of_run, context, finished);
+      const Json& theirs = record["run"].at("context");
+      of_run = IsSameMachine(theirs, context, finished) ? &theirs : nullptr;
       run_is_new = true;
       continue;
     }
     const auto hash = record["point"].get<std::string>();
+    // The point speaks for itself: the line of its run may be spoiled.
+    const bool may_take = record.value("machine", Json()) == machine;
     if (!may_take || !wanted.contains(hash)) {
       LeavePoint(hash, finished);
       continue;

@@ -36,10 +36,11 @@ struct Finished {
 Json RunRecord(const Json& context, bool continues_result);
 
 // ... and for a point as it is finished, with its run (RunEntry) as it is
-// judged by then: a run that is killed has said how busy the machine was, and
-// where the line of the run is damaged its points know it.
+// judged by then, and `machine`, the FingerprintHash of its context: a run that
+// is killed has said how busy the machine was, and where the line of the run is
+// damaged its points know what they are of.
 Json PointRecord(const std::string& hash, const FinishedPoint& point,
-                 const Json& run);
+                 const Json& run, const std::string& machine);
 
 // Whether a run would lose something by beginning anew.
 bool HasPoints(const JournalContents& journal);

@@ -479,6 +479,8 @@ class Elsewhere(ResumeTest):
         self.assertLessEqual(set(kept), {c["point"] for c in document["cells"]})
 
     def test_a_result_that_cannot_be_written_is_written_later(self):
+        self.stopped(1, signal.SIGKILL)
+        machine = self.records()[-1]["machine"]
         with open(self.journal, "wb") as file:
             file.write(journal_line({"run": {"context": whole()["context"],
                                              "continues_result": False}}))
@@ -486,7 +488,8 @@ class Elsewhere(ResumeTest):
                 cells = [c for c in whole()["cells"] if c["point"] == entry["point"]]
                 file.write(journal_line({"point": entry["point"], "cells": cells,
                                          "calibration": entry,
-                                         "run": {**whole()["context"]["runs"][0], "points": []}}))
+                                         "run": {**whole()["context"]["runs"][0], "points": []},
+                                         "machine": machine}))
         before = os.path.getsize(self.journal)
         done = self.run_grid("--resume", status=2, preexec_fn=limit(4_000), restore_signals=False)
         self.assertIn("r.json: cannot be written", done.stderr)

@@ -65,6 +65,16 @@ TEST(Fingerprint, WhatChangesFromRunToRunIsNotCompared) {
   }
 }
 
+TEST(Fingerprint, TheHashIsOfEveryComparedFieldAndNoOther) {
+  const std::string of_none = FingerprintHash(Json::object());
+  for (const ContextField& field : ContextFields()) {
+    const std::string hash = FingerprintHash({{field.name, "one"}});
+    EXPECT_EQ(hash != of_none, field.is_compared) << field.name;
+    EXPECT_EQ(hash != FingerprintHash({{field.name, "two"}}), field.is_compared)
+        << field.name;
+  }
+}
+
 TEST(Fingerprint, MembersAreToldOneByOne) {
   const Json a = {{"libraries", {{"fmt", "9"}, {"json", "3"}, {"a", "1"}}}};
   const Json b = {{"libraries", {{"fmt", "9"}, {"json", "4"}, {"b", "1"}}}};

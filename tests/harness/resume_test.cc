@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 
 #include "harness/error.h"
+#include "harness/fingerprint.h"
 #include "harness/runs.h"
 
 namespace attnbench {
@@ -43,8 +44,9 @@ Json Calibration(const std::string& hash) {
 }
 
 Json Point(const std::string& hash, const Json& run) {
-  return PointRecord(
-      hash, {.cells = Cells(hash), .calibration = Calibration(hash)}, run);
+  return PointRecord(hash,
+                     {.cells = Cells(hash), .calibration = Calibration(hash)},
+                     run, FingerprintHash(Context("any")));
 }
 
 JournalContents TwoRuns() {
@@ -147,14 +149,40 @@ TEST(Resume, TakesNothingFromAResultOfSeveralMachines) {
   EXPECT_EQ(finished.difference, R"(cpu was ["y","x"] and is "x")");
 }
 
-TEST(Resume, TakesPointsWhoseRunIsSpoiled) {
+JournalContents TwoRunsWhoseLinesAreSpoiled() {
   JournalContents journal = TwoRuns();
   journal.records.erase(journal.records.begin() + 2);
   journal.records.erase(journal.records.begin());
+  return journal;
+}
+
+TEST(Resume, TakesPointsWhoseRunIsSpoiled) {
   Finished finished;
-  TakeJournal(journal, kWanted, Context("now"), finished);
+  TakeJournal(TwoRunsWhoseLinesAreSpoiled(), kWanted, Context("now"), finished);
   EXPECT_THAT(Hashes(finished), ElementsAre("a", "b"));
   EXPECT_THAT(finished.runs, ElementsAre(Entry("1st", 1), Entry("2nd", 2)));
+}
+
+TEST(Resume, TakesNoPointOfAnotherMachineWhoseRunIsSpoiled) {
+  Json other = Context("now");
+  other["cpu"] = "y";
+  Finished finished;
+  TakeJournal(TwoRunsWhoseLinesAreSpoiled(), kWanted, other, finished);
+  EXPECT_TRUE(finished.points.empty());
+  EXPECT_THAT(finished.others, ElementsAre("a", "another", "b"));
+}
+
+TEST(Resume, APointWhoseRunIsSpoiledIsNotOfTheRunBeforeIt) {
+  // The first run was another machine's.
+  JournalContents journal = TwoRuns();
+  journal.records[0]["run"]["context"]["cpu"] = "y";
+  journal.records[1].erase("machine");
+  journal.records.erase(journal.records.begin() + 2);
+  Finished finished;
+  TakeJournal(journal, kWanted, Context("now"), finished);
+  EXPECT_THAT(Hashes(finished), ElementsAre("b"));
+  EXPECT_FALSE(finished.context.has_value());
+  EXPECT_THAT(finished.others, ElementsAre("a", "another"));
 }
 
 TEST(Resume, KeepsTheLimitsOfEveryRun) {
