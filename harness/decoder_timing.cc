@@ -48,25 +48,31 @@ std::string PointName(const DecoderExperiment& experiment, Index length,
 }
 
 std::vector<Json> MeasurePoint(const DecoderExperiment& experiment,
-                               const DecoderPoint& point,
-                               std::uint64_t point_index, Json& calibration) {
+                               const DecoderPoint& point, Json& calibration) {
   std::vector<std::unique_ptr<CellRun>> runs;
   if (experiment.has_plain) runs.push_back(MakeDecoderCell(point, nullptr));
   for (const Cell& cell : experiment.cells) {
     runs.push_back(MakeDecoderCell(point, &cell));
   }
   std::vector<double> calibration_ns;
-  std::vector<Json> cells = RunCells(runs, point_index,
-                                     {.seed = experiment.seed,
-                                      .repetitions = experiment.repetitions,
-                                      .calibration_ns = &calibration_ns},
-                                     [](std::size_t, double) {});
+  std::vector<Json> cells =
+      RunCells(runs, DecoderPointKey(point.length, point.beam),
+               {.seed = experiment.seed,
+                .repetitions = experiment.repetitions,
+                .calibration_ns = &calibration_ns},
+               [](std::size_t, double) {});
   AddRatiosToSoft(cells);
   calibration.push_back(CalibrationJson(point.name, calibration_ns));
   return cells;
 }
 
 }  // namespace
+
+std::uint64_t DecoderPointKey(Index length, Index beam) {
+  Fnv1a hash;
+  hash.Add(fmt::format("{} {}", length, beam));
+  return hash.hash();
+}
 
 Json MeasureDecoders(const DecoderExperiment& experiment, Json context,
                      const PointDone& on_point) {
@@ -87,8 +93,8 @@ Json MeasureDecoders(const DecoderExperiment& experiment, Json context,
                                .tasks = tasks,
                                .name = PointName(experiment, length, beam),
                                .energy_biases = &energy_biases};
-      for (Json& cell : MeasurePoint(experiment, point, points.size(),
-                                     context["calibration"])) {
+      for (Json& cell :
+           MeasurePoint(experiment, point, context["calibration"])) {
         cells.push_back(std::move(cell));
       }
       points.push_back({{"point", point.name},

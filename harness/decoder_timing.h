@@ -5,11 +5,16 @@
 #define ATTNBENCH_HARNESS_DECODER_TIMING_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 
 #include "harness/decoder_experiment.h"
 
 namespace attnbench {
+
+// Decides the order of the rounds of a point (schedule.h): it follows from what
+// the point is, so that it is the same in an experiment of other lengths.
+std::uint64_t DecoderPointKey(Index length, Index beam);
 
 // After each point.
 using PointDone = std::function<void(std::size_t done, std::size_t total)>;
