@@ -126,11 +126,19 @@ Json RatioJson(const AxisTable& table, const RatioPair& pair, double miss,
   return json;
 }
 
-// Of one group, with its first cell.
+// Of one group, to its first cell; those that have an interval.
 struct GroupRatios {
   const Json* reference = nullptr;
-  std::size_t count = 0;  // those that have an interval
+  std::size_t count = 0;
+  std::size_t fell = 0;  // the interval lies below 1 by more than the margin
 };
+
+// A first cell that got slower makes its rivals look faster: it is judged by
+// the median of the ratios to it, which has moved where most have. Whether all
+// these rivals got faster instead no ratio can tell, so that fails, too.
+bool HasRegressed(const GroupRatios& group) {
+  return 2 * group.fell > group.count;
+}
 
 Json TimeJson(const AxisTable& table, const CellMatch& match,
               const ResultDocument& baseline, const ResultDocument& result,
@@ -156,11 +164,18 @@ Json TimeJson(const AxisTable& table, const CellMatch& match,
       continue;
     }
     ++group.count;
+    if (ratio.at("interval")[1] < 1 / (1 + options.margin)) ++group.fell;
     ratios.push_back(std::move(ratio));
   }
+  Json slower = Json::array();
   for (const auto& [name, group] : groups) {
-    if (group.count > 0) continue;
-    leave_out(*group.reference, "no ratio to it has an interval");
+    if (group.count == 0) {
+      leave_out(*group.reference, "no ratio to it has an interval");
+    } else if (HasRegressed(group)) {
+      slower.push_back(IdentityJson(table, *group.reference));
+      slower.back()["fell"] = group.fell;
+      slower.back()["ratios"] = group.count;
+    }
   }
   Json invalid = Json::array();
   for (const ResultDocument* document : {&baseline, &result}) {
@@ -169,11 +184,9 @@ Json TimeJson(const AxisTable& table, const CellMatch& match,
       invalid.push_back(document->path + ": " + reason.get<std::string>());
     }
   }
-  return {{"level", options.level},
-          {"margin", options.margin},
-          {"invalid_reasons", invalid},
-          {"ratios", ratios},
-          {"left_out", left_out}};
+  return {{"level", options.level},      {"margin", options.margin},
+          {"invalid_reasons", invalid},  {"ratios", ratios},
+          {"slower_references", slower}, {"left_out", left_out}};
 }
 
 // ---- for people -------------------------------------------------------------
@@ -195,9 +208,20 @@ std::string RatiosText(const CellNames& names, const Json& time) {
                         ratio.at("result_ratio").get<double>(),
                         ratio.at("reason").get<std::string>());
   }
-  return text + fmt::format("{} of {} ratios regressed, {} cells have none\n",
-                            regressed, ratios.size(),
-                            time.at("left_out").size());
+  for (const Json& cell : time.at("slower_references")) {
+    text += fmt::format(
+        "{}: {}: {} of {} ratios to it fell beyond {:g} %: it got slower, or "
+        "they all got faster\n",
+        kRegressed, names.Name(cell), cell.at("fell").get<std::size_t>(),
+        cell.at("ratios").get<std::size_t>(),
+        100 * time.at("margin").get<double>());
+  }
+  return text +
+         fmt::format(
+             "{} of {} ratios regressed, {} cells have none; {} first cells "
+             "regressed against most of their point\n",
+             regressed, ratios.size(), time.at("left_out").size(),
+             time.at("slower_references").size());
 }
 
 }  // namespace
@@ -291,7 +315,10 @@ int CheckExitCode(const Json& check) {
   }
   if (!check.at("changes").empty()) return kFailed;
   if (time.is_null()) return kGood;
-  if (!time.at("invalid_reasons").empty()) return kFailed;
+  if (!time.at("invalid_reasons").empty() ||
+      !time.at("slower_references").empty()) {
+    return kFailed;
+  }
   for (const Json& ratio : time.at("ratios")) {
     if (ratio.at("verdict") == kRegressed) return kFailed;
   }

@@ -29,8 +29,10 @@ struct CheckOptions {
 // to it; `time`: null, or `level`, `margin`, `ratios`, each of a cell to the
 // first of its point in its mode, scope, precision and threads, with a verdict:
 // REGRESSED where the interval of the ratio's change lies wholly beyond the
-// margin, otherwise what JudgeChange says; and `left_out`: those compared cells
-// that are in no ratio with an interval, with a reason each.
+// margin, otherwise what JudgeChange says; `slower_references`: the first cells
+// to which more than half of their `ratios` `fell` beyond the margin, by which
+// they got slower, or so many others faster; and `left_out`: those compared
+// cells that are in no ratio with an interval, with a reason each.
 Json CheckAgainst(const AxisTable& table,
                   const std::optional<ResultDocument>& baseline,
                   const std::string& baseline_path,
@@ -41,8 +43,8 @@ std::string CheckText(const AxisTable& table, const Json& check);
 
 // 3 where the baseline is absent or empty, a cell is only on one side, none was
 // measured on both, or one is in no ratio though times were asked for; 1 where
-// a number or status changed, a ratio regressed, or times of an invalid result
-// were asked for; otherwise 0.
+// a number or status changed, a ratio or a first cell regressed, or times of an
+// invalid result were asked for; otherwise 0.
 int CheckExitCode(const Json& check);
 
 // Why `result` cannot become a baseline; empty where it can. It must be valid,

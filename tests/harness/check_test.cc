@@ -161,6 +161,34 @@ TEST(Check, ARatioThatGotBetterIsGood) {
       0);
 }
 
+TEST(Check, AFirstCellThatGotSlowerRegresses) {
+  const auto outcome = [](const std::vector<double>& times) {
+    const char* names[] = {"soft", "monotonic", "mocha", "matcha", "memory"};
+    std::vector<Json> before, after;
+    for (std::size_t i = 0; i < times.size(); ++i) {
+      before.push_back(Cell(names[i], 100));
+      after.push_back(Cell(names[i], times[i]));
+    }
+    return Check(before, after, {.time = true});
+  };
+  const Json check = outcome({130, 100, 100, 100});
+  EXPECT_EQ(CheckExitCode(check), 1);
+  EXPECT_THAT(CheckText(StandardAxes(), check),
+              HasSubstr("REGRESSED: soft: 3 of 3 ratios to it fell beyond 5 %: "
+                        "it got slower, or they all got faster\n"
+                        "0 of 3 ratios regressed, 0 cells have none; 1 first "
+                        "cells regressed against most of their point\n"));
+  // One rival that got slower with it does not hide it; its only one cannot
+  // tell which of the two moved.
+  EXPECT_EQ(CheckExitCode(outcome({130, 130, 100, 100})), 1);
+  EXPECT_EQ(CheckExitCode(outcome({130, 100})), 1);
+  // Rivals that got faster, up to half of them, are good.
+  EXPECT_EQ(CheckExitCode(outcome({100, 70, 70, 100, 100})), 0);
+  EXPECT_EQ(CheckExitCode(outcome({100, 70, 70, 70, 100})), 1);
+  // Within the margin.
+  EXPECT_EQ(CheckExitCode(outcome({104, 100, 100, 100})), 0);
+}
+
 TEST(Check, TimesWithoutARatioAreNothingToCompare) {
   EXPECT_EQ(CheckExitCode(Check({Cells()[0]}, {Cells()[0]}, {.time = true})),
             3);
