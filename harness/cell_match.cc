@@ -79,6 +79,10 @@ std::string CellNames::Name(const Json& cell) const {
 
 bool IsMeasured(const Json& cell) { return cell.at("status") == "ok"; }
 
+bool IsFailure(const Json& status) {
+  return status != "ok" && status != "skipped";
+}
+
 Json IdentityJson(const AxisTable& table, const Json& cell) {
   Json identity = {{"mechanism", cell.at("mechanism")}};
   for (const Axis& axis : table) identity[axis.name] = cell.at(axis.name);

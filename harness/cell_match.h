@@ -47,6 +47,9 @@ class CellNames {
 // Whether a cell was timed, so that it has numbers at all.
 bool IsMeasured(const Json& cell);
 
+// Of a cell's `status`: that of a cell that should have been timed and was not.
+bool IsFailure(const Json& status);
+
 // The members that identify a cell, as they stand in documents about results.
 Json IdentityJson(const AxisTable& table, const Json& cell);
 

@@ -237,7 +237,8 @@ Json CheckAgainst(const AxisTable& table,
                 {"baseline_cells", nullptr},
                 {"compared", 0},
                 {"unmeasured", 0}};
-  for (const char* list : {"differences", "changes", "missing", "added"}) {
+  for (const char* list :
+       {"differences", "changes", "failed", "missing", "added"}) {
     check[list] = Json::array();
   }
   check["time"] = nullptr;
@@ -251,6 +252,11 @@ Json CheckAgainst(const AxisTable& table,
   check["compared"] = compared;
   check["unmeasured"] = match.both.size() - static_cast<std::size_t>(compared);
   check["changes"] = ChangesJson(table, match, "baseline", "result");
+  for (const CellMatch::Pair& pair : match.both) {
+    if (!IsFailure(pair.b->at("status"))) continue;
+    check["failed"].push_back(IdentityJson(table, *pair.b));
+    check["failed"].back()["status"] = pair.b->at("status");
+  }
   for (const Json* cell : match.only_a) {
     check["missing"].push_back(IdentityJson(table, *cell));
   }
@@ -289,6 +295,10 @@ std::string CheckText(const AxisTable& table, const Json& check) {
                     change.at("field").get<std::string>(),
                     change.at("baseline").dump(), change.at("result").dump());
   }
+  for (const Json& cell : check.at("failed")) {
+    text += fmt::format("failed: {}: {}\n", names.Name(cell),
+                        cell.at("status").get<std::string>());
+  }
   for (const Json& cell : check.at("missing")) {
     text += fmt::format("missing: {}\n", names.Name(cell));
   }
@@ -313,7 +323,9 @@ int CheckExitCode(const Json& check) {
       (!time.is_null() && !time.at("left_out").empty())) {
     return kNothingToCompare;
   }
-  if (!check.at("changes").empty()) return kFailed;
+  if (!check.at("changes").empty() || !check.at("failed").empty()) {
+    return kFailed;
+  }
   if (time.is_null()) return kGood;
   if (!time.at("invalid_reasons").empty() ||
       !time.at("slower_references").empty()) {
@@ -337,7 +349,7 @@ std::string WhyNoBaseline(const ResultDocument& result) {
   bool is_measured = false;
   for (const Json& cell : result.json.at("cells")) {
     const auto status = cell.at("status").get<std::string>();
-    if (status != "ok" && status != "skipped") {
+    if (IsFailure(status)) {
       return fmt::format("a cell of {} is {}: {}",
                          cell.at("mechanism").get<std::string>(), status,
                          AxisValueText(cell.at("message")));

@@ -25,8 +25,9 @@ struct CheckOptions {
 // nothing to compare with. Members (results/schema/check.schema.json):
 // `baseline`, `result`: the paths; `differences` of the fingerprints;
 // `compared`: cells that were measured on both sides, `unmeasured`: all others
-// that both have; `changes` (NumberChanges); `missing` from the result, `added`
-// to it; `time`: null, or `level`, `margin`, `ratios`, each of a cell to the
+// that both have; `changes` (NumberChanges); those of both that `failed` in the
+// result, whatever the baseline says; `missing` from the result, `added` to it;
+// `time`: null, or `level`, `margin`, `ratios`, each of a cell to the
 // first of its point in its mode, scope, precision and threads, with a verdict:
 // REGRESSED where the interval of the ratio's change lies wholly beyond the
 // margin, otherwise what JudgeChange says; `slower_references`: the first cells
@@ -43,8 +44,8 @@ std::string CheckText(const AxisTable& table, const Json& check);
 
 // 3 where the baseline is absent or empty, a cell is only on one side, none was
 // measured on both, or one is in no ratio though times were asked for; 1 where
-// a number or status changed, a ratio or a first cell regressed, or times of an
-// invalid result were asked for; otherwise 0.
+// a number or status changed, a cell of the result failed, a ratio or a first
+// cell regressed, or times of an invalid result were asked for; otherwise 0.
 int CheckExitCode(const Json& check);
 
 // Why `result` cannot become a baseline; empty where it can. It must be valid,

@@ -206,6 +206,9 @@ int CompareExitCode(const Json& comparison) {
       return kFailed;
     }
   }
+  for (const Json& cell : comparison.at("untimed")) {
+    if (IsFailure(cell.at("b_status"))) return kFailed;
+  }
   for (const Json& row : rows) {
     if (row.at("verdict") == "SLOWER") return kFailed;
   }

@@ -34,7 +34,8 @@ std::string CompareText(const AxisTable& table, const Json& comparison);
 // 3 where a side has cells that the other has not, or no time could be
 // compared: none is there, or none has an interval (one round); 1 where a
 // result is not valid, a number changed (NumberChanges), a status became
-// another than ok, or a cell is SLOWER; otherwise 0.
+// another than ok, a cell of B failed (in A too or not), or a cell is SLOWER;
+// otherwise 0.
 int CompareExitCode(const Json& comparison);
 
 }  // namespace attnbench

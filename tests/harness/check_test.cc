@@ -101,6 +101,20 @@ TEST(Check, CellsThatWereNotMeasuredAreNotCompared) {
   EXPECT_EQ(CheckExitCode(Check(Cells(), cells)), 3);
 }
 
+TEST(Check, ACellThatFailedOnBothSidesIsNamedAndFails) {
+  for (const char* status : {"invalid", "error", "timeout"}) {
+    std::vector<Json> cells = Cells();
+    cells[1]["status"] = status;
+    const Json check = Check(cells, cells);
+    EXPECT_TRUE(check.at("changes").empty());
+    EXPECT_EQ(CheckExitCode(check), 1) << status;
+    EXPECT_THAT(CheckText(StandardAxes(), check),
+                HasSubstr(std::string("failed: mocha: ") + status));
+    // What could be measured now is no failure, only a change.
+    EXPECT_TRUE(Check(cells, Cells()).at("failed").empty());
+  }
+}
+
 TEST(Check, EveryExactNumberCounts) {
   for (const char* name :
        {"energies", "chunk_energies", "memory_rows", "flops", "bytes"}) {

@@ -149,10 +149,17 @@ TEST(Compare, ACellThatLostItsTimeFails) {
   EXPECT_EQ(comparison.at("changes")[0].at("field"), "status");
   EXPECT_THAT(TextOf(comparison),
               HasSubstr("no time: mocha T=10 U=10: ok in A, error in B"));
-  std::vector<Json> cells = Cells();
-  fail(cells);
-  const ResultDocument failed = MadeUpResult("r.json", cells);
-  EXPECT_EQ(CompareExitCode(Compare(failed, failed)), 0);
+}
+
+TEST(Compare, ACellThatFailedOnBothSidesFails) {
+  for (const char* status : {"invalid", "error", "timeout"}) {
+    std::vector<Json> cells = Cells();
+    cells[1]["status"] = status;
+    const ResultDocument failed = MadeUpResult("r.json", cells);
+    const Json comparison = Compare(failed, failed);
+    EXPECT_TRUE(comparison.at("changes").empty());
+    EXPECT_EQ(CompareExitCode(comparison), 1) << status;
+  }
 }
 
 TEST(Compare, AStatusMayOnlyBecomeGood) {
