@@ -16,12 +16,11 @@ import difflib
 import os
 import sys
 
-import decoder_result
 import expected
 import load
 import style
 import words
-from figures import FIGURES
+from figures import FIGURES, READERS
 
 
 class UsageError(Exception):
@@ -82,8 +81,8 @@ def draw_all(options):
         raise UsageError(unknown_figure(options.figure))
     if not options.files:
         raise UsageError(
-            "no file given; a result of run-sweep or stability, or outputs of "
-            "decode or expect"
+            "no file given; a result of run-sweep, stability or decoder, what "
+            "compare --json printed, or outputs of decode or expect"
         )
     if not os.path.isdir(options.output):
         raise UsageError(f"-o {options.output}: no such folder")
@@ -139,20 +138,17 @@ def read(paths):
         return "decode", [load.steps_of(*item) for item in documents]
     if all("latency" in document for document, _ in documents):
         return "expect", [load.expect_of(*item) for item in documents]
-    if len(documents) == 1 and documents[0][0].get("kind") == "stability":
-        return "stability", load.stability_of(*documents[0])
-    if len(documents) == 1 and expected.is_one(documents[0][0]):
-        return "attention", [expected.of(*documents[0])]
-    if len(documents) == 1 and documents[0][0].get("kind") == "compare":
-        return "compare", load.compare_of(*documents[0])
-    if len(documents) == 1 and documents[0][0].get("kind") == decoder_result.KIND:
-        return decoder_result.KIND, decoder_result.of(*documents[0])
     if len(documents) > 1:
         raise UsageError(
             f"{len(paths)} files: one result of a sweep at a time (`attnbench "
             "merge` makes one of several), or outputs of decode or expect only"
         )
-    return "sweep", load.cells_of(*documents[0])
+    if expected.is_one(documents[0][0]):
+        return "attention", [expected.of(*documents[0])]
+    kind = documents[0][0].get("kind")
+    if kind not in list(READERS):  # what it is may be no text
+        kind = "sweep"
+    return kind, READERS[kind](*documents[0])
 
 
 if __name__ == "__main__":

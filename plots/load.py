@@ -100,6 +100,21 @@ def check_cells(document, path):
     return cells
 
 
+def check_statuses(document, path):
+    """The cells of a document of any kind: whether each was measured."""
+    for index, cell in enumerate(_get(document, "cells", list, path)):
+        where = f"{path}: cells[{index}]"
+        if not isinstance(cell, dict):
+            raise DataError(where, "not an object")
+        if "message" not in cell:
+            raise DataError(where, "message is missing")
+        if _get(cell, "status", str, where) not in STATUSES:
+            raise DataError(
+                where,
+                f"status is {cell['status']!r}; allowed: {', '.join(STATUSES)}",
+            )
+
+
 def load_stability(path):
     """A result of `attnbench stability`."""
     return stability_of(read_json(path), path)

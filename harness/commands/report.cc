@@ -67,8 +67,10 @@ void AddReport(CLI::App& app, Command& run) {
       "one page of HTML that shows results: validity, figures, cells");
   const auto arguments = std::make_shared<Arguments>();
   command
-      ->add_option("results", arguments->results,
-                   "results of any command, e.g. report sweep.json verify.json")
+      ->add_option(
+          "results", arguments->results,
+          "what run-sweep, verify, stability, roofline, decoder or claims "
+          "wrote, e.g. report sweep.json verify.json")
       ->type_name("RESULT...");
   command
       ->add_option("-o,--output", arguments->output,

@@ -1,14 +1,15 @@
 """The registry of figures: name -> what draws it and what it needs.
 
 To add one: a module beside this file, and a row here. `draw` gets the data (the
-frame of load.load, a list of load.load_steps, what load.load_stability gives) and
-returns the figure and its headline lines; `has_data` says whether a file is
+frame of load.load, a list of load.load_steps, whatever READERS gives) and returns the figure and its headline lines; `has_data` says whether a file is
 meant for it.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import decoder_result
+import load
 from figures import (
     alignments,
     britz_figure2,
@@ -29,12 +30,21 @@ from figures import (
 )
 
 
+# Kind of a document -> what makes of (document, path) the data of its figures.
+READERS = {
+    "sweep": load.cells_of,
+    "stability": load.stability_of,
+    "compare": load.compare_of,
+    decoder_result.KIND: decoder_result.of,
+}
+
+
 @dataclass(frozen=True)
 class Entry:
     draw: Callable
     has_data: Callable
-    # "sweep", "stability", "compare" or "decoder", one document; or "decode" or
-    # "expect", any number of outputs
+    # A kind of READERS, or "attention" (what `expect` printed): one document; or
+    # "decode" or "expect": any number of outputs
     reads: str
     needs: str  # in words, for --list and for errors
 

@@ -23,8 +23,7 @@ def read(paths):
     for number, (path, name) in enumerate(zip(paths, names)):
         content = load.read_json(path)
         context = load.context_of(content, path)
-        if content["kind"] == "sweep":
-            _check_sweep(content, path)
+        _check_cells(content, path)
         if names.count(name) > 1:
             name = path
         documents.append(
@@ -33,7 +32,12 @@ def read(paths):
     return documents
 
 
-def _check_sweep(content, path):
-    # A sweep that was stopped before its first cell is still to be shown.
-    if content.get("cells") != []:
+def _check_cells(content, path):
+    """Of a sweep whole; of any other kind, what the page says of cells."""
+    # A run that was stopped before its first cell is still to be shown.
+    if content.get("cells") == []:
+        return
+    if content["kind"] == "sweep":
         load.check_cells(content, path)
+    elif "cells" in content:
+        load.check_statuses(content, path)

@@ -10,7 +10,7 @@ import io
 import re
 
 import load
-from figures import FIGURES
+from figures import FIGURES, READERS
 from webpage import markup
 
 _FONT = "'DejaVu Sans'"
@@ -52,12 +52,10 @@ def _of_one(document):
 
 def _data(document):
     """What figures of this kind are drawn from; None where there are none."""
+    if document.kind not in READERS or document.content.get("cells") == []:
+        return None
     # By the name that the page uses: it shows what figures say is wrong.
-    if document.kind == "sweep" and document.content["cells"]:
-        return load.cells_of(document.content, document.name)
-    if document.kind == "stability":
-        return load.stability_of(document.content, document.name)
-    return None
+    return READERS[document.kind](document.content, document.name)
 
 
 def _svg(figure, label, title, lines):

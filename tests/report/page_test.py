@@ -14,6 +14,7 @@ import results
 from results import HOSTILE, POINTS, ROOT, ReportCase
 
 import made_up
+import made_up_claims
 from webpage import validity
 
 VOID = {"meta", "input", "br", "link", "img", "hr"}
@@ -224,6 +225,31 @@ class PageTest(ReportCase):
         words = self.read(results.sweep(cells)).words()
         self.assertIn("The result is valid, no cell failed (1 cell skipped).", words)
         self.assertIn("skipped 1 row 2 64 threads", words)
+
+    def test_a_failed_cell_of_a_decoder_is_counted_too(self):
+        document = made_up_claims.decoder_document("britz_table1")
+        document["found"] = [{"a": 1}]  # a table before that of the cells
+        document = {"found": document.pop("found"), **document}
+        document["cells"][1].update(status="invalid", message="wrong",
+                                    ratio_to_soft=None)
+        page = self.read(document)
+        words = page.words()
+        self.assertIn("1 cell failed (4 cells skipped).", words)
+        self.assertIn("16 cells, 11 of them ok.", words)
+        self.assertIn("invalid 1 row 1 wrong", words)
+        self.assertIn("#cell-1-1", [a.get("href") for a in page.named("a")])
+        self.assertRegex(words, "britz_table1 .*was not drawn: 0.json: .*wrong")
+
+    def test_a_decoder_has_its_figure(self):
+        page = self.read(made_up_claims.decoder_document("britz_table1"))
+        self.assertIn("The result is valid, no cell failed (4 cells skipped).",
+                      page.words())
+        self.assertIn("0.json: britz_table1", page.words())
+        self.assertEqual(len(page.named("svg")), 1)
+
+    def test_a_decoder_without_a_cell_is_shown(self):
+        document = made_up_claims.decoder_document("britz_table1", lengths=[])
+        self.assertIn("0 cells, 0 of them ok.", self.read(document).words())
 
     def test_a_failed_verdict_is_no_good_result(self):
         page = self.read(results.verify())
