@@ -21,6 +21,7 @@ import sys
 
 import claims_markdown
 import claims_result
+import decoder_result
 import load
 import markdown
 import published
@@ -214,15 +215,15 @@ def decoders(paths):
     found = {}
     for path in paths:
         document = load.read_json(path)
-        if document.get("kind") != "decoder":
+        if document.get("kind") != decoder_result.KIND:
             continue
-        load.context_of(document, path)
-        name, cells = document.get("experiment"), document.get("cells")
-        if not isinstance(name, str) or not isinstance(cells, list) or not cells:
-            raise load.DataError(path, "has no experiment, or no cells")
+        result = decoder_result.of(document, path)
+        name = document.get("experiment")
+        if not isinstance(name, str):
+            raise load.DataError(path, "has no experiment")
         if name in found:
             raise load.DataError(path, f"is of {name}, as is another file")
-        found[name] = document
+        found[name] = result
     return found
 
 

@@ -14,7 +14,8 @@ from made_up import decoded, mad_cells, make_document
 from made_up_claims import decoder_document, document
 from plot_case import ROOT, PlotTest
 
-import reproduction  # noqa: E402  (plot_case has the path)
+import load  # noqa: E402  (plot_case has the path)
+import reproduction  # noqa: E402
 import reproduction_figures  # noqa: E402
 
 LEDGER = json.loads((ROOT / "experiments" / "claims.json").read_text())
@@ -273,6 +274,12 @@ class PapersTest(ReproductionTest):
         self.assertIn("\nNot measured in this run: britz_table1.\n", text)
         self.assertIn("| 50 | memory | 32 | 99.96 | 5.35 |", text)
         self.assertIn("as is another file", self.refused_twice())
+
+    def test_a_broken_cell_of_a_decoder_is_named(self):
+        broken = decoder_document("britz_table3", lengths=[70])
+        del broken["cells"][1]["beam"]
+        with self.assertRaisesRegex(load.DataError, r"cells\[1\].*beam is missing"):
+            reproduction.decoders([self.write(broken, "broken.json")])
 
     def refused_twice(self):
         (self.folder / "REPRODUCTION.md").unlink()
