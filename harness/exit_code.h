@@ -9,7 +9,8 @@ enum ExitCode {
   kFailed = 1,            // a check, a comparison, a cell
   kWrongUsage = 2,        // or malformed input
   kNothingToCompare = 3,  // no baseline, or cells that only one side has
-  kInternalError = 4
+  kInternalError = 4,
+  kInterrupted = 130  // 128 + SIGINT; what was finished is kept
 };
 
 }  // namespace attnbench

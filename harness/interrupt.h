@@ -5,8 +5,6 @@
 
 namespace attnbench {
 
-inline constexpr int kInterruptedExitCode = 130;  // 128 + SIGINT
-
 // From now on SIGINT and SIGTERM are noted. A signal that was ignored before,
 // as in a background job of a shell, still is.
 void CatchInterrupts();

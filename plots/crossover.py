@@ -3,7 +3,7 @@
 
 examples:
   plots/crossover.py crossover.json
-  plots/crossover.py crossover.json --into README.md
+  plots/crossover.py crossover.json --into page.md
   plots/crossover.py crossover.json --outputs 64 --shares 0.1,1
 
 With --into the table also goes between the lines <!-- crossover table --> and
@@ -293,7 +293,7 @@ def parse(arguments):
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("file", metavar="RESULT")
-    parser.add_argument("--into", metavar="FILE", help="e.g. README.md")
+    parser.add_argument("--into", metavar="FILE", help="e.g. page.md")
     parser.add_argument(
         "--outputs", metavar="U", default="=T", help="a number, or =T (default)"
     )

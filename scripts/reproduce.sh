@@ -7,8 +7,9 @@
 #   --full     the papers' protocol: the whole grids, all rounds. It says first how
 #              long that takes. The quick profiles, the default, have coarser grids
 #              and fewer rounds.
-#   --resume   go on where an earlier run ended: what it finished is not measured
-#              again
+#   --resume   go on where an earlier run ended: finished points of its sweeps are
+#              not measured again; decoders, `verify` and `stability` are, unless
+#              all claims have verdicts
 #   -o DIR     where results and figures go, in DIR/quick or DIR/full (default:
 #              out/ of the repository)
 #   --help     this text

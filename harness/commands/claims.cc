@@ -139,7 +139,7 @@ int RunClaims(const AxisTable& table, const std::string& command_line,
   if (!documents) {
     std::cerr << "attnbench: claims: interrupted"
               << (temporary ? "" : "; --resume goes on") << "\n";
-    return kInterruptedExitCode;
+    return kInterrupted;
   }
   const Json result =
       ClaimsResult(ledger, *documents, published, context,

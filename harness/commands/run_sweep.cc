@@ -14,6 +14,7 @@
 #include "harness/commands/sweep_plan.h"
 #include "harness/environment.h"
 #include "harness/error.h"
+#include "harness/exit_code.h"
 #include "harness/interrupt.h"
 #include "harness/peer.h"
 #include "harness/shard.h"
@@ -46,7 +47,7 @@ int TellEnd(const CampaignEnd& end, const std::string& output) {
   if (!end.interrupted) return code;
   std::cerr << fmt::format("attnbench: interrupted after {} points\n",
                            end.num_points);
-  return kInterruptedExitCode;
+  return kInterrupted;
 }
 
 int RunSweep(const AxisTable& own_table, const std::string& command_line,

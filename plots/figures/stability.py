@@ -44,6 +44,18 @@ LOOKS = {
     "matcha partial_sums": ("#7F7F7F", "h", (0, (1.5, 1.5))),
 }
 
+# preset -> whose constants it has; mechanisms/monotonic/README.md has the formulas.
+OWNERS = {
+    "mad2017": "of MAD",
+    "tf": "of TensorFlow",
+    "nsp": "of neural_sp",
+    "nsp_no_denominator": "of neural_sp",
+    "fsq": "of fairseq",
+    "fsq_op": "of fairseq",
+    "jmin": "of MoChA-pytorch",
+    "denominator_one": "of MAD",
+}
+
 
 def has_errors(result):
     return bool((result["rows"]["chunk_energy_scale"].isna()).any())
@@ -320,6 +332,10 @@ def _number(value):
     return f"{mantissa}e{int(exponent)}"
 
 
+def _preset(name):
+    return f"`{name}`, {OWNERS[name]},"
+
+
 def _finding(result):
     """The sentence of the README."""
     rows = result["rows"]
@@ -347,13 +363,14 @@ def _finding(result):
         )
     ]
     sentence = (
-        "Somewhere on this grid every published closed form of alpha is off "
+        "Somewhere on this grid every published closed form of alpha, the "
+        "probability that an output chooses an entry, is off "
         f"by {math.floor(100 * least) / 100:g} or more in one entry, and more precision does "
-        f"not help (tf in f64: {_number(_worst(tf, 'attention_error'))}, and "
+        f"not help ({_preset('tf')} in f64: {_number(_worst(tf, 'attention_error'))}, and "
         f"{100 * _worst(tf, 'mass_error'):.0f} % of an output's mass lost)"
     )
     if presets:
-        sentence += f"; {' and '.join(presets)} also gives NaN"
+        sentence += f"; {' and '.join(map(_preset, presets))} also gives NaN"
     sentence += (
         f"; the largest gradient is {sizes[1]} where the exact one is "
         f"{sizes[0]}; `exact`, in f32, stays within "

@@ -343,7 +343,7 @@ class Stability(PlotTest):
         self.assertNotIn("mocha", svg)
         self.assertIn("mocha clipped", self.svg("stability_chunks"))
         self.assertIn("outputs U", self.svg("stability_gradient"))
-        self.assertIn("jmin also gives NaN", out)
+        self.assertIn("`jmin`, of MoChA-pytorch, also gives NaN", out)
 
     def test_each_line_goes_through_its_own_numbers(self):
         result = self.result()
