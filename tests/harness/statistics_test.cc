@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
 #include <numeric>
 #include <vector>
 
@@ -81,6 +83,28 @@ TEST(CenterInterval, IsOfOrderStatisticsFromThereOn) {
   EXPECT_EQ(twenty.high, 15);
   // A smaller share of misses wants more samples.
   EXPECT_GT(CenterInterval(OneTo(6), 0.01).high, 6);
+}
+
+// The same file holds plots/intervals.py to the same intervals
+// (tests/plots/plots_test.py). It was made with SciPy's binomial and Student's
+// distributions; null is infinite.
+TEST(CenterInterval, IsThatOfTheTableThatPlotsReadToo) {
+  std::ifstream file("tests/harness/intervals.json");
+  const auto cases = nlohmann::json::parse(file);
+  ASSERT_GT(cases.size(), 20U);
+  for (const auto& row : cases) {
+    const auto values = row.at("values").get<std::vector<double>>();
+    const Interval logs =
+        CenterInterval(Logs({values})[0], row.at("miss").get<double>());
+    if (row.at("low").is_null()) {
+      EXPECT_TRUE(std::isinf(logs.low) && std::isinf(logs.high)) << row;
+      continue;
+    }
+    const double low = row.at("low").get<double>();
+    const double high = row.at("high").get<double>();
+    EXPECT_NEAR(std::exp(logs.low), low, 1e-8 * low) << row;
+    EXPECT_NEAR(std::exp(logs.high), high, 1e-8 * high) << row;
+  }
 }
 
 TEST(CenterInterval, OfOneValueIsInfinite) {

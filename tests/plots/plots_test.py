@@ -2,11 +2,12 @@
 speed-ups upside down or unpaired, cells left out without a word.
 """
 
+import json
 import math
 import unittest
 
 # First: it sets where the modules of plots/ are found.
-from plot_case import PlotTest
+from plot_case import ROOT, PlotTest
 import figures
 import intervals
 import load
@@ -217,6 +218,17 @@ class Numbers(PlotTest):
             got = intervals.median_interval(range(1, n + 1))
             self.assertEqual(got[:3], ((n + 1) / 2, low, high))
             self.assertAlmostEqual(got[3], coverage, places=5)
+
+    def test_intervals_are_those_of_the_table_that_the_program_is_held_to(self):
+        table = json.loads((ROOT / "tests" / "harness" / "intervals.json").read_text())
+        self.assertGreater(len(table), 20)
+        for row in table:
+            low, high = intervals.center_interval(row["values"], row["miss"])
+            if row["low"] is None:
+                self.assertEqual((low, high), (0, math.inf))
+                continue
+            self.assertAlmostEqual(low / row["low"], 1, delta=1e-8, msg=row)
+            self.assertAlmostEqual(high / row["high"], 1, delta=1e-8, msg=row)
 
     def test_few_values_have_students_interval_of_their_logarithms(self):
         # Tabulated |t|: 12.706 for 1 degree of freedom and 5 %, 4.781 for 9 and
