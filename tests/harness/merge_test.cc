@@ -225,9 +225,9 @@ TEST(Merge, EveryRunKeepsWhatItWasMeasuredWith) {
   third.json["context"]["cpu"] = "a third";
   const Json merged = MergeResults({first, other}, "merge").document;
   const auto cpus = [](const Json& document) {
-    std::vector<std::string> cpus;
+    std::vector<std::string> found;
     for (const Json& run : document.at("context").at("runs")) {
-      cpus.push_back(FieldsOfRun(document.at("context"), run).at("cpu"));
+      found.push_back(FieldsOfRun(document.at("context"), run).at("cpu"));
     }
     return cpus;
   };
