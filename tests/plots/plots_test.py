@@ -378,7 +378,7 @@ class Stability(PlotTest):
         ]
         self.assertEqual(crosses, [[64]])
         self.assertIn("off by 0.5 or more", lines[0])
-        self.assertIn("tf in f64: 0.64, and 64 %", lines[0])
+        self.assertIn("(`tf`, of TensorFlow, in f64: 0.64, and 64 %", lines[0])
         self.assertIn("largest gradient is 640 where the exact one is 1.5",
                       lines[0])
         self.assertIn("in f32, stays within 1.0e-7.", lines[0])
