@@ -323,7 +323,8 @@ TEST(ClaimsQuantities, ThePreparationThatIsTakenOffHasAnIntervalToo) {
   std::vector<Json> cells;
   for (const int T : {10, 20}) {
     cells.push_back(MadeUpCell("memory", T, Rounds(1000, 0)));
-    cells.back()["processes"] = 12;
+    cells.back()["output_length"] = 10;
+    cells.back()["processes"] = 6;
     cells.back()["prepare_ns"] = 500;
     cells.back()["prepare_samples_ns"] = Rounds(500, 0);
   }
@@ -333,11 +334,12 @@ TEST(ClaimsQuantities, ThePreparationThatIsTakenOffHasAnIntervalToo) {
                          {"against", {"memory_length"}},
                          {"without_preparation", true}};
   Reading reading = Read(quantity, Sweep(cells)).list.at(0);
+  ASSERT_EQ(reading.why, "");
   EXPECT_NEAR(reading.value, 1, 1e-9);
   EXPECT_NEAR(reading.interval->high, 1, 1e-9);
-  // Of the processes half measured 450, half 550.
+  // Of the processes' medians half are 450, half 550.
   for (std::size_t i = 0; i < noisy.size(); ++i) {
-    noisy[i] = i % 2 == 0 ? 450 : 550;
+    noisy[i] = i / 2 % 2 == 0 ? 450 : 550;
   }
   cells[1]["prepare_samples_ns"] = noisy;
   reading = Read(quantity, Sweep(cells)).list.at(0);
