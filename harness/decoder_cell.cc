@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "harness/clock.h"
-#include "harness/decoder_bias.h"
 #include "harness/decoder_experiment.h"
 #include "harness/decoder_gate.h"
 #include "harness/decoder_ratios.h"
@@ -40,14 +39,16 @@ class DecoderCell final : public GuardedRun {
         decoder_.mechanism = FindMechanism<float>(cell_->mechanism);
         decoder_.reference = FindMechanism<double>(cell_->mechanism);
         decoder_.config = MakeConfig(*cell_);
-        SetBiases();
       }
-      for (std::size_t n = 0; n < point_.tasks.size(); ++n) {
-        tasks_.push_back(point_.tasks[n].task());
-        if (!biases_.empty()) tasks_[n].energy_bias = biases_[n];
+      for (const CopyTask& task : point_.tasks) tasks_.push_back(task.task());
+      for (const DecoderModel* model : {point_.model, point_.random_scans}) {
+        WholeDecoder decoder = decoder_;
+        decoder.model = model;
+        const GateResult gate = CheckDecoder(decoder, point_.tasks);
+        if (!gate.message.empty()) return Fail("invalid", gate.message);
+        gate_.error = std::max(gate_.error, gate.error);
+        gate_.error_bound = std::max(gate_.error_bound, gate.error_bound);
       }
-      gate_ = CheckDecoder(decoder_, point_.tasks);
-      if (!gate_.message.empty()) return Fail("invalid", gate_.message);
       translator_.emplace(decoder_.MakeTranslator());
       if (cell_ != nullptr) RecordAttention();
     });
@@ -80,8 +81,6 @@ class DecoderCell final : public GuardedRun {
                   is_ok ? Json(attention_samples_ns_) : Json::array()},
                  {"attention_trials_per_sample",
                   is_ok && cell_ ? Json(attention_trials_) : Json(nullptr)},
-                 {"energy_bias",
-                  is_ok && cell_ ? Json(decoder_.energy_bias) : Json(nullptr)},
                  {"reads", is_ok ? reads_ : Json(nullptr)},
                  {"gate", is_ok ? Json{{"error", gate_.error},
                                        {"error_bound", gate_.error_bound}}
@@ -93,23 +92,6 @@ class DecoderCell final : public GuardedRun {
   }
 
  private:
-  // Those of the sources, and for the gate, which cuts them, the mean.
-  void SetBiases() {
-    const auto found = point_.energy_biases->find(cell_);
-    biases_ = found != point_.energy_biases->end()
-                  ? found->second
-                  : SourceBiases(decoder_, point_.tasks);
-    (*point_.energy_biases)[cell_] = biases_;
-    double sum = 0;
-    double count = 0;
-    for (std::size_t n = 0; n < biases_.size(); ++n) {
-      if (point_.tasks[n].length() == 0) continue;
-      sum += biases_[n];
-      ++count;
-    }
-    decoder_.energy_bias = count > 0 ? sum / count : 0;
-  }
-
   void Translate() {
     for (const TranslationTask& task : tasks_) {
       if (point_.beam == 1) {
@@ -125,7 +107,7 @@ class DecoderCell final : public GuardedRun {
       records_.emplace_back(*translator_, task, point_.beam);
     }
     attention_.emplace(*decoder_.mechanism, decoder_.config,
-                       point_.model->Inputs<float>(decoder_.energy_bias));
+                       point_.model->Inputs<float>());
     CountReads();
     double once_ns = std::numeric_limits<double>::infinity();
     for (int n = 0; n < kCalibrations; ++n) {
@@ -163,7 +145,6 @@ class DecoderCell final : public GuardedRun {
   const DecoderPoint& point_;
   const Cell* const cell_;
   WholeDecoder decoder_;
-  std::vector<double> biases_;  // one a source; empty without attention
   std::vector<TranslationTask> tasks_;
   GateResult gate_;
   std::optional<Translator<float>> translator_;

@@ -3,7 +3,6 @@
 #ifndef ATTNBENCH_HARNESS_DECODER_CELL_H_
 #define ATTNBENCH_HARNESS_DECODER_CELL_H_
 
-#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -16,14 +15,12 @@ namespace attnbench {
 
 // What the cells of a point share; all of it outlives them.
 struct DecoderPoint {
-  const DecoderModel* model = nullptr;
-  Index length = 0;  // L
+  const DecoderModel* model = nullptr;         // what is timed
+  const DecoderModel* random_scans = nullptr;  // for the gate as well
+  Index length = 0;                            // L
   Index beam = 1;
   std::span<const CopyTask> tasks;
   std::string name;  // 16 hexadecimal digits
-  // One a source, of the cells for which they were found (decoder_bias.h): the
-  // same for all beams.
-  std::map<const Cell*, std::vector<double>>* energy_biases = nullptr;
 };
 
 // `cell` is the mechanism with its axes and options; null: no attention. The

@@ -48,9 +48,8 @@ class Gate {
     for (const Translation* one : {&found.front(), &found.back()}) {
       Compare(*one,
               ReferenceForce(weights, model.sizes(), decoder_.reference,
-                             decoder_.config,
-                             model.Inputs<double>(decoder_.energy_bias),
-                             encoded, task, one->symbols, one->positions),
+                             decoder_.config, model.Inputs<double>(), encoded,
+                             task, one->symbols, one->positions),
               "in the reference");
     }
   }
@@ -111,7 +110,7 @@ class Gate {
 
 Translator<float> WholeDecoder::MakeTranslator() const {
   return {model->Weights<float>(mechanism != nullptr), model->sizes(),
-          mechanism, config, model->Inputs<float>(energy_bias)};
+          mechanism, config, model->Inputs<float>()};
 }
 
 GateResult CheckDecoder(const WholeDecoder& decoder,

@@ -17,7 +17,6 @@ struct WholeDecoder {
   const Mechanism<float>* mechanism = nullptr;
   const Mechanism<double>* reference = nullptr;
   Config config;
-  double energy_bias = 0;
   Index beam = 1;
 
   Translator<float> MakeTranslator() const;

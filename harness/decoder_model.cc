@@ -1,5 +1,6 @@
 #include "harness/decoder_model.h"
 
+#include <algorithm>
 #include <cmath>
 #include <string_view>
 #include <type_traits>
@@ -9,25 +10,114 @@ namespace attnbench {
 namespace {
 
 constexpr double kLayerGain = 5;
-constexpr double kAttentionGain = 8;
+constexpr double kEnergyGain = 8;
+// r of random scans: about half a standard deviation of additive energies, so
+// that scans pass over entries.
+constexpr double kRandomBias = -0.5;
 constexpr double kFavourBeyondAll = 5;  // e^5 : 1 against all others together
+
+// The counters, units of the upper layers: after n steps tanh(n kCount).
+constexpr Index kSymbolCounter = 0;  // of the encoder, forwards
+constexpr Index kOutputCounter = 1;  // of the decoder
+constexpr double kCount = 1.0 / 256;
+// Between two entries and before, so that noise moves no choice: output i, from
+// 0, chooses the first entry after i - 1.5, and the last of T + 1 entry T - 1.
+constexpr double kOutputsBehind = 1.5;
+// What W and V make of a count: 1/2 an entry, of every feature of the energy.
+constexpr double kCountWeight = 128;
+
+constexpr double kOpen = 20;  // of a gate, whose sigmoid is then 1; -20: 0
+
+// What is fed into the gates of an LSTM's unit at every step.
+struct Gates {
+  double i, f, g, o;
+};
+const Gates kCounts = {kOpen, kOpen, std::atanh(kCount), kOpen};
+const Gates kIsSilent = {-kOpen, -kOpen, 0, -kOpen};  // c = h = 0
+// h = 0 and a cell from which the decoder starts to count.
+const Gates kStartsBehind = {kOpen, -kOpen, std::atanh(-kOutputsBehind* kCount),
+                             -kOpen};
+
+// In W [4 H, n + H] nothing feeds the unit, in b [1, 4 H] this does.
+template <class Real>
+void PlantGates(Index unit, const Gates& gates,
+                const MatrixView<Real>& matrix) {
+  const bool is_bias = matrix.rows == 1;
+  const Index H = (is_bias ? matrix.cols : matrix.rows) / 4;
+  if (H <= kOutputCounter) return;
+  Index row = unit;
+  for (const double gate : {gates.i, gates.f, gates.g, gates.o}) {
+    if (is_bias) {
+      matrix(0, row) = static_cast<float>(gate);
+    } else {
+      std::ranges::fill(matrix.Row(row), Real{0});
+    }
+    row += H;
+  }
+}
+
+// Of energies v . tanh(W s + V h + b); v is made positive.
+template <class Real>
+void PlantEnergies(std::string_view name, const MatrixView<Real>& matrix) {
+  if (matrix.cols <= kOutputCounter) return;
+  for (Index r = 0; r < matrix.rows; ++r) {
+    if (name.ends_with(".W")) matrix(r, kOutputCounter) = -kCountWeight;
+    if (name.ends_with(".V")) matrix(r, kSymbolCounter) = kCountWeight;
+  }
+  if (!name.ends_with(".v")) return;
+  for (Real& value : matrix.Row(0)) value = std::abs(value);
+}
 
 double Gain(std::string_view name, Index cols) {
   if (name.ends_with("_embedding")) {
     return std::sqrt(static_cast<double>(cols));
   }
-  if (name.ends_with(".b") || name.starts_with("model.output") ||
-      name.starts_with("model.mix")) {
-    return 1;
+  const bool is_layer = name.starts_with("model.") && name.ends_with(".W") &&
+                        !name.starts_with("model.output") &&
+                        !name.starts_with("model.mix");
+  return is_layer ? kLayerGain : 1;
+}
+
+bool IsOfEnergies(std::string_view name) { return !name.starts_with("model."); }
+
+template <class Real>
+void MakeRandom(std::string_view name, const MatrixView<Real>& matrix) {
+  const bool is_projection = name.ends_with(".W") || name.ends_with(".V");
+  Scale(IsOfEnergies(name) && is_projection ? kEnergyGain
+                                            : Gain(name, matrix.cols),
+        matrix);
+}
+
+template <class Real>
+void MakeCounting(std::string_view name, const MatrixView<Real>& matrix) {
+  Scale(Gain(name, matrix.cols), matrix);
+  if (name.starts_with("model.forward.1.")) {
+    PlantGates(kSymbolCounter, kCounts, matrix);
+    PlantGates(kOutputCounter, kStartsBehind, matrix);
+  } else if (name.starts_with("model.backward.1.")) {
+    PlantGates(kSymbolCounter, kIsSilent, matrix);
+    PlantGates(kOutputCounter, kIsSilent, matrix);
+  } else if (name.starts_with("model.decoder.1.")) {
+    PlantGates(kOutputCounter, kCounts, matrix);
+  } else if (IsOfEnergies(name)) {
+    PlantEnergies(name, matrix);
   }
-  if (name.starts_with("model.")) return kLayerGain;
-  return name.ends_with(".W") || name.ends_with(".V") ? kAttentionGain : 1;
+}
+
+template <class Real>
+ParameterChange<Real> ChangeFor(Scan scan) {
+  return scan == Scan::kRandom ? &MakeRandom<Real> : &MakeCounting<Real>;
 }
 
 }  // namespace
 
-DecoderModel::DecoderModel(const ModelSizes& sizes, std::uint64_t seed)
-    : sizes_(sizes), seed_(seed), floats_(seed, &Gain), doubles_(seed, &Gain) {}
+DecoderModel::DecoderModel(const ModelSizes& sizes, std::uint64_t seed,
+                           Scan scan)
+    : sizes_(sizes),
+      seed_(seed),
+      scan_(scan),
+      floats_(seed, ChangeFor<float>(scan)),
+      doubles_(seed, ChangeFor<double>(scan)) {}
 
 template <class Real>
 const DrawnParameters<Real>& DecoderModel::Parameters() const {
@@ -44,18 +134,18 @@ ModelWeights<Real> DecoderModel::Weights(bool has_attention) const {
 }
 
 template <class Real>
-SequenceInputs<Real> DecoderModel::Inputs(double energy_bias) const {
+SequenceInputs<Real> DecoderModel::Inputs() const {
   SequenceInputs<Real> inputs;
   inputs.parameters = &Parameters<Real>();
-  inputs.energy_bias = static_cast<Real>(energy_bias);
   inputs.seed = seed_;
+  if (scan_ == Scan::kRandom) inputs.energy_bias = static_cast<Real>(kRandomBias);
   return inputs;
 }
 
 template ModelWeights<float> DecoderModel::Weights(bool) const;
 template ModelWeights<double> DecoderModel::Weights(bool) const;
-template SequenceInputs<float> DecoderModel::Inputs(double) const;
-template SequenceInputs<double> DecoderModel::Inputs(double) const;
+template SequenceInputs<float> DecoderModel::Inputs() const;
+template SequenceInputs<double> DecoderModel::Inputs() const;
 
 CopyTask::CopyTask(std::vector<Symbol> source, Index vocabulary)
     : source_(std::move(source)),

@@ -11,14 +11,28 @@
 
 namespace attnbench {
 
-// Arrays are drawn when they are first asked for, and kept. How long a step
-// takes does not depend on them; but how much of the memory a mechanism that
-// chooses reads does. So embeddings have variance 1, the layers' weights five
-// times and the energies' eight times the usual standard deviation: states then
-// follow the symbols, and an energy depends on state and entry together.
+// How a hard scan goes. How long a step takes does not depend on the weights;
+// but how much of the memory a mechanism that chooses reads does.
+enum class Scan {
+  // Embeddings have variance 1, the layers' weights five times and the
+  // energies' eight times the usual standard deviation: states then follow the
+  // symbols, and an energy depends on state and entry together. Hypotheses
+  // stand on different entries, for the gate; some stand still, or run off the
+  // end and cost nothing from then on.
+  kRandom,
+  // As that of trained weights, which reads the whole memory while it makes the
+  // whole output: a unit of the encoder counts the symbols and one of the
+  // decoder the outputs, and additive energies weigh the difference above all
+  // else. An output chooses the next entry, the last output the last, up to
+  // some hundred entries. With fewer than two units nothing counts. What was
+  // really read is counted beside the times (AttentionReads).
+  kCounting,
+};
+
+// Arrays are drawn when they are first asked for, and kept.
 class DecoderModel {
  public:
-  DecoderModel(const ModelSizes& sizes, std::uint64_t seed);
+  DecoderModel(const ModelSizes& sizes, std::uint64_t seed, Scan scan);
 
   const ModelSizes& sizes() const { return sizes_; }
   std::uint64_t seed() const { return seed_; }
@@ -28,7 +42,7 @@ class DecoderModel {
 
   // What the decoders of a mechanism read; points into this.
   template <class Real>
-  SequenceInputs<Real> Inputs(double energy_bias) const;
+  SequenceInputs<Real> Inputs() const;
 
  private:
   template <class Real>
@@ -36,6 +50,7 @@ class DecoderModel {
 
   const ModelSizes sizes_;
   const std::uint64_t seed_;
+  const Scan scan_;
   const DrawnParameters<float> floats_;
   const DrawnParameters<double> doubles_;
 };

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -76,23 +75,24 @@ std::uint64_t DecoderPointKey(Index length, Index beam) {
 
 Json MeasureDecoders(const DecoderExperiment& experiment, Json context,
                      const PointDone& on_point) {
-  const DecoderModel model(experiment.sizes, experiment.seed);
+  const DecoderModel model(experiment.sizes, experiment.seed, Scan::kCounting);
+  const DecoderModel random_scans(experiment.sizes, experiment.seed,
+                                  Scan::kRandom);
   Json cells = Json::array();
   Json points = Json::array();
   context["calibration"] = Json::array();
   const std::size_t total = experiment.lengths.size() * experiment.beams.size();
   for (const Index length : experiment.lengths) {
     const std::vector<CopyTask> tasks = TasksOf(experiment, length);
-    std::map<const Cell*, std::vector<double>> energy_biases;
     Json lengths = Json::array();
     for (const CopyTask& task : tasks) lengths.push_back(task.length());
     for (const Index beam : experiment.beams) {
       const DecoderPoint point{.model = &model,
+                               .random_scans = &random_scans,
                                .length = length,
                                .beam = beam,
                                .tasks = tasks,
-                               .name = PointName(experiment, length, beam),
-                               .energy_biases = &energy_biases};
+                               .name = PointName(experiment, length, beam)};
       for (Json& cell :
            MeasurePoint(experiment, point, context["calibration"])) {
         cells.push_back(std::move(cell));

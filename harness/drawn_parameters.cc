@@ -28,13 +28,13 @@ Array<Real> DrawnParameters<Real>::Make(std::string_view name, Index rows,
   hash.Add(name);
   const auto purpose =
       static_cast<std::uint32_t>(hash.hash()) | kFirstParameterPurpose;
-  const double gain = gain_ == nullptr ? 1 : gain_(name, cols);
-  const double scale = gain * std::sqrt(3.0 / static_cast<double>(cols));
+  const double scale = std::sqrt(3.0 / static_cast<double>(cols));
   Array<Real> array;
   Fill(seed_, purpose, 0, count, array);
   for (Real& value : array) {
     value = static_cast<float>(scale * static_cast<double>(value));
   }
+  if (change_ != nullptr) change_(name, {array.data(), rows, cols});
   return array;
 }
 

@@ -14,16 +14,29 @@
 
 namespace attnbench {
 
-// What the entries of an array are multiplied by; null: 1.
-using ParameterGain = double (*)(std::string_view name, Index cols);
+// Takes what was drawn of an array to what it shall be.
+template <class Real>
+using ParameterChange = void (*)(std::string_view name,
+                                 const MatrixView<Real>& matrix);
 
-// Entries are uniform with variance 1 / cols, times the gain's square.
-// Thread-safe.
+// Entries times `gain`, rounded again.
+template <class Real>
+void Scale(double gain, const MatrixView<Real>& matrix) {
+  for (Index r = 0; r < matrix.rows; ++r) {
+    for (Real& value : matrix.Row(r)) {
+      value = static_cast<float>(gain * static_cast<double>(value));
+    }
+  }
+}
+
+// Entries are uniform with variance 1 / cols; then `change`, if any, is called
+// for the array. Thread-safe.
 template <class Real>
 class DrawnParameters final : public ParameterSource<Real> {
  public:
-  explicit DrawnParameters(std::uint64_t seed, ParameterGain gain = nullptr)
-      : seed_(seed), gain_(gain) {}
+  explicit DrawnParameters(std::uint64_t seed,
+                           ParameterChange<Real> change = nullptr)
+      : seed_(seed), change_(change) {}
 
   // Throws std::bad_alloc for more than the machine has left.
   MatrixView<const Real> Matrix(std::string_view name, Index rows,
@@ -33,7 +46,7 @@ class DrawnParameters final : public ParameterSource<Real> {
   Array<Real> Make(std::string_view name, Index rows, Index cols) const;
 
   const std::uint64_t seed_;
-  const ParameterGain gain_;
+  const ParameterChange<Real> change_;
   mutable std::mutex mutex_;
   mutable std::map<std::tuple<std::string, Index, Index>, Array<Real>> arrays_;
 };

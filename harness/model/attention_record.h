@@ -4,7 +4,6 @@
 #ifndef ATTNBENCH_HARNESS_MODEL_ATTENTION_RECORD_H_
 #define ATTNBENCH_HARNESS_MODEL_ATTENTION_RECORD_H_
 
-#include <optional>
 #include <vector>
 
 #include "harness/model/translator.h"
@@ -42,7 +41,6 @@ class AttentionRecord {
   void ReplaySteps(BeamAttention<Real>& attention, const OnStep& on_step);
 
   const bool alone_;
-  const std::optional<double> energy_bias_;  // of the task
   Index dim_ = 0;
   Index memory_length_ = 0;
   Buffer<Real> memory_;                      // [T, d]

@@ -30,11 +30,10 @@ BeamAttention<Real>::BeamAttention(const Mechanism<Real>& mechanism,
 
 template <class Real>
 void BeamAttention<Real>::Start(const MatrixView<const Real>& memory,
-                                bool alone, std::optional<double> energy_bias) {
+                                bool alone) {
   alone_ = alone;
   SequenceInputs<Real> inputs = inputs_;
   inputs.expected_length = memory.rows;
-  if (energy_bias) inputs.energy_bias = static_cast<Real>(*energy_bias);
   decoder_ = mechanism_.MakeDecoder(config_, inputs);
   decoder_->Append({.memory = memory, .chunk_keys = {}});
   decoder_->Close();

@@ -5,7 +5,6 @@
 #define ATTNBENCH_HARNESS_MODEL_BEAM_ATTENTION_H_
 
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "mechanisms/mechanism.h"
@@ -22,10 +21,8 @@ class BeamAttention {
                 const SequenceInputs<Real>& inputs);
 
   // A new sequence with one hypothesis; the memory outlives its steps. `alone`:
-  // it stays one, and is decoded by Step. `energy_bias` takes the place of that
-  // of the inputs.
-  void Start(const MatrixView<const Real>& memory, bool alone,
-             std::optional<double> energy_bias = {});
+  // it stays one, and is decoded by Step.
+  void Start(const MatrixView<const Real>& memory, bool alone);
 
   // Row r goes on from row parents[r] of the last step, with its state in
   // `states` [rows, d]; writes `contexts` [rows, d].

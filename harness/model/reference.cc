@@ -101,7 +101,6 @@ Translation ReferenceForce(
     Config of_reference = config;
     of_reference.variant = "reference";
     SequenceInputs<double> following = inputs;
-    if (task.energy_bias) following.energy_bias = *task.energy_bias;
     following.follow = positions;
     attention = mechanism->MakeDecoder(of_reference, following);
     attention->Append({.memory = {memory.data(),

@@ -33,8 +33,6 @@ struct TranslationTask {
   // a trained model do. Empty: none.
   std::span<const Symbol> favoured = {};
   double favour = 0;
-  // r of this source, instead of SequenceInputs::energy_bias.
-  std::optional<double> energy_bias = {};
 };
 
 struct Translation {

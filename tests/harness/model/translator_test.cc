@@ -18,12 +18,14 @@ namespace {
 constexpr ModelSizes kSizes = {.vocabulary = 5, .units = 6, .forget_bias = 1};
 
 // Large enough for hypotheses to differ in every step.
-double Gain(std::string_view /*name*/, Index /*cols*/) { return 5; }
+void Enlarge(std::string_view /*name*/, const MatrixView<double>& matrix) {
+  Scale(5, matrix);
+}
 
 // A model with a mechanism, which may be null, and its reference.
 struct Subject {
   explicit Subject(const std::string& mechanism_name)
-      : parameters(11, &Gain),
+      : parameters(11, &Enlarge),
         mechanism(mechanism_name == "none"
                       ? nullptr
                       : FindMechanism<double>(mechanism_name)),
@@ -208,7 +210,7 @@ struct Steps {
     translator.Observe([&](std::span<const Index> of,
                            const MatrixView<const double>& states) {
       if (parents.empty()) {
-        attention.Start(translator.encoded().memory, false, task.energy_bias);
+        attention.Start(translator.encoded().memory, false);
       }
       Buffer<double> contexts(Size(states.rows * states.cols));
       attention.Step(states, of, {contexts.data(), states.rows, states.cols});
@@ -242,14 +244,14 @@ struct Steps {
 };
 
 TEST(Translator, WhatWasReadIsWhatThoseThatAreLeftReadOnTheirWay) {
-  const Subject subject("monotonic");
-  Translator<double> translator = subject.MakeTranslator();
-  BeamAttention<double> attention(*subject.mechanism, subject.config,
-                                  subject.inputs);
   int differ = 0;
   for (double bias = -8; bias <= 8; bias += 0.5) {
-    const TranslationTask task{
-        .source = kSource, .num_steps = 7, .energy_bias = bias};
+    Subject subject("monotonic");
+    subject.inputs.energy_bias = bias;
+    Translator<double> translator = subject.MakeTranslator();
+    BeamAttention<double> attention(*subject.mechanism, subject.config,
+                                    subject.inputs);
+    const TranslationTask task{.source = kSource, .num_steps = 7};
     const Steps steps(subject, task, 4);
     double mean = 0;
     for (std::size_t row = 0; row < 4; ++row) mean += steps.FurthestOf(row) / 4;
