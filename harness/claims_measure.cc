@@ -69,8 +69,11 @@ class ClaimsMeasurer {
     return fmt::format("experiments/{}.json",
                        measurement.at("experiment").get<std::string>());
   }
+  // Seen from here: it goes into results, which others read elsewhere.
   std::string InRoot(const std::string& path) const {
-    return (std::filesystem::path(options_.root) / path).string();
+    return std::filesystem::proximate(std::filesystem::path(options_.root) /
+                                      path)
+        .string();
   }
   Json Context() const { return MakeContext(options_.command_line, kSeed); }
 
@@ -80,6 +83,8 @@ class ClaimsMeasurer {
     if (!options_.quick) {
       SweepRequest request = ReadExperiment(table_, path, "full");
       request.processes = measurement.value("processes", request.processes);
+      request.repetitions =
+          measurement.value("repetitions", request.repetitions);
       return request;
     }
     if (!measurement.contains("quick")) {
@@ -175,7 +180,13 @@ class ClaimsMeasurer {
       document.none = experiment + " is not there";
       return;
     }
-    std::vector<std::string> arguments = {"/proc/self/exe", "decoder",
+    // Not searched in PATH.
+    const std::string program =
+        (std::filesystem::path(".") /
+         std::filesystem::proximate(
+             std::filesystem::read_symlink("/proc/self/exe")))
+            .string();
+    std::vector<std::string> arguments = {program, "decoder",
                                           InRoot(experiment), "-o", path};
     if (options_.quick) arguments.emplace_back("--quick");
     if (options_.force || options_.resume) arguments.emplace_back("--force");

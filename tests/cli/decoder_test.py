@@ -134,7 +134,7 @@ class Decoder(InFolder):
     def test_the_same_seed_translates_the_same(self):
         def numbers(document):
             return [(point["source_lengths"]) for point in document["points"]] + [
-                cell["reads"] for cell in document["cells"]]
+                (cell["reads"], cell["gate"]) for cell in document["cells"]]
         first, _ = self.measured("--quick")
         again, _ = self.measured("--quick", "--force")
         other, _ = self.measured("--quick", "--force", "--seed", 2)
