@@ -5,9 +5,8 @@
 # usage: check.sh [STEP...]
 #   format       clang-format on all C++ sources
 #   scripts      shellcheck on all scripts
-#   clang        builds the programs with clang, warnings are errors
-#   asan-ubsan   builds the tests with clang, warnings are errors; all that run a
-#                program under the address and undefined-behaviour sanitizers
+#   asan-ubsan   builds everything with clang, warnings are errors; all tests that
+#                run a program under the address and undefined-behaviour sanitizers
 #   tsan         the tests labelled `threads` under the thread sanitizer
 #   tidy         clang-tidy on the sources of mechanisms/ and harness/
 #   mutations    each defect of tests/mutations turns a test or `verify` red
@@ -28,7 +27,7 @@ set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 all_steps=(
-  format scripts clang asan-ubsan tsan tidy mutations slurm skeleton report
+  format scripts asan-ubsan tsan tidy mutations slurm skeleton report
 )
 
 cxx_files() {
@@ -45,17 +44,13 @@ step_scripts() {
     tests/scripts/*.sh
 }
 
-step_clang() {
-  configure_and_build clang attnbench kernel_benchmarks
-}
-
 step_asan-ubsan() {
   configure_and_build asan-ubsan
   ctest --preset asan-ubsan --label-exclude '^no-program$'
 }
 
 step_tsan() {
-  configure_and_build tsan mechanisms_test harness_test
+  configure_and_build tsan threads_test
   # The runtime of clang 14 finds no place for its shadow memory where the
   # kernel spreads mappings widely (vm.mmap_rnd_bits above 28).
   local fixed_addresses=()
@@ -64,8 +59,8 @@ step_tsan() {
 }
 
 step_tidy() {
-  # Built, not only configured: sources may include generated ones.
-  configure_and_build clang attnbench
+  # Sources include a generated one.
+  configure_and_build clang attnbench_build_info
   clang-tidy --version
   "$python" - build/clang/compile_commands.json <<'PYTHON' |
 import json, os, sys
@@ -82,8 +77,8 @@ step_mutations() {
 }
 
 step_slurm() {
-  configure_and_build clang attnbench
-  tests/scripts/slurm.sh build/clang/attnbench
+  configure_and_build ci attnbench
+  tests/scripts/slurm.sh build/ci/attnbench
 }
 
 # In a copy of the sources, because registering changes registry.cc. Only what
@@ -115,9 +110,9 @@ add_newcomer() {
 }
 
 step_report() {
-  configure_and_build clang attnbench
+  configure_and_build ci attnbench
   "$python" tests/report/browser_test.py
-  ATTNBENCH=$root/build/clang/attnbench "$python" tests/report/compare_py_test.py
+  ATTNBENCH=$root/build/ci/attnbench "$python" tests/report/compare_py_test.py
 }
 
 run_step() {
