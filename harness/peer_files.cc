@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -50,13 +51,20 @@ std::set<fs::path> WithNeighbours(const fs::path& path) {
 std::vector<std::string> CommandWords(std::string_view command) {
   std::vector<std::string> words;
   bool in_word = false;
+  bool is_output = false;  // what it writes to
   char quote = '\0';
+  const auto end_word = [&] {
+    if (in_word && is_output) words.pop_back();
+    if (in_word) is_output = false;
+    in_word = false;
+  };
   for (std::size_t i = 0; i < command.size(); ++i) {
     const char c = command[i];
     const bool is_escape = c == '\\' && quote != '\'' && i + 1 < command.size();
     if (quote == '\0' &&
         std::string_view(" \t\n;|&<>()").find(c) != std::string_view::npos) {
-      in_word = false;
+      end_word();
+      if (c == '>') is_output = true;
       continue;
     }
     if (!in_word) words.emplace_back();
@@ -71,13 +79,16 @@ std::vector<std::string> CommandWords(std::string_view command) {
       words.back() += c;
     }
   }
+  end_word();
   return words;
 }
 
 std::string PeerIdentity(const std::string& command) {
   if (command.empty()) return "";
   Fnv1a hash;
-  for (const std::string& word : CommandWords(command)) {
+  for (std::string word : CommandWords(command)) {
+    const char* const home = std::getenv("HOME");
+    if (home != nullptr && word.starts_with("~/")) word.replace(0, 1, home);
     std::error_code ignored;
     if (!fs::is_regular_file(word, ignored)) continue;
     for (const fs::path& file : WithNeighbours(word)) AddFile(file, hash);

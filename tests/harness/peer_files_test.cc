@@ -24,6 +24,9 @@ TEST(PeerFiles, WordsAreAsAShellDividesThem) {
   EXPECT_THAT(CommandWords("cd x&&./y<z;w"),
               ElementsAre("cd", "x", "./y", "z", "w"));
   EXPECT_THAT(CommandWords(" "), IsEmpty());
+  // What it writes is not what it is.
+  EXPECT_THAT(CommandWords("./y 2>>log <z >'a b'"),
+              ElementsAre("./y", "2", "z"));
 }
 
 TEST(PeerFiles, AnEditedScriptIsAnotherPeer) {
@@ -38,6 +41,18 @@ TEST(PeerFiles, AnEditedScriptIsAnotherPeer) {
   EXPECT_NE(PeerIdentity(command), identity);
   Write(script, "import common");
   EXPECT_EQ(PeerIdentity(command), identity);
+}
+
+TEST(PeerFiles, AScriptInTheHomeFolderIsFound) {
+  const TemporaryFolder folder;
+  const char* const before = std::getenv("HOME");
+  const std::string home = before == nullptr ? "" : before;
+  setenv("HOME", folder.path().c_str(), 1);
+  Write(folder.path() + "/peer.py", "import common");
+  const std::string identity = PeerIdentity("python3 ~/peer.py");
+  Write(folder.path() + "/peer.py", "import numbers");
+  EXPECT_NE(PeerIdentity("python3 ~/peer.py"), identity);
+  setenv("HOME", home.c_str(), 1);
 }
 
 TEST(PeerFiles, WhatAScriptMayImportIsOfIt) {
