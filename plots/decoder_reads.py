@@ -3,9 +3,9 @@ mechanism that chooses, with random weights, may stand still or run off, and is 
 for that alone.
 """
 
-from figures.memory_share import MOST_EMPTY
-
-LEAST_READ = 0.9  # of the memory, of a time like that of trained weights
+# Of a time like that of trained weights, as harness/decoder_ratios.h has them.
+LEAST_READ = 0.9  # of the memory
+MOST_EMPTY = 0.05  # of the outputs
 
 
 def text(cell):

@@ -163,7 +163,8 @@ def _ratio_text(cell):
         return "1"
     ratio = cell["ratio_to_soft"]
     if ratio is None:
-        return markdown.text(f"{cell['status']}: {cell['message']}")
+        return ("no time of full attention" if cell["status"] == "ok"
+                else markdown.text(f"{cell['status']}: {cell['message']}"))
     text = f"{ratio['value']:.3f}"
     if ratio["interval"] is not None:
         low, high = ratio["interval"]

@@ -1,8 +1,8 @@
 """The registry of figures: name -> what draws it and what it needs.
 
-To add one: a module beside this file, and a row here. `draw` gets the data (the
-frame of load.load, a list of load.load_steps, whatever READERS gives) and returns the figure and its headline lines; `has_data` says whether a file is
-meant for it.
+To add one: a module beside this file, and a row here. `draw` gets what the reader of
+its kind gives (READERS; else a list, of steps or of outputs of `expect`) and returns
+the figure and its headline lines; `has_data` says whether a file is meant for it.
 """
 
 from collections.abc import Callable

@@ -58,11 +58,6 @@ def draw(result):
 
 
 def _require_ratios(cells, path):
-    for cell in cells:
-        if cell["status"] not in ("ok", "skipped"):
-            raise load.DataError(
-                path, f"{settings.label(cell)}: {cell['status']}: {cell['message']}"
-            )
     if not any(cell["ratio_to_soft"] for cell in cells):
         raise load.DataError(path, "no cell has a ratio to full attention")
 
@@ -135,13 +130,18 @@ def _caption(result):
         f"units, vocabulary {model['vocabulary']}, random weights, one CPU thread. "
         "none: without attention. Left out: where less than "
         f"{100 * decoder_reads.LEAST_READ:g} % of the memory was read, or more than "
-        f"{100 * decoder_reads.MOST_EMPTY:g} % of the outputs had no entry. "
+        f"{100 * decoder_reads.MOST_EMPTY:g} % of the outputs had no entry; and "
+        "cells that failed. "
         + words.context_text(result["context"])
     )
 
 
 def _headlines(cells, papers, longest):
-    lines = []
+    lines = [
+        f"L = {cell['length']}, beam {cell['beam']}, {settings.label(cell)}: "
+        f"{cell['status']}: {cell['message']}"
+        for cell in cells if cell["status"] not in ("ok", "skipped")
+    ]
     for cell in cells:
         if cell["length"] != longest or not cell["ratio_to_soft"]:
             continue

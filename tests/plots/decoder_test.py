@@ -2,12 +2,14 @@
 result's, the paper's numbers at another place, and a failed cell left out
 unsaid."""
 
+import re
 import unittest
 
 from made_up import make_document
-from plot_case import PlotTest
+from plot_case import ROOT, PlotTest
 
-from figures import britz_table1  # plot_case has put plots/ on the path
+import decoder_reads  # plot_case has put plots/ on the path
+from figures import britz_table1
 
 RATIOS = {"none": 0.5, "memory": 0.625, "soft": 1.0, "mocha": 0.875}
 PAPERS = 9.59 / 14.28  # table 1, L = 200, K = 32
@@ -40,6 +42,12 @@ def document(made):
 
 
 class DecoderFigure(PlotTest):
+    def test_a_time_like_that_of_trained_weights_is_one_here_as_in_the_program(self):
+        header = (ROOT / "harness" / "decoder_ratios.h").read_text(encoding="utf-8")
+        constants = dict(re.findall(r"constexpr double (k\w+) = ([\d.]+);", header))
+        self.assertEqual(float(constants["kLeastMemoryRead"]), decoder_reads.LEAST_READ)
+        self.assertEqual(float(constants["kMostZeroContexts"]), decoder_reads.MOST_EMPTY)
+
     def fails(self, made, *parts):
         self.fails_with(["--figure", "britz_table1", self.write(document(made))], *parts)
 
@@ -77,10 +85,14 @@ class DecoderFigure(PlotTest):
         lines = britz_table1._lines([one, still], ["mocha, w = 4"], one["beam"])
         self.assertEqual(list(lines["mocha, w = 4"]), [50])
 
-    def test_a_cell_that_failed_is_an_error_that_names_it(self):
+    def test_a_cell_that_failed_is_left_out_and_named(self):
         made = cells()
         made[1].update(status="invalid", message="wrong", ratio_to_soft=None)
-        self.fails(made, "memory, K = 32: invalid: wrong")
+        self.draws(self.write(document(made)))
+        _, lines = britz_table1.draw({**document(made), "path": "made up"})
+        self.assertEqual(lines[0], "L = 50, beam 10, memory, K = 32: invalid: wrong")
+        drawn = britz_table1._lines(made, ["memory, K = 32"], 10)["memory, K = 32"]
+        self.assertEqual(list(drawn), [200])
 
     def test_a_skipped_cell_is_left_out_of_its_line(self):
         made = cells()
