@@ -136,10 +136,11 @@ class DecoderCell final : public GuardedRun {
       entries += static_cast<double>(record.memory_length());
     }
     reads_ = {{"energies_per_output", sum.energies / sum.outputs},
-              {"zero_contexts",
-               could_choose > 0 ? sum.zero_contexts / could_choose : 1},
+              {"zero_contexts", nullptr},
               {"memory_read", nullptr}};
-    if (entries > 0) reads_["memory_read"] = sum.furthest / entries;
+    if (entries == 0) return;
+    reads_["zero_contexts"] = sum.zero_contexts / could_choose;
+    reads_["memory_read"] = sum.furthest / entries;
   }
 
   const DecoderPoint& point_;

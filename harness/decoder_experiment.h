@@ -9,9 +9,9 @@
 //
 // A point is one L with one B. Its N sources have lengths drawn from 0..L
 // (SourceLengths), and as many outputs, and the end symbol; one more is empty.
-// "none"
-// is the model without attention. Of the axes only chunk_width, num_contexts,
-// energy (additive where nothing is said) and end have a meaning here.
+// "none" is the model without attention. Of the axes only chunk_width,
+// num_contexts, energy (additive where nothing is said) and end have a meaning
+// here.
 #ifndef ATTNBENCH_HARNESS_DECODER_EXPERIMENT_H_
 #define ATTNBENCH_HARNESS_DECODER_EXPERIMENT_H_
 

@@ -138,7 +138,8 @@ SequenceInputs<Real> DecoderModel::Inputs() const {
   SequenceInputs<Real> inputs;
   inputs.parameters = &Parameters<Real>();
   inputs.seed = seed_;
-  if (scan_ == Scan::kRandom) inputs.energy_bias = static_cast<Real>(kRandomBias);
+  if (scan_ == Scan::kRandom)
+    inputs.energy_bias = static_cast<Real>(kRandomBias);
   return inputs;
 }
 

@@ -12,13 +12,14 @@
 namespace attnbench {
 
 // How a hard scan goes. How long a step takes does not depend on the weights;
-// but how much of the memory a mechanism that chooses reads does.
+// but how much of the memory a mechanism that chooses reads does. Embeddings
+// have variance 1 and the layers' weights five times the usual standard
+// deviation, so that states follow the symbols.
 enum class Scan {
-  // Embeddings have variance 1, the layers' weights five times and the
-  // energies' eight times the usual standard deviation: states then follow the
-  // symbols, and an energy depends on state and entry together. Hypotheses
-  // stand on different entries, for the gate; some stand still, or run off the
-  // end and cost nothing from then on.
+  // The energies' weights are eight times as large, and r = -0.5: an energy
+  // depends on state and entry together, and hypotheses stand on different
+  // entries, for the gate; some stand still, or run off the end and cost
+  // nothing from then on.
   kRandom,
   // As that of trained weights, which reads the whole memory while it makes the
   // whole output: a unit of the encoder counts the symbols and one of the

@@ -25,7 +25,8 @@ std::string WhyNotAsTrained(const Json& cell) {
   if (read >= kLeastMemoryRead && empty <= kMostZeroContexts) return "";
   return fmt::format(
       "{:.0f} % of the memory was read and {:.0f} % of the outputs had no "
-      "entry, where trained weights read all and need {:.0f} % and {:.0f} %",
+      "entry; a time like that of trained weights needs at least {:.0f} % and "
+      "at most {:.0f} %",
       100 * read, 100 * empty, 100 * kLeastMemoryRead, 100 * kMostZeroContexts);
 }
 

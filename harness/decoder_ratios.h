@@ -1,4 +1,5 @@
-// What follows from the samples of cells of kind "decoder". A pure function.
+// What follows from samples and reads of cells of kind "decoder". A pure
+// function.
 #ifndef ATTNBENCH_HARNESS_DECODER_RATIOS_H_
 #define ATTNBENCH_HARNESS_DECODER_RATIOS_H_
 

@@ -99,9 +99,9 @@ int Show(const DecoderExperiment& experiment, bool as_json) {
                            DurationText(estimated_s));
   for (const Index length : experiment.lengths) {
     for (const Index beam : experiment.beams) {
-      std::cout << fmt::format("L={} beam={}: {} cells of {} sequences\n",
-                               length, beam, of_point,
-                               experiment.num_sequences);
+      std::cout << fmt::format(
+          "L={} beam={}: {} cells of {} sequences and an empty one\n", length,
+          beam, of_point, experiment.num_sequences);
     }
   }
   return kGood;
@@ -162,10 +162,13 @@ std::string TableText(const Json& document) {
                   : "-");
   }
   return text +
-         "(time of all sources of a point, and of their attention alone; "
-         "paired in rounds, 95 percent each; read: share of the memory; *: not "
-         "the time of trained weights, less than 90 percent is read or more "
-         "than 5 percent of the outputs have no entry)\n";
+         fmt::format(
+             "(time of all sources of a point, and of their attention alone; "
+             "paired in rounds, 95 percent each; read: share of the memory; *: "
+             "not the time of trained weights, less than {:.0f} percent is "
+             "read "
+             "or more than {:.0f} percent of the outputs have no entry)\n",
+             100 * kLeastMemoryRead, 100 * kMostZeroContexts);
 }
 
 int ExitCodeOf(const Json& document) {
