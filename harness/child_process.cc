@@ -168,6 +168,8 @@ ChildProcess::ChildProcess(const Command& command)
   std::vector<std::string> arguments = command.arguments;
   std::vector<std::string> environment = command.environment;
   const std::vector<char*> argument_pointers = Pointers(arguments);
+  const char* const program =
+      command.program.empty() ? argument_pointers[0] : command.program.c_str();
   const std::vector<char*> environment_pointers = Pointers(environment);
   [[maybe_unused]] const pid_t parent = getpid();
   id_ = fork();
@@ -180,8 +182,7 @@ ChildProcess::ChildProcess(const Command& command)
     if (getppid() != parent) _exit(127);  // it was gone before that
 #endif
     if (pipes_->TakeTheirs(command.third)) {
-      execve(argument_pointers[0], argument_pointers.data(),
-             environment_pointers.data());
+      execve(program, argument_pointers.data(), environment_pointers.data());
     }
     const char* const why = std::strerror(errno);
     [[maybe_unused]] const ssize_t ignored = write(2, why, std::strlen(why));

@@ -37,7 +37,9 @@ class ChildProcess {
   using Clock = std::chrono::steady_clock;
 
   struct Command {
-    std::vector<std::string> arguments;  // the first is the program's path
+    // The first is the program's path, where `program` says no other.
+    std::vector<std::string> arguments;
+    std::string program = {};
     std::vector<std::string> environment;
     std::size_t longest_line = std::size_t{1} << 26;  // of its output, in bytes
     int third = -1;  // the open file that it has as number 3; -1: none

@@ -98,45 +98,47 @@ Interval OverRounds(const std::vector<ProcessSamples>& series, double miss,
   return Center(figures, miss).interval;
 }
 
-Interval Resampled(const std::vector<ProcessSamples>& series, double miss,
-                   const FigureOfSeries& of) {
-  constexpr std::size_t kResamples = 2000;
+Interval Redrawn(const std::vector<ProcessSamples>& series, double miss,
+                 const FigureOfSeries& of) {
+  constexpr std::uint32_t kTimes = 2000;
   constexpr std::uint64_t kSeed = 1;
   std::vector<std::vector<double>> units;
   for (const ProcessSamples& one : series) units.push_back(UnitsOf(one));
+  if (units[0].size() == 1) {
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    return {-kInfinity, kInfinity};
+  }
   std::vector<double> figures;
-  std::vector<double> medians(units.size());
-  for (std::size_t n = 0; n < kResamples; ++n) {
+  std::vector<double> centers(units.size());
+  for (std::uint32_t n = 0; n < kTimes; ++n) {
+    std::uint64_t drawn = 0;
+    const auto uniform = [&] {
+      return Uniform24(Philox(kSeed, kResamplePurpose, n, drawn++)[0]);
+    };
     for (std::size_t i = 0; i < units.size(); ++i) {
-      const auto count = static_cast<double>(units[i].size());
-      std::vector<double> drawn(units[i].size());
-      for (std::size_t r = 0; r < drawn.size(); ++r) {
-        const auto words =
-            Philox(kSeed, kResamplePurpose, static_cast<std::uint32_t>(i),
-                   n * drawn.size() + r);
-        drawn[r] =
-            units[i][static_cast<std::size_t>(Uniform24(words[0]) * count)];
-      }
-      medians[i] = Median(drawn);
+      centers[i] = RedrawnCenter(units[i], miss, uniform);
     }
-    figures.push_back(of(medians));
+    figures.push_back(of(centers));
   }
   std::ranges::sort(figures);
   // A figure may be infinite, so none lies between two.
-  const auto outside =
-      static_cast<std::size_t>(miss / 2 * static_cast<double>(kResamples));
-  return {figures[outside], figures[kResamples - 1 - outside]};
+  const auto outside = static_cast<std::size_t>(miss / 2 * kTimes);
+  return {figures[outside], figures[kTimes - 1 - outside]};
+}
+
+double LayoutLog(LayoutReach reach) {
+  return std::log(kLayoutFactor) / (reach == LayoutReach::kOfTime ? 2 : 1);
 }
 
 // How far layout moves the figure of these medians at most, to first order.
-double LayoutOf(double figure, std::vector<double> medians,
+double LayoutOf(double figure, std::vector<double> medians, LayoutReach reach,
                 const FigureOfSeries& of) {
-  const double half = std::log(kLayoutFactor) / 2;
+  const double most = LayoutLog(reach);
   double sum = 0;
   for (double& median : medians) {
     const double center = median;
     double moved = 0;
-    for (const double by : {-half, half}) {
+    for (const double by : {-most, most}) {
       median = center + by;
       moved = std::max(moved, std::fabs(of(medians) - figure));
     }
@@ -216,24 +218,24 @@ Estimate CenterWithLayout(const ProcessSamples& logs, double miss,
                           LayoutReach reach) {
   Estimate center = Center(logs, miss);
   if (!HasFewProcesses(logs)) return center;
-  const double layout =
-      std::log(kLayoutFactor) / (reach == LayoutReach::kOfTime ? 2 : 1);
+  const double layout = LayoutLog(reach);
   center.interval.low -= layout;
   center.interval.high += layout;
   return center;
 }
 
 Estimate FigureOf(const std::vector<ProcessSamples>& log_series, double miss,
-                  FigureKind kind, const FigureOfSeries& of) {
+                  LayoutReach reach, FigureKind kind,
+                  const FigureOfSeries& of) {
   std::vector<double> medians;
   for (const ProcessSamples& one : log_series) {
     medians.push_back(Median(UnitsOf(one)));
   }
   Estimate figure = {of(medians), kind == FigureKind::kLinear
                                       ? OverRounds(log_series, miss, of)
-                                      : Resampled(log_series, miss, of)};
+                                      : Redrawn(log_series, miss, of)};
   if (HasFewProcesses(log_series[0])) {
-    const double layout = LayoutOf(figure.value, std::move(medians), of);
+    const double layout = LayoutOf(figure.value, std::move(medians), reach, of);
     figure.interval.low -= layout;
     figure.interval.high += layout;
   }

@@ -62,19 +62,17 @@ Estimate CenterWithLayout(const ProcessSamples& logs, double miss,
 // rounds, and which of them are put together is arbitrary, but any choice
 // estimates the same, so the figure is made anew in each round, and Center has
 // the interval of these. Where it is not (a correlation, a fit), the figure of
-// single rounds is another one than that of medians: the series are resampled,
-// each by itself with replacement (processes where there are several, else
-// rounds), and the interval has what lies between the quantiles of the figures
-// of their medians.
+// single rounds is another one than that of medians: the centre of each series
+// is drawn again by itself (RedrawnCenter), and the interval has what lies
+// between the quantiles of the figures of these.
 //
 // With few processes it is wider by what layout could do: the sum of what the
-// figure moves by when each series is moved by half of ln(kLayoutFactor) alone,
-// which for the ratio of two times is kLayoutFactor. The series have equal
-// shapes.
+// figure moves by when each series is moved alone, as CenterWithLayout does.
+// The series have equal shapes.
 enum class FigureKind { kLinear, kNotLinear };
 using FigureOfSeries = std::function<double(std::span<const double>)>;
 Estimate FigureOf(const std::vector<ProcessSamples>& log_series, double miss,
-                  FigureKind kind, const FigureOfSeries& of);
+                  LayoutReach reach, FigureKind kind, const FigureOfSeries& of);
 
 // Whether all series have equally many processes and rounds.
 bool HaveEqualShapes(const std::vector<ProcessSamples>& series);

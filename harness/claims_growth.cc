@@ -110,12 +110,12 @@ Reading ExponentOf(const Json& quantity, const Json& key, const Cells& all,
     return NoReading(key, "not all cells have as many rounds", evidence);
   }
   for (ProcessSamples& one : logs) one = Logs(std::move(one));
-  return ReadingOf(key,
-                   FigureOf(logs, miss, FigureKind::kLinear,
-                            [&](std::span<const double> y_logs) {
-                              return Slope(x, y_logs);
-                            }),
-                   evidence);
+  return ReadingOf(
+      key,
+      FigureOf(
+          logs, miss, LayoutReach::kOfTime, FigureKind::kLinear,
+          [&](std::span<const double> y_logs) { return Slope(x, y_logs); }),
+      evidence);
 }
 
 // ---- fit --------------------------------------------------------------------
@@ -223,16 +223,17 @@ class Fit {
     const auto index = static_cast<std::size_t>(at);
     std::vector<ProcessSamples> logs = times;
     for (ProcessSamples& one : logs) one = Logs(std::move(one));
-    return ReadingOf(key,
-                     FigureOf(logs, miss, FigureKind::kNotLinear,
-                              [&](std::span<const double> y_logs) {
-                                std::vector<double> y;
-                                for (const double log : y_logs) {
-                                  y.push_back(std::exp(log));
-                                }
-                                return Solve(y).value().at(index);
-                              }),
-                     evidence);
+    return ReadingOf(
+        key,
+        FigureOf(logs, miss, LayoutReach::kOfTime, FigureKind::kNotLinear,
+                 [&](std::span<const double> y_logs) {
+                   std::vector<double> y;
+                   for (const double log : y_logs) {
+                     y.push_back(std::exp(log));
+                   }
+                   return Solve(y).value().at(index);
+                 }),
+        evidence);
   }
 
   // The greatest |time - line| / time; of each time's interval the ends that

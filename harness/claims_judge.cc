@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <utility>
@@ -338,6 +339,57 @@ ClaimVerdict VerdictOf(const ClaimPart& part,
           fmt::format("holds for {}, {}", NamesText(holding), apart)};
 }
 
+// The worst of what parts say of the groups with equal labels.
+std::vector<ClaimGroup> Together(std::span<const PartVerdict> parts,
+                                 const std::vector<std::size_t>& which) {
+  const auto worse = [](GroupState a, GroupState b) {
+    constexpr std::array kWorstFirst = {GroupState::kFails,
+                                        GroupState::kUndecided};
+    for (const GroupState state : kWorstFirst) {
+      if (b == state) return false;
+      if (a == state) return true;
+    }
+    return false;
+  };
+  std::vector<ClaimGroup> together;
+  for (const std::size_t i : which) {
+    for (const ClaimGroup& group : parts[i].groups) {
+      const auto found =
+          std::ranges::find(together, group.labels, &ClaimGroup::labels);
+      if (found == together.end()) {
+        together.push_back(group);
+      } else if (worse(group.state, found->state)) {
+        *found = group;
+      }
+    }
+  }
+  return together;
+}
+
+// Of parts that hold for some groups each: of the same groups, together; else
+// under the condition of each.
+ClaimVerdict UnderAllConditions(const Claim& claim,
+                                std::span<const PartVerdict> parts,
+                                const std::vector<std::size_t>& which,
+                                const std::string& remedy) {
+  const ClaimPart& first = claim.parts[which[0]];
+  const bool have_same_groups = std::ranges::all_of(which, [&](std::size_t i) {
+    return claim.parts[i].per == first.per && !parts[i].groups.empty();
+  });
+  if (have_same_groups) {
+    return VerdictOf(first, Together(parts, which), remedy);
+  }
+  std::string text;
+  for (const std::size_t i : which) {
+    const std::string& condition = parts[i].verdict.text;
+    const bool is_choice =
+        which.size() > 1 && condition.find("; or ") != std::string::npos;
+    text += (text.empty() ? "" : " and ") +
+            (is_choice ? "(" + condition + ")" : condition);
+  }
+  return {ClaimVerdictKind::kHoldsOnlyIf, text};
+}
+
 }  // namespace
 
 std::string ClaimVerdict::Text() const {
@@ -371,26 +423,24 @@ PartVerdict JudgePart(const ClaimPart& part, const Readings& readings,
   return judged;
 }
 
-ClaimVerdict JudgeClaim(const Claim& claim,
-                        std::span<const PartVerdict> parts) {
+ClaimVerdict JudgeClaim(const Claim& claim, std::span<const PartVerdict> parts,
+                        const std::string& remedy) {
   using Kind = ClaimVerdictKind;
   ATTN_CHECK_EQ(claim.parts.size(), parts.size());
-  std::map<Kind, std::string> texts;  // of all parts with that verdict
+  std::map<Kind, std::vector<std::size_t>> with;  // the parts with that verdict
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    if (claim.parts[i].is_beside) continue;
-    const auto& [kind, text] = parts[i].verdict;
-    std::string& joined = texts[kind];
-    if (kind == Kind::kHoldsOnlyIf) {
-      joined += (joined.empty() ? "" : " and ") + text;
-    } else if (kind == Kind::kNotMeasurable && joined.empty()) {
-      // One reason is enough, and whose it is where there are other parts.
-      joined =
-          claim.parts.size() == 1 ? text : claim.parts[i].name + ": " + text;
-    }
+    if (!claim.parts[i].is_beside) with[parts[i].verdict.kind].push_back(i);
   }
-  for (const Kind kind :
-       {Kind::kFails, Kind::kNotMeasurable, Kind::kHoldsOnlyIf}) {
-    if (texts.contains(kind)) return {kind, texts[kind]};
+  if (with.contains(Kind::kFails)) return {Kind::kFails, ""};
+  if (with.contains(Kind::kNotMeasurable)) {
+    // One reason is enough, and whose it is where there are other parts.
+    const std::size_t i = with[Kind::kNotMeasurable][0];
+    const std::string& text = parts[i].verdict.text;
+    return {Kind::kNotMeasurable,
+            claim.parts.size() == 1 ? text : claim.parts[i].name + ": " + text};
+  }
+  if (with.contains(Kind::kHoldsOnlyIf)) {
+    return UnderAllConditions(claim, parts, with[Kind::kHoldsOnlyIf], remedy);
   }
   return {Kind::kHolds, ""};
 }

@@ -20,6 +20,7 @@
 #include "harness/json_file.h"
 #include "harness/progress.h"
 #include "harness/result_file.h"
+#include "harness/result_reader.h"
 #include "harness/result_schema.h"
 #include "harness/stability.h"
 #include "harness/verify.h"
@@ -46,7 +47,9 @@ class ClaimsMeasurer {
       return document;
     }
     const std::string path = PathOf(name);
-    if (kind == "sweep") {
+    if (options_.judge) {
+      ReadStored(kind, path, document);
+    } else if (kind == "sweep") {
       document.json = Sweep(name, measurement, path);
     } else if (kind == "decoder") {
       Decode(measurement, path, document);
@@ -80,19 +83,13 @@ class ClaimsMeasurer {
   SweepRequest RequestOf(const std::string& name,
                          const Json& measurement) const {
     const std::string path = InRoot(ExperimentOf(measurement));
-    if (!options_.quick) {
-      SweepRequest request = ReadExperiment(table_, path, "full");
-      request.processes = measurement.value("processes", request.processes);
-      request.repetitions =
-          measurement.value("repetitions", request.repetitions);
-      return request;
-    }
-    if (!measurement.contains("quick")) {
-      return ReadExperiment(table_, path, "quick");
+    const std::string profile = options_.quick ? "quick" : "full";
+    if (!measurement.contains(profile)) {
+      return ReadExperiment(table_, path, profile);
     }
     return WithProfile(table_, ReadExperiment(table_, path, "full"),
-                       measurement.at("quick"),
-                       "measurement " + name + ": quick");
+                       measurement.at(profile),
+                       "measurement " + name + ": " + profile);
   }
 
   Json Sweep(const std::string& name, const Json& measurement,
@@ -172,6 +169,19 @@ class ClaimsMeasurer {
     }
   }
 
+  void ReadStored(const std::string& kind, const std::string& path,
+                  ClaimDocument& document) const {
+    if (!std::filesystem::exists(path)) {
+      document.none = path + " is not there";
+      return;
+    }
+    document.json = ReadJsonFile(path);
+    if (document.json.value("kind", "") != kind) {
+      throw UserError(path, "is no result of kind " + kind);
+    }
+    if (kind == "sweep") CheckResult(table_, {path, document.json});
+  }
+
   // Whole decoders are another command's, which this one runs.
   void Decode(const Json& measurement, const std::string& path,
               ClaimDocument& document) const {
@@ -180,17 +190,17 @@ class ClaimsMeasurer {
       document.none = experiment + " is not there";
       return;
     }
-    // Not searched in PATH.
-    const std::string program =
-        (std::filesystem::path(".") /
-         std::filesystem::proximate(
-             std::filesystem::read_symlink("/proc/self/exe")))
+    // In results as others see it; run is this program, replaced or not.
+    const std::string name =
+        std::filesystem::proximate(
+            std::filesystem::read_symlink("/proc/self/exe"))
             .string();
-    std::vector<std::string> arguments = {program, "decoder",
-                                          InRoot(experiment), "-o", path};
+    std::vector<std::string> arguments = {name, "decoder", InRoot(experiment),
+                                          "-o", path};
     if (options_.quick) arguments.emplace_back("--quick");
     if (options_.force || options_.resume) arguments.emplace_back("--force");
     ChildProcess process({.arguments = arguments,
+                          .program = "/proc/self/exe",
                           .environment = EnvironmentWith({}),
                           .echo_errors = true});
     while (!process.HasEnded() && !WasInterrupted()) {
@@ -251,8 +261,10 @@ std::optional<std::map<std::string, ClaimDocument>> MeasureClaims(
   CatchInterrupts();
   std::map<std::string, ClaimDocument> documents;
   for (std::size_t i = 0; i < names.size(); ++i) {
-    fmt::print(stderr, "attnbench: claims: measurement {} of {}, {}\n", i + 1,
-               names.size(), names[i]);
+    if (!options.judge) {
+      fmt::print(stderr, "attnbench: claims: measurement {} of {}, {}\n", i + 1,
+                 names.size(), names[i]);
+    }
     documents[names[i]] = measurer.Measure(names[i]);
     if (WasInterrupted()) return {};
   }

@@ -19,6 +19,7 @@ struct ClaimsOptions {
   bool quick = false;
   bool force = false;        // replace what is in the folder
   bool resume = false;       // sweeps go on from what is in the folder
+  bool judge = false;        // nothing is measured: the folder has it all
   std::string command_line;  // as the user typed it
 };
 

@@ -113,7 +113,7 @@ Json ClaimJson(const Claim& claim,
           {"claim", claim.claim},
           {"measured", std::move(measured)},
           {"bound", BoundText(claim)},
-          {"verdict", JudgeClaim(claim, parts).Text()},
+          {"verdict", JudgeClaim(claim, parts, remedy).Text()},
           {"evidence", EvidenceJson(claim, parts)}};
 }
 

@@ -19,8 +19,10 @@ Readings ReadQuantity(const ClaimPart& part, const ClaimDocument& document,
 // The kinds, by file.
 
 // claims_ratios.cc: time_ratio, rank_correlation, place_of_greatest,
-// break_even, steps, whole_over_part, ratio_to_published. Intervals are over
-// the rounds that both cells share.
+// break_even, steps, whole_over_part, ratio_to_published. Intervals of ratios
+// are over the rounds or processes that both cells share; those of
+// rank_correlation, break_even, steps and whole_over_part are of FigureOf; that
+// of place_of_greatest has the places of all that may be the greatest.
 Readings ReadRatios(const ClaimPart& part, const ClaimDocument& document,
                     const Json& published);
 

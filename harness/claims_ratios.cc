@@ -79,7 +79,8 @@ Reading RankCorrelationOf(const Json& key, const Pairs& pairs,
   const auto of_logs = [&](std::span<const double> logs) {
     return RankCorrelation(x, logs);
   };
-  Estimate estimate = FigureOf(series, miss, FigureKind::kNotLinear, of_logs);
+  Estimate estimate = FigureOf(series, miss, LayoutReach::kOfRatio,
+                               FigureKind::kNotLinear, of_logs);
   // What layout adds knows nothing of what a correlation can be.
   estimate.interval = {std::max(estimate.interval.low, -1.0),
                        std::min(estimate.interval.high, 1.0)};
@@ -161,13 +162,16 @@ std::vector<Reading> Steps(const Pairs& pairs, const std::string& axis) {
       const Json evidence = EvidenceOfAll(two);
       readings.push_back(
           why.empty()
-              ? ReadingOf(two[1].labels,
-                          Exp(FigureOf(LogRatiosOf(two), MissOfOne(count),
-                                       FigureKind::kLinear,
-                                       [](std::span<const double> logs) {
-                                         return logs[1] - logs[0];
-                                       })),
-                          evidence)
+              // Of one program at two lengths: its code lies alike in both,
+              // only its data does not.
+              ? ReadingOf(
+                    two[1].labels,
+                    Exp(FigureOf(LogRatiosOf(two), MissOfOne(count),
+                                 LayoutReach::kOfTime, FigureKind::kLinear,
+                                 [](std::span<const double> logs) {
+                                   return logs[1] - logs[0];
+                                 })),
+                    evidence)
               : NoReading(two[1].labels, why, evidence));
     }
   }
@@ -203,7 +207,8 @@ Reading BreakEven(const Json& key, const Pairs& pairs, const std::string& axis,
   };
   const Json evidence = EvidenceOfAll(pairs);
   const Estimate figure =
-      FigureOf(LogRatiosOf(pairs), miss, FigureKind::kNotLinear, crossing);
+      FigureOf(LogRatiosOf(pairs), miss, LayoutReach::kOfRatio,
+               FigureKind::kNotLinear, crossing);
   if (std::isinf(figure.value)) {
     return NoReading(
         key,
@@ -259,7 +264,7 @@ std::vector<Reading> WholeOverPart(const Pairs& pairs, std::string& none) {
   for (const ClaimPair* pair : faster) {
     const Estimate estimate = FigureOf(
         {LogRatiosOf(*pair), LogRatiosOf(*pair, kPart)},
-        MissOfOne(faster.size()), FigureKind::kLinear,
+        MissOfOne(faster.size()), LayoutReach::kOfRatio, FigureKind::kLinear,
         [](std::span<const double> logs) { return logs[0] - logs[1]; });
     readings.push_back(ReadingOf(pair->labels, Exp(estimate), pair->evidence));
   }

@@ -35,6 +35,11 @@ Interval OrderInterval(const std::vector<double>& sorted, double miss) {
   return {sorted[k - 1], sorted[n - k]};
 }
 
+// Whether the range of so many values misses seldom enough.
+bool HaveOrderInterval(std::size_t count, double miss) {
+  return std::ldexp(2.0, -static_cast<int>(count)) <= miss;
+}
+
 struct Moments {
   double mean = 0;
   double variance = 0;  // of the mean
@@ -101,7 +106,7 @@ Interval MedianInterval(std::span<const double> samples) {
 
 Interval CenterInterval(std::span<const double> logs, double miss) {
   const std::vector<double> sorted = Sorted(logs);
-  if (std::ldexp(2.0, -static_cast<int>(sorted.size())) <= miss) {
+  if (HaveOrderInterval(sorted.size(), miss)) {
     return OrderInterval(sorted, miss);
   }
   if (sorted.size() == 1) {
@@ -112,6 +117,24 @@ Interval CenterInterval(std::span<const double> logs, double miss) {
   const double degrees = static_cast<double>(sorted.size()) - 1;
   return Around(moments.mean,
                 std::sqrt(moments.variance) * StudentQuantile(degrees, miss));
+}
+
+double RedrawnCenter(std::span<const double> logs, double miss,
+                     const std::function<double()>& uniform) {
+  ATTN_CHECK(logs.size() > 1);
+  if (HaveOrderInterval(logs.size(), miss)) {
+    std::vector<double> drawn(logs.size());
+    for (double& value : drawn) {
+      value = logs[static_cast<std::size_t>(uniform() *
+                                            static_cast<double>(logs.size()))];
+    }
+    return Median(drawn);
+  }
+  const Moments moments = MomentsOf(logs);
+  const double t =
+      StudentQuantile(static_cast<double>(logs.size()) - 1, 1 - uniform());
+  const double off = t * std::sqrt(moments.variance);
+  return uniform() < 0.5 ? moments.mean - off : moments.mean + off;
 }
 
 ProcessSamples SplitProcesses(std::span<const double> samples, int processes) {

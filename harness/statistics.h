@@ -10,6 +10,7 @@
 #define ATTNBENCH_HARNESS_STATISTICS_H_
 
 #include <cstddef>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -46,6 +47,15 @@ Interval MedianInterval(std::span<const double> samples);
 // times that many small causes multiply). One value alone has no interval: it
 // is infinite. At least one value.
 Interval CenterInterval(std::span<const double> logs, double miss);
+
+// The centre as another measurement might have found it, for figures of several
+// centres that have no interval of their own: how often it lies beyond a bound
+// is how sure CenterInterval is of that bound. The median of the logarithms
+// drawn again with replacement where order statistics serve; with fewer the
+// mean, off by Student's t. `uniform` gives numbers in [0, 1). Two values or
+// more.
+double RedrawnCenter(std::span<const double> logs, double miss,
+                     const std::function<double()>& uniform);
 
 // [process][round]; at least one process, each with equally many rounds.
 using ProcessSamples = std::vector<std::vector<double>>;

@@ -20,17 +20,21 @@ def main(program, *besides):
     with open("experiments/claims.json", encoding="utf-8") as file:
         measurements = json.load(file)["measurements"].values()
     asked = [
-        (COMMANDS[one["kind"]], one["experiment"])
+        (COMMANDS[one["kind"]], one["experiment"], one.get("full", {}))
         for one in measurements
         if one["kind"] in COMMANDS
     ]
     total_s = 0
-    for command, name in [*asked, *(("run-sweep", name) for name in besides)]:
+    for command, name, changes in [
+        *asked, *(("run-sweep", name, {}) for name in besides)
+    ]:
         path = f"experiments/{name}.json"
         if not os.path.exists(path):
             print(f"  {name}: {path} is not there, so it is not measured")
             continue
-        done = subprocess.run([program, command, path, "--dry-run", "--json"],
+        flags = [text for name, value in changes.items()
+                 for text in (f"--{name}", str(value))]
+        done = subprocess.run([program, command, path, "--dry-run", "--json", *flags],
                               stdout=subprocess.PIPE, text=True)
         if done.returncode != 0:
             sys.exit(done.returncode)  # the program has said why

@@ -4,7 +4,7 @@
 # draws the papers' figures, and writes two reports.
 #
 # usage: reproduce.sh [--full] [--resume] [-o DIR]
-#   --full     the papers' protocol: the whole grids, all rounds. It says first how
+#   --full     the papers' protocol: the whole grids, more rounds. It says first how
 #              long that takes. The quick profiles, the default, have coarser grids
 #              and fewer rounds.
 #   --resume   go on where an earlier run ended: finished points of its sweeps are

@@ -16,7 +16,6 @@
 #include "harness/environment.h"
 #include "harness/error.h"
 #include "harness/exit_code.h"
-#include "harness/interrupt.h"
 #include "harness/json_file.h"
 #include "harness/result_file.h"
 #include "harness/source_tree.h"
@@ -38,6 +37,7 @@ struct Arguments {
   bool json = false;
   bool force = false;
   bool resume = false;
+  bool judge = false;
 };
 
 void AddOptions(CLI::App& command, Arguments& arguments) {
@@ -66,6 +66,9 @@ void AddOptions(CLI::App& command, Arguments& arguments) {
   command.add_flag("--resume", arguments.resume,
                    "go on with the sweeps that an earlier run has left in the "
                    "folder, e.g. --results build/claims --resume");
+  command.add_flag("--judge", arguments.judge,
+                   "measure nothing: judge what an earlier run has left in the "
+                   "folder, e.g. --results build/claims --judge");
   command
       .add_option("--ledger", arguments.ledger,
                   "another ledger than the project's, e.g. --ledger mine.json")
@@ -77,6 +80,20 @@ void CheckArguments(const Arguments& arguments) {
     throw UserError("--resume",
                     "wants the folder of the earlier run, such as --results "
                     "build/claims");
+  }
+  if (arguments.judge && arguments.results.empty()) {
+    throw UserError("--judge",
+                    "wants the folder of an earlier run, such as --results "
+                    "build/claims");
+  }
+  for (const auto& [option, is_given] :
+       {std::pair("--resume", arguments.resume),
+        std::pair("--quick", arguments.quick)}) {
+    if (arguments.judge && is_given) {
+      throw UserError(
+          "--judge",
+          fmt::format("measures nothing, so it takes no {}", option));
+    }
   }
   if (arguments.resume && arguments.force) {
     throw UserError("--resume",
@@ -135,6 +152,7 @@ int RunClaims(const AxisTable& table, const std::string& command_line,
        .quick = arguments.quick,
        .force = arguments.force,
        .resume = arguments.resume,
+       .judge = arguments.judge,
        .command_line = command_line});
   if (!documents) {
     std::cerr << "attnbench: claims: interrupted"

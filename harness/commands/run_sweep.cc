@@ -15,7 +15,6 @@
 #include "harness/environment.h"
 #include "harness/error.h"
 #include "harness/exit_code.h"
-#include "harness/interrupt.h"
 #include "harness/peer.h"
 #include "harness/shard.h"
 #include "harness/sweep.h"

@@ -7,6 +7,7 @@ that is taken.
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -93,6 +94,21 @@ class Claims(unittest.TestCase):
         self.assertEqual(again.returncode, 0, again.stderr)
         self.assertIn("bytes.json: 4 of 4 points are there", again.stderr)
         self.assertRegex(again.stdout, r"(?m)^mocha-params +fails$")
+
+        judged = run(*IDS, "--judge", "--json", "--results", results)
+        self.assertEqual(judged.returncode, 0, judged.stderr)
+        self.assertEqual(judged.stderr, "")
+        self.assertEqual({claim["id"]: claim for claim in json.loads(judged.stdout)["claims"]},
+                         claims)
+        os.remove(os.path.join(results, "bytes.json"))
+        left = run("matcha-memory", "--judge", "--results", results)
+        self.assertRegex(left.stdout, r"not measurable here: .*bytes.json is not there")
+        shutil.copy(os.path.join(results, "exact.json"),
+                    os.path.join(results, "bytes.json"))
+        self.fails("is no result of kind sweep", "matcha-memory", "--judge",
+                   "--results", results)
+        self.fails("--results", *IDS, "--judge")
+        self.fails("--quick", *IDS, "--judge", "--quick", "--results", results)
         self.assertIn("3 claims: ", again.stdout)
         forced = run("mocha-params", "--quick", "--results", results, "--force",
                      "-o", output)
@@ -133,6 +149,11 @@ class Claims(unittest.TestCase):
             ledger["measurements"]["bytes"]["quick"] = {"axes": {"dimm": 3}}
         self.fails("did you mean 'dim'", "matcha-memory", "--quick", "--ledger",
                    self.ledger(no_axis))
+
+        def no_processes(ledger):
+            ledger["measurements"]["bytes"]["full"] = {"processses": 5}
+        self.fails("did you mean 'processes'", "matcha-memory", "--ledger",
+                   self.ledger(no_processes))
 
         def no_quantity(ledger):
             for claim in ledger["claims"]:

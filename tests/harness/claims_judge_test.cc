@@ -211,7 +211,7 @@ TEST(ClaimsJudge, AClaimIsItsWorstPart) {
   const PartVerdict if_b = Judged(Kind::kHoldsOnlyIf, "b = 2");
   const PartVerdict none = Judged(Kind::kNotMeasurable, "no result");
   const auto text = [&](std::vector<PartVerdict> parts) {
-    return JudgeClaim(claim, parts).Text();
+    return JudgeClaim(claim, parts, "").Text();
   };
   EXPECT_EQ(text({holds, holds, holds}), "holds");
   EXPECT_EQ(text({holds, if_a, if_b}), "holds only if a = 1 and b = 2");
@@ -220,12 +220,53 @@ TEST(ClaimsJudge, AClaimIsItsWorstPart) {
   EXPECT_EQ(text({none, if_a, fails}), "fails");
 }
 
+TEST(ClaimsJudge, PartsThatHoldForDifferentGroupsHoldForNone) {
+  ClaimPart part = Part();
+  part.per = {"a"};
+  const Claim claim{.id = "x", .parts = {part, part}};
+  const auto judged = [&](std::vector<GroupState> states) {
+    PartVerdict verdict = Judged(ClaimVerdictKind::kHoldsOnlyIf, "its own");
+    for (std::size_t n = 0; n < states.size(); ++n) {
+      verdict.groups.push_back({.labels = {{"a", n}}, .state = states[n]});
+      verdict.groups.back().why = "noise";
+    }
+    return verdict;
+  };
+  using enum GroupState;
+  const auto text = [&](const PartVerdict& one, const PartVerdict& other) {
+    return JudgeClaim(claim, std::vector{one, other}, "").Text();
+  };
+  EXPECT_EQ(text(judged({kHolds, kFails}), judged({kFails, kHolds})), "fails");
+  EXPECT_EQ(
+      text(judged({kHolds, kHolds, kFails}), judged({kFails, kHolds, kHolds})),
+      "holds only if a = 1");
+  EXPECT_EQ(text(judged({kUndecided, kFails}), judged({kHolds, kFails})),
+            "not measurable here: noise (a = 0), and it fails for a = 1");
+}
+
+TEST(ClaimsJudge, AChoiceAmongConditionsStaysTogether) {
+  ClaimPart by_a = Part(), by_b = Part();
+  by_a.per = {"a"};
+  by_b.per = {"b"};
+  const Claim claim{.id = "x", .parts = {by_a, by_b}};
+  const auto judged = [](const std::string& text) {
+    return Judged(ClaimVerdictKind::kHoldsOnlyIf, text);
+  };
+  EXPECT_EQ(
+      JudgeClaim(claim, std::vector{judged("a = 1; or c = 2"), judged("b = 3")},
+                 "")
+          .Text(),
+      "holds only if (a = 1; or c = 2) and b = 3");
+}
+
 TEST(ClaimsJudge, APartBesideTheClaimHasNoSay) {
   ClaimPart beside = Part();
   beside.is_beside = true;
   const Claim claim{.id = "x", .parts = {Part(), beside}};
-  EXPECT_EQ(JudgeClaim(claim, std::vector{Judged(ClaimVerdictKind::kHolds),
-                                          Judged(ClaimVerdictKind::kFails)})
+  EXPECT_EQ(JudgeClaim(claim,
+                       std::vector{Judged(ClaimVerdictKind::kHolds),
+                                   Judged(ClaimVerdictKind::kFails)},
+                       "")
                 .Text(),
             "holds");
 }

@@ -10,6 +10,7 @@
 #include <numeric>
 #include <vector>
 
+#include "harness/purposes.h"
 #include "mechanisms/common/philox.h"
 
 namespace attnbench {
@@ -239,6 +240,40 @@ TEST(Outliers, AreCountedByTheirOwnProcess) {
   EXPECT_EQ(OutliersOf({{1, 2, 3, 4, -5.5}}), 1);
   // What is far from the other process's samples is no outlier.
   EXPECT_EQ(OutliersOf({{1, 2, 3, 4, 5}, {101, 102, 103, 104, 200}}), 1);
+}
+
+// Of 5 values the range misses the median in one of 16 cases.
+TEST(RedrawnCenter, LiesBeyondTheValuesWhereFewOfThemCannotBeSure) {
+  std::uint64_t drawn = 0;
+  const auto uniform = [&] {
+    return Uniform24(Philox(1, kResamplePurpose, 0, drawn++)[0]);
+  };
+  const std::vector<double> few = {-2, -1, 0, 1, 2};
+  for (const double miss : {0.05, 0.005}) {
+    const Interval interval = CenterInterval(few, miss);
+    int below = 0, above = 0;
+    constexpr int kTimes = 20000;
+    for (int n = 0; n < kTimes; ++n) {
+      const double center = RedrawnCenter(few, miss, uniform);
+      below += center < interval.low ? 1 : 0;
+      above += center > interval.high ? 1 : 0;
+    }
+    // Within four standard deviations of a count.
+    const double expected = kTimes * miss / 2;
+    EXPECT_NEAR(below, expected, 4 * std::sqrt(expected));
+    EXPECT_NEAR(above, expected, 4 * std::sqrt(expected));
+  }
+  std::vector<double> many;
+  for (int i = 0; i < 40; ++i) many.push_back(i);
+  std::vector<double> medians;
+  for (int n = 0; n < 2000; ++n) {
+    medians.push_back(RedrawnCenter(many, 0.05, uniform));
+  }
+  std::ranges::sort(medians);
+  EXPECT_GT(medians.front(), 5);
+  EXPECT_LT(medians.back(), 34);
+  // The standard deviation of the median of 40 uniform values is 40 / 13.
+  EXPECT_NEAR(medians[1950] - medians[50], 2 * 1.96 * 40 / 13, 2.5);
 }
 
 }  // namespace
