@@ -131,7 +131,7 @@ count=$((2 + $(grep -cE '"kind": "(sweep|decoder)"' "$root/experiments/claims.js
 (($(grep -c -- '--dry-run' "$calls") == count)) || fail "not $count estimates"
 says "^about $count min in all"
 first '^decoder experiments/britz_table3.json --dry-run' '^claims'
-called '^run-sweep experiments/mad_figure8.json --dry-run --json --processes 5 --repetitions 5$'
+called '^run-sweep experiments/mad_figure8.json --dry-run --json --processes 5 --repetitions 5 --trials 25$'
 called "^claims --force --results $full/results -o $full/claims.json$"
 not_called '--quick'
 
