@@ -38,8 +38,7 @@ from dataclasses import dataclass
 
 import numpy
 
-import growth
-import intervals
+import fits
 import load
 import modes
 import page
@@ -84,15 +83,7 @@ def select(cells):
             raise load.DataError(
                 path, f"{axis} has one value: nothing tells what it costs"
             )
-    for cell in chosen.to_dict("records"):
-        rounds = len(intervals.observations(cell["samples_ns"], cell))
-        if rounds < growth.LEAST_ROUNDS:
-            raise load.DataError(
-                path,
-                f"cell {settings.describe(cell)} has {rounds} rounds (or processes, "
-                f"where there are several), an interval wants at least "
-                f"{growth.LEAST_ROUNDS}",
-            )
+    fits.require_rounds(chosen)
     return chosen
 
 
@@ -106,25 +97,20 @@ def fit(group):
         "constant": numpy.ones(len(group)),
         "outputs": group["output_length"].to_numpy(dtype=float),
         "entries": group["memory_length"].to_numpy(dtype=float),
-        "energies": growth.counts(group, "energies"),
-        "chunk_energies": growth.counts(group, "chunk_energies"),
+        "energies": fits.counts(group, "energies"),
+        "chunk_energies": fits.counts(group, "chunk_energies"),
     }
     names = _told(columns)
     while True:
-        if len(medians) <= len(names):
-            raise load.DataError(
-                group.attrs["path"],
-                f"{len(medians)} cells of {group['mechanism'].iloc[0]} cannot tell "
-                f"{len(names)} coefficients and a residual",
-            )
+        fits.require_told(group, names)
         design = numpy.column_stack([columns[name] for name in names])
-        found = growth.solve(design, medians[None])[0]
+        found = fits.solve(design, medians[None])[0]
         if (found >= 0).all():
             break
         # The one that takes most off the time of a cell.
         worst = (design * found / medians[:, None]).min(axis=0).argmin()
         names = [name for name in names if name != names[worst]]
-    resampled = growth.solve(design, growth.resampled_medians(group))
+    resampled = fits.solve(design, fits.resampled_medians(group))
     residuals = design @ found / medians - 1
     width = group["chunk_width"].iloc[0]
     chunks = columns["chunk_energies"].any()
@@ -142,9 +128,7 @@ def _told(columns):
     names = []
     for name, column in columns.items():
         used = [columns[before] for before in names]
-        if column.any() and (
-            not used or growth.own_share(column, used) >= growth.LEAST_OWN
-        ):
+        if column.any() and (not used or fits.is_told(column, used)):
             names.append(name)
     return names
 
