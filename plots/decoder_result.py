@@ -6,8 +6,6 @@ gives {"path", "context", "model", "cells"}, the cells as a list of dicts, each
 with its `ratio_to_soft` checked where it is ok. What is wrong is a DataError.
 """
 
-import math
-
 import load
 
 KIND = "decoder"
@@ -42,9 +40,5 @@ def _check(cell, where):
     if ratio is None:
         return
     numbers = [ratio.get("value"), *(ratio.get("interval") or ())]
-    if not all(_is_above_zero(number) for number in numbers):
+    if not all(load.is_above_zero(number) for number in numbers):
         raise load.DataError(f"{where}: ratio_to_soft", "must hold numbers above 0")
-
-
-def _is_above_zero(number):
-    return isinstance(number, (int, float)) and math.isfinite(number) and number > 0

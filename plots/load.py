@@ -191,7 +191,7 @@ def compare_of(document, path):
                 f"{', '.join(VERDICTS)} is wanted",
             )
         numbers = [row.get("ratio"), *(row.get("interval") or ())]
-        if not all(_positive_number(number) for number in numbers):
+        if not all(is_above_zero(number) for number in numbers):
             raise DataError(where, "ratio and interval must be above 0")
         axes = {key: row[key] for key in row if key not in COMPARED}
         rows.append({**row, "axes": axes})
@@ -225,7 +225,7 @@ def expect_of(document, path):
     """
     _get(document, "mechanism", str, path)
     latency = _get(document, "latency", dict, path)
-    if not _positive_number(latency.get("ap")):
+    if not is_above_zero(latency.get("ap")):
         raise DataError(f"{path}: latency", "ap must be above 0")
     if "sampled" in latency:
         sampled = _get(latency, "sampled", dict, f"{path}: latency")
@@ -242,7 +242,7 @@ def expect_of(document, path):
         for index, point in enumerate(document["sharpness"]):
             for key in ("attention_distance", "context_distance"):
                 value = point.get(key, "missing")
-                if not (value is None or value == 0 or _positive_number(value)):
+                if not (value is None or value == 0 or is_above_zero(value)):
                     raise DataError(
                         f"{path}: sharpness[{index}]", f"{key} is {value!r}"
                     )
@@ -264,7 +264,7 @@ def _check_points(owner, key, numbers, where):
         if not isinstance(point, dict):
             raise DataError(place, "not an object")
         for number in numbers:
-            if not _positive_number(point.get(number)):
+            if not is_above_zero(point.get(number)):
                 raise DataError(place, f"{number} must be above 0")
 
 
@@ -317,7 +317,7 @@ def _stability_frame(document, key, measured, path):
             if name not in row:
                 raise DataError(where, f"{name} is missing")
         scale = row["chunk_energy_scale"]
-        if not (scale is None or scale == 0 or _positive_number(scale)):
+        if not (scale is None or scale == 0 or is_above_zero(scale)):
             raise DataError(
                 where, f"chunk_energy_scale is {scale!r}, a number is wanted, or null"
             )
@@ -338,7 +338,7 @@ def _check_measured(row, name, where):
     value = row[name]
     if value is None and row["not_finite"] > 0:
         return
-    if not (_positive_number(value) or value == 0):
+    if not (is_above_zero(value) or value == 0):
         raise DataError(
             where,
             f"{name} is {value!r}, a number from 0 is wanted, or null where "
@@ -363,7 +363,7 @@ def _get(owner, key, kind, where):
     return value
 
 
-def _positive_number(value):
+def is_above_zero(value):
     return (
         isinstance(value, (int, float))
         and not isinstance(value, bool)
@@ -385,7 +385,7 @@ def _check_cell(cell, where):
         if key not in cell:
             raise DataError(where, f"{key} is missing")
     for key in ("chunk_width", "num_contexts"):
-        if cell[key] not in (None, "inf") and not _positive_number(cell[key]):
+        if cell[key] not in (None, "inf") and not is_above_zero(cell[key]):
             raise DataError(
                 where, f"{key} is {cell[key]!r}, a number, 'inf' or null is wanted"
             )
@@ -405,14 +405,14 @@ def _check_cell(cell, where):
 def _check_times(cell, where):
     samples = _get(cell, "samples_ns", list, where)
     interval = _get(cell, "interval_ns", list, where)
-    if not samples or not all(_positive_number(s) for s in samples):
+    if not samples or not all(is_above_zero(s) for s in samples):
         raise DataError(where, "samples_ns must hold numbers above 0")
-    if len(interval) != 2 or not all(_positive_number(s) for s in interval):
+    if len(interval) != 2 or not all(is_above_zero(s) for s in interval):
         raise DataError(where, "interval_ns must hold two numbers above 0")
     processes = cell.get("processes", 1)
     if (
         not isinstance(processes, int)
-        or not _positive_number(processes)
+        or not is_above_zero(processes)
         or len(samples) % processes
     ):
         raise DataError(
@@ -422,14 +422,14 @@ def _check_times(cell, where):
         )
     prepare = cell.get("prepare_samples_ns") or []
     if len(prepare) % processes or not all(
-        _positive_number(s) or s == 0 for s in prepare
+        is_above_zero(s) or s == 0 for s in prepare
     ):
         raise DataError(
             where,
             f"prepare_samples_ns must hold numbers from 0, equally many of each of "
             f"{processes} processes",
         )
-    if not _positive_number(cell["median_ns"]):
+    if not is_above_zero(cell["median_ns"]):
         raise DataError(
             where, f"median_ns is {cell['median_ns']!r}, above 0 is wanted"
         )
@@ -458,5 +458,5 @@ def _check_step(step, length, where):
             where, f"{len(weights)} weights for {wanted} entries (begin to end)"
         )
     for weight in weights:
-        if not (_positive_number(weight) or weight == 0):
+        if not (is_above_zero(weight) or weight == 0):
             raise DataError(where, f"weight {weight!r} is not a number from 0")
