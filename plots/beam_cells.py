@@ -28,6 +28,7 @@ def of(document, path):
     """
     result = decoder_result.of(document, path)
     sources = _sources(document, path)
+    units = load.get(result["model"], "units", int, f"{path}: model")
     rows, left_out = [], []
     for index, cell in enumerate(result["cells"]):
         where = f"{path}: cells[{index}]"
@@ -41,7 +42,7 @@ def of(document, path):
                 f"{settings.label(cell)}, L = {cell['length']}, beam {cell['beam']}"
             )
         else:
-            rows.append(_row(cell, sources, result["model"], where))
+            rows.append(_row(cell, sources, units, where))
     if not rows:
         raise load.DataError(path, "cells missing: none has attention that was timed")
     frame = pandas.DataFrame(rows, dtype=object)
@@ -55,20 +56,18 @@ def of(document, path):
 def _sources(document, path):
     """(L, beam) -> the lengths of the sources."""
     found = {}
-    points = document.get("points")
-    for index, point in enumerate(points if isinstance(points, list) else []):
-        lengths = point.get("source_lengths") if isinstance(point, dict) else None
-        if not isinstance(lengths, list) or not all(
-            isinstance(n, int) and n >= 0 for n in lengths
-        ):
-            raise load.DataError(
-                f"{path}: points[{index}]", "source_lengths must hold numbers from 0"
-            )
+    for index, point in enumerate(load.get(document, "points", list, path)):
+        where = f"{path}: points[{index}]"
+        if not isinstance(point, dict):
+            raise load.DataError(where, "not an object")
+        lengths = load.get(point, "source_lengths", list, where)
+        if not all(isinstance(n, int) and n >= 0 for n in lengths):
+            raise load.DataError(where, "source_lengths must hold numbers from 0")
         found[point.get("length"), point.get("beam")] = lengths
     return found
 
 
-def _row(cell, sources, model, where):
+def _row(cell, sources, units, where):
     point = (cell["length"], cell["beam"])
     lengths = sources.get(point)
     if not lengths or max(lengths) == 0:
@@ -78,16 +77,16 @@ def _row(cell, sources, model, where):
     for key in ("energy", "end"):
         if key not in cell:
             raise load.DataError(where, f"{key} is missing")
-    samples = cell.get("attention_samples_ns")
-    if not isinstance(samples, list) or not all(map(load.is_above_zero, samples)):
+    samples = load.get(cell, "attention_samples_ns", list, where)
+    if not all(map(load.is_above_zero, samples)):
         raise load.DataError(where, "attention_samples_ns must hold numbers above 0")
     if not load.is_above_zero(cell.get("attention_median_ns")):
         raise load.DataError(where, "attention_median_ns must be above 0")
     hypotheses = [1 + n * cell["beam"] for n in lengths]  # of all steps of a source
-    energies = (cell.get("reads") or {}).get("energies_per_output")
-    if not isinstance(energies, (int, float)):
-        raise load.DataError(where, "reads.energies_per_output is missing")
-    energies *= sum(hypotheses)
+    reads = load.get(cell, "reads", dict, where)
+    energies = sum(hypotheses) * load.get(
+        reads, "energies_per_output", (int, float), f"{where}: reads"
+    )
     wanted = sum(n * h for n, h in zip(lengths, hypotheses))
     if cell["mechanism"] == SOFT and not math.isclose(energies, wanted, rel_tol=1e-9):
         raise load.DataError(
@@ -100,7 +99,7 @@ def _row(cell, sources, model, where):
                                       "energy", "end", "beam")},
         "variant": "exact",
         "workload": "sources of whole decoders",
-        "dim": model.get("units"),
+        "dim": units,
         "memory_length": cell["length"],
         "output_length": cell["length"] + 1,
         "shortest": min(n for n in lengths if n > 0),

@@ -16,12 +16,10 @@ def of(document, path):
     if document.get("kind") != KIND:
         raise load.DataError(path, f"kind is {document.get('kind')!r}, '{KIND}' is wanted")
     context = load.context_of(document, path)
-    cells = document.get("cells")
-    if not isinstance(cells, list) or not cells:
-        raise load.DataError(f"{path}: cells", "is no list, or empty")
-    model = document.get("model")
-    if not isinstance(model, dict):
-        raise load.DataError(f"{path}: model", "is missing")
+    cells = load.get(document, "cells", list, path)
+    if not cells:
+        raise load.DataError(f"{path}: cells", "is empty")
+    model = load.get(document, "model", dict, path)
     for index, cell in enumerate(cells):
         _check(cell, f"{path}: cells[{index}]")
     return {"path": str(path), "context": context, "model": model, "cells": cells}
@@ -34,8 +32,7 @@ def _check(cell, where):
         if key not in cell:
             raise load.DataError(where, f"{key} is missing")
     for key in ("length", "beam"):
-        if not isinstance(cell[key], int):
-            raise load.DataError(where, f"{key} is {cell[key]!r}, a whole number is wanted")
+        load.get(cell, key, int, where)
     ratio = cell["ratio_to_soft"]
     if ratio is None:
         return
