@@ -58,7 +58,7 @@ configure_and_build release attnbench
 attnbench=build/release/attnbench
 
 # What an earlier run left must not pass for this one's.
-[[ ${again[0]} == --resume ]] || rm -f "$results"/*.json
+[[ ${again[0]} == --resume ]] || rm -f "$results"/*.json "$out/claims.json"
 
 if ((${#profile[@]} == 0)); then
   say "ahead of us, measured by the whole grids:"
