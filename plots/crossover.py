@@ -3,15 +3,18 @@
 
 examples:
   plots/crossover.py crossover.json
-  plots/crossover.py crossover.json --into page.md
+  plots/crossover.py crossover.json crossover_beam.json --into docs/latency.md
   plots/crossover.py crossover.json --outputs 64 --shares 0.1,1
 
 With --into the table also goes between the lines <!-- crossover table --> and
 <!-- end of crossover table --> of a file.
 
-The table has, for each mechanism, size d and share of the memory that the scan
-passes, the least T at which soft attention takes 1, 2 and 10 times as long. Times
-are those of a model, fitted for each mechanism and d to every cell of the file by
+The table has, for each mechanism, size d, beam and share of the memory that the scan
+passes, the least T at which soft attention takes 1, 2 and 10 times as long. A sweep
+has no beam: one sequence of states. With beams, greedy decoding (1) among them, there
+is a table of its own for each result of `attnbench decoder`, of the time of attention
+by itself, and of a memory that is read to its end. Times are those of a model, fitted
+for each mechanism, d and beam to every cell of the file by
 
   median_ns = a + u U + t T + b energies + c chunk_energies
 
@@ -26,6 +29,10 @@ For other lengths the counts follow from T, U and the share s:
   ... and adaptive     chunk_energies = s T + U
   memory               none: its cost is in U and T
 
+With a beam of B there are 1 + T B outputs, of all hypotheses over T + 1 steps: soft
+attention takes T energies for each, a scan one for each and T for each hypothesis;
+chunk energies are not counted, their cost is in that of outputs and energies.
+
 A model is no measurement: what it misses of the cells that it was fitted to is
 told, and a T outside their lengths is marked. Intervals hold 95 percent of a
 bootstrap over the rounds of each cell: the noise of the clock.
@@ -38,9 +45,11 @@ from dataclasses import dataclass
 
 import numpy
 
-import growth
-import intervals
+import beam_cells
+import decoder_result
+import fits
 import load
+import markdown
 import modes
 import page
 import pairing
@@ -50,6 +59,7 @@ import words
 SPEEDUPS = (1, 2, 10)
 SHARES = "0.1,0.5,1"
 MOST = 10**7  # T beyond this is "never"
+TERMS = ("constant", "outputs", "entries", "energies", "chunk_energies")
 FREE = ("memory_length", "output_length", "dim", "workload", "chunk_width")
 AXES = ("dim", "chunk_width", "num_contexts")
 LEAST_LENGTHS = 2
@@ -58,15 +68,26 @@ BEGIN, END = "<!-- crossover table -->\n", "<!-- end of crossover table -->\n"
 
 @dataclass(frozen=True)
 class Model:
-    names: tuple  # of COLUMNS
+    names: tuple  # of TERMS
     coefficients: numpy.ndarray  # [resamples + 1, names]; the first is the fit
     largest_residual: float  # signed share of the measured time
     typical_residual: float  # root of the mean square
     adaptive: bool  # chunk_energies are those since the last choice
     width: float  # w; infinite without an end
+    beam: int | None = None  # hypotheses; None: no search, U is free
 
 
 # ---- choosing cells ---------------------------------------------------------
+
+
+def read(path):
+    """Cells with TERMS, `beam`, `shortest` and `longest` memory, of either kind."""
+    document = load.read_json(path)
+    if document.get("kind") == decoder_result.KIND:
+        cells = beam_cells.of(document, path)
+        fits.require_rounds(cells)
+        return cells
+    return select(load.cells_of(document, path))
 
 
 def select(cells):
@@ -84,47 +105,37 @@ def select(cells):
             raise load.DataError(
                 path, f"{axis} has one value: nothing tells what it costs"
             )
-    for cell in chosen.to_dict("records"):
-        rounds = len(intervals.observations(cell["samples_ns"], cell))
-        if rounds < growth.LEAST_ROUNDS:
-            raise load.DataError(
-                path,
-                f"cell {settings.describe(cell)} has {rounds} rounds (or processes, "
-                f"where there are several), an interval wants at least "
-                f"{growth.LEAST_ROUNDS}",
-            )
-    return chosen
+    fits.require_rounds(chosen)
+    return chosen.assign(
+        beam=None,
+        shortest=chosen["memory_length"],
+        longest=chosen["memory_length"],
+        constant=1.0,
+        outputs=chosen["output_length"].astype(float),
+        entries=chosen["memory_length"].astype(float),
+        energies=fits.counts(chosen, "energies"),
+        chunk_energies=fits.counts(chosen, "chunk_energies"),
+    )
 
 
 # ---- model ------------------------------------------------------------------
 
 
 def fit(group):
-    """The Model of the cells of one mechanism, w or K, and d."""
+    """The Model of the cells of one mechanism, w or K, d, and beam."""
     medians = group["median_ns"].to_numpy(dtype=float)
-    columns = {
-        "constant": numpy.ones(len(group)),
-        "outputs": group["output_length"].to_numpy(dtype=float),
-        "entries": group["memory_length"].to_numpy(dtype=float),
-        "energies": growth.counts(group, "energies"),
-        "chunk_energies": growth.counts(group, "chunk_energies"),
-    }
+    columns = {name: group[name].to_numpy(dtype=float) for name in TERMS}
     names = _told(columns)
     while True:
-        if len(medians) <= len(names):
-            raise load.DataError(
-                group.attrs["path"],
-                f"{len(medians)} cells of {group['mechanism'].iloc[0]} cannot tell "
-                f"{len(names)} coefficients and a residual",
-            )
+        fits.require_told(group, names)
         design = numpy.column_stack([columns[name] for name in names])
-        found = growth.solve(design, medians[None])[0]
+        found = fits.solve(design, medians[None])[0]
         if (found >= 0).all():
             break
         # The one that takes most off the time of a cell.
         worst = (design * found / medians[:, None]).min(axis=0).argmin()
         names = [name for name in names if name != names[worst]]
-    resampled = growth.solve(design, growth.resampled_medians(group))
+    resampled = fits.solve(design, fits.resampled_medians(group))
     residuals = design @ found / medians - 1
     width = group["chunk_width"].iloc[0]
     chunks = columns["chunk_energies"].any()
@@ -135,6 +146,7 @@ def fit(group):
         float(numpy.sqrt(numpy.mean(residuals**2))),
         bool(chunks and width is None),
         math.inf if width in (None, "inf") else float(width),
+        group["beam"].iloc[0],
     )
 
 
@@ -142,16 +154,18 @@ def _told(columns):
     names = []
     for name, column in columns.items():
         used = [columns[before] for before in names]
-        if column.any() and (
-            not used or growth.own_share(column, used) >= growth.LEAST_OWN
-        ):
+        if column.any() and (not used or fits.is_told(column, used)):
             names.append(name)
     return names
 
 
 def counts_at(model, mechanism, length, outputs, share):
     """What the terms of the model are multiplied with."""
-    scanned = share * length + outputs
+    passed = share * length
+    if model.beam is not None:
+        outputs = 1 + length * model.beam
+        passed *= model.beam
+    scanned = passed + outputs
     return {
         "constant": 1.0,
         "outputs": outputs,
@@ -192,47 +206,64 @@ def crossovers(soft, model, mechanism, outputs, share, speedup):
 # ---- words ------------------------------------------------------------------
 
 
-def table(cells, outputs=None, shares=(0.1, 0.5, 1.0)):
-    """The table, in Markdown."""
-    chosen = select(cells)
+def table(chosen, outputs=None, shares=(0.1, 0.5, 1.0)):
+    """The table of what `read` gave, in Markdown."""
     lines = [
-        "| mechanism | d | share of the memory | "
+        "| mechanism | d | beam | share of the memory | "
         + " | ".join(f"{n}x from T =" for n in SPEEDUPS)
         + " | the model misses: rms, most |",
-        "| --- | --- | --- |" + " --- |" * (len(SPEEDUPS) + 1),
+        "| --- | --- | --- | --- |" + " --- |" * (len(SPEEDUPS) + 1),
     ]
     for dim in sorted(set(chosen["dim"])):
         of_dim = chosen[chosen["dim"] == dim]
-        soft = fit(of_dim[of_dim["mechanism"] == pairing.BASELINE])
-        for name in modes.mechanisms(of_dim):
-            if name == pairing.BASELINE:
-                continue
-            group = of_dim[of_dim["mechanism"] == name]
-            labels = [settings.label(cell) for cell in group.to_dict("records")]
-            for label in dict.fromkeys(labels):
-                rows = group[[one == label for one in labels]]
-                model = fit(rows)
-                measured = _range(rows)
-                scans = rows["end"].notna().all()
-                for share in shares if scans else (None,):
-                    found = [
-                        crossovers(soft, model, name, outputs, share or 0, n)
-                        for n in SPEEDUPS
-                    ]
-                    lines.append(
-                        _row(
-                            label,
-                            dim,
-                            "all" if share is None else f"{100 * share:g} %",
-                            *(_length_text(f, measured) for f in found),
-                            f"{_miss_text(model)} (soft {_miss_text(soft)})",
-                        )
-                    )
+        for beam in dict.fromkeys(of_dim["beam"]):
+            at = of_dim if beam is None else of_dim[of_dim["beam"] == beam]
+            lines += _rows(at, dim, beam, outputs, shares)
     return "\n".join([_head(chosen, outputs), "", *lines, ""])
 
 
+def _rows(cells, dim, beam, outputs, shares):
+    """Lines of one d and beam."""
+    lines = []
+    of_soft = cells[cells["mechanism"] == pairing.BASELINE]
+    if of_soft.empty:
+        at = f"d = {dim}" + ("" if beam is None else f", beam {beam}")
+        raise load.DataError(
+            cells.attrs["path"], f"cells missing: mechanism {pairing.BASELINE}, {at}"
+        )
+    soft = fit(of_soft)
+    for name in modes.mechanisms(cells):
+        if name == pairing.BASELINE:
+            continue
+        group = cells[cells["mechanism"] == name]
+        labels = [settings.label(cell) for cell in group.to_dict("records")]
+        for label in dict.fromkeys(labels):
+            rows = group[[one == label for one in labels]]
+            model = fit(rows)
+            measured = _range(rows)
+            scans = rows["end"].notna().all()
+            # A decoder reads the whole memory: of less, its times tell nothing.
+            told = shares if beam is None else (1.0,)
+            for share in told if scans else (None,):
+                found = [
+                    crossovers(soft, model, name, outputs, share or 0, n)
+                    for n in SPEEDUPS
+                ]
+                lines.append(
+                    _row(
+                        label,
+                        dim,
+                        markdown.NONE if beam is None else beam,
+                        "all" if share is None else f"{100 * share:g} %",
+                        *(_length_text(f, measured) for f in found),
+                        f"{_miss_text(model)} (soft {_miss_text(soft)})",
+                    )
+                )
+    return lines
+
+
 def _range(rows):
-    return rows["memory_length"].min(), rows["memory_length"].max()
+    return rows["shortest"].min(), rows["longest"].max()
 
 
 def _length_text(found, measured):
@@ -267,20 +298,39 @@ def _row(*texts):
 
 def _head(chosen, outputs):
     first, last = _range(chosen)
-    of_outputs = sorted(set(chosen["output_length"]))
-    settings = ", ".join(
-        f"{axis} {chosen[axis].dropna().iloc[0]}"
-        for axis in ("batch", "threads", "precision", "energy")
-    )
+    if chosen["beam"].iloc[0] is None:
+        axes = ("batch", "threads", "precision", "energy")
+        of_outputs = sorted(set(chosen["output_length"]))
+        head = (
+            "Decoding one sequence at a time, "
+            f"{'U = T' if outputs is None else f'U = {outputs}'}; {_set(chosen, axes)}; "
+            "no beam."
+        )
+        cells = (
+            f"workloads {', '.join(sorted(set(chosen['workload'])))}, T from {first} to "
+            f"{last}, U from {of_outputs[0]} to {of_outputs[-1]}"
+        )
+    else:
+        head = (
+            "Attention of whole decoders by itself, a source at a time, greedy (beam 1) "
+            f"and with a beam, T + 1 outputs; {_set(chosen, ('energy',))}."
+        )
+        if chosen.attrs["left_out"]:
+            head += (
+                " Left out, as too little was read: "
+                f"{'; '.join(chosen.attrs['left_out'])}."
+            )
+        cells = f"T from {first} to {last}"
     return (
-        f"Decoding one sequence at a time, {'U = T' if outputs is None else f'U = {outputs}'}"
-        f"; {settings}; no beam. The least T from which on soft attention takes that "
-        "many times as long, by a model fitted on exact counts (workloads "
-        f"{', '.join(sorted(set(chosen['workload'])))}, T from {first} to {last}, U "
-        f"from {of_outputs[0]} to {of_outputs[-1]}), with its interval over rounds; "
-        f"*: not within these T; never: not up to T = {MOST}. "
+        f"{head} The least T from which on soft attention takes that many times as "
+        f"long, by a model fitted on exact counts ({cells}), with its interval over "
+        f"rounds; *: not within these T; never: not up to T = {MOST}. "
         + words.context_text(chosen.attrs["context"])
     )
+
+
+def _set(chosen, axes):
+    return ", ".join(f"{axis} {chosen[axis].dropna().iloc[0]}" for axis in axes)
 
 
 # ---- command line -----------------------------------------------------------
@@ -292,10 +342,13 @@ def parse(arguments):
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("file", metavar="RESULT")
-    parser.add_argument("--into", metavar="FILE", help="e.g. page.md")
     parser.add_argument(
-        "--outputs", metavar="U", default="=T", help="a number, or =T (default)"
+        "files", metavar="RESULT", nargs="+", help="of run-sweep or of decoder"
+    )
+    parser.add_argument("--into", metavar="FILE", help="e.g. docs/latency.md")
+    parser.add_argument(
+        "--outputs", metavar="U", default="=T",
+        help="a number, or =T (default, and all that a beam has)",
     )
     parser.add_argument(
         "--shares",
@@ -329,9 +382,16 @@ def _shares(text):
 def main(arguments=None):
     options = parse(arguments)
     try:
-        text = table(
-            load.load(options.file), _outputs(options.outputs), _shares(options.shares)
-        )
+        outputs, shares = _outputs(options.outputs), _shares(options.shares)
+        results = [read(path) for path in options.files]
+        for cells in results:
+            if outputs is not None and cells["beam"].iloc[0] is not None:
+                raise load.DataError(
+                    "--outputs",
+                    f"{cells.attrs['path']} is of whole decoders, where U follows T: "
+                    "leave it out",
+                )
+        text = "\n".join(table(cells, outputs, shares) for cells in results)
         if options.into is not None:
             page.put_into(options.into, BEGIN, text, END)
     except load.DataError as error:

@@ -6,8 +6,6 @@ gives {"path", "context", "model", "cells"}, the cells as a list of dicts, each
 with its `ratio_to_soft` checked where it is ok. What is wrong is a DataError.
 """
 
-import math
-
 import load
 
 KIND = "decoder"
@@ -18,12 +16,10 @@ def of(document, path):
     if document.get("kind") != KIND:
         raise load.DataError(path, f"kind is {document.get('kind')!r}, '{KIND}' is wanted")
     context = load.context_of(document, path)
-    cells = document.get("cells")
-    if not isinstance(cells, list) or not cells:
-        raise load.DataError(f"{path}: cells", "is no list, or empty")
-    model = document.get("model")
-    if not isinstance(model, dict):
-        raise load.DataError(f"{path}: model", "is missing")
+    cells = load.get(document, "cells", list, path)
+    if not cells:
+        raise load.DataError(f"{path}: cells", "is empty")
+    model = load.get(document, "model", dict, path)
     for index, cell in enumerate(cells):
         _check(cell, f"{path}: cells[{index}]")
     return {"path": str(path), "context": context, "model": model, "cells": cells}
@@ -36,15 +32,10 @@ def _check(cell, where):
         if key not in cell:
             raise load.DataError(where, f"{key} is missing")
     for key in ("length", "beam"):
-        if not isinstance(cell[key], int):
-            raise load.DataError(where, f"{key} is {cell[key]!r}, a whole number is wanted")
+        load.get(cell, key, int, where)
     ratio = cell["ratio_to_soft"]
     if ratio is None:
         return
     numbers = [ratio.get("value"), *(ratio.get("interval") or ())]
-    if not all(_is_above_zero(number) for number in numbers):
+    if not all(load.is_above_zero(number) for number in numbers):
         raise load.DataError(f"{where}: ratio_to_soft", "must hold numbers above 0")
-
-
-def _is_above_zero(number):
-    return isinstance(number, (int, float)) and math.isfinite(number) and number > 0

@@ -14,8 +14,7 @@ def is_one(document):
 
 def of(document, path):
     rows = document["attention"]
-    if not isinstance(document.get("mechanism"), str):
-        raise load.DataError(path, "mechanism is missing")
+    load.get(document, "mechanism", str, path)
     if not isinstance(rows, list) or not rows or not isinstance(rows[0], list):
         raise load.DataError(f"{path}: attention", "is no table, or empty")
     for index, row in enumerate(rows):

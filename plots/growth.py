@@ -31,7 +31,7 @@ from dataclasses import dataclass
 
 import numpy
 
-import intervals
+import fits
 import load
 import modes
 import page
@@ -39,13 +39,7 @@ import settings
 import words
 
 DECADES = 2
-LEAST_ROUNDS = 4
-RESAMPLES = 1000
-SEED = 1
 COUNTS = ("energies", "chunk_energies", "flops")
-# A count is told from others where so much of it, relative to its size, is not
-# a sum of multiples of theirs.
-LEAST_OWN = 0.05
 BEGIN, END = "<!-- growth table -->\n", "<!-- end of growth table -->\n"
 FREE = ("memory_length", "chunk_width", "mode", "scope", "schedule")
 
@@ -114,30 +108,8 @@ def select(cells):
                 f"{name}: T from {first} to {last} is less than {DECADES} "
                 "decades",
             )
-        for cell in group.to_dict("records"):
-            rounds = len(intervals.observations(cell["samples_ns"], cell))
-            if rounds < LEAST_ROUNDS:
-                raise load.DataError(
-                    path,
-                    f"cell {settings.describe(cell)} has "
-                    f"{rounds} rounds (or processes, where there are several), "
-                    f"an interval wants at least {LEAST_ROUNDS}",
-                )
+        fits.require_rounds(group)
     return measured
-
-
-def counts(group, name):
-    """operations.`name` of every cell."""
-    numbers = []
-    for index, operations in zip(group.index, group["operations"]):
-        number = (operations or {}).get(name)
-        if isinstance(number, bool) or not isinstance(number, (int, float)):
-            raise load.DataError(
-                f"{group.attrs['path']}: cells[{index}]",
-                f"operations.{name} is {number!r}, a number is wanted",
-            )
-        numbers.append(float(number))
-    return numpy.array(numbers)
 
 
 # ---- exponents --------------------------------------------------------------
@@ -165,14 +137,9 @@ def fit(group):
     """The Fit of the cells of one mechanism, mode and scope."""
     medians = group["median_ns"].to_numpy(dtype=float)
     names, design, notes = regressors(group)
-    if len(medians) <= len(names):
-        raise load.DataError(
-            group.attrs["path"],
-            f"{len(medians)} cells of {group['mechanism'].iloc[0]} cannot tell "
-            f"{len(names)} coefficients and a residual",
-        )
-    found = solve(design, medians[None])[0]
-    resampled = solve(design, resampled_medians(group))
+    fits.require_told(group, names)
+    found = fits.solve(design, medians[None])[0]
+    resampled = fits.solve(design, fits.resampled_medians(group))
     low, high = numpy.percentile(resampled, [2.5, 97.5], axis=0)
     fitted = design @ found
     residuals = fitted / medians - 1
@@ -195,7 +162,7 @@ def regressors(group):
     columns = [numpy.ones(len(group))]
     notes = []
     for name, letter in (("energies", "b"), ("chunk_energies", "c")):
-        column = counts(group, name)
+        column = fits.counts(group, name)
         noun = name.replace("_", " ")
         if not column.any():
             notes.append(f"no {noun}")
@@ -204,7 +171,7 @@ def regressors(group):
         else:
             names.append(name)
             columns.append(column)
-    flops = counts(group, "flops")
+    flops = fits.counts(group, "flops")
     if _not_told(flops, names, columns) is None:
         beyond, an_energy = flops, 0.0
         if "energies" in names:
@@ -228,42 +195,9 @@ def _not_told(column, names, columns):
         (columns[1:], f"are a multiple of {names[-1].replace('_', ' ')}"),
         (columns, "follow from the terms before"),
     ):
-        if used and own_share(column, used) < LEAST_OWN:
+        if used and not fits.is_told(column, used):
             return why
     return None
-
-
-def own_share(column, others):
-    """What multiples of `others` leave of `column`, relative to its size."""
-    if (column <= 0).any():
-        return 1.0
-    matrix = numpy.column_stack(others) / column[:, None]
-    matrix /= numpy.linalg.norm(matrix, axis=0)
-    solution = numpy.linalg.lstsq(matrix, numpy.ones(len(column)), rcond=None)[0]
-    return float(numpy.sqrt(numpy.mean((matrix @ solution - 1) ** 2)))
-
-
-def solve(design, medians):
-    """Coefficients [n, k] for each row of `medians` [n, cells]."""
-    scale = design.max(axis=0)
-    matrices = (design / scale) / medians[:, :, None]
-    # To columns of like size, or small terms would pass for rounding.
-    sizes = numpy.linalg.norm(matrices, axis=1, keepdims=True)
-    inverses = numpy.linalg.pinv(matrices / sizes)
-    return inverses.sum(axis=2) / sizes[:, 0] / scale
-
-
-def resampled_medians(group):
-    """[RESAMPLES, cells]. Cells of different T were not measured in the same
-    rounds, so each one's rounds are drawn on their own.
-    """
-    random = numpy.random.default_rng(SEED)
-    columns = []
-    for cell in group.to_dict("records"):
-        samples = intervals.observations(cell["samples_ns"], cell)
-        drawn = random.integers(len(samples), size=(RESAMPLES, len(samples)))
-        columns.append(numpy.median(samples[drawn], axis=1))
-    return numpy.column_stack(columns)
 
 
 # ---- text -------------------------------------------------------------------
@@ -285,7 +219,7 @@ def tables(cells):
         for label, line in lines(group):
             row = [label, f"{mode}, {scope}"]
             row += [
-                exponent_text(exponent(line["memory_length"], counts(line, of)))
+                exponent_text(exponent(line["memory_length"], fits.counts(line, of)))
                 for of in COUNTS
             ]
             exponents.append(_row(row))

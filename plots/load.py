@@ -92,7 +92,7 @@ def cells_of(document, path):
 
 def check_cells(document, path):
     """The cells of a sweep, at least one, as they are in the document."""
-    cells = _get(document, "cells", list, path)
+    cells = get(document, "cells", list, path)
     if not cells:
         raise DataError(f"{path}: cells", "is empty")
     for index, cell in enumerate(cells):
@@ -102,13 +102,13 @@ def check_cells(document, path):
 
 def check_statuses(document, path):
     """The cells of a document of any kind: whether each was measured."""
-    for index, cell in enumerate(_get(document, "cells", list, path)):
+    for index, cell in enumerate(get(document, "cells", list, path)):
         where = f"{path}: cells[{index}]"
         if not isinstance(cell, dict):
             raise DataError(where, "not an object")
         if "message" not in cell:
             raise DataError(where, "message is missing")
-        if _get(cell, "status", str, where) not in STATUSES:
+        if get(cell, "status", str, where) not in STATUSES:
             raise DataError(
                 where,
                 f"status is {cell['status']!r}; allowed: {', '.join(STATUSES)}",
@@ -162,28 +162,28 @@ def compare_of(document, path):
     together whether they are valid.
     """
     reasons = []
-    _get(document, "schema_version", int, path)
+    get(document, "schema_version", int, path)
     for side in ("a", "b"):
-        of_side = _get(document, side, dict, path)
+        of_side = get(document, side, dict, path)
         for key in ("path", "commit", "cpu", "date"):
-            _get(of_side, key, str, f"{path}: {side}")
-        _get(of_side, "valid", bool, f"{path}: {side}")
-        for reason in _get(of_side, "invalid_reasons", list, f"{path}: {side}"):
+            get(of_side, key, str, f"{path}: {side}")
+        get(of_side, "valid", bool, f"{path}: {side}")
+        for reason in get(of_side, "invalid_reasons", list, f"{path}: {side}"):
             reasons.append(f"{of_side['path']}: {reason}")
     for key in ("rows", "differences", "untimed", "only_a", "only_b"):
-        _get(document, key, list, path)
+        get(document, key, list, path)
     for key in ("level", "margin", "comparisons"):
-        _get(document, key, (int, float), path)
+        get(document, key, (int, float), path)
     if document["rows"]:
-        _get(document, "common_ratio", (int, float), path)
+        get(document, "common_ratio", (int, float), path)
     rows = []
     for index, row in enumerate(document["rows"]):
         where = f"{path}: rows[{index}]"
         if not isinstance(row, dict):
             raise DataError(where, "not an object")
         for key in ("mechanism", "verdict"):
-            _get(row, key, str, where)
-        _get(row, "options", dict, where)
+            get(row, key, str, where)
+        get(row, "options", dict, where)
         if row["verdict"] not in VERDICTS:
             raise DataError(
                 where,
@@ -191,7 +191,7 @@ def compare_of(document, path):
                 f"{', '.join(VERDICTS)} is wanted",
             )
         numbers = [row.get("ratio"), *(row.get("interval") or ())]
-        if not all(_positive_number(number) for number in numbers):
+        if not all(is_above_zero(number) for number in numbers):
             raise DataError(where, "ratio and interval must be above 0")
         axes = {key: row[key] for key in row if key not in COMPARED}
         rows.append({**row, "axes": axes})
@@ -209,9 +209,9 @@ def load_steps(path):
 
 def steps_of(document, path):
     """What `decode` printed, as it was read from `path`, checked."""
-    _get(document, "mechanism", str, path)
-    length = _get(document, "memory_length", int, path)
-    steps = _get(document, "steps", list, path)
+    get(document, "mechanism", str, path)
+    length = get(document, "memory_length", int, path)
+    steps = get(document, "steps", list, path)
     if length < 1 or not steps:
         raise DataError(path, "no memory entries or no steps")
     for index, step in enumerate(steps):
@@ -223,12 +223,12 @@ def expect_of(document, path):
     """What `expect` printed with --latency-samples or --sharpness, as it was read
     from `path`; of both, what is there is checked.
     """
-    _get(document, "mechanism", str, path)
-    latency = _get(document, "latency", dict, path)
-    if not _positive_number(latency.get("ap")):
+    get(document, "mechanism", str, path)
+    latency = get(document, "latency", dict, path)
+    if not is_above_zero(latency.get("ap")):
         raise DataError(f"{path}: latency", "ap must be above 0")
     if "sampled" in latency:
-        sampled = _get(latency, "sampled", dict, f"{path}: latency")
+        sampled = get(latency, "sampled", dict, f"{path}: latency")
         _check_points(
             sampled, "ap_errors", ("paths", "batches", "rms"),
             f"{path}: latency.sampled",
@@ -242,7 +242,7 @@ def expect_of(document, path):
         for index, point in enumerate(document["sharpness"]):
             for key in ("attention_distance", "context_distance"):
                 value = point.get(key, "missing")
-                if not (value is None or value == 0 or _positive_number(value)):
+                if not (value is None or value == 0 or is_above_zero(value)):
                     raise DataError(
                         f"{path}: sharpness[{index}]", f"{key} is {value!r}"
                     )
@@ -256,7 +256,7 @@ def expect_of(document, path):
 
 def _check_points(owner, key, numbers, where):
     """A list of at least two objects whose `numbers` are above 0."""
-    points = _get(owner, key, list, where)
+    points = get(owner, key, list, where)
     if len(points) < 2:
         raise DataError(where, f"{key} has fewer than 2 points")
     for index, point in enumerate(points):
@@ -264,7 +264,7 @@ def _check_points(owner, key, numbers, where):
         if not isinstance(point, dict):
             raise DataError(place, "not an object")
         for number in numbers:
-            if not _positive_number(point.get(number)):
+            if not is_above_zero(point.get(number)):
                 raise DataError(place, f"{number} must be above 0")
 
 
@@ -279,19 +279,19 @@ def _checked_context(document, kind, path):
 
 def context_of(document, path):
     """The context of a result of any kind."""
-    _get(document, "kind", str, path)
+    get(document, "kind", str, path)
     if document.get("schema_version") != SCHEMA_VERSION:
         raise DataError(
             path,
             f"schema_version is {_given(document, 'schema_version')}, "
             f"{SCHEMA_VERSION} is wanted",
         )
-    context = _get(document, "context", dict, path)
+    context = get(document, "context", dict, path)
     for key in ("commit", "cpu", "date"):
-        _get(context, key, str, f"{path}: context")
-    _get(context, "valid", bool, f"{path}: context")
-    _get(context, "invalid_reasons", list, f"{path}: context")
-    _get(context, "warnings", list, f"{path}: context")
+        get(context, key, str, f"{path}: context")
+    get(context, "valid", bool, f"{path}: context")
+    get(context, "invalid_reasons", list, f"{path}: context")
+    get(context, "warnings", list, f"{path}: context")
     if context.get("dirty", "missing") not in (True, False, None):
         raise DataError(
             f"{path}: context",
@@ -302,7 +302,7 @@ def context_of(document, path):
 
 
 def _stability_frame(document, key, measured, path):
-    rows = _get(document, key, list, path)
+    rows = get(document, key, list, path)
     if not rows:
         raise DataError(f"{path}: {key}", "is empty")
     for index, row in enumerate(rows):
@@ -310,14 +310,14 @@ def _stability_frame(document, key, measured, path):
         if not isinstance(row, dict):
             raise DataError(where, "not an object")
         for name in ("mechanism", "variant", "precision", "family"):
-            _get(row, name, str, where)
+            get(row, name, str, where)
         for name in ("memory_length", "output_length", "not_finite"):
-            _get(row, name, int, where)
+            get(row, name, int, where)
         for name in ("preset", "chunk_energy_scale"):
             if name not in row:
                 raise DataError(where, f"{name} is missing")
         scale = row["chunk_energy_scale"]
-        if not (scale is None or scale == 0 or _positive_number(scale)):
+        if not (scale is None or scale == 0 or is_above_zero(scale)):
             raise DataError(
                 where, f"chunk_energy_scale is {scale!r}, a number is wanted, or null"
             )
@@ -338,7 +338,7 @@ def _check_measured(row, name, where):
     value = row[name]
     if value is None and row["not_finite"] > 0:
         return
-    if not (_positive_number(value) or value == 0):
+    if not (is_above_zero(value) or value == 0):
         raise DataError(
             where,
             f"{name} is {value!r}, a number from 0 is wanted, or null where "
@@ -350,7 +350,8 @@ def _given(document, key):
     return repr(document[key]) if key in document else "missing"
 
 
-def _get(owner, key, kind, where):
+def get(owner, key, kind, where):
+    """owner[key], which must be there and of that kind (a type, or several)."""
     if key not in owner:
         raise DataError(where, f"{key} is missing")
     value = owner[key]
@@ -363,7 +364,7 @@ def _get(owner, key, kind, where):
     return value
 
 
-def _positive_number(value):
+def is_above_zero(value):
     return (
         isinstance(value, (int, float))
         and not isinstance(value, bool)
@@ -376,16 +377,16 @@ def _check_cell(cell, where):
     if not isinstance(cell, dict):
         raise DataError(where, "not an object")
     for key in ("mechanism", "variant", "workload", "precision", "status"):
-        _get(cell, key, str, where)
+        get(cell, key, str, where)
     for key in ("memory_length", "output_length"):
-        if _get(cell, key, int, where) < 1:
+        if get(cell, key, int, where) < 1:
             raise DataError(where, f"{key} is {cell[key]}, from 1 is wanted")
-    _get(cell, "options", dict, where)
+    get(cell, "options", dict, where)
     for key in ("chunk_width", "num_contexts", "dim", "median_ns", "message"):
         if key not in cell:
             raise DataError(where, f"{key} is missing")
     for key in ("chunk_width", "num_contexts"):
-        if cell[key] not in (None, "inf") and not _positive_number(cell[key]):
+        if cell[key] not in (None, "inf") and not is_above_zero(cell[key]):
             raise DataError(
                 where, f"{key} is {cell[key]!r}, a number, 'inf' or null is wanted"
             )
@@ -403,16 +404,16 @@ def _check_cell(cell, where):
 
 
 def _check_times(cell, where):
-    samples = _get(cell, "samples_ns", list, where)
-    interval = _get(cell, "interval_ns", list, where)
-    if not samples or not all(_positive_number(s) for s in samples):
+    samples = get(cell, "samples_ns", list, where)
+    interval = get(cell, "interval_ns", list, where)
+    if not samples or not all(is_above_zero(s) for s in samples):
         raise DataError(where, "samples_ns must hold numbers above 0")
-    if len(interval) != 2 or not all(_positive_number(s) for s in interval):
+    if len(interval) != 2 or not all(is_above_zero(s) for s in interval):
         raise DataError(where, "interval_ns must hold two numbers above 0")
     processes = cell.get("processes", 1)
     if (
         not isinstance(processes, int)
-        or not _positive_number(processes)
+        or not is_above_zero(processes)
         or len(samples) % processes
     ):
         raise DataError(
@@ -422,14 +423,14 @@ def _check_times(cell, where):
         )
     prepare = cell.get("prepare_samples_ns") or []
     if len(prepare) % processes or not all(
-        _positive_number(s) or s == 0 for s in prepare
+        is_above_zero(s) or s == 0 for s in prepare
     ):
         raise DataError(
             where,
             f"prepare_samples_ns must hold numbers from 0, equally many of each of "
             f"{processes} processes",
         )
-    if not _positive_number(cell["median_ns"]):
+    if not is_above_zero(cell["median_ns"]):
         raise DataError(
             where, f"median_ns is {cell['median_ns']!r}, above 0 is wanted"
         )
@@ -444,12 +445,12 @@ def _check_step(step, length, where):
         value = step[key]
         if value is None:
             continue
-        if not 1 <= _get(step, key, int, where) <= length:
+        if not 1 <= get(step, key, int, where) <= length:
             raise DataError(
                 where, f"{key} is {value}, 1 to {length} is wanted"
             )
-    _get(step, "inspected", int, where)
-    weights = _get(step, "weights", list, where)
+    get(step, "inspected", int, where)
+    weights = get(step, "weights", list, where)
     if (step["begin"] is None) != (step["end"] is None):
         raise DataError(where, "only one of begin and end is given")
     wanted = 0 if step["begin"] is None else step["end"] - step["begin"] + 1
@@ -458,5 +459,5 @@ def _check_step(step, length, where):
             where, f"{len(weights)} weights for {wanted} entries (begin to end)"
         )
     for weight in weights:
-        if not (_positive_number(weight) or weight == 0):
+        if not (is_above_zero(weight) or weight == 0):
             raise DataError(where, f"weight {weight!r} is not a number from 0")

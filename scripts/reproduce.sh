@@ -5,8 +5,8 @@
 #
 # usage: reproduce.sh [--full] [--resume] [-o DIR]
 #   --full     the papers' protocol: the whole grids, more rounds. It says first how
-#              long that takes. The quick profiles, the default, have coarser grids
-#              and fewer rounds.
+#              long that takes. The quick profiles, the default, have coarser grids,
+#              fewer rounds and trials; many verdicts on times stay open with them
 #   --resume   go on where an earlier run ended: finished points of its sweeps are
 #              not measured again; decoders, `verify` and `stability` are, unless
 #              all claims have verdicts
@@ -58,7 +58,7 @@ configure_and_build release attnbench
 attnbench=build/release/attnbench
 
 # What an earlier run left must not pass for this one's.
-[[ ${again[0]} == --resume ]] || rm -f "$results"/*.json
+[[ ${again[0]} == --resume ]] || rm -f "$results"/*.json "$out/claims.json"
 
 if ((${#profile[@]} == 0)); then
   say "ahead of us, measured by the whole grids:"

@@ -6,12 +6,11 @@ each beam, with intervals. All have one scale. The paper has neither greedy
 decoding nor mechanisms that choose.
 """
 
-import os
-
 from matplotlib import lines as mlines
 
 import decoder_reads
 import load
+import published
 import settings
 import style
 import words
@@ -20,10 +19,6 @@ from figures.mocha_figure3 import looks_of
 BASELINE = "soft"
 PAPERS_BEAM = 10
 TABLE = "britz-table-1"
-PUBLISHED = os.path.join(
-    os.path.dirname(os.path.abspath(__file__)), "..", "..", "results", "published",
-    "britz.json",
-)
 
 
 def has_data(result):
@@ -75,8 +70,7 @@ def _lines(cells, names, beam):
 
 def _papers_lines(lengths):
     """The same of the paper's times, which have no intervals."""
-    document = load.read_json(PUBLISHED)
-    rows = next(t for t in document["tables"] if t["id"] == TABLE)["rows"]
+    rows = published.table(published.paper("britz"), TABLE)["rows"]
     full = {row["length"]: row["time_s"] for row in rows if row["mechanism"] == BASELINE}
     lines = {}
     for row in rows:

@@ -7,6 +7,7 @@ and of the time.
 
 from matplotlib import lines as mlines
 
+import fits
 import growth
 import intervals
 import load
@@ -40,7 +41,7 @@ def draw(cells):
             look = style.line(name, names, rank, len(every))
             of_time = growth.exponent(line["memory_length"], line["value"])
             of_flops = growth.exponent(
-                line["memory_length"], growth.counts(line, "flops")
+                line["memory_length"], fits.counts(line, "flops")
             )
             text = (
                 f"{label}: {growth.slope_text(of_flops)}, "

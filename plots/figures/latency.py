@@ -1,8 +1,9 @@
 """How late is a decoder that chooses, against the bias r of its energies?
 
-Three panels over r: the share of the memory that was waited for (AP), the lag
+Four panels over r: the share of the memory that was waited for (AP), the lag
 behind a decoder that keeps pace (AL, DAL), and the shares of the memory that was
-read and of the outputs that found nothing to choose. Mechanisms whose figures
+read and of the outputs that found nothing to choose. Two in a row: where three
+share the width of a page their letters cannot be read. Mechanisms whose figures
 are the same share a line: a chunk does not change what is chosen.
 """
 
@@ -20,6 +21,12 @@ PREFIX = "bias:"
 FREE = ["workload", "chunk_width"]
 FIGURES = ("ap", "al", "dal")
 DASHES = (0, (5, 1.5))
+TITLES = (
+    "average proportion (AP)",
+    "lag, entries",
+    "share of the memory passed",
+    "share of outputs without a context",
+)
 
 
 def has_data(cells):
@@ -41,15 +48,16 @@ def draw(cells):
         )
     chosen = settings.select(chosen, free=FREE)
     lines = _lines(chosen, path)
-    figure, axes = style.new_figure(1, 3)
+    figure, axes = style.new_figure(2, 2)
+    axes = axes.ravel()
     names = modes.mechanisms(chosen)
     looks = {
         label: style.line(label.split(";")[0].split(",")[0], names)
         for label in lines
     }
     for label, rows in lines.items():
-        _draw_line(axes[0], rows, looks[label])
-    _set_axes(axes[0], next(iter(lines.values())))
+        _draw_line(axes, rows, looks[label])
+    _set_axes(axes)
     handles = [
         mlines.Line2D([], [], label=label, **look) for label, look in looks.items()
     ]
@@ -144,39 +152,31 @@ def _are_same(rows, others):
 def _draw_line(axes, rows, look):
     r = [row["r"] for row in rows]
     plain = {**look, "linestyle": "-"}
+    for panel, key in zip(axes, ("ap", "al", "passed", "empty")):
+        panel.plot(r, [row[key] for row in rows], **plain)
     dashed = {**look, "linestyle": DASHES, "fillstyle": "none"}
-    axes[0].plot(r, [row["ap"] for row in rows], **plain)
-    for panel, first, second in ((axes[1], "al", "dal"), (axes[2], "passed", "empty")):
-        panel.plot(r, [row[first] for row in rows], **plain)
-        panel.plot(r, [row[second] for row in rows], **dashed)
+    axes[1].plot(r, [row["dal"] for row in rows], **dashed)
 
 
-def _set_axes(axes, rows):
-    for panel in axes:
+def _set_axes(axes):
+    for panel, title in zip(axes, TITLES):
+        panel.set_ylabel(title)
         panel.set_xlabel("bias r of the energies of the choice")
         panel.grid(True)
         # As a model is trained towards waiting: from choosing at once.
         panel.invert_xaxis()
-    axes[0].set_ylim(-0.03, 1.03)
-    axes[2].set_ylim(-0.03, 1.3)  # room for its legend
-    axes[2].set_yticks([0, 0.2, 0.4, 0.6, 0.8, 1])
-    axes[0].set_ylabel("average proportion (AP)")
-    axes[1].set_ylabel("lag, entries")
-    axes[2].set_ylabel("share")
+        if panel is not axes[1]:
+            panel.set_ylim(-0.03, 1.03)
     axes[1].axhline(0, color="#909090", linewidth=0.8)
     grey = {"color": "#555555", "linewidth": 1.2}
-    for panel, texts in (
-        (axes[1], ("AL", "DAL")),
-        (axes[2], ("of the memory passed", "of the outputs without a context")),
-    ):
-        panel.legend(
-            handles=[
-                mlines.Line2D([], [], label=text, linestyle=dashes, **grey)
-                for text, dashes in zip(texts, ("-", DASHES))
-            ],
-            loc="upper left",
-            frameon=False,
-        )
+    axes[1].legend(
+        handles=[
+            mlines.Line2D([], [], label=text, linestyle=dashes, **grey)
+            for text, dashes in (("AL", "-"), ("DAL", DASHES))
+        ],
+        loc="upper left",
+        frameon=False,
+    )
 
 
 # ---- words ------------------------------------------------------------------

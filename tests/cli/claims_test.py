@@ -10,8 +10,9 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 import unittest
+
+from in_folder import InFolder
 
 ATTNBENCH = os.environ["ATTNBENCH"]
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -28,14 +29,7 @@ def run(*arguments, cwd=None):
                           capture_output=True, text=True, check=False)
 
 
-class Claims(unittest.TestCase):
-    def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.addCleanup(self.folder.cleanup)
-
-    def path(self, name):
-        return os.path.join(self.folder.name, name)
-
+class Claims(InFolder):
     def fails(self, text, *arguments):
         result = run(*arguments)
         self.assertEqual((result.returncode, result.stdout), (2, ""), result.stderr)
@@ -116,11 +110,11 @@ class Claims(unittest.TestCase):
         self.assertEqual(len(read(output)["claims"]), 1)
 
     def test_without_a_folder_nothing_is_left_and_evidence_names_no_file(self):
-        result = run("mocha-params", "--json", cwd=self.folder.name)
+        result = run("mocha-params", "--json", cwd=self.folder)
         self.assertEqual(result.returncode, 0, result.stderr)
         (claim,) = json.loads(result.stdout)["claims"]
         self.assertEqual({entry["file"] for entry in claim["evidence"]}, {None})
-        self.assertEqual(os.listdir(self.folder.name), [])
+        self.assertEqual(os.listdir(self.folder), [])
 
     def test_another_ledger_gives_other_verdicts(self):
         def widen(ledger):

@@ -7,8 +7,9 @@ import glob
 import json
 import os
 import subprocess
-import tempfile
 import unittest
+
+from in_folder import InFolder
 
 ATTNBENCH = os.environ["ATTNBENCH"]
 GOLDEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "golden")
@@ -79,13 +80,9 @@ class Golden(unittest.TestCase):
         self.assertEqual(checked, 20)
 
 
-class Steps(unittest.TestCase):
-    def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.addCleanup(self.folder.cleanup)
-
+class Steps(InFolder):
     def case(self, content):
-        path = os.path.join(self.folder.name, "case.json")
+        path = os.path.join(self.folder, "case.json")
         with open(path, "w", encoding="utf-8") as file:
             file.write(content if isinstance(content, str) else json.dumps(content))
         return path
@@ -220,7 +217,7 @@ class Steps(unittest.TestCase):
                                       '"inputs": {"p_choose": [[NaN]]}}'),
                             naming="line 1, column")
         self.assert_refused(self.case(""), naming="is empty")
-        self.assert_refused(self.folder.name, naming="cannot be read")
+        self.assert_refused(self.folder, naming="cannot be read")
         self.assert_refused("absent.json", naming="absent.json: cannot be read")
 
     def test_wrong_command_lines(self):

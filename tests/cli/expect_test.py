@@ -11,8 +11,9 @@ import math
 import os
 import re
 import subprocess
-import tempfile
 import unittest
+
+from in_folder import InFolder
 
 ATTNBENCH = os.environ["ATTNBENCH"]
 TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -31,13 +32,9 @@ def strict(text):
     return json.loads(text, parse_constant=refuse)
 
 
-class CaseTest(unittest.TestCase):
-    def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.addCleanup(self.folder.cleanup)
-
+class CaseTest(InFolder):
     def case(self, mechanism, options=None, **inputs):
-        path = os.path.join(self.folder.name, "case.json")
+        path = os.path.join(self.folder, "case.json")
         with open(path, "w", encoding="utf-8") as file:
             json.dump({"mechanism": mechanism, "options": options or {},
                        "inputs": inputs}, file)
@@ -359,11 +356,11 @@ class MalformedCases(CaseTest):
 
     def test_paths_that_cannot_be_read(self):
         for command in ("decode", "expect"):
-            for path in ("absent.json", self.folder.name, "a\nb.json", "x" * 5000):
+            for path in ("absent.json", self.folder, "a\nb.json", "x" * 5000):
                 self.assert_refused(path, naming="cannot be read", command=command)
 
     def test_brackets_do_not_overflow_the_stack(self):
-        path = os.path.join(self.folder.name, "deep.json")
+        path = os.path.join(self.folder, "deep.json")
         for text in ("[" * 100000, '{"a":' * 100000, '{"inputs": ' + "[" * 100000):
             with open(path, "w", encoding="utf-8") as file:
                 file.write(text)

@@ -15,6 +15,7 @@ from fnmatch import fnmatch
 PROGRAM = os.environ["ATTNBENCH"]
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 RESULTS = os.path.join(ROOT, "results")
+CROSSOVERS = ("crossover.json", "crossover_beam.json")
 
 
 def read(name):
@@ -144,6 +145,15 @@ class NumbersTest(DocumentsTest):
         made = plots("growth.py", os.path.join(RESULTS, "growth.json"))
         self.stands_in(f"<!-- growth table -->\n{made}<!-- end of growth table -->\n",
                        pages())
+
+    def test_the_crossover_tables_are_those_of_the_committed_results(self):
+        results = [os.path.join(RESULTS, name) for name in CROSSOVERS]
+        there = [os.path.exists(result) for result in results]
+        self.assertEqual(len(set(there)), 1, results)
+        for page, options in (("docs/latency.md", ()), ("README.md", ("--shares", "1"))):
+            made = plots("crossover.py", *results, *options) if all(there) else ""
+            self.assertIn("<!-- crossover table -->\n"
+                          f"{made}<!-- end of crossover table -->\n", read(page))
 
 
 class QuotedOutputTest(unittest.TestCase):

@@ -6,8 +6,9 @@ threads, a file that is replaced unasked, and wrong usage that is taken.
 import json
 import os
 import subprocess
-import tempfile
 import unittest
+
+from in_folder import InFolder
 
 ATTNBENCH = os.environ["ATTNBENCH"]
 NEWCOMER = os.environ["ATTNBENCH_WITH_NEWCOMER"]
@@ -29,11 +30,10 @@ def numbers(document):
     return {key: value for key, value in document.items() if key != "context"}
 
 
-class Stability(unittest.TestCase):
+class Stability(InFolder):
     def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.addCleanup(self.folder.cleanup)
-        self.path = os.path.join(self.folder.name, "stability.json")
+        super().setUp()
+        self.path = os.path.join(self.folder, "stability.json")
 
     def result(self):
         with open(self.path, encoding="utf-8") as file:
@@ -55,7 +55,7 @@ class Stability(unittest.TestCase):
         for name in ("monotonic exact", "monotonic parallel tf", "mocha clipped"):
             self.assertIn(name, result.stdout)
         self.assertRegex(result.stderr, r"stability: (\d+) of \1 points\n$")
-        self.assertEqual(os.listdir(self.folder.name), ["stability.json"])
+        self.assertEqual(os.listdir(self.folder), ["stability.json"])
 
         self.fails("--force replaces it", "--quick", "-o", self.path)
         again = run("--quick", "-o", self.path, "--force", "--json", "--seed", 2,
@@ -77,7 +77,7 @@ class Stability(unittest.TestCase):
         self.fails("did you mean '--quick'", "--quik")
         self.fails("unexpected argument", "--quick", "more")
         self.fails("there is no folder", "--quick", "-o",
-                   os.path.join(self.folder.name, "absent", "r.json"))
+                   os.path.join(self.folder, "absent", "r.json"))
 
 
 if __name__ == "__main__":

@@ -89,7 +89,7 @@ TEST(DecoderExperiment, TheQuickProfileReplacesWhatItNames) {
 }
 
 TEST(DecoderExperiment, ThoseOfTheProjectAreValidInBothProfiles) {
-  for (const char* name : {"britz_table1", "britz_table3"}) {
+  for (const char* name : {"britz_table1", "britz_table3", "crossover_beam"}) {
     for (const char* profile : {"full", "quick"}) {
       const DecoderExperiment experiment = ReadDecoderExperiment(
           StandardAxes(), std::string("experiments/") + name + ".json",

@@ -64,6 +64,36 @@ def models(made):
             for name, group in chosen.groupby("mechanism")}
 
 
+BEAMS = (1, 4)
+SOURCES = {8: [1, 7, 0], 32: [5, 27, 0], 64: [20, 44, 0], 128: [32, 96, 0],
+           200: [50, 150, 0]}
+
+
+def beam_document(coefficients, beams=BEAMS):
+    """A result of whole decoders, mechanism -> (ns a source, an output, an energy)."""
+    made, points = [], []
+    for length, sources in SOURCES.items():
+        for beam in beams:
+            points.append({"length": length, "beam": beam, "source_lengths": sources})
+            outputs = sum(1 + n * beam for n in sources)
+            for mechanism, (source, output, energy) in coefficients.items():
+                energies = (sum(n * (1 + n * beam) for n in sources)
+                            if mechanism == "soft"
+                            else outputs + beam * (length % 7) * sum(sources))
+                ns = source * len(sources) + output * outputs + energy * energies
+                made.append({
+                    "mechanism": mechanism, "num_contexts": None,
+                    "chunk_width": None, "energy": "additive",
+                    "end": None if mechanism == "soft" else "absorb",
+                    "length": length, "beam": beam, "status": "ok", "message": None,
+                    "ratio_to_soft": None, "attention_median_ns": ns,
+                    "attention_samples_ns": [ns * (1 + 1e-9 * r) for r in range(-4, 5)],
+                    "reads": {"energies_per_output": energies / outputs,
+                              "memory_read": 1.0, "zero_contexts": 0.0}})
+    return {**make_document([]), "kind": "decoder", "points": points, "cells": made,
+            "model": {"vocabulary": 20, "units": 64}}
+
+
 def least_length(is_faster):
     return next(t for t in range(1, 10**6) if is_faster(t))
 
@@ -173,8 +203,9 @@ class Table(PlotTest):
         self.assertEqual(code, 0)
         rows = [line for line in out.splitlines() if line.startswith("| m")][1:]
         self.assertEqual(len(rows), 2 * (2 + 2 + 1))
-        self.assertTrue(any(r.startswith("| mocha, w = 4 | 64 | 50 % |") for r in rows))
-        self.assertTrue(any(r.startswith("| memory, K = 32 | 256 | all |")
+        self.assertTrue(any(r.startswith("| mocha, w = 4 | 64 | – | 50 % |")
+                            for r in rows))
+        self.assertTrue(any(r.startswith("| memory, K = 32 | 256 | – | all |")
                             for r in rows))
         self.assertIn("U = T", out)
         self.assertEqual(page.read_text(),
@@ -187,7 +218,7 @@ class Table(PlotTest):
         self.assertIn("| never |", row)
         out = self.printed(path, "--shares", "1")[1]
         row = next(r for r in out.splitlines() if r.startswith("| memory"))
-        self.assertRegex(row.split("|")[6], r"^ \d+\*")
+        self.assertRegex(row.split("|")[7], r"^ \d+\*")
 
     def test_what_cannot_be_told_is_refused(self):
         def refused(made, *parts):
@@ -204,6 +235,75 @@ class Table(PlotTest):
         lone = [c for c in cells() if c["mechanism"] != "mocha"
                 or (c["memory_length"], c["workload"]) == (16, "uniform")]
         refused(lone, "2 cells of mocha")
+
+    def test_beams_have_a_table_of_their_own(self):
+        sweep = self.write(make_document(cells()))
+        costs = {"soft": (300.0, 10.0, 40.0), "monotonic": (300.0, 900.0, 50.0)}
+        beams = self.write(beam_document(costs), "beams.json")
+        code, out, err = self.printed(sweep, beams, "--shares", "0.5")
+        self.assertNotIn("Left out", out)
+        self.assertEqual(code, 0, err)
+        self.assertEqual(out.count("| mechanism | d | beam |"), 2)
+        self.assertTrue(out.startswith(self.printed(sweep, "--shares", "0.5")[1]))
+        self.assertIn("T from 1 to 150)", out)
+        for beam in BEAMS:
+            row = next(r for r in out.splitlines()
+                       if r.startswith(f"| monotonic | 64 | {beam} | 100 % |"))
+
+            def is_faster(t, beam=beam):
+                outputs = 1 + t * beam
+                return (300 + 10 * outputs + 40 * t * outputs >= (1 - 1e-6) * 2 * (
+                    300 + 900 * outputs + 50 * (outputs + t * beam)))
+            found = int(row.split("|")[6].split("[")[0])
+            expected = least_length(is_faster)
+            self.assertTrue(expected <= found <= math.ceil(1.011 * expected),
+                            (beam, expected, found))
+
+    def test_a_scan_that_stood_still_is_left_out_and_told(self):
+        costs = {"soft": (300.0, 10.0, 40.0), "monotonic": (300.0, 900.0, 50.0),
+                 "matcha": (300.0, 900.0, 50.0)}
+        made = beam_document(costs)
+        for cell in made["cells"]:
+            if (cell["mechanism"], cell["length"]) == ("matcha", 8):
+                cell["reads"]["memory_read"] = 0.2
+                cell["attention_median_ns"] *= 1e-3
+        code, out, err = self.printed(self.write(made))
+        self.assertEqual(code, 0, err)
+        self.assertIn("too little was read: matcha, L = 8, beam 1; matcha, L = 8, beam 4.",
+                      out)
+        rows = [r for r in out.splitlines() if r.startswith("| matcha | 64 | 1 | 100 %")]
+        self.assertEqual(len(rows), 1)
+        self.assertIn("| 0 %, ", rows[0].replace("-0 %", "0 %"))
+
+    def test_beams_that_cannot_be_counted_are_refused(self):
+        costs = {"soft": (300.0, 10.0, 40.0), "monotonic": (300.0, 900.0, 50.0)}
+
+        def refused(change, *parts, options=()):
+            made = beam_document(costs)
+            change(made)
+            code, out, err = self.printed(self.write(made), *options)
+            self.assertEqual((code, out, err.count("\n")), (2, "", 1), err)
+            for part in parts:
+                self.assertIn(part, err)
+
+        def only(test):
+            return lambda made: made.update(cells=list(filter(test, made["cells"])))
+        refused(lambda made: None, "--outputs", "whole decoders",
+                options=("--outputs", "64"))
+        refused(only(lambda c: c["mechanism"] != "soft" or c["beam"] == 4),
+                "mechanism soft, d = 64, beam 1")
+        refused(only(lambda c: c["mechanism"] == "none"), "cells")
+        refused(lambda made: made["cells"][1].update(status="invalid", message="odd"),
+                "cells[1]: is invalid: odd")
+        refused(lambda made: made["cells"][0]["reads"].update(energies_per_output=1),
+                "cells[0]", "vocabulary smaller")
+        refused(lambda made: made["points"].pop(0), "no sources of L = 8, beam 1")
+        refused(lambda made: made["points"][0].update(source_lengths=["1"]),
+                "points[0]", "source_lengths")
+        for key in ("attention_samples_ns", "attention_median_ns", "end", "reads"):
+            refused(lambda made, key=key: made["cells"][1].pop(key), "cells[1]", key)
+        refused(lambda made: made["cells"][0].update(attention_samples_ns=[1.0] * 3),
+                "3 rounds")
 
     def test_wrong_options_are_named(self):
         path = self.write(make_document(cells()))

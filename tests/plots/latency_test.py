@@ -65,7 +65,7 @@ class LatencyFigure(PlotTest):
 
     def test_each_panel_has_its_figures(self):
         figure, _ = latency.draw(frame(cells()))
-        proportion, lag, shares = figure.axes
+        proportion, lag, passed, empty = figure.axes
 
         def drawn(panel, line):
             return list(panel.lines[line].get_ydata())
@@ -74,9 +74,17 @@ class LatencyFigure(PlotTest):
         self.assertEqual(len(proportion.lines), 1)  # the same: one line
         self.assertEqual(drawn(lag, 0), [80.0, 9.0, 2.0])
         self.assertEqual(drawn(lag, 1), [85.0, 9.5, 3.0])
-        self.assertEqual(drawn(shares, 0), [1.0, 0.6, 0.2])
-        for found, expected in zip(drawn(shares, 1), [0.75, 0.025, 0.0]):
+        self.assertEqual(drawn(passed, 0), [1.0, 0.6, 0.2])
+        for found, expected in zip(drawn(empty, 0), [0.75, 0.025, 0.0]):
             self.assertAlmostEqual(found, expected)
+
+    def test_a_page_shows_its_letters_large_enough_to_read(self):
+        figure, _ = latency.draw(frame(cells()))
+        # A page of 880 pixels; letters of fewer than 11 are a strain.
+        pixels_per_pt = 880 / (72 * figure.get_size_inches()[0])
+        smallest = min(text.get_size() for panel in figure.axes for text in (
+            *panel.get_xticklabels(), *panel.get_yticklabels(), panel.yaxis.label))
+        self.assertGreaterEqual(smallest * pixels_per_pt, 11)
 
     def test_what_differs_has_a_line_of_its_own(self):
         made = cells()

@@ -2,24 +2,14 @@
 limits that are missing or of other threads, a point at the wrong place, a figure
 that is drawn of every sweep unasked."""
 
-import contextlib
-import io
-import json
-import os
-import pathlib
 import re
-import sys
-import tempfile
 import unittest
 
-os.environ.setdefault("MPLBACKEND", "Agg")
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "plots"))
+from made_up import make_cell, make_document, stop
+from plot_case import PlotTest
 
-import draw  # noqa: E402
-import load  # noqa: E402
-from figures import roofline  # noqa: E402
-from made_up import make_cell, make_document, stop  # noqa: E402
+import load  # plot_case has put plots/ on the path
+from figures import roofline
 
 
 def limits(precision="f32", threads=1):
@@ -54,28 +44,13 @@ def document(made=None, of_machine=None):
     return whole
 
 
-class RooflineFigure(unittest.TestCase):
-    def setUp(self):
-        scratch = tempfile.TemporaryDirectory()
-        self.addCleanup(scratch.cleanup)
-        self.folder = pathlib.Path(scratch.name)
-        self.path = self.folder / "r.json"
-
+class RooflineFigure(PlotTest):
     def draw(self, whole, *arguments):
         """(exit code, stdout, stderr, names of the pictures)."""
-        self.path.write_text(json.dumps(whole))
-        out, err = io.StringIO(), io.StringIO()
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            code = draw.main([*arguments, str(self.path), "-o", str(self.folder)])
-        pictures = sorted(p.name for p in self.folder.iterdir() if p != self.path)
-        return code, out.getvalue(), err.getvalue(), pictures
+        return (*self.run_draw(*arguments, self.write(whole)), self.pictures())
 
     def fails(self, whole, *texts):
-        code, out, err, pictures = self.draw(whole, "--figure", "roofline")
-        self.assertEqual((code, out, pictures), (2, "", []), err)
-        self.assertEqual(err.count("\n"), 1, err)
-        for text in texts:
-            self.assertIn(text, err)
+        self.fails_with(["--figure", "roofline", self.write(whole)], *texts)
 
     def test_a_sweep_of_several_modes_gives_it_with_a_panel_each(self):
         code, out, err, pictures = self.draw(document())
@@ -122,7 +97,7 @@ class RooflineFigure(unittest.TestCase):
     def test_what_is_missing_is_named(self):
         whole = document()
         del whole["context"]["limits"]
-        self.fails(whole, "r.json: context", "limits is missing")
+        self.fails(whole, "result.json: context", "limits is missing")
         self.fails(document(of_machine=[limits(threads=2)]), "context.limits",
                    "precision f32 and threads 1")
         made = cells()

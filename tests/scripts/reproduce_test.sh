@@ -153,6 +153,10 @@ for newer in build/release/attnbench experiments/mad_figure8.json experiments/cl
 done
 reproduce 0 --full
 called '^claims --force'
+# A run that ended before its claims leaves no verdicts of the one before it.
+FAILS=claims reproduce 3 --full
+reproduce 0 --full --resume
+called '^claims --resume'
 
 # Without a result there is no report; a decoder's is drawn.
 rm -r "$work/out"

@@ -1,0 +1,116 @@
+"""Reads a result of `attnbench decoder` as the cells that crossover.py fits: the time
+of attention alone, of all sources of a point, and what it was asked for.
+
+    cells = beam_cells.of(load.read_json(path), path)
+
+A source of n symbols is decoded in n + 1 steps, the first with one hypothesis and all
+others with as many as the beam is wide, so counts follow from the lengths of the
+sources. Soft attention, which takes an energy of every entry for every hypothesis, says
+whether that is so.
+"""
+
+import math
+
+import pandas
+
+import decoder_reads
+import decoder_result
+import load
+import settings
+
+SOFT = "soft"
+
+
+def of(document, path):
+    """One row a measured cell, with `beam`, the counts, and the `shortest` and
+    `longest` source that has entries. Cells whose time is not that of trained weights
+    are in attrs["left_out"], by name.
+    """
+    result = decoder_result.of(document, path)
+    sources = _sources(document, path)
+    units = load.get(result["model"], "units", int, f"{path}: model")
+    rows, left_out = [], []
+    for index, cell in enumerate(result["cells"]):
+        where = f"{path}: cells[{index}]"
+        if cell["status"] not in ("ok", "skipped"):
+            raise load.DataError(where, f"is {cell['status']}: {cell['message']}")
+        # Without attention there is nothing to fit.
+        if cell["status"] == "skipped" or cell["mechanism"] == "none":
+            continue
+        if not decoder_reads.is_as_trained(cell):
+            left_out.append(
+                f"{settings.label(cell)}, L = {cell['length']}, beam {cell['beam']}"
+            )
+        else:
+            rows.append(_row(cell, sources, units, where))
+    if not rows:
+        raise load.DataError(path, "cells missing: none has attention that was timed")
+    frame = pandas.DataFrame(rows, dtype=object)
+    frame = frame.where(frame.notna(), None)
+    for key in ("median_ns", "constant", "outputs", "entries", "energies"):
+        frame[key] = frame[key].astype("float64")
+    frame.attrs.update(path=str(path), context=result["context"], left_out=left_out)
+    return frame
+
+
+def _sources(document, path):
+    """(L, beam) -> the lengths of the sources."""
+    found = {}
+    for index, point in enumerate(load.get(document, "points", list, path)):
+        where = f"{path}: points[{index}]"
+        if not isinstance(point, dict):
+            raise load.DataError(where, "not an object")
+        lengths = load.get(point, "source_lengths", list, where)
+        if not all(isinstance(n, int) and n >= 0 for n in lengths):
+            raise load.DataError(where, "source_lengths must hold numbers from 0")
+        found[point.get("length"), point.get("beam")] = lengths
+    return found
+
+
+def _row(cell, sources, units, where):
+    point = (cell["length"], cell["beam"])
+    lengths = sources.get(point)
+    if not lengths or max(lengths) == 0:
+        raise load.DataError(
+            where, f"points has no sources of L = {point[0]}, beam {point[1]}"
+        )
+    for key in ("energy", "end"):
+        if key not in cell:
+            raise load.DataError(where, f"{key} is missing")
+    samples = load.get(cell, "attention_samples_ns", list, where)
+    if not all(map(load.is_above_zero, samples)):
+        raise load.DataError(where, "attention_samples_ns must hold numbers above 0")
+    if not load.is_above_zero(cell.get("attention_median_ns")):
+        raise load.DataError(where, "attention_median_ns must be above 0")
+    hypotheses = [1 + n * cell["beam"] for n in lengths]  # of all steps of a source
+    reads = load.get(cell, "reads", dict, where)
+    energies = sum(hypotheses) * load.get(
+        reads, "energies_per_output", (int, float), f"{where}: reads"
+    )
+    wanted = sum(n * h for n, h in zip(lengths, hypotheses))
+    if cell["mechanism"] == SOFT and not math.isclose(energies, wanted, rel_tol=1e-9):
+        raise load.DataError(
+            where,
+            f"{energies:g} energies, {wanted} are those of a beam that is full after "
+            "one step: is the vocabulary smaller than the beam?",
+        )
+    return {
+        **{key: cell[key] for key in ("mechanism", "chunk_width", "num_contexts",
+                                      "energy", "end", "beam")},
+        "variant": "exact",
+        "workload": "sources of whole decoders",
+        "dim": units,
+        "memory_length": cell["length"],
+        "output_length": cell["length"] + 1,
+        "shortest": min(n for n in lengths if n > 0),
+        "longest": max(lengths),
+        "samples_ns": samples,
+        "median_ns": cell["attention_median_ns"],
+        "constant": len(lengths),
+        "outputs": sum(hypotheses),
+        "entries": sum(lengths),
+        "energies": energies,
+        # In no result: those of MoChA are w an output, those of MAtChA nearly as many
+        # as energies, so their cost is in the cost of these.
+        "chunk_energies": 0.0,
+    }
