@@ -1,0 +1,111 @@
+#include "harness/decoder_processes.h"
+
+#include <fmt/format.h>
+#include <sys/wait.h>
+
+#include <chrono>
+#include <limits>
+#include <map>
+#include <stdexcept>
+#include <utility>
+
+#include "harness/calibration.h"
+#include "harness/child_process.h"
+#include "harness/decoder_ratios.h"
+#include "harness/exit_code.h"
+#include "mechanisms/simd.h"
+
+namespace attnbench {
+namespace {
+
+void Append(const Json& list, Json& to) {
+  to.insert(to.end(), list.begin(), list.end());
+}
+
+void JoinCell(const Json& other, Json& cell) {
+  if (cell.at("status") != "ok") return;
+  if (other.at("status") != "ok") {
+    cell = other;
+    return;
+  }
+  for (const char* list : {"samples_ns", "attention_samples_ns"}) {
+    Append(other.at(list), cell[list]);
+  }
+  cell["processes"] = cell.at("processes").get<int>() + 1;
+}
+
+// Of the cells of each point, in their order.
+void SummarizeAgain(Json& cells) {
+  std::map<std::string, std::vector<Json*>> points;
+  for (Json& cell : cells) {
+    SummarizeSamples("", cell);
+    SummarizeSamples("attention_", cell);
+    points[cell.at("point")].push_back(&cell);
+  }
+  for (const auto& [name, of_point] : points) {
+    std::vector<Json> joined;
+    for (const Json* cell : of_point) joined.push_back(*cell);
+    AddRatiosToSoft(joined);
+    for (std::size_t i = 0; i < joined.size(); ++i) {
+      *of_point[i] = std::move(joined[i]);
+    }
+  }
+}
+
+Json MeasureInOne(const std::vector<std::string>& arguments) {
+  std::vector<std::string> words = {"/proc/self/exe", "--simd", SimdName()};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  ChildProcess process({.arguments = words,
+                        .environment = EnvironmentWith({}),
+                        .longest_line = std::numeric_limits<std::size_t>::max(),
+                        .echo_errors = true});
+  std::string printed;
+  while (!process.HasEnded()) {
+    const auto line = process.ReadLine(ChildProcess::Clock::now() +
+                                       std::chrono::milliseconds(100));
+    if (line) printed = *line;
+  }
+  while (const auto line = process.ReadLine(ChildProcess::Clock::now())) {
+    printed = *line;
+  }
+  const ProcessEnd end = process.Stop();
+  // A cell that failed is in the result.
+  const bool is_good = WIFEXITED(end.status) &&
+                       (WEXITSTATUS(end.status) == kGood ||
+                        WEXITSTATUS(end.status) == kFailed);
+  if (!is_good || printed.empty()) {
+    throw std::runtime_error("a process that measures decoders " + end.Text() +
+                             ": " + process.LastWords());
+  }
+  return Json::parse(printed);
+}
+
+}  // namespace
+
+Json JoinProcesses(std::vector<Json> results) {
+  Json joined = std::move(results.at(0));
+  Json& calibration = joined["context"]["calibration"];
+  for (std::size_t n = 1; n < results.size(); ++n) {
+    for (std::size_t i = 0; i < joined["cells"].size(); ++i) {
+      JoinCell(results[n].at("cells")[i], joined["cells"][i]);
+    }
+    for (std::size_t i = 0; i < calibration.size(); ++i) {
+      Append(results[n].at("context").at("calibration")[i].at("samples_ns"),
+             calibration[i]["samples_ns"]);
+    }
+  }
+  for (Json& entry : calibration) {
+    entry = CalibrationJson(entry.at("point"),
+                            entry.at("samples_ns").get<std::vector<double>>());
+  }
+  SummarizeAgain(joined["cells"]);
+  return joined;
+}
+
+Json MeasureInProcesses(int count, const std::vector<std::string>& arguments) {
+  std::vector<Json> results;
+  for (int n = 0; n < count; ++n) results.push_back(MeasureInOne(arguments));
+  return JoinProcesses(std::move(results));
+}
+
+}  // namespace attnbench
