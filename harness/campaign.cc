@@ -67,10 +67,9 @@ int MostThreads(const Json& cells) {
   return most;
 }
 
-bool HasTimeout(const Json& cells) {
-  return std::any_of(cells.begin(), cells.end(), [](const Json& cell) {
-    return cell.at("status") == "timeout";
-  });
+// A limit that is not known was a lower one.
+bool IsLower(const Json& limit, std::int64_t now) {
+  return limit.is_null() || limit < now;
 }
 
 class Campaign {
@@ -160,9 +159,20 @@ class Campaign {
                     them, them));
   }
 
-  bool HadLessTime(const FinishedPoint& point) const {
-    const Json& limit = finished_.runs[point.run].at("cell_limit_s");
-    return limit.is_null() || limit < options_.measurer.cell_limit_s;
+  // Of a whole point: whether a cell ended at a limit that is higher now.
+  bool HasMoreTime(std::size_t i, const FinishedPoint& point) const {
+    const Json& run = finished_.runs[point.run];
+    const MeasurerOptions& now = options_.measurer;
+    for (std::size_t c = 0; c < point.cells.size(); ++c) {
+      if (point.cells[c].at("status") != "timeout") continue;
+      if (IsLower(run.at("cell_limit_s"), now.cell_limit_s)) return true;
+      // A cell of a peer may have met either.
+      if (sweep_.points[i].cells[c].is_peers &&
+          IsLower(run.value("peer_limit_s", Json()), now.peer_limit_s)) {
+        return true;
+      }
+    }
+    return false;
   }
 
   bool IsComplete(std::size_t i) const {
@@ -178,19 +188,20 @@ class Campaign {
     for (const std::size_t i : wanted_) {
       const auto point = finished_.points.find(hashes_[i]);
       if (point == finished_.points.end()) continue;
-      const bool has_more_time =
-          HasTimeout(point->second.cells) && HadLessTime(point->second);
+      const bool has_more_time = IsComplete(i) && HasMoreTime(i, point->second);
       if (IsComplete(i) && !has_more_time) continue;
       if (has_more_time) ++num_timeouts;
       again_.insert(hashes_[i]);
       result_is_whole_ = false;
     }
     if (num_timeouts == 0) return;
-    Tell(
-        fmt::format("{}: {} point{} with a cell that ended at a lower "
-                    "--cell-limit {} measured again",
-                    options_.output, num_timeouts, num_timeouts == 1 ? "" : "s",
-                    num_timeouts == 1 ? "is" : "are"));
+    Tell(fmt::format(
+        "{}: {} point{} with a cell that ended at a lower "
+        "{} {} measured again",
+        options_.output, num_timeouts, num_timeouts == 1 ? "" : "s",
+        options_.measurer.peer.empty() ? "--cell-limit"
+                                       : "--cell-limit or --peer-limit",
+        num_timeouts == 1 ? "is" : "are"));
   }
 
   void TellFinished() const {
@@ -248,7 +259,10 @@ class Campaign {
   }
 
   Json OwnRun() const {
-    return RunEntry(own_context_, options_.measurer.cell_limit_s);
+    const MeasurerOptions& measurer = options_.measurer;
+    return RunEntry(
+        own_context_, measurer.cell_limit_s,
+        measurer.peer.empty() ? Json() : Json(measurer.peer_limit_s));
   }
 
   // The last one of `runs` is this one.

@@ -97,15 +97,17 @@ Json CalibrationSchema() {
 // has put together.
 Json RunsSchema() {
   const Json texts = ListOf(Type("string"));
-  Json run =
-      Record({{"date", Type("string")},
-              {"command", Type("string")},
-              {"cell_limit_s", NullOr({{"type", "integer"}, {"minimum", 1}})},
-              {"load", OrNull("number")},
-              {"load_end", OrNull("number")},
-              {"invalid_reasons", texts},
-              {"warnings", texts},
-              {"points", ListOf(PointSchema())}});
+  const Json limit = NullOr({{"type", "integer"}, {"minimum", 1}});
+  Json run = Record({{"date", Type("string")},
+                     {"command", Type("string")},
+                     {"cell_limit_s", limit},
+                     {"load", OrNull("number")},
+                     {"load_end", OrNull("number")},
+                     {"invalid_reasons", texts},
+                     {"warnings", texts},
+                     {"points", ListOf(PointSchema())}});
+  // Results from before it are results.
+  run["properties"]["peer_limit_s"] = limit;
   run["properties"]["file"] = Type("string");
   run["properties"]["differs"] = Type("object");
   return ListOf(std::move(run));
