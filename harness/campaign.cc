@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <map>
@@ -57,20 +56,9 @@ Json LimitsFor(const Sweep& sweep, Json limits) {
   return limits;
 }
 
-// That a cell kept busy.
-int MostThreads(const Json& cells) {
-  int most = 0;
-  for (const Json& cell : cells) {
-    if (cell.at("status") == "skipped") continue;
-    most = std::max(most, cell.at("threads").get<int>());
-  }
-  return most;
-}
-
-bool HasTimeout(const Json& cells) {
-  return std::any_of(cells.begin(), cells.end(), [](const Json& cell) {
-    return cell.at("status") == "timeout";
-  });
+// A limit that is not known was a lower one.
+bool IsLower(const Json& limit, std::int64_t now) {
+  return limit.is_null() || limit < now;
 }
 
 class Campaign {
@@ -160,9 +148,20 @@ class Campaign {
                     them, them));
   }
 
-  bool HadLessTime(const FinishedPoint& point) const {
-    const Json& limit = finished_.runs[point.run].at("cell_limit_s");
-    return limit.is_null() || limit < options_.measurer.cell_limit_s;
+  // Of a whole point: whether a cell ended at a limit that is higher now.
+  bool HasMoreTime(std::size_t i, const FinishedPoint& point) const {
+    const Json& run = finished_.runs[point.run];
+    const MeasurerOptions& now = options_.measurer;
+    for (std::size_t c = 0; c < point.cells.size(); ++c) {
+      if (point.cells[c].at("status") != "timeout") continue;
+      if (IsLower(run.at("cell_limit_s"), now.cell_limit_s)) return true;
+      // A cell of a peer may have met either.
+      if (sweep_.points[i].cells[c].is_peers &&
+          IsLower(run.value("peer_limit_s", Json()), now.peer_limit_s)) {
+        return true;
+      }
+    }
+    return false;
   }
 
   bool IsComplete(std::size_t i) const {
@@ -178,19 +177,20 @@ class Campaign {
     for (const std::size_t i : wanted_) {
       const auto point = finished_.points.find(hashes_[i]);
       if (point == finished_.points.end()) continue;
-      const bool has_more_time =
-          HasTimeout(point->second.cells) && HadLessTime(point->second);
+      const bool has_more_time = IsComplete(i) && HasMoreTime(i, point->second);
       if (IsComplete(i) && !has_more_time) continue;
       if (has_more_time) ++num_timeouts;
       again_.insert(hashes_[i]);
       result_is_whole_ = false;
     }
     if (num_timeouts == 0) return;
-    Tell(
-        fmt::format("{}: {} point{} with a cell that ended at a lower "
-                    "--cell-limit {} measured again",
-                    options_.output, num_timeouts, num_timeouts == 1 ? "" : "s",
-                    num_timeouts == 1 ? "is" : "are"));
+    Tell(fmt::format(
+        "{}: {} point{} with a cell that ended at a lower "
+        "{} {} measured again",
+        options_.output, num_timeouts, num_timeouts == 1 ? "" : "s",
+        options_.measurer.peer.empty() ? "--cell-limit"
+                                       : "--cell-limit or --peer-limit",
+        num_timeouts == 1 ? "is" : "are"));
   }
 
   void TellFinished() const {
@@ -223,6 +223,7 @@ class Campaign {
 
   // Until all is done or the user interrupts.
   void Measure(const std::vector<std::size_t>& left) {
+    load_watch_ = BeginWatch(own_context_);
     Sweep rest = sweep_;
     rest.points.clear();
     for (const std::size_t i : left) rest.points.push_back(sweep_.points[i]);
@@ -248,7 +249,10 @@ class Campaign {
   }
 
   Json OwnRun() const {
-    return RunEntry(own_context_, options_.measurer.cell_limit_s);
+    const MeasurerOptions& measurer = options_.measurer;
+    return RunEntry(
+        own_context_, measurer.cell_limit_s,
+        measurer.peer.empty() ? Json() : Json(measurer.peer_limit_s));
   }
 
   // The last one of `runs` is this one.
@@ -264,12 +268,8 @@ class Campaign {
     if (!measured.calibration_ns.empty()) {
       point.calibration = CalibrationJson(hash, measured.calibration_ns);
     }
-    const auto now = std::chrono::steady_clock::now();
-    const std::chrono::duration<double> took =
-        now - std::exchange(point_begins_, now);
-    load_watch_.Add(took.count(), MostThreads(point.cells), LoadAverage());
     // Any point may be the run's last.
-    FinishContext(load_watch_.load(), load_watch_.own_load(), own_context_);
+    LookAgain(load_watch_, own_context_);
     finished_.runs.back() = OwnRun();
     journal_.Append(PointRecord(hash, point, finished_.runs.back(),
                                 FingerprintHash(own_context_)));
@@ -350,8 +350,6 @@ class Campaign {
   const CampaignOptions& options_;
   Json own_context_;  // of this run
   LoadWatch load_watch_;
-  std::chrono::steady_clock::time_point point_begins_ =
-      std::chrono::steady_clock::now();
   const ResultFile file_;
   Journal journal_;
   std::vector<std::string> hashes_;  // of all points

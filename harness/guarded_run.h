@@ -7,6 +7,7 @@
 #include <string>
 
 #include "harness/error.h"
+#include "harness/peer.h"
 #include "harness/runner.h"
 #include "harness/workload.h"
 
@@ -32,6 +33,8 @@ class GuardedRun : public CellRun {
       Fail("skipped", error.what());
     } catch (const WorkloadUnsupported& error) {
       Fail("skipped", error.what());
+    } catch (const PeerTimeout& error) {
+      Fail("timeout", error.what());
     } catch (const std::bad_alloc&) {
       Fail("error", "needs more memory than there is");
     } catch (const std::exception& error) {

@@ -45,13 +45,14 @@ std::string Peer::Path(const std::string& name) const {
 }
 
 // Stops the peer, and throws with its last words.
+template <class Error>
 void Peer::Fail(const std::string& what) {
   const ProcessEnd end = process_->Stop();
   std::string text = what.empty() ? end.Text() : what;
   const std::string words = process_->LastWords();
   if (!words.empty()) text += ": " + words;
   process_.reset();
-  throw PeerError(text);
+  throw Error(text);
 }
 
 Json Peer::Call(const Json& request) {
@@ -63,8 +64,9 @@ Json Peer::Call(const Json& request) {
   if (!line.has_value()) {
     if (process_->HasEnded()) Fail("");
     process_->Kill();
-    Fail(fmt::format("gave no answer to '{}' within {} s",
-                     request.at("call").get<std::string>(), limit_.count()));
+    Fail<PeerTimeout>(fmt::format("gave no answer to '{}' within {} s",
+                                  request.at("call").get<std::string>(),
+                                  limit_.count()));
   }
   Json answer = Json::parse(*line, nullptr, false);
   if (!answer.is_object()) {

@@ -26,6 +26,12 @@ class PeerError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// It hung: with a higher --peer-limit it might have answered.
+class PeerTimeout : public PeerError {
+ public:
+  using PeerError::PeerError;
+};
+
 inline constexpr int kPeerProtocol = 1;
 
 // What a peer says of itself.
@@ -57,8 +63,9 @@ class Peer {
 
   // The answer, an object. A peer that is gone is started anew first. After
   // anything but an answer the peer is stopped. Throws PeerError, which has the
-  // last line that the peer wrote to stderr where it says why, and Unsupported
-  // for the answer {"skipped": why}.
+  // last line that the peer wrote to stderr where it says why (PeerTimeout
+  // where there was no answer within the limit), and Unsupported for the answer
+  // {"skipped": why}.
   Json Call(const Json& request);
 
   // Counts the starts. What a process held is lost with it.
@@ -72,6 +79,7 @@ class Peer {
 
  private:
   void Start();
+  template <class Error = PeerError>
   [[noreturn]] void Fail(const std::string& what);
 
   const std::string command_;

@@ -1,6 +1,8 @@
 #include "harness/result_file.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,19 +22,31 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A new file beside the target, removed unless it was renamed to it.
+// Behind the target's name; then kNumRandom letters and digits of mkostemp.
+// Nobody else gives such a name to a file that is to stay.
+constexpr char kUnfinished[] = ".unfinished-";
+constexpr std::size_t kNumRandom = 6;
+
+// A new file beside the target, removed unless it was renamed to it. Locked
+// while there is anybody to do that: see RemoveLeftovers.
 class TemporaryFile {
  public:
   TemporaryFile(const std::string& path, const std::string& target)
-      : path_(path), name_(target + ".XXXXXX") {
-    descriptor_ = mkstemp(name_.data());
-    if (descriptor_ < 0) Fail();
+      : path_(path) {
+    // Another run may remove the file between our making it and our locking it.
+    do {
+      CloseAll();
+      name_ = target + kUnfinished + std::string(kNumRandom, 'X');
+      descriptor_ = mkostemp(name_.data(), O_CLOEXEC);
+      if (descriptor_ < 0) Fail();
+      lock_ = fcntl(descriptor_, F_DUPFD_CLOEXEC, 0);
+    } while (flock(descriptor_, LOCK_EX) == 0 && IsGone());
   }
   TemporaryFile(const TemporaryFile&) = delete;
   TemporaryFile& operator=(const TemporaryFile&) = delete;
   ~TemporaryFile() {
-    if (descriptor_ >= 0) close(descriptor_);
     if (!renamed_) unlink(name_.c_str());
+    CloseAll();
   }
 
   void Write(std::string_view text) {
@@ -52,6 +66,17 @@ class TemporaryFile {
   }
 
  private:
+  bool IsGone() const {
+    struct stat status {};
+    return fstat(descriptor_, &status) == 0 && status.st_nlink == 0;
+  }
+
+  void CloseAll() {
+    for (int* descriptor : {&descriptor_, &lock_}) {
+      if (*descriptor >= 0) close(std::exchange(*descriptor, -1));
+    }
+  }
+
   [[noreturn]] void Fail() const {
     throw UserError(path_,
                     fmt::format("cannot be written: {}", std::strerror(errno)));
@@ -60,8 +85,28 @@ class TemporaryFile {
   std::string path_;
   std::string name_;
   int descriptor_ = -1;
+  int lock_ = -1;  // the same file: keeps the lock when the other is closed
   bool renamed_ = false;
 };
+
+// What a run that was killed while it wrote has left. Nobody has locked it;
+// where locks are not to be had (`flock` fails) it stays.
+void RemoveLeftovers(const fs::path& target) {
+  const std::string begin = target.filename().string() + kUnfinished;
+  std::error_code error;
+  for (const auto& entry :
+       fs::directory_iterator(target.parent_path(), error)) {
+    const std::string name = entry.path().filename();
+    if (!name.starts_with(begin) || name.size() != begin.size() + kNumRandom) {
+      continue;
+    }
+    const int descriptor = open(entry.path().c_str(),
+                                O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (descriptor < 0) continue;
+    if (flock(descriptor, LOCK_EX | LOCK_NB) == 0) unlink(entry.path().c_str());
+    close(descriptor);
+  }
+}
 
 // Strict JSON that tools can compare line by line: the elements of an array at
 // the top, the cells, have a line each.
@@ -114,6 +159,7 @@ ResultFile::ResultFile(std::string path, bool may_replace)
       throw UserError(path_, "is there already; --force replaces it");
     }
   }
+  RemoveLeftovers(target_);
   // Asking for permissions does not tell about read-only file systems.
   TemporaryFile(path_, target_);
 }

@@ -14,7 +14,8 @@ namespace attnbench {
 class ResultFile {
  public:
   // Throws UserError where `path` could not be written, or is there already
-  // and may not be replaced. Leaves nothing behind.
+  // and may not be replaced. Leaves nothing behind, and removes what a run that
+  // was killed while it wrote this result has left.
   ResultFile(std::string path, bool may_replace);
 
   // Puts the document there, one line a cell; a link is followed. Throws

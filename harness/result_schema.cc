@@ -1,5 +1,7 @@
 #include "harness/result_schema.h"
 
+#include <fmt/format.h>
+
 #include <string>
 #include <utility>
 #include <vector>
@@ -93,19 +95,36 @@ Json CalibrationSchema() {
                         {"deviation", AtLeastZero("number")}}));
 }
 
+constexpr char kAtStart[] = "in half a second before anything was measured";
+constexpr char kWhileMeasured[] =
+    "while it measured, where they had most: over at least half a second, "
+    "between the ends of points";
+
+// What LoadWatch has seen (load_watch.h).
+Json LoadSchema(const char* when) {
+  Json schema = OrNull("number");
+  schema["description"] = fmt::format(
+      "CPUs that other programs kept busy {}; null: not known, or nothing was "
+      "timed",
+      when);
+  return schema;
+}
+
 // What RunEntry made, for each run; "file" and "differs" of those that merge
 // has put together.
 Json RunsSchema() {
   const Json texts = ListOf(Type("string"));
-  Json run =
-      Record({{"date", Type("string")},
-              {"command", Type("string")},
-              {"cell_limit_s", NullOr({{"type", "integer"}, {"minimum", 1}})},
-              {"load", OrNull("number")},
-              {"load_end", OrNull("number")},
-              {"invalid_reasons", texts},
-              {"warnings", texts},
-              {"points", ListOf(PointSchema())}});
+  const Json limit = NullOr({{"type", "integer"}, {"minimum", 1}});
+  Json run = Record({{"date", Type("string")},
+                     {"command", Type("string")},
+                     {"cell_limit_s", limit},
+                     {"load", LoadSchema(kAtStart)},
+                     {"load_end", LoadSchema(kWhileMeasured)},
+                     {"invalid_reasons", texts},
+                     {"warnings", texts},
+                     {"points", ListOf(PointSchema())}});
+  // Results from before it are results.
+  run["properties"]["peer_limit_s"] = limit;
   run["properties"]["file"] = Type("string");
   run["properties"]["differs"] = Type("object");
   return ListOf(std::move(run));
@@ -131,8 +150,8 @@ Json ContextSchema() {
        {"governor", OrNull("string")},
        {"turbo", OrNull("boolean")},
        {"aslr", {{"enum", {0, 1, 2, nullptr}}}},
-       {"load", OrNull("number")},
-       {"load_end", OrNull("number")},
+       {"load", LoadSchema(kAtStart)},
+       {"load_end", LoadSchema(kWhileMeasured)},
        {"simd", Type("string")},
        {"openmp", MapOf({{"type", {"integer", "string", "null"}}})},
        {"libraries", MapOf(Type("string"))},

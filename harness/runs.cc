@@ -48,10 +48,12 @@ std::vector<std::string> TextsOf(const Json& runs, const char* field) {
 
 }  // namespace
 
-Json RunEntry(const Json& context, const Json& cell_limit_s) {
+Json RunEntry(const Json& context, const Json& cell_limit_s,
+              const Json& peer_limit_s) {
   Json run = {{"date", context.at("date")},
               {"command", context.at("command")},
-              {"cell_limit_s", cell_limit_s}};
+              {"cell_limit_s", cell_limit_s},
+              {"peer_limit_s", peer_limit_s}};
   for (const char* name : {"load", "load_end"}) {
     run[name] = context.value(name, Json());
   }
@@ -64,7 +66,7 @@ Json RunEntry(const Json& context, const Json& cell_limit_s) {
 Json RunsOf(const Json& document) {
   const Json& context = document.at("context");
   if (context.contains("runs")) return context["runs"];
-  Json run = RunEntry(context, nullptr);
+  Json run = RunEntry(context, nullptr, nullptr);
   Json& points = run["points"];
   for (const Json& cell : document.at("cells")) {
     const Json& point = cell.at("point");

@@ -14,12 +14,14 @@
 namespace attnbench {
 
 // An entry of `context.runs`, of the context of one run as it is judged, with
-// no points yet: {"date", "command", "cell_limit_s", "load", "load_end",
-// "invalid_reasons", "warnings", "points"}. `cell_limit_s` (null: not known) is
-// what --cell-limit was. Where merge has put runs together, an entry also has
+// no points yet: {"date", "command", "cell_limit_s", "peer_limit_s",
+// "load", "load_end", "invalid_reasons", "warnings", "points"}. `cell_limit_s`
+// and `peer_limit_s` are what --cell-limit and --peer-limit were; null: not
+// known, or no peer. Where merge has put runs together, an entry also has
 // the "file" it comes from, and "differs", the fields of the context that were
 // others for this run (fingerprint.h).
-Json RunEntry(const Json& context, const Json& cell_limit_s);
+Json RunEntry(const Json& context, const Json& cell_limit_s,
+              const Json& peer_limit_s);
 
 // The entries of a result, an array. Where it says nothing of runs, as results
 // from before there was that field, it is of one that measured all cells.

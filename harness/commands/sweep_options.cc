@@ -121,7 +121,7 @@ void AddSweepOptions(CLI::App& command, const AxisTable& table,
       "experiments/peers/framework.py'");
   add("--peer-limit", arguments.peer_limit, "N",
       "seconds that an answer of the peer may take, e.g. "
-      "--peer-limit 600 (default 120)");
+      "--peer-limit 600 (default 120); then its cell is a timeout");
   add("--processes", arguments.processes, "N",
       "fresh processes, one after another, that each measure "
       "everything: where code and memory happen to lie moves times "

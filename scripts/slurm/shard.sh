@@ -7,7 +7,8 @@ set -euo pipefail
 
 attnbench=$1 shards=$2 output=$3
 shift 3
-# What a job that Slurm starts anew finds of its first start.
+# What a job that Slurm starts anew, or submit.sh --resume takes up, finds of its
+# first start.
 case $1 in
   run-sweep) again=--resume ;;
   verify) again=--force ;;

@@ -20,13 +20,13 @@ ALPHA = ["--mechanism", "monotonic", "--variant", "exact,framework"]
 
 
 class PeerTest(InFolder):
-    def run_sweep(self, *arguments, peer=FAKE):
+    def run_sweep(self, *arguments, peer=FAKE, environment=None):
         """The finished program; no process and no file of the peer is left."""
         given = [] if peer is None else ["--peer", peer]
         done = subprocess.run(
             [PROGRAM, "run-sweep", *given, *arguments],
             cwd=self.folder, capture_output=True, text=True, timeout=60,
-            check=False, env={**os.environ, "TMPDIR": self.folder},
+            check=False, env={**os.environ, "TMPDIR": self.folder, **(environment or {})},
         )
         left = os.listdir(self.folder)
         self.assertFalse([name for name in left if name.startswith("attnbench")])
@@ -165,7 +165,7 @@ class GoingWrong(PeerTest):
         self.expect_failed("die", "error", "ended with status 1: fake peer: that was too much")
         self.expect_failed("die prepare", "error", "ended with status 1: fake peer:")
         self.expect_failed("kill", "error", "was killed by signal 9")
-        self.expect_failed("hang", "error", "no answer to 'time' within 3 s",
+        self.expect_failed("hang", "timeout", "no answer to 'time' within 3 s",
                            "--peer-limit", "3")
         self.expect_failed("talk Nonsense", "error",
                            "answered 'Nonsense', which is no object of JSON")
@@ -174,6 +174,27 @@ class GoingWrong(PeerTest):
         self.expect_failed("shape", "error", "gave contexts as [3, 3], [3, 4] is wanted")
         self.expect_failed("", "error", "ValueError: 'keys' is of no use",
                            "--option", "keys=on_demand")
+
+    def test_one_without_an_answer_is_measured_again_with_more_time(self):
+        def measure(limit, *arguments, status, is_well=False):
+            done = self.run_sweep(*TINY, *BOTH, "-o", "r.json", "--peer-limit", limit, *arguments,
+                                  peer=FAKE + " hang",
+                                  environment={"FAKE_PEER_IS_WELL": "1"} if is_well else {})
+            self.assertEqual(done.returncode, status, done.stderr)
+            with open(self.path("r.json"), encoding="utf-8") as file:
+                return done, json.load(file)
+
+        _, first = measure("3", status=1)
+        self.assertEqual([c["status"] for c in first["cells"]], ["ok", "timeout"])
+        for limit in ("3", "2"):
+            done, same = measure(limit, "--resume", status=1, is_well=True)
+            self.assertIn("nothing left to do", done.stdout)
+            self.assertEqual(same, first)
+        done, second = measure("60", "--resume", status=0, is_well=True)
+        self.assertIn("1 point with a cell that ended at a lower --cell-limit or --peer-limit is "
+                      "measured again", done.stderr)
+        self.assertEqual([c["status"] for c in second["cells"]], ["ok", "ok"])
+        self.assertEqual([run["peer_limit_s"] for run in second["context"]["runs"]], [60])
 
     def test_the_others_go_on_with_another_process(self):
         cells = self.measure(

@@ -5,11 +5,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <thread>
 
 #include "harness/error.h"
 
@@ -79,6 +83,12 @@ const Json& Document() {
   return document;
 }
 
+Json LargeDocument() {
+  Json large = Document();
+  large["cells"] = std::vector<int>(10'000, 1234);
+  return large;
+}
+
 TEST_F(ResultFileTest, WritesTheDocumentWithALineACell) {
   ResultFile(Path("r.json"), false).Write(Document());
   EXPECT_EQ(
@@ -136,15 +146,56 @@ TEST_F(ResultFileTest, ALinkIsFollowed) {
 TEST_F(ResultFileTest, AFullDiskLeavesTheOldResultAndNothingElse) {
   std::ofstream(Path("r.json")) << "old";
   const ResultFile file(Path("r.json"), true);
-  Json large = Document();
-  large["cells"] = std::vector<int>(10'000, 1234);
   std::string error;
   {
     const FileSizeLimit limit(4096);
-    error = ErrorOf([&] { file.Write(large); });
+    error = ErrorOf([&] { file.Write(LargeDocument()); });
   }
   EXPECT_THAT(error, HasSubstr("r.json: cannot be written: File too large"));
   EXPECT_EQ(Text("r.json"), "old");
+  EXPECT_EQ(NumberOfFiles(), 1U);
+}
+
+TEST_F(ResultFileTest, WhatAKillHasLeftGoesWithTheNextWriteAndNothingElse) {
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    const FileSizeLimit limit(4096);
+    std::signal(SIGXFSZ, SIG_DFL);  // which kills
+    ResultFile(Path("r.json"), false).Write(LargeDocument());
+    _exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFSIGNALED(status));
+  ASSERT_EQ(NumberOfFiles(), 1U);
+  const std::string left = fs::directory_iterator(folder_)->path().filename();
+  // Of other results, and what others may call theirs.
+  for (const char* name : {"q.json", "r.json.backup", "r.json.unfinished-mine",
+                           "r.json.unfinished-of-mine"}) {
+    std::ofstream(Path(name)) << name;
+  }
+  std::ofstream(Path("q" + left.substr(1))) << "of q.json";
+  ResultFile(Path("r.json"), false).Write(Document());
+  EXPECT_FALSE(fs::exists(Path(left)));
+  EXPECT_EQ(Json::parse(Text("r.json")), Document());
+  EXPECT_EQ(NumberOfFiles(), 6U);
+}
+
+TEST_F(ResultFileTest, WhatARunThatIsAliveWritesIsLeftAlone) {
+  // Another run of the same result begins again and again.
+  const ResultFile file(Path("r.json"), false);
+  std::atomic<bool> done = false;
+  std::thread other([&] {
+    while (!done) ResultFile(Path("r.json"), true);
+  });
+  const std::string error = ErrorOf([&] {
+    for (int n = 0; n < 50; ++n) file.Write(Document());
+  });
+  done = true;
+  other.join();
+  EXPECT_EQ(error, "no error");
+  EXPECT_EQ(Json::parse(Text("r.json")), Document());
   EXPECT_EQ(NumberOfFiles(), 1U);
 }
 

@@ -130,6 +130,7 @@ TEST(ResultSchema, RunsMayBeMissingAndAreWholeWhereTheyAreNot) {
   run["file"] = "shard0.json";
   run["differs"] = {{"cpu", "another"}};
   run["cell_limit_s"] = nullptr;
+  run["peer_limit_s"] = 120;
   EXPECT_TRUE(with(run));
   run["load_start"] = 1;
   EXPECT_FALSE(with(run));

@@ -31,7 +31,7 @@ Json Context(const std::string& date) {
 Json Entry(const std::string& date, double load_end) {
   Json context = Context(date);
   context["load_end"] = load_end;
-  return RunEntry(context, 60);
+  return RunEntry(context, 60, nullptr);
 }
 
 Json Cells(const std::string& hash) {

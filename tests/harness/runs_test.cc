@@ -26,7 +26,7 @@ Json Entry(const std::string& date, const Texts& reasons,
                    {"load_end", nullptr},
                    {"invalid_reasons", reasons},
                    {"warnings", warnings}},
-                  3600);
+                  3600, nullptr);
 }
 
 Json Judged(const std::vector<Json>& runs, const std::string& missing = "",

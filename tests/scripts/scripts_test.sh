@@ -90,7 +90,7 @@ expect 0 '^usage: ' submit --help
 expect 2 "submit.sh: .*'--no-such'.*allowed: " submit --no-such
 expect 2 "COMMAND is 'decode'" submit decode
 touch "$work"/all.json.shard-{0-of-3.log,1-of-2,1-of-2.journal} "$work/all.json.shards"
-expect 2 'all.json.shard-0-of-3.log is of an earlier array (3 such files); --force removes' \
+expect 2 'all.json.shard-0-of-3.log is of an earlier array (3 such files); --resume goes on with it, --force removes' \
   submit run-sweep
 [[ -e $work/all.json.shard-1-of-2 && ! -e $work/asked ]] || fail "submit.sh went on"
 touch "$work/all.json"
@@ -104,6 +104,33 @@ expect 0 '^--parsable --job-name=attnbench-merge --partition=short .*merge.sh .*
 rm "$work/asked" "$work/all.json"
 expect 0 'array 7' submit verify
 expect 1 '^0$' grep -c exclusive "$work/asked"
+
+# What an array that was interrupted has left: a whole shard, one that was
+# stopped, one that was killed.
+rm "$work/asked"
+expect 2 'resume and --force exclude each other' submit --resume --force run-sweep
+expect 0 '^submit.sh: shards to take up: 0,1,2$' submit --resume run-sweep
+printf '"invalid_reasons":["dirty"]' >"$work/all.json.shard-0-of-3"
+printf '"invalid_reasons":["interrupted: 3 of 12 points; --resume goes on"]' \
+  >"$work/all.json.shard-1-of-3"
+touch "$work"/all.json.shard-2-of-3.{journal,log}
+cp "$work/all.json.shard-0-of-3" "$work/all.json.shard-2-of-3"
+expect 0 '^submit.sh: shards to take up: 1,2$' submit --resume run-sweep -T 5
+expect 0 '--array=1,2 --exclusive .*shard.sh .* 3 .*all.json run-sweep -T 5$' tail -n 2 "$work/asked"
+expect 0 '--dependency=afterany:7 .*merge.sh' tail -n 1 "$work/asked"
+[[ -s $work/all.json.shard-1-of-3 && -e $work/all.json.shard-2-of-3.journal ]] ||
+  fail "--resume removed what it goes on from"
+rm "$work"/all.json.shard-2-of-3.journal "$work/asked"
+cp "$work/all.json.shard-0-of-3" "$work/all.json.shard-1-of-3"
+expect 0 'shards to take up: none' submit --resume run-sweep
+expect 0 '^1$' grep -c '' "$work/asked"
+expect 0 'merge.sh .*all.json$' cat "$work/asked"
+touch "$work/all.json.shard-1-of-30"
+expect 2 'all.json.shard-1-of-30 is not of 3 shards' submit --resume run-sweep
+touch "$work/all.json"
+expect 2 'all.json is already there; --force' submit --resume run-sweep
+expect 1 '^0$' grep -c -e --dependency "$work/asked"
+rm "$work"/all.json*
 
 # Every shard that is missing is named, whatever its name is made of.
 odd=$work/$'it\'s a\ttab.json'

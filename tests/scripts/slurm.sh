@@ -136,7 +136,7 @@ rm "$result"
 status=0
 submit -o "$result" "${verification[@]}" 2>refused.txt || status=$?
 ((status == 2))
-grep -q 'shard-1-of-4 is of an earlier array (1 such files); --force removes them' refused.txt
+grep -q 'shard-1-of-4 is of an earlier array (1 such files); --resume goes on with it, --force removes them' refused.txt
 submit --force -o "$result" "${verification[@]}"
 "$ATTNBENCH" "${verification[@]}" -o alone.json >alone.txt
 "$python" - "$result" <<'PYTHON'
@@ -165,4 +165,39 @@ merge.sh: shard 0/4
 merge.sh: shard 2/4
 LINES
 [[ ! -e missing.json ]]
+
+# A sweep of which a shard is stopped and one is killed: --resume measures what
+# is missing, and no other shard.
+long=(run-sweep --mechanism "soft,monotonic" -T "3:42:1" -U 2 -d 8 --repetitions 2)
+cat >"$work/stopped" <<SH
+#!/usr/bin/env bash
+case "\$*" in
+  *"--shard 0/4"*) signal=TERM ;;
+  *"--shard 2/4"*) signal=KILL ;;
+  *) exec "$ATTNBENCH" "\$@" ;;
+esac
+"$ATTNBENCH" "\$@" &
+until grep -qs '"point":' "\${!#}.journal"; do sleep 0.005; done
+kill -\$signal \$!
+wait \$!
+SH
+chmod +x "$work/stopped"
+status=0
+ATTNBENCH=$work/stopped submit -o long.json "${long[@]}" || status=$?
+((status == 3))
+grep -q '"interrupted: ' long.json.shard-0-of-4
+[[ -e long.json.shard-2-of-4.journal && ! -e long.json ]]
+sha256sum long.json.shard-{1,3}-of-4 >whole.txt
+submit --resume -o long.json "${long[@]}" >taken.txt
+grep -qx 'submit.sh: shards to take up: 0,2' taken.txt
+sha256sum --quiet --check whole.txt
+"$python" - <<'PYTHON'
+import json
+with open("long.json") as file:
+    document = json.load(file)
+assert len(document["cells"]) == 80, len(document["cells"])
+assert "interrupted" not in str(document["context"]["invalid_reasons"])
+runs = [run["file"] for run in document["context"]["runs"]]
+assert [runs.count(f"long.json.shard-{i}-of-4") for i in range(4)] == [2, 1, 2, 1], runs
+PYTHON
 printf 'slurm: an array of 4 gave what one run gave, of a sweep and of verify\n'
