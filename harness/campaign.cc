@@ -125,6 +125,8 @@ class Campaign {
                          context.value("shard", Json("?")) == ShardJson();
     }
     TakeJournal(journal, wanted, own_context_, finished_);
+    // Measured after the result was written.
+    if (HasPoints(journal)) result_is_whole_ = false;
     RefuseLosses();
     FindUnfinished();
     TellFinished();

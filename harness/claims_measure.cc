@@ -197,7 +197,15 @@ class ClaimsMeasurer {
             .string();
     std::vector<std::string> arguments = {name, "decoder", InRoot(experiment),
                                           "-o", path};
-    if (options_.quick) arguments.emplace_back("--quick");
+    if (options_.quick) {
+      arguments.emplace_back("--quick");
+    } else {
+      const Json full = measurement.value("full", Json::object());
+      for (const auto& [option, value] : full.items()) {
+        arguments.push_back("--" + option);
+        arguments.push_back(value.dump());
+      }
+    }
     if (options_.force || options_.resume) arguments.emplace_back("--force");
     ChildProcess process({.arguments = arguments,
                           .program = "/proc/self/exe",

@@ -74,6 +74,7 @@ class DecoderCell final : public GuardedRun {
     json.update({{"options", cell_ ? OptionsJson(*cell_) : Json::object()},
                  {"length", point_.length},
                  {"beam", point_.beam},
+                 {"processes", 1},
                  {"status", status()},
                  {"message", is_ok ? Json(nullptr) : Json(message())},
                  {"samples_ns", is_ok ? Json(samples_ns_) : Json::array()},

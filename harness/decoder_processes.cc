@@ -13,7 +13,7 @@
 #include "harness/child_process.h"
 #include "harness/decoder_ratios.h"
 #include "harness/exit_code.h"
-#include "mechanisms/simd.h"
+#include "mechanisms/kernels/kernels.h"
 
 namespace attnbench {
 namespace {
@@ -70,9 +70,9 @@ Json MeasureInOne(const std::vector<std::string>& arguments) {
   }
   const ProcessEnd end = process.Stop();
   // A cell that failed is in the result.
-  const bool is_good = WIFEXITED(end.status) &&
-                       (WEXITSTATUS(end.status) == kGood ||
-                        WEXITSTATUS(end.status) == kFailed);
+  const bool is_good =
+      WIFEXITED(end.status) &&
+      (WEXITSTATUS(end.status) == kGood || WEXITSTATUS(end.status) == kFailed);
   if (!is_good || printed.empty()) {
     throw std::runtime_error("a process that measures decoders " + end.Text() +
                              ": " + process.LastWords());

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/json.h"
+#include "harness/axes.h"
 
 namespace attnbench {
 

@@ -5,15 +5,19 @@
 #include <string>
 
 #include "harness/statistics.h"
+#include "harness/summary.h"
 
 namespace attnbench {
 namespace {
 
-ProcessSamples SamplesOf(const Json& cell) {
-  return {cell.at("samples_ns").get<std::vector<double>>()};
+ProcessSamples SamplesOf(const Json& cell, const std::string& list) {
+  return SplitProcesses(cell.at(list).get<std::vector<double>>(),
+                        cell.at("processes").get<int>());
 }
 
-bool IsTimed(const Json& cell) { return !cell.at("samples_ns").empty(); }
+constexpr char kTimes[] = "samples_ns";
+
+bool IsTimed(const Json& cell) { return !cell.at(kTimes).empty(); }
 
 }  // namespace
 
@@ -33,11 +37,11 @@ std::string WhyNotAsTrained(const Json& cell) {
 void SummarizeSamples(const std::string& prefix, Json& cell) {
   cell[prefix + "median_ns"] = nullptr;
   cell[prefix + "interval_ns"] = nullptr;
-  const auto samples =
-      cell.at(prefix + "samples_ns").get<std::vector<double>>();
-  if (samples.empty()) return;
-  const Interval interval = MedianInterval(samples);
-  cell[prefix + "median_ns"] = Median(samples);
+  const std::string list = prefix + "samples_ns";
+  if (cell.at(list).empty()) return;
+  const ProcessSamples samples = SamplesOf(cell, list);
+  const Interval interval = IntervalOf(samples);
+  cell[prefix + "median_ns"] = Median(ProcessMedians(samples));
   cell[prefix + "interval_ns"] = {interval.low, interval.high};
 }
 
@@ -49,8 +53,9 @@ void AddRatiosToSoft(std::vector<Json>& cells) {
   for (Json& cell : cells) {
     cell["ratio_to_soft"] = nullptr;
     if (soft == nullptr || !IsTimed(*soft) || !IsTimed(cell)) continue;
-    const Estimate ratio =
-        Exp(Center(PairedLogRatios(SamplesOf(cell), SamplesOf(*soft)), kMiss));
+    const Estimate ratio = Exp(Center(
+        PairedLogRatios(SamplesOf(cell, kTimes), SamplesOf(*soft, kTimes)),
+        kMiss));
     // A single round has no interval: its ends are 0 and infinite.
     const bool has_interval = cell.at("samples_ns").size() > 1;
     cell["ratio_to_soft"] = {{"value", ratio.value}, {"interval", nullptr}};

@@ -20,13 +20,15 @@ inline constexpr double kMostZeroContexts = 0.05;
 // it is, or there is nothing to read.
 std::string WhyNotAsTrained(const Json& cell);
 
-// The median of samples and its interval (MedianInterval) into PREFIXmedian_ns
-// and PREFIXinterval_ns, from PREFIXsamples_ns; null where there are none.
+// The median of samples and its interval (IntervalOf) into PREFIXmedian_ns and
+// PREFIXinterval_ns, from PREFIXsamples_ns and `processes`; null where there
+// are none.
 void SummarizeSamples(const std::string& prefix, Json& cell);
 
 // `ratio_to_soft` of the cells of one point: {"value", "interval"} of the time
 // over that of full attention (the first cell of mechanism soft), paired in
-// rounds, the interval 95 percent for each; null where either has no time.
+// rounds and, with several processes, over these, the interval 95 percent for
+// each; null where either has no time.
 void AddRatiosToSoft(std::vector<Json>& cells);
 
 }  // namespace attnbench

@@ -50,12 +50,12 @@ Json Spread(const ProcessSamples& samples, const std::vector<double>& draws) {
   return spread;
 }
 
+}  // namespace
+
 Interval IntervalOf(const ProcessSamples& samples) {
   if (samples.size() == 1) return MedianInterval(samples[0]);
   return Exp(Center(Logs(samples), kMiss)).interval;
 }
-
-}  // namespace
 
 void Summarize(Json& cell) {
   const auto samples = cell.at("samples_ns").get<std::vector<double>>();

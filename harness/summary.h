@@ -3,6 +3,7 @@
 #define ATTNBENCH_HARNESS_SUMMARY_H_
 
 #include "harness/axes.h"
+#include "harness/statistics.h"
 
 namespace attnbench {
 
@@ -23,6 +24,9 @@ namespace attnbench {
 // spread.outliers  OutliersOf
 // spread.drift, spread.drift_p  RoundDriftOf; null below kLeastDriftRounds
 void Summarize(Json& cell);
+
+// Of times, as interval_ns has it.
+Interval IntervalOf(const ProcessSamples& samples);
 
 }  // namespace attnbench
 

@@ -8,14 +8,18 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "harness/commands/commands.h"
+#include "harness/decoder_processes.h"
 #include "harness/decoder_ratios.h"
 #include "harness/decoder_timing.h"
 #include "harness/environment.h"
 #include "harness/error.h"
 #include "harness/estimate.h"
 #include "harness/exit_code.h"
+#include "harness/load_watch.h"
 #include "harness/progress.h"
 #include "harness/result_file.h"
 #include "harness/roofline.h"
@@ -28,11 +32,13 @@ struct Arguments {
   std::string experiment;
   std::string output;
   std::string repetitions;
+  std::string processes;
   std::string seed;
   bool quick = false;
   bool force = false;
   bool json = false;
   bool dry_run = false;
+  bool is_part = false;
 };
 
 void AddOptions(CLI::App& command, Arguments& arguments) {
@@ -54,6 +60,15 @@ void AddOptions(CLI::App& command, Arguments& arguments) {
       .add_option("--repetitions", arguments.repetitions,
                   "rounds instead of the experiment's, e.g. --repetitions 20")
       ->type_name("N");
+  command
+      .add_option("--processes", arguments.processes,
+                  "fresh processes, one after another, that each measure all "
+                  "rounds: layout in memory moves times by more than rounds "
+                  "show, e.g. --processes 5 (default 1)")
+      ->type_name("N");
+  // What such a process is started with: prints the result, and looks at no
+  // limits of the machine.
+  command.add_flag("--part", arguments.is_part, "")->group("");
   AddSeed(command, "of weights, sources and order, e.g. --seed 7",
           arguments.seed);
   command.add_flag("--json", arguments.json,
@@ -80,12 +95,18 @@ DecoderExperiment ReadRequest(const AxisTable& table,
   return experiment;
 }
 
-int Show(const DecoderExperiment& experiment, bool as_json) {
+int ProcessesOf(const Arguments& arguments) {
+  if (arguments.processes.empty()) return 1;
+  return static_cast<int>(
+      ParseInteger(arguments.processes, 1, kMostProcesses, "--processes"));
+}
+
+int Show(const DecoderExperiment& experiment, int processes, bool as_json) {
   const std::size_t of_point =
       experiment.cells.size() + (experiment.has_plain ? 1 : 0);
   const std::size_t points =
       experiment.lengths.size() * experiment.beams.size();
-  const double estimated_s = EstimateDecodersS(experiment);
+  const double estimated_s = processes * EstimateDecodersS(experiment);
   if (as_json) {
     const Json shown = {{"name", experiment.name},
                         {"num_points", points},
@@ -182,10 +203,38 @@ int ExitCodeOf(const Json& document) {
   return kGood;
 }
 
+Json MeasureHere(const DecoderExperiment& experiment, Json context) {
+  CountProgress progress("decoder", "points", /*tells_time=*/false, stderr,
+                         isatty(STDERR_FILENO) == 1);
+  return MeasureDecoders(
+      experiment, std::move(context),
+      [&](std::size_t done, std::size_t total) { progress.Tell(done, total); });
+}
+
+// As this process would, several times.
+Json MeasureThere(const DecoderExperiment& experiment,
+                  const Arguments& arguments, int processes, Json context) {
+  std::vector<std::string> words = {"decoder",
+                                    arguments.experiment,
+                                    "--part",
+                                    "--repetitions",
+                                    std::to_string(experiment.repetitions),
+                                    "--seed",
+                                    std::to_string(experiment.seed)};
+  if (arguments.quick) words.emplace_back("--quick");
+  LoadWatch watch = BeginWatch(context);
+  Json document = MeasureInProcesses(processes, words);
+  context["calibration"] = document.at("context").at("calibration");
+  LookAgain(watch, context);
+  document["context"] = std::move(context);
+  return document;
+}
+
 int RunDecoder(const AxisTable& table, const std::string& command_line,
                const Arguments& arguments) {
   const DecoderExperiment experiment = ReadRequest(table, arguments);
-  if (arguments.dry_run) return Show(experiment, arguments.json);
+  const int processes = ProcessesOf(arguments);
+  if (arguments.dry_run) return Show(experiment, processes, arguments.json);
   std::optional<ResultFile> file;
   if (!arguments.output.empty()) {
     file.emplace(arguments.output, arguments.force);
@@ -193,17 +242,16 @@ int RunDecoder(const AxisTable& table, const std::string& command_line,
   Json context = MakeContext(command_line, experiment.seed);
   // They tell of the machine only, and take as long as some points.
   context["limits"] = Json::array();
-  if (!arguments.quick) {
+  if (!arguments.quick && !arguments.is_part) {
     context["limits"].push_back(
         ToJson(MeasureLimits("f32", /*threads=*/1, kQuickRoofline)));
   }
-  CountProgress progress("decoder", "points", /*tells_time=*/false, stderr,
-                         isatty(STDERR_FILENO) == 1);
-  const Json document = MeasureDecoders(
-      experiment, context,
-      [&](std::size_t done, std::size_t total) { progress.Tell(done, total); });
+  const Json document =
+      processes == 1
+          ? MeasureHere(experiment, std::move(context))
+          : MeasureThere(experiment, arguments, processes, std::move(context));
   if (file) file->Write(document);
-  std::cout << (arguments.json
+  std::cout << (arguments.json || arguments.is_part
                     ? document.dump() + "\n"
                     : TableText(document) +
                           ValidityText(document.at("context")) + "\n");

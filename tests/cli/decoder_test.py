@@ -141,6 +141,27 @@ class Decoder(InFolder):
         self.assertEqual(numbers(first), numbers(again))
         self.assertNotEqual(numbers(first), numbers(other))
 
+    def test_several_processes_are_joined(self):
+        document, _ = self.measured("--quick", "--processes", 3, "--repetitions", 2)
+        self.assertIn("--processes 3", document["context"]["command"])
+        alone, _ = self.measured("--quick", "--force", "--repetitions", 2)
+        self.assertEqual(len(document["cells"]), len(alone["cells"]))
+        for cell, other in zip(document["cells"], alone["cells"]):
+            self.assertEqual(cell["reads"], other["reads"])
+            self.assertEqual(other["processes"], 1)
+            if cell["status"] != "ok":
+                continue
+            self.assertEqual((cell["processes"], len(cell["samples_ns"])), (3, 6))
+            medians = [sum(cell["samples_ns"][i:i + 2]) / 2 for i in (0, 2, 4)]
+            self.assertAlmostEqual(cell["median_ns"], sorted(medians)[1])
+        for entry in document["context"]["calibration"]:
+            self.assertGreaterEqual(len(entry["samples_ns"]), 3)
+        self.assertEqual(len(document["context"]["calibration"]),
+                         len(document["points"]))
+        wrong = run(self.experiment, "--processes", 0)
+        self.assertEqual(wrong.returncode, 2)
+        self.assertIn("--processes", wrong.stderr)
+
     def test_a_dry_run_measures_nothing(self):
         shown = run(self.experiment, "--dry-run", "-o", self.output)
         self.assertEqual((shown.returncode, shown.stderr), (0, ""))
