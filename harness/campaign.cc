@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <map>
@@ -55,16 +54,6 @@ Json LimitsFor(const Sweep& sweep, Json limits) {
         one.second, static_cast<int>(one.first), kQuickRoofline)));
   }
   return limits;
-}
-
-// That a cell kept busy.
-int MostThreads(const Json& cells) {
-  int most = 0;
-  for (const Json& cell : cells) {
-    if (cell.at("status") == "skipped") continue;
-    most = std::max(most, cell.at("threads").get<int>());
-  }
-  return most;
 }
 
 // A limit that is not known was a lower one.
@@ -234,6 +223,7 @@ class Campaign {
 
   // Until all is done or the user interrupts.
   void Measure(const std::vector<std::size_t>& left) {
+    load_watch_ = BeginWatch(own_context_);
     Sweep rest = sweep_;
     rest.points.clear();
     for (const std::size_t i : left) rest.points.push_back(sweep_.points[i]);
@@ -278,12 +268,8 @@ class Campaign {
     if (!measured.calibration_ns.empty()) {
       point.calibration = CalibrationJson(hash, measured.calibration_ns);
     }
-    const auto now = std::chrono::steady_clock::now();
-    const std::chrono::duration<double> took =
-        now - std::exchange(point_begins_, now);
-    load_watch_.Add(took.count(), MostThreads(point.cells), LoadAverage());
     // Any point may be the run's last.
-    FinishContext(load_watch_.load(), load_watch_.own_load(), own_context_);
+    LookAgain(load_watch_, own_context_);
     finished_.runs.back() = OwnRun();
     journal_.Append(PointRecord(hash, point, finished_.runs.back(),
                                 FingerprintHash(own_context_)));
@@ -364,8 +350,6 @@ class Campaign {
   const CampaignOptions& options_;
   Json own_context_;  // of this run
   LoadWatch load_watch_;
-  std::chrono::steady_clock::time_point point_begins_ =
-      std::chrono::steady_clock::now();
   const ResultFile file_;
   Journal journal_;
   std::vector<std::string> hashes_;  // of all points

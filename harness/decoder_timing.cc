@@ -12,6 +12,7 @@
 #include "harness/decoder_cell.h"
 #include "harness/decoder_ratios.h"
 #include "harness/environment.h"
+#include "harness/load_watch.h"
 #include "harness/result_schema.h"
 
 namespace attnbench {
@@ -80,6 +81,7 @@ Json MeasureDecoders(const DecoderExperiment& experiment, Json context,
   Json cells = Json::array();
   Json points = Json::array();
   context["calibration"] = Json::array();
+  LoadWatch watch = BeginWatch(context);
   const std::size_t total = experiment.lengths.size() * experiment.beams.size();
   for (const Index length : experiment.lengths) {
     const std::vector<CopyTask> tasks = TasksOf(experiment, length);
@@ -101,10 +103,10 @@ Json MeasureDecoders(const DecoderExperiment& experiment, Json context,
                         {"length", length},
                         {"beam", beam},
                         {"source_lengths", lengths}});
+      LookAgain(watch, context);
       on_point(points.size(), total);
     }
   }
-  FinishContext(/*own_threads=*/1, context);
   return {{"schema_version", kSchemaVersion},
           {"kind", "decoder"},
           {"context", std::move(context)},

@@ -150,7 +150,7 @@ std::string DateUtc() {
   return text;
 }
 
-Circumstances CircumstancesNow(double own_load) {
+Circumstances CircumstancesNow() {
   Circumstances circumstances;
 #ifndef __OPTIMIZE__
   circumstances.is_optimised = false;
@@ -163,7 +163,6 @@ Circumstances CircumstancesNow(double own_load) {
   circumstances.has_checks = true;
 #endif
   circumstances.machine_cores = MachineCores();
-  circumstances.own_load = own_load;
   return circumstances;
 }
 
@@ -195,27 +194,18 @@ Json MakeContext(const std::string& command, std::uint64_t seed) {
                   {"governor", Governor()},
                   {"turbo", Turbo()},
                   {"aslr", Aslr()},
-                  {"load", LoadAverage()},
+                  {"load", nullptr},
                   {"load_end", nullptr},
                   {"simd", SimdName()},
                   {"openmp", OpenMp()},
                   {"libraries", Json::object({ATTNBENCH_LIBRARIES})}};
-  Judge(CircumstancesNow(/*own_load=*/0), context);
+  Judge(CircumstancesNow(), context);
   return context;
 }
 
-Json LoadAverage() {
-  double load = 0;
-  return getloadavg(&load, 1) == 1 ? Json(load) : Json(nullptr);
-}
-
-void FinishContext(const Json& load, double own_load, Json& context) {
-  context["load_end"] = load;
-  Judge(CircumstancesNow(own_load), context);
-}
-
-void FinishContext(int own_threads, Json& context) {
-  FinishContext(LoadAverage(), own_threads, context);
+void FinishContext(const Json& load_end, Json& context) {
+  context["load_end"] = load_end;
+  Judge(CircumstancesNow(), context);
 }
 
 void Fnv1a::Add(std::string_view bytes) {

@@ -15,19 +15,15 @@ namespace attnbench {
 
 // The `context` of a result document, judged by what is known at the start
 // (validity.h). What cannot be read on this machine is null or "unknown".
+// `load` is for those who time something, and null.
 // `command` is as the user typed it. Which fields two results are compared by
 // stands in fingerprint.h.
 Json MakeContext(const std::string& command, std::uint64_t seed);
 
-// The system's load average of the last minute, or null.
-Json LoadAverage();
-
-// At the end of a run that times something: `load_end` becomes `load`, of which
-// `own_load` was this program's, and the context is judged again, with its
-// `calibration`.
-void FinishContext(const Json& load, double own_load, Json& context);
-// The same for a run that kept so many threads busy until now.
-void FinishContext(int own_threads, Json& context);
+// At the end of a run that times something: `load_end` becomes that, and the
+// context is judged again, with its `load` and `calibration`. What loads are,
+// and who reads them, stands in load_watch.h.
+void FinishContext(const Json& load_end, Json& context);
 
 // FNV-1a, 64 bits: stable names for contents. Not against adversaries.
 class Fnv1a {

@@ -1,22 +1,53 @@
 #include "harness/load_watch.h"
 
+#include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <thread>
+
+#include "harness/environment.h"
 
 namespace attnbench {
+namespace {
 
-void LoadWatch::Add(double seconds, int threads, const Json& load) {
-  constexpr double kMinute = 60;
-  own_ = threads + (own_ - threads) * std::exp(-seconds / kMinute);
-  if (!load.is_number()) return;
-  const auto of_others = [](const Json& all, double own) {
-    return all.get<double>() - own;
-  };
-  if (!worst_load_.is_null() &&
-      of_others(load, own_) <= of_others(worst_load_, own_of_worst_)) {
+double BusyForOthers(const CpuTimes& begin, const CpuTimes& end) {
+  const double busy_s = end.busy_s - begin.busy_s;
+  // A child that nobody waited for takes its time with it.
+  const double own_s = std::max(0.0, end.own_s - begin.own_s);
+  const double cpus = (busy_s - own_s) / (end.at_s - begin.at_s);
+  return std::max(0.0, std::round(100 * cpus) / 100);
+}
+
+}  // namespace
+
+void LoadWatch::Add(const std::optional<CpuTimes>& now) {
+  if (!now) return;
+  if (!begin_) {
+    begin_ = next_ = now;
     return;
   }
-  worst_load_ = load;
-  own_of_worst_ = own_;
+  const bool is_long = now->at_s - next_->at_s >= kShortestS;
+  if (is_long) begin_ = next_;
+  Json& load = at_start_.is_null() ? at_start_ : worst_;
+  const double cpus = BusyForOthers(*begin_, *now);
+  if (load.is_null() || cpus > load.get<double>()) load = cpus;
+  if (is_long) next_ = now;
+}
+
+LoadWatch BeginWatch(Json& context) {
+  LoadWatch watch;
+  watch.Add(ReadCpuTimes());
+  // No shorter by rounding.
+  std::this_thread::sleep_for(
+      std::chrono::duration<double>(LoadWatch::kShortestS + 0.001));
+  watch.Add(ReadCpuTimes());
+  context["load"] = watch.at_start();
+  return watch;
+}
+
+void LookAgain(LoadWatch& watch, Json& context) {
+  watch.Add(ReadCpuTimes());
+  FinishContext(watch.worst(), context);
 }
 
 }  // namespace attnbench

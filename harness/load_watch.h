@@ -1,32 +1,46 @@
-// What other programs did while a run measured: the worst of the load averages
-// at the ends of its points, each without what the run itself has left in it.
-// The system's load average is a mean over the past of how many threads want to
-// run, in which a second counts e times less for every minute that it is ago:
-// a point of many threads is in it for minutes, and one that has just begun
-// hardly yet. A pure function of what it is told.
+// What other programs did before a run measured and while it did: how many CPUs
+// they kept busy, from readings at the ends of its points. The system's load
+// average would not do: it is a mean over minutes, and tells of the run before.
 #ifndef ATTNBENCH_HARNESS_LOAD_WATCH_H_
 #define ATTNBENCH_HARNESS_LOAD_WATCH_H_
 
+#include <optional>
+
 #include "harness/axes.h"
+#include "harness/cpu_times.h"
 
 namespace attnbench {
 
 class LoadWatch {
  public:
-  // The run has kept at most `threads` threads busy for `seconds`, since it
-  // began or since the last call; `load` is the load average now, or null.
-  void Add(double seconds, int threads, const Json& load);
+  // Readings closer than this say nothing: the system counts in steps.
+  static constexpr double kShortestS = 0.5;
 
-  // The load average at the end of the point where other programs had most of
-  // it, null where none is known, and this run's own part of that.
-  const Json& load() const { return worst_load_; }
-  double own_load() const { return own_of_worst_; }
+  // Two readings that are kShortestS apart, before anything is measured, and
+  // one whenever a point has ended. Between two of them lies what other
+  // programs did; where that was shorter than kShortestS, it is looked at
+  // together with what was before. A reading that is not known is none.
+  void Add(const std::optional<CpuTimes>& now);
+
+  // CPUs that other programs kept busy, to hundredths: between the first two
+  // readings, and the most of any time after that. Null: not known.
+  const Json& at_start() const { return at_start_; }
+  const Json& worst() const { return worst_; }
 
  private:
-  double own_ = 0;
-  Json worst_load_;
-  double own_of_worst_ = 0;
+  // At least kShortestS apart, unless they are the first reading.
+  std::optional<CpuTimes> begin_, next_;
+  Json at_start_;
+  Json worst_;
 };
+
+// A watch that has looked for kShortestS, in which the caller does nothing;
+// sets the context's `load`.
+LoadWatch BeginWatch(Json& context);
+
+// Looks again, sets `load_end` and judges the context (environment.h), with its
+// `calibration`.
+void LookAgain(LoadWatch& watch, Json& context);
 
 }  // namespace attnbench
 

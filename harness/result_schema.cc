@@ -1,5 +1,7 @@
 #include "harness/result_schema.h"
 
+#include <fmt/format.h>
+
 #include <string>
 #include <utility>
 #include <vector>
@@ -93,6 +95,21 @@ Json CalibrationSchema() {
                         {"deviation", AtLeastZero("number")}}));
 }
 
+constexpr char kAtStart[] = "in half a second before anything was measured";
+constexpr char kWhileMeasured[] =
+    "while it measured, where they had most: over at least half a second, "
+    "between the ends of points";
+
+// What LoadWatch has seen (load_watch.h).
+Json LoadSchema(const char* when) {
+  Json schema = OrNull("number");
+  schema["description"] = fmt::format(
+      "CPUs that other programs kept busy {}; null: not known, or nothing was "
+      "timed",
+      when);
+  return schema;
+}
+
 // What RunEntry made, for each run; "file" and "differs" of those that merge
 // has put together.
 Json RunsSchema() {
@@ -101,8 +118,8 @@ Json RunsSchema() {
   Json run = Record({{"date", Type("string")},
                      {"command", Type("string")},
                      {"cell_limit_s", limit},
-                     {"load", OrNull("number")},
-                     {"load_end", OrNull("number")},
+                     {"load", LoadSchema(kAtStart)},
+                     {"load_end", LoadSchema(kWhileMeasured)},
                      {"invalid_reasons", texts},
                      {"warnings", texts},
                      {"points", ListOf(PointSchema())}});
@@ -133,8 +150,8 @@ Json ContextSchema() {
        {"governor", OrNull("string")},
        {"turbo", OrNull("boolean")},
        {"aslr", {{"enum", {0, 1, 2, nullptr}}}},
-       {"load", OrNull("number")},
-       {"load_end", OrNull("number")},
+       {"load", LoadSchema(kAtStart)},
+       {"load_end", LoadSchema(kWhileMeasured)},
        {"simd", Type("string")},
        {"openmp", MapOf({{"type", {"integer", "string", "null"}}})},
        {"libraries", MapOf(Type("string"))},

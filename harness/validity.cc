@@ -46,11 +46,10 @@ void JudgeBuild(const Circumstances& circumstances, Texts& reasons,
   }
 }
 
-void JudgeLoad(const Json& load, double own_load, int cores,
-               double intolerable_load, const char* when, Texts& reasons,
-               Texts& warnings) {
+void JudgeLoad(const Json& load, int cores, double intolerable_load,
+               const char* when, Texts& reasons, Texts& warnings) {
   if (!load.is_number()) return;
-  const double of_others = load.get<double>() - own_load;
+  const double of_others = load.get<double>();
   TellDegree(of_others / cores, kNoticeableLoad, intolerable_load,
              fmt::format("the load of other programs was {:.1f} on {} core{} "
                          "{}; stop them and measure again",
@@ -104,10 +103,10 @@ void Judge(const Circumstances& circumstances, Json& context) {
   const double intolerable_load = load_end.is_number()
                                       ? kIntolerableLoad
                                       : std::numeric_limits<double>::infinity();
-  JudgeLoad(FieldOrNull(context, "load"), 0, cores, intolerable_load,
+  JudgeLoad(FieldOrNull(context, "load"), cores, intolerable_load,
             "at the start", reasons, warnings);
-  JudgeLoad(load_end, circumstances.own_load, cores, intolerable_load,
-            "while it measured", reasons, warnings);
+  JudgeLoad(load_end, cores, intolerable_load, "while it measured", reasons,
+            warnings);
   JudgeDrift(FieldOrNull(context, "calibration"), reasons, warnings);
   JudgeClock(context, warnings);
   if (FieldOrNull(context, "dirty") == true) {

@@ -17,16 +17,16 @@ struct Circumstances {
   bool is_sanitized = false;
   bool has_checks = false;  // ATTN_DCHECK inside timed loops
   int machine_cores = 1;    // not only those that this program may use
-  double own_load = 0;      // of `load_end`, what this program itself made
 };
 
-// Beyond this share of the machine's cores other programs disturb.
-inline constexpr double kNoticeableLoad = 0.5;
+// Beyond this share of the machine's cores, kept busy by other programs, they
+// disturb.
+inline constexpr double kNoticeableLoad = 0.25;
 // Beyond this they take turns with what is timed, where something is: a context
-// that was not finished (FinishContext) is of a run that times nothing. A run
-// of our own that has just ended, on as many threads as there are cores, leaves
-// a load of 1.
-inline constexpr double kIntolerableLoad = 1.5;
+// that was not finished (FinishContext) is of a run that times nothing. Who
+// wants as many cores as there are has two thirds of two, and more of more,
+// beside one thread of ours.
+inline constexpr double kIntolerableLoad = 0.6;
 
 // Sets `valid`, `invalid_reasons` and `warnings` of a context from its other
 // fields (dirty, governor, turbo, load, load_end, calibration, of which any may

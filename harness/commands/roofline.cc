@@ -14,6 +14,7 @@
 #include "harness/commands/commands.h"
 #include "harness/environment.h"
 #include "harness/error.h"
+#include "harness/load_watch.h"
 #include "harness/result_file.h"
 #include "harness/result_schema.h"
 
@@ -107,6 +108,7 @@ int RunRoofline(const AxisTable& table, const std::string& command_line,
   Json document = {{"schema_version", kSchemaVersion},
                    {"kind", "roofline"},
                    {"context", MakeContext(command_line, /*seed=*/0)}};
+  LoadWatch watch = BeginWatch(document["context"]);
   std::vector<MachineLimits> all;
   for (const Json& number : threads) {
     for (const Json& precision : precisions) {
@@ -116,8 +118,7 @@ int RunRoofline(const AxisTable& table, const std::string& command_line,
     }
   }
   document["limits"] = ToJson(all);
-  FinishContext(std::max_element(threads.begin(), threads.end())->get<int>(),
-                document["context"]);
+  LookAgain(watch, document["context"]);
   if (file) file->Write(document);
   std::cout << (arguments.json ? document.dump() + "\n" : Table(all));
   return 0;

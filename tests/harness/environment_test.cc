@@ -101,8 +101,8 @@ TEST(Context, IsJudgedAgainAtTheEnd) {
   context["calibration"] = Json::parse(
       R"([{"point": "p", "samples_ns": [1], "median_ns": 1,
            "deviation": 0.5}])");
-  FinishContext(/*own_threads=*/1, context);
-  EXPECT_TRUE(context["load_end"].is_number());
+  FinishContext(0.25, context);
+  EXPECT_EQ(context["load_end"], 0.25);
   EXPECT_FALSE(context["valid"].get<bool>());
   EXPECT_NE(context["invalid_reasons"].dump().find("point p"),
             std::string::npos);
@@ -110,13 +110,11 @@ TEST(Context, IsJudgedAgainAtTheEnd) {
 
 TEST(Context, IsJudgedByTheLoadOfOthersThatItIsTold) {
   Json context = MakeContext("", 1);
-  context["load"] = 0;
-  const double busy = 100.0 * MachineCores();
-  FinishContext(busy, /*own_load=*/0, context);
-  EXPECT_EQ(context["load_end"], busy);
+  EXPECT_TRUE(context["load"].is_null());
+  FinishContext(MachineCores(), context);
   EXPECT_NE(context["invalid_reasons"].dump().find("while it measured"),
             std::string::npos);
-  FinishContext(busy, /*own_load=*/busy, context);
+  FinishContext(0, context);
   EXPECT_EQ(context["invalid_reasons"].dump().find("while it measured"),
             std::string::npos);
 }

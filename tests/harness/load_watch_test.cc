@@ -1,5 +1,6 @@
 // Guards against a machine that was busy in the middle of a run and is quiet at
-// its end, and against a run that takes its own threads for other programs.
+// its end, and against a run that takes its own threads, or those of a run
+// before it, for other programs.
 #include "harness/load_watch.h"
 
 #include <gtest/gtest.h>
@@ -7,49 +8,95 @@
 namespace attnbench {
 namespace {
 
-constexpr double kLong = 3600;  // s, until nothing is left of what was before
+// A machine that is told how busy it is.
+class Machine {
+ public:
+  explicit Machine(LoadWatch& watch) : watch_(watch) { Pass(0, 0, 0); }
 
-double OfOthers(const LoadWatch& watch) {
-  return watch.load().get<double>() - watch.own_load();
+  // Time goes by in which so many CPUs work, some of them for the run.
+  void Pass(double seconds, double busy, double own) {
+    now_.at_s += seconds;
+    now_.busy_s += seconds * busy;
+    now_.own_s += seconds * own;
+    watch_.Add(now_);
+  }
+
+ private:
+  LoadWatch& watch_;
+  // Long before the run the machine was busy, and so were we.
+  CpuTimes now_ = {.at_s = 1000, .busy_s = 16'000, .own_s = 100};
+};
+
+TEST(LoadWatch, TellsTheStartFromWhatCameLater) {
+  LoadWatch watch;
+  Machine machine(watch);
+  EXPECT_TRUE(watch.at_start().is_null());
+  machine.Pass(0.5, 2.5, 0);
+  EXPECT_EQ(watch.at_start(), 2.5);
+  EXPECT_TRUE(watch.worst().is_null());
+  machine.Pass(10, 3, 2);
+  EXPECT_EQ(watch.at_start(), 2.5);
+  EXPECT_EQ(watch.worst(), 1.0);
 }
 
 TEST(LoadWatch, KeepsTheWorstPointWhateverCameAfter) {
   LoadWatch watch;
-  watch.Add(kLong, 2, 2.0);
-  EXPECT_NEAR(OfOthers(watch), 0, 1e-9);
-  watch.Add(kLong, 2, 9.5);
-  watch.Add(kLong, 2, 2.25);
-  EXPECT_EQ(watch.load(), 9.5);
-  EXPECT_NEAR(OfOthers(watch), 7.5, 1e-9);
+  Machine machine(watch);
+  machine.Pass(0.5, 0, 0);
+  machine.Pass(60, 2, 2);
+  EXPECT_EQ(watch.worst(), 0.0);
+  machine.Pass(1, 9.5, 2);
+  machine.Pass(3600, 2.25, 2);
+  EXPECT_EQ(watch.worst(), 7.5);
 }
 
 TEST(LoadWatch, APointOfManyThreadsHidesNoOtherPrograms) {
   LoadWatch watch;
-  watch.Add(kLong, 8, 8.0);
-  watch.Add(kLong, 1, 7.0);
-  EXPECT_EQ(watch.load(), 7.0);
-  EXPECT_NEAR(OfOthers(watch), 6, 1e-9);
+  Machine machine(watch);
+  machine.Pass(0.5, 0, 0);
+  machine.Pass(60, 8, 8);
+  machine.Pass(60, 7, 1);
+  EXPECT_EQ(watch.worst(), 6.0);
 }
 
-TEST(LoadWatch, WhatAPointLeavesInTheLoadIsOurs) {
+TEST(LoadWatch, AShortPointIsLookedAtWithWhatWasBeforeIt) {
   LoadWatch watch;
-  watch.Add(kLong, 8, 8.0);
-  // A minute on one thread: 1 + 7 / e.
-  watch.Add(60, 1, 3.575);
-  EXPECT_NEAR(OfOthers(watch), 0, 1e-3);
-  // Nobody was there before us, and a second makes no load of 8.
-  LoadWatch of_a_moment;
-  of_a_moment.Add(1, 8, 8.0);
-  EXPECT_GT(OfOthers(of_a_moment), 7);
+  Machine machine(watch);
+  machine.Pass(0.5, 0, 0);
+  // A step of the system's clock, as it were.
+  machine.Pass(0.01, 4, 1);
+  EXPECT_EQ(watch.worst(), 0.06);  // 0.03 / 0.51
+  // Many of them are as much as one: that step and 0.49 s, over half a second.
+  for (int n = 0; n < 100; ++n) machine.Pass(0.01, 3, 1);
+  EXPECT_EQ(watch.worst(), 2.02);
+}
+
+TEST(LoadWatch, WhatACounterLosesIsNoLoad) {
+  LoadWatch watch;
+  Machine machine(watch);
+  machine.Pass(0.5, 0, 0);
+  machine.Pass(1, 0.99, 1);
+  EXPECT_EQ(watch.worst(), 0.0);
+  // A child was killed, and its time is nobody's.
+  machine.Pass(1, 1, -50);
+  EXPECT_EQ(watch.worst(), 1.0);
 }
 
 TEST(LoadWatch, WhatIsNotKnownIsNoLoad) {
   LoadWatch watch;
-  watch.Add(kLong, 1, nullptr);
-  EXPECT_TRUE(watch.load().is_null());
-  watch.Add(kLong, 1, 0.5);
-  watch.Add(kLong, 1, nullptr);
-  EXPECT_EQ(watch.load(), 0.5);
+  for (int n = 0; n < 3; ++n) watch.Add(std::nullopt);
+  EXPECT_TRUE(watch.at_start().is_null());
+  EXPECT_TRUE(watch.worst().is_null());
+}
+
+TEST(LoadWatch, ARunOfThisMachineHasBoth) {
+  Json context = Json::object();
+  LoadWatch watch = BeginWatch(context);
+  EXPECT_EQ(context["load"], watch.at_start());
+  LookAgain(watch, context);
+  EXPECT_EQ(context["load_end"], watch.worst());
+  EXPECT_EQ(context["load"].is_number(), ReadCpuTimes().has_value());
+  EXPECT_EQ(context["load_end"].is_number(), ReadCpuTimes().has_value());
 }
 
 }  // namespace
