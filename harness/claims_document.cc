@@ -8,6 +8,8 @@
 #include <limits>
 #include <stdexcept>
 
+#include "harness/json_number.h"
+
 namespace attnbench {
 namespace {
 
@@ -67,9 +69,7 @@ std::vector<std::size_t> SelectRows(const Json& rows, const Json& selector) {
 }
 
 Json NumberJson(double value) {
-  if (std::isnan(value)) return nullptr;
-  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
-  return value;
+  return std::isnan(value) ? Json(nullptr) : NumberOrName(value);
 }
 
 double NumberOf(const Json& json) {

@@ -44,7 +44,7 @@ std::string PointName(const DecoderExperiment& experiment, Index length,
   for (const Cell& cell : experiment.cells) {
     hash.Add(cell.mechanism + cell.axes.dump() + OptionsJson(cell).dump());
   }
-  return fmt::format("{:016x}", hash.hash());
+  return hash.Hex();
 }
 
 std::vector<Json> MeasurePoint(const DecoderExperiment& experiment,

@@ -215,6 +215,8 @@ void Fnv1a::Add(std::string_view bytes) {
   }
 }
 
+std::string Fnv1a::Hex() const { return fmt::format("{:016x}", hash_); }
+
 std::string BuildId() {
   static const std::string id = [] {
     std::ifstream program("/proc/self/exe", std::ios::binary);
@@ -225,7 +227,7 @@ std::string BuildId() {
             .gcount() > 0) {
       hash.Add({block.data(), static_cast<std::size_t>(program.gcount())});
     }
-    return fmt::format("{:016x}", hash.hash());
+    return hash.Hex();
   }();
   return id;
 }

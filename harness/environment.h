@@ -30,6 +30,7 @@ class Fnv1a {
  public:
   void Add(std::string_view bytes);
   std::uint64_t hash() const { return hash_; }
+  std::string Hex() const;  // 16 digits
 
  private:
   std::uint64_t hash_ = 0xcbf29ce484222325;

@@ -41,7 +41,7 @@ constexpr double kMostDraws = 16;
 // and once to be timed alone.
 constexpr double kSamplesBeside = 3;
 // Of the preparation of mode decode, with what finds out how long it is.
-constexpr double kPrepareSamples = 7;
+constexpr double kPrepareEpochs = 7;
 // Of the reference, in decoding beside the whole first draw.
 constexpr double kMostGateFlops = 2.0 * (1 << 27);
 
@@ -142,7 +142,7 @@ double CellSeconds(const Sweep& sweep, const Cell& cell) {
       std::max(defaults.epoch_ns, trials_of_round * trial_ns);
   const double beside_ns =
       kSamplesBeside * std::max(defaults.epoch_ns, draws * trial_ns) +
-      (cell.Text("mode") == "decode" ? kPrepareSamples * defaults.epoch_ns : 0);
+      (cell.Text("mode") == "decode" ? kPrepareEpochs * defaults.epoch_ns : 0);
   return kCellSeconds +
          1e-9 * (GateNs(cell) + beside_ns + sweep.repetitions * sample_ns);
 }

@@ -1,7 +1,5 @@
 #include "harness/fingerprint.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -138,7 +136,7 @@ std::string FingerprintHash(const Json& context) {
     if (!field.is_compared) continue;
     hash.Add(MemberOrNull(context, field.name).dump() + "\n");
   }
-  return fmt::format("{:016x}", hash.hash());
+  return hash.Hex();
 }
 
 std::vector<FingerprintDifference> FingerprintDifferences(const Json& a,

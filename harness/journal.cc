@@ -24,7 +24,7 @@ constexpr std::size_t kChecksumLength = 16;
 std::string Checksum(std::string_view text) {
   Fnv1a hash;
   hash.Add(text);
-  return fmt::format("{:016x}", hash.hash());
+  return hash.Hex();
 }
 
 std::optional<Json> ParseLine(std::string_view line) {

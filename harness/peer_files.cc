@@ -1,7 +1,5 @@
 #include "harness/peer_files.h"
 
-#include <fmt/format.h>
-
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -93,7 +91,7 @@ std::string PeerIdentity(const std::string& command) {
     if (!fs::is_regular_file(word, ignored)) continue;
     for (const fs::path& file : WithNeighbours(word)) AddFile(file, hash);
   }
-  return fmt::format("{} {:016x}", command, hash.hash());
+  return command + " " + hash.Hex();
 }
 
 }  // namespace attnbench

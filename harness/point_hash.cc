@@ -39,7 +39,7 @@ std::string PointHash(const AxisTable& table, const Sweep& sweep,
     add(cell.skip_reason.value_or(""));
     add(cell.is_peers ? peer : "");
   }
-  return fmt::format("{:016x}", hash.hash());
+  return hash.Hex();
 }
 
 }  // namespace attnbench

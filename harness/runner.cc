@@ -14,6 +14,7 @@
 #include "harness/gate.h"
 #include "harness/gate_training.h"
 #include "harness/guarded_run.h"
+#include "harness/json_number.h"
 #include "harness/schedule.h"
 #include "harness/statistics.h"
 #include "harness/summary.h"
@@ -28,10 +29,6 @@ constexpr int kPrepareSamples = 6;  // the fewest that have an interval
 constexpr int kCalibrationSamples = 3;
 constexpr double kLeastResolutions = 100;  // a sample lasts at least so many
 constexpr Index kMostTrials = Index{1} << 40;
-
-Json NumberOrNull(double value) {
-  return std::isfinite(value) ? Json(value) : Json(nullptr);
-}
 
 Json OperationsJson(const Operations& operations) {
   return {{"energies", operations.energies},

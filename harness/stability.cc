@@ -8,6 +8,7 @@
 #include <numeric>
 #include <string>
 
+#include "harness/json_number.h"
 #include "harness/score_fields.h"
 #include "mechanisms/registry.h"
 #include "mechanisms/sample.h"
@@ -239,7 +240,7 @@ Json MeasureLedger(const StabilityPoint& point, const StabilitySubject& subject,
   const StabilityInputs<double> inputs(draw.scores);
   const MatrixView<const double> p = inputs.View("p_choose");
   const auto number = [](double value) {
-    return std::isfinite(value) ? Json(Places12(value)) : Json(nullptr);
+    return NumberOrNull(Places12(value));
   };
   Json row = Labels(point, subject, PrecisionName<Real>());
   for (const char* column :

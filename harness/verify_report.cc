@@ -8,15 +8,11 @@
 #include <tuple>
 #include <utility>
 
+#include "harness/json_number.h"
 #include "harness/result_schema.h"
 
 namespace attnbench {
 namespace {
-
-// JSON has neither infinity nor NaN.
-Json Finite(double value) {
-  return std::isfinite(value) ? Json(value) : Json(nullptr);
-}
 
 // How rows and columns of an array are called.
 struct Names {
@@ -159,16 +155,17 @@ Json Quantity::ToJson() const {
                 {"row", one_based(worst_.row)},
                 {"column", one_based(worst_.column)},
                 {"previous", one_based(worst_.previous)},
-                {"expected", Finite(worst_.expected)},
-                {"seen", Finite(worst_.seen)},
+                {"expected", NumberOrNull(worst_.expected)},
+                {"seen", NumberOrNull(worst_.seen)},
                 {"p_value", exact_ ? Json(nullptr) : Json(worst_.p_value)}};
-  return {{"what", what_},
-          {"comparisons", comparisons_},
-          {"worst", std::move(worst)},
-          {"tolerance", exact_ ? Json(tolerance_) : Json(nullptr)},
-          {"largest_error", exact_ ? Finite(largest_error_) : Json(nullptr)},
-          {"detectable", detectable_},
-          {"verdict", passed_ ? "passed" : "failed"}};
+  return {
+      {"what", what_},
+      {"comparisons", comparisons_},
+      {"worst", std::move(worst)},
+      {"tolerance", exact_ ? Json(tolerance_) : Json(nullptr)},
+      {"largest_error", exact_ ? NumberOrNull(largest_error_) : Json(nullptr)},
+      {"detectable", detectable_},
+      {"verdict", passed_ ? "passed" : "failed"}};
 }
 
 std::string Quantity::WorstText() const {

@@ -2,26 +2,18 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
 #include <limits>
 #include <map>
 #include <set>
 
 #include "harness/environment.h"
 #include "harness/error.h"
+#include "harness/json_number.h"
 #include "harness/result_schema.h"
 #include "harness/run_parts.h"
 
 namespace attnbench {
 namespace {
-
-// JSON has neither infinity nor NaN; a defect that gives them must come out of
-// a merge as it came out of the run.
-Json NumberJson(double value) {
-  if (std::isfinite(value)) return value;
-  if (std::isnan(value)) return "nan";
-  return value > 0 ? "inf" : "-inf";
-}
 
 // A value of a shard with where it stands, which errors name.
 struct Node {
@@ -59,7 +51,8 @@ struct Node {
     if (!json.is_number_integer()) Refuse("a whole number");
     return json.get<std::int64_t>();
   }
-  // As NumberJson writes it.
+  // As NumberOrName writes it: a defect that gives infinity or NaN must come
+  // out of a merge as it came out of the run.
   double Number() const {
     if (json.is_number()) return json.get<double>();
     const double infinity = std::numeric_limits<double>::infinity();
@@ -79,8 +72,8 @@ Json ComparisonJson(const Comparison& one) {
   return {{"row", one.row},
           {"column", one.column},
           {"previous", one.previous},
-          {"expected", NumberJson(one.expected)},
-          {"seen", NumberJson(one.seen)},
+          {"expected", NumberOrName(one.expected)},
+          {"seen", NumberOrName(one.seen)},
           {"p_value", one.p_value}};
 }
 
@@ -95,10 +88,10 @@ Comparison ComparisonOf(const Node& node) {
 
 Json MeanJson(const SampleMean& mean) {
   return {{"trials", mean.trials},
-          {"mean", NumberJson(mean.mean)},
-          {"variance", NumberJson(mean.variance)},
-          {"low", NumberJson(mean.low)},
-          {"high", NumberJson(mean.high)},
+          {"mean", NumberOrName(mean.mean)},
+          {"variance", NumberOrName(mean.variance)},
+          {"low", NumberOrName(mean.low)},
+          {"high", NumberOrName(mean.high)},
           {"in_range", mean.in_range}};
 }
 
@@ -129,7 +122,7 @@ Json CaseJson(const CaseReport& report) {
   json["chi_square"] = nullptr;
   if (report.chi_square) {
     json["chi_square"] = {
-        {"statistic", NumberJson(report.chi_square->statistic)},
+        {"statistic", NumberOrName(report.chi_square->statistic)},
         {"terms", report.chi_square->terms}};
   }
   json["failure"] = report.failure ? Json(*report.failure) : Json(nullptr);
@@ -168,7 +161,7 @@ std::string HashOf(const std::vector<VerifyCase>& cases) {
     hash.Add(fmt::format("{} {} {}\n", one.mechanism, MethodName(one.method),
                          one.name));
   }
-  return fmt::format("{:016x}", hash.hash());
+  return hash.Hex();
 }
 
 // A file as far as it is looked at to find its place.
@@ -215,11 +208,11 @@ Json ShardJson(const Quantity& quantity) {
                {"comparisons", quantity.comparisons_},
                {"p_values", quantity.p_values_},
                {"worst", ComparisonJson(quantity.worst_)},
-               {"largest_error", NumberJson(quantity.largest_error_)},
+               {"largest_error", NumberOrName(quantity.largest_error_)},
                {"hardest_count", nullptr},
                {"hardest_mean", nullptr}};
   if (quantity.hardest_count_) {
-    json["hardest_count"] = NumberJson(*quantity.hardest_count_);
+    json["hardest_count"] = NumberOrName(*quantity.hardest_count_);
   }
   if (quantity.hardest_mean_) {
     json["hardest_mean"] = MeanJson(*quantity.hardest_mean_);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "harness/commands/commands.h"
+#include "harness/commands/output_options.h"
 #include "harness/error.h"
 #include "harness/gbench.h"
 #include "harness/result_file.h"
@@ -62,12 +63,8 @@ void AddConvert(CLI::App& app, const AxisTable& table, Command& run) {
                    "gbench: Google Benchmark's JSON, which its compare.py "
                    "reads, e.g. --format gbench")
       ->type_name("NAME");
-  command
-      ->add_option("-o,--output", arguments->output,
-                   "the file instead of standard output, e.g. -o gbench.json")
-      ->type_name("FILE");
-  command->add_flag("--force", arguments->force,
-                    "replace the output file, e.g. -o gbench.json --force");
+  AddOutput(*command, "the file instead of standard output", "gbench.json",
+            arguments->output, arguments->force);
   command->callback([&table, &run, arguments] {
     run = [&table, arguments] { return RunConvert(table, *arguments); };
   });

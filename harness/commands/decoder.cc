@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "harness/commands/commands.h"
+#include "harness/commands/output_options.h"
 #include "harness/decoder_processes.h"
 #include "harness/decoder_ratios.h"
 #include "harness/decoder_timing.h"
@@ -47,13 +48,8 @@ void AddOptions(CLI::App& command, Arguments& arguments) {
                   "an experiment of kind decoder, e.g. "
                   "experiments/britz_table1.json")
       ->type_name("FILE");
-  command
-      .add_option("-o,--output", arguments.output,
-                  "the result file, e.g. -o britz_table1.json")
-      ->type_name("FILE");
-  command.add_flag("--force", arguments.force,
-                   "replace a result file that is there already, e.g. --force "
-                   "-o mine.json");
+  AddOutput(command, "the result file", "britz_table1.json", arguments.output,
+            arguments.force);
   command.add_flag("--quick", arguments.quick,
                    "the experiment's quick profile, e.g. --quick -o q.json");
   command

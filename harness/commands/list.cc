@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -14,24 +13,20 @@
 #include "harness/commands/commands.h"
 #include "harness/error.h"
 #include "harness/experiment_schema.h"
+#include "harness/json_number.h"
 #include "harness/result_schema.h"
 #include "mechanisms/registry.h"
 
 namespace attnbench {
 namespace {
 
-// JSON has no infinity.
-Json BoundJson(double bound) {
-  return std::isfinite(bound) ? Json(bound) : Json(nullptr);
-}
-
 Json OptionSpecJson(const OptionSpec& spec) {
   Json option = {{"name", spec.name}};
   std::visit([&option](const auto& v) { option["default"] = v; },
              spec.default_value);
   option["allowed"] = spec.allowed;
-  option["least"] = BoundJson(spec.least);
-  option["greatest"] = BoundJson(spec.greatest);
+  option["least"] = NumberOrNull(spec.least);
+  option["greatest"] = NumberOrNull(spec.greatest);
   option["help"] = spec.help;
   return option;
 }

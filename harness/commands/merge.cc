@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "harness/commands/commands.h"
+#include "harness/commands/output_options.h"
 #include "harness/commands/sweep_output.h"
 #include "harness/commands/verify_output.h"
 #include "harness/error.h"
@@ -95,16 +96,12 @@ void AddMerge(CLI::App& app, const AxisTable& table,
                    "results of shards, e.g. shard0.json shard1.json")
       ->type_name("FILE")
       ->required();
-  command
-      ->add_option("-o,--output", arguments->output,
-                   "the merged result, e.g. -o all.json")
-      ->type_name("FILE")
+  AddOutput(*command, "the merged result", "all.json", arguments->output,
+            arguments->force)
       ->required();
   command->add_flag("--partial", arguments->partial,
                     "write a result that is not valid where points are "
                     "missing, e.g. merge a.json -o b.json --partial");
-  command->add_flag("--force", arguments->force,
-                    "replace the output file, e.g. -o all.json --force");
   command->callback([&table, &run, command_line, arguments] {
     run = [&table, command_line, arguments] {
       return RunMerge(table, command_line, *arguments);

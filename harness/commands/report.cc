@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "harness/commands/commands.h"
+#include "harness/commands/output_options.h"
 #include "harness/error.h"
 #include "harness/source_tree.h"
 
@@ -72,16 +73,12 @@ void AddReport(CLI::App& app, Command& run) {
           "what run-sweep, verify, stability, roofline, decoder or claims "
           "wrote, e.g. report sweep.json verify.json")
       ->type_name("RESULT...");
-  command
-      ->add_option("-o,--output", arguments->output,
-                   "the page, e.g. -o report.html")
-      ->type_name("FILE");
+  AddOutput(*command, "the page", "report.html", arguments->output,
+            arguments->force);
   command
       ->add_option("--title", arguments->title,
                    "its heading, e.g. --title 'After the change'")
       ->type_name("TEXT");
-  command->add_flag("--force", arguments->force,
-                    "replace the output file, e.g. -o report.html --force");
   command->callback([&run, arguments] {
     run = [arguments] { return RunReport(*arguments); };
   });

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "harness/commands/commands.h"
+#include "harness/commands/output_options.h"
 #include "harness/environment.h"
 #include "harness/error.h"
 #include "harness/load_watch.h"
@@ -41,12 +42,8 @@ void AddOptions(CLI::App& command, Arguments& arguments) {
       ->type_name("LIST");
   command.add_flag("--quick", arguments.quick,
                    "fewer and shorter rounds, e.g. --quick -j 1");
-  command
-      .add_option("-o,--output", arguments.output,
-                  "the result file, e.g. -o roofline.json")
-      ->type_name("FILE");
-  command.add_flag("--force", arguments.force,
-                   "replace the output file, e.g. -o roofline.json --force");
+  AddOutput(command, "the result file", "roofline.json", arguments.output,
+            arguments.force);
   command.add_flag("--json", arguments.json,
                    "print the result instead of the table, e.g. --json");
 }

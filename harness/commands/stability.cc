@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "harness/commands/commands.h"
+#include "harness/commands/output_options.h"
 #include "harness/environment.h"
 #include "harness/progress.h"
 #include "harness/result_file.h"
@@ -30,14 +31,8 @@ struct Arguments {
 };
 
 void AddOptions(CLI::App& command, Arguments& arguments) {
-  command
-      .add_option("-o,--output", arguments.output,
-                  "the result file, e.g. -o stability.json")
-      ->type_name("FILE");
-  command.add_flag(
-      "--force", arguments.force,
-      "replace a result file that is there already, e.g. --force -o "
-      "mine.json");
+  AddOutput(command, "the result file", "stability.json", arguments.output,
+            arguments.force);
   command.add_flag("--quick", arguments.quick,
                    "fewer lengths and draws, e.g. --quick -o quick.json");
   AddSeed(command, "of everything that is drawn, e.g. --seed 7",

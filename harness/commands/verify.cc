@@ -13,6 +13,7 @@
 #include <optional>
 
 #include "harness/commands/commands.h"
+#include "harness/commands/output_options.h"
 #include "harness/commands/verify_output.h"
 #include "harness/environment.h"
 #include "harness/error.h"
@@ -75,13 +76,11 @@ void AddOptions(CLI::App& command, Arguments& arguments) {
       "depend on it");
   add("--shard", arguments.shard, kShardType,
       ShardHelp("cases") + " -o v0.json; `merge` judges all of them");
-  add("-o,--output", arguments.output, "FILE",
-      "writes the JSON document, e.g. -o verify.json");
+  AddOutput(command, "the JSON document", "verify.json", arguments.output,
+            arguments.force);
   command.add_flag("--json", arguments.json,
                    "prints the JSON document in place of the table, e.g. "
                    "verify --quick --json");
-  command.add_flag("--force", arguments.force,
-                   "replace the output file, e.g. -o verify.json --force");
 }
 
 VerifyOptions ParseOptions(const Arguments& arguments) {

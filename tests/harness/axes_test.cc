@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "harness/error.h"
+#include "harness/temporary_folder.h"
 
 namespace attnbench {
 namespace {
@@ -126,7 +127,8 @@ TEST(Axes, WrongValuesSayWhatWasGivenWhereAndWhatIsAllowed) {
 }
 
 TEST(Axes, AWorkloadFileThatCanBeReadIsAValue) {
-  const std::string path = testing::TempDir() + "axes_test_case.json";
+  const TemporaryFolder folder;
+  const std::string path = folder.path() + "/case.json";
   std::ofstream(path) << "{}";
   EXPECT_EQ(Parse("workload", "file:" + path),
             std::vector<Json>{"file:" + path});

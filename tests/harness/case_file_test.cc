@@ -3,12 +3,12 @@
 #include "harness/case_file.h"
 
 #include <gmock/gmock.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 
 #include "harness/error.h"
+#include "harness/temporary_folder.h"
 
 namespace attnbench {
 namespace {
@@ -18,12 +18,6 @@ using ::testing::HasSubstr;
 
 class CaseFileTest : public ::testing::Test {
  protected:
-  CaseFileTest()
-      : path_((std::filesystem::temp_directory_path() /
-               ("case_file_test_" + std::to_string(getpid()) + ".json"))
-                  .string()) {}
-  ~CaseFileTest() override { std::filesystem::remove(path_); }
-
   CaseFile Read(const std::string& text) {
     std::ofstream(path_, std::ios::binary) << text;
     CaseFile file = ReadCaseFile(path_);
@@ -45,7 +39,8 @@ class CaseFileTest : public ::testing::Test {
   std::string Mocha(const std::string& inputs) {
     return R"({"mechanism": "mocha", "inputs": {)" + inputs + "}}";
   }
-  const std::string path_;
+  const TemporaryFolder folder_;
+  const std::string path_ = folder_.path() + "/case.json";
 };
 
 TEST_F(CaseFileTest, TakesEveryInputOfTheFormat) {

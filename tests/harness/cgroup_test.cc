@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "harness/temporary_folder.h"
+
 namespace attnbench {
 namespace {
 
@@ -14,9 +16,6 @@ namespace fs = std::filesystem;
 
 class Cgroup : public ::testing::Test {
  protected:
-  Cgroup() { fs::remove_all(root_); }
-  ~Cgroup() override { fs::remove_all(root_); }
-
   void Write(const std::string& path, const std::string& text) const {
     const fs::path file = root_ / path;
     fs::create_directories(file.parent_path());
@@ -28,7 +27,8 @@ class Cgroup : public ::testing::Test {
   }
 
  private:
-  const fs::path root_ = fs::path(::testing::TempDir()) / "cgroup_test";
+  const TemporaryFolder temporary_;
+  const fs::path root_ = temporary_.path();
 };
 
 TEST_F(Cgroup, WithoutGroupsNothingIsLimited) {

@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "harness/error.h"
+#include "harness/temporary_folder.h"
 
 namespace attnbench {
 namespace {
@@ -30,7 +31,8 @@ constexpr char kWhole[] = R"({
                          "alternatives": [{"mechanism": "soft"}]}}})";
 
 std::string PathOf(const std::string& text) {
-  std::string path = ::testing::TempDir() + "decoder_experiment_test.json";
+  static const TemporaryFolder folder;
+  std::string path = folder.path() + "/experiment.json";
   std::ofstream(path) << text;
   return path;
 }

@@ -9,8 +9,11 @@
 namespace attnbench {
 namespace {
 
-Json CellOf(const std::string& mechanism, const std::vector<double>& samples) {
-  return {{"mechanism", mechanism}, {"samples_ns", samples}};
+Json CellOf(const std::string& mechanism, const std::vector<double>& samples,
+            int processes = 1) {
+  return {{"mechanism", mechanism},
+          {"samples_ns", samples},
+          {"processes", processes}};
 }
 
 TEST(DecoderRatios, AreOfTheRoundsOfOneAnother) {
@@ -39,8 +42,21 @@ TEST(DecoderRatios, AreNullWithoutFullAttentionAndHaveNoIntervalOfOneRound) {
   EXPECT_TRUE(cells[0]["ratio_to_soft"]["interval"].is_null());
 }
 
+// Process by process half; rounds of different processes are no pairs.
+TEST(DecoderRatios, OfSeveralProcessesAreOverThese) {
+  std::vector<Json> cells = {CellOf("none", {4, 5, 6, 40, 50, 60}, 2),
+                             CellOf("soft", {8, 10, 12, 80, 100, 120}, 2)};
+  AddRatiosToSoft(cells);
+  EXPECT_NEAR(cells[0]["ratio_to_soft"]["interval"][1].get<double>(), 0.5,
+              1e-12);
+  cells[0]["samples_ns"] = {4, 5, 6, 80, 100, 120};
+  AddRatiosToSoft(cells);
+  // Two processes that differ by a factor of two tell nearly nothing.
+  EXPECT_GT(cells[0]["ratio_to_soft"]["interval"][1].get<double>(), 10);
+}
+
 TEST(DecoderRatios, SamplesAreSummarisedByTheirMedian) {
-  Json cell = {{"attention_samples_ns", {3.0, 1.0, 100.0}}};
+  Json cell = {{"attention_samples_ns", {3.0, 1.0, 100.0}}, {"processes", 1}};
   SummarizeSamples("attention_", cell);
   EXPECT_EQ(cell["attention_median_ns"], 3.0);
   EXPECT_EQ(cell["attention_interval_ns"], Json({1.0, 100.0}));

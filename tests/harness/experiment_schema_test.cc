@@ -10,6 +10,7 @@
 
 #include "harness/error.h"
 #include "harness/sweep.h"
+#include "harness/temporary_folder.h"
 #include "tests/support/schema.h"
 
 namespace attnbench {
@@ -28,7 +29,8 @@ bool Validates(const std::string& text) {
 }
 
 bool IsRead(const std::string& text) {
-  const std::string path = ::testing::TempDir() + "experiment_schema_test.json";
+  const TemporaryFolder folder;
+  const std::string path = folder.path() + "/experiment.json";
   std::ofstream(path) << text;
   try {
     ReadExperiment(StandardAxes(), path, "full");

@@ -10,6 +10,7 @@
 #include "harness/error.h"
 #include "harness/json_file.h"
 #include "harness/sweep.h"
+#include "harness/temporary_folder.h"
 
 namespace attnbench {
 namespace {
@@ -18,7 +19,8 @@ using testing::AllOf;
 using testing::HasSubstr;
 
 std::string WriteFile(const std::string& text) {
-  std::string path = testing::TempDir() + "experiment_test.json";
+  static const TemporaryFolder folder;
+  std::string path = folder.path() + "/experiment.json";
   std::ofstream(path) << text;
   return path;
 }
@@ -141,7 +143,7 @@ TEST(ReadExperiment, AWrongQuickProfileIsFound) {
 TEST(ReadExperiment, WhatCannotBeReadIsNamed) {
   EXPECT_THAT(ErrorOfPath("no/such.json"),
               HasSubstr("no/such.json: cannot be read: No such file"));
-  EXPECT_THAT(ErrorOfPath(testing::TempDir()),
+  EXPECT_THAT(ErrorOfPath(TemporaryFolder().path()),
               HasSubstr("cannot be read: Is a directory"));
 }
 

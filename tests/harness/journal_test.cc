@@ -3,7 +3,6 @@
 #include "harness/journal.h"
 
 #include <gmock/gmock.h>
-#include <stdlib.h>
 #include <sys/resource.h>
 
 #include <csignal>
@@ -12,6 +11,7 @@
 #include <iterator>
 
 #include "harness/error.h"
+#include "harness/temporary_folder.h"
 
 namespace attnbench {
 namespace {
@@ -61,22 +61,15 @@ TEST(ParseJournal, LosesOnlyTheLineThatIsDamaged) {
 
 class JournalFile : public ::testing::Test {
  protected:
-  JournalFile() {
-    std::string name = fs::temp_directory_path() / "attnbench-test-XXXXXX";
-    folder_ = mkdtemp(name.data());
-    target_ = folder_ / "r.json";
-    path_ = target_ + ".journal";
-  }
-  ~JournalFile() override { fs::remove_all(folder_); }
-
   std::string Text() const {
     std::ifstream file(path_, std::ios::binary);
     return {std::istreambuf_iterator<char>(file), {}};
   }
 
-  fs::path folder_;
-  std::string target_;
-  std::string path_;
+  const TemporaryFolder temporary_;
+  const fs::path folder_ = temporary_.path();
+  const std::string target_ = folder_ / "r.json";
+  const std::string path_ = target_ + ".journal";
 };
 
 TEST_F(JournalFile, KeepsWhatIsAppendedAndGoesOnAfterATornLine) {

@@ -9,6 +9,8 @@
 #include <string>
 #include <utility>
 
+#include "harness/temporary_folder.h"
+
 namespace attnbench {
 namespace {
 
@@ -70,7 +72,8 @@ TEST(PointHash, DiffersByThePeerWhereOneIsMeasured) {
 }
 
 TEST(PointHash, DiffersWhereTheCaseFileDoes) {
-  const std::string path = testing::TempDir() + "point_hash_test.json";
+  const TemporaryFolder folder;
+  const std::string path = folder.path() + "/case.json";
   Sweep sweep = SmallSweep();
   sweep.points[0].axes["workload"] = "file:" + path;
   const auto hash_of = [&](const char* text) {

@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "harness/error.h"
+#include "harness/temporary_folder.h"
 
 namespace attnbench {
 namespace {
@@ -25,13 +26,6 @@ using testing::HasSubstr;
 
 class ResultFileTest : public testing::Test {
  protected:
-  void SetUp() override {
-    folder_ = fs::path(testing::TempDir()) / "result_file_test";
-    fs::remove_all(folder_);
-    fs::create_directory(folder_);
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
   std::string Path(const std::string& name) const { return folder_ / name; }
   std::string Text(const std::string& name) const {
     std::ifstream file(Path(name));
@@ -52,7 +46,8 @@ class ResultFileTest : public testing::Test {
     return "no error";
   }
 
-  fs::path folder_;
+  const TemporaryFolder temporary_;
+  const fs::path folder_ = temporary_.path();
 };
 
 // No file of this process can grow beyond the limit, as on a full disk.

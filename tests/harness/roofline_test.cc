@@ -12,6 +12,7 @@
 
 #include "harness/caches.h"
 #include "harness/result_schema.h"
+#include "harness/temporary_folder.h"
 #include "tests/support/schema.h"
 
 namespace attnbench {
@@ -111,15 +112,6 @@ TEST(LimitJson, IsOfTheCellsOwnPrecisionAndThreads) {
 // A tree as Linux has it, of two caches that hold data and two that do not.
 class Caches : public ::testing::Test {
  protected:
-  void SetUp() override {
-    folder_ =
-        std::filesystem::path(::testing::TempDir()) /
-        ("caches_of_" +
-         std::string(
-             ::testing::UnitTest::GetInstance()->current_test_info()->name()));
-    std::filesystem::remove_all(folder_);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
   void Add(int index, const char* level, const char* type, const char* size,
            const char* cpus) {
     const auto entry = folder_ / ("index" + std::to_string(index));
@@ -131,7 +123,8 @@ class Caches : public ::testing::Test {
   }
   std::vector<DataCache> Read() const { return ReadDataCaches(folder_); }
 
-  std::filesystem::path folder_;
+  const TemporaryFolder temporary_;
+  const std::filesystem::path folder_ = temporary_.path();
 };
 
 TEST_F(Caches, AreThoseThatHoldDataNearestFirst) {

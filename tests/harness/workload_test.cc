@@ -3,14 +3,13 @@
 #include "harness/workload.h"
 
 #include <gmock/gmock.h>
-#include <unistd.h>
 
 #include <cmath>
-#include <filesystem>
 #include <fstream>
 #include <set>
 
 #include "harness/error.h"
+#include "harness/temporary_folder.h"
 #include "mechanisms/energy/energy_reference.h"
 
 namespace attnbench {
@@ -181,17 +180,13 @@ TEST(Planted, ServesDotOnly) {
 
 class FromFile : public ::testing::Test {
  protected:
-  FromFile()
-      : path_((std::filesystem::temp_directory_path() /
-               ("workload_test_" + std::to_string(getpid()) + ".json"))
-                  .string()) {}
-  ~FromFile() override { std::filesystem::remove(path_); }
   std::string Workload(const std::string& inputs) {
     std::ofstream(path_) << R"({"mechanism": "monotonic", "inputs": )" << inputs
                          << "}";
     return "file:" + path_;
   }
-  const std::string path_;
+  const TemporaryFolder folder_;
+  const std::string path_ = folder_.path() + "/case.json";
 };
 
 TEST_F(FromFile, TakesStatesAndMemory) {
