@@ -381,6 +381,24 @@ class Interrupted(ResumeTest):
         self.assertLessEqual({record["point"] for record in records[1:]},
                              {cell["point"] for cell in self.read()["cells"]})
 
+    def test_what_the_journal_has_anew_takes_the_place_of_a_whole_result(self):
+        self.stopped(3, signal.SIGKILL)
+        records = self.records()
+        # As a run with more time leaves it that could not write its result.
+        records[0]["run"]["continues_result"] = True
+        with open(self.journal, "wb") as file:
+            file.writelines(journal_line(record) for record in records)
+        old = copy.deepcopy(whole(tuple(MANY)))
+        anew = {record["point"] for record in records[1:]}
+        for cell in old["cells"]:
+            if cell["point"] in anew:
+                self.give_up(cell)
+        with open(self.path("r.json"), "w", encoding="utf-8") as file:
+            json.dump(old, file)
+        self.run_grid("--resume", "--cell-limit", "4000", grid=MANY)
+        self.assertEqual({cell["status"] for cell in self.read()["cells"]}, {"ok"})
+        self.assertFalse(os.path.exists(self.journal))
+
     def test_an_interrupt_before_anything_is_finished_leaves_nothing(self):
         with self.start(grid=LONG) as run:
             while "point" not in run.stderr.readline():
