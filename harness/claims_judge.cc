@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
 #include <utility>
@@ -339,45 +338,54 @@ ClaimVerdict VerdictOf(const ClaimPart& part,
           fmt::format("holds for {}, {}", NamesText(holding), apart)};
 }
 
-// The worst of what parts say of the groups with equal labels.
+// Whether a group has the same value of every label that a wider one has.
+bool IsOf(const ClaimGroup& group, const ClaimGroup& wider) {
+  return std::ranges::all_of(wider.labels.items(), [&](const auto& label) {
+    return group.labels.at(label.key()) == label.value();
+  });
+}
+
+// The groups of the part `finest`, each with the worst that a part says of it.
 std::vector<ClaimGroup> Together(std::span<const PartVerdict> parts,
-                                 const std::vector<std::size_t>& which) {
-  const auto worse = [](GroupState a, GroupState b) {
-    constexpr std::array kWorstFirst = {GroupState::kFails,
-                                        GroupState::kUndecided};
-    for (const GroupState state : kWorstFirst) {
-      if (b == state) return false;
-      if (a == state) return true;
-    }
-    return false;
+                                 const std::vector<std::size_t>& which,
+                                 std::size_t finest) {
+  const auto badness = [](GroupState state) {
+    if (state == GroupState::kFails) return 2;
+    return state == GroupState::kUndecided ? 1 : 0;
   };
-  std::vector<ClaimGroup> together;
-  for (const std::size_t i : which) {
-    for (const ClaimGroup& group : parts[i].groups) {
-      const auto found =
-          std::ranges::find(together, group.labels, &ClaimGroup::labels);
-      if (found == together.end()) {
-        together.push_back(group);
-      } else if (worse(group.state, found->state)) {
-        *found = group;
+  std::vector<ClaimGroup> together = parts[finest].groups;
+  for (ClaimGroup& group : together) {
+    for (const std::size_t i : which) {
+      for (const ClaimGroup& other : parts[i].groups) {
+        if (!IsOf(group, other)) continue;
+        if (badness(other.state) <= badness(group.state)) continue;
+        group.state = other.state;
+        group.why = other.why;
+        group.is_wide = other.is_wide;
       }
     }
   }
   return together;
 }
 
-// Of parts that hold for some groups each: of the same groups, together; else
-// under the condition of each.
+// Of parts that hold for some groups each: where one has the labels of all
+// others, of its groups together; else under the condition of each.
 ClaimVerdict UnderAllConditions(const Claim& claim,
                                 std::span<const PartVerdict> parts,
                                 const std::vector<std::size_t>& which,
                                 const std::string& remedy) {
-  const ClaimPart& first = claim.parts[which[0]];
-  const bool have_same_groups = std::ranges::all_of(which, [&](std::size_t i) {
-    return claim.parts[i].per == first.per && !parts[i].groups.empty();
+  const std::size_t finest = std::ranges::max(
+      which, {}, [&](std::size_t i) { return claim.parts[i].per.size(); });
+  const std::vector<std::string>& per = claim.parts[finest].per;
+  const bool has_all_labels = std::ranges::all_of(which, [&](std::size_t i) {
+    return std::ranges::all_of(
+        claim.parts[i].per, [&](const std::string& label) {
+          return std::ranges::find(per, label) != per.end();
+        });
   });
-  if (have_same_groups) {
-    return VerdictOf(first, Together(parts, which), remedy);
+  if (has_all_labels && !parts[finest].groups.empty()) {
+    return VerdictOf(claim.parts[finest], Together(parts, which, finest),
+                     remedy);
   }
   std::string text;
   for (const std::size_t i : which) {

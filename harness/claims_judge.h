@@ -61,8 +61,8 @@ PartVerdict JudgePart(const ClaimPart& part, const Readings& readings,
 
 // Over the parts that are not beside: the first of fails, not measurable, holds
 // only if, that any of them is; else holds. Where several hold only for some of
-// the same groups, what all of them say of each group decides: none may be
-// left. `parts` are those of the claim.
+// their groups, and one has the labels of all others, what all of them say of
+// each of its groups decides: none may be left. `parts` are those of the claim.
 ClaimVerdict JudgeClaim(const Claim& claim, std::span<const PartVerdict> parts,
                         const std::string& remedy);
 

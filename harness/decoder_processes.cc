@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <sys/wait.h>
 
-#include <chrono>
 #include <limits>
 #include <map>
 #include <stdexcept>
@@ -60,19 +59,12 @@ Json MeasureInOne(const std::vector<std::string>& arguments) {
                         .longest_line = std::numeric_limits<std::size_t>::max(),
                         .echo_errors = true});
   std::string printed;
-  while (!process.HasEnded()) {
-    const auto line = process.ReadLine(ChildProcess::Clock::now() +
-                                       std::chrono::milliseconds(100));
-    if (line) printed = *line;
-  }
-  while (const auto line = process.ReadLine(ChildProcess::Clock::now())) {
-    printed = *line;
+  while (auto line = process.ReadLine(ChildProcess::Clock::time_point::max())) {
+    printed = std::move(*line);
   }
   const ProcessEnd end = process.Stop();
-  // A cell that failed is in the result.
   const bool is_good =
-      WIFEXITED(end.status) &&
-      (WEXITSTATUS(end.status) == kGood || WEXITSTATUS(end.status) == kFailed);
+      WIFEXITED(end.status) && WEXITSTATUS(end.status) == kGood;
   if (!is_good || printed.empty()) {
     throw std::runtime_error("a process that measures decoders " + end.Text() +
                              ": " + process.LastWords());
@@ -84,8 +76,13 @@ Json MeasureInOne(const std::vector<std::string>& arguments) {
 
 Json JoinProcesses(std::vector<Json> results) {
   Json joined = std::move(results.at(0));
-  Json& calibration = joined["context"]["calibration"];
+  Json& context = joined["context"];
+  Json& calibration = context["calibration"];
   for (std::size_t n = 1; n < results.size(); ++n) {
+    const Json& load = results[n].at("context").at("load_end");
+    if (!load.is_null() && !(context["load_end"] >= load)) {
+      context["load_end"] = load;
+    }
     for (std::size_t i = 0; i < joined["cells"].size(); ++i) {
       JoinCell(results[n].at("cells")[i], joined["cells"][i]);
     }

@@ -99,14 +99,12 @@ void Judge(const Circumstances& circumstances, Json& context) {
   JudgeBuild(circumstances, reasons, warnings);
   const int cores = std::max(1, circumstances.machine_cores);
   const Json& load_end = FieldOrNull(context, "load_end");
-  // Where nothing is timed, nobody reads the load at the end.
-  const double intolerable_load = load_end.is_number()
-                                      ? kIntolerableLoad
-                                      : std::numeric_limits<double>::infinity();
-  JudgeLoad(FieldOrNull(context, "load"), cores, intolerable_load,
-            "at the start", reasons, warnings);
-  JudgeLoad(load_end, cores, intolerable_load, "while it measured", reasons,
+  // What was before the times is no reason against them.
+  JudgeLoad(FieldOrNull(context, "load"), cores,
+            std::numeric_limits<double>::infinity(), "at the start", reasons,
             warnings);
+  JudgeLoad(FieldOrNull(context, "load_end"), cores, kIntolerableLoad,
+            "while it measured", reasons, warnings);
   JudgeDrift(FieldOrNull(context, "calibration"), reasons, warnings);
   JudgeClock(context, warnings);
   if (FieldOrNull(context, "dirty") == true) {

@@ -23,8 +23,8 @@ SOFT = "soft"
 
 def of(document, path):
     """One row a measured cell, with `beam`, the counts, and the `shortest` and
-    `longest` source that has entries. Cells whose time is not that of trained weights
-    are in attrs["left_out"], by name.
+    `longest` source that has entries. Cells that failed, and those whose time
+    is not that of trained weights, are in attrs["left_out"], by name.
     """
     result = decoder_result.of(document, path)
     sources = _sources(document, path)
@@ -32,15 +32,14 @@ def of(document, path):
     rows, left_out = [], []
     for index, cell in enumerate(result["cells"]):
         where = f"{path}: cells[{index}]"
-        if cell["status"] not in ("ok", "skipped"):
-            raise load.DataError(where, f"is {cell['status']}: {cell['message']}")
         # Without attention there is nothing to fit.
         if cell["status"] == "skipped" or cell["mechanism"] == "none":
             continue
-        if not decoder_reads.is_as_trained(cell):
-            left_out.append(
-                f"{settings.label(cell)}, L = {cell['length']}, beam {cell['beam']}"
-            )
+        name = f"{settings.label(cell)}, L = {cell['length']}, beam {cell['beam']}"
+        if cell["status"] != "ok":
+            left_out.append(f"{name}: {cell['status']}")
+        elif not decoder_reads.is_as_trained(cell):
+            left_out.append(f"{name}: too little was read")
         else:
             rows.append(_row(cell, sources, units, where))
     if not rows:
@@ -74,7 +73,7 @@ def _row(cell, sources, units, where):
         raise load.DataError(
             where, f"points has no sources of L = {point[0]}, beam {point[1]}"
         )
-    for key in ("energy", "end"):
+    for key in ("energy", "end", "processes"):
         if key not in cell:
             raise load.DataError(where, f"{key} is missing")
     samples = load.get(cell, "attention_samples_ns", list, where)
@@ -105,6 +104,7 @@ def _row(cell, sources, units, where):
         "shortest": min(n for n in lengths if n > 0),
         "longest": max(lengths),
         "samples_ns": samples,
+        "processes": cell["processes"],
         "median_ns": cell["attention_median_ns"],
         "constant": len(lengths),
         "outputs": sum(hypotheses),

@@ -35,11 +35,12 @@ chunk energies are not counted, their cost is in that of outputs and energies.
 
 A model is no measurement: what it misses of the cells that it was fitted to is
 told, and a T outside their lengths is marked. Intervals hold 95 percent of a
-bootstrap over the rounds of each cell: the noise of the clock.
+bootstrap over the rounds of each cell, or its processes where there are several.
 """
 
 import argparse
 import math
+import re
 import sys
 from dataclasses import dataclass
 
@@ -81,8 +82,11 @@ class Model:
 
 
 def read(path):
+    return of(load.read_json(path), path)
+
+
+def of(document, path):
     """Cells with TERMS, `beam`, `shortest` and `longest` memory, of either kind."""
-    document = load.read_json(path)
     if document.get("kind") == decoder_result.KIND:
         cells = beam_cells.of(document, path)
         fits.require_rounds(cells)
@@ -206,24 +210,44 @@ def crossovers(soft, model, mechanism, outputs, share, speedup):
 # ---- words ------------------------------------------------------------------
 
 
+COLUMNS = (
+    "mechanism",
+    "d",
+    "beam",
+    "share of the memory",
+    *(f"{n}x from T =" for n in SPEEDUPS),
+    "the model misses: rms, most",
+)
+
+
+def is_of_its_experiments(document):
+    """Whether a result is of experiments/crossover*.json, by its command."""
+    command = document.get("context", {}).get("command", "")
+    return _EXPERIMENT.search(command) is not None
+
+
+_EXPERIMENT = re.compile(r"(^|[ /])crossover\w*\.json( |$)")
+
+
 def table(chosen, outputs=None, shares=(0.1, 0.5, 1.0)):
     """The table of what `read` gave, in Markdown."""
-    lines = [
-        "| mechanism | d | beam | share of the memory | "
-        + " | ".join(f"{n}x from T =" for n in SPEEDUPS)
-        + " | the model misses: rms, most |",
-        "| --- | --- | --- | --- |" + " --- |" * (len(SPEEDUPS) + 1),
-    ]
+    rows = table_rows(chosen, outputs, shares)
+    return "\n".join([head(chosen, outputs), "", *markdown.table(COLUMNS, rows), ""])
+
+
+def table_rows(chosen, outputs=None, shares=(0.1, 0.5, 1.0)):
+    """Its texts, as many as COLUMNS in each row."""
+    lines = []
     for dim in sorted(set(chosen["dim"])):
         of_dim = chosen[chosen["dim"] == dim]
         for beam in dict.fromkeys(of_dim["beam"]):
             at = of_dim if beam is None else of_dim[of_dim["beam"] == beam]
             lines += _rows(at, dim, beam, outputs, shares)
-    return "\n".join([_head(chosen, outputs), "", *lines, ""])
+    return lines
 
 
 def _rows(cells, dim, beam, outputs, shares):
-    """Lines of one d and beam."""
+    """Those of one d and beam."""
     lines = []
     of_soft = cells[cells["mechanism"] == pairing.BASELINE]
     if of_soft.empty:
@@ -250,14 +274,14 @@ def _rows(cells, dim, beam, outputs, shares):
                     for n in SPEEDUPS
                 ]
                 lines.append(
-                    _row(
+                    [
                         label,
-                        dim,
-                        markdown.NONE if beam is None else beam,
+                        str(dim),
+                        markdown.NONE if beam is None else str(beam),
                         "all" if share is None else f"{100 * share:g} %",
                         *(_length_text(f, measured) for f in found),
                         f"{_miss_text(model)} (soft {_miss_text(soft)})",
-                    )
+                    ]
                 )
     return lines
 
@@ -292,16 +316,13 @@ def _whole(length):
     return str(int(round(length, -digits)))
 
 
-def _row(*texts):
-    return f"| {' | '.join(map(str, texts))} |"
-
-
-def _head(chosen, outputs):
+def head(chosen, outputs=None):
+    """What the table is of."""
     first, last = _range(chosen)
     if chosen["beam"].iloc[0] is None:
         axes = ("batch", "threads", "precision", "energy")
         of_outputs = sorted(set(chosen["output_length"]))
-        head = (
+        text = (
             "Decoding one sequence at a time, "
             f"{'U = T' if outputs is None else f'U = {outputs}'}; {_set(chosen, axes)}; "
             "no beam."
@@ -311,20 +332,20 @@ def _head(chosen, outputs):
             f"{last}, U from {of_outputs[0]} to {of_outputs[-1]}"
         )
     else:
-        head = (
+        text = (
             "Attention of whole decoders by itself, a source at a time, greedy (beam 1) "
             f"and with a beam, T + 1 outputs; {_set(chosen, ('energy',))}."
         )
         if chosen.attrs["left_out"]:
-            head += (
-                " Left out, as too little was read: "
+            text += (
+                " Left out: "
                 f"{'; '.join(chosen.attrs['left_out'])}."
             )
         cells = f"T from {first} to {last}"
     return (
-        f"{head} The least T from which on soft attention takes that many times as "
+        f"{text} The least T from which on soft attention takes that many times as "
         f"long, by a model fitted on exact counts ({cells}), with its interval over "
-        f"rounds; *: not within these T; never: not up to T = {MOST}. "
+        f"rounds or processes; *: not within these T; never: not up to T = {MOST}. "
         + words.context_text(chosen.attrs["context"])
     )
 

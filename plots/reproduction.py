@@ -4,7 +4,7 @@ figures and tables beside ours.
 
 examples:
   plots/reproduction.py results/claims.json results/mad_figure8.json -o REPRODUCTION.md
-  plots/reproduction.py results/claims.json results/*.json
+  plots/reproduction.py results/claims.json results/*.json results/claims/*.json
 
 The first file is a result of `attnbench claims`, of all claims of experiments/claims.json.
 The others are what figures and tables are made of, in any order; a figure, drawn by
@@ -21,6 +21,7 @@ import sys
 
 import claims_markdown
 import claims_result
+import crossover
 import decoder_result
 import load
 import markdown
@@ -80,7 +81,9 @@ class Page:
         self.folder = folder or "."
         self.result = claims_result.read(claims_path)
         self.figures_folder = os.path.join(os.path.dirname(claims_path), "figures")
-        self.figures = reproduction_figures.drawn(paths)
+        self.crossovers = [path for path in paths if is_of_crossovers(path)]
+        self.figures = reproduction_figures.drawn(
+            [path for path in paths if path not in self.crossovers])
         self.decoders = decoders(paths)
 
     def lines(self):
@@ -102,6 +105,7 @@ class Page:
             "## What no paper has",
             "",
             *self._pictures(""),
+            *self._crossovers(),
             "## Corpora that are not free",
             "",
             *published_markdown.corpora(papers),
@@ -176,6 +180,12 @@ class Page:
                 lines += self._picture(picture)
         return lines
 
+    def _crossovers(self):
+        lines = ["### From which length on", ""]
+        for path in self.crossovers:
+            lines += crossover.table(crossover.read(path)).splitlines() + [""]
+        return lines if self.crossovers else [*lines, "Not measured in this run.", ""]
+
     def _picture(self, picture):
         if picture.figure not in self.figures:
             return [f"{picture.title}: not measured in this run.", ""]
@@ -208,6 +218,12 @@ class Page:
 
     def _relative(self, path):
         return os.path.relpath(path, self.folder)
+
+
+def is_of_crossovers(path):
+    document = load.read_json(path)
+    return (document.get("kind") in ("sweep", decoder_result.KIND)
+            and crossover.is_of_its_experiments(document))
 
 
 def decoders(paths):

@@ -24,10 +24,9 @@ def main(program, *besides):
         for one in measurements
         if one["kind"] in COMMANDS
     ]
+    asked += [(command_of(name), name, {}) for name in besides]
     total_s = 0
-    for command, name, changes in [
-        *asked, *(("run-sweep", name, {}) for name in besides)
-    ]:
+    for command, name, changes in asked:
         path = f"experiments/{name}.json"
         if not os.path.exists(path):
             print(f"  {name}: {path} is not there, so it is not measured")
@@ -44,6 +43,11 @@ def main(program, *besides):
     others = sorted({one["kind"] for one in measurements} - {*COMMANDS, "training"})
     print(f"about {duration_text(total_s)} in all; {', '.join(others)} and pictures "
           "tell no time beforehand and come on top")
+
+
+def command_of(name):
+    with open(f"experiments/{name}.json", encoding="utf-8") as file:
+        return COMMANDS[json.load(file).get("kind", "sweep")]
 
 
 def duration_text(seconds):

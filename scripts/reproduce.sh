@@ -44,8 +44,8 @@ while (($#)); do
   shift
 done
 
-# Sweeps that figures are drawn from and no claim is read from.
-sweeps=(latency_bias matcha_algorithms)
+# Sweeps that figures and tables are made of and no claim is read from.
+sweeps=(latency_bias matcha_algorithms crossover)
 mechanisms=(soft monotonic mocha matcha memory)
 sharpness=0.5,1,2,4,8,16,32
 
@@ -62,7 +62,7 @@ attnbench=build/release/attnbench
 
 if ((${#profile[@]} == 0)); then
   say "ahead of us, measured by the whole grids:"
-  "$python" scripts/estimate.py "$attnbench" "${sweeps[@]}"
+  "$python" scripts/estimate.py "$attnbench" "${sweeps[@]}" crossover_beam
 fi
 
 stored=() # results that `claims` reads and does not make
@@ -80,6 +80,13 @@ for experiment in "${sweeps[@]}"; do
   "$attnbench" run-sweep "experiments/$experiment.json" "${profile[@]}" "${again[@]}" \
     -o "$results/$experiment.json"
 done
+
+# A sweep has no beam: whole decoders have.
+if ! is_done "$results/crossover_beam.json"; then
+  say "measuring crossover_beam"
+  "$attnbench" decoder experiments/crossover_beam.json "${profile[@]}" --force \
+    -o "$results/crossover_beam.json"
+fi
 
 if is_done "$out/claims.json"; then
   say "claims are measured already"
@@ -126,6 +133,8 @@ draw "$results/translation.json"
 draw "$results/stability.json" stability stability_chunks stability_gradient
 draw "$results/latency_bias.json" latency memory_share
 draw "$results/matcha_algorithms.json" matcha_algorithms
+draw "$results/crossover.json"
+draw "$results/crossover_beam.json"
 for figure in monte_carlo sharpness; do
   "$python" plots/draw.py --figure "$figure" "${expectations[@]}" -o "$out/figures"
 done

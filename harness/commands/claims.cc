@@ -140,8 +140,10 @@ int RunClaims(const AxisTable& table, const std::string& command_line,
   std::optional<TemporaryFolder> temporary;
   if (arguments.results.empty()) {
     temporary.emplace();
-  } else {
+  } else if (!arguments.judge) {
     MakeFolder(arguments.results);
+  } else if (!fs::is_directory(arguments.results)) {
+    throw UserError(arguments.results, "is no folder of an earlier run");
   }
   const Json context = MakeContext(command_line, /*seed=*/1);
   const auto documents = MeasureClaims(

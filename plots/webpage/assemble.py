@@ -6,7 +6,7 @@ import base64
 import hashlib
 import os
 
-from webpage import markup, peers, pictures, tables, validity
+from webpage import crossovers, markup, peers, pictures, tables, validity
 
 _FOLDER = os.path.dirname(os.path.abspath(__file__))
 
@@ -40,6 +40,7 @@ def page(documents, title):
         ("validity", "Validity", validity.to_html(documents, tables_of)),
         ("ledger", "Ledger of claims", _ledger(documents, tables_of)),
         ("peers", "Ours against a framework", peers.to_html(documents, tables_of)),
+        ("crossover", "From which length on", crossovers.to_html(documents)),
         ("figures", "Figures", pictures.to_html(documents)),
         ("cells", "All records", _all_tables(documents, tables_of)),
     ]

@@ -22,8 +22,9 @@
 # Jobs of run-sweep ask for nodes of their own: nothing else may run where times
 # are taken. A job that Slurm starts anew resumes; an array that was cancelled,
 # or met its time limit, is gone on with by --resume. The folder must be one that
-# all nodes see. Prints the ids of the array, if a shard is left, and of the merge. The merge ends with
-# 3 where shards have no result, and names them in RESULT.merge.log.
+# all nodes see. Prints the ids of the array, if a shard is left, and of the merge.
+# The merge ends with 3 where shards have no result, and names them in
+# RESULT.merge.log.
 
 set -euo pipefail
 # shellcheck source=scripts/lib.sh

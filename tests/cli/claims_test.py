@@ -102,6 +102,9 @@ class Claims(InFolder):
         self.fails("is no result of kind sweep", "matcha-memory", "--judge",
                    "--results", results)
         self.fails("--results", *IDS, "--judge")
+        nowhere = os.path.join(results, "nowhere")
+        self.fails("is no folder", *IDS, "--judge", "--results", nowhere)
+        self.assertFalse(os.path.exists(nowhere))
         self.fails("--quick", *IDS, "--judge", "--quick", "--results", results)
         self.assertIn("3 claims: ", again.stdout)
         forced = run("mocha-params", "--quick", "--results", results, "--force",
@@ -146,7 +149,7 @@ class Claims(InFolder):
 
         def no_processes(ledger):
             ledger["measurements"]["bytes"]["full"] = {"processses": 5}
-        self.fails("did you mean 'processes'", "matcha-memory", "--ledger",
+        self.fails("processses", "matcha-memory", "--ledger",
                    self.ledger(no_processes))
 
         def no_quantity(ledger):

@@ -244,6 +244,29 @@ TEST(ClaimsJudge, PartsThatHoldForDifferentGroupsHoldForNone) {
             "not measurable here: noise (a = 0), and it fails for a = 1");
 }
 
+TEST(ClaimsJudge, AWiderGroupSpeaksForAllThatItHas) {
+  ClaimPart fine = Part(), wide = Part();
+  fine.per = {"length", "K"};
+  wide.per = {"length"};
+  const Claim claim{.id = "x", .parts = {wide, fine}};
+  using enum GroupState;
+  const auto group = [](const Json& labels, GroupState state) {
+    return ClaimGroup{.labels = labels, .state = state};
+  };
+  PartVerdict of_fine = Judged(ClaimVerdictKind::kHoldsOnlyIf, "its own");
+  for (const int length : {20, 100}) {
+    for (const int K : {1, 4}) {
+      of_fine.groups.push_back(group({{"length", length}, {"K", K}},
+                                     length == 20 ? kFails : kHolds));
+    }
+  }
+  PartVerdict of_wide = Judged(ClaimVerdictKind::kHoldsOnlyIf, "its own");
+  of_wide.groups = {group({{"length", 20}}, kHolds),
+                    group({{"length", 100}}, kFails)};
+  EXPECT_EQ(JudgeClaim(claim, std::vector{of_wide, of_fine}, "").Text(),
+            "fails");
+}
+
 TEST(ClaimsJudge, AChoiceAmongConditionsStaysTogether) {
   ClaimPart by_a = Part(), by_b = Part();
   by_a.per = {"a"};

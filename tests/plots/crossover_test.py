@@ -86,7 +86,7 @@ def beam_document(coefficients, beams=BEAMS):
                     "chunk_width": None, "energy": "additive",
                     "end": None if mechanism == "soft" else "absorb",
                     "length": length, "beam": beam, "status": "ok", "message": None,
-                    "ratio_to_soft": None, "attention_median_ns": ns,
+                    "ratio_to_soft": None, "attention_median_ns": ns, "processes": 1,
                     "attention_samples_ns": [ns * (1 + 1e-9 * r) for r in range(-4, 5)],
                     "reads": {"energies_per_output": energies / outputs,
                               "memory_read": 1.0, "zero_contexts": 0.0}})
@@ -269,11 +269,30 @@ class Table(PlotTest):
                 cell["attention_median_ns"] *= 1e-3
         code, out, err = self.printed(self.write(made))
         self.assertEqual(code, 0, err)
-        self.assertIn("too little was read: matcha, L = 8, beam 1; matcha, L = 8, beam 4.",
-                      out)
+        self.assertIn("Left out: matcha, L = 8, beam 1: too little was read; "
+                      "matcha, L = 8, beam 4: too little was read.", out)
         rows = [r for r in out.splitlines() if r.startswith("| matcha | 64 | 1 | 100 %")]
         self.assertEqual(len(rows), 1)
         self.assertIn("| 0 %, ", rows[0].replace("-0 %", "0 %"))
+
+    def test_a_cell_of_a_decoder_that_failed_is_left_out_and_told(self):
+        costs = {"soft": (300.0, 10.0, 40.0), "monotonic": (300.0, 900.0, 50.0)}
+        made = beam_document(costs)
+        failed = next(c for c in made["cells"] if c["mechanism"] == "monotonic")
+        failed.update(status="invalid", message="odd")
+        code, out, err = self.printed(self.write(made))
+        self.assertEqual(code, 0, err)
+        self.assertIn(f"Left out: monotonic, L = {failed['length']}, beam "
+                      f"{failed['beam']}: invalid.", out)
+
+    def test_samples_of_several_processes_are_no_rounds_of_one(self):
+        costs = {"soft": (300.0, 10.0, 40.0), "monotonic": (300.0, 900.0, 50.0)}
+        made = beam_document(costs)
+        for cell in made["cells"]:
+            cell["processes"] = 3
+        code, out, err = self.printed(self.write(made))
+        self.assertEqual((code, out), (2, ""))
+        self.assertIn("3 rounds (or processes", err)
 
     def test_beams_that_cannot_be_counted_are_refused(self):
         costs = {"soft": (300.0, 10.0, 40.0), "monotonic": (300.0, 900.0, 50.0)}
@@ -293,8 +312,7 @@ class Table(PlotTest):
         refused(only(lambda c: c["mechanism"] != "soft" or c["beam"] == 4),
                 "mechanism soft, d = 64, beam 1")
         refused(only(lambda c: c["mechanism"] == "none"), "cells")
-        refused(lambda made: made["cells"][1].update(status="invalid", message="odd"),
-                "cells[1]: is invalid: odd")
+        refused(lambda made: made["cells"][0].pop("processes"), "processes is missing")
         refused(lambda made: made["cells"][0]["reads"].update(energies_per_output=1),
                 "cells[0]", "vocabulary smaller")
         refused(lambda made: made["points"].pop(0), "no sources of L = 8, beam 1")
@@ -304,6 +322,15 @@ class Table(PlotTest):
             refused(lambda made, key=key: made["cells"][1].pop(key), "cells[1]", key)
         refused(lambda made: made["cells"][0].update(attention_samples_ns=[1.0] * 3),
                 "3 rounds")
+
+    def test_only_a_result_of_its_experiments_goes_into_reports(self):
+        def is_one(command):
+            return crossover.is_of_its_experiments({"context": {"command": command}})
+        self.assertTrue(is_one("build/release/run-sweep experiments/crossover.json -o a"))
+        self.assertTrue(is_one("attnbench decoder crossover_beam.json --quick"))
+        self.assertFalse(is_one("run-sweep experiments/growth.json -o a.json"))
+        self.assertFalse(is_one("run-sweep -T 4"))
+        self.assertFalse(crossover.is_of_its_experiments({}))
 
     def test_wrong_options_are_named(self):
         path = self.write(make_document(cells()))

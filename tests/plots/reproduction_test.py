@@ -14,6 +14,8 @@ from made_up import decoded, mad_cells, make_document
 from made_up_claims import decoder_document, document
 from plot_case import ROOT, PlotTest
 
+import crossover_test
+
 import load  # noqa: E402  (plot_case has the path)
 import reproduction  # noqa: E402
 import reproduction_figures  # noqa: E402
@@ -219,6 +221,16 @@ class PapersTest(ReproductionTest):
         self.assertEqual(text.count("](figures/"), 1)
         self.assertIn("From [soft.json](soft.json), [mocha.json](mocha.json).", text)
         self.assertIn("- mocha: 12 of 12 outputs", text)
+
+    def test_the_lengths_from_which_on_are_told_where_they_were_measured(self):
+        self.assertIn("### From which length on\n\nNot measured in this run.",
+                      self.page(document()))
+        made = crossover_test.cells(crossover_test.soft, crossover_test.memory)
+        measured = make_document(made)
+        measured["context"]["command"] = "run-sweep experiments/crossover.json"
+        text = self.page(document(), self.write(measured, "crossover.json"))
+        self.assertRegex(text, r"### From which length on\n\nDecoding .*\n\n\| mechanism")
+        self.assertIn("| memory, K = 32 |", text)
 
     def test_a_figure_without_a_result_is_named_as_not_measured(self):
         text = self.page(document())

@@ -241,6 +241,37 @@ class PageTest(ReportCase):
         self.assertIn("invalid: wrong", words)
         self.assertEqual(len(page.named("svg")), 1)
 
+    def crossover_document(self):
+        def timed(mechanism, t, u):
+            time_ns = t * u if mechanism == "soft" else 40 * (t + u)
+            return made_up.make_cell(
+                mechanism, t, u, samples_ns=[time_ns * r for r in (1.0, 1.01, 0.99)],
+                median_ns=float(time_ns),
+                num_contexts=32 if mechanism == "memory" else None,
+                operations={"energies": t * u if mechanism == "soft" else 0,
+                            "chunk_energies": 0})
+        document = made_up.make_document(
+            [timed(mechanism, t, u) for t in (16, 64, 256) for u in (8, 32)
+             for mechanism in ("soft", "memory")])
+        document["context"]["command"] = "run-sweep experiments/crossover.json"
+        return document
+
+    def test_lengths_from_which_on_stand_in_a_table(self):
+        page = self.read(self.crossover_document())
+        words = page.words()
+        self.assertIn("#crossover", [a.get("href") for a in page.named("a")])
+        # T T = 2 * 40 T, and ten times as much.
+        self.assertRegex(words, r"memory, K = 32 256 – all 80 800")
+        elsewhere = self.crossover_document()
+        elsewhere["context"]["command"] = "run-sweep experiments/growth.json"
+        self.assertNotIn("crossover", self.read(elsewhere).ids())
+
+    def test_a_result_that_tells_no_length_is_named(self):
+        document = self.crossover_document()
+        document["cells"] = [cell for cell in document["cells"]
+                             if cell["mechanism"] != "soft"]
+        self.assertIn("0.json: no lengths:", self.read(document).words())
+
     def test_a_decoder_has_its_figure(self):
         page = self.read(made_up_claims.decoder_document("britz_table1"))
         self.assertIn("The result is valid, no cell failed (4 cells skipped).",

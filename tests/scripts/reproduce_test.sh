@@ -105,7 +105,7 @@ quick=$work/out/quick
 reproduce 0
 called "^claims --quick --force --results $quick/results -o $quick/claims.json$"
 not_called '--dry-run'
-for experiment in latency_bias matcha_algorithms; do
+for experiment in latency_bias matcha_algorithms crossover; do
   [[ -e $root/experiments/$experiment.json ]] || fail "no experiment $experiment"
   called "^run-sweep experiments/$experiment.json --quick --force -o $quick/results/"
 done
@@ -113,6 +113,7 @@ for figure in mad_figure8 mocha_figure3 britz_figure2 stability alignments laten
   memory_share matcha_algorithms monte_carlo sharpness; do
   called "^draw.py --figure $figure .*-o $quick/figures$"
 done
+called "^decoder experiments/crossover_beam.json --quick --force -o $quick/results/"
 # What was not measured is told, not passed over.
 not_called 'britz_table1'
 says 'decoder was not measured'
@@ -126,7 +127,7 @@ says "$quick/REPRODUCTION.md and $quick/report.html"
 # The whole grids: their time first. Every sweep and decoder of the ledger is in it.
 full=$work/out/full
 reproduce 0 --full
-count=$((2 + $(grep -cE '"kind": "(sweep|decoder)"' "$root/experiments/claims.json")))
+count=$((4 + $(grep -cE '"kind": "(sweep|decoder)"' "$root/experiments/claims.json")))
 ((count >= 12)) || fail "only $count experiments in the ledger"
 (($(grep -c -- '--dry-run' "$calls") == count)) || fail "not $count estimates"
 says "^about $count min in all"
@@ -138,6 +139,7 @@ not_called '--quick'
 # What is whole is not measured again; what is half, or older than the program, is.
 reproduce 0 --full --resume
 not_called '^claims'
+not_called '^decoder'
 says 'claims are measured already'
 called '^reproduction.py'
 printf '{"kind": "made' >"$full/claims.json"
