@@ -98,7 +98,6 @@ void Judge(const Circumstances& circumstances, Json& context) {
   Texts reasons, warnings;
   JudgeBuild(circumstances, reasons, warnings);
   const int cores = std::max(1, circumstances.machine_cores);
-  const Json& load_end = FieldOrNull(context, "load_end");
   // What was before the times is no reason against them.
   JudgeLoad(FieldOrNull(context, "load"), cores,
             std::numeric_limits<double>::infinity(), "at the start", reasons,

@@ -4,7 +4,7 @@ figures and tables beside ours.
 
 examples:
   plots/reproduction.py results/claims.json results/mad_figure8.json -o REPRODUCTION.md
-  plots/reproduction.py results/claims.json results/*.json results/claims/*.json
+  plots/reproduction.py results/claims.json results/*.json results/claims/decoder.json
 
 The first file is a result of `attnbench claims`, of all claims of experiments/claims.json.
 The others are what figures and tables are made of, in any order; a figure, drawn by
