@@ -31,7 +31,8 @@ def main(program, *besides):
         if not os.path.exists(path):
             print(f"  {name}: {path} is not there, so it is not measured")
             continue
-        flags = [text for name, value in changes.items()
+        # Only such as are options, too.
+        flags = [text for name, value in changes.items() if isinstance(value, int)
                  for text in (f"--{name}", str(value))]
         done = subprocess.run([program, command, path, "--dry-run", "--json", *flags],
                               stdout=subprocess.PIPE, text=True)

@@ -149,7 +149,7 @@ class Claims(InFolder):
 
         def no_processes(ledger):
             ledger["measurements"]["bytes"]["full"] = {"processses": 5}
-        self.fails("processses", "matcha-memory", "--ledger",
+        self.fails("did you mean 'processes'", "matcha-memory", "--ledger",
                    self.ledger(no_processes))
 
         def no_quantity(ledger):

@@ -245,7 +245,7 @@ class PageTest(ReportCase):
         def timed(mechanism, t, u):
             time_ns = t * u if mechanism == "soft" else 40 * (t + u)
             return made_up.make_cell(
-                mechanism, t, u, samples_ns=[time_ns * r for r in (1.0, 1.01, 0.99)],
+                mechanism, t, u, samples_ns=[time_ns * (1 + r / 100) for r in range(-4, 5)],
                 median_ns=float(time_ns),
                 num_contexts=32 if mechanism == "memory" else None,
                 operations={"energies": t * u if mechanism == "soft" else 0,
@@ -260,8 +260,8 @@ class PageTest(ReportCase):
         page = self.read(self.crossover_document())
         words = page.words()
         self.assertIn("#crossover", [a.get("href") for a in page.named("a")])
-        # T T = 2 * 40 T, and ten times as much.
-        self.assertRegex(words, r"memory, K = 32 256 – all 80 800")
+        # T T = 2 * 40 T, and twice as much; lengths are tried 1 percent apart.
+        self.assertRegex(words, r"memory, K = 32 256 – all 8\d \[\d+, \d+\] 16\d \[")
         elsewhere = self.crossover_document()
         elsewhere["context"]["command"] = "run-sweep experiments/growth.json"
         self.assertNotIn("crossover", self.read(elsewhere).ids())
