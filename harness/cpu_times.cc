@@ -1,14 +1,16 @@
 #include "harness/cpu_times.h"
 
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <sstream>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace attnbench {
 namespace {
@@ -30,17 +32,31 @@ std::optional<std::int64_t> SumOf(std::istream& in, int count,
   return sum;
 }
 
-// Of a process with all that it has started and they have. One that has just
-// ended is none: its time is its parent's, who has waited for it.
-std::int64_t TicksOfFamily(const std::string& process) {
+// Of a process with all that it has started and they have, from what the system
+// tells of all processes. One that has just ended is none: its time is its
+// parent's, who has waited for it.
+std::int64_t TicksOfFamily(pid_t first) {
   namespace fs = std::filesystem;
-  const std::string folder = "/proc/" + process;
-  std::int64_t ticks = ProcessTicks(TextOf(folder + "/stat")).value_or(0);
+  std::multimap<std::int64_t, std::pair<pid_t, std::int64_t>> by_parent;
+  std::int64_t ticks = 0;
   std::error_code error;
-  for (fs::directory_iterator task(folder + "/task", error), end;
-       !error && task != end; task.increment(error)) {
-    std::ifstream children(task->path() / "children");
-    for (std::string child; children >> child;) ticks += TicksOfFamily(child);
+  for (fs::directory_iterator entry("/proc", error), end;
+       !error && entry != end; entry.increment(error)) {
+    const std::string name = entry->path().filename();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    const auto process = ParseProcess(TextOf(entry->path() / "stat"));
+    if (!process) continue;
+    const auto id = static_cast<pid_t>(std::stol(name));
+    if (id == first) ticks = process->ticks;
+    by_parent.emplace(process->parent, std::pair(id, process->ticks));
+  }
+  std::vector<std::int64_t> family = {first};
+  for (std::size_t i = 0; i < family.size(); ++i) {
+    const auto [begin, end] = by_parent.equal_range(family[i]);
+    for (auto child = begin; child != end; ++child) {
+      ticks += child->second.second;
+      family.push_back(child->second.first);
+    }
   }
   return ticks;
 }
@@ -58,24 +74,21 @@ std::optional<std::int64_t> BusyTicks(std::string_view line) {
   return *user_nice_system + *irq_softirq_steal;
 }
 
-std::optional<std::int64_t> ProcessTicks(std::string_view text) {
+std::optional<ProcessTimes> ParseProcess(std::string_view text) {
   // The second field is the program's name in brackets, whatever is in it.
   const std::size_t name_end = text.rfind(')');
   if (name_end == std::string_view::npos) return std::nullopt;
   std::istringstream in{std::string(text.substr(name_end + 1))};
   std::string state;
-  in >> state;
-  // Fields 4 to 17, of which 14 to 17 are utime, stime, cutime and cstime.
-  return SumOf(in, 14, /*num_left_out=*/10);
+  std::int64_t parent = 0;
+  in >> state >> parent;
+  // Fields 5 to 17, of which 14 to 17 are utime, stime, cutime and cstime.
+  const auto ticks = SumOf(in, 13, /*num_left_out=*/9);
+  if (!ticks) return std::nullopt;
+  return ProcessTimes{.parent = parent, .ticks = *ticks};
 }
 
 std::optional<CpuTimes> ReadCpuTimes() {
-  const std::string own = std::to_string(getpid());
-  // Linux may be built without it; then children would pass for others.
-  if (!std::filesystem::exists(
-          fmt::format("/proc/{}/task/{}/children", own, own))) {
-    return std::nullopt;
-  }
   std::ifstream file("/proc/stat");
   std::string line;
   std::getline(file, line);
@@ -86,7 +99,7 @@ std::optional<CpuTimes> ReadCpuTimes() {
   return CpuTimes{
       .at_s = std::chrono::duration<double>(now).count(),
       .busy_s = static_cast<double>(*busy) / per_second,
-      .own_s = static_cast<double>(TicksOfFamily(own)) / per_second};
+      .own_s = static_cast<double>(TicksOfFamily(getpid())) / per_second};
 }
 
 }  // namespace attnbench

@@ -16,17 +16,21 @@ struct CpuTimes {
   double own_s = 0;   // of this process and everybody that it has started
 };
 
-// Now; nothing where the system does not tell it all. The system counts in
-// steps of mostly 10 ms a CPU: readings should be half a second apart.
+// Now; nothing where there is no /proc/stat, so not on Linux. The system counts
+// in steps of mostly 10 ms a CPU: readings should be half a second apart.
 std::optional<CpuTimes> ReadCpuTimes();
 
 // Its parts. The first line of /proc/stat, in ticks of all CPUs: everything but
 // `idle` and `iowait`, so that what a hypervisor took (`steal`) is time in
 // which they worked for others. `guest` is in `user` already.
 std::optional<std::int64_t> BusyTicks(std::string_view line);
-// A process's own time in ticks, with that of children that it has waited for,
-// of the text of its /proc/PID/stat.
-std::optional<std::int64_t> ProcessTicks(std::string_view text);
+
+struct ProcessTimes {
+  std::int64_t parent = 0;  // its id
+  std::int64_t ticks = 0;   // own, and of children that it has waited for
+};
+// Of the text of a /proc/PID/stat.
+std::optional<ProcessTimes> ParseProcess(std::string_view text);
 
 }  // namespace attnbench
 
