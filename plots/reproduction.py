@@ -122,6 +122,7 @@ class Page:
             "fails is a finding, about this machine and this program.",
             "",
             markdown.text(words.context_text(context)),
+            *self._measured(),
             "",
             *markdown.table(
                 ("", ""),
@@ -133,6 +134,21 @@ class Page:
             lines += ["**Measured with `--quick`: smaller grids and fewer rounds; only "
                       "without it does every verdict count.**", ""]
         return lines
+
+    def _measured(self):
+        """With what the files were measured that verdicts were read from: they may
+        be older than their judgement."""
+        files = {evidence["file"] for claim in self.result["claims"]
+                 for evidence in claim["evidence"]} - {None}
+        there = [_there(file) for file in sorted(files)]
+        contexts = [load.read_json(path)["context"]
+                    for path in there if os.path.exists(path)]
+        if not contexts:
+            return []
+        commits = sorted({(context["commit"] or "unknown")[:10] for context in contexts})
+        dates = sorted(context["date"] for context in contexts)
+        return ["", f"Judged from results of commit {', '.join(commits)}, "
+                    f"begun from {dates[0]} to {dates[-1]}."]
 
     def _paper(self, paper):
         about = paper["paper"]
@@ -210,14 +226,18 @@ class Page:
 
     def _file_link(self, name, path):
         """A link to a file that is there; otherwise its name alone."""
-        # Paths in results are those of who ran the program, in the project's folder.
-        there = path if path is None or os.path.exists(path) else os.path.join(ROOT, path)
+        there = path and _there(path)
         if path is None or not os.path.exists(there):
             return markdown.text(name)
         return f"[{markdown.text(name)}]({self._relative(there)})"
 
     def _relative(self, path):
         return os.path.relpath(path, self.folder)
+
+
+def _there(path):
+    """Paths in results are those of who ran the program, in the project's folder."""
+    return path if os.path.exists(path) else os.path.join(ROOT, path)
 
 
 def is_of_crossovers(path):

@@ -31,13 +31,11 @@ def plots(script, *arguments):
     return run(sys.executable, os.path.join(ROOT, "plots", script), *arguments)
 
 
-def drawn(*names):
-    """What draw.py says of figures of the committed results of the same names."""
+def drawn(figure, *results):
+    """What draw.py says of a figure of committed results; else of its name."""
+    paths = [os.path.join(RESULTS, name + ".json") for name in results or (figure,)]
     with tempfile.TemporaryDirectory() as folder:
-        return "".join(
-            plots("draw.py", "--figure", name, os.path.join(RESULTS, name + ".json"),
-                  "-o", folder)
-            for name in names)
+        return plots("draw.py", "--figure", figure, *paths, "-o", folder)
 
 
 def pages():
@@ -126,14 +124,22 @@ class NumbersTest(DocumentsTest):
         quoted = [line for name in pages()
                   for line in re.findall(r"^  \S.*x \[.*", read(name), re.MULTILINE)]
         self.assertGreater(len(quoted), 10)
-        printed = drawn("mad_figure8", "mocha_figure3").splitlines()
+        printed = (drawn("mad_figure8") + drawn("mocha_figure3")).splitlines()
         for line in quoted:
             self.assertIn(line, printed)
 
     def test_the_finding_of_stability_is_that_of_the_committed_result(self):
-        (finding,) = re.findall(r"^  (\S.*)$", drawn("stability"), re.MULTILINE)
+        (finding,) = re.findall(r"^  (\S.*)$", drawn("stability", "claims/stability"),
+                               re.MULTILINE)
         self.assertRegex(finding, r"\d.*\.$")
         self.stands_in(finding, ["README.md"])
+
+    def test_the_errors_of_sampled_means_are_those_of_the_committed_results(self):
+        names = [f"expect_{name}" for name in ("monotonic", "mocha", "matcha")]
+        lines = [line for line in drawn("monte_carlo", *names).splitlines()
+                 if line.startswith("  ")]
+        self.assertEqual(len(lines), 3)
+        self.stands_in("\n".join(lines), ["docs/latency.md"])
 
     def test_the_targets_are_those_of_the_committed_results(self):
         made = plots("targets.py",

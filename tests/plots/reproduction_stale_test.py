@@ -16,7 +16,8 @@ import reproduction  # noqa: E402
 from documents import read, validate  # noqa: E402
 
 # Sweeps have longer ones of their own in results/, of 20 rounds in one process.
-DECODERS = ["results/claims/decoder.json", "results/claims/translation.json"]
+OF_CLAIMS = [f"results/claims/{name}.json"
+             for name in ("decoder", "stability", "translation")]
 
 
 class StaleTest(unittest.TestCase):
@@ -28,12 +29,12 @@ class StaleTest(unittest.TestCase):
     def test_the_page_is_that_of_the_committed_results(self):
         made = reproduction.page(
             "results/claims.json",
-            sorted(glob.glob("results/*.json")) + DECODERS, "")
+            sorted(glob.glob("results/*.json")) + OF_CLAIMS, "")
         with open("REPRODUCTION.md", encoding="utf-8") as file:
             self.assertTrue(
                 file.read() == made,
                 "stale; write it again: /usr/bin/python3 plots/reproduction.py "
-                "results/claims.json results/*.json " + " ".join(DECODERS)
+                "results/claims.json results/*.json " + " ".join(OF_CLAIMS)
                 + " -o REPRODUCTION.md")
 
     def test_the_committed_claims_are_valid_and_measured_by_the_whole_grids(self):
