@@ -22,6 +22,7 @@
 #include "harness/result_file.h"
 #include "harness/result_reader.h"
 #include "harness/result_schema.h"
+#include "harness/schema_check.h"
 #include "harness/stability.h"
 #include "harness/verify.h"
 #include "mechanisms/registry.h"
@@ -176,10 +177,13 @@ class ClaimsMeasurer {
       return;
     }
     document.json = ReadJsonFile(path);
-    if (document.json.value("kind", "") != kind) {
+    if (!document.json.is_object() ||
+        document.json.value("kind", Json()) != kind) {
       throw UserError(path, "is no result of kind " + kind);
     }
-    if (kind == "sweep") CheckResult(table_, {path, document.json});
+    if (kind == "sweep") return CheckResult(table_, {path, document.json});
+    const std::string schema = "results/schema/" + kind + ".schema.json";
+    CheckSchema(ReadJsonFile(InRoot(schema)), schema, document.json, path);
   }
 
   // Whole decoders are another command's, which this one runs.

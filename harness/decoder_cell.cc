@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "harness/clock.h"
-#include "harness/decoder_experiment.h"
 #include "harness/decoder_gate.h"
 #include "harness/decoder_ratios.h"
 #include "harness/guarded_run.h"
@@ -34,7 +33,7 @@ class DecoderCell final : public GuardedRun {
   void Check() override {
     Guarded([this] {
       decoder_.model = point_.model;
-      decoder_.beam = point_.beam;
+      decoder_.beam = point_.setting.beam;
       if (cell_ != nullptr) {
         decoder_.mechanism = FindMechanism<float>(cell_->mechanism);
         decoder_.reference = FindMechanism<double>(cell_->mechanism);
@@ -72,8 +71,10 @@ class DecoderCell final : public GuardedRun {
       json[axis] = cell_ ? cell_->axes.at(axis) : Json(nullptr);
     }
     json.update({{"options", cell_ ? OptionsJson(*cell_) : Json::object()},
-                 {"length", point_.length},
-                 {"beam", point_.beam},
+                 {"units", point_.setting.units},
+                 {"memory_share", point_.setting.memory_share},
+                 {"length", point_.setting.length},
+                 {"beam", point_.setting.beam},
                  {"processes", 1},
                  {"status", status()},
                  {"message", is_ok ? Json(nullptr) : Json(message())},
@@ -95,17 +96,17 @@ class DecoderCell final : public GuardedRun {
  private:
   void Translate() {
     for (const TranslationTask& task : tasks_) {
-      if (point_.beam == 1) {
+      if (point_.setting.beam == 1) {
         translator_->Greedy(task);
       } else {
-        translator_->BeamSearch(task, point_.beam);
+        translator_->BeamSearch(task, point_.setting.beam);
       }
     }
   }
 
   void RecordAttention() {
     for (const TranslationTask& task : tasks_) {
-      records_.emplace_back(*translator_, task, point_.beam);
+      records_.emplace_back(*translator_, task, point_.setting.beam);
     }
     attention_.emplace(*decoder_.mechanism, decoder_.config,
                        point_.model->Inputs<float>());

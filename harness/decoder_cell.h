@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/decoder_experiment.h"
 #include "harness/decoder_model.h"
 #include "harness/runner.h"
 
@@ -17,8 +18,7 @@ namespace attnbench {
 struct DecoderPoint {
   const DecoderModel* model = nullptr;         // what is timed
   const DecoderModel* random_scans = nullptr;  // for the gate as well
-  Index length = 0;                            // L
-  Index beam = 1;
+  DecoderSetting setting;
   std::span<const CopyTask> tasks;
   std::string name;  // 16 hexadecimal digits
 };

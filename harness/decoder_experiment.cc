@@ -1,6 +1,9 @@
 #include "harness/decoder_experiment.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -15,19 +18,22 @@ constexpr std::int64_t kMostLength = 100'000;
 constexpr std::int64_t kMostBeam = 1'000;
 constexpr std::int64_t kMostSequences = 100'000;
 constexpr std::int64_t kMostUnits = 1 << 14;
+constexpr double kLeastMemoryShare = 0.01;
 constexpr std::int64_t kMostVocabulary = 1 << 22;
 
 // What a sweep's file does not have.
 const std::vector<std::string>& OwnKeys() {
-  static const std::vector<std::string> keys = {"sequences", "length", "beam"};
+  static const std::vector<std::string> keys = {"model", "sequences", "length",
+                                                "beam"};
   return keys;
 }
 
-std::vector<Index> ReadIntegers(const Node& node, std::int64_t least,
-                                std::int64_t greatest) {
-  std::vector<Index> values;
+// The value, or each of a list once.
+template <class Value, class Read>
+std::vector<Value> ReadEach(const Node& node, const Read& read) {
+  std::vector<Value> values;
   ForEachValue(node, [&](const Node& item) {
-    const Index value = ReadInteger(item, least, greatest);
+    const Value value = read(item);
     if (std::ranges::find(values, value) == values.end()) {
       values.push_back(value);
     }
@@ -35,8 +41,42 @@ std::vector<Index> ReadIntegers(const Node& node, std::int64_t least,
   return values;
 }
 
-// What the file, or a profile of it, says of sequences; the rest stays.
+std::vector<Index> ReadIntegers(const Node& node, std::int64_t least,
+                                std::int64_t greatest) {
+  return ReadEach<Index>(node, [&](const Node& item) {
+    return ReadInteger(item, least, greatest);
+  });
+}
+
+std::vector<double> ReadShares(const Node& node) {
+  return ReadEach<double>(node, [](const Node& item) {
+    const double share = item.value.is_number() ? item.value.get<double>() : 0;
+    if (!(share >= kLeastMemoryShare && share <= 1)) {
+      throw UserError(item.where, fmt::format("must be a number from {} to 1",
+                                              kLeastMemoryShare));
+    }
+    return share;
+  });
+}
+
+void ReadModel(const Node& node, DecoderExperiment& experiment) {
+  CheckObject(node, {"vocabulary", "units", "memory_share"});
+  if (node.Has("vocabulary")) {
+    experiment.vocabulary = ReadInteger(node.Member("vocabulary"),
+                                        kFirstSymbol + 1, kMostVocabulary);
+  }
+  if (node.Has("units")) {
+    experiment.units = ReadIntegers(node.Member("units"), 1, kMostUnits);
+  }
+  if (node.Has("memory_share")) {
+    experiment.memory_shares = ReadShares(node.Member("memory_share"));
+  }
+}
+
+// What the file, or a profile of it, says of model and sequences; the rest
+// stays.
 void ReadOwn(const Node& node, DecoderExperiment& experiment) {
+  if (node.Has("model")) ReadModel(node.Member("model"), experiment);
   if (node.Has("sequences")) {
     experiment.num_sequences =
         ReadInteger(node.Member("sequences"), 1, kMostSequences);
@@ -46,17 +86,6 @@ void ReadOwn(const Node& node, DecoderExperiment& experiment) {
   }
   if (node.Has("beam")) {
     experiment.beams = ReadIntegers(node.Member("beam"), 1, kMostBeam);
-  }
-}
-
-void ReadModel(const Node& node, ModelSizes& sizes) {
-  CheckObject(node, {"vocabulary", "units"});
-  if (node.Has("vocabulary")) {
-    sizes.vocabulary = ReadInteger(node.Member("vocabulary"), kFirstSymbol + 1,
-                                   kMostVocabulary);
-  }
-  if (node.Has("units")) {
-    sizes.units = ReadInteger(node.Member("units"), 1, kMostUnits);
   }
 }
 
@@ -88,15 +117,16 @@ void CheckAxes(const std::map<std::string, std::vector<Json>>& axes,
 }
 
 // The mechanisms, crossed as a sweep crosses them.
-std::vector<Cell> CellsOf(const AxisTable& table, SweepRequest request,
-                          const ModelSizes& sizes, const std::string& path) {
+std::vector<Cell> CrossCells(const AxisTable& table, SweepRequest request,
+                             const std::vector<Index>& units,
+                             const std::string& path) {
   CheckAxes(request.axes, path + ": axes");
   for (const Alternative& alternative : request.alternatives) {
     CheckAxes(alternative.axes, path + ": alternatives");
   }
   if (request.alternatives.empty()) return {};
   request.axes.try_emplace("energy", std::vector<Json>{"additive"});
-  request.axes["dim"] = {sizes.units};
+  request.axes["dim"] = {units.begin(), units.end()};
   std::vector<Cell> cells;
   for (const Point& point : ExpandSweep(table, request).points) {
     cells.insert(cells.end(), point.cells.begin(), point.cells.end());
@@ -112,10 +142,6 @@ DecoderExperiment ReadProfile(const AxisTable& table, Json document,
   const bool is_quick = profile == "quick";
   const auto& keys = OwnKeys();
   ReadOwn({document, where}, experiment);
-  if (document.contains("model")) {
-    ReadModel({document["model"], where + "model"}, experiment.sizes);
-    document.erase("model");
-  }
   for (const std::string& key : keys) document.erase(key);
   if (document.contains("alternatives")) {
     experiment.has_plain = TakePlain(document["alternatives"]);
@@ -138,7 +164,7 @@ DecoderExperiment ReadProfile(const AxisTable& table, Json document,
   experiment.name = request.name;
   experiment.seed = request.seed;
   experiment.repetitions = request.repetitions;
-  experiment.cells = CellsOf(table, request, experiment.sizes, path);
+  experiment.cells = CrossCells(table, request, experiment.units, path);
   for (const auto& [key, values] : {std::pair("length", &experiment.lengths),
                                     std::pair("beam", &experiment.beams)}) {
     if (values->empty()) throw UserError(path, std::string("has no ") + key);
@@ -169,6 +195,35 @@ DecoderExperiment ReadDecoderExperiment(const AxisTable& table,
   // Whichever is wanted, neither may be wrong.
   if (profile == "quick") ReadProfile(table, document, path, "full");
   return ReadProfile(table, std::move(document), path, profile);
+}
+
+std::vector<DecoderSetting> SettingsOf(const DecoderExperiment& experiment) {
+  std::vector<DecoderSetting> settings;
+  for (const Index units : experiment.units) {
+    for (const double share : experiment.memory_shares) {
+      for (const Index length : experiment.lengths) {
+        for (const Index beam : experiment.beams) {
+          settings.push_back({units, share, length, beam});
+        }
+      }
+    }
+  }
+  return settings;
+}
+
+std::vector<const Cell*> CellsOf(const DecoderExperiment& experiment,
+                                 const DecoderSetting& setting) {
+  std::vector<const Cell*> cells;
+  for (const Cell& cell : experiment.cells) {
+    if (cell.Int("dim") == setting.units) cells.push_back(&cell);
+  }
+  return cells;
+}
+
+Index CellCount(const DecoderExperiment& experiment,
+                const DecoderSetting& setting) {
+  return std::ssize(CellsOf(experiment, setting)) +
+         (experiment.has_plain ? 1 : 0);
 }
 
 std::vector<Index> SourceLengths(std::uint64_t seed, Index longest,

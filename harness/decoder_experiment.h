@@ -2,13 +2,15 @@
 // each other. What they say of mechanisms they say as a sweep's file does
 // (experiments/README.md); beside that
 //
-//   {"kind": "decoder", "model": {"vocabulary", "units"}, "sequences": N,
-//    "length": L or [L], "beam": B or [B],
+//   {"kind": "decoder", "sequences": N, "length": L or [L], "beam": B or [B],
+//    "model": {"vocabulary", "units": d or [d], "memory_share": s or [s]},
 //    "alternatives": [{"mechanism": "none"}, ...],
-//    "profiles": {"quick": {"sequences", "length", "beam", ...}}}
+//    "profiles": {"quick": {"sequences", "length", "beam", "model", ...}}}
 //
-// A point is one L with one B. Its N sources have lengths drawn from 0..L
-// (SourceLengths), and as many outputs, and the end symbol; one more is empty.
+// A point is one d with one s, L and B. Its N sources have lengths drawn from
+// 0..L (SourceLengths), and as many outputs, and the end symbol; one more is
+// empty. A mechanism that chooses passes the share s of the memory
+// (decoder_model.h).
 // "none" is the model without attention. Of the axes only chunk_width,
 // num_contexts, energy (additive where nothing is said) and end have a meaning
 // here.
@@ -35,13 +37,33 @@ struct DecoderExperiment {
   std::string name;
   std::uint64_t seed = 1;
   int repetitions = 10;  // rounds
-  ModelSizes sizes;
+  Index vocabulary = ModelSizes{}.vocabulary;
+  std::vector<Index> units = {ModelSizes{}.units};  // d
+  std::vector<double> memory_shares = {1};          // s
   Index num_sequences = 8;
   std::vector<Index> lengths;  // L
   std::vector<Index> beams;    // B; 1: greedy
   bool has_plain = false;      // the model without attention is one of them
-  std::vector<Cell> cells;     // the mechanisms, with dim = units
+  std::vector<Cell> cells;     // the mechanisms, for each d with dim = d
 };
+
+// What the cells of a point share.
+struct DecoderSetting {
+  Index units = 0;
+  double memory_share = 1;
+  Index length = 0;
+  Index beam = 1;
+};
+
+// One a point; those of one d and s stand together.
+std::vector<DecoderSetting> SettingsOf(const DecoderExperiment& experiment);
+
+// The mechanisms of a point.
+std::vector<const Cell*> CellsOf(const DecoderExperiment& experiment,
+                                 const DecoderSetting& setting);
+// How many cells it has, with the model without attention.
+Index CellCount(const DecoderExperiment& experiment,
+                const DecoderSetting& setting);
 
 // Throws UserError with file and key, whichever profile is wrong. `profile` is
 // "full" or "quick".

@@ -20,8 +20,9 @@ constexpr double kFavourBeyondAll = 5;  // e^5 : 1 against all others together
 constexpr Index kSymbolCounter = 0;  // of the encoder, forwards
 constexpr Index kOutputCounter = 1;  // of the decoder
 constexpr double kCount = 1.0 / 256;
-// Between two entries and before, so that noise moves no choice: output i, from
-// 0, chooses the first entry after i - 1.5, and the last of T + 1 entry T - 1.
+// With s entries an output, output i, from 0, chooses the first entry after
+// s (i - 1/2) - 1, and the last of T + 1 about s T. For s = 1/n that is between
+// two entries and before, so that noise moves no choice.
 constexpr double kOutputsBehind = 1.5;
 // What W and V make of a count: 1/2 an entry, of every feature of the energy.
 constexpr double kCountWeight = 128;
@@ -32,11 +33,18 @@ constexpr double kOpen = 20;  // of a gate, whose sigmoid is then 1; -20: 0
 struct Gates {
   double i, f, g, o;
 };
-const Gates kCounts = {kOpen, kOpen, std::atanh(kCount), kOpen};
 const Gates kIsSilent = {-kOpen, -kOpen, 0, -kOpen};  // c = h = 0
-// h = 0 and a cell from which the decoder starts to count.
-const Gates kStartsBehind = {kOpen, -kOpen, std::atanh(-kOutputsBehind* kCount),
-                             -kOpen};
+
+// Counts by so many entries a step.
+Gates Counts(double entries) {
+  return {kOpen, kOpen, std::atanh(entries * kCount), kOpen};
+}
+
+// h = 0 and a cell from which the decoder starts to count by so many entries.
+Gates StartsBehind(double entries) {
+  return {kOpen, -kOpen, std::atanh(-kOutputsBehind * entries * kCount),
+          -kOpen};
+}
 
 // In W [4 H, n + H] nothing feeds the unit, in b [1, 4 H] this does.
 template <class Real>
@@ -89,35 +97,39 @@ void MakeRandom(std::string_view name, const MatrixView<Real>& matrix) {
 }
 
 template <class Real>
-void MakeCounting(std::string_view name, const MatrixView<Real>& matrix) {
+void MakeCounting(double memory_share, std::string_view name,
+                  const MatrixView<Real>& matrix) {
   Scale(Gain(name, matrix.cols), matrix);
   if (name.starts_with("model.forward.1.")) {
-    PlantGates(kSymbolCounter, kCounts, matrix);
-    PlantGates(kOutputCounter, kStartsBehind, matrix);
+    PlantGates(kSymbolCounter, Counts(1), matrix);
+    PlantGates(kOutputCounter, StartsBehind(memory_share), matrix);
   } else if (name.starts_with("model.backward.1.")) {
     PlantGates(kSymbolCounter, kIsSilent, matrix);
     PlantGates(kOutputCounter, kIsSilent, matrix);
   } else if (name.starts_with("model.decoder.1.")) {
-    PlantGates(kOutputCounter, kCounts, matrix);
+    PlantGates(kOutputCounter, Counts(memory_share), matrix);
   } else if (IsOfEnergies(name)) {
     PlantEnergies(name, matrix);
   }
 }
 
 template <class Real>
-ParameterChange<Real> ChangeFor(Scan scan) {
-  return scan == Scan::kRandom ? &MakeRandom<Real> : &MakeCounting<Real>;
+ParameterChange<Real> ChangeFor(Scan scan, double memory_share) {
+  if (scan == Scan::kRandom) return MakeRandom<Real>;
+  return [memory_share](std::string_view name, const MatrixView<Real>& matrix) {
+    MakeCounting(memory_share, name, matrix);
+  };
 }
 
 }  // namespace
 
 DecoderModel::DecoderModel(const ModelSizes& sizes, std::uint64_t seed,
-                           Scan scan)
+                           Scan scan, double memory_share)
     : sizes_(sizes),
       seed_(seed),
       scan_(scan),
-      floats_(seed, ChangeFor<float>(scan)),
-      doubles_(seed, ChangeFor<double>(scan)) {}
+      floats_(seed, ChangeFor<float>(scan, memory_share)),
+      doubles_(seed, ChangeFor<double>(scan, memory_share)) {}
 
 template <class Real>
 const DrawnParameters<Real>& DecoderModel::Parameters() const {

@@ -25,15 +25,19 @@ enum class Scan {
   // whole output: a unit of the encoder counts the symbols and one of the
   // decoder the outputs, and additive energies weigh the difference above all
   // else. An output chooses the next entry, the last output the last, up to
-  // some hundred entries. With fewer than two units nothing counts. What was
-  // really read is counted beside the times (AttentionReads).
+  // some hundred entries; with a memory share s = 1/n below 1, n outputs choose
+  // the same one, and the last passes s of the memory. With fewer than two units
+  // nothing counts. What was really read is counted beside the times
+  // (AttentionReads).
   kCounting,
 };
 
 // Arrays are drawn when they are first asked for, and kept.
 class DecoderModel {
  public:
-  DecoderModel(const ModelSizes& sizes, std::uint64_t seed, Scan scan);
+  // `memory_share` in (0, 1]: of scans that count.
+  DecoderModel(const ModelSizes& sizes, std::uint64_t seed, Scan scan,
+               double memory_share = 1);
 
   const ModelSizes& sizes() const { return sizes_; }
   std::uint64_t seed() const { return seed_; }

@@ -14,7 +14,7 @@ namespace attnbench {
 
 // Decides the order of the rounds of a point (schedule.h): it follows from what
 // the point is, so that it is the same in an experiment of other lengths.
-std::uint64_t DecoderPointKey(Index length, Index beam);
+std::uint64_t DecoderPointKey(const DecoderSetting& setting);
 
 // After each point.
 using PointDone = std::function<void(std::size_t done, std::size_t total)>;

@@ -34,7 +34,7 @@ Array<Real> DrawnParameters<Real>::Make(std::string_view name, Index rows,
   for (Real& value : array) {
     value = static_cast<float>(scale * static_cast<double>(value));
   }
-  if (change_ != nullptr) change_(name, {array.data(), rows, cols});
+  if (change_) change_(name, {array.data(), rows, cols});
   return array;
 }
 

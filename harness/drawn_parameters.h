@@ -4,11 +4,13 @@
 #define ATTNBENCH_HARNESS_DRAWN_PARAMETERS_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <utility>
 
 #include "harness/arrays.h"
 #include "mechanisms/mechanism.h"
@@ -17,8 +19,8 @@ namespace attnbench {
 
 // Takes what was drawn of an array to what it shall be.
 template <class Real>
-using ParameterChange = void (*)(std::string_view name,
-                                 const MatrixView<Real>& matrix);
+using ParameterChange = std::function<void(std::string_view name,
+                                           const MatrixView<Real>& matrix)>;
 
 // Entries times `gain`, rounded again.
 template <class Real>
@@ -37,7 +39,7 @@ class DrawnParameters final : public ParameterSource<Real> {
  public:
   explicit DrawnParameters(std::uint64_t seed,
                            ParameterChange<Real> change = nullptr)
-      : seed_(seed), change_(change) {}
+      : seed_(seed), change_(std::move(change)) {}
 
   // Throws std::bad_alloc for more than the machine has left.
   MatrixView<const Real> Matrix(std::string_view name, Index rows,

@@ -23,25 +23,24 @@ SOFT = "soft"
 
 def of(document, path):
     """One row a measured cell, with `beam`, the counts, and the `shortest` and
-    `longest` source that has entries. Cells that failed, and those whose time
-    is not that of trained weights, are in attrs["left_out"], by name.
+    `longest` source that has entries. Cells that failed, and those whose scan ran
+    off the end, are in attrs["left_out"], by name.
     """
     result = decoder_result.of(document, path)
     sources = _sources(document, path)
-    units = load.get(result["model"], "units", int, f"{path}: model")
     rows, left_out = [], []
     for index, cell in enumerate(result["cells"]):
         where = f"{path}: cells[{index}]"
         # Without attention there is nothing to fit.
         if cell["status"] == "skipped" or cell["mechanism"] == "none":
             continue
-        name = f"{settings.label(cell)}, L = {cell['length']}, beam {cell['beam']}"
+        name = _name(cell)
         if cell["status"] != "ok":
             left_out.append(f"{name}: {cell['status']}")
-        elif not decoder_reads.is_as_trained(cell):
-            left_out.append(f"{name}: too little was read")
+        elif not decoder_reads.has_entries(cell):
+            left_out.append(f"{name}: too many outputs without an entry")
         else:
-            rows.append(_row(cell, sources, units, where))
+            rows.append(_row(cell, sources, where))
     if not rows:
         raise load.DataError(path, "cells missing: none has attention that was timed")
     frame = pandas.DataFrame(rows, dtype=object)
@@ -52,8 +51,15 @@ def of(document, path):
     return frame
 
 
+def _name(cell):
+    """As settings.label, with what its point is."""
+    share = "" if cell["memory_share"] == 1 else f", share {cell['memory_share']:g}"
+    return (f"{settings.label(cell)}, d = {cell['units']}{share}, "
+            f"L = {cell['length']}, beam {cell['beam']}")
+
+
 def _sources(document, path):
-    """(L, beam) -> the lengths of the sources."""
+    """The lengths of the sources of each point."""
     found = {}
     for index, point in enumerate(load.get(document, "points", list, path)):
         where = f"{path}: points[{index}]"
@@ -62,17 +68,14 @@ def _sources(document, path):
         lengths = load.get(point, "source_lengths", list, where)
         if not all(isinstance(n, int) and n >= 0 for n in lengths):
             raise load.DataError(where, "source_lengths must hold numbers from 0")
-        found[point.get("length"), point.get("beam")] = lengths
+        found[point.get("point")] = lengths
     return found
 
 
-def _row(cell, sources, units, where):
-    point = (cell["length"], cell["beam"])
-    lengths = sources.get(point)
+def _row(cell, sources, where):
+    lengths = sources.get(cell.get("point"))
     if not lengths or max(lengths) == 0:
-        raise load.DataError(
-            where, f"points has no sources of L = {point[0]}, beam {point[1]}"
-        )
+        raise load.DataError(where, f"points has no sources of {_name(cell)}")
     for key in ("energy", "end", "processes"):
         if key not in cell:
             raise load.DataError(where, f"{key} is missing")
@@ -95,10 +98,10 @@ def _row(cell, sources, units, where):
         )
     return {
         **{key: cell[key] for key in ("mechanism", "chunk_width", "num_contexts",
-                                      "energy", "end", "beam")},
+                                      "energy", "end", "beam", "memory_share")},
         "variant": "exact",
         "workload": "sources of whole decoders",
-        "dim": units,
+        "dim": cell["units"],
         "memory_length": cell["length"],
         "output_length": cell["length"] + 1,
         "shortest": min(n for n in lengths if n > 0),

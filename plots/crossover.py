@@ -13,8 +13,8 @@ The table has, for each mechanism, size d, beam and share of the memory that the
 passes, the least T at which soft attention takes 1, 2 and 10 times as long. A sweep
 has no beam: one sequence of states. With beams, greedy decoding (1) among them, there
 is a table of its own for each result of `attnbench decoder`, of the time of attention
-by itself, and of a memory that is read to its end. Times are those of a model, fitted
-for each mechanism, d and beam to every cell of the file by
+by itself. Times are those of a model, fitted for each mechanism, d and beam to every
+cell of the file by
 
   median_ns = a + u U + t T + b energies + c chunk_energies
 
@@ -30,8 +30,10 @@ For other lengths the counts follow from T, U and the share s:
   memory               none: its cost is in U and T
 
 With a beam of B there are 1 + T B outputs, of all hypotheses over T + 1 steps: soft
-attention takes T energies for each, a scan one for each and T for each hypothesis;
-chunk energies are not counted, their cost is in that of outputs and energies.
+attention takes T energies for each, a scan one for each and s T for each hypothesis;
+chunk energies are not counted, their cost is in that of outputs and energies. Where
+all scans of a result pass one share of the memory, nothing tells what an entry costs
+from what an output does, and the table has that share alone.
 
 A model is no measurement: what it misses of the cells that it was fitted to is
 told, and a T outside their lengths is marked. Intervals hold 95 percent of a
@@ -112,6 +114,7 @@ def select(cells):
     fits.require_rounds(chosen)
     return chosen.assign(
         beam=None,
+        memory_share=None,
         shortest=chosen["memory_length"],
         longest=chosen["memory_length"],
         constant=1.0,
@@ -266,8 +269,8 @@ def _rows(cells, dim, beam, outputs, shares):
             model = fit(rows)
             measured = _range(rows)
             scans = rows["end"].notna().all()
-            # A decoder reads the whole memory: of less, its times tell nothing.
-            told = shares if beam is None else (1.0,)
+            measured_shares = sorted(set(rows["memory_share"].dropna()))
+            told = measured_shares if len(measured_shares) == 1 else shares
             for share in told if scans else (None,):
                 found = [
                     crossovers(soft, model, name, outputs, share or 0, n)
@@ -341,7 +344,11 @@ def head(chosen, outputs=None):
                 " Left out: "
                 f"{'; '.join(chosen.attrs['left_out'])}."
             )
-        cells = f"T from {first} to {last}"
+        passed = sorted(set(chosen["memory_share"]))
+        cells = (
+            f"T from {first} to {last}, scans of "
+            f"{' and '.join(f'{100 * share:g} %' for share in passed)} of the memory"
+        )
     return (
         f"{text} The least T from which on soft attention takes that many times as "
         f"long, by a model fitted on exact counts ({cells}), with its interval over "

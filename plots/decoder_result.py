@@ -2,14 +2,15 @@
 
     result = decoder_result.of(load.read_json(path), path)
 
-gives {"path", "context", "model", "cells"}, the cells as a list of dicts, each
+gives {"path", "context", "cells"}, the cells as a list of dicts, each
 with its `ratio_to_soft` checked where it is ok. What is wrong is a DataError.
 """
 
 import load
 
 KIND = "decoder"
-LABELS = ("mechanism", "num_contexts", "chunk_width", "length", "beam")
+MODEL = ("units", "memory_share")
+LABELS = ("mechanism", "num_contexts", "chunk_width", *MODEL, "length", "beam")
 
 
 def of(document, path):
@@ -19,10 +20,14 @@ def of(document, path):
     cells = load.get(document, "cells", list, path)
     if not cells:
         raise load.DataError(f"{path}: cells", "is empty")
-    model = load.get(document, "model", dict, path)
     for index, cell in enumerate(cells):
         _check(cell, f"{path}: cells[{index}]")
-    return {"path": str(path), "context": context, "model": model, "cells": cells}
+    return {"path": str(path), "context": context, "cells": cells}
+
+
+def models(cells):
+    """Each d with each share of the memory that its scans pass, as MODEL has them."""
+    return sorted({tuple(cell[key] for key in MODEL) for cell in cells})
 
 
 def _check(cell, where):
@@ -31,8 +36,9 @@ def _check(cell, where):
     for key in (*LABELS, "status", "message", "ratio_to_soft"):
         if key not in cell:
             raise load.DataError(where, f"{key} is missing")
-    for key in ("length", "beam"):
+    for key in ("units", "length", "beam"):
         load.get(cell, key, int, where)
+    load.get(cell, "memory_share", (int, float), where)
     ratio = cell["ratio_to_soft"]
     if ratio is None:
         return

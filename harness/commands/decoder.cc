@@ -98,28 +98,28 @@ int ProcessesOf(const Arguments& arguments) {
 }
 
 int Show(const DecoderExperiment& experiment, int processes, bool as_json) {
-  const std::size_t of_point =
-      experiment.cells.size() + (experiment.has_plain ? 1 : 0);
-  const std::size_t points =
-      experiment.lengths.size() * experiment.beams.size();
+  const std::vector<DecoderSetting> points = SettingsOf(experiment);
+  Index cells = 0;
+  for (const DecoderSetting& point : points) {
+    cells += CellCount(experiment, point);
+  }
   const double estimated_s = processes * EstimateDecodersS(experiment);
   if (as_json) {
     const Json shown = {{"name", experiment.name},
-                        {"num_points", points},
-                        {"num_cells", points * of_point},
+                        {"num_points", points.size()},
+                        {"num_cells", cells},
                         {"estimated_s", estimated_s}};
     std::cout << shown.dump(2) << "\n";
     return kGood;
   }
   std::cout << fmt::format("{}: {} points, {} cells, about {}\n",
-                           experiment.name, points, points * of_point,
+                           experiment.name, points.size(), cells,
                            DurationText(estimated_s));
-  for (const Index length : experiment.lengths) {
-    for (const Index beam : experiment.beams) {
-      std::cout << fmt::format(
-          "L={} beam={}: {} cells of {} sequences and an empty one\n", length,
-          beam, of_point, experiment.num_sequences);
-    }
+  for (const DecoderSetting& point : points) {
+    std::cout << fmt::format(
+        "d={} s={} L={} beam={}: {} cells of {} sequences and an empty one\n",
+        point.units, point.memory_share, point.length, point.beam,
+        CellCount(experiment, point), experiment.num_sequences);
   }
   return kGood;
 }
@@ -138,10 +138,12 @@ std::string NameOf(const Json& cell) {
 
 std::string TableText(const Json& document) {
   std::string text =
-      fmt::format("{:<18}{:>6}{:>6}{:>12}{:>12}  {:<28}{:>10}\n", "", "L",
-                  "beam", "ms", "attention", "time over soft", "read");
+      fmt::format("{:<18}{:>6}{:>6}{:>6}{:>12}{:>12}  {:<28}{:>10}\n", "",
+                  "d", "L", "beam", "ms", "attention", "time over soft",
+                  "read");
   for (const Json& cell : document.at("cells")) {
-    text += fmt::format("{:<18}{:>6}{:>6}", NameOf(cell),
+    text += fmt::format("{:<18}{:>6}{:>6}{:>6}", NameOf(cell),
+                        cell.at("units").get<Index>(),
                         cell.at("length").get<Index>(),
                         cell.at("beam").get<Index>());
     if (cell.at("status") != "ok") {

@@ -9,6 +9,7 @@ decoding nor mechanisms that choose.
 from matplotlib import lines as mlines
 
 import decoder_reads
+import decoder_result
 import load
 import published
 import settings
@@ -22,14 +23,23 @@ TABLE = "britz-table-1"
 
 
 def has_data(result):
-    return any(cell["ratio_to_soft"] for cell in result["cells"]) and (
-        len({cell["length"] for cell in result["cells"]}) > 1
+    cells = result["cells"]
+    return (
+        any(cell["ratio_to_soft"] for cell in cells)
+        and len({cell["length"] for cell in cells}) > 1
+        and len(decoder_result.models(cells)) == 1
     )
 
 
 def draw(result):
     cells = [cell for cell in result["cells"] if cell["mechanism"] != BASELINE]
     _require_ratios(cells, result["path"])
+    models = decoder_result.models(cells)
+    if len(models) > 1:
+        raise load.DataError(
+            result["path"],
+            f"cells of {len(models)} models (units, memory_share): of one, this figure is",
+        )
     names = list(dict.fromkeys(settings.label(cell) for cell in cells))
     looks = looks_of(names)
     lengths = sorted({cell["length"] for cell in cells})

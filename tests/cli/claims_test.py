@@ -101,6 +101,15 @@ class Claims(InFolder):
                     os.path.join(results, "bytes.json"))
         self.fails("is no result of kind sweep", "matcha-memory", "--judge",
                    "--results", results)
+        exact = os.path.join(results, "exact.json")
+        whole = read(exact)
+        for damaged, said in (([], "is no result of kind computed"),
+                              ({**whole, "kind": 3}, "is no result of kind computed"),
+                              ({**whole, "quantities": [{"name": 3}]},
+                               "exact.json: quantities[0]")):
+            with open(exact, "w", encoding="utf-8") as file:
+                json.dump(damaged, file)
+            self.fails(said, "mocha-params", "--judge", "--results", results)
         self.fails("--results", *IDS, "--judge")
         nowhere = os.path.join(results, "nowhere")
         self.fails("is no folder", *IDS, "--judge", "--results", nowhere)

@@ -19,7 +19,7 @@ EXPERIMENT = {
     "name": "small",
     "kind": "decoder",
     "repetitions": 6,
-    "model": {"vocabulary": 7, "units": 16},
+    "model": {"vocabulary": 7, "units": 16, "memory_share": 0.5},
     "sequences": 3,
     "length": [9, 0],
     "beam": [4, 1],
@@ -31,8 +31,10 @@ EXPERIMENT = {
         {"mechanism": "mocha", "chunk_width": 2},
         {"mechanism": "mocha", "energy": "dot"},
     ],
-    "profiles": {"quick": {"repetitions": 2, "length": 5, "beam": 2}},
+    "profiles": {"quick": {"repetitions": 2, "length": 5, "beam": 2,
+                           "model": {"memory_share": 1}}},
 }
+PLACE = ("units", "memory_share", "length", "beam")
 
 
 def run(*arguments):
@@ -79,11 +81,13 @@ class Decoder(InFolder):
         labels = ["none", "memory", "memory", "soft", "monotonic", "mocha", "mocha"]
         for number, (length, beam) in enumerate([(9, 4), (9, 1), (0, 4), (0, 1)]):
             point = document["points"][number]
-            self.assertEqual((point["length"], point["beam"]), (length, beam))
+            self.assertEqual([point[key] for key in PLACE], [16, 0.5, length, beam])
             self.assertEqual(len(point["source_lengths"]), 3 + 1)
             self.assertIn(0, point["source_lengths"])
             self.assertLessEqual(max(point["source_lengths"]), length)
             cells = [cell for cell in document["cells"] if cell["point"] == point["point"]]
+            for cell in cells:
+                self.assertEqual([cell[key] for key in PLACE], [16, 0.5, length, beam])
             self.assertEqual([cell["mechanism"] for cell in cells], labels)
             self.assertEqual([cell["num_contexts"] for cell in cells][:3], [None, 1, 5])
             self.check_point(cells, length)
@@ -140,6 +144,19 @@ class Decoder(InFolder):
         other, _ = self.measured("--quick", "--force", "--seed", 2)
         self.assertEqual(numbers(first), numbers(again))
         self.assertNotEqual(numbers(first), numbers(other))
+
+    def test_scans_pass_the_share_of_the_memory_that_was_asked_for(self):
+        path = self.write("shares.json", {
+            **EXPERIMENT, "repetitions": 1, "sequences": 2, "length": 120, "beam": [1, 2],
+            "model": {"vocabulary": 20, "units": [48, 64], "memory_share": [1, 0.5, 0.125]},
+            "alternatives": [{"mechanism": name} for name in ("soft", "monotonic", "matcha")]})
+        document = strict(run(path, "--json").stdout)
+        self.assertEqual(len(document["cells"]), 2 * 3 * 2 * 3)
+        for cell in document["cells"]:
+            self.assertEqual(cell["status"], "ok", cell["message"])
+            share = 1 if cell["mechanism"] == "soft" else cell["memory_share"]
+            self.assertAlmostEqual(cell["reads"]["memory_read"], share, delta=0.04)
+            self.assertLess(cell["reads"]["zero_contexts"], 0.02)
 
     def test_several_processes_are_joined(self):
         document, _ = self.measured("--quick", "--processes", 3, "--repetitions", 2)

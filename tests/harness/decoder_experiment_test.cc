@@ -21,13 +21,14 @@ using ::testing::Lt;
 
 constexpr char kWhole[] = R"({
   "name": "demo", "kind": "decoder", "question": "q?", "source": "s",
-  "seed": 7, "repetitions": 20, "model": {"vocabulary": 9, "units": 12},
+  "seed": 7, "repetitions": 20, "model": {"vocabulary": 9, "units": [12, 3], "memory_share": [0.25, 1]},
   "sequences": 5, "length": [20, 3], "beam": [10, 1],
   "alternatives": [{"mechanism": "none"},
                    {"mechanism": "memory", "num_contexts": [2, 4],
                     "options": {"encoder_scoring": "sigmoid"}},
                    {"mechanism": "soft", "energy": "bilinear"}],
   "profiles": {"quick": {"repetitions": 2, "length": 6, "sequences": 1,
+                         "model": {"units": 4},
                          "alternatives": [{"mechanism": "soft"}]}}})";
 
 std::string PathOf(const std::string& text) {
@@ -64,19 +65,32 @@ TEST(DecoderExperiment, SaysWhatIsTimed) {
   EXPECT_EQ(experiment.name, "demo");
   EXPECT_EQ(experiment.seed, 7U);
   EXPECT_EQ(experiment.repetitions, 20);
-  EXPECT_EQ(experiment.sizes.vocabulary, 9);
-  EXPECT_EQ(experiment.sizes.units, 12);
+  EXPECT_EQ(experiment.vocabulary, 9);
+  EXPECT_THAT(experiment.units, ElementsAre(12, 3));
+  EXPECT_THAT(experiment.memory_shares, ElementsAre(0.25, 1));
   EXPECT_EQ(experiment.num_sequences, 5);
   EXPECT_THAT(experiment.lengths, ElementsAre(20, 3));
   EXPECT_THAT(experiment.beams, ElementsAre(10, 1));
   EXPECT_TRUE(experiment.has_plain);
-  ASSERT_EQ(experiment.cells.size(), 3U);
-  EXPECT_EQ(experiment.cells[1].mechanism, "memory");
-  EXPECT_EQ(experiment.cells[1].Int("num_contexts"), 4);
-  EXPECT_EQ(experiment.cells[1].Int("dim"), 12);
-  EXPECT_EQ(experiment.cells[1].options.at("encoder_scoring"),
-            OptionValue(std::string("sigmoid")));
-  EXPECT_EQ(experiment.cells[2].Text("energy"), "bilinear");
+  EXPECT_EQ(experiment.cells.size(), 6U);
+  const std::vector<DecoderSetting> settings = SettingsOf(experiment);
+  ASSERT_EQ(settings.size(), 16U);
+  EXPECT_EQ(settings[1].units, 12);
+  EXPECT_EQ(settings[1].memory_share, 0.25);
+  EXPECT_EQ(settings[1].length, 20);
+  EXPECT_EQ(settings[1].beam, 1);
+  EXPECT_EQ(settings[4].memory_share, 1);
+  for (const DecoderSetting& setting : settings) {
+    EXPECT_EQ(CellCount(experiment, setting), 4);
+    const std::vector<const Cell*> cells = CellsOf(experiment, setting);
+    ASSERT_EQ(cells.size(), 3U);
+    EXPECT_EQ(cells[1]->mechanism, "memory");
+    EXPECT_EQ(cells[1]->Int("num_contexts"), 4);
+    EXPECT_EQ(cells[1]->Int("dim"), setting.units);
+    EXPECT_EQ(cells[1]->options.at("encoder_scoring"),
+              OptionValue(std::string("sigmoid")));
+    EXPECT_EQ(cells[2]->Text("energy"), "bilinear");
+  }
 }
 
 TEST(DecoderExperiment, TheQuickProfileReplacesWhatItNames) {
@@ -85,6 +99,9 @@ TEST(DecoderExperiment, TheQuickProfileReplacesWhatItNames) {
   EXPECT_EQ(experiment.num_sequences, 1);
   EXPECT_THAT(experiment.lengths, ElementsAre(6));
   EXPECT_THAT(experiment.beams, ElementsAre(10, 1));
+  EXPECT_EQ(experiment.vocabulary, 9);
+  EXPECT_THAT(experiment.units, ElementsAre(4));
+  EXPECT_THAT(experiment.memory_shares, ElementsAre(0.25, 1));
   EXPECT_FALSE(experiment.has_plain);
   ASSERT_EQ(experiment.cells.size(), 1U);
   EXPECT_EQ(experiment.cells[0].Text("energy"), "additive");
@@ -118,6 +135,10 @@ TEST(DecoderExperiment, WhatIsWrongIsNamed) {
               HasSubstr("did you mean 'units'"));
   EXPECT_THAT(ErrorOf(With("\"vocabulary\": 9", "\"vocabulary\": 2")),
               HasSubstr("model.vocabulary"));
+  for (const char* share : {"[0.25, 0]", "1.5", "\"all\""}) {
+    EXPECT_THAT(ErrorOf(With("[0.25, 1]", share)),
+                HasSubstr("model.memory_share"));
+  }
   EXPECT_THAT(ErrorOf(With("\"soft\", \"energy\"", "\"sotf\", \"energy\"")),
               HasSubstr("did you mean 'soft'"));
   EXPECT_THAT(

@@ -4,24 +4,27 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <vector>
 
 #include "harness/schedule.h"
 
 namespace attnbench {
 namespace {
 
-TEST(DecoderTiming, TheOrderOfRoundsFollowsFromLengthAndBeam) {
+TEST(DecoderTiming, TheOrderOfRoundsFollowsFromWhatThePointIs) {
   std::set<std::uint64_t> keys;
   std::set<std::vector<std::size_t>> orders;
-  for (const Index length : {1, 11, 20, 200}) {
-    for (const Index beam : {1, 11}) {
-      const std::uint64_t key = DecoderPointKey(length, beam);
-      keys.insert(key);
-      orders.insert(RoundOrder(/*seed=*/1, key, /*round=*/0, /*count=*/12));
-    }
+  const std::vector<DecoderSetting> settings = {
+      {8, 1, 1, 1},   {8, 1, 11, 1}, {8, 1, 20, 1},   {8, 1, 1, 11},
+      {8, 1, 11, 11}, {81, 1, 1, 1}, {8, 0.5, 1, 11},
+  };
+  for (const DecoderSetting& setting : settings) {
+    const std::uint64_t key = DecoderPointKey(setting);
+    keys.insert(key);
+    orders.insert(RoundOrder(/*seed=*/1, key, /*round=*/0, /*count=*/12));
   }
-  EXPECT_EQ(keys.size(), 8U);
-  EXPECT_EQ(orders.size(), 8U);
+  EXPECT_EQ(keys.size(), settings.size());
+  EXPECT_EQ(orders.size(), settings.size());
 }
 
 }  // namespace

@@ -4,6 +4,7 @@ must be never, and a file that cannot tell them must not give a table."""
 
 import contextlib
 import io
+import itertools
 import math
 import unittest
 
@@ -69,29 +70,31 @@ SOURCES = {8: [1, 7, 0], 32: [5, 27, 0], 64: [20, 44, 0], 128: [32, 96, 0],
            200: [50, 150, 0]}
 
 
-def beam_document(coefficients, beams=BEAMS):
+def beam_document(coefficients, shares=(1,), dims=(64,)):
     """A result of whole decoders, mechanism -> (ns a source, an output, an energy)."""
     made, points = [], []
-    for length, sources in SOURCES.items():
-        for beam in beams:
-            points.append({"length": length, "beam": beam, "source_lengths": sources})
-            outputs = sum(1 + n * beam for n in sources)
-            for mechanism, (source, output, energy) in coefficients.items():
-                energies = (sum(n * (1 + n * beam) for n in sources)
-                            if mechanism == "soft"
-                            else outputs + beam * (length % 7) * sum(sources))
-                ns = source * len(sources) + output * outputs + energy * energies
-                made.append({
-                    "mechanism": mechanism, "num_contexts": None,
-                    "chunk_width": None, "energy": "additive",
-                    "end": None if mechanism == "soft" else "absorb",
-                    "length": length, "beam": beam, "status": "ok", "message": None,
-                    "ratio_to_soft": None, "attention_median_ns": ns, "processes": 1,
-                    "attention_samples_ns": [ns * (1 + 1e-9 * r) for r in range(-4, 5)],
-                    "reads": {"energies_per_output": energies / outputs,
-                              "memory_read": 1.0, "zero_contexts": 0.0}})
-    return {**make_document([]), "kind": "decoder", "points": points, "cells": made,
-            "model": {"vocabulary": 20, "units": 64}}
+    for number, (length, beam, share, dim) in enumerate(
+            itertools.product(SOURCES, BEAMS, shares, dims)):
+        sources, point = SOURCES[length], {
+            "point": f"{number:016x}", "units": dim, "memory_share": share,
+            "length": length, "beam": beam}
+        points.append({**point, "source_lengths": sources})
+        outputs = sum(1 + n * beam for n in sources)
+        for mechanism, (source, output, energy) in coefficients.items():
+            energies = (sum(n * (1 + n * beam) for n in sources)
+                        if mechanism == "soft"
+                        else outputs + beam * share * sum(sources))
+            ns = source * len(sources) + output * outputs + energy * energies
+            made.append({
+                "mechanism": mechanism, "num_contexts": None,
+                "chunk_width": None, "energy": "additive",
+                "end": None if mechanism == "soft" else "absorb",
+                **point, "status": "ok", "message": None,
+                "ratio_to_soft": None, "attention_median_ns": ns, "processes": 1,
+                "attention_samples_ns": [ns * (1 + 1e-9 * r) for r in range(-4, 5)],
+                "reads": {"energies_per_output": energies / outputs,
+                          "memory_read": share, "zero_contexts": 0.0}})
+    return {**make_document([]), "kind": "decoder", "points": points, "cells": made}
 
 
 def least_length(is_faster):
@@ -239,38 +242,47 @@ class Table(PlotTest):
     def test_beams_have_a_table_of_their_own(self):
         sweep = self.write(make_document(cells()))
         costs = {"soft": (300.0, 10.0, 40.0), "monotonic": (300.0, 900.0, 50.0)}
-        beams = self.write(beam_document(costs), "beams.json")
-        code, out, err = self.printed(sweep, beams, "--shares", "0.5")
+        beams = self.write(beam_document(costs, shares=(0.25, 1), dims=(64, 8)),
+                           "beams.json")
+        code, out, err = self.printed(sweep, beams, "--shares", "0.5,1")
         self.assertNotIn("Left out", out)
         self.assertEqual(code, 0, err)
         self.assertEqual(out.count("| mechanism | d | beam |"), 2)
-        self.assertTrue(out.startswith(self.printed(sweep, "--shares", "0.5")[1]))
-        self.assertIn("T from 1 to 150)", out)
-        for beam in BEAMS:
-            row = next(r for r in out.splitlines()
-                       if r.startswith(f"| monotonic | 64 | {beam} | 100 % |"))
+        self.assertTrue(out.startswith(self.printed(sweep, "--shares", "0.5,1")[1]))
+        self.assertIn("T from 1 to 150, scans of 25 % and 100 % of the memory)", out)
+        for dim, beam, share in itertools.product((64, 8), BEAMS, (0.5, 1)):
+            row = next(r for r in out.splitlines() if r.startswith(
+                f"| monotonic | {dim} | {beam} | {100 * share:g} % |"))
 
-            def is_faster(t, beam=beam):
+            def is_faster(t, beam=beam, share=share):
                 outputs = 1 + t * beam
                 return (300 + 10 * outputs + 40 * t * outputs >= (1 - 1e-6) * 2 * (
-                    300 + 900 * outputs + 50 * (outputs + t * beam)))
+                    300 + 900 * outputs + 50 * (outputs + share * t * beam)))
             found = int(row.split("|")[6].split("[")[0])
             expected = least_length(is_faster)
             self.assertTrue(expected <= found <= math.ceil(1.011 * expected),
-                            (beam, expected, found))
+                            (beam, share, expected, found))
 
-    def test_a_scan_that_stood_still_is_left_out_and_told(self):
+    def test_scans_of_one_share_of_the_memory_tell_of_no_other(self):
+        costs = {"soft": (300.0, 10.0, 40.0), "monotonic": (300.0, 900.0, 50.0)}
+        for share, text in ((1, "100 %"), (0.5, "50 %")):
+            out = self.printed(self.write(beam_document(costs, shares=(share,))))[1]
+            shares = [r.split("|")[4].strip() for r in out.splitlines()
+                      if r.startswith("| monotonic")]
+            self.assertEqual(shares, [text] * len(BEAMS))
+
+    def test_a_scan_that_ran_off_the_end_is_left_out_and_told(self):
         costs = {"soft": (300.0, 10.0, 40.0), "monotonic": (300.0, 900.0, 50.0),
                  "matcha": (300.0, 900.0, 50.0)}
         made = beam_document(costs)
         for cell in made["cells"]:
             if (cell["mechanism"], cell["length"]) == ("matcha", 8):
-                cell["reads"]["memory_read"] = 0.2
+                cell["reads"]["zero_contexts"] = 0.2
                 cell["attention_median_ns"] *= 1e-3
         code, out, err = self.printed(self.write(made))
         self.assertEqual(code, 0, err)
-        self.assertIn("Left out: matcha, L = 8, beam 1: too little was read; "
-                      "matcha, L = 8, beam 4: too little was read.", out)
+        self.assertIn("Left out: matcha, d = 64, L = 8, beam 1: too many outputs without "
+                      "an entry; matcha, d = 64, L = 8, beam 4: too many", out)
         rows = [r for r in out.splitlines() if r.startswith("| matcha | 64 | 1 | 100 %")]
         self.assertEqual(len(rows), 1)
         self.assertIn("| 0 %, ", rows[0].replace("-0 %", "0 %"))
@@ -282,7 +294,7 @@ class Table(PlotTest):
         failed.update(status="invalid", message="odd")
         code, out, err = self.printed(self.write(made))
         self.assertEqual(code, 0, err)
-        self.assertIn(f"Left out: monotonic, L = {failed['length']}, beam "
+        self.assertIn(f"Left out: monotonic, d = 64, L = {failed['length']}, beam "
                       f"{failed['beam']}: invalid.", out)
 
     def test_samples_of_several_processes_are_no_rounds_of_one(self):
@@ -315,7 +327,7 @@ class Table(PlotTest):
         refused(lambda made: made["cells"][0].pop("processes"), "processes is missing")
         refused(lambda made: made["cells"][0]["reads"].update(energies_per_output=1),
                 "cells[0]", "vocabulary smaller")
-        refused(lambda made: made["points"].pop(0), "no sources of L = 8, beam 1")
+        refused(lambda made: made["points"].pop(0), "no sources of soft, d = 64, L = 8, beam 1")
         refused(lambda made: made["points"][0].update(source_lengths=["1"]),
                 "points[0]", "source_lengths")
         for key in ("attention_samples_ns", "attention_median_ns", "end", "reads"):

@@ -21,6 +21,8 @@ def cells(lengths=(50, 200), beams=(10, 1)):
             "mechanism": mechanism,
             "num_contexts": 32 if mechanism == "memory" else None,
             "chunk_width": 4 if mechanism == "mocha" else None,
+            "units": 256,
+            "memory_share": 1,
             "length": length,
             "beam": beam,
             "status": "ok",
@@ -36,7 +38,7 @@ def document(made):
         "schema_version": 1,
         "kind": "decoder",
         "context": make_document([])["context"],
-        "model": {"vocabulary": 20, "units": 256, "layers": 2, "forget_bias": 1},
+        "model": {"vocabulary": 20, "layers": 2, "forget_bias": 1},
         "cells": made,
     }
 
@@ -50,6 +52,12 @@ class DecoderFigure(PlotTest):
 
     def fails(self, made, *parts):
         self.fails_with(["--figure", "britz_table1", self.write(document(made))], *parts)
+
+    def test_times_of_several_models_are_not_of_one_figure(self):
+        for key, value in (("units", 64), ("memory_share", 0.25)):
+            made = cells()
+            made[-1][key] = value
+            self.fails(made, "2 models")
 
     def test_a_result_of_whole_decoders_gives_it(self):
         out = self.draws(self.write(document(cells())))

@@ -76,7 +76,7 @@ def document():
 def decoder_cell(mechanism, length, beam, ratio, **changes):
     cell = {
         "mechanism": mechanism, "num_contexts": None, "chunk_width": None,
-        "length": length, "beam": beam, "status": "ok", "message": None,
+        "units": 256, "memory_share": 1, "length": length, "beam": beam, "status": "ok", "message": None,
         "ratio_to_soft": ratio and {
             "value": ratio, "interval": [0.9 * ratio, 1.1 * ratio]},
     }
@@ -99,5 +99,5 @@ def decoder_document(experiment, lengths=(20, 50)):
         )
     ])
     made.update(kind="decoder", experiment=experiment, points=[],
-                model={"vocabulary": 20, "units": 256, "layers": 2})
+                model={"vocabulary": 20, "layers": 2})
     return made
