@@ -2,7 +2,7 @@
 
     result = decoder_result.of(load.read_json(path), path)
 
-gives {"path", "context", "cells"}, the cells as a list of dicts, each
+gives {"path", "context", "model", "cells"}, the cells as a list of dicts, each
 with its `ratio_to_soft` checked where it is ok. What is wrong is a DataError.
 """
 
@@ -20,9 +20,10 @@ def of(document, path):
     cells = load.get(document, "cells", list, path)
     if not cells:
         raise load.DataError(f"{path}: cells", "is empty")
+    model = load.get(document, "model", dict, path)
     for index, cell in enumerate(cells):
         _check(cell, f"{path}: cells[{index}]")
-    return {"path": str(path), "context": context, "cells": cells}
+    return {"path": str(path), "context": context, "model": model, "cells": cells}
 
 
 def models(cells):

@@ -127,11 +127,13 @@ def _limits(panels_lines):
 
 def _caption(result):
     model = result["model"]
+    ((units, _),) = decoder_result.models(result["cells"])
     return (
         "Time to translate sources of 0 to L symbols by a whole encoder and decoder, "
         "over that of the same with full (soft) attention, measured in the same "
-        f"rounds; 95 % interval of each, which may leave the panel. {model['layers']} layers of {model['units']} "
-        f"units, vocabulary {model['vocabulary']}, random weights, one CPU thread. "
+        "rounds; 95 % interval of each, which may leave the panel. "
+        f"{model['layers']} layers of {units} units, vocabulary "
+        f"{model['vocabulary']}, random weights, one CPU thread. "
         "none: without attention. Left out: where less than "
         f"{100 * decoder_reads.LEAST_READ:g} % of the memory was read, or more than "
         f"{100 * decoder_reads.MOST_EMPTY:g} % of the outputs had no entry; and "
