@@ -18,7 +18,8 @@ namespace {
 
 const std::vector<std::string>& LabelNames(const Json& document) {
   static const std::vector<std::string> of_decoders = [] {
-    std::vector<std::string> names = {"mechanism", "length", "beam"};
+    std::vector<std::string> names = {"mechanism", "units", "memory_share",
+                                      "length", "beam"};
     names.insert(names.end(), std::begin(kDecoderAxes), std::end(kDecoderAxes));
     return names;
   }();

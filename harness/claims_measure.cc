@@ -162,11 +162,10 @@ class ClaimsMeasurer {
       document.none = "no training result";
       return;
     }
-    document.json = ReadJsonFile(path);
+    document.json = ReadOfKind("training", path);
     document.file = path;
-    if (document.json.value("kind", "") != "training" ||
-        !document.json.contains("quantities")) {
-      throw UserError(path, "is no result of kind training");
+    if (!document.json.contains("quantities")) {
+      throw UserError(path, "has no quantities");
     }
   }
 
@@ -176,14 +175,25 @@ class ClaimsMeasurer {
       document.none = path + " is not there";
       return;
     }
-    document.json = ReadJsonFile(path);
-    if (!document.json.is_object() ||
-        document.json.value("kind", Json()) != kind) {
-      throw UserError(path, "is no result of kind " + kind);
-    }
+    document.json = ReadOfKind(kind, path);
     if (kind == "sweep") return CheckResult(table_, {path, document.json});
     const std::string schema = "results/schema/" + kind + ".schema.json";
     CheckSchema(ReadJsonFile(InRoot(schema)), schema, document.json, path);
+    if (kind != "decoder") return;
+    const Json& cells = document.json.at("cells");
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      for (const char* list : {"samples_ns", "attention_samples_ns"}) {
+        CheckSamples(cells[i], list, fmt::format("{}: cells[{}]", path, i));
+      }
+    }
+  }
+
+  static Json ReadOfKind(const std::string& kind, const std::string& path) {
+    Json json = ReadJsonFile(path);
+    if (!json.is_object() || json.value("kind", Json()) != kind) {
+      throw UserError(path, "is no result of kind " + kind);
+    }
+    return json;
   }
 
   // Whole decoders are another command's, which this one runs.

@@ -1,7 +1,5 @@
 #include "harness/decoder_experiment.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <iterator>
 #include <limits>
@@ -50,12 +48,7 @@ std::vector<Index> ReadIntegers(const Node& node, std::int64_t least,
 
 std::vector<double> ReadShares(const Node& node) {
   return ReadEach<double>(node, [](const Node& item) {
-    const double share = item.value.is_number() ? item.value.get<double>() : 0;
-    if (!(share >= kLeastMemoryShare && share <= 1)) {
-      throw UserError(item.where, fmt::format("must be a number from {} to 1",
-                                              kLeastMemoryShare));
-    }
-    return share;
+    return ReadNumber(item, kLeastMemoryShare, 1);
   });
 }
 
@@ -126,7 +119,7 @@ std::vector<Cell> CrossCells(const AxisTable& table, SweepRequest request,
   }
   if (request.alternatives.empty()) return {};
   request.axes.try_emplace("energy", std::vector<Json>{"additive"});
-  request.axes["dim"] = {units.begin(), units.end()};
+  request.axes["dim"].assign(units.begin(), units.end());
   std::vector<Cell> cells;
   for (const Point& point : ExpandSweep(table, request).points) {
     cells.insert(cells.end(), point.cells.begin(), point.cells.end());
@@ -211,8 +204,8 @@ std::vector<DecoderSetting> SettingsOf(const DecoderExperiment& experiment) {
   return settings;
 }
 
-std::vector<const Cell*> CellsOf(const DecoderExperiment& experiment,
-                                 const DecoderSetting& setting) {
+std::vector<const Cell*> CellsOfPoint(const DecoderExperiment& experiment,
+                                      const DecoderSetting& setting) {
   std::vector<const Cell*> cells;
   for (const Cell& cell : experiment.cells) {
     if (cell.Int("dim") == setting.units) cells.push_back(&cell);
@@ -222,7 +215,7 @@ std::vector<const Cell*> CellsOf(const DecoderExperiment& experiment,
 
 Index CellCount(const DecoderExperiment& experiment,
                 const DecoderSetting& setting) {
-  return std::ssize(CellsOf(experiment, setting)) +
+  return std::ssize(CellsOfPoint(experiment, setting)) +
          (experiment.has_plain ? 1 : 0);
 }
 

@@ -59,8 +59,8 @@ struct DecoderSetting {
 std::vector<DecoderSetting> SettingsOf(const DecoderExperiment& experiment);
 
 // The mechanisms of a point.
-std::vector<const Cell*> CellsOf(const DecoderExperiment& experiment,
-                                 const DecoderSetting& setting);
+std::vector<const Cell*> CellsOfPoint(const DecoderExperiment& experiment,
+                                      const DecoderSetting& setting);
 // How many cells it has, with the model without attention.
 Index CellCount(const DecoderExperiment& experiment,
                 const DecoderSetting& setting);

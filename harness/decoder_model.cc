@@ -20,11 +20,12 @@ constexpr double kFavourBeyondAll = 5;  // e^5 : 1 against all others together
 constexpr Index kSymbolCounter = 0;  // of the encoder, forwards
 constexpr Index kOutputCounter = 1;  // of the decoder
 constexpr double kCount = 1.0 / 256;
-// With s entries an output, output i, from 0, chooses the first entry after
-// s (i - 1/2) - 1, and the last of T + 1 about s T. For s = 1/n that is between
-// two entries and before, so that noise moves no choice.
+// With s entries an output, output i, from 0, has passed the first entry t,
+// from 0, after s (i - 1/2) - 1, and the last of T + 1 about s T. For s = 1/n
+// that is never an entry, and at least s/2 from one.
 constexpr double kOutputsBehind = 1.5;
-// What W and V make of a count: 1/2 an entry, of every feature of the energy.
+// What W and V make of s entries, of every feature of the energy: 1/2, so that
+// noise moves no choice.
 constexpr double kCountWeight = 128;
 
 constexpr double kOpen = 20;  // of a gate, whose sigmoid is then 1; -20: 0
@@ -66,11 +67,13 @@ void PlantGates(Index unit, const Gates& gates,
 
 // Of energies v . tanh(W s + V h + b); v is made positive.
 template <class Real>
-void PlantEnergies(std::string_view name, const MatrixView<Real>& matrix) {
+void PlantEnergies(double memory_share, std::string_view name,
+                   const MatrixView<Real>& matrix) {
   if (matrix.cols <= kOutputCounter) return;
+  const auto weight = static_cast<float>(kCountWeight / memory_share);
   for (Index r = 0; r < matrix.rows; ++r) {
-    if (name.ends_with(".W")) matrix(r, kOutputCounter) = -kCountWeight;
-    if (name.ends_with(".V")) matrix(r, kSymbolCounter) = kCountWeight;
+    if (name.ends_with(".W")) matrix(r, kOutputCounter) = -weight;
+    if (name.ends_with(".V")) matrix(r, kSymbolCounter) = weight;
   }
   if (!name.ends_with(".v")) return;
   for (Real& value : matrix.Row(0)) value = std::abs(value);
@@ -109,7 +112,7 @@ void MakeCounting(double memory_share, std::string_view name,
   } else if (name.starts_with("model.decoder.1.")) {
     PlantGates(kOutputCounter, Counts(memory_share), matrix);
   } else if (IsOfEnergies(name)) {
-    PlantEnergies(name, matrix);
+    PlantEnergies(memory_share, name, matrix);
   }
 }
 

@@ -25,10 +25,11 @@ enum class Scan {
   // whole output: a unit of the encoder counts the symbols and one of the
   // decoder the outputs, and additive energies weigh the difference above all
   // else. An output chooses the next entry, the last output the last, up to
-  // some hundred entries; with a memory share s = 1/n below 1, n outputs choose
-  // the same one, and the last passes s of the memory. With fewer than two units
-  // nothing counts. What was really read is counted beside the times
-  // (AttentionReads).
+  // some hundred entries; with a memory share s = 1/n, n outputs choose the
+  // same
+  // one, and the last passes s of the memory; with another share choices may be
+  // an entry off. Other energies than additive, and fewer than two units, count
+  // nothing. What was really read is counted beside the times (AttentionReads).
   kCounting,
 };
 

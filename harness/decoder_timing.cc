@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -43,7 +43,7 @@ std::string PointName(const DecoderExperiment& experiment,
                        experiment.num_sequences, experiment.vocabulary,
                        setting.units, setting.memory_share, setting.length,
                        setting.beam));
-  for (const Cell* cell : CellsOf(experiment, setting)) {
+  for (const Cell* cell : CellsOfPoint(experiment, setting)) {
     hash.Add(cell->mechanism + cell->axes.dump() + OptionsJson(*cell).dump());
   }
   return hash.Hex();
@@ -53,43 +53,19 @@ std::vector<Json> MeasurePoint(const DecoderExperiment& experiment,
                                const DecoderPoint& point, Json& calibration) {
   std::vector<std::unique_ptr<CellRun>> runs;
   if (experiment.has_plain) runs.push_back(MakeDecoderCell(point, nullptr));
-  for (const Cell* cell : CellsOf(experiment, point.setting)) {
+  for (const Cell* cell : CellsOfPoint(experiment, point.setting)) {
     runs.push_back(MakeDecoderCell(point, cell));
   }
   std::vector<double> calibration_ns;
-  std::vector<Json> cells =
-      RunCells(runs, DecoderPointKey(point.setting),
-               {.seed = experiment.seed,
-                .repetitions = experiment.repetitions,
-                .calibration_ns = &calibration_ns},
-               [](std::size_t, double) {});
+  std::vector<Json> cells = RunCells(runs, DecoderPointKey(point.setting),
+                                     {.seed = experiment.seed,
+                                      .repetitions = experiment.repetitions,
+                                      .calibration_ns = &calibration_ns},
+                                     [](std::size_t, double) {});
   AddRatiosToSoft(cells);
   calibration.push_back(CalibrationJson(point.name, calibration_ns));
   return cells;
 }
-
-// Of one d and one share of the memory.
-struct Models {
-  Models(const DecoderExperiment& experiment, const DecoderSetting& of)
-      : setting(of),
-        timed(Sizes(experiment, of), experiment.seed, Scan::kCounting,
-              of.memory_share),
-        random_scans(Sizes(experiment, of), experiment.seed, Scan::kRandom) {}
-
-  bool AreOf(const DecoderSetting& other) const {
-    return setting.units == other.units &&
-           setting.memory_share == other.memory_share;
-  }
-
-  static ModelSizes Sizes(const DecoderExperiment& experiment,
-                          const DecoderSetting& of) {
-    return {.vocabulary = experiment.vocabulary, .units = of.units};
-  }
-
-  DecoderSetting setting;
-  DecoderModel timed;
-  DecoderModel random_scans;
-};
 
 }  // namespace
 
@@ -107,14 +83,21 @@ Json MeasureDecoders(const DecoderExperiment& experiment, Json context,
   context["calibration"] = Json::array();
   LoadWatch watch = BeginWatch(context);
   const std::vector<DecoderSetting> settings = SettingsOf(experiment);
-  std::optional<Models> models;
+  std::map<Index, DecoderModel> random_scans;              // of each d
+  std::map<std::pair<Index, double>, DecoderModel> timed;  // of each d and s
   for (const DecoderSetting& setting : settings) {
-    if (!models || !models->AreOf(setting)) models.emplace(experiment, setting);
+    const Index d = setting.units;
+    const double share = setting.memory_share;
+    const ModelSizes sizes{.vocabulary = experiment.vocabulary, .units = d};
+    const auto random_scan =
+        random_scans.try_emplace(d, sizes, experiment.seed, Scan::kRandom);
+    const auto counting = timed.try_emplace({d, share}, sizes, experiment.seed,
+                                            Scan::kCounting, share);
     const std::vector<CopyTask> tasks = TasksOf(experiment, setting.length);
     Json lengths = Json::array();
     for (const CopyTask& task : tasks) lengths.push_back(task.length());
-    const DecoderPoint point{.model = &models->timed,
-                             .random_scans = &models->random_scans,
+    const DecoderPoint point{.model = &counting.first->second,
+                             .random_scans = &random_scan.first->second,
                              .setting = setting,
                              .tasks = tasks,
                              .name = PointName(experiment, setting)};

@@ -19,8 +19,8 @@ namespace attnbench {
 
 // Takes what was drawn of an array to what it shall be.
 template <class Real>
-using ParameterChange = std::function<void(std::string_view name,
-                                           const MatrixView<Real>& matrix)>;
+using ParameterChange =
+    std::function<void(std::string_view name, const MatrixView<Real>& matrix)>;
 
 // Entries times `gain`, rounded again.
 template <class Real>

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <cstdint>
+#include <limits>
 #include <set>
 #include <string>
 #include <vector>
@@ -55,6 +56,18 @@ inline std::int64_t ReadInteger(const Node& node, std::int64_t least,
                                             least, greatest));
   }
   return ParseInteger(node.value.dump(), least, greatest, node.where);
+}
+
+inline double ReadNumber(const Node& node, double least, double greatest) {
+  const double number = node.value.is_number()
+                            ? node.value.get<double>()
+                            : std::numeric_limits<double>::quiet_NaN();
+  if (!(number >= least && number <= greatest)) {
+    throw UserError(node.where,
+                    fmt::format("{} is no number from {} to {}",
+                                node.value.dump(), least, greatest));
+  }
+  return number;
 }
 
 // Calls visit(element, place) for a value, or for each of a list of them.

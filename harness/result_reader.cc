@@ -12,25 +12,23 @@
 #include "harness/schema_check.h"
 
 namespace attnbench {
-namespace {
 
-void CheckSamples(const Json& cell, const std::string& where) {
-  const auto samples = cell.at("samples_ns").get<std::vector<double>>();
+void CheckSamples(const Json& cell, const std::string& list,
+                  const std::string& where) {
+  const auto samples = cell.at(list).get<std::vector<double>>();
   const auto processes = cell.at("processes").get<std::size_t>();
   if (samples.size() % processes != 0) {
-    throw UserError(where, fmt::format("samples_ns has {} samples of {} "
-                                       "processes: not equally many of each",
-                                       samples.size(), processes));
+    throw UserError(where, fmt::format("{} has {} samples of {} processes: "
+                                       "not equally many of each",
+                                       list, samples.size(), processes));
   }
   for (const double sample : samples) {
     if (!(sample > 0)) {
       throw UserError(
-          where, fmt::format("samples_ns has {}, above 0 is wanted", sample));
+          where, fmt::format("{} has {}, above 0 is wanted", list, sample));
     }
   }
 }
-
-}  // namespace
 
 std::string CellIdentity(const AxisTable& table, const Json& cell) {
   // Not = {...}: to clang that is a copy, no list.
@@ -62,7 +60,7 @@ void CheckResult(const AxisTable& table, const ResultDocument& result) {
   const Json& cells = document.at("cells");
   for (std::size_t i = 0; i < cells.size(); ++i) {
     const std::string where = fmt::format("{}: cells[{}]", result.path, i);
-    CheckSamples(cells[i], where);
+    CheckSamples(cells[i], "samples_ns", where);
     if (!identities.insert(CellIdentity(table, cells[i])).second) {
       throw UserError(where, "is there twice");
     }

@@ -24,6 +24,11 @@ ResultDocument ReadResult(const AxisTable& table, const std::string& path);
 // The same checks of a document that was read already.
 void CheckResult(const AxisTable& table, const ResultDocument& result);
 
+// Throws UserError naming `where` if the samples of a cell in `list` are not
+// above 0, or not equally many of each process.
+void CheckSamples(const Json& cell, const std::string& list,
+                  const std::string& where);
+
 // What tells a cell of a result from all others of its file and finds it in
 // another: mechanism, axes and options, as one text.
 std::string CellIdentity(const AxisTable& table, const Json& cell);

@@ -9,6 +9,7 @@ sources. Soft attention, which takes an energy of every entry for every hypothes
 whether that is so.
 """
 
+import functools
 import math
 
 import pandas
@@ -23,8 +24,8 @@ SOFT = "soft"
 
 def of(document, path):
     """One row a measured cell, with `beam`, the counts, and the `shortest` and
-    `longest` source that has entries. Cells that failed, and those whose scan ran
-    off the end, are in attrs["left_out"], by name.
+    `longest` source that has entries. Cells that failed, and those whose scan did
+    not pass the share of the memory that was asked for, are in attrs["left_out"].
     """
     result = decoder_result.of(document, path)
     sources = _sources(document, path)
@@ -37,8 +38,8 @@ def of(document, path):
         name = _name(cell)
         if cell["status"] != "ok":
             left_out.append(f"{name}: {cell['status']}")
-        elif not decoder_reads.has_entries(cell):
-            left_out.append(f"{name}: too many outputs without an entry")
+        elif not decoder_reads.has_passed(cell, cell["memory_share"]):
+            left_out.append(f"{name}: too little was read")
         else:
             rows.append(_row(cell, sources, where))
     if not rows:
@@ -113,7 +114,28 @@ def _row(cell, sources, where):
         "outputs": sum(hypotheses),
         "entries": sum(lengths),
         "energies": energies,
-        # In no result: those of MoChA are w an output, those of MAtChA nearly as many
-        # as energies, so their cost is in the cost of these.
-        "chunk_energies": 0.0,
+        "chunk_energies": sum(
+            chunk_energies(width, cell["memory_share"], n, cell["beam"])
+            for n in lengths
+        ) if isinstance(width := cell["chunk_width"], int) else 0.0,
     }
+
+
+def chunk_energies(width, share, length, beam):
+    """Of MoChA, over one source, which are in no result: of windows that end at the
+    entries that the model's weights plant (harness/decoder_model.cc), output i, from
+    0, at floor(s (i - 1/2)). Those of MAtChA are nearly as many as energies, so their
+    cost is in the cost of these.
+    """
+    if length == 0:
+        return 0.0
+    return 1.0 + beam * _of_windows(width, share, length)
+
+
+@functools.cache
+def _of_windows(width, share, count):
+    """Over outputs 1 to `count` of one hypothesis."""
+    growing = count if share == 0 else min(count, math.ceil(width / share) + 1)
+    entries = sum(min(width, math.floor(share * (i - 0.5)) + 1)
+                  for i in range(1, growing + 1))
+    return entries + width * (count - growing)

@@ -30,10 +30,10 @@ For other lengths the counts follow from T, U and the share s:
   memory               none: its cost is in U and T
 
 With a beam of B there are 1 + T B outputs, of all hypotheses over T + 1 steps: soft
-attention takes T energies for each, a scan one for each and s T for each hypothesis;
-chunk energies are not counted, their cost is in that of outputs and energies. Where
-all scans of a result pass one share of the memory, nothing tells what an entry costs
-from what an output does, and the table has that share alone.
+attention takes T energies for each, a scan one for each and s T for each hypothesis,
+MoChA the windows before the entries that it chooses. Where all scans of a result pass
+(nearly) one share of the memory, nothing tells what an entry costs from what an output
+does, and the table has the shares that were measured.
 
 A model is no measurement: what it misses of the cells that it was fitted to is
 told, and a T outside their lengths is marked. Intervals hold 95 percent of a
@@ -78,6 +78,7 @@ class Model:
     adaptive: bool  # chunk_energies are those since the last choice
     width: float  # w; infinite without an end
     beam: int | None = None  # hypotheses; None: no search, U is free
+    tells_energies: bool = True  # from outputs, so of any share
 
 
 # ---- choosing cells ---------------------------------------------------------
@@ -132,10 +133,10 @@ def fit(group):
     """The Model of the cells of one mechanism, w or K, d, and beam."""
     medians = group["median_ns"].to_numpy(dtype=float)
     columns = {name: group[name].to_numpy(dtype=float) for name in TERMS}
-    names = _told(columns)
+    told = names = _told(columns)
     while True:
-        fits.require_told(group, names)
         design = numpy.column_stack([columns[name] for name in names])
+        fits.require_told(group, design)
         found = fits.solve(design, medians[None])[0]
         if (found >= 0).all():
             break
@@ -154,6 +155,7 @@ def fit(group):
         bool(chunks and width is None),
         math.inf if width in (None, "inf") else float(width),
         group["beam"].iloc[0],
+        "energies" in told,
     )
 
 
@@ -173,14 +175,20 @@ def counts_at(model, mechanism, length, outputs, share):
         outputs = 1 + length * model.beam
         passed *= model.beam
     scanned = passed + outputs
+    if model.adaptive:
+        chunk_energies = scanned
+    elif model.beam is None or math.isinf(model.width):
+        chunk_energies = min(model.width, length) * outputs
+    else:
+        chunk_energies = beam_cells.chunk_energies(
+            int(model.width), share, int(length), model.beam
+        )
     return {
         "constant": 1.0,
         "outputs": outputs,
         "entries": length,
         "energies": length * outputs if mechanism == pairing.BASELINE else scanned,
-        "chunk_energies": (
-            scanned if model.adaptive else min(model.width, length) * outputs
-        ),
+        "chunk_energies": chunk_energies,
     }
 
 
@@ -269,8 +277,9 @@ def _rows(cells, dim, beam, outputs, shares):
             model = fit(rows)
             measured = _range(rows)
             scans = rows["end"].notna().all()
-            measured_shares = sorted(set(rows["memory_share"].dropna()))
-            told = measured_shares if len(measured_shares) == 1 else shares
+            told = shares
+            if beam is not None and not model.tells_energies:
+                told = sorted(set(rows["memory_share"]))
             for share in told if scans else (None,):
                 found = [
                     crossovers(soft, model, name, outputs, share or 0, n)

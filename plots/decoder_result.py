@@ -31,6 +31,16 @@ def models(cells):
     return sorted({tuple(cell[key] for key in MODEL) for cell in cells})
 
 
+def require_one_model(result):
+    """For what has no place for a second one."""
+    number = len(models(result["cells"]))
+    if number > 1:
+        raise load.DataError(
+            result["path"],
+            f"cells of {number} models (units, memory_share), where one is wanted",
+        )
+
+
 def _check(cell, where):
     if not isinstance(cell, dict):
         raise load.DataError(where, "not an object")

@@ -31,13 +31,14 @@ def require_rounds(cells):
             )
 
 
-def require_told(group, names):
-    """More cells than terms."""
-    if len(group) <= len(names):
+def require_told(group, design):
+    """More cells than terms, of counts that are not those of another cell."""
+    told, terms = len(numpy.unique(design, axis=0)), design.shape[1]
+    if told <= terms:
         raise load.DataError(
             group.attrs["path"],
-            f"{len(group)} cells of {group['mechanism'].iloc[0]} cannot tell "
-            f"{len(names)} coefficients and a residual",
+            f"{told} cells of {group['mechanism'].iloc[0]} cannot tell "
+            f"{terms} coefficients and a residual",
         )
 
 

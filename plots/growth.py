@@ -137,7 +137,7 @@ def fit(group):
     """The Fit of the cells of one mechanism, mode and scope."""
     medians = group["median_ns"].to_numpy(dtype=float)
     names, design, notes = regressors(group)
-    fits.require_told(group, names)
+    fits.require_told(group, design)
     found = fits.solve(design, medians[None])[0]
     resampled = fits.solve(design, fits.resampled_medians(group))
     low, high = numpy.percentile(resampled, [2.5, 97.5], axis=0)

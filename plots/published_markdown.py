@@ -6,6 +6,7 @@ those of another machine.
 """
 
 import decoder_reads
+import decoder_result
 import markdown
 import words
 
@@ -106,6 +107,7 @@ def _heading(name, column):
 
 def _beside(about, result):
     """Rows of the paper, then ours that it does not have."""
+    decoder_result.require_one_model(result)
     columns = [name for name in ROW if name in about["columns"]]
     others = [name for name in about["columns"] if name not in (*ROW, TIME)]
     compared = [name for name in columns if name == "length"]  # rows of one model

@@ -137,15 +137,14 @@ std::string NameOf(const Json& cell) {
 }
 
 std::string TableText(const Json& document) {
-  std::string text =
-      fmt::format("{:<18}{:>6}{:>6}{:>6}{:>12}{:>12}  {:<28}{:>10}\n", "",
-                  "d", "L", "beam", "ms", "attention", "time over soft",
-                  "read");
+  std::string text = fmt::format(
+      "{:<18}{:>6}{:>6}{:>6}{:>6}{:>12}{:>12}  {:<28}{:>10}\n", "", "d", "s",
+      "L", "beam", "ms", "attention", "time over soft", "read");
   for (const Json& cell : document.at("cells")) {
-    text += fmt::format("{:<18}{:>6}{:>6}{:>6}", NameOf(cell),
-                        cell.at("units").get<Index>(),
-                        cell.at("length").get<Index>(),
-                        cell.at("beam").get<Index>());
+    text += fmt::format(
+        "{:<18}{:>6}{:>6}{:>6}{:>6}", NameOf(cell),
+        cell.at("units").get<Index>(), cell.at("memory_share").get<double>(),
+        cell.at("length").get<Index>(), cell.at("beam").get<Index>());
     if (cell.at("status") != "ok") {
       text += fmt::format("  {}: {}\n", cell.at("status").get<std::string>(),
                           cell.at("message").get<std::string>());
@@ -182,7 +181,9 @@ std::string TableText(const Json& document) {
   }
   return text +
          fmt::format(
-             "(time of all sources of a point, and of their attention alone; "
+             "(d: units; s: share of the memory that scans are to pass; time "
+             "of "
+             "all sources of a point, and of their attention alone; "
              "paired in rounds, 95 percent each; read: share of the memory; *: "
              "not the time of trained weights, less than {:.0f} percent is "
              "read "
@@ -194,8 +195,11 @@ int ExitCodeOf(const Json& document) {
   for (const Json& cell : document.at("cells")) {
     const auto status = cell.at("status").get<std::string>();
     if (status == "ok" || status == "skipped") continue;
-    std::cerr << fmt::format("attnbench: a cell failed: {}: {}\n", NameOf(cell),
-                             cell.at("message").get<std::string>());
+    std::cerr << fmt::format(
+        "attnbench: a cell failed: {}, d = {}, s = {}, L = {}, beam {}: {}\n",
+        NameOf(cell), cell.at("units").get<Index>(),
+        cell.at("memory_share").get<double>(), cell.at("length").get<Index>(),
+        cell.at("beam").get<Index>(), cell.at("message").get<std::string>());
     return kFailed;
   }
   return kGood;

@@ -144,7 +144,7 @@ FIGURES = {
         britz_table1.draw,
         britz_table1.has_data,
         "decoder",
-        "a result of `attnbench decoder` with soft attention, over lengths",
+        "a result of `attnbench decoder` with soft attention, of one model over lengths",
     ),
     "monte_carlo": Entry(
         monte_carlo.draw,

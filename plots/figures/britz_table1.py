@@ -34,12 +34,7 @@ def has_data(result):
 def draw(result):
     cells = [cell for cell in result["cells"] if cell["mechanism"] != BASELINE]
     _require_ratios(cells, result["path"])
-    models = decoder_result.models(cells)
-    if len(models) > 1:
-        raise load.DataError(
-            result["path"],
-            f"cells of {len(models)} models (units, memory_share): of one, this figure is",
-        )
+    decoder_result.require_one_model(result)
     names = list(dict.fromkeys(settings.label(cell) for cell in cells))
     looks = looks_of(names)
     lengths = sorted({cell["length"] for cell in cells})

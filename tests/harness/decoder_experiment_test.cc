@@ -82,7 +82,7 @@ TEST(DecoderExperiment, SaysWhatIsTimed) {
   EXPECT_EQ(settings[4].memory_share, 1);
   for (const DecoderSetting& setting : settings) {
     EXPECT_EQ(CellCount(experiment, setting), 4);
-    const std::vector<const Cell*> cells = CellsOf(experiment, setting);
+    const std::vector<const Cell*> cells = CellsOfPoint(experiment, setting);
     ASSERT_EQ(cells.size(), 3U);
     EXPECT_EQ(cells[1]->mechanism, "memory");
     EXPECT_EQ(cells[1]->Int("num_contexts"), 4);

@@ -66,8 +66,8 @@ class SpoiledBeam final : public Mechanism<float> {
 };
 
 struct Subject {
-  explicit Subject(Scan scan = Scan::kRandom)
-      : model({.vocabulary = 15, .units = 24}, 3, scan) {
+  explicit Subject(Scan scan = Scan::kRandom, double memory_share = 1)
+      : model({.vocabulary = 15, .units = 24}, 3, scan, memory_share) {
     for (const Index length : {0, 7, 45}) {
       std::vector<Symbol> source;
       for (Index t = 0; t < length; ++t) {
@@ -169,8 +169,10 @@ TEST(DecoderGate, CatchesAMechanismThatIsWrongAltogether) {
               HasSubstr("in the reference"));
 }
 
-TEST(DecoderModel, TheScanReadsTheMemoryWhileItMakesTheOutput) {
-  const Subject subject(Scan::kCounting);
+// Without gaps: a choice inspects the entry where the last one was, and where
+// it takes the next one that too.
+void ExpectPassed(double memory_share) {
+  const Subject subject(Scan::kCounting, memory_share);
   for (const char* name : {"monotonic", "mocha", "matcha"}) {
     for (const Index beam : {1, 4}) {
       const WholeDecoder decoder = subject.Make(name, beam);
@@ -183,12 +185,25 @@ TEST(DecoderModel, TheScanReadsTheMemoryWhileItMakesTheOutput) {
         const CopyTask task(DrawSource(3, length, length, 15), 15);
         AttentionRecord<float> record(translator, task.task(), beam);
         const AttentionReads reads = record.Reads(attention);
-        EXPECT_EQ(reads.furthest, static_cast<double>(length));
-        EXPECT_LE(reads.zero_contexts, reads.outputs * kMostZeroContexts);
-        // Entry by entry: a choice inspects the last one and the next.
-        EXPECT_LE(reads.energies, 2.2 * reads.outputs);
+        const auto T = static_cast<double>(length);
+        const double last = std::floor(memory_share * (T - 0.5));
+        EXPECT_EQ(reads.furthest, std::max(last, 0.0) + 1);
+        EXPECT_EQ(reads.zero_contexts, 0);
+        const double passed = static_cast<double>(beam) * reads.furthest;
+        EXPECT_LE(reads.energies, reads.outputs + passed);
       }
     }
+  }
+}
+
+TEST(DecoderModel, TheScanReadsTheMemoryWhileItMakesTheOutput) {
+  ExpectPassed(1);
+}
+
+TEST(DecoderModel, TheScanPassesTheShareOfTheMemoryThatIsAskedFor) {
+  for (const double share : {1.0 / 2, 1.0 / 3, 1.0 / 4, 1.0 / 10}) {
+    SCOPED_TRACE(share);
+    ExpectPassed(share);
   }
 }
 

@@ -15,8 +15,13 @@ TEST(DecoderTiming, TheOrderOfRoundsFollowsFromWhatThePointIs) {
   std::set<std::uint64_t> keys;
   std::set<std::vector<std::size_t>> orders;
   const std::vector<DecoderSetting> settings = {
-      {8, 1, 1, 1},   {8, 1, 11, 1}, {8, 1, 20, 1},   {8, 1, 1, 11},
-      {8, 1, 11, 11}, {81, 1, 1, 1}, {8, 0.5, 1, 11},
+      {.units = 8, .length = 1, .beam = 1},
+      {.units = 8, .length = 11, .beam = 1},
+      {.units = 8, .length = 20, .beam = 1},
+      {.units = 8, .length = 1, .beam = 11},
+      {.units = 8, .length = 11, .beam = 11},
+      {.units = 81, .length = 1, .beam = 1},
+      {.units = 8, .memory_share = 0.5, .length = 1, .beam = 1},
   };
   for (const DecoderSetting& setting : settings) {
     const std::uint64_t key = DecoderPointKey(setting);

@@ -12,6 +12,7 @@ import numpy
 from made_up import make_cell, make_document
 from plot_case import PlotTest
 
+import beam_cells
 import crossover
 import load
 
@@ -71,7 +72,9 @@ SOURCES = {8: [1, 7, 0], 32: [5, 27, 0], 64: [20, 44, 0], 128: [32, 96, 0],
 
 
 def beam_document(coefficients, shares=(1,), dims=(64,)):
-    """A result of whole decoders, mechanism -> (ns a source, an output, an energy)."""
+    """A result of whole decoders, mechanism -> (ns a source, an output, an energy) at
+    d = 64; in proportion to d.
+    """
     made, points = [], []
     for number, (length, beam, share, dim) in enumerate(
             itertools.product(SOURCES, BEAMS, shares, dims)):
@@ -84,7 +87,8 @@ def beam_document(coefficients, shares=(1,), dims=(64,)):
             energies = (sum(n * (1 + n * beam) for n in sources)
                         if mechanism == "soft"
                         else outputs + beam * share * sum(sources))
-            ns = source * len(sources) + output * outputs + energy * energies
+            ns = dim / 64 * (
+                source * len(sources) + output * outputs + energy * energies)
             made.append({
                 "mechanism": mechanism, "num_contexts": None,
                 "chunk_width": None, "energy": "additive",
@@ -94,7 +98,8 @@ def beam_document(coefficients, shares=(1,), dims=(64,)):
                 "attention_samples_ns": [ns * (1 + 1e-9 * r) for r in range(-4, 5)],
                 "reads": {"energies_per_output": energies / outputs,
                           "memory_read": share, "zero_contexts": 0.0}})
-    return {**make_document([]), "kind": "decoder", "points": points, "cells": made}
+    return {**make_document([]), "kind": "decoder", "points": points, "cells": made,
+            "model": {"vocabulary": 20, "layers": 2}}
 
 
 def least_length(is_faster):
@@ -242,8 +247,13 @@ class Table(PlotTest):
     def test_beams_have_a_table_of_their_own(self):
         sweep = self.write(make_document(cells()))
         costs = {"soft": (300.0, 10.0, 40.0), "monotonic": (300.0, 900.0, 50.0)}
-        beams = self.write(beam_document(costs, shares=(0.25, 1), dims=(64, 8)),
-                           "beams.json")
+        made = beam_document(costs, shares=(0.25, 1), dims=(64, 8))
+        for cell in made["cells"]:  # to tell one d from the other
+            if cell["mechanism"] == "soft" and cell["units"] == 8:
+                cell["attention_median_ns"] *= 3
+                cell["attention_samples_ns"] = [
+                    3 * ns for ns in cell["attention_samples_ns"]]
+        beams = self.write(made, "beams.json")
         code, out, err = self.printed(sweep, beams, "--shares", "0.5,1")
         self.assertNotIn("Left out", out)
         self.assertEqual(code, 0, err)
@@ -254,10 +264,11 @@ class Table(PlotTest):
             row = next(r for r in out.splitlines() if r.startswith(
                 f"| monotonic | {dim} | {beam} | {100 * share:g} % |"))
 
-            def is_faster(t, beam=beam, share=share):
+            def is_faster(t, beam=beam, share=share, times=3 if dim == 8 else 1):
                 outputs = 1 + t * beam
-                return (300 + 10 * outputs + 40 * t * outputs >= (1 - 1e-6) * 2 * (
-                    300 + 900 * outputs + 50 * (outputs + share * t * beam)))
+                soft_ns = times * (300 + 10 * outputs + 40 * t * outputs)
+                return soft_ns >= (1 - 1e-6) * 2 * (
+                    300 + 900 * outputs + 50 * (outputs + share * t * beam))
             found = int(row.split("|")[6].split("[")[0])
             expected = least_length(is_faster)
             self.assertTrue(expected <= found <= math.ceil(1.011 * expected),
@@ -265,24 +276,46 @@ class Table(PlotTest):
 
     def test_scans_of_one_share_of_the_memory_tell_of_no_other(self):
         costs = {"soft": (300.0, 10.0, 40.0), "monotonic": (300.0, 900.0, 50.0)}
-        for share, text in ((1, "100 %"), (0.5, "50 %")):
-            out = self.printed(self.write(beam_document(costs, shares=(share,))))[1]
-            shares = [r.split("|")[4].strip() for r in out.splitlines()
-                      if r.startswith("| monotonic")]
-            self.assertEqual(shares, [text] * len(BEAMS))
+        for shares, texts in (((1,), ["100 %"]), ((0.5,), ["50 %"]),
+                              ((0.99, 1), ["99 %", "100 %"])):
+            out = self.printed(self.write(beam_document(costs, shares=shares)))[1]
+            told = [r.split("|")[4].strip() for r in out.splitlines()
+                    if r.startswith("| monotonic")]
+            self.assertEqual(told, texts * len(BEAMS))
 
-    def test_a_scan_that_ran_off_the_end_is_left_out_and_told(self):
+    def test_windows_end_at_the_entries_that_are_planted(self):
+        def of(width, share, length, beam):
+            return beam_cells.chunk_energies(width, share, length, beam)
+        self.assertEqual(of(4, 1, 0, 5), 0)
+        # Outputs choose entries 0; 0, 1, 2, 3, 4.
+        self.assertEqual(of(3, 1, 5, 1), 1 + (1 + 2 + 3 + 3 + 3))
+        self.assertEqual(of(3, 1, 5, 2), 1 + 2 * (1 + 2 + 3 + 3 + 3))
+        # ... and 0; 0, 0, 1, 1, 2.
+        self.assertEqual(of(2, 0.5, 5, 1), 1 + (1 + 1 + 2 + 2 + 2))
+        self.assertEqual(of(2, 0.5, 10**6, 1), 1 + (1 + 1 + 2 * (10**6 - 2)))
+        self.assertEqual(of(8, 0, 10, 3), 1 + 3 * 10)
+
+    def test_two_shares_are_no_more_lengths(self):
+        costs = {"soft": (300.0, 10.0, 40.0), "monotonic": (300.0, 900.0, 50.0)}
+        made = beam_document(costs, shares=(0.25, 1))
+        made["cells"] = [c for c in made["cells"] if c["length"] in (8, 32, 200)]
+        code, out, err = self.printed(self.write(made))
+        self.assertEqual((code, out), (2, ""))
+        self.assertIn("3 cells of soft cannot tell 3", err)
+
+    def test_a_scan_that_stood_still_or_ran_off_is_left_out_and_told(self):
         costs = {"soft": (300.0, 10.0, 40.0), "monotonic": (300.0, 900.0, 50.0),
                  "matcha": (300.0, 900.0, 50.0)}
         made = beam_document(costs)
         for cell in made["cells"]:
             if (cell["mechanism"], cell["length"]) == ("matcha", 8):
-                cell["reads"]["zero_contexts"] = 0.2
+                cell["reads"].update(
+                    {"memory_read": 0.2} if cell["beam"] == 1 else {"zero_contexts": 0.2})
                 cell["attention_median_ns"] *= 1e-3
         code, out, err = self.printed(self.write(made))
         self.assertEqual(code, 0, err)
-        self.assertIn("Left out: matcha, d = 64, L = 8, beam 1: too many outputs without "
-                      "an entry; matcha, d = 64, L = 8, beam 4: too many", out)
+        self.assertIn("Left out: matcha, d = 64, L = 8, beam 1: too little was read; "
+                      "matcha, d = 64, L = 8, beam 4: too little was read.", out)
         rows = [r for r in out.splitlines() if r.startswith("| matcha | 64 | 1 | 100 %")]
         self.assertEqual(len(rows), 1)
         self.assertIn("| 0 %, ", rows[0].replace("-0 %", "0 %"))

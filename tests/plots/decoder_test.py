@@ -55,9 +55,11 @@ class DecoderFigure(PlotTest):
 
     def test_times_of_several_models_are_not_of_one_figure(self):
         for key, value in (("units", 64), ("memory_share", 0.25)):
-            made = cells()
-            made[-1][key] = value
-            self.fails(made, "2 models")
+            for index, mechanism in enumerate(RATIOS):  # soft among them
+                made = cells()
+                made[index][key] = value
+                self.assertEqual(made[index]["mechanism"], mechanism)
+                self.fails(made, "2 models")
 
     def test_a_result_of_whole_decoders_gives_it(self):
         out = self.draws(self.write(document(cells())))

@@ -76,7 +76,8 @@ def document():
 def decoder_cell(mechanism, length, beam, ratio, **changes):
     cell = {
         "mechanism": mechanism, "num_contexts": None, "chunk_width": None,
-        "units": 256, "memory_share": 1, "length": length, "beam": beam, "status": "ok", "message": None,
+        "units": 256, "memory_share": 1, "length": length, "beam": beam,
+        "status": "ok", "message": None,
         "ratio_to_soft": ratio and {
             "value": ratio, "interval": [0.9 * ratio, 1.1 * ratio]},
     }
