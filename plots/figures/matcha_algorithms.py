@@ -34,6 +34,7 @@ def has_data(cells):
         chosen["variant"].nunique() > 1
         and chosen["memory_length"].nunique() > 1
         and set(chosen["mode"]) == {"expect"}
+        and chosen["scope"].nunique() == 1
         and set(cells["mechanism"]) == {MECHANISM}
     )
 

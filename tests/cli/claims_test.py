@@ -121,6 +121,20 @@ class Claims(InFolder):
         self.assertEqual(forced.returncode, 0, forced.stderr)
         self.assertEqual(len(read(output)["claims"]), 1)
 
+    def test_the_committed_verdicts_are_those_of_the_committed_results(self):
+        judged = run("--judge", "--json", "--results", os.path.join("results", "claims"),
+                     cwd=ROOT)
+        self.assertEqual(judged.returncode, 0, judged.stderr)
+
+        def verdicts(claims):
+            # What stands behind has digits that depend on the compiler.
+            return {claim["id"]: re.match("fails|holds only if|holds|not measurable here",
+                                          claim["verdict"])[0]
+                    for claim in claims["claims"]}
+        committed = verdicts(read("results", "claims.json"))
+        self.assertEqual(len(committed), 38)
+        self.assertEqual(verdicts(json.loads(judged.stdout)), committed)
+
     def test_without_a_folder_nothing_is_left_and_evidence_names_no_file(self):
         result = run("mocha-params", "--json", cwd=self.folder)
         self.assertEqual(result.returncode, 0, result.stderr)

@@ -39,6 +39,13 @@ class MatchaAlgorithmsFigure(PlotTest):
                       "1.00 (1.00) of memory, 3.00 (3.00) of time\n", out)
         self.assertIn("nested (eq 28): 3.00 (3.00)", self.svg("matcha_algorithms"))
 
+    def test_a_result_of_two_scopes_is_not_meant_for_it(self):
+        def fits(made):
+            return matcha_algorithms.has_data(
+                load.cells_of(make_document(made), "r.json"))
+        self.assertTrue(fits(cells()))
+        self.assertFalse(fits(cells() + [{**one, "scope": "full"} for one in cells()]))
+
     def test_lines_are_bytes_and_times(self):
         figure, _ = matcha_algorithms.draw(
             load.cells_of(make_document(cells()), "r.json"))
