@@ -25,11 +25,12 @@ enum class Scan {
   // whole output: a unit of the encoder counts the symbols and one of the
   // decoder the outputs, and additive energies weigh the difference above all
   // else. An output chooses the next entry, the last output the last, up to
-  // some hundred entries; with a memory share s = 1/n, n outputs choose the
+  // some hundred entries. With a memory share s = 1/n, n outputs choose the
   // same
-  // one, and the last passes s of the memory; with another share choices may be
-  // an entry off. Other energies than additive, and fewer than two units, count
-  // nothing. What was really read is counted beside the times (AttentionReads).
+  // entry, and the last passes s of the memory; with another share choices may
+  // be an entry off. Other energies than additive, and fewer than two units,
+  // count nothing. What was really read is counted beside the times
+  // (AttentionReads).
   kCounting,
 };
 

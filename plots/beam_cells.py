@@ -6,26 +6,28 @@ of attention alone, of all sources of a point, and what it was asked for.
 A source of n symbols is decoded in n + 1 steps, the first with one hypothesis and all
 others with as many as the beam is wide, so counts follow from the lengths of the
 sources. Soft attention, which takes an energy of every entry for every hypothesis, says
-whether that is so.
+whether that is so. A scan passes the share s of the memory that is planted
+(harness/decoder_model.cc): output i, from 0, chooses entry floor(s (i - 1/2)), the
+first two of them entry 0.
 """
 
-import functools
 import math
 
 import pandas
 
-import decoder_reads
 import decoder_result
 import load
 import settings
 
 SOFT = "soft"
+# Of a scan's energies, from those that are planted.
+MOST_OFF = 0.1
 
 
 def of(document, path):
     """One row a measured cell, with `beam`, the counts, and the `shortest` and
     `longest` source that has entries. Cells that failed, and those whose scan did
-    not pass the share of the memory that was asked for, are in attrs["left_out"].
+    not go as planted, are in attrs["left_out"], by name.
     """
     result = decoder_result.of(document, path)
     sources = _sources(document, path)
@@ -38,10 +40,12 @@ def of(document, path):
         name = _name(cell)
         if cell["status"] != "ok":
             left_out.append(f"{name}: {cell['status']}")
-        elif not decoder_reads.has_passed(cell, cell["memory_share"]):
-            left_out.append(f"{name}: too little was read")
         else:
-            rows.append(_row(cell, sources, where))
+            row = _row(cell, sources, where)
+            if row["is_as_planted"]:
+                rows.append(row)
+            else:
+                left_out.append(f"{name}: its scan did not go as planted")
     if not rows:
         raise load.DataError(path, "cells missing: none has attention that was timed")
     frame = pandas.DataFrame(rows, dtype=object)
@@ -80,6 +84,8 @@ def _row(cell, sources, where):
     for key in ("energy", "end", "processes"):
         if key not in cell:
             raise load.DataError(where, f"{key} is missing")
+    if cell["chunk_width"] == "inf":
+        raise load.DataError(where, "chunks without an end are not counted")
     samples = load.get(cell, "attention_samples_ns", list, where)
     if not all(map(load.is_above_zero, samples)):
         raise load.DataError(where, "attention_samples_ns must hold numbers above 0")
@@ -97,6 +103,11 @@ def _row(cell, sources, where):
             f"{energies:g} energies, {wanted} are those of a beam that is full after "
             "one step: is the vocabulary smaller than the beam?",
         )
+    planted = sum(
+        1 + n * cell["beam"] + passed(cell["memory_share"], n, cell["beam"])
+        for n in lengths
+        if n > 0
+    )
     return {
         **{key: cell[key] for key in ("mechanism", "chunk_width", "num_contexts",
                                       "energy", "end", "beam", "memory_share")},
@@ -114,28 +125,30 @@ def _row(cell, sources, where):
         "outputs": sum(hypotheses),
         "entries": sum(lengths),
         "energies": energies,
-        "chunk_energies": sum(
-            chunk_energies(width, cell["memory_share"], n, cell["beam"])
+        "is_as_planted": cell["end"] is None
+        or math.isclose(energies, planted, rel_tol=MOST_OFF),
+        "chunk_energies": float(sum(
+            chunk_energies(cell["chunk_width"], cell["memory_share"], n, cell["beam"])
             for n in lengths
-        ) if isinstance(width := cell["chunk_width"], int) else 0.0,
+        )),
     }
 
 
+def passed(share, length, beam):
+    """Entries that all hypotheses of a source leave behind."""
+    return beam * max(0, math.floor(share * (length - 0.5)))
+
+
 def chunk_energies(width, share, length, beam):
-    """Of MoChA, over one source, which are in no result: of windows that end at the
-    entries that the model's weights plant (harness/decoder_model.cc), output i, from
-    0, at floor(s (i - 1/2)). Those of MAtChA are nearly as many as energies, so their
+    """Of MoChA, over one source, in windows that end at the entries that are chosen.
+    In no result; those of MAtChA (no width) are nearly as many as energies, so their
     cost is in the cost of these.
     """
-    if length == 0:
-        return 0.0
-    return 1.0 + beam * _of_windows(width, share, length)
-
-
-@functools.cache
-def _of_windows(width, share, count):
-    """Over outputs 1 to `count` of one hypothesis."""
-    growing = count if share == 0 else min(count, math.ceil(width / share) + 1)
-    entries = sum(min(width, math.floor(share * (i - 0.5)) + 1)
-                  for i in range(1, growing + 1))
-    return entries + width * (count - growing)
+    if width is None or length == 0:
+        return 0
+    # Outputs 1 to n whose window has more than j entries, for each j.
+    longer = (
+        length if j == 0 else length + 1 - math.ceil(j / share + 0.5)
+        for j in range(width if share > 0 else 1)
+    )
+    return 1 + beam * sum(max(0, outputs) for outputs in longer)

@@ -30,8 +30,8 @@ For other lengths the counts follow from T, U and the share s:
   memory               none: its cost is in U and T
 
 With a beam of B there are 1 + T B outputs, of all hypotheses over T + 1 steps: soft
-attention takes T energies for each, a scan one for each and s T for each hypothesis,
-MoChA the windows before the entries that it chooses. Where all scans of a result pass
+attention takes T energies for each, a scan one for each and s (T - 1/2), rounded down,
+for each hypothesis, MoChA the windows before the entries that it chooses. Where all scans of a result pass
 (nearly) one share of the memory, nothing tells what an entry costs from what an output
 does, and the table has the shares that were measured.
 
@@ -170,25 +170,20 @@ def _told(columns):
 
 def counts_at(model, mechanism, length, outputs, share):
     """What the terms of the model are multiplied with."""
-    passed = share * length
-    if model.beam is not None:
-        outputs = 1 + length * model.beam
-        passed *= model.beam
-    scanned = passed + outputs
-    if model.adaptive:
-        chunk_energies = scanned
-    elif model.beam is None or math.isinf(model.width):
-        chunk_energies = min(model.width, length) * outputs
+    if model.beam is None:
+        scanned = share * length + outputs
+        windows = min(model.width, length) * outputs
     else:
-        chunk_energies = beam_cells.chunk_energies(
-            int(model.width), share, int(length), model.beam
-        )
+        outputs = 1 + length * model.beam
+        scanned = beam_cells.passed(share, length, model.beam) + outputs
+        width = None if math.isinf(model.width) else int(model.width)
+        windows = beam_cells.chunk_energies(width, share, length, model.beam)
     return {
         "constant": 1.0,
         "outputs": outputs,
         "entries": length,
         "energies": length * outputs if mechanism == pairing.BASELINE else scanned,
-        "chunk_energies": chunk_energies,
+        "chunk_energies": scanned if model.adaptive else windows,
     }
 
 

@@ -21,17 +21,9 @@ def text(cell):
 
 
 def is_as_trained(cell):
-    return has_passed(cell, 1)
-
-
-def has_passed(cell, share):
-    """Whether a scan passed that share of the memory, with an entry for the outputs."""
     reads = cell.get("reads")
     return (
         not reads
         or reads["memory_read"] is None
-        or (
-            reads["memory_read"] >= share * LEAST_READ
-            and reads["zero_contexts"] <= MOST_EMPTY
-        )
+        or (reads["memory_read"] >= LEAST_READ and reads["zero_contexts"] <= MOST_EMPTY)
     )

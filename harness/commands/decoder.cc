@@ -138,11 +138,11 @@ std::string NameOf(const Json& cell) {
 
 std::string TableText(const Json& document) {
   std::string text = fmt::format(
-      "{:<18}{:>6}{:>6}{:>6}{:>6}{:>12}{:>12}  {:<28}{:>10}\n", "", "d", "s",
+      "{:<18}{:>6}{:>7}{:>6}{:>6}{:>12}{:>12}  {:<28}{:>10}\n", "", "d", "s",
       "L", "beam", "ms", "attention", "time over soft", "read");
   for (const Json& cell : document.at("cells")) {
     text += fmt::format(
-        "{:<18}{:>6}{:>6}{:>6}{:>6}", NameOf(cell),
+        "{:<18}{:>6}{:>7.3g}{:>6}{:>6}", NameOf(cell),
         cell.at("units").get<Index>(), cell.at("memory_share").get<double>(),
         cell.at("length").get<Index>(), cell.at("beam").get<Index>());
     if (cell.at("status") != "ok") {
@@ -182,12 +182,10 @@ std::string TableText(const Json& document) {
   return text +
          fmt::format(
              "(d: units; s: share of the memory that scans are to pass; time "
-             "of "
-             "all sources of a point, and of their attention alone; "
-             "paired in rounds, 95 percent each; read: share of the memory; *: "
-             "not the time of trained weights, less than {:.0f} percent is "
-             "read "
-             "or more than {:.0f} percent of the outputs have no entry)\n",
+             "of all sources of a point, and of their attention alone; paired "
+             "in rounds, 95 percent each; read: share of the memory; *: not "
+             "the time of trained weights, less than {:.0f} percent is read or "
+             "more than {:.0f} percent of the outputs have no entry)\n",
              100 * kLeastMemoryRead, 100 * kMostZeroContexts);
 }
 
@@ -196,7 +194,8 @@ int ExitCodeOf(const Json& document) {
     const auto status = cell.at("status").get<std::string>();
     if (status == "ok" || status == "skipped") continue;
     std::cerr << fmt::format(
-        "attnbench: a cell failed: {}, d = {}, s = {}, L = {}, beam {}: {}\n",
+        "attnbench: a cell failed: {}, d = {}, s = {:.3g}, L = {}, beam {}: "
+        "{}\n",
         NameOf(cell), cell.at("units").get<Index>(),
         cell.at("memory_share").get<double>(), cell.at("length").get<Index>(),
         cell.at("beam").get<Index>(), cell.at("message").get<std::string>());

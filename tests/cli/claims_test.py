@@ -110,6 +110,19 @@ class Claims(InFolder):
             with open(exact, "w", encoding="utf-8") as file:
                 json.dump(damaged, file)
             self.fails(said, "mocha-params", "--judge", "--results", results)
+        whole = read("results", "claims", "translation.json")
+        shutil.copy(os.path.join(ROOT, "results", "claims", "decoder.json"), results)
+        for key, samples, said in (
+                ("samples_ns", [1.0] * 4, "4 samples of 9 processes"),
+                ("attention_samples_ns", [0.0] * 9, "above 0 is wanted")):
+            whole["cells"][1][key] = samples
+            with open(os.path.join(results, "translation.json"), "w",
+                      encoding="utf-8") as file:
+                json.dump(whole, file)
+            self.fails("translation.json: cells[1]: " + key, "britz-speed", "--judge",
+                       "--results", results)
+            self.fails(said, "britz-speed", "--judge", "--results", results)
+            whole = read("results", "claims", "translation.json")
         self.fails("--results", *IDS, "--judge")
         nowhere = os.path.join(results, "nowhere")
         self.fails("is no folder", *IDS, "--judge", "--results", nowhere)
@@ -128,9 +141,13 @@ class Claims(InFolder):
 
         def verdicts(claims):
             # What stands behind has digits that depend on the compiler.
-            return {claim["id"]: re.match("fails|holds only if|holds|not measurable here",
-                                          claim["verdict"])[0]
-                    for claim in claims["claims"]}
+            return {claim["id"]: (
+                re.match("fails|holds only if|holds|not measurable here",
+                         claim["verdict"])[0],
+                [(part["name"], [(group["labels"], group["verdict"])
+                                 for group in part["groups"]])
+                 for part in claim["measured"]],
+                claim["evidence"]) for claim in claims["claims"]}
         committed = verdicts(read("results", "claims.json"))
         self.assertEqual(len(committed), 38)
         self.assertEqual(verdicts(json.loads(judged.stdout)), committed)

@@ -451,6 +451,25 @@ TEST(ClaimsQuantities, DecodersOfOtherWindowsAreNoPair) {
   }
 }
 
+TEST(ClaimsQuantities, ReadingsOfDecodersSayWhichModelTheyAreOf) {
+  for (const auto& [name, values] :
+       {std::pair("units", Json{64, 256}),
+        std::pair("memory_share", Json{0.5, 1.0})}) {
+    std::vector<Json> cells;
+    for (const Json& value : values) {
+      for (const char* mechanism : {"soft", "mocha"}) {
+        cells.push_back(DecoderCell(mechanism, 1000, 100));
+        cells.back()[name] = value;
+        cells.back()["point"] = value.dump();
+      }
+    }
+    const Readings readings = Read(kRatio, Decoders(cells));
+    ASSERT_EQ(readings.list.size(), 2U);
+    EXPECT_EQ(readings.list[0].labels.at(name), values[0]);
+    EXPECT_EQ(readings.list[1].labels.at(name), values[1]);
+  }
+}
+
 TEST(ClaimsQuantities, ARatioThatIsNeverOneHasNoBreakEven) {
   std::vector<Json> cells = {MadeUpCell("soft", 10, Rounds(1000, 0))};
   for (const int K : {8, 16}) {

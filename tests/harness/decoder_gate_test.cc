@@ -66,8 +66,9 @@ class SpoiledBeam final : public Mechanism<float> {
 };
 
 struct Subject {
-  explicit Subject(Scan scan = Scan::kRandom, double memory_share = 1)
-      : model({.vocabulary = 15, .units = 24}, 3, scan, memory_share) {
+  explicit Subject(Scan scan = Scan::kRandom, double memory_share = 1,
+                   Index units = 24)
+      : model({.vocabulary = 15, .units = units}, 3, scan, memory_share) {
     for (const Index length : {0, 7, 45}) {
       std::vector<Symbol> source;
       for (Index t = 0; t < length; ++t) {
@@ -172,7 +173,8 @@ TEST(DecoderGate, CatchesAMechanismThatIsWrongAltogether) {
 // Without gaps: a choice inspects the entry where the last one was, and where
 // it takes the next one that too.
 void ExpectPassed(double memory_share) {
-  const Subject subject(Scan::kCounting, memory_share);
+  // As many features as take the noise out of the energies.
+  const Subject subject(Scan::kCounting, memory_share, /*units=*/64);
   for (const char* name : {"monotonic", "mocha", "matcha"}) {
     for (const Index beam : {1, 4}) {
       const WholeDecoder decoder = subject.Make(name, beam);

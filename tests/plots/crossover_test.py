@@ -71,9 +71,26 @@ SOURCES = {8: [1, 7, 0], 32: [5, 27, 0], 64: [20, 44, 0], 128: [32, 96, 0],
            200: [50, 150, 0]}
 
 
-def beam_document(coefficients, shares=(1,), dims=(64,)):
-    """A result of whole decoders, mechanism -> (ns a source, an output, an energy) at
-    d = 64; in proportion to d.
+def chosen_entries(share, length):
+    """Of outputs 1 to `length`: the first entry after s (i - 1/2) - 1."""
+    return [next(t for t in range(length) if t > share * (i - 0.5) - 1)
+            for i in range(1, length + 1)]
+
+
+def beam_counts(mechanism, share, length, beam, width=None):
+    """(outputs, energies, chunk energies) of one source, one hypothesis at first."""
+    outputs = 1 + length * beam
+    if length == 0 or mechanism == "soft":
+        return outputs, length * outputs, 0
+    entries = chosen_entries(share, length)
+    windows = [min(width or 0, t + 1) for t in (0, *entries)]
+    return (outputs, outputs + beam * entries[-1],
+            windows[0] + beam * sum(windows[1:]))
+
+
+def beam_document(coefficients, shares=(1,), dims=(64,), width=8):
+    """A result of whole decoders, mechanism -> (ns a source, an output, an energy, a
+    chunk energy) at d = 64; in proportion to d.
     """
     made, points = [], []
     for number, (length, beam, share, dim) in enumerate(
@@ -82,16 +99,15 @@ def beam_document(coefficients, shares=(1,), dims=(64,)):
             "point": f"{number:016x}", "units": dim, "memory_share": share,
             "length": length, "beam": beam}
         points.append({**point, "source_lengths": sources})
-        outputs = sum(1 + n * beam for n in sources)
-        for mechanism, (source, output, energy) in coefficients.items():
-            energies = (sum(n * (1 + n * beam) for n in sources)
-                        if mechanism == "soft"
-                        else outputs + beam * share * sum(sources))
-            ns = dim / 64 * (
-                source * len(sources) + output * outputs + energy * energies)
+        for mechanism, (source, output, energy, *chunk) in coefficients.items():
+            chunk_width = width if mechanism == "mocha" else None
+            outputs, energies, chunks = map(sum, zip(*(
+                beam_counts(mechanism, share, n, beam, chunk_width) for n in sources)))
+            ns = dim / 64 * (source * len(sources) + output * outputs
+                             + energy * energies + sum(chunk) * chunks)
             made.append({
                 "mechanism": mechanism, "num_contexts": None,
-                "chunk_width": None, "energy": "additive",
+                "chunk_width": chunk_width, "energy": "additive",
                 "end": None if mechanism == "soft" else "absorb",
                 **point, "status": "ok", "message": None,
                 "ratio_to_soft": None, "attention_median_ns": ns, "processes": 1,
@@ -246,7 +262,8 @@ class Table(PlotTest):
 
     def test_beams_have_a_table_of_their_own(self):
         sweep = self.write(make_document(cells()))
-        costs = {"soft": (300.0, 10.0, 40.0), "monotonic": (300.0, 900.0, 50.0)}
+        costs = {"soft": (300.0, 10.0, 40.0), "monotonic": (300.0, 900.0, 50.0),
+                 "mocha": (300.0, 500.0, 50.0, 70.0)}
         made = beam_document(costs, shares=(0.25, 1), dims=(64, 8))
         for cell in made["cells"]:  # to tell one d from the other
             if cell["mechanism"] == "soft" and cell["units"] == 8:
@@ -254,25 +271,31 @@ class Table(PlotTest):
                 cell["attention_samples_ns"] = [
                     3 * ns for ns in cell["attention_samples_ns"]]
         beams = self.write(made, "beams.json")
-        code, out, err = self.printed(sweep, beams, "--shares", "0.5,1")
+        code, out, err = self.printed(sweep, beams, "--shares", "0,0.5,1")
         self.assertNotIn("Left out", out)
         self.assertEqual(code, 0, err)
         self.assertEqual(out.count("| mechanism | d | beam |"), 2)
-        self.assertTrue(out.startswith(self.printed(sweep, "--shares", "0.5,1")[1]))
+        self.assertTrue(out.startswith(self.printed(sweep, "--shares", "0,0.5,1")[1]))
         self.assertIn("T from 1 to 150, scans of 25 % and 100 % of the memory)", out)
-        for dim, beam, share in itertools.product((64, 8), BEAMS, (0.5, 1)):
+        for name, dim, beam, share in itertools.product(
+                ("monotonic", "mocha"), (64, 8), BEAMS, (0.5, 1)):
+            label, width = ("mocha, w = 8", 8) if name == "mocha" else (name, None)
             row = next(r for r in out.splitlines() if r.startswith(
-                f"| monotonic | {dim} | {beam} | {100 * share:g} % |"))
+                f"| {label} | {dim} | {beam} | {100 * share:g} % |"))
+            source, output, energy, *chunk = costs[name]
 
-            def is_faster(t, beam=beam, share=share, times=3 if dim == 8 else 1):
-                outputs = 1 + t * beam
-                soft_ns = times * (300 + 10 * outputs + 40 * t * outputs)
+            def is_faster(t, *of):
+                beam, share, times = of
+                outputs, energies, _ = beam_counts("soft", share, t, beam)
+                soft_ns = times * (300 + 10 * outputs + 40 * energies)
+                outputs, energies, chunks = beam_counts(name, share, t, beam, width)
                 return soft_ns >= (1 - 1e-6) * 2 * (
-                    300 + 900 * outputs + 50 * (outputs + share * t * beam))
+                    source + output * outputs + energy * energies + sum(chunk) * chunks)
             found = int(row.split("|")[6].split("[")[0])
-            expected = least_length(is_faster)
+            expected = least_length(
+                lambda t: is_faster(t, beam, share, 3 if dim == 8 else 1))
             self.assertTrue(expected <= found <= math.ceil(1.011 * expected),
-                            (beam, share, expected, found))
+                            (name, dim, beam, share, expected, found))
 
     def test_scans_of_one_share_of_the_memory_tell_of_no_other(self):
         costs = {"soft": (300.0, 10.0, 40.0), "monotonic": (300.0, 900.0, 50.0)}
@@ -293,7 +316,11 @@ class Table(PlotTest):
         # ... and 0; 0, 0, 1, 1, 2.
         self.assertEqual(of(2, 0.5, 5, 1), 1 + (1 + 1 + 2 + 2 + 2))
         self.assertEqual(of(2, 0.5, 10**6, 1), 1 + (1 + 1 + 2 * (10**6 - 2)))
-        self.assertEqual(of(8, 0, 10, 3), 1 + 3 * 10)
+        self.assertEqual(of(8, 0, 10**7, 3), 1 + 3 * 10**7)
+        self.assertEqual(of(None, 1, 10, 3), 0)
+        for share, length in itertools.product((1, 1 / 2, 1 / 3, 0.1), (1, 2, 7, 60)):
+            self.assertEqual(
+                of(5, share, length, 4), beam_counts("mocha", share, length, 4, 5)[2])
 
     def test_two_shares_are_no_more_lengths(self):
         costs = {"soft": (300.0, 10.0, 40.0), "monotonic": (300.0, 900.0, 50.0)}
@@ -303,19 +330,18 @@ class Table(PlotTest):
         self.assertEqual((code, out), (2, ""))
         self.assertIn("3 cells of soft cannot tell 3", err)
 
-    def test_a_scan_that_stood_still_or_ran_off_is_left_out_and_told(self):
+    def test_a_scan_that_did_not_go_as_planted_is_left_out_and_told(self):
         costs = {"soft": (300.0, 10.0, 40.0), "monotonic": (300.0, 900.0, 50.0),
                  "matcha": (300.0, 900.0, 50.0)}
         made = beam_document(costs)
         for cell in made["cells"]:
             if (cell["mechanism"], cell["length"]) == ("matcha", 8):
-                cell["reads"].update(
-                    {"memory_read": 0.2} if cell["beam"] == 1 else {"zero_contexts": 0.2})
+                cell["reads"]["energies_per_output"] *= 0.8 if cell["beam"] == 1 else 1.2
                 cell["attention_median_ns"] *= 1e-3
         code, out, err = self.printed(self.write(made))
         self.assertEqual(code, 0, err)
-        self.assertIn("Left out: matcha, d = 64, L = 8, beam 1: too little was read; "
-                      "matcha, d = 64, L = 8, beam 4: too little was read.", out)
+        self.assertIn("Left out: matcha, d = 64, L = 8, beam 1: its scan did not go as "
+                      "planted; matcha, d = 64, L = 8, beam 4: its scan did not", out)
         rows = [r for r in out.splitlines() if r.startswith("| matcha | 64 | 1 | 100 %")]
         self.assertEqual(len(rows), 1)
         self.assertIn("| 0 %, ", rows[0].replace("-0 %", "0 %"))
@@ -365,6 +391,8 @@ class Table(PlotTest):
                 "points[0]", "source_lengths")
         for key in ("attention_samples_ns", "attention_median_ns", "end", "reads"):
             refused(lambda made, key=key: made["cells"][1].pop(key), "cells[1]", key)
+        refused(lambda made: made["cells"][1].update(chunk_width="inf"),
+                "cells[1]", "without an end")
         refused(lambda made: made["cells"][0].update(attention_samples_ns=[1.0] * 3),
                 "3 rounds")
 
