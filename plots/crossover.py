@@ -62,6 +62,7 @@ import words
 SPEEDUPS = (1, 2, 10)
 SHARES = "0.1,0.5,1"
 MOST = 10**7  # T beyond this is "never"
+LENGTHS = numpy.unique(numpy.geomspace(1, MOST, 1500).astype(int))
 TERMS = ("constant", "outputs", "entries", "energies", "chunk_energies")
 FREE = ("memory_length", "output_length", "dim", "workload", "chunk_width")
 AXES = ("dim", "chunk_width", "num_contexts")
@@ -187,29 +188,27 @@ def counts_at(model, mechanism, length, outputs, share):
     }
 
 
-def times_at(model, mechanism, length, outputs, share):
-    """Time by each of the model's coefficients, [resamples + 1]."""
-    counts = counts_at(model, mechanism, length, outputs, share)
-    return model.coefficients @ numpy.array([counts[n] for n in model.names])
-
-
-def crossovers(soft, model, mechanism, outputs, share, speedup):
-    """The least T from which on soft takes `speedup` times as long, for each of
-    the coefficients; infinite where MOST is too short. `outputs` is a number, or
-    None for U = T.
+def times_at(model, mechanism, outputs, share):
+    """Times at LENGTHS by each of the model's coefficients, [lengths, resamples + 1].
+    `outputs` is a number, or None for U = T.
     """
-    lengths = numpy.unique(numpy.geomspace(1, MOST, 1500).astype(int))
-    is_faster = numpy.empty((len(lengths), len(model.coefficients)), dtype=bool)
-    for row, length in zip(is_faster, lengths):
-        num_outputs = length if outputs is None else outputs
-        ours = times_at(model, mechanism, length, num_outputs, share)
-        theirs = times_at(soft, pairing.BASELINE, length, num_outputs, share)
-        row[:] = theirs >= speedup * ours
-    # From the first length after the last at which it is not.
-    slower = ~is_faster
-    last = len(lengths) - 1 - slower[::-1].argmax(axis=0)
+    counts = [
+        counts_at(model, mechanism, length, outputs or length, share)
+        for length in LENGTHS.tolist()
+    ]
+    rows = [[count[name] for name in model.names] for count in counts]
+    return numpy.array(rows, dtype=float) @ model.coefficients.T
+
+
+def crossovers(theirs, ours, speedup):
+    """The least T from which on they take `speedup` times as long as ours, for each of
+    the coefficients; infinite where MOST is too short.
+    """
+    # From the first length after the last at which they do not.
+    slower = theirs < speedup * ours
+    last = len(LENGTHS) - 1 - slower[::-1].argmax(axis=0)
     first = numpy.where(slower.any(axis=0), last + 1, 0)
-    padded = numpy.append(lengths.astype(float), math.inf)
+    padded = numpy.append(LENGTHS.astype(float), math.inf)
     return padded[first]
 
 
@@ -262,6 +261,7 @@ def _rows(cells, dim, beam, outputs, shares):
             cells.attrs["path"], f"cells missing: mechanism {pairing.BASELINE}, {at}"
         )
     soft = fit(of_soft)
+    soft_times = times_at(soft, pairing.BASELINE, outputs, 1)
     for name in modes.mechanisms(cells):
         if name == pairing.BASELINE:
             continue
@@ -276,10 +276,8 @@ def _rows(cells, dim, beam, outputs, shares):
             if beam is not None and not model.tells_energies:
                 told = sorted(set(rows["memory_share"]))
             for share in told if scans else (None,):
-                found = [
-                    crossovers(soft, model, name, outputs, share or 0, n)
-                    for n in SPEEDUPS
-                ]
+                times = times_at(model, name, outputs, share or 0)
+                found = [crossovers(soft_times, times, n) for n in SPEEDUPS]
                 lines.append(
                     [
                         label,

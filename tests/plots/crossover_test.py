@@ -181,8 +181,10 @@ class Models(unittest.TestCase):
 class Crossings(unittest.TestCase):
     def crossing(self, outputs, share, speedup):
         found = models(cells())
-        return crossover.crossovers(found["soft"], found["monotonic"], "monotonic",
-                                    outputs, share, speedup)[0]
+        return crossover.crossovers(
+            crossover.times_at(found["soft"], "soft", outputs, share),
+            crossover.times_at(found["monotonic"], "monotonic", outputs, share),
+            speedup)[0]
 
     def test_are_where_the_times_cross(self):
         for share in (0.0, 0.5, 1.0):
@@ -206,7 +208,9 @@ class Crossings(unittest.TestCase):
         draws = len(soft_model.coefficients)
         cheap = crossover.Model(
             ("constant",), numpy.full((draws, 1), 1e-9), 0, 0, False, 1.0)
-        crossing = crossover.crossovers(soft_model, cheap, "mocha", None, 1.0, 10)
+        crossing = crossover.crossovers(
+            crossover.times_at(soft_model, "soft", None, 1.0),
+            crossover.times_at(cheap, "mocha", None, 1.0), 10)
         self.assertEqual(set(crossing), {1.0})
 
 
