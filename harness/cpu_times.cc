@@ -5,7 +5,6 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <map>
 #include <sstream>
 #include <string>
@@ -14,11 +13,6 @@
 
 namespace attnbench {
 namespace {
-
-std::string TextOf(const std::string& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 // The sum of the next `count` numbers, but for the first `num_left_out`.
 std::optional<std::int64_t> SumOf(std::istream& in, int count,
@@ -44,7 +38,7 @@ std::int64_t TicksOfFamily(pid_t first) {
        !error && entry != end; entry.increment(error)) {
     const std::string name = entry->path().filename();
     if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-    const auto process = ParseProcess(TextOf(entry->path() / "stat"));
+    const auto process = ParseProcess(ReadableText(entry->path() / "stat"));
     if (!process) continue;
     const auto id = static_cast<pid_t>(std::stol(name));
     if (id == first) ticks = process->ticks;
@@ -62,6 +56,14 @@ std::int64_t TicksOfFamily(pid_t first) {
 }
 
 }  // namespace
+
+std::string ReadableText(const std::string& path) {
+  std::ifstream file(path);
+  std::string text;
+  // Not by iterators over its buffer, which throw where reading fails.
+  std::getline(file, text, '\0');
+  return text;
+}
 
 std::optional<std::int64_t> BusyTicks(std::string_view line) {
   std::istringstream in{std::string(line)};

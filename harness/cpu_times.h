@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace attnbench {
@@ -29,6 +30,10 @@ struct ProcessTimes {
   std::int64_t parent = 0;  // its id
   std::int64_t ticks = 0;   // own, and of children that it has waited for
 };
+// What can be read of a file. Empty where it is not there or cannot be read, as
+// that of a process that ends meanwhile.
+std::string ReadableText(const std::string& path);
+
 // Of the text of a /proc/PID/stat.
 std::optional<ProcessTimes> ParseProcess(std::string_view text);
 

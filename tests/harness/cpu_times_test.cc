@@ -31,6 +31,12 @@ TEST(CpuTimes, AProcessIsKnownWhateverItIsCalled) {
   EXPECT_FALSE(ParseProcess("").has_value());
 }
 
+TEST(CpuTimes, WhatFailsToBeReadIsNoText) {
+  EXPECT_EQ(ReadableText("/proc/0/stat"), "");
+  EXPECT_EQ(ReadableText("/proc"), "");  // opens, and reading it is an error
+  EXPECT_TRUE(ParseProcess(ReadableText("/proc/self/stat")).has_value());
+}
+
 constexpr double kWork = 0.2;
 
 // Until the caller has had so much time of a CPU.
