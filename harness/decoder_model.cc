@@ -20,8 +20,8 @@ constexpr double kFavourBeyondAll = 5;  // e^5 : 1 against all others together
 constexpr Index kSymbolCounter = 0;  // of the encoder, forwards
 constexpr Index kOutputCounter = 1;  // of the decoder
 constexpr double kCount = 1.0 / 256;
-// With s entries an output, output i, from 0, has passed the first entry t,
-// from 0, after s (i - 1/2) - 1, and the last of T + 1 about s T. For s = 1/n
+// With s entries an output, output i, from 0, chooses the first entry, from 0,
+// after s (i - 1/2) - 1, so the last of T + 1 has passed about s T. For s = 1/n
 // that is never an entry, and at least s/2 from one.
 constexpr double kOutputsBehind = 1.5;
 // What W and V make of s entries, of every feature of the energy: 1/2, so that

@@ -26,10 +26,9 @@ enum class Scan {
   // decoder the outputs, and additive energies weigh the difference above all
   // else. An output chooses the next entry, the last output the last, up to
   // some hundred entries. With a memory share s = 1/n, n outputs choose the
-  // same
-  // entry, and the last passes s of the memory; with another share choices may
-  // be an entry off. Other energies than additive, and fewer than two units,
-  // count nothing. What was really read is counted beside the times
+  // same entry, and the last passes s of the memory; with another share choices
+  // may be an entry off. Other energies than additive, and fewer than two
+  // units, count nothing. What was really read is counted beside the times
   // (AttentionReads).
   kCounting,
 };
