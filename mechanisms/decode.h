@@ -28,17 +28,16 @@ void DecodeSequence(const Mechanism<Real>& mechanism, const Config& config,
              sequence.states.row_stride == sequence.states.cols);
   const Index rows_per_step = all_at_once ? num_outputs : 1;
   for (Index i = 0; i < num_outputs; i += rows_per_step) {
-    const auto rows_of = [&](const MatrixView<const Real>& all) {
-      return all.data == nullptr
-                 ? std::span<const Real>()
-                 : std::span<const Real>(all.data + i * all.row_stride,
-                                         Size(rows_per_step * all.cols));
-    };
+    const MatrixView<const Real>& states = sequence.states;
+    const auto state =
+        states.data == nullptr
+            ? std::span<const Real>()
+            : std::span<const Real>(states.data + i * states.row_stride,
+                                    Size(rows_per_step * states.cols));
     const std::span<Real> context(
         sequence.contexts.data + i * sequence.contexts.row_stride,
         Size(rows_per_step * dim));
-    const StepResult<Real> step = decoder->Step(
-        {rows_of(sequence.states), rows_of(sequence.chunk_states)}, context);
+    const StepResult<Real> step = decoder->Step(state, context);
     ATTN_CHECK(!step.need_memory);
     if (!all_at_once) {
       on_step(i, step);

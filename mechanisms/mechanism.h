@@ -29,6 +29,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -37,6 +38,7 @@
 #include <vector>
 
 #include "mechanisms/common/array.h"
+#include "mechanisms/common/named_views.h"
 
 namespace attnbench {
 
@@ -74,6 +76,25 @@ struct OptionSpec {
   std::string help = {};
 };
 
+// Which numbers an input can hold.
+enum class Domain {
+  kFinite,
+  kProbability,  // in [0, 1]
+};
+
+// An array that a mechanism reads besides the memory and the states: how case
+// files, results, peers and gradients name it, and what it looks like.
+struct InputSpec {
+  std::string name = {};
+  // The letters of its rows and columns: T (entries), U (outputs), d (numbers
+  // of an entry and of a state) or K (num_contexts, of scores only).
+  std::string shape = {};
+  Domain domain = Domain::kFinite;
+  // It is read under this energy function alone. None: under every one.
+  std::optional<EnergyKind> energy = {};
+  bool has_gradient = true;  // mode gradient writes dL/d of it
+};
+
 // An algorithm that computes the same thing as `exact`, or a published
 // approximation of it.
 struct VariantSpec {
@@ -82,8 +103,11 @@ struct VariantSpec {
   // Everything that it allocates is a Buffer. Where not (references, the
   // published protocol), a result has no peak_memory_bytes.
   bool counts_memory = true;
-  // Those of the mechanism's modes in which it exists; empty: all of them.
+  // The mechanism's modes in which it exists; empty: all of them.
   std::vector<std::string> modes = {};
+  // In training it is a published approximation, which need not agree with
+  // `reference`. Every other variant must, and so must all in mode decode.
+  bool approximates = false;
 };
 
 // What a mechanism is called and what it can do.
@@ -98,9 +122,11 @@ struct Description {
   std::vector<std::string> schedules = {};  // of online, teacher_forced
   std::vector<VariantSpec> variants = {};   // "exact" first, with "reference"
   std::vector<OptionSpec> options = {};
-  // The given scores (fields of GivenScores) that it can start from: of each
-  // list, one is needed.
-  std::vector<std::vector<std::string>> scores = {};
+  // Scores that can be given instead of states: one of each list is needed.
+  // What scope attention starts from.
+  std::vector<std::vector<InputSpec>> scores = {};
+  // What it reads beside memory and states where no scores are given.
+  std::vector<InputSpec> further = {};
   bool online = false;  // emits before the memory is complete
 };
 
@@ -116,11 +142,6 @@ struct Config {
   std::string variant = "exact";
   // Also give the weights over the memory entries. Off while timing.
   bool want_weights = false;
-  // The scores are given (SequenceInputs::given), so making them costs nothing:
-  // only Count reads this.
-  bool scores_given = false;
-  // Training ends at attention, without contexts: only Count reads this.
-  bool attention_only = false;
   // Every option of the mechanism's Description is present.
   std::map<std::string, OptionValue> options;
 
@@ -145,23 +166,18 @@ class ParameterSource {
                                         Index cols) const = 0;
 };
 
-// Scores that were given instead of states (case files, workload wait_k). Those
-// that are not given have no data. Where they are there, `state` is ignored.
-template <class Real>
-struct GivenScores {
-  MatrixView<const Real> p_choose = {};        // [U, T], in [0, 1]
-  MatrixView<const Real> energies = {};        // [U, T]
-  MatrixView<const Real> chunk_energies = {};  // [U, T]
-  MatrixView<const Real> encoder_scores = {};  // [T, K]
-  MatrixView<const Real> decoder_scores = {};  // [U, K]
-};
-
 // What a decoder of one sequence reads besides memory and states. Everything
 // that is pointed to outlives the decoder.
 template <class Real>
 struct SequenceInputs {
   const ParameterSource<Real>* parameters = nullptr;
-  const GivenScores<Real>* given = nullptr;  // null: energies from states
+  // Scores that were given instead of states (case files, workload wait_k), as
+  // Description::scores declares them. Where there are any, states are ignored;
+  // where there are none, energies follow from the states.
+  NamedViews<const Real> scores = {};
+  // The arrays of Description::further. Row j of entries is read once entry j
+  // is appended, row i of outputs when output i is made.
+  NamedViews<const Real> further = {};
   // Added to every energy of the choice (r of MAD eq 16), whatever the energy.
   Real energy_bias = 0;
   // g of MAD eqs 16 and 17, of both energies; 0: 1/sqrt(d), as MAD 2.4 starts
@@ -178,31 +194,6 @@ struct SequenceInputs {
   // output, -1 where none), so that it can be compared with the decoder that
   // made them. Empty: it decides by itself.
   std::span<const Index> follow;
-};
-
-// Rows of the memory. `chunk_keys` holds the keys of the chunk energies under
-// `dot`, which must not be the memory itself (MoChA 2.4 wants energies distinct
-// from the monotonic ones); empty for mechanisms without chunk energies.
-// The decoder keeps views, not copies: the arrays outlive it, and the rows of
-// each Append follow those of the last one in the same array.
-template <class Real>
-struct MemoryRows {
-  MatrixView<const Real> memory;      // [n, d]
-  MatrixView<const Real> chunk_keys;  // [n, d] or empty
-
-  MemoryRows Rows(Index first, Index count) const {
-    return {memory.Rows(first, count), chunk_keys.data == nullptr
-                                           ? chunk_keys
-                                           : chunk_keys.Rows(first, count)};
-  }
-};
-
-// One decoder state [d], or all of them [U * d] under the teacher-forced
-// schedule. `chunk` is the state of the chunk energies under `dot`.
-template <class Real>
-struct DecoderState {
-  std::span<const Real> state;
-  std::span<const Real> chunk;
 };
 
 // What one output did. A span is valid until the next call of the decoder.
@@ -246,16 +237,18 @@ template <class Real>
 class Decoder {
  public:
   virtual ~Decoder() = default;
-  // Entries h_j that follow those appended before. Precomputed keys, and the
-  // K contexts of Britz, are made here.
-  virtual void Append(const MemoryRows<Real>& rows) = 0;
+  // Entries h_j [n, d] that follow those appended before, in the same array.
+  // The decoder keeps views of them, not copies: the array outlives it.
+  // Precomputed keys, and the K contexts of Britz, are made here.
+  virtual void Append(const MatrixView<const Real>& memory) = 0;
   // No more entries: only now can nothing be chosen.
   virtual void Close() = 0;
-  // Makes the next context c_i into `context` [d], all of it written; all U of
-  // them [U * d] under the teacher-forced schedule. Where the result says
+  // Makes the next context c_i into `context` [d], all of it written, from the
+  // decoder state `state` [d]; under the teacher-forced schedule all U contexts
+  // [U * d] from all states [U * d]. Where the result says
   // need_memory the context is unspecified, and the next call, with the same
   // state, resumes where this one stopped.
-  virtual StepResult<Real> Step(const DecoderState<Real>& state,
+  virtual StepResult<Real> Step(std::span<const Real> state,
                                 std::span<Real> context) = 0;
   // One output of each of the n hypotheses of a beam search: row r of the
   // states [n * d] and of the contexts [n * d] is that of hypotheses[r], which
@@ -264,7 +257,7 @@ class Decoder {
   // together, and a memory that all hypotheses read is read once. The memory is
   // closed and the schedule online; never mixed with Step. Throws Unsupported
   // where a decoder serves one hypothesis only.
-  virtual void StepBeam(const DecoderState<Real>& /*states*/,
+  virtual void StepBeam(std::span<const Real> /*states*/,
                         std::span<Hypothesis> /*hypotheses*/,
                         std::span<Real> /*contexts*/) {
     throw Unsupported("cannot decode with a beam");
@@ -276,12 +269,10 @@ class Decoder {
 template <class Real>
 struct Sequence {
   SequenceInputs<Real> inputs;
-  MemoryRows<Real> memory;              // [T, d]; Expect from given scores can
-                                        // do without
-  MatrixView<const Real> states;        // [U, d], empty with given scores
-  MatrixView<const Real> chunk_states;  // [U, d] or empty
-  MatrixView<Real> contexts;            // [U, d], written; Expect: where it has
-                                        // data
+  MatrixView<const Real> memory;  // [T, d]; Expect from given scores can do
+                                  // without
+  MatrixView<const Real> states;  // [U, d], empty with given scores
+  MatrixView<Real> contexts;      // [U, d], written; Expect: where it has data
 };
 
 // What Expect makes of a sequence beside Sequence::contexts. A view without
@@ -317,20 +308,15 @@ class ParameterGradients {
   std::map<std::string, Buffer<Real>> arrays_;
 };
 
-// Where Gradient writes dL/d of its inputs. A view without data is not wanted.
-// Scores are p_choose or energies as they are given; energies that follow from
-// states can be asked for too.
+// Where Gradient writes dL/d of its inputs. A view without data, or a name that
+// is left out, is not wanted.
 template <class Real>
 struct Gradients {
-  MatrixView<Real> p_choose = {};                  // [U, T]
-  MatrixView<Real> energies = {};                  // [U, T]
-  MatrixView<Real> chunk_energies = {};            // [U, T]
-  MatrixView<Real> encoder_scores = {};            // [T, K]
-  MatrixView<Real> decoder_scores = {};            // [U, K]
+  // They go by the names of given scores, or of those that states give.
+  NamedViews<Real> scores = {};
   MatrixView<Real> memory = {};                    // [T, d]
-  MatrixView<Real> chunk_keys = {};                // [T, d]
   MatrixView<Real> states = {};                    // [U, d]
-  MatrixView<Real> chunk_states = {};              // [U, d]
+  NamedViews<Real> further = {};                   // of SequenceInputs::further
   ParameterGradients<Real>* parameters = nullptr;  // added to
 };
 
@@ -338,13 +324,14 @@ struct Gradients {
 // from, and where inputs stay that it does not read.
 template <class Real>
 void ZeroInputGradients(const Gradients<Real>& gradients) {
-  for (const MatrixView<Real>* view :
-       {&gradients.memory, &gradients.chunk_keys, &gradients.states,
-        &gradients.chunk_states}) {
-    for (Index r = 0; view->data != nullptr && r < view->rows; ++r) {
-      for (Real& value : view->Row(r)) value = 0;
+  const auto zero = [](const MatrixView<Real>& view) {
+    for (Index r = 0; view.data != nullptr && r < view.rows; ++r) {
+      for (Real& value : view.Row(r)) value = 0;
     }
-  }
+  };
+  zero(gradients.memory);
+  zero(gradients.states);
+  for (const NamedView<Real>& one : gradients.further) zero(one.view);
 }
 
 // Exact operations of one sequence, by the algorithm of variant `exact`. One
@@ -358,11 +345,22 @@ struct Operations {
   double bytes = 0;  // read and written in rows of d or K numbers
 };
 
+// What was done with one sequence, as far as Count must know it.
+struct CountedWork {
+  Index memory_length = 0;
+  // In modes expect and gradient a step stands for an output, and nothing else
+  // of it is read.
+  std::span<const StepTrace> steps = {};
+  bool scores_given = false;    // making them costs nothing
+  bool attention_only = false;  // training ended at attention, without contexts
+};
+
 template <class Real>
 class Mechanism {
  public:
   virtual ~Mechanism() = default;
-  virtual Description Describe() const = 0;
+  // It is one object for both precisions; lives as long as the mechanism.
+  virtual const Description& Describe() const = 0;
   // A decoder of one sequence. Throws Unsupported. Thread-safe.
   virtual std::unique_ptr<Decoder<Real>> MakeDecoder(
       const Config& config, const SequenceInputs<Real>& inputs) const = 0;
@@ -382,11 +380,9 @@ class Mechanism {
                         const Gradients<Real>& /*gradients*/) const {
     throw Unsupported("has no mode gradient");
   }
-  // Operations of decoding a memory of `memory_length` entries with these
-  // steps, preparation included. In modes expect and gradient a step stands for
-  // an output and nothing else of it is read.
-  virtual Operations Count(const Config& config, Index memory_length,
-                           std::span<const StepTrace> steps) const = 0;
+  // Operations of that work, preparation included.
+  virtual Operations Count(const Config& config,
+                           const CountedWork& work) const = 0;
 };
 
 }  // namespace attnbench

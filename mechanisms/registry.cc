@@ -3,8 +3,7 @@
 #include <array>
 #include <memory>
 
-// OpenBLAS's own, not in every cblas.h.
-extern "C" void openblas_set_num_threads(int num_threads);
+#include "mechanisms/description.h"
 
 // One line a mechanism, and nothing else to edit: CMakeLists.txt takes the
 // source files from these names (mechanisms/NAME/NAME.cc and
@@ -31,12 +30,14 @@ std::span<const Mechanism<Real>* const> Mechanisms() {
 #define ATTNBENCH_MAKE(name) name::MakeMechanism<Real>(),
   static const std::array owners = {ATTNBENCH_MECHANISMS(ATTNBENCH_MAKE)};
 #undef ATTNBENCH_MAKE
-  // Threads are over sequences; a matrix product that starts its own would
-  // crowd them and change what `threads` means.
-  openblas_set_num_threads(1);
   static const auto pointers = [] {
     std::array<const Mechanism<Real>*, owners.size()> all{};
-    for (std::size_t m = 0; m < owners.size(); ++m) all[m] = owners[m].get();
+    std::array<const Description*, owners.size()> descriptions{};
+    for (std::size_t m = 0; m < owners.size(); ++m) {
+      all[m] = owners[m].get();
+      descriptions[m] = &all[m]->Describe();
+    }
+    CheckDescriptions(descriptions);
     return all;
   }();
   return pointers;

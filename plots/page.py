@@ -1,67 +1,9 @@
 #!/usr/bin/env python3
-"""Puts what a command printed into a page, between two lines.
+"""Puts what a command printed into a page; --help says how."""
 
-examples:
-  attnbench compare before.json after.json | plots/page.py docs/comparing.md compare
-
-The lines are <!-- NAME --> and <!-- /NAME -->, each once in the page; what was read
-from stdin goes between them as a block of code. An empty input, or what is wrong
-with the page, is one line on stderr, exit code 2, and the page stays as it is.
-"""
-
-import argparse
 import sys
 
-import load
-import whole_file
-
-FENCE = "```\n"
-
-
-def put_into(path, begin, text, end):
-    """Puts the text between the lines `begin` and `end` of the file, which must
-    have both once; what stood there is gone.
-    """
-    try:
-        with open(path, encoding="utf-8") as file:
-            page = file.read()
-    except OSError as error:
-        raise load.DataError(path, f"cannot be read: {error.strerror}") from error
-    if not (page.count(begin) == page.count(end) == 1):
-        raise load.DataError(
-            path, f"must have the lines {begin.strip()} and {end.strip()} once"
-        )
-    before, after = page.split(begin)[0], page.split(end)[1]
-    try:
-        whole_file.write(path, (before + begin + text + end + after).encode())
-    except OSError as error:
-        raise load.DataError(path, f"cannot be written: {error.strerror}") from error
-
-
-def block(name, text):
-    """(first line, block of code, last line) of what was printed."""
-    return f"<!-- {name} -->\n", FENCE + text + FENCE, f"<!-- /{name} -->\n"
-
-
-def main(arguments=None):
-    parser = argparse.ArgumentParser(
-        prog="page.py",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("page", metavar="PAGE", help="e.g. docs/comparing.md")
-    parser.add_argument("name", metavar="NAME", help="e.g. compare")
-    options = parser.parse_args(arguments)
-    try:
-        text = sys.stdin.read()
-        if not text.endswith("\n"):
-            raise load.DataError("stdin", "has no line: did the command fail?")
-        put_into(options.page, *block(options.name, text))
-    except load.DataError as error:
-        print(f"page.py: {error}", file=sys.stderr)
-        return 2
-    return 0
-
+from pages.page import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -2,19 +2,23 @@
 # Everything beyond the tests: formatting, warnings of a second compiler,
 # sanitizers, static analysis. Installs the tools that are missing.
 #
-# usage: check.sh [STEP...]
+# usage: check.sh [--all] [STEP...]
 #   format       clang-format on all C++ sources
 #   scripts      shellcheck on all scripts
-#   asan-ubsan   builds everything with clang, warnings are errors; all tests that
-#                run a program under the address and undefined-behaviour sanitizers
+#   rooms        no room of harness/ includes one that it is not linked with
+#   asan-ubsan   builds everything with clang, warnings are errors; the tests
+#                labelled `sanitized` under the address and undefined-behaviour
+#                sanitizers; with --all every test that runs a program
 #   tsan         the tests labelled `threads` under the thread sanitizer
-#   tidy         clang-tidy on the sources of mechanisms/ and harness/
+#   tidy         clang-tidy on the 25 sources of mechanisms/ and harness/ that were
+#                changed last; with --all on every source
 #   mutations    each defect of tests/mutations turns a test or `verify` red
 #   slurm        scripts/slurm against a Slurm of one node, started for it
 #   skeleton     a copy of mechanisms/skeleton is compiled after one line in the
 #                registry, without any other change
 #   report       pages of `attnbench report` in headless Chromium; Google
 #                Benchmark's compare.py reads what `convert` writes
+#   --all        nothing of a step is left out to save time
 #   --help       this text
 # example: scripts/check.sh format tidy
 #
@@ -27,7 +31,7 @@ set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 all_steps=(
-  format scripts asan-ubsan tsan tidy mutations slurm skeleton report
+  format scripts rooms asan-ubsan tsan tidy mutations slurm skeleton report
 )
 
 cxx_files() {
@@ -44,9 +48,17 @@ step_scripts() {
     tests/scripts/*.sh
 }
 
+step_rooms() {
+  "$python" scripts/rooms.py
+}
+
 step_asan-ubsan() {
   configure_and_build asan-ubsan
-  ctest --preset asan-ubsan --label-exclude '^no-program$'
+  if $all; then
+    ctest --preset asan-ubsan --label-exclude '^(no-program|limits)$'
+  else
+    ctest --preset asan-ubsan --label-regex '^sanitized$'
+  fi
 }
 
 step_tsan() {
@@ -62,12 +74,21 @@ step_tidy() {
   # Sources include a generated one.
   configure_and_build clang attnbench_build_info
   clang-tidy --version
-  "$python" - build/clang/compile_commands.json <<'PYTHON' |
-import json, os, sys
-root = os.getcwd() + os.sep
-files = {entry["file"] for entry in json.load(open(sys.argv[1]))}
-own = sorted(f for f in files if f.startswith((root + "mechanisms", root + "harness")))
-sys.stdout.write("".join(f + "\0" for f in own))
+  "$python" - "$all" <<'PYTHON' |
+import json, os, subprocess, sys
+
+def git(*arguments):
+    return subprocess.run(["git", *arguments], capture_output=True, text=True).stdout.split()
+
+with open("build/clang/compile_commands.json") as commands:
+    built = {os.path.relpath(entry["file"]) for entry in json.load(commands)}
+own = sorted(file for file in built if file.startswith(("mechanisms/", "harness/")))
+if sys.argv[1] == "false":
+    changed = git("diff", "--name-only", "HEAD") + git("log", "--format=", "--name-only")
+    sources = dict.fromkeys(os.path.splitext(file)[0] + ".cc" for file in changed)
+    # Without a history all of them are read.
+    own = [file for file in sources if file in own][:25] or own
+sys.stdout.write("".join(file + "\0" for file in own))
 PYTHON
     xargs -0 -n 1 -P "$(nproc)" clang-tidy --quiet -p build/clang
 }
@@ -81,7 +102,7 @@ step_slurm() {
   tests/scripts/slurm.sh build/ci/attnbench
 }
 
-# In a copy of the sources, because registering changes registry.cc. Only what
+# Works in a copy of the sources, because registering changes registry.cc. Only what
 # the copied files need is built: that such a mechanism then works in every
 # command is for tests/cli/newcomer_test.py.
 step_skeleton() {
@@ -134,13 +155,15 @@ run_step() {
   fi
 }
 
+all=false
 steps=()
 while (($#)); do
   case $1 in
+    --all) all=true ;;
     --help | -h) print_help && exit 0 ;;
     *)
       is_one_of "$1" "${all_steps[@]}" ||
-        usage_error "unknown step '$1'; allowed: ${all_steps[*]}, --help"
+        usage_error "unknown step '$1'; allowed: ${all_steps[*]}, --all, --help"
       steps+=("$1")
       ;;
   esac

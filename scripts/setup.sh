@@ -23,14 +23,14 @@ packages=(
   libeigen3-dev libopenblas-dev libhwy-dev libbenchmark-dev
   nlohmann-json3-dev libvalijson-dev libcli11-dev librandom123-dev
   libboost-dev libfmt-dev libgtest-dev libgmock-dev librapidcheck-dev
-  python3 python3-matplotlib python3-pandas python3-jsonschema
+  python3 python3-matplotlib python3-pandas python3-scipy python3-jsonschema
 )
 # libclang-rt-dev holds the sanitizers' runtimes, llvm the symbolizer without
 # which their reports have no line numbers; libbenchmark-tools has compare.py.
 tools=(
   clang clang-tidy clang-format libclang-rt-dev libomp-dev llvm
   slurmctld slurmd slurm-client munge
-  chromium chromium-driver python3-selenium libbenchmark-tools python3-scipy
+  chromium chromium-driver python3-selenium libbenchmark-tools
   shellcheck
 )
 

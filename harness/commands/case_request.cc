@@ -4,7 +4,9 @@
 
 #include <limits>
 
-#include "harness/error.h"
+#include "harness/base/error.h"
+#include "harness/base/parse_text.h"
+#include "harness/inputs/declared_inputs.h"
 #include "mechanisms/registry.h"
 
 namespace attnbench {
@@ -18,27 +20,13 @@ std::vector<std::string> AxesOfCase(const Description& description) {
   return axes;
 }
 
-Json CheckedAxis(const std::string& name, const Json& value,
-                 const std::string& place) {
+AxisValue CheckedAxis(const std::string& name, const OptionValue& value,
+                      const std::string& place) {
   const Axis& axis = FindAxis(StandardAxes(), name, place);
-  if (value.is_string() && value.get<std::string>().starts_with('=')) {
+  if (OptionText(value).starts_with('=')) {
     throw UserError(place, "refers to an axis; give the value itself");
   }
-  return CheckAxisValue(StandardAxes(), axis, value, place);
-}
-
-OptionValue OptionOf(const Json& value, const std::string& place) {
-  if (value.is_boolean()) return value.get<bool>();
-  if (value.is_number_unsigned() &&
-      value.get<std::uint64_t>() >
-          static_cast<std::uint64_t>(
-              std::numeric_limits<std::int64_t>::max())) {
-    throw UserError(place, fmt::format("{} is too large", value.dump()));
-  }
-  if (value.is_number_integer()) return value.get<std::int64_t>();
-  if (value.is_number()) return value.get<double>();
-  if (value.is_string()) return value.get<std::string>();
-  throw UserError(place, "must be a number, a text, true or false");
+  return CheckAxisValue(StandardAxes(), axis, ToJson(value), place);
 }
 
 bool HasMode(const VariantSpec& variant, const std::string& mode) {
@@ -66,8 +54,8 @@ constexpr Index kMostReferenceLength = Index{1} << 40;  // as of U
 constexpr const char* kPreset = "preset";
 constexpr const char* kEpsilons[] = {"term_eps", "denominator_eps"};
 
-void CheckClosedForm(const Json& options, const std::string& variant,
-                     const std::string& where) {
+void CheckClosedForm(const std::map<std::string, OptionValue>& options,
+                     const std::string& variant, const std::string& where) {
   for (const char* name : {kPreset, kEpsilons[0], kEpsilons[1]}) {
     if (options.contains(name) && variant != "parallel") {
       throw UserError(
@@ -75,7 +63,8 @@ void CheckClosedForm(const Json& options, const std::string& variant,
           fmt::format("is of variant parallel; the variant is {}", variant));
     }
   }
-  if (!options.contains(kPreset) || options.at(kPreset) == "none") return;
+  const auto preset = options.find(kPreset);
+  if (preset == options.end() || OptionText(preset->second) == "none") return;
   for (const char* name : kEpsilons) {
     if (options.contains(name)) {
       throw UserError(where + "." + kPreset,
@@ -88,7 +77,7 @@ void CheckClosedForm(const Json& options, const std::string& variant,
 
 SweepRequest RequestOfCase(const CaseFile& file, const std::string& mode) {
   const std::string where = file.path + ": options";
-  const Description description =
+  const Description& description =
       FindMechanism<double>(file.mechanism)->Describe();
   const std::vector<std::string> axes = AxesOfCase(description);
   std::vector<std::string> valid = axes;
@@ -98,16 +87,16 @@ SweepRequest RequestOfCase(const CaseFile& file, const std::string& mode) {
   SweepRequest request;
   request.alternatives = {{file.mechanism, {}, {}}};
   std::string variant = "exact";
-  for (const auto& [name, value] : file.options.items()) {
+  for (const auto& [name, value] : file.options) {
     if (!Contains(valid, name)) {
       throw UserError(where, UnknownName("option", name, valid));
     }
     const std::string place = where + "." + name;
     if (Contains(axes, name)) {
       request.axes[name] = {CheckedAxis(name, value, place)};
-      if (name == "variant") variant = value.get<std::string>();
+      if (name == "variant") variant = OptionText(value);
     } else {
-      request.options[name] = {OptionOf(value, place)};
+      request.options[name] = {value};
     }
   }
   CheckVariant(variant, description, mode, where + ".variant");
@@ -151,12 +140,12 @@ CaseSequence::CaseSequence(const CaseFile& file, std::uint64_t seed)
     : has_memory_(file.Find("memory") != nullptr),
       memory_(has_memory_ ? *file.Find("memory")
                           : Table<double>(file.Length('T'), 1)),
-      scores_(file.Scores()),
       contexts_(Size(file.Length('U') * memory_.cols)) {
-  sequence_.inputs.given = &scores_;
+  sequence_.inputs.scores = file.Scores();
+  sequence_.inputs.further = file.ViewsOf(AllFurtherInputs());
   sequence_.inputs.seed = seed;
   sequence_.inputs.expected_length = memory_.rows;
-  sequence_.memory.memory = memory_.view();
+  sequence_.memory = memory_.view();
   sequence_.states = file.View("states");
   sequence_.contexts = {contexts_.data(), file.Length('U'), memory_.cols};
 }

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/case_file.h"
-#include "harness/sweep.h"
+#include "harness/inputs/case_file.h"
+#include "harness/sweep/sweep.h"
 
 namespace attnbench {
 
@@ -26,7 +26,7 @@ SweepRequest RequestOfCase(const CaseFile& file, const std::string& mode);
 // The one cell of a request, with every value of its axes and options checked.
 Cell OneCell(const SweepRequest& request);
 
-// Gives a command the option of LAAL (harness/latency.h), whose value
+// Gives a command the option of LAAL (harness/latency/latency.h), whose value
 // ParseReferenceLength takes: U by default.
 inline constexpr char kReferenceLength[] = "--reference-length";
 void AddReferenceLength(CLI::App& command, std::string& value);
@@ -41,13 +41,12 @@ class CaseSequence {
   CaseSequence& operator=(const CaseSequence&) = delete;
 
   const Sequence<double>& sequence() const { return sequence_; }
-  // Where not, the memory is zeros [T, 1] and contexts mean nothing.
+  // If not, the memory is zeros [T, 1] and contexts mean nothing.
   bool has_memory() const { return has_memory_; }
 
  private:
   const bool has_memory_;
   const Table<double> memory_;
-  const GivenScores<double> scores_;
   std::vector<double> contexts_;
   Sequence<double> sequence_;
 };

@@ -1,6 +1,6 @@
 // attnbench check RESULT --baseline BASE: whether the numbers are still those
 // of the baseline; or, on demand, makes them the baseline.
-#include "harness/check.h"
+#include "harness/results/check.h"
 
 #include <filesystem>
 #include <iostream>
@@ -8,11 +8,11 @@
 #include <optional>
 #include <string>
 
+#include "harness/base/error.h"
+#include "harness/base/exit_code.h"
 #include "harness/commands/commands.h"
-#include "harness/commands/judging_options.h"
-#include "harness/error.h"
-#include "harness/exit_code.h"
-#include "harness/result_file.h"
+#include "harness/commands/options.h"
+#include "harness/system/result_file.h"
 
 namespace attnbench {
 namespace {
@@ -27,8 +27,7 @@ struct Arguments {
 };
 
 // None where there is no such file, or nothing in it.
-std::optional<ResultDocument> ReadBaseline(const AxisTable& table,
-                                           const std::string& path) {
+std::optional<ReadSweep> ReadBaseline(const std::string& path) {
   namespace fs = std::filesystem;
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
@@ -36,27 +35,27 @@ std::optional<ResultDocument> ReadBaseline(const AxisTable& table,
   if (fs::is_regular_file(status) && fs::file_size(path, error) == 0) {
     return std::nullopt;
   }
-  return ReadResult(table, path);
+  return ReadResult(path);
 }
 
-void Update(const ResultDocument& result, const std::string& path) {
-  const std::string why = WhyNoBaseline(result);
+void Update(const ReadSweep& result, const std::string& path) {
+  const std::string why = WhyNoBaseline(result.result);
   if (!why.empty()) {
     throw UserError(result.path, "cannot become a baseline: " + why);
   }
-  ResultFile(path, /*may_replace=*/true).Write(result.json);
+  ResultFile(path, /*may_replace=*/true).Write(ToJson(result.result));
 }
 
-int RunCheck(const AxisTable& table, const Arguments& arguments) {
+int RunCheck(const Arguments& arguments) {
   const CheckOptions options{.time = arguments.time,
                              .level = arguments.judging.Level(),
                              .margin = arguments.judging.Margin()};
-  const ResultDocument result = ReadResult(table, arguments.result);
-  const Json check =
-      CheckAgainst(table, ReadBaseline(table, arguments.baseline),
-                   arguments.baseline, result, options);
+  const ReadSweep result = ReadResult(arguments.result);
+  const CheckReport check = CheckAgainst(ReadBaseline(arguments.baseline),
+                                         arguments.baseline, result, options);
   if (arguments.update) Update(result, arguments.baseline);
-  std::cout << (arguments.json ? check.dump() + "\n" : CheckText(table, check));
+  std::cout << (arguments.json ? ToJson(check).dump() + "\n"
+                               : CheckText(check));
   if (!arguments.update) return CheckExitCode(check);
   std::cerr << "attnbench: " << arguments.baseline
             << " is now this result; say in CHANGELOG.md what changed and "
@@ -66,7 +65,7 @@ int RunCheck(const AxisTable& table, const Arguments& arguments) {
 
 }  // namespace
 
-void AddCheck(CLI::App& app, const AxisTable& table, Command& run) {
+void AddCheck(CLI::App& app, Command& run) {
   CLI::App* const command = app.add_subcommand(
       "check", "whether a result has the numbers of a baseline");
   const auto arguments = std::make_shared<Arguments>();
@@ -89,8 +88,8 @@ void AddCheck(CLI::App& app, const AxisTable& table, Command& run) {
   command->add_flag("--json", arguments->json,
                     "print one JSON document instead of the lines, e.g. "
                     "check mine.json --baseline base.json --json");
-  command->callback([&table, &run, arguments] {
-    run = [&table, arguments] { return RunCheck(table, *arguments); };
+  command->callback([&run, arguments] {
+    run = [arguments] { return RunCheck(*arguments); };
   });
 }
 

@@ -10,32 +10,27 @@
 #include <functional>
 #include <string>
 
-#include "harness/axes.h"
+#include "harness/sweep/axes.h"
 
 namespace attnbench {
 
 // The work of a command; gives the exit code. Throws UserError.
 using Command = std::function<int()>;
 
-// Gives a command the option --seed, whose value ParseSeed takes.
-inline void AddSeed(CLI::App& command, const std::string& help,
-                    std::string& value) {
-  command.add_option("--seed", value, help)->type_name("N")->default_str("1");
-}
-
 // attnbench run-sweep: `command_line` is what the user typed, for the context
 // of the result. The axes' options are made from `table`, which outlives `app`.
 void AddRunSweep(CLI::App& app, const AxisTable& table,
                  const std::string& command_line, Command& run);
 
-// attnbench measure-points, which run-sweep starts (harness/worker.h).
+// attnbench measure-points: run-sweep starts it to measure points in
+// (harness/campaign/worker.h); nobody types it, so no help shows it.
 void AddMeasurePoints(CLI::App& app, Command& run);
 
 // attnbench list. `table` outlives `app`.
 void AddList(CLI::App& app, const AxisTable& table, Command& run);
 
 // attnbench convert RESULT. `table` outlives `app`.
-void AddConvert(CLI::App& app, const AxisTable& table, Command& run);
+void AddConvert(CLI::App& app, Command& run);
 
 // attnbench decoder EXPERIMENT.json: `table` and `command_line` as for
 // run-sweep.
@@ -50,10 +45,9 @@ void AddExpect(CLI::App& app, Command& run);
 
 // attnbench compare, check, merge: `table` as for list, `command_line` as for
 // run-sweep.
-void AddCompare(CLI::App& app, const AxisTable& table, Command& run);
-void AddCheck(CLI::App& app, const AxisTable& table, Command& run);
-void AddMerge(CLI::App& app, const AxisTable& table,
-              const std::string& command_line, Command& run);
+void AddCompare(CLI::App& app, Command& run);
+void AddCheck(CLI::App& app, Command& run);
+void AddMerge(CLI::App& app, const std::string& command_line, Command& run);
 
 // attnbench claims: `table` and `command_line` as for run-sweep.
 void AddClaims(CLI::App& app, const AxisTable& table,

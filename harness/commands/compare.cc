@@ -1,12 +1,12 @@
 // attnbench compare A B: two results with a verdict on every cell.
-#include "harness/compare.h"
+#include "harness/results/compare.h"
 
 #include <iostream>
 #include <memory>
 #include <string>
 
 #include "harness/commands/commands.h"
-#include "harness/commands/judging_options.h"
+#include "harness/commands/options.h"
 
 namespace attnbench {
 namespace {
@@ -18,20 +18,20 @@ struct Arguments {
   bool json = false;
 };
 
-int RunCompare(const AxisTable& table, const Arguments& arguments) {
+int RunCompare(const Arguments& arguments) {
   const CompareOptions options{.level = arguments.judging.Level(),
                                .margin = arguments.judging.Margin()};
-  const ResultDocument a = ReadResult(table, arguments.a);
-  const ResultDocument b = ReadResult(table, arguments.b);
-  const Json comparison = CompareResults(table, a, b, options);
-  std::cout << (arguments.json ? comparison.dump() + "\n"
-                               : CompareText(table, comparison));
+  const ReadSweep a = ReadResult(arguments.a);
+  const ReadSweep b = ReadResult(arguments.b);
+  const Comparison comparison = CompareResults(a, b, options);
+  std::cout << (arguments.json ? ToJson(comparison).dump() + "\n"
+                               : CompareText(comparison));
   return CompareExitCode(comparison);
 }
 
 }  // namespace
 
-void AddCompare(CLI::App& app, const AxisTable& table, Command& run) {
+void AddCompare(CLI::App& app, Command& run) {
   CLI::App* const command = app.add_subcommand(
       "compare",
       "two results: FASTER, SLOWER, SAME or AMBIGUOUS for every cell");
@@ -46,8 +46,8 @@ void AddCompare(CLI::App& app, const AxisTable& table, Command& run) {
   command->add_flag("--json", arguments->json,
                     "print one JSON document instead of the table, e.g. "
                     "compare before.json after.json --json");
-  command->callback([&table, &run, arguments] {
-    run = [&table, arguments] { return RunCompare(table, *arguments); };
+  command->callback([&run, arguments] {
+    run = [arguments] { return RunCompare(*arguments); };
   });
 }
 

@@ -5,12 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "harness/base/error.h"
 #include "harness/commands/commands.h"
-#include "harness/commands/output_options.h"
-#include "harness/error.h"
-#include "harness/gbench.h"
-#include "harness/result_file.h"
-#include "harness/result_reader.h"
+#include "harness/commands/options.h"
+#include "harness/results/gbench.h"
+#include "harness/system/result_file.h"
 
 namespace attnbench {
 namespace {
@@ -22,7 +21,7 @@ struct Arguments {
   bool force = false;
 };
 
-int RunConvert(const AxisTable& table, const Arguments& arguments) {
+int RunConvert(const Arguments& arguments) {
   if (arguments.result.empty()) {
     throw UserError("convert", "a result is needed, e.g. convert mine.json");
   }
@@ -38,8 +37,7 @@ int RunConvert(const AxisTable& table, const Arguments& arguments) {
   if (!arguments.output.empty()) {
     file.emplace(arguments.output, arguments.force);
   }
-  const Json made =
-      ToGoogleBenchmark(table, ReadResult(table, arguments.result).json);
+  const Json made = ToGoogleBenchmark(ReadResult(arguments.result).result);
   if (file) {
     file->Write(made);
   } else {
@@ -50,7 +48,7 @@ int RunConvert(const AxisTable& table, const Arguments& arguments) {
 
 }  // namespace
 
-void AddConvert(CLI::App& app, const AxisTable& table, Command& run) {
+void AddConvert(CLI::App& app, Command& run) {
   CLI::App* const command = app.add_subcommand(
       "convert", "write a result of run-sweep in the form of another program");
   const auto arguments = std::make_shared<Arguments>();
@@ -65,8 +63,8 @@ void AddConvert(CLI::App& app, const AxisTable& table, Command& run) {
       ->type_name("NAME");
   AddOutput(*command, "the file instead of standard output", "gbench.json",
             arguments->output, arguments->force);
-  command->callback([&table, &run, arguments] {
-    run = [&table, arguments] { return RunConvert(table, *arguments); };
+  command->callback([&run, arguments] {
+    run = [arguments] { return RunConvert(*arguments); };
   });
 }
 

@@ -1,25 +1,31 @@
-// attnbench decode: the hard process on a user's own arrays, or on draw 0 of a
-// workload, as one JSON object that a person reads and plots/ draws.
+// attnbench decode: runs the hard process on a user's own arrays, or on draw 0
+// of a workload, and prints one JSON object that a person reads and plots/
+// draws.
 #include <fmt/format.h>
 
 #include <cmath>
 #include <iostream>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
+#include "harness/base/document.h"
+#include "harness/base/error.h"
+#include "harness/base/parse_text.h"
 #include "harness/commands/case_request.h"
 #include "harness/commands/commands.h"
-#include "harness/environment.h"
-#include "harness/error.h"
-#include "harness/latency.h"
-#include "harness/workload.h"
+#include "harness/commands/options.h"
+#include "harness/inputs/workload.h"
+#include "harness/latency/latency.h"
+#include "harness/machine/environment.h"
 #include "mechanisms/registry.h"
 
 namespace attnbench {
 namespace {
 
-// Those axes that `decode` without a case file takes, of one value each.
+// The axes that `decode` without a case file takes, one value each.
 constexpr const char* kAxes[] = {
     "memory_length", "output_length", "dim",      "chunk_width",
     "num_contexts",  "energy",        "workload", "end"};
@@ -37,13 +43,15 @@ struct Arguments {
 };
 
 void AddOptions(CLI::App& command, Arguments& arguments) {
-  command.add_option("CASE", arguments.case_path,
-                     "case file, e.g. tests/golden/mocha-hard.json");
+  CLI::Option* const case_file =
+      command.add_option("CASE", arguments.case_path,
+                         "case file, e.g. tests/golden/mocha-hard.json");
   command
       .add_option("--mechanism", arguments.mechanism,
                   "without a case file: decode draw 0 of a workload, e.g. "
                   "--mechanism mocha --workload planted -T 20 -U 10 -d 64")
-      ->type_name("NAME");
+      ->type_name("NAME")
+      ->excludes(case_file);
   for (const char* name : kAxes) {
     const Axis& axis = FindAxis(StandardAxes(), name, "decode");
     const std::string letter =
@@ -52,7 +60,8 @@ void AddOptions(CLI::App& command, Arguments& arguments) {
         .add_option(letter + OptionName(axis), arguments.axes[name],
                     "without a case file: " + axis.help)
         ->type_name("VALUE")
-        ->default_str(axis.default_value);
+        ->default_str(axis.default_value)
+        ->excludes(case_file);
   }
   command
       .add_option("--threshold", arguments.threshold,
@@ -77,26 +86,69 @@ void TakeChoiceOptions(const Arguments& arguments, SweepRequest& request) {
   if (arguments.sample) options["sample"] = {true};
 }
 
-Json OneBased(Index index) {
-  return index < 0 ? Json(nullptr) : Json(index + 1);
+// Entries count from 1; null: none.
+struct DecodedStep {
+  std::optional<Index> position = {}, begin = {}, end = {};
+  std::vector<double> weights = {};
+  Index inspected = 0;
+  std::optional<std::vector<double>> context = {};  // of a memory
+
+  static void Fields(auto& self, auto& visit) {
+    visit("position", self.position);
+    visit("begin", self.begin);
+    visit("end", self.end);
+    visit("weights", self.weights);
+    visit("inspected", self.inspected);
+    visit("context", self.context, Rule{.absent_if_unset = true});
+  }
+};
+
+// What is printed. A mechanism that decodes online has a latency, null where
+// there is no output; a workload has the last three members.
+struct Decoded {
+  std::string mechanism = {};
+  Index memory_length = 0;
+  std::vector<DecodedStep> steps = {};
+  std::optional<std::optional<Latency>> latency = {};
+  std::optional<std::string> workload = {};
+  std::optional<Index> dim = {};
+  std::optional<Context> context = {};
+
+  static void Fields(auto& self, auto& visit) {
+    const Rule optional{.absent_if_unset = true};
+    visit("mechanism", self.mechanism);
+    visit("memory_length", self.memory_length);
+    visit("steps", self.steps);
+    visit("latency", self.latency, optional);
+    visit("workload", self.workload, optional);
+    visit("dim", self.dim, optional);
+    visit("context", self.context, optional);
+  }
+};
+
+std::optional<Index> OneBased(Index index) {
+  return index < 0 ? std::nullopt : std::optional(index + 1);
 }
 
 // Decodes one sequence; `where` names what its contexts are made from.
-Json Decode(const Mechanism<double>& mechanism, Config config,
-            const Sequence<double>& sequence, bool has_memory,
-            const std::string& reference_length, const std::string& where) {
+Decoded Decode(const Mechanism<double>& mechanism, Config config,
+               const Sequence<double>& sequence, bool has_memory,
+               const std::string& reference_length, const std::string& where) {
   config.want_weights = true;
-  Json steps = Json::array();
+  Decoded decoded;
   std::vector<StepTrace> traces;
   const auto on_step = [&](Index i, const StepResult<double>& step) {
     const bool any = step.end > step.begin;
-    Json json = {{"position", OneBased(step.position)},
-                 {"begin", any ? OneBased(step.begin) : Json(nullptr)},
-                 {"end", any ? Json(step.end) : Json(nullptr)},
-                 {"weights", step.weights},
-                 {"inspected", step.inspected}};
-    if (has_memory) json["context"] = sequence.contexts.Row(i);
-    steps.push_back(std::move(json));
+    DecodedStep one = {.position = OneBased(step.position),
+                       .weights = {step.weights.begin(), step.weights.end()},
+                       .inspected = step.inspected};
+    if (any) one.begin = step.begin + 1;
+    if (any) one.end = step.end;
+    if (has_memory) {
+      const auto context = sequence.contexts.Row(i);
+      one.context = {context.begin(), context.end()};
+    }
+    decoded.steps.push_back(std::move(one));
     traces.push_back({.begin = step.begin, .end = step.end});
   };
   try {
@@ -113,44 +165,35 @@ Json Decode(const Mechanism<double>& mechanism, Config config,
       }
     }
   }
-  const Description description = mechanism.Describe();
-  const Index T = sequence.memory.memory.rows;
-  Json json = {{"mechanism", description.name},
-               {"memory_length", T},
-               {"steps", std::move(steps)}};
+  const Description& description = mechanism.Describe();
+  const Index T = sequence.memory.rows;
+  decoded.mechanism = description.name;
+  decoded.memory_length = T;
   if (description.online) {
-    json["latency"] = LatencyJson(LatencyOf(
+    decoded.latency = LatencyOf(
         DelaysOf(traces, T), T,
-        ParseReferenceLength(reference_length, sequence.contexts.rows)));
+        ParseReferenceLength(reference_length, sequence.contexts.rows));
   } else if (!reference_length.empty()) {
     throw UserError(kReferenceLength,
                     description.name + " does not decode online");
   }
-  return json;
+  return decoded;
 }
 
-Json DecodeCase(const Arguments& arguments) {
-  if (!arguments.mechanism.empty()) {
-    throw UserError("--mechanism", "stands in the case file already");
-  }
-  for (const auto& [name, text] : arguments.axes) {
-    if (text.empty()) continue;
-    throw UserError(OptionName(FindAxis(StandardAxes(), name, "decode")),
-                    "is for decoding a workload; a case file says it itself");
-  }
+Decoded DecodeCase(const Arguments& arguments) {
   const CaseFile file = ReadCaseFile(arguments.case_path);
   SweepRequest request = RequestOfCase(file, "decode");
   CheckInputsOfMechanism(file);
   TakeChoiceOptions(arguments, request);
   Config config = MakeConfig(OneCell(request));
   const CaseSequence arrays(file, ParseSeed(arguments.seed));
-  config.dim = arrays.sequence().memory.memory.cols;
+  config.dim = arrays.sequence().memory.cols;
   return Decode(*FindMechanism<double>(file.mechanism), config,
                 arrays.sequence(), arrays.has_memory(),
                 arguments.reference_length, file.path);
 }
 
-Json DecodeWorkload(const Arguments& arguments) {
+Decoded DecodeWorkload(const Arguments& arguments) {
   if (arguments.mechanism.empty()) {
     throw UserError("decode",
                     "a case file is needed, or --mechanism with a workload");
@@ -180,15 +223,16 @@ Json DecodeWorkload(const Arguments& arguments) {
                               .dim = cell.Int("dim"),
                               .seed = ParseSeed(arguments.seed)});
     const Config config = MakeConfig(cell);
-    Json json = Decode(*FindMechanism<double>(cell.mechanism), config,
-                       workload->Draw(0, config.energy)[0],
-                       /*has_memory=*/true, arguments.reference_length, where);
-    // What a picture made from it says below.
-    json["workload"] = cell.Text("workload");
-    json["dim"] = cell.Int("dim");
-    json["context"] =
+    Decoded decoded =
+        Decode(*FindMechanism<double>(cell.mechanism), config,
+               workload->Draw(0, config.energy)[0],
+               /*has_memory=*/true, arguments.reference_length, where);
+    // A picture made from it says these below.
+    decoded.workload = cell.Text("workload");
+    decoded.dim = cell.Int("dim");
+    decoded.context =
         MakeContext("attnbench decode", ParseSeed(arguments.seed));
-    return json;
+    return decoded;
   } catch (const WorkloadUnsupported& error) {
     throw UserError(where, error.what());
   } catch (const std::bad_alloc&) {
@@ -205,12 +249,12 @@ void AddDecode(CLI::App& app, Command& run) {
   AddOptions(*command, *arguments);
   command->callback([&run, arguments] {
     run = [arguments] {
-      const Json json = arguments->case_path.empty()
-                            ? DecodeWorkload(*arguments)
-                            : DecodeCase(*arguments);
+      const Decoded decoded = arguments->case_path.empty()
+                                  ? DecodeWorkload(*arguments)
+                                  : DecodeCase(*arguments);
       // Numbers are printed with as many digits, up to 17, as give the same
       // double back.
-      std::cout << json.dump() << '\n';
+      std::cout << ToJson(decoded).dump() << '\n';
       return 0;
     };
   });

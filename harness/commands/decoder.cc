@@ -11,20 +11,22 @@
 #include <utility>
 #include <vector>
 
+#include "harness/base/error.h"
+#include "harness/base/exit_code.h"
+#include "harness/base/parse_text.h"
+#include "harness/campaign/decoder_processes.h"
+#include "harness/campaign/decoder_timing.h"
+#include "harness/campaign/estimate.h"
+#include "harness/campaign/progress.h"
 #include "harness/commands/commands.h"
-#include "harness/commands/output_options.h"
-#include "harness/decoder_processes.h"
-#include "harness/decoder_ratios.h"
-#include "harness/decoder_timing.h"
-#include "harness/environment.h"
-#include "harness/error.h"
-#include "harness/estimate.h"
-#include "harness/exit_code.h"
-#include "harness/load_watch.h"
-#include "harness/progress.h"
-#include "harness/result_file.h"
-#include "harness/roofline.h"
-#include "harness/validity.h"
+#include "harness/commands/options.h"
+#include "harness/machine/environment.h"
+#include "harness/machine/load_watch.h"
+#include "harness/machine/roofline.h"
+#include "harness/machine/validity.h"
+#include "harness/measure/decoder_ratios.h"
+#include "harness/system/result_file.h"
+#include "harness/system/source_tree.h"
 
 namespace attnbench {
 namespace {
@@ -81,8 +83,9 @@ DecoderExperiment ReadRequest(const AxisTable& table,
                     "name an experiment of kind decoder, such as "
                     "experiments/britz_table1.json");
   }
-  DecoderExperiment experiment = ReadDecoderExperiment(
-      table, arguments.experiment, arguments.quick ? "quick" : "full");
+  DecoderExperiment experiment =
+      ReadDecoderExperiment(table, HereOrInSources(arguments.experiment),
+                            arguments.quick ? "quick" : "full");
   if (!arguments.repetitions.empty()) {
     experiment.repetitions = static_cast<int>(ParseInteger(
         arguments.repetitions, 1, kMostRepetitions, "--repetitions"));
@@ -204,17 +207,19 @@ int ExitCodeOf(const Json& document) {
   return kGood;
 }
 
-Json MeasureHere(const DecoderExperiment& experiment, Json context) {
+Json MeasureHere(const DecoderExperiment& experiment,
+                 const DecoderContext& context) {
   CountProgress progress("decoder", "points", /*tells_time=*/false, stderr,
                          isatty(STDERR_FILENO) == 1);
   return MeasureDecoders(
-      experiment, std::move(context),
+      experiment, context,
       [&](std::size_t done, std::size_t total) { progress.Tell(done, total); });
 }
 
 // As this process would, several times.
 Json MeasureThere(const DecoderExperiment& experiment,
-                  const Arguments& arguments, int processes, Json context) {
+                  const Arguments& arguments, int processes,
+                  DecoderContext context) {
   std::vector<std::string> words = {"decoder",
                                     arguments.experiment,
                                     "--part",
@@ -225,10 +230,12 @@ Json MeasureThere(const DecoderExperiment& experiment,
   if (arguments.quick) words.emplace_back("--quick");
   BeginWatch(context);
   Json document = MeasureInProcesses(processes, words);
-  const Json& joined = document.at("context");
-  context["calibration"] = joined.at("calibration");
-  FinishContext(joined.at("load_end"), context);
-  document["context"] = std::move(context);
+  const auto joined =
+      FromJson<DecoderContext>(document.at("context"), "context");
+  context.calibration = joined.calibration;
+  context.load_end = joined.load_end;
+  SetValidity(CircumstancesNow(), context.calibration, context);
+  document["context"] = ToJson(context);
   return document;
 }
 
@@ -241,22 +248,23 @@ int RunDecoder(const AxisTable& table, const std::string& command_line,
   if (!arguments.output.empty()) {
     file.emplace(arguments.output, arguments.force);
   }
-  Json context = MakeContext(command_line, experiment.seed);
-  // They tell of the machine only, and take as long as some points.
-  context["limits"] = Json::array();
+  DecoderContext context{MakeContext(command_line, experiment.seed)};
   if (!arguments.quick && !arguments.is_part) {
-    context["limits"].push_back(
-        ToJson(MeasureLimits("f32", /*threads=*/1, kQuickRoofline)));
+    // They tell of the machine only, and take as long as some points.
+    context.limits.push_back(
+        MeasureLimits("f32", /*threads=*/1, kQuickRoofline));
   }
   const Json document =
       processes == 1
-          ? MeasureHere(experiment, std::move(context))
+          ? MeasureHere(experiment, context)
           : MeasureThere(experiment, arguments, processes, std::move(context));
   if (file) file->Write(document);
   std::cout << (arguments.json || arguments.is_part
                     ? document.dump() + "\n"
                     : TableText(document) +
-                          ValidityText(document.at("context")) + "\n");
+                          ValidityText(FromJson<DecoderContext>(
+                              document.at("context"), "context")) +
+                          "\n");
   return arguments.is_part ? kGood : ExitCodeOf(document);
 }
 

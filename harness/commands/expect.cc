@@ -1,23 +1,28 @@
-// attnbench expect: the training expectation of a user's own arrays, and its
-// gradient, as one JSON object.
+// attnbench expect: prints the training expectation of a user's own arrays, and
+// its gradient, as one JSON object.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <new>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "harness/base/document.h"
+#include "harness/base/error.h"
+#include "harness/base/parse_text.h"
 #include "harness/commands/case_request.h"
 #include "harness/commands/commands.h"
-#include "harness/error.h"
-#include "harness/expected_latency.h"
-#include "harness/score_fields.h"
-#include "harness/sharpness.h"
+#include "harness/commands/options.h"
+#include "harness/latency/expected_latency.h"
+#include "harness/latency/sharpness.h"
+#include "mechanisms/description.h"
 #include "mechanisms/registry.h"
 #include "mechanisms/sample.h"
 #include "mechanisms/training/noise.h"
@@ -37,141 +42,192 @@ constexpr char kLatencySamples[] = "--latency-samples";
 constexpr char kSharpness[] = "--sharpness";
 constexpr Index kMostPaths = 100'000'000;  // a number of each is kept
 
-// The tables that a mechanism writes, by the keys that they are printed under.
-// One that is not wanted is not there, and its view has no data.
-class Tables {
- public:
-  MatrixView<double> Add(const std::string& key, Index rows, Index cols) {
-    return arrays_.emplace_back(key, Table<double>(rows, cols)).second.view();
-  }
-  bool empty() const { return arrays_.empty(); }
+struct MeanAndError {
+  double mean = 0, standard_error = 0;
 
-  // Lists of rows. JSON has no NaN and no infinity: such a number is null.
-  Json ToJson() const {
-    Json json = Json::object();
-    for (const auto& [key, array] : arrays_) {
-      Json& rows = json[key] = Json::array();
-      for (Index r = 0; r < array.rows; ++r) {
-        rows.push_back(array.view().Row(r));
-      }
-    }
-    return json;
+  static void Fields(auto& self, auto& visit) {
+    visit("mean", self.mean);
+    visit("standard_error", self.standard_error);
   }
-  // "2 of attention, 1 of context": how many are not finite; empty where none.
-  std::string NotFinite() const {
-    std::string text;
-    for (const auto& [key, array] : arrays_) {
-      const auto count = std::ranges::count_if(
-          array.values, [](double value) { return !std::isfinite(value); });
-      if (count == 0) continue;
-      text += fmt::format("{}{} of {}", text.empty() ? "" : ", ", count, key);
-    }
-    return text;
+};
+
+struct SampledResult {
+  std::size_t paths = 0;
+  MeanAndError ap = {}, al = {}, laal = {}, dal = {};
+  std::vector<BatchError> ap_errors = {};
+
+  static void Fields(auto& self, auto& visit) {
+    visit("paths", self.paths);
+    visit("ap", self.ap);
+    visit("al", self.al);
+    visit("laal", self.laal);
+    visit("dal", self.dal);
+    visit("ap_errors", self.ap_errors);
   }
+};
+
+// The metrics that are not linear in the delays.
+struct OfExpectedDelays {
+  double al = 0, laal = 0, dal = 0;
+
+  static void Fields(auto& self, auto& visit) {
+    visit("al", self.al);
+    visit("laal", self.laal);
+    visit("dal", self.dal);
+  }
+};
+
+// By the names of scores.
+using ScoreTables = std::map<std::string, Table<double>>;
+
+struct LatencyResult {
+  double ap = 0;
+  ScoreTables ap_gradient = {};
+  std::vector<double> expected_delays = {};
+  OfExpectedDelays of_expected_delays = {};
+  std::optional<SampledResult> sampled = {};
+
+  static void Fields(auto& self, auto& visit) {
+    visit("ap", self.ap);
+    visit("ap_gradient", self.ap_gradient);
+    visit("expected_delays", self.expected_delays);
+    visit("of_expected_delays", self.of_expected_delays);
+    visit("sampled", self.sampled, Rule{.absent_if_unset = true});
+  }
+};
+
+// What is printed. A number that is not finite is null.
+struct Expected {
+  std::string mechanism = {}, variant = {};
+  Table<double> attention = {};
+  std::optional<Table<double>> selection = {}, context = {};
+  std::optional<ScoreTables> gradients = {};
+  std::optional<LatencyResult> latency = {};
+  std::optional<std::vector<HardDistance>> sharpness = {};
+
+  static void Fields(auto& self, auto& visit) {
+    const Rule optional{.absent_if_unset = true};
+    visit("mechanism", self.mechanism);
+    visit("variant", self.variant);
+    visit("attention", self.attention);
+    visit("selection", self.selection, optional);
+    visit("context", self.context, optional);
+    visit("gradients", self.gradients, optional);
+    visit("latency", self.latency, optional);
+    visit("sharpness", self.sharpness, optional);
+  }
+};
+
+// Counts numbers that are not finite: "2 of attention, 1 of context".
+class NotFinite {
+ public:
+  void Add(const std::string& name, const Table<double>& array) {
+    const auto count = std::ranges::count_if(
+        array.values, [](double value) { return !std::isfinite(value); });
+    if (count == 0) return;
+    text_ += fmt::format("{}{} of {}", text_.empty() ? "" : ", ", count, name);
+  }
+  const std::string& text() const { return text_; }
 
  private:
-  // A view stays where it is when this grows: the values do not move.
-  std::vector<std::pair<std::string, Table<double>>> arrays_;
+  std::string text_;
 };
 
 // The gradients of the scores that the file has.
-Gradients<double> GradientsOf(const CaseFile& file, Tables& tables) {
-  const auto like = [&](const char* score) {
-    const Table<double>* const given = file.Find(score);
-    if (given == nullptr) return MatrixView<double>();
-    return tables.Add(score, given->rows, given->cols);
-  };
-  return ScoreGradientsOf<double>(like);
+Gradients<double> GradientsOf(const CaseFile& file, ScoreTables& tables) {
+  Gradients<double> gradients;
+  for (const auto& [name, score] : file.Scores()) {
+    tables[name] = Table<double>(score.rows, score.cols);
+    gradients.scores.Set(name, tables[name].view());
+  }
+  return gradients;
 }
 
 // A published approximation may overflow or divide by zero, and that is a
 // result; what is exact is finite wherever it can be represented.
-void ReportNotFinite(const std::string& numbers, const std::string& variant,
+void ReportNotFinite(const Expected& expected, bool must_agree,
                      const std::string& path) {
+  NotFinite not_finite;
+  not_finite.Add("attention", expected.attention);
+  if (expected.selection) not_finite.Add("selection", *expected.selection);
+  if (expected.context) not_finite.Add("context", *expected.context);
+  if (expected.gradients) {
+    for (const auto& [score, gradient] : *expected.gradients) {
+      not_finite.Add("the gradient of " + score, gradient);
+    }
+  }
+  const std::string& numbers = not_finite.text();
   if (numbers.empty()) return;
-  if (variant == "exact" || variant == "reference") {
+  if (must_agree) {
     throw UserError(path, "beyond double precision: " + numbers);
   }
   std::cerr << fmt::format("attnbench: {}: not finite, printed as null: {}\n",
                            path, numbers);
 }
 
-Json Expect(const CaseFile& file, const Config& config,
-            const CaseSequence& arrays) {
+Expected Expect(const CaseFile& file, const Config& config,
+                const CaseSequence& arrays) {
   const Mechanism<double>& mechanism = *FindMechanism<double>(file.mechanism);
   const Index U = file.Length('U');
   const Index T = file.Length('T');
-  Tables tables;
-  Tables gradients;
+  Expected expected = {.mechanism = file.mechanism,
+                       .variant = config.variant,
+                       .attention = Table<double>(U, T)};
   Expectation<double> out;
-  out.attention = tables.Add("attention", U, T);
+  out.attention = expected.attention.view();
   if (ChoosesAtRandom(mechanism.Describe())) {
-    out.selection = tables.Add("selection", U, T);
+    out.selection = expected.selection.emplace(U, T).view();
   }
   Sequence<double> sequence = arrays.sequence();
   sequence.contexts = {};
   if (arrays.has_memory()) {
-    sequence.contexts = tables.Add("context", U, file.Length('d'));
+    sequence.contexts = expected.context.emplace(U, file.Length('d')).view();
   }
   if (config.mode == "gradient") {
     Cotangent<double> cotangent;
     cotangent.attention = file.View("cotangent");
     mechanism.Gradient(config, sequence, cotangent, out,
-                       GradientsOf(file, gradients));
+                       GradientsOf(file, expected.gradients.emplace()));
   } else {
     mechanism.Expect(config, sequence, out);
   }
-  std::string not_finite = tables.NotFinite();
-  if (const std::string more = gradients.NotFinite(); !more.empty()) {
-    not_finite += (not_finite.empty() ? "" : ", ") + more + " (gradients)";
+  if (expected.gradients && expected.gradients->empty()) {
+    expected.gradients.reset();
   }
-  ReportNotFinite(not_finite, config.variant, file.path);
-  Json json = {{"mechanism", file.mechanism}, {"variant", config.variant}};
-  json.update(tables.ToJson());
-  if (!gradients.empty()) json["gradients"] = gradients.ToJson();
-  return json;
+  ReportNotFinite(expected, MustAgree(mechanism.Describe(), config), file.path);
+  return expected;
 }
 
-// The metrics that are not linear in the delays.
-Json OfExpectedDelays(const Latency& latency) {
-  Json json = LatencyJson(latency);
-  json.erase("ap");
-  return json;
+SampledResult Sampled(const SampledLatency& sampled, double expected_ap) {
+  const auto of = [&](double Latency::*figure) {
+    return MeanAndError{sampled.mean.*figure, sampled.standard_error.*figure};
+  };
+  return {.paths = sampled.ap.size(),
+          .ap = of(&Latency::ap),
+          .al = of(&Latency::al),
+          .laal = of(&Latency::laal),
+          .dal = of(&Latency::dal),
+          .ap_errors = BatchErrors(sampled.ap, expected_ap)};
 }
 
-Json SampledJson(const SampledLatency& sampled, double expected_ap) {
-  Json json = {{"paths", sampled.ap.size()}};
-  for (const auto& [name, value] : kLatencyFigures) {
-    json[name] = {{"mean", sampled.mean.*value},
-                  {"standard_error", sampled.standard_error.*value}};
-  }
-  Json& errors = json["ap_errors"] = Json::array();
-  for (const BatchError& error : BatchErrors(sampled.ap, expected_ap)) {
-    errors.push_back({{"paths", error.paths},
-                      {"batches", error.batches},
-                      {"rms", error.rms}});
-  }
-  return json;
-}
-
-Json LatencyOfCase(const Arguments& arguments, const CaseFile& file,
-                   const Config& config, const CaseSequence& arrays) {
+LatencyResult LatencyOfCase(const Arguments& arguments, const CaseFile& file,
+                            const Config& config, const CaseSequence& arrays) {
   const Index U = file.Length('U');
   const Index reference_length =
       ParseReferenceLength(arguments.reference_length, U);
   const bool has_p = file.Find("p_choose") != nullptr;
-  Tables tables;
+  LatencyResult result;
+  Table<double>& gradient = result.ap_gradient[has_p ? "p_choose" : "energies"];
+  gradient = Table<double>(U, file.Length('T'));
   Gradients<double> gradients;
-  (has_p ? gradients.p_choose : gradients.energies) =
-      tables.Add(has_p ? "p_choose" : "energies", U, file.Length('T'));
+  gradients.scores.Set(has_p ? "p_choose" : "energies", gradient.view());
   const ExpectedLatency expected =
       ExpectLatency(config, arrays.sequence(), reference_length, gradients);
-  Json json = {
-      {"ap", expected.ap},
-      {"ap_gradient", tables.ToJson()},
-      {"expected_delays", expected.delays},
-      {"of_expected_delays", OfExpectedDelays(expected.of_expected_delays)}};
-  if (arguments.latency_samples.empty()) return json;
+  result.ap = expected.ap;
+  result.expected_delays = expected.delays;
+  const Latency& of_delays = expected.of_expected_delays;
+  result.of_expected_delays = {of_delays.al, of_delays.laal, of_delays.dal};
+  if (arguments.latency_samples.empty()) return result;
   const Index num_paths =
       ParseInteger(arguments.latency_samples, 2, kMostPaths, kLatencySamples);
   if (NoiseOf(config) > 0) {
@@ -179,11 +235,11 @@ Json LatencyOfCase(const Arguments& arguments, const CaseFile& file,
                     "paths are decoded, and decoding has no noise: leave out "
                     "option noise of the case");
   }
-  json["sampled"] =
-      SampledJson(SampleLatency(*FindMechanism<double>(file.mechanism), config,
-                                arrays.sequence(), reference_length, num_paths),
-                  expected.ap);
-  return json;
+  result.sampled =
+      Sampled(SampleLatency(*FindMechanism<double>(file.mechanism), config,
+                            arrays.sequence(), reference_length, num_paths),
+              expected.ap);
+  return result;
 }
 
 double ParseSharpness(const std::string& text) {
@@ -199,32 +255,28 @@ double ParseSharpness(const std::string& text) {
 }
 
 // A distance for each sharpness that was asked for.
-Json SharpnessOfCase(const Arguments& arguments, const CaseFile& file,
-                     const Config& config, const CaseSequence& arrays) {
+std::vector<HardDistance> SharpnessOfCase(const Arguments& arguments,
+                                          const CaseFile& file,
+                                          const Config& config,
+                                          const CaseSequence& arrays) {
   const Mechanism<double>& mechanism = *FindMechanism<double>(file.mechanism);
-  Json distances = Json::array();
+  std::vector<HardDistance> distances;
   for (const std::string& text : SplitList(arguments.sharpness, kSharpness)) {
-    const HardDistance distance =
-        DistanceToHard(mechanism, config, arrays.sequence(),
-                       arrays.has_memory(), ParseSharpness(text));
-    distances.push_back({{"sharpness", distance.sharpness},
-                         {"attention_distance", distance.attention},
-                         {"context_distance", nullptr}});
-    if (distance.context.has_value()) {
-      distances.back()["context_distance"] = *distance.context;
-    }
+    distances.push_back(DistanceToHard(mechanism, config, arrays.sequence(),
+                                       arrays.has_memory(),
+                                       ParseSharpness(text)));
   }
   return distances;
 }
 
-// What only mechanisms have that choose by the scan.
+// Only mechanisms that choose by the scan have these.
 void AddScanFigures(const Arguments& arguments, const CaseFile& file,
                     const Config& config, const CaseSequence& arrays,
-                    Json& json) {
+                    Expected& expected) {
   if (ChoosesByScan(FindMechanism<double>(file.mechanism)->Describe())) {
-    json["latency"] = LatencyOfCase(arguments, file, config, arrays);
+    expected.latency = LatencyOfCase(arguments, file, config, arrays);
     if (arguments.sharpness.empty()) return;
-    json["sharpness"] = SharpnessOfCase(arguments, file, config, arrays);
+    expected.sharpness = SharpnessOfCase(arguments, file, config, arrays);
     return;
   }
   for (const auto& [option, value] :
@@ -236,7 +288,7 @@ void AddScanFigures(const Arguments& arguments, const CaseFile& file,
   }
 }
 
-Json ExpectCase(const Arguments& arguments) {
+Expected ExpectCase(const Arguments& arguments) {
   if (arguments.case_path.empty()) {
     throw UserError(
         "expect", "a case file is needed, e.g. tests/golden/mocha-plain.json");
@@ -249,10 +301,10 @@ Json ExpectCase(const Arguments& arguments) {
   try {
     const CaseSequence arrays(file, ParseSeed(arguments.seed));
     Config config = MakeConfig(OneCell(request));
-    config.dim = arrays.sequence().memory.memory.cols;
-    Json json = Expect(file, config, arrays);
-    AddScanFigures(arguments, file, config, arrays, json);
-    return json;
+    config.dim = arrays.sequence().memory.cols;
+    Expected expected = Expect(file, config, arrays);
+    AddScanFigures(arguments, file, config, arrays, expected);
+    return expected;
   } catch (const Unsupported& error) {
     throw UserError(file.path, error.what());
   } catch (const std::bad_alloc&) {
@@ -288,7 +340,7 @@ void AddExpect(CLI::App& app, Command& run) {
     run = [arguments] {
       // Numbers are printed with as many digits, up to 17, as give the same
       // double back.
-      std::cout << ExpectCase(*arguments).dump() << '\n';
+      std::cout << ToJson(ExpectCase(*arguments)).dump() << '\n';
       return 0;
     };
   });

@@ -1,221 +1,299 @@
-// attnbench list: everything that has a name, from the same registry and axis
-// table as the rest, for people, for programs and for the documentation.
+// attnbench list: shows everything that has a name, from the same registry and
+// axis table as the rest, for people, for programs and for the documentation.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <iostream>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <vector>
 
+#include "harness/base/document.h"
+#include "harness/base/error.h"
+#include "harness/base/parse_text.h"
 #include "harness/commands/commands.h"
-#include "harness/error.h"
-#include "harness/experiment_schema.h"
-#include "harness/json_number.h"
-#include "harness/result_schema.h"
+#include "harness/results/sweep_result.h"
+#include "harness/stability/result.h"
+#include "harness/sweep/experiment_schema.h"
+#include "harness/system/source_tree.h"
+#include "harness/verify/result.h"
 #include "mechanisms/registry.h"
 
 namespace attnbench {
 namespace {
 
-Json OptionSpecJson(const OptionSpec& spec) {
-  Json option = {{"name", spec.name}};
-  std::visit([&option](const auto& v) { option["default"] = v; },
-             spec.default_value);
-  option["allowed"] = spec.allowed;
-  option["least"] = NumberOrNull(spec.least);
-  option["greatest"] = NumberOrNull(spec.greatest);
-  option["help"] = spec.help;
-  return option;
+struct ListedVariant {
+  std::string name = {}, help = {};
+  std::vector<std::string> modes = {};
+
+  static void Fields(auto& self, auto& visit) {
+    visit("name", self.name);
+    visit("help", self.help);
+    visit("modes", self.modes);
+  }
+};
+
+struct ListedOption {
+  std::string name = {};
+  OptionValue default_value = {};
+  std::vector<std::string> allowed = {};
+  double least = 0, greatest = 0;
+  std::string help = {};
+
+  static void Fields(auto& self, auto& visit) {
+    visit("name", self.name);
+    visit("default", self.default_value);
+    visit("allowed", self.allowed);
+    visit("least", self.least);
+    visit("greatest", self.greatest);
+    visit("help", self.help);
+  }
+};
+
+struct ListedMechanism {
+  std::string name = {}, title = {}, paper = {};
+  bool online = false;
+  std::vector<std::string> axes = {}, modes = {}, schedules = {};
+  std::vector<ListedVariant> variants = {};
+  std::vector<ListedOption> options = {};
+  std::vector<std::vector<std::string>> scores = {};
+
+  static void Fields(auto& self, auto& visit) {
+    visit("name", self.name);
+    visit("title", self.title);
+    visit("paper", self.paper);
+    visit("online", self.online);
+    visit("axes", self.axes);
+    visit("modes", self.modes);
+    visit("schedules", self.schedules);
+    visit("variants", self.variants);
+    visit("options", self.options);
+    visit("scores", self.scores);
+  }
+};
+
+// An axis of whole numbers has a range, any other has values.
+struct ListedAxis {
+  std::string name = {};
+  std::optional<std::string> letter = {};
+  std::string default_value = {}, training_default = {}, default_text = {};
+  bool declared = false;
+  std::optional<std::int64_t> least = {}, greatest = {};
+  std::optional<bool> infinite = {};
+  std::optional<std::vector<std::string>> values = {};
+  std::string help = {};
+
+  static void Fields(auto& self, auto& visit) {
+    const Rule optional{.absent_if_unset = true};
+    visit("name", self.name);
+    visit("letter", self.letter);
+    visit("default", self.default_value);
+    visit("training_default", self.training_default);
+    visit("default_text", self.default_text);
+    visit("declared", self.declared);
+    visit("least", self.least, optional);
+    visit("greatest", self.greatest, optional);
+    visit("infinite", self.infinite, optional);
+    visit("values", self.values, optional);
+    visit("help", self.help);
+  }
+};
+
+struct Everything {
+  std::vector<ListedMechanism> mechanisms = {};
+  std::vector<ListedAxis> axes = {};
+  std::vector<std::string> energies = {}, variants = {}, workloads = {},
+                           experiments = {};
+
+  static void Fields(auto& self, auto& visit) {
+    visit("mechanisms", self.mechanisms);
+    visit("axes", self.axes);
+    visit("energies", self.energies);
+    visit("variants", self.variants);
+    visit("workloads", self.workloads);
+    visit("experiments", self.experiments);
+  }
+};
+
+ListedMechanism Listed(const Description& about) {
+  ListedMechanism mechanism = {.name = about.name,
+                               .title = about.title,
+                               .paper = about.paper,
+                               .online = about.online,
+                               .axes = about.axes,
+                               .modes = about.modes,
+                               .schedules = about.schedules};
+  for (const std::vector<InputSpec>& list : about.scores) {
+    std::vector<std::string>& names = mechanism.scores.emplace_back();
+    for (const InputSpec& score : list) names.push_back(score.name);
+  }
+  for (const VariantSpec& spec : about.variants) {
+    mechanism.variants.push_back(
+        {spec.name, spec.help, spec.modes.empty() ? about.modes : spec.modes});
+  }
+  for (const OptionSpec& spec : about.options) {
+    mechanism.options.push_back({.name = spec.name,
+                                 .default_value = spec.default_value,
+                                 .allowed = spec.allowed,
+                                 .least = spec.least,
+                                 .greatest = spec.greatest,
+                                 .help = spec.help});
+  }
+  return mechanism;
 }
 
-Json MechanismJson(const Description& description) {
-  Json variants = Json::array();
-  for (const VariantSpec& spec : description.variants) {
-    variants.push_back(
-        {{"name", spec.name},
-         {"help", spec.help},
-         {"modes", spec.modes.empty() ? description.modes : spec.modes}});
-  }
-  Json options = Json::array();
-  for (const OptionSpec& spec : description.options) {
-    options.push_back(OptionSpecJson(spec));
-  }
-  return {{"name", description.name},
-          {"title", description.title},
-          {"paper", description.paper},
-          {"online", description.online},
-          {"axes", description.axes},
-          {"modes", description.modes},
-          {"schedules", description.schedules},
-          {"variants", variants},
-          {"options", options},
-          {"scores", description.scores}};
-}
-
-Json AxisJson(const Axis& axis) {
-  Json json = {
-      {"name", axis.name},
-      {"letter", axis.letter.empty() ? Json(nullptr) : Json(axis.letter)},
-      {"default", axis.default_value},
-      {"training_default", DefaultOf(axis, "expect")},
-      {"default_text", DefaultText(axis)},
-      {"declared", axis.declared}};
+ListedAxis Listed(const Axis& axis) {
+  ListedAxis listed = {.name = axis.name,
+                       .default_value = axis.default_value,
+                       .training_default = DefaultOf(axis, "expect"),
+                       .default_text = DefaultText(axis),
+                       .declared = axis.declared,
+                       .help = axis.help};
+  if (!axis.letter.empty()) listed.letter = axis.letter;
   if (axis.type == AxisType::kInteger) {
-    json["least"] = axis.least;
-    json["greatest"] = axis.greatest;
-    json["infinite"] = axis.allow_infinite;
+    listed.least = axis.least;
+    listed.greatest = axis.greatest;
+    listed.infinite = axis.allow_infinite;
   } else {
-    json["values"] = axis.names;
+    listed.values = axis.names;
   }
-  json["help"] = axis.help;
-  return json;
+  return listed;
 }
 
-Json NamesOfAxis(const AxisTable& table, const std::string& name) {
-  return FindAxis(table, name, "list").names;
-}
-
-// The experiments of the folder that the program is run in, which is the
-// project's where somebody follows its documentation. The ledger of claims
-// beside them is none.
-Json ExperimentNames() {
+// The experiments of the folder that the program is run in, or else of its own
+// sources. The ledger of claims beside them is no experiment.
+std::vector<std::string> ExperimentNames() {
   std::vector<std::string> names;
   std::error_code no_folder;
-  for (const auto& entry :
-       std::filesystem::directory_iterator("experiments", no_folder)) {
-    if (entry.path().extension() == ".json" && entry.is_regular_file() &&
-        entry.path().filename() != "claims.json") {
-      names.push_back(entry.path().stem().string());
+  for (const auto& entry : std::filesystem::directory_iterator(
+           HereOrInSources("experiments"), no_folder)) {
+    std::error_code unreadable;  // such as a loop of links
+    if (entry.path().extension() != ".json" ||
+        !entry.is_regular_file(unreadable) ||
+        entry.path().filename() == "claims.json") {
+      continue;
     }
+    names.push_back(entry.path().stem().string());
+    CheckUtf8(names.back(), "a file in ./experiments");
   }
   std::sort(names.begin(), names.end());
   return names;
 }
 
-Json Everything(const AxisTable& table) {
-  Json mechanisms = Json::array();
+Everything ListEverything(const AxisTable& table) {
+  const auto names = [&](const char* axis) {
+    return FindAxis(table, axis, "list").names;
+  };
+  Everything everything = {.energies = names("energy"),
+                           .variants = names("variant"),
+                           .workloads = names("workload"),
+                           .experiments = ExperimentNames()};
   for (const auto* mechanism : Mechanisms<float>()) {
-    mechanisms.push_back(MechanismJson(mechanism->Describe()));
+    everything.mechanisms.push_back(Listed(mechanism->Describe()));
   }
-  Json axes = Json::array();
-  for (const Axis& axis : table) axes.push_back(AxisJson(axis));
-  return {{"mechanisms", mechanisms},
-          {"axes", axes},
-          {"energies", NamesOfAxis(table, "energy")},
-          {"variants", NamesOfAxis(table, "variant")},
-          {"workloads", NamesOfAxis(table, "workload")},
-          {"experiments", ExperimentNames()}};
+  for (const Axis& axis : table) everything.axes.push_back(Listed(axis));
+  return everything;
 }
 
-std::string Joined(const Json& names) {
-  std::string text;
-  for (const Json& name : names) {
-    if (!text.empty()) text += ", ";
-    text += name.get<std::string>();
-  }
-  return text.empty() ? "none" : text;
+std::string Joined(const std::vector<std::string>& names) {
+  return names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "));
 }
 
-std::string ValuesText(const Json& axis) {
-  if (axis.contains("values")) return Joined(axis.at("values"));
-  return fmt::format("{} to {}{}", axis.at("least").get<std::int64_t>(),
-                     axis.at("greatest").get<std::int64_t>(),
-                     axis.at("infinite").get<bool>() ? ", inf" : "");
+std::string ValuesText(const ListedAxis& axis) {
+  if (axis.values) return Joined(*axis.values);
+  return fmt::format("{} to {}{}", *axis.least, *axis.greatest,
+                     *axis.infinite ? ", inf" : "");
 }
 
-std::string OptionText(const Json& option) {
-  const Json& allowed = option.at("allowed");
-  return fmt::format(
-      "    --option {}={}  {}{}\n", option.at("name").get<std::string>(),
-      AxisValueText(option.at("default")), option.at("help").get<std::string>(),
-      allowed.empty() ? "" : " (" + Joined(allowed) + ")");
-}
-
-std::string MechanismText(const Json& mechanism) {
+std::string MechanismText(const ListedMechanism& mechanism) {
   std::string text = fmt::format(
       "  {}  {} ({})\n    axes: {}\n    modes: {}\n    schedules: {}\n",
-      mechanism.at("name").get<std::string>(),
-      mechanism.at("title").get<std::string>(),
-      mechanism.at("paper").get<std::string>(), Joined(mechanism.at("axes")),
-      Joined(mechanism.at("modes")), Joined(mechanism.at("schedules")));
-  for (const Json& variant : mechanism.at("variants")) {
-    text += fmt::format("    --variant {}  {}{}\n",
-                        variant.at("name").get<std::string>(),
-                        variant.at("help").get<std::string>(),
-                        variant.at("modes") == mechanism.at("modes")
+      mechanism.name, mechanism.title, mechanism.paper, Joined(mechanism.axes),
+      Joined(mechanism.modes), Joined(mechanism.schedules));
+  for (const ListedVariant& variant : mechanism.variants) {
+    text += fmt::format("    --variant {}  {}{}\n", variant.name, variant.help,
+                        variant.modes == mechanism.modes
                             ? ""
-                            : " (" + Joined(variant.at("modes")) + ")");
+                            : " (" + Joined(variant.modes) + ")");
   }
-  for (const Json& option : mechanism.at("options")) text += OptionText(option);
+  for (const ListedOption& option : mechanism.options) {
+    text += fmt::format(
+        "    --option {}={}  {}{}\n", option.name,
+        OptionText(option.default_value), option.help,
+        option.allowed.empty() ? "" : " (" + Joined(option.allowed) + ")");
+  }
   return text;
 }
 
-std::string EverythingText(const Json& everything) {
+std::string EverythingText(const Everything& everything) {
   std::string text = "mechanisms\n";
-  for (const Json& mechanism : everything.at("mechanisms")) {
+  for (const ListedMechanism& mechanism : everything.mechanisms) {
     text += MechanismText(mechanism);
   }
   text += "axes\n";
-  for (const Json& axis : everything.at("axes")) {
+  for (const ListedAxis& axis : everything.axes) {
     text += fmt::format("  {:<2}  {:<13}  default {}; {}\n      {}\n",
-                        AxisValueText(axis.at("letter")),
-                        axis.at("name").get<std::string>(),
-                        axis.at("default_text").get<std::string>(),
-                        ValuesText(axis), axis.at("help").get<std::string>());
+                        axis.letter.value_or("-"), axis.name, axis.default_text,
+                        ValuesText(axis), axis.help);
   }
-  for (const char* kind :
-       {"energies", "variants", "workloads", "experiments"}) {
-    text += fmt::format("{}\n  {}\n", kind, Joined(everything.at(kind)));
+  return text + fmt::format(
+                    "energies\n  {}\nvariants\n  {}\nworkloads\n  "
+                    "{}\nexperiments\n  {}\n",
+                    Joined(everything.energies), Joined(everything.variants),
+                    Joined(everything.workloads),
+                    Joined(everything.experiments));
+}
+
+std::string MarkdownTable(const std::vector<ListedAxis>& axes) {
+  std::string text =
+      "| letter | axis | default | values | meaning |\n"
+      "| --- | --- | --- | --- | --- |\n";
+  for (const ListedAxis& axis : axes) {
+    text += fmt::format("| {} | `{}` | `{}` | {} | {} |\n",
+                        axis.letter.value_or(""), axis.name, axis.default_text,
+                        ValuesText(axis), axis.help);
   }
   return text;
 }
 
-std::string MarkdownTable(const Json& axes) {
-  std::string text =
-      "| letter | axis | default | values | meaning |\n"
-      "| --- | --- | --- | --- | --- |\n";
-  for (const Json& axis : axes) {
-    const Json& letter = axis.at("letter");
-    text += fmt::format("| {} | `{}` | `{}` | {} | {} |\n",
-                        letter.is_null() ? "" : letter.get<std::string>(),
-                        axis.at("name").get<std::string>(),
-                        axis.at("default_text").get<std::string>(),
-                        ValuesText(axis), axis.at("help").get<std::string>());
-  }
-  return text;
+// The schema of a kind of document, as it is printed and committed. Throws
+// UserError for a kind that has none here.
+std::string SchemaText(const AxisTable& table, const std::string& kind) {
+  const std::map<std::string, std::function<std::string()>> kinds = {
+      {"sweep", [] { return SweepSchema().dump(2) + "\n"; }},
+      {"experiment", [&] { return ExperimentSchemaText(table); }},
+      {"verify", SchemaTextOf<VerifyResult>},
+      {"stability", SchemaTextOf<StabilityResult>}};
+  const auto found = kinds.find(kind);
+  if (found != kinds.end()) return found->second();
+  std::vector<std::string> valid;
+  for (const auto& [name, text] : kinds) valid.push_back(name);
+  throw UserError("--schema", UnknownName("kind", kind, valid));
 }
 
 struct Formats {
   bool json = false;
-  bool schema = false;
+  std::optional<std::string> schema;
   bool experiment_schema = false;
   bool markdown = false;
 };
 
 int List(const AxisTable& table, const Formats& formats) {
-  if (formats.json + formats.schema + formats.experiment_schema +
-          formats.markdown >
-      1) {
-    throw UserError("list",
-                    "takes one of --json, --schema, --experiment-schema and "
-                    "--markdown");
-  }
-  if (formats.schema) {
-    std::cout << ResultSchemaText(table);
+  if (formats.schema || formats.experiment_schema) {
+    std::cout << SchemaText(table, formats.schema.value_or("experiment"));
     return 0;
   }
-  if (formats.experiment_schema) {
-    std::cout << ExperimentSchemaText(table);
-    return 0;
-  }
-  const Json everything = Everything(table);
+  const Everything everything = ListEverything(table);
   if (formats.json) {
-    std::cout << everything.dump(2) << "\n";
+    std::cout << ToJson(everything).dump(2) << "\n";
   } else if (formats.markdown) {
-    std::cout << MarkdownTable(everything.at("axes"));
+    std::cout << MarkdownTable(everything.axes);
   } else {
     std::cout << EverythingText(everything);
   }
@@ -229,17 +307,29 @@ void AddList(CLI::App& app, const AxisTable& table, Command& run) {
       app.add_subcommand("list",
                          "show mechanisms, axes, energies, variants, "
                          "workloads, and the experiments "
-                         "in ./experiments");
+                         "in ./experiments or else of the sources");
   const auto formats = std::make_shared<Formats>();
-  command->add_flag("--json", formats->json, "as JSON, e.g. list --json");
-  command->add_flag("--schema", formats->schema,
-                    "the JSON Schema of results, e.g. list --schema");
-  command->add_flag(
-      "--experiment-schema", formats->experiment_schema,
-      "the JSON Schema of experiment files, e.g. list --experiment-schema");
-  command->add_flag("--markdown", formats->markdown,
-                    "the table of axes for the documentation, e.g. list "
-                    "--markdown");
+  const std::vector<CLI::Option*> options = {
+      command->add_flag("--json", formats->json, "as JSON, e.g. list --json"),
+      command
+          ->add_option("--schema", formats->schema,
+                       "the JSON Schema of results of that kind: sweep, "
+                       "verify, stability; or of experiment files: "
+                       "experiment; e.g. list --schema=verify (default sweep)")
+          ->type_name("KIND")
+          ->expected(0, 1)
+          ->default_str("sweep"),
+      command->add_flag(
+          "--experiment-schema", formats->experiment_schema,
+          "the JSON Schema of experiment files, e.g. list --experiment-schema"),
+      command->add_flag("--markdown", formats->markdown,
+                        "the table of axes for the documentation, e.g. list "
+                        "--markdown")};
+  for (CLI::Option* const option : options) {
+    for (CLI::Option* const other : options) {
+      if (option != other) option->excludes(other);
+    }
+  }
   command->callback([&table, &run, formats] {
     run = [&table, formats] { return List(table, *formats); };
   });

@@ -3,22 +3,29 @@
 // is `attnbench run-sweep`.
 #include <fmt/format.h>
 #include <malloc.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <iostream>
 #include <limits>
+#include <new>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "harness/base/error.h"
+#include "harness/base/exit_code.h"
+#include "harness/base/parse_text.h"
 #include "harness/commands/commands.h"
-#include "harness/error.h"
-#include "harness/exit_code.h"
+#include "mechanisms/common/blas_threads.h"
 #include "mechanisms/kernels/kernels.h"
 
 namespace attnbench {
@@ -33,17 +40,6 @@ void Complain(const std::string& text) {
       ' ');
   std::cout.flush();
   std::cerr << line << std::endl;
-}
-
-// Results and messages are JSON and text in UTF-8.
-void CheckUtf8(const std::vector<std::string>& arguments) {
-  for (std::size_t i = 1; i < arguments.size(); ++i) {
-    try {
-      static_cast<void>(Json(arguments[i]).dump());
-    } catch (const Json::exception&) {
-      throw UserError(fmt::format("argument {}", i), "is not UTF-8 text");
-    }
-  }
 }
 
 // What was typed, so that a shell reads it again in the same way.
@@ -114,6 +110,16 @@ void CheckNothingUnknown(const CLI::App& app) {
                               unknown[0], command.get_name()));
 }
 
+// An empty value (--shard "$unset") is a mistake, not a default.
+void RefuseEmptyValues(CLI::App& app) {
+  for (CLI::Option* option : app.get_options()) {
+    option->check([](const std::string& value) {
+      return value.empty() ? "an empty value; leave it out for the default"
+                           : "";
+    });
+  }
+}
+
 // A full disk behind a redirection shows only when the text is flushed.
 void CheckStandardOutput() {
   std::cout.flush();
@@ -155,8 +161,63 @@ void KeepFreedMemory() {
 #endif
 }
 
+// With less than this the program would end in the middle of its work, and the
+// system would give no message.
+void CheckSystemLimits() {
+  struct Need {
+    __rlimit_resource limit;
+    const char* name;
+    rlim_t unit;
+    rlim_t least;
+  };
+  constexpr Need kNeeds[] = {
+      {RLIMIT_NOFILE, "ulimit -n (open files)", 1, 32},
+      {RLIMIT_STACK, "ulimit -s (KiB of stack)", 1024, 1024}};
+  for (const Need& need : kNeeds) {
+    rlimit limit{};
+    if (getrlimit(need.limit, &limit) != 0) continue;
+    if (limit.rlim_cur >= need.unit * need.least) continue;
+    throw UserError(need.name,
+                    fmt::format("is {}; at least {} is needed",
+                                limit.rlim_cur / need.unit, need.least));
+  }
+}
+
+// OpenBLAS starts a thread for every core when it is loaded. Each asks for a
+// buffer of this size until it gets one, as does the first matrix product.
+constexpr std::size_t kBlasBufferBytes = std::size_t{128} << 20;
+
+bool IsAddressSpaceLimited() {
+  rlimit limit{};
+  return getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+}
+
+void CheckAddressSpace() {
+  void* const buffer = mmap(nullptr, kBlasBufferBytes, PROT_NONE,
+                            MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (buffer == MAP_FAILED) {
+    throw UserError("memory",
+                    "the address space is too small; raise ulimit -v");
+  }
+  munmap(buffer, kBlasBufferBytes);
+}
+
+// Ends the process. A thread of OpenBLAS that does not get its buffer asks for
+// ever, and exit() waits for it: then the process ends without waiting.
+[[noreturn]] void End(int code) {
+  if (IsAddressSpaceLimited()) {
+    std::cout.flush();
+    std::fflush(nullptr);
+    _exit(code);
+  }
+  std::exit(code);
+}
+
 int Run(std::vector<std::string> arguments) {
-  CheckUtf8(arguments);
+  CheckAddressSpace();
+  for (std::size_t i = 1; i < arguments.size(); ++i) {
+    CheckUtf8(arguments[i], fmt::format("argument {}", i));
+  }
   const std::string command_line = CommandLine(arguments);
   if (std::filesystem::path(arguments[0]).filename() == "run-sweep") {
     arguments.insert(arguments.begin() + 1, "run-sweep");
@@ -176,23 +237,28 @@ int Run(std::vector<std::string> arguments) {
   AddDecoder(app, StandardAxes(), command_line, run);
   AddExpect(app, run);
   AddVerify(app, command_line, run);
-  AddCompare(app, StandardAxes(), run);
-  AddCheck(app, StandardAxes(), run);
-  AddMerge(app, StandardAxes(), command_line, run);
+  AddCompare(app, run);
+  AddCheck(app, run);
+  AddMerge(app, command_line, run);
   AddRoofline(app, StandardAxes(), command_line, run);
   AddStability(app, command_line, run);
   AddClaims(app, StandardAxes(), command_line, run);
   AddReport(app, run);
-  AddConvert(app, StandardAxes(), run);
+  AddConvert(app, run);
+  RefuseEmptyValues(app);
   app.require_subcommand(0, 1);
   app.allow_extras();
   for (CLI::App* command : app.get_subcommands(nullptr)) {
     command->allow_extras();
     command->fallthrough();
+    RefuseEmptyValues(*command);
   }
   try {
     app.parse(
         std::vector<std::string>(arguments.rbegin(), arguments.rend() - 1));
+  } catch (const CLI::ExcludesError& error) {
+    throw UserError("command line",
+                    std::string(error.what()) + "; give one of them");
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);
     throw UserError("command line", error.what());
@@ -209,12 +275,20 @@ int Run(std::vector<std::string> arguments) {
 
 int Main(const std::vector<std::string>& arguments) {
   try {
+    CheckSystemLimits();
     const int code = Run(arguments);
     CheckStandardOutput();
     return code;
   } catch (const UserError& error) {
     Complain(error.what());
     return kWrongUsage;
+  } catch (const std::bad_alloc&) {
+    // Nothing here may need memory, and what libraries do as a program ends
+    // might.
+    constexpr std::string_view kText = "attnbench: there is no memory left\n";
+    [[maybe_unused]] const ssize_t written =
+        write(STDERR_FILENO, kText.data(), kText.size());
+    _exit(kInternalError);
   } catch (const std::exception& error) {
     Complain(std::string("internal error: ") + error.what());
     return kInternalError;
@@ -226,5 +300,8 @@ int Main(const std::vector<std::string>& arguments) {
 
 int main(int argc, char** argv) {
   attnbench::KeepFreedMemory();
-  return attnbench::Main({argv, argv + argc});
+  // A file that grows beyond its limit (ulimit -f) is a full disk, no crash.
+  std::signal(SIGXFSZ, SIG_IGN);
+  attnbench::UseOneBlasThread();
+  attnbench::End(attnbench::Main({argv, argv + argc}));
 }

@@ -1,20 +1,14 @@
 // attnbench report: runs plots/report.py, which makes the page. Figures are
 // drawn by Python's matplotlib, so the page is made where they are; a second
 // way of drawing, in C++, would be another picture of the same numbers.
-#include <fmt/format.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
-#include <iostream>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "harness/base/error.h"
 #include "harness/commands/commands.h"
-#include "harness/commands/output_options.h"
-#include "harness/error.h"
-#include "harness/source_tree.h"
+#include "harness/commands/options.h"
+#include "harness/system/python.h"
 
 namespace attnbench {
 namespace {
@@ -26,19 +20,6 @@ struct Arguments {
   bool force = false;
 };
 
-// Becomes the script: its messages and exit codes are the command's.
-[[noreturn]] void Become(std::vector<std::string> command) {
-  std::vector<char*> arguments;
-  arguments.reserve(command.size() + 1);
-  for (std::string& argument : command) arguments.push_back(argument.data());
-  arguments.push_back(nullptr);
-  execvp(arguments[0], arguments.data());
-  throw UserError(command[0],
-                  fmt::format("cannot be run: {}; the report needs Python with "
-                              "matplotlib and pandas",
-                              std::strerror(errno)));
-}
-
 int RunReport(const Arguments& arguments) {
   if (arguments.results.empty()) {
     throw UserError("report", "a result is needed, e.g. report mine.json");
@@ -46,18 +27,15 @@ int RunReport(const Arguments& arguments) {
   if (arguments.output.empty()) {
     throw UserError("--output", "is needed, e.g. -o report.html");
   }
-  std::vector<std::string> command = {
-      FindPython(), FindInSources("report", "plots/report.py"),
-      "--output=" + arguments.output};
+  std::vector<std::string> options = {"--output=" + arguments.output};
   if (!arguments.title.empty()) {
-    command.push_back("--title=" + arguments.title);
+    options.push_back("--title=" + arguments.title);
   }
-  if (arguments.force) command.emplace_back("--force");
-  command.emplace_back("--");
-  command.insert(command.end(), arguments.results.begin(),
+  if (arguments.force) options.emplace_back("--force");
+  options.emplace_back("--");
+  options.insert(options.end(), arguments.results.begin(),
                  arguments.results.end());
-  std::cout.flush();
-  Become(std::move(command));
+  return RunPython("report", "plots/report.py", options);
 }
 
 }  // namespace

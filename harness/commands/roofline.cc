@@ -1,6 +1,6 @@
 // attnbench roofline: the machine's measured limits as a table, and as a result
 // file.
-#include "harness/roofline.h"
+#include "harness/machine/roofline.h"
 
 #include <fmt/format.h>
 
@@ -11,16 +11,31 @@
 #include <string>
 #include <vector>
 
+#include "harness/base/error.h"
 #include "harness/commands/commands.h"
-#include "harness/commands/output_options.h"
-#include "harness/environment.h"
-#include "harness/error.h"
-#include "harness/load_watch.h"
-#include "harness/result_file.h"
-#include "harness/result_schema.h"
+#include "harness/commands/options.h"
+#include "harness/machine/environment.h"
+#include "harness/machine/load_watch.h"
+#include "harness/results/sweep_result.h"
+#include "harness/system/result_file.h"
 
 namespace attnbench {
 namespace {
+
+// The result document (results/schema/roofline.schema.json).
+struct RooflineResult {
+  int schema_version = kSchemaVersion;
+  std::string kind = "roofline";
+  Context context;
+  std::vector<MachineLimits> limits;
+
+  static void Fields(auto& self, auto& visit) {
+    visit("schema_version", self.schema_version);
+    visit("kind", self.kind);
+    visit("context", self.context);
+    visit("limits", self.limits);
+  }
+};
 
 struct Arguments {
   std::string threads;
@@ -49,11 +64,11 @@ void AddOptions(CLI::App& command, Arguments& arguments) {
 }
 
 // The values asked for, of an axis of the sweep.
-std::vector<Json> ValuesOf(const AxisTable& table, const std::string& name,
-                           const std::string& given,
-                           const std::string& by_default) {
+std::vector<AxisValue> ValuesOf(const AxisTable& table, const std::string& name,
+                                const std::string& given,
+                                const std::string& by_default) {
   const std::string option = "--" + name;
-  std::vector<Json> values =
+  std::vector<AxisValue> values =
       ParseAxisValues(table, FindAxis(table, name, option),
                       given.empty() ? by_default : given, option);
   if (given.starts_with('=')) {
@@ -93,31 +108,29 @@ std::string Table(const std::vector<MachineLimits>& all) {
 int RunRoofline(const AxisTable& table, const std::string& command_line,
                 const Arguments& arguments) {
   const int cores = Cores();
-  const std::vector<Json> threads =
+  const std::vector<AxisValue> threads =
       ValuesOf(table, "threads", arguments.threads,
                cores == 1 ? "1" : fmt::format("1,{}", cores));
-  const std::vector<Json> precisions =
+  const std::vector<AxisValue> precisions =
       ValuesOf(table, "precision", arguments.precision, "f32,f64");
   std::optional<ResultFile> file;
   if (!arguments.output.empty()) {
     file.emplace(arguments.output, arguments.force);
   }
-  Json document = {{"schema_version", kSchemaVersion},
-                   {"kind", "roofline"},
-                   {"context", MakeContext(command_line, /*seed=*/0)}};
-  LoadWatch watch = BeginWatch(document["context"]);
-  std::vector<MachineLimits> all;
-  for (const Json& number : threads) {
-    for (const Json& precision : precisions) {
-      all.push_back(
-          MeasureLimits(precision.get<std::string>(), number.get<int>(),
+  RooflineResult result;
+  result.context = MakeContext(command_line, /*seed=*/0);
+  LoadWatch watch = BeginWatch(result.context);
+  for (const AxisValue& number : threads) {
+    for (const AxisValue& precision : precisions) {
+      result.limits.push_back(
+          MeasureLimits(precision.text(), static_cast<int>(number.whole()),
                         arguments.quick ? kQuickRoofline : RooflineOptions()));
     }
   }
-  document["limits"] = ToJson(all);
-  LookAgain(watch, document["context"]);
+  LookAgain(watch, /*calibration=*/{}, result.context);
+  const Json document = ToJson(result);
   if (file) file->Write(document);
-  std::cout << (arguments.json ? document.dump() + "\n" : Table(all));
+  std::cout << (arguments.json ? document.dump() + "\n" : Table(result.limits));
   return 0;
 }
 

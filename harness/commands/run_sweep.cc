@@ -1,29 +1,33 @@
-// attnbench run-sweep: what is asked for (an experiment file, options, or both)
-// is crossed to points, each is measured, and one result file is written.
+// attnbench run-sweep: crosses what is asked for (an experiment file, options,
+// or both) to points, measures each, and writes one result file; and attnbench
+// measure-points, which measures some of them in a process of its own.
 #include <fmt/format.h>
 
 #include <iostream>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 
-#include "harness/campaign.h"
+#include "harness/base/error.h"
+#include "harness/base/exit_code.h"
+#include "harness/campaign/campaign.h"
+#include "harness/campaign/worker.h"
 #include "harness/commands/commands.h"
 #include "harness/commands/sweep_options.h"
 #include "harness/commands/sweep_output.h"
 #include "harness/commands/sweep_plan.h"
-#include "harness/environment.h"
-#include "harness/error.h"
-#include "harness/exit_code.h"
-#include "harness/peer.h"
-#include "harness/shard.h"
-#include "harness/sweep.h"
+#include "harness/machine/environment.h"
+#include "harness/peer/peer.h"
+#include "harness/sweep/shard.h"
+#include "harness/sweep/sweep.h"
 
 namespace attnbench {
 namespace {
 
-// Where the peer's times come from stands beside our own libraries.
-void AddLibraries(const PeerInfo& info, Json& libraries) {
+// Adds the peer's libraries, whose times the result has, to our own.
+void AddLibraries(const PeerInfo& info,
+                  std::map<std::string, std::string>& libraries) {
   for (const auto& [library, version] : info.libraries) {
     if (libraries.contains(library)) {
       throw UserError("--peer", fmt::format("calls a library '{}', which is "
@@ -40,9 +44,9 @@ int TellEnd(const CampaignEnd& end, const std::string& output) {
     std::cout << fmt::format(
         "{}: nothing left to do, all {} points are there\n", output,
         end.num_points);
-    return Summarize(end.document, output);
+    return TellResult(*end.result, output);
   }
-  const int code = end.document.is_null() ? 0 : Summarize(end.document, output);
+  const int code = end.result ? TellResult(*end.result, output) : kGood;
   if (!end.interrupted) return code;
   std::cerr << fmt::format("attnbench: interrupted after {} points\n",
                            end.num_points);
@@ -52,7 +56,7 @@ int TellEnd(const CampaignEnd& end, const std::string& output) {
 int RunSweep(const AxisTable& own_table, const std::string& command_line,
              const SweepArguments& arguments) {
   const CampaignOptions options = MakeCampaignOptions(arguments);
-  const std::optional<PeerInfo> peer = AskPeer(own_table, options.measurer);
+  const std::optional<PeerInfo> peer = AskPeer(options.measurer);
   const AxisTable table = peer ? WithVariantsOf(*peer, own_table) : own_table;
   SweepRequest request = MakeRequest(table, arguments);
   if (peer) request.peer_variants = peer->variants;
@@ -67,8 +71,8 @@ int RunSweep(const AxisTable& own_table, const std::string& command_line,
                     "is missing; name the result file, such as -o "
                     "r.json (or use --dry-run)");
   }
-  Json context = MakeContext(command_line, sweep.seed);
-  if (peer) AddLibraries(*peer, context["libraries"]);
+  Context context = MakeContext(command_line, sweep.seed);
+  if (peer) AddLibraries(*peer, context.libraries);
   return TellEnd(RunCampaign(table, sweep, context, options), options.output);
 }
 
@@ -84,6 +88,18 @@ void AddRunSweep(CLI::App& app, const AxisTable& table,
   command->callback([&table, &run, command_line, arguments] {
     run = [&table, command_line, arguments] {
       return RunSweep(table, command_line, *arguments);
+    };
+  });
+}
+
+void AddMeasurePoints(CLI::App& app, Command& run) {
+  CLI::App* const command = app.add_subcommand(
+      kWorkerCommand, "measure points that standard input describes");
+  command->group("");
+  command->callback([&run] {
+    run = [] {
+      ServeWorker();
+      return 0;
     };
   });
 }

@@ -1,6 +1,6 @@
 // attnbench stability: errors of every variant against the exact one, as a
 // result file, and a short table of the worst.
-#include "harness/stability.h"
+#include "harness/stability/stability.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -13,11 +13,12 @@
 #include <string>
 #include <vector>
 
+#include "harness/base/parse_text.h"
+#include "harness/campaign/progress.h"
 #include "harness/commands/commands.h"
-#include "harness/commands/output_options.h"
-#include "harness/environment.h"
-#include "harness/progress.h"
-#include "harness/result_file.h"
+#include "harness/commands/options.h"
+#include "harness/machine/environment.h"
+#include "harness/system/result_file.h"
 
 namespace attnbench {
 namespace {
@@ -41,20 +42,18 @@ void AddOptions(CLI::App& command, Arguments& arguments) {
                    "print the result instead of the table, e.g. --json");
 }
 
-// The largest of a key over the rows of a subject; null where there is none.
+// The largest of a figure over the rows of a subject that have it.
 class Worst {
  public:
-  void Add(const Json& row, const char* key) {
-    if (row.at(key).is_null()) return;
-    const auto value = row.at(key).get<double>();
-    largest_ = std::max(largest_.value_or(value), value);
+  void Add(const Figure& figure) {
+    if (figure) largest_ = std::max(largest_.value_or(*figure), *figure);
   }
   std::string Text() const {
     return largest_ ? fmt::format("{:.2g}", *largest_) : "-";
   }
 
  private:
-  std::optional<double> largest_;
+  Figure largest_;
 };
 
 struct Line {
@@ -63,13 +62,9 @@ struct Line {
   std::int64_t not_finite = 0;
 };
 
-std::string NameOf(const Json& row) {
-  std::string name = row.at("mechanism").get<std::string>() + " " +
-                     row.at("variant").get<std::string>();
-  if (!row.at("preset").is_null()) {
-    name += " " + row.at("preset").get<std::string>();
-  }
-  return name;
+std::string NameOf(const StabilityLabels& row) {
+  return row.mechanism + " " + row.variant +
+         (row.preset ? " " + *row.preset : "");
 }
 
 Line& FindLine(std::vector<Line>& lines, const std::string& name) {
@@ -79,18 +74,18 @@ Line& FindLine(std::vector<Line>& lines, const std::string& name) {
   return lines.back();
 }
 
-std::string TableText(const Json& document) {
+std::string TableText(const StabilityResult& result) {
   std::vector<Line> lines;
-  for (const Json& row : document.at("rows")) {
+  for (const StabilityRow& row : result.rows) {
     Line& line = FindLine(lines, NameOf(row));
-    const bool is_f32 = row.at("precision") == "f32";
-    (is_f32 ? line.error_f32 : line.error_f64).Add(row, "attention_error");
-    if (is_f32) line.mass_f32.Add(row, "mass_error");
-    if (row.at("not_finite").get<std::int64_t>() > 0) ++line.not_finite;
+    const bool is_f32 = row.precision == "f32";
+    (is_f32 ? line.error_f32 : line.error_f64).Add(row.attention_error);
+    if (is_f32) line.mass_f32.Add(row.mass_error);
+    if (row.not_finite > 0) ++line.not_finite;
   }
-  for (const Json& row : document.at("gradients")) {
-    if (row.at("precision") != "f32") continue;
-    FindLine(lines, NameOf(row)).gradient_f32.Add(row, "largest_gradient");
+  for (const StabilityGradient& row : result.gradients) {
+    if (row.precision != "f32") continue;
+    FindLine(lines, NameOf(row)).gradient_f32.Add(row.largest_gradient);
   }
   std::string text = fmt::format("{:<36}{:>10}{:>10}{:>10}{:>12}{:>12}\n",
                                  "largest", "error f32", "error f64",
@@ -113,18 +108,20 @@ int RunStability(const std::string& command_line, const Arguments& arguments) {
   if (!arguments.output.empty()) {
     file.emplace(arguments.output, arguments.force);
   }
-  const Json context = MakeContext(command_line, seed);
+  const Context context = MakeContext(command_line, seed);
   // The costly points come first: of what is left nothing is known.
   CountProgress progress("stability", "points", /*tells_time=*/false, stderr,
                          isatty(STDERR_FILENO) == 1);
-  const Json document = StabilityDocument(
+  StabilityResult result = MeasureStability(
       {.quick = arguments.quick,
        .seed = seed,
-       .on_progress = [&](std::size_t done,
-                          std::size_t total) { progress.Tell(done, total); }},
-      context);
+       .on_progress = [&](std::size_t done, std::size_t total) {
+         progress.Tell(done, total);
+       }});
+  result.context = context;
+  const Json document = ToJson(result);
   if (file) file->Write(document);
-  std::cout << (arguments.json ? document.dump() + "\n" : TableText(document));
+  std::cout << (arguments.json ? document.dump() + "\n" : TableText(result));
   return 0;
 }
 

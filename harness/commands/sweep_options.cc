@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <utility>
 
-#include "harness/case_file.h"
-#include "harness/error.h"
-#include "harness/shard.h"
-#include "harness/workload.h"
+#include "harness/base/error.h"
+#include "harness/base/parse_text.h"
+#include "harness/inputs/case_file.h"
+#include "harness/inputs/workload.h"
+#include "harness/sweep/shard.h"
+#include "harness/system/source_tree.h"
 
 namespace attnbench {
 namespace {
@@ -68,15 +70,15 @@ void TakeOptions(const std::vector<std::string>& options,
 void TakeLengthsOfCase(SweepRequest& request) {
   const auto workload = request.axes.find("workload");
   if (workload == request.axes.end() || workload->second.size() != 1) return;
-  const WorkloadName name =
-      ParseWorkload(workload->second[0].get<std::string>());
+  const WorkloadName name = ParseWorkload(workload->second[0].text());
   if (name.kind != WorkloadKind::kFile) return;
   const CaseFile file = ReadCaseFile(name.path);
   for (const auto& [axis, letter] :
        {std::pair("memory_length", 'T'), std::pair("output_length", 'U'),
         std::pair("dim", 'd'), std::pair("num_contexts", 'K')}) {
     const Index length = file.Length(letter);
-    if (length > 0) request.axes.try_emplace(axis, std::vector<Json>{length});
+    if (length > 0)
+      request.axes.try_emplace(axis, std::vector<AxisValue>{length});
   }
 }
 
@@ -86,11 +88,12 @@ void AddSweepOptions(CLI::App& command, const AxisTable& table,
                      SweepArguments& arguments) {
   const auto add = [&command](const std::string& names, std::string& value,
                               const char* type, const std::string& help) {
-    command.add_option(names, value, help)->type_name(type);
+    return command.add_option(names, value, help)->type_name(type);
   };
-  add("EXPERIMENT", arguments.experiment, "FILE",
-      "experiment file, e.g. experiments/mocha_figure3.json; "
-      "options replace what it says");
+  CLI::Option* const experiment =
+      add("EXPERIMENT", arguments.experiment, "FILE",
+          "experiment file, e.g. experiments/mocha_figure3.json; "
+          "options replace what it says");
   add("--mechanism", arguments.mechanisms, "LIST",
       "mechanisms to measure, e.g. --mechanism soft,mocha "
       "(default: those of the experiment, or all)");
@@ -115,13 +118,15 @@ void AddSweepOptions(CLI::App& command, const AxisTable& table,
   add("--seed", arguments.seed, "N",
       "of the inputs and of the order of measuring, e.g. --seed 7 "
       "(default 1)");
-  add("--peer", arguments.peer, "COMMAND",
-      "another program to measure in the same rounds, its results "
-      "as more variants, e.g. --peer '/usr/bin/python3 "
-      "experiments/peers/framework.py'");
+  CLI::Option* const peer =
+      add("--peer", arguments.peer, "COMMAND",
+          "another program to measure in the same rounds, its results "
+          "as more variants, e.g. --peer '/usr/bin/python3 "
+          "experiments/peers/framework.py'");
   add("--peer-limit", arguments.peer_limit, "N",
       "seconds that an answer of the peer may take, e.g. "
-      "--peer-limit 600 (default 120); then its cell is a timeout");
+      "--peer-limit 600 (default 120); then its cell is a timeout")
+      ->needs(peer);
   add("--processes", arguments.processes, "N",
       "fresh processes, one after another, that each measure "
       "everything: where code and memory happen to lie moves times "
@@ -130,22 +135,29 @@ void AddSweepOptions(CLI::App& command, const AxisTable& table,
       "seconds that a cell may take in one process, all its steps "
       "together; then its status is timeout and the others go on, "
       "e.g. --cell-limit 60 (default 3600)");
-  add("--shard", arguments.shard, kShardType, ShardHelp("points"));
-  command.add_flag("--quick", arguments.quick,
-                   "the quick profile of the experiment, e.g. run-sweep "
-                   "experiments/mad_figure8.json --quick -o r.json");
+  add("--shard", arguments.shard, "i/n",
+      "only shard i of n: the points i, i+n, i+2n ... counted from 0, e.g. "
+      "--shard 0/4");
+  command
+      .add_flag("--quick", arguments.quick,
+                "the quick profile of the experiment, e.g. run-sweep "
+                "experiments/mad_figure8.json --quick -o r.json")
+      ->needs(experiment);
   command.add_flag("--dry-run", arguments.dry_run,
                    "only show what would be measured, and about how long that "
                    "takes, e.g. -T 1:9:1 --dry-run");
   command.add_flag("--json", arguments.json,
                    "with --dry-run: as JSON, e.g. --dry-run --json");
-  command.add_flag("--force", arguments.force,
-                   "begin anew, whatever is there, and replace the output "
-                   "file, e.g. -o r.json --force");
-  command.add_flag("--resume", arguments.resume,
-                   "take what an earlier run has finished from the output file "
-                   "and its journal, and measure the rest, e.g. -o r.json "
-                   "--resume");
+  CLI::Option* const force =
+      command.add_flag("--force", arguments.force,
+                       "begin anew, whatever is there, and replace the output "
+                       "file, e.g. -o r.json --force");
+  command
+      .add_flag("--resume", arguments.resume,
+                "take what an earlier run has finished from the output file "
+                "and its journal, and measure the rest, e.g. -o r.json "
+                "--resume")
+      ->excludes(force);
   add("-o,--output", arguments.output, "FILE",
       "the result file, e.g. -o r.json");
 }
@@ -154,12 +166,8 @@ SweepRequest MakeRequest(const AxisTable& table,
                          const SweepArguments& arguments) {
   SweepRequest request;
   if (!arguments.experiment.empty()) {
-    request = ReadExperiment(table, arguments.experiment,
+    request = ReadExperiment(table, HereOrInSources(arguments.experiment),
                              arguments.quick ? "quick" : "full");
-  } else if (arguments.quick) {
-    throw UserError("--quick",
-                    "picks a profile of an experiment file; name "
-                    "one, or lower --repetitions");
   }
   if (!arguments.mechanisms.empty()) {
     TakeMechanisms(arguments.mechanisms, request);
@@ -194,19 +202,11 @@ SweepRequest MakeRequest(const AxisTable& table,
 }
 
 CampaignOptions MakeCampaignOptions(const SweepArguments& arguments) {
-  if (arguments.force && arguments.resume) {
-    throw UserError("--resume",
-                    "goes on from what is there, and --force begins "
-                    "anew; give one of them");
-  }
   CampaignOptions options;
   options.output = arguments.output;
   options.force = arguments.force;
   options.resume = arguments.resume;
   if (!arguments.shard.empty()) options.shard = ParseShard(arguments.shard);
-  if (arguments.peer.empty() && !arguments.peer_limit.empty()) {
-    throw UserError("--peer-limit", "there is no peer; name one by --peer");
-  }
   options.measurer.peer = arguments.peer;
   options.measurer.peer_limit_s =
       ParseSeconds(arguments.peer_limit, kPeerLimit, "--peer-limit");

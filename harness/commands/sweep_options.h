@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "harness/axes.h"
-#include "harness/campaign.h"
-#include "harness/sweep.h"
+#include "harness/campaign/campaign.h"
+#include "harness/sweep/axes.h"
+#include "harness/sweep/sweep.h"
 
 namespace attnbench {
 

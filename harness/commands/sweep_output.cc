@@ -2,27 +2,27 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iostream>
 #include <map>
-#include <optional>
+#include <string>
 #include <vector>
 
-#include "harness/exit_code.h"
-#include "harness/validity.h"
+#include "harness/base/exit_code.h"
+#include "harness/machine/validity.h"
 
 namespace attnbench {
 
-int Summarize(const Json& document, const std::string& path) {
-  const Json& cells = document.at("cells");
+int TellResult(const SweepResult& result, const std::string& path) {
+  const std::vector<ResultCell>& cells = result.cells;
   std::map<std::string, std::size_t> number;
-  std::optional<std::string> first_failure;
-  for (const Json& cell : cells) {
-    const auto status = cell.at("status").get<std::string>();
-    ++number[status];
-    if (status == "ok" || status == "skipped" || first_failure) continue;
-    first_failure =
-        fmt::format("{}: {}", cell.at("mechanism").get<std::string>(),
-                    AxisValueText(cell.at("message")));
+  std::size_t num_failed = 0;
+  std::string first_failure;
+  for (const ResultCell& cell : cells) {
+    ++number[StatusName(cell.status)];
+    if (!IsFailure(cell.status)) continue;
+    if (num_failed++ > 0) continue;
+    first_failure = cell.mechanism + ": " + cell.message.value_or("-");
   }
   std::vector<std::string> counts;
   for (const auto& [status, count] : number) {
@@ -30,20 +30,23 @@ int Summarize(const Json& document, const std::string& path) {
   }
   std::cout << fmt::format("{}: {} cells ({}), {}\n", path, cells.size(),
                            fmt::join(counts, ", "),
-                           ValidityText(document.at("context")));
-  for (const Json& warning : document.at("context").at("warnings")) {
-    std::cout << "  warning: " << warning.get<std::string>() << "\n";
+                           ValidityText(result.context));
+  for (const std::string& warning : result.context.warnings) {
+    std::cout << "  warning: " << warning << "\n";
   }
-  if (!cells.empty() && number["skipped"] == cells.size()) {
+  const bool all_are_skipped =
+      std::ranges::all_of(cells, [](const ResultCell& cell) {
+        return cell.status == CellStatus::kSkipped;
+      });
+  if (!cells.empty() && all_are_skipped) {
     std::cerr << fmt::format(
         "attnbench: every cell was skipped; the first: {}\n",
-        AxisValueText(cells[0].at("message")));
+        cells[0].message.value_or("-"));
     return kFailed;
   }
-  if (!first_failure) return kGood;
+  if (num_failed == 0) return kGood;
   std::cerr << fmt::format("attnbench: {} of {} cells failed; the first: {}\n",
-                           cells.size() - number["ok"] - number["skipped"],
-                           cells.size(), *first_failure);
+                           num_failed, cells.size(), first_failure);
   return kFailed;
 }
 

@@ -5,14 +5,14 @@
 
 #include <string>
 
-#include "harness/axes.h"
+#include "harness/results/sweep_result.h"
 
 namespace attnbench {
 
 // A line about the whole and one for each warning on standard output, what
 // failed first on standard error. Gives the exit code: 1 where a cell failed or
 // all were skipped.
-int Summarize(const Json& document, const std::string& path);
+int TellResult(const SweepResult& result, const std::string& path);
 
 }  // namespace attnbench
 

@@ -6,15 +6,46 @@
 #include <iostream>
 #include <set>
 #include <string>
+#include <vector>
 
-#include "harness/case_file.h"
-#include "harness/environment.h"
-#include "harness/estimate.h"
-#include "harness/progress.h"
-#include "harness/workload.h"
+#include "harness/base/document.h"
+#include "harness/campaign/estimate.h"
+#include "harness/campaign/progress.h"
+#include "harness/inputs/case_file.h"
+#include "harness/inputs/workload.h"
+#include "harness/machine/environment.h"
 
 namespace attnbench {
 namespace {
+
+// What --dry-run --json prints.
+struct PlannedPoint {
+  AxisMap axes = {};
+  std::size_t num_cells = 0;
+  double estimated_s = 0;
+
+  static void Fields(auto& self, auto& visit) {
+    visit("axes", self.axes);
+    visit("num_cells", self.num_cells);
+    visit("estimated_s", self.estimated_s);
+  }
+};
+
+struct PlanDocument {
+  std::string name = {};
+  std::size_t num_points = 0, num_cells = 0, num_excluded = 0;
+  double estimated_s = 0;
+  std::vector<PlannedPoint> points = {};
+
+  static void Fields(auto& self, auto& visit) {
+    visit("name", self.name);
+    visit("num_points", self.num_points);
+    visit("num_cells", self.num_cells);
+    visit("num_excluded", self.num_excluded);
+    visit("estimated_s", self.estimated_s);
+    visit("points", self.points);
+  }
+};
 
 std::size_t NumberOfCells(const Sweep& sweep) {
   std::size_t cells = 0;
@@ -25,7 +56,7 @@ std::size_t NumberOfCells(const Sweep& sweep) {
 void CheckWorkloads(const Sweep& sweep) {
   std::set<std::string> names;
   for (const Point& point : sweep.points) {
-    names.insert(point.axes.at("workload").get<std::string>());
+    names.insert(point.axes.at("workload").text());
   }
   for (const std::string& name : names) {
     const WorkloadName workload = ParseWorkload(name);
@@ -36,11 +67,10 @@ void CheckWorkloads(const Sweep& sweep) {
 }  // namespace
 
 // It is asked, and ends: workers start their own.
-std::optional<PeerInfo> AskPeer(const AxisTable& table,
-                                const MeasurerOptions& options) {
+std::optional<PeerInfo> AskPeer(const MeasurerOptions& options) {
   if (options.peer.empty()) return std::nullopt;
   const std::chrono::seconds limit(options.peer_limit_s);
-  return Peer(options.peer, limit, table).info();
+  return Peer(options.peer, limit).info();
 }
 
 Sweep PlanSweep(const AxisTable& table, const SweepRequest& request) {
@@ -52,28 +82,26 @@ Sweep PlanSweep(const AxisTable& table, const SweepRequest& request) {
 
 void ShowSweep(const AxisTable& table, const Sweep& sweep, bool as_json) {
   const TimeEstimate estimate = EstimateTime(sweep);
-  Json document = {{"name", sweep.name},
-                   {"num_points", sweep.points.size()},
-                   {"num_cells", NumberOfCells(sweep)},
-                   {"num_excluded", sweep.num_excluded},
-                   {"estimated_s", estimate.total_s()},
-                   {"points", Json::array()}};
+  PlanDocument plan = {.name = sweep.name,
+                       .num_points = sweep.points.size(),
+                       .num_cells = NumberOfCells(sweep),
+                       .num_excluded = sweep.num_excluded,
+                       .estimated_s = estimate.total_s()};
   std::string text = fmt::format(
-      "{}: {} points, {} cells{}, about {}\n", sweep.name, sweep.points.size(),
-      NumberOfCells(sweep),
-      sweep.num_excluded == 0
+      "{}: {} points, {} cells{}, about {}\n", plan.name, plan.num_points,
+      plan.num_cells,
+      plan.num_excluded == 0
           ? ""
-          : fmt::format(" ({} more are excluded)", sweep.num_excluded),
-      DurationText(estimate.total_s()));
+          : fmt::format(" ({} more are excluded)", plan.num_excluded),
+      DurationText(plan.estimated_s));
   for (std::size_t i = 0; i < sweep.points.size(); ++i) {
     const Point& point = sweep.points[i];
-    document["points"].push_back({{"axes", point.axes},
-                                  {"num_cells", point.cells.size()},
-                                  {"estimated_s", estimate.point_s[i]}});
+    plan.points.push_back(
+        {point.axes, point.cells.size(), estimate.point_s[i]});
     text += fmt::format("{}: {} cells\n", PointText(table, point),
                         point.cells.size());
   }
-  std::cout << (as_json ? document.dump(2) + "\n" : text);
+  std::cout << (as_json ? ToJson(plan).dump(2) + "\n" : text);
 }
 
 }  // namespace attnbench

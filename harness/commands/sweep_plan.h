@@ -5,17 +5,16 @@
 
 #include <optional>
 
-#include "harness/axes.h"
-#include "harness/measurer.h"
-#include "harness/peer.h"
-#include "harness/sweep.h"
+#include "harness/campaign/measurer.h"
+#include "harness/peer/peer.h"
+#include "harness/sweep/axes.h"
+#include "harness/sweep/sweep.h"
 
 namespace attnbench {
 
 // What the peer that `options` name says of itself; none where they name none.
 // Throws UserError naming --peer.
-std::optional<PeerInfo> AskPeer(const AxisTable& table,
-                                const MeasurerOptions& options);
+std::optional<PeerInfo> AskPeer(const MeasurerOptions& options);
 
 // What is asked for, crossed, with cells skipped that this machine cannot
 // measure. `table` has the peer's variants. Throws UserError for what can be

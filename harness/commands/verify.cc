@@ -1,6 +1,6 @@
-// attnbench verify: what trains against what decodes, for every mechanism, as a
-// table for people and a JSON document for programs.
-#include "harness/verify.h"
+// attnbench verify: compares what trains with what decodes, for every
+// mechanism, as a table for people and a JSON document for programs.
+#include "harness/verify/verify.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -11,17 +11,20 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
 
+#include "harness/base/error.h"
+#include "harness/base/exit_code.h"
+#include "harness/base/parse_text.h"
+#include "harness/campaign/progress.h"
 #include "harness/commands/commands.h"
-#include "harness/commands/output_options.h"
-#include "harness/commands/verify_output.h"
-#include "harness/environment.h"
-#include "harness/error.h"
-#include "harness/exit_code.h"
-#include "harness/progress.h"
-#include "harness/result_file.h"
-#include "harness/sweep.h"
-#include "harness/verify_shard.h"
+#include "harness/commands/options.h"
+#include "harness/machine/environment.h"
+#include "harness/sweep/sweep.h"
+#include "harness/system/result_file.h"
 #include "mechanisms/registry.h"
 
 namespace attnbench {
@@ -31,6 +34,7 @@ constexpr std::int64_t kQuickTrials = 30'000;
 constexpr std::int64_t kFullTrials = 300'000;
 constexpr std::int64_t kLeastTrials = 100;
 constexpr std::int64_t kMostThreads = 1024;
+constexpr std::size_t kMostFailuresShown = 10;
 
 // As typed; empty where an option was not given.
 struct Arguments {
@@ -39,7 +43,6 @@ struct Arguments {
   std::string seed;
   std::string level;
   std::string threads;
-  std::string shard;
   std::string output;
   bool quick = false;
   bool json = false;
@@ -52,13 +55,7 @@ void AddOptions(CLI::App& command, Arguments& arguments) {
                    "--quick");
   const auto add = [&](const char* names, std::string& value, const char* type,
                        const std::string& help) {
-    command.add_option(names, value, help)
-        ->type_name(type)
-        ->check([](const std::string& text) {
-          return text.empty() ? "an empty value; leave the option out for the "
-                                "default"
-                              : "";
-        });
+    command.add_option(names, value, help)->type_name(type);
   };
   add("--mechanism", arguments.mechanisms, "LIST",
       "mechanisms to verify, e.g. --mechanism mocha,matcha (default: all)");
@@ -74,8 +71,6 @@ void AddOptions(CLI::App& command, Arguments& arguments) {
   add("-j,--threads", arguments.threads, "N",
       "cases at a time, e.g. -j 2 (default: one a core); results do not "
       "depend on it");
-  add("--shard", arguments.shard, kShardType,
-      ShardHelp("cases") + " -o v0.json; `merge` judges all of them");
   AddOutput(command, "the JSON document", "verify.json", arguments.output,
             arguments.force);
   command.add_flag("--json", arguments.json,
@@ -119,7 +114,8 @@ std::vector<std::string> ParseMechanisms(const std::string& list) {
 // The cases of all these mechanisms. One that has none is said so: it must not
 // look verified.
 std::vector<VerifyCase> CasesOf(const std::vector<std::string>& mechanisms,
-                                bool quick, Json& not_verified) {
+                                bool quick,
+                                std::vector<std::string>& not_verified) {
   std::vector<VerifyCase> cases;
   for (const std::string& name : mechanisms) {
     const std::vector<VerifyCase> of_one =
@@ -133,34 +129,112 @@ std::vector<VerifyCase> CasesOf(const std::vector<std::string>& mechanisms,
   return cases;
 }
 
+// One line of the table: a quantity of a mechanism over all cases of a method.
+struct Row {
+  std::size_t cases = 0;
+  std::int64_t comparisons = 0;
+  double worst = 0;  // p-value, or the largest error
+  double detectable = 0;
+  bool passed = true;
+  ChiSquare chi_square;
+};
+
+// Mechanism, method, what was compared, whether exactly.
+using RowKey = std::tuple<std::string, std::string, std::string, bool>;
+
+std::vector<std::pair<RowKey, Row>> RowsOf(
+    const std::vector<CaseReport>& reports) {
+  std::vector<std::pair<RowKey, Row>> rows;
+  for (const CaseReport& report : reports) {
+    for (const Quantity& quantity : report.quantities) {
+      const RowKey key(report.verify_case.mechanism,
+                       MethodName(report.verify_case.method), quantity.what(),
+                       quantity.exact());
+      auto found = std::find_if(rows.begin(), rows.end(), [&](const auto& row) {
+        return row.first == key;
+      });
+      if (found == rows.end()) {
+        found = rows.insert(found, {key, Row{}});
+        found->second.worst = quantity.exact() ? 0 : 1;
+      }
+      Row& row = found->second;
+      ++row.cases;
+      row.comparisons += quantity.comparisons();
+      row.worst = quantity.exact()
+                      ? std::max(row.worst, quantity.largest_error())
+                      : std::min(row.worst, quantity.worst().p_value);
+      row.detectable = std::max(row.detectable, quantity.detectable());
+      row.passed = row.passed && quantity.passed();
+      if (quantity.what() == "selection" && report.chi_square.has_value()) {
+        row.chi_square.statistic += report.chi_square->statistic;
+        row.chi_square.terms += report.chi_square->terms;
+      }
+    }
+  }
+  return rows;
+}
+
+// Prints a line for each mechanism, method and array, and one about the whole.
+void PrintVerifyTable(const std::vector<CaseReport>& reports,
+                      const VerifyRun& run, double seconds) {
+  std::cout << fmt::format(
+      "{:<11} {:<12} {:<34} {:>6} {:>12} {:>14} {:>11}  {}\n", "mechanism",
+      "method", "compared", "cases", "comparisons", "worst", "detectable",
+      "verdict");
+  for (const auto& [key, row] : RowsOf(reports)) {
+    const auto& [mechanism, method, what, exact] = key;
+    std::cout << fmt::format(
+        "{:<11} {:<12} {:<34} {:>6} {:>12} {:>14} {:>11.2g}  {}", mechanism,
+        method, what, row.cases, row.comparisons,
+        fmt::format("{} {:.2g}", exact ? "error" : "p", row.worst),
+        row.detectable, row.passed ? "passed" : "FAILED");
+    if (row.chi_square.terms > 0) {
+      std::cout << fmt::format(
+          "  (chi-square {:.0f} over {} terms, no part of the verdict)",
+          row.chi_square.statistic, row.chi_square.terms);
+    }
+    std::cout << '\n';
+  }
+  const VerifyTotals totals = TotalsOf(reports);
+  std::cout << fmt::format(
+      "{} cases, {} comparisons, {} of them by up to {} trials: {}; "
+      "false-alarm rate {:.2g}, {:.0f} s\n",
+      reports.size(), totals.comparisons, totals.sampled, run.trials,
+      totals.failed_cases == 0
+          ? "all passed"
+          : fmt::format("{} cases FAILED", totals.failed_cases),
+      run.false_alarm_rate, seconds);
+}
+
+// 1 where a case failed, and standard error says which.
+int VerifyExitCode(const std::vector<CaseReport>& reports) {
+  const VerifyTotals totals = TotalsOf(reports);
+  if (totals.failed_cases == 0) return 0;
+  std::size_t shown = 0;
+  for (const CaseReport& report : reports) {
+    if (report.passed() || ++shown > kMostFailuresShown) continue;
+    std::cerr << fmt::format("failed: {}\n", report.Text());
+  }
+  std::cerr << fmt::format("attnbench: {} of {} cases failed; the worst: {}\n",
+                           totals.failed_cases, reports.size(),
+                           reports[totals.worst_case].Text());
+  return kFailed;
+}
+
 int Verify(const Arguments& arguments, const std::string& command_line) {
   const VerifyOptions options = ParseOptions(arguments);
   const std::vector<std::string> mechanisms =
       ParseMechanisms(arguments.mechanisms);
-  std::optional<Shard> shard;
-  if (!arguments.shard.empty()) {
-    shard = ParseShard(arguments.shard);
-    if (arguments.output.empty()) {
-      throw UserError("--shard",
-                      "wants a file for `merge`, such as -o v0.json");
-    }
-    if (arguments.json) {
-      throw UserError("--json",
-                      "a shard is not judged: there is nothing to "
-                      "print; leave --json or --shard out");
-    }
-  }
   std::optional<ResultFile> file;
   if (!arguments.output.empty())
     file.emplace(arguments.output, arguments.force);
-  VerifyRun run = {.context = nullptr,
+  VerifyRun run = {.context = {},
                    .false_alarm_rate = options.level,
                    .trials = options.trials,
-                   .not_verified = Json::array()};
-  const std::vector<VerifyCase> all =
+                   .not_verified = {}};
+  const std::vector<VerifyCase> cases =
       CasesOf(mechanisms, arguments.quick, run.not_verified);
-  const std::vector<VerifyCase> cases = shard.value_or(Shard{}).Of(all);
-  if (all.empty()) {
+  if (cases.empty()) {
     std::cerr << "attnbench: there is nothing to verify\n";
     return kNothingToCompare;
   }
@@ -170,17 +244,9 @@ int Verify(const Arguments& arguments, const std::string& command_line) {
       cases, options,
       [&](std::size_t finished) { progress.Tell(finished, cases.size()); });
   run.context = MakeContext(command_line, options.seed);
-  if (shard) {
-    file->Write(VerifyShardDocument(reports, run, *shard, all));
-    std::cout << fmt::format(
-        "{}: shard {}, {} of {} cases, not judged: attnbench merge does that "
-        "with all shards\n",
-        arguments.output, shard->Text(), cases.size(), all.size());
-    return 0;
-  }
   JudgeAll(options.level, reports);
   if (file.has_value() || arguments.json) {
-    const Json document = VerifyDocument(reports, run);
+    const Json document = ToJson(MakeVerifyResult(reports, run));
     if (file.has_value()) file->Write(document);
     if (arguments.json) std::cout << document.dump() << '\n';
   }

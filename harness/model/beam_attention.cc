@@ -1,27 +1,17 @@
 #include "harness/model/beam_attention.h"
 
-#include <algorithm>
-#include <string>
 #include <utility>
 
+#include "mechanisms/description.h"
+
 namespace attnbench {
-namespace {
-
-bool HasChunkEnergies(const Description& about) {
-  return std::ranges::any_of(about.scores, [](const auto& any_of) {
-    return std::ranges::find(any_of, "chunk_energies") != any_of.end();
-  });
-}
-
-}  // namespace
 
 template <class Real>
 BeamAttention<Real>::BeamAttention(const Mechanism<Real>& mechanism,
                                    const Config& config,
                                    const SequenceInputs<Real>& inputs)
     : mechanism_(mechanism), config_(config), inputs_(inputs) {
-  if (config.energy == EnergyKind::kDot &&
-      HasChunkEnergies(mechanism.Describe())) {
+  if (!FurtherInputs(mechanism.Describe(), config).empty()) {
     throw Unsupported(
         "under energy dot its chunk energies take keys and states of their "
         "own, which the model does not make; additive and bilinear serve");
@@ -35,7 +25,7 @@ void BeamAttention<Real>::Start(const MatrixView<const Real>& memory,
   SequenceInputs<Real> inputs = inputs_;
   inputs.expected_length = memory.rows;
   decoder_ = mechanism_.MakeDecoder(config_, inputs);
-  decoder_->Append({.memory = memory, .chunk_keys = {}});
+  decoder_->Append(memory);
   decoder_->Close();
   hypotheses_.assign(1, {});
 }
@@ -48,8 +38,7 @@ void BeamAttention<Real>::Step(const MatrixView<const Real>& states,
                                          Size(states.rows * states.cols));
   const std::span<Real> all_contexts(contexts.data, all_states.size());
   if (alone_) {
-    const StepResult<Real> step =
-        decoder_->Step({.state = all_states, .chunk = {}}, all_contexts);
+    const StepResult<Real> step = decoder_->Step(all_states, all_contexts);
     ATTN_CHECK(!step.need_memory);
     hypotheses_[0] = {
         .output = hypotheses_[0].output + 1,
@@ -61,8 +50,7 @@ void BeamAttention<Real>::Step(const MatrixView<const Real>& states,
   for (const Index parent : parents) {
     hypotheses_.push_back(last_[Size(parent)]);
   }
-  decoder_->StepBeam({.state = all_states, .chunk = {}}, hypotheses_,
-                     all_contexts);
+  decoder_->StepBeam(all_states, hypotheses_, all_contexts);
 }
 
 template class BeamAttention<float>;

@@ -103,9 +103,8 @@ Translation ReferenceForce(
     SequenceInputs<double> following = inputs;
     following.follow = positions;
     attention = mechanism->MakeDecoder(of_reference, following);
-    attention->Append({.memory = {memory.data(),
-                                  static_cast<Index>(encoded.memory.size()), d},
-                       .chunk_keys = {}});
+    attention->Append(
+        {memory.data(), static_cast<Index>(encoded.memory.size()), d});
     attention->Close();
   }
   Translation translation{.symbols = {symbols.begin(), symbols.end()},
@@ -118,8 +117,7 @@ Translation ReferenceForce(
     if (attention) x.insert(x.end(), context.begin(), context.end());
     Vector features = RunLayers(weights.decoder, sizes.forget_bias, x, states);
     if (attention) {
-      const StepResult<double> step =
-          attention->Step({.state = features, .chunk = {}}, context);
+      const StepResult<double> step = attention->Step(features, context);
       translation.positions.push_back(step.position);
       Vector mixed(Size(d));
       for (Index k = 0; k < d; ++k) {

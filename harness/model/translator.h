@@ -1,3 +1,5 @@
+// The room `model` has a whole encoder and decoder, to put attention into.
+//
 // From a source to an output, greedily or by beam search.
 //
 // Greedy: the symbol of the largest logit, step by step. Beam search of width

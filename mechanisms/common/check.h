@@ -1,6 +1,6 @@
 // Checks for bugs, not for users' input: a failed check prints the expression,
 // its values and its place, and ends the program. A user's input is refused by
-// harness/error.h instead, at the edge, before it gets here.
+// harness/base/error.h instead, at the edge, before it gets here.
 //
 // ATTN_CHECK(length <= capacity) << ...;   is not offered on purpose: the two
 // values of a comparison are what one needs, so there is one macro a relation.

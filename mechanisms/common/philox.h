@@ -15,13 +15,13 @@ namespace attnbench {
 std::array<std::uint32_t, 4> Philox(std::uint64_t seed, std::uint32_t purpose,
                                     std::uint32_t stream, std::uint64_t index);
 
-// In [0, 1), a multiple of 2^-24: exact in f32 and f64, so that both
+// Lies in [0, 1), a multiple of 2^-24: exact in f32 and f64, so that both
 // precisions decode the same numbers.
 inline double Uniform24(std::uint32_t word) {
   return static_cast<double>(word >> 8) * 0x1p-24;
 }
 
-// In [-1, 1), a multiple of 2^-23: exact in f32 and f64.
+// Lies in [-1, 1), a multiple of 2^-23: exact in f32 and f64.
 inline double SymmetricUniform24(std::uint32_t word) {
   return 2.0 * Uniform24(word) - 1.0;
 }

@@ -37,16 +37,15 @@ class EnergyFromStates : public Energy<Real> {
                    EnergyRole role)
       : kernels_(BestKernels<Real>()),
         dim_(config.dim),
-        role_(role),
         bias_(role == EnergyRole::kAttention ? inputs.energy_bias : Real{0}) {}
 
-  void SetStates(Index /*count*/, const DecoderState<Real>& states) override {
+  void SetStates(Index /*count*/, std::span<const Real> states) override {
     states_ = states;
   }
   void UseState(Index output, Index n) override {
     this->SetState(output, OneState(states_, n));
   }
-  void EvaluateAll(const DecoderState<Real>& states,
+  void EvaluateAll(std::span<const Real> states,
                    MatrixView<Real> energies) override {
     for (Index i = 0; i < energies.rows; ++i) {
       this->SetState(i, OneState(states, i));
@@ -55,11 +54,8 @@ class EnergyFromStates : public Energy<Real> {
   }
 
  protected:
-  DecoderState<Real> OneState(const DecoderState<Real>& states, Index i) const {
-    const auto row = [&](const std::span<const Real>& all) {
-      return all.empty() ? all : all.subspan(Size(i * dim_), Size(dim_));
-    };
-    return {row(states.state), row(states.chunk)};
+  std::span<const Real> OneState(std::span<const Real> states, Index i) const {
+    return states.subspan(Size(i * dim_), Size(dim_));
   }
   void AddBias(Index count, Real* energies) const {
     if (bias_ == Real{0}) return;
@@ -68,23 +64,30 @@ class EnergyFromStates : public Energy<Real> {
 
   const Kernels<Real>& kernels_;
   const Index dim_;
-  const EnergyRole role_;
   const Real bias_;
 
  private:
-  DecoderState<Real> states_;  // of SetStates
+  std::span<const Real> states_;  // of SetStates
 };
 
 template <class Real>
 class DotEnergy final : public EnergyFromStates<Real> {
  public:
-  using EnergyFromStates<Real>::EnergyFromStates;
-
-  void Append(const MemoryRows<Real>& rows) override {
-    keys_.Append(IsChunk() ? rows.chunk_keys : rows.memory);
+  DotEnergy(const Config& config, const SequenceInputs<Real>& inputs,
+            EnergyRole role)
+      : EnergyFromStates<Real>(config, inputs, role),
+        is_chunk_(role == EnergyRole::kChunk) {
+    if (!is_chunk_) return;
+    keys_.Append(inputs.further.Find(kChunkKeysInput.name));
+    chunk_states_ = inputs.further.Find(kChunkStatesInput.name);
   }
-  void SetState(Index /*output*/, const DecoderState<Real>& state) override {
-    query_ = (IsChunk() ? state.chunk : state.state).data();
+
+  void Append(const MatrixView<const Real>& memory) override {
+    if (!is_chunk_) keys_.Append(memory);
+  }
+  void SetState(Index output, std::span<const Real> state) override {
+    ATTN_CHECK(!is_chunk_ || chunk_states_.data != nullptr);
+    query_ = is_chunk_ ? chunk_states_.Row(output).data() : state.data();
   }
   void Evaluate(Index first, Index count, Real* energies) override {
     const MatrixView<const Real>& keys = keys_.all();
@@ -92,20 +95,22 @@ class DotEnergy final : public EnergyFromStates<Real> {
                             keys.row_stride, count, this->dim_, energies);
     this->AddBias(count, energies);
   }
-  void EvaluateAll(const DecoderState<Real>& states,
+  void EvaluateAll(std::span<const Real> states,
                    MatrixView<Real> energies) override {
-    const Real* all = (IsChunk() ? states.chunk : states.state).data();
-    const ConstMatrixMap<Real> queries(all, energies.rows, this->dim_,
-                                       Eigen::OuterStride<>(this->dim_));
-    MatrixMap<Real> out(energies.data, energies.rows, energies.cols,
-                        Eigen::OuterStride<>(energies.row_stride));
-    out.noalias() = queries * Map(keys_.all()).transpose();
+    const MatrixView<const Real> queries =
+        is_chunk_
+            ? chunk_states_.Rows(0, energies.rows)
+            : MatrixView<const Real>(states.data(), energies.rows, this->dim_);
+    MatrixMap<Real> out = Map(energies);
+    out.noalias() =
+        Map(queries) * Map(keys_.all().Rows(0, energies.cols)).transpose();
     if (this->bias_ != Real{0}) out.array() += this->bias_;
   }
 
  private:
-  bool IsChunk() const { return this->role_ == EnergyRole::kChunk; }
-  JoinedRows<Real> keys_;
+  JoinedRows<Real> keys_;  // the memory, or chunk_keys
+  const bool is_chunk_;
+  MatrixView<const Real> chunk_states_;
   const Real* query_ = nullptr;
 };
 
@@ -122,15 +127,14 @@ class BilinearEnergy final : public EnergyFromStates<Real> {
         keys_(config.dim, precomputed_ ? inputs.expected_length : 0),
         query_(precomputed_ ? 0 : Size(config.dim)) {}
 
-  void Append(const MemoryRows<Real>& rows) override {
-    memory_.Append(rows.memory);
+  void Append(const MatrixView<const Real>& rows) override {
+    memory_.Append(rows);
     if (precomputed_) {
-      keys_.Extend(rows.memory.rows).noalias() =
-          g_ * Map(rows.memory) * Map(W_).transpose();
+      keys_.Extend(rows.rows).noalias() = g_ * Map(rows) * Map(W_).transpose();
     }
   }
-  void SetState(Index /*output*/, const DecoderState<Real>& state) override {
-    state_ = state.state.data();
+  void SetState(Index /*output*/, std::span<const Real> state) override {
+    state_ = state.data();
     if (precomputed_) return;
     VectorMap<Real>(query_.data(), this->dim_).noalias() =
         g_ * Map(W_).transpose() * ConstVectorMap<Real>(state_, this->dim_);
@@ -179,24 +183,23 @@ class AdditiveEnergy final : public EnergyFromStates<Real> {
                          v_.data());
   }
 
-  void Append(const MemoryRows<Real>& rows) override {
-    memory_.Append(rows.memory);
+  void Append(const MatrixView<const Real>& rows) override {
+    memory_.Append(rows);
     if (precomputed_) {
-      MatrixMap<Real> keys = keys_.Extend(rows.memory.rows);
-      keys.noalias() = Map(rows.memory) * Map(parameters_.V).transpose();
+      MatrixMap<Real> keys = keys_.Extend(rows.rows);
+      keys.noalias() = Map(rows) * Map(parameters_.V).transpose();
       keys.rowwise() += Map(parameters_.b).row(0);
     }
   }
-  void SetState(Index /*output*/, const DecoderState<Real>& state) override {
+  void SetState(Index /*output*/, std::span<const Real> state) override {
     VectorMap<Real>(query_.data(), this->dim_).noalias() =
-        Map(parameters_.W) *
-        ConstVectorMap<Real>(state.state.data(), this->dim_);
+        Map(parameters_.W) * ConstVectorMap<Real>(state.data(), this->dim_);
     query_at_ = query_.data();
   }
-  void SetStates(Index count, const DecoderState<Real>& states) override {
+  void SetStates(Index count, std::span<const Real> states) override {
     queries_.resize(Size(count * this->dim_));
     Map(MatrixView<Real>(queries_.data(), count, this->dim_)).noalias() =
-        Map(MatrixView<const Real>(states.state.data(), count, this->dim_)) *
+        Map(MatrixView<const Real>(states.data(), count, this->dim_)) *
         Map(parameters_.W).transpose();
   }
   void UseState(Index /*output*/, Index n) override {
@@ -238,60 +241,62 @@ class AdditiveEnergy final : public EnergyFromStates<Real> {
 template <class Real>
 class GivenEnergy final : public Energy<Real> {
  public:
-  GivenEnergy(const MatrixView<const Real>& table, bool probabilities)
-      : table_(table), probabilities_(probabilities) {}
+  explicit GivenEnergy(const GivenScore<Real>& score) : score_(score) {}
 
-  void Append(const MemoryRows<Real>& /*rows*/) override {}
-  void SetState(Index output, const DecoderState<Real>& /*state*/) override {
+  void Append(const MatrixView<const Real>& /*memory*/) override {}
+  void SetState(Index output, std::span<const Real> /*state*/) override {
     output_ = output;
   }
-  void SetStates(Index /*count*/,
-                 const DecoderState<Real>& /*states*/) override {}
+  void SetStates(Index /*count*/, std::span<const Real> /*states*/) override {}
   void UseState(Index output, Index /*n*/) override { output_ = output; }
   void Evaluate(Index first, Index count, Real* energies) override {
-    const Real* row = table_.Row(output_).data() + first;
+    const Real* row = score_.table.Row(output_).data() + first;
     std::copy(row, row + count, energies);
   }
-  void EvaluateAll(const DecoderState<Real>& /*states*/,
+  void EvaluateAll(std::span<const Real> /*states*/,
                    MatrixView<Real> energies) override {
     for (Index i = 0; i < energies.rows; ++i) {
       SetState(i, {});
       Evaluate(0, energies.cols, energies.Row(i).data());
     }
   }
-  bool gives_probabilities() const override { return probabilities_; }
+  bool gives_probabilities() const override { return score_.probabilities; }
 
  private:
-  const MatrixView<const Real> table_;
-  const bool probabilities_;
+  const GivenScore<Real> score_;
   Index output_ = 0;
 };
 
+}  // namespace
+
 template <class Real>
-std::unique_ptr<Energy<Real>> MakeGivenEnergy(const GivenScores<Real>& given,
-                                              EnergyRole role) {
+GivenScore<Real> FindGivenScore(const SequenceInputs<Real>& inputs,
+                                EnergyRole role) {
+  const auto find = [&](const InputSpec& input) {
+    return inputs.scores.Find(input.name);
+  };
   if (role == EnergyRole::kChunk) {
-    if (given.chunk_energies.data == nullptr) {
+    const MatrixView<const Real> chunk = find(kChunkEnergiesInput);
+    if (chunk.data == nullptr)
       throw Unsupported("no chunk energies were given");
-    }
-    return std::make_unique<GivenEnergy<Real>>(given.chunk_energies, false);
+    return {chunk};
   }
-  if (given.p_choose.data != nullptr) {
-    return std::make_unique<GivenEnergy<Real>>(given.p_choose, true);
-  }
-  if (given.energies.data == nullptr) {
+  const MatrixView<const Real> p = find(kProbabilitiesInput);
+  if (p.data != nullptr) return {p, true};
+  const MatrixView<const Real> energies = find(kEnergiesInput);
+  if (energies.data == nullptr) {
     throw Unsupported("neither p_choose nor energies were given");
   }
-  return std::make_unique<GivenEnergy<Real>>(given.energies, false);
+  return {energies};
 }
-
-}  // namespace
 
 template <class Real>
 std::unique_ptr<Energy<Real>> MakeEnergy(const Config& config,
                                          const SequenceInputs<Real>& inputs,
                                          EnergyRole role) {
-  if (inputs.given != nullptr) return MakeGivenEnergy(*inputs.given, role);
+  if (!inputs.scores.empty()) {
+    return std::make_unique<GivenEnergy<Real>>(FindGivenScore(inputs, role));
+  }
   switch (config.energy) {
     case EnergyKind::kDot:
       return std::make_unique<DotEnergy<Real>>(config, inputs, role);
@@ -305,10 +310,11 @@ std::unique_ptr<Energy<Real>> MakeEnergy(const Config& config,
   ATTN_CHECK(false);
 }
 
-EnergyCost CostOfEnergy(const Config& config, EnergyRole role) {
+EnergyCost CostOfEnergy(const Config& config, EnergyRole role,
+                        bool scores_given) {
   const auto d = static_cast<double>(config.dim);
   EnergyCost cost;
-  if (config.scores_given) return cost;
+  if (scores_given) return cost;
   cost.rows_per_energy = 1;
   cost.rows_per_state = 1;
   if (config.energy == EnergyKind::kDot) {
@@ -354,6 +360,10 @@ OptionSpec KeysOption() {
               "sequence, or for every energy (all but dot)"};
 }
 
+template GivenScore<float> FindGivenScore(const SequenceInputs<float>&,
+                                          EnergyRole);
+template GivenScore<double> FindGivenScore(const SequenceInputs<double>&,
+                                           EnergyRole);
 template std::unique_ptr<Energy<float>> MakeEnergy(const Config&,
                                                    const SequenceInputs<float>&,
                                                    EnergyRole);

@@ -29,24 +29,49 @@ namespace attnbench {
 // their own, and under dot keys and states of their own.
 enum class EnergyRole { kAttention, kChunk };
 
+// What mechanisms with such energies declare: the scores that can be given for
+// them, and the keys [T, d] and states [U, d] of chunk energies under dot,
+// which must not be the memory itself (MoChA 2.4 wants energies distinct from
+// the monotonic ones).
+inline const InputSpec kProbabilitiesInput = {
+    .name = "p_choose", .shape = "UT", .domain = Domain::kProbability};
+inline const InputSpec kEnergiesInput = {.name = "energies", .shape = "UT"};
+inline const InputSpec kChunkEnergiesInput = {.name = "chunk_energies",
+                                              .shape = "UT"};
+inline const InputSpec kChunkKeysInput = {
+    .name = "chunk_keys", .shape = "Td", .energy = EnergyKind::kDot};
+inline const InputSpec kChunkStatesInput = {
+    .name = "chunk_states", .shape = "Ud", .energy = EnergyKind::kDot};
+
+// The table that was given for the energies of a role.
+template <class Real>
+struct GivenScore {
+  MatrixView<const Real> table;  // [U, T]
+  bool probabilities = false;    // they are p_choose, not energies
+};
+// Throws Unsupported where none was given.
+template <class Real>
+GivenScore<Real> FindGivenScore(const SequenceInputs<Real>& inputs,
+                                EnergyRole role);
+
 // The energies of one sequence. Evaluates at any entry appended so far.
 template <class Real>
 class Energy {
  public:
   virtual ~Energy() = default;
   // Entries that follow those appended before, in the same array.
-  virtual void Append(const MemoryRows<Real>& rows) = 0;
+  virtual void Append(const MatrixView<const Real>& memory) = 0;
   // The state of output i; its array lives until the next call.
-  virtual void SetState(Index output, const DecoderState<Real>& state) = 0;
+  virtual void SetState(Index output, std::span<const Real> state) = 0;
   // The states of `count` hypotheses, one after another, projected together.
   // UseState(i, n) then stands for SetState of output i with the n-th of them.
-  virtual void SetStates(Index count, const DecoderState<Real>& states) = 0;
+  virtual void SetStates(Index count, std::span<const Real> states) = 0;
   virtual void UseState(Index output, Index n) = 0;
   // energies[n] = a(s, h_(first + n)) for n in [0, count).
   virtual void Evaluate(Index first, Index count, Real* energies) = 0;
   // All energies [U, T] of U states given one after another; by a matrix
   // product under dot.
-  virtual void EvaluateAll(const DecoderState<Real>& states,
+  virtual void EvaluateAll(std::span<const Real> states,
                            MatrixView<Real> energies) = 0;
   // What Evaluate gives are probabilities p, not energies (p_choose was given).
   virtual bool gives_probabilities() const { return false; }
@@ -71,7 +96,9 @@ struct EnergyCost {
   // context right after reads nothing more.
   bool reads_memory = false;
 };
-EnergyCost CostOfEnergy(const Config& config, EnergyRole role);
+// Nothing where the scores are given.
+EnergyCost CostOfEnergy(const Config& config, EnergyRole role,
+                        bool scores_given);
 
 // The option `keys`, which every mechanism with the axis `energy` takes.
 OptionSpec KeysOption();

@@ -42,10 +42,13 @@ class EnergyGradient {
         d_parameters_(gradients.parameters) {
     const bool chunk =
         role == EnergyRole::kChunk && config.energy == EnergyKind::kDot;
-    states_ = chunk ? sequence.chunk_states : sequence.states;
-    memory_ = chunk ? sequence.memory.chunk_keys : sequence.memory.memory;
-    d_states_ = chunk ? gradients.chunk_states : gradients.states;
-    d_memory_ = chunk ? gradients.chunk_keys : gradients.memory;
+    const std::string& states = kChunkStatesInput.name;
+    const std::string& keys = kChunkKeysInput.name;
+    const auto& further = sequence.inputs.further;
+    states_ = chunk ? further.Find(states) : sequence.states;
+    memory_ = chunk ? further.Find(keys) : sequence.memory;
+    d_states_ = chunk ? gradients.further.Find(states) : gradients.states;
+    d_memory_ = chunk ? gradients.further.Find(keys) : gradients.memory;
     ATTN_CHECK_EQ(states_.rows, num_outputs_);
     ATTN_CHECK_EQ(memory_.rows, length_);
     if (config.energy != EnergyKind::kDot) {

@@ -19,7 +19,7 @@ void AddEnergyGradient(const Config& config, const Sequence<Real>& sequence,
                        const MatrixView<const Real>& d_energies,
                        const Gradients<Real>& gradients);
 
-// The same in the papers' letters: scalar loops in a wider type.
+// Does the same in the papers' letters, in scalar loops and a wider type.
 template <class Real>
 void AddReferenceEnergyGradient(const Config& config,
                                 const Sequence<Real>& sequence, EnergyRole role,

@@ -30,8 +30,9 @@ class Reference {
         db_(1, Vector(d_)),
         dv_(1, Vector(d_)) {
     const bool own = OfChunkUnderDot();
-    s_ = Widened(own ? sequence.chunk_states : sequence.states);
-    h_ = Widened(own ? sequence.memory.chunk_keys : sequence.memory.memory);
+    const auto& further = sequence.inputs.further;
+    s_ = Widened(own ? further.Find(kChunkStatesInput.name) : sequence.states);
+    h_ = Widened(own ? further.Find(kChunkKeysInput.name) : sequence.memory);
     if (g_ == 0) g_ = 1 / std::sqrt(static_cast<Wide>(config.dim));
     if (kind_ != EnergyKind::kDot) {
       const auto given =
@@ -58,8 +59,8 @@ class Reference {
 
   void AddTo(const Gradients<Real>& out) const {
     const bool own = OfChunkUnderDot();
-    Add(ds_, own ? out.chunk_states : out.states);
-    Add(dh_, own ? out.chunk_keys : out.memory);
+    Add(ds_, own ? out.further.Find(kChunkStatesInput.name) : out.states);
+    Add(dh_, own ? out.further.Find(kChunkKeysInput.name) : out.memory);
     if (out.parameters == nullptr) return;
     const bool choice = role_ == EnergyRole::kAttention;
     const std::string prefix = choice ? "attention." : "chunk.";
@@ -196,7 +197,7 @@ class Reference {
     return products;
   }
 
-  // Of y = M x for every row: dx += M^T dy and dM += dy x^T.
+  // Goes back through y = M x, row by row: dx += M^T dy and dM += dy x^T.
   void AddProducts(const Table& dy, const Table& M, const Table& x, Table& dx,
                    Table& dM) const {
     for (std::size_t n = 0; n < x.size(); ++n) {

@@ -26,34 +26,28 @@ ReferenceEnergy<Real>::ReferenceEnergy(const Config& config,
       role_(role),
       bias_(role == EnergyRole::kAttention ? inputs.energy_bias : Real{0}),
       g_(inputs.energy_scale) {
-  // As MAD 2.4 starts it.
+  // MAD 2.4 starts it so.
   if (g_ == 0) g_ = 1 / std::sqrt(static_cast<Wider<Real>>(config.dim));
-  if (inputs.given == nullptr) {
-    if (config.energy != EnergyKind::kDot) {
-      parameters_ = GetEnergyParameters(config, *inputs.parameters, role);
-    }
-    return;
+  if (!inputs.scores.empty()) {
+    given_ = FindGivenScore(inputs, role);
+  } else if (config.energy != EnergyKind::kDot) {
+    parameters_ = GetEnergyParameters(config, *inputs.parameters, role);
+  } else if (role == EnergyRole::kChunk) {
+    chunk_keys_ = inputs.further.Find(kChunkKeysInput.name);
+    chunk_states_ = inputs.further.Find(kChunkStatesInput.name);
   }
-  if (role == EnergyRole::kChunk) {
-    given_ = inputs.given->chunk_energies;
-  } else {
-    gives_probabilities_ = inputs.given->p_choose.data != nullptr;
-    given_ =
-        gives_probabilities_ ? inputs.given->p_choose : inputs.given->energies;
-  }
-  if (given_.data == nullptr) throw Unsupported("no energies were given");
 }
 
 template <class Real>
 BoundedEnergy<Real> ReferenceEnergy<Real>::operator()(
-    Index i, Index j, const DecoderState<Real>& state,
-    std::span<const Real> memory, std::span<const Real> chunk_key) const {
-  if (given_.data != nullptr) return {given_(i, j), 0};
+    Index i, Index j, std::span<const Real> state,
+    std::span<const Real> memory) const {
+  if (given_.table.data != nullptr) return {given_.table(i, j), 0};
   BoundedEnergy<Real> e;
   if (config_.energy == EnergyKind::kDot) {
     const bool chunk = role_ == EnergyRole::kChunk;
-    const std::span<const Real> s = chunk ? state.chunk : state.state;
-    const std::span<const Real> h = chunk ? chunk_key : memory;
+    const std::span<const Real> s = chunk ? chunk_states_.Row(i) : state;
+    const std::span<const Real> h = chunk ? chunk_keys_.Row(j) : memory;
     Wider<Real> magnitude = 0;
     for (std::size_t k = 0; k < s.size(); ++k) {
       const Wider<Real> term = static_cast<Wider<Real>>(s[k]) * h[k];
@@ -62,9 +56,9 @@ BoundedEnergy<Real> ReferenceEnergy<Real>::operator()(
     }
     e.rounding = InnerProductRounding<Real>(config_.dim, magnitude);
   } else if (IsAdditive(config_.energy)) {
-    e = Additive(state.state, memory);
+    e = Additive(state, memory);
   } else {
-    e = Bilinear(state.state, memory);
+    e = Bilinear(state, memory);
   }
   e.value += bias_;
   e.rounding += std::numeric_limits<Real>::epsilon() * std::abs(e.value);

@@ -30,13 +30,11 @@ class ReferenceEnergy {
  public:
   ReferenceEnergy(const Config& config, const SequenceInputs<Real>& inputs,
                   EnergyRole role);
-  // a(s, h) for output i and entry j; `memory` and `chunk_keys` hold that
-  // entry and `state` that output's state (ignored where scores were given).
-  BoundedEnergy<Real> operator()(Index i, Index j,
-                                 const DecoderState<Real>& state,
-                                 std::span<const Real> memory,
-                                 std::span<const Real> chunk_key) const;
-  bool gives_probabilities() const { return gives_probabilities_; }
+  // a(s, h) for output i and entry j; `memory` is that entry and `state` that
+  // output's state (ignored where scores were given).
+  BoundedEnergy<Real> operator()(Index i, Index j, std::span<const Real> state,
+                                 std::span<const Real> memory) const;
+  bool gives_probabilities() const { return given_.probabilities; }
 
  private:
   BoundedEnergy<Real> Additive(std::span<const Real> s,
@@ -48,8 +46,8 @@ class ReferenceEnergy {
   EnergyRole role_;
   Wider<Real> bias_;  // r
   Wider<Real> g_;
-  MatrixView<const Real> given_;
-  bool gives_probabilities_ = false;
+  GivenScore<Real> given_;
+  MatrixView<const Real> chunk_keys_, chunk_states_;  // of kChunk under dot
   EnergyParameters<Real> parameters_;
 };
 

@@ -81,7 +81,7 @@ struct Kernels {
   void (*select)(const Real* p, const Real* complement, const Real* start,
                  std::int64_t count, Real* alpha, Real* arrived);
 
-  // The same backwards, with q in `arrived`:
+  // Does the same backwards, with q in `arrived`:
   //   dq(j) = p(j) d_alpha(j) + (1 - p(j)) dq(j+1)
   //   d_p(j) = q(j) (d_alpha(j) - dq(j+1)),  d_start(j) = dq(j).
   void (*select_backward)(const Real* p, const Real* complement,

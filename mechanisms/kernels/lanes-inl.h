@@ -40,7 +40,7 @@ hn::Vec<D> LoadTail(D d, const Real* from, Index count) {
 #endif
 }
 
-// The same with `fill` after them.
+// Does the same with `fill` after them.
 template <class D, class Real = hn::TFromD<D>>
 hn::Vec<D> LoadTailOr(D d, const Real* from, Index count, Real fill) {
   return hn::IfThenElse(hn::FirstN(d, static_cast<std::size_t>(count)),

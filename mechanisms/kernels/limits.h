@@ -1,9 +1,9 @@
 // Loops that load the machine as far as it goes and do nothing else: sums,
 // copies and chains of fused multiply-adds. What they reach is the limit that
-// every other kernel is held against (harness/roofline.h), so they are written
-// and dispatched as the others are (kernels.h): the same instructions, at the
-// same SIMD level. Stores are ordinary ones, which first read the cache line
-// that they write, because those are what the kernels use.
+// every other kernel is held against (harness/machine/roofline.h), so they are
+// written and dispatched as the others are (kernels.h): the same instructions,
+// at the same SIMD level. Stores are ordinary ones, which first read the cache
+// line that they write, because those are what the kernels use.
 #ifndef ATTNBENCH_MECHANISMS_KERNELS_LIMITS_H_
 #define ATTNBENCH_MECHANISMS_KERNELS_LIMITS_H_
 
@@ -34,7 +34,7 @@ struct LimitKernels {
 template <class Real>
 const LimitKernels<Real>& ChosenLimitKernels();
 
-// Those of a level of SimdLevels() (another name is a bug): for tests.
+// Gives those of a level of SimdLevels() (another name is a bug): for tests.
 template <class Real>
 const LimitKernels<Real>& LimitKernelsAt(const std::string& level);
 

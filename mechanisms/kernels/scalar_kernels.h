@@ -11,7 +11,7 @@ namespace attnbench {
 template <class Real>
 const Kernels<Real>& ScalarKernels();
 
-// The same source with what vectorisation the compiler finds.
+// This is the same source with what vectorisation the compiler finds.
 template <class Real>
 const Kernels<Real>& CompilerKernels();
 

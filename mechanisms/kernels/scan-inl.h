@@ -195,7 +195,7 @@ struct SelectRow {
   }
 };
 
-// Where the entries of x that are not 0 begin and end, in whole vectors.
+// Finds where the entries of x that are not 0 begin and end, in whole vectors.
 template <class Real>
 void FindNonzero(const Real* x, Index count, Index& begin, Index& end) {
   const hn::ScalableTag<Real> d;

@@ -155,7 +155,7 @@ void SumsUpTo(const Real* x, Index count, Index width, Real* scratch,
   }
 }
 
-// The same from the other end.
+// Does the same from the other end.
 template <class Real>
 void SumsFrom(const Real* x, Index count, Index width, Real* scratch,
               Real* sums) {

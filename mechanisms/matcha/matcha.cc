@@ -16,22 +16,27 @@ std::vector<VariantSpec> PublishedVariants() {
                    "0/0 after a p of 1"}};
 }
 
+const Description& About() {
+  static const Description about =
+      HardDescription({.name = "matcha",
+                       .title = "monotonic adaptive chunkwise attention",
+                       .paper = "Chiu and Raffel 2018, appendix C, eq 27",
+                       .axes = {"energy", "end"}},
+                      /*has_chunk_energies=*/true, PublishedVariants());
+  return about;
+}
+
 }  // namespace
 
 template <class Real>
 std::unique_ptr<const Mechanism<Real>> MakeMechanism() {
   return std::make_unique<HardMechanism<Real>>(
-      Description{.name = "matcha",
-                  .title = "monotonic adaptive chunkwise attention",
-                  .paper = "Chiu and Raffel 2018, appendix C, eq 27",
-                  .axes = {"energy", "end"}},
-      [](const Config& /*config*/) { return ChunkRule::SinceLast(); },
+      About(), [](const Config& /*config*/) { return ChunkRule::SinceLast(); },
       &MakeReference<Real>,
       ChunkTraining<Real>{
           .exact = &MakeAdaptiveExpectation<Real>,
           .cost = [](const Config& /*config*/,
                      Index /*memory_length*/) { return kAdaptiveCost; },
-          .variants = PublishedVariants(),
           .published = {&PublishedAdaptive<Real>,
                         &PublishedAdaptive<Dual<Real>>}});
 }

@@ -12,7 +12,7 @@ class Reference final : public HardReference<Real> {
         ChunkEnergy_(config, inputs, EnergyRole::kChunk) {}
 
  private:
-  Index Attend(const DecoderState<Real>& s, std::span<Real> c) override {
+  Index Attend(std::span<const Real> s, std::span<Real> c) override {
     const Index v = this->scan_.last_t();  // v = t(i-1)
     this->weights_ =
         ReferenceSoftmax(ChunkEnergy_, this->memory_, this->scan_.i(), v,

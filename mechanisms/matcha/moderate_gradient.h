@@ -37,7 +37,7 @@ class ModerateGradient {
     return true;
   }
 
-  // As ChunkExpectation::Backward.
+  // Does what ChunkExpectation::Backward does.
   void Backward(const ChoiceRow<Real>& row, std::span<const Real> d,
                 const ChoiceRowGradient<Real>& gradient) {
     const std::size_t T = d.size();

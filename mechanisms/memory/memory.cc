@@ -20,27 +20,24 @@ class MemoryDecoder final : public Decoder<Real> {
         dim_(config.dim),
         num_contexts_(config.num_contexts),
         want_weights_(config.want_weights),
-        given_(inputs.given),
+        given_(FindGiven(inputs, config.num_contexts)),
         score_encoder_(config.Option<std::string>("encoder_scoring")),
         score_decoder_(config.Option<std::string>("decoder_scoring")),
         encoding_(config),
         contexts_(Size(config.num_contexts * config.dim)),
         block_(Size(kBlock * config.num_contexts)),
         scores_(Size(config.num_contexts)) {
-    if (given_ == nullptr) {
-      encoder_ =
-          inputs.parameters->Matrix(kEncoderParameter, num_contexts_, dim_);
-      decoder_ =
-          inputs.parameters->Matrix(kDecoderParameter, num_contexts_, dim_);
-    } else {
-      CheckGiven(*given_, num_contexts_);
-    }
+    if (given_) return;
+    encoder_ =
+        inputs.parameters->Matrix(kEncoderParameter, num_contexts_, dim_);
+    decoder_ =
+        inputs.parameters->Matrix(kDecoderParameter, num_contexts_, dim_);
   }
 
   // Position encodings need T, so with them the work waits for Close.
-  void Append(const MemoryRows<Real>& rows) override {
+  void Append(const MatrixView<const Real>& rows) override {
     const Index first = memory_.all().rows;
-    memory_.Append(rows.memory);
+    memory_.Append(rows);
     if (!encoding_.on()) Encode(first, memory_.all().rows);
   }
   void Close() override {
@@ -49,14 +46,14 @@ class MemoryDecoder final : public Decoder<Real> {
     closed_ = true;
   }
 
-  StepResult<Real> Step(const DecoderState<Real>& state,
+  StepResult<Real> Step(std::span<const Real> state,
                         std::span<Real> context) override {
     if (!closed_) return {.need_memory = true};
-    if (given_ == nullptr) {
-      kernels_.dot_rows(state.state.data(), decoder_.data, dim_, num_contexts_,
-                        dim_, scores_.data());
+    if (!given_) {
+      kernels_.dot_rows(state.data(), decoder_.data, dim_, num_contexts_, dim_,
+                        scores_.data());
     } else {
-      std::ranges::copy(given_->decoder_scores.Row(output_), scores_.begin());
+      std::ranges::copy(given_->decoder.Row(output_), scores_.begin());
     }
     ++output_;
     score_decoder_(num_contexts_, scores_.data());
@@ -70,22 +67,21 @@ class MemoryDecoder final : public Decoder<Real> {
 
   // The scores of all hypotheses are one matrix product, and so are their
   // contexts.
-  void StepBeam(const DecoderState<Real>& states,
-                std::span<Hypothesis> hypotheses,
+  void StepBeam(std::span<const Real> states, std::span<Hypothesis> hypotheses,
                 std::span<Real> contexts) override {
     ATTN_CHECK(closed_);
     const auto count = static_cast<Index>(hypotheses.size());
     beam_scores_.resize(Size(count * num_contexts_));
     const MatrixView<Real> scores(beam_scores_.data(), count, num_contexts_);
-    if (given_ == nullptr) {
+    if (!given_) {
       Map(scores).noalias() =
-          Map(MatrixView<const Real>(states.state.data(), count, dim_)) *
+          Map(MatrixView<const Real>(states.data(), count, dim_)) *
           Map(decoder_).transpose();
     }
     for (Index n = 0; n < count; ++n) {
       Hypothesis& hypothesis = hypotheses[Size(n)];
-      if (given_ != nullptr) {
-        std::ranges::copy(given_->decoder_scores.Row(hypothesis.output),
+      if (given_) {
+        std::ranges::copy(given_->decoder.Row(hypothesis.output),
                           scores.Row(n).begin());
       }
       score_decoder_(num_contexts_, scores.Row(n).data());
@@ -123,11 +119,11 @@ class MemoryDecoder final : public Decoder<Real> {
 
   // scores_ = alpha_t, eq 5 or 9.
   void ScoreEntry(Index t) {
-    if (given_ == nullptr) {
+    if (!given_) {
       kernels_.dot_rows(memory_.all().Row(t).data(), encoder_.data, dim_,
                         num_contexts_, dim_, scores_.data());
     } else {
-      std::ranges::copy(given_->encoder_scores.Row(t), scores_.begin());
+      std::ranges::copy(given_->encoder.Row(t), scores_.begin());
     }
     if (encoding_.inside()) encoding_.Apply(t, scores_.data());
     score_encoder_(num_contexts_, scores_.data());
@@ -148,7 +144,7 @@ class MemoryDecoder final : public Decoder<Real> {
   const Index dim_;
   const Index num_contexts_;
   const bool want_weights_;
-  const GivenScores<Real>* const given_;
+  const std::optional<GivenScores<Real>> given_;
   const Scoring<Real> score_encoder_;
   const Scoring<Real> score_decoder_;
   PositionEncoding encoding_;
@@ -165,45 +161,50 @@ class MemoryDecoder final : public Decoder<Real> {
   bool closed_ = false;
 };
 
+const Description& About() {
+  static const Description about = {
+      .name = "memory",
+      .title = "fixed-size memory attention",
+      .paper = "Britz et al. 2017, section 3, eqs 4-10",
+      .axes = {"num_contexts"},
+      .modes = {"decode", "expect", "gradient"},
+      .schedules = {"online"},
+      .variants = {{"exact", "K contexts made while encoding"},
+                   {"reference", "eqs 4 to 10 in scalar loops", false}},
+      .options = {{.name = "encoder_scoring",
+                   .default_value = std::string("softmax"),
+                   .allowed = {"softmax", "sigmoid"},
+                   .help = "score of eq 5, over the K contexts of each entry"},
+                  {.name = "decoder_scoring",
+                   .default_value = std::string("softmax"),
+                   .allowed = {"softmax", "sigmoid"},
+                   .help = "score of eq 7"},
+                  {.name = "position_encoding",
+                   .default_value = std::string("none"),
+                   .allowed = {"none", "raw", "renormalized",
+                               "renormalized_mean"},
+                   .help =
+                       "L of eq 10 as it is, or its rows scaled to sum 1 or "
+                       "mean 1 over the entries"},
+                  {.name = "place",
+                   .default_value = std::string("inside"),
+                   .allowed = {"inside", "outside"},
+                   .help = "multiply by L before the score (eq 9) or after it"},
+                  {.name = "max_length",
+                   .default_value = std::int64_t{0},
+                   .least = 0,
+                   .greatest = 0x1p53,
+                   .help = "S of eq 10, the longest source; 0: T"}},
+      .scores = {{{.name = kEncoderScores, .shape = "TK"}},
+                 {{.name = kDecoderScores, .shape = "UK"}}},
+      .online = false};
+  return about;
+}
+
 template <class Real>
 class Memory final : public Mechanism<Real> {
  public:
-  Description Describe() const override {
-    return {
-        .name = "memory",
-        .title = "fixed-size memory attention",
-        .paper = "Britz et al. 2017, section 3, eqs 4-10",
-        .axes = {"num_contexts"},
-        .modes = {"decode", "expect", "gradient"},
-        .schedules = {"online"},
-        .variants = {{"exact", "K contexts made while encoding"},
-                     {"reference", "eqs 4 to 10 in scalar loops", false}},
-        .options =
-            {{.name = "encoder_scoring",
-              .default_value = std::string("softmax"),
-              .allowed = {"softmax", "sigmoid"},
-              .help = "score of eq 5, over the K contexts of each entry"},
-             {.name = "decoder_scoring",
-              .default_value = std::string("softmax"),
-              .allowed = {"softmax", "sigmoid"},
-              .help = "score of eq 7"},
-             {.name = "position_encoding",
-              .default_value = std::string("none"),
-              .allowed = {"none", "raw", "renormalized", "renormalized_mean"},
-              .help = "L of eq 10 as it is, or its rows scaled to sum 1 or "
-                      "mean 1 over the entries"},
-             {.name = "place",
-              .default_value = std::string("inside"),
-              .allowed = {"inside", "outside"},
-              .help = "multiply by L before the score (eq 9) or after it"},
-             {.name = "max_length",
-              .default_value = std::int64_t{0},
-              .least = 0,
-              .greatest = 0x1p53,
-              .help = "S of eq 10, the longest source; 0: T"}},
-        .scores = {{"encoder_scores"}, {"decoder_scores"}},
-        .online = false};
-  }
+  const Description& Describe() const override { return About(); }
 
   std::unique_ptr<Decoder<Real>> MakeDecoder(
       const Config& config, const SequenceInputs<Real>& inputs) const override {
@@ -229,19 +230,16 @@ class Memory final : public Mechanism<Real> {
     }
   }
 
-  Operations Count(const Config& config, Index memory_length,
-                   std::span<const StepTrace> steps) const override {
-    if (config.mode != "decode") {
-      return CountTraining<Real>(config, memory_length,
-                                 static_cast<Index>(steps.size()));
-    }
-    const auto T = static_cast<double>(memory_length);
-    const auto U = static_cast<double>(steps.size());
+  Operations Count(const Config& config,
+                   const CountedWork& work) const override {
+    if (config.mode != "decode") return CountTraining<Real>(config, work);
+    const auto T = static_cast<double>(work.memory_length);
+    const auto U = static_cast<double>(work.steps.size());
     const auto K = static_cast<double>(config.num_contexts);
     const auto d = static_cast<double>(config.dim);
     const bool encoded =
         config.Option<std::string>("position_encoding") != "none";
-    const double products = config.scores_given ? 0 : 2 * K * d;
+    const double products = work.scores_given ? 0 : 2 * K * d;
     // Scores: comparison, difference, exp, sum, division.
     const double score = 5 * K;
     Operations total;
@@ -249,7 +247,7 @@ class Memory final : public Mechanism<Real> {
                   U * (products + score + 2 * K * d);
     // An entry is read, and an output reads the K contexts.
     total.memory_rows = T + U * K;
-    const double parameters = config.scores_given ? 0 : K * (T + U);
+    const double parameters = work.scores_given ? 0 : K * (T + U);
     total.bytes =
         sizeof(Real) * (d * (total.memory_rows + parameters + 2 * K + 2 * U));
     return total;
@@ -269,17 +267,23 @@ Index PositionScale(Index max_length, Index memory_length) {
 }
 
 template <class Real>
-void CheckGiven(const GivenScores<Real>& given, Index num_contexts) {
-  if (given.encoder_scores.data == nullptr ||
-      given.decoder_scores.data == nullptr) {
+std::optional<GivenScores<Real>> FindGiven(const SequenceInputs<Real>& inputs,
+                                           Index num_contexts) {
+  if (inputs.scores.empty()) return std::nullopt;
+  const GivenScores<Real> given{inputs.scores.Find(kEncoderScores),
+                                inputs.scores.Find(kDecoderScores)};
+  if (given.encoder.data == nullptr || given.decoder.data == nullptr) {
     throw Unsupported("no encoder and decoder scores were given");
   }
-  ATTN_CHECK_EQ(given.encoder_scores.cols, num_contexts);
-  ATTN_CHECK_EQ(given.decoder_scores.cols, num_contexts);
+  ATTN_CHECK_EQ(given.encoder.cols, num_contexts);
+  ATTN_CHECK_EQ(given.decoder.cols, num_contexts);
+  return given;
 }
 
-template void CheckGiven(const GivenScores<float>&, Index);
-template void CheckGiven(const GivenScores<double>&, Index);
+template std::optional<GivenScores<float>> FindGiven(
+    const SequenceInputs<float>&, Index);
+template std::optional<GivenScores<double>> FindGiven(
+    const SequenceInputs<double>&, Index);
 
 template <class Real>
 std::unique_ptr<const Mechanism<Real>> MakeMechanism() {

@@ -22,6 +22,7 @@
 #define ATTNBENCH_MECHANISMS_MEMORY_MEMORY_H_
 
 #include <memory>
+#include <optional>
 
 #include "mechanisms/mechanism.h"
 
@@ -43,10 +44,19 @@ inline constexpr char kDecoderParameter[] = "memory.decoder";
 // Throws Unsupported where it is given and less than T.
 Index PositionScale(Index max_length, Index memory_length);
 
-// Throws Unsupported where the scores of an encoder and a decoder are not both
-// there; checks that they have K columns.
+// The scores that can be given: W_alpha h [T, K] and W_beta s [U, K].
+inline constexpr char kEncoderScores[] = "encoder_scores";
+inline constexpr char kDecoderScores[] = "decoder_scores";
 template <class Real>
-void CheckGiven(const GivenScores<Real>& given, Index num_contexts);
+struct GivenScores {
+  MatrixView<const Real> encoder;
+  MatrixView<const Real> decoder;
+};
+// None where no scores were given. Throws Unsupported where others were given,
+// or one of the two alone; checks that they have K columns.
+template <class Real>
+std::optional<GivenScores<Real>> FindGiven(const SequenceInputs<Real>& inputs,
+                                           Index num_contexts);
 
 }  // namespace attnbench::memory
 

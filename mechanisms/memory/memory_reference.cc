@@ -14,9 +14,9 @@ class Reference final : public Decoder<Real> {
   Reference(const Config& config, const SequenceInputs<Real>& inputs)
       : K_(config.num_contexts), scores_(config, inputs) {}
 
-  void Append(const MemoryRows<Real>& rows) override {
-    for (Index t = 0; t < rows.memory.rows; ++t) {
-      h_.push_back(rows.memory.Row(t));
+  void Append(const MatrixView<const Real>& rows) override {
+    for (Index t = 0; t < rows.rows; ++t) {
+      h_.push_back(rows.Row(t));
     }
   }
 
@@ -38,10 +38,9 @@ class Reference final : public Decoder<Real> {
     closed_ = true;
   }
 
-  StepResult<Real> Step(const DecoderState<Real>& s,
-                        std::span<Real> c) override {
+  StepResult<Real> Step(std::span<const Real> s, std::span<Real> c) override {
     if (!closed_) return {.need_memory = true};
-    const std::vector<Wide> beta = scores_.Beta(i_, s.state);
+    const std::vector<Wide> beta = scores_.Beta(i_, s);
     ++i_;
     for (std::size_t n = 0; n < c.size(); ++n) {  // eq 6
       Wide sum = 0;

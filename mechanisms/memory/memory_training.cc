@@ -23,26 +23,23 @@ struct Table {
   Index cols = 0;
 };
 
-// Both directions of one sequence; Backward after Forward.
+// Does both directions of one sequence; call Backward after Forward.
 template <class Real>
 class Training {
  public:
   Training(const Config& config, const Sequence<Real>& sequence)
       : num_contexts_(config.num_contexts),
         dim_(config.dim),
-        given_(sequence.inputs.given),
+        given_(FindGiven(sequence.inputs, config.num_contexts)),
         score_encoder_(config.Option<std::string>("encoder_scoring")),
         score_decoder_(config.Option<std::string>("decoder_scoring")),
         encoding_(config),
-        memory_(sequence.memory.memory),
+        memory_(sequence.memory),
         states_(sequence.states) {
-    if (given_ == nullptr) {
-      const auto& source = *sequence.inputs.parameters;
-      encoder_ = source.Matrix(kEncoderParameter, num_contexts_, dim_);
-      decoder_ = source.Matrix(kDecoderParameter, num_contexts_, dim_);
-    } else {
-      CheckGiven(*given_, num_contexts_);
-    }
+    if (given_) return;
+    const auto& source = *sequence.inputs.parameters;
+    encoder_ = source.Matrix(kEncoderParameter, num_contexts_, dim_);
+    decoder_ = source.Matrix(kDecoderParameter, num_contexts_, dim_);
   }
 
   void Forward(const Expectation<Real>& out, const MatrixView<Real>& contexts) {
@@ -75,16 +72,16 @@ class Training {
  private:
   // alpha [T, K], eqs 5 and 9, and beta [U, K], eq 7.
   void MakeScores() {
-    if (given_ == nullptr) {
+    if (!given_) {
       alpha_.Resize(memory_.rows, num_contexts_);
       beta_.Resize(states_.rows, num_contexts_);
       alpha_.map().noalias() = Map(memory_) * Map(encoder_).transpose();
       beta_.map().noalias() = Map(states_) * Map(decoder_).transpose();
     } else {
-      alpha_.Resize(given_->encoder_scores.rows, num_contexts_);
-      beta_.Resize(given_->decoder_scores.rows, num_contexts_);
-      alpha_.map() = Map(given_->encoder_scores);
-      beta_.map() = Map(given_->decoder_scores);
+      alpha_.Resize(given_->encoder.rows, num_contexts_);
+      beta_.Resize(given_->decoder.rows, num_contexts_);
+      alpha_.map() = Map(given_->encoder);
+      beta_.map() = Map(given_->decoder);
     }
     encoding_.SetLength(alpha_.rows);
     for (Index t = 0; t < alpha_.rows; ++t) {
@@ -139,15 +136,13 @@ class Training {
     }
   }
 
-  // From the scores to what they were made of.
+  // Goes from the scores to what they were made of.
   void Hand(const Gradients<Real>& out) {
-    if (out.encoder_scores.data != nullptr) {
-      Map(out.encoder_scores) = d_alpha_.map();
-    }
-    if (out.decoder_scores.data != nullptr) {
-      Map(out.decoder_scores) = d_beta_.map();
-    }
-    if (given_ != nullptr) return;
+    const MatrixView<Real> d_encoder = out.scores.Find(kEncoderScores);
+    if (d_encoder.data != nullptr) Map(d_encoder) = d_alpha_.map();
+    const MatrixView<Real> d_decoder = out.scores.Find(kDecoderScores);
+    if (d_decoder.data != nullptr) Map(d_decoder) = d_beta_.map();
+    if (given_) return;
     if (out.memory.data != nullptr) {
       Map(out.memory).noalias() += d_alpha_.map() * Map(encoder_);
     }
@@ -166,7 +161,7 @@ class Training {
 
   const Index num_contexts_;
   const Index dim_;
-  const GivenScores<Real>* const given_;
+  const std::optional<GivenScores<Real>> given_;
   const Scoring<Real> score_encoder_;
   const Scoring<Real> score_decoder_;
   PositionEncoding encoding_;
@@ -200,10 +195,9 @@ void Gradient(const Config& config, const Sequence<Real>& sequence,
 }
 
 template <class Real>
-Operations CountTraining(const Config& config, Index memory_length,
-                         Index output_length) {
-  const auto T = static_cast<double>(memory_length);
-  const auto U = static_cast<double>(output_length);
+Operations CountTraining(const Config& config, const CountedWork& work) {
+  const auto T = static_cast<double>(work.memory_length);
+  const auto U = static_cast<double>(work.steps.size());
   const auto K = static_cast<double>(config.num_contexts);
   const auto d = static_cast<double>(config.dim);
   const bool gradient = config.mode == "gradient";
@@ -218,13 +212,13 @@ Operations CountTraining(const Config& config, Index memory_length,
   // The gradient reads all rows once more, and writes as many.
   const double passes = gradient ? 3 : 1;
   double rows_of_d = 0;
-  if (!config.scores_given) {
+  if (!work.scores_given) {
     total.flops += products * K * d * (T + U);
     rows_of_d += passes * (K * (T + U) + U);
   } else {
     total.bytes += sizeof(Real) * (gradient ? 2 : 1) * K * (T + U);
   }
-  if (config.attention_only) {  // beta alpha^T
+  if (work.attention_only) {  // beta alpha^T
     total.flops += products * U * T * K;
     total.bytes += sizeof(Real) * (gradient ? 2 : 1) * U * T;
   } else {
@@ -242,7 +236,7 @@ Operations CountTraining(const Config& config, Index memory_length,
   template void Gradient(const Config&, const Sequence<Real>&,             \
                          const Cotangent<Real>&, const Expectation<Real>&, \
                          const Gradients<Real>&);                          \
-  template Operations CountTraining<Real>(const Config&, Index, Index);
+  template Operations CountTraining<Real>(const Config&, const CountedWork&);
 ATTNBENCH_INSTANTIATE(float)
 ATTNBENCH_INSTANTIATE(double)
 #undef ATTNBENCH_INSTANTIATE

@@ -35,8 +35,7 @@ void ReferenceGradient(const Config& config, const Sequence<Real>& sequence,
 
 // Mechanism::Count in modes expect and gradient.
 template <class Real>
-Operations CountTraining(const Config& config, Index memory_length,
-                         Index output_length);
+Operations CountTraining(const Config& config, const CountedWork& work);
 
 }  // namespace attnbench::memory
 

@@ -6,7 +6,7 @@
 namespace attnbench::memory {
 namespace {
 
-// By the sums over all pairs (i, t) that the formulas are, never by way of C.
+// Makes the sums over all pairs (i, t) that the formulas are, never C.
 template <class Real>
 class Reference {
   using Wide = Wider<Real>;
@@ -15,13 +15,13 @@ class Reference {
 
  public:
   Reference(const Config& config, const Sequence<Real>& sequence)
-      : given_(sequence.inputs.given),
+      : given_(FindGiven(sequence.inputs, config.num_contexts)),
         K_(Size(config.num_contexts)),
         scores_(config, sequence.inputs),
-        h_(sequence.memory.memory),
+        h_(sequence.memory),
         s_(sequence.states) {
-    T_ = Size(given_ != nullptr ? given_->encoder_scores.rows : h_.rows);
-    U_ = Size(given_ != nullptr ? given_->decoder_scores.rows : s_.rows);
+    T_ = Size(given_ ? given_->encoder.rows : h_.rows);
+    U_ = Size(given_ ? given_->decoder.rows : s_.rows);
     scores_.SetLength(static_cast<Index>(T_));
     for (std::size_t t = 0; t < T_; ++t) {
       alpha_.push_back(scores_.Alpha(static_cast<Index>(t), RowOf(h_, t)));
@@ -61,11 +61,11 @@ class Reference {
     Table dx, dy;  // of the scores of entries and outputs
     for (std::size_t t = 0; t < T_; ++t) dx.push_back(OfEntry(t, d_attention));
     for (std::size_t i = 0; i < U_; ++i) dy.push_back(OfOutput(i, d_attention));
-    Write(dx, out.encoder_scores);
-    Write(dy, out.decoder_scores);
+    Write(dx, out.scores.Find(kEncoderScores));
+    Write(dy, out.scores.Find(kDecoderScores));
     Table dh = OfMemory(cotangent.contexts, Size(h_.cols));
     Table ds(U_, Vector(Size(out.states.cols)));
-    if (given_ == nullptr) {
+    if (!given_) {
       AddProducts(dx, scores_.W_alpha(), dh);
       AddProducts(dy, scores_.W_beta(), ds);
       AddParameter(dx, h_, kEncoderParameter, out.parameters);
@@ -142,7 +142,7 @@ class Reference {
     return gradient;
   }
 
-  // The same of output i, eq 7.
+  // Does the same for output i, eq 7.
   Vector OfOutput(std::size_t i, const Table& d_attention) const {
     Vector gradient(K_);
     for (std::size_t k = 0; k < K_; ++k) {
@@ -202,7 +202,7 @@ class Reference {
     }
   }
 
-  const GivenScores<Real>* const given_;
+  const std::optional<GivenScores<Real>> given_;
   const std::size_t K_;
   ReferenceScores<Real> scores_;
   const MatrixView<const Real> h_;

@@ -22,7 +22,7 @@ class PositionEncoding {
   bool inside() const { return on() && inside_; }
   bool outside() const { return on() && !inside_; }
 
-  // Before Apply. Throws Unsupported where max_length is less than T.
+  // Call it before Apply. Throws Unsupported where max_length is less than T.
   void SetLength(Index memory_length) {
     position_scale_ = PositionScale(max_length_, memory_length);
     if (!on()) return;

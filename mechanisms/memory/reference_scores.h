@@ -25,17 +25,14 @@ class ReferenceScores {
         encoder_scoring_(config.Option<std::string>("encoder_scoring")),
         decoder_scoring_(config.Option<std::string>("decoder_scoring")),
         max_length_(config.Option<std::int64_t>("max_length")),
-        given_(inputs.given),
+        given_(FindGiven(inputs, config.num_contexts)),
         K_(config.num_contexts) {
-    if (given_ != nullptr) {
-      CheckGiven(*given_, K_);
-      return;
-    }
+    if (given_) return;
     W_alpha_ = inputs.parameters->Matrix(kEncoderParameter, K_, config.dim);
     W_beta_ = inputs.parameters->Matrix(kDecoderParameter, K_, config.dim);
   }
 
-  // Before Alpha and L.
+  // Call it before Alpha and L.
   void SetLength(Index T) {
     T_ = T;
     S_ = PositionScale(max_length_, T);
@@ -49,12 +46,10 @@ class ReferenceScores {
 
   // The scores before encoding and scoring; t and i from 0.
   Vector EncoderScores(Index t, std::span<const Real> h) const {
-    return given_ != nullptr ? Row(given_->encoder_scores, t)
-                             : Products(W_alpha_, h);
+    return given_ ? Row(given_->encoder, t) : Products(W_alpha_, h);
   }
   Vector DecoderScores(Index i, std::span<const Real> s) const {
-    return given_ != nullptr ? Row(given_->decoder_scores, i)
-                             : Products(W_beta_, s);
+    return given_ ? Row(given_->decoder, i) : Products(W_beta_, s);
   }
 
   Vector Alpha(Index t, std::span<const Real> h) const {  // eqs 5 and 9
@@ -129,7 +124,7 @@ class ReferenceScores {
   const std::string encoder_scoring_;
   const std::string decoder_scoring_;
   const Index max_length_;
-  const GivenScores<Real>* const given_;
+  const std::optional<GivenScores<Real>> given_;
   const Index K_;
   MatrixView<const Real> W_alpha_;
   MatrixView<const Real> W_beta_;

@@ -16,7 +16,7 @@ class Scoring {
   explicit Scoring(const std::string& name)
       : kernels_(BestKernels<Real>()), sigmoid_(name == "sigmoid") {}
 
-  // In place.
+  // Works in place.
   void operator()(Index count, Real* scores) const {
     if (sigmoid_) {
       kernels_.sigmoid(scores, count, scores, nullptr);
@@ -27,7 +27,7 @@ class Scoring {
     kernels_.scale(1 / sum, count, scores);
   }
 
-  // From dL/dy, y = score(x), to dL/dx, in place:
+  // Goes from dL/dy, y = score(x), to dL/dx, in place:
   // y_k (dy_k - sum over l of y_l dy_l), or dy_k y_k (1 - y_k).
   void Back(Index count, const Real* y, Real* gradient) const {
     if (sigmoid_) {

@@ -19,15 +19,22 @@ std::vector<VariantSpec> PublishedVariants() {
                "1e-5, wrong where a chunk is far below the largest u"}};
 }
 
+const Description& About() {
+  static const Description about =
+      HardDescription({.name = "mocha",
+                       .title = "monotonic chunkwise attention",
+                       .paper = "Chiu and Raffel 2018, 2.3, algorithm 1",
+                       .axes = {"chunk_width", "energy", "end"}},
+                      /*has_chunk_energies=*/true, PublishedVariants());
+  return about;
+}
+
 }  // namespace
 
 template <class Real>
 std::unique_ptr<const Mechanism<Real>> MakeMechanism() {
   return std::make_unique<HardMechanism<Real>>(
-      Description{.name = "mocha",
-                  .title = "monotonic chunkwise attention",
-                  .paper = "Chiu and Raffel 2018, 2.3, algorithm 1",
-                  .axes = {"chunk_width", "energy", "end"}},
+      About(),
       [](const Config& config) {
         return ChunkRule::Window(config.chunk_width);
       },
@@ -35,7 +42,6 @@ std::unique_ptr<const Mechanism<Real>> MakeMechanism() {
       ChunkTraining<Real>{
           .exact = &MakeWindowExpectation<Real>,
           .cost = &WindowCost,
-          .variants = PublishedVariants(),
           .published = {&PublishedWindow<Real>, &PublishedWindow<Dual<Real>>}});
 }
 

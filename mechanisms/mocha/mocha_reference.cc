@@ -16,7 +16,7 @@ class Reference final : public HardReference<Real> {
   }
 
  private:
-  Index Attend(const DecoderState<Real>& s, std::span<Real> c) override {
+  Index Attend(std::span<const Real> s, std::span<Real> c) override {
     const Index j = this->scan_.t();
     // v = j - w + 1, no further back than the first entry.
     const Index v = w_ > j ? 0 : j - w_ + 1;

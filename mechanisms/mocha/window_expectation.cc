@@ -242,7 +242,7 @@ class WindowExpectation final : public ChunkExpectation<Real> {
  private:
   using Number = Carry<Real>;
 
-  // In Number: d(j) - m(k) cancels.
+  // This is in Number because d(j) - m(k) cancels.
   void ModerateBackward(std::span<const Real> d_attention,
                         const ChoiceRowGradient<Real>& gradient) {
     const std::size_t T = d_attention.size();
@@ -276,7 +276,7 @@ class WindowExpectation final : public ChunkExpectation<Real> {
   ModerateWindows<Real> moderate_;
   ModerateWindows<Number> wide_moderate_;  // of Backward, with what it takes
   Buffer<Number> wide_u_, wide_alpha_, wide_d_, wide_means_;
-  // Of energies that are not moderate.
+  // They serve energies that are not moderate.
   Buffer<ScaledExp<Number>> exp_u_;  // [T]
   Scratch<1> weights_;               // of Forward
   Scratch<2> means_;                 // of Backward

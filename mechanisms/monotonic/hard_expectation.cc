@@ -88,7 +88,7 @@ class HardExpectation final : public AttentionFunction<Real> {
     complement_.resize(T);
   }
 
-  // Where output i starts.
+  // This says where output i starts.
   std::span<const Real> StartRow(Index i) const {
     return i == 0 ? std::span<const Real>(first_) : starts_.Row(i - 1);
   }

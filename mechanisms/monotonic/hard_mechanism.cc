@@ -1,9 +1,9 @@
 #include "mechanisms/monotonic/hard_mechanism.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "mechanisms/common/joined_rows.h"
+#include "mechanisms/description.h"
 #include "mechanisms/energy/energy.h"
 #include "mechanisms/monotonic/choice.h"
 #include "mechanisms/monotonic/hard_expectation.h"
@@ -28,14 +28,14 @@ class HardDecoder final : public Decoder<Real> {
         choice_(config, inputs, energy_->gives_probabilities()),
         softmax_(config.want_weights) {}
 
-  void Append(const MemoryRows<Real>& rows) override {
+  void Append(const MatrixView<const Real>& rows) override {
     energy_->Append(rows);
     if (chunk_energy_) chunk_energy_->Append(rows);
-    memory_.Append(rows.memory);
+    memory_.Append(rows);
   }
   void Close() override { closed_ = true; }
 
-  StepResult<Real> Step(const DecoderState<Real>& state,
+  StepResult<Real> Step(std::span<const Real> state,
                         std::span<Real> context) override {
     return MakeOutput(
         [&](Energy<Real>& energy) { energy.SetState(output_, state); },
@@ -44,8 +44,7 @@ class HardDecoder final : public Decoder<Real> {
 
   // Projects the states of all hypotheses together, also of those that inspect
   // nothing any more; then each scans on from its own entry.
-  void StepBeam(const DecoderState<Real>& states,
-                std::span<Hypothesis> hypotheses,
+  void StepBeam(std::span<const Real> states, std::span<Hypothesis> hypotheses,
                 std::span<Real> contexts) override {
     ATTN_CHECK(closed_);
     const auto count = static_cast<Index>(hypotheses.size());
@@ -167,28 +166,33 @@ constexpr double kSigmoidBackwardFlops = 2;
 
 }  // namespace
 
-template <class Real>
-HardMechanism<Real>::HardMechanism(Description about, Rule rule,
-                                   Reference reference,
-                                   ChunkTraining<Real> training)
-    : about_(std::move(about)),
-      rule_(rule),
-      reference_(reference),
-      training_(std::move(training)) {
-  about_.modes = {"decode", "expect", "gradient"};
-  about_.schedules = {"online"};
-  about_.variants = {
+Description HardDescription(Description about, bool has_chunk_energies,
+                            const std::vector<VariantSpec>& published) {
+  about.modes = {"decode", "expect", "gradient"};
+  about.schedules = {"online"};
+  about.variants = {
       {"exact", "the scan, energies when they are needed; its expectation"},
       {"reference", "the paper's algorithm in scalar loops", false}};
-  for (VariantSpec variant : training_.variants) {
+  for (VariantSpec variant : published) {
     variant.modes = {"expect", "gradient"};
-    about_.variants.push_back(variant);
+    variant.approximates = true;
+    about.variants.push_back(variant);
   }
-  about_.options = Options();
-  about_.scores = {{"p_choose", "energies"}};
-  if (training_.exact != nullptr) about_.scores.push_back({"chunk_energies"});
-  about_.online = true;
+  about.options = Options();
+  about.scores = {{kProbabilitiesInput, kEnergiesInput}};
+  if (has_chunk_energies) {
+    about.scores.push_back({kChunkEnergiesInput});
+    about.further = {kChunkKeysInput, kChunkStatesInput};
+  }
+  about.online = true;
+  return about;
 }
+
+template <class Real>
+HardMechanism<Real>::HardMechanism(const Description& about, Rule rule,
+                                   Reference reference,
+                                   ChunkTraining<Real> training)
+    : about_(about), rule_(rule), reference_(reference), training_(training) {}
 
 template <class Real>
 std::unique_ptr<Decoder<Real>> HardMechanism<Real>::MakeDecoder(
@@ -204,14 +208,12 @@ std::unique_ptr<AttentionFunction<Real>> HardMechanism<Real>::MakeFunction(
     return MakeHardExpectation<Real>(
         config, training_.exact == nullptr ? nullptr : training_.exact(config));
   }
-  for (const VariantSpec& variant : training_.variants) {
-    if (variant.name == config.variant) {
-      return MakePublishedExpectation(config, rule_(config).has_energies()
-                                                  ? training_.published
-                                                  : PublishedChunks<Real>());
-    }
+  if (!VariantOf(about_, config).approximates) {
+    throw Unsupported("variant " + config.variant + " has no expectation");
   }
-  throw Unsupported("variant " + config.variant + " has no expectation");
+  return MakePublishedExpectation(config, rule_(config).has_energies()
+                                              ? training_.published
+                                              : PublishedChunks<Real>());
 }
 
 template <class Real>
@@ -243,28 +245,28 @@ void HardMechanism<Real>::Gradient(const Config& config,
 }
 
 template <class Real>
-Operations HardMechanism<Real>::Count(const Config& config, Index memory_length,
-                                      std::span<const StepTrace> steps) const {
+Operations HardMechanism<Real>::Count(const Config& config,
+                                      const CountedWork& work) const {
   const ChunkRule rule = rule_(config);
   if (config.mode != "decode") {
     FunctionCost cost = rule.has_energies()
-                            ? training_.cost(config, memory_length)
+                            ? training_.cost(config, work.memory_length)
                             : FunctionCost();
     cost.forward += kSelectionForwardFlops;
     cost.backward += kSelectionBackwardFlops;
     // Scores that are given are taken to be probabilities.
-    if (!config.scores_given) {
+    if (!work.scores_given) {
       cost.forward += kSigmoidForwardFlops;
       cost.backward += kSigmoidBackwardFlops;
     }
-    return CountTraining<Real>(config, memory_length,
-                               static_cast<Index>(steps.size()),
-                               rule.has_energies(), cost);
+    return CountTraining<Real>(config, work, rule.has_energies(), cost);
   }
-  const EnergyCost energy = CostOfEnergy(config, EnergyRole::kAttention);
-  const EnergyCost chunk = CostOfEnergy(config, EnergyRole::kChunk);
+  const EnergyCost energy =
+      CostOfEnergy(config, EnergyRole::kAttention, work.scores_given);
+  const EnergyCost chunk =
+      CostOfEnergy(config, EnergyRole::kChunk, work.scores_given);
   const auto d = static_cast<double>(config.dim);
-  const auto T = static_cast<double>(memory_length);
+  const auto T = static_cast<double>(work.memory_length);
   Operations total;
   total.flops = T * energy.flops_per_entry;
   total.memory_rows = T * energy.rows_per_entry;
@@ -273,7 +275,7 @@ Operations HardMechanism<Real>::Count(const Config& config, Index memory_length,
     total.flops += T * chunk.flops_per_entry;
     total.memory_rows += T * chunk.rows_per_entry;
   }
-  for (const StepTrace& step : steps) {
+  for (const StepTrace& step : work.steps) {
     const auto inspected = static_cast<double>(step.inspected);
     total.energies += inspected;
     // A comparison with the threshold each.

@@ -62,14 +62,18 @@ template <class Real>
 struct ChunkTraining {
   // Null, or a function that may give null for some configs (w = 1).
   std::unique_ptr<ChunkExpectation<Real>> (*exact)(const Config&) = nullptr;
-  // Of `exact`, for that config and T; alpha is not counted.
+  // Costs of `exact` for that config and T; alpha is not counted.
   FunctionCost (*cost)(const Config&, Index memory_length) = nullptr;
-  std::vector<VariantSpec> variants = {};  // published, modes not filled in
   PublishedChunks<Real> published = {};
 };
 
-// A mechanism that is the scan and a rule; what Describe says of its name, axes
-// and paper is the mechanism's own.
+// What such mechanisms have in common in their descriptions: fills in modes,
+// schedules, variants, options and inputs. `published` are the variants of
+// training that only approximate, without modes.
+Description HardDescription(Description about, bool has_chunk_energies,
+                            const std::vector<VariantSpec>& published);
+
+// A mechanism that is the scan and a rule.
 template <class Real>
 class HardMechanism : public Mechanism<Real> {
  public:
@@ -77,11 +81,11 @@ class HardMechanism : public Mechanism<Real> {
   using Reference = std::unique_ptr<Decoder<Real>> (*)(
       const Config& config, const SequenceInputs<Real>& inputs);
 
-  // Modes, schedules, variants, options and scores are filled in.
-  HardMechanism(Description about, Rule rule, Reference reference,
-                ChunkTraining<Real> training);
+  // `about` is a HardDescription and outlives this.
+  HardMechanism(const Description& about, Rule rule, Reference reference,
+                ChunkTraining<Real> training = {});
 
-  Description Describe() const override { return about_; }
+  const Description& Describe() const override { return about_; }
   std::unique_ptr<Decoder<Real>> MakeDecoder(
       const Config& config, const SequenceInputs<Real>& inputs) const override;
   void Expect(const Config& config, const Sequence<Real>& sequence,
@@ -89,14 +93,14 @@ class HardMechanism : public Mechanism<Real> {
   void Gradient(const Config& config, const Sequence<Real>& sequence,
                 const Cotangent<Real>& cotangent, const Expectation<Real>& out,
                 const Gradients<Real>& gradients) const override;
-  Operations Count(const Config& config, Index memory_length,
-                   std::span<const StepTrace> steps) const override;
+  Operations Count(const Config& config,
+                   const CountedWork& work) const override;
 
  private:
   std::unique_ptr<AttentionFunction<Real>> MakeFunction(
       const Config& config) const;
 
-  Description about_;
+  const Description& about_;
   Rule rule_;
   Reference reference_;
   ChunkTraining<Real> training_;

@@ -7,31 +7,35 @@
 namespace attnbench::monotonic {
 namespace {
 
+const Description& About() {
+  static const Description about = [] {
+    Description made = HardDescription(
+        {.name = "monotonic",
+         .title = "hard monotonic attention",
+         .paper = "Raffel et al. 2017, 2.2, algorithm 1",
+         .axes = {"energy", "end"}},
+        /*has_chunk_energies=*/false,
+        {{.name = "parallel",
+          .help = "closed form of alpha (MAD C.1) with clipping, see option "
+                  "preset"}});
+    made.variants.push_back(published::VariantO3());
+    made.variants.push_back(published::VariantO0());
+    for (const OptionSpec& option : ParallelOptions()) {
+      made.options.push_back(option);
+    }
+    return made;
+  }();
+  return about;
+}
+
 template <class Real>
 class Monotonic final : public HardMechanism<Real> {
  public:
   Monotonic()
       : HardMechanism<Real>(
-            Description{.name = "monotonic",
-                        .title = "hard monotonic attention",
-                        .paper = "Raffel et al. 2017, 2.2, algorithm 1",
-                        .axes = {"energy", "end"}},
+            About(),
             [](const Config& /*config*/) { return ChunkRule::ChosenOnly(); },
-            &MakeReference<Real>,
-            ChunkTraining<Real>{
-                .variants = {{"parallel",
-                              "closed form of alpha (MAD C.1) with clipping, "
-                              "see option preset"}}}) {}
-
-  Description Describe() const override {
-    Description about = HardMechanism<Real>::Describe();
-    about.variants.push_back(published::VariantO3());
-    about.variants.push_back(published::VariantO0());
-    for (OptionSpec& option : ParallelOptions()) {
-      about.options.push_back(std::move(option));
-    }
-    return about;
-  }
+            &MakeReference<Real>) {}
 
   std::unique_ptr<Decoder<Real>> MakeDecoder(
       const Config& config, const SequenceInputs<Real>& inputs) const override {

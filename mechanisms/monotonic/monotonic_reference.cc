@@ -12,7 +12,7 @@ class Reference final : public HardReference<Real> {
   using HardReference<Real>::HardReference;
 
  private:
-  Index Attend(const DecoderState<Real>& /*s*/, std::span<Real> c) override {
+  Index Attend(std::span<const Real> /*s*/, std::span<Real> c) override {
     const Index j = this->scan_.t();
     const std::span<const Real> h = this->memory_.h[Size(j)];
     std::copy_n(h.begin(), c.size(), c.begin());  // c(i) = h(j)

@@ -16,7 +16,7 @@ ReferenceScan<Real>::ReferenceScan(const Config& config,
 
 template <class Real>
 typename ReferenceScan<Real>::Outcome ReferenceScan<Real>::Next(
-    const ReferenceMemory<Real>& memory, const DecoderState<Real>& s) {
+    const ReferenceMemory<Real>& memory, std::span<const Real> s) {
   if (!resuming_) {
     ++i_;
     last_t_ = t_;
@@ -32,7 +32,7 @@ typename ReferenceScan<Real>::Outcome ReferenceScan<Real>::Next(
     bool z = true;
     if (!unseen_last) {
       ++inspected_;
-      z = Chooses(a_(i_, j_, s, memory.h[Size(j_)], memory.ChunkKey(j_)), j_);
+      z = Chooses(a_(i_, j_, s, memory.h[Size(j_)]), j_);
     }
     if (z) {
       t_ = j_;
@@ -49,7 +49,7 @@ template <class Real>
 bool ReferenceScan<Real>::Chooses(const BoundedEnergy<Real>& e, Index j) const {
   if (config_.Option<bool>("sample")) return Sample(e, j);
   const double threshold = config_.Option<double>("threshold");
-  // In Real, as scores are given: one that equals the threshold is a tie.
+  // It is in Real, as scores are: one that equals the threshold is a tie.
   const Wider<Real> cut = static_cast<Real>(
       a_.gives_probabilities() ? threshold
                                : std::log(threshold / (1 - threshold)));
@@ -79,7 +79,7 @@ bool ReferenceScan<Real>::Sample(const BoundedEnergy<Real>& e, Index j) const {
 }
 
 template <class Real>
-StepResult<Real> HardReference<Real>::Step(const DecoderState<Real>& s,
+StepResult<Real> HardReference<Real>::Step(std::span<const Real> s,
                                            std::span<Real> c) {
   using Outcome = typename ReferenceScan<Real>::Outcome;
   const Outcome outcome = scan_.Next(memory_, s);

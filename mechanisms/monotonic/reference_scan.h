@@ -16,8 +16,7 @@ class ReferenceScan {
   enum class Outcome { kChosen, kNone, kNeedMemory };
   // Output i with state s(i-1); once it is not kNeedMemory, t(), last_t() and
   // inspected() are of that output.
-  Outcome Next(const ReferenceMemory<Real>& memory,
-               const DecoderState<Real>& s);
+  Outcome Next(const ReferenceMemory<Real>& memory, std::span<const Real> s);
 
   Index i() const { return i_; }            // the output just made, from 0
   Index t() const { return t_; }            // the entry chosen
@@ -47,15 +46,16 @@ class HardReference : public Decoder<Real> {
   HardReference(const Config& config, const SequenceInputs<Real>& inputs)
       : scan_(config, inputs) {}
 
-  void Append(const MemoryRows<Real>& rows) override { memory_.Append(rows); }
+  void Append(const MatrixView<const Real>& rows) override {
+    memory_.Append(rows);
+  }
   void Close() override { memory_.closed = true; }
-  StepResult<Real> Step(const DecoderState<Real>& s,
-                        std::span<Real> c) override;
+  StepResult<Real> Step(std::span<const Real> s, std::span<Real> c) override;
 
  protected:
   // Writes c(i) for the choice t(i) = scan_.t() and weights_; returns v, the
   // first entry weighted.
-  virtual Index Attend(const DecoderState<Real>& s, std::span<Real> c) = 0;
+  virtual Index Attend(std::span<const Real> s, std::span<Real> c) = 0;
 
   ReferenceMemory<Real> memory_;
   ReferenceScan<Real> scan_;

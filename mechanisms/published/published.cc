@@ -12,8 +12,8 @@ constexpr char kO0[] = "published_O0";
 
 class PublishedDecoder : public Decoder<double> {
  public:
-  void Append(const MemoryRows<double>& rows) override {
-    rows_.Append(rows.memory);
+  void Append(const MatrixView<const double>& rows) override {
+    rows_.Append(rows);
     const MatrixView<const double>& all = rows_.all();
     memory_ = {all.data, all.rows, all.cols, all.row_stride};
   }
@@ -29,14 +29,14 @@ class PublishedSoft final : public PublishedDecoder {
  public:
   explicit PublishedSoft(SoftStep step) : step_(step) {}
 
-  StepResult<double> Step(const DecoderState<double>& state,
+  StepResult<double> Step(std::span<const double> state,
                           std::span<double> context) override {
     if (!closed_) return {.need_memory = true};
     if (memory_.length == 0) {
       std::fill(context.begin(), context.end(), 0.0);
       return {};
     }
-    step_(memory_, state.state.data(), context.data());
+    step_(memory_, state.data(), context.data());
     return {.end = memory_.length, .inspected = memory_.length, .weights = {}};
   }
 
@@ -48,7 +48,7 @@ class PublishedMonotonic final : public PublishedDecoder {
  public:
   explicit PublishedMonotonic(MonotonicStep step) : step_(step) {}
 
-  StepResult<double> Step(const DecoderState<double>& state,
+  StepResult<double> Step(std::span<const double> state,
                           std::span<double> context) override {
     if (!closed_) return {.need_memory = true};
     if (memory_.length == 0) {
@@ -56,7 +56,7 @@ class PublishedMonotonic final : public PublishedDecoder {
       return {};
     }
     const Index inspected =
-        step_(memory_, state.state.data(), &position_, context.data());
+        step_(memory_, state.data(), &position_, context.data());
     return {.position = position_,
             .begin = position_,
             .end = position_ + 1,
@@ -80,7 +80,7 @@ template <class Real>
 void RequireCommon(const Config& config, const SequenceInputs<Real>& inputs) {
   RequireProtocol(std::is_same_v<Real, double>, "precision f64 only");
   RequireProtocol(config.energy == EnergyKind::kDot, "energy dot only");
-  RequireProtocol(inputs.given == nullptr && inputs.energy_bias == 0,
+  RequireProtocol(inputs.scores.empty() && inputs.energy_bias == 0,
                   "energies s . h only");
 }
 

@@ -20,13 +20,13 @@ class SkeletonDecoder final : public Decoder<Real> {
         sum_(Size(config.dim)) {}
 
   // Keep views of the rows, not copies. Keys and the like are made here.
-  void Append(const MemoryRows<Real>& rows) override {
-    memory_.Append(rows.memory);
+  void Append(const MatrixView<const Real>& rows) override {
+    memory_.Append(rows);
   }
   // The memory is complete; until then a Step may have to wait for more.
   void Close() override { closed_ = true; }
 
-  StepResult<Real> Step(const DecoderState<Real>& /*state*/,
+  StepResult<Real> Step(std::span<const Real> /*state*/,
                         std::span<Real> context) override {
     const MatrixView<const Real>& h = memory_.all();
     // Entry i is not there yet. The caller appends and calls Step again, so
@@ -70,7 +70,7 @@ template <class Real>
 void MakeExpectation(const Sequence<Real>& sequence,
                      const Expectation<Real>& out) {
   const Kernels<Real>& kernels = BestKernels<Real>();
-  const MatrixView<const Real>& h = sequence.memory.memory;
+  const MatrixView<const Real>& h = sequence.memory;
   Buffer<Real> sum(Size(h.cols));
   for (Index i = 0; i < sequence.states.rows; ++i) {
     const Index n = MeanLength(i, h.rows);
@@ -91,7 +91,7 @@ void MakeExpectation(const Sequence<Real>& sequence,
   }
 }
 
-// And backwards, from dL/dc(i) to dL/dh(j): entry j has weight 1/n in the
+// Goes back from dL/dc(i) to dL/dh(j): entry j has weight 1/n in the
 // outputs i = j, j + 1, ..., so the sum grows from the last output to the
 // first, and this costs what the expectation does. Inputs that nothing depends
 // on have gradient zero. That of attention goes nowhere here: no input changes
@@ -104,7 +104,7 @@ void MakeGradient(const Sequence<Real>& sequence,
   const MatrixView<const Real>& d_contexts = cotangent.contexts;
   if (gradients.memory.data == nullptr || d_contexts.data == nullptr) return;
   const Kernels<Real>& kernels = BestKernels<Real>();
-  const Index length = sequence.memory.memory.rows;
+  const Index length = sequence.memory.rows;
   Buffer<Real> sum(Size(d_contexts.cols));
   for (Index i = d_contexts.rows - 1; length > 0 && i >= 0; --i) {
     const Real weight = Real{1} / static_cast<Real>(MeanLength(i, length));
@@ -114,25 +114,35 @@ void MakeGradient(const Sequence<Real>& sequence,
   }
 }
 
+// What `list` shows and what a sweep may cross. Declare the axes that change
+// your mechanism (chunk_width, num_contexts, energy, end) and options of your
+// own; the harness checks their values before they get here.
+const Description& About() {
+  static const Description about = {
+      .name = "skeleton",
+      .title = "running mean of the memory",
+      .paper = "none: the example to copy",
+      .axes = {},
+      .modes = {"decode", "expect", "gradient"},
+      .schedules = {"online"},
+      .variants = {{"exact", "a sum that grows by an entry an output"},
+                   {"reference", "every mean from its definition", false}},
+      .options = {},
+      // Scores that can be given instead of states, and further arrays that the
+      // mechanism reads: name, shape in the letters T, U, d and K, domain. They
+      // arrive as SequenceInputs::scores and ::further, and Gradient finds by
+      // the same names where their gradients go. Case files, workloads, peers
+      // and `verify` take them from here.
+      .scores = {},
+      .further = {},
+      .online = true};
+  return about;
+}
+
 template <class Real>
 class Skeleton final : public Mechanism<Real> {
  public:
-  // What `list` shows and what a sweep may cross. Declare the axes that change
-  // your mechanism (chunk_width, num_contexts, energy, end) and options of your
-  // own; the harness checks their values before they get here.
-  Description Describe() const override {
-    return {
-        .name = "skeleton",
-        .title = "running mean of the memory",
-        .paper = "none: the example to copy",
-        .axes = {},
-        .modes = {"decode", "expect", "gradient"},
-        .schedules = {"online"},
-        .variants = {{"exact", "a sum that grows by an entry an output"},
-                     {"reference", "every mean from its definition", false}},
-        .options = {},
-        .online = true};
-  }
+  const Description& Describe() const override { return About(); }
 
   // Throw Unsupported for combinations you cannot do: the cell is skipped, and
   // the text is in the result.
@@ -166,16 +176,15 @@ class Skeleton final : public Mechanism<Real> {
     }
   }
 
-  // Exact operations from what the steps did, never from a clock. Training
-  // fills in nothing but how many steps there are. Mode expect does what
-  // decoding does; the gradient adds a multiplication and an addition an
-  // element of every output, and writes as many rows as were read.
-  Operations Count(const Config& config, Index memory_length,
-                   std::span<const StepTrace> steps) const override {
+  // Exact operations from what the steps did, never from a clock. Mode expect
+  // does what decoding does; the gradient adds a multiplication and an addition
+  // an element of every output, and writes as many rows as were read.
+  Operations Count(const Config& config,
+                   const CountedWork& work) const override {
     const auto d = static_cast<double>(config.dim);
-    const auto outputs = static_cast<double>(steps.size());
+    const auto outputs = static_cast<double>(work.steps.size());
     const double entries =
-        std::min(outputs, static_cast<double>(memory_length));
+        std::min(outputs, static_cast<double>(work.memory_length));
     Operations total;
     total.memory_rows = entries;
     total.flops = d * (2 * entries + outputs);
@@ -195,7 +204,7 @@ std::unique_ptr<const Mechanism<Real>> MakeMechanism() {
   return std::make_unique<Skeleton<Real>>();
 }
 
-// Both precisions; no file names one.
+// Every mechanism exists in both precisions; no file names one.
 template std::unique_ptr<const Mechanism<float>> MakeMechanism();
 template std::unique_ptr<const Mechanism<double>> MakeMechanism();
 

@@ -10,14 +10,14 @@ namespace {
 template <class Real>
 class Reference final : public Decoder<Real> {
  public:
-  void Append(const MemoryRows<Real>& rows) override {
-    for (Index j = 0; j < rows.memory.rows; ++j) {
-      h_.push_back(rows.memory.Row(j));
+  void Append(const MatrixView<const Real>& rows) override {
+    for (Index j = 0; j < rows.rows; ++j) {
+      h_.push_back(rows.Row(j));
     }
   }
   void Close() override { closed_ = true; }
 
-  StepResult<Real> Step(const DecoderState<Real>& /*s*/,
+  StepResult<Real> Step(std::span<const Real> /*s*/,
                         std::span<Real> c) override {
     const auto T = static_cast<Index>(h_.size());
     if (T <= i_ && !closed_) return {.need_memory = true};
@@ -58,7 +58,7 @@ std::unique_ptr<Decoder<Real>> MakeReference(
 template <class Real>
 void ReferenceExpect(const Sequence<Real>& sequence,
                      const Expectation<Real>& out) {
-  const MatrixView<const Real>& h = sequence.memory.memory;
+  const MatrixView<const Real>& h = sequence.memory;
   for (Index i = 0; i < out.attention.rows; ++i) {
     for (Index j = 0; j < out.attention.cols; ++j) {
       out.attention(i, j) = static_cast<Real>(Weight(i, j, h.rows));
@@ -78,7 +78,7 @@ template <class Real>
 void ReferenceGradient(const Sequence<Real>& sequence,
                        const Cotangent<Real>& cotangent,
                        const Gradients<Real>& gradients) {
-  const Index T = sequence.memory.memory.rows;
+  const Index T = sequence.memory.rows;
   ZeroInputGradients(gradients);
   for (Index j = 0; j < gradients.memory.rows; ++j) {
     for (Index k = 0; k < gradients.memory.cols; ++k) {

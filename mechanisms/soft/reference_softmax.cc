@@ -6,25 +6,19 @@
 namespace attnbench {
 
 template <class Real>
-void ReferenceMemory<Real>::Append(const MemoryRows<Real>& rows) {
-  for (Index j = 0; j < rows.memory.rows; ++j) {
-    h.push_back(rows.memory.Row(j));
-    if (rows.chunk_keys.data != nullptr) {
-      chunk_keys.push_back(rows.chunk_keys.Row(j));
-    }
-  }
+void ReferenceMemory<Real>::Append(const MatrixView<const Real>& rows) {
+  for (Index j = 0; j < rows.rows; ++j) h.push_back(rows.Row(j));
 }
 
 template <class Real>
 std::vector<Real> ReferenceSoftmax(const ReferenceEnergy<Real>& energy,
                                    const ReferenceMemory<Real>& memory, Index i,
                                    Index begin, Index end,
-                                   const DecoderState<Real>& s,
-                                   std::span<Real> c) {
+                                   std::span<const Real> s, std::span<Real> c) {
   std::vector<Wider<Real>> e;
   Wider<Real> largest = -INFINITY;
   for (Index j = begin; j < end; ++j) {
-    e.push_back(energy(i, j, s, memory.h[Size(j)], memory.ChunkKey(j)).value);
+    e.push_back(energy(i, j, s, memory.h[Size(j)]).value);
     largest = std::max(largest, e.back());
   }
   // Numerator and denominator of eq 2 are both divided by exp(largest).
@@ -50,12 +44,12 @@ template struct ReferenceMemory<double>;
 template std::vector<float> ReferenceSoftmax(const ReferenceEnergy<float>&,
                                              const ReferenceMemory<float>&,
                                              Index, Index, Index,
-                                             const DecoderState<float>&,
+                                             std::span<const float>,
                                              std::span<float>);
 template std::vector<double> ReferenceSoftmax(const ReferenceEnergy<double>&,
                                               const ReferenceMemory<double>&,
                                               Index, Index, Index,
-                                              const DecoderState<double>&,
+                                              std::span<const double>,
                                               std::span<double>);
 
 }  // namespace attnbench

@@ -14,14 +14,10 @@ namespace attnbench {
 template <class Real>
 struct ReferenceMemory {
   std::vector<std::span<const Real>> h;
-  std::vector<std::span<const Real>> chunk_keys;
   bool closed = false;
 
-  void Append(const MemoryRows<Real>& rows);
+  void Append(const MatrixView<const Real>& rows);
   Index T() const { return static_cast<Index>(h.size()); }
-  std::span<const Real> ChunkKey(Index j) const {
-    return chunk_keys.empty() ? std::span<const Real>() : chunk_keys[Size(j)];
-  }
 };
 
 // Writes c = sum over j in [begin, end) of softmax(e(i, :))_j h_j, zeros where
@@ -30,8 +26,7 @@ template <class Real>
 std::vector<Real> ReferenceSoftmax(const ReferenceEnergy<Real>& energy,
                                    const ReferenceMemory<Real>& memory, Index i,
                                    Index begin, Index end,
-                                   const DecoderState<Real>& s,
-                                   std::span<Real> c);
+                                   std::span<const Real> s, std::span<Real> c);
 
 }  // namespace attnbench
 

@@ -31,13 +31,13 @@ class OnlineDecoder final : public Decoder<Real> {
       : energy_(MakeEnergy(config, inputs, EnergyRole::kAttention)),
         softmax_(config.want_weights) {}
 
-  void Append(const MemoryRows<Real>& rows) override {
+  void Append(const MatrixView<const Real>& rows) override {
     energy_->Append(rows);
-    memory_.Append(rows.memory);
+    memory_.Append(rows);
   }
   void Close() override { closed_ = true; }
 
-  StepResult<Real> Step(const DecoderState<Real>& state,
+  StepResult<Real> Step(std::span<const Real> state,
                         std::span<Real> context) override {
     if (!closed_) return {.need_memory = true};
     const Index length = memory_.all().rows;
@@ -50,8 +50,7 @@ class OnlineDecoder final : public Decoder<Real> {
 
   // A block of keys stays in the first-level cache while every hypothesis takes
   // its energies, and the contexts are one matrix product.
-  void StepBeam(const DecoderState<Real>& states,
-                std::span<Hypothesis> hypotheses,
+  void StepBeam(std::span<const Real> states, std::span<Hypothesis> hypotheses,
                 std::span<Real> contexts) override {
     ATTN_CHECK(closed_);
     const Index length = memory_.all().rows;
@@ -97,13 +96,13 @@ class TeacherForcedDecoder final : public Decoder<Real> {
         dim_(config.dim),
         energy_(MakeEnergy(config, inputs, EnergyRole::kAttention)) {}
 
-  void Append(const MemoryRows<Real>& rows) override {
+  void Append(const MatrixView<const Real>& rows) override {
     energy_->Append(rows);
-    memory_.Append(rows.memory);
+    memory_.Append(rows);
   }
   void Close() override { closed_ = true; }
 
-  StepResult<Real> Step(const DecoderState<Real>& states,
+  StepResult<Real> Step(std::span<const Real> states,
                         std::span<Real> contexts) override {
     if (!closed_) return {.need_memory = true};
     const Index length = memory_.all().rows;
@@ -129,24 +128,28 @@ class TeacherForcedDecoder final : public Decoder<Real> {
   bool closed_ = false;
 };
 
+const Description& About() {
+  static const Description about = {
+      .name = "soft",
+      .title = "soft attention",
+      .paper = "Raffel et al. 2017, 2.1, eqs 2-3; Bahdanau et al. 2015",
+      .axes = {"energy"},
+      .modes = {"decode", "expect", "gradient"},
+      .schedules = {"online", "teacher_forced"},
+      .variants = {{"exact", "softmax over the whole memory"},
+                   {"reference", "eqs 2 and 3 in scalar loops", false},
+                   published::VariantO3(),
+                   published::VariantO0()},
+      .options = {KeysOption()},
+      .scores = {{kEnergiesInput}},
+      .online = false};
+  return about;
+}
+
 template <class Real>
 class Soft final : public Mechanism<Real> {
  public:
-  Description Describe() const override {
-    return {.name = "soft",
-            .title = "soft attention",
-            .paper = "Raffel et al. 2017, 2.1, eqs 2-3; Bahdanau et al. 2015",
-            .axes = {"energy"},
-            .modes = {"decode", "expect", "gradient"},
-            .schedules = {"online", "teacher_forced"},
-            .variants = {{"exact", "softmax over the whole memory"},
-                         {"reference", "eqs 2 and 3 in scalar loops", false},
-                         published::VariantO3(),
-                         published::VariantO0()},
-            .options = {KeysOption()},
-            .scores = {{"energies"}},
-            .online = false};
-  }
+  const Description& Describe() const override { return About(); }
 
   std::unique_ptr<Decoder<Real>> MakeDecoder(
       const Config& config, const SequenceInputs<Real>& inputs) const override {
@@ -186,18 +189,18 @@ class Soft final : public Mechanism<Real> {
                        cotangent, out, gradients);
   }
 
-  Operations Count(const Config& config, Index memory_length,
-                   std::span<const StepTrace> steps) const override {
+  Operations Count(const Config& config,
+                   const CountedWork& work) const override {
     if (config.mode != "decode") {
-      return CountTraining<Real>(config, memory_length,
-                                 static_cast<Index>(steps.size()),
-                                 /*has_chunk_energies=*/false, kSoftmaxCost);
+      return CountTraining<Real>(config, work, /*has_chunk_energies=*/false,
+                                 kSoftmaxCost);
     }
-    const EnergyCost energy = CostOfEnergy(config, EnergyRole::kAttention);
+    const EnergyCost energy =
+        CostOfEnergy(config, EnergyRole::kAttention, work.scores_given);
     const auto d = static_cast<double>(config.dim);
-    const auto T = static_cast<double>(memory_length);
-    const auto U = static_cast<double>(steps.size());
-    const double states = memory_length > 0 ? U : 0;
+    const auto T = static_cast<double>(work.memory_length);
+    const auto U = static_cast<double>(work.steps.size());
+    const double states = work.memory_length > 0 ? U : 0;
     Operations total;
     total.energies = T * U;
     total.memory_rows =
@@ -213,7 +216,7 @@ class Soft final : public Mechanism<Real> {
 
  private:
   static void CheckScores(const SequenceInputs<Real>& inputs) {
-    if (inputs.given != nullptr && inputs.given->p_choose.data != nullptr) {
+    if (inputs.scores.Find(kProbabilitiesInput.name).data != nullptr) {
       throw Unsupported("soft attention takes energies, not p_choose");
     }
   }

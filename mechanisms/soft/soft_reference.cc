@@ -10,11 +10,12 @@ class Reference final : public Decoder<Real> {
   Reference(const Config& config, const SequenceInputs<Real>& inputs)
       : a_(config, inputs, EnergyRole::kAttention) {}
 
-  void Append(const MemoryRows<Real>& rows) override { memory_.Append(rows); }
+  void Append(const MatrixView<const Real>& rows) override {
+    memory_.Append(rows);
+  }
   void Close() override { memory_.closed = true; }
 
-  StepResult<Real> Step(const DecoderState<Real>& s,
-                        std::span<Real> c) override {
+  StepResult<Real> Step(std::span<const Real> s, std::span<Real> c) override {
     if (!memory_.closed) return {.need_memory = true};
     const Index T = memory_.T();
     alpha_ = ReferenceSoftmax(a_, memory_, i_++, 0, T, s, c);

@@ -17,12 +17,11 @@ struct Lengths {
 };
 template <class Real>
 Lengths LengthsOf(const Sequence<Real>& sequence) {
-  if (sequence.inputs.given == nullptr) {
-    return {sequence.memory.memory.rows, sequence.states.rows};
+  if (sequence.inputs.scores.empty()) {
+    return {sequence.memory.rows, sequence.states.rows};
   }
-  const GivenScores<Real>& given = *sequence.inputs.given;
-  const MatrixView<const Real>& scores =
-      given.p_choose.data != nullptr ? given.p_choose : given.energies;
+  const MatrixView<const Real> scores =
+      FindGivenScore(sequence.inputs, EnergyRole::kAttention).table;
   // A gate may ask for the first outputs only.
   const Index U =
       sequence.contexts.data != nullptr ? sequence.contexts.rows : scores.rows;
@@ -84,8 +83,7 @@ class Training {
         sequence_(sequence),
         T_(LengthsOf(sequence).T),
         U_(LengthsOf(sequence).U) {
-    ATTN_CHECK(sequence.memory.memory.data == nullptr ||
-               sequence.memory.memory.rows == T_);
+    ATTN_CHECK(sequence.memory.data == nullptr || sequence.memory.rows == T_);
     MakeScores();
   }
 
@@ -105,11 +103,11 @@ class Training {
       CopyTable(MatrixView<const Number>(d_scores.choice),
                 ChoiceView(gradients));
       CopyTable(MatrixView<const Number>(d_scores.chunk_energies),
-                gradients.chunk_energies);
+                ChunkView(gradients));
     }
     ZeroInputGradients(gradients);
     SetMemoryGradient(cotangent, gradients.memory);
-    if (sequence_.inputs.given != nullptr) return;
+    if (!sequence_.inputs.scores.empty()) return;
     AddGradientOfEnergies(EnergyRole::kAttention, d_scores.choice, gradients);
     if (function_.has_chunk_energies()) {
       AddGradientOfEnergies(EnergyRole::kChunk, d_scores.chunk_energies,
@@ -119,8 +117,9 @@ class Training {
 
  private:
   void MakeScores() {
-    const GivenScores<Real>* const given = sequence_.inputs.given;
-    scores_.probabilities = given != nullptr && given->p_choose.data != nullptr;
+    scores_.probabilities =
+        !sequence_.inputs.scores.empty() &&
+        FindGivenScore(sequence_.inputs, EnergyRole::kAttention).probabilities;
     scores_.choice = MakeScore(EnergyRole::kAttention, choice_);
     AddNoise();
     if (function_.has_chunk_energies()) {
@@ -132,15 +131,8 @@ class Training {
     if constexpr (kIsReference) {
       return MakeReferenceScore(role, table.Make(U_, T_));
     } else {
-      const GivenScores<Real>* const given = sequence_.inputs.given;
-      if (given != nullptr) {
-        const bool is_chunk = role == EnergyRole::kChunk;
-        const MatrixView<const Real>& scores = is_chunk ? given->chunk_energies
-                                               : scores_.probabilities
-                                                   ? given->p_choose
-                                                   : given->energies;
-        if (scores.data == nullptr) ThrowMissing(is_chunk);
-        return scores.Rows(0, U_);
+      if (!sequence_.inputs.scores.empty()) {
+        return FindGivenScore(sequence_.inputs, role).table.Rows(0, U_);
       }
       const MatrixView<Number> energies = table.Make(U_, T_);
       const auto energy = MakeEnergy(config_, sequence_.inputs, role);
@@ -150,26 +142,16 @@ class Training {
     }
   }
 
-  [[noreturn]] static void ThrowMissing(bool is_chunk) {
-    throw Unsupported(is_chunk ? "no chunk energies were given"
-                               : "neither p_choose nor energies were given");
-  }
-
-  DecoderState<Real> AllStates() {
-    const auto all = [&](const MatrixView<const Real>& rows,
-                         Buffer<Real>& joined) -> std::span<const Real> {
-      if (rows.data == nullptr) return {};
-      if (rows.row_stride == rows.cols) {
-        return {rows.data, Size(rows.rows * rows.cols)};
-      }
-      joined.clear();
-      for (Index i = 0; i < rows.rows; ++i) {
-        joined.insert(joined.end(), rows.Row(i).begin(), rows.Row(i).end());
-      }
-      return joined;
-    };
-    return {all(sequence_.states, states_),
-            all(sequence_.chunk_states, chunk_states_)};
+  std::span<const Real> AllStates() {
+    const MatrixView<const Real>& rows = sequence_.states;
+    if (rows.row_stride == rows.cols) {
+      return {rows.data, Size(rows.rows * rows.cols)};
+    }
+    states_.clear();
+    for (Index i = 0; i < rows.rows; ++i) {
+      states_.insert(states_.end(), rows.Row(i).begin(), rows.Row(i).end());
+    }
+    return states_;
   }
 
   MatrixView<const Number> MakeReferenceScore(EnergyRole role,
@@ -179,12 +161,9 @@ class Training {
       return rows.data == nullptr ? std::span<const Real>() : rows.Row(n);
     };
     for (Index i = 0; i < U_; ++i) {
-      const DecoderState<Real> state{row(sequence_.states, i),
-                                     row(sequence_.chunk_states, i)};
+      const std::span<const Real> state = row(sequence_.states, i);
       for (Index j = 0; j < T_; ++j) {
-        table(i, j) = a(i, j, state, row(sequence_.memory.memory, j),
-                        row(sequence_.memory.chunk_keys, j))
-                          .value;
+        table(i, j) = a(i, j, state, row(sequence_.memory, j)).value;
       }
     }
     return table;
@@ -232,7 +211,7 @@ class Training {
     }
     const MatrixView<Real>& contexts = sequence_.contexts;
     if (contexts.data == nullptr) return;
-    const MatrixView<const Real>& h = sequence_.memory.memory;
+    const MatrixView<const Real>& h = sequence_.memory;
     FillTable(contexts, Real{0});
     if (h.data == nullptr || T_ == 0) return;
     if constexpr (kIsReference) {
@@ -258,7 +237,7 @@ class Training {
       }
     }
     const MatrixView<Number> d_attention = d_attention_.Make(U_, T_);
-    const MatrixView<const Real>& h = sequence_.memory.memory;
+    const MatrixView<const Real>& h = sequence_.memory;
     if (from_contexts && T_ > 0) {
       ATTN_CHECK(h.data != nullptr);
       if constexpr (kIsReference) {
@@ -286,7 +265,11 @@ class Training {
   }
 
   MatrixView<Real> ChoiceView(const Gradients<Real>& gradients) const {
-    return scores_.probabilities ? gradients.p_choose : gradients.energies;
+    return gradients.scores.Find(
+        scores_.probabilities ? kProbabilitiesInput.name : kEnergiesInput.name);
+  }
+  static MatrixView<Real> ChunkView(const Gradients<Real>& gradients) {
+    return gradients.scores.Find(kChunkEnergiesInput.name);
   }
 
   ScoreGradients<Number> MakeScoreGradients(const Gradients<Real>& gradients) {
@@ -299,12 +282,11 @@ class Training {
     } else {
       made.choice = d_choice_.MakeUnless(ChoiceView(gradients), U_, T_);
       if (function_.has_chunk_energies()) {
-        made.chunk_energies =
-            d_chunk_.MakeUnless(gradients.chunk_energies, U_, T_);
+        made.chunk_energies = d_chunk_.MakeUnless(ChunkView(gradients), U_, T_);
       }
     }
     if (!function_.has_chunk_energies()) {
-      FillTable(gradients.chunk_energies, Real{0});
+      FillTable(ChunkView(gradients), Real{0});
     }
     return made;
   }
@@ -348,7 +330,7 @@ class Training {
   ScoreTables<Number> scores_;
   Table<Number> choice_, chunk_;  // what of the scores is made here
   Table<Number> attention_, selection_, d_attention_, d_choice_, d_chunk_;
-  Buffer<Real> states_, chunk_states_;  // without their padding
+  Buffer<Real> states_;  // without their padding
 };
 
 }  // namespace

@@ -30,7 +30,7 @@ struct ScoreGradients {
   MatrixView<Number> chunk_energies;  // [U, T], where they are used
 };
 
-// From scores to attention and back. One object serves one sequence.
+// Goes from scores to attention and back. One object serves one sequence.
 template <class Number>
 class AttentionFunction {
  public:

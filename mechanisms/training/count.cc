@@ -14,11 +14,11 @@ constexpr double kNoiseFlops = 8;
 }  // namespace
 
 template <class Real>
-Operations CountTraining(const Config& config, Index memory_length,
-                         Index output_length, bool has_chunk_energies,
-                         const FunctionCost& cost) {
-  const auto T = static_cast<double>(memory_length);
-  const auto U = static_cast<double>(output_length);
+Operations CountTraining(const Config& config, const CountedWork& work,
+                         bool has_chunk_energies, const FunctionCost& cost) {
+  const auto U_outputs = static_cast<Index>(work.steps.size());
+  const auto T = static_cast<double>(work.memory_length);
+  const auto U = static_cast<double>(U_outputs);
   const auto d = static_cast<double>(config.dim);
   const bool with_gradient = config.mode == "gradient";
   const double tables = has_chunk_energies ? 2 : 1;
@@ -35,9 +35,9 @@ Operations CountTraining(const Config& config, Index memory_length,
   total.bytes = sizeof(Real) * T * U * (tables + 1) * (with_gradient ? 2 : 1);
   double other_rows = 0;
   for (const EnergyRole role : {EnergyRole::kAttention, EnergyRole::kChunk}) {
-    if (config.scores_given) break;
+    if (work.scores_given) break;
     if (role == EnergyRole::kChunk && !has_chunk_energies) continue;
-    const EnergyCost energy = CostOfEnergy(config, role);
+    const EnergyCost energy = CostOfEnergy(config, role, false);
     total.flops += T * energy.flops_per_entry + U * energy.flops_per_state +
                    T * U * energy.flops_per_energy;
     // Under dot all energies are one product, which reads a key once.
@@ -47,13 +47,13 @@ Operations CountTraining(const Config& config, Index memory_length,
     other_rows +=
         U * energy.rows_per_state + T * U * energy.parameter_rows_per_energy;
     if (with_gradient) {
-      total.flops += EnergyGradientFlops(config, memory_length, output_length);
+      total.flops += EnergyGradientFlops(config, work.memory_length, U_outputs);
       // Read again, pair by pair where there is a tanh, and the gradient.
       total.memory_rows += (IsAdditive(config.energy) ? T * U : T) + T;
       other_rows += 2 * U;
     }
   }
-  if (!config.attention_only) {
+  if (!work.attention_only) {
     total.flops += 2 * T * U * d;
     total.memory_rows += T;
     other_rows += U;
@@ -67,9 +67,9 @@ Operations CountTraining(const Config& config, Index memory_length,
   return total;
 }
 
-template Operations CountTraining<float>(const Config&, Index, Index, bool,
-                                         const FunctionCost&);
-template Operations CountTraining<double>(const Config&, Index, Index, bool,
-                                          const FunctionCost&);
+template Operations CountTraining<float>(const Config&, const CountedWork&,
+                                         bool, const FunctionCost&);
+template Operations CountTraining<double>(const Config&, const CountedWork&,
+                                          bool, const FunctionCost&);
 
 }  // namespace attnbench

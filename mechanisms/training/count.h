@@ -17,13 +17,12 @@ struct FunctionCost {
   double backward_pair = 0;
 };
 
-// Mechanism::Count in modes expect and gradient, for U outputs: the tables of
-// scores and attention (U rows of T numbers), the energies unless scores are
-// given, and the contexts unless config.attention_only.
+// Mechanism::Count in modes expect and gradient: the tables of scores and
+// attention (U rows of T numbers), the energies unless scores are given, and
+// the contexts unless only attention is made.
 template <class Real>
-Operations CountTraining(const Config& config, Index memory_length,
-                         Index output_length, bool has_chunk_energies,
-                         const FunctionCost& cost);
+Operations CountTraining(const Config& config, const CountedWork& work,
+                         bool has_chunk_energies, const FunctionCost& cost);
 
 }  // namespace attnbench
 

@@ -5,11 +5,18 @@ its kind gives (READERS; else a list, of steps or of outputs of `expect`) and re
 the figure and its headline lines; `has_data` says whether a file is meant for it.
 """
 
+import contextlib
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import decoder_result
-import load
+# Pictures are the same on every machine, whatever is set there for other programs.
+os.environ["MPLBACKEND"] = "Agg"
+with contextlib.chdir(os.path.dirname(__file__)):  # it may hold a matplotlibrc
+    import matplotlib
+matplotlib.rcdefaults()
+
+from analysis import decoder_result, load
 from figures import (
     alignments,
     britz_figure2,

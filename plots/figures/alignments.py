@@ -11,9 +11,9 @@ import numpy
 from matplotlib import colors
 from matplotlib.patches import Rectangle
 
-import load
-import style
-from words import context_text
+from analysis import load
+from figures import style
+from analysis.words import context_text
 
 COLUMNS = 3
 MARK = "#D55E00"
@@ -159,7 +159,7 @@ def _caption(decoded, length, num_outputs):
 
 
 def _source(decoded, names):
-    """Where the arrays come from: a drawn workload, or case files."""
+    """Says where the arrays come from: a drawn workload, or case files."""
     settings = {(d.get("workload"), d.get("dim")) for d in decoded}
     contexts = [d.get("context") for d in decoded]
     if len(settings) > 1 or None in contexts:

@@ -10,9 +10,8 @@ in k, is of another case.
 
 import numpy
 
-import load
-import published
-import style
+from analysis import load, published
+from figures import style
 
 LARGEST_CURVE = 1e-12  # f64
 STATEMENT = "britz-figure-2"
@@ -72,7 +71,7 @@ def _draw_map(figure, panel, table):
     s, k = numpy.arange(1, length + 1), numpy.arange(1, contexts + 1)
     mesh = panel.pcolormesh(s, k, table, cmap="viridis", vmin=0, vmax=1,
                             shading="nearest", rasterized=True)
-    # Without 0.5: it crosses itself, where a contour goes astray.
+    # The contour of 0.5 is left out: it crosses itself and goes astray there.
     levels = [level / 10 for level in (1, 2, 3, 4, 6, 7, 8, 9)]
     lines = panel.contour(s, k, table, levels=levels, colors="white", linewidths=0.6)
     panel.clabel(lines, fontsize=style.SMALLEST_PT, fmt="%.1f")

@@ -8,13 +8,8 @@ decoding nor mechanisms that choose.
 
 from matplotlib import lines as mlines
 
-import decoder_reads
-import decoder_result
-import load
-import published
-import settings
-import style
-import words
+from analysis import decoder_reads, decoder_result, load, published, settings, words
+from figures import style
 from figures.mocha_figure3 import looks_of
 
 BASELINE = "soft"
@@ -91,7 +86,7 @@ def _draw_panel(panel, lines, lengths, looks):
     for number, name in enumerate(shown):
         line = sorted(lines[name].items())
         values = [value for _, (value, _, _) in line]
-        # Beside each other, or intervals would cover each other.
+        # They stand beside each other, or intervals would cover each other.
         shift = 0.3 * ((number + 0.5) / len(shown) - 0.5)
         panel.errorbar(
             [lengths.index(length) + shift for length, _ in line],
@@ -111,7 +106,7 @@ def _draw_panel(panel, lines, lengths, looks):
 
 
 def _limits(panels_lines):
-    """Of all values: the intervals of a few rounds may leave the panel."""
+    """Fits all values: the intervals of a few rounds may leave the panel."""
     values = [1] + [
         point[0] for lines in panels_lines for line in lines.values()
         for point in line.values()

@@ -9,10 +9,8 @@ import math
 
 from matplotlib import lines as mlines
 
-import load
-import settings
-import style
-import ticks
+from analysis import load, settings
+from figures import style, ticks
 
 # verdict: (colour, marker, fill, what it means)
 LOOKS = {

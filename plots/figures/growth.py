@@ -7,14 +7,8 @@ and of the time.
 
 from matplotlib import lines as mlines
 
-import fits
-import growth
-import intervals
-import load
-import modes
-import style
-import ticks
-import words
+from analysis import fits, growth, intervals, load, modes, words
+from figures import panels, style, ticks
 
 # What a line of the legend takes of a panel's height, above the data.
 LEGEND_SHARE = 0.09
@@ -31,7 +25,7 @@ def has_data(cells):
 
 def draw(cells):
     chosen = intervals.times(growth.select(cells))
-    figure, by_pair = modes.new_figure(chosen)
+    figure, by_pair = panels.new_figure(chosen)
     names = modes.mechanisms(chosen)
     said = []
     for (name, mode, scope), group in modes.groups(chosen):

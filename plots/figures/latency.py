@@ -11,11 +11,8 @@ import math
 
 from matplotlib import lines as mlines
 
-import load
-import modes
-import settings
-import style
-import words
+from analysis import load, modes, settings, words
+from figures import style
 
 PREFIX = "bias:"
 FREE = ["workload", "chunk_width"]
@@ -73,7 +70,7 @@ def _bias(workload):
 
 
 def _online(cells):
-    """Those cells that have a latency; results before the field have none."""
+    """Keeps the cells that have a latency; results before the field have none."""
     if "latency" not in cells:
         return cells[:0]
     return cells[[isinstance(latency, dict) for latency in cells["latency"]]]
@@ -163,7 +160,7 @@ def _set_axes(axes):
         panel.set_ylabel(title)
         panel.set_xlabel("bias r of the energies of the choice")
         panel.grid(True)
-        # As a model is trained towards waiting: from choosing at once.
+        # A model is trained towards waiting, and begins by choosing at once.
         panel.invert_xaxis()
         if panel is not axes[1]:
             panel.set_ylim(-0.03, 1.03)

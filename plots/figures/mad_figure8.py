@@ -6,15 +6,8 @@ each build, since the published 4x to 40x depends on both. The axis labels of
 the authors' plot are swapped (its rows are T); here they are right.
 """
 
-import heat_maps
-import intervals
-import load
-import pairing
-import published
-import settings
-import style
-import ticks
-import words
+from figures import heat_maps, style, ticks
+from analysis import intervals, load, pairing, published, settings, words
 
 MECHANISMS = ["soft", "monotonic"]
 FREE = ["memory_length", "output_length", "workload", "variant"]

@@ -9,13 +9,8 @@ import math
 
 from matplotlib import lines as mlines
 
-import growth
-import intervals
-import load
-import settings
-import style
-import ticks
-import words
+from analysis import growth, intervals, load, settings, words
+from figures import style, ticks
 
 MECHANISM = "matcha"
 # variant: what stands behind its name

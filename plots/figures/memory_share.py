@@ -12,14 +12,8 @@ import math
 
 from matplotlib import lines as mlines
 
-import load
-import modes
-import pairing
-import settings
-import style
-import ticks
-import words
-from figures import latency
+from analysis import load, modes, pairing, settings, words
+from figures import latency, style, ticks
 
 FREE = ["workload", "chunk_width"]
 MOST_EMPTY = 0.05  # outputs without a context, of a point on a line

@@ -9,13 +9,8 @@ import math
 
 from matplotlib import lines as mlines
 
-import intervals
-import load
-import pairing
-import settings
-import style
-import ticks
-import words
+from analysis import intervals, load, pairing, settings, words
+from figures import style, ticks
 
 FREE = [
     "memory_length",

@@ -11,9 +11,8 @@ import os
 import numpy
 from matplotlib import lines as mlines
 
-import growth
-import load
-import style
+from analysis import growth, load
+from figures import style, ticks
 
 IDEAL = {"color": "#909090", "linestyle": (0, (5, 1.5)), "linewidth": 0.8}
 
@@ -47,6 +46,9 @@ def draw(outputs):
     handles.append(mlines.Line2D([], [], label="slope -1/2", **IDEAL))
     panel.set_xscale("log")
     panel.set_yscale("log")
+    for axis in (panel.xaxis, panel.yaxis):
+        low, high = axis.get_view_interval()
+        ticks.log_ticks(axis, low, high, lambda value, _: f"{value:g}")
     panel.grid(True)
     panel.set_xlabel("sampled paths")
     panel.set_ylabel("error of the mean (AP)")

@@ -8,14 +8,8 @@ in the same rounds, on the same draws. Above 1 ours is faster.
 import pandas
 from matplotlib import lines as mlines
 
-import intervals
-import load
-import modes
-import pairing
-import settings
-import style
-import ticks
-import words
+from analysis import intervals, load, modes, pairing, settings, words
+from figures import panels, style, ticks
 
 OURS = "exact"
 OTHERS = ("framework", "published_O3")
@@ -39,7 +33,7 @@ def draw(cells):
             cells.attrs["path"], "no two cells to compare, ours and a framework's"
         )
     names = modes.mechanisms(ratios)
-    figure, by_pair = modes.new_figure(ratios)
+    figure, by_pair = panels.new_figure(ratios)
     for pair, panel in by_pair.items():
         _draw_panel(panel, _of_pair(ratios, pair), names)
         panel.set_ylabel("other's time / our time")
@@ -117,7 +111,7 @@ def _draw_panel(panel, rows, mechanisms):
 
 
 def _share_limits(axes):
-    """One y for all, or panels could not be read side by side."""
+    """All panels have one y, or they could not be read side by side."""
     limits = [panel.get_ylim() for panel in axes]
     low, high = min(l for l, _ in limits), max(h for _, h in limits)
     for panel in axes:

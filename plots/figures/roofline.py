@@ -9,12 +9,8 @@ level of its memory, and its peak.
 import numpy
 from matplotlib import lines as mlines
 
-import load
-import modes
-import settings
-import style
-import ticks
-import words
+from analysis import load, modes, settings, words
+from figures import style, ticks
 
 # Nearest level first.
 LEVEL_LOOKS = [
@@ -247,7 +243,7 @@ def _text(drawn):
 
 
 def _headlines(drawn):
-    """Of every mode, each mechanism at its longest memory."""
+    """Tells each mechanism of every mode at its longest memory."""
     lines = []
     for mode, scope in modes.pairs(drawn):
         group = drawn[(drawn["mode"] == mode) & (drawn["scope"] == scope)]

@@ -10,9 +10,8 @@ import os
 
 from matplotlib import lines as mlines
 
-import load
-import style
-import ticks
+from analysis import load
+from figures import style, ticks
 
 DISTANCES = {
     "attention_distance": "distance of the attention",

@@ -12,10 +12,8 @@ import math
 from matplotlib import lines as mlines
 from matplotlib import ticker
 
-import load
-import style
-import ticks
-import words
+from analysis import load, words
+from figures import style, ticks
 
 # Errors below are drawn here: exact zeros have no logarithm.
 FLOOR = 1e-18
@@ -230,7 +228,7 @@ def _power(sparse):
             return "0"
         if sparse and exponent % 3:
             return ""
-        return f"$10^{{{exponent}}}$"
+        return ticks.power_tick(value)
 
     return to_text
 
@@ -252,7 +250,7 @@ def _title(family):
 
 
 def _longest(rows):
-    """Of every length, the rows with the most outputs."""
+    """Keeps the rows with the most outputs of every length."""
     most = rows.groupby(["mechanism", "family", "memory_length"])[
         "output_length"
     ].transform("max")
@@ -291,7 +289,7 @@ def _error_figure(result, rows, key, values, to_title, text):
 
 
 def _label(axes, x, y):
-    """All panels of a figure have the same axes: at its edges only."""
+    """Names the axes at the edges of the figure: all panels have the same."""
     for panel in axes[-1]:
         panel.set_xlabel(x)
     for panel in axes[:, 0]:

@@ -8,14 +8,8 @@ their ratio is taken round by round.
 
 from matplotlib import lines as mlines
 
-import intervals
-import load
-import modes
-import pairing
-import settings
-import style
-import ticks
-import words
+from analysis import intervals, load, modes, pairing, settings, words
+from figures import panels, style, ticks
 
 IDEAL = {"color": "#909090", "linestyle": (0, (5, 1.5)), "linewidth": 0.8}
 FREE = (*modes.FREE, "threads")
@@ -58,7 +52,7 @@ def draw(cells):
                     f"cells missing: {name} in mode {mode}, scope {scope}, "
                     f"{_length_text(lengths)}, on {threads} threads",
                 )
-    figure, by_pair = modes.new_figure(chosen)
+    figure, by_pair = panels.new_figure(chosen)
     names = modes.mechanisms(chosen)
     looks = {
         label: style.line(key[0], names, rank)
@@ -160,7 +154,7 @@ def _length_text(lengths):
 
 
 def _labels(ratios):
-    """Of each line its label, and which of the mechanism's in its panel it is:
+    """Gives each line its label, and says which of the mechanism's in its panel it is:
     lengths are in the label of all but the first.
     """
     labels, lines = {}, {}
@@ -210,7 +204,7 @@ def _sizes(cells):
 
 
 def _headlines(chosen, ratios, labels):
-    """Of each mode and scope, each line on the most threads."""
+    """Tells each line of each mode and scope on the most threads."""
     said = []
     for panel in modes.pairs(chosen):
         for key, of_key in ratios.items():

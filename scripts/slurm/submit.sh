@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Shares a sweep or a verification over the nodes of a Slurm cluster: an array
-# of jobs, one a shard, and a job that merges their results when all have ended.
+# Shares a sweep over the nodes of a Slurm cluster: an array of jobs, one a
+# shard, and a job that merges their results when all have ended.
 #
 # usage: submit.sh --shards n -o RESULT [--force | --resume] [--sbatch OPTION]... [--wait] COMMAND...
 #   --shards n       jobs in the array, one a --shard i/n
@@ -16,10 +16,10 @@
 #                    can be repeated
 #   --wait           returns when the merge has ended, with its exit code
 #   --help           this text
-# COMMAND is run-sweep or verify with its arguments, without -o and --shard.
+# COMMAND is run-sweep with its arguments, without -o and --shard.
 # example: scripts/slurm/submit.sh --shards 4 -o mine.json run-sweep experiments/mad_figure8.json
 #
-# Jobs of run-sweep ask for nodes of their own: nothing else may run where times
+# Its jobs ask for nodes of their own: nothing else may run where times
 # are taken. A job that Slurm starts anew resumes; an array that was cancelled,
 # or met its time limit, is gone on with by --resume. The folder must be one that
 # all nodes see. Prints the ids of the array, if a shard is left, and of the merge.
@@ -69,13 +69,10 @@ if ((!${#force[@]})); then
   [[ -n $resume ]] || ((!${#old[@]})) ||
     usage_error "${old[0]} is of an earlier array (${#old[@]} such files); --resume goes on with it, --force removes them"
 fi
-is_one_of "${1:-}" run-sweep verify ||
-  usage_error "COMMAND is '${1:-}'; allowed: run-sweep, verify, with their arguments"
+[[ ${1:-} == run-sweep ]] ||
+  usage_error "COMMAND is '${1:-}'; allowed: run-sweep with its arguments"
 [[ -x $attnbench ]] || usage_error "$attnbench is not there; build it by cmake --build --preset release"
 command -v sbatch >/dev/null || usage_error "there is no sbatch here"
-
-own_nodes=()
-[[ $1 != run-sweep ]] || own_nodes=(--exclusive)
 
 # is_whole RESULT: a run that was killed has left a journal beside it, one that
 # was stopped says in it that points are missing.
@@ -102,7 +99,7 @@ fi
 after=()
 if [[ -n $array ]]; then
   array_id=$(sbatch --parsable --job-name=attnbench --array="$array" \
-    "${own_nodes[@]}" "${options[@]}" \
+    --exclusive "${options[@]}" \
     --output="$output.shard-%a-of-$shards.log" \
     "$root/scripts/slurm/shard.sh" "$attnbench" "$shards" "$output" "$@")
   array_id=${array_id%%;*}

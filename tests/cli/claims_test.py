@@ -95,15 +95,21 @@ class Claims(InFolder):
         self.assertEqual({claim["id"]: claim for claim in json.loads(judged.stdout)["claims"]},
                          claims)
         os.remove(os.path.join(results, "bytes.json"))
-        left = run("matcha-memory", "--judge", "--results", results)
+        left = run("matcha-memory", "mocha-params", "--judge", "--results", results)
         self.assertRegex(left.stdout, r"not measurable here: .*bytes.json is not there")
+        self.fails("has no measurement that these claims read", "matcha-memory",
+                   "--judge", "--results", results)
+        shutil.copy(os.path.join(ROOT, "results", "claims", "width.json"),
+                    os.path.join(results, "bytes.json"))
+        self.fails("bytes.json: cells[0]: is no cell of measurement bytes, experiment "
+                   "matcha_memory", "matcha-memory", "--judge", "--results", results)
         shutil.copy(os.path.join(results, "exact.json"),
                     os.path.join(results, "bytes.json"))
-        self.fails("is no result of kind sweep", "matcha-memory", "--judge",
+        self.fails("'sweep' is wanted", "matcha-memory", "--judge",
                    "--results", results)
         exact = os.path.join(results, "exact.json")
         whole = read(exact)
-        for damaged, said in (([], "is no result of kind computed"),
+        for damaged, said in (([], "not a JSON object"),
                               ({**whole, "kind": 3}, "is no result of kind computed"),
                               ({**whole, "quantities": [{"name": 3}]},
                                "exact.json: quantities[0]")):
@@ -123,6 +129,10 @@ class Claims(InFolder):
                        "--results", results)
             self.fails(said, "britz-speed", "--judge", "--results", results)
             whole = read("results", "claims", "translation.json")
+        shutil.copy(os.path.join(ROOT, "results", "claims", "decoder.json"),
+                    os.path.join(results, "translation.json"))
+        self.fails("translation.json: is of experiment britz_table1, britz_table3 is "
+                   "wanted", "britz-speed", "--judge", "--results", results)
         self.fails("--results", *IDS, "--judge")
         nowhere = os.path.join(results, "nowhere")
         self.fails("is no folder", *IDS, "--judge", "--results", nowhere)
@@ -170,6 +180,12 @@ class Claims(InFolder):
     def test_wrong_usage_names_what_is_wrong(self):
         self.fails("did you mean 'mocha-params'", "mocha-param")
         self.fails("--results", "mocha-params", "--resume")
+        for option in ("--results", "--output", "--ledger"):
+            self.fails(f"{option}: an empty value", "mocha-params", option, "")
+
+        def twice(ledger):
+            ledger["claims"].append(ledger["claims"][0])
+        self.fails("claim mad-linear is there twice", "--ledger", self.ledger(twice))
         self.fails("give one of them", "mocha-params", "--resume", "--force",
                    "--results", self.path("results"))
         self.fails("did you mean '--quick'", "--quik")

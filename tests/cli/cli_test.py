@@ -70,7 +70,8 @@ class WrongInput(CommandTest):
             (["--jsn"], "unknown option '--jsn'"),
             (["list", "--jsno"], "list: unknown option", "'--json'?"),
             (["list", "extra"], "unexpected argument 'extra'"),
-            (["list", "--json", "--schema"], "takes one of"),
+            (["list", "--json", "--schema"], "--json excludes --schema; give one of them"),
+            (["list", "--schema=swep"], "--schema: unknown kind 'swep'", "'sweep'?"),
             (["run-sweep", "--memory-lenght", "3"], "'--memory-length'?"),
             (["run-sweep", "--memory-lenght=3"], "'--memory-length'?"),
             (["run-sweep", "-x", "3"], "unknown option '-x'"),
@@ -79,9 +80,39 @@ class WrongInput(CommandTest):
             (["run-sweep", "-T", "3", "-T", "4"], "--memory-length"),
             (["run-sweep", *TINY], "--output", "is missing"),
             (["run-sweep", *TINY, "-o", ""], "--output"),
-            (["run-sweep", *TINY, "--quick", "-o", "r"], "--quick"),
+            (["run-sweep", *TINY, "--quick", "-o", "r"], "--quick requires EXPERIMENT"),
         ]:
             self.expect_refused(arguments, *messages)
+
+    def test_an_empty_value_is_refused_everywhere_in_the_same_words(self):
+        for arguments in [
+            ["run-sweep", "", "-o", "r.json"],
+            ["run-sweep", "-T", "", "-o", "r.json"],
+            ["run-sweep", "--shard", "", "-o", "r.json"],
+            ["run-sweep", "--option", "", "-o", "r.json"],
+            ["claims", "--results", ""],
+            ["compare", "a.json", ""],
+            ["decode", "", "--mechanism", "soft"],
+            ["stability", "--seed", ""],
+            ["verify", "--quick", "-o", ""],
+        ]:
+            self.expect_refused(
+                arguments, "an empty value; leave it out for the default"
+            )
+
+    def test_a_folder_of_experiments_may_have_anything_in_it(self):
+        os.mkdir(self.path("experiments"))
+        os.symlink("l.json", self.path("experiments/l.json"))
+        os.mkdir(self.path("experiments/folder.json"))
+        self.write("experiments/mine.json", "{}")
+        done = self.run_here("list", "--json")
+        self.assertEqual(json.loads(done.stdout)["experiments"], ["mine"])
+        with open(os.fsencode(self.path("experiments/")) + b"a\xff.json", "w"):
+            pass
+        for arguments in (["list"], ["list", "--json"]):
+            self.expect_refused(
+                arguments, "is not UTF-8 text", files=["experiments"]
+            )
 
     def test_values(self):
         for option, value, *messages in [
@@ -183,9 +214,7 @@ class WrongInput(CommandTest):
             # Less than a result, more than clang's OpenMP runtime shares.
             resource.setrlimit(resource.RLIMIT_FSIZE, (2048, 2048))
 
-        # Python ignores SIGXFSZ, and so does the program then: writing fails
-        # as on a full disk.
-        done = self.sweep(preexec_fn=limit, restore_signals=False)
+        done = self.sweep(preexec_fn=limit)
         self.assertEqual(done.returncode, 2, done.stderr)
         self.assertIn(b"r.json.journal: cannot be written", done.stderr)
         self.assertEqual(os.listdir(self.folder), [])

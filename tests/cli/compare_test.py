@@ -138,28 +138,12 @@ class Merge(Files):
         self.refused(("merge", *out), "PARTS is required")
         self.refused(("merge", self.a), "--output is required")
 
-    def test_shards_of_a_verification_give_its_verdict_bit_for_bit(self):
-        arguments = ("verify", "--quick", "--mechanism", "memory", "--trials", "100")
-        whole = self.path("whole.json")
-        self.gives(0, *arguments, "-o", whole)
-        shards = [self.path(f"{i}.json") for i in range(2)]
-        for i, shard in enumerate(shards):
-            self.gives(0, *arguments, "--shard", f"{i}/2", "-o", shard)
-        out = ("-o", self.path("all.json"))
-        _, err = self.gives(3, "merge", shards[1], *out)
-        self.assertIn("0/2", err)
-        self.refused(("merge", *shards, *out, "--partial"), "--partial")
-        self.refused(("merge", *shards, self.a, *out), "a.json")
-        table, _ = self.gives(0, "merge", *shards, *out)
-        self.assertIn("all passed", table)
-        documents = []
-        for path in (whole, self.path("all.json")):
-            with open(path, encoding="utf-8") as file:
-                documents.append(strict(file.read()))
-        for document in documents:
-            validate(document, "verify")
-            del document["context"]
-        self.assertEqual(*documents)
+    def test_a_verification_is_not_merged(self):
+        document = self.path("verify.json")
+        self.gives(0, "verify", "--quick", "--mechanism", "memory", "--trials", "100",
+                   "-o", document)
+        self.refused(("merge", document, "-o", self.path("all.json")),
+                     "verify.json: is of kind \"verify\", 'sweep' is wanted")
 
 
 if __name__ == "__main__":

@@ -188,7 +188,7 @@ class Steps(InFolder):
                 ({"variant": "published_O0"}, "valid: exact, reference"),
                 ({"variant": 3}, "variant"),
                 ({"threshold": 1.5}, "threshold"),
-                ({"threshold": [0.5]}, "options.threshold: must be"),
+                ({"threshold": [0.5]}, "options.threshold: is no number"),
                 ({"strict": "maybe"}, "strict")):
             self.assert_refused(self.monotonic(p, **options), naming=naming)
         for width in (0, -1, 2.5, "wide", True, 1e300):
@@ -211,7 +211,7 @@ class Steps(InFolder):
 
     def test_wrong_inputs_name_their_place(self):
         self.assert_refused(self.monotonic([[0, 1], [0, 2]]),
-                            naming="inputs.p_choose, row 2, column 2: 2")
+                            naming="inputs.p_choose: row 2, column 2: 2")
         self.assert_refused(self.monotonic([[0, 1], [0]]), naming="row 2")
         self.assert_refused(self.case('{"mechanism": "monotonic", '
                                       '"inputs": {"p_choose": [[NaN]]}}'),

@@ -1,15 +1,23 @@
-"""A test that has a folder of its own, which goes when it ends."""
+"""A test that has a folder of its own, and another one for temporary files, which go
+when it ends."""
 
 import os
 import tempfile
 import unittest
+import unittest.mock
 
 
 class InFolder(unittest.TestCase):
     def setUp(self):
+        self.folder = self.new_folder()
+        changed = unittest.mock.patch.dict(os.environ, TMPDIR=self.new_folder())
+        changed.start()
+        self.addCleanup(changed.stop)
+
+    def new_folder(self):
         holder = tempfile.TemporaryDirectory()
         self.addCleanup(holder.cleanup)
-        self.folder = holder.name
+        return holder.name
 
     def path(self, name):
         return os.path.join(self.folder, name)

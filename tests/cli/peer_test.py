@@ -169,7 +169,7 @@ class GoingWrong(PeerTest):
                            "--peer-limit", "3")
         self.expect_failed("talk Nonsense", "error",
                            "answered 'Nonsense', which is no object of JSON")
-        self.expect_failed("talk {}", "error", "gave an output without 'sequences'")
+        self.expect_failed("talk {}", "error", "its answer to 'output': has no 'sequences'")
         self.expect_failed("lie", "error", "took 1000000000000000 ns")
         self.expect_failed("shape", "error", "gave contexts as [3, 3], [3, 4] is wanted")
         self.expect_failed("", "error", "ValueError: 'keys' is of no use",
@@ -211,7 +211,7 @@ class WrongInput(PeerTest):
         self.expect_refused("--peer: 'true' ended with status 0", peer="true")
         self.expect_refused("--peer: 'echo hello' answered 'hello', which is no object",
                             peer="echo hello")
-        self.expect_refused("--peer: ", "'protocol' is missing", peer="echo {}")
+        self.expect_refused("--peer: ", "has no 'protocol'", peer="echo {}")
         self.expect_refused("--peer: ", "ended with status 1: fake peer",
                             peer=FAKE + " die describe")
         self.expect_refused("--peer: ", "no answer to 'describe' within 3 s",
@@ -220,20 +220,20 @@ class WrongInput(PeerTest):
 
     def test_what_it_says_of_itself_is_checked(self):
         for change, message in [
-            ("protocol=2", "protocol is 2, 1 is wanted"),
-            ("name='\"mine\"'", "variant 'mine' does not match ^framework"),
-            ("mechanism='\"sotf\"'", "unknown mechanism 'sotf'; did you mean 'soft'?"),
-            ("modes='[\"train\"]'", "modes: unknown name 'train'"),
-            ("modes=[]", "'modes' is not a list of names"),
-            ("approximates=1", "'approximates' is not true or false"),
-            ("variants=[]", "'variants' is not a list"),
+            ("protocol=2", "protocol: is 2, 1 is wanted"),
+            ("name='\"mine\"'", "variants[0].name: \"mine\" does not match ^framework"),
+            ("mechanism='\"sotf\"'", "variants[0].mechanism: unknown value 'sotf'; did you mean 'soft'?"),
+            ("modes='[\"train\"]'", "variants[0].modes[0]: unknown value 'train'"),
+            ("modes=[]", "variants[0].modes: is a list of 0 values"),
+            ("approximates=1", "variants[0].approximates: 1 is neither true nor false"),
+            ("variants=[]", "variants: is a list of 0 values"),
             ("libraries='{\"eigen\":\"9\"}'", "library 'eigen', which is one of"),
         ]:
             self.expect_refused("--peer: ", message, peer=f"{FAKE} {change}")
 
     def test_its_variants_are_unknown_without_it(self):
         self.expect_refused("unknown variant 'framework'", peer=None)
-        self.expect_refused("--peer-limit: there is no peer", peer=None,
+        self.expect_refused("--peer-limit requires --peer", peer=None,
                             arguments=["--peer-limit", "3"])
         self.expect_refused("--peer-limit: '0' is not",
                             arguments=[*BOTH, "--peer-limit", "0"])

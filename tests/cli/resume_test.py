@@ -67,11 +67,11 @@ def limit(size):
     return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
 
 
-def journal_line(record):
-    """As harness/journal.h has it."""
+def journal_line(record, number):
+    """As harness/campaign/journal.h has it."""
     text = json.dumps(record).encode()
     checksum = 0xCBF29CE484222325
-    for byte in text:
+    for byte in b"%d %s" % (number, text):
         checksum = (checksum ^ byte) * 0x100000001B3 % 2**64
     return b"%016x %s\n" % (checksum, text)
 
@@ -99,6 +99,12 @@ class ResumeTest(InFolder):
             self.assertNotEqual(line, "", "ended before that")
             points -= line.startswith("[")
         return run
+
+    def wait_for_a_point(self, run):
+        for line in iter(run.stderr.readline, ""):
+            if "point" in line:
+                return
+        self.fail("ended before that")
 
     def stopped(self, points, sent, *arguments):
         """The exit code and output of a run that a signal has stopped after so
@@ -144,11 +150,15 @@ class ResumeTest(InFolder):
             return []
         with open(self.journal, "rb") as file:
             lines = [line[17:] for line in file.read().split(b"\n")[:-1]]
-        return [json.loads(line)["point"] for line in lines if b'"point"' in line[:9]]
+        return [json.loads(line)["point"]["hash"] for line in lines if b'"point"' in line[:9]]
 
     def records(self):
         with open(self.journal, "rb") as file:
             return [json.loads(line[17:]) for line in file]
+
+    def write_records(self, records):
+        with open(self.journal, "wb") as file:
+            file.writelines(journal_line(record, n) for n, record in enumerate(records, 1))
 
 
 class Killed(ResumeTest):
@@ -188,13 +198,12 @@ class Killed(ResumeTest):
             self.await_points(run, points)
             self.assertTrue(self.kill(run), "it was finished before its kill")
         records = self.records()
-        of_second = [r for r in records if "point" in r][-1]["run"]
-        for record in records:
-            if record.get("point") and record["run"]["date"] == of_second["date"]:
+        runs = [r["point"]["run"] for r in records if "point" in r]
+        for run in runs:
+            if run["date"] == runs[-1]["date"]:
                 # What it says where the machine was busy as it ended.
-                record["run"].update(load_end=99.5, invalid_reasons=["it was busy"])
-        with open(self.journal, "wb") as file:
-            file.writelines(journal_line(record) for record in records)
+                run.update(load_end=99.5, invalid_reasons=["it was busy"])
+        self.write_records(records)
         self.run_grid("--resume", grid=MANY)
         context = self.expect_whole(MANY, runs=3)["context"]
         dates = [run["date"] for run in context["runs"]]
@@ -211,10 +220,12 @@ class Killed(ResumeTest):
         with self.start(grid=LONG) as run:
             children = f"/proc/{run.pid}/task/{run.pid}/children"
             workers = []
-            while not workers:
+            while len(workers) < 2:
+                self.assertIsNone(run.poll(), "ended before that")
                 with open(children, encoding="utf-8") as file:
                     workers = file.read().split()
-            self.assertEqual(len(workers), 1)
+            # The second one kills the first when the run is gone.
+            self.assertEqual(len(workers), 2)
             run.kill()
         deadline = time.monotonic() + 10
         while any(self.is_running(worker) for worker in workers):
@@ -244,8 +255,7 @@ class Killed(ResumeTest):
     def test_a_run_whose_line_is_damaged_is_still_known(self):
         self.stopped(2, signal.SIGKILL)
         records = self.records()
-        with open(self.journal, "wb") as file:
-            file.writelines(journal_line(record) for record in records[1:])
+        self.write_records(records[1:])
         self.run_grid("--resume")
         run = self.expect_whole(runs=2)["context"]["runs"][0]
         self.assertEqual(run["date"], records[0]["run"]["context"]["date"])
@@ -317,10 +327,10 @@ class Interrupted(ResumeTest):
     def test_a_signal_that_ends_the_worker_too_is_no_crash_of_a_cell(self):
         # As a scheduler sends it to all processes of a job; the worker's comes first.
         with self.start(grid=LONG) as run:
-            while "point" not in run.stderr.readline():
-                pass
+            self.wait_for_a_point(run)
             workers = []
             while not workers:
+                self.assertIsNone(run.poll(), "ended before that")
                 with open(f"/proc/{run.pid}/task/{run.pid}/children", encoding="utf-8") as file:
                     workers = file.read().split()
             os.kill(int(workers[0]), signal.SIGTERM)
@@ -344,6 +354,7 @@ class Interrupted(ResumeTest):
         with self.start("--resume", "--cell-limit", "4000", grid=MANY) as run:
             caught = 0
             while not caught & 1 << signal.SIGINT - 1:
+                self.assertIsNone(run.poll(), "ended before that")
                 with open(f"/proc/{run.pid}/status", encoding="utf-8") as file:
                     caught = int(re.search(r"SigCgt:\s*(\w+)", file.read())[1], 16)
             run.send_signal(signal.SIGINT)
@@ -374,11 +385,10 @@ class Interrupted(ResumeTest):
         self.stopped(3, signal.SIGKILL)
         records = self.records()
         for record in records[1:]:
-            self.give_up(record["cells"][0])
-        with open(self.journal, "wb") as file:
-            file.writelines(journal_line(record) for record in records)
+            self.give_up(record["point"]["cells"][0])
+        self.write_records(records)
         self.assertIn("r.json: 0 of 50 points are there", self.interrupt_at_once())
-        self.assertLessEqual({record["point"] for record in records[1:]},
+        self.assertLessEqual({record["point"]["hash"] for record in records[1:]},
                              {cell["point"] for cell in self.read()["cells"]})
 
     def test_what_the_journal_has_anew_takes_the_place_of_a_whole_result(self):
@@ -386,10 +396,9 @@ class Interrupted(ResumeTest):
         records = self.records()
         # As a run with more time leaves it that could not write its result.
         records[0]["run"]["continues_result"] = True
-        with open(self.journal, "wb") as file:
-            file.writelines(journal_line(record) for record in records)
+        self.write_records(records)
         old = copy.deepcopy(whole(tuple(MANY)))
-        anew = {record["point"] for record in records[1:]}
+        anew = {record["point"]["hash"] for record in records[1:]}
         for cell in old["cells"]:
             if cell["point"] in anew:
                 self.give_up(cell)
@@ -401,8 +410,7 @@ class Interrupted(ResumeTest):
 
     def test_an_interrupt_before_anything_is_finished_leaves_nothing(self):
         with self.start(grid=LONG) as run:
-            while "point" not in run.stderr.readline():
-                pass
+            self.wait_for_a_point(run)
             run.send_signal(signal.SIGINT)
             _, error = run.communicate(timeout=30)
         self.assertEqual(run.returncode, 130, error)
@@ -454,12 +462,48 @@ class Finished(ResumeTest):
         self.assertEqual({point: new[point] for point in old}, old)
 
     def test_what_is_no_result_is_no_beginning(self):
-        for text, message in (("{", "is not JSON"), ("{}", "is no result of a sweep")):
+        for text, message in (("{", "is not JSON"), ("{}", "is no result: kind is missing")):
             with open(os.path.join(self.folder, "r.json"), "w", encoding="utf-8") as file:
                 file.write(text)
             done = self.run_grid("--resume", status=2)
             self.assertIn(message, done.stderr)
         self.assertIn("give one of them", self.run_grid("--resume", "--force", status=2).stderr)
+
+
+    def test_a_result_that_somebody_has_broken_is_no_beginning(self):
+        self.run_grid()
+        good = self.read()
+        swapped = copy.deepcopy(good)
+        swapped["cells"][0]["point"], swapped["cells"][-1]["point"] = (
+            swapped["cells"][-1]["point"], swapped["cells"][0]["point"])
+        broken = [(swapped, "in point")]
+        for change, message in (
+                ({"samples_ns": [-1]}, "cells[0].samples_ns[0]: -1 is no number"),
+                ({"status": "error"}, "cells[0]: is error and has no message"),
+                ({"mechanism": "sofa"}, "has a cell of sofa"),
+                ({"operations": None}, "cells[0]: is ok and has no operations")):
+            document = copy.deepcopy(good)
+            document["cells"][0].update(change)
+            broken.append((document, message))
+        for document, message in broken:
+            with open(self.path("r.json"), "w", encoding="utf-8") as file:
+                json.dump(document, file)
+            done = self.run_grid("--resume", status=2)
+            self.assertIn("r.json: ", done.stderr)
+            self.assertIn(message, done.stderr)
+            self.assertIn("--force replaces it", done.stderr)
+
+    def test_a_journal_of_other_records_is_refused_by_its_line(self):
+        self.run_grid()
+        os.remove(self.path("r.json"))
+        for record, message in (({}, "line 1: is neither a run nor a point"),
+                                ({"run": 5}, "line 1: run: 5 is no object")):
+            self.write_records([record])
+            for arguments in ([], ["--resume"]):
+                done = self.run_grid(*arguments, status=2)
+                self.assertIn("r.json.journal: " + message, done.stderr)
+        self.run_grid("--force")
+        self.expect_whole(runs=1)
 
 
 class Elsewhere(ResumeTest):
@@ -481,9 +525,8 @@ class Elsewhere(ResumeTest):
         self.expect_whole()
 
     def test_a_disk_that_gets_full_loses_nothing(self):
-        # Room for the run and some points. As on a full disk where SIGXFSZ is
-        # ignored, as Python does.
-        done = self.run_grid(status=2, preexec_fn=limit(20_000), restore_signals=False)
+        # There is room for the run and some points.
+        done = self.run_grid(status=2, preexec_fn=limit(20_000))
         self.assertIn("r.json.journal: cannot be written", done.stderr)
         self.assertIn("--resume", done.stderr)
         kept = self.journaled()
@@ -494,18 +537,16 @@ class Elsewhere(ResumeTest):
 
     def test_a_result_that_cannot_be_written_is_written_later(self):
         self.stopped(1, signal.SIGKILL)
-        machine = self.records()[-1]["machine"]
-        with open(self.journal, "wb") as file:
-            file.write(journal_line({"run": {"context": whole()["context"],
-                                             "continues_result": False}}))
-            for entry in whole()["context"]["calibration"]:
-                cells = [c for c in whole()["cells"] if c["point"] == entry["point"]]
-                file.write(journal_line({"point": entry["point"], "cells": cells,
-                                         "calibration": entry,
-                                         "run": {**whole()["context"]["runs"][0], "points": []},
-                                         "machine": machine}))
+        machine = self.records()[-1]["point"]["machine"]
+        records = [{"run": {"context": whole()["context"], "continues_result": False}}]
+        for entry in whole()["context"]["calibration"]:
+            cells = [c for c in whole()["cells"] if c["point"] == entry["point"]]
+            records.append({"point": {
+                "hash": entry["point"], "cells": cells, "calibration": entry,
+                "run": {**whole()["context"]["runs"][0], "points": []}, "machine": machine}})
+        self.write_records(records)
         before = os.path.getsize(self.journal)
-        done = self.run_grid("--resume", status=2, preexec_fn=limit(4_000), restore_signals=False)
+        done = self.run_grid("--resume", status=2, preexec_fn=limit(4_000))
         self.assertIn("r.json: cannot be written", done.stderr)
         self.assertIn("r.json.journal: make room and --resume", done.stderr)
         self.assertEqual(os.listdir(self.folder), ["r.json.journal"])

@@ -21,19 +21,9 @@ constexpr Index kParents[3][kRows] = {{0, 0, 1, 3}, {2, 1, 0, 1}, {3, 3, 2, 0}};
 
 // The rows of output i: states [kRows, d] from the drawn ones.
 template <class Real>
-DecoderState<Real> StatesOf(const DrawnInputs<Real>& inputs, Index i) {
-  const std::size_t first = Size(i * kRows * inputs.d);
-  const std::size_t count = Size(kRows * inputs.d);
-  return {std::span(inputs.states).subspan(first, count),
-          std::span(inputs.chunk_states).subspan(first, count)};
-}
-
-template <class Real>
-DecoderState<Real> RowOf(const DecoderState<Real>& states, Index row,
-                         Index dim) {
-  const std::size_t first = Size(row * dim);
-  return {states.state.subspan(first, Size(dim)),
-          states.chunk.subspan(first, Size(dim))};
+std::span<const Real> StatesOf(const DrawnInputs<Real>& inputs, Index i) {
+  return std::span(inputs.states)
+      .subspan(Size(i * kRows * inputs.d), Size(kRows * inputs.d));
 }
 
 // The last context and step of a hypothesis that is decoded alone: `rows` says
@@ -50,9 +40,10 @@ std::pair<std::vector<Real>, StepTrace> Alone(const Mechanism<Real>& mechanism,
   std::vector<Real> context(Size(inputs.d));
   StepTrace trace;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    const StepResult<Real> step = decoder->Step(
-        RowOf(StatesOf(inputs, static_cast<Index>(i)), rows[i], inputs.d),
-        context);
+    const StepResult<Real> step =
+        decoder->Step(StatesOf(inputs, static_cast<Index>(i))
+                          .subspan(Size(rows[i] * inputs.d), Size(inputs.d)),
+                      context);
     trace = {step.position, step.begin, step.end, step.inspected};
   }
   return {context, trace};
@@ -148,7 +139,7 @@ TEST(Beam, GivenScoresAreThoseOfTheOutput) {
   decoder->Append(sequence.memory);
   decoder->Close();
   std::vector<Hypothesis> hypotheses(2);
-  std::vector<double> contexts(2 * Size(sequence.memory.memory.cols));
+  std::vector<double> contexts(2 * Size(sequence.memory.cols));
   decoder->StepBeam({}, hypotheses, contexts);
   EXPECT_EQ(hypotheses[1].trace.position, 1);
   decoder->StepBeam({}, hypotheses, contexts);

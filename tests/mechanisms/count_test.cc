@@ -27,9 +27,10 @@ struct Expected {
 };
 
 void ExpectCount(const std::string& name, const Config& config, Index T,
-                 const std::vector<StepTrace>& steps,
-                 const Expected& expected) {
-  const Operations count = FindMechanism<float>(name)->Count(config, T, steps);
+                 const std::vector<StepTrace>& steps, const Expected& expected,
+                 bool scores_given = false, bool attention_only = false) {
+  const Operations count = FindMechanism<float>(name)->Count(
+      config, {T, steps, scores_given, attention_only});
   EXPECT_EQ(count.energies, expected.energies);
   EXPECT_EQ(count.chunk_energies, expected.chunk_energies);
   EXPECT_EQ(count.memory_rows, expected.memory_rows);
@@ -125,15 +126,15 @@ TEST(CountTest, SoftUnderAdditiveKeysOnDemand) {
 
 TEST(CountTest, GivenScoresCostNothingToMake) {
   Config config = ConfigFor("soft");
-  config.scores_given = true;
   ExpectCount("soft", config, 5, std::vector<StepTrace>(2),
-              {10, 0, 10, 2 * Softmax(5), kRowBytes * (10 + 2)});
+              {10, 0, 10, 2 * Softmax(5), kRowBytes * (10 + 2)},
+              /*scores_given=*/true);
   config = ConfigFor("mocha");
-  config.scores_given = true;
   config.chunk_width = 2;
   // Still compared with the threshold.
   ExpectCount("mocha", config, 5, HardSteps(0),
-              {6, 2, 2, 6 + Softmax(2), kRowBytes * (2 + 3)});
+              {6, 2, 2, 6 + Softmax(2), kRowBytes * (2 + 3)},
+              /*scores_given=*/true);
 }
 
 // T = 5, U = 2: 10 pairs.
@@ -178,27 +179,27 @@ TEST(CountTest, TrainingFromScoresToAttention) {
   Config config = ConfigFor("mocha");
   config.mode = "gradient";
   config.chunk_width = 2;
-  config.scores_given = true;
-  config.attention_only = true;
   ExpectCount("mocha", config, 5, std::vector<StepTrace>(2),
-              {10, 10, 0, 10 * (4 + 6 + 9 + 21), 2 * 4 * 10 * 3});
+              {10, 10, 0, 10 * (4 + 6 + 9 + 21), 2 * 4 * 10 * 3},
+              /*scores_given=*/true, /*attention_only=*/true);
   config.chunk_width = 5;  // all entries: windows are prefixes
   ExpectCount("mocha", config, 5, std::vector<StepTrace>(2),
-              {10, 10, 0, 10 * (4 + 6 + 5 + 13), 2 * 4 * 10 * 3});
+              {10, 10, 0, 10 * (4 + 6 + 5 + 13), 2 * 4 * 10 * 3},
+              /*scores_given=*/true, /*attention_only=*/true);
   config.chunk_width = 1;  // no chunk energies
   ExpectCount("mocha", config, 5, std::vector<StepTrace>(2),
-              {10, 0, 0, 10 * (4 + 6), 2 * 4 * 10 * 2});
+              {10, 0, 0, 10 * (4 + 6), 2 * 4 * 10 * 2}, /*scores_given=*/true,
+              /*attention_only=*/true);
   config = ConfigFor("matcha");
   config.mode = "expect";
-  config.scores_given = true;
-  config.attention_only = true;
   // 15 pairs of start and choice for each output.
   ExpectCount("matcha", config, 5, std::vector<StepTrace>(2),
-              {10, 10, 0, 10 * (4 + 8) + 2 * 15 * 6, 4 * 10 * 3});
-  config.attention_only = false;
+              {10, 10, 0, 10 * (4 + 8) + 2 * 15 * 6, 4 * 10 * 3},
+              /*scores_given=*/true, /*attention_only=*/true);
   ExpectCount("matcha", config, 5, std::vector<StepTrace>(2),
               {10, 10, 5, 10 * (4 + 8 + 8) + 2 * 15 * 6,
-               kRowBytes * (5 + 2) + 4 * 10 * 3});
+               kRowBytes * (5 + 2) + 4 * 10 * 3},
+              /*scores_given=*/true);
 }
 
 TEST(CountTest, TrainingOfMemory) {
@@ -212,10 +213,9 @@ TEST(CountTest, TrainingOfMemory) {
               {0, 0, 3 * (3 + 4), 5 * (2 * 9 + 3 * (16 + 16)),
                kRowBytes * 3 * (7 + 2 * 5 + 2 + 2 * 2 + 2)});
   config.mode = "expect";
-  config.scores_given = true;
-  config.attention_only = true;
   ExpectCount("memory", config, 3, std::vector<StepTrace>(2),
-              {0, 0, 0, 5 * 2 * 5 + 2 * 6 * 2, 4 * (2 * 5 + 6)});
+              {0, 0, 0, 5 * 2 * 5 + 2 * 6 * 2, 4 * (2 * 5 + 6)},
+              /*scores_given=*/true, /*attention_only=*/true);
 }
 
 TEST(CountTest, AnEmptyMemoryCostsItsContexts) {
@@ -239,17 +239,18 @@ TEST(CountTest, MemoryInClosedForm) {
   // K more for each entry.
   ExpectCount("memory", config, 3, std::vector<StepTrace>(2),
               {0, 0, 7, 5 * 42 + 3 * 2, kRowBytes * (7 + 10 + 4 + 4)});
-  config.scores_given = true;
   ExpectCount("memory", config, 3, std::vector<StepTrace>(2),
-              {0, 0, 7, 5 * 26 + 3 * 2, kRowBytes * (7 + 4 + 4)});
+              {0, 0, 7, 5 * 26 + 3 * 2, kRowBytes * (7 + 4 + 4)},
+              /*scores_given=*/true);
 }
 
 TEST(CountTest, AnOutputOfMemoryCostsTheSameWhateverTheLength) {
   const Config config = ConfigFor("memory");
   const auto cost_of_an_output = [&](Index T) {
     const Mechanism<float>& memory = *FindMechanism<float>("memory");
-    const Operations three = memory.Count(config, T, std::vector<StepTrace>(3));
-    const Operations two = memory.Count(config, T, std::vector<StepTrace>(2));
+    const std::vector<StepTrace> three_steps(3), two_steps(2);
+    const Operations three = memory.Count(config, {T, three_steps});
+    const Operations two = memory.Count(config, {T, two_steps});
     return three.flops - two.flops;
   };
   EXPECT_EQ(cost_of_an_output(10), cost_of_an_output(100000));
@@ -278,8 +279,9 @@ TEST(CountTest, DoublePrecisionReadsTwiceTheBytes) {
     const Mechanism<double>& wide = *Mechanisms<double>()[m];
     const Mechanism<float>& single = *Mechanisms<float>()[m];
     const Config config = DefaultConfig(wide, kDim);
-    const Operations of_wide = wide.Count(config, 5, HardSteps(1));
-    const Operations of_single = single.Count(config, 5, HardSteps(1));
+    const std::vector<StepTrace> steps = HardSteps(1);
+    const Operations of_wide = wide.Count(config, {5, steps});
+    const Operations of_single = single.Count(config, {5, steps});
     EXPECT_EQ(of_wide.bytes, 2 * of_single.bytes);
     EXPECT_EQ(of_wide.flops, of_single.flops);
   }

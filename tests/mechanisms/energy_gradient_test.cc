@@ -69,7 +69,7 @@ class Problem {
     const auto energy = MakeEnergy(config_, sequence.inputs, role_);
     energy->Append(sequence.memory);
     std::vector<Real> energies(cotangent_.memory.size());
-    energy->EvaluateAll({inputs_.states, inputs_.chunk_states},
+    energy->EvaluateAll(inputs_.states,
                         {energies.data(), inputs_.U, inputs_.T});
     double sum = 0;
     for (std::size_t n = 0; n < energies.size(); ++n) {
@@ -81,9 +81,9 @@ class Problem {
   Gradients<Real> Wanted() {
     Gradients<Real> wanted;
     wanted.states = d_states_.View();
-    wanted.chunk_states = d_chunk_states_.View();
+    wanted.further.Set("chunk_states", d_chunk_states_.View());
     wanted.memory = d_memory_.View();
-    wanted.chunk_keys = d_chunk_keys_.View();
+    wanted.further.Set("chunk_keys", d_chunk_keys_.View());
     wanted.parameters = &d_parameters_;
     return wanted;
   }
@@ -269,13 +269,16 @@ TYPED_TEST(EnergyGradientOf, ReadsAndWritesNoPadding) {
       Problem<Real> dense(kind, role, 9, 7, d), strided(kind, role, 9, 7, d);
       dense.Run();
       Sequence<Real> sequence = strided.View();
-      Padded<Real> memory(sequence.memory.memory);
-      Padded<Real> chunk_keys(sequence.memory.chunk_keys);
-      Padded<Real> states(sequence.states), chunk_states(sequence.chunk_states);
+      Padded<Real> memory(sequence.memory);
+      NamedViews<const Real>& further = sequence.inputs.further;
+      Padded<Real> chunk_keys(further.Find("chunk_keys"));
+      Padded<Real> states(sequence.states);
+      Padded<Real> chunk_states(further.Find("chunk_states"));
       Padded<Real> G(strided.G());
-      sequence.memory = {memory.View(), chunk_keys.View()};
+      sequence.memory = memory.View();
+      further.Set("chunk_keys", chunk_keys.View());
       sequence.states = states.View();
-      sequence.chunk_states = chunk_states.View();
+      further.Set("chunk_states", chunk_states.View());
       AddEnergyGradient<Real>(ConfigOf(kind, d), sequence, role, G.View(),
                               strided.Wanted());
       EXPECT_TRUE(strided.PaddingIsUntouched());
@@ -296,7 +299,7 @@ TYPED_TEST(EnergyGradientOf, WhatIsNotWantedIsNotNeeded) {
     all.Run();
     Gradients<Real> wanted;
     wanted.memory = some.Wanted().memory;
-    wanted.chunk_keys = some.Wanted().chunk_keys;
+    wanted.further.Set("chunk_keys", some.Wanted().further.Find("chunk_keys"));
     some.Run(some.View(), wanted);
     EXPECT_EQ(some.Added().at("memory"), all.Added().at("memory"));
     EXPECT_EQ(some.Added().at("chunk_keys"), all.Added().at("chunk_keys"));
@@ -329,14 +332,11 @@ TYPED_TEST(EnergyGradientOf, TheScaleIsOfScaledEnergiesAndStartsAtRootOfD) {
       Sequence<Real> sequence = problem.View();
       sequence.inputs.energy_bias = 0;
       const Config config = ConfigOf(kind, kDim);
-      const DecoderState<Real> state{sequence.states.Row(0),
-                                     sequence.chunk_states.Row(0)};
+      const std::span<const Real> state = sequence.states.Row(0);
       if (reference) {
         const ReferenceEnergy<Real> energy(config, sequence.inputs, role);
-        return static_cast<double>(energy(0, 0, state,
-                                          sequence.memory.memory.Row(0),
-                                          sequence.memory.chunk_keys.Row(0))
-                                       .value);
+        return static_cast<double>(
+            energy(0, 0, state, sequence.memory.Row(0)).value);
       }
       const auto energy = MakeEnergy(config, sequence.inputs, role);
       energy->Append(sequence.memory);

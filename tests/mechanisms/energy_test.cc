@@ -131,9 +131,9 @@ TYPED_TEST(EnergyTest, AllEnergiesAtOnceAreThoseOneByOneBiasIncluded) {
         MakeEnergy(config, sequence.inputs, EnergyRole::kAttention);
     energy->Append(sequence.memory);
     std::vector<Real> all(5 * 9), one_by_one(5 * 9);
-    energy->EvaluateAll({inputs.states, {}}, {all.data(), 5, 9});
+    energy->EvaluateAll(inputs.states, {all.data(), 5, 9});
     for (Index i = 0; i < 5; ++i) {
-      energy->SetState(i, {sequence.states.Row(i), {}});
+      energy->SetState(i, sequence.states.Row(i));
       energy->Evaluate(0, 9, &one_by_one[Size(9 * i)]);
     }
     ExpectNear(all, one_by_one);
@@ -144,10 +144,8 @@ TYPED_TEST(EnergyTest, SoftAttentionRefusesProbabilities) {
   using Real = TypeParam;
   const Mechanism<Real>& soft = *FindMechanism<Real>("soft");
   const std::vector<Real> p = {0.5, 0.5};
-  GivenScores<Real> given;
-  given.p_choose = {p.data(), 1, 2};
   SequenceInputs<Real> inputs;
-  inputs.given = &given;
+  inputs.scores.Set("p_choose", {p.data(), 1, 2});
   for (const char* variant : {"exact", "reference"}) {
     Config config = DefaultConfig(soft, 0);
     config.variant = variant;
@@ -192,9 +190,9 @@ TYPED_TEST(EnergyTest, TeacherForcedHasNoOtherVariant) {
 
 TYPED_TEST(EnergyTest, ScoresThatWereNotGivenAreUnsupported) {
   using Real = TypeParam;
-  const GivenScores<Real> nothing;
+  const std::vector<Real> score = {1};
   SequenceInputs<Real> inputs;
-  inputs.given = &nothing;
+  inputs.scores.Set("of nobody", {score.data(), 1, 1});
   for (const Mechanism<Real>* mechanism : Mechanisms<Real>()) {
     EXPECT_THROW(mechanism->MakeDecoder(DefaultConfig(*mechanism, 2), inputs),
                  Unsupported)

@@ -146,12 +146,8 @@ std::map<std::string, Rows> Made(const json& golden, const char* variant,
   }
   if (with_gradient) {
     Gradients<Real> gradients;
-    for (const auto& [key, view] :
-         {std::pair("p_choose", &gradients.p_choose),
-          std::pair("energies", &gradients.energies),
-          std::pair("chunk_energies", &gradients.chunk_energies)}) {
-      if (!expected["gradients"].contains(key)) continue;
-      *view = make(std::string("gradients.") + key, expected["gradients"][key]);
+    for (const auto& [name, like] : expected["gradients"].items()) {
+      gradients.scores.Set(name, make("gradients." + name, like));
     }
     Written<Real> given;
     const auto rows = InputOf(golden, "cotangent");

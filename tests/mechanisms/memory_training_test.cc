@@ -75,15 +75,16 @@ class Problem {
         to_memory_(T, config.dim, Real{7}),
         to_states_(U, config.dim, Real{7}) {
     for (Real& x : scores_.memory) x *= 2;
-    given_.encoder_scores = {scores_.memory.data(), T, config.num_contexts};
-    given_.decoder_scores = {scores_.states.data(), U, config.num_contexts};
+    const Index K = config.num_contexts;
+    given_.Set("encoder_scores", {scores_.memory.data(), T, K});
+    given_.Set("decoder_scores", {scores_.states.data(), U, K});
   }
 
   Sequence<Real> View() {
     Sequence<Real> sequence = inputs_.View();
     sequence.contexts = contexts_.View();
     if (scores_given_) {
-      sequence.inputs.given = &given_;
+      sequence.inputs.scores = given_;
       sequence.inputs.parameters = nullptr;
       sequence.states = {};
     }
@@ -100,8 +101,8 @@ class Problem {
   }
   Gradients<Real> Wanted() {
     Gradients<Real> wanted;
-    wanted.encoder_scores = to_encoder_.View();
-    wanted.decoder_scores = to_decoder_.View();
+    wanted.scores.Set("encoder_scores", to_encoder_.View());
+    wanted.scores.Set("decoder_scores", to_decoder_.View());
     wanted.memory = to_memory_.View();
     wanted.states = to_states_.View();
     wanted.parameters = &parameters_;
@@ -176,7 +177,7 @@ class Problem {
 
   std::vector<Real>& states() { return inputs_.states; }
   ParameterGradients<Real>& parameters() { return parameters_; }
-  GivenScores<Real>& given() { return given_; }
+  NamedViews<const Real>& given() { return given_; }
 
  private:
   const Config config_;
@@ -185,7 +186,7 @@ class Problem {
   DrawnInputs<Real> d_attention_;  // its memory [T, U] holds [U, T]
   DrawnInputs<Real> d_contexts_;   // its states
   const bool scores_given_;
-  GivenScores<Real> given_;
+  NamedViews<const Real> given_;
   Padded<Real> attention_, contexts_;
   Padded<Real> to_encoder_, to_decoder_, to_memory_, to_states_;
   ParameterGradients<Real> parameters_;
@@ -314,8 +315,8 @@ TYPED_TEST(MemoryTrainingOf, ReadsNoPaddingAndAddsToParametersOnly) {
       once.Gradient();
       twice.Gradient();
       Sequence<Real> sequence = twice.View();
-      Padded<Real> memory(sequence.memory.memory), states(sequence.states);
-      sequence.memory.memory = memory.View();
+      Padded<Real> memory(sequence.memory), states(sequence.states);
+      sequence.memory = memory.View();
       sequence.states = states.View();
       TheMechanism<Real>().Gradient(config, sequence, twice.GivenCotangent(),
                                     twice.Out(), twice.Wanted());
@@ -357,8 +358,7 @@ TYPED_TEST(MemoryTrainingOf, GivenScoresNeedNoMemory) {
     Sequence<Real> sequence;
     sequence.inputs = scores_only.View().inputs;
     Gradients<Real> wanted;
-    wanted.encoder_scores = scores_only.Wanted().encoder_scores;
-    wanted.decoder_scores = scores_only.Wanted().decoder_scores;
+    wanted.scores = scores_only.Wanted().scores;
     TheMechanism<Real>().Gradient(config, sequence, cotangent,
                                   scores_only.Out(), wanted);
     for (const char* name : {"attention", "encoder_scores", "decoder_scores"}) {
@@ -374,8 +374,7 @@ TYPED_TEST(MemoryTrainingOf, RefusesMissingScoresAndAMaximumBelowTheLength) {
     config.variant = variant;
     for (const bool encoder : {false, true}) {
       Problem<Real> problem(config, 6, 5, true);
-      (encoder ? problem.given().encoder_scores
-               : problem.given().decoder_scores) = {};
+      problem.given().Set(encoder ? "encoder_scores" : "decoder_scores", {});
       EXPECT_THROW(problem.Expect(), Unsupported);
       EXPECT_THROW(problem.Gradient(), Unsupported);
     }
@@ -407,8 +406,11 @@ TEST(MemoryTrainingTest, CountsProductsAndTables) {
   const std::vector<StepTrace> steps(2);
   const auto count = [&](const char* mode, bool scores_given) {
     config.mode = mode;
-    config.scores_given = config.attention_only = scores_given;
-    return TheMechanism<float>().Count(config, 3, steps);
+    return TheMechanism<float>().Count(config,
+                                       {.memory_length = 3,
+                                        .steps = steps,
+                                        .scores_given = scores_given,
+                                        .attention_only = scores_given});
   };
   const Operations decode = count("decode", false);
   const Operations expect = count("expect", false);

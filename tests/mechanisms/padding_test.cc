@@ -48,9 +48,10 @@ class PaddedBatch {
       const Index T = sequences_[b].T, U = sequences_[b].U;
       sequence.inputs.parameters = &sequences_[0].parameters;
       sequence.inputs.stream = static_cast<std::uint32_t>(b);
-      sequence.memory = {Rows(b, memory_, T), Rows(b, chunk_keys_, T)};
+      sequence.memory = Rows(b, memory_, T);
+      sequence.inputs.further.Set("chunk_keys", Rows(b, chunk_keys_, T));
       sequence.states = Rows(b, states_, U);
-      sequence.chunk_states = Rows(b, chunk_states_, U);
+      sequence.inputs.further.Set("chunk_states", Rows(b, chunk_states_, U));
       sequence.contexts = Rows(b, contexts_, U);
     }
     return batch;

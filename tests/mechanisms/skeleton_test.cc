@@ -72,7 +72,7 @@ TEST(SkeletonTest, CountsWhatItDoes) {
   const auto mechanism = skeleton::MakeMechanism<float>();
   const std::vector<StepTrace> steps(4);
   const Operations count =
-      mechanism->Count(DefaultConfig(*mechanism, 2), 3, steps);
+      mechanism->Count(DefaultConfig(*mechanism, 2), {3, steps});
   EXPECT_EQ(count.energies, 0);
   EXPECT_EQ(count.memory_rows, 3);
   EXPECT_EQ(count.flops, 2 * 2 * 3 + 2 * 4);
@@ -91,8 +91,8 @@ struct Trained {
     Config config = DefaultConfig(*mechanism, inputs.d);
     config.variant = variant;
     Sequence<Real> sequence = inputs.View();
-    Padded<Real> memory(sequence.memory.memory);
-    sequence.memory.memory = memory.View();
+    Padded<Real> memory(sequence.memory);
+    sequence.memory = memory.View();
     sequence.contexts = contexts.View();
     Cotangent<Real> cotangent;
     cotangent.contexts = {inputs.states.data(), inputs.U, inputs.d};
@@ -159,14 +159,15 @@ TEST(SkeletonTest, CountsTheGradientBesideTheExpectation) {
   const auto mechanism = skeleton::MakeMechanism<float>();
   const std::vector<StepTrace> steps(4);
   Config config = DefaultConfig(*mechanism, 2);
-  const Operations decode = mechanism->Count(config, 3, steps);
+  const Operations decode = mechanism->Count(config, {3, steps});
   config.mode = "expect";
-  EXPECT_EQ(mechanism->Count(config, 3, steps).flops, decode.flops);
-  EXPECT_EQ(mechanism->Count(config, 3, steps).bytes, decode.bytes);
+  EXPECT_EQ(mechanism->Count(config, {3, steps}).flops, decode.flops);
+  EXPECT_EQ(mechanism->Count(config, {3, steps}).bytes, decode.bytes);
   config.mode = "gradient";
-  EXPECT_EQ(mechanism->Count(config, 3, steps).flops, decode.flops + 2 * 2 * 4);
-  EXPECT_EQ(mechanism->Count(config, 3, steps).bytes, 2 * decode.bytes);
-  EXPECT_EQ(mechanism->Count(config, 3, steps).memory_rows, 2 * 3);
+  EXPECT_EQ(mechanism->Count(config, {3, steps}).flops,
+            decode.flops + 2 * 2 * 4);
+  EXPECT_EQ(mechanism->Count(config, {3, steps}).bytes, 2 * decode.bytes);
+  EXPECT_EQ(mechanism->Count(config, {3, steps}).memory_rows, 2 * 3);
 }
 
 }  // namespace

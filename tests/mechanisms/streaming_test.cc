@@ -32,7 +32,7 @@ std::vector<StreamedStep<Real>> Stream(const Mechanism<Real>& mechanism,
                                        const Sequence<Real>& sequence,
                                        const std::vector<Index>& pieces) {
   const auto decoder = mechanism.MakeDecoder(config, sequence.inputs);
-  const Index T = sequence.memory.memory.rows;
+  const Index T = sequence.memory.rows;
   Index appended = 0;
   std::size_t piece = 0;
   bool closed = false;
@@ -50,8 +50,7 @@ std::vector<StreamedStep<Real>> Stream(const Mechanism<Real>& mechanism,
   };
   std::vector<StreamedStep<Real>> made;
   for (Index i = 0; i < sequence.contexts.rows; ++i) {
-    const DecoderState<Real> state = {sequence.states.Row(i),
-                                      sequence.chunk_states.Row(i)};
+    const std::span<const Real> state = sequence.states.Row(i);
     StepResult<Real> step = decoder->Step(state, sequence.contexts.Row(i));
     while (step.need_memory) {
       give_more();

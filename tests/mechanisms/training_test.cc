@@ -12,7 +12,7 @@
 #include <limits>
 #include <random>
 
-#include "harness/central_difference.h"
+#include "harness/stats/central_difference.h"
 #include "tests/support/full_scope.h"
 #include "tests/support/property.h"
 
@@ -232,26 +232,29 @@ TEST(TrainingTest, PaddingIsNeitherReadNorWritten) {
         const std::vector<float> values(Size(view.rows * view.cols), -7.0F);
         view = kept.emplace_back(values, view.rows, view.cols).view();
       };
-      pad_input(one.sequence.memory.memory);
-      pad_input(one.sequence.memory.chunk_keys);
+      pad_input(one.sequence.memory);
       pad_input(one.sequence.states);
-      pad_input(one.sequence.chunk_states);
       pad_input(one.cotangent.contexts);
-      for (MatrixView<float>* view :
-           {&one.sequence.contexts, &one.expectation.attention,
-            &one.gradients.memory, &one.gradients.chunk_keys,
-            &one.gradients.states, &one.gradients.chunk_states}) {
-        pad_output(*view);
+      MatrixView<float> d_keys = one.gradients.further.Find("chunk_keys");
+      MatrixView<float> d_states = one.gradients.further.Find("chunk_states");
+      const std::vector<MatrixView<float>*> outputs = {
+          &one.sequence.contexts, &one.expectation.attention,
+          &one.gradients.memory,  &d_keys,
+          &one.gradients.states,  &d_states};
+      for (MatrixView<float>* view : outputs) pad_output(*view);
+      one.gradients.further.Set("chunk_keys", d_keys);
+      one.gradients.further.Set("chunk_states", d_states);
+      for (const char* name : {"chunk_keys", "chunk_states"}) {
+        MatrixView<const float> view = one.sequence.inputs.further.Find(name);
+        pad_input(view);
+        one.sequence.inputs.further.Set(name, view);
       }
       ParameterGradients<float> parameters;
       one.gradients.parameters = &parameters;
       RunOne(*mechanism, config, one);
 
       std::size_t n = 0;
-      for (const MatrixView<float>* view :
-           {&one.sequence.contexts, &one.expectation.attention,
-            &one.gradients.memory, &one.gradients.chunk_keys,
-            &one.gradients.states, &one.gradients.chunk_states}) {
+      for (const MatrixView<float>* view : outputs) {
         for (Index r = 0; r < view->rows; ++r) {
           for (const float value : view->Row(r)) {
             EXPECT_NEAR(value, packed[n++], 2e-6) << mechanism->Describe().name;

@@ -5,18 +5,14 @@ it.
 import contextlib
 import io
 import json
-import os
 import pathlib
 import re
-import sys
 import tempfile
 import unittest
 
-os.environ.setdefault("MPLBACKEND", "Agg")
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "plots"))
+from figures import draw
 
-import draw  # noqa: E402
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 class PlotTest(unittest.TestCase):

@@ -15,7 +15,7 @@ from results import HOSTILE, POINTS, ROOT, ReportCase
 
 import made_up
 import made_up_claims
-from webpage import validity
+from pages import validity
 
 VOID = {"meta", "input", "br", "link", "img", "hr"}
 
@@ -87,7 +87,7 @@ class PageTest(ReportCase):
             results.sweep(results.hostile_cells()),
             results.verify(),
             results.claims(),
-            results.unknown(),
+            results.training(),
             made_up.stability_document(),
         )
         return PageTest.whole
@@ -312,11 +312,15 @@ class PageTest(ReportCase):
         self.assertIn("All were made by the same program", self.read(one, one).words())
 
     def test_the_fingerprint_is_what_the_program_compares(self):
-        with open(ROOT / "harness" / "fingerprint.cc", encoding="utf-8") as file:
-            fields = dict(re.findall(r'{"(\w+)", (true|false)}', file.read()))
-        not_compared = {name for name, value in fields.items() if value == "false"}
-        self.assertGreater(len(fields), 20)
-        self.assertEqual(set(validity.NOT_FINGERPRINT), not_compared | {"seed"})
+        text = (ROOT / "harness" / "machine" / "context.h").read_text(encoding="utf-8")
+        fields = {
+            name: set(re.findall(r'visit\("(\w+)"', body))
+            for name, body in re.findall(r"^struct (\w+)[^;{]*{$(.*?)^};$", text, re.M | re.S)
+        }
+        self.assertGreater(len(fields["Setup"]), 15)
+        self.assertIn("seed", fields["Setup"])
+        self.assertEqual(set(validity.NOT_FINGERPRINT),
+                         fields["Context"] | fields["SweepContext"] | {"seed"})
 
     # ---- numbers ------------------------------------------------------------
 
@@ -365,7 +369,7 @@ class PageTest(ReportCase):
     def test_every_record_of_every_list_is_in_the_page_unchanged(self):
         cells = results.plain_cells()
         verify = results.verify()
-        page = self.read(results.sweep(cells), verify, results.unknown())
+        page = self.read(results.sweep(cells), verify, results.training())
         self.assertEqual(page.records(0), cells)
         self.assertEqual(page.records(1), verify["cases"])
         # One record a line: the script of the page cuts one out.
@@ -389,12 +393,27 @@ class PageTest(ReportCase):
         self.assertEqual(constants["dim"], 256)
         self.assertIn("dim 256", page.words())
 
-    def test_a_kind_that_is_not_known_is_shown(self):
-        page = self.read(results.unknown())
-        self.assertIn("kind newcomer", page.words())
+    def test_what_no_part_of_the_page_knows_is_shown(self):
+        page = self.read(results.training())
+        self.assertIn("kind training", page.words())
         self.assertIn("answer 42", page.words())
         self.assertIn("numbers: [1, 2, 3]", page.words())
         self.assertEqual(page.column(0, "c.d"), [None, "true"])
+
+    def test_names_with_dots_have_rows_of_their_own(self):
+        libraries = {"eigen.3": "3.4.0", "open.blas": ["0.3", "threads"]}
+        page = self.read(results.sweep(results.plain_cells(), libraries=libraries))
+        self.assertIn("libraries.eigen.3 3.4.0", page.words())
+        self.assertIn("libraries.open.blas 0.3, threads", page.words())
+
+    def test_a_name_is_no_mathematics(self):
+        cells = made_up.mocha_cells((10, 20))
+        for cell in cells:
+            if cell["mechanism"] == "mocha":
+                cell["mechanism"] = "a$\\alpha$ \\frac"
+        words = self.read(results.sweep(cells)).words()
+        self.assertNotIn("was not drawn", words)
+        self.assertIn("a$\\alpha$ \\frac, w = ", words)
 
     def test_a_figure_that_cannot_be_drawn_says_why(self):
         cells = made_up.mocha_cells((10, 20))

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import unittest
 
+import made_up
 import results
 from results import ReportCase
 
@@ -34,6 +35,11 @@ class WrongInput(ReportCase):
         self.refused_file({"steps": []}, "kind is missing")
         good = json.loads(pathlib.Path(self.good).read_text())
         self.refused_file({**good, "schema_version": 2}, "schema_version is 2")
+        self.refused_file({**good, "kind": "newcomer"}, "kind is 'newcomer', one of sweep")
+        for number in ("1e400", "9" * 400, "-1e999"):
+            self.refused_file(f'{{"kind": {number}}}', "the number ", "is too large")
+        self.refused_file('{"kind": 1, "a": {"b": 1, "b": 2}}',
+                          "the key 'b' is there twice in one object")
         self.refused_file({**good, "context": {}}, "context: commit is missing")
         self.refused_file({**good, "cells": {}}, "cells")
         del good["cells"][1]["status"]
@@ -50,6 +56,14 @@ class WrongInput(ReportCase):
         code, error = self.run_report(self.good, "-o", self.out, "--force")
         self.assertEqual((code, error), (0, ""))
         self.assertIn("<!DOCTYPE html>", pathlib.Path(self.out).read_text())
+
+    def test_links_that_lead_round_in_a_circle(self):
+        one, two = self.folder / "one.json", self.folder / "two.json"
+        one.symlink_to(two)
+        two.symlink_to(one)
+        self.refused([str(one), "-o", self.out], "one.json: cannot be read")
+        self.refused([self.good, "-o", str(two), "--force"], "two.json", "not a file")
+        self.refused([self.good, "-o", str(one / "r.html")], "no folder")
 
     def test_a_place_that_cannot_be_written(self):
         self.refused([self.good, "-o", str(self.folder)], "not a file")
@@ -72,6 +86,24 @@ class WrongInput(ReportCase):
         page = (self.folder / "-odd.html").read_text()
         self.assertIn("<h1>--odd &lt;</h1>", page)
 
+    def test_settings_of_matplotlib_are_of_no_consequence(self):
+        self.write(results.sweep(made_up.mocha_cells((10, 20))), "sweep.json")
+        pages = []
+        for name, backend, settings in (
+                ("plain.html", "Agg", ""),
+                ("odd.html", "nonsense", "lines.linewidth: 9\nfont.size: 30\n")):
+            (self.folder / "matplotlibrc").write_text(settings)
+            done = self.attnbench("sweep.json", "-o", name,
+                                  env={**os.environ, "MPLBACKEND": backend})
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            pages.append((self.folder / name).read_text())
+        self.assertIn("<svg", pages[0])
+        self.assertEqual(*pages)
+        # Not even one that cannot be read.
+        (self.folder / "matplotlibrc").write_bytes(b"\xff: \xff")
+        done = self.attnbench("sweep.json", "-o", "odd.html", "--force")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
     def test_the_command_passes_on_what_is_wrong(self):
         for arguments, message in (
             (["absent.json", "-o", "r.html"], "absent.json: cannot be read"),
@@ -93,7 +125,7 @@ class WrongInput(ReportCase):
                               env={**os.environ, "PYTHONPATH": str(blocked)})
         self.assertEqual(done.returncode, 2, done.stderr)
         self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
-        self.assertIn("no matplotlib; the report needs matplotlib and pandas", done.stderr)
+        self.assertIn("no matplotlib; attnbench report needs numpy", done.stderr)
 
     def test_a_defect_is_an_internal_error_and_no_finding(self):
         broken = self.folder / "broken"

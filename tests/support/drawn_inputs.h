@@ -61,9 +61,10 @@ struct DrawnInputs {
   Sequence<Real> View() {
     Sequence<Real> sequence;
     sequence.inputs.parameters = &parameters;
-    sequence.memory = {{memory.data(), T, d}, {chunk_keys.data(), T, d}};
+    sequence.inputs.further.Set("chunk_keys", {chunk_keys.data(), T, d});
+    sequence.inputs.further.Set("chunk_states", {chunk_states.data(), U, d});
+    sequence.memory = {memory.data(), T, d};
     sequence.states = {states.data(), U, d};
-    sequence.chunk_states = {chunk_states.data(), U, d};
     sequence.contexts = {contexts.data(), U, d};
     return sequence;
   }

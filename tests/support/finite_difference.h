@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/central_difference.h"
+#include "harness/stats/central_difference.h"
 #include "mechanisms/common/array.h"
 
 namespace attnbench::testing {

@@ -53,9 +53,9 @@ struct FullScope {
     one.expectation.attention = attention.view();
     one.cotangent.contexts = std::as_const(d_contexts).view();
     one.gradients.memory = d_memory.view();
-    one.gradients.chunk_keys = d_chunk_keys.view();
+    one.gradients.further.Set("chunk_keys", d_chunk_keys.view());
     one.gradients.states = d_states.view();
-    one.gradients.chunk_states = d_chunk_states.view();
+    one.gradients.further.Set("chunk_states", d_chunk_states.view());
     one.gradients.parameters = &parameters;
     return one;
   }

@@ -35,9 +35,7 @@ class GivenInputs {
         decoder_scores_(rows.decoder_scores),
         memory_(rows.memory.empty() ? Identity(LengthOf(rows)) : rows.memory),
         contexts_(Rows(NumOutputs(rows),
-                       std::vector<double>(Size(memory_.view().cols), -7))),
-        given_{p_choose_.view(), energies_.view(), chunk_energies_.view(),
-               encoder_scores_.view(), decoder_scores_.view()} {}
+                       std::vector<double>(Size(memory_.view().cols), -7))) {}
   GivenInputs(const GivenInputs&) = delete;
   GivenInputs& operator=(const GivenInputs&) = delete;
 
@@ -48,8 +46,13 @@ class GivenInputs {
 
   Sequence<Real> View() {
     Sequence<Real> sequence;
-    sequence.inputs.given = &given_;
-    sequence.memory.memory = memory_.view();
+    NamedViews<const Real>& scores = sequence.inputs.scores;
+    scores.Set("p_choose", p_choose_.view());
+    scores.Set("energies", energies_.view());
+    scores.Set("chunk_energies", chunk_energies_.view());
+    scores.Set("encoder_scores", encoder_scores_.view());
+    scores.Set("decoder_scores", decoder_scores_.view());
+    sequence.memory = memory_.view();
     sequence.contexts = contexts_.writable();
     return sequence;
   }
@@ -96,7 +99,6 @@ class GivenInputs {
   const Table encoder_scores_, decoder_scores_;
   const Table memory_;
   Table contexts_;
-  const GivenScores<Real> given_;
 };
 
 // The weights of every output over all T entries.

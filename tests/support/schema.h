@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "harness/error.h"
-#include "harness/schema_check.h"
+#include "harness/base/error.h"
+#include "harness/base/schema_check.h"
 
 namespace attnbench::testing {
 

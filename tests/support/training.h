@@ -58,12 +58,6 @@ Trained<Real> Train(const std::string& mechanism, Config config,
   const Mechanism<Real>& by_name = *FindMechanism<Real>(mechanism);
   const OwnTable<Real> p(rows.p_choose), e(rows.energies),
       u(rows.chunk_energies), h(rows.memory), d_attention(cotangent);
-  const auto given_view = [](const OwnTable<Real>& table) {
-    return table.rows() == 0 ? MatrixView<const Real>() : table.view();
-  };
-  const GivenScores<Real> given{.p_choose = given_view(p),
-                                .energies = given_view(e),
-                                .chunk_energies = given_view(u)};
   const bool has_p = p.rows() > 0;
   const Index U = has_p ? p.rows() : e.rows();
   const Index T = has_p ? p.cols() : e.cols();
@@ -71,11 +65,13 @@ Trained<Real> Train(const std::string& mechanism, Config config,
                      OwnTable<Real>(U, h.cols()), OwnTable<Real>(U, T),
                      OwnTable<Real>(U, T)};
   Sequence<Real> sequence;
-  sequence.inputs.given = &given;
+  sequence.inputs.scores.Set("p_choose", p.view());
+  sequence.inputs.scores.Set("energies", e.view());
+  sequence.inputs.scores.Set("chunk_energies", u.view());
   sequence.inputs.seed = seed;
   if (h.rows() > 0) {
     config.dim = h.cols();
-    sequence.memory.memory = h.view();
+    sequence.memory = h.view();
     sequence.contexts = made.contexts.view();
   }
   const Expectation<Real> out{made.attention.view(), made.selection.view()};
@@ -84,8 +80,8 @@ Trained<Real> Train(const std::string& mechanism, Config config,
     return made;
   }
   Gradients<Real> gradients;
-  (has_p ? gradients.p_choose : gradients.energies) = made.d_choice.view();
-  gradients.chunk_energies = made.d_chunk_energies.view();
+  gradients.scores.Set(has_p ? "p_choose" : "energies", made.d_choice.view());
+  gradients.scores.Set("chunk_energies", made.d_chunk_energies.view());
   by_name.Gradient(config, sequence, {.attention = d_attention.view()}, out,
                    gradients);
   return made;

@@ -36,12 +36,11 @@ void GoWrong() {
 template <class Real>
 class Hazard final : public Mechanism<Real> {
  public:
-  Description Describe() const override {
-    Description description = newcomer_->Describe();
-    description.name = "hazard";
-    description.modes = {"decode"};
-    return description;
+  Hazard() {
+    about_.name = "hazard";
+    about_.modes = {"decode"};
   }
+  const Description& Describe() const override { return about_; }
   std::unique_ptr<Decoder<Real>> MakeDecoder(
       const Config& config, const SequenceInputs<Real>& inputs) const override {
     static int num_decoders = 0;
@@ -49,9 +48,9 @@ class Hazard final : public Mechanism<Real> {
     if (config.variant == "exact" && num_decoders++ == after) GoWrong();
     return newcomer_->MakeDecoder(config, inputs);
   }
-  Operations Count(const Config& config, Index memory_length,
-                   std::span<const StepTrace> steps) const override {
-    Operations operations = newcomer_->Count(config, memory_length, steps);
+  Operations Count(const Config& config,
+                   const CountedWork& work) const override {
+    Operations operations = newcomer_->Count(config, work);
     if (Variable("HAZARD") == "count") operations.flops = getpid();
     return operations;
   }
@@ -59,6 +58,7 @@ class Hazard final : public Mechanism<Real> {
  private:
   const std::unique_ptr<const Mechanism<Real>> newcomer_ =
       newcomer::MakeMechanism<Real>();
+  Description about_ = newcomer_->Describe();
 };
 
 }  // namespace

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <vector>
 
-#include "harness/drawn_parameters.h"
+#include "harness/inputs/drawn_parameters.h"
 #include "harness/model/reference.h"
 
 namespace attnbench {

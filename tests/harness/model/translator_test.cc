@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "harness/drawn_parameters.h"
+#include "harness/inputs/drawn_parameters.h"
 #include "harness/model/attention_record.h"
 #include "harness/model/reference.h"
 #include "tests/support/drawn_inputs.h"

@@ -1,0 +1,85 @@
+// Arrays of the harness: what is drawn for the mechanisms, and where they
+// write. Not counted among what a mechanism allocates.
+#ifndef ATTNBENCH_HARNESS_BASE_ARRAYS_H_
+#define ATTNBENCH_HARNESS_BASE_ARRAYS_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <new>
+#include <vector>
+
+#include "mechanisms/common/array.h"
+#include "mechanisms/common/philox.h"
+
+namespace attnbench {
+
+// Aligned like the mechanisms' own.
+template <class T>
+struct AlignedAllocator {
+  using value_type = T;
+  AlignedAllocator() = default;
+  template <class U>
+  // NOLINTNEXTLINE(google-explicit-constructor): required of an allocator.
+  AlignedAllocator(const AlignedAllocator<U>& /*other*/) {}
+
+  T* allocate(std::size_t count) {
+    return static_cast<T*>(::operator new(count * sizeof(T), kCacheLine));
+  }
+  void deallocate(T* pointer, std::size_t /*count*/) noexcept {
+    ::operator delete(pointer, kCacheLine);
+  }
+  template <class U>
+  bool operator==(const AlignedAllocator<U>& /*other*/) const {
+    return true;
+  }
+
+ private:
+  static constexpr std::align_val_t kCacheLine{64};
+};
+template <class T>
+using Array = std::vector<T, AlignedAllocator<T>>;
+
+// An array whose size overflows cannot be had either.
+inline Index Times(Index a, Index b) {
+  Index product = 0;
+  if (__builtin_mul_overflow(a, b, &product)) throw std::bad_alloc();
+  return product;
+}
+inline Index Plus(Index a, Index b) {
+  Index sum = 0;
+  if (__builtin_add_overflow(a, b, &sum)) throw std::bad_alloc();
+  return sum;
+}
+
+// An array [rows, cols] that owns its numbers, rows one after another; zeros
+// at first.
+template <class Real>
+struct Table {
+  std::vector<Real> values;
+  Index rows = 0;
+  Index cols = 0;
+
+  Table() = default;
+  Table(Index num_rows, Index num_cols)
+      : values(Size(num_rows * num_cols)), rows(num_rows), cols(num_cols) {}
+  MatrixView<Real> view() { return {values.data(), rows, cols}; }
+  MatrixView<const Real> view() const { return {values.data(), rows, cols}; }
+  Real operator()(Index r, Index c) const { return view()(r, c); }
+};
+
+// Uniform in [-1, 1), element n by itself a function of the key and n.
+template <class T>
+void Fill(std::uint64_t seed, std::uint32_t purpose, std::uint32_t stream,
+          Index count, Array<T>& array) {
+  array.resize(Size(count));
+  for (std::size_t n = 0; n < array.size(); n += 4) {
+    const auto words = Philox(seed, purpose, stream, n / 4);
+    for (std::size_t k = n; k < std::min(n + 4, array.size()); ++k) {
+      array[k] = static_cast<T>(SymmetricUniform24(words[k - n]));
+    }
+  }
+}
+
+}  // namespace attnbench
+
+#endif  // ATTNBENCH_HARNESS_BASE_ARRAYS_H_

@@ -1,0 +1,48 @@
+#include "harness/base/error.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <numeric>
+
+namespace attnbench {
+namespace {
+
+// Levenshtein's distance, row by row.
+std::size_t EditDistance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i + 1;
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t substituted = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({substituted, row[j] + 1, row[j + 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+}  // namespace
+
+bool Contains(std::span<const std::string> names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+std::string UnknownName(std::string_view what, std::string_view given,
+                        std::span<const std::string> valid) {
+  if (valid.empty()) {
+    return fmt::format("unknown {} '{}'; there are none here", what, given);
+  }
+  const auto nearest =
+      std::min_element(valid.begin(), valid.end(),
+                       [given](const std::string& a, const std::string& b) {
+                         return EditDistance(given, a) < EditDistance(given, b);
+                       });
+  return fmt::format("unknown {} '{}'; did you mean '{}'? valid: {}", what,
+                     given, *nearest, fmt::join(valid, ", "));
+}
+
+}  // namespace attnbench

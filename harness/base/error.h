@@ -1,0 +1,38 @@
+// The room `base` is what all others build on: typed documents and JSON,
+// parsing text, files, processes, and errors.
+//
+// The one exception for what a user got wrong: options, ranges, files. Thrown
+// where it is found, caught in commands/main.cc, which prints it as one line
+// and exits with 2. It says what was given, where, and what is allowed.
+#ifndef ATTNBENCH_HARNESS_BASE_ERROR_H_
+#define ATTNBENCH_HARNESS_BASE_ERROR_H_
+
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace attnbench {
+
+class UserError : public std::runtime_error {
+ public:
+  // `where` is a file with key or position ("case.json: inputs.p_choose[2]")
+  // or an option ("--memory-length"); `what` is one sentence without the place.
+  UserError(const std::string& where, const std::string& what)
+      : std::runtime_error(where + ": " + what) {}
+  // What another process has found and put into words.
+  explicit UserError(const std::string& text) : std::runtime_error(text) {}
+};
+
+// Whether `name` is one of `names`; if not, UnknownName says what is wrong.
+bool Contains(std::span<const std::string> names, std::string_view name);
+
+// "unknown WHAT 'given'; did you mean 'nearest'? valid: a, b, c", the nearest
+// valid name first (by edit distance).
+std::string UnknownName(std::string_view what, std::string_view given,
+                        std::span<const std::string> valid);
+
+}  // namespace attnbench
+
+#endif  // ATTNBENCH_HARNESS_BASE_ERROR_H_

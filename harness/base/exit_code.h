@@ -1,0 +1,18 @@
+// What the program's exit code says; the table is in docs/comparing.md.
+#ifndef ATTNBENCH_HARNESS_BASE_EXIT_CODE_H_
+#define ATTNBENCH_HARNESS_BASE_EXIT_CODE_H_
+
+namespace attnbench {
+
+enum ExitCode {
+  kGood = 0,
+  kFailed = 1,            // a check, a comparison, a cell
+  kWrongUsage = 2,        // or malformed input
+  kNothingToCompare = 3,  // no baseline, or cells that only one side has
+  kInternalError = 4,
+  kInterrupted = 130  // 128 + SIGINT; what was finished is kept
+};
+
+}  // namespace attnbench
+
+#endif  // ATTNBENCH_HARNESS_BASE_EXIT_CODE_H_

@@ -1,0 +1,24 @@
+// Stable names for contents.
+#ifndef ATTNBENCH_HARNESS_BASE_HASH_H_
+#define ATTNBENCH_HARNESS_BASE_HASH_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace attnbench {
+
+// FNV-1a, 64 bits: stable names for contents. Not against adversaries.
+class Fnv1a {
+ public:
+  void Add(std::string_view bytes);
+  std::uint64_t hash() const { return hash_; }
+  std::string Hex() const;  // 16 digits
+
+ private:
+  std::uint64_t hash_ = 0xcbf29ce484222325;
+};
+
+}  // namespace attnbench
+
+#endif  // ATTNBENCH_HARNESS_BASE_HASH_H_

@@ -1,0 +1,28 @@
+// The JSON type of every document, which keeps the order of its members, and
+// how a number that is not finite is written: JSON has neither infinity nor
+// NaN.
+#ifndef ATTNBENCH_HARNESS_BASE_JSON_H_
+#define ATTNBENCH_HARNESS_BASE_JSON_H_
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+namespace attnbench {
+
+using Json = nlohmann::ordered_json;
+
+// For readers to whom anything that is not finite is no number.
+inline Json NumberOrNull(double value) {
+  return std::isfinite(value) ? Json(value) : Json(nullptr);
+}
+
+// For those who tell them apart: "nan", "inf" or "-inf".
+inline Json NumberOrName(double value) {
+  if (std::isfinite(value)) return value;
+  if (std::isnan(value)) return "nan";
+  return value > 0 ? "inf" : "-inf";
+}
+
+}  // namespace attnbench
+
+#endif  // ATTNBENCH_HARNESS_BASE_JSON_H_

@@ -1,0 +1,24 @@
+// Reads a JSON document that a user wrote: stricter than the parser, which
+// would keep one of two equal keys silently and take any depth.
+#ifndef ATTNBENCH_HARNESS_BASE_JSON_FILE_H_
+#define ATTNBENCH_HARNESS_BASE_JSON_FILE_H_
+
+#include <string>
+
+#include "harness/base/json.h"
+
+namespace attnbench {
+
+// Deeper than any document of ours; bounds what reading costs.
+inline constexpr int kMostJsonDepth = 64;
+
+// Reads a file, or a pipe that somebody writes to. Throws UserError naming the
+// file, with line and column where there is one: unreadable, a folder, a
+// device, a pipe without data, more than 512 MiB, empty, not JSON, a number
+// beyond double precision, nested too deep, a key that appears twice in one
+// object.
+Json ReadJsonFile(const std::string& path);
+
+}  // namespace attnbench
+
+#endif  // ATTNBENCH_HARNESS_BASE_JSON_FILE_H_

@@ -1,0 +1,68 @@
+#include "harness/base/schema_check.h"
+
+#include <algorithm>
+#include <vector>
+
+#if defined(__GNUC__) && !defined(__clang__)
+// g++ 12 sees overlapping copies in every `"text" + string` that it inlines
+// (its bug 105651), here in valijson's.
+#pragma GCC diagnostic ignored "-Wrestrict"
+#endif
+#include <valijson/adapters/nlohmann_json_adapter.hpp>
+#include <valijson/schema.hpp>
+#include <valijson/schema_parser.hpp>
+#include <valijson/validator.hpp>
+
+#include "harness/base/error.h"
+
+namespace attnbench {
+namespace {
+
+// "cells[3].samples_ns" of "<root>", "[cells]", "[3]", "[samples_ns]".
+std::string PlaceText(const std::vector<std::string>& context) {
+  std::string place;
+  for (std::size_t i = 1; i < context.size(); ++i) {
+    const std::string name = context[i].substr(1, context[i].size() - 2);
+    const bool is_index =
+        !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
+          return c >= '0' && c <= '9';
+        });
+    if (is_index) {
+      place += "[" + name + "]";
+    } else {
+      place += (place.empty() ? "" : ".") + name;
+    }
+  }
+  return place;
+}
+
+}  // namespace
+
+// The innermost of the errors, the last of several: those around it only
+// repeat that it is there, those before it that a condition was not met.
+void CheckSchema(const Json& schema_json, const std::string& schema_name,
+                 const Json& document, const std::string& path) {
+  // The validator reads the library's unordered documents.
+  const auto plain_schema = nlohmann::json::parse(schema_json.dump());
+  const auto plain = nlohmann::json::parse(document.dump());
+  valijson::Schema schema;
+  valijson::SchemaParser(valijson::SchemaParser::kDraft7)
+      .populateSchema(valijson::adapters::NlohmannJsonAdapter(plain_schema),
+                      schema);
+  valijson::ValidationResults errors;
+  if (valijson::Validator(valijson::Validator::kStrongTypes)
+          .validate(schema, valijson::adapters::NlohmannJsonAdapter(plain),
+                    &errors)) {
+    return;
+  }
+  auto innermost = errors.begin();
+  for (auto error = errors.begin(); error != errors.end(); ++error) {
+    if (error->context.size() >= innermost->context.size()) innermost = error;
+  }
+  const std::string place = PlaceText(innermost->context);
+  throw UserError(
+      path + (place.empty() ? "" : ": " + place),
+      "is not as " + schema_name + " wants it: " + innermost->description);
+}
+
+}  // namespace attnbench

@@ -1,0 +1,398 @@
+#include "harness/campaign/campaign.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "harness/base/error.h"
+#include "harness/base/json_file.h"
+#include "harness/campaign/journal.h"
+#include "harness/campaign/point_hash.h"
+#include "harness/campaign/progress.h"
+#include "harness/campaign/resume.h"
+#include "harness/machine/calibration.h"
+#include "harness/machine/environment.h"
+#include "harness/machine/fingerprint.h"
+#include "harness/machine/load_watch.h"
+#include "harness/machine/roofline.h"
+#include "harness/machine/validity.h"
+#include "harness/peer/files.h"
+#include "harness/system/interrupt.h"
+#include "harness/system/result_file.h"
+#include "harness/system/temporary_folder.h"
+
+namespace attnbench {
+namespace {
+
+void Tell(const std::string& text) {
+  fmt::print(stderr, "attnbench: {}\n", text);
+}
+
+// The machine's, for every precision and number of threads that a cell of these
+// points has, with those that are known already.
+std::vector<MachineLimits> LimitsFor(const Sweep& sweep,
+                                     std::vector<MachineLimits> limits) {
+  std::set<std::pair<std::int64_t, std::string>> known;
+  for (const MachineLimits& one : limits) {
+    known.emplace(one.threads, one.precision);
+  }
+  std::set<std::pair<std::int64_t, std::string>> wanted;
+  for (const Point& point : sweep.points) {
+    for (const Cell& cell : point.cells) {
+      if (cell.skip_reason) continue;
+      wanted.emplace(cell.Int("threads"), cell.Text("precision"));
+    }
+  }
+  for (const auto& one : wanted) {
+    if (known.contains(one) || WasInterrupted()) continue;
+    limits.push_back(
+        MeasureLimits(one.second, static_cast<int>(one.first), kQuickRoofline));
+  }
+  return limits;
+}
+
+// A limit that is not known was a lower one.
+bool IsLower(std::optional<std::int64_t> limit, std::int64_t now) {
+  return !limit || *limit < now;
+}
+
+class Campaign {
+ public:
+  Campaign(const AxisTable& table, const Sweep& sweep, const Context& context,
+           const CampaignOptions& options)
+      : table_(table),
+        sweep_(sweep),
+        options_(options),
+        file_(options.output, options.force || options.resume),
+        journal_(file_.target(), options.output) {
+    static_cast<Context&>(own_context_) = context;
+    finished_.limits = options.measurer.limits;
+    // Another run may have written the result before we had the lock.
+    static_cast<void>(
+        ResultFile(options.output, options.force || options.resume));
+    // The workers will want one: better known before hours of measuring.
+    static_cast<void>(TemporaryFolder());
+    const std::string peer = PeerIdentity(options.measurer.peer);
+    for (const Point& point : sweep.points) {
+      hashes_.push_back(PointHash(table, sweep, point, BuildId(), peer));
+    }
+    wanted_ = options.shard.value_or(Shard{}).Indices(hashes_.size());
+  }
+
+  CampaignEnd Run() {
+    TakeFinished();
+    const std::vector<std::size_t> left = Left();
+    if (left.empty() && result_is_whole_) {
+      journal_.Remove();
+      return {.nothing_to_do = true,
+              .num_points = wanted_.size(),
+              .result = std::move(result_)};
+    }
+    CatchInterrupts();
+    if (!left.empty()) Measure(left);
+    return Write();
+  }
+
+ private:
+  bool ResultIsThere() const { return std::filesystem::exists(file_.target()); }
+
+  // What an earlier run has done, if that is to be taken.
+  void TakeFinished() {
+    if (!options_.resume) {
+      if (!options_.force && HasPoints(journal_.Contents())) {
+        throw UserError(options_.output,
+                        "a run of it was not finished, and left " +
+                            journal_.path() +
+                            "; --resume goes on from there, --force begins "
+                            "anew");
+      }
+      journal_.Clear();
+      return;
+    }
+    const JournalContents journal = journal_.Contents();
+    std::set<std::string> wanted;
+    for (const std::size_t i : wanted_) wanted.insert(hashes_[i]);
+    if (ResultIsThere() && ContinuesResult(journal)) {
+      continues_result_ = true;
+      result_ = ReadPrevious();
+      TakeResult(*result_, options_.output, wanted, own_context_, finished_);
+      CheckFinished(options_.output);
+      // A file of a longer sweep or another shard is not the one wanted.
+      const SweepContext& context = result_->context;
+      result_is_whole_ = finished_.points.size() == wanted.size() &&
+                         context.points == hashes_ &&
+                         context.shard == ShardText();
+    }
+    TakeJournal(journal, wanted, own_context_, finished_);
+    CheckFinished(journal_.path());
+    // Measured after the result was written.
+    if (HasPoints(journal)) result_is_whole_ = false;
+    RefuseLosses();
+    FindUnfinished();
+    TellFinished(journal.num_spoiled);
+  }
+
+  // The result that is there.
+  SweepResult ReadPrevious() const {
+    try {
+      return SweepResultOf(ReadJsonFile(file_.target()), options_.output);
+    } catch (const UserError& error) {
+      throw UserError(fmt::format(
+          "{}; no run can go on from it, --force replaces it", error.what()));
+    }
+  }
+
+  // `path` is where they were taken from.
+  void CheckFinished(const std::string& path) const {
+    for (const std::size_t i : wanted_) {
+      const auto point = finished_.points.find(hashes_[i]);
+      if (point == finished_.points.end()) continue;
+      CheckPlanned(point->second, sweep_.points[i], path);
+    }
+  }
+
+  // What is there and is not wanted would not be in the result.
+  void RefuseLosses() const {
+    const std::size_t num_others = finished_.others.size();
+    if (num_others == 0) return;
+    const char* const them = num_others == 1 ? "it" : "them";
+    throw UserError(
+        options_.output,
+        fmt::format("{} point{} there {} not of this sweep, program and "
+                    "machine{}, and --resume would lose {}; -o another file "
+                    "keeps {}, --force begins anew",
+                    num_others, num_others == 1 ? "" : "s",
+                    num_others == 1 ? "is" : "are",
+                    finished_.difference.empty()
+                        ? ""
+                        : " (" + finished_.difference + ")",
+                    them, them));
+  }
+
+  // Whether a cell of a whole point ended at a limit that is higher now.
+  bool HasMoreTime(std::size_t i, const FinishedPoint& point) const {
+    const attnbench::Run& run = finished_.runs[point.run];
+    const MeasurerOptions& now = options_.measurer;
+    for (std::size_t c = 0; c < point.cells.size(); ++c) {
+      if (point.cells[c].status != CellStatus::kTimeout) continue;
+      if (IsLower(run.cell_limit_s, now.cell_limit_s)) return true;
+      // A cell of a peer may have met either.
+      if (sweep_.points[i].cells[c].is_peers &&
+          IsLower(run.peer_limit_s, now.peer_limit_s)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  bool IsComplete(std::size_t i) const {
+    const auto point = finished_.points.find(hashes_[i]);
+    return point != finished_.points.end() &&
+           point->second.cells.size() == sweep_.points[i].cells.size();
+  }
+
+  // Points that somebody has edited, and those with a cell that was not
+  // finished in less time than it would have now.
+  void FindUnfinished() {
+    std::size_t num_timeouts = 0;
+    for (const std::size_t i : wanted_) {
+      const auto point = finished_.points.find(hashes_[i]);
+      if (point == finished_.points.end()) continue;
+      const bool has_more_time = IsComplete(i) && HasMoreTime(i, point->second);
+      if (IsComplete(i) && !has_more_time) continue;
+      if (has_more_time) ++num_timeouts;
+      again_.insert(hashes_[i]);
+      result_is_whole_ = false;
+    }
+    if (num_timeouts == 0) return;
+    Tell(fmt::format(
+        "{}: {} point{} with a cell that ended at a lower "
+        "{} {} measured again",
+        options_.output, num_timeouts, num_timeouts == 1 ? "" : "s",
+        options_.measurer.peer.empty() ? "--cell-limit"
+                                       : "--cell-limit or --peer-limit",
+        num_timeouts == 1 ? "is" : "are"));
+  }
+
+  void TellFinished(std::size_t num_spoiled) const {
+    if (num_spoiled > 0) {
+      Tell(fmt::format(
+          "{}: {} line{} torn or damaged; what stood there is "
+          "measured again",
+          journal_.path(), num_spoiled, num_spoiled == 1 ? " is" : "s are"));
+    }
+    Tell(fmt::format("{}: {} of {} points are there", options_.output,
+                     wanted_.size() - Left().size(), wanted_.size()));
+  }
+
+  std::vector<std::size_t> Left() const {
+    std::vector<std::size_t> left;
+    for (const std::size_t i : wanted_) {
+      if (finished_.points.contains(hashes_[i]) &&
+          !again_.contains(hashes_[i])) {
+        continue;
+      }
+      left.push_back(i);
+    }
+    return left;
+  }
+
+  std::optional<std::string> ShardText() const {
+    if (!options_.shard) return {};
+    return options_.shard->Text();
+  }
+
+  // Measures until all is done or the user interrupts.
+  void Measure(const std::vector<std::size_t>& left) {
+    load_watch_ = BeginWatch(own_context_);
+    Sweep rest = sweep_;
+    rest.points.clear();
+    for (const std::size_t i : left) rest.points.push_back(sweep_.points[i]);
+    MeasurerOptions measurer_options = options_.measurer;
+    finished_.limits = LimitsFor(rest, std::move(finished_.limits));
+    measurer_options.limits = finished_.limits;
+    own_context_.limits = finished_.limits;
+    journal_.Append({.run = RunRecord{own_context_, continues_result_}});
+    finished_.runs.push_back(OwnRun());
+    Progress progress(table_, rest, stderr, isatty(STDERR_FILENO) == 1);
+    Measurer measurer(sweep_, measurer_options);
+    for (const std::size_t i : left) {
+      std::optional<MeasuredPoint> measured;
+      if (!WasInterrupted()) {
+        measured = measurer.Measure(
+            i, [&progress](double share) { progress.Tick(share); });
+      }
+      if (!measured) return;
+      Finish(hashes_[i], *measured);
+      progress.FinishPoint(measured->cells);
+    }
+    measurer.Finish();
+  }
+
+  attnbench::Run OwnRun() const {
+    const MeasurerOptions& measurer = options_.measurer;
+    std::optional<std::int64_t> peer_limit_s;
+    if (!measurer.peer.empty()) peer_limit_s = measurer.peer_limit_s;
+    return RunOf(own_context_, measurer.cell_limit_s, peer_limit_s);
+  }
+
+  // The last one of `runs` is this one.
+  void Finish(const std::string& hash, const MeasuredPoint& measured) {
+    FinishedPoint point = {.cells = measured.cells,
+                           .calibration = {},
+                           .run = finished_.runs.size() - 1};
+    for (ResultCell& cell : point.cells) cell.point = hash;
+    // If no cell came through, nobody looked at the clock.
+    if (!measured.calibration_ns.empty()) {
+      point.calibration = CalibrationOf(hash, measured.calibration_ns);
+    }
+    // Any point may be the run's last.
+    LookAgain(load_watch_, /*calibration=*/{}, own_context_);
+    finished_.runs.back() = OwnRun();
+    journal_.Append({.point = PointRecord{hash, point.cells, point.calibration,
+                                          finished_.runs.back(),
+                                          FingerprintHash(own_context_)}});
+    finished_.points[hash] = std::move(point);
+    again_.erase(hash);
+  }
+
+  // The runs that measured what is there; where nothing is wanted, this one.
+  std::vector<attnbench::Run> Runs() const {
+    std::vector<attnbench::Run> runs = finished_.runs;
+    for (const std::size_t i : wanted_) {
+      const auto point = finished_.points.find(hashes_[i]);
+      if (point == finished_.points.end()) continue;
+      runs[point->second.run].points.push_back(hashes_[i]);
+    }
+    std::erase_if(runs, [](const auto& run) { return run.points.empty(); });
+    if (runs.empty()) runs.push_back(OwnRun());
+    return runs;
+  }
+
+  // The context is the first run's.
+  SweepResult Result() const {
+    SweepResult result;
+    SweepContext& context = result.context;
+    context = finished_.context.value_or(own_context_);
+    context.command = own_context_.command;
+    context.points = hashes_;
+    context.shard = ShardText();
+    context.limits = finished_.limits;
+    context.runs = Runs();
+    context.date = context.runs[0].date;
+    context.calibration.clear();
+    for (const std::size_t i : wanted_) {
+      const auto point = finished_.points.find(hashes_[i]);
+      if (point == finished_.points.end()) continue;
+      const auto& [cells, calibration, run] = point->second;
+      result.cells.insert(result.cells.end(), cells.begin(), cells.end());
+      if (calibration) context.calibration.push_back(*calibration);
+    }
+    const auto num_points = static_cast<std::size_t>(
+        std::count_if(wanted_.begin(), wanted_.end(),
+                      [this](std::size_t i) { return IsComplete(i); }));
+    SetValidityOfRuns(
+        num_points == wanted_.size()
+            ? ""
+            : fmt::format("interrupted: {} of {} points; --resume goes on",
+                          num_points, wanted_.size()),
+        context);
+    return result;
+  }
+
+  CampaignEnd Write() {
+    const std::size_t num_left = Left().size();
+    CampaignEnd end = {.interrupted = num_left > 0,
+                       .num_points = wanted_.size() - num_left};
+    if (end.interrupted && finished_.points.empty()) {
+      journal_.Clear();
+      return end;
+    }
+    end.result = Result();
+    try {
+      file_.Write(ToJson(*end.result));
+    } catch (const UserError& error) {
+      throw UserError(
+          fmt::format("{}; all that was measured is in {}: make "
+                      "room and --resume",
+                      error.what(), journal_.path()));
+    }
+    journal_.Remove();
+    return end;
+  }
+
+  const AxisTable& table_;
+  const Sweep& sweep_;
+  const CampaignOptions& options_;
+  SweepContext own_context_;  // of this run
+  LoadWatch load_watch_;
+  const ResultFile file_;
+  Journal journal_;
+  std::vector<std::string> hashes_;  // of all points
+  std::vector<std::size_t> wanted_;  // those of the shard
+  Finished finished_;
+  // These points of `finished_` are to be measured again. They stay there until
+  // they are: a run that is interrupted before has nothing better.
+  std::set<std::string> again_;
+  // The file that is there, if this run goes on from it.
+  std::optional<SweepResult> result_;
+  bool continues_result_ = false;
+  bool result_is_whole_ = false;
+};
+
+}  // namespace
+
+CampaignEnd RunCampaign(const AxisTable& table, const Sweep& sweep,
+                        const Context& context,
+                        const CampaignOptions& options) {
+  return Campaign(table, sweep, context, options).Run();
+}
+
+}  // namespace attnbench

@@ -1,0 +1,249 @@
+#include "harness/campaign/measurer.h"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <limits>
+#include <stdexcept>
+#include <utility>
+
+#include "harness/base/error.h"
+#include "harness/campaign/replicates.h"
+#include "harness/campaign/worker.h"
+#include "harness/measure/point_runner.h"
+#include "harness/system/child_process.h"
+#include "harness/system/interrupt.h"
+#include "harness/system/temporary_folder.h"
+#include "mechanisms/kernels/kernels.h"
+
+namespace attnbench {
+namespace {
+
+// How often a waiting program looks up: for the bar, and for an interrupt.
+constexpr std::chrono::milliseconds kLookUp{100};
+constexpr std::chrono::minutes kSendLimit{1};
+
+// The file in which a worker says what it is doing.
+class StepFile {
+ public:
+  StepFile() : descriptor_(memfd_create("attnbench-step", MFD_CLOEXEC)) {
+    if (descriptor_ < 0) {
+      throw std::runtime_error(std::string("memfd_create: ") +
+                               std::strerror(errno));
+    }
+    Write({});
+  }
+  ~StepFile() { close(descriptor_); }
+  StepFile(const StepFile&) = delete;
+  StepFile& operator=(const StepFile&) = delete;
+
+  int descriptor() const { return descriptor_; }
+  void Write(const WorkerStep& step) const {
+    [[maybe_unused]] const ssize_t written =
+        pwrite(descriptor_, &step, sizeof(step), 0);
+  }
+  WorkerStep Read() const {
+    WorkerStep step;
+    const ssize_t count = pread(descriptor_, &step, sizeof(step), 0);
+    return count == sizeof(step) ? step : WorkerStep();
+  }
+
+ private:
+  const int descriptor_;
+};
+
+}  // namespace
+
+// Our end of a worker.
+class Measurer::Worker {
+ public:
+  // The peer's files go where they are removed however the worker ends.
+  Worker() : process_(CommandFor(step_file_.descriptor(), folder_.path())) {}
+
+  void Send(const WorkerRequest& request) {
+    step_file_.Write({});
+    process_.Send(ToJson(request).dump() + "\n",
+                  ChildProcess::Clock::now() + kSendLimit);
+  }
+  // None: not yet, or the worker has ended.
+  std::optional<std::string> Wait() {
+    return process_.ReadLine(ChildProcess::Clock::now() + kLookUp);
+  }
+  WorkerStep Step() const { return step_file_.Read(); }
+  ChildProcess& process() { return process_; }
+
+ private:
+  static ChildProcess::Command CommandFor(int step, const std::string& folder) {
+    return {
+        .arguments = {"/proc/self/exe", "--simd", SimdName(), kWorkerCommand},
+        .environment = EnvironmentWith({"TMPDIR=" + folder}),
+        .longest_line = std::numeric_limits<std::size_t>::max(),
+        .third = step,
+        .echo_errors = true};
+  }
+
+  const StepFile step_file_;
+  const TemporaryFolder folder_;
+  ChildProcess process_;
+};
+
+// A point while it is measured.
+struct Measurer::Work {
+  const Point& point;
+  const std::function<void(double)>& tick;
+  int process = 0;  // the one whose turn it is
+  // For each cell, what each process gave so far: all `ok`, or the last is not
+  // and ends the cell.
+  std::vector<std::vector<ResultCell>> cells = {};
+  std::vector<double> calibration_ns = {};
+  bool has_lost_worker = false;  // before it measured anything
+
+  bool HasFailed(std::size_t cell) const {
+    return !cells[cell].empty() && !cells[cell].back().is_ok();
+  }
+  // The cells that the process whose turn it is has not measured yet.
+  std::vector<std::size_t> Left() const {
+    std::vector<std::size_t> left;
+    for (std::size_t cell = 0; cell < cells.size(); ++cell) {
+      const bool is_done =
+          cells[cell].size() > static_cast<std::size_t>(process);
+      if (!is_done && !HasFailed(cell)) left.push_back(cell);
+    }
+    return left;
+  }
+};
+
+Measurer::Measurer(const Sweep& sweep, MeasurerOptions options)
+    : sweep_(sweep), options_(std::move(options)) {}
+
+Measurer::~Measurer() {
+  if (worker_ != nullptr) worker_->process().Kill();
+}
+
+void Measurer::Finish() {
+  if (worker_ == nullptr) return;
+  const ProcessEnd end = worker_->process().Stop();
+  worker_.reset();
+  if (!end.IsGood()) {
+    throw std::runtime_error("a worker " + end.Text() +
+                             " when all was measured");
+  }
+}
+
+WorkerRequest Measurer::RequestFor(const Work& work) const {
+  WorkerRequest request = {
+      .axes = work.point.axes,
+      .cells = {},
+      .seed = sweep_.seed,
+      .repetitions = sweep_.repetitions,
+      .trials = sweep_.trials,
+      .limits = options_.limits,
+      .peer = options_.peer,
+      .peer_limit_s = options_.peer_limit_s,
+      .cell_limit_s = static_cast<double>(options_.cell_limit_s)};
+  for (const std::size_t index : work.Left()) {
+    AskedCell cell{work.point.cells[index]};
+    if (!work.cells[index].empty()) {
+      cell.trials_per_sample = *work.cells[index][0].trials_per_sample;
+    }
+    request.cells.push_back(std::move(cell));
+  }
+  return request;
+}
+
+// The worker is gone: the cell that it had in hand has ended it, or, where this
+// is false, whoever ends the whole run.
+bool Measurer::TakeEnd(Work& work) {
+  const WorkerStep step = worker_->Step();
+  const ProcessEnd end = worker_->process().Stop();
+  const std::string words = worker_->process().LastWords();
+  worker_.reset();
+  // A scheduler that ends a job sends the signal to all of its processes.
+  if (WasInterrupted() || end.Signal() == SIGTERM || end.Signal() == SIGINT) {
+    return false;
+  }
+  const std::vector<std::size_t> left = work.Left();
+  if (step.cell < 0 || step.cell >= static_cast<std::int64_t>(left.size())) {
+    // Somebody killed it between two points: no cell is to blame.
+    if (!std::exchange(work.has_lost_worker, true)) return true;
+    throw std::runtime_error(
+        fmt::format("a worker {} before it measured anything{}{}", end.Text(),
+                    words.empty() ? "" : ": ", words));
+  }
+  const std::size_t index = left[static_cast<std::size_t>(step.cell)];
+  const Cell& cell = work.point.cells[index];
+  const bool is_timeout = end.Signal() == SIGALRM;
+  std::string message =
+      is_timeout ? fmt::format("was not finished after {} s (--cell-limit)",
+                               options_.cell_limit_s)
+                 : "its process " + end.Text();
+  if (!is_timeout && !words.empty()) message += ": " + words;
+  work.cells[index].push_back(FailedCell(
+      cell, is_timeout ? CellStatus::kTimeout : CellStatus::kError, message));
+  return true;
+}
+
+// What the process whose turn it is has to say of the point; false where the
+// user interrupts.
+bool Measurer::MeasureOnce(Work& work) {
+  for (auto left = work.Left(); !left.empty(); left = work.Left()) {
+    if (worker_ == nullptr) worker_ = std::make_unique<Worker>();
+    worker_->Send(RequestFor(work));
+    std::optional<std::string> line;
+    while (!line && !worker_->process().HasEnded()) {
+      if (WasInterrupted()) return false;
+      line = worker_->Wait();
+      work.tick((work.process + worker_->Step().share) / sweep_.processes);
+    }
+    if (!line) {
+      if (!TakeEnd(work)) return false;
+      continue;
+    }
+    auto answer = FromJson<WorkerAnswer>(Json::parse(*line), "a worker");
+    if (answer.wrong_input) throw UserError(*answer.wrong_input);
+    if (answer.failed) throw std::runtime_error(*answer.failed);
+    for (std::size_t i = 0; i < left.size(); ++i) {
+      work.cells[left[i]].push_back(std::move(answer.cells.at(i)));
+    }
+    work.calibration_ns.insert(work.calibration_ns.end(),
+                               answer.calibration_ns.begin(),
+                               answer.calibration_ns.end());
+  }
+  return true;
+}
+
+std::optional<MeasuredPoint> Measurer::Measure(
+    std::size_t index, const std::function<void(double)>& tick) {
+  const Point& point = sweep_.points.at(index);
+  Work work{.point = point, .tick = tick};
+  work.cells.resize(point.cells.size());
+  for (; work.process < sweep_.processes; ++work.process) {
+    // Fresh processes are what several are for; one goes on and on.
+    if (sweep_.processes > 1) Finish();
+    if (!MeasureOnce(work)) return std::nullopt;
+  }
+  MeasuredPoint measured{{}, std::move(work.calibration_ns)};
+  for (std::size_t i = 0; i < work.cells.size(); ++i) {
+    std::vector<ResultCell>& of_cell = work.cells[i];
+    ResultCell& last = of_cell.back();
+    if (!work.HasFailed(i)) {
+      measured.cells.push_back(
+          JoinReplicates(of_cell, point.cells[i].is_peers));
+      continue;
+    }
+    if (of_cell.size() > 1) {
+      last.message = fmt::format("process {} of {}: {}", of_cell.size(),
+                                 sweep_.processes, *last.message);
+    }
+    last.processes = sweep_.processes;
+    measured.cells.push_back(std::move(last));
+  }
+  return measured;
+}
+
+}  // namespace attnbench

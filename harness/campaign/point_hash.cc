@@ -1,0 +1,45 @@
+#include "harness/campaign/point_hash.h"
+
+#include <fmt/format.h>
+
+#include "harness/base/hash.h"
+#include "harness/base/json_file.h"
+#include "harness/inputs/workload.h"
+#include "harness/machine/environment.h"
+
+namespace attnbench {
+namespace {
+
+// What stands in the file that the workload names: it may be edited between
+// two runs.
+std::string CaseText(const Point& point) {
+  const WorkloadName workload = ParseWorkload(point.axes.at("workload").text());
+  if (workload.kind != WorkloadKind::kFile) return "";
+  return ReadJsonFile(workload.path).dump();
+}
+
+}  // namespace
+
+std::string PointHash(const AxisTable& table, const Sweep& sweep,
+                      const Point& point, std::string_view build_id,
+                      std::string_view peer) {
+  Fnv1a hash;
+  // Each part ends in a byte that no part contains.
+  const auto add = [&hash](std::string_view part) {
+    hash.Add(part);
+    hash.Add(std::string_view("\0", 1));
+  };
+  add(build_id);
+  add(fmt::format("{} {} {} {}", sweep.seed, sweep.repetitions, sweep.trials,
+                  sweep.processes));
+  add(ToJson(point.axes).dump());
+  add(CaseText(point));
+  for (const Cell& cell : point.cells) {
+    add(CellKey(table, cell));
+    add(cell.skip_reason.value_or(""));
+    add(cell.is_peers ? peer : "");
+  }
+  return hash.Hex();
+}
+
+}  // namespace attnbench

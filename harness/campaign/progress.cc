@@ -1,0 +1,135 @@
+#include "harness/campaign/progress.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace attnbench {
+namespace {
+
+constexpr int kBarWidth = 30;
+
+double Seconds(std::chrono::steady_clock::duration duration) {
+  return std::chrono::duration<double>(duration).count();
+}
+
+}  // namespace
+
+std::string PointText(const AxisTable& table, const Point& point) {
+  std::string text;
+  for (const Axis& axis : table) {
+    if (!axis.of_point) continue;
+    if (!text.empty()) text += ' ';
+    text += (axis.letter.empty() ? axis.name : axis.letter) + "=" +
+            point.axes.at(axis.name).Shown();
+  }
+  return text;
+}
+
+Progress::Progress(const AxisTable& table, const Sweep& sweep, std::FILE* out,
+                   bool is_terminal)
+    : table_(table),
+      sweep_(sweep),
+      out_(out),
+      is_terminal_(is_terminal),
+      estimate_(EstimateTime(sweep)),
+      start_(Clock::now()),
+      point_start_(start_) {
+  // Points of skipped cells alone take a moment, too.
+  for (double& seconds : estimate_.point_s) seconds += 1e-3;
+  estimate_.start_s = 0;  // is over
+  if (is_terminal_) {
+    Draw(0);
+  } else {
+    Line(fmt::format("{} point{}{}", sweep.points.size(),
+                     sweep.points.size() == 1 ? "" : "s", TimeLeft(0)));
+  }
+}
+
+std::string Progress::TimeLeft(double done_s) const {
+  // The estimate is right until it can be compared with what happened.
+  constexpr double kEnoughToTell = 0.05;
+  const double total_s = estimate_.total_s();
+  const double elapsed_s = Seconds(Clock::now() - start_);
+  const double left = done_s < kEnoughToTell * total_s
+                          ? total_s - elapsed_s
+                          : elapsed_s * (total_s / done_s - 1);
+  return left > 0 ? fmt::format(", about {} left", DurationText(left)) : "";
+}
+
+void Progress::Draw(double done_s) {
+  last_draw_ = Clock::now();
+  const double share = done_s / estimate_.total_s();
+  const int filled = static_cast<int>(share * kBarWidth);
+  // Short enough for 80 columns: a line that wraps cannot be redrawn.
+  fmt::print(out_, "\r[{:#<{}}{:-<{}}] {:3.0f} %  [{}/{}]{}\x1b[K", "", filled,
+             "", kBarWidth - filled, 100 * share, point_, sweep_.points.size(),
+             TimeLeft(done_s));
+  std::fflush(out_);
+}
+
+void Progress::Line(const std::string& text) {
+  fmt::print(out_, "{}{}\n", is_terminal_ ? "\r\x1b[K" : "", text);
+  std::fflush(out_);
+}
+
+void Progress::Tick(double share_of_point) {
+  if (!is_terminal_ || Seconds(Clock::now() - last_draw_) < 0.1) return;
+  const double share = std::clamp(share_of_point, 0.0, 1.0);
+  Draw(done_s_ + share * estimate_.point_s[point_]);
+}
+
+void Progress::FinishPoint(const std::vector<ResultCell>& cells) {
+  const std::string where = PointText(table_, sweep_.points[point_]);
+  for (const ResultCell& cell : cells) {
+    if (!IsFailure(cell.status)) continue;
+    Line(fmt::format("{}: {} {}: {}", StatusName(cell.status), cell.mechanism,
+                     where, cell.message.value_or("-")));
+  }
+  done_s_ += estimate_.point_s[point_];
+  ++point_;
+  if (is_terminal_) {
+    Draw(done_s_);
+    if (point_ == sweep_.points.size()) fmt::print(out_, "\n");
+  } else {
+    Line(fmt::format("[{}/{}] {}: {} cells, {:.1f} s{}", point_,
+                     sweep_.points.size(), where, cells.size(),
+                     Seconds(Clock::now() - point_start_), TimeLeft(done_s_)));
+  }
+  point_start_ = Clock::now();
+}
+
+CountProgress::CountProgress(std::string command, std::string cases,
+                             bool tells_time, std::FILE* out, bool is_terminal)
+    : command_(std::move(command)),
+      cases_(std::move(cases)),
+      tells_time_(tells_time),
+      out_(out),
+      is_terminal_(is_terminal) {}
+
+double CountProgress::Seconds() const {
+  return attnbench::Seconds(Clock::now() - start_);
+}
+
+void CountProgress::Tell(std::size_t finished, std::size_t total) {
+  const std::size_t tenth = 10 * finished / total;
+  const bool is_new_tenth = tenth != last_tenth_;
+  last_tenth_ = tenth;
+  if (!is_terminal_ && !is_new_tenth) return;
+  const double left =
+      Seconds() *
+      (static_cast<double>(total) / static_cast<double>(finished) - 1);
+  const char* const end = !is_terminal_       ? "\n"
+                          : finished == total ? "\x1b[K\n"
+                                              : "\x1b[K";
+  fmt::print(
+      out_, "{}{}: {} of {} {}{}{}", is_terminal_ ? "\r" : "", command_,
+      finished, total, cases_,
+      tells_time_ ? fmt::format(", about {:.0f} s left", std::ceil(left)) : "",
+      end);
+  std::fflush(out_);
+}
+
+}  // namespace attnbench

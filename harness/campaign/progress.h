@@ -1,0 +1,83 @@
+// Tells how far a command is and how long it still takes. Of a sweep: a bar
+// that is redrawn in place on a terminal, one plain line a point elsewhere, so
+// that logs stay readable. Cells that failed are told at once on either.
+#ifndef ATTNBENCH_HARNESS_CAMPAIGN_PROGRESS_H_
+#define ATTNBENCH_HARNESS_CAMPAIGN_PROGRESS_H_
+
+#include <chrono>
+#include <cstddef>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "harness/campaign/estimate.h"
+#include "harness/results/cell.h"
+#include "harness/sweep/sweep.h"
+
+namespace attnbench {
+
+// The axes of a point: "T=8 U=4 d=256 B=1 workload=uniform".
+std::string PointText(const AxisTable& table, const Point& point);
+
+class Progress {
+ public:
+  // `sweep` and `table` outlive this. Tells at once how long the whole may
+  // take. How long points are beside each other is as estimated (estimate.h).
+  Progress(const AxisTable& table, const Sweep& sweep, std::FILE* out,
+           bool is_terminal);
+
+  // The share of the current point that is done: draws the bar, at most ten
+  // times a second.
+  void Tick(double share_of_point);
+  // The current point is finished with these cells of the result; the next one
+  // becomes current.
+  void FinishPoint(const std::vector<ResultCell>& cells);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  // `done_s` is the estimated time of what is done.
+  void Draw(double done_s);
+  void Line(const std::string& text);
+  std::string TimeLeft(double done_s) const;
+
+  const AxisTable& table_;
+  const Sweep& sweep_;
+  std::FILE* out_;
+  bool is_terminal_;
+  std::size_t point_ = 0;
+  TimeEstimate estimate_;
+  double done_s_ = 0;  // of finished points
+  Clock::time_point start_;
+  Clock::time_point point_start_;
+  Clock::time_point last_draw_;
+};
+
+// How many of a command's cases are finished: one line that is redrawn on a
+// terminal, one a tenth elsewhere.
+class CountProgress {
+ public:
+  // "verify: 3 of 10 cases, about 7 s left" for ("verify", "cases"). The time
+  // is told only of cases that take about as long as each other.
+  CountProgress(std::string command, std::string cases, bool tells_time,
+                std::FILE* out, bool is_terminal);
+
+  // After each case, from one thread at a time.
+  void Tell(std::size_t finished, std::size_t total);
+  double Seconds() const;  // since this was made
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  const std::string command_;
+  const std::string cases_;
+  const bool tells_time_;
+  std::FILE* const out_;
+  const bool is_terminal_;
+  const Clock::time_point start_ = Clock::now();
+  std::size_t last_tenth_ = 0;
+};
+
+}  // namespace attnbench
+
+#endif  // ATTNBENCH_HARNESS_CAMPAIGN_PROGRESS_H_

@@ -1,0 +1,57 @@
+// What an earlier run has finished of a sweep: from its journal, its result, or
+// both. Pure functions.
+#ifndef ATTNBENCH_HARNESS_CAMPAIGN_RESUME_H_
+#define ATTNBENCH_HARNESS_CAMPAIGN_RESUME_H_
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "harness/campaign/journal.h"
+#include "harness/results/sweep_result.h"
+
+namespace attnbench {
+
+struct FinishedPoint {
+  std::vector<ResultCell> cells;
+  std::optional<Calibration> calibration;
+  std::size_t run = 0;  // which of Finished::runs measured it
+};
+
+struct Finished {
+  std::map<std::string, FinishedPoint> points;  // by hash
+  std::vector<Run> runs;                        // `points` are not filled in
+  std::optional<SweepContext> context;  // of the first run that measured one
+  std::vector<MachineLimits> limits;    // of the machine
+  std::set<std::string> others;         // points there that may not be taken
+  std::string difference;  // between machines, where that is why: "cpu was ..."
+};
+
+// Whether a run would lose something by beginning anew.
+bool HasPoints(const JournalContents& journal);
+
+// Whether the journal's points go on from those of the result.
+bool ContinuesResult(const JournalContents& journal);
+
+// Takes points whose hash is `wanted` from a result, and from a journal, into
+// `finished`. Nothing is taken where the machine or its settings are not those
+// of `context` (fingerprint.h). Throws UserError naming `path` for a result
+// that does not say which run measured a point.
+void TakeResult(const SweepResult& result, const std::string& path,
+                const std::set<std::string>& wanted,
+                const SweepContext& context, Finished& finished);
+void TakeJournal(const JournalContents& journal,
+                 const std::set<std::string>& wanted,
+                 const SweepContext& context, Finished& finished);
+
+// Throws UserError naming `path` where a cell of a finished point is none of
+// those planned, which come in their order.
+void CheckPlanned(const FinishedPoint& finished, const Point& planned,
+                  const std::string& path);
+
+}  // namespace attnbench
+
+#endif  // ATTNBENCH_HARNESS_CAMPAIGN_RESUME_H_

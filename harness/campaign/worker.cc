@@ -1,0 +1,124 @@
+#include "harness/campaign/worker.h"
+
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <csignal>
+#include <iostream>
+#include <memory>
+#include <vector>
+
+#include "harness/base/error.h"
+#include "harness/machine/roofline.h"
+#include "harness/peer/peer.h"
+
+namespace attnbench {
+namespace {
+
+void SetAlarm(double seconds) {
+  itimerval timer{};
+  const double whole = std::floor(seconds);
+  timer.it_value.tv_sec = static_cast<time_t>(whole);
+  timer.it_value.tv_usec = static_cast<suseconds_t>((seconds - whole) * 1e6);
+  setitimer(ITIMER_REAL, &timer, nullptr);
+}
+
+// Follows the steps of a point: tells them, and holds each cell to its limit.
+class Watch {
+ public:
+  Watch(std::size_t num_cells, double limit_s)
+      : limit_s_(limit_s), used_s_(num_cells) {}
+  ~Watch() { SetAlarm(0); }
+  Watch(const Watch&) = delete;
+  Watch& operator=(const Watch&) = delete;
+
+  void Begin(std::size_t cell, double share) {
+    const Clock::time_point now = Clock::now();
+    if (step_.cell >= 0) {
+      used_s_[static_cast<std::size_t>(step_.cell)] +=
+          std::chrono::duration<double>(now - begin_).count();
+    }
+    begin_ = now;
+    step_ = {static_cast<std::int64_t>(cell), share};
+    // Nobody there to read it is no reason not to measure.
+    [[maybe_unused]] const ssize_t written =
+        pwrite(kStepDescriptor, &step_, sizeof(step_), 0);
+    // Zero would be no alarm at all.
+    SetAlarm(std::max(limit_s_ - used_s_[cell], 1e-6));
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  const double limit_s_;
+  std::vector<double> used_s_;  // by each cell, in its steps so far
+  WorkerStep step_;
+  Clock::time_point begin_;
+};
+
+// The far end: answers one request after another.
+class PointServer {
+ public:
+  WorkerAnswer Answer(const std::string& line) {
+    WorkerAnswer answer;
+    try {
+      Measure(FromJson<WorkerRequest>(Json::parse(line), "request"), answer);
+    } catch (const UserError& error) {
+      answer.wrong_input = error.what();
+    } catch (const std::exception& error) {
+      answer.failed = error.what();
+    }
+    return answer;
+  }
+
+ private:
+  void Measure(const WorkerRequest& request, WorkerAnswer& answer) {
+    RunOptions options;
+    options.seed = request.seed;
+    options.repetitions = request.repetitions;
+    options.trials = request.trials;
+    options.limits = request.limits;
+    options.peer = PeerFor(request);
+    options.calibration_ns = &answer.calibration_ns;
+    Watch watch(request.cells.size(), request.cell_limit_s);
+    const Point point = {request.axes,
+                         {request.cells.begin(), request.cells.end()}};
+    for (ResultCell& cell :
+         RunPoint(point, options, [&watch](std::size_t index, double share) {
+           watch.Begin(index, share);
+         })) {
+      answer.cells.push_back({std::move(cell)});
+    }
+  }
+
+  // Starting one may take seconds: only where a cell wants it.
+  Peer* PeerFor(const WorkerRequest& request) {
+    const auto& cells = request.cells;
+    const bool is_wanted = std::any_of(
+        cells.begin(), cells.end(),
+        [](const Cell& cell) { return cell.is_peers && !cell.skip_reason; });
+    if (!is_wanted) return nullptr;
+    if (peer_ == nullptr) {
+      peer_ = std::make_unique<Peer>(
+          request.peer, std::chrono::seconds(request.peer_limit_s));
+    }
+    return peer_.get();
+  }
+
+  std::unique_ptr<Peer> peer_;
+};
+
+}  // namespace
+
+void ServeWorker() {
+  std::signal(SIGALRM, SIG_DFL);  // whoever started us may have ignored it
+  PointServer server;
+  for (std::string line; std::getline(std::cin, line);) {
+    std::cout << ToJson(server.Answer(line)).dump() << std::endl;
+  }
+}
+
+}  // namespace attnbench

@@ -1,0 +1,350 @@
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <memory>
+
+#include "harness/base/arrays.h"
+#include "harness/base/purposes.h"
+#include "harness/claims/computed.h"
+#include "harness/inputs/point_inputs.h"
+#include "harness/inputs/workload.h"
+#include "harness/sweep/default_config.h"
+#include "mechanisms/decode.h"
+#include "mechanisms/registry.h"
+#include "mechanisms/sample.h"
+
+namespace attnbench {
+namespace {
+
+const Mechanism<double>& MechanismOf(const std::string& name) {
+  return *FindMechanism<double>(name);
+}
+
+WorkloadSpec SpecOf(const Json& inputs, const std::string& workload,
+                    std::uint64_t seed) {
+  return {.workload = workload,
+          .memory_length = inputs.at("memory_length"),
+          .output_length = inputs.at("output_length"),
+          .dim = inputs.at("dim"),
+          .seed = seed};
+}
+
+Config ConfigOf(const Mechanism<double>& mechanism, Index dim) {
+  Config config = DefaultConfig(mechanism.Describe());
+  config.dim = dim;
+  return config;
+}
+
+std::int64_t NumbersThatDiffer(std::span<const double> a,
+                               std::span<const double> b) {
+  std::int64_t count = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    count += std::bit_cast<std::uint64_t>(a[i]) !=
+             std::bit_cast<std::uint64_t>(b[i]);
+  }
+  return count;
+}
+
+// ---- online -----------------------------------------------------------------
+
+struct OnlineRun {
+  std::int64_t different_contexts = 0;
+  std::int64_t lookahead = 0;  // the most
+};
+
+// Decodes the sequence as its entries arrive: one more only where an output
+// cannot be made without it. `expected` are its contexts, known the other way.
+void DecodeOnline(const Mechanism<double>& mechanism, const Config& config,
+                  const Sequence<double>& sequence,
+                  const Table<double>& expected, OnlineRun& run) {
+  const auto decoder = mechanism.MakeDecoder(config, sequence.inputs);
+  const Index T = sequence.memory.rows;
+  Index there = 0;
+  bool is_closed = false;
+  for (Index i = 0; i < expected.rows; ++i) {
+    const std::span<const double> state = sequence.states.Row(i);
+    const std::span<double> context = sequence.contexts.Row(i);
+    StepResult<double> step = decoder->Step(state, context);
+    while (step.need_memory) {
+      ATTN_CHECK(!is_closed);
+      if (there < T) {
+        decoder->Append(sequence.memory.Rows(there++, 1));
+      } else {
+        decoder->Close();
+        is_closed = true;
+      }
+      step = decoder->Step(state, context);
+    }
+    if (NumbersThatDiffer(context, expected.view().Row(i)) > 0) {
+      ++run.different_contexts;
+    }
+    if (step.position < 0) continue;
+    run.lookahead = std::max(run.lookahead, there - (step.position + 1));
+  }
+}
+
+OnlineRun RunOnline(const Json& inputs, const std::string& workload_name,
+                    std::uint64_t seed) {
+  const auto& mechanism = MechanismOf(inputs.at("mechanism"));
+  const Config config = ConfigOf(mechanism, inputs.at("dim"));
+  const auto workload =
+      MakeWorkload<double>(SpecOf(inputs, workload_name, seed));
+  OnlineRun run;
+  const int draws =
+      std::min(workload->num_draws(), inputs.at("draws").get<int>());
+  for (int draw = 0; draw < draws; ++draw) {
+    const Sequence<double> sequence = workload->Draw(draw, config.energy)[0];
+    Table<double> contexts(sequence.contexts.rows, sequence.contexts.cols);
+    Sequence<double> at_once = sequence;
+    at_once.contexts = contexts.view();
+    DecodeSequence(mechanism, config, at_once, [](Index, const auto&) {});
+    DecodeOnline(mechanism, config, sequence, contexts, run);
+  }
+  return run;
+}
+
+template <std::int64_t OnlineRun::*Figure>
+std::vector<Json> OnlineFigure(const Json& inputs, std::uint64_t seed) {
+  std::vector<Json> rows;
+  for (const Json& workload : inputs.at("workloads")) {
+    const OnlineRun run = RunOnline(inputs, workload, seed);
+    rows.push_back(ComputedRow({{"workload", workload}},
+                               static_cast<double>(run.*Figure)));
+  }
+  return rows;
+}
+
+// ---- w = 1 ------------------------------------------------------------------
+
+struct DecodedDraw {
+  std::vector<Index> positions;
+  Table<double> contexts;
+  double chunk_energies = 0;
+};
+
+DecodedDraw DecodeDraw(const Mechanism<double>& mechanism, const Config& config,
+                       Sequence<double> sequence) {
+  DecodedDraw decoded;
+  decoded.contexts =
+      Table<double>(sequence.contexts.rows, sequence.contexts.cols);
+  sequence.contexts = decoded.contexts.view();
+  std::vector<StepTrace> steps;
+  DecodeSequence(mechanism, config, sequence, [&](Index, const auto& step) {
+    decoded.positions.push_back(step.position);
+    steps.push_back({step.position, step.begin, step.end, step.inspected});
+  });
+  decoded.chunk_energies =
+      mechanism
+          .Count(config,
+                 {.memory_length = sequence.memory.rows, .steps = steps})
+          .chunk_energies;
+  return decoded;
+}
+
+struct TrainedDraw {
+  Table<double> attention;
+  Table<double> gradient;  // of p_choose
+};
+
+Table<double> CopyOf(const MatrixView<double>& view) {
+  Table<double> copy(view.rows, view.cols);
+  for (Index i = 0; i < view.rows; ++i) {
+    std::ranges::copy(view.Row(i), copy.view().Row(i).begin());
+  }
+  return copy;
+}
+
+TrainedDraw TrainDraw(const Mechanism<double>& mechanism, Config config,
+                      PointInputs<double>& inputs, int draw) {
+  config.mode = "gradient";
+  const auto batch = inputs.Training(
+      draw, config,
+      {.attention_only = true, .mechanism = &mechanism.Describe()});
+  TrainBatch<double>(mechanism, config, batch.sequences, 1);
+  const TrainingSequence<double>& one = batch.sequences[0];
+  return {CopyOf(one.expectation.attention),
+          CopyOf(one.gradients.scores.Find("p_choose"))};
+}
+
+// What differs in a draw, by the names in the ledger.
+std::map<std::string, std::int64_t> WidthOneDifferences(
+    PointInputs<double>& inputs, Index dim, int draw) {
+  const auto& monotonic = MechanismOf("monotonic");
+  const auto& mocha = MechanismOf("mocha");
+  const Config alone = ConfigOf(monotonic, dim);
+  Config chunk = ConfigOf(mocha, dim);
+  chunk.chunk_width = 1;
+  const Sequence<double> sequence =
+      inputs.workload().Draw(draw, alone.energy)[0];
+  const DecodedDraw a = DecodeDraw(monotonic, alone, sequence);
+  const DecodedDraw b = DecodeDraw(mocha, chunk, sequence);
+  const TrainedDraw a_trained = TrainDraw(monotonic, alone, inputs, draw);
+  const TrainedDraw b_trained = TrainDraw(mocha, chunk, inputs, draw);
+  std::int64_t positions = 0;
+  for (std::size_t i = 0; i < a.positions.size(); ++i) {
+    positions += a.positions[i] != b.positions[i];
+  }
+  return {{"positions", positions},
+          {"contexts", NumbersThatDiffer(a.contexts.values, b.contexts.values)},
+          {"expectation", NumbersThatDiffer(a_trained.attention.values,
+                                            b_trained.attention.values)},
+          {"gradient", NumbersThatDiffer(a_trained.gradient.values,
+                                         b_trained.gradient.values)},
+          {"chunk_energies", static_cast<std::int64_t>(b.chunk_energies)}};
+}
+
+std::vector<Json> WidthOneDifference(const Json& inputs, std::uint64_t seed) {
+  PointInputs<double> point(
+      MakeWorkload<double>(SpecOf(inputs, "uniform", seed)));
+  std::map<std::string, std::int64_t> sums;
+  for (int draw = 0; draw < inputs.at("draws").get<int>(); ++draw) {
+    for (const auto& [what, count] :
+         WidthOneDifferences(point, inputs.at("dim"), draw)) {
+      sums[what] += count;
+    }
+  }
+  std::vector<Json> rows;
+  for (const Json& what : inputs.at("what")) {
+    const auto found = sums.find(what);
+    rows.push_back(found == sums.end()
+                       ? MissingRow({{"what", what}}, "it is not compared")
+                       : ComputedRow({{"what", what}},
+                                     static_cast<double>(found->second)));
+  }
+  return rows;
+}
+
+// ---- closed loop ------------------------------------------------------------
+
+// A decoder whose next state follows from its last context.
+class RandomDecoder {
+ public:
+  RandomDecoder(Index dim, std::uint64_t seed)
+      : from_state_(Draw(dim, dim, seed, 0)),
+        from_context_(Draw(dim, dim, seed, 1)),
+        first_(Draw(1, dim, seed, 2)) {}
+
+  std::vector<double> First() const { return Squashed(first_.values); }
+  std::vector<double> Next(std::span<const double> state,
+                           std::span<const double> context) const {
+    std::vector<double> next(state.size());
+    for (std::size_t r = 0; r < next.size(); ++r) {
+      const auto row = static_cast<Index>(r);
+      const auto a = from_state_.view().Row(row);
+      const auto b = from_context_.view().Row(row);
+      for (std::size_t c = 0; c < state.size(); ++c) {
+        next[r] += a[c] * state[c] + b[c] * context[c];
+      }
+    }
+    return Squashed(std::move(next));
+  }
+
+ private:
+  static constexpr double kGain = 2;
+
+  static Table<double> Draw(Index rows, Index cols, std::uint64_t seed,
+                            std::uint32_t stream) {
+    Table<double> table(rows, cols);
+    for (std::size_t n = 0; n < table.values.size(); ++n) {
+      table.values[n] = kGain / std::sqrt(static_cast<double>(cols)) *
+                        StandardNormal(Philox(seed, kClaimsPurpose, stream, n));
+    }
+    return table;
+  }
+  static std::vector<double> Squashed(std::vector<double> values) {
+    for (double& value : values) value = std::tanh(value);
+    return values;
+  }
+
+  const Table<double> from_state_;    // A
+  const Table<double> from_context_;  // B
+  const Table<double> first_;
+};
+
+// alpha of the last output, states following from expected contexts; the last
+// element is the probability that no entry is chosen.
+std::vector<double> ExpectedChoice(const Mechanism<double>& mechanism,
+                                   const Config& config,
+                                   Sequence<double> sequence,
+                                   const RandomDecoder& decoder) {
+  const Index U = sequence.contexts.rows;
+  const Index T = sequence.memory.rows;
+  Table<double> states(U, config.dim);
+  Table<double> contexts(U, config.dim);
+  Table<double> selection(U, T);
+  Table<double> attention(U, T);
+  std::vector<double> state = decoder.First();
+  // A row depends on the states before it alone: all rows so far are made anew.
+  for (Index i = 0; i < U; ++i) {
+    std::ranges::copy(state, states.view().Row(i).begin());
+    sequence.states =
+        MatrixView<const double>(states.values.data(), i + 1, config.dim);
+    sequence.contexts = contexts.view().Rows(0, i + 1);
+    mechanism.Expect(config, sequence,
+                     {.attention = attention.view().Rows(0, i + 1),
+                      .selection = selection.view().Rows(0, i + 1)});
+    state = decoder.Next(state, contexts.view().Row(i));
+  }
+  const auto last = selection.view().Row(U - 1);
+  std::vector<double> choice(last.begin(), last.end());
+  double none = 1;
+  for (const double alpha : last) none -= alpha;
+  choice.push_back(none);
+  return choice;
+}
+
+// How often the hard process chooses each entry, or none, for the last output.
+std::vector<double> SampledChoice(const Mechanism<double>& mechanism,
+                                  const Config& config,
+                                  const Sequence<double>& sequence,
+                                  const RandomDecoder& random, int trials) {
+  const Index T = sequence.memory.rows;
+  std::vector<double> choice(Size(T + 1));
+  std::vector<double> context(Size(config.dim));
+  for (int trial = 0; trial < trials; ++trial) {
+    SequenceInputs<double> inputs = sequence.inputs;
+    inputs.stream = static_cast<std::uint32_t>(trial);
+    const auto decoder = mechanism.MakeDecoder(config, inputs);
+    decoder->Append(sequence.memory);
+    decoder->Close();
+    std::vector<double> state = random.First();
+    Index position = -1;
+    for (Index i = 0; i < sequence.contexts.rows; ++i) {
+      position = decoder->Step(state, context).position;
+      state = random.Next(state, context);
+    }
+    choice[Size(position < 0 ? T : position)] += 1.0 / trials;
+  }
+  return choice;
+}
+
+std::vector<Json> ClosedLoopGap(const Json& inputs, std::uint64_t seed) {
+  const auto& mechanism = MechanismOf(inputs.at("mechanism"));
+  const Config config = ConfigOf(mechanism, inputs.at("dim"));
+  const auto workload = MakeWorkload<double>(SpecOf(inputs, "uniform", seed));
+  const Sequence<double> sequence = workload->Draw(0, config.energy)[0];
+  const RandomDecoder decoder(config.dim, seed);
+  const std::vector<double> expected =
+      ExpectedChoice(mechanism, config, sequence, decoder);
+  const std::vector<double> sampled =
+      SampledChoice(mechanism, SamplingConfig(mechanism.Describe(), config),
+                    sequence, decoder, inputs.at("trials"));
+  double distance = 0;
+  for (std::size_t j = 0; j < expected.size(); ++j) {
+    distance += std::fabs(expected[j] - sampled[j]) / 2;
+  }
+  return {ComputedRow(Json::object(), distance)};
+}
+
+constexpr NamedQuantity kQuantities[] = {
+    {"online_difference", OnlineFigure<&OnlineRun::different_contexts>},
+    {"online_lookahead", OnlineFigure<&OnlineRun::lookahead>},
+    {"width_one_difference", WidthOneDifference},
+    {"closed_loop_gap", ClosedLoopGap}};
+
+}  // namespace
+
+std::span<const NamedQuantity> DecodingQuantities() { return kQuantities; }
+
+}  // namespace attnbench

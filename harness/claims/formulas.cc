@@ -1,0 +1,237 @@
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string>
+
+#include "harness/base/arrays.h"
+#include "harness/base/error.h"
+#include "harness/base/purposes.h"
+#include "harness/claims/computed.h"
+#include "harness/sweep/default_config.h"
+#include "mechanisms/registry.h"
+
+namespace attnbench {
+namespace {
+
+// ---- parameters -------------------------------------------------------------
+
+double ParametersOf(const Json& layer) {
+  const auto number = [&](const char* name) {
+    return layer.at(name).get<double>();
+  };
+  const std::string kind = layer.at("layer");
+  const double units = number("units");
+  const double inputs = number("inputs");
+  // Scale and offset of each unit.
+  const double normalized = layer.value("normalized", false) ? 2 * units : 0;
+  if (kind == "convolution") {
+    return number("height") * number("width") * inputs * units + units +
+           normalized;
+  }
+  if (kind == "convolution_lstm") {  // along one axis
+    return 4 * units * number("width") * (inputs + units) + 4 * units;
+  }
+  if (kind == "lstm") return 4 * units * (inputs + units + 1);
+  if (kind == "dense") return inputs * units + units + normalized;
+  if (kind == "embedding") return inputs * units;
+  // W, V, b, v, g, r of MAD eq 16.
+  if (kind == "energy") {
+    return units * (inputs + number("states")) + 2 * units + 2;
+  }
+  throw UserError("quantity parameter_share",
+                  UnknownName("layer", kind,
+                              std::vector<std::string>{
+                                  "convolution", "convolution_lstm", "lstm",
+                                  "dense", "embedding", "energy"}));
+}
+
+double SumOf(const Json& layers) {
+  double sum = 0;
+  for (const Json& layer : layers) sum += ParametersOf(layer);
+  return sum;
+}
+
+std::vector<Json> ParameterShare(const Json& inputs, std::uint64_t /*seed*/) {
+  const double added = SumOf(inputs.at("added"));
+  const double model = SumOf(inputs.at("model"));
+  return {
+      ComputedRow({{"added", added}, {"model", model}}, 100 * added / model)};
+}
+
+// ---- weights of the K contexts ----------------------------------------------
+
+// It is beyond where exp is 0: a softmax of such scores and one 0 is 1 and 0.
+constexpr double kNever = -1000;
+
+// The weight of each entry in context k, [K, T]: outputs that each choose one
+// context alone.
+Table<double> WeightsOf(const Config& config,
+                        const Table<double>& encoder_scores) {
+  const Index K = config.num_contexts;
+  const Index T = encoder_scores.rows;
+  Table<double> decoder_scores(K, K);
+  for (Index k = 0; k < K; ++k) {
+    for (Index l = 0; l < K; ++l) {
+      decoder_scores.view()(k, l) = k == l ? 0 : kNever;
+    }
+  }
+  const Table<double> memory(T, 1);
+  Sequence<double> sequence;
+  sequence.inputs.scores.Set("encoder_scores", encoder_scores.view());
+  sequence.inputs.scores.Set("decoder_scores",
+                             std::as_const(decoder_scores).view());
+  sequence.memory = memory.view();
+  Table<double> weights(K, T);
+  FindMechanism<double>("memory")->Expect(config, sequence,
+                                          {.attention = weights.view()});
+  return weights;
+}
+
+Config MemoryConfig(Index num_contexts, const std::string& position_encoding,
+                    const std::string& place) {
+  Config config =
+      DefaultConfig(FindMechanism<double>("memory")->Describe(), "expect");
+  config.dim = 1;
+  config.num_contexts = num_contexts;
+  config.options["position_encoding"] = position_encoding;
+  config.options["place"] = place;
+  return config;
+}
+
+// ---- position encodings -----------------------------------------------------
+
+// L(k, s) of Britz eq 10 as the mechanism has it, [K, S], element (k - 1,
+// s - 1): every entry belongs to context k alone, with weight 1 before L.
+Table<double> PositionEncodingOf(Index K, Index S) {
+  const Config config = MemoryConfig(K, "raw", "outside");
+  Table<double> encoding(K, S);
+  for (Index k = 0; k < K; ++k) {
+    Table<double> scores(S, K);
+    std::ranges::fill(scores.values, kNever);
+    for (Index s = 0; s < S; ++s) scores.view()(s, k) = 0;
+    const Table<double> weights = WeightsOf(config, scores);
+    std::ranges::copy(weights.view().Row(k), encoding.view().Row(k).begin());
+  }
+  return encoding;
+}
+
+// Each of these reads L(k, s), k and s from 1.
+class Encoding {
+ public:
+  Encoding(Index K, Index S) : K_(K), S_(S), table_(PositionEncodingOf(K, S)) {}
+
+  // Greatest |L(k, s) - L(K - k, S - s)|.
+  double Asymmetry() const {
+    double greatest = 0;
+    for (Index k = 1; k < K_; ++k) {
+      for (Index s = 1; s < S_; ++s) {
+        greatest = std::max(greatest, std::fabs(L(k, s) - L(K_ - k, S_ - s)));
+      }
+    }
+    return greatest;
+  }
+  double Center() const { return L(K_ / 2, S_ / 2); }
+  // The greater of the central differences in k and in s at the centre.
+  double Slope() const {
+    const Index k = K_ / 2;
+    const Index s = S_ / 2;
+    return std::max(std::fabs(L(k + 1, s) - L(k - 1, s)),
+                    std::fabs(L(k, s + 1) - L(k, s - 1))) /
+           2;
+  }
+
+ private:
+  double L(Index k, Index s) const { return table_(k - 1, s - 1); }
+
+  const Index K_, S_;
+  const Table<double> table_;
+};
+
+template <double (Encoding::*Figure)() const>
+std::vector<Json> EncodingFigure(const Json& inputs, std::uint64_t /*seed*/) {
+  std::vector<Json> rows;
+  for (const Json& K : inputs.at("num_contexts")) {
+    for (const Json& S : inputs.at("max_length")) {
+      // The centre is an element where both are even.
+      if (K.get<Index>() < 4 || S.get<Index>() < 4 || K.get<Index>() % 2 != 0 ||
+          S.get<Index>() % 2 != 0) {
+        throw UserError("quantity position_encoding",
+                        "num_contexts and max_length must be even, from 4 on");
+      }
+      rows.push_back(ComputedRow({{"num_contexts", K}, {"max_length", S}},
+                                 (Encoding(K, S).*Figure)()));
+    }
+  }
+  return rows;
+}
+
+// Mean position of each context, over T, for scores N(0, 1) of a draw.
+std::vector<double> MeanPositions(const Config& config, Index T,
+                                  std::uint64_t seed, int draw) {
+  Table<double> scores(T, config.num_contexts);
+  for (std::size_t n = 0; n < scores.values.size(); ++n) {
+    scores.values[n] = StandardNormal(
+        Philox(seed, kClaimsPurpose, static_cast<std::uint32_t>(draw), n));
+  }
+  const Table<double> weights = WeightsOf(config, scores);
+  std::vector<double> means;
+  for (Index k = 0; k < weights.rows; ++k) {
+    double sum = 0;
+    double moment = 0;
+    for (Index t = 0; t < T; ++t) {
+      sum += weights(k, t);
+      moment += weights(k, t) * static_cast<double>(t + 1);
+    }
+    means.push_back(moment / sum / static_cast<double>(T));
+  }
+  return means;
+}
+
+double Range(const std::vector<double>& means) {
+  return means.back() - means.front();
+}
+
+double Order(const std::vector<double>& means) {
+  std::vector<double> k(means.size());
+  for (std::size_t n = 0; n < k.size(); ++n) k[n] = static_cast<double>(n);
+  return RankCorrelation(k, means);
+}
+
+// The centre over draws, per reading of eqs 8 to 10.
+template <double (*Figure)(const std::vector<double>&)>
+std::vector<Json> OfReadings(const Json& inputs, std::uint64_t seed) {
+  const Json& encodings = inputs.at("position_encoding");
+  const Json& places = inputs.at("place");
+  const double miss =
+      kMiss / static_cast<double>(encodings.size() * places.size());
+  std::vector<Json> rows;
+  for (const Json& encoding : encodings) {
+    for (const Json& place : places) {
+      const Config config =
+          MemoryConfig(inputs.at("num_contexts"), encoding, place);
+      std::vector<double> figures;
+      for (int draw = 0; draw < inputs.at("draws").get<int>(); ++draw) {
+        figures.push_back(Figure(
+            MeanPositions(config, inputs.at("memory_length"), seed, draw)));
+      }
+      rows.push_back(
+          ComputedRow({{"position_encoding", encoding}, {"place", place}},
+                      Center({figures}, miss)));
+    }
+  }
+  return rows;
+}
+
+constexpr NamedQuantity kQuantities[] = {
+    {"parameter_share", ParameterShare},
+    {"position_encoding_asymmetry", EncodingFigure<&Encoding::Asymmetry>},
+    {"position_encoding_center", EncodingFigure<&Encoding::Center>},
+    {"position_encoding_slope", EncodingFigure<&Encoding::Slope>},
+    {"context_position_range", OfReadings<Range>},
+    {"context_position_order", OfReadings<Order>}};
+
+}  // namespace
+
+std::span<const NamedQuantity> FormulaQuantities() { return kQuantities; }
+
+}  // namespace attnbench

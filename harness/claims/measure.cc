@@ -1,0 +1,319 @@
+#include "harness/claims/measure.h"
+
+#include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "harness/base/error.h"
+#include "harness/base/exit_code.h"
+#include "harness/base/json_file.h"
+#include "harness/campaign/campaign.h"
+#include "harness/campaign/progress.h"
+#include "harness/claims/computed.h"
+#include "harness/machine/environment.h"
+#include "harness/results/sweep_result.h"
+#include "harness/stability/stability.h"
+#include "harness/system/child_process.h"
+#include "harness/system/interrupt.h"
+#include "harness/system/result_file.h"
+#include "harness/verify/verify.h"
+#include "mechanisms/registry.h"
+
+namespace attnbench {
+namespace {
+
+constexpr std::uint64_t kSeed = 1;
+
+class ClaimsMeasurer {
+ public:
+  ClaimsMeasurer(const AxisTable& table, const ClaimsLedger& ledger,
+                 const ClaimsOptions& options)
+      : table_(table), ledger_(ledger), options_(options) {}
+
+  // There may be no document where the user has interrupted.
+  MeasuredDocument Measure(const std::string& name) {
+    const Json& measurement = ledger_.measurements.at(name);
+    const std::string kind = measurement.at("kind");
+    if (kind == "training") return FindTraining(measurement);
+    const std::string path = PathOf(name);
+    if (options_.judge) return FindStored(name, path);
+    if (kind == "sweep") {
+      Sweep(name, measurement, path);
+    } else if (kind == "decoder") {
+      const std::string why = Decode(measurement, path);
+      if (!why.empty()) return {.none = why};
+    } else {
+      const ResultFile file(path, options_.force || options_.resume);
+      file.Write(kind == "verify"      ? Verify(measurement)
+                 : kind == "stability" ? Stability()
+                                       : Computed(name));
+    }
+    return Found(path);
+  }
+
+ private:
+  std::string PathOf(const std::string& name) const {
+    return (std::filesystem::path(options_.folder) / (name + ".json")).string();
+  }
+  std::string ExperimentOf(const Json& measurement) const {
+    return fmt::format("experiments/{}.json",
+                       measurement.at("experiment").get<std::string>());
+  }
+  // Seen from here: it goes into results, which others read elsewhere.
+  std::string InRoot(const std::string& path) const {
+    return std::filesystem::proximate(std::filesystem::path(options_.root) /
+                                      path)
+        .string();
+  }
+  Context OwnContext() const {
+    return MakeContext(options_.command_line, kSeed);
+  }
+
+  MeasuredDocument Found(const std::string& path) const {
+    return {.path = path,
+            .file = options_.is_kept ? std::optional(path) : std::nullopt};
+  }
+
+  SweepRequest RequestOf(const std::string& name, const Json& measurement,
+                         const std::string& profile) const {
+    const std::string path = InRoot(ExperimentOf(measurement));
+    if (!measurement.contains(profile)) {
+      return ReadExperiment(table_, path, profile);
+    }
+    return WithProfile(table_, ReadExperiment(table_, path, "full"),
+                       measurement.at(profile),
+                       "measurement " + name + ": " + profile);
+  }
+
+  void Sweep(const std::string& name, const Json& measurement,
+             const std::string& path) {
+    attnbench::Sweep sweep = ExpandSweep(
+        table_,
+        RequestOf(name, measurement, options_.quick ? "quick" : "full"));
+    SkipThreadsBeyond(Cores(), sweep);
+    CampaignOptions campaign;
+    campaign.output = path;
+    campaign.force = options_.force;
+    campaign.resume = options_.resume;
+    campaign.measurer.limits = limits_;  // known, so not measured again
+    const CampaignEnd end =
+        RunCampaign(table_, sweep,
+                    MakeContext(options_.command_line, sweep.seed), campaign);
+    if (!end.interrupted) limits_ = end.result->context.limits;
+  }
+
+  Json Verify(const Json& measurement) const {
+    const std::int64_t trials = options_.quick
+                                    ? measurement.at("quick").at("trials")
+                                    : measurement.at("trials");
+    const VerifyOptions options{
+        .trials = trials, .seed = kSeed, .threads = Cores()};
+    std::vector<VerifyCase> cases;
+    for (const std::string name : measurement.at("mechanisms")) {
+      const auto* const mechanism = FindMechanism<double>(name);
+      if (mechanism == nullptr) {
+        throw UserError("measurement verify",
+                        UnknownName("mechanism", name, MechanismNames()));
+      }
+      for (VerifyCase& one :
+           MakeVerifyCases(mechanism->Describe(), options_.quick)) {
+        cases.push_back(std::move(one));
+      }
+    }
+    CountProgress progress("verify", "cases", /*tells_time=*/true, stderr,
+                           isatty(STDERR_FILENO) == 1);
+    std::vector<CaseReport> reports = RunVerifyCases(
+        cases, options,
+        [&](std::size_t finished) { progress.Tell(finished, cases.size()); });
+    JudgeAll(options.level, reports);
+    return ToJson(MakeVerifyResult(reports, {.context = Context(),
+                                             .false_alarm_rate = options.level,
+                                             .trials = options.trials,
+                                             .not_verified = {}}));
+  }
+
+  Json Stability() const {
+    CountProgress progress("stability", "points", /*tells_time=*/false, stderr,
+                           isatty(STDERR_FILENO) == 1);
+    StabilityResult result = MeasureStability(
+        {.quick = options_.quick,
+         .seed = kSeed,
+         .on_progress = [&](std::size_t done, std::size_t total) {
+           progress.Tell(done, total);
+         }});
+    result.context = OwnContext();
+    return ToJson(result);
+  }
+
+  Json Computed(const std::string& name) const {
+    return ComputedDocument(ledger_, name, OwnContext());
+  }
+
+  MeasuredDocument FindTraining(const Json& measurement) const {
+    const std::string path =
+        InRoot(fmt::format("results/training/{}.json",
+                           measurement.at("experiment").get<std::string>()));
+    if (!std::filesystem::exists(path)) return {.none = "no training result"};
+    return {.path = path, .file = path};
+  }
+
+  MeasuredDocument FindStored(const std::string& name,
+                              const std::string& path) const {
+    if (!std::filesystem::exists(path)) {
+      return {.none = path + " is not there"};
+    }
+    const Json& measurement = ledger_.measurements.at(name);
+    if (measurement.at("kind") == "sweep") {
+      RequireCellsOf(name, measurement, path);
+    }
+    return Found(path);
+  }
+
+  // A sweep's document does not name its experiment: its cells have to be those
+  // of the measurement, in one of the profiles.
+  void RequireCellsOf(const std::string& name, const Json& measurement,
+                      const std::string& path) const {
+    std::set<std::string> wanted;
+    for (const char* profile : {"full", "quick"}) {
+      for (const Point& point :
+           ExpandSweep(table_, RequestOf(name, measurement, profile)).points) {
+        for (const Cell& cell : point.cells) {
+          wanted.insert(AxesText(cell.mechanism, cell.axes));
+        }
+      }
+    }
+    const SweepResult result = SweepResultOf(ReadJsonFile(path), path);
+    for (std::size_t i = 0; i < result.cells.size(); ++i) {
+      const ResultCell& cell = result.cells[i];
+      if (wanted.contains(AxesText(cell.mechanism, cell.axes))) continue;
+      throw UserError(
+          fmt::format("{}: cells[{}]", path, i),
+          fmt::format("is no cell of measurement {}, experiment {}: is the "
+                      "file another measurement's?",
+                      name, measurement.at("experiment").get<std::string>()));
+    }
+  }
+
+  std::string AxesText(const std::string& mechanism,
+                       const AxisMap& axes) const {
+    std::string text = mechanism;
+    for (const Axis& axis : table_) {
+      text += " " + axes.at(axis.name).Shown();
+    }
+    return text;
+  }
+
+  // Whole decoders are another command's, which this one runs. Says why there
+  // is no document; empty: there is.
+  std::string Decode(const Json& measurement, const std::string& path) const {
+    const std::string experiment = ExperimentOf(measurement);
+    if (!std::filesystem::exists(InRoot(experiment))) {
+      return experiment + " is not there";
+    }
+    // In results as others see it; run is this program, replaced or not.
+    const std::string name =
+        std::filesystem::proximate(
+            std::filesystem::read_symlink("/proc/self/exe"))
+            .string();
+    std::vector<std::string> arguments = {name, "decoder", InRoot(experiment),
+                                          "-o", path};
+    if (options_.quick) {
+      arguments.emplace_back("--quick");
+    } else {
+      const Json full = measurement.value("full", Json::object());
+      for (const auto& [option, value] : full.items()) {
+        arguments.push_back("--" + option);
+        arguments.push_back(value.dump());
+      }
+    }
+    if (options_.force || options_.resume) arguments.emplace_back("--force");
+    ChildProcess process({.arguments = arguments,
+                          .program = "/proc/self/exe",
+                          .environment = EnvironmentWith({}),
+                          .echo_errors = true});
+    while (!process.HasEnded() && !WasInterrupted()) {
+      process.ReadLine(ChildProcess::Clock::now() +
+                       std::chrono::milliseconds(100));
+    }
+    if (WasInterrupted()) process.Kill();
+    const ProcessEnd end = process.Stop();
+    // A cell that failed is in the result.
+    const bool is_written =
+        WIFEXITED(end.status) && (WEXITSTATUS(end.status) == kGood ||
+                                  WEXITSTATUS(end.status) == kFailed);
+    if (is_written) return "";
+    return fmt::format("attnbench decoder {}: {}", end.Text(),
+                       process.LastWords());
+  }
+
+  const AxisTable& table_;
+  const ClaimsLedger& ledger_;
+  const ClaimsOptions& options_;
+  std::vector<MachineLimits> limits_;  // of the machine, those measured so far
+};
+
+// Training results are no part of the folder.
+void RequireAny(const ClaimsLedger& ledger, const MeasuredDocuments& documents,
+                const std::string& folder) {
+  bool has_other = false;
+  for (const auto& [name, document] : documents) {
+    if (ledger.measurements.at(name).at("kind") == "training") continue;
+    if (document.path) return;
+    has_other = true;
+  }
+  if (!has_other) return;
+  throw UserError(folder, "has no measurement that these claims read");
+}
+
+}  // namespace
+
+Json ComputedDocument(const ClaimsLedger& ledger,
+                      const std::string& measurement, const Context& context) {
+  Json quantities = Json::array();
+  std::vector<Json> done;
+  for (const LedgerPart& part : ledger.parts) {
+    if (part.from != measurement) continue;
+    const std::string name = part.quantity.at("name");
+    const Json& inputs = part.quantity.at("inputs");
+    const Json identity = {{"name", name}, {"inputs", inputs}};
+    if (std::ranges::find(done, identity) != done.end()) continue;
+    done.push_back(identity);
+    for (const Json& row : ComputeQuantity(name, inputs, kSeed)) {
+      quantities.push_back(identity);
+      quantities.back().update(row);
+    }
+  }
+  return {{"schema_version", kSchemaVersion},
+          {"kind", "computed"},
+          {"context", ToJson(context)},
+          {"quantities", std::move(quantities)}};
+}
+
+std::optional<MeasuredDocuments> MeasureClaims(const AxisTable& table,
+                                               const ClaimsLedger& ledger,
+                                               const ClaimsOptions& options) {
+  ClaimsMeasurer measurer(table, ledger, options);
+  const std::vector<std::string> names = MeasurementsOf(ledger);
+  CatchInterrupts();
+  MeasuredDocuments documents;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (!options.judge) {
+      fmt::print(stderr, "attnbench: claims: measurement {} of {}, {}\n", i + 1,
+                 names.size(), names[i]);
+    }
+    documents[names[i]] = measurer.Measure(names[i]);
+    if (WasInterrupted()) return {};
+  }
+  if (options.judge) RequireAny(ledger, documents, options.folder);
+  return documents;
+}
+
+}  // namespace attnbench

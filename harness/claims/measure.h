@@ -1,0 +1,42 @@
+// Makes the measurements that claims read, each once, all sweeps in one program
+// with the machine's limits measured once.
+#ifndef ATTNBENCH_HARNESS_CLAIMS_MEASURE_H_
+#define ATTNBENCH_HARNESS_CLAIMS_MEASURE_H_
+
+#include <optional>
+#include <string>
+
+#include "harness/claims/judge_request.h"
+#include "harness/claims/ledger.h"
+#include "harness/sweep/axes.h"
+
+namespace attnbench {
+
+struct ClaimsOptions {
+  std::string root;      // of the sources: experiments/ and results/ are in it
+  std::string folder;    // where documents go, NAME.json for each measurement
+  bool is_kept = false;  // the folder stays, so evidence can name it
+  bool quick = false;
+  bool force = false;        // replace what is in the folder
+  bool resume = false;       // sweeps go on from what is in the folder
+  bool judge = false;        // nothing is measured: the folder has it all
+  std::string command_line;  // as the user typed it
+};
+
+// What cannot be measured here has no path, and says why; nothing where the
+// user interrupts. Tells on stderr which is being made. Throws UserError as a
+// sweep does; where nothing is measured (`judge`), also for a folder that has
+// none of the documents, and for a sweep's document whose cells are not the
+// measurement's.
+std::optional<MeasuredDocuments> MeasureClaims(const AxisTable& table,
+                                               const ClaimsLedger& ledger,
+                                               const ClaimsOptions& options);
+
+// A result of kind "computed": every quantity that the claims read of this
+// measurement. results/schema/computed.schema.json is its schema.
+Json ComputedDocument(const ClaimsLedger& ledger,
+                      const std::string& measurement, const Context& context);
+
+}  // namespace attnbench
+
+#endif  // ATTNBENCH_HARNESS_CLAIMS_MEASURE_H_

@@ -1,0 +1,65 @@
+// Options that several commands have.
+#ifndef ATTNBENCH_HARNESS_COMMANDS_OPTIONS_H_
+#define ATTNBENCH_HARNESS_COMMANDS_OPTIONS_H_
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "harness/base/parse_text.h"
+#include "harness/stats/judge.h"
+
+namespace attnbench {
+
+// Gives a command the option --seed, whose value ParseSeed takes.
+inline void AddSeed(CLI::App& command, const std::string& help,
+                    std::string& value) {
+  command.add_option("--seed", value, help)->type_name("N")->default_str("1");
+}
+
+// Adds -o and --force, and gives -o; `what` is the file that is written,
+// `example` its name in examples.
+inline CLI::Option* AddOutput(CLI::App& command, const std::string& what,
+                              const std::string& example, std::string& output,
+                              bool& force) {
+  command.add_flag("--force", force,
+                   "replace the output file, e.g. -o " + example + " --force");
+  return command
+      .add_option("-o,--output", output, what + ", e.g. -o " + example)
+      ->type_name("FILE");
+}
+
+// How often a command that judges times may be wrong, and how small a change is
+// none.
+class JudgingOptions {
+ public:
+  // Outlives the command.
+  void AddTo(CLI::App& command) {
+    command
+        .add_option("--level", level_,
+                    "chance of a false verdict anywhere in the table, e.g. "
+                    "--level 0.01 (default 0.05)")
+        ->type_name("P");
+    command
+        .add_option("--margin", margin_,
+                    "smallest change of a time that matters, e.g. --margin 0.1 "
+                    "for 10 % (default 0.05)")
+        ->type_name("X");
+  }
+
+  // Throw UserError for what is no number, or not between 0 and 1.
+  double Level() const { return Parse(level_, kDefaultLevel, "--level"); }
+  double Margin() const { return Parse(margin_, kDefaultMargin, "--margin"); }
+
+ private:
+  static double Parse(const std::string& text, double by_default,
+                      const char* option) {
+    return text.empty() ? by_default : ParseShare(text, option, "0.05");
+  }
+
+  std::string level_;
+  std::string margin_;
+};
+
+}  // namespace attnbench
+
+#endif  // ATTNBENCH_HARNESS_COMMANDS_OPTIONS_H_

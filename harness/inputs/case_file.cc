@@ -1,0 +1,250 @@
+#include "harness/inputs/case_file.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <set>
+
+#include "harness/base/error.h"
+#include "harness/base/json_file.h"
+#include "harness/inputs/declared_inputs.h"
+#include "harness/sweep/sweep.h"
+#include "mechanisms/registry.h"
+
+namespace attnbench {
+namespace {
+
+// The arrays that a case can have.
+const std::vector<InputSpec>& CaseInputs() {
+  static const std::vector<InputSpec> inputs = [] {
+    std::vector<InputSpec> all = AllScores();
+    for (const InputSpec& input : AllFurtherInputs()) all.push_back(input);
+    all.push_back({.name = "memory", .shape = "Td"});
+    all.push_back({.name = "states", .shape = "Ud"});
+    all.push_back({.name = "cotangent", .shape = "UT"});
+    return all;
+  }();
+  return inputs;
+}
+
+// A list that has something in it.
+void CheckList(const Json& json, const Place& place, const std::string& row) {
+  if (!json.is_array()) {
+    FailAt(place, fmt::format("{}is {}, a list is wanted (an array is a list "
+                              "of rows)",
+                              row, json.type_name()));
+  }
+  if (json.empty()) FailAt(place, row + "is empty");
+}
+
+// What is wrong with a number of an array; empty where nothing is.
+std::string Problem(const Json& value, bool is_probability) {
+  if (!value.is_number()) return value.dump() + " is not a number";
+  const auto number = value.get<double>();
+  if (is_probability && !(0 <= number && number <= 1)) {
+    return fmt::format("{} is not a probability in [0, 1]", number);
+  }
+  return {};
+}
+
+// Every letter has one length, whichever array says it.
+void CheckShapes(const CaseFile& file) {
+  std::map<char, std::pair<Index, std::string>> lengths;
+  const auto check = [&](const InputSpec& spec, char letter, Index length,
+                         const char* what) {
+    const auto [known, is_new] = lengths.try_emplace(letter, length, spec.name);
+    const auto& [other_length, other_name] = known->second;
+    if (other_length != length) {
+      throw UserError(
+          fmt::format("{}: inputs.{}", file.path, spec.name),
+          fmt::format("has {} {}, but {} is {} by inputs.{}", length, what,
+                      letter, other_length, other_name));
+    }
+  };
+  for (const InputSpec& spec : CaseInputs()) {
+    const Table<double>* const array = file.Find(spec.name);
+    if (array == nullptr) continue;
+    check(spec, spec.shape[0], array->rows, "rows");
+    check(spec, spec.shape[1], array->cols, "columns");
+  }
+}
+
+std::vector<std::string> NamesOf(const std::vector<InputSpec>& inputs) {
+  std::vector<std::string> names;
+  for (const InputSpec& input : inputs) names.push_back(input.name);
+  return names;
+}
+
+// The names of a list of scores, one of which is enough, that the file has.
+std::vector<std::string> GivenOf(const CaseFile& file,
+                                 const std::vector<InputSpec>& list) {
+  std::vector<std::string> given = NamesOf(list);
+  std::erase_if(given, [&](const auto& name) { return !file.Find(name); });
+  return given;
+}
+
+// The first list of the mechanism's scores of which the file has none, or null.
+const std::vector<InputSpec>* MissingScores(const CaseFile& file,
+                                            const Description& mechanism) {
+  for (const std::vector<InputSpec>& list : mechanism.scores) {
+    if (GivenOf(file, list).empty()) return &list;
+  }
+  return nullptr;
+}
+
+// No two scores of one list, and no score that no mechanism can start from with
+// the others that are there.
+void CheckTogether(const CaseFile& file) {
+  const std::string where = file.path + ": inputs";
+  std::map<std::string, std::string> lacks;  // by the score that needs it
+  std::set<std::string> served;
+  for (const auto* mechanism : Mechanisms<double>()) {
+    const Description& about = mechanism->Describe();
+    const std::vector<InputSpec>* const missing = MissingScores(file, about);
+    for (const std::vector<InputSpec>& list : about.scores) {
+      const std::vector<std::string> given = GivenOf(file, list);
+      if (given.size() > 1) {
+        throw UserError(where, fmt::format("has {}; give one of them",
+                                           fmt::join(given, " and ")));
+      }
+      for (const std::string& name : given) {
+        if (missing == nullptr) {
+          served.insert(name);
+        } else {
+          lacks.try_emplace(
+              name, fmt::to_string(fmt::join(NamesOf(*missing), " or ")));
+        }
+      }
+    }
+  }
+  for (const auto& [name, missing] : lacks) {
+    if (served.contains(name)) continue;
+    throw UserError(where, fmt::format("has {} without {}", name, missing));
+  }
+}
+
+}  // namespace
+
+Json JsonForm<Table<double>>::Write(const Table<double>& array) {
+  Json rows = Json::array();
+  for (Index r = 0; r < array.rows; ++r) {
+    rows.push_back(array.view().Row(r));
+  }
+  return rows;
+}
+
+Table<double> JsonForm<Table<double>>::Read(const Json& json, const Rule& rule,
+                                            const Place& place) {
+  CheckList(json, place, "");
+  Table<double> array;
+  array.rows = static_cast<Index>(json.size());
+  for (std::size_t r = 0; r < json.size(); ++r) {
+    const std::string row = fmt::format("row {}: ", r + 1);
+    CheckList(json[r], place, row);
+    const auto cols = static_cast<Index>(json[r].size());
+    if (r == 0) array.cols = cols;
+    if (cols != array.cols) {
+      FailAt(place, fmt::format("{}has {} numbers, the rows before it {}", row,
+                                cols, array.cols));
+    }
+    for (std::size_t c = 0; c < json[r].size(); ++c) {
+      const std::string problem =
+          Problem(json[r][c], /*is_probability=*/rule.maximum.has_value());
+      if (!problem.empty()) {
+        FailAt(place,
+               fmt::format("row {}, column {}: {}", r + 1, c + 1, problem));
+      }
+      array.values.push_back(json[r][c].get<double>());
+    }
+  }
+  return array;
+}
+
+InputArrays JsonForm<InputArrays>::Read(const Json& json, const Rule& /*rule*/,
+                                        const Place& place) {
+  document::CheckIsObject(json, place);
+  document::CheckKeys(json, NamesOf(CaseInputs()), place);
+  InputArrays inputs;
+  for (const auto& [name, rows] : json.items()) {
+    const InputSpec* const declared = FindInput(name);
+    const bool is_probability =
+        declared != nullptr && declared->domain == Domain::kProbability;
+    const Rule rule =
+        is_probability ? Rule{.minimum = 0, .maximum = 1} : Rule();
+    inputs[name] =
+        document::Read<Table<double>>(rows, rule, Place(place, name));
+  }
+  return inputs;
+}
+
+const Table<double>* CaseFile::Find(const std::string& input) const {
+  const auto found = inputs.find(input);
+  return found == inputs.end() ? nullptr : &found->second;
+}
+
+MatrixView<const double> CaseFile::View(const std::string& input) const {
+  const Table<double>* const array = Find(input);
+  return array == nullptr ? MatrixView<const double>() : array->view();
+}
+
+Index CaseFile::Length(char letter) const {
+  for (const InputSpec& spec : CaseInputs()) {
+    const Table<double>* const array = Find(spec.name);
+    if (array == nullptr) continue;
+    if (spec.shape[0] == letter) return array->rows;
+    if (spec.shape[1] == letter) return array->cols;
+  }
+  return 0;
+}
+
+NamedViews<const double> CaseFile::ViewsOf(
+    const std::vector<InputSpec>& declared) const {
+  NamedViews<const double> views;
+  for (const InputSpec& input : declared)
+    views.Set(input.name, View(input.name));
+  return views;
+}
+
+NamedViews<const double> CaseFile::Scores() const {
+  return ViewsOf(AllScores());
+}
+
+CaseFile ReadCaseFile(const std::string& path) {
+  auto file = FromJson<CaseFile>(ReadJsonFile(path), path);
+  file.path = path;
+  CheckMechanismName(file.mechanism, path + ": mechanism");
+  CheckShapes(file);
+  CheckTogether(file);
+  return file;
+}
+
+void CheckInputsOfMechanism(const CaseFile& file) {
+  const Description& about = FindMechanism<double>(file.mechanism)->Describe();
+  if (about.scores.empty()) return;
+  const std::string where = file.path + ": inputs";
+  if (const auto* const missing = MissingScores(file, about)) {
+    throw UserError(where, fmt::format("{} of {} is missing",
+                                       fmt::join(NamesOf(*missing), " or "),
+                                       file.mechanism));
+  }
+  std::vector<std::string> takes;
+  for (const std::vector<InputSpec>& list : about.scores) {
+    for (const InputSpec& score : list) takes.push_back(score.name);
+  }
+  for (const auto& [name, view] : file.Scores()) {
+    if (!Contains(takes, name)) {
+      throw UserError(where + "." + name,
+                      fmt::format("{} does not take it; it takes: {}",
+                                  file.mechanism, fmt::join(takes, ", ")));
+    }
+  }
+}
+
+void CheckMechanismName(const std::string& name, const std::string& where) {
+  const std::vector<std::string> names = MechanismNames();
+  if (!Contains(names, name)) {
+    throw UserError(where, UnknownName("mechanism", name, names));
+  }
+}
+
+}  // namespace attnbench

@@ -1,0 +1,83 @@
+// Case files: a user's own arrays, for `decode`, `expect` and the workload
+// file:CASE. The format stands in docs/verification.md. A mistake in a file of
+// ten thousand numbers is found only if the message names the place, so every
+// check names array, row and column (from 1, as in the papers).
+#ifndef ATTNBENCH_HARNESS_INPUTS_CASE_FILE_H_
+#define ATTNBENCH_HARNESS_INPUTS_CASE_FILE_H_
+
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/base/arrays.h"
+#include "harness/base/document.h"
+#include "harness/sweep/axes.h"
+#include "mechanisms/mechanism.h"
+
+namespace attnbench {
+
+// The arrays of a case by their names; only those that are in the file.
+struct InputArrays : std::map<std::string, Table<double>> {};
+
+// An array is a list of rows of numbers. A range in the rule is that of
+// probabilities.
+template <>
+struct JsonForm<Table<double>> {
+  static Json Write(const Table<double>& array);
+  static Table<double> Read(const Json& json, const Rule& rule,
+                            const Place& place);
+};
+template <>
+struct JsonForm<InputArrays> {
+  static InputArrays Read(const Json& json, const Rule& rule,
+                          const Place& place);
+};
+
+struct CaseFile {
+  std::string path;
+  std::string mechanism;
+  std::map<std::string, OptionValue> options;  // whoever uses them checks them
+  InputArrays inputs;
+
+  static void Fields(auto& self, auto& visit) {
+    const Rule optional{.may_be_absent = true};
+    // For people, and for the tests of the project.
+    Json unused;
+    visit("name", unused, optional);
+    visit("mechanism", self.mechanism);
+    visit("options", self.options, optional);
+    visit("inputs", self.inputs);
+    visit("expected", unused, optional);
+    visit("tolerance", unused, optional);
+  }
+
+  const Table<double>* Find(const std::string& input) const;
+  // A view that has no data where the file does not have the input.
+  MatrixView<const double> View(const std::string& input) const;
+  // T, U, d or K as the arrays have it; 0 where no array says.
+  Index Length(char letter) const;
+  // The declared inputs that the file has.
+  NamedViews<const double> ViewsOf(
+      const std::vector<InputSpec>& declared) const;
+  NamedViews<const double> Scores() const;
+};
+
+// Throws UserError: everything of ReadJsonFile, unknown keys and inputs, an
+// unknown mechanism, ragged or empty arrays, what is not a finite number, p
+// outside [0, 1], arrays whose shapes do not fit each other, two scores that
+// stand for the same thing (p_choose beside energies), a score that no
+// mechanism can start from with the others (encoder without decoder scores).
+CaseFile ReadCaseFile(const std::string& path);
+
+// Throws UserError where the file lacks scores that its mechanism starts from
+// (Description::scores), or has scores that this mechanism does not take. One
+// that lists none takes any, and says itself which it lacks.
+void CheckInputsOfMechanism(const CaseFile& file);
+
+// The name of a mechanism that is registered; throws UserError otherwise.
+void CheckMechanismName(const std::string& name, const std::string& where);
+
+}  // namespace attnbench
+
+#endif  // ATTNBENCH_HARNESS_INPUTS_CASE_FILE_H_

@@ -1,0 +1,42 @@
+// The inputs that mechanisms declare (Description::scores and ::further), all
+// mechanisms together: case files, workloads and peers name them so.
+#ifndef ATTNBENCH_HARNESS_INPUTS_DECLARED_INPUTS_H_
+#define ATTNBENCH_HARNESS_INPUTS_DECLARED_INPUTS_H_
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+#include "mechanisms/mechanism.h"
+
+namespace attnbench {
+
+// Each once, in the order of the mechanisms.
+const std::vector<InputSpec>& AllScores();
+const std::vector<InputSpec>& AllFurtherInputs();
+
+// The score, or the further input, of that name; null where nobody declares it.
+const InputSpec* FindInput(std::string_view name);
+
+// Whether its rows are those of outputs.
+bool HasRowOfOutputs(std::string_view input);
+
+template <class T>
+MatrixView<T> FirstRows(const MatrixView<T>& matrix, Index most) {
+  return matrix.data == nullptr ? matrix
+                                : matrix.Rows(0, std::min(most, matrix.rows));
+}
+
+// The views, those of outputs with no more than their first `most` rows.
+template <class T>
+NamedViews<T> FirstOutputs(const NamedViews<T>& views, Index most) {
+  NamedViews<T> first;
+  for (const auto& [name, view] : views) {
+    first.Set(name, HasRowOfOutputs(name) ? FirstRows(view, most) : view);
+  }
+  return first;
+}
+
+}  // namespace attnbench
+
+#endif  // ATTNBENCH_HARNESS_INPUTS_DECLARED_INPUTS_H_

@@ -1,0 +1,62 @@
+// Parameter arrays by name, drawn from Philox as a function of seed, name and
+// element, and rounded to f32 so that both precisions have the same numbers.
+#ifndef ATTNBENCH_HARNESS_INPUTS_DRAWN_PARAMETERS_H_
+#define ATTNBENCH_HARNESS_INPUTS_DRAWN_PARAMETERS_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include "harness/base/arrays.h"
+#include "mechanisms/mechanism.h"
+
+namespace attnbench {
+
+// The purpose (base/purposes.h) of an array that only its name tells apart.
+std::uint32_t NamedPurpose(std::string_view name);
+
+// Takes what was drawn of an array to what it shall be.
+template <class Real>
+using ParameterChange =
+    std::function<void(std::string_view name, const MatrixView<Real>& matrix)>;
+
+// Entries times `gain`, rounded again.
+template <class Real>
+void Scale(double gain, const MatrixView<Real>& matrix) {
+  for (Index r = 0; r < matrix.rows; ++r) {
+    for (Real& value : matrix.Row(r)) {
+      value = static_cast<float>(gain * static_cast<double>(value));
+    }
+  }
+}
+
+// Entries are uniform with variance 1 / cols; then `change`, if any, is called
+// for the array. Thread-safe.
+template <class Real>
+class DrawnParameters final : public ParameterSource<Real> {
+ public:
+  explicit DrawnParameters(std::uint64_t seed,
+                           ParameterChange<Real> change = nullptr)
+      : seed_(seed), change_(std::move(change)) {}
+
+  // Throws std::bad_alloc for more than the machine has left.
+  MatrixView<const Real> Matrix(std::string_view name, Index rows,
+                                Index cols) const override;
+
+ private:
+  Array<Real> Make(std::string_view name, Index rows, Index cols) const;
+
+  const std::uint64_t seed_;
+  const ParameterChange<Real> change_;
+  mutable std::mutex mutex_;
+  mutable std::map<std::tuple<std::string, Index, Index>, Array<Real>> arrays_;
+};
+
+}  // namespace attnbench
+
+#endif  // ATTNBENCH_HARNESS_INPUTS_DRAWN_PARAMETERS_H_

@@ -1,0 +1,120 @@
+// The room `inputs` makes what the cells of a point read.
+//
+// All that the cells of a point read and write in one precision: the draws of
+// its workload and, for modes expect and gradient, scores, cotangents and the
+// arrays that results go into. Every cell of the point has the same numbers,
+// and writes into the same arrays, so that memory does not grow with the number
+// of cells.
+#ifndef ATTNBENCH_HARNESS_INPUTS_POINT_INPUTS_H_
+#define ATTNBENCH_HARNESS_INPUTS_POINT_INPUTS_H_
+
+#include <limits>
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "harness/base/arrays.h"
+#include "harness/inputs/workload.h"
+#include "mechanisms/train.h"
+
+namespace attnbench {
+
+// Which part of training a cell wants.
+struct TrainingRequest {
+  // Scope attention: from scores to attention, not from memory and states to
+  // contexts.
+  bool attention_only = false;
+  // The mechanism whose inputs are to be made; it outlives the request.
+  const Description* mechanism = nullptr;
+  bool want_attention = false;  // also in scope full
+  // Only the first outputs: rows of U do not depend on later ones.
+  Index most_outputs = std::numeric_limits<Index>::max();
+};
+
+// The sequences of a draw, ready for TrainBatch in the mode of the config.
+template <class Real>
+struct TrainingBatch {
+  std::vector<TrainingSequence<Real>> sequences;
+
+  // Parameters have gradients where energies follow from states: they are
+  // added to these, one for each sequence, which outlive the batch.
+  void AddParametersTo(std::vector<ParameterGradients<Real>>& sums) {
+    sums.resize(sequences.size());
+    for (std::size_t b = 0; b < sums.size(); ++b) {
+      if (!sequences[b].sequence.inputs.scores.empty()) continue;
+      sequences[b].gradients.parameters = &sums[b];
+    }
+  }
+};
+
+// An array that a sequence writes, as messages call it.
+template <class Real>
+struct NamedArray {
+  std::string name;
+  MatrixView<Real> values;
+};
+
+// Those that have data, parameters left out.
+template <class Real>
+std::vector<NamedArray<Real>> OutputsOf(const TrainingSequence<Real>& one);
+
+// Not thread-safe.
+template <class Real>
+class PointInputs {
+ public:
+  explicit PointInputs(std::unique_ptr<Workload<Real>> workload);
+
+  Workload<Real>& workload() { return *workload_; }
+
+  // Of modes expect and gradient. Those of the workload; in scope attention the
+  // first of them, as many as have tables of scores [U, T] under
+  // kMostDrawBytes, at least one.
+  int num_training_draws(bool attention_only);
+
+  // A draw. The cotangent is uniform in [-1, 1) and the same for all draws.
+  //
+  // In scope attention the scores are those of the workload where it gives
+  // scores, and else made from its states, once for all mechanisms: energies
+  // and chunk energies by the energy function of the config, encoder and
+  // decoder scores as dot products with the parameters of Britz' mechanism;
+  // scores that the harness does not know are uniform. Of each list of its
+  // scores the mechanism gets the first: p_choose, the sigmoid of the energies,
+  // before energies.
+  //
+  // Throws what the workload throws, and std::bad_alloc.
+  TrainingBatch<Real> Training(int draw, const Config& config,
+                               const TrainingRequest& request);
+
+ private:
+  using Arrays = std::map<std::tuple<std::string, Index, Index>, Array<Real>>;
+
+  void MakeScores(int draw, Index b, const Config& config,
+                  const Description& mechanism, Sequence<Real>& sequence);
+  MatrixView<const Real> Score(const InputSpec& score, int draw, Index b,
+                               const Config& config,
+                               const Sequence<Real>& sequence);
+  void FillScore(const InputSpec& score, const Config& config,
+                 const Sequence<Real>& sequence,
+                 const MatrixView<Real>& scores);
+  void SetOutputs(Index b, const TrainingRequest& request,
+                  TrainingSequence<Real>& one);
+  void SetGradients(Index b, const Config& config,
+                    const TrainingRequest& request,
+                    TrainingSequence<Real>& one);
+  Index LengthOf(char letter, const Config& config) const;
+  MatrixView<Real> Output(const std::string& name, Index b, Index rows,
+                          Index cols);
+
+  std::unique_ptr<Workload<Real>> workload_;
+  Index T_ = 0, U_ = 0, d_ = 0, B_ = 0;
+  bool gives_scores_ = false;
+  Arrays scores_;      // by name, draw and sequence, energy function or K
+  Arrays cotangents_;  // by name, sequence, columns
+  Arrays outputs_;     // by name, sequence, columns
+};
+
+}  // namespace attnbench
+
+#endif  // ATTNBENCH_HARNESS_INPUTS_POINT_INPUTS_H_

@@ -1,0 +1,395 @@
+#include "harness/inputs/workload.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <map>
+#include <optional>
+
+#include "harness/base/arrays.h"
+#include "harness/base/error.h"
+#include "harness/base/purposes.h"
+#include "harness/inputs/case_file.h"
+#include "harness/inputs/declared_inputs.h"
+#include "harness/inputs/drawn_parameters.h"
+#include "harness/inputs/planted.h"
+#include "harness/machine/environment.h"
+#include "mechanisms/energy/energy_reference.h"
+
+namespace attnbench {
+namespace {
+
+constexpr Index kMostDraws = 16;
+constexpr std::size_t kQuantilePairs = 4096;
+
+// Chunk keys and states keep the numbers that results were made with.
+std::uint32_t PurposeOf(const std::string& input) {
+  if (input == kChunkKeysInput.name) return kChunkKeysPurpose;
+  if (input == kChunkStatesInput.name) return kChunkStatesPurpose;
+  return NamedPurpose(input);
+}
+
+double Element(std::uint64_t seed, std::uint32_t purpose, std::uint32_t stream,
+               std::uint64_t element) {
+  return SymmetricUniform24(
+      Philox(seed, purpose, stream, element / 4)[element % 4]);
+}
+
+template <class T>
+void Copy(const MatrixView<const double>& from, Array<T>& to) {
+  to.resize(Size(from.rows * from.cols));
+  std::transform(from.data, from.data + to.size(), to.begin(),
+                 [](double value) { return static_cast<T>(value); });
+}
+
+// r of `diagonal`: minus the (1 - U/(T+U)) quantile of the energies of random
+// pairs of states and entries, so that an inspection chooses with probability
+// U/(T+U). Computed by the reference, in f32's arrays whatever the precision of
+// the point: every machine and precision gets the same r. One r for all draws,
+// as r is a parameter of the model and not of its input.
+float DiagonalBias(const WorkloadSpec& spec, int num_draws, EnergyKind energy) {
+  const DrawnParameters<float> parameters(spec.seed);
+  Config config;
+  config.dim = spec.dim;
+  config.energy = energy;
+  SequenceInputs<float> inputs;
+  inputs.parameters = &parameters;
+  const ReferenceEnergy<float> a(config, inputs, EnergyRole::kAttention);
+  std::vector<float> state(Size(spec.dim));
+  std::vector<float> entry(Size(spec.dim));
+  const auto streams = static_cast<std::uint64_t>(num_draws * spec.batch);
+  const auto row = [&](std::uint32_t purpose, std::uint32_t stream,
+                       std::uint32_t word, Index rows,
+                       std::vector<float>& out) {
+    const std::uint64_t first =
+        word % static_cast<std::uint64_t>(rows) * out.size();
+    for (std::size_t k = 0; k < out.size(); ++k) {
+      out[k] =
+          static_cast<float>(Element(spec.seed, purpose, stream, first + k));
+    }
+  };
+  std::vector<double> energies;
+  for (std::size_t pair = 0; pair < kQuantilePairs; ++pair) {
+    const auto words = Philox(spec.seed, kPairsPurpose, 0, pair);
+    const auto stream = static_cast<std::uint32_t>(words[0] % streams);
+    row(kStatesPurpose, stream, words[1], spec.output_length, state);
+    row(kMemoryPurpose, stream, words[2], spec.memory_length, entry);
+    energies.push_back(a(0, 0, state, entry).value);
+  }
+  std::sort(energies.begin(), energies.end());
+  const auto U = static_cast<double>(spec.output_length);
+  const auto T = static_cast<double>(spec.memory_length);
+  const auto rank = static_cast<std::size_t>(
+      (1 - U / (T + U)) * static_cast<double>(kQuantilePairs));
+  return static_cast<float>(-energies[std::min(rank, kQuantilePairs - 1)]);
+}
+
+// p(i, j) = 1 where j >= i + lag - 1.
+template <class Real>
+void FillWaitK(Index lag, Index outputs, Index entries, Array<Real>& p_choose) {
+  p_choose.resize(Size(Times(outputs, entries)));
+  for (Index i = 0; i < outputs; ++i) {
+    for (Index j = 0; j < entries; ++j) {
+      p_choose[Size(i * entries + j)] = j - i >= lag - 1 ? Real{1} : Real{0};
+    }
+  }
+}
+
+// One sequence of one draw.
+template <class Real>
+struct SequenceArrays {
+  Array<Real> memory;
+  Array<Real> states;
+  std::map<std::string, Array<Real>> declared;  // scores and further inputs
+  NamedViews<const Real> scores;                // views of them
+  NamedViews<const Real> further;
+};
+
+template <class Real>
+class DrawnWorkload final : public Workload<Real> {
+ public:
+  DrawnWorkload(const WorkloadSpec& spec, const WorkloadName& name)
+      : spec_(spec), name_(name), parameters_(spec.seed) {
+    if (name_.kind == WorkloadKind::kFile) ReadFile();
+    gives_scores_ = name_.kind == WorkloadKind::kWaitK ||
+                    (file_.has_value() && !file_->Scores().empty());
+    const Index draw_elements = Times(spec_.batch, SequenceElements());
+    const Index draw_bytes = Times(draw_elements, sizeof(double));
+    num_draws_ =
+        file_.has_value()
+            ? 1
+            : std::clamp<Index>(kMostDrawBytes / draw_bytes, 1, kMostDraws);
+    const Index context_elements =
+        Times(spec_.batch, Times(spec_.output_length, spec_.dim));
+    CheckFits(Times(Plus(Times(num_draws_, draw_elements), context_elements),
+                    sizeof(Real)));
+    if (name_.kind == WorkloadKind::kPlanted) {  // says at once if it cannot
+      PlantedPath(spec_.seed, 0, spec_.memory_length, spec_.output_length,
+                  spec_.dim);
+    }
+    draws_.resize(Size(num_draws_));
+    contexts_.resize(Size(context_elements));
+  }
+
+  int num_draws() const override { return static_cast<int>(num_draws_); }
+
+  std::vector<Sequence<Real>> Draw(int draw, EnergyKind energy) override {
+    if (name_.kind == WorkloadKind::kPlanted && energy != EnergyKind::kDot) {
+      throw WorkloadUnsupported(
+          "workload planted solves for states under energy dot only; diagonal "
+          "serves the others");
+    }
+    std::vector<SequenceArrays<Real>>& arrays = draws_.at(Size(draw));
+    if (arrays.empty()) arrays = MakeDraw(draw);
+    const Real bias = Bias(energy);
+    std::vector<Sequence<Real>> batch;
+    for (Index b = 0; b < spec_.batch; ++b) {
+      SequenceArrays<Real>& of_sequence = arrays[Size(b)];
+      Sequence<Real> sequence = View(of_sequence, b);
+      sequence.inputs.energy_bias = bias;
+      sequence.inputs.stream = Stream(draw, b);
+      batch.push_back(sequence);
+    }
+    return batch;
+  }
+
+ private:
+  std::uint32_t Stream(int draw, Index sequence) const {
+    return static_cast<std::uint32_t>(draw * spec_.batch + sequence);
+  }
+
+  Index SequenceElements() const {
+    const Index T = spec_.memory_length;
+    const Index U = spec_.output_length;
+    Index elements = Times(T, spec_.dim);
+    for (const InputSpec& input : FurtherInputs()) {
+      elements = Plus(
+          elements, Times(LengthOf(input.shape[0]), LengthOf(input.shape[1])));
+    }
+    // p and chunk energies, or states.
+    return Plus(elements,
+                gives_scores_ ? Times(2, Times(U, T)) : Times(U, spec_.dim));
+  }
+
+  Index LengthOf(char letter) const {
+    return letter == 'T'   ? spec_.memory_length
+           : letter == 'U' ? spec_.output_length
+                           : spec_.dim;
+  }
+
+  // Those that are drawn: of outputs only where there are states.
+  std::vector<InputSpec> FurtherInputs() const {
+    std::vector<InputSpec> drawn = AllFurtherInputs();
+    std::erase_if(drawn, [this](const InputSpec& input) {
+      return gives_scores_ && input.shape[0] == 'U';
+    });
+    return drawn;
+  }
+
+  void ReadFile() {
+    file_ = ReadCaseFile(name_.path);
+    if (file_->Scores().empty() && !(file_->Find("states") != nullptr &&
+                                     file_->Find("memory") != nullptr)) {
+      throw UserError(name_.path + ": inputs",
+                      "a sweep wants states and memory, or scores");
+    }
+    if (spec_.batch != 1) {
+      throw WorkloadUnsupported(fmt::format(
+          "{} has one sequence, the batch is {}", name_.path, spec_.batch));
+    }
+    CheckLength('T', spec_.memory_length);
+    CheckLength('U', spec_.output_length);
+    CheckLength('d', spec_.dim);
+  }
+
+  void CheckLength(char letter, Index wanted) const {
+    const Index length = file_->Length(letter);
+    if (length != 0 && length != wanted) {
+      throw WorkloadUnsupported(fmt::format("{} has {} = {}, the point has {}",
+                                            name_.path, letter, length,
+                                            wanted));
+    }
+  }
+
+  std::vector<SequenceArrays<Real>> MakeDraw(int draw) const {
+    std::vector<SequenceArrays<Real>> arrays(Size(spec_.batch));
+    for (Index b = 0; b < spec_.batch; ++b) {
+      SequenceArrays<Real>& of_sequence = arrays[Size(b)];
+      const std::uint32_t stream = Stream(draw, b);
+      MakeMemory(stream, of_sequence);
+      MakeFurther(stream, of_sequence);
+      if (gives_scores_) {
+        MakeScores(stream, of_sequence);
+      } else {
+        MakeStates(stream, of_sequence);
+      }
+    }
+    return arrays;
+  }
+
+  void MakeMemory(std::uint32_t stream, SequenceArrays<Real>& arrays) const {
+    if (file_.has_value() && file_->Find("memory") != nullptr) {
+      Copy(file_->View("memory"), arrays.memory);
+    } else {
+      Fill(spec_.seed, kMemoryPurpose, stream, spec_.memory_length * spec_.dim,
+           arrays.memory);
+    }
+  }
+
+  void MakeFurther(std::uint32_t stream, SequenceArrays<Real>& arrays) const {
+    for (const InputSpec& input : FurtherInputs()) {
+      const Index rows = LengthOf(input.shape[0]);
+      const Index cols = LengthOf(input.shape[1]);
+      Array<Real>& array = arrays.declared[input.name];
+      if (file_.has_value() && file_->Find(input.name) != nullptr) {
+        Copy(file_->View(input.name), array);
+      } else {
+        FillInput(input, PurposeOf(input.name), stream, rows * cols, array);
+      }
+      arrays.further.Set(input.name, {array.data(), rows, cols});
+    }
+  }
+
+  void FillInput(const InputSpec& input, std::uint32_t purpose,
+                 std::uint32_t stream, Index count, Array<Real>& array) const {
+    Fill(spec_.seed, purpose, stream, count, array);
+    if (input.domain != Domain::kProbability) return;
+    for (Real& value : array) value = (value + 1) / 2;
+  }
+
+  void MakeStates(std::uint32_t stream, SequenceArrays<Real>& arrays) const {
+    const Index count = spec_.output_length * spec_.dim;
+    if (file_.has_value()) {
+      Copy(file_->View("states"), arrays.states);
+    } else if (name_.kind == WorkloadKind::kPlanted) {
+      const std::vector<Index> path =
+          PlantedPath(spec_.seed, stream, spec_.memory_length,
+                      spec_.output_length, spec_.dim);
+      const std::vector<float> states =
+          PlantedStates(MemoryView(arrays), path, spec_.seed, stream);
+      arrays.states.assign(states.begin(), states.end());
+    } else {
+      Fill(spec_.seed, kStatesPurpose, stream, count, arrays.states);
+    }
+  }
+
+  void MakeScores(std::uint32_t stream, SequenceArrays<Real>& arrays) const {
+    const Index T = spec_.memory_length;
+    const Index U = spec_.output_length;
+    if (!file_.has_value()) {
+      Array<Real>& p = arrays.declared[kProbabilitiesInput.name];
+      FillWaitK(name_.lag, U, T, p);
+      arrays.scores.Set(kProbabilitiesInput.name, {p.data(), U, T});
+      Array<Real>& chunk = arrays.declared[kChunkEnergiesInput.name];
+      Fill(spec_.seed, kChunkEnergiesPurpose, stream, U * T, chunk);
+      arrays.scores.Set(kChunkEnergiesInput.name, {chunk.data(), U, T});
+      return;
+    }
+    for (const auto& [name, from] : file_->Scores()) {
+      Array<Real>& to = arrays.declared[name];
+      Copy(from, to);
+      arrays.scores.Set(name, {to.data(), from.rows, from.cols});
+    }
+  }
+
+  MatrixView<const Real> MemoryView(const SequenceArrays<Real>& arrays) const {
+    return {arrays.memory.data(), spec_.memory_length, spec_.dim};
+  }
+
+  Sequence<Real> View(const SequenceArrays<Real>& arrays, Index b) {
+    const Index U = spec_.output_length;
+    const Index d = spec_.dim;
+    Sequence<Real> sequence;
+    sequence.inputs.parameters = &parameters_;
+    sequence.inputs.seed = spec_.seed;
+    sequence.inputs.expected_length = spec_.memory_length;
+    sequence.inputs.scores = arrays.scores;
+    sequence.inputs.further = arrays.further;
+    sequence.memory = MemoryView(arrays);
+    if (!gives_scores_) sequence.states = {arrays.states.data(), U, d};
+    sequence.contexts = {contexts_.data() + b * U * d, U, d};
+    return sequence;
+  }
+
+  Real Bias(EnergyKind energy) {
+    if (name_.kind == WorkloadKind::kBias) return name_.bias;
+    if (name_.kind != WorkloadKind::kDiagonal) return 0;
+    const auto found = diagonal_bias_.find(energy);
+    if (found != diagonal_bias_.end()) return found->second;
+    return diagonal_bias_[energy] = DiagonalBias(spec_, num_draws(), energy);
+  }
+
+  const WorkloadSpec spec_;
+  const WorkloadName name_;
+  const DrawnParameters<Real> parameters_;
+  std::optional<CaseFile> file_;
+  bool gives_scores_ = false;
+  Index num_draws_ = 1;
+  std::vector<std::vector<SequenceArrays<Real>>> draws_;  // empty until asked
+  Array<Real> contexts_;
+  std::map<EnergyKind, float> diagonal_bias_;
+};
+
+[[noreturn]] void ThrowNoWorkload(const std::string& text) {
+  throw UserError(
+      "workload",
+      fmt::format("'{}' is not a workload; valid: uniform, planted, "
+                  "diagonal, bias:R (R a number), wait_k:K (K a "
+                  "whole number from 1 on), file:CASE",
+                  text));
+}
+
+template <class Number>
+Number ParseNumber(std::string_view digits, const std::string& text) {
+  Number number{};
+  const auto [end, error] =
+      std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  if (error != std::errc() || end != digits.data() + digits.size()) {
+    ThrowNoWorkload(text);
+  }
+  return number;
+}
+
+}  // namespace
+
+WorkloadName ParseWorkload(const std::string& text) {
+  const std::size_t colon = text.find(':');
+  const std::string kind = text.substr(0, colon);
+  WorkloadName name;
+  if (colon == std::string::npos) {
+    if (kind == "uniform") return name;
+    name.kind = WorkloadKind::kPlanted;
+    if (kind == "planted") return name;
+    name.kind = WorkloadKind::kDiagonal;
+    if (kind == "diagonal") return name;
+    ThrowNoWorkload(text);
+  }
+  const std::string rest = text.substr(colon + 1);
+  if (kind == "bias") {
+    name.kind = WorkloadKind::kBias;
+    name.bias = ParseNumber<float>(rest, text);
+    if (std::isfinite(name.bias)) return name;
+  } else if (kind == "wait_k") {
+    name.kind = WorkloadKind::kWaitK;
+    name.lag = ParseNumber<Index>(rest, text);
+    if (name.lag >= 1) return name;
+  } else if (kind == "file" && !rest.empty()) {
+    name.kind = WorkloadKind::kFile;
+    name.path = rest;
+    return name;
+  }
+  ThrowNoWorkload(text);
+}
+
+template <class Real>
+std::unique_ptr<Workload<Real>> MakeWorkload(const WorkloadSpec& spec) {
+  return std::make_unique<DrawnWorkload<Real>>(spec,
+                                               ParseWorkload(spec.workload));
+}
+
+template std::unique_ptr<Workload<float>> MakeWorkload(const WorkloadSpec&);
+template std::unique_ptr<Workload<double>> MakeWorkload(const WorkloadSpec&);
+
+}  // namespace attnbench

@@ -1,0 +1,78 @@
+// How far an online decoder lags behind its input, in the metrics that
+// simultaneous translation uses. All of them follow from the delays g(i) alone:
+// the number of entries that were read before output i, i = 1..U. With the T
+// entries and U outputs of the sequence, and 1/gamma = T/U entries to each
+// output of a decoder that keeps pace,
+//
+//   AP    average proportion        sum of g(i) / (T U)
+//   AL    average lagging           mean of g(i) - (i-1)/gamma over the outputs
+//                                   up to the first with g(i) >= T
+//   LAAL  length-adaptive AL        the same, gamma = max(U, reference) / T
+//   DAL   differentiable AL         mean of g'(i) - (i-1)/gamma over all
+//                                   outputs, g'(1) = g(1) and
+//                                   g'(i) = max(g(i), g'(i-1) + 1/gamma)
+//
+// AP is a share, the others are in entries. What was read stays read: an output
+// that chose nothing read the whole memory, g(i) = T, and so has every output
+// after it, wherever it looks then.
+//
+// Pure functions. Of whole delays every sum is of whole numbers, so that the
+// figures are the same on every machine; example:
+// tests/harness/latency/latency_test.cc
+#ifndef ATTNBENCH_HARNESS_LATENCY_LATENCY_H_
+#define ATTNBENCH_HARNESS_LATENCY_LATENCY_H_
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "harness/base/document.h"
+#include "mechanisms/mechanism.h"
+
+namespace attnbench {
+
+struct Latency {
+  double ap = 0;    // 0..1
+  double al = 0;    // entries; below 0 where outputs come before their input
+  double laal = 0;  // entries
+  double dal = 0;   // entries
+
+  static void Fields(auto& self, auto& visit) {
+    visit("ap", self.ap, Rule{.minimum = 0, .maximum = 1});
+    visit("al", self.al);
+    visit("laal", self.laal);
+    visit("dal", self.dal, kAtLeastZero);
+  }
+  friend bool operator==(const Latency&, const Latency&) = default;
+};
+
+inline constexpr double Latency::*kLatencyFigures[] = {
+    &Latency::ap, &Latency::al, &Latency::laal, &Latency::dal};
+
+// g(i) of what a decoder did: the end of what it weighted, the whole memory
+// where that is nothing, and at least what it was before.
+std::vector<double> DelaysOf(std::span<const StepTrace> steps,
+                             Index memory_length);
+
+// The metrics of delays in 0..T. `reference_length` is the number of outputs
+// that there should have been, for LAAL; with that of the sequence itself LAAL
+// is AL. None where T or U is 0: there is nothing to be a share of.
+std::optional<Latency> LatencyOf(std::span<const double> delays,
+                                 Index memory_length, Index reference_length);
+
+// Means over sequences; those without a latency are left out.
+class LatencyMean {
+ public:
+  void Add(const std::optional<Latency>& latency);
+  void Add(const LatencyMean& other);
+  // None where nothing was added.
+  std::optional<Latency> Mean() const;
+
+ private:
+  Latency sum_;
+  Index count_ = 0;
+};
+
+}  // namespace attnbench
+
+#endif  // ATTNBENCH_HARNESS_LATENCY_LATENCY_H_

@@ -1,0 +1,189 @@
+// The `context` of a result document: what it was measured with, what disturbed
+// it, and whether its times count. Every kind of document has a Context, one
+// of a sweep a SweepContext. Who fills it in stands in environment.h, who
+// judges it in validity.h.
+#ifndef ATTNBENCH_HARNESS_MACHINE_CONTEXT_H_
+#define ATTNBENCH_HARNESS_MACHINE_CONTEXT_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/base/document.h"
+#include "harness/machine/roofline.h"
+
+namespace attnbench {
+
+// The name of a point: 16 hexadecimal digits.
+inline const Rule kPointName{.pattern = "^[0-9a-f]{16}$"};
+
+struct OpenMp {
+  std::int64_t version = 0;
+  std::int64_t max_threads = 0;
+  // Variables of the environment; nothing where they are not set.
+  std::optional<std::string> num_threads, proc_bind, places, wait_policy;
+
+  static void Fields(auto& self, auto& visit) {
+    visit("version", self.version);
+    visit("max_threads", self.max_threads);
+    visit("OMP_NUM_THREADS", self.num_threads);
+    visit("OMP_PROC_BIND", self.proc_bind);
+    visit("OMP_PLACES", self.places);
+    visit("OMP_WAIT_POLICY", self.wait_policy);
+  }
+};
+
+// What two results are compared by (fingerprint.h): the same for all runs of
+// one program on one machine. What cannot be read on a machine is nothing or
+// "unknown".
+struct Setup {
+  std::string commit;
+  std::optional<bool> dirty;
+  std::string build_id;
+  std::uint64_t seed = 0;
+  std::string compiler;
+  std::string flags;
+  std::string build_type;
+  std::string cpu;
+  std::vector<std::string> caches;  // as in "L1 Data 48K"
+  std::int64_t cores = 0;
+  std::optional<std::string> affinity;
+  std::optional<std::string> kernel;
+  std::optional<std::string> governor;
+  std::optional<bool> turbo;
+  std::optional<std::int64_t> aslr;
+  std::string simd;
+  OpenMp openmp;
+  std::map<std::string, std::string> libraries;  // and their versions
+
+  static void Fields(auto& self, auto& visit) {
+    visit("commit", self.commit);
+    visit("dirty", self.dirty);
+    visit("build_id", self.build_id);
+    visit("seed", self.seed);
+    visit("compiler", self.compiler);
+    visit("flags", self.flags);
+    visit("build_type", self.build_type);
+    visit("cpu", self.cpu);
+    visit("caches", self.caches);
+    visit("cores", self.cores, kAtLeastZero);
+    visit("affinity", self.affinity);
+    visit("kernel", self.kernel);
+    visit("governor", self.governor);
+    visit("turbo", self.turbo);
+    visit("aslr", self.aslr, Rule{.minimum = 0, .maximum = 2});
+    visit("simd", self.simd);
+    visit("openmp", self.openmp);
+    visit("libraries", self.libraries);
+  }
+};
+
+// CPUs that other programs kept busy (load_watch.h).
+inline const Rule kLoadAtStart{
+    .description =
+        "CPUs that other programs kept busy in half a second before anything "
+        "was measured; null: not known, or nothing was timed"};
+inline const Rule kLoadAtEnd{
+    .description =
+        "CPUs that other programs kept busy while it measured, where they had "
+        "most: over at least half a second, between the ends of points; null: "
+        "not known, or nothing was timed"};
+
+struct Context : Setup {
+  std::string command;  // as the user typed it
+  std::string date;     // as in "2000-01-01T00:00:00Z"
+  std::optional<std::int64_t> memory_bytes;
+  std::optional<double> load, load_end;
+  bool valid = false;
+  std::vector<std::string> invalid_reasons;
+  std::vector<std::string> warnings;
+
+  static void Fields(auto& self, auto& visit) {
+    Setup::Fields(self, visit);
+    visit("command", self.command);
+    visit("date", self.date);
+    // It decides what fits, not how long it takes, and the kernel keeps some
+    // for itself, never the same: so it is no part of the setup.
+    visit("memory_bytes", self.memory_bytes);
+    visit("load", self.load, kLoadAtStart);
+    visit("load_end", self.load_end, kLoadAtEnd);
+    visit("valid", self.valid);
+    visit("invalid_reasons", self.invalid_reasons);
+    visit("warnings", self.warnings);
+  }
+};
+
+// How fast the processor's clock ran at a point (calibration.h).
+struct Calibration {
+  std::string point;
+  std::vector<double> samples_ns;  // one a round, of all processes
+  double median_ns = 0;
+  double deviation = 0;  // how far the median may be off, relative to it
+
+  static void Fields(auto& self, auto& visit) {
+    visit("point", self.point, kPointName);
+    visit("samples_ns", self.samples_ns,
+          Rule{.exclusive_minimum = 0, .min_items = 1});
+    visit("median_ns", self.median_ns, kAboveZero);
+    visit("deviation", self.deviation, kAtLeastZero);
+  }
+};
+
+// A run of the program that measured points of a result (validity.h).
+struct Run {
+  std::string date;
+  std::string command;
+  // What --cell-limit and --peer-limit were; nothing: not known, or no peer.
+  std::optional<std::int64_t> cell_limit_s, peer_limit_s;
+  std::optional<double> load, load_end;
+  std::vector<std::string> invalid_reasons;
+  std::vector<std::string> warnings;
+  std::vector<std::string> points;
+  // Of a run that merge took from another file: which, and what its setup had
+  // that the context's has not.
+  std::optional<std::string> file;
+  std::optional<std::map<std::string, Json>> differs;
+
+  static void Fields(auto& self, auto& visit) {
+    visit("date", self.date);
+    visit("command", self.command);
+    visit("cell_limit_s", self.cell_limit_s, kAtLeastOne);
+    visit("peer_limit_s", self.peer_limit_s,
+          Rule{.minimum = 1, .may_be_absent = true});
+    visit("load", self.load, kLoadAtStart);
+    visit("load_end", self.load_end, kLoadAtEnd);
+    visit("invalid_reasons", self.invalid_reasons);
+    visit("warnings", self.warnings);
+    visit("points", self.points, kPointName);
+    visit("file", self.file, Rule{.absent_if_unset = true});
+    visit("differs", self.differs, Rule{.absent_if_unset = true});
+  }
+};
+
+struct SweepContext : Context {
+  std::vector<std::string> points;   // of the whole sweep, in its order
+  std::optional<std::string> shard;  // "0/4"
+  std::vector<MachineLimits> limits;
+  std::vector<Calibration> calibration;
+  std::vector<Run> runs;  // none: a result from before there was such a field
+
+  static void Fields(auto& self, auto& visit) {
+    Context::Fields(self, visit);
+    visit("points", self.points, kPointName);
+    visit("shard", self.shard, Rule{.pattern = "^[0-9]+/[1-9][0-9]*$"});
+    visit("limits", self.limits);
+    visit("calibration", self.calibration);
+    visit("runs", self.runs, Rule{.may_be_absent = true});
+  }
+};
+
+// The entry of `context.runs` of a run that has measured nothing yet, as it is
+// judged by then. No `peer_limit_s`: there is no peer.
+Run RunOf(const Context& context, std::optional<std::int64_t> cell_limit_s,
+          std::optional<std::int64_t> peer_limit_s);
+
+}  // namespace attnbench
+
+#endif  // ATTNBENCH_HARNESS_MACHINE_CONTEXT_H_

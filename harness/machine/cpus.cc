@@ -1,0 +1,64 @@
+#include "harness/machine/cpus.h"
+
+#include <fmt/format.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+namespace attnbench {
+
+int MachineCores() {
+  std::ifstream file("/sys/devices/system/cpu/online");
+  std::string online;
+  std::getline(file, online);
+  const int listed = CountCpus(online);
+  if (listed > 0) return listed;
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+std::vector<int> AllowedCpus() {
+  // A mask that is too small for the machine is refused.
+  constexpr int kMostCpus = 1 << 16;
+  cpu_set_t* const mask = CPU_ALLOC(kMostCpus);
+  const std::size_t size = CPU_ALLOC_SIZE(kMostCpus);
+  std::vector<int> cpus;
+  if (mask != nullptr && sched_getaffinity(0, size, mask) == 0) {
+    for (int cpu = 0; cpu < kMostCpus; ++cpu) {
+      if (CPU_ISSET_S(static_cast<std::size_t>(cpu), size, mask)) {
+        cpus.push_back(cpu);
+      }
+    }
+  }
+  CPU_FREE(mask);
+  return cpus;
+}
+
+std::string CpuListText(std::span<const int> cpus) {
+  std::string text;
+  for (std::size_t i = 0; i < cpus.size(); ++i) {
+    const std::size_t first = i;
+    while (i + 1 < cpus.size() && cpus[i + 1] == cpus[i] + 1) ++i;
+    text += fmt::format("{}{}", text.empty() ? "" : ",", cpus[first]);
+    if (i > first) text += fmt::format("-{}", cpus[i]);
+  }
+  return text;
+}
+
+int CountCpus(const std::string& list) {
+  std::istringstream ranges(list);
+  int count = 0;
+  for (std::string range; std::getline(ranges, range, ',');) {
+    std::istringstream text(range);
+    int first = 0;
+    if (!(text >> first)) return 0;
+    int last = first;
+    if (text.peek() == '-') text.ignore() >> last;
+    count += last - first + 1;
+  }
+  return count;
+}
+
+}  // namespace attnbench

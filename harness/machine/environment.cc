@@ -1,0 +1,237 @@
+#include "harness/machine/environment.h"
+
+#include <fmt/format.h>
+#include <omp.h>
+#include <stdlib.h>
+#include <sys/personality.h>
+#include <sys/utsname.h>
+
+#include <algorithm>
+#include <chrono>
+#include <ctime>
+#include <fstream>
+#include <limits>
+#include <new>
+#include <optional>
+#include <vector>
+
+#include "build_info.h"
+#include "harness/base/hash.h"
+#include "harness/machine/cgroup.h"
+#include "harness/machine/cpus.h"
+#include "mechanisms/kernels/kernels.h"
+
+#if defined(__has_feature)
+#define ATTNBENCH_CLANG_SANITIZES \
+  (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
+#else
+#define ATTNBENCH_CLANG_SANITIZES 0
+#endif
+
+namespace attnbench {
+namespace {
+
+constexpr char kUnknown[] = "unknown";
+
+// The first line of a file of the operating system; empty where there is none.
+std::string FirstLine(const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+std::string CpuName() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    const std::size_t colon = line.find(": ");
+    if (line.starts_with("model name") && colon != std::string::npos) {
+      return line.substr(colon + 2);
+    }
+  }
+  return kUnknown;
+}
+
+// Each cache is told as in "L1 Data 48K".
+std::vector<std::string> Caches() {
+  std::vector<std::string> caches;
+  for (int index = 0;; ++index) {
+    const std::string folder =
+        fmt::format("/sys/devices/system/cpu/cpu0/cache/index{}/", index);
+    const std::string level = FirstLine(folder + "level");
+    if (level.empty()) return caches;
+    caches.push_back(fmt::format("L{} {} {}", level, FirstLine(folder + "type"),
+                                 FirstLine(folder + "size")));
+  }
+}
+
+std::optional<std::string> Governor() {
+  std::string governor =
+      FirstLine("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
+  if (governor.empty()) return {};
+  return governor;
+}
+
+// Whether the clock may run faster than its nominal rate. The drivers tell it
+// in two ways, the second with the opposite meaning.
+std::optional<bool> Turbo() {
+  const std::string folder = "/sys/devices/system/cpu/";
+  const std::string boost = FirstLine(folder + "cpufreq/boost");
+  if (!boost.empty()) return boost == "1";
+  const std::string no_turbo = FirstLine(folder + "intel_pstate/no_turbo");
+  if (no_turbo.empty()) return {};
+  return no_turbo == "0";
+}
+
+// How much of the address space is laid out at random: 0 nothing, 2 all.
+std::optional<std::int64_t> Aslr() {
+  constexpr unsigned long kAsk = 0xffffffff;
+  const int persona = personality(kAsk);
+  if (persona >= 0 && (persona & ADDR_NO_RANDOMIZE) != 0) return 0;
+  const std::string level = FirstLine("/proc/sys/kernel/randomize_va_space");
+  if (level != "0" && level != "1" && level != "2") return {};
+  return level[0] - '0';
+}
+
+std::optional<std::string> Affinity() {
+  const std::vector<int> cpus = AllowedCpus();
+  if (cpus.empty()) return {};
+  return CpuListText(cpus);
+}
+
+std::optional<std::string> Kernel() {
+  utsname names{};
+  if (uname(&names) != 0) return {};
+  return names.release;
+}
+
+// A line of /proc/meminfo in bytes; nothing where it is not there.
+std::optional<Index> MemoryInfo(const std::string& wanted) {
+  std::ifstream file("/proc/meminfo");
+  for (std::string name; file >> name;) {
+    Index kibibytes = 0;
+    if (name == wanted && file >> kibibytes) return kibibytes * 1024;
+    file.ignore(std::numeric_limits<std::streamsize>::max(), '\n');
+  }
+  return {};
+}
+
+std::optional<std::int64_t> MemoryBytes() {
+  const std::optional<Index> machine = MemoryInfo("MemTotal:");
+  const std::optional<Index> group = ReadCgroupLimits().memory_bytes;
+  if (!machine) return group;
+  return std::min(*machine, group.value_or(*machine));
+}
+
+std::optional<std::string> Variable(const char* name) {
+  const char* const value = std::getenv(name);
+  if (value == nullptr) return {};
+  return value;
+}
+
+std::string Compiler() {
+#if defined(__clang__)
+  return "clang " __clang_version__;
+#else
+  return "gcc " __VERSION__;
+#endif
+}
+
+std::optional<bool> Dirty() {
+  const std::string dirty = ATTNBENCH_DIRTY;
+  if (dirty == kUnknown) return {};
+  return dirty == "yes";
+}
+
+std::string DateUtc() {
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  gmtime_r(&now, &utc);
+  char text[sizeof("2000-01-01T00:00:00Z")];
+  std::strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &utc);
+  return text;
+}
+
+}  // namespace
+
+int Cores() {
+  const auto allowed = static_cast<int>(AllowedCpus().size());
+  const int cores = allowed > 0 ? allowed : MachineCores();
+  const double quota = ReadCgroupLimits().cpus.value_or(cores);
+  return std::max(1, static_cast<int>(std::min<double>(quota, cores)));
+}
+
+Context MakeContext(const std::string& command, std::uint64_t seed) {
+  Context context;
+  context.commit = ATTNBENCH_COMMIT;
+  context.dirty = Dirty();
+  context.build_id = BuildId();
+  context.seed = seed;
+  context.compiler = Compiler();
+  context.flags = ATTNBENCH_FLAGS;
+  context.build_type = ATTNBENCH_BUILD_TYPE;
+  context.cpu = CpuName();
+  context.caches = Caches();
+  context.cores = Cores();
+  context.affinity = Affinity();
+  context.kernel = Kernel();
+  context.governor = Governor();
+  context.turbo = Turbo();
+  context.aslr = Aslr();
+  context.simd = SimdName();
+  context.openmp = {.version = _OPENMP,
+                    .max_threads = omp_get_max_threads(),
+                    .num_threads = Variable("OMP_NUM_THREADS"),
+                    .proc_bind = Variable("OMP_PROC_BIND"),
+                    .places = Variable("OMP_PLACES"),
+                    .wait_policy = Variable("OMP_WAIT_POLICY")};
+  context.libraries = {ATTNBENCH_LIBRARIES};
+  context.command = command;
+  context.date = DateUtc();
+  context.memory_bytes = MemoryBytes();
+  SetValidity(CircumstancesNow(), /*calibration=*/{}, context);
+  return context;
+}
+
+Circumstances CircumstancesNow() {
+  Circumstances circumstances;
+#ifndef __OPTIMIZE__
+  circumstances.is_optimised = false;
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || \
+    ATTNBENCH_CLANG_SANITIZES
+  circumstances.is_sanitized = true;
+#endif
+#ifndef NDEBUG
+  circumstances.has_checks = true;
+#endif
+  circumstances.machine_cores = MachineCores();
+  return circumstances;
+}
+
+std::string BuildId() {
+  static const std::string id = [] {
+    std::ifstream program("/proc/self/exe", std::ios::binary);
+    Fnv1a hash;
+    std::string block(1 << 16, '\0');
+    while (
+        program.read(block.data(), static_cast<std::streamsize>(block.size()))
+            .gcount() > 0) {
+      hash.Add({block.data(), static_cast<std::size_t>(program.gcount())});
+    }
+    return hash.Hex();
+  }();
+  return id;
+}
+
+Index AvailableMemoryBytes() {
+  const Index unlimited = std::numeric_limits<Index>::max();
+  return std::min(MemoryInfo("MemAvailable:").value_or(unlimited),
+                  ReadCgroupLimits().memory_left_bytes.value_or(unlimited));
+}
+
+void CheckFits(Index bytes) {
+  if (bytes > AvailableMemoryBytes()) throw std::bad_alloc();
+}
+
+}  // namespace attnbench

@@ -1,0 +1,209 @@
+#include "harness/machine/roofline.h"
+
+#include <fmt/format.h>
+#include <omp.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "harness/base/arrays.h"
+#include "harness/machine/caches.h"
+#include "harness/machine/clock.h"
+#include "harness/machine/environment.h"
+#include "mechanisms/common/parallel.h"
+#include "mechanisms/kernels/limits.h"
+
+namespace attnbench {
+namespace {
+
+constexpr Index kStepsPerPass = 1000;  // of multiply_add: microseconds
+constexpr Index kMostPasses = Index{1} << 40;
+
+// DRAM is what lies beyond a last level that is passed through this often.
+constexpr Index kDramShares = 4;
+constexpr Index kLeastDramShares = 2;
+constexpr Index kEnoughDramBytes = Index{512} << 20;
+// More than most machines have; used where one does not tell its caches.
+constexpr Index kUnknownCacheBytes = Index{64} << 20;
+
+// Something to be repeated on every thread, and how fast it was.
+struct Load {
+  std::function<void(Index thread)> pass;
+  double amount = 0;  // flops or bytes of one pass of one thread
+  Index passes = 1;   // of a sample
+  std::vector<double> samples = {};
+};
+
+double TimePassesNs(const Load& load, int threads) {
+  return TimeTrialsNs(1, [&] {
+    ParallelFor(threads, threads, [&](Index thread) {
+      for (Index n = 0; n < load.passes; ++n) load.pass(thread);
+    });
+  });
+}
+
+// Sets the number of passes by one thread alone: waiting for a team whose cores
+// are taken must not pass for long passes. Twice, as one interruption must not
+// either. Also warms up.
+void Calibrate(double sample_ns, Load& load) {
+  const auto is_enough = [&] {
+    return TimePassesNs(load, 1) >= sample_ns / 2 || load.passes >= kMostPasses;
+  };
+  while (!is_enough() || !is_enough()) load.passes *= 2;
+}
+
+void MeasureAll(int threads, const RooflineOptions& options,
+                std::vector<Load>& loads) {
+  for (Load& load : loads) Calibrate(options.sample_ns, load);
+  for (int round = 0; round < options.rounds; ++round) {
+    for (Load& load : loads) {
+      const double elapsed_ns = TimePassesNs(load, threads);
+      load.samples.push_back(load.amount * static_cast<double>(load.passes) *
+                             threads / (elapsed_ns * 1e-9));
+    }
+  }
+}
+
+double Best(const std::vector<double>& samples) {
+  return *std::ranges::max_element(samples);
+}
+
+// The levels with their sizes, nothing measured yet. The array of a cache is
+// half of the nearest one, and in the middle, on a logarithmic scale, between
+// what the nearer level holds and what this one does: well beyond the former,
+// and what other programs take of a shared cache is not missed.
+std::vector<LevelLimits> LevelsOf(const std::vector<DataCache>& caches,
+                                  int threads) {
+  std::vector<LevelLimits> levels;
+  Index nearer_bytes = 0;
+  for (const DataCache& cache : caches) {
+    const Index share_bytes = ShareBytes(cache, threads, omp_get_num_procs());
+    if (share_bytes <= nearer_bytes) continue;
+    LevelLimits level;
+    level.name = fmt::format("L{}", cache.level);
+    level.size_bytes = share_bytes;
+    level.array_bytes =
+        nearer_bytes == 0
+            ? share_bytes / 2
+            : static_cast<Index>(std::sqrt(static_cast<double>(nearer_bytes) *
+                                           static_cast<double>(share_bytes)));
+    levels.push_back(std::move(level));
+    nearer_bytes = share_bytes;
+  }
+  const Index last_bytes =
+      nearer_bytes == 0 ? kUnknownCacheBytes : nearer_bytes;
+  const Index least = kLeastDramShares * last_bytes;
+  LevelLimits dram;
+  dram.name = "DRAM";
+  dram.array_bytes =
+      std::min({kDramShares * last_bytes, std::max(least, kEnoughDramBytes),
+                AvailableMemoryBytes() / 2 / threads});
+  if (dram.array_bytes >= least) levels.push_back(std::move(dram));
+  return levels;
+}
+
+template <class Real>
+MachineLimits Measure(const std::string& precision, int threads,
+                      const RooflineOptions& options) {
+  const LimitKernels<Real>& kernels = ChosenLimitKernels<Real>();
+  MachineLimits limits{.precision = precision, .threads = threads};
+  limits.levels = LevelsOf(ReadDataCaches(), threads);
+  Index most_bytes = 0;
+  for (const LevelLimits& level : limits.levels) {
+    most_bytes = std::max(most_bytes, level.array_bytes);
+  }
+  CheckFits(Times(most_bytes, threads));
+  // Each thread writes its own first, which is where the system then puts it.
+  std::vector<Array<Real>> arrays(Size(threads));
+  ParallelFor(threads, threads, [&](Index thread) {
+    arrays[Size(thread)].resize(Size(most_bytes) / sizeof(Real));
+  });
+
+  std::vector<Load> loads;
+  loads.push_back({.pass = [&](Index) { kernels.multiply_add(kStepsPerPass); },
+                   .amount = static_cast<double>(2 * kernels.chain_numbers *
+                                                 kStepsPerPass)});
+  for (const LevelLimits& level : limits.levels) {
+    // Half of it is copied to the other half.
+    const Index half = level.array_bytes / 2 / static_cast<Index>(sizeof(Real));
+    const double bytes = 2.0 * static_cast<double>(half) * sizeof(Real);
+    loads.push_back({.pass =
+                         [&, half](Index thread) {
+                           kernels.read(arrays[Size(thread)].data(), 2 * half);
+                         },
+                     .amount = bytes});
+    loads.push_back({.pass =
+                         [&, half](Index thread) {
+                           Real* const from = arrays[Size(thread)].data();
+                           kernels.copy(from, half, from + half);
+                         },
+                     .amount = bytes});
+  }
+  MeasureAll(threads, options, loads);
+
+  auto load = loads.begin();
+  limits.peak_samples = (load++)->samples;
+  limits.peak_flops_per_s = Best(limits.peak_samples);
+  for (LevelLimits& level : limits.levels) {
+    level.read_samples = (load++)->samples;
+    level.read_bytes_per_s = Best(level.read_samples);
+    level.copy_samples = (load++)->samples;
+    level.copy_bytes_per_s = Best(level.copy_samples);
+  }
+  return limits;
+}
+
+}  // namespace
+
+MachineLimits MeasureLimits(const std::string& precision, int threads,
+                            const RooflineOptions& options) {
+  return precision == "f64" ? Measure<double>(precision, threads, options)
+                            : Measure<float>(precision, threads, options);
+}
+
+std::optional<Binding> BindingLimit(const MachineLimits& limits,
+                                    const Operations& operations,
+                                    Index working_set_bytes,
+                                    const std::string& mode) {
+  const auto holds = [&](const LevelLimits& level) {
+    return !level.size_bytes || working_set_bytes <= *level.size_bytes;
+  };
+  const auto level = std::ranges::find_if(limits.levels, holds);
+  if (level == limits.levels.end()) return std::nullopt;
+  const double bytes_per_s =
+      mode == "decode" ? level->read_bytes_per_s : level->copy_bytes_per_s;
+  const double compute_ns = operations.flops / limits.peak_flops_per_s * 1e9;
+  const double memory_ns = operations.bytes / bytes_per_s * 1e9;
+  if (compute_ns >= memory_ns) return Binding{"compute", compute_ns};
+  return Binding{level->name, memory_ns};
+}
+
+std::optional<CellLimit> LimitOf(std::span<const MachineLimits> all,
+                                 const CellFacts& facts) {
+  const auto limits = std::ranges::find_if(all, [&](const MachineLimits& one) {
+    return one.precision == facts.precision && one.threads == facts.threads;
+  });
+  if (limits == all.end()) return std::nullopt;
+  const std::optional<Binding> binding = BindingLimit(
+      *limits, facts.operations, facts.working_set_bytes, facts.mode);
+  if (!binding) return std::nullopt;
+  return CellLimit{.bound = binding->bound,
+                   .limit_ns = binding->limit_ns,
+                   .fraction = binding->limit_ns / facts.median_ns,
+                   .working_set_bytes = facts.working_set_bytes};
+}
+
+void AddLimits(const std::vector<MachineLimits>& more,
+               std::vector<MachineLimits>& limits) {
+  for (const MachineLimits& one : more) {
+    const bool is_there =
+        std::ranges::any_of(limits, [&one](const MachineLimits& other) {
+          return other.precision == one.precision &&
+                 other.threads == one.threads;
+        });
+    if (!is_there) limits.push_back(one);
+  }
+}
+
+}  // namespace attnbench

@@ -1,0 +1,135 @@
+// How fast this machine can be at all, and how near to that a cell came.
+//
+// The machine is measured, not looked up: the flops of independent fused
+// multiply-adds, and the bytes that a sum reads or a copy reads and writes in
+// each level of its memory, on as many threads at once as a cell has, each with
+// arrays of its own. A limit is a maximum, so it is the best of several rounds;
+// what disturbs a round only makes it slower.
+//
+// The limit of a cell is the longer of two times: its flops at the machine's
+// peak, and its bytes at the bandwidth of the level that holds what a thread
+// touches (working_set.h). Operations are exact counts, so a fraction has no
+// noise but that of the times. It can exceed 1: by noise, or where an algorithm
+// keeps what it reads again in a nearer level than the whole would fit.
+#ifndef ATTNBENCH_HARNESS_MACHINE_ROOFLINE_H_
+#define ATTNBENCH_HARNESS_MACHINE_ROOFLINE_H_
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/base/document.h"
+#include "mechanisms/mechanism.h"
+
+namespace attnbench {
+
+// A rate, or one a round.
+inline const Rule kRate{.exclusive_minimum = 0, .min_items = 1};
+
+// A level of the memory. Bandwidths are those of all threads together.
+struct LevelLimits {
+  std::string name;                 // "L1", "L2" ... or "DRAM"
+  std::optional<Index> size_bytes;  // a thread's share; none: DRAM
+  Index array_bytes = 0;            // what each thread went through in turn
+  double read_bytes_per_s = 0;
+  double copy_bytes_per_s = 0;       // bytes read and bytes written
+  std::vector<double> read_samples;  // of every round, in bytes/s
+  std::vector<double> copy_samples;
+
+  static void Fields(auto& self, auto& visit) {
+    visit("name", self.name, Rule{.pattern = "^(L[1-9]|DRAM)$"});
+    visit("size_bytes", self.size_bytes, kAtLeastZero);
+    visit("array_bytes", self.array_bytes, kAtLeastZero);
+    visit("read_bytes_per_s", self.read_bytes_per_s, kAboveZero);
+    visit("copy_bytes_per_s", self.copy_bytes_per_s, kAboveZero);
+    visit("read_samples", self.read_samples, kRate);
+    visit("copy_samples", self.copy_samples, kRate);
+  }
+};
+
+struct MachineLimits {
+  std::string precision;  // "f32" or "f64"
+  int threads = 1;
+  double peak_flops_per_s = 0;            // of all threads together
+  std::vector<double> peak_samples = {};  // of every round
+  // Nearest first. What the machine does not tell, or has no memory for, is
+  // missing, and so is a cache of which a thread has no more than of a nearer
+  // one.
+  std::vector<LevelLimits> levels = {};
+
+  static void Fields(auto& self, auto& visit) {
+    visit("precision", self.precision, Rule{.one_of = {"f32", "f64"}});
+    visit("threads", self.threads, kAtLeastOne);
+    visit("peak_flops_per_s", self.peak_flops_per_s, kAboveZero);
+    visit("peak_samples", self.peak_samples, kRate);
+    visit("levels", self.levels);
+  }
+};
+
+struct RooflineOptions {
+  int rounds = 20;
+  double sample_ns = 5e6;  // a sample lasts about this long, and at least one
+                           // pass over its arrays
+};
+
+// Short, for the start of a sweep.
+inline constexpr RooflineOptions kQuickRoofline = {.rounds = 7,
+                                                   .sample_ns = 1e6};
+
+// Measures. Throws std::bad_alloc where not even the caches' arrays fit.
+MachineLimits MeasureLimits(const std::string& precision, int threads,
+                            const RooflineOptions& options);
+
+struct Binding {
+  std::string bound;  // "compute", or the name of a level
+  double limit_ns = 0;
+};
+
+// What binds `operations`, with `working_set_bytes` a thread. Mode decode is
+// held to read bandwidths; expect and gradient, which write tables as large as
+// those they read, to copy bandwidths. A working set that just fits a level is
+// in it. Nothing where no level holds it.
+std::optional<Binding> BindingLimit(const MachineLimits& limits,
+                                    const Operations& operations,
+                                    Index working_set_bytes,
+                                    const std::string& mode);
+
+// What a cell's limit depends on.
+struct CellFacts {
+  std::string precision;
+  int threads = 1;
+  std::string mode;
+  Operations operations;
+  Index working_set_bytes = 0;
+  double median_ns = 0;
+};
+
+// The field `limit` of a cell.
+struct CellLimit {
+  std::string bound;
+  double limit_ns = 0;
+  double fraction = 0;  // of the limit: limit_ns over the cell's median
+  Index working_set_bytes = 0;
+
+  static void Fields(auto& self, auto& visit) {
+    visit("bound", self.bound, Rule{.pattern = "^(compute|L[1-9]|DRAM)$"});
+    visit("limit_ns", self.limit_ns, kAtLeastZero);
+    visit("fraction", self.fraction, kAtLeastZero);
+    visit("working_set_bytes", self.working_set_bytes, kAtLeastZero);
+  }
+};
+
+// Nothing where the cell's precision and threads were not measured, or nothing
+// binds it.
+std::optional<CellLimit> LimitOf(std::span<const MachineLimits> all,
+                                 const CellFacts& facts);
+
+// Appends to `limits` what `more` has of other precisions and numbers of
+// threads.
+void AddLimits(const std::vector<MachineLimits>& more,
+               std::vector<MachineLimits>& limits);
+
+}  // namespace attnbench
+
+#endif  // ATTNBENCH_HARNESS_MACHINE_ROOFLINE_H_

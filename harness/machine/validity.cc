@@ -1,0 +1,173 @@
+#include "harness/machine/validity.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "harness/machine/calibration.h"
+
+namespace attnbench {
+namespace {
+
+using Texts = std::vector<std::string>;
+
+// What is noticeable is a warning, what is intolerable a reason.
+void TellDegree(double value, double noticeable, double intolerable,
+                const std::string& text, Texts& reasons, Texts& warnings) {
+  if (value > intolerable) {
+    reasons.push_back(text);
+  } else if (value > noticeable) {
+    warnings.push_back(text);
+  }
+}
+
+void JudgeBuild(const Circumstances& circumstances, Texts& reasons,
+                Texts& warnings) {
+  if (!circumstances.is_optimised) {
+    reasons.emplace_back(
+        "built without optimisation: times mean nothing; use the preset "
+        "release");
+  }
+  if (circumstances.is_sanitized) {
+    reasons.emplace_back(
+        "built with a sanitizer: times mean nothing; use the preset release");
+  }
+  if (circumstances.has_checks) {
+    warnings.emplace_back(
+        "checks inside timed loops are on; build with -DNDEBUG (preset "
+        "release)");
+  }
+}
+
+void JudgeLoad(std::optional<double> load, int cores, double intolerable_load,
+               const char* when, Texts& reasons, Texts& warnings) {
+  if (!load) return;
+  TellDegree(*load / cores, kNoticeableLoad, intolerable_load,
+             fmt::format("the load of other programs was {:.1f} on {} core{} "
+                         "{}; stop them and measure again",
+                         *load, cores, cores == 1 ? "" : "s", when),
+             reasons, warnings);
+}
+
+void JudgeClock(const Context& context, Texts& warnings) {
+  if (context.governor && *context.governor != "performance") {
+    warnings.push_back(
+        fmt::format("the frequency governor is '{}', so the clock rate varies; "
+                    "set it with: cpupower frequency-set -g performance",
+                    *context.governor));
+  }
+  if (context.turbo == true) {
+    warnings.emplace_back(
+        "turbo is on, so the clock rate depends on the temperature and on what "
+        "other cores do; write 1 to "
+        "/sys/devices/system/cpu/intel_pstate/no_turbo, or 0 to "
+        "/sys/devices/system/cpu/cpufreq/boost");
+  }
+}
+
+void JudgeDrift(const std::vector<Calibration>& calibration, Texts& reasons,
+                Texts& warnings) {
+  constexpr char kRemedy[] =
+      "fix the frequency (cpupower frequency-set -g performance, turbo off), "
+      "let the machine cool, or compare only ratios within a point";
+  const Drift drift = DriftOf(calibration);
+  TellDegree(drift.between_points, kNoticeableDrift, kIntolerableDrift,
+             fmt::format("the processor's clock drifted by {:.1f} % between "
+                         "points; {}",
+                         100 * drift.between_points, kRemedy),
+             reasons, warnings);
+  TellDegree(drift.within_point, kNoticeableDrift, kIntolerableDrift,
+             fmt::format("the processor's clock drifted by {:.1f} % between "
+                         "the rounds of point {}; {}",
+                         100 * drift.within_point, drift.worst_point, kRemedy),
+             reasons, warnings);
+}
+
+std::optional<double> WorstOf(const std::vector<Run>& runs,
+                              std::optional<double> Run::*load) {
+  std::optional<double> worst;
+  for (const Run& run : runs) worst = std::max(worst, run.*load);
+  return worst;
+}
+
+// The texts of all runs, each once.
+Texts TextsOf(const std::vector<Run>& runs, Texts Run::*list) {
+  std::map<std::string, std::size_t> number;  // of runs that say it
+  for (const Run& run : runs) {
+    const Texts& own = run.*list;
+    for (const auto& text : std::set<std::string>(own.begin(), own.end())) {
+      ++number[text];
+    }
+  }
+  Texts texts;
+  for (const Run& run : runs) {
+    const std::string name = run.file.value_or("run of " + run.date);
+    for (const std::string& own : run.*list) {
+      std::string text = number[own] == runs.size() ? own : name + ": " + own;
+      if (std::find(texts.begin(), texts.end(), text) == texts.end()) {
+        texts.push_back(std::move(text));
+      }
+    }
+  }
+  return texts;
+}
+
+void Set(Texts reasons, Texts warnings, Context& context) {
+  context.valid = reasons.empty();
+  context.invalid_reasons = std::move(reasons);
+  context.warnings = std::move(warnings);
+}
+
+}  // namespace
+
+void SetValidity(const Circumstances& circumstances,
+                 const std::vector<Calibration>& calibration,
+                 Context& context) {
+  Texts reasons, warnings;
+  JudgeBuild(circumstances, reasons, warnings);
+  const int cores = std::max(1, circumstances.machine_cores);
+  // What was before the times is no reason against them.
+  JudgeLoad(context.load, cores, std::numeric_limits<double>::infinity(),
+            "at the start", reasons, warnings);
+  JudgeLoad(context.load_end, cores, kIntolerableLoad, "while it measured",
+            reasons, warnings);
+  JudgeDrift(calibration, reasons, warnings);
+  JudgeClock(context, warnings);
+  if (context.dirty == true) {
+    warnings.emplace_back(
+        "the source had uncommitted changes, so nobody can build this program "
+        "again; commit them, build and measure again");
+  }
+  Set(std::move(reasons), std::move(warnings), context);
+}
+
+void SetValidityOfRuns(const std::string& missing, SweepContext& context) {
+  Texts reasons = TextsOf(context.runs, &Run::invalid_reasons);
+  Texts warnings = TextsOf(context.runs, &Run::warnings);
+  JudgeDrift(context.calibration, reasons, warnings);
+  if (!missing.empty()) reasons.push_back(missing);
+  context.load = WorstOf(context.runs, &Run::load);
+  context.load_end = WorstOf(context.runs, &Run::load_end);
+  Set(std::move(reasons), std::move(warnings), context);
+}
+
+std::string ValidityText(const Context& context) {
+  const Texts& reasons = context.invalid_reasons;
+  if (!context.valid) {
+    return fmt::format(
+        "INVALID: {}{}", reasons.empty() ? "no reason is given" : reasons[0],
+        reasons.size() < 2 ? ""
+                           : fmt::format(" (and {} more)", reasons.size() - 1));
+  }
+  const std::size_t warnings = context.warnings.size();
+  if (warnings == 0) return "valid";
+  return fmt::format("valid, {} warning{}", warnings, warnings == 1 ? "" : "s");
+}
+
+}  // namespace attnbench

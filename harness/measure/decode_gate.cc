@@ -1,0 +1,268 @@
+#include "harness/measure/decode_gate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <stdexcept>
+
+#include "harness/measure/gate_rounding.h"
+
+namespace attnbench {
+namespace {
+
+// Multiply-adds that the reference may take for draw 0 where each output reads
+// the whole memory: some seconds.
+constexpr double kFirstDrawBudget = 0x1p33;
+
+// What decoding one sequence left behind.
+template <class Real>
+struct Decoded {
+  std::vector<StepTrace> steps;
+  std::vector<Index> positions;
+  std::vector<double> masses;  // sum of |weights| of each output
+  std::vector<Real> contexts;  // [U, d]
+};
+
+template <class Real>
+Decoded<Real> Decode(const Mechanism<Real>& mechanism, const Config& config,
+                     const Sequence<Real>& sequence) {
+  Decoded<Real> decoded;
+  Forget(sequence.contexts);
+  DecodeSequence(mechanism, config, sequence,
+                 [&](Index, const StepResult<Real>& step) {
+                   decoded.steps.push_back(
+                       {step.position, step.begin, step.end, step.inspected});
+                   decoded.positions.push_back(step.position);
+                   double mass = 0;
+                   for (const Real weight : step.weights) {
+                     mass += std::abs(static_cast<double>(weight));
+                   }
+                   decoded.masses.push_back(mass);
+                 });
+  const MatrixView<Real>& contexts = sequence.contexts;
+  decoded.contexts.assign(contexts.data,
+                          contexts.data + contexts.rows * contexts.cols);
+  return decoded;
+}
+
+// The output in words, from 1 as in the papers.
+std::string Place(Index output, int draw, Index sequence) {
+  return fmt::format("output {} of draw {}, sequence {}", output + 1, draw,
+                     sequence + 1);
+}
+
+// How the steps of an output differ; empty where they do not.
+std::string StepDifference(const StepTrace& found, const StepTrace& reference) {
+  const auto compare = [](const char* what, Index a, Index b) {
+    return a == b ? std::string()
+                  : fmt::format("{} {}, reference {}", what, a, b);
+  };
+  // In words from 1, where 0 is "none".
+  std::string text =
+      compare("position", found.position + 1, reference.position + 1);
+  if (text.empty())
+    text = compare("begin", found.begin + 1, reference.begin + 1);
+  if (text.empty()) text = compare("end", found.end, reference.end);
+  if (text.empty()) {
+    text = compare("inspected", found.inspected, reference.inspected);
+  }
+  return text;
+}
+
+template <class Real>
+class Gate {
+ public:
+  Gate(const Mechanism<Real>& mechanism, const Config& config, int threads,
+       Workload<Real>& workload, PeerCell<Real>* peer)
+      : mechanism_(mechanism),
+        config_(config),
+        threads_(threads),
+        workload_(workload),
+        peer_(peer) {}
+
+  GateResult Run() {
+    const int num_draws = workload_.num_draws();
+    for (int draw = 0; draw < num_draws && result_.message.empty(); ++draw) {
+      auto batch = workload_.Draw(draw, config_.energy);
+      if (draw > 0) {
+        KeepFirstOutputs(kReferenceBudget / num_draws, batch);
+      } else if (!mechanism_.Describe().online) {
+        KeepFirstOutputs(kFirstDrawBudget, batch);
+      }
+      if (peer_ == nullptr) {
+        CheckDraw(draw, batch);
+      } else {
+        CheckDrawOfPeer(draw, batch);
+      }
+    }
+    return result_;
+  }
+
+ private:
+  // Cuts the sequences to as many outputs as the reference makes with so many
+  // multiply-adds, at least one.
+  void KeepFirstOutputs(double budget, std::vector<Sequence<Real>>& batch) {
+    const auto d = static_cast<double>(config_.dim);
+    double of_an_output = 1;
+    for (const Sequence<Real>& sequence : batch) {
+      of_an_output += static_cast<double>(sequence.memory.rows) *
+                      (config_.energy == EnergyKind::kDot ? d : d * d);
+    }
+    const auto most =
+        std::max<Index>(1, static_cast<Index>(budget / of_an_output));
+    for (Sequence<Real>& sequence : batch) {
+      const Index rows = std::min(most, sequence.contexts.rows);
+      sequence.states = FirstRows(sequence.states, rows);
+      sequence.inputs.further = FirstOutputs(sequence.inputs.further, rows);
+      sequence.contexts.rows = rows;
+    }
+  }
+
+  void CheckDraw(int draw, const std::vector<Sequence<Real>>& batch) {
+    std::vector<std::vector<Real>> alone;
+    for (std::size_t b = 0; b < batch.size(); ++b) {
+      const Decoded<Real> found = Decode(mechanism_, config_, batch[b]);
+      Compare(found, batch[b], draw, static_cast<Index>(b));
+      if (!result_.message.empty()) return;
+      alone.push_back(found.contexts);
+    }
+    for (const Sequence<Real>& sequence : batch) Forget(sequence.contexts);
+    DecodeBatch(mechanism_, config_, std::span<const Sequence<Real>>(batch),
+                threads_);
+    for (std::size_t b = 0; b < batch.size(); ++b) {
+      const std::size_t num_bytes = alone[b].size() * sizeof(Real);
+      if (std::memcmp(batch[b].contexts.data, alone[b].data(), num_bytes) !=
+          0) {
+        result_.message = fmt::format(
+            "sequence {} of draw {}: decoded in a batch on {} threads, its "
+            "contexts are not the bits that it gives alone",
+            b + 1, draw, threads_);
+        return;
+      }
+    }
+  }
+
+  void CheckDrawOfPeer(int draw, const std::vector<Sequence<Real>>& batch) {
+    for (const Sequence<Real>& sequence : batch) Forget(sequence.contexts);
+    const std::vector<std::vector<Index>> positions = peer_->Decode(batch);
+    std::vector<Decoded<Real>> found(batch.size());
+    for (std::size_t b = 0; b < batch.size(); ++b) {
+      const MatrixView<Real>& contexts = batch[b].contexts;
+      found[b].positions = positions[b];
+      found[b].contexts.assign(contexts.data,
+                               contexts.data + contexts.rows * contexts.cols);
+    }
+    for (std::size_t b = 0; b < batch.size() && result_.message.empty(); ++b) {
+      Compare(found[b], batch[b], draw, static_cast<Index>(b));
+    }
+  }
+
+  // Of a peer only the position is known.
+  std::string DifferenceOf(const Decoded<Real>& found,
+                           const Decoded<Real>& reference,
+                           std::size_t output) const {
+    if (peer_ == nullptr) {
+      return StepDifference(found.steps[output], reference.steps[output]);
+    }
+    StepTrace step = reference.steps[output];
+    step.position = found.positions[output];
+    return StepDifference(step, reference.steps[output]);
+  }
+
+  void Compare(const Decoded<Real>& found, Sequence<Real> sequence, int draw,
+               Index b) {
+    Config config = config_;
+    config.variant = "reference";
+    config.schedule = "online";
+    config.want_weights = true;
+    sequence.inputs.follow = found.positions;
+    const Decoded<Real> reference = Decode(mechanism_, config, sequence);
+    const double delta = EnergyRounding(sequence, config_.dim);
+    const double largest_entry = LargestAbsolute(sequence.memory);
+    for (Index i = 0; i < sequence.contexts.rows; ++i) {
+      const std::size_t output = Size(i);
+      const std::string difference = DifferenceOf(found, reference, output);
+      if (!difference.empty()) {
+        result_.message = Place(i, draw, b) + ": " + difference;
+        return;
+      }
+      const double bound =
+          ContextBound(reference, output, delta, largest_entry);
+      // Contexts of Britz' mechanism are sums, which may be larger than
+      // entries.
+      const double size = std::max(
+          largest_entry,
+          LargestAbsolute(MatrixView<const Real>(
+              &reference.contexts[Size(i * config_.dim)], 1, config_.dim)));
+      if (!(bound < size / 2 || bound == 0)) {
+        throw std::runtime_error(fmt::format(
+            "{}: rounding may move the context by {:.3g}, as much as the "
+            "memory's entries; the output cannot be checked in this precision",
+            Place(i, draw, b), bound));
+      }
+      CompareContext(found, reference, i, bound, Place(i, draw, b));
+      if (!result_.message.empty()) return;
+    }
+  }
+
+  // What the mixing of rounded weights may add up to. An output that weights no
+  // entry, or one with 1, has a context without any rounding.
+  static double ContextBound(const Decoded<Real>& reference, std::size_t output,
+                             double delta, double largest_entry) {
+    const StepTrace& step = reference.steps[output];
+    const Index num_weighted = step.end - step.begin;
+    const double mass = reference.masses[output];
+    if (num_weighted == 0 || (num_weighted == 1 && mass == 1)) return 0;
+    return (std::expm1(4 * delta) +
+            8 * kRoundoff<Real> *
+                std::sqrt(static_cast<double>(num_weighted))) *
+           std::max(1.0, mass) * largest_entry;
+  }
+
+  void CompareContext(const Decoded<Real>& found,
+                      const Decoded<Real>& reference, Index i, double bound,
+                      const std::string& place) {
+    result_.error_bound = std::max(result_.error_bound, bound);
+    const std::size_t first = Size(i * config_.dim);
+    for (std::size_t k = first; k < first + Size(config_.dim); ++k) {
+      const double error = std::abs(static_cast<double>(found.contexts[k]) -
+                                    static_cast<double>(reference.contexts[k]));
+      // Both written so that NaN is kept, and fails.
+      if (!(error <= result_.error)) result_.error = error;
+      if (!(error <= bound)) {
+        result_.message = fmt::format(
+            "{}: context differs by {:.3g} from the reference, bound {:.3g}",
+            place, error, bound);
+        return;
+      }
+    }
+  }
+
+  const Mechanism<Real>& mechanism_;
+  const Config& config_;
+  const int threads_;
+  Workload<Real>& workload_;
+  PeerCell<Real>* const peer_;
+  GateResult result_;
+};
+
+}  // namespace
+
+template <class Real>
+GateResult CheckAgainstReference(const Mechanism<Real>& mechanism,
+                                 const Config& config, int threads,
+                                 Workload<Real>& workload,
+                                 PeerCell<Real>* peer) {
+  return Gate<Real>(mechanism, config, threads, workload, peer).Run();
+}
+
+template GateResult CheckAgainstReference(const Mechanism<float>&,
+                                          const Config&, int, Workload<float>&,
+                                          PeerCell<float>*);
+template GateResult CheckAgainstReference(const Mechanism<double>&,
+                                          const Config&, int, Workload<double>&,
+                                          PeerCell<double>*);
+
+}  // namespace attnbench

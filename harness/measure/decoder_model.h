@@ -1,0 +1,81 @@
+// The model of an experiment with random weights: what is timed, and the same
+// numbers in f64 for the gate.
+#ifndef ATTNBENCH_HARNESS_MEASURE_DECODER_MODEL_H_
+#define ATTNBENCH_HARNESS_MEASURE_DECODER_MODEL_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "harness/inputs/drawn_parameters.h"
+#include "harness/model/translator.h"
+
+namespace attnbench {
+
+// How a hard scan goes. How long a step takes does not depend on the weights;
+// but how much of the memory a mechanism that chooses reads does. Embeddings
+// have variance 1 and the layers' weights five times the usual standard
+// deviation, so that states follow the symbols.
+enum class Scan {
+  // The energies' weights are eight times as large, and r = -0.5: an energy
+  // depends on state and entry together, and hypotheses stand on different
+  // entries, for the gate; some stand still, or run off the end and cost
+  // nothing from then on.
+  kRandom,
+  // As that of trained weights, which reads the whole memory while it makes the
+  // whole output: a unit of the encoder counts the symbols and one of the
+  // decoder the outputs, and additive energies weigh the difference above all
+  // else. An output chooses the next entry, the last output the last, up to
+  // some hundred entries. With a memory share s = 1/n, n outputs choose the
+  // same entry, and the last passes s of the memory; with another share choices
+  // may be an entry off. Other energies than additive, and fewer than two
+  // units, count nothing. What was really read is counted beside the times
+  // (AttentionReads).
+  kCounting,
+};
+
+// Arrays are drawn when they are first asked for, and kept.
+class DecoderModel {
+ public:
+  // `memory_share` in (0, 1]: of scans that count.
+  DecoderModel(const ModelSizes& sizes, std::uint64_t seed, Scan scan,
+               double memory_share = 1);
+
+  const ModelSizes& sizes() const { return sizes_; }
+  std::uint64_t seed() const { return seed_; }
+
+  template <class Real>
+  ModelWeights<Real> Weights(bool has_attention) const;
+
+  // What the decoders of a mechanism read; points into this.
+  template <class Real>
+  SequenceInputs<Real> Inputs() const;
+
+ private:
+  template <class Real>
+  const DrawnParameters<Real>& Parameters() const;
+
+  const ModelSizes sizes_;
+  const std::uint64_t seed_;
+  const Scan scan_;
+  const DrawnParameters<float> floats_;
+  const DrawnParameters<double> doubles_;
+};
+
+// A source and its task: as many steps as it has symbols, and one for the end
+// symbol. The copy of the source is favoured, as by a model that has learnt to
+// copy (TranslationTask::favoured), by enough for nearly all probability.
+class CopyTask {
+ public:
+  CopyTask(std::vector<Symbol> source, Index vocabulary);
+  TranslationTask task() const;
+  Index length() const { return static_cast<Index>(source_.size()); }
+
+ private:
+  std::vector<Symbol> source_;
+  std::vector<Symbol> target_;
+  double favour_;
+};
+
+}  // namespace attnbench
+
+#endif  // ATTNBENCH_HARNESS_MEASURE_DECODER_MODEL_H_

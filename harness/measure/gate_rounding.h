@@ -1,0 +1,83 @@
+// What both gates know of rounding, and of arrays that nobody wrote.
+#ifndef ATTNBENCH_HARNESS_MEASURE_GATE_ROUNDING_H_
+#define ATTNBENCH_HARNESS_MEASURE_GATE_ROUNDING_H_
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "harness/inputs/declared_inputs.h"
+#include "mechanisms/mechanism.h"
+
+namespace attnbench {
+
+// Half the machine epsilon: the relative error of one operation.
+template <class Real>
+inline constexpr double kRoundoff = std::numeric_limits<Real>::epsilon() / 2;
+
+// Multiply-adds that the reference may take for all draws of a cell.
+inline constexpr double kReferenceBudget = 1 << 27;
+
+// NaN where nothing was written yet: an output left out must not pass with
+// what another cell wrote there.
+template <class Real>
+void Forget(const MatrixView<Real>& array) {
+  std::fill_n(array.data, array.rows * array.cols,
+              std::numeric_limits<Real>::quiet_NaN());
+}
+
+template <class Real>
+double LargestAbsolute(const MatrixView<const Real>& matrix) {
+  double largest = 0;
+  for (Index r = 0; r < matrix.rows; ++r) {
+    for (const Real value : matrix.Row(r)) {
+      largest = std::max(largest, std::abs(static_cast<double>(value)));
+    }
+  }
+  return largest;
+}
+
+// Of the rows.
+template <class Real>
+double LargestNorm(const MatrixView<const Real>& matrix) {
+  double largest = 0;
+  for (Index r = 0; r < matrix.rows; ++r) {
+    double square = 0;
+    for (const Real value : matrix.Row(r)) {
+      square += static_cast<double>(value) * static_cast<double>(value);
+    }
+    largest = std::max(largest, square);
+  }
+  return std::sqrt(largest);
+}
+
+// How far rounding may move an energy, or a score of Britz: delta of gate.h.
+// Computed ones are inner products: sqrt(d)/2 + 8 units of the product of
+// norms, a probabilistic bound (Higham and Mary 2019) for the partial sums of
+// the kernels. Given ones are only shifted by their maximum.
+template <class Real>
+double EnergyRounding(const Sequence<Real>& sequence, Index dim) {
+  const SequenceInputs<Real>& inputs = sequence.inputs;
+  if (!inputs.scores.empty()) {
+    double largest = 1;
+    for (const auto& [name, scores] : inputs.scores) {
+      largest = std::max(largest, LargestAbsolute(scores));
+    }
+    return 8 * kRoundoff<Real> * largest;
+  }
+  double states = LargestNorm(sequence.states);
+  double entries = LargestNorm(sequence.memory);
+  for (const auto& [name, view] : inputs.further) {
+    double& norm = HasRowOfOutputs(name) ? states : entries;
+    norm = std::max(norm, LargestNorm(view));
+  }
+  const double scale = std::max(1.0, states) * std::max(1.0, entries);
+  const double bias =
+      std::abs(static_cast<double>(sequence.inputs.energy_bias));
+  return kRoundoff<Real> *
+         ((std::sqrt(static_cast<double>(dim)) / 2 + 8) * scale + 4 * bias);
+}
+
+}  // namespace attnbench
+
+#endif  // ATTNBENCH_HARNESS_MEASURE_GATE_ROUNDING_H_

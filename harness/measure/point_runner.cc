@@ -1,0 +1,394 @@
+#include "harness/measure/point_runner.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <optional>
+
+#include "harness/base/error.h"
+#include "harness/base/hash.h"
+#include "harness/inputs/declared_inputs.h"
+#include "harness/machine/calibration.h"
+#include "harness/machine/clock.h"
+#include "harness/machine/environment.h"
+#include "harness/measure/decode_gate.h"
+#include "harness/measure/guarded_run.h"
+#include "harness/measure/round_order.h"
+#include "harness/measure/training_gate.h"
+#include "harness/measure/trial.h"
+#include "harness/measure/working_set.h"
+#include "harness/results/summary.h"
+#include "harness/stats/statistics.h"
+#include "mechanisms/registry.h"
+
+namespace attnbench {
+namespace {
+
+constexpr int kPrepareSamples = 6;  // the fewest that have an interval
+constexpr int kCalibrationSamples = 3;
+constexpr double kLeastResolutions = 100;  // a sample lasts at least so many
+constexpr Index kMostTrials = Index{1} << 40;
+
+// None where there is no such figure.
+std::optional<double> Known(double value) {
+  if (!std::isfinite(value)) return {};
+  return value;
+}
+
+template <class Real>
+class CellRunOf final : public GuardedRun<SweepCellRun> {
+  using Base = GuardedRun<SweepCellRun>;
+  using Base::Fail, Base::Guarded, Base::is_ok, Base::message, Base::status;
+
+ public:
+  CellRunOf(const Cell& cell, const Mechanism<Real>& mechanism,
+            InputsSource<Real> inputs, const RunOptions& options)
+      : cell_(cell),
+        mechanism_(mechanism),
+        inputs_(std::move(inputs)),
+        options_(options) {
+    if (cell.skip_reason.has_value())
+      Fail(CellStatus::kSkipped, *cell.skip_reason);
+  }
+
+  void Check() override {
+    Guarded([this] {
+      config_ = MakeConfig(cell_);
+      threads_ = static_cast<int>(cell_.Int("threads"));
+      PointInputs<Real>& inputs = inputs_();
+      CheckNumContexts(
+          inputs.workload().Draw(0, config_.energy)[0].inputs.scores);
+      SetAllocationLimit(AvailableMemoryBytes() / threads_);
+      MakePeerCell();
+      if (config_.mode == "decode") {
+        Pass(CheckAgainstReference(mechanism_, config_, threads_,
+                                   inputs.workload(), peer_.get()));
+        if (!is_ok()) return;
+        trial_ = MakeDecodeTrial(mechanism_, config_, threads_,
+                                 inputs.workload(), peer_.get());
+      } else {
+        const TrainingRequest request = MakeTrainingRequest();
+        Pass(CheckTraining(mechanism_, config_, request, threads_, inputs,
+                           peer_.get()));
+        if (!is_ok()) return;
+        trial_ = MakeTrainingTrial(mechanism_, config_, request, threads_,
+                                   inputs, peer_.get());
+      }
+      all_draws_.resize(Size(trial_->num_draws()));
+      std::iota(all_draws_.begin(), all_draws_.end(), 0);
+      Count();
+      if (is_ok()) PlanSamples();
+    });
+  }
+
+  void TimeRound(int round) override {
+    Guarded([&] {
+      samples_ns_.push_back(trial_->TimeNs(
+          all_draws_, round * trials_per_sample_, trials_per_sample_));
+    });
+  }
+
+  void TimeParts() override {
+    Guarded([this] {
+      TimePreparation();
+      TimeEachDraw();
+    });
+  }
+
+  ResultCell Result() const override {
+    ResultCell result = FailedCell(cell_, status(), message());
+    result.numerics = NumericsOf();
+    if (!is_ok()) return result;
+    result.message.reset();
+    result.samples_ns = samples_ns_;
+    result.trials_per_sample = trials_per_sample_;
+    result.prepare_samples_ns = prepare_samples_ns_;
+    result.draw_ns = draw_ns_;
+    Summarize(result);
+    result.operations = CellOperations{counts_.operations};
+    if (CountsMemory()) result.peak_memory_bytes = counts_.peak_memory_bytes;
+    if (config_.mode == "decode" && mechanism_.Describe().online) {
+      result.latency = counts_.latency.Mean();
+    }
+    result.limit = LimitFor(*result.median_ns);
+    return result;
+  }
+
+ private:
+  void MakePeerCell() {
+    if (!cell_.is_peers) return;
+    ATTN_CHECK(options_.peer != nullptr);
+    peer_ = std::make_unique<PeerCell<Real>>(*options_.peer, cell_, config_,
+                                             mechanism_);
+  }
+
+  void CheckNumContexts(const NamedViews<const Real>& scores) const {
+    if (cell_.axes.at("num_contexts").is_null()) return;
+    for (const auto& [name, view] : scores) {
+      if (FindInput(name)->shape[1] != 'K') continue;
+      if (view.cols == config_.num_contexts) continue;
+      throw WorkloadUnsupported(fmt::format(
+          "the workload has scores of K = {} contexts, the cell has "
+          "num_contexts {}",
+          view.cols, config_.num_contexts));
+    }
+  }
+
+  TrainingRequest MakeTrainingRequest() {
+    TrainingRequest request;
+    request.attention_only = cell_.Text("scope") == "attention";
+    request.mechanism = &mechanism_.Describe();
+    return request;
+  }
+
+  void Pass(GateResult gate) {
+    gate_ = std::move(gate);
+    if (!gate_.message.empty()) Fail(CellStatus::kInvalid, gate_.message);
+  }
+
+  void Count() {
+    Counts sum;
+    for (const int draw : all_draws_) {
+      const Counts counts = trial_->Count(draw);
+      if (!counts.is_finite &&
+          (peer_ ? peer_->must_agree()
+                 : MustAgree(mechanism_.Describe(), config_))) {
+        return Fail(CellStatus::kInvalid,
+                    fmt::format("an output of draw {} is not finite", draw));
+      }
+      Add(counts, sum);
+    }
+    counts_ = Mean(sum, trial_->num_draws());
+  }
+
+  void PlanSamples() {
+    trial_ns_ = CalibratedNs(*trial_);
+    const Index of_each_round =
+        (options_.trials + options_.repetitions - 1) / options_.repetitions;
+    // Each draw equally often in every sample of every cell: which draws it has
+    // must not be what tells two samples, or two cells, apart.
+    const auto num_draws = static_cast<Index>(all_draws_.size());
+    trials_per_sample_ =
+        std::max(of_each_round, TrialsFor(options_.epoch_ns, trial_ns_));
+    trials_per_sample_ =
+        (trials_per_sample_ + num_draws - 1) / num_draws * num_draws;
+    if (cell_.trials_per_sample > 0) {
+      trials_per_sample_ = cell_.trials_per_sample;
+    }
+  }
+
+  // Time of a trial, roughly: doubles the number of trials until they last long
+  // enough to tell, which also warms caches and threads up. The least of a few:
+  // one interruption must not pass for a long trial, or samples get too short.
+  double CalibratedNs(const Trial& trial) const {
+    const double enough_ns = std::max(kLeastResolutions * ClockResolutionNs(),
+                                      options_.epoch_ns / 4);
+    for (Index trials = 1;; trials *= 2) {
+      const auto is_enough = [&](double trial_ns) {
+        return trial_ns * static_cast<double>(trials) >= enough_ns ||
+               trials >= kMostTrials;
+      };
+      double trial_ns = trial.TimeNs(all_draws_, 0, trials);
+      for (int n = 1; n < kCalibrationSamples && is_enough(trial_ns); ++n) {
+        trial_ns = std::min(trial_ns, trial.TimeNs(all_draws_, 0, trials));
+      }
+      if (is_enough(trial_ns)) return trial_ns;
+    }
+  }
+
+  // Trials that last about `duration_ns`, and long enough for the clock.
+  static Index TrialsFor(double duration_ns, double trial_ns) {
+    const double least_ns =
+        std::max(duration_ns, kLeastResolutions * ClockResolutionNs());
+    const double trials = std::ceil(least_ns / std::max(trial_ns, 1e-3));
+    return std::clamp<Index>(static_cast<Index>(trials), 1, kMostTrials);
+  }
+
+  void TimePreparation() {
+    const std::unique_ptr<Trial> preparation = trial_->Preparation();
+    if (preparation == nullptr) return;
+    const Index trials =
+        TrialsFor(options_.epoch_ns, CalibratedNs(*preparation));
+    for (int sample = 0; sample < kPrepareSamples; ++sample) {
+      prepare_samples_ns_.push_back(
+          preparation->TimeNs(all_draws_, sample * trials, trials));
+    }
+  }
+
+  void TimeEachDraw() {
+    const double duration_ns =
+        options_.epoch_ns / static_cast<double>(all_draws_.size());
+    const Index trials = TrialsFor(duration_ns, trial_ns_);
+    for (const int draw : all_draws_) {
+      draw_ns_.push_back(trial_->TimeNs(std::span(&draw, 1), 0, trials));
+    }
+  }
+
+  bool CountsMemory() const {
+    return peer_ == nullptr &&
+           VariantOf(mechanism_.Describe(), config_).counts_memory;
+  }
+
+  std::optional<CellLimit> LimitFor(double median_ns) const {
+    const Index own_bytes = CountsMemory() ? counts_.peak_memory_bytes : 0;
+    const Index working_set_bytes =
+        WorkingSetBytes(counts_.view_bytes + own_bytes, counts_.parameter_bytes,
+                        cell_.Int("batch"), threads_);
+    return LimitOf(options_.limits, {.precision = cell_.Text("precision"),
+                                     .threads = threads_,
+                                     .mode = config_.mode,
+                                     .operations = counts_.operations,
+                                     .working_set_bytes = working_set_bytes,
+                                     .median_ns = median_ns});
+  }
+
+  std::optional<Numerics> NumericsOf() const {
+    const bool was_compared = is_ok() || !gate_.message.empty();
+    if (!was_compared) return {};
+    Numerics numerics;
+    numerics.error = Known(gate_.error);
+    numerics.error_bound = Known(gate_.error_bound);
+    if (!is_ok()) return numerics;
+    numerics.attention_mass = Known(counts_.attention_mass);
+    numerics.context_sum = Known(counts_.context_sum);
+    numerics.context_l2 = Known(counts_.context_l2);
+    return numerics;
+  }
+
+  const Cell& cell_;
+  const Mechanism<Real>& mechanism_;
+  const InputsSource<Real> inputs_;
+  const RunOptions& options_;
+
+  Config config_;
+  int threads_ = 1;
+  std::unique_ptr<PeerCell<Real>> peer_;  // null: ours
+  std::unique_ptr<Trial> trial_;
+  std::vector<int> all_draws_;
+  GateResult gate_;
+  Counts counts_;
+  double trial_ns_ = 0;  // of the calibration
+  Index trials_per_sample_ = 0;
+  std::vector<double> samples_ns_;
+  std::vector<double> prepare_samples_ns_;
+  std::vector<double> draw_ns_;
+};
+
+// The inputs of a point in one precision, made once and only if asked for.
+template <class Real>
+class LazyInputs {
+ public:
+  explicit LazyInputs(const WorkloadSpec& spec) : spec_(spec) {}
+  PointInputs<Real>& Get() {
+    if (!inputs_) inputs_.emplace(MakeWorkload<Real>(spec_));
+    return *inputs_;
+  }
+
+ private:
+  const WorkloadSpec spec_;
+  std::optional<PointInputs<Real>> inputs_;
+};
+
+WorkloadSpec SpecOf(const Point& point, std::uint64_t seed) {
+  const auto number = [&point](const char* axis) {
+    return point.axes.at(axis).whole();
+  };
+  return {.workload = point.axes.at("workload").text(),
+          .memory_length = number("memory_length"),
+          .output_length = number("output_length"),
+          .dim = number("dim"),
+          .batch = number("batch"),
+          .seed = seed};
+}
+
+template <class Real>
+std::unique_ptr<SweepCellRun> MakeRegisteredRun(const Cell& cell,
+                                                LazyInputs<Real>& inputs,
+                                                const RunOptions& options) {
+  const Mechanism<Real>* const mechanism = FindMechanism<Real>(cell.mechanism);
+  ATTN_CHECK(mechanism != nullptr);
+  return MakeCellRun<Real>(
+      cell, *mechanism,
+      [&inputs]() -> PointInputs<Real>& { return inputs.Get(); }, options);
+}
+
+}  // namespace
+
+template <class Real>
+std::unique_ptr<SweepCellRun> MakeCellRun(const Cell& cell,
+                                          const Mechanism<Real>& mechanism,
+                                          InputsSource<Real> inputs,
+                                          const RunOptions& options) {
+  return std::make_unique<CellRunOf<Real>>(cell, mechanism, std::move(inputs),
+                                           options);
+}
+
+template std::unique_ptr<SweepCellRun> MakeCellRun(const Cell&,
+                                                   const Mechanism<float>&,
+                                                   InputsSource<float>,
+                                                   const RunOptions&);
+template std::unique_ptr<SweepCellRun> MakeCellRun(const Cell&,
+                                                   const Mechanism<double>&,
+                                                   InputsSource<double>,
+                                                   const RunOptions&);
+
+void RunCells(std::span<CellRun* const> runs, std::uint64_t point_key,
+              const RunOptions& options, const StepBegins& begins) {
+  const auto num_steps =
+      runs.size() * (static_cast<std::size_t>(options.repetitions) + 2);
+  std::size_t num_done = 0;
+  const auto next = [&](std::size_t cell) {
+    begins(cell,
+           static_cast<double>(num_done++) / static_cast<double>(num_steps));
+  };
+  for (std::size_t index = 0; index < runs.size(); ++index) {
+    next(index);
+    runs[index]->Check();
+  }
+  for (int round = 0; round < options.repetitions; ++round) {
+    if (options.calibration_ns != nullptr) {
+      options.calibration_ns->push_back(TimeCalibrationNs());
+    }
+    for (const std::size_t index :
+         RoundOrder(options.seed, point_key, round, runs.size())) {
+      next(index);
+      runs[index]->TimeRound(round);
+    }
+  }
+  for (std::size_t index = 0; index < runs.size(); ++index) {
+    next(index);
+    runs[index]->TimeParts();
+  }
+}
+
+std::vector<ResultCell> RunCells(
+    std::span<const std::unique_ptr<SweepCellRun>> runs,
+    std::uint64_t point_key, const RunOptions& options,
+    const StepBegins& begins) {
+  std::vector<CellRun*> steps;
+  for (const auto& run : runs) steps.push_back(run.get());
+  RunCells(steps, point_key, options, begins);
+  std::vector<ResultCell> results;
+  for (const auto& run : runs) results.push_back(run->Result());
+  return results;
+}
+
+std::vector<ResultCell> RunPoint(const Point& point, const RunOptions& options,
+                                 const StepBegins& begins) {
+  const WorkloadSpec spec = SpecOf(point, options.seed);
+  LazyInputs<float> floats(spec);
+  LazyInputs<double> doubles(spec);
+  std::vector<std::unique_ptr<SweepCellRun>> runs;
+  for (const Cell& cell : point.cells) {
+    runs.push_back(cell.Text("precision") == "f64"
+                       ? MakeRegisteredRun(cell, doubles, options)
+                       : MakeRegisteredRun(cell, floats, options));
+  }
+  Fnv1a key;
+  key.Add(ToJson(point.axes).dump());
+  return RunCells(runs, key.hash(), options, begins);
+}
+
+}  // namespace attnbench

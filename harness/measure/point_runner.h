@@ -1,0 +1,90 @@
+// Measures one point: checks every cell against its reference, counts, and
+// times all of them against each other in rounds. No other file decides what is
+// timed, when, and how often.
+#ifndef ATTNBENCH_HARNESS_MEASURE_POINT_RUNNER_H_
+#define ATTNBENCH_HARNESS_MEASURE_POINT_RUNNER_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "harness/inputs/point_inputs.h"
+#include "harness/machine/roofline.h"
+#include "harness/peer/peer.h"
+#include "harness/results/cell.h"
+#include "harness/sweep/sweep.h"
+
+namespace attnbench {
+
+struct RunOptions {
+  std::uint64_t seed = 1;
+  int repetitions = 10;   // rounds
+  int trials = 1;         // least number of trials over all rounds
+  double epoch_ns = 1e6;  // a sample lasts about this long, and at least
+                          // 100 times the clock's resolution
+  // The machine's, for the field `limit` of cells. They outlive the runs.
+  std::span<const MachineLimits> limits = {};
+  Peer* peer = nullptr;  // what runs the cells that are a peer's
+  // The clock's own time goes here, once a round (calibration.h); null: it is
+  // not taken.
+  std::vector<double>* calibration_ns = nullptr;
+};
+
+// Called as a step begins (a cell's check, one of its rounds, its parts), with
+// the number of the cell and the share of the point that is done.
+using StepBegins = std::function<void(std::size_t cell, double share)>;
+
+// The cells of a point as they stand in a result. Never throws for a failing
+// cell: it becomes status `error`, `invalid` or `skipped` with its message, and
+// the others go on. Throws UserError for a workload that cannot be read, which
+// no cell could use.
+std::vector<ResultCell> RunPoint(const Point& point, const RunOptions& options,
+                                 const StepBegins& begins);
+
+// A cell while it is measured. After one that failed, nothing more is done for
+// it and it has no times.
+class CellRun {
+ public:
+  virtual ~CellRun() = default;
+  // The gate, the counts, and how many trials a sample has.
+  virtual void Check() = 0;
+  // One sample.
+  virtual void TimeRound(int round) = 0;
+  // What is timed once: preparation, and each draw alone.
+  virtual void TimeParts() = 0;
+};
+
+// One of a sweep.
+class SweepCellRun : public CellRun {
+ public:
+  virtual ResultCell Result() const = 0;
+};
+
+// The inputs, made when a cell first needs them; may throw what MakeWorkload
+// throws.
+template <class Real>
+using InputsSource = std::function<PointInputs<Real>&()>;
+
+// A run of `cell` by `mechanism`. Everything that is referred to outlives it.
+template <class Real>
+std::unique_ptr<SweepCellRun> MakeCellRun(const Cell& cell,
+                                          const Mechanism<Real>& mechanism,
+                                          InputsSource<Real> inputs,
+                                          const RunOptions& options);
+
+// All steps of all cells: checks, rounds in an order shuffled by `point_key`,
+// parts.
+void RunCells(std::span<CellRun* const> runs, std::uint64_t point_key,
+              const RunOptions& options, const StepBegins& begins);
+
+// The same of cells of a sweep, with what they gave.
+std::vector<ResultCell> RunCells(
+    std::span<const std::unique_ptr<SweepCellRun>> runs,
+    std::uint64_t point_key, const RunOptions& options,
+    const StepBegins& begins);
+
+}  // namespace attnbench
+
+#endif  // ATTNBENCH_HARNESS_MEASURE_POINT_RUNNER_H_

@@ -1,0 +1,86 @@
+// A cell that a peer computes (peer.h): hands it the arrays of draws, has
+// trials timed, and brings back what a draw gives, so that it passes the same
+// gate.
+#ifndef ATTNBENCH_HARNESS_PEER_CELL_H_
+#define ATTNBENCH_HARNESS_PEER_CELL_H_
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "harness/inputs/point_inputs.h"
+#include "harness/peer/peer.h"
+
+namespace attnbench {
+
+// Draws that the peer holds, ready to be timed. A peer that was started anew
+// gets them again first.
+class PeerDraws {
+ public:
+  // `describe(file)` writes the arrays and gives the message, all but `cell`.
+  // It, and what it refers to, live as long as this.
+  PeerDraws(Peer& peer,
+            std::function<PrepareCall(const std::string&)> describe);
+  ~PeerDraws();
+  PeerDraws(const PeerDraws&) = delete;
+  PeerDraws& operator=(const PeerDraws&) = delete;
+
+  // As Trial::TimeNs, by the peer's clock. Throws PeerError, also where it
+  // claims more time than has passed here.
+  double TimeNs(std::span<const int> draws, Index first_trial, Index trials);
+
+  // The answer to `output`, with the arrays in `file`.
+  OutputAnswer Output(int draw, const std::string& file);
+
+ private:
+  void Prepare();
+
+  Peer& peer_;
+  const std::function<PrepareCall(const std::string&)> describe_;
+  const std::int64_t number_;
+  int generation_ = 0;  // of the process that holds them
+};
+
+class ArrayWriter;  // into the file of a message
+
+template <class Real>
+class PeerCell {
+ public:
+  // Everything that is referred to outlives it. `mechanism` is asked for the
+  // parameters that the cell reads.
+  PeerCell(Peer& peer, const Cell& cell, const Config& config,
+           const Mechanism<Real>& mechanism);
+
+  // Whether a wrong output is a wrong cell.
+  bool must_agree() const;
+
+  // `draws` outlives what it gives.
+  std::unique_ptr<PeerDraws> Hold(
+      const std::vector<std::vector<Sequence<Real>>>& draws);
+  std::unique_ptr<PeerDraws> Hold(
+      const std::vector<TrainingBatch<Real>>& draws);
+
+  // Makes the contexts of a draw; the position of every output, none (empty)
+  // for mechanisms that choose no entry.
+  std::vector<std::vector<Index>> Decode(std::span<const Sequence<Real>> batch);
+  // Makes everything that the sequences want.
+  void Train(std::span<const TrainingSequence<Real>> batch);
+
+ private:
+  using Batch = std::span<const TrainingSequence<Real>>;
+
+  PrepareCall Describe(const std::vector<Batch>& draws,
+                       const std::string& file);
+  std::vector<SequenceAnswer> Run(Batch batch);
+  ArrayPlaces Parameters(const Sequence<Real>& sequence, ArrayWriter& writer);
+
+  Peer& peer_;
+  const Cell& cell_;
+  const Config& config_;
+  const Mechanism<Real>& mechanism_;
+};
+
+}  // namespace attnbench
+
+#endif  // ATTNBENCH_HARNESS_PEER_CELL_H_

@@ -1,0 +1,81 @@
+#include "harness/peer/peer.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <utility>
+
+#include "harness/base/error.h"
+
+namespace attnbench {
+namespace {
+
+// As a shell reads it, and our environment, with one thread for every library
+// that would otherwise take all cores as it starts; the peer sets the number of
+// threads of a cell. Freed memory stays with the peer, as it does with us
+// (harness/commands/main.cc).
+ChildProcess::Command ShellCommand(const std::string& command) {
+  return {.arguments = {"/bin/sh", "-c", "exec " + command},
+          .environment =
+              EnvironmentWith({"OPENBLAS_NUM_THREADS=1", "OMP_NUM_THREADS=1",
+                               "MKL_NUM_THREADS=1", "MALLOC_MMAP_MAX_=0",
+                               "MALLOC_TRIM_THRESHOLD_=2147483647"})};
+}
+
+}  // namespace
+
+Peer::Peer(const std::string& command, std::chrono::seconds limit)
+    : command_(command), limit_(limit) {
+  try {
+    info_ = ParsePeerInfo(Call(DescribeCall()));
+  } catch (const std::exception& error) {
+    throw UserError("--peer",
+                    fmt::format("'{}' {}", Shown(command_), error.what()));
+  }
+}
+
+void Peer::Start() {
+  process_ = std::make_unique<ChildProcess>(ShellCommand(command_));
+  ++generation_;
+}
+
+std::string Peer::Path(const std::string& name) const {
+  return folder_.path() + "/" + name;
+}
+
+// Stops the peer, and throws with its last words.
+template <class Error>
+void Peer::Fail(const std::string& what) {
+  const ProcessEnd end = process_->Stop();
+  std::string text = what.empty() ? end.Text() : what;
+  const std::string words = process_->LastWords();
+  if (!words.empty()) text += ": " + words;
+  process_.reset();
+  throw Error(text);
+}
+
+Json Peer::Send(const std::string& call, const Json& request) {
+  if (process_ == nullptr) Start();
+  const auto deadline = ChildProcess::Clock::now() + limit_;
+  // What it said before it went is worth hearing, even if nobody listened.
+  process_->Send(request.dump() + "\n", deadline);
+  const std::optional<std::string> line = process_->ReadLine(deadline);
+  if (!line.has_value()) {
+    if (process_->HasEnded()) Fail("");
+    process_->Kill();
+    Fail<PeerTimeout>(fmt::format("gave no answer to '{}' within {} s", call,
+                                  limit_.count()));
+  }
+  Json answer = Json::parse(*line, nullptr, false);
+  if (!answer.is_object()) {
+    process_->Kill();
+    Fail(
+        fmt::format("answered '{}', which is no object of JSON", Shown(*line)));
+  }
+  const PeerRefusal refusal = RefusalIn(answer);
+  if (refusal.skipped) throw Unsupported(*refusal.skipped);
+  if (refusal.error) throw PeerError(*refusal.error);
+  return answer;
+}
+
+}  // namespace attnbench

@@ -1,0 +1,144 @@
+#include "harness/results/cell.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace attnbench {
+namespace {
+
+// The names stand in the order of CellStatus.
+const std::vector<std::string>& StatusNames() {
+  static const std::vector<std::string> names = {"ok", "invalid", "error",
+                                                 "timeout", "skipped"};
+  return names;
+}
+
+void Want(bool is_so, const ResultCell& cell, const char* has,
+          const char* member, const Place& place) {
+  if (is_so) return;
+  FailAt(place,
+         fmt::format("is {} and {} {}", StatusName(cell.status), has, member));
+}
+
+}  // namespace
+
+const std::string& StatusName(CellStatus status) {
+  return StatusNames()[static_cast<std::size_t>(status)];
+}
+
+Json JsonForm<CellStatus>::Write(CellStatus status) {
+  return StatusName(status);
+}
+
+CellStatus JsonForm<CellStatus>::Read(const Json& json, const Rule& /*rule*/,
+                                      const Place& place) {
+  const std::vector<std::string>& names = StatusNames();
+  const std::string name = document::ReadString(json, {.one_of = names}, place);
+  return static_cast<CellStatus>(std::find(names.begin(), names.end(), name) -
+                                 names.begin());
+}
+
+Json JsonForm<CellStatus>::Schema(const Rule& /*rule*/) {
+  return {{"enum", StatusNames()}};
+}
+
+Json JsonForm<Interval>::Write(const Interval& interval) {
+  return Json::array({interval.low, interval.high});
+}
+
+Interval JsonForm<Interval>::Read(const Json& json, const Rule& /*rule*/,
+                                  const Place& place) {
+  const auto ends = document::Read<std::vector<double>>(
+      json, {.minimum = 0, .min_items = 2, .max_items = 2}, place);
+  return {ends[0], ends[1]};
+}
+
+Json JsonForm<Interval>::Schema(const Rule& /*rule*/) {
+  return document::Schema<std::vector<double>>(
+      {.minimum = 0, .min_items = 2, .max_items = 2});
+}
+
+ResultCell FailedCell(const Cell& cell, CellStatus status,
+                      const std::string& message) {
+  ResultCell failed;
+  failed.mechanism = cell.mechanism;
+  failed.axes = cell.axes;
+  failed.options = cell.options;
+  failed.status = status;
+  failed.message = message;
+  return failed;
+}
+
+void CheckSamples(const std::vector<double>& samples, std::int64_t processes,
+                  const char* list, const Place& place) {
+  if (samples.size() % static_cast<std::size_t>(processes) != 0) {
+    FailAt(place, fmt::format("{} has {} samples of {} processes: not equally "
+                              "many of each",
+                              list, samples.size(), processes));
+  }
+  for (const double sample : samples) {
+    if (!(sample > 0)) {
+      FailAt(place, fmt::format("{} has {}, above 0 is wanted", list, sample));
+    }
+  }
+}
+
+void CheckCell(const ResultCell& cell, const Place& place) {
+  const auto has = [&](bool is_so, const char* member) {
+    Want(is_so, cell, "has no", member, place);
+  };
+  const auto has_no = [&](bool is_so, const char* member) {
+    Want(!is_so, cell, "has", member, place);
+  };
+  CheckSamples(cell.samples_ns, cell.processes, "samples_ns", place);
+  if (cell.is_ok()) {
+    has(!cell.samples_ns.empty(), "samples_ns");
+    has(cell.trials_per_sample.has_value(), "trials_per_sample");
+    has(cell.median_ns.has_value(), "median_ns");
+    has(cell.interval_ns.has_value(), "interval_ns");
+    has(cell.operations.has_value(), "operations");
+    has(cell.spread.has_value(), "spread");
+    has(cell.numerics.has_value(), "numerics");
+    // Only decoding has a part that is done once for a memory.
+    has(cell.Text("mode") != "decode" || cell.prepare_ns, "prepare_ns");
+    return;
+  }
+  has(cell.message.has_value(), "message");
+  has_no(!cell.samples_ns.empty(), "samples_ns");
+  has_no(!cell.draw_ns.empty(), "draw_ns");
+  has_no(cell.median_ns.has_value(), "median_ns");
+  has_no(cell.interval_ns.has_value(), "interval_ns");
+  has_no(cell.prepare_ns.has_value(), "prepare_ns");
+  has_no(cell.spread.has_value(), "spread");
+  has_no(cell.limit.has_value(), "limit");
+  has_no(cell.latency.has_value(), "latency");
+}
+
+Json CellConditions() {
+  const Json null = {{"type", "null"}};
+  const Json not_null = {{"not", null}};
+  Json measured = Json::object();
+  for (const char* name : {"trials_per_sample", "median_ns", "interval_ns",
+                           "operations", "spread", "numerics"}) {
+    measured[name] = not_null;
+  }
+  measured["samples_ns"] = {{"minItems", 1}};
+  Json ok = {{"properties", measured}};
+  ok["if"] = {{"properties", {{"mode", {{"const", "decode"}}}}}};
+  ok["then"] = {{"properties", {{"prepare_ns", not_null}}}};
+  const Json unmeasured = {{"message", {{"type", "string"}}},
+                           {"samples_ns", {{"maxItems", 0}}},
+                           {"draw_ns", {{"maxItems", 0}}},
+                           {"median_ns", null},
+                           {"interval_ns", null},
+                           {"prepare_ns", null},
+                           {"spread", null},
+                           {"limit", null},
+                           {"latency", null}};
+  return {{"if", {{"properties", {{"status", {{"const", "ok"}}}}}}},
+          {"then", ok},
+          {"else", {{"properties", unmeasured}}}};
+}
+
+}  // namespace attnbench

@@ -1,0 +1,178 @@
+// A measured cell as it stands in a result, and in what a worker and the
+// journal say of it.
+#ifndef ATTNBENCH_HARNESS_RESULTS_CELL_H_
+#define ATTNBENCH_HARNESS_RESULTS_CELL_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/base/document.h"
+#include "harness/latency/latency.h"
+#include "harness/machine/context.h"
+#include "harness/stats/statistics.h"
+#include "harness/sweep/sweep.h"
+
+namespace attnbench {
+
+enum class CellStatus {
+  kOk,
+  kInvalid,  // its output was wrong
+  kError,
+  kTimeout,
+  kSkipped,  // it cannot be measured at all
+};
+
+// "ok", "invalid", ...
+const std::string& StatusName(CellStatus status);
+
+// Whether a cell should have been timed and was not.
+inline bool IsFailure(CellStatus status) {
+  return status != CellStatus::kOk && status != CellStatus::kSkipped;
+}
+
+template <>
+struct JsonForm<CellStatus> {
+  static Json Write(CellStatus status);
+  static CellStatus Read(const Json& json, const Rule& rule,
+                         const Place& place);
+  static Json Schema(const Rule& rule);
+};
+
+// [low, high]
+template <>
+struct JsonForm<Interval> {
+  static Json Write(const Interval& interval);
+  static Interval Read(const Json& json, const Rule& rule, const Place& place);
+  static Json Schema(const Rule& rule);
+};
+
+// Exact counts of a trial, means over the draws.
+struct CellOperations : Operations {
+  static void Fields(auto& self, auto& visit) {
+    visit("energies", self.energies, kAtLeastZero);
+    visit("chunk_energies", self.chunk_energies, kAtLeastZero);
+    visit("memory_rows", self.memory_rows, kAtLeastZero);
+    visit("flops", self.flops, kAtLeastZero);
+    visit("bytes", self.bytes, kAtLeastZero);
+  }
+};
+
+// How the samples are spread (summary.h).
+struct Spread {
+  std::optional<double> rounds, processes, draws;
+  std::int64_t outliers = 0;
+  std::optional<double> drift, drift_p;
+
+  static void Fields(auto& self, auto& visit) {
+    visit("rounds", self.rounds);
+    visit("processes", self.processes);
+    visit("draws", self.draws);
+    visit("outliers", self.outliers, kAtLeastZero);
+    visit("drift", self.drift);
+    visit("drift_p", self.drift_p);
+  }
+};
+
+// Sums over the output, and how far it was from the reference's.
+struct Numerics {
+  std::optional<double> attention_mass, context_sum, context_l2;
+  std::optional<double> error, error_bound;
+
+  static void Fields(auto& self, auto& visit) {
+    visit("attention_mass", self.attention_mass);
+    visit("context_sum", self.context_sum);
+    visit("context_l2", self.context_l2);
+    visit("error", self.error);
+    visit("error_bound", self.error_bound);
+  }
+};
+
+// A mechanism, the values of its axes and options: what tells a cell of a
+// result from all others of its file, and finds it in another.
+struct CellIdentity {
+  std::string mechanism;
+  AxisMap axes;  // every axis of the table
+  std::map<std::string, OptionValue> options;
+
+  const std::string& Text(const char* axis) const {
+    return axes.at(axis).text();
+  }
+  // The same for the same identity, and different for different ones.
+  std::string Key() const { return ToJson(*this).dump(); }
+
+  static void Fields(auto& self, auto& visit) {
+    visit("mechanism", self.mechanism, Rule{.pattern = "."});
+    for (const Axis& axis : StandardAxes()) {
+      visit(axis.name.c_str(), self.axes[axis.name], RuleOf(axis));
+    }
+    visit("options", self.options);
+  }
+};
+
+struct ResultCell : CellIdentity {
+  CellStatus status = CellStatus::kOk;
+  std::optional<std::string> message;  // of one that is not ok
+  std::vector<double> samples_ns;      // process after process
+  std::optional<std::int64_t> trials_per_sample;
+  std::int64_t processes = 1;
+  std::optional<double> median_ns;
+  std::optional<Interval> interval_ns;
+  std::optional<double> prepare_ns;
+  std::optional<Spread> spread;
+  std::vector<double> prepare_samples_ns;
+  std::vector<double> draw_ns;  // of each draw alone
+  std::optional<CellOperations> operations;
+  std::optional<Latency> latency;
+  std::optional<std::int64_t> peak_memory_bytes;
+  std::optional<CellLimit> limit;
+  std::optional<Numerics> numerics;
+  std::string point;  // its name; empty until the sweep says it
+
+  bool is_ok() const { return status == CellStatus::kOk; }
+
+  static void Fields(auto& self, auto& visit) {
+    CellIdentity::Fields(self, visit);
+    visit("status", self.status);
+    visit("message", self.message);
+    visit("samples_ns", self.samples_ns, kAtLeastZero);
+    visit("trials_per_sample", self.trials_per_sample, kAtLeastZero);
+    visit("processes", self.processes, kAtLeastOne);
+    visit("median_ns", self.median_ns, kAtLeastZero);
+    visit("interval_ns", self.interval_ns);
+    visit("prepare_ns", self.prepare_ns, kAtLeastZero);
+    visit("spread", self.spread);
+    visit("prepare_samples_ns", self.prepare_samples_ns, kAtLeastZero);
+    visit("draw_ns", self.draw_ns, kAtLeastZero);
+    visit("operations", self.operations);
+    visit("latency", self.latency, Rule{.may_be_absent = true});
+    visit("peak_memory_bytes", self.peak_memory_bytes, kAtLeastZero);
+    visit("limit", self.limit);
+    visit("numerics", self.numerics);
+    visit("point", self.point, kPointName);
+  }
+};
+
+// A cell of the sweep that gave no numbers.
+ResultCell FailedCell(const Cell& cell, CellStatus status,
+                      const std::string& message);
+
+// Throws UserError naming the place where the cell says something that does not
+// go together: a cell that is ok has every figure of its mode, samples above 0
+// and equally many of each process; any other has a message and no time at all,
+// so that nobody takes a wrong output's speed for a result.
+void CheckCell(const ResultCell& cell, const Place& place);
+
+// What of that a schema can say.
+Json CellConditions();
+
+// Throws UserError if samples are not above 0, or not equally many of each
+// process; `list` is their name.
+void CheckSamples(const std::vector<double>& samples, std::int64_t processes,
+                  const char* list, const Place& place);
+
+}  // namespace attnbench
+
+#endif  // ATTNBENCH_HARNESS_RESULTS_CELL_H_

@@ -1,0 +1,92 @@
+#include "harness/results/cell_match.h"
+
+#include <fmt/format.h>
+
+#include "harness/results/sums.h"
+
+namespace attnbench {
+namespace {
+
+std::map<std::string, const ResultCell*> ByIdentity(const SweepResult& result) {
+  std::map<std::string, const ResultCell*> cells;
+  for (const ResultCell& cell : result.cells) cells[cell.Key()] = &cell;
+  return cells;
+}
+
+}  // namespace
+
+CellMatch MatchCells(const SweepResult& a, const SweepResult& b) {
+  const auto of_a = ByIdentity(a);
+  const auto of_b = ByIdentity(b);
+  CellMatch match;
+  for (const ResultCell& cell : a.cells) {
+    const auto found = of_b.find(cell.Key());
+    if (found == of_b.end()) {
+      match.only_a.push_back(&cell);
+    } else {
+      match.both.push_back({&cell, found->second});
+    }
+  }
+  for (const ResultCell& cell : b.cells) {
+    if (!of_a.contains(cell.Key())) match.only_b.push_back(&cell);
+  }
+  return match;
+}
+
+void CellNames::Add(const CellIdentity& cell) {
+  for (const auto& [axis, value] : cell.axes) {
+    if (!value.is_null()) axis_values_[axis].insert(value);
+  }
+  for (const auto& [option, value] : cell.options) {
+    option_values_[cell.mechanism + " " + option].insert(value);
+  }
+}
+
+std::string CellNames::Name(const CellIdentity& cell) const {
+  std::string name = cell.mechanism;
+  for (const Axis& axis : StandardAxes()) {
+    const AxisValue& value = cell.axes.at(axis.name);
+    if (value.is_null() || axis_values_.at(axis.name).size() == 1) continue;
+    name += " ";
+    if (!axis.letter.empty()) name += axis.letter + "=";
+    name += value.Shown();
+  }
+  for (const auto& [option, value] : cell.options) {
+    if (option_values_.at(cell.mechanism + " " + option).size() == 1) continue;
+    name += fmt::format(" {}={}", option, OptionText(value));
+  }
+  return name;
+}
+
+std::vector<NumberChange> NumberChanges(const ResultCell& a,
+                                        const ResultCell& b) {
+  if (a.status != b.status) {
+    return {{"status", StatusName(a.status), StatusName(b.status)}};
+  }
+  if (!a.is_ok()) return {};
+  std::vector<NumberChange> changes;
+  const Json operations = ToJson(a.operations);
+  const Json other_operations = ToJson(b.operations);
+  for (const auto& [name, value] : operations.items()) {
+    const Json& other = other_operations.at(name);
+    if (value != other) changes.push_back({"operations." + name, value, other});
+  }
+  if (a.latency != b.latency) {
+    changes.push_back({"latency", ToJson(a.latency), ToJson(b.latency)});
+  }
+  if (a.peak_memory_bytes != b.peak_memory_bytes) {
+    changes.push_back({"peak_memory_bytes", ToJson(a.peak_memory_bytes),
+                       ToJson(b.peak_memory_bytes)});
+  }
+  for (const Sum& sum : kSums) {
+    const std::optional<double> of_a = *a.numerics.*sum.value;
+    const std::optional<double> of_b = *b.numerics.*sum.value;
+    if (!IsSameSum(a.Text("precision"), of_a, of_b)) {
+      changes.push_back(
+          {fmt::format("numerics.{}", sum.name), ToJson(of_a), ToJson(of_b)});
+    }
+  }
+  return changes;
+}
+
+}  // namespace attnbench

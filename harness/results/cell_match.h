@@ -1,0 +1,59 @@
+// What two results have in common: pairs of the cells that are the same
+// measurement, the cells that only one of them has, and the numbers of a pair
+// that must not depend on machine or moment.
+#ifndef ATTNBENCH_HARNESS_RESULTS_CELL_MATCH_H_
+#define ATTNBENCH_HARNESS_RESULTS_CELL_MATCH_H_
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "harness/results/sweep_result.h"
+
+namespace attnbench {
+
+// Pointers are into the two documents, which outlive this.
+struct CellMatch {
+  struct Pair {
+    const ResultCell* a;
+    const ResultCell* b;
+  };
+  std::vector<Pair> both;  // in a's order
+  std::vector<const ResultCell*> only_a;
+  std::vector<const ResultCell*> only_b;
+};
+
+// Cells are paired by their CellIdentity.
+CellMatch MatchCells(const SweepResult& a, const SweepResult& b);
+
+// Short names of cells, "mocha T=10 w=4 f64": the mechanism, and the axes and
+// options that differ between the cells that were added.
+class CellNames {
+ public:
+  void Add(const CellIdentity& cell);
+  // The short name of a cell that was added.
+  std::string Name(const CellIdentity& cell) const;
+
+ private:
+  std::map<std::string, std::set<AxisValue>> axis_values_;
+  // The key is mechanism and option.
+  std::map<std::string, std::set<OptionValue>> option_values_;
+};
+
+struct NumberChange {
+  std::string field;  // "status", "operations.flops"
+  Json a;
+  Json b;
+};
+
+// Where the two cells differ in `status`; where both are ok, in `operations`,
+// `latency` and `peak_memory_bytes`, which are exact, and in `attention_mass`,
+// `context_sum` and `context_l2` beyond 1e-5 (f32) or 1e-10 (f64) of the larger
+// of the two.
+std::vector<NumberChange> NumberChanges(const ResultCell& a,
+                                        const ResultCell& b);
+
+}  // namespace attnbench
+
+#endif  // ATTNBENCH_HARNESS_RESULTS_CELL_MATCH_H_

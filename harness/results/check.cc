@@ -1,0 +1,340 @@
+#include "harness/results/check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "harness/base/exit_code.h"
+#include "harness/results/summary.h"
+
+namespace attnbench {
+namespace {
+
+constexpr char kRegressed[] = "REGRESSED";
+
+// A side without numbers has nothing to compare but the status.
+bool IsCompared(const CellMatch::Pair& pair) {
+  return pair.a->is_ok() && pair.b->is_ok();
+}
+
+// Cells that are compared with each other: of one point, the same thing.
+std::string GroupOf(const ResultCell& cell) {
+  std::string group = cell.point;
+  for (const char* axis : {"mode", "scope", "precision", "threads"}) {
+    group += " " + cell.axes.at(axis).Shown();
+  }
+  return group;
+}
+
+bool HaveSameRounds(const ResultCell& a, const ResultCell& b) {
+  return a.processes == b.processes &&
+         a.samples_ns.size() == b.samples_ns.size();
+}
+
+// Empty where the cell and the first one of its group, a for baseline, were
+// timed in the same rounds of both documents.
+std::string WhyNoRatio(const CellMatch::Pair& cell,
+                       const CellMatch::Pair& reference) {
+  if (GroupOf(*cell.b) != GroupOf(*reference.b)) {
+    return "the result has it in another point than the first timed cell of "
+           "its point";
+  }
+  if (!HaveSameRounds(*cell.a, *reference.a) ||
+      !HaveSameRounds(*cell.b, *reference.b)) {
+    return "its rounds are others than those of the first timed cell of its "
+           "point";
+  }
+  return "";
+}
+
+struct RatioPair {
+  CellMatch::Pair cell;
+  CellMatch::Pair reference;
+};
+
+struct Ratios {
+  std::vector<RatioPair> pairs;
+  // Cells of the baseline that are timed in both but in no pair, and why.
+  std::vector<std::pair<const ResultCell*, std::string>> left_out;
+};
+
+// Each timed cell with the first timed one of its group.
+Ratios RatiosOf(const CellMatch& match) {
+  struct Reference {
+    CellMatch::Pair cell;
+    bool has_ratio = false;
+  };
+  Ratios ratios;
+  std::map<std::string, Reference> references;
+  for (const CellMatch::Pair& pair : match.both) {
+    if (!IsCompared(pair)) continue;
+    const auto [found, is_first] =
+        references.try_emplace(GroupOf(*pair.a), Reference{pair});
+    if (is_first) continue;
+    Reference& reference = found->second;
+    std::string why = WhyNoRatio(pair, reference.cell);
+    if (why.empty()) {
+      ratios.pairs.push_back({pair, reference.cell});
+      reference.has_ratio = true;
+    } else {
+      ratios.left_out.emplace_back(pair.a, std::move(why));
+    }
+  }
+  for (const auto& [group, reference] : references) {
+    if (reference.has_ratio) continue;
+    ratios.left_out.emplace_back(
+        reference.cell.a,
+        "no other cell of its point, mode, scope, precision and threads was "
+        "timed with it");
+  }
+  return ratios;
+}
+
+CheckedRatio RatioOf(const RatioPair& pair, double miss, double margin) {
+  const auto logs = [](const ResultCell& cell, const ResultCell& reference) {
+    return PairedLogRatios(SamplesOf(cell), SamplesOf(reference));
+  };
+  const ProcessSamples before = logs(*pair.cell.a, *pair.reference.a);
+  const ProcessSamples after = logs(*pair.cell.b, *pair.reference.b);
+  const Judgement judgement = JudgeChange(before, after, miss, margin);
+  const Interval& interval = judgement.ratio.interval;
+  const bool regressed = interval.low > 1 + margin;
+  CheckedRatio ratio{static_cast<const CellIdentity&>(*pair.cell.a)};
+  ratio.reference = *pair.reference.a;
+  ratio.baseline_ratio = Exp(Center(before, miss)).value;
+  ratio.result_ratio = Exp(Center(after, miss)).value;
+  ratio.change = judgement.ratio.value;
+  if (interval.low > 0 && std::isfinite(interval.high)) {
+    ratio.interval = interval;
+  }
+  ratio.verdict = regressed ? kRegressed : VerdictName(judgement.verdict);
+  ratio.reason =
+      regressed ? fmt::format("the interval lies beyond {:g} %", 100 * margin)
+                : judgement.reason;
+  return ratio;
+}
+
+// The ratios of one group to its first cell; only those with an interval count.
+struct GroupRatios {
+  const ResultCell* reference = nullptr;
+  std::size_t count = 0;
+  std::size_t fell = 0;  // the interval lies below 1 by more than the margin
+};
+
+// A first cell that got slower makes its rivals look faster: it is judged by
+// the median of the ratios to it, which has moved where most have. Whether all
+// these rivals got faster instead no ratio can tell, so that fails, too.
+bool HasRegressed(const GroupRatios& group) {
+  return 2 * group.fell > group.count;
+}
+
+TimeCheck CheckTimes(const CellMatch& match, const ReadSweep& baseline,
+                     const ReadSweep& result, const CheckOptions& options) {
+  const auto& [pairs, cells_left_out] = RatiosOf(match);
+  TimeCheck time{.level = options.level, .margin = options.margin};
+  for (const auto& [cell, why] : cells_left_out) {
+    time.left_out.push_back({*cell, why});
+  }
+  std::map<std::string, GroupRatios> groups;
+  for (const RatioPair& pair : pairs) {
+    GroupRatios& group = groups[GroupOf(*pair.reference.a)];
+    group.reference = pair.reference.a;
+    CheckedRatio ratio =
+        RatioOf(pair, options.level / static_cast<double>(pairs.size()),
+                options.margin);
+    // What has no interval can be no regression, whatever the time did.
+    if (!ratio.interval) {
+      time.left_out.push_back({*pair.cell.a, ratio.reason});
+      continue;
+    }
+    ++group.count;
+    if (ratio.interval->high < 1 / (1 + options.margin)) ++group.fell;
+    time.ratios.push_back(std::move(ratio));
+  }
+  for (const auto& [name, group] : groups) {
+    if (group.count == 0) {
+      time.left_out.push_back(
+          {*group.reference, "no ratio to it has an interval"});
+    } else if (HasRegressed(group)) {
+      time.slower_references.push_back(
+          {*group.reference, group.fell, group.count});
+    }
+  }
+  for (const ReadSweep* side : {&baseline, &result}) {
+    for (const std::string& reason : side->result.context.invalid_reasons) {
+      time.invalid_reasons.push_back(side->path + ": " + reason);
+    }
+  }
+  return time;
+}
+
+// ---- for people -------------------------------------------------------------
+
+CellNames NamesIn(const CheckReport& check) {
+  CellNames names;
+  const auto add = [&names](const auto& cells) {
+    for (const CellIdentity& cell : cells) names.Add(cell);
+  };
+  add(check.changes);
+  add(check.failed);
+  add(check.missing);
+  add(check.added);
+  if (!check.time) return names;
+  add(check.time->ratios);
+  for (const CheckedRatio& ratio : check.time->ratios) {
+    names.Add(ratio.reference);
+  }
+  add(check.time->slower_references);
+  add(check.time->left_out);
+  return names;
+}
+
+std::string RatiosText(const CellNames& names, const TimeCheck& time) {
+  std::string text;
+  for (const LeftOut& cell : time.left_out) {
+    text += fmt::format("no ratio: {}: {}\n", names.Name(cell), cell.reason);
+  }
+  int regressed = 0;
+  for (const CheckedRatio& ratio : time.ratios) {
+    regressed += ratio.verdict == kRegressed ? 1 : 0;
+    text += fmt::format("{}: {} / {}: {:.3f} -> {:.3f}: {}\n", ratio.verdict,
+                        names.Name(ratio), names.Name(ratio.reference),
+                        ratio.baseline_ratio, ratio.result_ratio, ratio.reason);
+  }
+  for (const SlowerReference& cell : time.slower_references) {
+    text += fmt::format(
+        "{}: {}: {} of {} ratios to it fell beyond {:g} %: it got slower, or "
+        "they all got faster\n",
+        kRegressed, names.Name(cell), cell.fell, cell.ratios,
+        100 * time.margin);
+  }
+  return text +
+         fmt::format(
+             "{} of {} ratios regressed, {} cells have none; {} first cells "
+             "regressed against most of their point\n",
+             regressed, time.ratios.size(), time.left_out.size(),
+             time.slower_references.size());
+}
+
+}  // namespace
+
+CheckReport CheckAgainst(const std::optional<ReadSweep>& baseline,
+                         const std::string& baseline_path,
+                         const ReadSweep& result, const CheckOptions& options) {
+  CheckReport check;
+  check.baseline = baseline_path;
+  check.result = result.path;
+  if (!baseline) return check;
+  check.baseline_cells = baseline->result.cells.size();
+  for (auto& one : FingerprintDifferences(baseline->result.context,
+                                          result.result.context)) {
+    check.differences.push_back({std::move(one)});
+  }
+  const CellMatch match = MatchCells(baseline->result, result.result);
+  for (const CellMatch::Pair& pair : match.both) {
+    ++(IsCompared(pair) ? check.compared : check.unmeasured);
+    for (NumberChange& change : NumberChanges(*pair.a, *pair.b)) {
+      check.changes.push_back({*pair.a, std::move(change)});
+    }
+    if (IsFailure(pair.b->status)) {
+      check.failed.push_back({*pair.b, pair.b->status});
+    }
+  }
+  for (const ResultCell* cell : match.only_a) check.missing.push_back(*cell);
+  for (const ResultCell* cell : match.only_b) check.added.push_back(*cell);
+  if (options.time) check.time = CheckTimes(match, *baseline, result, options);
+  return check;
+}
+
+std::string CheckText(const CheckReport& check) {
+  if (!check.baseline_cells) {
+    return fmt::format("{}: there is no baseline; --update makes one\n",
+                       check.baseline);
+  }
+  const CellNames names = NamesIn(check);
+  std::string text;
+  if (check.time) {
+    for (const std::string& reason : check.time->invalid_reasons) {
+      text += fmt::format("INVALID: {}\n", reason);
+    }
+  }
+  for (const CheckedSetup& one : check.differences) {
+    text += fmt::format("differs: {}: {} and {}\n", one.field, one.a.dump(),
+                        one.b.dump());
+  }
+  std::set<std::string> changed;
+  for (const CheckedNumber& change : check.changes) {
+    changed.insert(static_cast<const CellIdentity&>(change).Key());
+    text += fmt::format("changed: {}: {} {} -> {}\n", names.Name(change),
+                        change.field, change.a.dump(), change.b.dump());
+  }
+  for (const FailedNow& cell : check.failed) {
+    text += fmt::format("failed: {}: {}\n", names.Name(cell),
+                        StatusName(cell.status));
+  }
+  for (const CellIdentity& cell : check.missing) {
+    text += fmt::format("missing: {}\n", names.Name(cell));
+  }
+  for (const CellIdentity& cell : check.added) {
+    text += fmt::format("not in the baseline: {}\n", names.Name(cell));
+  }
+  if (check.time) text += RatiosText(names, *check.time);
+  return text + fmt::format(
+                    "{}: {} of {} cells compared, {} changed, {} missing, {} "
+                    "not in the baseline, {} not measured\n",
+                    check.baseline, check.compared, *check.baseline_cells,
+                    changed.size(), check.missing.size(), check.added.size(),
+                    check.unmeasured);
+}
+
+int CheckExitCode(const CheckReport& check) {
+  if (check.compared == 0 || !check.missing.empty() || !check.added.empty() ||
+      (check.time && !check.time->left_out.empty())) {
+    return kNothingToCompare;
+  }
+  if (!check.changes.empty() || !check.failed.empty()) return kFailed;
+  if (!check.time) return kGood;
+  const auto has_regressed = [](const CheckedRatio& ratio) {
+    return ratio.verdict == kRegressed;
+  };
+  return !check.time->invalid_reasons.empty() ||
+                 !check.time->slower_references.empty() ||
+                 std::ranges::any_of(check.time->ratios, has_regressed)
+             ? kFailed
+             : kGood;
+}
+
+std::string WhyNoBaseline(const SweepResult& result) {
+  const SweepContext& context = result.context;
+  if (!context.valid) {
+    return "it is not valid: " + (context.invalid_reasons.empty()
+                                      ? "no reason is given"
+                                      : context.invalid_reasons[0]);
+  }
+  std::set<std::string> points_there;
+  bool is_measured = false;
+  for (const ResultCell& cell : result.cells) {
+    if (IsFailure(cell.status)) {
+      return fmt::format("a cell of {} is {}: {}", cell.mechanism,
+                         StatusName(cell.status), cell.message.value_or("-"));
+    }
+    is_measured = is_measured || cell.is_ok();
+    points_there.insert(cell.point);
+  }
+  const std::set<std::string> points(context.points.begin(),
+                                     context.points.end());
+  if (points_there.empty()) return "it has no cells";
+  if (!is_measured) return "no cell of it was measured";
+  if (points_there != points) {
+    return fmt::format("it has {} of the {} points of its sweep",
+                       points_there.size(), points.size());
+  }
+  return "";
+}
+
+}  // namespace attnbench

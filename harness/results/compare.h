@@ -1,0 +1,148 @@
+// Compares two results of sweeps, B against A, as a pure function of the two
+// documents: what the two were measured with, a verdict on every cell's time
+// (judge.h) with an interval that is corrected for the number of cells, and
+// what changed beside times. The answer is one JSON document
+// (results/schema/compare.schema.json); its table and exit code follow from it.
+#ifndef ATTNBENCH_HARNESS_RESULTS_COMPARE_H_
+#define ATTNBENCH_HARNESS_RESULTS_COMPARE_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/machine/fingerprint.h"
+#include "harness/results/cell_match.h"
+#include "harness/results/sweep_result.h"
+#include "harness/stats/judge.h"
+
+namespace attnbench {
+
+struct CompareOptions {
+  double level = kDefaultLevel;    // of a false FASTER or SLOWER anywhere
+  double margin = kDefaultMargin;  // smallest change that matters
+};
+
+// One of the two, with what it was measured with and its validity.
+struct ComparedSide {
+  std::string path;
+  std::string commit, build_id, date, cpu, simd;
+  bool valid = false;
+  std::vector<std::string> invalid_reasons, warnings;
+
+  static void Fields(auto& self, auto& visit) {
+    visit("path", self.path);
+    visit("commit", self.commit);
+    visit("build_id", self.build_id);
+    visit("date", self.date);
+    visit("cpu", self.cpu);
+    visit("simd", self.simd);
+    visit("valid", self.valid);
+    visit("invalid_reasons", self.invalid_reasons);
+    visit("warnings", self.warnings);
+  }
+};
+
+struct ComparedSetup : FingerprintDifference {
+  static void Fields(auto& self, auto& visit) {
+    visit("field", self.field);
+    visit("a", self.a);
+    visit("b", self.b);
+  }
+};
+
+// What changed beside times.
+struct ComparedNumber : CellIdentity, NumberChange {
+  static void Fields(auto& self, auto& visit) {
+    CellIdentity::Fields(self, visit);
+    visit("field", self.field);
+    visit("a", self.a);
+    visit("b", self.b);
+  }
+};
+
+// A cell that was timed in both.
+struct ComparedTime : CellIdentity {
+  std::string verdict = {};  // VerdictName
+  std::string reason = {};
+  double ratio = 0;  // B over A
+  std::optional<Interval> interval = {};
+  double a_ns = 0;
+  std::int64_t a_processes = 1;
+  double b_ns = 0;
+  std::int64_t b_processes = 1;
+
+  static void Fields(auto& self, auto& visit) {
+    CellIdentity::Fields(self, visit);
+    visit("verdict", self.verdict);
+    visit("reason", self.reason);
+    visit("ratio", self.ratio);
+    visit("interval", self.interval);
+    visit("a_ns", self.a_ns);
+    visit("a_processes", self.a_processes);
+    visit("b_ns", self.b_ns);
+    visit("b_processes", self.b_processes);
+  }
+};
+
+// A cell that has no time on one side or both.
+struct UntimedCell : CellIdentity {
+  CellStatus a_status = CellStatus::kOk;
+  CellStatus b_status = CellStatus::kOk;
+
+  static void Fields(auto& self, auto& visit) {
+    CellIdentity::Fields(self, visit);
+    visit("a_status", self.a_status);
+    visit("b_status", self.b_status);
+  }
+};
+
+struct Comparison {
+  int schema_version = kSchemaVersion;
+  std::string kind = "compare";
+  ComparedSide a, b;
+  std::vector<ComparedSetup> differences;
+  double level = 0, margin = 0;  // as CompareOptions
+  std::int64_t comparisons = 0;  // number of `rows`
+  // The median of all ratios: far from 1 the machine changed rather than the
+  // code. None: there is no ratio.
+  std::optional<double> common_ratio;
+  std::vector<ComparedTime> rows;
+  std::vector<UntimedCell> untimed;
+  std::vector<ComparedNumber> changes;
+  std::vector<CellIdentity> only_a, only_b;
+
+  static void Fields(auto& self, auto& visit) {
+    visit("schema_version", self.schema_version);
+    visit("kind", self.kind);
+    visit("a", self.a);
+    visit("b", self.b);
+    visit("differences", self.differences);
+    visit("level", self.level);
+    visit("margin", self.margin);
+    visit("comparisons", self.comparisons);
+    visit("common_ratio", self.common_ratio);
+    visit("rows", self.rows);
+    visit("untimed", self.untimed);
+    visit("changes", self.changes);
+    visit("only_a", self.only_a);
+    visit("only_b", self.only_b);
+  }
+};
+
+Comparison CompareResults(const ReadSweep& a, const ReadSweep& b,
+                          const CompareOptions& options);
+
+// The comparison for people: validity, fingerprints and what changed beside
+// times first, then a line a cell.
+std::string CompareText(const Comparison& comparison);
+
+// 3 where a side has cells that the other has not, or no time could be
+// compared: none is there, or none has an interval (one round); 1 where a
+// result is not valid, a number changed (NumberChanges), a status became
+// another than ok, a cell of B failed (in A too or not), or a cell is SLOWER;
+// otherwise 0.
+int CompareExitCode(const Comparison& comparison);
+
+}  // namespace attnbench
+
+#endif  // ATTNBENCH_HARNESS_RESULTS_COMPARE_H_

@@ -1,0 +1,161 @@
+#include "harness/results/merge.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <set>
+#include <utility>
+
+#include "harness/base/error.h"
+#include "harness/machine/fingerprint.h"
+#include "harness/machine/roofline.h"
+#include "harness/machine/validity.h"
+#include "harness/results/shard_checks.h"
+#include "harness/sweep/shard.h"
+#include "mechanisms/common/check.h"
+
+namespace attnbench {
+namespace {
+
+// A point: the file that has it, its cells in their order, and its entry of
+// `calibration`, where it has one.
+struct Part {
+  const ReadSweep* file;
+  std::vector<const ResultCell*> cells = {};
+  const Calibration* calibration = nullptr;
+};
+
+std::map<std::string, Part> PartsOf(const std::vector<ReadSweep>& files) {
+  std::map<std::string, Part> parts;
+  for (const ReadSweep& file : files) {
+    for (const ResultCell& cell : file.result.cells) {
+      Part& part = parts.try_emplace(cell.point, Part{&file}).first->second;
+      if (part.file != &file) {
+        throw UserError(
+            file.path,
+            fmt::format("has point {} ({}), which {} has too", cell.point,
+                        cell.mechanism, part.file->path));
+      }
+      part.cells.push_back(&cell);
+    }
+    for (const Calibration& entry : file.result.context.calibration) {
+      const auto part = parts.find(entry.point);
+      if (part == parts.end() || part->second.file != &file) continue;
+      part->second.calibration = &entry;
+    }
+  }
+  return parts;
+}
+
+// Throws UserError naming both files where they are not of one run.
+void CheckSameSweep(const ReadSweep& first, const ReadSweep& other) {
+  const auto check = [&](const char* name, const auto& a, const auto& b) {
+    if (a == b) return;
+    throw UserError(
+        other.path,
+        fmt::format("is no part of the run of {}: it has {} {}, "
+                    "not {}",
+                    first.path, name, ToJson(b).dump(), ToJson(a).dump()));
+  };
+  const SweepContext& a = first.result.context;
+  const SweepContext& b = other.result.context;
+  check("commit", a.commit, b.commit);
+  check("build_id", a.build_id, b.build_id);
+  check("seed", a.seed, b.seed);
+  // The points are too many to be shown.
+  if (a.points == b.points) return;
+  throw UserError(other.path,
+                  fmt::format("is no part of the run of {}: it has the points "
+                              "of another sweep, build or setting",
+                              first.path));
+}
+
+// Empty where the files are no shards, or not of one number of them.
+std::string MissingShardsOf(const std::vector<ReadSweep>& files) {
+  std::set<std::int64_t> there;
+  std::int64_t count = 0;
+  for (const ReadSweep& file : files) {
+    const std::optional<std::string>& text = file.result.context.shard;
+    if (!text) return "";
+    const Shard shard = ShardOf(*text, file.path);
+    if (count != 0 && shard.count != count) return "";
+    count = shard.count;
+    there.insert(shard.index);
+  }
+  return MissingShardsText(there, count);
+}
+
+std::string MissingText(const std::vector<ReadSweep>& files,
+                        std::size_t missing, std::size_t all) {
+  if (missing == 0) return "";
+  const std::string shards = MissingShardsOf(files);
+  return fmt::format("{} of {} points are missing{}{}", missing, all,
+                     shards.empty() ? "" : "; ", shards);
+}
+
+// The part's runs, with its name and with what each was measured with that the
+// first file was not.
+std::vector<Run> RunsOfPart(const ReadSweep& first, const ReadSweep& part) {
+  std::vector<Run> runs = RunsOf(part.result);
+  const Setup& of_first = first.result.context;
+  for (Run& run : runs) {
+    if (!run.file) run.file = part.path;
+    // The runs of the first file have all that there is to say.
+    if (&part == &first) continue;
+    const Json setup = SetupOf(part.result.context, run);
+    for (const std::string& text :
+         DifferenceTexts(first.path, ToJson(of_first), setup)) {
+      run.warnings.push_back(text);
+    }
+    run.differs = DifferingMembers(of_first, setup);
+    if (run.differs->empty()) run.differs.reset();
+  }
+  return runs;
+}
+
+// The context without what only the merged points tell.
+SweepContext MergedContext(const std::vector<ReadSweep>& files,
+                           const std::string& command) {
+  SweepContext context = files[0].result.context;
+  context.command = command;
+  context.shard.reset();
+  context.limits.clear();
+  context.runs.clear();
+  context.calibration.clear();
+  for (const ReadSweep& file : files) {
+    AddLimits(file.result.context.limits, context.limits);
+    for (Run& run : RunsOfPart(files[0], file)) {
+      context.runs.push_back(std::move(run));
+    }
+  }
+  return context;
+}
+
+}  // namespace
+
+Merged MergeResults(const std::vector<ReadSweep>& files,
+                    const std::string& command) {
+  ATTN_CHECK(!files.empty());
+  for (const ReadSweep& file : files) CheckSameSweep(files[0], file);
+  const std::map<std::string, Part> parts = PartsOf(files);
+  Merged merged;
+  SweepContext& context = merged.result.context;
+  context = MergedContext(files, command);
+  for (const std::string& point : context.points) {
+    const auto found = parts.find(point);
+    if (found == parts.end()) continue;
+    const Part& part = found->second;
+    for (const ResultCell* cell : part.cells) {
+      merged.result.cells.push_back(*cell);
+    }
+    if (part.calibration != nullptr) {
+      context.calibration.push_back(*part.calibration);
+    }
+  }
+  const std::size_t num_points = context.points.size();
+  merged.missing = MissingText(files, num_points - parts.size(), num_points);
+  SetValidityOfRuns(merged.missing, context);
+  return merged;
+}
+
+}  // namespace attnbench

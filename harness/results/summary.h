@@ -1,0 +1,36 @@
+// A finished cell's figures that follow from its samples.
+#ifndef ATTNBENCH_HARNESS_RESULTS_SUMMARY_H_
+#define ATTNBENCH_HARNESS_RESULTS_SUMMARY_H_
+
+#include "harness/results/cell.h"
+#include "harness/stats/statistics.h"
+
+namespace attnbench {
+
+// Fills `median_ns`, `interval_ns`, `prepare_ns` and `spread` of a cell of a
+// result from its `samples_ns`, `processes`, `prepare_samples_ns` and
+// `draw_ns`; null where there are no samples. Nothing is ever dropped from the
+// samples: what disturbed them is counted.
+//
+// median_ns    of the samples; of the processes' medians where there are
+//              several
+// interval_ns  MedianInterval of the samples; with several processes
+//              CenterInterval of their medians' logarithms, 95 percent
+// spread.rounds    interquartile range over the median of a process's samples,
+//                  the median over processes: the clock and the machine
+// spread.processes range of the processes' medians over their median; null for
+//                  one process
+// spread.draws     interquartile range over the median of draw_ns: the inputs
+// spread.outliers  OutliersOf
+// spread.drift, spread.drift_p  RoundDriftOf; null below kLeastDriftRounds
+void Summarize(ResultCell& cell);
+
+// The samples of a cell, by process.
+ProcessSamples SamplesOf(const ResultCell& cell);
+
+// The interval of times, as interval_ns has it.
+Interval IntervalOf(const ProcessSamples& samples);
+
+}  // namespace attnbench
+
+#endif  // ATTNBENCH_HARNESS_RESULTS_SUMMARY_H_

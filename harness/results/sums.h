@@ -1,0 +1,29 @@
+// The sums over a cell's output, in which two measurements of the same thing
+// must agree up to rounding.
+#ifndef ATTNBENCH_HARNESS_RESULTS_SUMS_H_
+#define ATTNBENCH_HARNESS_RESULTS_SUMS_H_
+
+#include <optional>
+#include <string>
+
+#include "harness/results/cell.h"
+
+namespace attnbench {
+
+// A figure of `numerics` that is a sum.
+struct Sum {
+  const char* name;
+  std::optional<double> Numerics::*value;
+};
+inline constexpr Sum kSums[] = {{"attention_mass", &Numerics::attention_mass},
+                                {"context_sum", &Numerics::context_sum},
+                                {"context_l2", &Numerics::context_l2}};
+
+// Whether a sum of two cells of that precision is the same: equal, or numbers
+// that differ by at most 1e-5 (f32) or 1e-10 (f64) of the larger.
+bool IsSameSum(const std::string& precision, std::optional<double> a,
+               std::optional<double> b);
+
+}  // namespace attnbench
+
+#endif  // ATTNBENCH_HARNESS_RESULTS_SUMS_H_

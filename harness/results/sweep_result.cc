@@ -1,0 +1,74 @@
+#include "harness/results/sweep_result.h"
+
+#include <fmt/format.h>
+
+#include <set>
+
+#include "harness/base/error.h"
+#include "harness/base/json_file.h"
+
+namespace attnbench {
+
+void CheckKind(const Json& document, const std::string& kind,
+               const std::string& path) {
+  const auto member = [&](const char* name) -> const Json& {
+    if (!document.is_object() || !document.contains(name)) {
+      throw UserError(path, fmt::format("is no result: {} is missing", name));
+    }
+    return document.at(name);
+  };
+  if (member("kind") != kind) {
+    throw UserError(path, fmt::format("is of kind {}, '{}' is wanted",
+                                      member("kind").dump(), kind));
+  }
+  if (member("schema_version") != kSchemaVersion) {
+    throw UserError(
+        path, fmt::format("has schema_version {}, {} is wanted",
+                          member("schema_version").dump(), kSchemaVersion));
+  }
+}
+
+SweepResult SweepResultOf(const Json& document, const std::string& path) {
+  CheckKind(document, "sweep", path);
+  auto result = FromJson<SweepResult>(document, path);
+  const std::set<std::string> points(result.context.points.begin(),
+                                     result.context.points.end());
+  std::set<std::string> identities;
+  const Place top(path);
+  const Place cells(top, "cells");
+  for (std::size_t i = 0; i < result.cells.size(); ++i) {
+    const ResultCell& cell = result.cells[i];
+    const Place place(cells, i);
+    CheckCell(cell, place);
+    if (!identities.insert(cell.Key()).second) FailAt(place, "is there twice");
+    if (!points.contains(cell.point)) {
+      FailAt(place, "its point is none of context.points");
+    }
+  }
+  return result;
+}
+
+ReadSweep ReadResult(const std::string& path) {
+  return {path, SweepResultOf(ReadJsonFile(path), path)};
+}
+
+std::vector<Run> RunsOf(const SweepResult& result) {
+  if (!result.context.runs.empty()) return result.context.runs;
+  Run run = RunOf(result.context, std::nullopt, std::nullopt);
+  for (const ResultCell& cell : result.cells) {
+    if (run.points.empty() || run.points.back() != cell.point) {
+      run.points.push_back(cell.point);
+    }
+  }
+  return {run};
+}
+
+Json SweepSchema() {
+  Json schema = {{"$schema", "http://json-schema.org/draft-07/schema#"},
+                 {"title", "Result of a sweep of attnbench"}};
+  schema.update(SchemaOf<SweepResult>());
+  schema["properties"]["cells"]["items"].update(CellConditions());
+  return schema;
+}
+
+}  // namespace attnbench

@@ -1,0 +1,183 @@
+// Which points a run of `attnbench stability` measures, and on which threads.
+#include <omp.h>
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <numeric>
+#include <string>
+#include <utility>
+
+#include "harness/stability/peers.h"
+#include "harness/stability/stability.h"
+#include "mechanisms/common/parallel.h"
+#include "mechanisms/registry.h"
+#include "mechanisms/sample.h"
+
+namespace attnbench {
+namespace {
+
+// The settings of a run.
+class Plan {
+ public:
+  explicit Plan(bool quick) : quick_(quick) {
+    for (const auto* mechanism : Mechanisms<double>()) {
+      AddPoints(mechanism->Describe());
+    }
+  }
+  struct Work {
+    enum class Kind { kRows, kGradients, kLedger } kind;
+    StabilityPoint point;
+    double cost = 0;  // relative
+  };
+  const std::vector<Work>& work() const { return work_; }
+  int draws() const { return quick_ ? 2 : 4; }
+
+ private:
+  using Lengths = std::vector<Index>;
+  using Kind = Work::Kind;
+
+  void AddPoints(const Description& about) {
+    const bool chunks = TakesScore(about, "chunk_energies");
+    for (const std::string& family : FamiliesOf(about)) {
+      const auto rank = std::ranges::find(StabilityFamilies(), family) -
+                        StabilityFamilies().begin();
+      const bool over_length =
+          rank < static_cast<std::ptrdiff_t>(kMainFamilies) ||
+          family == kNormal;
+      StabilityPoint point{.mechanism = about.name, .family = family};
+      for (const double scale :
+           chunks ? std::vector<double>{1, 10} : std::vector<double>{0}) {
+        point.chunk_energy_scale = scale;
+        if (!StabilitySubjects(about, "expect").empty()) {
+          AddRows(about, point, over_length);
+          const bool ledger =
+              scale <= 1 && over_length && ChoosesAtRandom(about);
+          if (ledger) AddLedger(point);
+        }
+        if (!StabilitySubjects(about, "gradient").empty() && scale <= 1) {
+          AddGradients(point);
+        }
+      }
+    }
+  }
+
+  // Without scores of a choice there is but one family.
+  std::vector<std::string> FamiliesOf(const Description& about) const {
+    if (!TakesScore(about, "p_choose") && !TakesScore(about, "energies")) {
+      return {kNormal};
+    }
+    return StabilityFamilies();
+  }
+
+  void Add(Kind kind, StabilityPoint point, Index T, Index U) {
+    point.memory_length = T;
+    point.output_length = U;
+    const auto size = static_cast<double>(T * U);
+    work_.push_back({kind, point,
+                     kind == Kind::kGradients ? 100 * size * size
+                                              : size * static_cast<double>(T)});
+  }
+
+  void AddRows(const Description& about, const StabilityPoint& point,
+               bool over_length) {
+    const Lengths all =
+        quick_ ? Lengths{4, 16, 64, 256}
+               : Lengths{4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048};
+    // Where errors come from the chaining of outputs, one output shows it.
+    const bool one_output = over_length && TakesScore(about, "p_choose") &&
+                            !TakesScore(about, "chunk_energies");
+    for (const Index T : over_length ? all : Lengths{256}) {
+      const Index U = std::clamp<Index>(T / 4, 1, 50);
+      if (one_output && U > 1) Add(Kind::kRows, point, T, 1);
+      Add(Kind::kRows, point, T, U);
+    }
+  }
+
+  void AddLedger(const StabilityPoint& point) {
+    Add(Kind::kLedger, point, quick_ ? 64 : 200, quick_ ? 8 : 20);
+  }
+
+  // One length for all variants of a mechanism, so that they can be compared.
+  void AddGradients(const StabilityPoint& point) {
+    Index T = quick_ ? 16 : 64;
+    for (const StabilityLimit& limit : StabilityLimits()) {
+      if (limit.mechanism == point.mechanism) T = std::min(T, limit.gradient);
+    }
+    for (const Index U : quick_ ? Lengths{1, 4, 16} : Lengths{1, 4, 16, 64}) {
+      Add(Kind::kGradients, point, T, U);
+    }
+  }
+
+  static constexpr const char* kNormal = "normal";
+  const bool quick_;
+  std::vector<Work> work_;
+};
+
+// What a piece of work gave; the other two lists are empty.
+struct Part {
+  std::vector<StabilityRow> rows = {};
+  std::vector<StabilityLedger> ledger = {};
+  std::vector<StabilityGradient> gradients = {};
+};
+
+Part Measure(const Plan& plan, const Plan::Work& work, std::uint64_t seed) {
+  switch (work.kind) {
+    case Plan::Work::Kind::kRows:
+      return {.rows = MeasureStabilityRows(work.point, seed, plan.draws())};
+    case Plan::Work::Kind::kGradients:
+      return {.gradients = MeasureStabilityGradients(work.point, seed)};
+    case Plan::Work::Kind::kLedger:
+      break;
+  }
+  return {.ledger = MeasureStabilityLedger(work.point, seed)};
+}
+
+// All of the work, in the plan's order whatever the threads.
+std::vector<Part> MeasureAll(const Plan& plan,
+                             const StabilityRequest& request) {
+  // The costly first, or one thread would end with them alone.
+  std::vector<std::size_t> order(plan.work().size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
+    return plan.work()[a].cost > plan.work()[b].cost;
+  });
+  std::vector<Part> results(order.size());
+  std::atomic<std::size_t> next = 0;
+  std::mutex telling;
+  std::size_t done = 0;
+  // Each thread takes whatever is next: costs are only guessed.
+  const int threads = omp_get_max_threads();
+  ParallelFor(threads, threads, [&](Index /*thread*/) {
+    for (std::size_t n = next++; n < order.size(); n = next++) {
+      const std::size_t at = order[n];
+      results[at] = Measure(plan, plan.work()[at], request.seed);
+      const std::lock_guard<std::mutex> lock(telling);
+      ++done;
+      if (request.on_progress) request.on_progress(done, order.size());
+    }
+  });
+  return results;
+}
+
+template <class Row>
+void Append(const std::vector<Row>& rows, std::vector<Row>& all) {
+  all.insert(all.end(), rows.begin(), rows.end());
+}
+
+}  // namespace
+
+StabilityResult MeasureStability(const StabilityRequest& request) {
+  const Plan plan(request.quick);
+  StabilityResult result;
+  for (const Part& part : MeasureAll(plan, request)) {
+    Append(part.rows, result.rows);
+    Append(part.ledger, result.ledger);
+    Append(part.gradients, result.gradients);
+  }
+  result.peers = MeasurePeers(request.seed, request.quick ? 5 : 25);
+  result.limits = StabilityLimits();
+  return result;
+}
+
+}  // namespace attnbench

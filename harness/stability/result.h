@@ -1,0 +1,216 @@
+// The result document of kind "stability". results/schema/stability.schema.json
+// is made from it.
+#ifndef ATTNBENCH_HARNESS_STABILITY_RESULT_H_
+#define ATTNBENCH_HARNESS_STABILITY_RESULT_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/base/document.h"
+#include "harness/machine/context.h"
+#include "harness/results/sweep_result.h"
+
+namespace attnbench {
+
+// A figure that is not finite is null.
+using Figure = std::optional<double>;
+
+// A subject in one precision, and what it was measured on.
+struct StabilityLabels {
+  std::string mechanism = {}, variant = {};
+  std::optional<std::string> preset = {};
+  std::string precision = {}, family = {};
+  std::optional<double> chunk_energy_scale = {};
+  std::int64_t memory_length = 1, output_length = 1;
+
+  static void Fields(auto& self, auto& visit) {
+    visit("mechanism", self.mechanism, kNotEmpty);
+    visit("variant", self.variant, kNotEmpty);
+    visit("preset", self.preset,
+          Rule{.description = "the source of the constants, of a variant that "
+                              "takes them"});
+    visit("precision", self.precision, Rule{.one_of = {"f32", "f64"}});
+    visit("family", self.family,
+          Rule{.description = "how p is drawn: uniform; recommended, "
+                              "sigmoid(N(-4, 1)); sharpness_S, sigmoid(S N(0, "
+                              "1)); normal, of scores that are no p",
+               .not_empty = true});
+    visit("chunk_energy_scale", self.chunk_energy_scale,
+          Rule{.description = "standard deviation of u, where there are chunk "
+                              "energies",
+               .exclusive_minimum = 0});
+    visit("memory_length", self.memory_length, kAtLeastOne);
+    visit("output_length", self.output_length, kAtLeastOne);
+  }
+};
+
+// Errors of attention and selection.
+struct StabilityRow : StabilityLabels {
+  std::int64_t draws = 1;
+  Figure attention_error = {}, relative_error = {}, mass_error = {},
+         selection_error = {};
+  std::int64_t not_finite = 0;
+
+  static void Fields(auto& self, auto& visit) {
+    StabilityLabels::Fields(self, visit);
+    visit("draws", self.draws, kAtLeastOne);
+    visit("attention_error", self.attention_error,
+          Rule{.description = "largest |attention - exact|", .minimum = 0});
+    visit("relative_error", self.relative_error,
+          Rule{.description = "the same, of each output over its largest exact "
+                              "entry",
+               .minimum = 0});
+    visit("mass_error", self.mass_error,
+          Rule{.description = "largest |sum of attention over the memory - "
+                              "exact|, of an output",
+               .minimum = 0});
+    visit("selection_error", self.selection_error,
+          Rule{.description = "largest |alpha - exact|, of mechanisms that "
+                              "choose",
+               .minimum = 0});
+    visit("not_finite", self.not_finite,
+          Rule{.description = "numbers that were NaN or infinite; where any "
+                              "was, errors are null",
+               .minimum = 0});
+  }
+  // No error is null where every number was finite.
+  static Json Conditions() {
+    Json errors = Json::object();
+    for (const char* error :
+         {"attention_error", "relative_error", "mass_error"}) {
+      errors[error] = {{"type", "number"}};
+    }
+    return {{"if", {{"properties", {{"not_finite", {{"const", 0}}}}}}},
+            {"then", {{"properties", std::move(errors)}}}};
+  }
+};
+
+// Where the mass of each output went.
+struct StabilityLedger : StabilityLabels {
+  std::vector<Figure> mass_before = {}, selected = {}, structural_loss = {},
+                      numerical_loss = {};
+  std::int64_t not_finite = 0;
+
+  static void Fields(auto& self, auto& visit) {
+    StabilityLabels::Fields(self, visit);
+    visit("mass_before", self.mass_before,
+          Rule{.description = "mass that output i starts with: 1, then what "
+                              "the variant selected before; = selected + "
+                              "structural_loss + numerical_loss; null where "
+                              "not finite",
+               .minimum = 0,
+               .min_items = 1});
+    visit("selected", self.selected,
+          Rule{.description = "sum of the variant's alpha; null where not "
+                              "finite",
+               .min_items = 1});
+    visit("structural_loss", self.structural_loss,
+          Rule{.description = "of that mass, what reaches the end of the "
+                              "memory having chosen nothing; null where not "
+                              "finite",
+               .minimum = 0,
+               .min_items = 1});
+    visit("numerical_loss", self.numerical_loss,
+          Rule{.description = "the rest: what the variant loses, or makes up "
+                              "(negative), in this output; null where not "
+                              "finite",
+               .min_items = 1});
+    visit("not_finite", self.not_finite,
+          Rule{.description = "outputs whose sum is not finite", .minimum = 0});
+  }
+};
+
+// Errors and sizes of dL/d scores, L = <cotangent, attention>.
+struct StabilityGradient : StabilityLabels {
+  Figure gradient_error = {}, relative_error = {}, largest_gradient = {};
+  double largest_exact = 0;
+  std::int64_t not_finite = 0;
+
+  static void Fields(auto& self, auto& visit) {
+    StabilityLabels::Fields(self, visit);
+    visit("gradient_error", self.gradient_error,
+          Rule{.description = "largest |gradient - exact| over all scores",
+               .minimum = 0});
+    visit("relative_error", self.relative_error,
+          Rule{.description = "the same over the largest exact |gradient|",
+               .minimum = 0});
+    visit("largest_gradient", self.largest_gradient,
+          Rule{.description = "largest |gradient|", .minimum = 0});
+    visit("largest_exact", self.largest_exact,
+          Rule{.description = "largest exact |gradient|", .minimum = 0});
+    visit("not_finite", self.not_finite, kAtLeastZero);
+  }
+};
+
+// A figure that others report, beside ours: the largest of a draw, or one
+// element of attention.
+struct StabilityPeer {
+  std::string test = {}, preset = {}, quantity = {};
+  Figure least = {}, median = {}, largest = {};
+  std::int64_t draws = 1, not_finite = 0;
+  Figure reported = {};
+
+  static void Fields(auto& self, auto& visit) {
+    visit("test", self.test, kNotEmpty);
+    visit("preset", self.preset, kNotEmpty);
+    visit("quantity", self.quantity,
+          Rule{.one_of = {"attention_error", "mass_error", "attention"}});
+    visit("least", self.least, kAtLeastZero);
+    visit("median", self.median, kAtLeastZero);
+    visit("largest", self.largest, kAtLeastZero);
+    visit("draws", self.draws, kAtLeastOne);
+    visit("not_finite", self.not_finite,
+          Rule{.description = "draws left out of least, median and largest",
+               .minimum = 0});
+    visit("reported", self.reported,
+          Rule{.description = "by others, of a draw of theirs; null: NaN",
+               .minimum = 0});
+  }
+};
+
+// Published algorithms of more than linear cost are measured up to here.
+struct StabilityLimit {
+  std::string mechanism = {}, variant = {};
+  std::int64_t expect = 1;    // the longest memory in mode expect
+  std::int64_t gradient = 1;  // and in mode gradient
+
+  static void Fields(auto& self, auto& visit) {
+    visit("mechanism", self.mechanism, kNotEmpty);
+    visit("variant", self.variant, kNotEmpty);
+    visit("memory_length", self.expect,
+          Rule{.description = "the longest memory of its rows", .minimum = 1});
+    visit("memory_length_of_gradients", self.gradient,
+          Rule{.description = "and of its gradients", .minimum = 1});
+  }
+};
+
+struct StabilityResult {
+  static constexpr char kTitle[] = "Result of attnbench stability";
+
+  int schema_version = kSchemaVersion;
+  std::string kind = "stability";
+  Context context = {};
+  std::vector<StabilityRow> rows = {};
+  std::vector<StabilityLedger> ledger = {};
+  std::vector<StabilityGradient> gradients = {};
+  std::vector<StabilityPeer> peers = {};
+  std::vector<StabilityLimit> limits = {};
+
+  static void Fields(auto& self, auto& visit) {
+    visit("schema_version", self.schema_version,
+          Rule{.minimum = kSchemaVersion, .maximum = kSchemaVersion});
+    visit("kind", self.kind, Rule{.one_of = {"stability"}});
+    visit("context", self.context);
+    visit("rows", self.rows);
+    visit("ledger", self.ledger);
+    visit("gradients", self.gradients);
+    visit("peers", self.peers);
+    visit("limits", self.limits);
+  }
+};
+
+}  // namespace attnbench
+
+#endif  // ATTNBENCH_HARNESS_STABILITY_RESULT_H_

@@ -1,0 +1,334 @@
+#include "harness/stability/stability.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <numeric>
+#include <string>
+
+#include "mechanisms/registry.h"
+#include "mechanisms/sample.h"
+
+namespace attnbench {
+namespace {
+
+template <class Real>
+struct Expected {
+  Table<Real> attention;  // [U, T]
+  Table<Real> selection;  // [U, T], of mechanisms that choose
+  std::map<std::string, Table<Real>> gradients;  // by score
+};
+
+template <class Real>
+constexpr const char* PrecisionName() {
+  return sizeof(Real) == sizeof(float) ? "f32" : "f64";
+}
+
+template <class Real>
+Expectation<Real> MakeTables(const StabilityPoint& point, bool selects,
+                             Expected<Real>& out) {
+  const Index U = point.output_length;
+  const Index T = point.memory_length;
+  out.attention = Table<Real>(U, T);
+  Expectation<Real> views;
+  views.attention = out.attention.view();
+  if (selects) {
+    out.selection = Table<Real>(U, T);
+    views.selection = out.selection.view();
+  }
+  return views;
+}
+
+// Expect of a subject, or Gradient where its config has that mode.
+template <class Real>
+Expected<Real> Evaluate(const StabilityPoint& point, const Config& config,
+                        const StabilityScores& scores) {
+  const Mechanism<Real>& mechanism = *FindMechanism<Real>(point.mechanism);
+  const StabilityInputs<Real> inputs(scores);
+  Expected<Real> out;
+  const Expectation<Real> views =
+      MakeTables(point, ChoosesAtRandom(mechanism.Describe()), out);
+  if (config.mode == "expect") {
+    mechanism.Expect(config, inputs.sequence(), views);
+    return out;
+  }
+  Gradients<Real> gradients;
+  for (const std::string& name : inputs.names()) {
+    const MatrixView<const Real> score = inputs.View(name);
+    Table<Real>& gradient = out.gradients[name];
+    gradient = Table<Real>(score.rows, score.cols);
+    gradients.scores.Set(name, gradient.view());
+  }
+  Cotangent<Real> cotangent;
+  cotangent.attention = inputs.cotangent();
+  mechanism.Gradient(config, inputs.sequence(), cotangent, views, gradients);
+  return out;
+}
+
+// The largest difference of two tables, and the count of numbers that are none.
+class Difference {
+ public:
+  template <class Real>
+  void Add(const Table<double>& exact, const Table<Real>& found) {
+    for (Index i = 0; i < exact.rows; ++i) {
+      AddRow(exact.view().Row(i), found.view().Row(i));
+    }
+  }
+
+  // Null once anything was not finite.
+  Figure error() const { return OrNull(error_); }
+  // Of each row, over its largest exact number.
+  Figure relative() const { return OrNull(relative_); }
+  // Of the sum of a row.
+  Figure mass() const { return OrNull(mass_); }
+  Figure largest() const { return OrNull(largest_); }
+  std::int64_t not_finite() const { return not_finite_; }
+
+ private:
+  template <class Real>
+  void AddRow(std::span<const double> exact, std::span<const Real> found) {
+    double largest_exact = 0;
+    double error = 0;
+    double missing = 0;
+    for (std::size_t j = 0; j < exact.size(); ++j) {
+      const auto value = static_cast<double>(found[j]);
+      if (!std::isfinite(value)) {
+        ++not_finite_;
+        continue;
+      }
+      largest_exact = std::max(largest_exact, std::fabs(exact[j]));
+      largest_ = std::max(largest_, std::fabs(value));
+      error = std::max(error, std::fabs(value - exact[j]));
+      missing += exact[j] - value;
+    }
+    error_ = std::max(error_, error);
+    mass_ = std::max(mass_, std::fabs(missing));
+    // f32 cannot hold what is left of such a row.
+    if (largest_exact < kLeastOfRow) return;
+    relative_ = std::max(relative_, error / largest_exact);
+  }
+
+  Figure OrNull(double value) const {
+    return not_finite_ > 0 ? std::nullopt : StabilityNumber(value);
+  }
+
+  static constexpr double kLeastOfRow = 1e-30;
+  double error_ = 0;
+  double relative_ = 0;
+  double mass_ = 0;
+  double largest_ = 0;
+  std::int64_t not_finite_ = 0;
+};
+
+template <class Real>
+StabilityLabels Labels(const StabilityPoint& point,
+                       const StabilitySubject& subject) {
+  StabilityLabels labels = {.mechanism = point.mechanism,
+                            .variant = subject.variant,
+                            .precision = PrecisionName<Real>(),
+                            .family = point.family,
+                            .memory_length = point.memory_length,
+                            .output_length = point.output_length};
+  if (!subject.preset.empty()) labels.preset = subject.preset;
+  if (point.chunk_energy_scale > 0) {
+    labels.chunk_energy_scale = point.chunk_energy_scale;
+  }
+  return labels;
+}
+
+Description About(const StabilityPoint& point) {
+  return FindMechanism<double>(point.mechanism)->Describe();
+}
+
+// What the subjects of a point are compared with: scores and the exact value.
+struct Draw {
+  StabilityScores scores;
+  Expected<double> exact;
+};
+
+StabilityScores DrawOf(const StabilityPoint& point, std::uint64_t seed,
+                       std::uint32_t draw) {
+  return DrawStabilityScores(point, About(point), seed, draw);
+}
+
+Draw MakeDraw(const StabilityPoint& point, const Config& exact,
+              const StabilityScores& scores) {
+  ATTN_CHECK_EQ(exact.variant, "exact");
+  return {scores, Evaluate<double>(point, exact, scores)};
+}
+
+template <class Real>
+StabilityRow MeasureRow(const StabilityPoint& point,
+                        const StabilitySubject& subject,
+                        const std::vector<Draw>& draws) {
+  Difference attention;
+  Difference selection;
+  bool selects = false;
+  for (const Draw& draw : draws) {
+    const auto found = Evaluate<Real>(point, subject.config, draw.scores);
+    attention.Add(draw.exact.attention, found.attention);
+    selection.Add(draw.exact.selection, found.selection);
+    selects = found.selection.rows > 0;
+  }
+  return {Labels<Real>(point, subject),
+          std::ssize(draws),
+          attention.error(),
+          attention.relative(),
+          attention.mass(),
+          selects ? selection.error() : std::nullopt,
+          attention.not_finite() + selection.not_finite()};
+}
+
+template <class Real>
+StabilityGradient MeasureGradient(const StabilityPoint& point,
+                                  const StabilitySubject& subject,
+                                  const Draw& draw) {
+  const auto found = Evaluate<Real>(point, subject.config, draw.scores);
+  Difference all;
+  double largest_exact = 0;
+  for (const auto& [name, exact] : draw.exact.gradients) {
+    all.Add(exact, found.gradients.at(name));
+    for (const double value : exact.values) {
+      largest_exact = std::max(largest_exact, std::fabs(value));
+    }
+  }
+  const Figure error = all.error();
+  return {Labels<Real>(point, subject),
+          error,
+          error && largest_exact > 0 ? StabilityNumber(*error / largest_exact)
+                                     : std::nullopt,
+          all.largest(),
+          StabilityNumber(largest_exact).value(),
+          all.not_finite()};
+}
+
+// A mass to twelve places: enough for what a ledger adds up, and short.
+double Places12(double mass) {
+  return std::round(mass * 1e12) / 1e12 + 0.0;  // no -0
+}
+
+double Sum(std::span<const double> values) {
+  return std::accumulate(values.begin(), values.end(), 0.0);
+}
+
+// What arrives at the end of the memory having chosen nothing:
+// sum over k of start(k) prod over n >= k of (1 - p(n)).
+double StructuralLoss(std::span<const double> start,
+                      std::span<const double> p) {
+  double q = 0;
+  for (std::size_t j = 0; j < p.size(); ++j) {
+    q += start[j];
+    q *= 1 - p[j];
+  }
+  return q;
+}
+
+// What each output does with the mass that the one before left it, by the
+// variant's own alpha: selects it, passes it on to the end of the memory, or
+// loses it. Null where that alpha is not finite.
+template <class Real>
+StabilityLedger MeasureLedger(const StabilityPoint& point,
+                              const StabilitySubject& subject,
+                              const Draw& draw) {
+  const auto found = Evaluate<Real>(point, subject.config, draw.scores);
+  const StabilityInputs<double> inputs(draw.scores);
+  const MatrixView<const double> p = inputs.View("p_choose");
+  StabilityLedger row = {Labels<Real>(point, subject)};
+  std::vector<double> start(Size(p.cols), 0);
+  start[0] = 1;
+  for (Index i = 0; i < point.output_length; ++i) {
+    const double before = Sum(start);
+    const double structural = StructuralLoss(start, p.Row(i));
+    std::ranges::copy(found.selection.view().Row(i), start.begin());
+    const double selected = Sum(start);
+    row.not_finite += std::isfinite(selected) ? 0 : 1;
+    row.mass_before.emplace_back(Places12(before));
+    row.selected.emplace_back(Places12(selected));
+    row.structural_loss.emplace_back(Places12(structural));
+    row.numerical_loss.emplace_back(Places12(before - selected - structural));
+  }
+  return row;
+}
+
+// Every subject that is measured at this length, in both precisions.
+template <class Measure>
+auto ForEachSubject(const StabilityPoint& point,
+                    const std::vector<StabilitySubject>& subjects,
+                    const Measure& measure) {
+  std::vector<decltype(measure(subjects[0], float{}))> rows;
+  for (const StabilitySubject& subject : subjects) {
+    if (!IsMeasured(point, subject)) continue;
+    rows.push_back(measure(subject, float{}));
+    rows.push_back(measure(subject, double{}));
+  }
+  return rows;
+}
+
+std::vector<StabilityRow> RowsOf(const StabilityPoint& point,
+                                 const std::vector<StabilitySubject>& subjects,
+                                 const std::vector<Draw>& draws) {
+  return ForEachSubject(point, subjects, [&](const auto& subject, auto real) {
+    return MeasureRow<decltype(real)>(point, subject, draws);
+  });
+}
+
+// The rows of a measure that is about one draw.
+template <class Measure>
+auto RowsOfFirstDraw(const StabilityPoint& point, const std::string& mode,
+                     std::uint64_t seed, const Measure& measure) {
+  const auto subjects = StabilitySubjects(About(point), mode);
+  const Draw draw =
+      MakeDraw(point, subjects.at(0).config, DrawOf(point, seed, 0));
+  return ForEachSubject(point, subjects, [&](const auto& subject, auto real) {
+    return measure(subject, draw, real);
+  });
+}
+
+}  // namespace
+
+Figure StabilityNumber(double value) {
+  if (!std::isfinite(value)) return std::nullopt;
+  // Not std::stod, which throws for numbers below the normal ones.
+  return std::strtod(fmt::format("{:.3e}", value).c_str(), nullptr);
+}
+
+std::vector<StabilityRow> MeasureStabilityRows(const StabilityPoint& point,
+                                               std::uint64_t seed, int draws) {
+  const auto subjects = StabilitySubjects(About(point), "expect");
+  std::vector<Draw> made;
+  for (int n = 0; n < draws; ++n) {
+    made.push_back(
+        MakeDraw(point, subjects.at(0).config,
+                 DrawOf(point, seed, static_cast<std::uint32_t>(n))));
+  }
+  return RowsOf(point, subjects, made);
+}
+
+std::vector<StabilityRow> MeasureStabilityScores(
+    const StabilityPoint& point, const StabilityScores& scores) {
+  const auto subjects = StabilitySubjects(About(point), "expect");
+  return RowsOf(point, subjects,
+                {MakeDraw(point, subjects.at(0).config, scores)});
+}
+
+std::vector<StabilityGradient> MeasureStabilityGradients(
+    const StabilityPoint& point, std::uint64_t seed) {
+  return RowsOfFirstDraw(point, "gradient", seed,
+                         [&](const auto& subject, const Draw& draw, auto real) {
+                           return MeasureGradient<decltype(real)>(
+                               point, subject, draw);
+                         });
+}
+
+std::vector<StabilityLedger> MeasureStabilityLedger(const StabilityPoint& point,
+                                                    std::uint64_t seed) {
+  return RowsOfFirstDraw(point, "expect", seed,
+                         [&](const auto& subject, const Draw& draw, auto real) {
+                           return MeasureLedger<decltype(real)>(point, subject,
+                                                                draw);
+                         });
+}
+
+}  // namespace attnbench

@@ -1,0 +1,414 @@
+#include "harness/sweep/axes.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <set>
+
+#include "harness/base/error.h"
+#include "harness/base/parse_text.h"
+#include "mechanisms/registry.h"
+
+namespace attnbench {
+namespace {
+
+// Far beyond what any machine holds, and small enough that sums of two lengths
+// do not overflow; whether the arrays fit is for the allocation to say.
+constexpr std::int64_t kGreatestLength = std::int64_t{1} << 40;
+constexpr std::int64_t kGreatestDim = std::int64_t{1} << 20;
+constexpr std::int64_t kGreatestThreads = 1024;
+
+// What the registered mechanisms can do, each once, in their order.
+template <class NamesOf>
+std::vector<std::string> UnionOverMechanisms(const NamesOf& names_of) {
+  std::vector<std::string> all;
+  for (const auto* mechanism : Mechanisms<float>()) {
+    for (const std::string& name : names_of(mechanism->Describe())) {
+      if (std::find(all.begin(), all.end(), name) == all.end()) {
+        all.push_back(name);
+      }
+    }
+  }
+  return all;
+}
+
+std::vector<std::string> VariantNames(const Description& description) {
+  std::vector<std::string> names;
+  for (const VariantSpec& variant : description.variants) {
+    names.push_back(variant.name);
+  }
+  return names;
+}
+
+Axis IntegerAxis(std::string name, std::string letter, std::int64_t greatest,
+                 std::string default_value, std::string help) {
+  Axis axis;
+  axis.name = std::move(name);
+  axis.letter = std::move(letter);
+  axis.greatest = greatest;
+  axis.default_value = std::move(default_value);
+  axis.help = std::move(help);
+  return axis;
+}
+
+Axis NameAxis(std::string name, std::vector<std::string> names,
+              std::string default_value, std::string help) {
+  Axis axis;
+  axis.name = std::move(name);
+  axis.type = AxisType::kName;
+  axis.names = std::move(names);
+  axis.default_value = std::move(default_value);
+  axis.help = std::move(help);
+  return axis;
+}
+
+Axis OfPoint(Axis axis) {
+  axis.of_point = true;
+  return axis;
+}
+
+Axis Declared(Axis axis) {
+  axis.declared = true;
+  return axis;
+}
+
+Axis WithTrainingDefault(std::string value, Axis axis) {
+  axis.training_default = std::move(value);
+  return axis;
+}
+
+Axis ChunkWidthAxis() {
+  Axis axis = Declared(
+      IntegerAxis("chunk_width", "w", kGreatestLength, "4",
+                  "MoChA's window of memory entries; inf is infinite lookback, "
+                  "e.g. -w 2,4,8 or -w inf"));
+  axis.allow_infinite = true;
+  return axis;
+}
+
+Axis VariantAxis() {
+  Axis axis =
+      NameAxis("variant", UnionOverMechanisms(VariantNames), "exact",
+               "which algorithm computes the same thing, or a published "
+               "approximation of it, e.g. --variant exact,published_O3");
+  axis.other_names = "^framework(_[a-z0-9]+)*$";
+  return axis;
+}
+
+Axis WorkloadAxis() {
+  Axis axis = NameAxis(
+      "workload",
+      {"uniform", "planted", "diagonal", "bias:R", "wait_k:K", "file:CASE"},
+      "uniform",
+      "how inputs are drawn, e.g. --workload uniform,planted,bias:-2");
+  axis.type = AxisType::kText;
+  return OfPoint(axis);
+}
+
+AxisTable MakeStandardAxes() {
+  return {
+      OfPoint(IntegerAxis("memory_length", "T", kGreatestLength, "100",
+                          "entries of the memory, e.g. -T 10:100:10 or -T "
+                          "4:128:x2")),
+      OfPoint(IntegerAxis("output_length", "U", kGreatestLength, "=T",
+                          "outputs, one context vector each, e.g. -U 10,20 or "
+                          "-U =T")),
+      ChunkWidthAxis(),
+      Declared(IntegerAxis("num_contexts", "K", kGreatestDim, "32",
+                           "vectors of the fixed-size memory, e.g. -K 32,64")),
+      OfPoint(IntegerAxis("dim", "d", kGreatestDim, "256",
+                          "size of a memory entry and of a decoder state, e.g. "
+                          "-d 256")),
+      OfPoint(IntegerAxis("batch", "B", kGreatestDim, "1",
+                          "independent sequences, e.g. -B 1,16")),
+      IntegerAxis("threads", "j", kGreatestThreads, "1",
+                  "OpenMP threads, e.g. -j 1,2"),
+      NameAxis("precision", {"f32", "f64"}, "f32",
+               "width of a number, e.g. --precision f32,f64"),
+      NameAxis("mode", {"decode", "expect", "gradient"}, "decode",
+               "what runs: the test-time process, or in training its "
+               "expectation, without or with gradients, e.g. --mode "
+               "decode,expect,gradient"),
+      WithTrainingDefault(
+          "attention",
+          NameAxis("scope", {"full", "attention"}, "full",
+                   "what a sample times: full is from memory and decoder "
+                   "states to contexts (decode always is), attention from "
+                   "given scores to attention; with mode gradient, and back, "
+                   "e.g. --scope full,attention")),
+      WithTrainingDefault(
+          "teacher_forced",
+          NameAxis("schedule", {"online", "teacher_forced"}, "online",
+                   "one decoder state at a time, or all known beforehand (in "
+                   "training always), e.g. --schedule online,teacher_forced")),
+      Declared(NameAxis("energy",
+                        {"dot", "bilinear", "additive", "normalized_additive",
+                         "scaled_bilinear"},
+                        "dot",
+                        "the energy function, e.g. --energy dot,additive")),
+      VariantAxis(),
+      WorkloadAxis(),
+      Declared(NameAxis("end", {"absorb", "stay_last", "restart"}, "absorb",
+                        "where output i+1 starts when output i chose no entry, "
+                        "e.g. --end stay_last")),
+  };
+}
+
+std::string AllowedIntegers(const Axis& axis) {
+  return fmt::format(
+      "allowed: whole numbers from {} to {}{}, lists 10,20, ranges "
+      "first:last:step, doubling 4:128:x2, or =AXIS",
+      axis.least, axis.greatest, axis.allow_infinite ? ", inf" : "");
+}
+
+void CheckIntegerRange(std::int64_t value, const Axis& axis,
+                       const std::string& where) {
+  if (value < axis.least || value > axis.greatest) {
+    throw UserError(where, fmt::format("{} is out of range; {}", value,
+                                       AllowedIntegers(axis)));
+  }
+}
+
+// The values of "first:last:step" or "first:last:xFACTOR".
+void AppendRange(const Axis& axis, std::string_view item,
+                 const std::string& where, std::vector<AxisValue>& values) {
+  const std::size_t first_colon = item.find(':');
+  const std::size_t second_colon = item.find(':', first_colon + 1);
+  if (second_colon == std::string_view::npos ||
+      item.find(':', second_colon + 1) != std::string_view::npos) {
+    throw UserError(where,
+                    fmt::format("'{}' is not a range; write first:last:step, "
+                                "such as 10:100:10, or first:last:x2",
+                                item));
+  }
+  const std::string in_range = fmt::format("{}: range '{}'", where, item);
+  const std::int64_t first = ParseInteger(item.substr(0, first_colon),
+                                          axis.least, axis.greatest, in_range);
+  const std::int64_t last =
+      ParseInteger(item.substr(first_colon + 1, second_colon - first_colon - 1),
+                   axis.least, axis.greatest, in_range);
+  std::string_view step_text = item.substr(second_colon + 1);
+  const bool multiplies = step_text.starts_with('x');
+  if (multiplies) step_text.remove_prefix(1);
+  const std::int64_t step =
+      ParseInteger(step_text, multiplies ? 2 : 1, kGreatestLength,
+                   in_range + (multiplies ? ", factor" : ", step"));
+  if (first > last) {
+    throw UserError(where,
+                    fmt::format("range '{}' ends before it begins; write "
+                                "first:last:step with first <= last",
+                                item));
+  }
+  std::int64_t value = first;
+  while (values.size() <= kMostAxisValues) {
+    values.emplace_back(value);
+    if (multiplies ? value > last / step : value > last - step) break;
+    value = multiplies ? value * step : value + step;
+  }
+}
+
+void AppendIntegers(const AxisTable& table, const Axis& axis,
+                    std::string_view item, const std::string& where,
+                    std::vector<AxisValue>& values) {
+  if (item.starts_with('=')) {
+    const Axis& other = FindAxis(table, item.substr(1), where);
+    if (other.type != AxisType::kInteger || other.name == axis.name) {
+      throw UserError(where, fmt::format("'{}' must name another axis that is "
+                                         "a number, such as =T",
+                                         item));
+    }
+    values.emplace_back(std::string(item));
+  } else if (item == "inf") {
+    if (!axis.allow_infinite) {
+      throw UserError(where, fmt::format("'inf' is out of range; {}",
+                                         AllowedIntegers(axis)));
+    }
+    values.emplace_back("inf");
+  } else if (item.find(':') != std::string_view::npos) {
+    AppendRange(axis, item, where, values);
+  } else {
+    std::int64_t value = 0;
+    const auto [end, error] =
+        std::from_chars(item.data(), item.data() + item.size(), value);
+    if (error != std::errc() || end != item.data() + item.size()) {
+      const bool too_large = error == std::errc::result_out_of_range;
+      throw UserError(where, fmt::format("'{}' {}; {}", item,
+                                         too_large ? "is out of range"
+                                                   : "is not a whole number",
+                                         AllowedIntegers(axis)));
+    }
+    CheckIntegerRange(value, axis, where);
+    values.emplace_back(value);
+  }
+}
+
+bool IsFiniteNumber(std::string_view text) {
+  double value = 0;
+  const auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() &&
+         std::isfinite(value);
+}
+
+void CheckParameter(std::string_view kind, std::string_view item,
+                    std::string_view parameter, const std::string& where) {
+  if (kind == "K") {
+    ParseInteger(parameter, 1, kGreatestLength,
+                 fmt::format("{}: '{}'", where, item));
+  } else if (kind == "R" && !IsFiniteNumber(parameter)) {
+    throw UserError(where,
+                    fmt::format("'{}' needs a finite number after the "
+                                "colon, such as {}-2",
+                                item, item.substr(0, item.find(':') + 1)));
+  } else if (kind == "CASE" &&
+             access(std::string(parameter).c_str(), R_OK) != 0) {
+    throw UserError(where, fmt::format("'{}' names a file that cannot be read: "
+                                       "{}",
+                                       item, std::strerror(errno)));
+  }
+}
+
+void CheckName(const Axis& axis, std::string_view item,
+               const std::string& where) {
+  for (const std::string& name : axis.names) {
+    const std::size_t colon = name.find(':');
+    if (colon == std::string::npos) {
+      if (item == name) return;
+    } else if (item.starts_with(std::string_view(name).substr(0, colon + 1))) {
+      CheckParameter(std::string_view(name).substr(colon + 1), item,
+                     item.substr(colon + 1), where);
+      return;
+    }
+  }
+  throw UserError(where, UnknownName(axis.name, item, axis.names));
+}
+
+// What a name with a parameter looks like, "bias:R" and the like.
+std::string TextPattern(const std::vector<std::string>& names) {
+  std::string pattern;
+  for (const std::string& name : names) {
+    const std::size_t colon = name.find(':');
+    const bool has_parameter = colon != std::string::npos;
+    pattern += pattern.empty() ? "^(" : "|";
+    pattern += has_parameter ? name.substr(0, colon + 1) + ".+" : name;
+  }
+  return pattern + ")$";
+}
+
+std::vector<AxisValue> WithoutRepetition(std::vector<AxisValue> values) {
+  std::set<AxisValue> seen;
+  std::erase_if(values, [&seen](const AxisValue& value) {
+    return !seen.insert(value).second;
+  });
+  return values;
+}
+
+}  // namespace
+
+const AxisTable& StandardAxes() {
+  static const AxisTable table = MakeStandardAxes();
+  return table;
+}
+
+const std::string& DefaultOf(const Axis& axis, const std::string& mode) {
+  return mode == "decode" || axis.training_default.empty()
+             ? axis.default_value
+             : axis.training_default;
+}
+
+std::string DefaultText(const Axis& axis) {
+  return axis.training_default.empty()
+             ? axis.default_value
+             : axis.default_value + "; training: " + axis.training_default;
+}
+
+std::vector<std::string> AxisNames(const AxisTable& table) {
+  std::vector<std::string> names;
+  for (const Axis& axis : table) names.push_back(axis.name);
+  return names;
+}
+
+const Axis& FindAxis(const AxisTable& table, std::string_view name,
+                     const std::string& where) {
+  for (const Axis& axis : table) {
+    if (name == axis.name || (!name.empty() && name == axis.letter)) {
+      return axis;
+    }
+  }
+  throw UserError(where, UnknownName("axis", name, AxisNames(table)));
+}
+
+std::string OptionName(const Axis& axis) {
+  std::string name = "--" + axis.name;
+  std::replace(name.begin(), name.end(), '_', '-');
+  return name;
+}
+
+std::vector<AxisValue> ParseAxisValues(const AxisTable& table, const Axis& axis,
+                                       std::string_view text,
+                                       const std::string& where) {
+  std::vector<AxisValue> values;
+  for (const std::string& item : SplitList(text, where)) {
+    if (axis.type == AxisType::kInteger) {
+      AppendIntegers(table, axis, item, where, values);
+    } else {
+      CheckName(axis, item, where);
+      values.emplace_back(item);
+    }
+    if (values.size() > kMostAxisValues) {
+      throw UserError(where, fmt::format("'{}' is more than {} values", text,
+                                         kMostAxisValues));
+    }
+  }
+  return WithoutRepetition(std::move(values));
+}
+
+AxisValue CheckAxisValue(const AxisTable& table, const Axis& axis,
+                         const Json& value, const std::string& where) {
+  if (value.is_string()) {
+    const auto values =
+        ParseAxisValues(table, axis, value.get<std::string>(), where);
+    if (values.size() == 1) return values.front();
+    throw UserError(where, "must be one value, not a list or a range");
+  }
+  if (axis.type != AxisType::kInteger) {
+    throw UserError(where, fmt::format("must be a text; valid: {}",
+                                       fmt::join(axis.names, ", ")));
+  }
+  if (!value.is_number()) {
+    throw UserError(where,
+                    "must be a number or a text; " + AllowedIntegers(axis));
+  }
+  // By way of the text: a number beyond 64 bits or with a fraction is then
+  // refused in the same words as on the command line.
+  return ParseAxisValues(table, axis, value.dump(), where).front();
+}
+
+Rule RuleOf(const Axis& axis) {
+  Rule rule;
+  rule.may_be_null = axis.declared;
+  if (axis.type == AxisType::kInteger) {
+    rule.minimum = static_cast<double>(axis.least);
+    rule.maximum = static_cast<double>(axis.greatest);
+    if (axis.allow_infinite) rule.one_of = {"inf"};
+  } else if (axis.type == AxisType::kName) {
+    rule.one_of = axis.names;
+    rule.pattern = axis.other_names;
+  } else {
+    rule.pattern = TextPattern(axis.names);
+  }
+  return rule;
+}
+
+std::string AxisValueText(const Json& value) {
+  if (value.is_null()) return "-";
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+}  // namespace attnbench

@@ -1,0 +1,95 @@
+// The axes of a sweep: one table from which the command line, `list`, the
+// result schema, the cell key and the documentation are made. A new row is
+// crossed, listed, hashed and stored; what it does to a cell is read in
+// MakeConfig (sweep.cc) or, where it decides the data, in SpecOf (runner.cc).
+#ifndef ATTNBENCH_HARNESS_SWEEP_AXES_H_
+#define ATTNBENCH_HARNESS_SWEEP_AXES_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/base/json.h"
+#include "harness/sweep/values.h"
+
+namespace attnbench {
+
+enum class AxisType {
+  kInteger,  // a whole number in [least, greatest]; "inf" where allowed
+  kName,     // one of `names`
+  kText,     // one of `names`, some with a parameter: bias:-2, file:case.json
+};
+
+struct Axis {
+  std::string name;    // key in JSON; --memory-length on the command line
+  std::string letter;  // -T, or empty
+  AxisType type = AxisType::kInteger;
+  std::int64_t least = 1;
+  std::int64_t greatest = 1;
+  bool allow_infinite = false;  // "inf"
+  // Of kName and kText. A name with a parameter says which kind: "bias:R" takes
+  // a finite number, "wait_k:K" a whole number from 1 on, "file:CASE" a file
+  // that can be read.
+  std::vector<std::string> names;
+  // What names look like that a peer may add to a table (a regular expression);
+  // results may have them. Empty: none.
+  std::string other_names;
+  std::string default_value;  // as written on the command line
+  // The default in modes expect and gradient; empty: the same.
+  std::string training_default;
+  // The value decides the data: all cells that agree on these axes are one
+  // point, timed against each other on the same draws.
+  bool of_point = false;
+  // Crossed only for mechanisms that declare it, null for others.
+  bool declared = false;
+  std::string help;
+};
+
+using AxisTable = std::vector<Axis>;
+
+inline constexpr std::size_t kMostAxisValues = 100'000;
+
+// The axes: T, U, w, K, d, B, threads, precision, mode, scope,
+// schedule, energy, variant, workload, end.
+const AxisTable& StandardAxes();
+
+// The default of the axis in a mode.
+const std::string& DefaultOf(const Axis& axis, const std::string& mode);
+
+// The default for people: "full; training: attention".
+std::string DefaultText(const Axis& axis);
+
+// The axis of that name or letter; throws UserError naming `where` otherwise.
+const Axis& FindAxis(const AxisTable& table, std::string_view name,
+                     const std::string& where);
+
+// The names of all axes, in the table's order.
+std::vector<std::string> AxisNames(const AxisTable& table);
+
+// The option of an axis: "--memory-length".
+std::string OptionName(const Axis& axis);
+
+// The values that `text` stands for, in order, without repetition: a list
+// "10,20", ranges "10:100:10" and "4:128:x2" (both ends included where hit),
+// "inf", names, "=T" (kept as the text "=T": it is resolved per point; any
+// other integer axis can be named, by letter or name). At most kMostAxisValues.
+// Throws UserError for anything else, naming `where`.
+std::vector<AxisValue> ParseAxisValues(const AxisTable& table, const Axis& axis,
+                                       std::string_view text,
+                                       const std::string& where);
+
+// The same for one value from a file: a number, a name or a text.
+AxisValue CheckAxisValue(const AxisTable& table, const Axis& axis,
+                         const Json& value, const std::string& where);
+
+// What the value of an axis in a result must be.
+Rule RuleOf(const Axis& axis);
+
+// A value as the command line writes it; "-" for null.
+std::string AxisValueText(const Json& value);
+
+}  // namespace attnbench
+
+#endif  // ATTNBENCH_HARNESS_SWEEP_AXES_H_

@@ -1,0 +1,486 @@
+#include "harness/sweep/sweep.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <type_traits>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "harness/base/error.h"
+#include "harness/sweep/exclusions.h"
+#include "mechanisms/registry.h"
+
+namespace attnbench {
+namespace {
+
+Description Describe(const std::string& mechanism) {
+  const auto* const found = FindMechanism<float>(mechanism);
+  if (found == nullptr) {
+    throw UserError("mechanism",
+                    UnknownName("mechanism", mechanism, MechanismNames()));
+  }
+  return found->Describe();
+}
+
+std::vector<std::string> OptionNames(const Description& description) {
+  std::vector<std::string> names;
+  for (const OptionSpec& spec : description.options) {
+    names.push_back(spec.name);
+  }
+  return names;
+}
+
+// The number that `value` is or spells.
+template <class Number>
+std::optional<Number> NumberOf(const OptionValue& value) {
+  if (const auto* whole = std::get_if<std::int64_t>(&value)) {
+    return static_cast<Number>(*whole);
+  }
+  if (const auto* real = std::get_if<double>(&value)) {
+    if constexpr (std::is_same_v<Number, double>) return *real;
+    return std::nullopt;
+  }
+  if (const auto* text = std::get_if<std::string>(&value)) {
+    Number number{};
+    const char* const last = text->data() + text->size();
+    const auto [end, error] = std::from_chars(text->data(), last, number);
+    if (error == std::errc() && end == last) return number;
+  }
+  return std::nullopt;
+}
+
+template <class Number>
+OptionValue CheckNumber(const OptionSpec& spec, const OptionValue& value) {
+  const std::optional<Number> number = NumberOf<Number>(value);
+  const double as_double = static_cast<double>(number.value_or(0));
+  if (!number.has_value() || !std::isfinite(as_double) ||
+      as_double < spec.least || as_double > spec.greatest) {
+    throw UserError(
+        "option " + spec.name,
+        fmt::format("'{}' is not a {} from {} to {}", OptionText(value),
+                    std::is_same_v<Number, double> ? "number" : "whole number",
+                    spec.least, spec.greatest));
+  }
+  return *number;
+}
+
+OptionValue CheckSwitch(const OptionSpec& spec, const OptionValue& value) {
+  if (std::holds_alternative<bool>(value)) return value;
+  if (value == OptionValue(std::string("true"))) return true;
+  if (value == OptionValue(std::string("false"))) return false;
+  throw UserError("option " + spec.name,
+                  fmt::format("'{}' is not true or false", OptionText(value)));
+}
+
+OptionValue CheckText(const OptionSpec& spec, const OptionValue& value) {
+  const std::string text = OptionText(value);
+  if (!spec.allowed.empty() && !Contains(spec.allowed, text)) {
+    throw UserError("option " + spec.name,
+                    UnknownName("value", text, spec.allowed));
+  }
+  return text;
+}
+
+// `value`, as it was written, in the type of the option.
+OptionValue CheckOption(const OptionSpec& spec, const OptionValue& value) {
+  return std::visit(
+      [&](const auto& default_value) -> OptionValue {
+        using Type = std::decay_t<decltype(default_value)>;
+        if constexpr (std::is_same_v<Type, bool>) {
+          return CheckSwitch(spec, value);
+        } else if constexpr (std::is_same_v<Type, std::string>) {
+          return CheckText(spec, value);
+        } else {
+          return CheckNumber<Type>(spec, value);
+        }
+      },
+      spec.default_value);
+}
+
+bool IsReference(const Axis& axis, const AxisValue& value) {
+  return axis.type == AxisType::kInteger && value.is_text() &&
+         value.text().starts_with('=');
+}
+
+// Stands for the default where that depends on the mode. No value of an axis.
+constexpr char kDefaultOfMode[] = "=mode";
+
+// The value of the axis in a cell that has `axes`, references followed;
+// `followed` is how many led here.
+AxisValue Resolve(const AxisTable& table, const Axis& axis, const AxisMap& axes,
+                  std::size_t followed = 0) {
+  const AxisValue& value = axes.at(axis.name);
+  if (value == kDefaultOfMode) {
+    return DefaultOf(axis, axes.at("mode").text());
+  }
+  if (!IsReference(axis, value)) return value;
+  const std::string& text = value.text();
+  const Axis& other = FindAxis(table, text.substr(1), axis.name);
+  const std::string refers = fmt::format("'{}' refers to {}", text, other.name);
+  if (axis.of_point && !other.of_point) {
+    throw UserError(axis.name, refers +
+                                   ", which differs between the cells "
+                                   "that share their data");
+  }
+  if (followed == table.size()) {
+    throw UserError(axis.name, refers + ", which leads back to " + axis.name);
+  }
+  const AxisValue referred = Resolve(table, other, axes, followed + 1);
+  if (referred.is_null()) {
+    throw UserError(axis.name, refers +
+                                   ", which a mechanism of the sweep does "
+                                   "not have");
+  }
+  return CheckAxisValue(table, axis, ToJson(referred),
+                        fmt::format("{}: '{}'", axis.name, text));
+}
+
+// An alternative with everything it is crossed over.
+struct Plan {
+  Description description;
+  std::vector<std::vector<AxisValue>> axis_values;      // in the table's order
+  std::vector<std::vector<OptionValue>> option_values;  // in the description's
+
+  std::vector<std::size_t> Sizes() const {
+    std::vector<std::size_t> sizes;
+    for (const auto& values : axis_values) sizes.push_back(values.size());
+    for (const auto& values : option_values) sizes.push_back(values.size());
+    return sizes;
+  }
+};
+
+std::vector<AxisValue> CheckValues(const AxisTable& table, const Axis& axis,
+                                   const std::vector<AxisValue>& given) {
+  std::vector<AxisValue> values;
+  for (const AxisValue& value : given) {
+    values.push_back(CheckAxisValue(table, axis, ToJson(value), axis.name));
+  }
+  if (values.empty()) throw UserError(axis.name, "the list of values is empty");
+  return values;
+}
+
+std::vector<AxisValue> AxisValuesOf(const AxisTable& table, const Axis& axis,
+                                    const SweepRequest& request,
+                                    const Alternative& alternative,
+                                    const Description& description) {
+  const auto own = alternative.axes.find(axis.name);
+  if (axis.declared && !Contains(description.axes, axis.name)) {
+    if (own != alternative.axes.end()) {
+      throw UserError(
+          axis.name,
+          fmt::format(
+              "{} does not have this axis; it declares: {}",
+              alternative.mechanism,
+              description.axes.empty()
+                  ? std::string("none")
+                  : fmt::format("{}", fmt::join(description.axes, ", "))));
+    }
+    return {nullptr};
+  }
+  if (own != alternative.axes.end()) {
+    return CheckValues(table, axis, own->second);
+  }
+  const auto common = request.axes.find(axis.name);
+  if (common != request.axes.end()) {
+    return CheckValues(table, axis, common->second);
+  }
+  if (!axis.training_default.empty()) return {kDefaultOfMode};
+  return ParseAxisValues(table, axis, axis.default_value, axis.name);
+}
+
+std::vector<OptionValue> OptionValuesOf(const OptionSpec& spec,
+                                        const SweepRequest& request,
+                                        const Alternative& alternative) {
+  const std::vector<OptionValue>* given = nullptr;
+  for (const auto* options : {&request.options, &alternative.options}) {
+    const auto found = options->find(spec.name);
+    if (found != options->end()) given = &found->second;
+  }
+  if (given == nullptr) return {spec.default_value};
+  if (given->empty()) {
+    throw UserError("option " + spec.name, "the list of values is empty");
+  }
+  std::vector<OptionValue> values;
+  for (const OptionValue& value : *given) {
+    values.push_back(CheckOption(spec, value));
+  }
+  return values;
+}
+
+Plan MakePlan(const AxisTable& table, const SweepRequest& request,
+              const Alternative& alternative) {
+  Plan plan;
+  plan.description = Describe(alternative.mechanism);
+  for (const PeerVariant& variant : request.peer_variants) {
+    if (variant.mechanism != alternative.mechanism) continue;
+    plan.description.variants.push_back({variant.name, variant.help});
+  }
+  for (const auto& [name, values] : alternative.axes) {
+    FindAxis(table, name, alternative.mechanism);
+  }
+  for (const Axis& axis : table) {
+    plan.axis_values.push_back(
+        AxisValuesOf(table, axis, request, alternative, plan.description));
+  }
+  const std::vector<std::string> names = OptionNames(plan.description);
+  for (const auto& [name, values] : alternative.options) {
+    if (!Contains(names, name)) {
+      throw UserError("options of " + alternative.mechanism,
+                      UnknownName("option", name, names));
+    }
+  }
+  for (const OptionSpec& spec : plan.description.options) {
+    plan.option_values.push_back(OptionValuesOf(spec, request, alternative));
+  }
+  return plan;
+}
+
+void CheckCommonNames(const AxisTable& table, const SweepRequest& request,
+                      const std::vector<Plan>& plans) {
+  for (const auto& [name, values] : request.axes) {
+    FindAxis(table, name, "axes");
+  }
+  std::vector<std::string> declared;
+  for (const Plan& plan : plans) {
+    for (const std::string& name : OptionNames(plan.description)) {
+      if (!Contains(declared, name)) declared.push_back(name);
+    }
+  }
+  for (const auto& [name, values] : request.options) {
+    if (!Contains(declared, name)) {
+      throw UserError("options", UnknownName("option", name, declared));
+    }
+  }
+}
+
+void CheckNumberOfCells(const std::vector<Plan>& plans) {
+  double cells = 0;
+  for (const Plan& plan : plans) {
+    double product = 1;
+    for (const std::size_t size : plan.Sizes()) {
+      product *= static_cast<double>(size);
+    }
+    cells += product;
+  }
+  if (cells > static_cast<double>(kMostCells)) {
+    throw UserError("sweep", fmt::format("{:.0f} cells are asked for, at most "
+                                         "{} are allowed; shorten a list",
+                                         cells, kMostCells));
+  }
+}
+
+// What decoding and training rule out beside what a mechanism has.
+std::optional<std::string> ModeSkipReason(const Description& description,
+                                          const Cell& cell) {
+  const std::string mode = cell.Text("mode");
+  const bool is_full = cell.Text("scope") == "full";
+  if (mode == "decode") {
+    if (is_full) return std::nullopt;
+    return "mode decode is always timed in scope full";
+  }
+  if (cell.Text("schedule") != "teacher_forced") {
+    return fmt::format(
+        "mode {} knows all states beforehand: schedule teacher_forced only",
+        mode);
+  }
+  if (!is_full && description.scores.empty()) {
+    return fmt::format(
+        "scope attention starts from given scores, and {} names none that it "
+        "takes",
+        cell.mechanism);
+  }
+  return std::nullopt;
+}
+
+// Why the mechanism cannot do what the axes of the cell ask for.
+std::optional<std::string> SkipReason(const Description& description,
+                                      const Cell& cell) {
+  const auto lacks =
+      [&cell](
+          const char* axis, const std::string& owner,
+          const std::vector<std::string>& has) -> std::optional<std::string> {
+    if (Contains(has, cell.Text(axis))) return std::nullopt;
+    return fmt::format("{} {} is not one of {}'s: {}", axis, cell.Text(axis),
+                       owner, fmt::join(has, ", "));
+  };
+  auto reason = lacks("mode", cell.mechanism, description.modes);
+  if (!reason && cell.Text("mode") == "decode") {
+    reason = lacks("schedule", cell.mechanism, description.schedules);
+  }
+  std::vector<std::string> variants;
+  for (const VariantSpec& spec : description.variants) {
+    variants.push_back(spec.name);
+    if (reason || spec.name != cell.Text("variant") || spec.modes.empty()) {
+      continue;
+    }
+    reason = lacks("mode", fmt::format("variant {}", spec.name), spec.modes);
+  }
+  if (!reason) reason = lacks("variant", cell.mechanism, variants);
+  return reason ? reason : ModeSkipReason(description, cell);
+}
+
+Cell MakeCell(const AxisTable& table, const Plan& plan,
+              const std::vector<PeerVariant>& peer_variants,
+              const std::vector<std::size_t>& choice) {
+  Cell cell;
+  cell.mechanism = plan.description.name;
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    cell.axes[table[i].name] = plan.axis_values[i][choice[i]];
+  }
+  AxisMap resolved;
+  for (const Axis& axis : table) {
+    resolved[axis.name] = Resolve(table, axis, cell.axes);
+  }
+  cell.axes = std::move(resolved);
+  for (std::size_t i = 0; i < plan.option_values.size(); ++i) {
+    cell.options[plan.description.options[i].name] =
+        plan.option_values[i][choice[table.size() + i]];
+  }
+  cell.skip_reason = SkipReason(plan.description, cell);
+  TakePeerVariant(peer_variants, cell);
+  return cell;
+}
+
+// The next way of choosing one of `sizes[i]` values for every i, the last one
+// fastest; false after the last way.
+bool NextChoice(const std::vector<std::size_t>& sizes,
+                std::vector<std::size_t>& choice) {
+  for (std::size_t i = sizes.size(); i-- > 0;) {
+    if (++choice[i] < sizes[i]) return true;
+    choice[i] = 0;
+  }
+  return false;
+}
+
+// Points in the order in which they first appear, each cell once.
+class PointList {
+ public:
+  explicit PointList(const AxisTable& table) : table_(table) {}
+
+  void Add(Cell cell) {
+    if (!cells_.insert(CellKey(table_, cell)).second) return;
+    AxisMap axes;
+    for (const Axis& axis : table_) {
+      if (axis.of_point) axes[axis.name] = cell.axes[axis.name];
+    }
+    const auto [place, is_new] =
+        index_.emplace(ToJson(axes).dump(), points_.size());
+    if (is_new) points_.push_back({std::move(axes), {}});
+    points_[place->second].cells.push_back(std::move(cell));
+  }
+  std::vector<Point> Take() { return std::move(points_); }
+  std::size_t num_cells() const { return cells_.size(); }
+
+ private:
+  const AxisTable& table_;
+  std::vector<Point> points_;
+  std::unordered_map<std::string, std::size_t> index_;
+  std::unordered_set<std::string> cells_;
+};
+
+std::vector<Alternative> AlternativesOf(const SweepRequest& request) {
+  if (!request.alternatives.empty()) return request.alternatives;
+  std::vector<Alternative> all;
+  for (const std::string& name : MechanismNames())
+    all.push_back({name, {}, {}});
+  return all;
+}
+
+// `name` is one that the table of axes allows.
+template <class Values>
+auto ValueOf(const Values& values, const std::string& name) {
+  const auto found =
+      std::find_if(std::begin(values), std::end(values),
+                   [&](const auto& value) { return value.name == name; });
+  ATTN_CHECK(found != std::end(values));
+  return found->value;
+}
+
+}  // namespace
+
+std::vector<std::string> MechanismNames() {
+  std::vector<std::string> names;
+  for (const auto* mechanism : Mechanisms<float>()) {
+    names.push_back(mechanism->Describe().name);
+  }
+  return names;
+}
+
+std::int64_t Cell::Int(const std::string& axis) const {
+  const AxisValue& value = axes.at(axis);
+  return value.is_text() ? kInfiniteWidth : value.whole();
+}
+
+std::string Cell::Text(const std::string& axis) const {
+  return axes.at(axis).text();
+}
+
+Sweep ExpandSweep(const AxisTable& table, const SweepRequest& request) {
+  std::vector<Plan> plans;
+  for (const Alternative& alternative : AlternativesOf(request)) {
+    plans.push_back(MakePlan(table, request, alternative));
+  }
+  CheckCommonNames(table, request, plans);
+  CheckNumberOfCells(plans);
+  PointList points(table);
+  PointList excluded(table);
+  for (const Plan& plan : plans) {
+    const std::vector<std::size_t> sizes = plan.Sizes();
+    std::vector<std::size_t> choice(sizes.size());
+    do {
+      Cell cell = MakeCell(table, plan, request.peer_variants, choice);
+      PointList& list =
+          IsExcluded(table, request.exclusions, cell) ? excluded : points;
+      list.Add(std::move(cell));
+    } while (NextChoice(sizes, choice));
+  }
+  if (points.num_cells() == 0) {
+    throw UserError("exclusions", "leave no cell to measure");
+  }
+  return {request.name,      request.seed,  request.repetitions, request.trials,
+          request.processes, points.Take(), excluded.num_cells()};
+}
+
+void SkipThreadsBeyond(std::int64_t cores, Sweep& sweep) {
+  for (Point& point : sweep.points) {
+    for (Cell& cell : point.cells) {
+      if (cell.skip_reason || cell.Int("threads") <= cores) continue;
+      cell.skip_reason =
+          fmt::format("{} threads: this machine has {} core{}",
+                      cell.Int("threads"), cores, cores == 1 ? "" : "s");
+    }
+  }
+}
+
+std::string CellKey(const AxisTable& table, const Cell& cell) {
+  Json key = {{"mechanism", cell.mechanism}};
+  for (const Axis& axis : table)
+    key[axis.name] = ToJson(cell.axes.at(axis.name));
+  key["options"] = OptionsJson(cell);
+  return key.dump();
+}
+
+Json OptionsJson(const Cell& cell) { return ToJson(cell.options); }
+
+Config MakeConfig(const Cell& cell) {
+  const auto is_set = [&cell](const char* axis) {
+    return !cell.axes.at(axis).is_null();
+  };
+  Config config;
+  config.dim = cell.Int("dim");
+  if (is_set("chunk_width")) config.chunk_width = cell.Int("chunk_width");
+  if (is_set("num_contexts")) config.num_contexts = cell.Int("num_contexts");
+  if (is_set("energy")) config.energy = ValueOf(kEnergies, cell.Text("energy"));
+  if (is_set("end")) config.end = ValueOf(kEnds, cell.Text("end"));
+  config.mode = cell.Text("mode");
+  config.schedule = cell.Text("schedule");
+  config.variant = cell.Text("variant");
+  config.options = cell.options;
+  return config;
+}
+
+}  // namespace attnbench

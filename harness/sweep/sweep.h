@@ -1,0 +1,182 @@
+// From what was asked for (command line, experiment file) to the points and
+// cells to be measured.
+#ifndef ATTNBENCH_HARNESS_SWEEP_SWEEP_H_
+#define ATTNBENCH_HARNESS_SWEEP_SWEEP_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/sweep/axes.h"
+#include "mechanisms/mechanism.h"
+
+namespace attnbench {
+
+// The names of all mechanisms, in the registry's order.
+std::vector<std::string> MechanismNames();
+
+// What another program offers to compute (peer.h): a variant of a mechanism
+// that is not ours.
+struct PeerVariant {
+  std::string mechanism;
+  std::string name;  // as Axis::other_names of the axis variant
+  std::string help;
+  // Values of the axes mode, schedule, scope, energy and precision.
+  std::vector<std::string> modes, schedules, scopes, energies, precisions;
+  // In modes expect and gradient it computes a published approximation.
+  bool approximates = false;
+
+  static void Fields(auto& self, auto& visit) {
+    const auto names = [](const char* axis) {
+      return Rule{.one_of = FindAxis(StandardAxes(), axis, "peer").names,
+                  .min_items = 1};
+    };
+    visit("mechanism", self.mechanism, Rule{.one_of = MechanismNames()});
+    visit("name", self.name,
+          Rule{.pattern =
+                   FindAxis(StandardAxes(), "variant", "peer").other_names});
+    visit("help", self.help, kNotEmpty);
+    visit("modes", self.modes, names("mode"));
+    visit("schedules", self.schedules, names("schedule"));
+    visit("scopes", self.scopes, names("scope"));
+    visit("energies", self.energies, names("energy"));
+    visit("precisions", self.precisions, names("precision"));
+    visit("approximates", self.approximates);
+  }
+};
+
+// One measurement: a mechanism with a value for every axis of the table.
+struct Cell {
+  std::string mechanism;
+  AxisMap axes;                                // every axis of the table
+  std::map<std::string, OptionValue> options;  // all of the mechanism's
+  bool is_peers = false;                       // the variant is one of a peer's
+  bool peer_approximates = false;              // PeerVariant::approximates
+  // Why it cannot be measured at all ("variant moving_sum is not one of
+  // soft's"); it is in the result as `skipped`.
+  std::optional<std::string> skip_reason;
+  // What another process found: all processes of a cell take samples alike. 0:
+  // to be found.
+  std::int64_t trials_per_sample = 0;
+
+  std::int64_t Int(const std::string& axis) const;  // "inf": kInfiniteWidth
+  std::string Text(const std::string& axis) const;
+};
+
+// All cells that share their data: one setting of the axes marked of_point.
+struct Point {
+  AxisMap axes;
+  std::vector<Cell> cells;
+};
+
+// What to measure and how long.
+struct Sweep {
+  std::string name;  // of the experiment, or "sweep"
+  std::uint64_t seed = 1;
+  int repetitions = 10;  // rounds
+  int trials = 1;        // at least this many trials of a cell over all rounds
+  int processes = 1;     // each measures everything, one after another
+  std::vector<Point> points;
+  std::size_t num_excluded = 0;  // cells that exclusions left out of them
+};
+
+// What was asked for, before it is crossed: axis name -> values, option name ->
+// values as they were written (ExpandSweep gives each the type that its
+// mechanism declares). An alternative is a mechanism with values and options of
+// its own, which replace the common ones.
+struct Alternative {
+  std::string mechanism;
+  std::map<std::string, std::vector<AxisValue>> axes;
+  std::map<std::string, std::vector<OptionValue>> options;
+};
+// Leaves out the cells for which all of this is so (exclusions.h).
+struct Exclusion {
+  std::vector<std::string> mechanisms = {};  // one of them; empty: any
+  std::map<std::string, std::vector<AxisValue>> axes =
+      {};  // one of the values each
+};
+struct SweepRequest {
+  std::string name = "sweep";
+  std::uint64_t seed = 1;
+  int repetitions = 10;
+  int trials = 1;
+  int processes = 1;
+  std::map<std::string, std::vector<AxisValue>> axes;
+  std::map<std::string, std::vector<OptionValue>> options;
+  std::vector<Alternative> alternatives;  // empty: all mechanisms
+  std::vector<PeerVariant> peer_variants = {};
+  std::vector<Exclusion> exclusions = {};
+};
+
+// More than anybody waits for: each cell is timed for milliseconds at least.
+inline constexpr std::int64_t kMostCells = 200'000;
+
+inline constexpr std::int64_t kMostRepetitions = 1'000'000;
+inline constexpr std::int64_t kMostProcesses = 1'000;
+inline constexpr std::int64_t kMostTrials = 1'000'000'000;
+
+// Crosses the request: points in the order in which they first appear, the axes
+// in the table's order, the last one fastest. Axes that a mechanism does not
+// declare are null and not crossed; combinations that its Description rules
+// out, scope `attention` under mode `decode`, and schedule `online` under the
+// others, become cells with a skip_reason. Equal cells appear once, excluded
+// ones not at all. Throws UserError for values that no mechanism has, for
+// options that none of those asked for declares, for an axis that an
+// alternative sets and its mechanism does not declare, for more than kMostCells
+// cells, and where exclusions leave none.
+Sweep ExpandSweep(const AxisTable& table, const SweepRequest& request);
+
+// Makes cells on more threads than the machine has cores skipped ones: their
+// times would be those of threads that wait for each other's core.
+void SkipThreadsBeyond(std::int64_t cores, Sweep& sweep);
+
+// An experiment file (experiments/*.json; experiments/README.md) as a request.
+// `profile` is "full", the file's own values, or "quick", which replaces what
+// it names, each axis by itself. Throws UserError with file and key, whichever
+// profile is wrong; unknown keys name the nearest valid one. An exclusion that
+// leaves nothing out in either profile is an error.
+SweepRequest ReadExperiment(const AxisTable& table, const std::string& path,
+                            const std::string& profile);
+
+// The request with what a profile says in the place of its own. Throws
+// UserError naming `where`.
+SweepRequest WithProfile(const AxisTable& table, SweepRequest request,
+                         const Json& profile, const std::string& where);
+
+// Makes the cell a peer's where its variant is one of these, and gives it a
+// skip_reason where the peer does not have what its axes ask for.
+void TakePeerVariant(const std::vector<PeerVariant>& variants, Cell& cell);
+
+// A text that is the same for the same cell and different for different ones:
+// the axes in the table's order, then the options.
+std::string CellKey(const AxisTable& table, const Cell& cell);
+
+// The options of a cell as they stand in files.
+Json OptionsJson(const Cell& cell);
+
+// The mechanism's view of a cell.
+Config MakeConfig(const Cell& cell);
+
+// The values of the axes `energy` and `end`, by their names.
+template <class Value>
+struct NamedValue {
+  std::string_view name;
+  Value value;
+};
+inline constexpr NamedValue<EnergyKind> kEnergies[] = {
+    {"dot", EnergyKind::kDot},
+    {"bilinear", EnergyKind::kBilinear},
+    {"additive", EnergyKind::kAdditive},
+    {"normalized_additive", EnergyKind::kNormalizedAdditive},
+    {"scaled_bilinear", EnergyKind::kScaledBilinear}};
+inline constexpr NamedValue<EndPolicy> kEnds[] = {
+    {"absorb", EndPolicy::kAbsorb},
+    {"stay_last", EndPolicy::kStayLast},
+    {"restart", EndPolicy::kRestart}};
+
+}  // namespace attnbench
+
+#endif  // ATTNBENCH_HARNESS_SWEEP_SWEEP_H_

@@ -1,0 +1,290 @@
+#include "harness/system/child_process.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <stdexcept>
+#include <utility>
+
+namespace attnbench {
+namespace {
+
+using Clock = ChildProcess::Clock;
+
+constexpr std::size_t kMostWords = std::size_t{1} << 20;
+constexpr std::size_t kShownLength = 200;
+// A process that ends with its input has this long; then it is killed.
+constexpr std::chrono::milliseconds kFarewell{2000};
+constexpr std::chrono::hours kLongestPoll{1};
+
+void Check(int status, const char* what) {
+  if (status < 0) {
+    throw std::runtime_error(fmt::format("could not be started: {}: {}", what,
+                                         std::strerror(errno)));
+  }
+}
+
+std::vector<char*> Pointers(std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (std::string& text : texts) pointers.push_back(text.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+int Poll(pollfd* wait, nfds_t count, Clock::time_point deadline) {
+  while (true) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(
+        std::min<Clock::duration>(deadline - Clock::now(), kLongestPoll));
+    if (left.count() <= 0) return 0;
+    const int ready = poll(wait, count, static_cast<int>(left.count()));
+    if (ready > 0 || (ready < 0 && errno != EINTR)) return ready;
+  }
+}
+
+// The open file `from` is `to` after exec.
+bool Inherit(int from, int to) {
+  if (from == to) return fcntl(from, F_SETFD, 0) == 0;
+  return dup2(from, to) == to;
+}
+
+}  // namespace
+
+// An open file of the operating system.
+class ChildProcess::Descriptor {
+ public:
+  explicit Descriptor(int number) : number_(number) {}
+  ~Descriptor() { Close(); }
+  Descriptor(Descriptor&& other) noexcept
+      : number_(std::exchange(other.number_, -1)) {}
+  Descriptor& operator=(Descriptor&&) = delete;
+  int number() const { return number_; }
+  void Close() {
+    if (number_ >= 0) close(std::exchange(number_, -1));
+  }
+
+  // Appends what is there; false where nothing is. Closed at the end.
+  bool ReadSome(std::string& to) {
+    std::array<char, 1 << 16> block{};
+    const ssize_t count = read(number_, block.data(), block.size());
+    if (count < 0 && errno == EINTR) return true;
+    if (count == 0) Close();
+    if (count <= 0) return false;
+    to.append(block.data(), static_cast<std::size_t>(count));
+    return true;
+  }
+
+ private:
+  int number_;
+};
+
+struct ChildProcess::Pipes {
+  struct Ends {
+    Descriptor ours;
+    Descriptor theirs;
+  };
+
+  // What the process writes.
+  static Ends MakePipe() {
+    std::array<int, 2> ends{};
+    Check(pipe2(ends.data(), O_CLOEXEC), "pipe");
+    return {Descriptor(ends[0]), Descriptor(ends[1])};
+  }
+
+  // What the process reads: a socket, because writing to one whose reader is
+  // gone can be told to give an error. A pipe would send SIGPIPE to this
+  // program.
+  static Ends MakeSocket() {
+    std::array<int, 2> ends{};
+    Check(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()),
+          "socketpair");
+    return {Descriptor(ends[0]), Descriptor(ends[1])};
+  }
+
+  // Runs in the new process, where nothing may be allocated.
+  bool TakeTheirs(int third) const {
+    return Inherit(input.theirs.number(), 0) &&
+           Inherit(output.theirs.number(), 1) &&
+           Inherit(errors.theirs.number(), 2) &&
+           (third < 0 || Inherit(third, 3));
+  }
+
+  // Kills the group when this program is gone, however that came: then nobody
+  // holds the other end of `alive`.
+  pid_t StartGuard(pid_t group) {
+    const pid_t guard = fork();
+    if (guard == 0) {
+      setsid();  // no signals from the terminal
+      dup2(alive.ours.number(), 0);
+      close_range(1, ~0U, 0);
+      char nothing = 0;
+      while (read(0, &nothing, 1) < 0 && errno == EINTR) {
+      }
+      kill(-group, SIGKILL);
+      _exit(0);
+    }
+    alive.ours.Close();
+    return guard;
+  }
+
+  Ends alive = MakePipe();
+  Ends input = MakeSocket();
+  Ends output = MakePipe();
+  Ends errors = MakePipe();
+};
+
+int ProcessEnd::Signal() const {
+  return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+}
+
+std::string ProcessEnd::Text() const {
+  if (Signal() != 0) {
+    return fmt::format("was killed by signal {} ({})", Signal(),
+                       strsignal(Signal()));
+  }
+  return fmt::format("ended with status {}", WEXITSTATUS(status));
+}
+
+std::string Shown(const std::string& bytes) {
+  std::string text;
+  for (const char byte : bytes) {
+    text += byte < ' ' || byte == 0x7f ? '?' : byte;
+  }
+  return text.size() <= kShownLength ? text
+                                     : text.substr(0, kShownLength) + "...";
+}
+
+std::vector<std::string> EnvironmentWith(std::vector<std::string> variables) {
+  const std::size_t given = variables.size();
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string text(*entry);
+    const std::string name = text.substr(0, text.find('=') + 1);
+    const bool is_given = std::any_of(
+        variables.begin(),
+        variables.begin() + static_cast<std::ptrdiff_t>(given),
+        [&name](const std::string& one) { return one.starts_with(name); });
+    if (!is_given) variables.push_back(text);
+  }
+  return variables;
+}
+
+ChildProcess::ChildProcess(const Command& command)
+    : pipes_(std::make_unique<Pipes>()),
+      echo_errors_(command.echo_errors),
+      longest_line_(command.longest_line) {
+  std::vector<std::string> arguments = command.arguments;
+  std::vector<std::string> environment = command.environment;
+  const std::vector<char*> argument_pointers = Pointers(arguments);
+  const char* const program =
+      command.program.empty() ? argument_pointers[0] : command.program.c_str();
+  const std::vector<char*> environment_pointers = Pointers(environment);
+  id_ = fork();
+  Check(id_, "fork");
+  if (id_ == 0) {
+    // A group of its own: whatever it starts is stopped with it.
+    setpgid(0, 0);
+    if (pipes_->TakeTheirs(command.third)) {
+      execve(program, argument_pointers.data(), environment_pointers.data());
+    }
+    const char* const why = std::strerror(errno);
+    [[maybe_unused]] const ssize_t ignored = write(2, why, std::strlen(why));
+    _exit(127);
+  }
+  setpgid(id_, id_);  // here too: one of the two comes first
+  guard_ = pipes_->StartGuard(id_);
+  pipes_->input.theirs.Close();
+  pipes_->output.theirs.Close();
+  pipes_->errors.theirs.Close();
+  // Somebody that the process left behind may hold it open for ever.
+  fcntl(pipes_->errors.ours.number(), F_SETFL, O_NONBLOCK);
+}
+
+ChildProcess::~ChildProcess() { Stop(); }
+
+void ChildProcess::Send(const std::string& text, Clock::time_point deadline) {
+  const int input = pipes_->input.ours.number();
+  std::size_t sent = 0;
+  while (sent < text.size()) {
+    pollfd wait{input, POLLOUT, 0};
+    if (Poll(&wait, 1, deadline) <= 0) return;
+    const ssize_t count = send(input, text.data() + sent, text.size() - sent,
+                               MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (count < 0 && errno != EAGAIN && errno != EINTR) return;
+    if (count > 0) sent += static_cast<std::size_t>(count);
+  }
+}
+
+std::optional<std::string> ChildProcess::ReadLine(Clock::time_point deadline) {
+  while (!has_ended_) {
+    const std::size_t end = unread_.find('\n');
+    if (end != std::string::npos) {
+      std::string line = unread_.substr(0, end);
+      unread_.erase(0, end + 1);
+      return line;
+    }
+    if (unread_.size() > longest_line_) return std::exchange(unread_, "");
+    std::array<pollfd, 2> wait = {
+        pollfd{pipes_->output.ours.number(), POLLIN, 0},
+        pollfd{pipes_->errors.ours.number(), POLLIN, 0}};
+    if (Poll(wait.data(), wait.size(), deadline) <= 0) return std::nullopt;
+    if (wait[1].revents != 0) ReadErrors();
+    if (wait[0].revents != 0) {
+      has_ended_ = !pipes_->output.ours.ReadSome(unread_);
+    }
+  }
+  return std::nullopt;
+}
+
+ProcessEnd ChildProcess::Stop() {
+  if (id_ < 0) return end_;
+  pipes_->input.ours.Close();
+  const Clock::time_point deadline = Clock::now() + kFarewell;
+  bool ended = false;
+  while (!ended && !killed_ && Clock::now() < deadline) {
+    ended = waitpid(id_, &end_.status, WNOHANG) == id_;
+    if (!ended) usleep(1000);
+  }
+  kill(-id_, SIGKILL);
+  if (guard_ > 0) {
+    kill(guard_, SIGKILL);
+    waitpid(guard_, nullptr, 0);
+  }
+  while (!ended && waitpid(id_, &end_.status, 0) < 0 && errno == EINTR) {
+  }
+  id_ = -1;
+  ReadErrors();
+  return end_;
+}
+
+void ChildProcess::Kill() {
+  killed_ = true;
+  kill(-id_, SIGKILL);
+}
+
+void ChildProcess::ReadErrors() {
+  std::string words;
+  while (pipes_->errors.ours.ReadSome(words)) {
+  }
+  if (echo_errors_) std::fwrite(words.data(), 1, words.size(), stderr);
+  said_ += words;
+  if (said_.size() > kMostWords) said_.erase(0, said_.size() / 2);
+}
+
+std::string ChildProcess::LastWords() const {
+  const std::size_t last = said_.find_last_not_of(" \r\n");
+  if (last == std::string::npos) return {};
+  const std::size_t first = said_.find_last_of('\n', last);
+  return Shown(
+      said_.substr(first + 1, last - (first + 1) + 1));  // npos + 1 is 0
+}
+
+}  // namespace attnbench

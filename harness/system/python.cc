@@ -1,0 +1,41 @@
+#include "harness/system/python.h"
+
+#include <fmt/format.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <iostream>
+
+#include "harness/base/error.h"
+#include "harness/system/source_tree.h"
+
+namespace attnbench {
+
+int RunPython(const std::string& command, const std::string& script,
+              const std::vector<std::string>& arguments) {
+  std::vector<std::string> line = {FindPython(),
+                                   FindInSources(command, script)};
+  line.insert(line.end(), arguments.begin(), arguments.end());
+  std::vector<char*> pointers;
+  pointers.reserve(line.size() + 1);
+  for (std::string& argument : line) pointers.push_back(argument.data());
+  pointers.push_back(nullptr);
+  std::cout.flush();
+  pid_t process = 0;
+  const int error = posix_spawnp(&process, pointers[0], nullptr, nullptr,
+                                 pointers.data(), environ);
+  if (error != 0) {
+    throw UserError(line[0], fmt::format("cannot be run: {}; {} needs Python 3 "
+                                         "(scripts/setup.sh installs it)",
+                                         std::strerror(error), command));
+  }
+  int status = 0;
+  while (waitpid(process, &status, 0) < 0 && errno == EINTR) continue;
+  // A shell tells it so, too.
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+}  // namespace attnbench

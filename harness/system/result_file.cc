@@ -1,0 +1,150 @@
+#include "harness/system/result_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <string_view>
+#include <utility>
+
+#include "harness/base/error.h"
+#include "harness/system/disk.h"
+
+namespace attnbench {
+namespace {
+
+namespace fs = std::filesystem;
+
+// This follows the target's name; then kNumRandom letters. Nobody else gives
+// such a name to a file that is to stay.
+constexpr char kUnfinished[] = ".unfinished-";
+
+// A new file beside the target, removed unless it was renamed to it. Locked
+// while there is anybody to do that: see RemoveLeftovers.
+class TemporaryFile {
+ public:
+  TemporaryFile(const std::string& path, const std::string& target)
+      : path_(path) {
+    // Another run may remove the file between our making it and our locking it.
+    do {
+      CloseAll();
+      name_ = target + kUnfinished + std::string(kNumRandom, 'X');
+      descriptor_ = mkostemp(name_.data(), O_CLOEXEC);
+      if (descriptor_ < 0) Fail();
+      lock_ = fcntl(descriptor_, F_DUPFD_CLOEXEC, 0);
+    } while (flock(descriptor_, LOCK_EX) == 0 && IsGone(descriptor_));
+  }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  ~TemporaryFile() {
+    if (!renamed_) unlink(name_.c_str());
+    CloseAll();
+  }
+
+  void Write(std::string_view text) {
+    if (!WriteAll(descriptor_, text)) Fail();
+  }
+
+  void RenameTo(const std::string& target) {
+    // mkstemp makes files that only their owner can read.
+    const mode_t mask = umask(0);
+    umask(mask);
+    if (fchmod(descriptor_, 0666 & ~mask) != 0) Fail();
+    if (fsync(descriptor_) != 0) Fail();
+    // Some file systems tell only here that the disk is full.
+    if (close(std::exchange(descriptor_, -1)) != 0) Fail();
+    if (std::rename(name_.c_str(), target.c_str()) != 0) Fail();
+    renamed_ = true;
+  }
+
+ private:
+  void CloseAll() {
+    for (int* descriptor : {&descriptor_, &lock_}) {
+      if (*descriptor >= 0) close(std::exchange(*descriptor, -1));
+    }
+  }
+
+  [[noreturn]] void Fail() const {
+    throw UserError(path_,
+                    fmt::format("cannot be written: {}", std::strerror(errno)));
+  }
+
+  std::string path_;
+  std::string name_;
+  int descriptor_ = -1;
+  int lock_ = -1;  // the same file: keeps the lock when the other is closed
+  bool renamed_ = false;
+};
+
+// Strict JSON that tools can compare line by line: the elements of an array at
+// the top, the cells, have a line each.
+std::string DocumentText(const Json& document) {
+  std::string text = "{\n";
+  for (const auto& [key, value] : document.items()) {
+    if (text.size() > 2) text += ",\n";
+    text += Json(key).dump() + ": ";
+    if (!value.is_array()) {
+      text += value.dump();
+      continue;
+    }
+    std::string separator = "[\n";
+    for (const Json& element : value) {
+      text += std::exchange(separator, ",\n") + element.dump();
+    }
+    text += value.empty() ? "[]" : "\n]";
+  }
+  return text + "\n}\n";
+}
+
+// Follows a link, also to a file that is not there yet.
+fs::path LinkedFrom(fs::path path) {
+  constexpr int kMostLinks = 40;  // as many as Linux follows
+  std::error_code error;
+  for (int n = 0; n < kMostLinks && fs::is_symlink(path, error); ++n) {
+    path = path.parent_path() / fs::read_symlink(path, error);
+  }
+  return path;
+}
+
+}  // namespace
+
+ResultFile::ResultFile(std::string path, bool may_replace)
+    : path_(std::move(path)) {
+  if (path_.empty()) throw UserError("--output", "the name is empty");
+  std::error_code error;
+  target_ = fs::weakly_canonical(LinkedFrom(fs::absolute(path_)), error);
+  if (error) throw UserError(path_, "cannot be written: " + error.message());
+  if (!fs::is_directory(fs::path(target_).parent_path(), error)) {
+    throw UserError(path_, fmt::format("there is no folder '{}'",
+                                       fs::path(path_).parent_path().string()));
+  }
+  const fs::file_status status = fs::status(target_, error);
+  if (fs::exists(status)) {
+    if (!fs::is_regular_file(status)) {
+      throw UserError(path_, "is there and is not a file that can be replaced");
+    }
+    if (!may_replace) {
+      throw UserError(path_, "is there already; --force replaces it");
+    }
+  }
+  RemoveLeftovers(fs::path(target_).parent_path(),
+                  fs::path(target_).filename().string() + kUnfinished);
+  // Asking for permissions does not tell about read-only file systems.
+  TemporaryFile(path_, target_);
+}
+
+void ResultFile::Write(const Json& document) const {
+  TemporaryFile file(path_, target_);
+  file.Write(DocumentText(document));
+  file.RenameTo(target_);
+  SyncFolderOf(target_);
+}
+
+}  // namespace attnbench

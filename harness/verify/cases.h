@@ -1,0 +1,94 @@
+// The grid of `attnbench verify`: which inputs a mechanism's expectation and
+// gradients are compared on. Made from the mechanism's Description alone, so
+// that one that registers is verified without a line here.
+//
+// Scores are drawn in families, chosen for what goes wrong with them:
+//   uniform      p in [0, 1), chunk energies and other scores N(0, 1)
+//   saturated    scores 8 N(0, 1), so p is mostly near 0 or 1
+//   recommended  energies N(-4, 1): the start r = -4 that others recommend
+//   adversarial  p of exact zeros and ones, tiny, all but one; u = +-j, +-1e4
+//   binary       p in {0, 1}: the hard process has one outcome
+// or follow from the states and the memory of a workload.
+#ifndef ATTNBENCH_HARNESS_VERIFY_CASES_H_
+#define ATTNBENCH_HARNESS_VERIFY_CASES_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "harness/base/arrays.h"
+#include "harness/inputs/workload.h"
+
+namespace attnbench {
+
+// How the expectation is made without its formulas.
+enum class VerifyMethod {
+  kExact,        // nothing is random: decoded once
+  kEnumeration,  // every outcome of the hard process, with its probability
+  kSampling,     // trials of the hard process
+};
+std::string MethodName(VerifyMethod method);
+
+struct VerifyCase {
+  std::string mechanism;
+  VerifyMethod method = VerifyMethod::kExact;
+  Index memory_length = 1;   // T
+  Index output_length = 1;   // U
+  std::string scores;        // family, or workload
+  bool from_states = false;  // `scores` is a workload
+  Config config;             // of the mechanism, complete
+  // What tells it from the other cases of its mechanism, for people and as its
+  // key: "T=8 U=6 w=3 end=absorb scores=uniform".
+  std::string name;
+};
+
+// All cases of a mechanism, without those that need a mode that it has not.
+std::vector<VerifyCase> MakeVerifyCases(const Description& description,
+                                        bool quick);
+
+// Before the name of an array that ParameterSource was asked for.
+inline constexpr char kParameterKey[] = "parameter ";
+
+// The inputs of a case, drawn from Philox keyed by seed and case; every array
+// can be changed, for differences. Keys: `memory` and the scores that the
+// mechanism declares; or `memory`, `states`, the declared further inputs,
+// `energy_bias` and `energy_scale` [1, 1] of SequenceInputs, and "parameter
+// attention.W" and so on, each from when the mechanism first asks for it. Not
+// thread-safe.
+class VerifyInputs {
+ public:
+  VerifyInputs(const VerifyCase& verify_case, const Description& description,
+               std::uint64_t seed);
+  VerifyInputs(const VerifyInputs&) = delete;
+  VerifyInputs& operator=(const VerifyInputs&) = delete;
+
+  std::map<std::string, Table<double>>& arrays() { return arrays_; }
+  const std::map<std::string, Table<double>>& arrays() const { return arrays_; }
+  const Table<double>* Find(const std::string& name) const;
+  const Table<double>& At(const std::string& name) const;
+  // The second is of the contexts, [U, d]; both are fixed.
+  const Table<double>& cotangent_attention() const { return d_attention_; }
+  const Table<double>& cotangent_contexts() const { return d_contexts_; }
+  // Views of the arrays as they are now; `contexts` outlives it.
+  Sequence<double> MakeSequence(Table<double>& contexts) const;
+  std::uint64_t key() const { return key_; }
+
+ private:
+  void DrawScores(const VerifyCase& verify_case,
+                  const Description& description);
+  void DrawStates(const VerifyCase& verify_case);
+
+  std::uint64_t key_;
+  bool given_ = true;
+  std::map<std::string, Table<double>> arrays_;
+  Table<double> d_attention_;                   // [U, T]
+  Table<double> d_contexts_;                    // [U, d]
+  std::shared_ptr<Workload<double>> workload_;  // owns the drawn parameters
+  std::unique_ptr<ParameterSource<double>> parameters_;  // those in arrays_
+};
+
+}  // namespace attnbench
+
+#endif  // ATTNBENCH_HARNESS_VERIFY_CASES_H_

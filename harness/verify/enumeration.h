@@ -1,0 +1,31 @@
+// The expectation without randomness and without its formulas: where the
+// decoder makes few choices, it is driven through every sequence of them, and
+// what came out is added up with the probability of the choices. Gradients are
+// exact too: the sum is linear in every single p.
+#ifndef ATTNBENCH_HARNESS_VERIFY_ENUMERATION_H_
+#define ATTNBENCH_HARNESS_VERIFY_ENUMERATION_H_
+
+#include "harness/verify/report.h"
+#include "harness/verify/subject.h"
+
+namespace attnbench {
+
+// Compares `trained` with all outcomes of the hard process, up to rounding;
+// gives their number. The subject knows its probabilities. O(outcomes) runs of
+// the decoder, O(outcomes T) where there are chunk energies; a monotonic scan
+// of T entries by U outputs has at most (T + 1)^U outcomes.
+Index CompareWithOutcomes(VerifySubject& subject, const Trained& trained,
+                          std::vector<Quantity>& quantities);
+
+// The same where nothing is random: one outcome, and gradients of all inputs by
+// central differences of what is decoded.
+void CompareWithDecoded(VerifySubject& subject, const Trained& trained,
+                        std::vector<Quantity>& quantities);
+
+// Compares the expectation that Gradient makes with that of Expect.
+void CompareBothModes(const Trained& trained,
+                      std::vector<Quantity>& quantities);
+
+}  // namespace attnbench
+
+#endif  // ATTNBENCH_HARNESS_VERIFY_ENUMERATION_H_

@@ -1,0 +1,102 @@
+// What the ways of verifying a case share: its inputs, what training says of
+// them, and decoding them, as they are or with the choices forced.
+#ifndef ATTNBENCH_HARNESS_VERIFY_SUBJECT_H_
+#define ATTNBENCH_HARNESS_VERIFY_SUBJECT_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "harness/verify/cases.h"
+
+namespace attnbench {
+
+// Half the step of central differences: their error, of third derivatives
+// times h^2 / 6, stays below kDifferenceTolerance for scores of any size.
+inline constexpr double kDifferenceStep = 1e-4;
+inline constexpr double kDifferenceTolerance = 1e-6;
+// Rounding of sums of products of probabilities, in double.
+inline constexpr double kValueTolerance = 1e-12;
+
+// What Expect and Gradient make of a case.
+struct Trained {
+  Table<double> attention;  // [U, T]
+  Table<double> selection;  // [U, T], zero where nothing is chosen
+  Table<double> contexts;   // [U, d]
+  // dL/d of each input, L = <cotangents, attention and contexts>, by the keys
+  // of VerifyInputs; zero where the mechanism says nothing of it. Empty where
+  // it has no mode gradient, else never: every case has a memory.
+  std::map<std::string, Table<double>> gradients;
+  Table<double> attention_beside_gradients;
+};
+
+// One decoded sequence.
+struct Decoded {
+  Table<double> attention;  // [U, T]
+  Table<double> contexts;   // [U, d]
+  std::vector<StepTrace> steps;
+};
+
+class VerifySubject {
+ public:
+  VerifySubject(const Mechanism<double>& mechanism,
+                const VerifyCase& verify_case, std::uint64_t seed);
+
+  Index T() const { return case_.memory_length; }
+  Index U() const { return case_.output_length; }
+  Index d() const { return case_.config.dim; }
+  VerifyInputs& inputs() { return inputs_; }
+  const VerifyInputs& inputs() const { return inputs_; }
+  Decoded MakeDecoded() const;
+
+  // Throws where Gradient gives a parameter that is no input.
+  Trained Train() const;
+  // L by Expect, with the inputs as they are now.
+  double ExpectedLoss() const;
+  // The selection of output 2 of a sequence of two, whose p_choose is given:
+  // [T].
+  std::vector<double> SelectionOfSecond(const Table<double>& p_choose) const;
+
+  // One trial of the hard process; every trial is the same where nothing is
+  // random. Not thread-safe.
+  void Sample(std::uint32_t trial, Decoded& decoded);
+  // Decodes with z [U, T], zeros and ones, in place of the probabilities.
+  void DecodeForced(const Table<double>& z, Decoded& decoded);
+  // What output i adds to L.
+  double Loss(const Decoded& decoded, Index i) const;
+  double Loss(const Decoded& decoded) const;
+
+  // p [U, T] and 1 - p, where the case gives scores of the choice.
+  bool knows_probabilities() const { return !p_.values.empty(); }
+  const Table<double>& p() const { return p_; }
+  const Table<double>& complement() const { return complement_; }
+  // "p_choose" or "energies", as the case gives them.
+  const std::string& choice_name() const { return choice_name_; }
+
+  // What the end policy leaves no way for.
+  bool none_is_impossible() const { return HasEnd(EndPolicy::kStayLast); }
+  bool choice_after_none_is_impossible() const {
+    return HasEnd(EndPolicy::kAbsorb);
+  }
+
+ private:
+  void FindProbabilities();
+  bool HasEnd(EndPolicy end) const;
+  void Expect(const Expectation<double>& out, Table<double>& contexts) const;
+  void AddGradients(Trained& trained) const;
+  void Decode(const Config& config, const Sequence<double>& sequence,
+              std::uint32_t trial, Decoded& decoded) const;
+
+  const Mechanism<double>& mechanism_;
+  const Description& about_;
+  const VerifyCase& case_;
+  const Config sampling_;  // draws
+  VerifyInputs inputs_;
+  std::string choice_name_;
+  Table<double> p_;
+  Table<double> complement_;
+};
+
+}  // namespace attnbench
+
+#endif  // ATTNBENCH_HARNESS_VERIFY_SUBJECT_H_

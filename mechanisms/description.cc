@@ -1,0 +1,113 @@
+#include "mechanisms/description.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <stdexcept>
+
+namespace attnbench {
+namespace {
+
+template <class List, class T>
+bool Has(const List& list, const T& value) {
+  return std::ranges::find(list, value) != std::ranges::end(list);
+}
+
+[[noreturn]] void Refuse(const Description& about, const std::string& what) {
+  throw std::invalid_argument("mechanism '" + about.name + "': " + what);
+}
+
+void CheckInput(const Description& about, const InputSpec& input,
+                bool is_score) {
+  static constexpr std::array<std::string_view, 5> kTaken = {
+      "memory", "states", "contexts", "attention", "cotangent"};
+  if (input.name.empty()) Refuse(about, "an input has no name");
+  const std::string quoted = "input '" + input.name + "'";
+  if (Has(kTaken, input.name)) Refuse(about, quoted + " has a taken name");
+  const auto is_length = [](char letter) {
+    return std::string_view("TUdK").find(letter) != std::string_view::npos;
+  };
+  if (input.shape.size() != 2 || !std::ranges::all_of(input.shape, is_length)) {
+    Refuse(about, quoted + " has shape '" + input.shape +
+                      "'; expected two of the letters T, U, d and K");
+  }
+  if (!is_score && Has(input.shape, 'K')) {
+    Refuse(about, quoted + " has a length K, which only scores can have");
+  }
+  if (input.energy.has_value() && !Has(about.axes, "energy")) {
+    Refuse(about, quoted +
+                      " belongs to an energy function, but the mechanism does "
+                      "not have the axis energy");
+  }
+}
+
+bool SameInput(const InputSpec& a, const InputSpec& b) {
+  return a.shape == b.shape && a.domain == b.domain && a.energy == b.energy &&
+         a.has_gradient == b.has_gradient;
+}
+
+}  // namespace
+
+const VariantSpec& VariantOf(const Description& description,
+                             const Config& config) {
+  const auto found = std::ranges::find(description.variants, config.variant,
+                                       &VariantSpec::name);
+  if (found == description.variants.end()) {
+    throw Unsupported("has no variant " + config.variant);
+  }
+  return *found;
+}
+
+bool MustAgree(const Description& description, const Config& config) {
+  return config.mode == "decode" ||
+         !VariantOf(description, config).approximates;
+}
+
+const InputSpec* FindScore(const Description& description,
+                           std::string_view name) {
+  for (const std::vector<InputSpec>& list : description.scores) {
+    for (const InputSpec& score : list) {
+      if (score.name == name) return &score;
+    }
+  }
+  return nullptr;
+}
+
+std::vector<InputSpec> FurtherInputs(const Description& description,
+                                     const Config& config) {
+  std::vector<InputSpec> read;
+  for (const InputSpec& input : description.further) {
+    if (input.energy.value_or(config.energy) == config.energy) {
+      read.push_back(input);
+    }
+  }
+  return read;
+}
+
+void CheckDescriptions(std::span<const Description* const> descriptions) {
+  std::map<std::string, std::pair<InputSpec, std::string>> known;
+  for (const Description* about : descriptions) {
+    std::set<std::string> names;
+    const auto check = [&](const InputSpec& input, bool is_score) {
+      CheckInput(*about, input, is_score);
+      if (!names.insert(input.name).second) {
+        Refuse(*about, "input '" + input.name + "' is declared twice");
+      }
+      const auto& [first, owner] =
+          known.try_emplace(input.name, input, about->name).first->second;
+      if (!SameInput(first, input)) {
+        Refuse(*about, "input '" + input.name +
+                           "' is not declared as mechanism '" + owner +
+                           "' declares it");
+      }
+    };
+    for (const std::vector<InputSpec>& list : about->scores) {
+      if (list.empty()) Refuse(*about, "a list of its scores is empty");
+      for (const InputSpec& score : list) check(score, true);
+    }
+    for (const InputSpec& input : about->further) check(input, false);
+  }
+}
+
+}  // namespace attnbench

@@ -1,0 +1,38 @@
+// Looks things up in a Description, and refuses one that does not fit together.
+#ifndef ATTNBENCH_MECHANISMS_DESCRIPTION_H_
+#define ATTNBENCH_MECHANISMS_DESCRIPTION_H_
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "mechanisms/mechanism.h"
+
+namespace attnbench {
+
+// The variant that the config names.
+const VariantSpec& VariantOf(const Description& description,
+                             const Config& config);
+
+// Whether what runs under this config must give what `reference` gives.
+bool MustAgree(const Description& description, const Config& config);
+
+// The score of that name that can be given, or null.
+const InputSpec* FindScore(const Description& description,
+                           std::string_view name);
+
+// The inputs of Description::further that are read under this config.
+std::vector<InputSpec> FurtherInputs(const Description& description,
+                                     const Config& config);
+
+// Throws std::invalid_argument that names the mechanism and the input: a name
+// that is empty, stands twice or is taken (memory, states, contexts, attention,
+// cotangent), a shape that is not two of the letters T, U, d and K, a length K
+// of an input that is no score, an input that only an energy function reads
+// though the mechanism does not have the axis `energy`, a list of scores that
+// is empty, or an input that another mechanism declares otherwise.
+void CheckDescriptions(std::span<const Description* const> descriptions);
+
+}  // namespace attnbench
+
+#endif  // ATTNBENCH_MECHANISMS_DESCRIPTION_H_

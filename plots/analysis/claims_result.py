@@ -1,0 +1,127 @@
+"""Reads a result of `attnbench claims` beside the ledger that it was judged by.
+
+    result = claims_result.read("results/claims.json")
+
+gives {"path", "context", "quick", "claims"}: every claim of the ledger, in its order,
+with what the ledger says of it under `paper` and `note`, and of each part under
+`from`, the measurement that it was read from. A result that lacks a claim, or that was
+judged by other rules than the ledger has now, is a DataError: its verdicts are none.
+"""
+
+import os
+import re
+
+from analysis import ROOT, load
+
+LEDGER = os.path.join(ROOT, "experiments", "claims.json")
+KINDS = ("holds", "holds only if", "fails", "not measurable here")
+PART = ("name", "role", "unit", "rule")
+
+
+def read(path, ledger=LEDGER):
+    document = load.read_json(path)
+    if document.get("kind") != "claims":
+        raise load.DataError(
+            path, f"kind is {document.get('kind')!r}, 'claims' is wanted"
+        )
+    context = load.context_of(document, path)
+    command = context.get("command")
+    if not isinstance(command, str):
+        raise load.DataError(f"{path}: context", "command is missing")
+    measured = _by_id(document, path)
+    asked = _by_id(load.read_json(ledger), ledger)
+    absent = [name for name in asked if name not in measured]
+    if absent:
+        raise load.DataError(
+            path, f"claims missing: {', '.join(absent)}; measure all of them"
+        )
+    for name in measured:
+        if name not in asked:
+            raise load.DataError(path, f"claim {name} is not in the ledger")
+    return {
+        "path": str(path),
+        "context": context,
+        "quick": "--quick" in command.split(),
+        "claims": [
+            _claim(measured[name], claim, f"{path}: {name}")
+            for name, claim in asked.items()
+        ],
+    }
+
+
+def kind(verdict):
+    """Which of KINDS a verdict is: the words before its reason."""
+    return max((name for name in KINDS if verdict.startswith(name)), key=len)
+
+
+def own_parts(claim):
+    """The parts that decide, not those beside them."""
+    return [part for part in claim["measured"] if part["role"] == "claim"]
+
+
+def _by_id(document, path):
+    claims = document.get("claims")
+    if not isinstance(claims, list) or not claims:
+        raise load.DataError(f"{path}: claims", "is no list, or empty")
+    try:
+        return {claim["id"]: claim for claim in claims}
+    except (TypeError, KeyError) as error:
+        raise load.DataError(f"{path}: claims", "one has no id") from error
+
+
+def _claim(claim, asked, where):
+    try:
+        if not re.match(f"({'|'.join(KINDS)})", claim["verdict"]):
+            raise load.DataError(where, f"verdict is {claim['verdict']!r}")
+        parts = claim["measured"]
+        same = (
+            all(claim[key] == asked[key] for key in ("source", "claim"))
+            and len(parts) == len(asked["parts"])
+            and all(
+                part[key] == of_ledger.get(key)
+                for part, of_ledger in zip(parts, asked["parts"])
+                for key in PART
+            )
+        )
+        if not same:
+            raise load.DataError(
+                where, "was judged by another ledger than experiments/claims.json"
+            )
+        for part in parts:
+            _check_groups(part)
+        for entry in claim["evidence"]:
+            _ = entry["measurement"], entry["file"], entry["point"], entry["place"]
+    except (KeyError, TypeError, ValueError) as error:
+        raise load.DataError(where, f"is no claim as it should be: {error!r}") from error
+    return {
+        **claim,
+        "paper": asked["paper"],
+        "note": asked.get("note"),
+        "measured": [
+            {**part, "from": of_ledger["quantity"]["from"]}
+            for part, of_ledger in zip(parts, asked["parts"])
+        ],
+    }
+
+
+def _check_groups(part):
+    _ = part["verdict"].startswith
+    for group in part["groups"]:
+        _ = group["labels"].items(), group["verdict"], group["why"]
+        for reading in (group["least"], group["greatest"]):
+            number(reading["value"])
+            _ = reading["labels"].items()
+            if reading["interval"] is not None:
+                low, high = reading["interval"]
+                number(low), number(high)
+
+
+def number(value):
+    """A number of a reading, or None; strict JSON has no infinity: it is a text."""
+    if value is None:
+        return None
+    if value in ("inf", "-inf") or (
+        isinstance(value, (int, float)) and not isinstance(value, bool)
+    ):
+        return float(value)
+    raise ValueError(f"{value!r} is no number")

@@ -1,0 +1,179 @@
+"""How counts and times grow with T: exponents, and times fitted to counts."""
+
+from dataclasses import dataclass
+
+import numpy
+
+from analysis import fits, load, modes, settings
+
+DECADES = 2
+COUNTS = ("energies", "chunk_energies", "flops")
+FREE = ("memory_length", "chunk_width", "mode", "scope", "schedule")
+
+
+@dataclass(frozen=True)
+class Exponent:
+    overall: float  # least squares over all T
+    steps: tuple  # from each T to the next
+
+
+@dataclass(frozen=True)
+class Term:
+    name: str  # "constant", of COUNTS, or "flops_beyond"
+    ns: float  # for each
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Fit:
+    terms: dict  # name -> Term
+    notes: tuple  # why a term is not there, or is
+    fitted_ns: numpy.ndarray  # of each cell, in the frame's order
+    largest_residual: float  # signed share of the measured time
+    largest_at: int  # the T of that cell
+
+
+# ---- choosing cells ---------------------------------------------------------
+
+
+def select(cells):
+    """The measured cells of variant exact: each mechanism in every mode and
+    scope, at each of its T, over two decades.
+    """
+    path = cells.attrs["path"]
+    chosen = cells[cells["variant"] == "exact"]
+    if chosen.empty:
+        raise load.DataError(path, "cells missing: variant exact")
+    chosen = settings.select(chosen, free=FREE)
+    measured = chosen[chosen["status"] == "ok"]
+    lengths = {
+        name: sorted(set(cells["memory_length"]))
+        for name, cells in chosen.groupby("mechanism")
+    }
+    for (name, mode, scope), group in modes.groups(measured):
+        for width in dict.fromkeys(group["chunk_width"]):
+            if width is None:
+                of_width = group.assign(chunk_width="-")
+                width = "-"
+            else:
+                of_width = group
+            try:
+                settings.require_cells(
+                    of_width,
+                    {"memory_length": lengths[name], "chunk_width": [width]},
+                    path,
+                )
+            except load.DataError as error:
+                raise load.DataError(
+                    error, f"{name} in mode {mode}, scope {scope}"
+                ) from error
+        first, last = lengths[name][0], lengths[name][-1]
+        if last < 10**DECADES * first:
+            raise load.DataError(
+                path,
+                f"{name}: T from {first} to {last} is less than {DECADES} "
+                "decades",
+            )
+        fits.require_rounds(group)
+    return measured
+
+
+# ---- exponents --------------------------------------------------------------
+
+
+def exponent(lengths, values):
+    """How `values`, one for each of `lengths`, grow; None where one is 0."""
+    order = numpy.argsort(lengths)
+    x = numpy.asarray(lengths, dtype=float)[order]
+    y = numpy.asarray(values, dtype=float)[order]
+    if (y <= 0).any():
+        return None
+    x, y = numpy.log(x), numpy.log(y)
+    return Exponent(
+        float(fits.slope(x, y)),
+        tuple(float(step) for step in numpy.diff(y) / numpy.diff(x)),
+    )
+
+
+# ---- fit --------------------------------------------------------------------
+
+
+def fit(group):
+    """The Fit of the cells of one mechanism, mode and scope."""
+    medians = group["median_ns"].to_numpy(dtype=float)
+    names, design, notes = regressors(group)
+    fits.require_told(group, design)
+    found = fits.solve(design, medians[None])[0]
+    resampled = fits.solve(design, fits.resampled_medians(group))
+    low, high = numpy.percentile(resampled, [2.5, 97.5], axis=0)
+    fitted = design @ found
+    residuals = fitted / medians - 1
+    worst = int(numpy.argmax(numpy.abs(residuals)))
+    return Fit(
+        {
+            name: Term(name, *map(float, numbers))
+            for name, *numbers in zip(names, found, low, high)
+        },
+        tuple(notes),
+        fitted,
+        float(residuals[worst]),
+        int(group["memory_length"].iloc[worst]),
+    )
+
+
+def regressors(group):
+    """(names, matrix [cells, names], notes): the terms that can be told."""
+    names = ["constant"]
+    columns = [numpy.ones(len(group))]
+    notes = []
+    for name, letter in (("energies", "b"), ("chunk_energies", "c")):
+        column = fits.counts(group, name)
+        noun = name.replace("_", " ")
+        if not column.any():
+            notes.append(f"no {noun}")
+        elif (why := _not_told(column, names, columns)) is not None:
+            notes.append(f"{noun} {why}: no {letter}")
+        else:
+            names.append(name)
+            columns.append(column)
+    flops = fits.counts(group, "flops")
+    if _not_told(flops, names, columns) is None:
+        beyond, an_energy = flops, 0.0
+        if "energies" in names:
+            energies = columns[names.index("energies")]
+            an_energy = float((flops / energies).min())
+            beyond = flops - an_energy * energies
+        names.append("flops_beyond")
+        columns.append(beyond)
+        notes.append(
+            f"f: of flops beyond {an_energy:.0f} for each energy"
+            if an_energy
+            else "f: of all flops"
+        )
+    return names, numpy.column_stack(columns), notes
+
+
+def _not_told(column, names, columns):
+    """Why `column` is (nearly) a sum of multiples of others; None if it isn't."""
+    for used, why in (
+        (columns[:1], "do not depend on T"),
+        (columns[1:], f"are a multiple of {names[-1].replace('_', ' ')}"),
+        (columns, "follow from the terms before"),
+    ):
+        if used and not fits.is_told(column, used):
+            return why
+    return None
+
+
+def slope_text(found):
+    # Adding 0 makes a zero of what would be written -0.00.
+    return f"{round(found.overall, 2) + 0:.2f}"
+
+
+def lines(group):
+    """(label, cells) of each w, in the order of T."""
+    labels = [settings.label(cell) for cell in group.to_dict("records")]
+    for label in dict.fromkeys(labels):
+        chosen = group[[one == label for one in labels]]
+        yield label, chosen.sort_values("memory_length")

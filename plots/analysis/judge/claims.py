@@ -1,0 +1,253 @@
+"""Judges measurements by a ledger and writes down every claim with its verdict.
+
+`attnbench claims` measures and then runs this, with a request: a file that says which
+ledger, which of its claims, and where the documents of its measurements are
+(results/schema/judge_request.schema.json). It writes a result of kind "claims"
+(results/schema/claims.schema.json), and prints it as a table, or as JSON.
+"""
+
+import argparse
+import json
+import sys
+
+from analysis import claims_result, command, load, published, whole_file
+from analysis.judge import ledger, quantities, readings, verdicts
+from analysis.judge.readings import Document
+from analysis.words import validity_text
+
+# How the table counts each kind of verdict.
+COUNTED = {
+    verdicts.HOLDS: "hold",
+    verdicts.FAILS: "fail",
+    verdicts.HOLDS_ONLY_IF: "hold only if",
+    verdicts.NOT_MEASURABLE: "not measurable here",
+}
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(
+        prog="judge.py",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("request", metavar="REQUEST", nargs="?")
+    parser.add_argument(
+        "--ready", action="store_true", help="only say whether this can run: exit 0"
+    )
+    parser.add_argument("-o", "--output", metavar="FILE", help="e.g. -o claims.json")
+    parser.add_argument("--json", action="store_true", help="print the result itself")
+    options = parser.parse_args(arguments)
+    if options.ready:
+        return 0
+    if options.request is None:
+        parser.error("REQUEST is missing")
+    try:
+        document = result(*read_request(options.request))
+        if options.output is not None:
+            whole_file.write(options.output, load.document_text(document).encode())
+    except load.DataError as error:
+        return command.fail(error)
+    except OSError as error:
+        return command.fail(f"{options.output}: cannot be written: {error.strerror}")
+    sys.stdout.write(load.json_text(document) + "\n" if options.json else text(document))
+    return 0
+
+
+# ---- what is judged ---------------------------------------------------------
+
+
+def read_request(path):
+    """What `result` takes."""
+    request = load.read_json(path)
+    ledger.check_schema(request, "judge_request", path)
+    asked = ledger.read(request["ledger"])
+    wanted = request["claims"]
+    claims = [one for one in asked["claims"] if not wanted or one["id"] in wanted]
+    documents = {
+        name: read_document(name, asked["measurements"][name], **measured)
+        for name, measured in request["measurements"].items()
+    }
+    return claims, documents, request["context"], request["remedy"]
+
+
+def read_document(name, measurement, path, file, none):
+    """The Document of a measurement, whose content must be of its kind."""
+    if path is None:
+        return Document(name, None, None, none)
+    content = load.read_json(path)
+    kind = measurement["kind"]
+    if content.get("kind") != kind:
+        raise load.DataError(path, f"is no result of kind {kind}")
+    if kind == "training":  # made elsewhere, so it has no schema here
+        load.get(content, "quantities", list, path)
+        return Document(name, file, content)
+    ledger.check_schema(content, kind, path)
+    if kind == "sweep":
+        load.check_cells(content, path)
+    if kind == "decoder":
+        _require_decoders(content, measurement["experiment"], path)
+    return Document(name, file, content)
+
+
+def _require_decoders(content, experiment, path):
+    if content["experiment"] != experiment:
+        raise load.DataError(
+            path, f"is of experiment {content['experiment']}, {experiment} is wanted"
+        )
+    for index, cell in enumerate(content["cells"]):
+        for key in ("samples_ns", "attention_samples_ns"):
+            load.check_samples(cell, key, f"{path}: cells[{index}]")
+
+
+# ---- the result -------------------------------------------------------------
+
+
+def result(claims, documents, context, remedy=""):
+    """A result of kind "claims". Its context becomes invalid with every measurement
+    that is.
+    """
+    tables = readings.published_tables(published.papers())
+    return {
+        "schema_version": load.SCHEMA_VERSION,
+        "kind": "claims",
+        "context": _joint_context(documents, context),
+        "claims": [_claim(claim, documents, tables, remedy) for claim in claims],
+    }
+
+
+def _claim(claim, documents, tables, remedy):
+    parts = claim["parts"]
+    judged = [
+        verdicts.judge_part(
+            part,
+            quantities.read(part, documents[part["quantity"]["from"]], tables),
+            remedy,
+        )
+        for part in parts
+    ]
+    own = [pair for pair in zip(parts, judged) if pair[0]["role"] != "beside"]
+    bounds = (f"{part['name']}: {ledger.rule_text(part['rule'])}" for part, _ in own)
+    return {
+        "id": claim["id"],
+        "source": claim["source"],
+        "claim": claim["claim"],
+        "measured": [_part(*pair) for pair in zip(parts, judged)],
+        "bound": "; ".join(bounds),
+        "verdict": str(verdicts.judge_claim(parts, judged, remedy)),
+        "evidence": _evidence([one for _, one in own]),
+    }
+
+
+def _part(part, judged):
+    return {
+        "name": part["name"],
+        "role": part["role"],
+        "unit": part["unit"],
+        "rule": part.get("rule"),
+        "verdict": str(judged.verdict),
+        "groups": [
+            {
+                "labels": group.labels,
+                "verdict": group.state,
+                "why": group.why or None,
+                "readings": group.num_readings,
+                "least": _reading(group.least),
+                "greatest": _reading(group.greatest),
+            }
+            for group in judged.groups
+        ],
+    }
+
+
+def _reading(one):
+    return {
+        "value": readings.number_json(one.value),
+        "interval": one.interval and [readings.number_json(end) for end in one.interval],
+        "labels": {name: value for name, value in one.labels.items() if value is not None},
+    }
+
+
+def _evidence(judged):
+    """Tells where the least and the greatest readings stand, each place once."""
+    places = {}
+    for one in judged:
+        for group in one.groups:
+            for entry in group.least.evidence + group.greatest.evidence:
+                places.setdefault(json.dumps(entry), entry)
+    return list(places.values())
+
+
+def _joint_context(documents, context):
+    """Times that mean nothing in one measurement mean nothing in the ledger."""
+    reasons, warnings = list(context["invalid_reasons"]), list(context["warnings"])
+    for name, document in sorted(documents.items()):
+        own = (document.content or {}).get("context")
+        if own is None:
+            continue
+        reasons += [f"{name}: {reason}" for reason in own["invalid_reasons"]]
+        warnings += own["warnings"]
+    return {
+        **context,
+        "valid": context["valid"] and not reasons,
+        "invalid_reasons": reasons,
+        "warnings": list(dict.fromkeys(warnings)),
+    }
+
+
+# ---- for people -------------------------------------------------------------
+
+
+def text(document):
+    """The document as a table: a claim with its verdict, and a line for each part."""
+    lines, counts = [], dict.fromkeys(COUNTED, 0)
+    for claim in document["claims"]:
+        verdict = claim["verdict"]
+        counts[claims_result.kind(verdict)] += 1
+        lines.append(f"{claim['id']:<23} {verdict}")
+        lines.append(f"  {claim['claim']} ({claim['source']})")
+        lines += [_part_line(part, verdict) for part in claim["measured"]]
+    counted = ", ".join(f"{count} {COUNTED[kind]}" for kind, count in counts.items())
+    context = document["context"]
+    lines.append(
+        f"{len(document['claims'])} claims: {counted}; {validity_text(context)}"
+    )
+    lines += [f"  warning: {warning}" for warning in context["warnings"]]
+    return "\n".join(lines) + "\n"
+
+
+def _part_line(part, verdict_of_claim):
+    beside = "beside: " if part["role"] == "beside" else ""
+    line = f"    {beside}{part['name']}: {_figure_text(part['groups'])} {part['unit']}"
+    if part["rule"] is None:
+        return line
+    verdict = _shortened(part["verdict"], verdict_of_claim)
+    return f"{line}; {ledger.rule_text(part['rule'])}: {verdict}"
+
+
+def _shortened(verdict, of_claim):
+    """Leaves out the reason where the claim's own verdict ends in it."""
+    kind, _, why = verdict.partition(": ")
+    is_said = kind == verdicts.NOT_MEASURABLE and of_claim.endswith(why)
+    return kind if is_said else verdict
+
+
+def _figure_text(groups):
+    """The least and the greatest of all groups."""
+    groups = [group for group in groups if group["least"]["value"] is not None]
+    if not groups:
+        return "-"
+    low, high = (
+        pick(
+            (group[end] for group in groups),
+            key=lambda one: readings.number(one["value"]),
+        )
+        for pick, end in ((min, "least"), (max, "greatest"))
+    )
+    low, high = _reading_text(low), _reading_text(high)
+    return low if low == high else f"{low} .. {high}"
+
+
+def _reading_text(one):
+    numbers = (one["value"], *(one["interval"] or ()))
+    value, *ends = (f"{readings.number(number):.3g}" for number in numbers)
+    return f"{value} [{', '.join(ends)}]" if ends else value

@@ -1,0 +1,85 @@
+"""A ledger: what was claimed or aimed at, which measurement tells of it, and the rule
+by which a number agrees (experiments/claims.json, experiments/peers/targets.json).
+
+    ledger = ledger.read(path)   # the document, checked
+
+results/schema/claims_ledger.schema.json is its schema.
+"""
+
+import math
+import os
+
+import jsonschema
+
+from analysis import ROOT, load
+
+SCHEMA = os.path.join(ROOT, "results", "schema")
+# Kinds of quantities that are read from a measurement of the same kind.
+OWN = ("verify", "stability", "computed", "training")
+
+
+def read(path):
+    document = load.read_json(path)
+    check_schema(document, "claims_ledger", path)
+    require_ids_once(document, path)
+    for claim in document["claims"]:
+        for part in claim["parts"]:
+            _check_part(part, document["measurements"], f"{path}: {claim['id']}")
+    return document
+
+
+def check_schema(document, name, path):
+    """Against results/schema/NAME.schema.json."""
+    schema = load.read_json(os.path.join(SCHEMA, f"{name}.schema.json"))
+    error = jsonschema.exceptions.best_match(
+        jsonschema.Draft7Validator(schema).iter_errors(document)
+    )
+    if error is not None:
+        place = "".join(
+            f"[{key}]" if isinstance(key, int) else f".{key}" for key in error.path
+        )
+        raise load.DataError(f"{path}: {place.lstrip('.') or 'all of it'}", error.message)
+
+
+def require_ids_once(document, path):
+    ids = [claim["id"] for claim in document["claims"]]
+    for name in ids:
+        if ids.count(name) > 1:
+            raise load.DataError(path, f"claim {name} is there {ids.count(name)} times")
+
+
+def _check_part(part, measurements, where):
+    quantity = part["quantity"]
+    name = quantity["from"]
+    if name not in measurements:
+        raise load.DataError(
+            f"{where}, '{part['name']}'", f"there is no measurement {name}"
+        )
+    kind, made = quantity["kind"], measurements[name]["kind"]
+    if (kind if kind in OWN else None) != (made if made in OWN else None):
+        raise load.DataError(
+            f"{where}, '{part['name']}'",
+            f"a quantity {kind} is not read from {name}, a measurement of kind {made}",
+        )
+
+
+def bounds(rule):
+    """(low, high): the numbers that agree."""
+    if rule["kind"] == "within":
+        return rule["low"], rule["high"]
+    if rule["kind"] == "at_most":
+        return -math.inf, rule["bound"]
+    return rule["bound"], math.inf
+
+
+def rule_text(rule):
+    """'at most 1', 'from 3.5 to 45'."""
+    if rule["kind"] != "within":
+        return f"{rule['kind'].replace('_', ' ')} {number_text(rule['bound'])}"
+    low, high = number_text(rule["low"]), number_text(rule["high"])
+    return f"exactly {low}" if low == high else f"from {low} to {high}"
+
+
+def number_text(number):
+    """1 and not 1.0, with all digits."""
+    return repr(float(number)).removesuffix(".0")

@@ -1,0 +1,36 @@
+"""The quantities of a ledger: from what a measurement gave to readings.
+
+KINDS has them by name; results/schema/claims_ledger.schema.json says what each is.
+Every kind takes (part, document, published) and gives Readings, before `reduce`, which
+is the judge's.
+"""
+
+from dataclasses import replace
+
+from analysis.judge import grown, ratios, rows, targets
+from analysis.judge.readings import Readings
+
+KINDS = {**ratios.KINDS, **grown.KINDS, **rows.KINDS, **targets.KINDS}
+
+
+def read(part, document, published):
+    """The Readings of a part. Times of a result that is not valid are read, and are
+    nothing to judge by. `published` are readings.published_tables.
+    """
+    quantity, content = part["quantity"], document.content
+    if content is None:
+        return Readings([], document.none)
+    found = KINDS[quantity["kind"]](part, document, published)
+    context = content.get("context") or {"valid": True}
+    if context["valid"] or not is_timed(quantity, content):
+        return found
+    reason = (context["invalid_reasons"] or ["no reason is given"])[0]
+    why = f"the times of {document.measurement} are not valid: {reason}"
+    return replace(found, list=[replace(one, why=one.why or why) for one in found.list])
+
+
+def is_timed(quantity, content):
+    """Whether readings are made of times."""
+    if content["kind"] not in ("sweep", "decoder") or quantity["kind"] == "count":
+        return False
+    return quantity["kind"] != "exponent" or quantity["field"] == "time"

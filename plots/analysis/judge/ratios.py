@@ -1,0 +1,267 @@
+"""Quantities of a ledger that are made of ratios of times: `of` over `to`, two cells of
+one point, paired in their rounds or processes.
+"""
+
+import math
+
+import numpy
+
+from analysis import series
+from analysis.intervals import MISS
+from analysis.judge import readings, selected
+from analysis.judge.readings import Reading, Readings
+
+
+def time_ratio(part, document, published):
+    pairs, none = selected.pairs(document, part["quantity"])
+    return Readings(_time_ratios(pairs), none)
+
+
+def _time_ratios(pairs):
+    def one(pair):
+        found = series.center_with_layout(
+            pair.log_ratios(), MISS / len(pairs), series.RATIO
+        )
+        return reading(pair.labels, found.exp(), pair.evidence)
+
+    return [without(pair) if pair.why else one(pair) for pair in pairs]
+
+
+def reading(labels, estimate, evidence):
+    return Reading(labels, estimate.value, (estimate.low, estimate.high), "", evidence)
+
+
+def without(one, labels=None, why=None):
+    """The reading of a cell or pair, or of several, that has no number."""
+    if isinstance(one, list):
+        return Reading(labels, why=why, evidence=selected.evidence_of(one))
+    return Reading(one.labels, why=one.why, evidence=one.evidence)
+
+
+# ---- groups of ratios -------------------------------------------------------
+
+
+def _of_groups(one):
+    """A figure of each group of the part: `one` takes (quantity, labels, pairs, miss)."""
+
+    def kind(part, document, published):
+        pairs, none = selected.pairs(document, part["quantity"])
+        per = part.get("per", [])
+        groups = readings.grouped(
+            pairs, lambda pair: {name: pair.labels[name] for name in per}
+        )
+        return Readings(_figures(part["quantity"], groups, one), none)
+
+    return kind
+
+
+def _figures(quantity, groups, one):
+    found = []
+    for labels, members in groups:
+        why = selected.why_not(members)
+        found.append(
+            without(members, labels, why)
+            if why
+            else one(quantity, labels, members, MISS / len(groups))
+        )
+    return found
+
+
+def _rank_correlation(quantity, labels, pairs, miss):
+    x = [pair.labels[quantity["against"][0]] for pair in pairs]
+    found = series.figure(
+        [pair.log_ratios() for pair in pairs],
+        miss,
+        series.RATIO,
+        lambda logs: series.rank_correlation(x, logs),
+    )
+    # What layout adds knows nothing of what a correlation can be.
+    interval = (max(found.low, -1.0), min(found.high, 1.0))
+    return Reading(labels, found.value, interval, "", selected.evidence_of(pairs))
+
+
+def _place_of_greatest(quantity, labels, pairs, miss):
+    """The interval has the places of all that may be the greatest: their ratio's
+    interval reaches as far as that of the greatest.
+    """
+    found = [
+        series.center_with_layout(pair.log_ratios(), miss / len(pairs), series.RATIO)
+        for pair in pairs
+    ]
+    places = [readings.formula_value(quantity["over"], pair.labels) for pair in pairs]
+    top = max(range(len(pairs)), key=lambda n: found[n].value)
+    may_be = [place for place, one in zip(places, found) if one.high >= found[top].low]
+    return Reading(
+        {**pairs[top].labels, **labels},
+        places[top],
+        (min(may_be), max(may_be)),
+        "",
+        pairs[top].evidence,
+    )
+
+
+# ---- along an axis ----------------------------------------------------------
+
+
+def _along(pairs, axis):
+    """Pairs that agree in all labels but that of the axis, in its order."""
+    groups = readings.grouped(
+        pairs, lambda pair: {k: v for k, v in pair.labels.items() if k != axis}
+    )
+    return [
+        (labels, sorted(members, key=lambda pair: float(pair.labels[axis])))
+        for labels, members in groups
+    ]
+
+
+def steps(part, document, published):
+    """How a ratio grows from each value of an axis to the next."""
+    pairs, none = selected.pairs(document, part["quantity"])
+    axis = part["quantity"]["against"][0]
+    twos = [
+        list(two)
+        for _, members in _along(pairs, axis)
+        for two in zip(members, members[1:])
+    ]
+    found = []
+    for two in twos:
+        labels, why = two[1].labels, selected.why_not(two)
+        if why:
+            found.append(without(two, labels, why))
+            continue
+        # It is one program at two lengths: its code lies alike in both, only its data
+        # does not.
+        figure = series.linear_figure(
+            [pair.log_ratios() for pair in two],
+            MISS / len(twos),
+            series.TIME,
+            lambda logs: logs[1] - logs[0],
+        )
+        found.append(reading(labels, figure.exp(), selected.evidence_of(two)))
+    return Readings(found, f"there is only one value of {axis}" if pairs else none)
+
+
+def break_even(part, document, published):
+    """The value of an axis at which a ratio is 1, over a formula."""
+    pairs, none = selected.pairs(document, part["quantity"])
+    groups = _along(pairs, part["quantity"]["against"][0])
+    return Readings(_figures(part["quantity"], groups, _break_even), none)
+
+
+def _break_even(quantity, labels, pairs, miss):
+    axis = quantity["against"][0]
+    values = [pair.labels[axis] for pair in pairs]
+    x = numpy.log(values)
+    found = series.figure(
+        [pair.log_ratios() for pair in pairs],
+        miss,
+        series.RATIO,
+        lambda logs: _crossings(x, logs),
+    )
+    if math.isinf(found.value):
+        why = f"the ratio is not 1 for any {axis} from {values[0]:g} to {values[-1]:g}"
+        return without(pairs, labels, why)
+    place = found.exp().over(readings.formula_value(quantity["over"], labels))
+    return reading(labels, place, selected.evidence_of(pairs))
+
+
+def _crossings(x, logs):
+    """x where each column of logs [x, n] first crosses 0, linear between two values;
+    where it crosses nowhere, beyond the end at which it is nearer to 0.
+    """
+    nearer_end = numpy.abs(logs[-1]) < numpy.abs(logs[0])
+    found = numpy.where(nearer_end, math.inf, -math.inf)
+    for n in reversed(range(1, len(x))):
+        before, after = logs[n - 1], logs[n]
+        crosses = (before > 0) != (after > 0)
+        share = before / numpy.where(crosses, before - after, 1)
+        found = numpy.where(crosses, x[n - 1] + (x[n] - x[n - 1]) * share, found)
+    return found
+
+
+# ---- whole decoders ---------------------------------------------------------
+
+
+def whole_over_part(part, document, published):
+    """The ratio of whole decoders over that of their attention, where the attention of
+    `to` is faster: what is no speed-up bounds none.
+    """
+    key = "attention_samples_ns"
+    pairs, none = selected.pairs(document, part["quantity"])
+    if not pairs:
+        return Readings([], none)
+    missing, faster = [], []
+    for pair in pairs:
+        if pair.why:
+            missing.append(without(pair))
+        elif not _has_part(pair, key):
+            why = "the attention was not timed in the rounds of the whole"
+            missing.append(without([pair], pair.labels, why))
+        elif series.center(pair.log_ratios(key), MISS).value >= 0:
+            faster.append(pair)
+    found = []
+    for pair in faster:
+        figure = series.linear_figure(
+            [pair.log_ratios(), pair.log_ratios(key)],
+            MISS / len(faster),
+            series.RATIO,
+            lambda logs: logs[0] - logs[1],
+        )
+        found.append(reading(pair.labels, figure.exp(), pair.evidence))
+    return Readings(
+        missing + found,
+        "attention alone is nowhere faster, so there is no speed-up to bound",
+    )
+
+
+def _has_part(pair, key):
+    sides = (pair.of.cell, pair.to.cell)
+    return all(side[key] for side in sides) and series.have_equal_shapes(
+        [series.logs(sides[0]), *(series.logs(side, key) for side in sides)]
+    )
+
+
+def ratio_to_published(part, document, published):
+    """A ratio of times over that of a published table."""
+    quantity = part["quantity"]
+    every, none = selected.pairs(document, quantity)
+    rows, column = published.get(quantity["table"], []), quantity["column"]
+    pairs, theirs = [], []
+    for pair in every:
+        of, to = (_published(rows, column, one.labels) for one in (pair.of, pair.to))
+        if of is not None and to is not None:
+            pairs.append(pair)
+            theirs.append(of / to)
+    if every and not pairs:
+        none = f"no published table {quantity['table']} has these rows"
+    found = [
+        Reading(
+            one.labels,
+            one.value / ratio,
+            one.interval and tuple(end / ratio for end in one.interval),
+            one.why,
+            one.evidence,
+        )
+        for one, ratio in zip(_time_ratios(pairs), theirs)
+    ]
+    return Readings(found, none)
+
+
+def _published(rows, column, labels):
+    """The figure of a published table for what a cell is; None: it has no such row."""
+    for row in rows:
+        keys = [key for key in ("mechanism", "num_contexts", "length") if key in row]
+        if all(row[key] == labels.get(key) for key in keys) and row[column] is not None:
+            return row[column]
+    return None
+
+
+KINDS = {
+    "time_ratio": time_ratio,
+    "rank_correlation": _of_groups(_rank_correlation),
+    "place_of_greatest": _of_groups(_place_of_greatest),
+    "steps": steps,
+    "break_even": break_even,
+    "whole_over_part": whole_over_part,
+    "ratio_to_published": ratio_to_published,
+}

@@ -1,0 +1,92 @@
+"""Ratios of times, paired: the cells of a point are timed one after the other in
+every round, so sample r of both saw the same machine, and the median of the
+ratios per round is free of what the machine did between rounds.
+"""
+
+import math
+
+import numpy
+import pandas
+
+from analysis import intervals, load, settings
+
+BASELINE = "soft"
+POINT = ["workload", "memory_length", "output_length"]
+
+
+def speedups(cells):
+    """One row for each cell that is not soft attention's: soft over it.
+
+    Adds `value`, `low`, `high`, `coverage`, `rounds` to the cell's columns;
+    value is NaN where either of the two was skipped.
+    """
+    path = cells.attrs["path"]
+    keys = [*POINT, "variant"]
+    is_soft = cells["mechanism"] == BASELINE
+    baseline = {}
+    for cell in cells[is_soft].to_dict("records"):
+        key = tuple(cell[k] for k in keys)
+        if key in baseline:
+            raise load.DataError(path, f"cell twice: {settings.describe(cell)}")
+        baseline[key] = cell
+    rows = []
+    level = intervals.joint_level(cells[~is_soft])
+    for cell in cells[~is_soft].to_dict("records"):
+        soft = baseline.get(tuple(cell[k] for k in keys))
+        if soft is None:
+            raise load.DataError(
+                path, f"cells missing: {BASELINE} beside {settings.describe(cell)}"
+            )
+        rows.append({**cell, **ratio(soft, cell, path, level)})
+    if not rows:
+        raise load.DataError(path, f"cells missing: all are {BASELINE}'s")
+    ratios = pandas.DataFrame(rows)
+    if ratios["value"].isna().all():
+        why = cells[cells["status"] == "skipped"]["message"].iloc[0]
+        raise load.DataError(
+            path, f"no two cells to compare, one is always skipped: {why}"
+        )
+    return ratios
+
+
+def ratio(base, cell, path, level=0.95):
+    """`base` over `cell`, two cells of one point, round by round.
+
+    `rounds` is the number of observations.
+    """
+    if "skipped" in (base["status"], cell["status"]):
+        return {
+            "value": math.nan,
+            "low": math.nan,
+            "high": math.nan,
+            "coverage": math.nan,
+            "rounds": 0,
+        }
+    require_same_rounds(base, cell, path)
+    ratios = intervals.observations(
+        numpy.divide(base["samples_ns"], cell["samples_ns"]), cell
+    )
+    value, low, high, coverage = intervals.median_interval(ratios, level)
+    return {
+        "value": value,
+        "low": low,
+        "high": high,
+        "coverage": coverage,
+        "rounds": len(ratios),
+    }
+
+
+def require_same_rounds(base, cell, path):
+    """Sample r of both must be of the same round of the same process."""
+    for what in ("samples", "processes"):
+        of_base, of_cell = (
+            len(one["samples_ns"]) if what == "samples" else one.get("processes") or 1
+            for one in (base, cell)
+        )
+        if of_base != of_cell:
+            raise load.DataError(
+                path,
+                f"cell {settings.describe(cell)} has {of_cell} {what}, that of "
+                f"{base['mechanism']}, {base['variant']} has {of_base}: rounds "
+                "cannot be paired",
+            )

@@ -1,0 +1,35 @@
+"""The papers' own numbers, as results/published/ holds them."""
+
+import os
+
+from analysis import ROOT, load
+
+FOLDER = os.path.join(ROOT, "results", "published")
+PAPERS = ("mad", "mocha", "britz")  # in the order of their years
+
+
+def papers():
+    """The documents of all papers, in their order."""
+    return [paper(name) for name in PAPERS]
+
+
+def paper(name):
+    path = os.path.join(FOLDER, f"{name}.json")
+    document = load.read_json(path)
+    if document.get("kind") != "published":
+        raise load.DataError(path, "is no document of kind published")
+    return document
+
+
+def statement(document, name):
+    """The numbers of one statement of a paper."""
+    return _by_id(document["statements"], name)["numbers"]
+
+
+def table(document, name):
+    """One table of a paper."""
+    return _by_id(document["tables"], name)
+
+
+def _by_id(entries, name):
+    return next(entry for entry in entries if entry["id"] == name)

@@ -1,0 +1,135 @@
+"""Figures of series of times: logarithms by process and round, [process, round].
+
+A figure of several series takes an array [series, n] and gives n numbers: it is
+called with the medians of the series, and with what its interval is made of.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy
+from scipy import stats
+
+from analysis import intervals
+
+# How far layout moves a logarithm at most: that of a ratio, and each of its two times
+# by half of that.
+RATIO = math.log(intervals.LAYOUT_FACTOR)
+TIME = RATIO / 2
+RESAMPLES = 2000
+SEED = 1
+
+
+@dataclass(frozen=True)
+class Estimate:
+    value: float
+    low: float
+    high: float
+
+    def exp(self):
+        return Estimate(*numpy.exp([self.value, self.low, self.high]).tolist())
+
+    def over(self, divisor):
+        return Estimate(self.value / divisor, self.low / divisor, self.high / divisor)
+
+    def widened(self, by):
+        return Estimate(self.value, self.low - by, self.high + by)
+
+
+def logs(cell, key="samples_ns"):
+    return numpy.log(numpy.reshape(cell[key], (cell.get("processes") or 1, -1)))
+
+
+def log_ratios(of, to, key="samples_ns"):
+    """`of` over `to`, of the same rounds: what the machine does between rounds is in
+    both times of a round and drops out.
+    """
+    return logs(of, key) - logs(to, key)
+
+
+def have_equal_shapes(series):
+    return len({one.shape for one in series}) == 1
+
+
+def units(one):
+    """What an interval is over: rounds, or the medians of several processes."""
+    return one[0] if len(one) == 1 else numpy.median(one, axis=1)
+
+
+def center(one, miss):
+    observed = units(one)
+    return Estimate(
+        float(numpy.median(observed)), *intervals.log_center_interval(observed, miss)
+    )
+
+
+def center_with_layout(one, miss, reach):
+    """The interval is as wide as what processes that are not there would have shown.
+    `reach` is RATIO or TIME.
+    """
+    found = center(one, miss)
+    return found.widened(reach) if _has_few_processes(one) else found
+
+
+def _has_few_processes(one):
+    return len(one) < intervals.LEAST_PROCESSES
+
+
+def linear_figure(series, miss, reach, figure):
+    """A figure that is linear. Series of different points share no rounds, and which
+    of them are put together is arbitrary, but any choice estimates the same: the figure
+    is made anew in each round, and its interval is that of these.
+    """
+    rounds = figure(numpy.reshape(series, (len(series), -1))).reshape(series[0].shape)
+    low, high = intervals.log_center_interval(units(rounds), miss)
+    return _figure(series, reach, figure, low, high)
+
+
+def figure(series, miss, reach, figure):
+    """A figure that is not linear (a correlation, a fit): of single rounds it is another
+    figure than of medians. The centre of each series is drawn again by itself, and the
+    interval has what lies between the quantiles of the figures of these.
+    """
+    low, high = -math.inf, math.inf
+    if len(units(series[0])) > 1:
+        random = numpy.random.default_rng(SEED)
+        drawn = figure(
+            numpy.array([redrawn_centers(units(one), miss, random) for one in series])
+        )
+        # A figure may be infinite, so none lies between two.
+        low = numpy.quantile(drawn, miss / 2, method="higher")
+        high = numpy.quantile(drawn, 1 - miss / 2, method="lower")
+    return _figure(series, reach, figure, low, high)
+
+
+def redrawn_centers(observed, miss, random):
+    """The centre as RESAMPLES other measurements might have found it: how often it
+    lies beyond a bound is how sure log_center_interval is of that bound.
+    """
+    count = len(observed)
+    if intervals.has_order_interval(count, miss):
+        drawn = random.integers(count, size=(RESAMPLES, count))
+        return numpy.median(observed[drawn], axis=1)
+    return numpy.mean(observed) + stats.sem(observed) * random.standard_t(
+        count - 1, RESAMPLES
+    )
+
+
+def _figure(series, reach, figure, low, high):
+    medians = numpy.array([[numpy.median(units(one))] for one in series])
+    value = figure(medians)[0]
+    found = Estimate(float(value), float(low), float(high))
+    if not _has_few_processes(series[0]) or math.isinf(value):
+        return found
+    # The sum of what the figure moves by when layout moves each series alone.
+    steps = reach * numpy.eye(len(series))
+    moved = [numpy.abs(figure(medians + sign * steps) - value) for sign in (-1, 1)]
+    return found.widened(float(numpy.maximum(*moved).sum()))
+
+
+def rank_correlation(x, y):
+    """Spearman's, of x [n] with each column of y [n, m]; 0 where a side is constant."""
+    ranks = stats.rankdata(y, axis=0)
+    x_off, y_off = stats.rankdata(x) - (len(x) + 1) / 2, ranks - (len(x) + 1) / 2
+    size = numpy.sqrt((x_off**2).sum() * (y_off**2).sum(axis=0))
+    return numpy.divide(x_off @ y_off, size, out=numpy.zeros(len(size)), where=size > 0)

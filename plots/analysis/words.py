@@ -1,0 +1,139 @@
+"""What figures, tables and pages say: captions, and numbers in few characters."""
+
+import math
+
+from analysis import intervals
+
+
+def caption(cells, text, ratios=None):
+    """What is drawn, what was set, how it was measured, where and when."""
+    parts = [text]
+    if ratios is not None:
+        parts.append(_interval_text(ratios))
+    skipped = int((cells["status"] == "skipped").sum())
+    if skipped:
+        first = cells[cells["status"] == "skipped"]["message"].iloc[0]
+        parts.append(
+            f"Skipped (hatched, or left out of a line): {skipped} of "
+            f"{len(cells)} cells, the first: {first}."
+        )
+    parts.append(_settings_text(cells))
+    parts.append(context_text(cells.attrs["context"]))
+    return " ".join(parts)
+
+
+def _interval_text(ratios):
+    measured = ratios[ratios["rounds"] > 0]
+    rounds = sorted(set(measured["rounds"]))
+    of = "rounds"
+    if "processes" in measured and (measured["processes"].fillna(1) > 1).all():
+        of = "processes"
+    if rounds[0] == 1:
+        return "A single round: no interval."
+    return (
+        "Speed-up: median of the ratios per round; its interval: order "
+        f"statistics of {rounds[0]}{f' to {rounds[-1]}' * (len(rounds) > 1)} "
+        f"{of}, {intervals.coverage_text(measured.to_dict('records'))}."
+    )
+
+
+def _settings_text(cells):
+    parts = ["Workload " + ", ".join(sorted(set(cells["workload"])))]
+    for axis in ("dim", "batch", "threads", "precision", "energy", "end"):
+        if axis not in cells:
+            continue
+        builds = {}
+        for variant, group in cells.groupby("variant"):
+            values = [str(v) for v in sorted(set(group[axis].dropna()))]
+            if values:
+                builds.setdefault(", ".join(values), []).append(variant)
+        for value, variants in builds.items():
+            suffix = f" ({', '.join(variants)})" if len(builds) > 1 else ""
+            parts.append(f"{axis} {value}{suffix}")
+    return "; ".join(parts) + "."
+
+
+def context_text(context):
+    """Commit, machine and date of a run, and whether it may be trusted."""
+    tree = {
+        True: " with uncommitted changes",
+        False: "",
+        None: " (uncommitted changes: unknown)",
+    }[context["dirty"]]
+    text = (
+        f"Commit {context['commit'][:10]}{tree}; {context['cpu']}; "
+        f"{context['date']}."
+    )
+    warnings = context["warnings"]
+    reasons = invalid_reasons(context)
+    if reasons:
+        text = f"INVALID: {'; '.join(reasons)}. {text}"
+    if warnings:
+        plural = "s" if len(warnings) > 1 else ""
+        text += f" The result carries {len(warnings)} warning{plural}."
+    return text
+
+
+def invalid_reasons(context):
+    """Why no time of the run means anything; empty for a valid one."""
+    if context["valid"]:
+        return []
+    return context.get("invalid_reasons") or ["no reason is given"]
+
+
+def validity_text(context):
+    """'valid, 2 warnings', or why it is not."""
+    reasons = invalid_reasons(context)
+    if reasons:
+        more = f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else ""
+        return f"INVALID: {reasons[0]}{more}"
+    warnings = len(context["warnings"])
+    return "valid" + (f", {warnings} warning{'s'[warnings == 1:]}" if warnings else "")
+
+
+def framework_text(context):
+    """The versions that a peer told of its framework; empty without one."""
+    return ", ".join(
+        f"{name} {version}"
+        for name, version in context.get("libraries", {}).items()
+        if name.startswith("torch")
+    )
+
+
+def ratio_cell(cell):
+    """The number of a heat map's cell above its interval."""
+    text = ratio_text(cell["value"])
+    if cell["low"] == cell["high"]:
+        return text
+    # The 0 of 0.85 is left out, so that the longest interval fits its cell.
+    ends = [ratio_text(cell[k]).removeprefix("0") for k in ("low", "high")]
+    return f"{text}\n{ends[0]}–{ends[1]}"
+
+
+def span_text(cell):
+    """A speed-up and its interval: '4.0x [3.8, 4.1]'."""
+    if math.isnan(cell["value"]):
+        return "skipped"
+    value, low, high = (ratio_text(cell[k]) for k in ("value", "low", "high"))
+    return f"{value}x [{low}, {high}]"
+
+
+def ratio_text(value):
+    """A speed-up in about three characters: 0.85, 4.0, 37."""
+    digits = 0 if value >= 9.95 else 1 if value >= 0.995 else 2
+    return f"{value:.{digits}f}"
+
+
+def time_text(ns):
+    """A time in three digits and its unit: '850 ns', '12.3 µs'."""
+    size, unit = time_unit(ns)
+    digits = 0 if ns / size >= 99.95 else 1 if ns / size >= 9.995 else 2
+    return f"{ns / size:.{digits}f} {unit}"
+
+
+def time_unit(ns):
+    # 999.6 ns would be written 1000 ns.
+    for size, unit in ((1e9, "s"), (1e6, "ms"), (1e3, "µs")):
+        if ns >= 0.9995 * size:
+            return size, unit
+    return 1, "ns"

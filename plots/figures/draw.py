@@ -1,0 +1,147 @@
+"""Draws figures from result files.
+
+examples:
+  plots/draw.py result.json -o figures       every figure the file is meant for
+  plots/draw.py --figure mad_figure8 result.json
+  plots/draw.py --figure alignments soft.json mocha.json
+
+Each figure becomes NAME.png and NAME.svg; their paths are printed, and below
+them the numbers that the figure shows first. What is wrong with the input is
+one line on stderr, exit code 2, and no picture.
+"""
+
+import argparse
+import difflib
+import os
+import sys
+
+from analysis import expected, load, words
+from figures import FIGURES, READERS, style
+
+
+class UsageError(Exception):
+    """What was asked for cannot be done."""
+
+
+def main(arguments=None):
+    options = parse(arguments)
+    if options.list:
+        for name, entry in FIGURES.items():
+            print(f"{name}: {entry.needs} ({entry.reads})")
+        return 0
+    said = []
+    try:
+        for name, (figure, lines) in draw_all(options).items():
+            said += style.save(figure, options.output, name)
+            said += [f"  {line}" for line in lines]
+    except (load.DataError, UsageError) as error:
+        return fail(error)
+    except OSError as error:
+        return fail(f"{options.output}: cannot be written: {error.strerror}")
+    # At once: a reader that takes only the first line has then got it all.
+    sys.stdout.write("\n".join([*said, ""]))
+    return 0
+
+
+def fail(what):
+    print(f"draw.py: {what}", file=sys.stderr)
+    return 2
+
+
+def parse(arguments):
+    parser = argparse.ArgumentParser(
+        prog="draw.py",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("files", nargs="*", metavar="FILE")
+    parser.add_argument(
+        "--figure", metavar="NAME", help="only this one, e.g. mocha_figure3"
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="DIR",
+        default=".",
+        help="an existing folder for the pictures (default: here)",
+    )
+    parser.add_argument(
+        "--list", action="store_true", help="the figures and what they need"
+    )
+    return parser.parse_args(arguments)
+
+
+def draw_all(options):
+    """Name -> (figure, headlines), all drawn before the first is written."""
+    if options.figure is not None and options.figure not in FIGURES:
+        raise UsageError(unknown_figure(options.figure))
+    if not options.files:
+        raise UsageError(
+            "no file given; a result of run-sweep, stability or decoder, what "
+            "compare --json printed, or outputs of decode or expect"
+        )
+    if not os.path.isdir(options.output):
+        raise UsageError(f"-o {options.output}: no such folder")
+    reads, data = read(options.files)
+    if options.figure is not None:
+        names = [options.figure]
+        wanted = FIGURES[options.figure]
+        if wanted.reads != reads:
+            raise UsageError(
+                f"{options.files[0]}: is of {reads}, figure {options.figure} "
+                f"needs {wanted.needs}"
+            )
+    else:
+        names = [
+            name
+            for name, entry in FIGURES.items()
+            if entry.reads == reads and entry.has_data(data)
+        ]
+    if not names:
+        needs = "; ".join(f"{n} needs {e.needs}" for n, e in FIGURES.items())
+        raise UsageError(f"{options.files[0]}: fits no figure: {needs}")
+    drawn = {name: FIGURES[name].draw(data) for name in names}
+    reasons = invalid_reasons(data)
+    if not reasons:
+        return drawn
+    told = f"INVALID: {'; '.join(reasons)}"
+    for figure, _ in drawn.values():
+        style.mark_invalid(figure)
+    return {name: (figure, [told, *lines]) for name, (figure, lines) in drawn.items()}
+
+
+def invalid_reasons(data):
+    """The data are a sweep, a stability study, or several outputs."""
+    if isinstance(data, list):
+        contexts = [steps["context"] for steps in data if "context" in steps]
+    else:
+        contexts = [(data if isinstance(data, dict) else data.attrs)["context"]]
+    reasons = [words.invalid_reasons(context) for context in contexts]
+    return list(dict.fromkeys(sum(reasons, [])))
+
+
+def unknown_figure(given):
+    nearest = difflib.get_close_matches(given, FIGURES, n=1, cutoff=0.4)
+    hint = f"; did you mean '{nearest[0]}'?" if nearest else ";"
+    names = ", ".join(FIGURES)
+    return f"--figure: unknown figure '{given}'{hint} valid: {names}"
+
+
+def read(paths):
+    """What the files hold, by the name of Entry.reads, and their data."""
+    documents = [(load.read_json(path), path) for path in paths]
+    if all("steps" in document for document, _ in documents):
+        return "decode", [load.steps_of(*item) for item in documents]
+    if all("latency" in document for document, _ in documents):
+        return "expect", [load.expect_of(*item) for item in documents]
+    if len(documents) > 1:
+        raise UsageError(
+            f"{len(paths)} files: one result of a sweep at a time (`attnbench "
+            "merge` makes one of several), or outputs of decode or expect only"
+        )
+    if expected.is_one(documents[0][0]):
+        return "attention", [expected.of(*documents[0])]
+    kind = documents[0][0].get("kind")
+    if kind not in list(READERS):  # what it is may be no text
+        kind = "sweep"
+    return kind, READERS[kind](*documents[0])

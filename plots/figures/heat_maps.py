@@ -1,0 +1,127 @@
+"""Heat maps over T and U, each cell with its number."""
+
+import math
+
+import matplotlib
+import numpy
+from matplotlib import colors
+
+from analysis import load
+from figures import style, ticks
+
+COLOR_MAP = "viridis"
+MOST_IN_HEAT_MAP = 64  # rows or columns whose numbers can be read
+
+
+def log_norm(values, include_one=False):
+    """One logarithmic colour scale for all panels of a figure."""
+    known = [v for v in values if not math.isnan(v)]
+    low, high = min(known), max(known)
+    if include_one:
+        low, high = min(low, 1.0), max(high, 1.0)
+    if high / low < 1.2:  # a scale needs two ends
+        low, high = low / 1.1, high * 1.1
+    return colors.LogNorm(low, high)
+
+
+def heat_map_figure(panel_rows, panel_columns, cells, path):
+    """A figure whose heat maps' cells hold two lines of text readably."""
+    for axis in ("memory_length", "output_length"):
+        number = cells[axis].nunique()
+        if number > MOST_IN_HEAT_MAP:
+            raise load.DataError(
+                path,
+                f"{number} values of {axis}, a heat map has room for "
+                f"{MOST_IN_HEAT_MAP}",
+            )
+    width = 0.7 + 0.43 * cells["memory_length"].nunique()
+    height = 0.6 + 0.34 * cells["output_length"].nunique()
+    return style.new_figure(
+        panel_rows,
+        panel_columns,
+        max(style.PANEL_WIDTH_IN, width),
+        max(style.PANEL_HEIGHT_IN, height),
+    )
+
+
+def heat_map(axes, rows, norm, to_text, title):
+    """One panel: x is memory_length, y output_length, each cell its number.
+
+    `rows` has memory_length, output_length, value and what `to_text`, which
+    gets a row, wants. Cells without a value are hatched.
+    """
+    lengths = sorted(set(rows["memory_length"]))
+    outputs = sorted(set(rows["output_length"]))
+    color_map = matplotlib.colormaps[COLOR_MAP]
+    image = rows.pivot(
+        index="output_length", columns="memory_length", values="value"
+    ).loc[outputs, lengths]
+    axes.set_facecolor(style.MISSING)
+    mesh = axes.imshow(
+        image.to_numpy(dtype=float),
+        norm=norm,
+        cmap=color_map,
+        origin="lower",
+        aspect="auto",
+    )
+    for cell in rows.to_dict("records"):
+        x = lengths.index(cell["memory_length"])
+        y = outputs.index(cell["output_length"])
+        _write_cell(axes, x, y, cell, color_map(norm(cell["value"])), to_text)
+    axes.set_xticks(range(len(lengths)), lengths)
+    axes.set_yticks(range(len(outputs)), outputs)
+    axes.tick_params(length=0)
+    axes.set_xlabel("memory length T")
+    axes.set_ylabel("output length U")
+    axes.set_title(title)
+    return mesh
+
+
+def _write_cell(axes, x, y, cell, color, to_text):
+    if math.isnan(cell["value"]):
+        axes.fill(
+            [x - 0.5, x + 0.5, x + 0.5, x - 0.5],
+            [y - 0.5, y - 0.5, y + 0.5, y + 0.5],
+            facecolor=style.MISSING,
+            edgecolor="#999999",
+            hatch="////",
+            linewidth=0,
+        )
+        return
+    # Whichever of white and black contrasts more: they are equal at a relative
+    # luminance of 0.18 (WCAG 2); 2.2 stands for the transfer curve of sRGB.
+    luminance = numpy.dot((0.2126, 0.7152, 0.0722), numpy.power(color[:3], 2.2))
+    ink = "white" if luminance < 0.18 else "black"
+    axes.text(
+        x,
+        y,
+        to_text(cell),
+        color=ink,
+        fontsize=style.SMALLEST_PT,
+        ha="center",
+        va="center",
+        linespacing=1.0,
+    )
+
+
+def no_panel(axes, title):
+    """A combination that the file does not have."""
+    axes.set_title(title)
+    axes.set_axis_off()
+    axes.text(
+        0.5,
+        0.5,
+        "not in this file",
+        transform=axes.transAxes,
+        ha="center",
+        va="center",
+        color="#666666",
+    )
+
+
+def color_bar(figure, mesh, all_axes, text, to_text):
+    """The colour scale, beside all panels."""
+    bar = figure.colorbar(mesh, ax=all_axes, pad=0.02, aspect=30)
+    ticks.log_ticks(bar.ax.yaxis, mesh.norm.vmin, mesh.norm.vmax, to_text)
+    bar.set_label(text)
+    return bar

@@ -1,0 +1,22 @@
+"""A panel for each mode and scope: rows are scopes, columns are modes."""
+
+from analysis import modes
+from figures import style
+
+
+def new_figure(cells):
+    """A figure and {(mode, scope): axes}, titled."""
+    present = modes.pairs(cells)
+    rows = [s for s in modes.SCOPES if any(scope == s for _, scope in present)]
+    columns = [m for m in modes.MODES if any(mode == m for mode, _ in present)]
+    figure, grid = style.new_figure(len(rows), len(columns))
+    by_pair = {}
+    for row, scope in enumerate(rows):
+        for column, mode in enumerate(columns):
+            axes = grid[row, column]
+            if (mode, scope) in present:
+                axes.set_title(f"{mode}, {scope}")
+                by_pair[mode, scope] = axes
+            else:
+                axes.set_axis_off()
+    return figure, by_pair

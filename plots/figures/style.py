@@ -1,0 +1,212 @@
+"""How every figure looks: sizes, fonts, one colour and marker per mechanism.
+
+A mechanism looks the same in every figure, so that pictures can be read side by
+side. Colours are those of Okabe and Ito, which colour-blind readers can tell
+apart; markers and line styles say the same thing again, for print in grey.
+A mechanism that has no line in MECHANISMS takes the next of FALLBACK, in the
+order of names, so a new one is drawn without any change here.
+
+Figures are made without pyplot: no global state, no display.
+"""
+
+import io
+import os
+import textwrap
+
+import matplotlib
+from matplotlib import colors
+from matplotlib.figure import Figure
+
+from analysis import modes, whole_file
+
+PANEL_WIDTH_IN = 3.3  # one column of a two-column paper
+PANEL_HEIGHT_IN = 2.6
+SMALLEST_PT = 7
+GRID = "#dddddd"
+MISSING = "#e6e6e6"  # skipped cells, hatched
+
+# name: (colour, marker)
+MECHANISMS = dict(
+    zip(
+        modes.MECHANISMS,
+        [
+            ("#000000", "o"),
+            ("#0072B2", "s"),
+            ("#D55E00", "^"),
+            ("#009E73", "D"),
+            ("#CC79A7", "v"),
+        ],
+        strict=True,
+    )
+)
+FALLBACK = [
+    ("#56B4E9", "P"),
+    ("#E69F00", "X"),
+    ("#7F7F7F", "h"),
+    ("#8C6D31", "<"),
+    ("#5E3C99", ">"),
+    ("#B2182B", "*"),
+]
+LINE_STYLES = ["-", (0, (5, 1.5)), (0, (1.5, 1.5)), (0, (5, 1.5, 1, 1.5))]
+FILL_STYLES = ["full", "none", "left", "bottom"]
+
+RC = {
+    "font.family": ["DejaVu Sans"],
+    "font.size": 8,
+    "axes.titlesize": 8,
+    "axes.labelsize": 8,
+    "xtick.labelsize": SMALLEST_PT,
+    "ytick.labelsize": SMALLEST_PT,
+    "legend.fontsize": SMALLEST_PT,
+    "axes.linewidth": 0.6,
+    "axes.grid": False,
+    "axes.axisbelow": True,
+    "grid.color": GRID,
+    "grid.linewidth": 0.5,
+    "hatch.linewidth": 0.5,
+    "hatch.color": "#999999",
+    "lines.linewidth": 1.2,
+    "lines.markersize": 4,
+    "savefig.dpi": 200,
+    # A name with $ in it is a name, and no mathematics.
+    "text.parse_math": False,
+    # Text that stays text can be searched and copied.
+    "svg.fonttype": "none",
+    # The date is left out below, too, so the same data gives the same bytes.
+    "svg.hashsalt": "attnbench",
+}
+
+
+def look(mechanism, all_mechanisms):
+    """(colour, marker) of a mechanism in a file that has `all_mechanisms`."""
+    if mechanism in MECHANISMS:
+        return MECHANISMS[mechanism]
+    others = sorted(set(all_mechanisms) - set(MECHANISMS))
+    return FALLBACK[others.index(mechanism) % len(FALLBACK)]
+
+
+def line(mechanism, all_mechanisms, rank=0, count=1):
+    """Line properties of the rank-th of `count` settings of a mechanism.
+
+    Settings (w = 2, 4, 8) share the hue, light to dark, and differ in line
+    style and in how the marker is filled.
+    """
+    color, marker = look(mechanism, all_mechanisms)
+    red, green, blue = colors.to_rgb(color)
+    if count > 1:
+        # The shade goes from 35 percent white to 40 percent black around the colour.
+        shade = 0.35 - 0.75 * rank / (count - 1)
+        towards, amount = (1.0, shade) if shade > 0 else (0.0, -shade)
+        red, green, blue = (
+            c + (towards - c) * amount for c in (red, green, blue)
+        )
+    return {
+        "color": (red, green, blue),
+        "marker": marker,
+        "linestyle": LINE_STYLES[rank % len(LINE_STYLES)],
+        "fillstyle": FILL_STYLES[rank % len(FILL_STYLES)],
+        "markerfacecoloralt": "white",
+    }
+
+
+def draw_line(axes, line, look):
+    """`value` over memory_length with its interval, of rows in its order."""
+    # Rows without a value stay in and interrupt the line.
+    x = line["memory_length"].to_numpy(dtype=float)
+    value, low, high = (
+        line[key].to_numpy(dtype=float) for key in ("value", "low", "high")
+    )
+    axes.errorbar(
+        x,
+        value,
+        (value - low, high - value),
+        capsize=1.5,
+        elinewidth=0.7,
+        **look,
+    )
+
+
+def new_figure(
+    rows, columns, panel_width=PANEL_WIDTH_IN, panel_height=PANEL_HEIGHT_IN
+):
+    """A figure and its [rows, columns] array of axes."""
+    matplotlib.rcParams.update(RC)
+    figure = Figure(
+        figsize=(columns * panel_width, rows * panel_height),
+        layout="constrained",
+    )
+    return figure, figure.subplots(rows, columns, squeeze=False)
+
+
+def add_foot(figure, caption, handles=()):
+    """Puts legend and caption under the panels, outside the figure's area.
+
+    Saving crops to everything drawn, so neither can cover a panel or be cut.
+    """
+    # Laid out once, for both formats; constrained layout would otherwise make
+    # room inside the figure for what is put below it.
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+    width, height = figure.get_size_inches()
+    y = -0.05 / height
+    if handles:
+        legend = figure.legend(
+            handles=list(handles),
+            loc="upper center",
+            bbox_to_anchor=(0.5, y),
+            ncol=min(len(handles), max(2, int(width / 1.3))),
+            frameon=False,
+            borderaxespad=0,
+            handlelength=3.2,
+        )
+        figure.draw_without_rendering()
+        box = legend.get_window_extent().transformed(
+            figure.transFigure.inverted()
+        )
+        y = box.y0 - 0.05 / height
+    # A character of DejaVu Sans is about 0.54 of its size wide.
+    letters = int((width - 0.1) * 72 / (0.54 * SMALLEST_PT))
+    figure.text(
+        0.05 / width,
+        y,
+        "\n".join(textwrap.wrap(caption, letters, break_long_words=True)),
+        fontsize=SMALLEST_PT,
+        va="top",
+        linespacing=1.25,
+    )
+
+
+def mark_invalid(figure):
+    """Says above all panels that the picture is of an invalid run."""
+    height = figure.get_size_inches()[1]
+    figure.text(
+        0.5,
+        1 + 0.05 / height,
+        "INVALID: see below",
+        color="#B2182B",
+        fontsize=12,
+        fontweight="bold",
+        ha="center",
+        va="bottom",
+    )
+
+
+def save(figure, folder, name):
+    """Writes FOLDER/NAME.png and .svg, each whole or not at all; the paths."""
+    paths = []
+    for suffix, metadata in (
+        ("png", {"Software": None}),
+        ("svg", {"Date": None, "Creator": "attnbench", "Title": name}),
+    ):
+        path = os.path.join(folder, f"{name}.{suffix}")
+        stream = io.BytesIO()
+        figure.savefig(
+            stream,
+            format=suffix,
+            metadata=metadata,
+            bbox_inches="tight",
+            pad_inches=0.06,
+        )
+        whole_file.write(path, stream.getvalue())
+        paths.append(path)
+    return paths

@@ -1,0 +1,109 @@
+"""The whole page: its parts in their order, with the style and the script that
+lie beside this file. Nothing is fetched: it works from file://, offline.
+"""
+
+import base64
+import hashlib
+import os
+
+from pages import crossovers, markup, peers, pictures, tables, validity
+
+_FOLDER = os.path.dirname(os.path.abspath(__file__))
+
+
+def _policy(script):
+    """What the page may do: run this script, draw what it holds, and no more.
+
+    A text of a result that became markup all the same could load nothing, send
+    nothing and run nothing.
+    """
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    return (
+        f"default-src 'none'; script-src 'sha256-{digest}'; "
+        "style-src 'unsafe-inline'; img-src data:"
+    )
+
+
+_HELP = (
+    "Words must all be in a row. <code>name=value</code> is exact, "
+    "<code>name&lt;number</code> and <code>name&gt;number</code> compare; the "
+    "name is a column's, or its end: <code>status=ok</code>, "
+    "<code>median_ns&gt;1000</code>. A heading sorts. Every number leads to its "
+    "raw record, in which nothing is rounded."
+)
+
+
+def page(documents, title):
+    """The HTML of the page, the same for the same files."""
+    tables_of = tables.of_documents(documents)
+    sections = [
+        ("validity", "Validity", validity.to_html(documents, tables_of)),
+        ("ledger", "Ledger of claims", _ledger(documents, tables_of)),
+        ("peers", "Ours against a framework", peers.to_html(documents, tables_of)),
+        ("crossover", "From which length on", crossovers.to_html(documents)),
+        ("figures", "Figures", pictures.to_html(documents)),
+        ("cells", "All records", _all_tables(documents, tables_of)),
+    ]
+    script = _read("page.js")
+    there = [section for section in sections if section[2]]
+    links = "".join(
+        f'<li><a href="#{name}">{heading}</a></li>' for name, heading, _ in there
+    )
+    body = "\n".join(
+        f'<section id="{name}" aria-labelledby="{name}-title">\n'
+        f'<h2 id="{name}-title">{heading}</h2>\n{inner}\n</section>'
+        for name, heading, inner in there
+    )
+    return f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{_policy(script)}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{markup.text(title)}</title>
+<style>
+{_read("page.css")}</style>
+</head>
+<body>
+<header>
+<h1>{markup.text(title)}</h1>
+<nav aria-label="Sections"><ul>{links}</ul></nav>
+</header>
+<main>
+{body}
+</main>
+<script>{script}</script>
+</body>
+</html>
+"""
+
+
+def _ledger(documents, tables_of):
+    return "\n".join(
+        tables.to_html(table, "h3")
+        for document in documents
+        if document.kind == "claims"
+        for table in tables_of[document.number]
+    )
+
+
+def _all_tables(documents, tables_of):
+    parts = [
+        "<noscript><p>The tables below are filled by a script of this page.</p>"
+        f'</noscript>\n<p id="filter-help">{_HELP}</p>'
+    ]
+    for document in documents:
+        parts.append(f"<h3>{markup.text(document.name)}</h3>")
+        if document.kind == "claims":
+            parts.append('<p>In the <a href="#ledger">ledger of claims</a>.</p>')
+            continue
+        its_tables = tables_of[document.number]
+        parts += map(tables.to_html, its_tables)
+        if not its_tables:
+            parts.append("<p>It holds no list of records.</p>")
+    return "\n".join(parts)
+
+
+def _read(name):
+    with open(os.path.join(_FOLDER, name), encoding="utf-8") as file:
+        return file.read()

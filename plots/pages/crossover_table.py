@@ -1,0 +1,261 @@
+"""From which length on is a mechanism faster than soft attention? Prints a table.
+
+examples:
+  plots/crossover.py crossover.json
+  plots/crossover.py crossover.json crossover_beam.json --into docs/latency.md
+  plots/crossover.py crossover.json --outputs 64 --shares 0.1,1
+
+With --into the table also goes between the lines <!-- crossover table --> and
+<!-- end of crossover table --> of a file.
+
+The table has, for each mechanism, size d, beam and share of the memory that the scan
+passes, the least T at which soft attention takes 1, 2 and 10 times as long. A sweep
+has no beam: one sequence of states. With beams, greedy decoding (1) among them, there
+is a table of its own for each result of `attnbench decoder`, of the time of attention
+by itself. Times are those of a model, fitted for each mechanism, d and beam to every
+cell of the file by
+
+  median_ns = a + u U + t T + b energies + c chunk_energies
+
+with the exact counts of the cells: least squares of the relative error, terms in
+this order, each only where the counts tell it from those before it. A term whose
+coefficient comes out below zero costs nothing that can be seen and is left out.
+For other lengths the counts follow from T, U and the share s:
+
+  soft                 energies = T U
+  a scan               energies = s T + U (entries passed, and one choice an output)
+  ... and chunks of w  chunk_energies = min(w, T) U
+  ... and adaptive     chunk_energies = s T + U
+  memory               none: its cost is in U and T
+
+With a beam of B there are 1 + T B outputs, of all hypotheses over T + 1 steps: soft
+attention takes T energies for each, a scan one for each and s (T - 1/2), rounded down,
+for each hypothesis, MoChA the windows before the entries that it chooses. Where all
+scans of a result pass (nearly) one share of the memory, nothing tells what an entry
+costs from what an output does, and the table has the shares that were measured.
+
+A model is no measurement: what it misses of the cells that it was fitted to is
+told, and a T outside their lengths is marked. Intervals hold 95 percent of a
+bootstrap over the rounds of each cell, or its processes where there are several.
+"""
+
+import argparse
+import math
+import sys
+
+import numpy
+
+from analysis import crossover, load, modes, pairing, settings, words
+from pages import markdown, page
+
+SHARES = "0.1,0.5,1"
+BEGIN, END = "<!-- crossover table -->\n", "<!-- end of crossover table -->\n"
+COLUMNS = (
+    "mechanism",
+    "d",
+    "beam",
+    "share of the memory",
+    *(f"{n}x from T =" for n in crossover.SPEEDUPS),
+    "the model misses: rms, most",
+)
+
+
+def table(chosen, outputs=None, shares=(0.1, 0.5, 1.0)):
+    """The table of what `read` gave, in Markdown."""
+    rows = table_rows(chosen, outputs, shares)
+    return "\n".join([head(chosen, outputs), "", *markdown.table(COLUMNS, rows), ""])
+
+
+def table_rows(chosen, outputs=None, shares=(0.1, 0.5, 1.0)):
+    """Its texts, as many as COLUMNS in each row."""
+    lines = []
+    for dim in sorted(set(chosen["dim"])):
+        of_dim = chosen[chosen["dim"] == dim]
+        for beam in dict.fromkeys(of_dim["beam"]):
+            at = of_dim if beam is None else of_dim[of_dim["beam"] == beam]
+            lines += _rows(at, dim, beam, outputs, shares)
+    return lines
+
+
+def _rows(cells, dim, beam, outputs, shares):
+    """The rows of one d and beam."""
+    lines = []
+    of_soft = cells[cells["mechanism"] == pairing.BASELINE]
+    if of_soft.empty:
+        at = f"d = {dim}" + ("" if beam is None else f", beam {beam}")
+        raise load.DataError(
+            cells.attrs["path"], f"cells missing: mechanism {pairing.BASELINE}, {at}"
+        )
+    soft = crossover.fit(of_soft)
+    soft_times = crossover.times_at(soft, pairing.BASELINE, outputs, 1)
+    for name in modes.mechanisms(cells):
+        if name == pairing.BASELINE:
+            continue
+        group = cells[cells["mechanism"] == name]
+        labels = [settings.label(cell) for cell in group.to_dict("records")]
+        for label in dict.fromkeys(labels):
+            rows = group[[one == label for one in labels]]
+            model = crossover.fit(rows)
+            measured = _range(rows)
+            scans = rows["end"].notna().all()
+            told = shares
+            if beam is not None and not model.tells_energies:
+                told = sorted(set(rows["memory_share"]))
+            for share in told if scans else (None,):
+                times = crossover.times_at(model, name, outputs, share or 0)
+                found = [
+                    crossover.crossovers(soft_times, times, n)
+                    for n in crossover.SPEEDUPS
+                ]
+                lines.append(
+                    [
+                        label,
+                        str(dim),
+                        markdown.NONE if beam is None else str(beam),
+                        "all" if share is None else f"{100 * share:g} %",
+                        *(_length_text(f, measured) for f in found),
+                        f"{_miss_text(model)} (soft {_miss_text(soft)})",
+                    ]
+                )
+    return lines
+
+
+def _range(rows):
+    return rows["shortest"].min(), rows["longest"].max()
+
+
+def _length_text(found, measured):
+    """'40 [36, 44]', with a mark where that was not measured."""
+    value, *resampled = found
+    if math.isinf(value):
+        return "never"
+    low, high = numpy.quantile(resampled, [0.025, 0.975], method="nearest")
+    mark = "" if measured[0] <= value <= measured[1] else "*"
+    if value == low == high:
+        return f"{_whole(value)}{mark}"
+    return f"{_whole(value)}{mark} [{_whole(low)}, {_whole(high)}]"
+
+
+def _miss_text(model):
+    return (
+        f"{100 * model.typical_residual:.0f} %, {100 * model.largest_residual:+.0f} %"
+    )
+
+
+def _whole(length):
+    if math.isinf(length):
+        return "never"
+    # Lengths are tried 1 percent apart.
+    digits = max(0, len(str(int(length))) - 3)
+    return str(int(round(length, -digits)))
+
+
+def head(chosen, outputs=None):
+    """What the table is of."""
+    first, last = _range(chosen)
+    if chosen["beam"].iloc[0] is None:
+        axes = ("batch", "threads", "precision", "energy")
+        of_outputs = sorted(set(chosen["output_length"]))
+        text = (
+            "Decoding one sequence at a time, "
+            f"{'U = T' if outputs is None else f'U = {outputs}'}; {_set(chosen, axes)}; "
+            "no beam."
+        )
+        cells = (
+            f"workloads {', '.join(sorted(set(chosen['workload'])))}, T from {first} to "
+            f"{last}, U from {of_outputs[0]} to {of_outputs[-1]}"
+        )
+    else:
+        text = (
+            "Attention of whole decoders by itself, a source at a time, greedy (beam 1) "
+            f"and with a beam, T + 1 outputs; {_set(chosen, ('energy',))}."
+        )
+        if chosen.attrs["left_out"]:
+            text += (
+                " Left out: "
+                f"{'; '.join(chosen.attrs['left_out'])}."
+            )
+        passed = sorted(set(chosen["memory_share"]))
+        cells = (
+            f"T from {first} to {last}, scans of "
+            f"{' and '.join(f'{100 * share:g} %' for share in passed)} of the memory"
+        )
+    return (
+        f"{text} The least T from which on soft attention takes that many times as "
+        f"long, by a model fitted on exact counts ({cells}), with its interval over "
+        f"rounds or processes; *: not within these T; never: not up to T = "
+        f"{crossover.MOST}. "
+        + words.context_text(chosen.attrs["context"])
+    )
+
+
+def _set(chosen, axes):
+    return ", ".join(f"{axis} {chosen[axis].dropna().iloc[0]}" for axis in axes)
+
+
+# ---- command line -----------------------------------------------------------
+
+
+def parse(arguments):
+    parser = argparse.ArgumentParser(
+        prog="crossover.py",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "files", metavar="RESULT", nargs="+", help="of run-sweep or of decoder"
+    )
+    parser.add_argument("--into", metavar="FILE", help="e.g. docs/latency.md")
+    parser.add_argument(
+        "--outputs", metavar="U", default="=T",
+        help="a number, or =T (default, and all that a beam has)",
+    )
+    parser.add_argument(
+        "--shares",
+        metavar="LIST",
+        default=SHARES,
+        help=f"shares of the memory that is read, default {SHARES}",
+    )
+    return parser.parse_args(arguments)
+
+
+def _outputs(text):
+    if text == "=T":
+        return None
+    if text.isdigit() and int(text) > 0:
+        return int(text)
+    raise load.DataError("--outputs", f"'{text}' is neither a number above 0 nor =T")
+
+
+def _shares(text):
+    shares = []
+    for part in text.split(","):
+        try:
+            shares.append(float(part))
+        except ValueError:
+            shares.append(math.nan)
+        if not 0 <= shares[-1] <= 1:
+            raise load.DataError("--shares", f"'{part}' is not a number from 0 to 1")
+    return shares
+
+
+def main(arguments=None):
+    options = parse(arguments)
+    try:
+        outputs, shares = _outputs(options.outputs), _shares(options.shares)
+        results = [crossover.read(path) for path in options.files]
+        for cells in results:
+            if outputs is not None and cells["beam"].iloc[0] is not None:
+                raise load.DataError(
+                    "--outputs",
+                    f"{cells.attrs['path']} is of whole decoders, where U follows T: "
+                    "leave it out",
+                )
+        text = "\n".join(table(cells, outputs, shares) for cells in results)
+        if options.into is not None:
+            page.put_into(options.into, BEGIN, text, END)
+    except load.DataError as error:
+        print(f"crossover.py: {error}", file=sys.stderr)
+        return 2
+    sys.stdout.write(text)
+    return 0

@@ -1,0 +1,134 @@
+"""How cost grows with the memory: prints two tables of a sweep over T.
+
+examples:
+  plots/growth.py growth.json
+  plots/growth.py results/growth.json --into docs/speed.md
+
+With --into both also go between the lines <!-- growth table --> and
+<!-- end of growth table --> of a file.
+
+Exponents are slopes of log(count) over log(T): exact, as counts are. Times are
+fitted, for each mechanism, mode and scope, by
+
+  median_ns = a + b energies + c chunk_energies + f flops_beyond
+
+over all T (and w). Least squares of the relative error: each row is divided by
+its median, so that the shortest memory counts as much as the longest. A term is
+in it only where the counts tell it from those before it; flops_beyond, what
+flops have beyond a fixed number for each energy, only where energies do not
+describe them (pairs of entries of matcha, the contexts of memory). Nothing
+forces a coefficient to be positive.
+
+Intervals hold 95 percent of a bootstrap: the rounds of each cell are drawn
+again, with replacement, and the fit is repeated. They tell the noise of the
+clock; what the straight line itself misses is the largest residual.
+"""
+
+import argparse
+import sys
+
+from analysis import fits, growth, load, modes, words
+from pages import markdown, page
+
+EXPONENT_HEAD = ("mechanism", "mode, scope", "energies", "chunk energies", "flops")
+TIME_HEAD = (
+    "mechanism",
+    "mode, scope",
+    "a, ns",
+    "b, ns an energy",
+    "c, ns a chunk energy",
+    "f, ns a flop",
+    "largest residual",
+    "notes",
+)
+BEGIN, END = "<!-- growth table -->\n", "<!-- end of growth table -->\n"
+
+
+def tables(cells):
+    """Both tables, in Markdown."""
+    chosen = growth.select(cells)
+    exponents, times = [], []
+    for (name, mode, scope), group in modes.groups(chosen):
+        for label, line in growth.lines(group):
+            row = [label, f"{mode}, {scope}"]
+            row += [
+                exponent_text(
+                    growth.exponent(line["memory_length"], fits.counts(line, of))
+                )
+                for of in growth.COUNTS
+            ]
+            exponents.append(row)
+        found = growth.fit(group)
+        terms = [
+            term_text(found.terms.get(term))
+            for term in ("constant", "energies", "chunk_energies", "flops_beyond")
+        ]
+        residual = f"{100 * found.largest_residual:+.0f} %, T = {found.largest_at}"
+        times.append(
+            [name, f"{mode}, {scope}", *terms, residual, "; ".join(found.notes)]
+        )
+    lengths = sorted(set(chosen["memory_length"]))
+    outputs = sorted(set(chosen["output_length"]))
+    head = (
+        f"T = {', '.join(map(str, lengths))}; "
+        f"U = {', '.join(map(str, outputs))}; d = {chosen['dim'].iloc[0]}; "
+        f"workload {chosen['workload'].iloc[0]}. "
+        + words.context_text(chosen.attrs["context"])
+    )
+    return "\n".join(
+        [
+            head,
+            "",
+            "Exponents of counts over all T (in parentheses the least and the "
+            "greatest from one T to the next, where they differ):",
+            "",
+            *markdown.table(EXPONENT_HEAD, exponents),
+            "",
+            "Time, with 95 % intervals over rounds:",
+            "",
+            *markdown.table(TIME_HEAD, times),
+            "",
+        ]
+    )
+
+
+def exponent_text(found):
+    """'1.00', or '0.92 (0.73 to 0.99)' where it is not the same everywhere."""
+    if found is None:
+        return "–"
+    low, high = min(found.steps), max(found.steps)
+    text = growth.slope_text(found)
+    if f"{low:.2f}" != f"{high:.2f}":
+        text += f" ({low:.2f} to {high:.2f})"
+    return text
+
+
+def term_text(term):
+    if term is None:
+        return "–"
+    # Three digits, and never an exponent.
+    ns, low, high = (
+        f"{float(f'{number:.3g}'):.9f}".rstrip("0").rstrip(".")
+        for number in (term.ns, term.low, term.high)
+    )
+    return f"{ns} [{low}, {high}]"
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(
+        prog="growth.py",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("file", metavar="RESULT")
+    parser.add_argument("--into", metavar="FILE", help="e.g. docs/speed.md")
+    options = parser.parse_args(arguments)
+    try:
+        text = tables(load.load(options.file))
+        if options.into is not None:
+            page.put_into(options.into, BEGIN, text, END)
+    except load.DataError as error:
+        print(f"growth.py: {error}", file=sys.stderr)
+        return 2
+    sys.stdout.write(text)
+    return 0

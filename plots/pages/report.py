@@ -1,0 +1,71 @@
+"""One page of HTML that shows results: whether they are valid, what was claimed,
+the figures, and every record.
+
+`attnbench report` runs this file; it can be run by itself too.
+
+examples:
+  attnbench report sweep.json -o report.html
+  attnbench report sweep.json verify.json stability.json -o report.html --title Friday
+
+A result is what run-sweep, verify, stability, roofline, decoder or claims wrote.
+The page needs no network and no other file. The same results give the same
+bytes. What is wrong with a result is one line on stderr, exit code 2, and no
+page.
+"""
+
+import argparse
+import os
+
+from analysis import command, load, whole_file
+from pages import assemble, documents
+
+
+class UsageError(Exception):
+    """What was asked for cannot be done."""
+
+
+def main(arguments=None):
+    options = parse(arguments)
+    try:
+        check_output(options.output, options.force)
+        read = documents.read(options.results)
+        # Somebody may have written it meanwhile.
+        whole_file.write(
+            options.output,
+            assemble.page(read, options.title).encode(),
+            lambda: check_output(options.output, options.force),
+        )
+    except (load.DataError, UsageError) as error:
+        return command.fail(error)
+    except OSError as error:
+        return command.fail(f"{options.output}: cannot be written: {error.strerror}")
+    return 0
+
+
+def parse(arguments):
+    parser = argparse.ArgumentParser(
+        prog="attnbench report",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("results", nargs="+", metavar="RESULT")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", required=True, help="e.g. -o report.html"
+    )
+    parser.add_argument(
+        "--title", default="attnbench report", help="e.g. --title 'After the change'"
+    )
+    parser.add_argument("--force", action="store_true", help="replace the output file")
+    return parser.parse_args(arguments)
+
+
+def check_output(path, force):
+    """Refuses a place that cannot be written before the work, not after."""
+    folder = os.path.dirname(path) or "."
+    if not os.path.isdir(folder):
+        raise UsageError(f"{path}: there is no folder '{folder}'")
+    if os.path.lexists(path):
+        if not os.path.isfile(path):
+            raise UsageError(f"{path}: is there and is not a file that can be replaced")
+        if not force:
+            raise UsageError(f"{path}: is there already; --force replaces it")

@@ -1,0 +1,285 @@
+"""Writes REPRODUCTION.md: every claim of the papers with its verdict, and their
+figures and tables beside ours.
+
+examples:
+  plots/reproduction.py results/claims.json results/mad_figure8.json -o REPRODUCTION.md
+  plots/reproduction.py results/claims.json results/*.json results/claims/decoder.json
+
+The first file is a result of `attnbench claims`, of all claims of experiments/claims.json.
+The others are what figures and tables are made of, in any order; a figure, drawn by
+plots/draw.py, is linked from the folder figures/ beside the first, and must be there.
+What no file gives is named as not measured. Without -o the page is printed.
+
+A pure function of these files, results/published/ and the ledger. What is wrong with
+one is one line on stderr, exit code 2, and no page.
+"""
+
+import argparse
+import os
+import sys
+
+from pages import (
+    claims_markdown,
+    crossover_table,
+    markdown,
+    published_markdown,
+    reproduction_figures,
+)
+from analysis import (
+    ROOT,
+    claims_result,
+    crossover,
+    decoder_result,
+    load,
+    published,
+    whole_file,
+    words,
+)
+
+NOT_REDRAWN = {
+    "MAD": "Figures 1, 2 and 7 are schematics; 3 to 6 show trained models.",
+    "MoChA": "Figures 1 and 4 are schematics; 2 shows trained models.",
+    "Britz": "Figure 1 is a schematic; 3 to 8 show trained models.",
+}
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(
+        prog="reproduction.py",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("claims", metavar="CLAIMS")
+    parser.add_argument("results", nargs="*", metavar="RESULT")
+    parser.add_argument("-o", "--output", metavar="FILE", help="e.g. -o REPRODUCTION.md")
+    options = parser.parse_args(arguments)
+    output = options.output
+    try:
+        text = page(options.claims, options.results, os.path.dirname(output or ""))
+        if output is not None:
+            whole_file.write(output, text.encode())
+    except load.DataError as error:
+        return fail(error)
+    except OSError as error:
+        return fail(f"{output}: cannot be written: {error.strerror}")
+    if output is None:
+        sys.stdout.write(text)
+    return 0
+
+
+def fail(what):
+    print(f"reproduction.py: {what}", file=sys.stderr)
+    return 2
+
+
+def page(claims_path, result_paths, folder):
+    """The text of the page, its links seen from `folder`."""
+    return "\n".join(Page(claims_path, result_paths, folder).lines()) + "\n"
+
+
+class Page:
+    def __init__(self, claims_path, result_paths, folder):
+        # The claims themselves may be among `results/*.json`.
+        paths = [path for path in result_paths
+                 if os.path.realpath(path) != os.path.realpath(claims_path)]
+        self.folder = folder or "."
+        self.result = claims_result.read(claims_path)
+        self.figures_folder = os.path.join(os.path.dirname(claims_path), "figures")
+        self.crossovers = [path for path in paths if is_of_crossovers(path)]
+        self.figures = reproduction_figures.drawn(
+            [path for path in paths if path not in self.crossovers])
+        self.decoders = decoders(paths)
+
+    def lines(self):
+        claims = self.result["claims"]
+        papers = published.papers()
+        return [
+            *self._head(),
+            "## Claims",
+            "",
+            claims_markdown.summary(claims),
+            "",
+            *claims_markdown.verdict_table(claims, self._file_link),
+            "",
+            "## What fails, or holds only under a condition",
+            "",
+            *(claims_markdown.exceptions(claims) or ["Nothing."]),
+            "",
+            *[line for paper in papers for line in self._paper(paper)],
+            "## What no paper has",
+            "",
+            *self._pictures(""),
+            *self._crossovers(),
+            "## Corpora that are not free",
+            "",
+            *published_markdown.corpora(papers),
+        ]
+
+    def _head(self):
+        context = self.result["context"]
+        lines = [
+            "# Reproduction",
+            "",
+            "Written by `plots/reproduction.py`; do not edit. What the three papers "
+            "report, run again: every claim with a verdict, then paper by paper the "
+            "figures, the tables and what each verdict was read from. A claim that "
+            "fails is a finding, about this machine and this program.",
+            "",
+            markdown.text(words.context_text(context)),
+            *self._measured(),
+            "",
+            *markdown.table(
+                ("", ""),
+                [[name, markdown.text(value)] for name, value in machine(context)],
+            ),
+            "",
+        ]
+        if self.result["quick"]:
+            lines += ["**Measured with `--quick`: smaller grids and fewer rounds; only "
+                      "without it does every verdict count.**", ""]
+        return lines
+
+    def _measured(self):
+        """Says with what the files were measured that verdicts were read from: they may
+        be older than their judgement."""
+        files = {evidence["file"] for claim in self.result["claims"]
+                 for evidence in claim["evidence"]} - {None}
+        there = [_there(file) for file in sorted(files)]
+        contexts = [load.read_json(path)["context"]
+                    for path in there if os.path.exists(path)]
+        if not contexts:
+            return []
+        commits = sorted({(context["commit"] or "unknown")[:10] for context in contexts})
+        dates = sorted(context["date"] for context in contexts)
+        return ["", f"Judged from results of commit {', '.join(commits)}, "
+                    f"begun from {dates[0]} to {dates[-1]}."]
+
+    def _paper(self, paper):
+        about = paper["paper"]
+        key = about["key"]
+        claims = [claim for claim in self.result["claims"]
+                  if claim["source"].split()[0] == key]
+        verdicts = {
+            claim["id"]: f"{claims_markdown.name_link(claim)} "
+                         f"{claims_result.kind(claim['verdict'])}"
+            for claim in self.result["claims"]
+        }
+        lines = [
+            f"## {key}",
+            "",
+            f"{markdown.text(about['authors'])}. [{markdown.text(about['title'])}]"
+            f"(https://arxiv.org/abs/{about['arxiv']}). {markdown.text(about['venue'])}; "
+            f"{markdown.text(about['version'])}.",
+            "",
+            f"### Figures of {key}",
+            "",
+            *self._pictures(key),
+            NOT_REDRAWN[key],
+            "",
+            f"### Tables of {key}",
+            "",
+        ]
+        for table in paper["tables"]:
+            lines += published_markdown.table(table, self.decoders)
+        lines += [
+            f"### Numbers in the text of {key}",
+            "",
+            *published_markdown.statements(paper, verdicts),
+            "",
+            f"### Claims of {key}",
+            "",
+        ]
+        for claim in claims:
+            lines += claims_markdown.details(claim, self._file_link)
+        return lines
+
+    def _pictures(self, key):
+        lines = []
+        for picture in reproduction_figures.PICTURES:
+            if picture.paper == key:
+                lines += self._picture(picture)
+        return lines
+
+    def _crossovers(self):
+        lines = ["### From which length on", ""]
+        for path in self.crossovers:
+            lines += crossover_table.table(crossover.read(path)).splitlines() + [""]
+        return lines if self.crossovers else [*lines, "Not measured in this run.", ""]
+
+    def _picture(self, picture):
+        if picture.figure not in self.figures:
+            return [f"{picture.title}: not measured in this run.", ""]
+        drawn = self.figures[picture.figure]
+        image = os.path.join(self.figures_folder, f"{picture.figure}.png")
+        if not os.path.exists(image):
+            raise load.DataError(
+                image,
+                f"is not there; plots/draw.py --figure {picture.figure} "
+                f"{' '.join(drawn.paths)} -o {self.figures_folder} draws it",
+            )
+        links = (self._file_link(os.path.basename(path), path) for path in drawn.paths)
+        lines = [
+            f"![{picture.title}]({self._relative(image)})",
+            "",
+            f"{picture.title}. {picture.caption} From {', '.join(links)}"
+            + (f": {markdown.text(drawn.context)}" if drawn.context else "."),
+            "",
+            *(f"- {markdown.text(line)}" for line in drawn.lines),
+        ]
+        return [*lines, ""] if drawn.lines else lines
+
+    def _file_link(self, name, path):
+        """A link to a file that is there; otherwise its name alone."""
+        there = path and _there(path)
+        if path is None or not os.path.exists(there):
+            return markdown.text(name)
+        return f"[{markdown.text(name)}]({self._relative(there)})"
+
+    def _relative(self, path):
+        return os.path.relpath(path, self.folder)
+
+
+def _there(path):
+    """Paths in results are those of who ran the program, in the project's folder."""
+    return path if os.path.exists(path) else os.path.join(ROOT, path)
+
+
+def is_of_crossovers(path):
+    document = load.read_json(path)
+    return (document.get("kind") in ("sweep", decoder_result.KIND)
+            and crossover.is_of_its_experiments(document))
+
+
+def decoders(paths):
+    """Results of `attnbench decoder` by the name of their experiment."""
+    found = {}
+    for path in paths:
+        document = load.read_json(path)
+        if document.get("kind") != decoder_result.KIND:
+            continue
+        result = decoder_result.of(document, path)
+        name = document.get("experiment")
+        if not isinstance(name, str):
+            raise load.DataError(path, "has no experiment")
+        if name in found:
+            raise load.DataError(path, f"is of {name}, as is another file")
+        found[name] = result
+    return found
+
+
+def machine(context):
+    """(name, value) of what was measured with; what is not known is left out."""
+    memory = context.get("memory_bytes")
+    known = {
+        "processor": context["cpu"],
+        "cores": context.get("cores"),
+        "caches": ", ".join(context.get("caches") or []) or None,
+        "memory": None if memory is None else f"{memory / 2**30:.1f} GiB",
+        "kernel": context.get("kernel"),
+        "compiler": context.get("compiler"),
+        "flags": context.get("flags"),
+        "SIMD": context.get("simd"),
+        "command": context["command"],
+        "warnings": "; ".join(context["warnings"]) or None,
+    }
+    return [(name, value) for name, value in known.items() if value is not None]

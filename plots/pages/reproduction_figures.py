@@ -1,0 +1,117 @@
+"""The figures of REPRODUCTION.md: whose they are, what they show, and what draw.py
+says of them.
+"""
+
+from dataclasses import dataclass
+
+from figures import FIGURES, draw
+from analysis import load, words
+
+
+@dataclass(frozen=True)
+class Picture:
+    figure: str  # its name in figures.FIGURES
+    paper: str  # the paper's key; "": no paper has it
+    title: str
+    caption: str
+
+
+PICTURES = (
+    Picture(
+        "mad_figure8", "MAD", "Figure 8, appendix F",
+        "Time of softmax attention over that of hard monotonic attention over T and U: "
+        "this project's optimised program, and the authors' protocol with and without "
+        "compiler optimisation. The axis labels of the paper's plot are swapped.",
+    ),
+    Picture(
+        "mocha_figure3", "MoChA", "Figure 3, appendix B",
+        "Time, and speed-up over soft attention, at T = U; hard monotonic attention, "
+        "adaptive chunks and fixed-size memory stand beside what the paper has.",
+    ),
+    Picture(
+        "britz_figure2", "Britz", "Figure 2, section 3.2",
+        "The position encoding L of eq 10, as the program multiplies scores by it.",
+    ),
+    Picture(
+        "britz_table1", "Britz", "Table 1 as a figure",
+        "Time of a whole decoder over that of the same with full attention; hollow "
+        "marks are the paper's. Monotonic attention and chunks are in no paper's table.",
+    ),
+    Picture(
+        "stability", "", "Errors of published closed forms",
+        "Largest error of alpha over T, by variant, precision and family of p.",
+    ),
+    Picture(
+        "stability_chunks", "", "Errors with chunk energies",
+        "Largest error of published algorithms of the chunks, by the size of their "
+        "energies.",
+    ),
+    Picture(
+        "stability_gradient", "", "Gradients of published closed forms",
+        "Largest gradient over U: where training would explode.",
+    ),
+    Picture(
+        "monte_carlo", "", "Sampling against the exact expectation",
+        "Error of means of sampled paths over their number: slope -1/2 is chance.",
+    ),
+    Picture(
+        "sharpness", "", "What trains against what decodes",
+        "Distance of expected and decoded attention as the choice gets sharper.",
+    ),
+    Picture(
+        "matcha_algorithms", "", "Algorithms for adaptive chunks",
+        "Time and bytes of each algorithm of MAtChA's expectation over T.",
+    ),
+    Picture(
+        "latency", "", "How late outputs come",
+        "AP, AL and DAL of monotonic attention and chunks against the bias r.",
+    ),
+    Picture(
+        "memory_share", "", "Speed-up where more of the memory is read",
+        "The papers' benchmarks are at the left edge, where little of it is.",
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Drawn:
+    paths: list  # what it is drawn from
+    lines: list  # what draw.py says of it
+    context: str  # commit, machine and date; empty for what does not depend on them
+
+
+def drawn(paths):
+    """figure -> Drawn, of those that the files give."""
+    read = [(path, *_read(path)) for path in paths]
+    found = {}
+    for picture in PICTURES:
+        entry = FIGURES.get(picture.figure)
+        fitting = [
+            (path, data)
+            for path, kind, data in read
+            if entry is not None and entry.reads == kind and entry.has_data(data)
+        ]
+        if fitting:
+            found[picture.figure] = _draw(picture.figure, entry, fitting)
+    return found
+
+
+def _draw(name, entry, fitting):
+    """Draws one result, or all outputs of a command together."""
+    paths = [path for path, _ in fitting]
+    if all(isinstance(data, list) for _, data in fitting):
+        outputs = [output for _, data in fitting for output in data]
+        return Drawn(paths, entry.draw(outputs)[1], "")
+    if len(fitting) > 1:
+        raise load.DataError(paths[1], f"is of figure {name}, as is {paths[0]}")
+    data = fitting[0][1]
+    context = (data if isinstance(data, dict) else data.attrs)["context"]
+    return Drawn(paths, entry.draw(data)[1], words.context_text(context))
+
+
+def _read(path):
+    """(what Entry.reads calls it, its data); no data of a kind that no figure reads."""
+    kind = load.read_json(path).get("kind")
+    if kind not in (None, *(entry.reads for entry in FIGURES.values())):
+        return kind, None
+    return draw.read([path])

@@ -1,0 +1,233 @@
+"""What comes first: whether the results may be believed, and where they are
+from. A result that is not valid says so here, whatever its numbers look like.
+"""
+
+import json
+
+from pages import markup, tables
+
+# Two runs of one program on one machine need not have these fields of a context in
+# common: harness/machine/fingerprint.cc does not compare them, and the seed is one of
+# them, as results of different commands stand on one page.
+NOT_FINGERPRINT = (
+    "command",
+    "date",
+    "load",
+    "load_end",
+    "memory_bytes",
+    "seed",
+    "valid",
+    "invalid_reasons",
+    "warnings",
+    "points",
+    "shard",
+    "runs",
+    "limits",
+    "calibration",
+)
+
+
+def to_html(documents, tables_of):
+    parts = [_summary(documents)]
+    parts += [_one(document, tables_of[document.number]) for document in documents]
+    parts.append(_fingerprint(documents))
+    return "\n".join(parts)
+
+
+def _summary(documents):
+    bad = [d for d in documents if not d.context["valid"]]
+    wrong = [d for d in documents if d.content.get("verdict") == "failed"]
+    statuses = [s for d in documents for s in _statuses(d) if s != "ok"]
+    skipped = statuses.count("skipped")
+    failed = len(statuses) - skipped
+    partial = [d for d in documents if missing_points(d)]
+    text = [f"{len(bad)} of {_count(len(documents), 'result')} not valid"] * bool(bad)
+    if wrong:
+        text.append(f"{_count(len(wrong), 'verdict')} failed")
+    if failed:
+        text.append(f"{_count(failed, 'cell')} failed")
+    if partial:
+        text.append(f"{_count(len(partial), 'result')} not complete")
+    beside = f" ({_count(skipped, 'cell')} skipped)" if skipped else ""
+    if text:
+        return f'<p class="verdict bad">{"; ".join(text)}{beside}.</p>'
+    every = "The result is" if len(documents) == 1 else f"All {len(documents)} results are"
+    return f'<p class="verdict good">{every} valid, no cell failed{beside}.</p>'
+
+
+def _count(number, noun):
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _statuses(document):
+    # Cells of any kind count: a decoder's can fail, too.
+    return [cell["status"] for cell in document.content.get("cells", [])]
+
+
+def missing_points(document):
+    """How many points of the whole sweep the file has no cell of."""
+    points = document.context.get("points")
+    if document.kind != "sweep" or not isinstance(points, list):
+        return 0
+    there = {str(cell.get("point")) for cell in document.content["cells"]}
+    return len(set(map(str, points)) - there)
+
+
+def _one(document, its_tables):
+    context = document.context
+    verdict = "valid" if context["valid"] else "not valid"
+    facts = [
+        ("kind", document.kind),
+        ("measured", context["date"]),
+        ("command", context.get("command")),
+        ("seed", context.get("seed")),
+        ("load at the start", context.get("load")),
+        ("shard", context.get("shard")),
+    ]
+    facts += [
+        (key, value)
+        for key, value in document.content.items()
+        if key not in ("schema_version", "kind", "context", "cells")
+        and not isinstance(value, dict)
+        and not (isinstance(value, list) and (len(value) > 20 or has_objects(value)))
+    ]
+    parts = [
+        f'<section id="file-{document.number}">',
+        f"<h3>{markup.text(document.name)}: "
+        f'<span class="{"good" if context["valid"] else "bad"}">{verdict}</span></h3>',
+        _reasons("Not valid because", _invalid_reasons(context)),
+        _reasons("Warnings", context["warnings"]),
+        _coverage(document),
+        _failures(document, its_tables),
+        '<dl class="inline">',
+        *(
+            f"<dt>{markup.text(name)}</dt><dd>{markup.text(value)}</dd>"
+            for name, value in facts
+            if value is not None or name in ("command", "seed", "load at the start")
+        ),
+        "</dl>",
+        _raw(document),
+        "</section>",
+    ]
+    return "\n".join(part for part in parts if part)
+
+
+def has_objects(values):
+    return any(isinstance(value, (dict, list)) for value in values)
+
+
+def _invalid_reasons(context):
+    reasons = context.get("invalid_reasons") or []
+    if not context["valid"] and not reasons:
+        reasons = ["the file gives no reason"]
+    return reasons
+
+
+def _reasons(title, texts):
+    if not texts:
+        return ""
+    items = "".join(f"<li>{markup.text(text)}</li>" for text in texts)
+    return f'<p>{title}:</p><ul class="reasons">{items}</ul>'
+
+
+def _coverage(document):
+    missing = missing_points(document)
+    if not missing:
+        return ""
+    total = len(set(map(str, document.context["points"])))
+    return (
+        f'<p class="bad">Not complete: cells of {total - missing} of {total} '
+        "points of the sweep.</p>"
+    )
+
+
+def _failures(document, its_tables):
+    if "cells" not in document.content:
+        return ""
+    cells = document.content["cells"]
+    found = tables.failures(cells)
+    ok = len(cells) - sum(map(len, found.values()))
+    text = f"<p>{_count(len(cells), 'cell')}, {ok} of them ok.</p>"
+    if not found:
+        return text
+    number = next(table.number for table in its_tables if table.records is cells)
+    rows = [
+        [
+            ("th", markup.text(status)),
+            ("td", str(len(indices))),
+            ("td", f'<a href="#cell-{number}-{indices[0]}">row {indices[0]}</a>'),
+            ("td", markup.text(message)),
+        ]
+        for (status, message), indices in found.items()
+    ]
+    return text + markup.table(
+        f"{document.name}: cells without times",
+        ["status", "cells", "the first", "message"],
+        rows,
+    )
+
+
+def _raw(document):
+    # The records are left out, which have their tables.
+    lists = tables.lists_of_records(document.content)
+    rest = {k: v for k, v in document.content.items() if k not in lists}
+    lines = []
+    for key, value in rest.items():
+        if isinstance(value, dict):
+            lines += [f"{key}:"]
+            lines += [f"  {k}: {_json(v)}" for k, v in value.items()]
+        else:
+            lines.append(f"{key}: {_json(value)}")
+    inner = markup.text("\n".join(lines))
+    return (
+        f"<details><summary>Raw JSON of {markup.text(document.name)} but for its "
+        f'records</summary><pre tabindex="0">{inner}</pre></details>'
+    )
+
+
+def _json(value):
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _fingerprint(documents):
+    flat = [
+        tables.flatten(
+            _with_words({k: v for k, v in d.context.items() if k not in NOT_FINGERPRINT})
+        )
+        for d in documents
+    ]
+    names = list(dict.fromkeys(name for row in flat for name in row))
+    differing = [n for n in names if len({str(row.get(n)) for row in flat}) > 1]
+    if len(documents) == 1:
+        text = ""
+    elif differing:
+        text = (
+            '<p class="bad">Not all were made by the same program on the same '
+            f"machine; they differ in: {markup.text(', '.join(differing))}.</p>"
+        )
+    else:
+        text = "<p>All were made by the same program on the same machine.</p>"
+    rows = [
+        [
+            ("th", markup.text(name)),
+            *([("td", "differs" if name in differing else "same")] * (len(flat) > 1)),
+            *(("td", markup.text(row.get(name))) for row in flat),
+        ]
+        for name in [*differing, *(n for n in names if n not in differing)]
+    ]
+    head = ["field", *(["files"] * (len(flat) > 1)), *(d.name for d in documents)]
+    return (
+        '<section id="fingerprint"><h3>Fingerprint</h3>\n'
+        + text
+        + markup.table("Program and machine of each file", head, rows)
+        + "</section>"
+    )
+
+
+def _with_words(value):
+    """Puts the words of a list in the place of the list: they are told apart, not only
+    counted.
+    """
+    if isinstance(value, dict):
+        return {key: _with_words(member) for key, member in value.items()}
+    return ", ".join(map(str, value)) if isinstance(value, list) else value

@@ -1,0 +1,110 @@
+"""Guards against what a machine does to a program: no folder for temporary files, too
+low limits, signals that cannot be caught. Each ends in a message and an exit code, and
+leaves no process and no file."""
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import time
+import unittest
+
+from in_folder import InFolder
+
+PROGRAM = os.environ["ATTNBENCH"]
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+PEER = "/usr/bin/python3 " + os.path.join(ROOT, "tests", "support", "fake_peer.py")
+TINY = ["run-sweep", "--mechanism", "soft", "-T", "3:8:1", "-U", "2", "-d", "4",
+        "--repetitions", "2", "-o", "r.json"]
+# A point that takes longer than any test waits.
+LONG = ["run-sweep", "--mechanism", "soft", "-T", "100000", "-U", "3000", "-o", "long.json"]
+
+
+class Faults(InFolder):
+    def run_here(self, *arguments, limits=(), **environment):
+        def set_limits():
+            for name, value in limits:
+                resource.setrlimit(name, (value, value))
+
+        return subprocess.run([PROGRAM, *arguments], cwd=self.folder, text=True, check=False,
+                              capture_output=True, timeout=60, preexec_fn=set_limits,
+                              env={**os.environ, **environment})
+
+    def start(self, *arguments):
+        return subprocess.Popen([PROGRAM, *arguments], cwd=self.folder, text=True,
+                                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+
+    def wait_for(self, happened, run=None):
+        deadline = time.monotonic() + 30
+        while not happened():
+            self.assertLess(time.monotonic(), deadline)
+            self.assertFalse(run and run.poll() is not None, "ended before that")
+            time.sleep(0.01)
+
+    def left(self):
+        return [name for name in os.listdir(os.environ["TMPDIR"]) if name.startswith("attnbench")]
+
+    def test_a_wrong_folder_for_temporary_files_is_named_before_anything_is_measured(self):
+        with open(self.path("file"), "w", encoding="utf-8"):
+            pass
+        for place in (self.path("missing"), self.path("file")):
+            done = self.run_here(*TINY, TMPDIR=place)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn(f"TMPDIR: '{place}' is no folder", done.stderr)
+            self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+            self.assertFalse(os.path.exists(self.path("r.json")))
+
+    def test_limits_that_are_too_low_are_named(self):
+        for limit, value, words in ((resource.RLIMIT_NOFILE, 8, "ulimit -n"),
+                                    (resource.RLIMIT_NOFILE, 20, "ulimit -n"),
+                                    (resource.RLIMIT_STACK, 64 << 10, "ulimit -s")):
+            done = self.run_here(*TINY, limits=[(limit, value)])
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertRegex(done.stderr, rf"{words} .*: is \d+; at least \d+ is needed")
+
+    def test_what_a_killed_run_has_left_goes_with_the_next_run(self):
+        for sent in (signal.SIGKILL, signal.SIGHUP, signal.SIGQUIT, signal.SIGPIPE):
+            with self.start(*LONG, "--force") as run:
+                self.wait_for(self.left, run)
+                self.assertEqual(self.run_here(*TINY, "--force").returncode, 0)
+                self.assertEqual(len(self.left()), 1, "the folder of a run that lives")
+                run.send_signal(sent)
+                run.wait()
+            self.assertEqual(self.run_here(*TINY, "--force").returncode, 0)
+            self.assertEqual(self.left(), [])
+
+    def test_what_a_peer_has_started_goes_with_a_killed_run(self):
+        wrapper = f"sleep 1000 & echo $! >started; mv started sleep.pid; {PEER}"
+        with open(self.path("wrapper.sh"), "w", encoding="utf-8") as file:
+            file.write(wrapper)
+        with self.start(*LONG, "--variant", "exact,framework", "--peer", "sh wrapper.sh") as run:
+            self.wait_for(lambda: os.path.exists(self.path("sleep.pid")), run)
+            run.kill()
+        with open(self.path("sleep.pid"), encoding="utf-8") as file:
+            pid = file.read().strip()
+        self.wait_for(lambda: not os.path.exists(f"/proc/{pid}"))
+
+    def test_a_worker_that_is_killed_between_two_points_is_replaced(self):
+        with self.start(*TINY) as run:
+            run.stderr.readline()
+            self.assertIn("[1/6]", run.stderr.readline())
+            run.send_signal(signal.SIGSTOP)
+            time.sleep(0.5)  # the worker finishes its point
+            with open(f"/proc/{run.pid}/task/{run.pid}/children", encoding="utf-8") as file:
+                os.kill(int(file.read().split()[0]), signal.SIGKILL)
+            run.send_signal(signal.SIGCONT)
+            error = run.stderr.read()
+        self.assertEqual(run.returncode, 0, error)
+        with open(self.path("r.json"), encoding="utf-8") as file:
+            self.assertEqual({cell["status"] for cell in json.load(file)["cells"]}, {"ok"})
+
+    def test_experiments_are_found_outside_of_the_sources(self):
+        listed = json.loads(self.run_here("list", "--json").stdout)["experiments"]
+        self.assertIn("ci", listed)
+        done = self.run_here("run-sweep", "experiments/ci.json", "--dry-run")
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,79 @@
+// Guards against a file that is no file: a pipe that nobody writes to, which
+// would be waited for without end, and a device, which has none.
+#include "harness/base/json_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "harness/base/error.h"
+#include "harness/base/parse_text.h"
+#include "harness/system/temporary_folder.h"
+
+namespace attnbench {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string ErrorOf(const std::string& path) {
+  try {
+    ReadJsonFile(path);
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "none";
+}
+
+TEST(ReadJsonFile, RefusesADevice) {
+  for (const char* path : {"/dev/zero", "/dev/null", "/dev/full"}) {
+    EXPECT_THAT(ErrorOf(path), HasSubstr("is neither a file nor a pipe"));
+  }
+}
+
+TEST(ReadJsonFile, DoesNotWaitForAPipeThatNobodyWritesTo) {
+  const TemporaryFolder folder;
+  const std::string path = folder.path() + "/pipe";
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  EXPECT_THAT(ErrorOf(path), HasSubstr("is empty"));
+}
+
+TEST(ReadJsonFile, ReadsAPipeWhoseDataComeLater) {
+  const TemporaryFolder folder;
+  const std::string path = folder.path() + "/pipe";
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  // Open in both directions: it has a writer from now on.
+  std::fstream pipe(path);
+  std::thread writer([&pipe] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    pipe << R"({"a": [1)" << std::flush;
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    pipe << "]}" << std::flush;
+    pipe.close();
+  });
+  EXPECT_EQ(ReadJsonFile(path), Json({{"a", {1}}}));
+  writer.join();
+}
+
+TEST(ReadJsonFile, RefusesALoopOfLinksAndALargeFile) {
+  const TemporaryFolder folder;
+  const std::string loop = folder.path() + "/loop";
+  std::filesystem::create_symlink(loop, loop);
+  EXPECT_THAT(ErrorOf(loop), HasSubstr("Too many levels of symbolic links"));
+  const std::string large = folder.path() + "/large";
+  std::ofstream(large).close();
+  std::filesystem::resize_file(large, std::uintmax_t{513} << 20);
+  EXPECT_THAT(ErrorOf(large), HasSubstr("is larger than 512 MiB"));
+}
+
+TEST(CheckUtf8, RefusesOtherBytes) {
+  EXPECT_NO_THROW(CheckUtf8("\u00e4", "x"));
+  EXPECT_THROW(CheckUtf8("a\xff", "x"), UserError);
+}
+
+}  // namespace
+}  // namespace attnbench

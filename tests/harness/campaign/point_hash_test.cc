@@ -1,0 +1,89 @@
+#include "harness/campaign/point_hash.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <functional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "harness/system/temporary_folder.h"
+
+namespace attnbench {
+namespace {
+
+using testing::MatchesRegex;
+
+Sweep SmallSweep() {
+  SweepRequest request;
+  request.axes = {{"memory_length", {8, 16}}};
+  request.alternatives = {{"soft", {}, {}}, {"monotonic", {}, {}}};
+  return ExpandSweep(StandardAxes(), request);
+}
+
+std::string HashOf(const Sweep& sweep, std::size_t point = 0,
+                   const char* build_id = "build", const char* peer = "") {
+  return PointHash(StandardAxes(), sweep, sweep.points.at(point), build_id,
+                   peer);
+}
+
+TEST(PointHash, IsTheSameForTheSame) {
+  const std::string hash = HashOf(SmallSweep());
+  EXPECT_EQ(hash, HashOf(SmallSweep()));
+  EXPECT_THAT(hash, MatchesRegex("[0-9a-f]{16}"));
+}
+
+TEST(PointHash, DiffersInWhateverResultsFollowFrom) {
+  std::set<std::string> hashes = {HashOf(SmallSweep()), HashOf(SmallSweep(), 1),
+                                  HashOf(SmallSweep(), 0, "another")};
+  const std::function<void(Sweep&)> changes[] = {
+      [](Sweep& sweep) { ++sweep.seed; },
+      [](Sweep& sweep) { ++sweep.repetitions; },
+      [](Sweep& sweep) { ++sweep.trials; },
+      [](Sweep& sweep) { ++sweep.processes; },
+      [](Sweep& sweep) { sweep.points[0].axes["batch"] = 2; },
+      [](Sweep& sweep) { sweep.points[0].cells.pop_back(); },
+      [](Sweep& sweep) { sweep.points[0].cells[0].axes["threads"] = 2; },
+      [](Sweep& sweep) { sweep.points[0].cells[1].options["threshold"] = 0.7; },
+      [](Sweep& sweep) { sweep.points[0].cells[0].skip_reason = "no core"; }};
+  for (const auto& change : changes) {
+    Sweep sweep = SmallSweep();
+    change(sweep);
+    hashes.insert(HashOf(sweep));
+  }
+  EXPECT_EQ(hashes.size(), 3 + std::size(changes));
+}
+
+TEST(PointHash, IsTheSameWhereverThePointStands) {
+  Sweep sweep = SmallSweep();
+  std::swap(sweep.points[0], sweep.points[1]);
+  EXPECT_EQ(HashOf(sweep, 1), HashOf(SmallSweep(), 0));
+  EXPECT_EQ(HashOf(sweep, 0), HashOf(SmallSweep(), 1));
+}
+
+TEST(PointHash, DiffersByThePeerWhereOneIsMeasured) {
+  Sweep sweep = SmallSweep();
+  EXPECT_EQ(HashOf(sweep, 0, "build", "one"), HashOf(sweep));
+  sweep.points[0].cells[1].is_peers = true;
+  EXPECT_NE(HashOf(sweep, 0, "build", "one"),
+            HashOf(sweep, 0, "build", "another"));
+}
+
+TEST(PointHash, DiffersWhereTheCaseFileDoes) {
+  const TemporaryFolder folder;
+  const std::string path = folder.path() + "/case.json";
+  Sweep sweep = SmallSweep();
+  sweep.points[0].axes["workload"] = "file:" + path;
+  const auto hash_of = [&](const char* text) {
+    std::ofstream(path) << text;
+    return HashOf(sweep);
+  };
+  const std::string hash = hash_of(R"({"inputs": 1})");
+  EXPECT_EQ(hash_of(R"({"inputs":1})"), hash);
+  EXPECT_NE(hash_of(R"({"inputs": 2})"), hash);
+}
+
+}  // namespace
+}  // namespace attnbench

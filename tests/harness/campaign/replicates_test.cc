@@ -1,0 +1,90 @@
+// Guards against processes that disagree and pass for one cell.
+#include "harness/campaign/replicates.h"
+
+#include <gmock/gmock.h>
+
+#include <functional>
+
+#include "tests/support/made_up_results.h"
+
+namespace attnbench {
+namespace {
+
+using ::testing::HasSubstr;
+
+// What a process gave; `first` is its first sample.
+ResultCell Measured(double first) {
+  ResultCell cell = testing::MadeUpResultCell("soft", 10, {});
+  cell.samples_ns = {first, first + 1, first + 2};
+  cell.prepare_samples_ns = {first, first};
+  cell.draw_ns = {first, 2 * first};
+  cell.latency = {.ap = 0.5, .al = 1.0, .laal = 1.0, .dal = 2.0};
+  cell.limit = {.bound = "L1", .limit_ns = 10.0};
+  cell.numerics = {.attention_mass = 3.0,
+                   .context_sum = 1.0,
+                   .context_l2 = {},
+                   .error = 1e-7,
+                   .error_bound = 1e-6};
+  return cell;
+}
+
+TEST(JoinReplicates, KeepsTheSamplesOfAllProcessesInTheirOrder) {
+  const std::vector<ResultCell> cells = {Measured(10), Measured(40),
+                                         Measured(20)};
+  const ResultCell joined = JoinReplicates(cells, false);
+  EXPECT_EQ(joined.status, CellStatus::kOk);
+  EXPECT_EQ(joined.processes, 3);
+  EXPECT_EQ(joined.samples_ns,
+            (std::vector<double>{10, 11, 12, 40, 41, 42, 20, 21, 22}));
+  EXPECT_EQ(joined.prepare_samples_ns.size(), 6U);
+  EXPECT_EQ(joined.draw_ns, (std::vector<double>{20, 40}));
+  EXPECT_EQ(ToJson(joined.operations), ToJson(cells[0].operations));
+  ASSERT_TRUE(joined.median_ns.has_value());
+  EXPECT_EQ(joined.limit->fraction, 10 / *joined.median_ns);
+}
+
+TEST(JoinReplicates, IsInvalidWhereAProcessComputesSomethingElse) {
+  const struct {
+    const char* figure;
+    std::function<void(ResultCell&)> change;
+  } changes[] = {
+      {"operations", [](ResultCell& cell) { cell.operations->flops = 6; }},
+      {"latency", [](ResultCell& cell) { cell.latency->dal = 2.5; }},
+      {"peak_memory_bytes",
+       [](ResultCell& cell) { cell.peak_memory_bytes = 8; }},
+      {"numerics.context_sum",
+       [](ResultCell& cell) { cell.numerics->context_sum = 1 + 1e-15; }},
+      {"numerics.context_l2",
+       [](ResultCell& cell) { cell.numerics->context_l2 = 1.0; }},
+      {"numerics.error",
+       [](ResultCell& cell) { cell.numerics->error = 2e-7; }}};
+  for (const auto& [figure, change] : changes) {
+    std::vector<ResultCell> cells = {Measured(10), Measured(20), Measured(30)};
+    change(cells[1]);
+    const ResultCell joined = JoinReplicates(cells, false);
+    EXPECT_EQ(joined.status, CellStatus::kInvalid) << figure;
+    EXPECT_EQ(
+        joined.message,
+        std::string(figure) + " of process 2 of 3 is not that of process 1");
+    EXPECT_TRUE(joined.samples_ns.empty());
+    EXPECT_FALSE(joined.median_ns.has_value());
+    EXPECT_FALSE(joined.limit.has_value());
+    EXPECT_FALSE(joined.latency.has_value());
+  }
+}
+
+TEST(JoinReplicates, LetsOnlyAPeersSumsDifferInTheirLastDigits) {
+  const auto status = [](double sum, const char* precision) {
+    std::vector<ResultCell> cells = {Measured(10), Measured(20)};
+    for (ResultCell& cell : cells) cell.axes["precision"] = precision;
+    cells[1].numerics->context_sum = sum;
+    return StatusName(JoinReplicates(cells, true).status);
+  };
+  EXPECT_EQ(status(1 + 9e-6, "f32"), "ok");
+  EXPECT_EQ(status(1 + 2e-5, "f32"), "invalid");
+  EXPECT_EQ(status(1 + 9e-11, "f64"), "ok");
+  EXPECT_EQ(status(1 + 2e-10, "f64"), "invalid");
+}
+
+}  // namespace
+}  // namespace attnbench

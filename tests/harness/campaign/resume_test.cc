@@ -1,0 +1,273 @@
+// Guards against a resumed run that takes what another machine, program or
+// sweep has measured, measures again what is there, or forgets the runs before.
+#include "harness/campaign/resume.h"
+
+#include <gmock/gmock.h>
+
+#include <functional>
+
+#include "harness/base/error.h"
+#include "harness/machine/fingerprint.h"
+#include "tests/support/made_up_results.h"
+
+namespace attnbench {
+namespace {
+
+using Members = std::map<std::string, Json>;
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+const std::set<std::string> kWanted = {"a", "b", "c"};
+
+SweepContext ContextOf(const std::string& date) {
+  SweepContext context;
+  context.cpu = "x";
+  context.build_id = "1";
+  context.date = date;
+  context.command = "run-sweep";
+  context.load = 0.5;
+  return context;
+}
+
+// A run as it is judged when its load is that.
+Run Entry(const std::string& date, double load_end) {
+  SweepContext context = ContextOf(date);
+  context.load_end = load_end;
+  return RunOf(context, 60, std::nullopt);
+}
+
+std::vector<ResultCell> Cells(const std::string& hash) {
+  std::vector<ResultCell> cells;
+  for (const char* mechanism : {"soft", "mocha"}) {
+    cells.push_back(testing::MadeUpResultCell(mechanism, 1, {1.0}));
+    cells.back().point = hash;
+  }
+  return cells;
+}
+
+Calibration ClockOf(const std::string& hash) {
+  return {.point = hash, .samples_ns = {1}, .median_ns = 1, .deviation = 0};
+}
+
+JournalRecord RunBegins(const SweepContext& context,
+                        bool continues_result = false) {
+  return {.run = RunRecord{context, continues_result}};
+}
+
+JournalRecord Point(const std::string& hash, const Run& run) {
+  return {.point = PointRecord{hash, Cells(hash), ClockOf(hash), run,
+                               FingerprintHash(ContextOf("any"))}};
+}
+
+JournalContents TwoRuns() {
+  return {.records = {RunBegins(ContextOf("1st")), Point("a", Entry("1st", 1)),
+                      RunBegins(ContextOf("2nd")), Point("b", Entry("2nd", 2)),
+                      Point("another", Entry("2nd", 3))},
+          .num_spoiled = 0};
+}
+
+// Of two runs, of which the second measured point c.
+SweepResult ResultOfC() {
+  SweepResult result;
+  result.context = ContextOf("0th");
+  result.context.runs = {Entry("0th", 4), Entry("later", 5)};
+  result.context.runs[0].points = {"gone"};
+  result.context.runs[1].points = {"c"};
+  result.context.calibration = {ClockOf("c")};
+  result.cells = Cells("c");
+  return result;
+}
+
+std::vector<std::string> Hashes(const Finished& finished) {
+  std::vector<std::string> hashes;
+  for (const auto& [hash, record] : finished.points) hashes.push_back(hash);
+  return hashes;
+}
+
+std::string DateOf(const Finished& finished, const std::string& hash) {
+  return finished.runs.at(finished.points.at(hash).run).date;
+}
+
+// Compared as JSON: any difference counts.
+Json RunsOf(const Finished& finished) { return ToJson(finished.runs); }
+Json Runs(const std::vector<Run>& runs) { return ToJson(runs); }
+
+TEST(Resume, TakesWhatTheJournalHasOfThisSweep) {
+  Finished finished;
+  TakeJournal(TwoRuns(), kWanted, ContextOf("now"), finished);
+  EXPECT_THAT(Hashes(finished), ElementsAre("a", "b"));
+  EXPECT_EQ(ToJson(finished.points["b"].cells), ToJson(Cells("b")));
+  EXPECT_EQ(finished.points["b"].calibration->point, "b");
+  EXPECT_THAT(finished.others, ElementsAre("another"));
+  EXPECT_EQ(ToJson(*finished.context), ToJson(ContextOf("1st")));
+}
+
+TEST(Resume, KnowsEveryRunAsItWasJudgedLast) {
+  JournalContents journal = TwoRuns();
+  journal.records.push_back(Point("c", Entry("2nd", 7)));
+  Finished finished;
+  TakeJournal(journal, kWanted, ContextOf("now"), finished);
+  EXPECT_EQ(RunsOf(finished), Runs({Entry("1st", 1), Entry("2nd", 7)}));
+  EXPECT_EQ(DateOf(finished, "a"), "1st");
+  EXPECT_EQ(DateOf(finished, "b"), "2nd");
+}
+
+TEST(Resume, RunsOfTheSameSecondAreTwo) {
+  JournalContents journal = TwoRuns();
+  journal.records[2] = RunBegins(ContextOf("1st"));
+  journal.records[3] = Point("b", Entry("1st", 2));
+  Finished finished;
+  TakeJournal(journal, kWanted, ContextOf("now"), finished);
+  EXPECT_EQ(RunsOf(finished), Runs({Entry("1st", 1), Entry("1st", 2)}));
+}
+
+TEST(Resume, TakesTheSameFromAResult) {
+  Finished finished;
+  TakeResult(ResultOfC(), "r.json", kWanted, ContextOf("now"), finished);
+  TakeJournal(TwoRuns(), kWanted, ContextOf("now"), finished);
+  EXPECT_THAT(Hashes(finished), ElementsAre("a", "b", "c"));
+  EXPECT_EQ(ToJson(finished.points["c"].cells), ToJson(Cells("c")));
+  EXPECT_EQ(finished.points["c"].calibration->point, "c");
+  EXPECT_EQ(finished.context->date, "0th");
+  EXPECT_EQ(DateOf(finished, "c"), "later");
+  EXPECT_EQ(DateOf(finished, "b"), "2nd");
+}
+
+TEST(Resume, APointThatWasMeasuredAgainIsTheLaterOne) {
+  JournalContents journal = TwoRuns();
+  journal.records.push_back(Point("c", Entry("2nd", 7)));
+  Finished finished;
+  TakeResult(ResultOfC(), "r.json", kWanted, ContextOf("now"), finished);
+  TakeJournal(journal, kWanted, ContextOf("now"), finished);
+  EXPECT_EQ(DateOf(finished, "c"), "2nd");
+}
+
+TEST(Resume, TakesNothingFromAnotherMachine) {
+  SweepContext other = ContextOf("now");
+  other.cpu = "y";
+  Finished finished;
+  TakeResult(ResultOfC(), "r.json", kWanted, other, finished);
+  TakeJournal(TwoRuns(), kWanted, other, finished);
+  EXPECT_TRUE(finished.points.empty());
+  EXPECT_THAT(finished.runs, IsEmpty());
+  EXPECT_FALSE(finished.context.has_value());
+  EXPECT_THAT(finished.others, ElementsAre("a", "another", "b", "c"));
+  EXPECT_EQ(finished.difference, "cpu was \"x\" and is \"y\"");
+}
+
+TEST(Resume, TakesNothingFromAResultOfSeveralMachines) {
+  SweepResult merged = ResultOfC();
+  merged.context.runs[0].differs = Members{{"cpu", "y"}};
+  Finished finished;
+  TakeResult(merged, "r.json", kWanted, ContextOf("now"), finished);
+  EXPECT_TRUE(finished.points.empty());
+  EXPECT_EQ(finished.difference, R"(cpu was ["y","x"] and is "x")");
+}
+
+JournalContents TwoRunsWhoseLinesAreSpoiled() {
+  JournalContents journal = TwoRuns();
+  journal.records.erase(journal.records.begin() + 2);
+  journal.records.erase(journal.records.begin());
+  return journal;
+}
+
+TEST(Resume, TakesPointsWhoseRunIsSpoiled) {
+  Finished finished;
+  TakeJournal(TwoRunsWhoseLinesAreSpoiled(), kWanted, ContextOf("now"),
+              finished);
+  EXPECT_THAT(Hashes(finished), ElementsAre("a", "b"));
+  EXPECT_EQ(RunsOf(finished), Runs({Entry("1st", 1), Entry("2nd", 2)}));
+}
+
+TEST(Resume, TakesNoPointOfAnotherMachineWhoseRunIsSpoiled) {
+  SweepContext other = ContextOf("now");
+  other.cpu = "y";
+  Finished finished;
+  TakeJournal(TwoRunsWhoseLinesAreSpoiled(), kWanted, other, finished);
+  EXPECT_TRUE(finished.points.empty());
+  EXPECT_THAT(finished.others, ElementsAre("a", "another", "b"));
+}
+
+TEST(Resume, APointWhoseRunIsSpoiledIsNotOfTheRunBeforeIt) {
+  // The first run was another machine's.
+  JournalContents journal = TwoRuns();
+  journal.records[0].run->context.cpu = "y";
+  journal.records[1].point->machine = "another";
+  journal.records.erase(journal.records.begin() + 2);
+  Finished finished;
+  TakeJournal(journal, kWanted, ContextOf("now"), finished);
+  EXPECT_THAT(Hashes(finished), ElementsAre("b"));
+  EXPECT_FALSE(finished.context.has_value());
+  EXPECT_THAT(finished.others, ElementsAre("a", "another"));
+}
+
+TEST(Resume, KeepsTheLimitsOfEveryRun) {
+  MachineLimits f32, f64;
+  f32.precision = "f32";
+  f64.precision = "f64";
+  JournalContents journal = TwoRuns();
+  journal.records[0].run->context.limits = {f32};
+  journal.records[2].run->context.limits = {f32, f64};
+  Finished finished;
+  TakeJournal(journal, kWanted, ContextOf("now"), finished);
+  EXPECT_EQ(ToJson(finished.limits),
+            ToJson(std::vector<MachineLimits>{f32, f64}));
+}
+
+TEST(Resume, KnowsWhatAJournalIsOf) {
+  EXPECT_TRUE(HasPoints(TwoRuns()));
+  EXPECT_FALSE(HasPoints({.records = {RunBegins(ContextOf("1st"), true)}}));
+  EXPECT_FALSE(ContinuesResult(TwoRuns()));
+  EXPECT_TRUE(
+      ContinuesResult({.records = {RunBegins(ContextOf("1st"), true)}}));
+  EXPECT_TRUE(ContinuesResult({}));
+}
+
+TEST(Resume, RefusesAResultWhosePointNoRunMeasured) {
+  SweepResult of_no_run = ResultOfC();
+  of_no_run.context.runs[1].points.clear();
+  Finished finished;
+  try {
+    TakeResult(of_no_run, "r.json", kWanted, ContextOf("now"), finished);
+    FAIL();
+  } catch (const UserError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("r.json: has point c, which none of"));
+  }
+}
+
+TEST(Resume, RefusesCellsThatWereNotPlanned) {
+  attnbench::Point planned;
+  for (const ResultCell& cell : Cells("a")) {
+    Cell& one = planned.cells.emplace_back();
+    one.mechanism = cell.mechanism;
+    one.axes = cell.axes;
+    one.options = cell.options;
+  }
+  const auto is_refused = [&](const std::function<void(FinishedPoint&)>& do_) {
+    FinishedPoint finished{.cells = Cells("a"), .calibration = {}, .run = 0};
+    do_(finished);
+    try {
+      CheckPlanned(finished, planned, "r.json");
+      return false;
+    } catch (const UserError& error) {
+      EXPECT_THAT(error.what(), HasSubstr("r.json: has a cell of"));
+      return true;
+    }
+  };
+  EXPECT_FALSE(is_refused([](auto&) {}));
+  // It is measured again.
+  EXPECT_FALSE(is_refused([](auto& point) { point.cells.pop_back(); }));
+  EXPECT_TRUE(is_refused(
+      [](auto& point) { std::swap(point.cells[0], point.cells[1]); }));
+  EXPECT_TRUE(
+      is_refused([](auto& point) { point.cells[0].mechanism = "sofa"; }));
+  EXPECT_TRUE(
+      is_refused([](auto& point) { point.cells[0].axes["batch"] = 9; }));
+  EXPECT_TRUE(is_refused(
+      [](auto& point) { point.cells[1].options["threshold"] = 0.7; }));
+}
+
+}  // namespace
+}  // namespace attnbench

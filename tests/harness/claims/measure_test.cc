@@ -1,0 +1,153 @@
+// Guards against claims on trained models that are judged by anything but a
+// stored result, and measurements that are made again for each of their parts.
+#include "harness/claims/measure.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <functional>
+
+#include "harness/base/error.h"
+#include "harness/base/json_file.h"
+#include "harness/system/temporary_folder.h"
+#include "tests/support/schema.h"
+
+namespace attnbench {
+namespace {
+
+using ::testing::HasSubstr;
+
+ClaimsLedger LedgerOf(const char* id) {
+  ClaimsLedger ledger = ReadClaimsLedger(
+      "experiments/claims.json", "results/schema/claims_ledger.schema.json");
+  KeepClaims({id}, ledger);
+  return ledger;
+}
+
+class ClaimsMeasure : public ::testing::Test {
+ protected:
+  MeasuredDocuments Measure(const ClaimsLedger& ledger) {
+    return MeasureClaims(StandardAxes(), ledger,
+                         {.root = folder_.path(),
+                          .folder = folder_.path(),
+                          .quick = true,
+                          .command_line = "attnbench claims"})
+        .value();
+  }
+  void WriteTraining(const Json& document) {
+    const auto folder =
+        std::filesystem::path(folder_.path()) / "results" / "training";
+    std::filesystem::create_directories(folder);
+    std::ofstream(folder / "copy.json") << document.dump();
+  }
+
+  const TemporaryFolder folder_;
+};
+
+TEST_F(ClaimsMeasure, ATrainingResultIsStoredAndNeverMade) {
+  const ClaimsLedger ledger = LedgerOf("britz-scoring");
+  EXPECT_EQ(Measure(ledger).at("trained_copy").none, "no training result");
+  WriteTraining({{"kind", "training"}, {"quantities", Json::array()}});
+  const MeasuredDocument found = Measure(ledger).at("trained_copy");
+  EXPECT_EQ(found.none, std::nullopt);
+  EXPECT_THAT(found.path.value(), HasSubstr("results/training/copy.json"));
+  EXPECT_EQ(found.file, found.path);
+}
+
+TEST_F(ClaimsMeasure, WithoutItsExperimentADecoderIsNotMeasured) {
+  const auto documents = Measure(LedgerOf("mocha-upper-bound"));
+  EXPECT_EQ(documents.at("decoder").path, std::nullopt);
+  EXPECT_EQ(documents.at("decoder").none,
+            "experiments/britz_table1.json is not there");
+}
+
+TEST_F(ClaimsMeasure, AQuantityOfSeveralPartsIsComputedOnce) {
+  ClaimsLedger ledger = LedgerOf("mocha-params");
+  ledger.parts.push_back(ledger.parts[0]);
+  const Json document = ComputedDocument(ledger, "exact", Context());
+  EXPECT_EQ(document.at("quantities").size(), 1U);
+  ledger.parts[1].quantity["inputs"]["added"].push_back(
+      {{"layer", "dense"}, {"inputs", 1}, {"units", 1}});
+  EXPECT_EQ(
+      ComputedDocument(ledger, "exact", Context()).at("quantities").size(), 2U);
+}
+
+TEST_F(ClaimsMeasure, WhatTheJudgeIsAskedIsAsItsSchemaSays) {
+  const JudgeRequest request{
+      .ledger = "experiments/claims.json",
+      .claims = {"mad-linear"},
+      .measurements = {{"linear", {.path = "a.json", .file = "a.json"}},
+                       {"exact", {.none = "not made"}}}};
+  const nlohmann::json schema = testing::SchemaOf("judge_request");
+  EXPECT_TRUE(testing::Validates(schema, ToJson(request)));
+  Json made = SchemaOf<JudgeRequest>();
+  for (const char* key : {"$schema", "title"}) made[key] = schema.at(key);
+  // The judge hands the context on, whatever is in it.
+  made["properties"]["context"] = Json::object();
+  EXPECT_EQ(nlohmann::json(made), schema);
+}
+
+class ClaimsLedgerTest : public ::testing::Test {
+ protected:
+  // What ReadClaimsLedger says of the project's ledger with a change.
+  std::string ErrorOf(const std::function<void(Json&)>& change) {
+    Json ledger = ReadJsonFile("experiments/claims.json");
+    change(ledger);
+    const std::string path = folder_.path() + "/ledger.json";
+    std::ofstream(path) << ledger.dump();
+    try {
+      ReadClaimsLedger(path, "results/schema/claims_ledger.schema.json");
+    } catch (const UserError& error) {
+      return error.what();
+    }
+    return "";
+  }
+
+  const TemporaryFolder folder_;
+};
+
+TEST_F(ClaimsLedgerTest, AClaimIsThereOnce) {
+  EXPECT_EQ(ErrorOf([](Json&) {}), "");
+  EXPECT_THAT(ErrorOf([](Json& ledger) {
+                ledger["claims"].push_back(ledger["claims"][3]);
+              }),
+              HasSubstr("claim mad-speedup-where is there twice"));
+}
+
+TEST_F(ClaimsLedgerTest, APartReadsAMeasurementOfItsKind) {
+  EXPECT_THAT(ErrorOf([](Json& ledger) {
+                ledger["claims"][0]["parts"][0]["quantity"]["from"] = "verify";
+              }),
+              HasSubstr("a quantity count is not read from verify"));
+}
+
+TEST_F(ClaimsLedgerTest, ClaimsArePickedByTheirIds) {
+  ClaimsLedger ledger = ReadClaimsLedger(
+      "experiments/claims.json", "results/schema/claims_ledger.schema.json");
+  ASSERT_EQ(ledger.claims.size(), 38U);
+  KeepClaims({"mocha-w1", "mad-linear"}, ledger);
+  EXPECT_EQ(ledger.claims,
+            (std::vector<std::string>{"mad-linear", "mocha-w1"}));
+  // What nobody reads is not measured.
+  EXPECT_EQ(MeasurementsOf(ledger),
+            (std::vector<std::string>{"linear", "exact"}));
+  try {
+    KeepClaims({"mocha-w2"}, ledger);
+    FAIL();
+  } catch (const UserError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("did you mean 'mocha-w1'"));
+  }
+}
+
+TEST(ClaimsSchema, TheContextIsThatOfEveryResult) {
+  for (const char* kind : {"claims", "computed"}) {
+    EXPECT_EQ(testing::SchemaOf(kind)["properties"]["context"],
+              testing::CommonContext())
+        << kind;
+  }
+}
+
+}  // namespace
+}  // namespace attnbench

@@ -1,0 +1,336 @@
+// Guards against sweeps that measure a cell twice, drop one, or cross an axis
+// that a mechanism does not have; and against an axis that has to be written
+// down in more than one place.
+#include "harness/sweep/sweep.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "harness/base/error.h"
+#include "harness/commands/commands.h"
+
+namespace attnbench {
+namespace {
+
+using testing::HasSubstr;
+
+Sweep Expand(const SweepRequest& request) {
+  return ExpandSweep(StandardAxes(), request);
+}
+
+std::string ErrorOf(const SweepRequest& request) {
+  try {
+    Expand(request);
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+// A request for these mechanisms on one small point.
+SweepRequest SmallRequest(const std::vector<std::string>& mechanisms) {
+  SweepRequest request;
+  request.axes["memory_length"] = {3};
+  for (const std::string& name : mechanisms) {
+    request.alternatives.push_back({name, {}, {}});
+  }
+  return request;
+}
+
+std::vector<Cell> AllCells(const Sweep& sweep) {
+  std::vector<Cell> cells;
+  for (const Point& point : sweep.points) {
+    cells.insert(cells.end(), point.cells.begin(), point.cells.end());
+  }
+  return cells;
+}
+
+TEST(ExpandSweep, WithoutARequestEveryMechanismIsMeasuredWithDefaults) {
+  const Sweep sweep = Expand({});
+  ASSERT_EQ(sweep.points.size(), 1U);
+  ASSERT_EQ(sweep.points[0].cells.size(), MechanismNames().size());
+  const Cell& cell = sweep.points[0].cells[0];
+  EXPECT_EQ(cell.Int("memory_length"), 100);
+  EXPECT_EQ(cell.Int("output_length"), 100);
+  EXPECT_EQ(cell.Text("precision"), "f32");
+  EXPECT_EQ(cell.skip_reason, std::nullopt);
+}
+
+TEST(ExpandSweep, PointsAreInTheTablesOrderWithTheLastAxisFastest) {
+  SweepRequest request = SmallRequest({"soft", "monotonic"});
+  request.axes["dim"] = {8, 4};
+  request.axes["memory_length"] = {3, 2};
+  request.axes["precision"] = {"f32", "f64"};
+  const Sweep sweep = Expand(request);
+  std::vector<std::string> points;
+  for (const Point& point : sweep.points) {
+    points.push_back(point.axes["memory_length"].Shown() + " " +
+                     point.axes["dim"].Shown());
+    EXPECT_EQ(point.cells.size(), 4U);
+    for (const Cell& cell : point.cells) {
+      EXPECT_EQ(cell.axes["dim"], point.axes["dim"]);
+    }
+  }
+  EXPECT_THAT(points, testing::ElementsAre("3 8", "3 4", "2 8", "2 4"));
+}
+
+TEST(ExpandSweep, AnAxisThatIsNotDeclaredIsNullAndNotCrossed) {
+  SweepRequest request = SmallRequest({"soft", "mocha"});
+  request.axes["chunk_width"] = {2, 8, "inf"};
+  const std::vector<Cell> cells = AllCells(Expand(request));
+  ASSERT_EQ(cells.size(), 4U);
+  EXPECT_TRUE(cells[0].axes["chunk_width"].is_null());
+  EXPECT_EQ(cells[1].Int("chunk_width"), 2);
+  EXPECT_EQ(cells[3].Int("chunk_width"), kInfiniteWidth);
+}
+
+TEST(ExpandSweep, AReferenceTakesTheValueOfItsPointOrCell) {
+  SweepRequest request = SmallRequest({"mocha"});
+  request.axes["memory_length"] = {5, 7};
+  request.axes["output_length"] = {"=T", 5};
+  request.axes["chunk_width"] = {"=U"};
+  const std::vector<Cell> cells = AllCells(Expand(request));
+  ASSERT_EQ(cells.size(), 3U) << "T=5 has U=5 twice";
+  EXPECT_EQ(cells[0].Int("output_length"), 5);
+  EXPECT_EQ(cells[1].Int("output_length"), 7);
+  EXPECT_EQ(cells[1].Int("chunk_width"), 7);
+  EXPECT_EQ(cells[2].Int("chunk_width"), 5);
+}
+
+TEST(ExpandSweep, AReferenceWithoutANumberOfItsOwnIsRefused) {
+  SweepRequest request = SmallRequest({"mocha"});
+  request.axes["output_length"] = {"=w"};
+  EXPECT_THAT(ErrorOf(request), HasSubstr("differs between the cells"));
+  request.axes["output_length"] = {"=T"};
+  request.axes["memory_length"] = {"=U"};
+  EXPECT_THAT(ErrorOf(request), HasSubstr("which leads back to"));
+  request = SmallRequest({"soft"});
+  request.axes["threads"] = {"=K"};
+  EXPECT_THAT(ErrorOf(request), HasSubstr("num_contexts, which a mechanism"));
+  request.axes["threads"] = {"=T"};
+  request.axes["memory_length"] = {1'000'000};
+  EXPECT_THAT(ErrorOf(request), HasSubstr("threads: '=T': 1000000 is out of"));
+}
+
+TEST(ExpandSweep, AnAlternativesOwnValuesReplaceTheCommonOnes) {
+  SweepRequest request = SmallRequest({"monotonic", "monotonic", "soft"});
+  request.axes["end"] = {"absorb"};
+  request.alternatives[1].axes["end"] = {"stay_last", "absorb"};
+  const std::vector<Cell> cells = AllCells(Expand(request));
+  ASSERT_EQ(cells.size(), 3U) << "absorb is asked for twice";
+  EXPECT_EQ(cells[0].Text("end"), "absorb");
+  EXPECT_EQ(cells[1].Text("end"), "stay_last");
+  EXPECT_TRUE(cells[2].axes["end"].is_null());
+  request.alternatives[2].axes["end"] = {"absorb"};
+  EXPECT_THAT(ErrorOf(request), HasSubstr("soft does not have this axis"));
+}
+
+TEST(ExpandSweep, WhatAMechanismDoesNotHaveIsSkippedWithTheReason) {
+  SweepRequest request = SmallRequest({"soft", "memory"});
+  request.axes["schedule"] = {"teacher_forced"};
+  std::vector<Cell> cells = AllCells(Expand(request));
+  EXPECT_EQ(cells[0].skip_reason, std::nullopt);
+  EXPECT_THAT(cells[1].skip_reason.value_or(""),
+              HasSubstr("schedule teacher_forced is not one of memory's"));
+  request = SmallRequest({"memory"});
+  request.axes["variant"] = {"published_O3"};
+  cells = AllCells(Expand(request));
+  EXPECT_THAT(cells[0].skip_reason.value_or(""), HasSubstr("variant"));
+  request = SmallRequest({"soft"});
+  request.axes["scope"] = {"attention"};
+  cells = AllCells(Expand(request));
+  EXPECT_THAT(cells[0].skip_reason.value_or(""), HasSubstr("scope full"));
+}
+
+TEST(ExpandSweep, ScopeAndScheduleDependOnTheModeWhereTheyAreNotGiven) {
+  SweepRequest request = SmallRequest({"soft"});
+  request.axes["mode"] = {"decode", "expect", "gradient"};
+  std::vector<std::string> settings;
+  for (const Cell& cell : AllCells(Expand(request))) {
+    EXPECT_EQ(cell.skip_reason, std::nullopt);
+    EXPECT_EQ(MakeConfig(cell).mode, cell.Text("mode"));
+    settings.push_back(cell.Text("mode") + " " + cell.Text("scope") + " " +
+                       cell.Text("schedule"));
+  }
+  EXPECT_THAT(settings,
+              testing::ElementsAre("decode full online",
+                                   "expect attention teacher_forced",
+                                   "gradient attention teacher_forced"));
+}
+
+TEST(ExpandSweep, TrainingIsNotCrossedWithWhatOnlyDecodingHas) {
+  const auto reason = [](const char* axis, const char* value) {
+    SweepRequest request = SmallRequest({"monotonic"});
+    request.axes["mode"] = {"expect"};
+    request.axes[axis] = {value};
+    return AllCells(Expand(request)).at(0).skip_reason.value_or("");
+  };
+  EXPECT_EQ(reason("scope", "full"), "");
+  EXPECT_THAT(reason("schedule", "online"),
+              HasSubstr("mode expect knows all states beforehand"));
+  EXPECT_THAT(reason("variant", "published_O3"),
+              HasSubstr("mode expect is not one of variant published_O3's: "
+                        "decode"));
+  SweepRequest request = SmallRequest({"monotonic"});
+  request.axes["variant"] = {"parallel"};
+  EXPECT_THAT(AllCells(Expand(request))[0].skip_reason.value_or(""),
+              HasSubstr("mode decode is not one of variant parallel's"));
+}
+
+TEST(ExpandSweep, WhatNoMechanismHasIsRefused) {
+  SweepRequest request = SmallRequest({"soft"});
+  request.axes["variant"] = {"fast"};
+  EXPECT_THAT(ErrorOf(request), HasSubstr("variant: unknown variant 'fast'"));
+  EXPECT_THAT(ErrorOf(SmallRequest({"mocah"})),
+              HasSubstr("did you mean 'mocha'?"));
+  request = SmallRequest({"soft"});
+  request.axes["dim"] = {};
+  EXPECT_THAT(ErrorOf(request), HasSubstr("dim: the list of values is empty"));
+  request.axes.erase("dim");
+  request.axes["dims"] = {4};
+  EXPECT_THAT(ErrorOf(request), HasSubstr("did you mean 'dim'?"));
+}
+
+TEST(ExpandSweep, AnOptionIsCrossedWhereItIsDeclaredInItsType) {
+  SweepRequest request = SmallRequest({"soft", "monotonic"});
+  request.options["threshold"] = {std::string("0.25"), std::int64_t{1}};
+  const std::vector<Cell> cells = AllCells(Expand(request));
+  ASSERT_EQ(cells.size(), 3U);
+  EXPECT_FALSE(cells[0].options.contains("threshold"));
+  EXPECT_TRUE(cells[0].options.contains("keys")) << "defaults are there too";
+  EXPECT_EQ(cells[1].options.at("threshold"), OptionValue(0.25));
+  EXPECT_EQ(cells[2].options.at("threshold"), OptionValue(1.0));
+  EXPECT_EQ(OptionsJson(cells[1])["threshold"], Json(0.25));
+}
+
+TEST(ExpandSweep, WrongOptionsAreRefused) {
+  const auto error_with = [](const std::string& key, OptionValue value) {
+    SweepRequest request = SmallRequest({"soft", "monotonic"});
+    request.options[key] = {std::move(value)};
+    return ErrorOf(request);
+  };
+  using std::string;
+  EXPECT_THAT(error_with("thresold", 0.5), HasSubstr("mean 'threshold'?"));
+  EXPECT_THAT(error_with("threshold", string("half")),
+              HasSubstr("option threshold: 'half' is not a number from"));
+  EXPECT_THAT(error_with("threshold", 2.0), HasSubstr("'2.0' is not a number"));
+  EXPECT_THAT(error_with("threshold", string("nan")), HasSubstr("'nan'"));
+  EXPECT_THAT(error_with("threshold", true), HasSubstr("'true' is not a num"));
+  EXPECT_THAT(error_with("strict", std::int64_t{1}),
+              HasSubstr("'1' is not true or false"));
+  EXPECT_THAT(error_with("keys", string("precomputd")),
+              HasSubstr("did you mean 'precomputed'?"));
+  SweepRequest request = SmallRequest({"soft"});
+  request.alternatives[0].options["threshold"] = {0.5};
+  EXPECT_THAT(ErrorOf(request), HasSubstr("options of soft: unknown option"));
+}
+
+TEST(ExpandSweep, ASweepThatNobodyCanWaitForIsRefusedAtOnce) {
+  SweepRequest request;
+  std::vector<AxisValue> many;
+  for (int i = 1; i <= 100'000; ++i) many.emplace_back(i);
+  request.axes["memory_length"] = many;
+  request.axes["output_length"] = many;
+  EXPECT_THAT(ErrorOf(request), HasSubstr("at most 200000 are allowed"));
+}
+
+TEST(SkipThreadsBeyond, LeavesCellsThatFitAndWhyOthersWereSkippedBefore) {
+  SweepRequest request = SmallRequest({"soft"});
+  request.axes["threads"] = {1, 2, 3};
+  request.axes["variant"] = {"exact", "moving_sum"};
+  Sweep sweep = Expand(request);
+  SkipThreadsBeyond(2, sweep);
+  std::vector<Cell> cells = AllCells(sweep);
+  ASSERT_EQ(cells.size(), 6U);
+  for (const Cell& cell : cells) {
+    const std::string reason = cell.skip_reason.value_or("none");
+    if (cell.Text("variant") == "moving_sum") {
+      EXPECT_THAT(reason, HasSubstr("variant moving_sum is not one of soft's"));
+    } else if (cell.Int("threads") == 3) {
+      EXPECT_EQ(reason, "3 threads: this machine has 2 cores");
+    } else {
+      EXPECT_EQ(reason, "none");
+    }
+  }
+}
+
+TEST(CellKey, DiffersWhereAnyAxisOrOptionDiffers) {
+  SweepRequest request = SmallRequest({"soft", "monotonic", "mocha"});
+  request.axes["chunk_width"] = {1, 11, "inf"};
+  request.axes["threads"] = {1, 11};
+  request.axes["energy"] = {"dot", "additive"};
+  request.options["threshold"] = {0.5, 0.25};
+  const std::vector<Cell> cells = AllCells(Expand(request));
+  std::set<std::string> keys;
+  for (const Cell& cell : cells) keys.insert(CellKey(StandardAxes(), cell));
+  EXPECT_EQ(keys.size(), cells.size());
+  EXPECT_EQ(cells.size(), 4U + 8U + 24U);
+}
+
+TEST(MakeConfig, TakesTheCellAndLeavesWhatIsNotDeclared) {
+  SweepRequest request = SmallRequest({"mocha"});
+  request.axes["dim"] = {12};
+  request.axes["chunk_width"] = {"inf"};
+  request.axes["energy"] = {"normalized_additive"};
+  request.axes["end"] = {"restart"};
+  const Config config = MakeConfig(AllCells(Expand(request))[0]);
+  EXPECT_EQ(config.dim, 12);
+  EXPECT_EQ(config.chunk_width, kInfiniteWidth);
+  EXPECT_EQ(config.num_contexts, Config().num_contexts);
+  EXPECT_EQ(config.energy, EnergyKind::kNormalizedAdditive);
+  EXPECT_EQ(config.end, EndPolicy::kRestart);
+  EXPECT_EQ(config.Option<double>("threshold"), 0.5);
+}
+
+TEST(MakeConfig, KnowsEveryEnergyAndEndOfTheTable) {
+  SweepRequest request = SmallRequest({"mocha"});
+  for (const char* name : {"energy", "end"}) {
+    const Axis& axis = FindAxis(StandardAxes(), name, "test");
+    request.axes[name] = {axis.names.begin(), axis.names.end()};
+  }
+  std::set<std::pair<EnergyKind, EndPolicy>> settings;
+  for (const Cell& cell : AllCells(Expand(request))) {
+    const Config config = MakeConfig(cell);
+    settings.insert({config.energy, config.end});
+  }
+  EXPECT_EQ(settings.size(), 15U);
+}
+
+// One row in a copy of the table, and nothing else.
+TEST(AddingAnAxis, ShowsInCommandLineListAndCellKey) {
+  AxisTable table = StandardAxes();
+  Axis axis;
+  axis.name = "page_size";
+  axis.letter = "g";
+  axis.greatest = 9;
+  axis.default_value = "3";
+  axis.help = "made up, e.g. -g 3";
+  table.push_back(axis);
+
+  CLI::App app;
+  Command run;
+  AddRunSweep(app, table, "", run);
+  AddList(app, table, run);
+  const CLI::App* const command = app.get_subcommand("run-sweep");
+  EXPECT_NE(command->get_option_no_throw("--page-size"), nullptr);
+  EXPECT_NE(command->get_option_no_throw("-g"), nullptr);
+
+  app.parse(std::vector<std::string>{"--json", "list"});
+  testing::internal::CaptureStdout();
+  EXPECT_EQ(run(), 0);
+  std::cout.flush();
+  const Json list = Json::parse(testing::internal::GetCapturedStdout());
+  EXPECT_EQ(list["axes"].back()["name"], "page_size");
+
+  SweepRequest request = SmallRequest({"soft"});
+  request.axes["page_size"] = {2, 4};
+  const Sweep sweep = ExpandSweep(table, request);
+  ASSERT_EQ(sweep.points[0].cells.size(), 2U);
+  EXPECT_THAT(CellKey(table, sweep.points[0].cells[1]),
+              HasSubstr(R"("page_size":4)"));
+}
+
+}  // namespace
+}  // namespace attnbench

@@ -1,0 +1,172 @@
+// Guards against a gate that lets a wrong output through: then a speed could be
+// that of a wrong answer.
+#include "harness/measure/decode_gate.h"
+
+#include <gmock/gmock.h>
+
+#include "tests/harness/measure/fake_mechanism.h"
+
+namespace attnbench {
+namespace {
+
+using ::attnbench::testing::Defects;
+using ::attnbench::testing::FakeMechanism;
+using ::testing::HasSubstr;
+
+constexpr Index kT = 6;
+constexpr Index kU = 4;
+constexpr Index kBatch = 2;
+
+GateResult Check(const FakeMechanism& mechanism, int threads = 1) {
+  const auto workload = MakeWorkload<float>({.workload = "uniform",
+                                             .memory_length = kT,
+                                             .output_length = kU,
+                                             .dim = 3,
+                                             .batch = kBatch});
+  Config config;
+  config.dim = 3;
+  return CheckAgainstReference<float>(mechanism, config, threads, *workload);
+}
+
+GateResult CheckDefect(
+    std::function<void(int, std::span<float>, StepResult<float>&)> in_step) {
+  Defects defects;
+  defects.in_step = std::move(in_step);
+  return Check(FakeMechanism(std::move(defects)));
+}
+
+TEST(Gate, LetsARightOutputThrough) {
+  const FakeMechanism mechanism;
+  const GateResult result = Check(mechanism, 2);
+  EXPECT_EQ(result.message, "");
+  EXPECT_EQ(result.error, 0);
+  EXPECT_GT(result.error_bound, 0);
+  EXPECT_LT(result.error_bound, 1e-3);
+  // 16 draws, each alone and in a batch.
+  EXPECT_EQ(mechanism.num_steps(), 16 * 2 * kBatch * kU);
+}
+
+TEST(Gate, LetsRoundingThroughAndReportsIt) {
+  const GateResult result =
+      CheckDefect([](int, std::span<float> context, StepResult<float>&) {
+        context[0] += 1e-6F;
+      });
+  EXPECT_EQ(result.message, "");
+  EXPECT_NEAR(result.error, 1e-6, 2e-7);
+}
+
+TEST(Gate, SeesOneWrongElementAndNamesItsPlace) {
+  // Output 3 of the second sequence.
+  const GateResult result =
+      CheckDefect([](int call, std::span<float> context, StepResult<float>&) {
+        if (call == kU + 2) context[2] += 0.5F;
+      });
+  EXPECT_THAT(
+      result.message,
+      HasSubstr("output 3 of draw 0, sequence 2: context differs by 0.5 "
+                "from the reference, bound "));
+}
+
+TEST(Gate, SeesZeroPermutedUnwrittenAndInfiniteOutputs) {
+  using Context = std::span<float>;
+  const auto nan = std::numeric_limits<float>::quiet_NaN();
+  const std::function<void(Context)> defects[] = {
+      [](Context c) { std::fill(c.begin(), c.end(), 0.0F); },
+      [](Context c) { std::rotate(c.begin(), c.begin() + 1, c.end()); },
+      [nan](Context c) { c[1] = nan; },
+      [](Context c) { c[1] = std::numeric_limits<float>::infinity(); }};
+  for (const auto& defect : defects) {
+    const GateResult result = CheckDefect(
+        [&](int, Context context, StepResult<float>&) { defect(context); });
+    EXPECT_THAT(result.message, HasSubstr("output 1 of draw 0, sequence 1"));
+  }
+}
+
+TEST(Gate, SeesADefectOfALaterDraw) {
+  const GateResult result =
+      CheckDefect([](int call, std::span<float> context, StepResult<float>&) {
+        if (call == 3 * 2 * kBatch * kU) context[0] += 1;
+      });
+  EXPECT_THAT(result.message, HasSubstr("output 1 of draw 3, sequence 1"));
+}
+
+// T d^2 of an additive energy is more than a draw's share of the budget.
+TEST(Gate, ChecksAnOutputOfEveryDrawHoweverLongTheReferenceTakes) {
+  constexpr Index kDim = 512;
+  const auto workload = MakeWorkload<float>({.workload = "uniform",
+                                             .memory_length = 64,
+                                             .output_length = kU,
+                                             .dim = kDim});
+  Config config;
+  config.dim = kDim;
+  config.energy = EnergyKind::kAdditive;
+  const FakeMechanism right;
+  EXPECT_EQ(CheckAgainstReference<float>(right, config, 1, *workload).message,
+            "");
+  // All of draw 0 and an output of 15 others, each alone and in a batch.
+  EXPECT_EQ(right.num_steps(), 2 * (kU + 15));
+  Defects defects;
+  defects.in_step = [](int call, std::span<float> context, StepResult<float>&) {
+    if (call == 2 * (kU + 9)) context[0] += 1;
+  };
+  const FakeMechanism wrong(std::move(defects));
+  EXPECT_THAT(CheckAgainstReference<float>(wrong, config, 1, *workload).message,
+              HasSubstr("output 1 of draw 10, sequence 1"));
+}
+
+TEST(Gate, ChecksTheFirstOutputsOfAFirstDrawThatTheReferenceCannotMakeWhole) {
+  constexpr Index kDim = 512;
+  const auto workload = MakeWorkload<float>({.workload = "uniform",
+                                             .memory_length = 64,
+                                             .output_length = 1024,
+                                             .dim = kDim});
+  Config config;
+  config.dim = kDim;
+  config.energy =
+      EnergyKind::kAdditive;  // 2^24 multiply-adds and one an output
+  const FakeMechanism right;
+  EXPECT_EQ(CheckAgainstReference<float>(right, config, 1, *workload).message,
+            "");
+  EXPECT_EQ(right.num_steps(), 2 * (511 + 15));
+  Defects defects;
+  defects.in_step = [](int call, std::span<float> context, StepResult<float>&) {
+    if (call == 510) context[0] += 1;
+  };
+  const FakeMechanism wrong(std::move(defects));
+  EXPECT_THAT(CheckAgainstReference<float>(wrong, config, 1, *workload).message,
+              HasSubstr("output 511 of draw 0, sequence 1"));
+}
+
+TEST(Gate, ComparesPositionsAndEntriesExactly) {
+  EXPECT_THAT(CheckDefect([](int, std::span<float>, StepResult<float>& result) {
+                result.position = 4;
+              }).message,
+              HasSubstr("output 1 of draw 0, sequence 1: position 5, "
+                        "reference 0"));
+  EXPECT_THAT(CheckDefect([](int, std::span<float>, StepResult<float>& result) {
+                result.begin = 1;
+              }).message,
+              HasSubstr("begin 2, reference 1"));
+  EXPECT_THAT(CheckDefect([](int, std::span<float>, StepResult<float>& result) {
+                result.end = 5;
+              }).message,
+              HasSubstr("end 5, reference 6"));
+}
+
+TEST(Gate, SeesABatchThatIsNotItsSequencesAlone) {
+  const GateResult result =
+      CheckDefect([](int call, std::span<float> context, StepResult<float>&) {
+        if (call == kBatch * kU + 1) context[0] += 1e-7F;
+      });
+  EXPECT_THAT(result.message, HasSubstr("sequence 1 of draw 0: decoded in a "
+                                        "batch on 1 threads"));
+}
+
+TEST(Gate, PassesOnWhatTheMechanismThrows) {
+  Defects defects;
+  defects.in_make = [] { throw Unsupported("not that"); };
+  EXPECT_THROW(Check(FakeMechanism(defects)), Unsupported);
+}
+
+}  // namespace
+}  // namespace attnbench

@@ -1,0 +1,214 @@
+// Guards against a gate of whole decoders that lets a defect of the beam, or of
+// one mechanism, be timed.
+#include "harness/measure/decoder_gate.h"
+
+#include <gmock/gmock.h>
+
+#include <functional>
+#include <utility>
+
+#include "harness/measure/decoder_ratios.h"
+#include "harness/model/attention_record.h"
+#include "harness/sweep/decoder_experiment.h"
+#include "tests/support/drawn_inputs.h"
+
+namespace attnbench {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+// Called with what a beam's step has made.
+using Spoil = std::function<void(std::span<Hypothesis>, std::span<float>)>;
+
+class SpoiledDecoder final : public Decoder<float> {
+ public:
+  SpoiledDecoder(std::unique_ptr<Decoder<float>> good, const Spoil& spoil)
+      : good_(std::move(good)), spoil_(spoil) {}
+  void Append(const MatrixView<const float>& rows) override {
+    good_->Append(rows);
+  }
+  void Close() override { good_->Close(); }
+  StepResult<float> Step(std::span<const float> state,
+                         std::span<float> context) override {
+    return good_->Step(state, context);
+  }
+  void StepBeam(std::span<const float> states, std::span<Hypothesis> hypotheses,
+                std::span<float> contexts) override {
+    good_->StepBeam(states, hypotheses, contexts);
+    spoil_(hypotheses, contexts);
+  }
+
+ private:
+  const std::unique_ptr<Decoder<float>> good_;
+  const Spoil& spoil_;
+};
+
+class SpoiledBeam final : public Mechanism<float> {
+ public:
+  SpoiledBeam(const std::string& name, Spoil spoil)
+      : good_(*FindMechanism<float>(name)), spoil_(std::move(spoil)) {}
+  const Description& Describe() const override { return good_.Describe(); }
+  std::unique_ptr<Decoder<float>> MakeDecoder(
+      const Config& config,
+      const SequenceInputs<float>& inputs) const override {
+    return std::make_unique<SpoiledDecoder>(good_.MakeDecoder(config, inputs),
+                                            spoil_);
+  }
+  Operations Count(const Config& config,
+                   const CountedWork& work) const override {
+    return good_.Count(config, work);
+  }
+
+ private:
+  const Mechanism<float>& good_;
+  const Spoil spoil_;
+};
+
+struct Subject {
+  explicit Subject(Scan scan = Scan::kRandom, double memory_share = 1,
+                   Index units = 24)
+      : model({.vocabulary = 15, .units = units}, 3, scan, memory_share) {
+    for (const Index length : {0, 7, 45}) {
+      std::vector<Symbol> source;
+      for (Index t = 0; t < length; ++t) {
+        source.push_back(kFirstSymbol + static_cast<Symbol>(t * t % 13));
+      }
+      tasks.emplace_back(source, model.sizes().vocabulary);
+    }
+  }
+  WholeDecoder Make(const std::string& name, Index beam) const {
+    WholeDecoder decoder{.model = &model, .config = {}, .beam = beam};
+    if (name == "none") return decoder;
+    decoder.mechanism = FindMechanism<float>(name);
+    decoder.reference = FindMechanism<double>(name);
+    decoder.config =
+        testing::DefaultConfig(*decoder.reference, model.sizes().units);
+    decoder.config.energy = EnergyKind::kAdditive;
+    return decoder;
+  }
+  std::string Spoiled(const std::string& name, Spoil spoil) const {
+    const SpoiledBeam spoiled(name, std::move(spoil));
+    WholeDecoder decoder = Make(name, 4);
+    decoder.mechanism = &spoiled;
+    return CheckDecoder(decoder, tasks).message;
+  }
+
+  const DecoderModel model;
+  std::vector<CopyTask> tasks;
+};
+
+TEST(DecoderGate, EveryMechanismPassesWellWithinTheBound) {
+  for (const Scan scan : {Scan::kRandom, Scan::kCounting}) {
+    const Subject subject(scan);
+    for (const char* name :
+         {"none", "soft", "monotonic", "mocha", "matcha", "memory"}) {
+      SCOPED_TRACE(name);
+      for (const Index beam : {1, 4}) {
+        const GateResult result =
+            CheckDecoder(subject.Make(name, beam), subject.tasks);
+        EXPECT_EQ(result.message, "");
+        EXPECT_GT(result.error, 0);
+        EXPECT_LT(result.error, result.error_bound / 5);
+      }
+    }
+  }
+}
+
+TEST(DecoderGate, CatchesAForkThatForgetsWhereItStood) {
+  EXPECT_THAT(Subject().Spoiled("monotonic",
+                                [](std::span<Hypothesis> all, auto) {
+                                  for (Hypothesis& one : all) one.start = 0;
+                                }),
+              Not(IsEmpty()));
+}
+
+TEST(DecoderGate, CatchesRowsThatChangedPlaces) {
+  for (const char* name : {"soft", "memory", "mocha"}) {
+    EXPECT_THAT(Subject().Spoiled(
+                    name,
+                    [](std::span<Hypothesis> all, std::span<float> contexts) {
+                      if (all.size() < 2) return;
+                      const auto dim = static_cast<std::ptrdiff_t>(
+                          contexts.size() / all.size());
+                      std::swap_ranges(contexts.begin(), contexts.begin() + dim,
+                                       contexts.end() - dim);
+                    }),
+                HasSubstr("log-probability"))
+        << name;
+  }
+}
+
+TEST(DecoderGate, CatchesASlightlyWrongContext) {
+  EXPECT_THAT(
+      Subject().Spoiled("soft",
+                        [](std::span<Hypothesis>, std::span<float> contexts) {
+                          for (float& c : contexts) c *= 1.02F;
+                        }),
+      HasSubstr("log-probability"));
+}
+
+TEST(DecoderGate, CatchesAContextThatIsNoNumber) {
+  EXPECT_THAT(
+      Subject().Spoiled("memory",
+                        [](std::span<Hypothesis>, std::span<float> contexts) {
+                          contexts[0] = std::nanf("");
+                        }),
+      Not(IsEmpty()));
+}
+
+// Both ways to decode alike wrong, so that only the reference tells.
+TEST(DecoderGate, CatchesAMechanismThatIsWrongAltogether) {
+  const Subject subject;
+  WholeDecoder decoder = subject.Make("soft", 4);
+  decoder.mechanism = FindMechanism<float>("memory");
+  decoder.config.options =
+      testing::DefaultConfig(*decoder.mechanism, 24).options;
+  decoder.config.options.merge(
+      testing::DefaultConfig(*decoder.reference, 24).options);
+  EXPECT_THAT(CheckDecoder(decoder, subject.tasks).message,
+              HasSubstr("in the reference"));
+}
+
+// Without gaps: a choice inspects the entry where the last one was, and where
+// it takes the next one that too.
+void ExpectPassed(double memory_share) {
+  // As many features as take the noise out of the energies.
+  const Subject subject(Scan::kCounting, memory_share, /*units=*/64);
+  for (const char* name : {"monotonic", "mocha", "matcha"}) {
+    for (const Index beam : {1, 4}) {
+      const WholeDecoder decoder = subject.Make(name, beam);
+      Translator<float> translator = decoder.MakeTranslator();
+      BeamAttention<float> attention(*decoder.mechanism, decoder.config,
+                                     subject.model.Inputs<float>());
+      for (const Index length : {1, 2, 6, 19, 31, 200}) {
+        SCOPED_TRACE(::testing::Message()
+                     << name << ", beam " << beam << ", length " << length);
+        const CopyTask task(DrawSource(3, length, length, 15), 15);
+        AttentionRecord<float> record(translator, task.task(), beam);
+        const AttentionReads reads = record.Reads(attention);
+        const auto T = static_cast<double>(length);
+        const double last = std::floor(memory_share * (T - 0.5));
+        EXPECT_EQ(reads.furthest, std::max(last, 0.0) + 1);
+        EXPECT_EQ(reads.zero_contexts, 0);
+        const double passed = static_cast<double>(beam) * reads.furthest;
+        EXPECT_LE(reads.energies, reads.outputs + passed);
+      }
+    }
+  }
+}
+
+TEST(DecoderModel, TheScanReadsTheMemoryWhileItMakesTheOutput) {
+  ExpectPassed(1);
+}
+
+TEST(DecoderModel, TheScanPassesTheShareOfTheMemoryThatIsAskedFor) {
+  for (const double share : {1.0 / 2, 1.0 / 3, 1.0 / 4, 1.0 / 10}) {
+    SCOPED_TRACE(share);
+    ExpectPassed(share);
+  }
+}
+
+}  // namespace
+}  // namespace attnbench

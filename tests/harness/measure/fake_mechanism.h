@@ -1,0 +1,103 @@
+// A mechanism with a defect to choose: its context is the mean of the memory
+// plus the state, with its reference beside it. For tests of what the harness
+// does with mechanisms that are wrong or fail.
+#ifndef ATTNBENCH_TESTS_HARNESS_MEASURE_FAKE_MECHANISM_H_
+#define ATTNBENCH_TESTS_HARNESS_MEASURE_FAKE_MECHANISM_H_
+
+#include <algorithm>
+#include <atomic>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <new>
+#include <stdexcept>
+
+#include "mechanisms/mechanism.h"
+
+namespace attnbench::testing {
+
+// Where a defect may strike. Called for the variant `exact` only, with the
+// number of calls of Step so far over all decoders.
+struct Defects {
+  std::function<void(int call, std::span<float> context,
+                     StepResult<float>& result)>
+      in_step = [](int, std::span<float>, StepResult<float>&) {};
+  std::function<void()> in_append = [] {};
+  std::function<void()> in_make = [] {};
+};
+
+class FakeMechanism final : public Mechanism<float> {
+ public:
+  explicit FakeMechanism(Defects defects = {}) : defects_(std::move(defects)) {}
+
+  const Description& Describe() const override {
+    static const Description about = {
+        .name = "fake",
+        .title = "fake",
+        .paper = "none",
+        .axes = {},
+        .modes = {"decode"},
+        .schedules = {"online"},
+        .variants = {{"exact", ""}, {"reference", ""}},
+        .options = {}};
+    return about;
+  }
+  std::unique_ptr<Decoder<float>> MakeDecoder(
+      const Config& config,
+      const SequenceInputs<float>& /*inputs*/) const override {
+    const bool is_reference = config.variant == "reference";
+    if (!is_reference) defects_.in_make();
+    return std::make_unique<FakeDecoder>(*this, is_reference);
+  }
+  Operations Count(const Config& config,
+                   const CountedWork& work) const override {
+    Operations operations;
+    operations.memory_rows = static_cast<double>(
+        work.memory_length * static_cast<Index>(work.steps.size()));
+    operations.flops = operations.memory_rows * static_cast<double>(config.dim);
+    return operations;
+  }
+  int num_steps() const { return num_steps_; }
+
+ private:
+  class FakeDecoder final : public Decoder<float> {
+   public:
+    FakeDecoder(const FakeMechanism& owner, bool is_reference)
+        : owner_(owner), is_reference_(is_reference) {}
+    void Append(const MatrixView<const float>& rows) override {
+      if (!is_reference_) owner_.defects_.in_append();
+      memory_ = rows;
+      scratch_.resize(Size(memory_.cols));  // counted as peak memory
+    }
+    void Close() override {}
+    StepResult<float> Step(std::span<const float> state,
+                           std::span<float> context) override {
+      for (std::size_t k = 0; k < context.size(); ++k) {
+        float sum = 0;
+        for (Index j = 0; j < memory_.rows; ++j) sum += memory_.Row(j)[k];
+        context[k] = sum / static_cast<float>(memory_.rows) + state[k];
+      }
+      weights_.assign(Size(memory_.rows),
+                      1.0F / static_cast<float>(memory_.rows));
+      StepResult<float> result{.end = memory_.rows, .weights = weights_};
+      if (!is_reference_) {
+        owner_.defects_.in_step(owner_.num_steps_++, context, result);
+      }
+      return result;
+    }
+
+   private:
+    const FakeMechanism& owner_;
+    const bool is_reference_;
+    MatrixView<const float> memory_;
+    Buffer<float> scratch_;
+    std::vector<float> weights_;
+  };
+
+  const Defects defects_;
+  mutable std::atomic<int> num_steps_ = 0;
+};
+
+}  // namespace attnbench::testing
+
+#endif  // ATTNBENCH_TESTS_HARNESS_MEASURE_FAKE_MECHANISM_H_

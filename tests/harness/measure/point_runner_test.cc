@@ -1,0 +1,408 @@
+// Guards against times of wrong outputs, and against one failing cell that
+// takes the others with it.
+#include "harness/measure/point_runner.h"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "harness/base/error.h"
+#include "tests/harness/measure/fake_mechanism.h"
+#include "tests/harness/measure/fake_training.h"
+
+namespace attnbench {
+namespace {
+
+using ::attnbench::testing::Defects;
+using ::attnbench::testing::FakeMechanism;
+using ::attnbench::testing::FakeTraining;
+using ::testing::HasSubstr;
+
+// A cell of the fake mechanism, everything at its default.
+Cell FakeCell() {
+  Cell cell;
+  cell.mechanism = "fake";
+  for (const Axis& axis : StandardAxes()) {
+    cell.axes[axis.name] = nullptr;
+    if (axis.declared) continue;
+    cell.axes[axis.name] =
+        axis.default_value.starts_with('=')
+            ? AxisValue(5)
+            : ParseAxisValues(StandardAxes(), axis, axis.default_value, "")[0];
+  }
+  cell.axes["memory_length"] = 8;
+  cell.axes["dim"] = 3;
+  return cell;
+}
+
+std::vector<Json> AsJson(const std::vector<ResultCell>& cells) {
+  std::vector<Json> json;
+  for (const ResultCell& cell : cells) json.push_back(ToJson(cell));
+  return json;
+}
+
+RunOptions Quick() {
+  return {.seed = 1, .repetitions = 4, .trials = 1, .epoch_ns = 1e4};
+}
+
+// Runs one cell for each mechanism as one point.
+std::vector<Json> RunAll(const std::vector<const Mechanism<float>*>& mechanisms,
+                         const Cell& cell = FakeCell()) {
+  PointInputs<float> inputs(
+      MakeWorkload<float>({.workload = "uniform",
+                           .memory_length = 8,
+                           .output_length = 5,
+                           .dim = 3,
+                           .batch = cell.axes.at("batch").whole()}));
+  const RunOptions options = Quick();
+  std::vector<std::unique_ptr<SweepCellRun>> runs;
+  for (const Mechanism<float>* mechanism : mechanisms) {
+    runs.push_back(MakeCellRun<float>(
+        cell, *mechanism, [&]() -> PointInputs<float>& { return inputs; },
+        options));
+  }
+  return AsJson(RunCells(runs, 0, options, [](std::size_t, double) {}));
+}
+
+void ExpectNoTimes(const Json& cell) {
+  EXPECT_TRUE(cell["samples_ns"].empty());
+  EXPECT_TRUE(cell["draw_ns"].empty());
+  for (const char* key :
+       {"trials_per_sample", "median_ns", "interval_ns", "prepare_ns",
+        "operations", "peak_memory_bytes", "limit"}) {
+    EXPECT_TRUE(cell[key].is_null()) << key;
+  }
+}
+
+TEST(Runner, MeasuresACellThatIsRight) {
+  const FakeMechanism mechanism;
+  const Json cell = RunAll({&mechanism})[0];
+  EXPECT_EQ(cell["status"], "ok");
+  EXPECT_TRUE(cell["message"].is_null());
+  EXPECT_EQ(cell["samples_ns"].size(), 4U);
+  EXPECT_GE(cell["trials_per_sample"], 1);
+  EXPECT_GT(cell["median_ns"], 0);
+  EXPECT_LE(cell["interval_ns"][0], cell["median_ns"]);
+  EXPECT_GE(cell["interval_ns"][1], cell["median_ns"]);
+  EXPECT_GT(cell["prepare_ns"], 0);
+  EXPECT_EQ(cell["draw_ns"].size(), 16U);
+  EXPECT_EQ(cell["operations"]["memory_rows"], 8 * 5);
+  EXPECT_EQ(cell["operations"]["flops"], 8 * 5 * 3);
+  EXPECT_EQ(cell["peak_memory_bytes"], 3 * sizeof(float));
+  EXPECT_NEAR(cell["numerics"]["attention_mass"].get<double>(), 5, 1e-5);
+  EXPECT_GT(cell["numerics"]["context_l2"], 0);
+  EXPECT_EQ(cell["numerics"]["error"], 0);
+}
+
+TEST(Runner, GivesEveryKeyOfTheFormatInItsOrder) {
+  const FakeMechanism mechanism;
+  std::vector<std::string> expected = {"mechanism"};
+  for (const Axis& axis : StandardAxes()) expected.push_back(axis.name);
+  for (const char* key :
+       {"options", "status", "message", "samples_ns", "trials_per_sample",
+        "processes", "median_ns", "interval_ns", "prepare_ns", "spread",
+        "prepare_samples_ns", "draw_ns", "operations", "latency",
+        "peak_memory_bytes", "limit", "numerics", "point"}) {
+    expected.emplace_back(key);
+  }
+  std::vector<std::string> keys;
+  const Json cell = RunAll({&mechanism})[0];
+  for (const auto& [key, value] : cell.items()) keys.push_back(key);
+  EXPECT_EQ(keys, expected);
+}
+
+TEST(Runner, GivesAWrongOutputNoTime) {
+  Defects defects;
+  defects.in_step = [](int, std::span<float> context, StepResult<float>&) {
+    context[0] += 0.5F;
+  };
+  const FakeMechanism wrong(defects);
+  const FakeMechanism right;
+  const auto cells = RunAll({&wrong, &right});
+  EXPECT_EQ(cells[0]["status"], "invalid");
+  EXPECT_THAT(cells[0]["message"].get<std::string>(),
+              HasSubstr("context differs by 0.5"));
+  ExpectNoTimes(cells[0]);
+  EXPECT_NEAR(cells[0]["numerics"]["error"].get<double>(), 0.5, 1e-6);
+  // Nothing more was decoded once the first output was seen to be wrong.
+  EXPECT_EQ(wrong.num_steps(), 5);
+  EXPECT_EQ(cells[1]["status"], "ok");
+}
+
+TEST(Runner, RecordsHowACellFailedAndGoesOn) {
+  const struct {
+    std::function<void()> defect;
+    const char* status;
+    const char* message;
+  } failures[] = {
+      {[] { throw std::bad_alloc(); }, "error",
+       "needs more memory than there is"},
+      {[] { throw std::runtime_error("broke"); }, "error", "broke"},
+      {[] { throw Unsupported("cannot"); }, "skipped", "cannot"},
+      {[] { throw WorkloadUnsupported("no data"); }, "skipped", "no data"},
+      {[] { throw 7; }, "error", "threw something that is no std::exception"}};
+  for (const auto& [defect, status, message] : failures) {
+    Defects defects;
+    defects.in_append = defect;
+    const FakeMechanism failing(defects);
+    const FakeMechanism right;
+    const auto cells = RunAll({&failing, &right});
+    EXPECT_EQ(cells[0]["status"], status);
+    EXPECT_EQ(cells[0]["message"], message);
+    ExpectNoTimes(cells[0]);
+    EXPECT_TRUE(cells[0]["numerics"].is_null());
+    EXPECT_EQ(cells[1]["status"], "ok");
+  }
+}
+
+TEST(Runner, RecordsACellThatFailsWhileItIsTimed) {
+  Defects defects;
+  // The gate takes 2 decodes of each of 16 draws, the counts 2 more; what
+  // follows is timed.
+  defects.in_step = [](int call, std::span<float>, StepResult<float>&) {
+    if (call >= 4 * 16 * 5) throw std::runtime_error("broke");
+  };
+  const FakeMechanism failing(defects);
+  const FakeMechanism right;
+  const auto cells = RunAll({&failing, &right});
+  EXPECT_EQ(cells[0]["status"], "error");
+  EXPECT_EQ(cells[0]["message"], "broke");
+  ExpectNoTimes(cells[0]);
+  EXPECT_EQ(cells[1]["status"], "ok");
+}
+
+TEST(Runner, SkipsWhatTheSweepRuledOutWithoutTouchingIt) {
+  const FakeMechanism mechanism;
+  Cell cell = FakeCell();
+  cell.skip_reason = "not measurable";
+  const Json result = RunAll({&mechanism}, cell)[0];
+  EXPECT_EQ(result["status"], "skipped");
+  EXPECT_EQ(result["message"], "not measurable");
+  ExpectNoTimes(result);
+  EXPECT_EQ(mechanism.num_steps(), 0);
+}
+
+TEST(Runner, TellsHowMuchIsDone) {
+  const FakeMechanism mechanism;
+  const RunOptions options = Quick();
+  Cell cell = FakeCell();
+  cell.skip_reason = "not measurable";
+  std::vector<std::unique_ptr<SweepCellRun>> runs;
+  runs.push_back(MakeCellRun<float>(
+      cell, mechanism,
+      []() -> PointInputs<float>& { throw WorkloadUnsupported(""); }, options));
+  runs.push_back(MakeCellRun<float>(
+      cell, mechanism,
+      []() -> PointInputs<float>& { throw WorkloadUnsupported(""); }, options));
+  std::vector<double> shares;
+  std::vector<std::size_t> cells;
+  RunCells(runs, 0, options, [&](std::size_t index, double share) {
+    cells.push_back(index);
+    shares.push_back(share);
+  });
+  // Before each of them: checks, rounds in any order, parts.
+  ASSERT_EQ(shares.size(), 2U * (4 + 2));
+  EXPECT_TRUE(std::is_sorted(shares.begin(), shares.end()));
+  EXPECT_EQ(shares.front(), 0);
+  EXPECT_LT(shares.back(), 1);
+  EXPECT_EQ(std::count(cells.begin(), cells.end(), 0U), 4 + 2);
+  EXPECT_EQ((std::vector<std::size_t>{cells[0], cells[1]}),
+            (std::vector<std::size_t>{0, 1}));
+}
+
+Cell TrainingCell(const char* mode, const char* scope) {
+  Cell cell = FakeCell();
+  cell.axes["mode"] = mode;
+  cell.axes["scope"] = scope;
+  cell.axes["schedule"] = "teacher_forced";
+  cell.axes["batch"] = 2;
+  return cell;
+}
+
+TEST(Runner, MeasuresTrainingFromStatesToContexts) {
+  const FakeTraining mechanism;
+  for (const char* mode : {"expect", "gradient"}) {
+    const Json cell = RunAll({&mechanism}, TrainingCell(mode, "full"))[0];
+    EXPECT_EQ(cell["status"], "ok") << cell["message"];
+    EXPECT_EQ(cell["samples_ns"].size(), 4U);
+    EXPECT_EQ(cell["draw_ns"].size(), 16U);
+    EXPECT_TRUE(cell["prepare_ns"].is_null()) << "nothing is apart";
+    EXPECT_EQ(cell["operations"]["energies"], 2 * 8 * 5);
+    // What each of two sequences allocates; outputs are not its own.
+    EXPECT_EQ(cell["peak_memory_bytes"],
+              mode == std::string("expect") ? 2 * 3 * sizeof(float) : 0);
+    EXPECT_TRUE(cell["numerics"]["attention_mass"].is_number());
+    EXPECT_GT(cell["numerics"]["context_l2"], 0);
+    EXPECT_EQ(cell["numerics"]["error"], 0);
+    EXPECT_GT(cell["numerics"]["error_bound"], 0);
+  }
+}
+
+TEST(Runner, MeasuresTrainingFromScoresToAttention) {
+  const FakeTraining mechanism;
+  Json masses = Json::array();
+  for (const char* mode : {"expect", "gradient"}) {
+    const Json cell = RunAll({&mechanism}, TrainingCell(mode, "attention"))[0];
+    EXPECT_EQ(cell["status"], "ok") << cell["message"];
+    EXPECT_TRUE(cell["numerics"]["context_sum"].is_null());
+    EXPECT_TRUE(cell["numerics"]["context_l2"].is_null());
+    masses.push_back(cell["numerics"]["attention_mass"]);
+  }
+  EXPECT_TRUE(masses[0].is_number());
+  EXPECT_EQ(masses[0], masses[1]) << "gradients have the forward pass's";
+}
+
+TEST(Runner, GivesAWrongGradientNoTime) {
+  const FakeTraining wrong([](int, const TrainingSequence<float>& made) {
+    made.gradients.states(4, 2) += 0.5F;
+  });
+  const FakeTraining right;
+  const auto cells = RunAll({&wrong, &right}, TrainingCell("gradient", "full"));
+  EXPECT_EQ(cells[0]["status"], "invalid");
+  EXPECT_THAT(cells[0]["message"].get<std::string>(),
+              HasSubstr("gradient of states [5, 3]"));
+  ExpectNoTimes(cells[0]);
+  EXPECT_EQ(wrong.num_calls(), 1) << "nothing more was run";
+  EXPECT_EQ(cells[1]["status"], "ok");
+}
+
+// The gate runs each of 2 sequences alone and in a batch, for 16 draws.
+TEST(Runner, SeesWhatIsNotFiniteWhereTheGateDidNotLook) {
+  const auto defect = [](int call, const TrainingSequence<float>& made) {
+    if (call < 2 * 2 * 16) return;
+    made.gradients.scores.Find("energies")(0, 0) =
+        std::numeric_limits<float>::infinity();
+  };
+  const FakeTraining late(defect);
+  Cell cell = TrainingCell("gradient", "attention");
+  const Json failed = RunAll({&late}, cell)[0];
+  EXPECT_EQ(failed["status"], "invalid");
+  EXPECT_EQ(failed["message"], "an output of draw 0 is not finite");
+  ExpectNoTimes(failed);
+  cell.axes["variant"] = "published";
+  const FakeTraining published(defect);
+  EXPECT_EQ(RunAll({&published}, cell)[0]["status"], "ok");
+}
+
+TEST(Runner, RecordsTheErrorOfAPublishedVariantWithoutABound) {
+  const FakeTraining wrong([](int, const TrainingSequence<float>& made) {
+    made.expectation.attention(0, 0) += 0.25F;
+  });
+  Cell cell = TrainingCell("expect", "attention");
+  cell.axes["variant"] = "published";
+  const Json result = RunAll({&wrong}, cell)[0];
+  EXPECT_EQ(result["status"], "ok");
+  EXPECT_NEAR(result["numerics"]["error"].get<double>(), 0.25, 1e-6);
+  EXPECT_TRUE(result["numerics"]["error_bound"].is_null());
+}
+
+// The registered mechanisms, through the whole of a point.
+SweepRequest SmallRequest() {
+  SweepRequest request;
+  request.axes = {{"memory_length", {9}},
+                  {"output_length", {6}},
+                  {"dim", {8}},
+                  {"precision", {"f32", "f64"}}};
+  return request;
+}
+
+std::vector<Json> RunFirstPoint(const SweepRequest& request) {
+  const Sweep sweep = ExpandSweep(StandardAxes(), request);
+  return AsJson(
+      RunPoint(sweep.points.at(0), Quick(), [](std::size_t, double) {}));
+}
+
+// The cells of a point in the order in which its steps begin.
+std::vector<std::size_t> OrderOf(const Point& point) {
+  std::vector<std::size_t> order;
+  RunPoint(point, Quick(),
+           [&order](std::size_t cell, double) { order.push_back(cell); });
+  return order;
+}
+
+TEST(RunPoint, TheOrderOfRoundsIsThatOfThePointWhereverItStands) {
+  SweepRequest request = SmallRequest();
+  request.axes["memory_length"] = {9, 10};
+  const Sweep sweep = ExpandSweep(StandardAxes(), request);
+  request.axes["memory_length"] = {8, 9};
+  const Sweep other = ExpandSweep(StandardAxes(), request);
+  ASSERT_EQ(other.points[1].axes, sweep.points[0].axes);
+  EXPECT_EQ(OrderOf(other.points[1]), OrderOf(sweep.points[0]));
+  EXPECT_NE(OrderOf(sweep.points[1]), OrderOf(sweep.points[0]));
+}
+
+TEST(RunPoint, MeasuresEveryMechanismInBothPrecisions) {
+  const auto cells = RunFirstPoint(SmallRequest());
+  EXPECT_GE(cells.size(), 10U);
+  for (const Json& cell : cells) {
+    EXPECT_EQ(cell["status"], "ok") << cell.dump();
+    EXPECT_LE(cell["numerics"]["error"], cell["numerics"]["error_bound"]);
+  }
+}
+
+TEST(RunPoint, GivesTheSameFiguresForEveryNumberOfThreads) {
+  SweepRequest request = SmallRequest();
+  request.axes["batch"] = {3};
+  request.axes["threads"] = {1};
+  const auto one = RunFirstPoint(request);
+  request.axes["threads"] = {3};
+  const auto three = RunFirstPoint(request);
+  ASSERT_EQ(one.size(), three.size());
+  for (std::size_t i = 0; i < one.size(); ++i) {
+    for (const char* key : {"operations", "peak_memory_bytes", "numerics"}) {
+      EXPECT_EQ(one[i][key], three[i][key]) << key;
+    }
+  }
+}
+
+TEST(RunPoint, TrainsEveryMechanismInEveryScopeOnAnyNumberOfThreads) {
+  SweepRequest request = SmallRequest();
+  request.axes["mode"] = {"expect", "gradient"};
+  request.axes["scope"] = {"full", "attention"};
+  request.axes["batch"] = {3};
+  request.axes["threads"] = {1, 3};
+  for (const char* workload : {"uniform", "wait_k:2"}) {
+    request.axes["workload"] = {workload};
+    const auto cells = RunFirstPoint(request);
+    EXPECT_GE(cells.size(), 5U * 2 * 2 * 2 * 2);
+    std::map<std::string, Json> figures;  // by all axes but threads
+    for (const Json& cell : cells) {
+      // Which of them can start from p_choose is theirs to say.
+      if (workload == std::string("uniform")) {
+        EXPECT_EQ(cell["status"], "ok") << cell.dump();
+      }
+      if (cell["status"] == "skipped") continue;
+      EXPECT_EQ(cell["status"], "ok") << cell.dump();
+      EXPECT_LE(cell["numerics"]["error"], cell["numerics"]["error_bound"]);
+      std::string key = cell["mechanism"];
+      for (const char* axis : {"mode", "scope", "precision"}) {
+        key += " " + cell[axis].get<std::string>();
+      }
+      const Json counted = {cell["operations"], cell["peak_memory_bytes"],
+                            cell["numerics"]};
+      EXPECT_EQ(figures.try_emplace(key, counted).first->second, counted)
+          << key;
+    }
+    EXPECT_GE(figures.size(), 8U);
+  }
+}
+
+TEST(RunPoint, RecordsArraysThatCannotBeAllocated) {
+  SweepRequest request = SmallRequest();
+  request.axes["memory_length"] = {Index{1} << 40};
+  for (const Json& cell : RunFirstPoint(request)) {
+    EXPECT_EQ(cell["status"], "error");
+    EXPECT_EQ(cell["message"], "needs more memory than there is");
+  }
+}
+
+TEST(RunPoint, PassesOnAFileThatCannotBeRead) {
+  SweepRequest request = SmallRequest();
+  request.axes["workload"] = {"file:absent.json"};
+  EXPECT_THROW(RunFirstPoint(request), UserError);
+}
+
+}  // namespace
+}  // namespace attnbench

@@ -1,0 +1,251 @@
+// Guards against a gate that lets a wrong expectation or gradient through: then
+// a speed could be that of a wrong answer.
+#include "harness/measure/training_gate.h"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+
+#include "tests/harness/measure/fake_training.h"
+
+namespace attnbench {
+namespace {
+
+using ::attnbench::testing::FakeTraining;
+using ::attnbench::testing::TrainingDefect;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+constexpr Index kT = 6;
+constexpr Index kU = 4;
+constexpr Index kBatch = 2;
+using Made = TrainingSequence<float>;
+
+struct Way {
+  const char* mode;
+  bool attention_only;
+};
+constexpr Way kWays[] = {{"expect", false},
+                         {"expect", true},
+                         {"gradient", false},
+                         {"gradient", true}};
+
+Config ConfigOf(const Way& way) {
+  Config config;
+  config.dim = 3;
+  config.mode = way.mode;
+  return config;
+}
+
+PointInputs<float> SmallInputs() {
+  return PointInputs<float>(MakeWorkload<float>({.workload = "uniform",
+                                                 .memory_length = kT,
+                                                 .output_length = kU,
+                                                 .dim = 3,
+                                                 .batch = kBatch}));
+}
+
+TrainingRequest RequestOf(const Way& way) {
+  TrainingRequest request;
+  request.attention_only = way.attention_only;
+  request.mechanism = &FakeTraining().Describe();
+  return request;
+}
+
+GateResult Check(const FakeTraining& mechanism, const Way& way,
+                 const char* variant = "exact") {
+  auto inputs = SmallInputs();
+  Config config = ConfigOf(way);
+  config.variant = variant;
+  return CheckTraining<float>(mechanism, config, RequestOf(way), 1, inputs);
+}
+
+std::string MessageOf(TrainingDefect defect, const Way& way) {
+  return Check(FakeTraining(std::move(defect)), way).message;
+}
+
+TEST(TrainingGate, LetsARightOutputThrough) {
+  for (const Way& way : kWays) {
+    const FakeTraining mechanism;
+    const GateResult result = Check(mechanism, way);
+    EXPECT_EQ(result.message, "");
+    EXPECT_EQ(result.error, 0);
+    EXPECT_GT(result.error_bound, 0);
+    EXPECT_LT(result.error_bound, 1e-4);
+    // 16 draws, each alone and in a batch.
+    EXPECT_EQ(mechanism.num_calls(), 16 * 2 * kBatch);
+  }
+}
+
+TEST(TrainingGate, LetsRoundingThroughAndReportsIt) {
+  const FakeTraining mechanism(
+      [](int, const Made& made) { made.expectation.attention(0, 0) += 3e-8F; });
+  const GateResult result = Check(mechanism, {"expect", true});
+  EXPECT_EQ(result.message, "");
+  EXPECT_NEAR(result.error, 3e-8, 2e-8);
+}
+
+// One element, of output 3 and of the second sequence, in every array.
+TEST(TrainingGate, SeesOneWrongElementOfEveryArrayAndNamesItsPlace) {
+  using View = MatrixView<float>;
+  const struct {
+    Way way;
+    const char* name;
+    std::function<View(const Made&)> array;
+  } arrays[] = {
+      {{"expect", true},
+       "attention",
+       [](const Made& made) { return made.expectation.attention; }},
+      {{"expect", false},
+       "contexts",
+       [](const Made& made) { return made.sequence.contexts; }},
+      {{"gradient", true},
+       "attention",
+       [](const Made& made) { return made.expectation.attention; }},
+      {{"gradient", true},
+       "gradient of energies",
+       [](const Made& made) { return made.gradients.scores.Find("energies"); }},
+      {{"gradient", false},
+       "contexts",
+       [](const Made& made) { return made.sequence.contexts; }},
+      {{"gradient", false},
+       "gradient of memory",
+       [](const Made& made) { return made.gradients.memory; }},
+      {{"gradient", false}, "gradient of states", [](const Made& made) {
+         return made.gradients.states;
+       }}};
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  for (const auto& [way, name, array] : arrays) {
+    for (const float error : {1e-3F, -0.5F, nan}) {
+      const std::string message = MessageOf(
+          [&, &view_of = array](int call, const Made& made) {
+            if (call == 1) view_of(made)(2, 1) += error;
+          },
+          way);
+      EXPECT_THAT(message,
+                  AllOf(HasSubstr(std::string(name) +
+                                  " [3, 2] of draw 0, sequence 2: differs by"),
+                        HasSubstr("bound")))
+          << error;
+    }
+  }
+}
+
+TEST(TrainingGate, SeesAWrongAndADroppedGradientOfAParameter) {
+  const Way way{"gradient", false};
+  EXPECT_THAT(MessageOf(
+                  [](int, const Made& made) {
+                    made.gradients.parameters->Matrix("fake.w", 1, 1)(0, 0) *=
+                        1.01F;
+                  },
+                  way),
+              HasSubstr("gradient of fake.w [1, 1] of draw 0, sequence 1"));
+  EXPECT_THAT(MessageOf(
+                  [](int, const Made& made) {
+                    made.gradients.parameters->Matrix("of nothing", 1, 2)(
+                        0, 1) = 1;
+                  },
+                  way),
+              HasSubstr("gradient of of nothing [1, 2]"));
+  const FakeTraining dropped([](int, const Made&) {}, "fake.w");
+  EXPECT_THAT(Check(dropped, way).message, HasSubstr("gradient of fake.w"));
+}
+
+// The arrays hold what another cell wrote there, which was right.
+TEST(TrainingGate, SeesAnArrayThatIsNotWritten) {
+  const struct {
+    const char* name;
+    bool attention_only;
+  } arrays[] = {{"energies", true}, {"states", false}, {"memory", false}};
+  for (const auto& [name, attention_only] : arrays) {
+    const Way way{"gradient", attention_only};
+    auto inputs = SmallInputs();
+    const auto batch = inputs.Training(0, ConfigOf(way), RequestOf(way));
+    TrainBatch<float>(FakeTraining(), ConfigOf(way), batch.sequences, 1);
+    const FakeTraining lazy([](int, const Made&) {}, name);
+    EXPECT_THAT(
+        CheckTraining<float>(lazy, ConfigOf(way), RequestOf(way), 1, inputs)
+            .message,
+        HasSubstr(std::string("gradient of ") + name + " [1, 1]"));
+  }
+}
+
+TEST(TrainingGate, SeesADefectOfALaterDraw) {
+  EXPECT_THAT(MessageOf(
+                  [](int call, const Made& made) {
+                    if (call == 3 * 2 * kBatch) {
+                      made.sequence.contexts(0, 0) += 1;
+                    }
+                  },
+                  {"expect", false}),
+              HasSubstr("contexts [1, 1] of draw 3, sequence 1"));
+}
+
+TEST(TrainingGate, SeesABatchThatIsNotItsSequencesAlone) {
+  for (const Way& way : kWays) {
+    EXPECT_THAT(MessageOf(
+                    [](int call, const Made& made) {
+                      if (call != kBatch + 1) return;
+                      const MatrixView<float>& values =
+                          made.expectation.attention.data != nullptr
+                              ? made.expectation.attention
+                              : made.sequence.contexts;
+                      values(1, 1) = std::nextafter(values(1, 1), 9.0F);
+                    },
+                    way),
+                HasSubstr("sequence 2 of draw 0: in a batch on 1 threads"));
+  }
+}
+
+TEST(TrainingGate, RecordsTheErrorOfAPublishedVariantAndLetsItThrough) {
+  const FakeTraining wrong([](int call, const Made& made) {
+    if (call == 0) made.expectation.attention(0, 0) += 0.5F;
+    // The same bits in the batch.
+    if (call == kBatch) made.expectation.attention(0, 0) += 0.5F;
+  });
+  GateResult result = Check(wrong, {"expect", true}, "published");
+  EXPECT_EQ(result.message, "");
+  EXPECT_NEAR(result.error, 0.5, 1e-6);
+  EXPECT_TRUE(std::isnan(result.error_bound));
+  const FakeTraining infinite([](int, const Made& made) {
+    made.expectation.attention(0, 0) = std::numeric_limits<float>::quiet_NaN();
+  });
+  result = Check(infinite, {"expect", true}, "published");
+  EXPECT_EQ(result.message, "");
+  EXPECT_TRUE(std::isnan(result.error));
+}
+
+// T (T + d) multiply-adds an output: half of the budget has 16 of them, a
+// fifteenth of the other half one.
+TEST(TrainingGate, ChecksTheFirstOutputsOfEveryDrawWhereTheReferenceIsSlow) {
+  PointInputs<float> inputs(MakeWorkload<float>({.workload = "uniform",
+                                                 .memory_length = 2000,
+                                                 .output_length = 20,
+                                                 .dim = 3}));
+  std::vector<Index> rows;
+  const FakeTraining mechanism([&](int, const Made& made) {
+    rows.push_back(made.sequence.contexts.rows);
+  });
+  const Way way{"expect", false};
+  EXPECT_EQ(
+      CheckTraining<float>(mechanism, ConfigOf(way), RequestOf(way), 1, inputs)
+          .message,
+      "");
+  std::vector<Index> expected = {16, 16};
+  expected.resize(2 * 16, 1);
+  EXPECT_EQ(rows, expected);
+}
+
+TEST(TrainingGate, RefusesToCheckWhatRoundingAloneMayDecide) {
+  PointInputs<float> inputs(MakeWorkload<float>({.workload = "bias:1e7",
+                                                 .memory_length = kT,
+                                                 .output_length = kU,
+                                                 .dim = 3}));
+  TrainingRequest request;
+  EXPECT_THROW(CheckTraining<float>(FakeTraining(), ConfigOf({"expect", false}),
+                                    request, 1, inputs),
+               std::runtime_error);
+}
+
+}  // namespace
+}  // namespace attnbench

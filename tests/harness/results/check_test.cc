@@ -1,0 +1,319 @@
+// Guards against a gate that passes although a number, a count or a memory
+// changed, a cell is gone, or there was nothing to compare with.
+#include "harness/results/check.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "tests/support/made_up_results.h"
+
+namespace attnbench {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::MadeUpCell;
+using testing::MadeUpResult;
+
+// Six processes with four rounds each, half a percent apart; the machine is
+// another in each round, for all cells alike.
+std::vector<double> Samples(double time_ns) {
+  std::vector<double> samples;
+  for (int i = 0; i < 24; ++i) {
+    samples.push_back(time_ns * (1 + 0.0005 * (i / 4)) * (1 + i % 4));
+  }
+  return samples;
+}
+
+Json Cell(const std::string& mechanism, double time_ns) {
+  return MadeUpCell(mechanism, 10, Samples(time_ns), 6);
+}
+
+std::vector<Json> Cells() {
+  return {Cell("soft", 1000), Cell("mocha", 100), Cell("matcha", 200)};
+}
+
+Json Check(const std::vector<Json>& baseline, const std::vector<Json>& result,
+           const CheckOptions& options = {}) {
+  return ToJson(CheckAgainst(MadeUpResult("base.json", baseline), "base.json",
+                             MadeUpResult("mine.json", result), options));
+}
+
+int CheckExitCode(const Json& check) {
+  return attnbench::CheckExitCode(FromJson<CheckReport>(check, "test"));
+}
+
+std::string CheckText(const Json& check) {
+  return attnbench::CheckText(FromJson<CheckReport>(check, "test"));
+}
+
+Json AfterChange(const std::function<void(std::vector<Json>&)>& change,
+                 const CheckOptions& options = {}) {
+  std::vector<Json> cells = Cells();
+  change(cells);
+  return Check(Cells(), cells, options);
+}
+
+TEST(Check, HasSixOutcomes) {
+  const auto outcome = [](const auto& change) {
+    return CheckExitCode(AfterChange(change));
+  };
+  EXPECT_EQ(outcome([](auto&) {}), 0);
+  EXPECT_EQ(outcome([](auto& cells) {
+              cells[1]["numerics"]["attention_mass"] = 1.001;
+            }),
+            1);
+  EXPECT_EQ(outcome([](auto& cells) { cells[2]["operations"]["bytes"] = 401; }),
+            1);
+  EXPECT_EQ(outcome([](auto& cells) { cells.erase(cells.begin()); }), 3);
+  EXPECT_EQ(CheckExitCode(Check({}, Cells())), 3);
+  EXPECT_EQ(
+      attnbench::CheckExitCode(CheckAgainst(
+          std::nullopt, "base.json", MadeUpResult("mine.json", Cells()), {})),
+      3);
+}
+
+TEST(Check, AMissingCellOutweighsAChangedNumber) {
+  const Json check = AfterChange([](auto& cells) {
+    cells.erase(cells.begin());
+    cells[0]["operations"]["bytes"] = 401;
+  });
+  EXPECT_EQ(CheckExitCode(check), 3);
+  const std::string text = CheckText(check);
+  EXPECT_THAT(text,
+              HasSubstr("changed: mocha: operations.bytes 400.0 -> 401.0\n"
+                        "missing: soft\n"));
+  EXPECT_THAT(text,
+              HasSubstr("base.json: 2 of 3 cells compared, 1 changed, 1 "
+                        "missing, 0 not in the baseline, 0 not measured\n"));
+}
+
+TEST(Check, ACellThatTheBaselineHasNotFails) {
+  EXPECT_EQ(CheckExitCode(AfterChange(
+                [](auto& cells) { cells.push_back(Cell("memory", 10)); })),
+            3);
+}
+
+TEST(Check, CellsThatWereNotMeasuredAreNotCompared) {
+  const auto skip = [](Json& cell) { cell["status"] = "skipped"; };
+  std::vector<Json> cells = Cells();
+  skip(cells[1]);
+  const Json some = Check(cells, cells);
+  EXPECT_EQ(CheckExitCode(some), 0);
+  EXPECT_THAT(CheckText(some),
+              HasSubstr("2 of 3 cells compared, 0 changed, 0 missing, 0 not in "
+                        "the baseline, 1 not measured\n"));
+  for (Json& cell : cells) skip(cell);
+  EXPECT_EQ(CheckExitCode(Check(cells, cells)), 3);
+  EXPECT_EQ(CheckExitCode(Check(cells, Cells())), 3);
+  EXPECT_EQ(CheckExitCode(Check(Cells(), cells)), 3);
+}
+
+TEST(Check, ACellThatFailedOnBothSidesIsNamedAndFails) {
+  for (const char* status : {"invalid", "error", "timeout"}) {
+    std::vector<Json> cells = Cells();
+    cells[1]["status"] = status;
+    const Json check = Check(cells, cells);
+    EXPECT_TRUE(check.at("changes").empty());
+    EXPECT_EQ(CheckExitCode(check), 1) << status;
+    EXPECT_THAT(CheckText(check),
+                HasSubstr(std::string("failed: mocha: ") + status));
+    // What could be measured now is no failure, only a change.
+    EXPECT_TRUE(Check(cells, Cells()).at("failed").empty());
+  }
+}
+
+TEST(Check, EveryExactNumberCounts) {
+  for (const char* name :
+       {"energies", "chunk_energies", "memory_rows", "flops", "bytes"}) {
+    const Json check = AfterChange([name](std::vector<Json>& cells) {
+      Json& number = cells[0]["operations"][name];
+      number = number.get<double>() + 1;
+    });
+    EXPECT_EQ(CheckExitCode(check), 1) << name;
+  }
+  const Json memory =
+      AfterChange([](auto& cells) { cells[0]["peak_memory_bytes"] = 4097; });
+  EXPECT_EQ(CheckExitCode(memory), 1);
+  const Json latency = AfterChange([](auto& cells) {
+    cells[0]["latency"] = {{"ap", 1}, {"al", 2}, {"laal", 2}, {"dal", 3}};
+  });
+  EXPECT_EQ(CheckExitCode(latency), 1);
+  const Json status =
+      AfterChange([](auto& cells) { cells[0]["status"] = "timeout"; });
+  EXPECT_EQ(CheckExitCode(status), 1);
+}
+
+TEST(Check, AResultFromBeforeTheFieldLatencyHasNone) {
+  const auto erase = [](std::vector<Json>& cells) {
+    for (Json& cell : cells) cell.erase("latency");
+  };
+  EXPECT_EQ(CheckExitCode(AfterChange(erase)), 0);
+}
+
+TEST(Check, TimesAreLookedAtOnlyWhereAsked) {
+  const auto slower = [](auto& cells) { cells[1] = Cell("mocha", 130); };
+  EXPECT_EQ(CheckExitCode(AfterChange(slower)), 0);
+  const Json check = AfterChange(slower, {.time = true});
+  EXPECT_EQ(CheckExitCode(check), 1);
+  EXPECT_THAT(
+      CheckText(check),
+      HasSubstr("REGRESSED: mocha / soft: 0.100 -> 0.130: the interval lies "
+                "beyond 5 %\n"));
+}
+
+TEST(Check, AMachineThatIsSlowerInEverythingIsNoRegression) {
+  const Json check = AfterChange(
+      [](auto& cells) {
+        cells = {Cell("soft", 3000), Cell("mocha", 300), Cell("matcha", 600)};
+      },
+      {.time = true});
+  EXPECT_EQ(CheckExitCode(check), 0);
+  ASSERT_EQ(check.at("time").at("ratios").size(), 2U);
+  for (const Json& ratio : check.at("time").at("ratios")) {
+    EXPECT_EQ(ratio.at("verdict"), "SAME");
+    EXPECT_EQ(ratio.at("reference").at("mechanism"), "soft");
+  }
+}
+
+TEST(Check, ARatioThatGotBetterIsGood) {
+  EXPECT_EQ(
+      CheckExitCode(AfterChange(
+          [](auto& cells) { cells[1] = Cell("mocha", 50); }, {.time = true})),
+      0);
+}
+
+TEST(Check, AFirstCellThatGotSlowerRegresses) {
+  const auto outcome = [](const std::vector<double>& times) {
+    const char* names[] = {"soft", "monotonic", "mocha", "matcha", "memory"};
+    std::vector<Json> before, after;
+    for (std::size_t i = 0; i < times.size(); ++i) {
+      before.push_back(Cell(names[i], 100));
+      after.push_back(Cell(names[i], times[i]));
+    }
+    return Check(before, after, {.time = true});
+  };
+  const Json check = outcome({130, 100, 100, 100});
+  EXPECT_EQ(CheckExitCode(check), 1);
+  EXPECT_THAT(CheckText(check),
+              HasSubstr("REGRESSED: soft: 3 of 3 ratios to it fell beyond 5 %: "
+                        "it got slower, or they all got faster\n"
+                        "0 of 3 ratios regressed, 0 cells have none; 1 first "
+                        "cells regressed against most of their point\n"));
+  // One rival that got slower with it does not hide it; its only one cannot
+  // tell which of the two moved.
+  EXPECT_EQ(CheckExitCode(outcome({130, 130, 100, 100})), 1);
+  EXPECT_EQ(CheckExitCode(outcome({130, 100})), 1);
+  // Rivals that got faster, up to half of them, are good.
+  EXPECT_EQ(CheckExitCode(outcome({100, 70, 70, 100, 100})), 0);
+  EXPECT_EQ(CheckExitCode(outcome({100, 70, 70, 70, 100})), 1);
+  // Within the margin.
+  EXPECT_EQ(CheckExitCode(outcome({104, 100, 100, 100})), 0);
+}
+
+TEST(Check, TimesWithoutARatioAreNothingToCompare) {
+  EXPECT_EQ(CheckExitCode(Check({Cells()[0]}, {Cells()[0]}, {.time = true})),
+            3);
+  // Cells of different precisions are not each other's yardstick.
+  std::vector<Json> cells = {Cells()[0], Cells()[1]};
+  cells[1]["precision"] = "f64";
+  EXPECT_EQ(CheckExitCode(Check(cells, cells, {.time = true})), 3);
+}
+
+TEST(Check, ATimedCellInNoRatioIsNamedAndNotGood) {
+  const auto with_fourth = [](const Json& cell) {
+    std::vector<Json> cells = Cells();
+    cells.push_back(cell);
+    return cells;
+  };
+  const Json same_rounds = Cell("memory", 500);
+  Json other_rounds = same_rounds;
+  other_rounds["processes"] = 4;
+  Json other_point = same_rounds;
+  other_point["point"] = "ffffffffffffffff";
+  const struct {
+    Json baseline;
+    Json result;
+    const char* why;
+  } cases[] = {
+      {other_rounds, same_rounds, "memory: its rounds are others than"},
+      {same_rounds, other_rounds, "memory: its rounds are others than"},
+      {same_rounds, other_point, "memory: the result has it in another point"},
+      {other_point, other_point, "memory: no other cell of its point"}};
+  for (const auto& [before, after, why] : cases) {
+    const auto baseline = with_fourth(before);
+    const auto result = with_fourth(after);
+    EXPECT_EQ(CheckExitCode(Check(baseline, result)), 0);
+    const Json check = Check(baseline, result, {.time = true});
+    EXPECT_EQ(check.at("time").at("ratios").size(), 2U);
+    EXPECT_EQ(CheckExitCode(check), 3) << why;
+    const std::string text = CheckText(check);
+    EXPECT_THAT(text, HasSubstr(std::string("no ratio: ") + why));
+    EXPECT_THAT(text, HasSubstr("0 of 2 ratios regressed, 1 cells have none"));
+  }
+  const auto same = with_fourth(same_rounds);
+  EXPECT_EQ(CheckExitCode(Check(same, same, {.time = true})), 0);
+}
+
+TEST(Check, TimesOfOneRoundHaveNoRatioAndAreNotGood) {
+  std::vector<Json> cells = Cells();
+  for (const char* mechanism : {"soft", "mocha"}) {
+    cells.push_back(MadeUpCell(mechanism, 20, {100}));
+  }
+  std::vector<Json> slower = cells;
+  slower.back() = MadeUpCell("mocha", 20, {1e6});
+  EXPECT_EQ(CheckExitCode(Check(cells, slower)), 0);
+  const Json check = Check(cells, slower, {.time = true});
+  EXPECT_EQ(CheckExitCode(check), 3);
+  EXPECT_EQ(check.at("time").at("ratios").size(), 2U);
+  const std::string text = CheckText(check);
+  EXPECT_THAT(text, HasSubstr("no ratio: mocha T=20 U=20: a single round has "
+                              "no interval"));
+  EXPECT_THAT(text, HasSubstr("no ratio: soft T=20 U=20: no ratio to it has"));
+  EXPECT_THAT(text, HasSubstr("0 of 2 ratios regressed, 2 cells have none"));
+}
+
+TEST(Check, TimesOfAResultThatIsNotValidFail) {
+  ReadSweep result = MadeUpResult("mine.json", Cells());
+  result.result.context.valid = false;
+  result.result.context.invalid_reasons = {"a debug build"};
+  for (const bool time : {false, true}) {
+    const CheckReport check = CheckAgainst(MadeUpResult("base.json", Cells()),
+                                           "base.json", result, {.time = time});
+    EXPECT_EQ(attnbench::CheckExitCode(check), time ? 1 : 0);
+  }
+}
+
+TEST(Check, OnlyAWholeAndValidResultBecomesABaseline) {
+  const auto why = [](const std::function<void(SweepResult&)>& change) {
+    SweepResult result = MadeUpResult("r.json", Cells()).result;
+    change(result);
+    return WhyNoBaseline(result);
+  };
+  EXPECT_EQ(why([](auto&) {}), "");
+  EXPECT_THAT(why([](auto& result) {
+                result.context.valid = false;
+                result.context.invalid_reasons = {"a debug build"};
+              }),
+              HasSubstr("a debug build"));
+  EXPECT_THAT(why([](auto& result) {
+                result.cells[1].status = CellStatus::kError;
+                result.cells[1].message = "too large";
+              }),
+              HasSubstr("a cell of mocha is error: too large"));
+  EXPECT_THAT(
+      why([](auto& result) { result.context.points.push_back("another"); }),
+      HasSubstr("1 of the 2 points"));
+  EXPECT_THAT(why([](auto& result) {
+                for (ResultCell& cell : result.cells) {
+                  cell.status = CellStatus::kSkipped;
+                }
+              }),
+              HasSubstr("no cell of it was measured"));
+  EXPECT_THAT(why([](auto& result) { result.cells.clear(); }),
+              HasSubstr("no cells"));
+}
+
+}  // namespace
+}  // namespace attnbench

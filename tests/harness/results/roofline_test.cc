@@ -1,0 +1,244 @@
+// Guards against a fraction of the wrong limit: of another level of memory, of
+// reading where writing binds, of another precision; against caches that are
+// taken for a thread's own while it shares them, and a schema that lets a limit
+// pass that nobody measured.
+#include "harness/machine/roofline.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "harness/machine/caches.h"
+#include "harness/results/sweep_result.h"
+#include "harness/system/temporary_folder.h"
+#include "tests/support/schema.h"
+
+namespace attnbench {
+namespace {
+
+LevelLimits Level(const std::string& name, std::optional<Index> size_bytes,
+                  double read_bytes_per_s, double copy_bytes_per_s) {
+  LevelLimits level;
+  level.name = name;
+  level.size_bytes = size_bytes;
+  level.array_bytes = 1;
+  level.read_bytes_per_s = read_bytes_per_s;
+  level.copy_bytes_per_s = copy_bytes_per_s;
+  level.read_samples = {read_bytes_per_s};
+  level.copy_samples = {copy_bytes_per_s};
+  return level;
+}
+
+// 100 flops, 40, 20, 10 and 5 bytes read a ns; copying at half of that.
+MachineLimits MadeUp() {
+  MachineLimits limits{.precision = "f32", .threads = 2};
+  limits.peak_flops_per_s = 100e9;
+  limits.peak_samples = {90e9, 100e9};
+  limits.levels = {Level("L1", 1000, 40e9, 20e9), Level("L2", 8000, 20e9, 10e9),
+                   Level("L3", 64000, 10e9, 5e9),
+                   Level("DRAM", std::nullopt, 5e9, 2.5e9)};
+  return limits;
+}
+
+// What binds 1000 flops and 4000 bytes with this working set.
+Binding Bound(Index working_set_bytes, const std::string& mode = "decode",
+              double flops = 1000) {
+  const auto binding = BindingLimit(MadeUp(), {.flops = flops, .bytes = 4000},
+                                    working_set_bytes, mode);
+  return binding.value_or(Binding{"nothing", -1});
+}
+
+void ExpectBound(const Binding& binding, const std::string& bound,
+                 double limit_ns) {
+  EXPECT_EQ(binding.bound, bound);
+  EXPECT_DOUBLE_EQ(binding.limit_ns, limit_ns);
+}
+
+TEST(BindingLimit, IsTheBandwidthOfTheLevelThatHoldsTheWorkingSet) {
+  ExpectBound(Bound(1), "L1", 100);
+  ExpectBound(Bound(1000), "L1", 100);
+  ExpectBound(Bound(1001), "L2", 200);
+  ExpectBound(Bound(8000), "L2", 200);
+  ExpectBound(Bound(8001), "L3", 400);
+  ExpectBound(Bound(64000), "L3", 400);
+  ExpectBound(Bound(64001), "DRAM", 800);
+  ExpectBound(Bound(Index{1} << 60), "DRAM", 800);
+}
+
+TEST(BindingLimit, IsThePeakWhereTheFlopsTakeLonger) {
+  ExpectBound(Bound(1000, "decode", 9999), "L1", 100);
+  ExpectBound(Bound(1000, "decode", 10001), "compute", 100.01);
+  ExpectBound(Bound(64001, "decode", 10001), "DRAM", 800);
+}
+
+TEST(BindingLimit, OfTrainingIsOfCopying) {
+  ExpectBound(Bound(1000, "expect"), "L1", 200);
+  ExpectBound(Bound(64001, "gradient"), "DRAM", 1600);
+}
+
+TEST(BindingLimit, IsNothingWhereNoLevelHoldsTheWorkingSet) {
+  MachineLimits limits = MadeUp();
+  limits.levels.pop_back();
+  const Operations operations = {.flops = 1000, .bytes = 4000};
+  EXPECT_TRUE(BindingLimit(limits, operations, 64000, "decode").has_value());
+  EXPECT_FALSE(BindingLimit(limits, operations, 64001, "decode").has_value());
+}
+
+TEST(LimitOf, IsOfTheCellsOwnPrecisionAndThreads) {
+  MachineLimits other = MadeUp();
+  other.precision = "f64";
+  other.peak_flops_per_s = 1;
+  const std::vector<MachineLimits> all = {other, MadeUp()};
+  CellFacts facts{.precision = "f32",
+                  .threads = 2,
+                  .mode = "decode",
+                  .operations = {.flops = 1000, .bytes = 4000},
+                  .working_set_bytes = 8000,
+                  .median_ns = 250};
+  const std::optional<CellLimit> limit = LimitOf(all, facts);
+  ASSERT_TRUE(limit.has_value());
+  EXPECT_EQ(limit->bound, "L2");
+  EXPECT_DOUBLE_EQ(limit->limit_ns, 200);
+  EXPECT_DOUBLE_EQ(limit->fraction, 0.8);
+  EXPECT_EQ(limit->working_set_bytes, 8000);
+  facts.precision = "f64";
+  EXPECT_EQ(LimitOf(all, facts)->bound, "compute");
+  facts.threads = 1;
+  EXPECT_FALSE(LimitOf(all, facts).has_value());
+  EXPECT_FALSE(LimitOf({}, facts).has_value());
+}
+
+// A tree as Linux has it, of two caches that hold data and two that do not.
+class Caches : public ::testing::Test {
+ protected:
+  void Add(int index, const char* level, const char* type, const char* size,
+           const char* cpus) {
+    const auto entry = folder_ / ("index" + std::to_string(index));
+    std::filesystem::create_directories(entry);
+    std::ofstream(entry / "level") << level << "\n";
+    std::ofstream(entry / "type") << type << "\n";
+    std::ofstream(entry / "size") << size << "\n";
+    std::ofstream(entry / "shared_cpu_list") << cpus << "\n";
+  }
+  std::vector<DataCache> Read() const { return ReadDataCaches(folder_); }
+
+  const TemporaryFolder temporary_;
+  const std::filesystem::path folder_ = temporary_.path();
+};
+
+TEST_F(Caches, AreThoseThatHoldDataNearestFirst) {
+  Add(0, "3", "Unified", "8M", "0-3,8-11");
+  Add(1, "1", "Data", "48K", "0,8");
+  Add(2, "1", "Instruction", "32K", "0,8");
+  const std::vector<DataCache> caches = Read();
+  ASSERT_EQ(caches.size(), 2U);
+  EXPECT_EQ(caches[0].level, 1);
+  EXPECT_EQ(caches[0].size_bytes, 48 * 1024);
+  EXPECT_EQ(caches[0].sharing_cpus, 2);
+  EXPECT_EQ(caches[1].level, 3);
+  EXPECT_EQ(caches[1].size_bytes, 8 * 1024 * 1024);
+  EXPECT_EQ(caches[1].sharing_cpus, 8);
+}
+
+TEST_F(Caches, ThatTheMachineDoesNotTellAreLeftOut) {
+  EXPECT_TRUE(Read().empty());
+  Add(0, "1", "Data", "", "0");
+  Add(1, "2", "Unified", "many", "0");
+  Add(2, "3", "Unified", "8M", "");
+  Add(3, "", "Unified", "8M", "0");
+  EXPECT_TRUE(Read().empty());
+}
+
+TEST(ShareBytes, IsWhatEachThreadHasWhenTheyAreSpread) {
+  const DataCache own{.level = 2, .size_bytes = 1000, .sharing_cpus = 1};
+  const DataCache shared{.level = 3, .size_bytes = 1000, .sharing_cpus = 4};
+  const DataCache of_siblings{.level = 1, .size_bytes = 64, .sharing_cpus = 2};
+  EXPECT_EQ(ShareBytes(own, 8, 8), 1000);
+  EXPECT_EQ(ShareBytes(own, 16, 8), 500);
+  EXPECT_EQ(ShareBytes(shared, 1, 8), 1000);
+  EXPECT_EQ(ShareBytes(shared, 2, 8), 1000);
+  EXPECT_EQ(ShareBytes(shared, 3, 8), 500);
+  EXPECT_EQ(ShareBytes(shared, 8, 8), 250);
+  EXPECT_EQ(ShareBytes(of_siblings, 4, 8), 64);
+  EXPECT_EQ(ShareBytes(of_siblings, 8, 8), 32);
+}
+
+// How fast is for nobody to assert; that there is something, is.
+TEST(MeasureLimits, GivesEveryLevelASampleARoundAndTheBestOfThem) {
+  const MachineLimits limits =
+      MeasureLimits("f32", 2, {.rounds = 2, .sample_ns = 1e3});
+  EXPECT_EQ(limits.precision, "f32");
+  EXPECT_EQ(limits.threads, 2);
+  EXPECT_EQ(limits.peak_samples.size(), 2U);
+  EXPECT_THAT(limits.peak_samples,
+              ::testing::Contains(limits.peak_flops_per_s));
+  Index nearer_bytes = 0;
+  for (const LevelLimits& level : limits.levels) {
+    SCOPED_TRACE(level.name);
+    EXPECT_GT(level.array_bytes, nearer_bytes);
+    if (level.size_bytes) {
+      EXPECT_LT(level.array_bytes, *level.size_bytes);
+      nearer_bytes = *level.size_bytes;
+    }
+    for (const auto& [best, samples] :
+         {std::pair(level.read_bytes_per_s, level.read_samples),
+          std::pair(level.copy_bytes_per_s, level.copy_samples)}) {
+      EXPECT_EQ(samples.size(), 2U);
+      EXPECT_DOUBLE_EQ(best, std::max(samples.at(0), samples.at(1)));
+      EXPECT_GT(std::min(samples.at(0), samples.at(1)), 0);
+    }
+  }
+}
+
+Json Document() {
+  return {{"schema_version", kSchemaVersion},
+          {"kind", "roofline"},
+          {"context", Json::parse(R"({"commit": "abc", "dirty": null,
+      "build_id": "0", "command": "x", "date": "2020-01-01T00:00:00Z",
+      "seed": 0, "compiler": "g", "flags": "-O", "build_type": "Release",
+      "cpu": "c", "caches": [], "cores": 2, "affinity": "0-1",
+      "memory_bytes": 1024, "kernel": "6.1", "governor": null,
+      "turbo": true, "aslr": 2, "load": 0.5, "load_end": null,
+      "simd": "AVX2", "openmp": {"version": 1, "max_threads": 1,
+      "OMP_NUM_THREADS": null, "OMP_PROC_BIND": null, "OMP_PLACES": null,
+      "OMP_WAIT_POLICY": null}, "libraries": {}, "valid": true,
+      "invalid_reasons": [], "warnings": []})")},
+          {"limits", ToJson(std::vector<MachineLimits>{MadeUp()})}};
+}
+
+TEST(RooflineSchema, IsOfTheDocumentAndWantsEveryField) {
+  const auto schema = testing::SchemaOf("roofline");
+  EXPECT_TRUE(testing::Validates(schema, Document()));
+  const Json good = Document();
+  for (const auto& [name, value] : good.items()) {
+    Json document = good;
+    document.erase(name);
+    EXPECT_FALSE(testing::Validates(schema, document)) << name;
+  }
+  for (const auto& [name, value] : good["limits"][0].items()) {
+    Json document = good;
+    document["limits"][0].erase(name);
+    EXPECT_FALSE(testing::Validates(schema, document)) << name;
+  }
+  for (const auto& [name, value] : good["limits"][0]["levels"][0].items()) {
+    Json document = good;
+    document["limits"][0]["levels"][0].erase(name);
+    EXPECT_FALSE(testing::Validates(schema, document)) << name;
+  }
+  Json document = good;
+  document["limits"][0]["peak_flops_per_s"] = 0;
+  EXPECT_FALSE(testing::Validates(schema, document));
+}
+
+TEST(RooflineSchema, HasTheLimitsAndTheContextOfASweep) {
+  const auto of_sweep = testing::SchemaOf("sweep")["properties"]["context"];
+  const auto properties = testing::SchemaOf("roofline")["properties"];
+  EXPECT_EQ(properties["limits"]["items"],
+            of_sweep["properties"]["limits"]["items"]);
+  EXPECT_EQ(properties["context"], testing::CommonContext());
+}
+
+}  // namespace
+}  // namespace attnbench

@@ -1,0 +1,76 @@
+#include "harness/results/summary.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace attnbench {
+namespace {
+
+using Times = std::vector<double>;
+
+ResultCell CellOf(const Times& samples, const Times& prepare,
+                  const Times& draws) {
+  ResultCell cell;
+  cell.samples_ns = samples;
+  cell.prepare_samples_ns = prepare;
+  cell.draw_ns = draws;
+  return cell;
+}
+
+TEST(Summary, FollowsFromTheSamples) {
+  ResultCell cell = CellOf({3, 1, 2}, {7, 9, 8}, {2, 6, 4});
+  Summarize(cell);
+  EXPECT_EQ(cell.median_ns, 2);
+  EXPECT_EQ(cell.interval_ns->low, 1);
+  EXPECT_EQ(cell.interval_ns->high, 3);
+  EXPECT_EQ(cell.prepare_ns, 8);
+  // Quartiles 1.5 and 2.5, 3 and 5.
+  EXPECT_EQ(cell.spread->rounds, 0.5);
+  EXPECT_EQ(cell.spread->draws, 0.5);
+  EXPECT_EQ(cell.spread->outliers, 0);
+  EXPECT_FALSE(cell.spread->processes.has_value());
+  EXPECT_FALSE(cell.spread->drift.has_value());
+  EXPECT_FALSE(cell.spread->drift_p.has_value());
+}
+
+TEST(Summary, TakesProcessesApart) {
+  ResultCell cell = CellOf({1, 2, 9, 4, 5, 60, 5, 6, 7}, {7}, {1});
+  cell.processes = 3;
+  Summarize(cell);
+  EXPECT_EQ(cell.median_ns, 5);  // of 2, 5, 6
+  EXPECT_EQ(cell.spread->processes, (6.0 - 2) / 5);
+  // Of 4 / 2, 28 / 5, 1 / 6.
+  EXPECT_EQ(cell.spread->rounds, 2);
+  // Student's interval of ln 2, ln 5, ln 6.
+  const double mean = std::log(60.0) / 3;
+  const double deviation = std::sqrt((std::pow(std::log(2.0) - mean, 2) +
+                                      std::pow(std::log(5.0) - mean, 2) +
+                                      std::pow(std::log(6.0) - mean, 2)) /
+                                     2);
+  EXPECT_NEAR(cell.interval_ns->high,
+              std::exp(mean + 4.30265 * deviation / std::sqrt(3)), 1e-3);
+}
+
+TEST(Summary, TellsOutliersAndDriftAndDropsNothing) {
+  ResultCell cell =
+      CellOf({1, 1.1, 1.2, 1.3, 1.4, 1.5, 2, 2.1, 2.2, 50}, {7}, {1, 1});
+  const Times samples = cell.samples_ns;
+  Summarize(cell);
+  EXPECT_EQ(cell.samples_ns, samples);
+  EXPECT_EQ(cell.spread->outliers, 1);
+  EXPECT_NEAR(*cell.spread->drift, 1.0, 1e-9);
+  EXPECT_NEAR(*cell.spread->drift_p, 0.0809, 1e-4);
+}
+
+TEST(Summary, OfNoSamplesIsNull) {
+  ResultCell cell = CellOf({}, {}, {});
+  Summarize(cell);
+  EXPECT_FALSE(cell.median_ns.has_value());
+  EXPECT_FALSE(cell.interval_ns.has_value());
+  EXPECT_FALSE(cell.prepare_ns.has_value());
+  EXPECT_FALSE(cell.spread.has_value());
+}
+
+}  // namespace
+}  // namespace attnbench

@@ -1,0 +1,134 @@
+// Guards against results that are believed: each of these documents would
+// otherwise end in a crash or in a verdict on numbers that are not there.
+#include "harness/results/sweep_result.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <functional>
+
+#include "harness/base/error.h"
+#include "harness/base/json_file.h"
+
+namespace attnbench {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr char kBaseline[] = "results/baseline/ci.json";
+
+// The first cells of a real result after a change.
+std::string ErrorAfter(const std::function<void(Json&)>& change) {
+  static const Json good = [] {
+    Json document = ReadJsonFile(kBaseline);
+    document["cells"].erase(document["cells"].begin() + 3,
+                            document["cells"].end());
+    return document;
+  }();
+  Json document = good;
+  change(document);
+  try {
+    SweepResultOf(document, "r.json");
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(ResultReader, TakesWhatASweepWrote) {
+  EXPECT_EQ(ErrorAfter([](Json&) {}), "no error");
+}
+
+TEST(ResultReader, TakesEveryResultThatIsCommitted) {
+  namespace fs = std::filesystem;
+  int num_sweeps = 0;
+  for (const auto& entry : fs::recursive_directory_iterator("results")) {
+    if (entry.path().extension() != ".json") continue;
+    const Json document = ReadJsonFile(entry.path());
+    if (document.value("kind", Json()) != "sweep") continue;
+    ++num_sweeps;
+    const SweepResult result = SweepResultOf(document, entry.path());
+    EXPECT_EQ(result.cells.size(), document["cells"].size());
+    // It says the same when it is written and read again. (Not EXPECT_EQ, which
+    // would print all of both.)
+    const Json again = ToJson(result);
+    EXPECT_TRUE(again == ToJson(SweepResultOf(again, "again"))) << entry.path();
+  }
+  EXPECT_GE(num_sweeps, 20);
+}
+
+TEST(ResultReader, NamesThePlaceOfWhatTheSchemaDoesNotAllow) {
+  EXPECT_THAT(
+      ErrorAfter([](Json& json) { json["cells"][1]["status"] = "fine"; }),
+      HasSubstr("r.json: cells[1].status: unknown value 'fine'"));
+  EXPECT_THAT(
+      ErrorAfter([](Json& json) { json["cells"][2]["interval_ns"] = {1}; }),
+      HasSubstr("cells[2].interval_ns: "));
+  EXPECT_THAT(ErrorAfter([](Json& json) { json["context"].erase("points"); }),
+              HasSubstr("context: has no 'points'"));
+  EXPECT_THAT(ErrorAfter([](Json& json) { json["cells"][0].erase("status"); }),
+              HasSubstr("cells[0]: has no 'status'"));
+  EXPECT_THAT(ErrorAfter([](Json& json) { json["context"]["limits"] = "x"; }),
+              HasSubstr("context.limits: \"x\" is no list"));
+  EXPECT_THAT(
+      ErrorAfter([](Json& json) { json["cells"][0]["samples_ns"][0] = -1; }),
+      HasSubstr("cells[0].samples_ns[0]: -1 is no number from 0"));
+  EXPECT_THAT(ErrorAfter([](Json& json) { json["cells"] = 7; }),
+              HasSubstr("cells: "));
+  EXPECT_THAT(ErrorAfter([](Json& json) { json["schema_version"] = 2; }),
+              HasSubstr("schema_version 2, 1 is wanted"));
+}
+
+TEST(ResultReader, RefusesOtherKinds) {
+  EXPECT_THAT(ErrorAfter([](Json& json) { json["kind"] = "verify"; }),
+              HasSubstr("r.json: is of kind \"verify\", 'sweep' is wanted"));
+  EXPECT_THAT(ErrorAfter([](Json& json) { json.erase("kind"); }),
+              HasSubstr("is no result"));
+  EXPECT_THAT(ErrorAfter([](Json& json) { json = Json::array(); }),
+              HasSubstr("is no result"));
+}
+
+TEST(ResultReader, FindsWhatASchemaCannotSay) {
+  EXPECT_THAT(
+      ErrorAfter([](Json& json) { json["cells"][0]["samples_ns"] = {0}; }),
+      HasSubstr("cells[0]: samples_ns has 0, above 0 is wanted"));
+  EXPECT_THAT(ErrorAfter([](Json& json) {
+                json["cells"][0]["samples_ns"] = {1, 2, 3};
+                json["cells"][0]["processes"] = 2;
+              }),
+              HasSubstr("3 samples of 2 processes"));
+  EXPECT_THAT(
+      ErrorAfter([](Json& json) { json["cells"][2] = json["cells"][1]; }),
+      HasSubstr("cells[2]: is there twice"));
+  EXPECT_THAT(ErrorAfter([](Json& json) {
+                json["cells"][0]["point"] = "0000000000000000";
+              }),
+              HasSubstr("its point is none of context.points"));
+}
+
+TEST(ResultReader, RefusesATimeOfACellThatIsNotOk) {
+  EXPECT_THAT(
+      ErrorAfter([](Json& json) { json["cells"][0]["status"] = "error"; }),
+      HasSubstr("cells[0]: is error and has no message"));
+  EXPECT_THAT(ErrorAfter([](Json& json) {
+                json["cells"][0]["status"] = "error";
+                json["cells"][0]["message"] = "too large";
+              }),
+              HasSubstr("cells[0]: is error and has samples_ns"));
+  EXPECT_THAT(
+      ErrorAfter([](Json& json) { json["cells"][0]["operations"] = nullptr; }),
+      HasSubstr("cells[0]: is ok and has no operations"));
+}
+
+TEST(ResultReader, NamesAFileThatIsNotThere) {
+  try {
+    ReadResult("no/such.json");
+    FAIL();
+  } catch (const UserError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("no/such.json: cannot be read"));
+  }
+}
+
+}  // namespace
+}  // namespace attnbench

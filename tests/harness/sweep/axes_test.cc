@@ -1,0 +1,212 @@
+// Guards against a range that loses or invents a value, and against a wrong
+// value that is taken for a right one: a sweep would then measure something
+// else than what was asked for, without a word.
+#include "harness/sweep/axes.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "harness/base/error.h"
+#include "harness/system/temporary_folder.h"
+
+namespace attnbench {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+std::vector<AxisValue> Parse(const std::string& axis, const std::string& text) {
+  const AxisTable& table = StandardAxes();
+  return ParseAxisValues(table, FindAxis(table, axis, "test"), text,
+                         "--" + axis);
+}
+
+std::string ErrorOf(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+std::vector<AxisValue> List(const std::string& text) {
+  return FromJson<std::vector<AxisValue>>(Json::parse(text), "test");
+}
+
+TEST(Axes, ListsRangesAndDoublingGiveTheirValuesInOrder) {
+  EXPECT_EQ(Parse("T", "10"), List("[10]"));
+  EXPECT_EQ(Parse("T", "30,10,20"), List("[30, 10, 20]"));
+  EXPECT_EQ(Parse("T", "10:40:10"), List("[10, 20, 30, 40]"));
+  EXPECT_EQ(Parse("T", "10:45:10"), List("[10, 20, 30, 40]"));
+  EXPECT_EQ(Parse("T", "7:7:100"), List("[7]"));
+  EXPECT_EQ(Parse("T", "4:128:x2"), List("[4, 8, 16, 32, 64, 128]"));
+  EXPECT_EQ(Parse("T", "5:100:x3"), List("[5, 15, 45]"));
+  EXPECT_EQ(Parse("T", "1,4:8:x2,100"), List("[1, 4, 8, 100]"));
+  EXPECT_EQ(Parse("chunk_width", "2,inf"), List(R"([2, "inf"])"));
+  EXPECT_EQ(Parse("U", "=T,5"), List(R"(["=T", 5])"));
+  EXPECT_EQ(Parse("U", "=memory_length"), List(R"(["=memory_length"])"));
+  EXPECT_EQ(Parse("energy", "dot,additive"), List(R"(["dot", "additive"])"));
+  EXPECT_EQ(Parse("workload", "planted,bias:-2.5,wait_k:3"),
+            List(R"(["planted", "bias:-2.5", "wait_k:3"])"));
+}
+
+TEST(Axes, AValueThatIsWrittenTwiceIsTakenOnce) {
+  EXPECT_EQ(Parse("T", "10,20,10:30:10"), List("[10, 20, 30]"));
+  EXPECT_EQ(Parse("end", "absorb,absorb"), List(R"(["absorb"])"));
+}
+
+TEST(Axes, TheLargestRangeIsTakenAndOneMoreIsNot) {
+  EXPECT_EQ(Parse("T", "1:100000:1").size(), kMostAxisValues);
+  EXPECT_THAT(ErrorOf([] { Parse("T", "1:100001:1"); }),
+              HasSubstr("more than 100000 values"));
+  EXPECT_THAT(ErrorOf([] { Parse("T", "1:60000:1,60001:120000:1"); }),
+              HasSubstr("more than 100000 values"));
+}
+
+TEST(Axes, RangesAtTheGreatestValueDoNotOverflow) {
+  const std::string greatest =
+      std::to_string(FindAxis(StandardAxes(), "T", "test").greatest);
+  EXPECT_EQ(Parse("T", greatest + ":" + greatest + ":x2").size(), 1U);
+  EXPECT_EQ(Parse("T", "1:" + greatest + ":x1000000").size(), 3U);
+  EXPECT_EQ(Parse("T", "1:" + greatest + ":" + greatest).size(), 1U);
+}
+
+TEST(Axes, WrongValuesSayWhatWasGivenWhereAndWhatIsAllowed) {
+  struct Wrong {
+    const char* axis;
+    const char* text;
+    const char* message;
+  };
+  const Wrong cases[] = {
+      {"T", "10:5:1", "range '10:5:1' ends before it begins"},
+      {"T", "0", "0 is out of range; allowed: whole numbers from 1 to"},
+      {"T", "-5", "-5 is out of range"},
+      {"T", "99999999999999999999", "'99999999999999999999' is out of range"},
+      {"T", "2000000000000", "2000000000000 is out of range"},
+      {"T", "abc", "'abc' is not a whole number"},
+      {"T", "1.5", "'1.5' is not a whole number"},
+      {"T", "1e3", "'1e3' is not a whole number"},
+      {"T", " 1", "' 1' is not a whole number"},
+      {"T", "", "'' has an empty item"},
+      {"T", "10,,20", "'10,,20' has an empty item"},
+      {"T", "10,", "'10,' has an empty item"},
+      {"T", "1:10:0", "range '1:10:0', step: '0' is not a whole number from 1"},
+      {"T", "1:10:-1", "step: '-1'"},
+      {"T", "1:10:x1", "factor: '1' is not a whole number from 2"},
+      {"T", "1:10:x0", "factor: '0'"},
+      {"T", "1:10:", "step: ''"},
+      {"T", "1:10", "'1:10' is not a range"},
+      {"T", "1:2:3:4", "'1:2:3:4' is not a range"},
+      {"T", "0:10:1", "'0' is not a whole number from 1"},
+      {"T", "1:99999999999999999999:1", "'99999999999999999999' is not"},
+      {"T", "inf", "'inf' is out of range"},
+      {"U", "=Q", "unknown axis 'Q'"},
+      {"U", "=energy", "'=energy' must name another axis that is a number"},
+      {"U", "=U", "'=U' must name another axis"},
+      {"U", "=", "unknown axis ''"},
+      {"energy", "addditive", "did you mean 'additive'? valid: dot, bilinear"},
+      {"mode", "train", "unknown mode 'train'"},
+      {"precision", "f16", "valid: f32, f64"},
+      {"workload", "unifrom", "did you mean 'uniform'?"},
+      {"workload", "bias", "unknown workload 'bias'"},
+      {"workload", "bias:", "needs a finite number"},
+      {"workload", "bias:x", "needs a finite number"},
+      {"workload", "bias:nan", "needs a finite number"},
+      {"workload", "bias:1e999", "needs a finite number"},
+      {"workload", "wait_k:0", "'0' is not a whole number from 1"},
+      {"workload", "uniform:2", "unknown workload 'uniform:2'"},
+      {"workload", "file:no/such.json", "names a file that cannot be read"},
+  };
+  for (const Wrong& wrong : cases) {
+    EXPECT_THAT(ErrorOf([&] { Parse(wrong.axis, wrong.text); }),
+                AllOf(testing::StartsWith(std::string("--") + wrong.axis),
+                      HasSubstr(wrong.message)))
+        << wrong.axis << " " << wrong.text;
+  }
+}
+
+TEST(Axes, AWorkloadFileThatCanBeReadIsAValue) {
+  const TemporaryFolder folder;
+  const std::string path = folder.path() + "/case.json";
+  std::ofstream(path) << "{}";
+  EXPECT_EQ(Parse("workload", "file:" + path),
+            std::vector<AxisValue>{"file:" + path});
+}
+
+TEST(Axes, ValuesFromFilesAreCheckedLikeThoseOfTheCommandLine) {
+  const AxisTable& table = StandardAxes();
+  const auto check = [&](const char* axis, const char* json) {
+    return CheckAxisValue(table, FindAxis(table, axis, "test"),
+                          Json::parse(json), "f.json: axes");
+  };
+  EXPECT_EQ(check("dim", "7"), AxisValue(7));
+  EXPECT_EQ(check("dim", "\"7\""), AxisValue(7));
+  EXPECT_EQ(check("chunk_width", "\"inf\""), AxisValue("inf"));
+  for (const auto& [axis, json] :
+       std::vector<std::pair<const char*, const char*>>{
+           {"dim", "0"},
+           {"dim", "7.5"},
+           {"dim", "-1"},
+           {"dim", "1e300"},
+           {"dim", "18446744073709551615"},
+           {"dim", "true"},
+           {"dim", "null"},
+           {"dim", "[7]"},
+           {"dim", "{}"},
+           {"dim", "\"7,8\""},
+           {"energy", "3"},
+           {"energy", "\"dto\""}}) {
+    EXPECT_THAT(ErrorOf([&, &a = axis, &j = json] { check(a, j); }),
+                testing::StartsWith("f.json: axes: "))
+        << axis << " " << json;
+  }
+}
+
+TEST(Axes, EveryDefaultIsAValueOfItsAxis) {
+  for (const Axis& axis : StandardAxes()) {
+    for (const char* mode : {"decode", "expect", "gradient"}) {
+      EXPECT_EQ(Parse(axis.name, DefaultOf(axis, mode)).size(), 1U)
+          << axis.name;
+    }
+    EXPECT_THAT(axis.help, HasSubstr("e.g. -")) << axis.name;
+  }
+}
+
+TEST(Axes, ScopeAndScheduleHaveAnotherDefaultInTraining) {
+  const AxisTable& table = StandardAxes();
+  for (const char* mode : {"expect", "gradient"}) {
+    EXPECT_EQ(DefaultOf(FindAxis(table, "scope", "x"), mode), "attention");
+    EXPECT_EQ(DefaultOf(FindAxis(table, "schedule", "x"), mode),
+              "teacher_forced");
+    EXPECT_EQ(DefaultOf(FindAxis(table, "dim", "x"), mode), "256");
+  }
+  EXPECT_EQ(DefaultOf(FindAxis(table, "scope", "x"), "decode"), "full");
+  EXPECT_EQ(DefaultText(FindAxis(table, "scope", "x")),
+            "full; training: attention");
+  EXPECT_EQ(DefaultText(FindAxis(table, "dim", "x")), "256");
+}
+
+TEST(Axes, AnAxisIsFoundByNameAndByLetterAndNothingElse) {
+  const AxisTable& table = StandardAxes();
+  EXPECT_EQ(FindAxis(table, "T", "x").name, "memory_length");
+  EXPECT_EQ(FindAxis(table, "chunk_width", "x").letter, "w");
+  EXPECT_THAT(ErrorOf([&] { FindAxis(table, "chunk_widht", "here"); }),
+              HasSubstr("here: unknown axis 'chunk_widht'; did you mean "
+                        "'chunk_width'?"));
+  EXPECT_THROW(FindAxis(table, "", "x"), UserError);
+}
+
+TEST(UnknownName, TheNearestValidNameComesFirst) {
+  const std::vector<std::string> valid = {"soft", "monotonic", "mocha"};
+  EXPECT_EQ(UnknownName("mechanism", "moca", valid),
+            "unknown mechanism 'moca'; did you mean 'mocha'? valid: soft, "
+            "monotonic, mocha");
+  EXPECT_EQ(UnknownName("option", "x", {}),
+            "unknown option 'x'; there are none here");
+}
+
+}  // namespace
+}  // namespace attnbench

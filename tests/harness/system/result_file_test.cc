@@ -1,0 +1,198 @@
+// Guards against half a result: a document that was cut short by a full disk,
+// a temporary file that stays behind, an older result that is gone.
+#include "harness/system/result_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "harness/base/error.h"
+#include "harness/system/temporary_folder.h"
+
+namespace attnbench {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+class ResultFileTest : public testing::Test {
+ protected:
+  std::string Path(const std::string& name) const { return folder_ / name; }
+  std::string Text(const std::string& name) const {
+    std::ifstream file(Path(name));
+    std::stringstream text;
+    text << file.rdbuf();
+    return text.str();
+  }
+  std::size_t NumberOfFiles() const {
+    return static_cast<std::size_t>(std::distance(
+        fs::directory_iterator(folder_), fs::directory_iterator()));
+  }
+  static std::string ErrorOf(const std::function<void()>& action) {
+    try {
+      action();
+    } catch (const UserError& error) {
+      return error.what();
+    }
+    return "no error";
+  }
+
+  const TemporaryFolder temporary_;
+  const fs::path folder_ = temporary_.path();
+};
+
+// No file of this process can grow beyond the limit, as on a full disk.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t bytes)
+      : old_handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    getrlimit(RLIMIT_FSIZE, &old_);
+    const rlimit limit{bytes, old_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  FileSizeLimit(const FileSizeLimit&) = delete;
+  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
+  ~FileSizeLimit() {
+    setrlimit(RLIMIT_FSIZE, &old_);
+    std::signal(SIGXFSZ, old_handler_);
+  }
+
+ private:
+  rlimit old_{};
+  void (*old_handler_)(int);
+};
+
+const Json& Document() {
+  static const Json document = {{"kind", "sweep"},
+                                {"context", {{"seed", 1}}},
+                                {"cells", {1, {{"a", 2}}}}};
+  return document;
+}
+
+Json LargeDocument() {
+  Json large = Document();
+  large["cells"] = std::vector<int>(10'000, 1234);
+  return large;
+}
+
+TEST_F(ResultFileTest, WritesTheDocumentWithALineACell) {
+  ResultFile(Path("r.json"), false).Write(Document());
+  EXPECT_EQ(
+      Text("r.json"),
+      "{\n\"kind\": \"sweep\",\n\"context\": {\"seed\":1},\n\"cells\": [\n"
+      "1,\n{\"a\":2}\n]\n}\n");
+  EXPECT_EQ(Json::parse(Text("r.json")), Document());
+  EXPECT_EQ(NumberOfFiles(), 1U);
+}
+
+TEST_F(ResultFileTest, ADocumentWithoutCellsIsJsonToo) {
+  const Json empty = {{"cells", Json::array()}};
+  ResultFile(Path("r.json"), false).Write(empty);
+  EXPECT_EQ(Json::parse(Text("r.json")), empty);
+}
+
+TEST_F(ResultFileTest, CheckingAPlaceLeavesNothingBehind) {
+  const ResultFile file(Path("r.json"), false);
+  EXPECT_EQ(NumberOfFiles(), 0U);
+}
+
+TEST_F(ResultFileTest, AResultThatIsThereIsReplacedOnlyByForce) {
+  std::ofstream(Path("r.json")) << "old";
+  EXPECT_THAT(ErrorOf([&] { ResultFile(Path("r.json"), false); }),
+              HasSubstr("r.json: is there already; --force replaces it"));
+  EXPECT_EQ(Text("r.json"), "old");
+  ResultFile(Path("r.json"), true).Write(Document());
+  EXPECT_EQ(Json::parse(Text("r.json")), Document());
+}
+
+TEST_F(ResultFileTest, PlacesThatCannotBeWrittenAreFoundBeforehand) {
+  EXPECT_THAT(ErrorOf([&] { ResultFile(Path("no/r.json"), false); }),
+              HasSubstr("there is no folder '" + Path("no") + "'"));
+  EXPECT_THAT(ErrorOf([&] { ResultFile(folder_, true); }),
+              HasSubstr("not a file that can be replaced"));
+  EXPECT_THAT(ErrorOf([&] { ResultFile("/dev/full", true); }),
+              HasSubstr("/dev/full: is there and is not a file"));
+  EXPECT_THAT(ErrorOf([&] { ResultFile("", true); }), HasSubstr("empty"));
+  std::ofstream(Path("file")) << "";
+  EXPECT_THAT(ErrorOf([&] { ResultFile(Path("file/r.json"), false); }),
+              HasSubstr("file/r.json: "));
+  EXPECT_NE(ErrorOf([&] { ResultFile(Path(std::string(300, 'x')), false); }),
+            "no error");
+}
+
+TEST_F(ResultFileTest, ALinkIsFollowed) {
+  fs::create_directory(folder_ / "there");
+  std::ofstream(folder_ / "there" / "r.json") << "old";
+  fs::create_symlink(folder_ / "there" / "r.json", folder_ / "r.json");
+  ResultFile(Path("r.json"), true).Write(Document());
+  EXPECT_TRUE(fs::is_symlink(folder_ / "r.json"));
+  EXPECT_EQ(Json::parse(Text("there/r.json")), Document());
+}
+
+TEST_F(ResultFileTest, AFullDiskLeavesTheOldResultAndNothingElse) {
+  std::ofstream(Path("r.json")) << "old";
+  const ResultFile file(Path("r.json"), true);
+  std::string error;
+  {
+    const FileSizeLimit limit(4096);
+    error = ErrorOf([&] { file.Write(LargeDocument()); });
+  }
+  EXPECT_THAT(error, HasSubstr("r.json: cannot be written: File too large"));
+  EXPECT_EQ(Text("r.json"), "old");
+  EXPECT_EQ(NumberOfFiles(), 1U);
+}
+
+TEST_F(ResultFileTest, WhatAKillHasLeftGoesWithTheNextWriteAndNothingElse) {
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    const FileSizeLimit limit(4096);
+    std::signal(SIGXFSZ, SIG_DFL);  // which kills
+    ResultFile(Path("r.json"), false).Write(LargeDocument());
+    _exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFSIGNALED(status));
+  ASSERT_EQ(NumberOfFiles(), 1U);
+  const std::string left = fs::directory_iterator(folder_)->path().filename();
+  // Of other results, and what others may call theirs.
+  for (const char* name : {"q.json", "r.json.backup", "r.json.unfinished-mine",
+                           "r.json.unfinished-of-mine"}) {
+    std::ofstream(Path(name)) << name;
+  }
+  std::ofstream(Path("q" + left.substr(1))) << "of q.json";
+  ResultFile(Path("r.json"), false).Write(Document());
+  EXPECT_FALSE(fs::exists(Path(left)));
+  EXPECT_EQ(Json::parse(Text("r.json")), Document());
+  EXPECT_EQ(NumberOfFiles(), 6U);
+}
+
+TEST_F(ResultFileTest, WhatARunThatIsAliveWritesIsLeftAlone) {
+  // Another run of the same result begins again and again.
+  const ResultFile file(Path("r.json"), false);
+  std::atomic<bool> done = false;
+  std::thread other([&] {
+    while (!done) ResultFile(Path("r.json"), true);
+  });
+  const std::string error = ErrorOf([&] {
+    for (int n = 0; n < 50; ++n) file.Write(Document());
+  });
+  done = true;
+  other.join();
+  EXPECT_EQ(error, "no error");
+  EXPECT_EQ(Json::parse(Text("r.json")), Document());
+  EXPECT_EQ(NumberOfFiles(), 1U);
+}
+
+}  // namespace
+}  // namespace attnbench

@@ -1,0 +1,128 @@
+// Guards against a mechanism whose declared inputs do not fit together getting
+// as far as a case file or a sweep, and against variants that are not told
+// apart.
+#include "mechanisms/description.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "mechanisms/energy/energy.h"
+#include "mechanisms/registry.h"
+
+namespace attnbench {
+namespace {
+
+using ::testing::HasSubstr;
+
+Description Newcomer() {
+  return {.name = "newcomer",
+          .axes = {"energy"},
+          .scores = {{{.name = "gates", .shape = "UK"}}},
+          .further = {{.name = "keys_of_heads", .shape = "Td"}}};
+}
+
+std::string Refusal(const std::vector<Description>& all) {
+  std::vector<const Description*> pointers;
+  for (const Description& one : all) pointers.push_back(&one);
+  try {
+    CheckDescriptions(pointers);
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+  return "none";
+}
+
+TEST(Description, OfEveryMechanismFitsTogether) {
+  std::vector<Description> all = {Newcomer()};
+  for (const auto* mechanism : Mechanisms<float>()) {
+    all.push_back(mechanism->Describe());
+  }
+  EXPECT_EQ(Refusal(all), "none");
+}
+
+TEST(Description, WhoseInputsDoNotFitTogetherIsRefusedByName) {
+  const struct {
+    std::vector<std::vector<InputSpec>> scores;
+    std::vector<InputSpec> further;
+    const char* message;
+  } wrong[] = {
+      {{{{.name = "", .shape = "UT"}}}, {}, "an input has no name"},
+      {{{{.name = "states", .shape = "Ud"}}},
+       {},
+       "input 'states' has a taken name"},
+      {{{{.name = "gates", .shape = "UX"}}},
+       {},
+       "input 'gates' has shape 'UX'; expected two of the letters"},
+      {{{{.name = "gates", .shape = "UTd"}}}, {}, "has shape 'UTd'"},
+      {{{{.name = "gates", .shape = ""}}}, {}, "has shape ''"},
+      {{{{.name = "gates", .shape = "UT"}, {.name = "gates", .shape = "UT"}}},
+       {},
+       "input 'gates' is declared twice"},
+      {{{{.name = "gates", .shape = "UT"}}},
+       {{.name = "gates", .shape = "UT"}},
+       "input 'gates' is declared twice"},
+      {{{}}, {}, "a list of its scores is empty"},
+      {{}, {{.name = "keys", .shape = "TK"}}, "input 'keys' has a length K"},
+  };
+  for (const auto& [scores, further, message] : wrong) {
+    Description about = Newcomer();
+    about.scores = scores;
+    about.further = further;
+    const std::string refusal = Refusal({about});
+    EXPECT_THAT(refusal, HasSubstr("mechanism 'newcomer': "));
+    EXPECT_THAT(refusal, HasSubstr(message));
+  }
+}
+
+TEST(Description, ThatHasNoEnergiesCannotHaveAnInputOfOne) {
+  Description about = Newcomer();
+  about.further = {kChunkKeysInput};
+  EXPECT_EQ(Refusal({about}), "none");
+  about.axes = {};
+  EXPECT_THAT(Refusal({about}), HasSubstr("does not have the axis energy"));
+}
+
+// A case file must mean the same to both.
+TEST(Description, ThatDeclaresAnInputOfAnotherDifferentlyIsRefused) {
+  Description about = Newcomer();
+  about.scores = {{{.name = "energies", .shape = "UK"}}};
+  EXPECT_THAT(Refusal({FindMechanism<float>("soft")->Describe(), about}),
+              HasSubstr("mechanism 'newcomer': input 'energies' is not "
+                        "declared as mechanism 'soft' declares it"));
+}
+
+TEST(Description, IsTheSameOneEveryTime) {
+  for (const auto* mechanism : Mechanisms<float>()) {
+    const Description& about = mechanism->Describe();
+    EXPECT_EQ(&about, &mechanism->Describe());
+    EXPECT_EQ(&about, &FindMechanism<double>(about.name)->Describe());
+  }
+}
+
+TEST(Variants, MustAgreeUnlessTheyOnlyApproximateTraining) {
+  const Description& about = FindMechanism<float>("monotonic")->Describe();
+  Config config;
+  for (const auto& [variant, mode, must] :
+       {std::tuple("exact", "gradient", true),
+        std::tuple("reference", "expect", true),
+        std::tuple("parallel", "expect", false),
+        std::tuple("parallel", "gradient", false),
+        std::tuple("published_O3", "decode", true)}) {
+    config.variant = variant;
+    config.mode = mode;
+    EXPECT_EQ(MustAgree(about, config), must) << variant << " " << mode;
+  }
+  config.variant = "unheard of";
+  EXPECT_THROW(VariantOf(about, config), Unsupported);
+}
+
+TEST(FurtherInputs, AreThoseOfTheEnergyFunction) {
+  const Description& about = FindMechanism<float>("mocha")->Describe();
+  Config config;
+  EXPECT_EQ(FurtherInputs(about, config).size(), 2U);
+  config.energy = EnergyKind::kAdditive;
+  EXPECT_TRUE(FurtherInputs(about, config).empty());
+}
+
+}  // namespace
+}  // namespace attnbench

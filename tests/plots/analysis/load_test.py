@@ -1,0 +1,88 @@
+"""Guards against a loader that takes only whole results: a shard, an interrupted
+run and failed cells are results too; and against one that takes anything."""
+
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from plot_case import ROOT, PlotTest
+from analysis import load
+import made_up
+
+PROGRAM = os.environ["ATTNBENCH"]
+
+
+class LoadTest(PlotTest):
+    def load(self, cells, **context):
+        document = made_up.make_document(cells)
+        document["context"].update(context)
+        return load.load(self.write(document))
+
+    def test_a_result_of_the_program_is_a_frame_in_one_call(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "mine.json")
+            subprocess.run(
+                [PROGRAM, "run-sweep", "--mechanism", "soft,mocha", "-T", "3,5", "-d",
+                 "4", "--repetitions", "3", "-o", path], check=True, capture_output=True)
+            # As a user would, from anywhere.
+            done = subprocess.run(
+                [sys.executable, "-c",
+                 "from analysis.load import load\n"
+                 "frame = load('mine.json')\n"
+                 "print(len(frame), (frame.median_ns > 0).all(), *frame.mechanism,"
+                 " *frame.memory_length, frame.attrs['context']['seed'])"],
+                cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT / "plots")},
+                check=True, capture_output=True, text=True)
+        self.assertEqual(done.stdout.split(),
+                         "4 True soft mocha soft mocha 3 3 5 5 1".split())
+
+    def test_a_shard_or_an_interrupted_run_is_what_it_has(self):
+        frame = self.load([made_up.make_cell("soft", 3, 3)], shard="1/4",
+                          points=[made_up.POINT, "fedcba9876543210"])
+        self.assertEqual(len(frame), 1)
+        self.assertEqual(frame.attrs["context"]["shard"], "1/4")
+        self.assertEqual(frame["point"].iloc[0], made_up.POINT)
+
+    def test_every_status_is_kept_and_has_no_times(self):
+        cells = [made_up.make_cell("soft", t, 3) for t in range(1, 6)]
+        for cell, status in zip(cells, load.STATUSES):
+            if status != "ok":
+                made_up.stop(cell, status, "why")
+        frame = self.load(cells)
+        self.assertEqual(tuple(frame["status"]), load.STATUSES)
+        self.assertEqual(list(frame["median_ns"].isna()), [False] + [True] * 4)
+        self.assertIsNone(frame["interval_ns"].iloc[1])
+
+    def test_samples_of_several_processes_stay_in_their_order(self):
+        samples = [1.0, 2.0, 3.0, 4.0]
+        frame = self.load([made_up.make_cell("soft", 3, 3, samples_ns=samples,
+                                             processes=2)])
+        self.assertEqual(frame["samples_ns"].iloc[0], samples)
+        self.assertEqual(frame["processes"].iloc[0], 2)
+
+    def test_points_and_processes_are_no_settings(self):
+        cells = made_up.mocha_cells((10, 20))
+        for cell in cells:
+            length = cell["memory_length"]
+            cell.update(point=f"{length:016x}", processes=length // 10)
+        self.draws("--figure", "mocha_figure3", self.write(made_up.make_document(cells)))
+
+    def test_what_is_no_result_is_refused_by_name(self):
+        for content, message in (
+            ("{", "not JSON"),
+            ({"kind": "verify"}, "kind is 'verify'"),
+            (made_up.make_document([]), "cells: is empty"),
+        ):
+            with self.assertRaises(load.DataError) as caught:
+                load.load(self.write(content, "odd.json"))
+            self.assertIn("odd.json", str(caught.exception))
+            self.assertIn(message, str(caught.exception))
+        with self.assertRaisesRegex(load.DataError, "absent.json: cannot be read"):
+            load.load(str(pathlib.Path(self.folder) / "absent.json"))
+
+
+if __name__ == "__main__":
+    unittest.main()

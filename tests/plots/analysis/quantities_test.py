@@ -1,0 +1,366 @@
+"""Guards against a number that is read from the wrong cell, row or case, one whose
+interval promises too much, and a claim that no result could break."""
+
+import math
+import os
+import unittest
+
+import doctored
+from made_up import make_cell, make_document
+
+from analysis import ROOT
+from analysis.intervals import LAYOUT_FACTOR
+from analysis.judge import ledger, quantities, verdicts
+from analysis.judge.readings import Document
+
+LEDGER = ledger.read(os.path.join(ROOT, "experiments", "claims.json"))
+RATIO = {"kind": "time_ratio", "from": "m", "of": {"mechanism": "soft"},
+         "to": {"mechanism": "mocha"}}
+
+
+class WholeLedger(unittest.TestCase):
+    def verdict_with(self, claim, at):
+        """Of a claim whose part `at` reads a number that the rule forbids, and all
+        others one that it allows.
+        """
+        judged = []
+        for n, part in enumerate(claim["parts"]):
+            if "rule" not in part:
+                judged.append(verdicts.Judged(verdicts.Verdict()))
+                continue
+            value = doctored.forbidden(part) if n == at else doctored.allowed(part)
+            kind = LEDGER["measurements"][part["quantity"]["from"]]["kind"]
+            document = doctored.document(part["quantity"], kind, value)
+            found = quantities.read(part, document, doctored.published(LEDGER["claims"]))
+            judged.append(verdicts.judge_part(part, found))
+            self.assertEqual(str(judged[-1].verdict), "fails" if n == at else "holds",
+                             (claim["id"], part["name"]))
+        return str(verdicts.judge_claim(claim["parts"], judged))
+
+    def test_every_claim_holds_or_fails_by_what_its_documents_say(self):
+        count = 0
+        for claim in LEDGER["claims"]:
+            self.assertEqual(self.verdict_with(claim, None), "holds", claim["id"])
+            for n, part in enumerate(claim["parts"]):
+                if "rule" in part:
+                    count += 1
+                    said = "holds" if part["role"] == "beside" else "fails"
+                    self.assertEqual(self.verdict_with(claim, n), said, part["name"])
+        self.assertGreater(count, 60)
+
+    def test_without_a_document_no_claim_has_a_verdict(self):
+        for claim in LEDGER["claims"]:
+            nothing = [
+                verdicts.judge_part(part, quantities.read(
+                    part, Document(part["quantity"]["from"], None, None, "not made"), {}))
+                for part in claim["parts"]]
+            self.assertIn("not made", str(verdicts.judge_claim(claim["parts"], nothing)))
+
+
+def rounds(start, step=0.0):
+    return [start + step * n for n in range(12)]
+
+
+def timed(mechanism, t, samples, **changes):
+    u = changes.pop("output_length", t)
+    return make_cell(mechanism, t, u, samples_ns=[float(ns) for ns in samples], **changes)
+
+
+def sweep(*cells):
+    return Document("m", "m.json", make_document(list(cells)))
+
+
+def read(quantity, document, per=()):
+    part = {"name": "figure", "role": "claim", "unit": "ratio", "per": list(per),
+            "quantity": quantity}
+    return quantities.read(part, document, {})
+
+
+class Ratios(unittest.TestCase):
+    def assert_interval(self, reading, low, high):
+        self.assertAlmostEqual(reading.interval[0], low, places=9)
+        self.assertAlmostEqual(reading.interval[1], high, places=9)
+
+    def test_they_are_paired_by_rounds_and_cells_by_points(self):
+        soft = timed("soft", 10, rounds(1000, 100))
+        mocha = timed("mocha", 10, rounds(100, 10), chunk_width=8)
+        # The same axes, but on other draws and in other rounds.
+        elsewhere = timed("mocha", 10, rounds(1), point="ff", chunk_width=2)
+        finer = timed("mocha", 10, rounds(1), precision="f64")
+        (reading,) = read(RATIO, sweep(soft, mocha, elsewhere, finer)).list
+        self.assertAlmostEqual(reading.value, 10)
+        # The drift is in both, and drops out; what layout does is in neither.
+        self.assert_interval(reading, 10 / LAYOUT_FACTOR, 10 * LAYOUT_FACTOR)
+        self.assertEqual(reading.labels["mechanism"], "soft")
+        self.assertEqual(reading.labels["chunk_width"], 8)
+        self.assertEqual(reading.evidence[1], {
+            "measurement": "m", "file": "m.json", "point": mocha["point"],
+            "place": "cells[1]"})
+
+    def test_five_processes_show_what_layout_does(self):
+        for processes, factor in ((4, LAYOUT_FACTOR), (5, 1)):
+            cells = [timed(name, 10, [ns] * 20, processes=processes)
+                     for name, ns in (("soft", 1000), ("mocha", 100))]
+            (reading,) = read(RATIO, sweep(*cells)).list
+            self.assert_interval(reading, 10 / factor, 10 * factor)
+
+    def test_intervals_are_corrected_for_the_number_of_readings(self):
+        noisy = [1000 + (10 * n if n % 2 == 0 else -40) for n in range(12)]
+
+        def width(points):
+            cells = [cell for t in range(10, 10 + points) for cell in
+                     (timed("soft", t, noisy), timed("mocha", t, rounds(100)))]
+            low, high = read(RATIO, sweep(*cells)).list[0].interval
+            return high - low
+        self.assertGreater(width(20), width(1))
+
+    def test_a_cell_that_failed_is_a_reading_without_a_number(self):
+        soft = timed("soft", 10, rounds(1000))
+        mocha = timed("mocha", 10, rounds(100), status="invalid", message="wrong context")
+        (reading,) = read(RATIO, sweep(soft, mocha)).list
+        self.assertFalse(reading.has_number)
+        self.assertEqual(reading.why, "invalid: wrong context")
+        # What is not there at all is no reading.
+        mocha["status"] = "skipped"
+        found = read(RATIO, sweep(soft, mocha))
+        self.assertEqual((found.list, found.none), ([], "skipped: wrong context"))
+
+    def test_times_of_an_invalid_result_are_shown_and_not_judged(self):
+        document = sweep(timed("soft", 10, rounds(1000)), timed("mocha", 10, rounds(100)))
+        document.content["context"].update(
+            valid=False, invalid_reasons=["the machine was busy"])
+        (reading,) = read(RATIO, document).list
+        self.assertAlmostEqual(reading.value, 10)
+        self.assertEqual(reading.why,
+                         "the times of m are not valid: the machine was busy")
+        # What was counted is as right as ever.
+        counted = {"kind": "count", "from": "m", "of": {"mechanism": "soft"},
+                   "field": "energies", "over": "T + U - 1"}
+        self.assertEqual(read(counted, document).list[0].why, "")
+
+    def test_cells_of_different_rounds_have_no_ratio(self):
+        (reading,) = read(RATIO, sweep(timed("soft", 10, rounds(1000)),
+                                       timed("mocha", 10, [1, 2, 3]))).list
+        self.assertIn("same rounds", reading.why)
+
+    def test_greatest_is_that_of_the_cells_that_match_otherwise(self):
+        cells = [timed("memory", 90, rounds(1))]
+        for t in (10, 30, 20):
+            cells += [timed("soft", t, rounds(10 * t)), timed("mocha", t, rounds(10))]
+        (reading,) = read({**RATIO, "of": {"mechanism": "soft", "memory_length": "greatest"},
+                           "to": {"mechanism": "mocha", "memory_length": "greatest"}},
+                          sweep(*cells)).list
+        self.assertEqual(reading.labels["memory_length"], 30)
+        self.assertAlmostEqual(reading.value, 30)
+
+    def test_true_is_not_the_number_one(self):
+        strict = timed("soft", 10, rounds(1000), options={"strict": True})
+        loose = timed("soft", 10, rounds(500), options={"strict": 1})
+        quantity = {**RATIO, "of": {"mechanism": "soft", "options.strict": True}}
+        found = read(quantity, sweep(strict, loose, timed("mocha", 10, rounds(100)))).list
+        self.assertEqual([round(one.value, 9) for one in found], [10])
+
+    def test_rank_correlation_is_of_the_groups_of_the_part(self):
+        cells = []
+        for workload, sign in (("uniform", 1), ("planted", -1)):
+            for t in (10, 20, 40, 80):
+                for name, ns in (("soft", 100 * float(t) ** sign), ("mocha", 100)):
+                    cells.append(timed(name, t, rounds(ns), workload=workload,
+                                       point=f"{workload} {t}"))
+        quantity = {**RATIO, "kind": "rank_correlation", "against": ["memory_length"]}
+        found = read(quantity, sweep(*cells), ["workload"]).list
+        self.assertEqual([round(one.value, 12) for one in found], [1, -1])
+        self.assertEqual(found[1].labels, {"workload": "planted"})
+        # No order against what does not vary.
+        self.assertEqual(read(quantity, sweep(*cells[:2])).list[0].value, 0)
+
+    def test_a_correlation_is_that_of_the_medians(self):
+        cells = []
+        for n, t in enumerate((10, 20, 40)):
+            # One round in three is far off, another one for each length.
+            times = [(1e6 if t == 10 else 1) if r % 3 == n else 100 * t for r in range(12)]
+            cells += [timed("soft", t, times, point=str(t)),
+                      timed("mocha", t, rounds(100), point=str(t))]
+        quantity = {**RATIO, "kind": "rank_correlation", "against": ["memory_length"]}
+        (reading,) = read(quantity, sweep(*cells)).list
+        self.assertAlmostEqual(reading.value, 1)
+        self.assertAlmostEqual(reading.interval[1], 1)
+
+    def test_the_place_of_the_greatest_is_no_surer_than_the_ratios(self):
+        def place(second):
+            cells = []
+            for t, ratio in ((10, 5), (40, second)):
+                cells += [timed("soft", t, rounds(100 * ratio), output_length=20),
+                          timed("mocha", t, rounds(100), output_length=20)]
+            quantity = {**RATIO, "kind": "place_of_greatest", "over": "U / T"}
+            (reading,) = read(quantity, sweep(*cells)).list
+            return reading.value, reading.interval
+        self.assertEqual(place(2), (2, (2, 2)))
+        # A layout apart it may be either.
+        self.assertEqual(place(4.5), (2, (0.5, 2)))
+
+    def test_a_ratio_that_is_never_one_has_no_break_even(self):
+        cells = [timed("soft", 10, rounds(1000))]
+        cells += [timed("memory", 10, rounds(10 * K), num_contexts=K) for K in (8, 16)]
+        quantity = {"kind": "break_even", "from": "m", "of": {"mechanism": "soft"},
+                    "to": {"mechanism": "memory"}, "against": ["num_contexts"],
+                    "over": "T U / (T + U)"}
+        self.assertIn("from 8 to 16", read(quantity, sweep(*cells)).list[0].why)
+        # Soft takes as long as 100 contexts.
+        cells.append(timed("memory", 10, rounds(10000), num_contexts=1000))
+        self.assertAlmostEqual(read(quantity, sweep(*cells)).list[0].value, 100 / 5)
+
+
+class Grown(unittest.TestCase):
+    def test_exponents_are_slopes_of_each_group_and_ignore_nothing(self):
+        cells = [timed("mocha", t, rounds(t**w), chunk_width=w,
+                       operations={"chunk_energies": 0 if w == 1 else 3 * t**3})
+                 for t in (10, 20, 40) for w in (1, 2)]
+        quantity = {"kind": "exponent", "from": "m", "of": {"mechanism": "mocha"},
+                    "field": "time", "against": ["memory_length", "output_length"]}
+        found = read(quantity, sweep(*cells)).list
+        self.assertEqual([round(one.value, 9) for one in found], [1, 2])
+        # Times that are a layout apart, over four times the length.
+        self.assertAlmostEqual(found[1].interval[1],
+                               2 + math.log(LAYOUT_FACTOR) / math.log(4))
+        quantity["field"] = "chunk_energies"
+        found = read(quantity, sweep(*cells)).list
+        self.assertIn("two values", found[0].why)
+        self.assertAlmostEqual(found[1].value, 3)
+        self.assertIsNone(found[1].interval)
+        quantity["field"] = "peak_memory_bytes"
+        cells[3]["peak_memory_bytes"] = None
+        self.assertEqual(read(quantity, sweep(*cells)).list[1].why,
+                         "peak_memory_bytes is not counted")
+
+    def test_a_residual_has_the_interval_of_its_times(self):
+        cells = []
+        for w in (2, 4, 8, 16, 32):
+            times = [(100 + 10 * w) * (1.1 if n % 2 == 0 else 0.9) for n in range(12)]
+            cells.append(timed("mocha", 10, times, chunk_width=w,
+                               median_ns=100.0 + 10 * w, operations={"chunk_energies": w}))
+        quantity = {"kind": "fit", "from": "m", "of": {"mechanism": "mocha"},
+                    "terms": ["chunk_energies"], "give": "residual"}
+        (reading,) = read(quantity, sweep(*cells)).list
+        # The medians lie on the line; a tenth off it the times may be, and what layout
+        # does to one of them.
+        self.assertAlmostEqual(reading.value, 0)
+        self.assertAlmostEqual(reading.interval[0], 0)
+        self.assertAlmostEqual(reading.interval[1], math.sqrt(LAYOUT_FACTOR) / 0.9 - 1)
+        for cell in cells:
+            cell["operations"]["chunk_energies"] = 7
+        self.assertEqual(read(quantity, sweep(*cells)).list[0].why,
+                         "the terms depend on each other")
+
+    def test_the_preparation_that_is_taken_off_has_an_interval_too(self):
+        cells = [timed("memory", t, rounds(1000), output_length=10, processes=6,
+                       prepare_ns=500, prepare_samples_ns=rounds(500)) for t in (10, 20)]
+        quantity = {"kind": "time_growth", "from": "m", "of": {"mechanism": "memory"},
+                    "against": ["memory_length"], "without_preparation": True}
+        (reading,) = read(quantity, sweep(*cells)).list
+        self.assertAlmostEqual(reading.value, 1)
+        self.assertAlmostEqual(reading.interval[1], 1)
+        # Of the processes' medians half are 450, half 550.
+        cells[1]["prepare_samples_ns"] = [450.0 + 100 * (n // 2 % 2) for n in range(12)]
+        low, high = read(quantity, sweep(*cells)).list[0].interval
+        self.assertGreater(high, 1.15)
+        self.assertLess(low, 0.85)
+
+
+def decoder(mechanism, whole, attention, **changes):
+    return timed(mechanism, 10, rounds(whole), attention_samples_ns=rounds(attention),
+                 **{"length": 20, "beam": 10, "units": 64, "memory_share": 1, **changes})
+
+
+def decoders(*cells):
+    return Document("m", None, {"kind": "decoder", "cells": list(cells)})
+
+
+class Decoders(unittest.TestCase):
+    def test_what_is_no_speed_up_bounds_none(self):
+        quantity = {**RATIO, "kind": "whole_over_part"}
+        soft = decoder("soft", 1000, 100)
+        (reading,) = read(quantity, decoders(soft, decoder("mocha", 900, 50))).list
+        self.assertAlmostEqual(reading.value, 1000 / 900 / 2)
+        # Layout may move either speed-up.
+        self.assertAlmostEqual(reading.interval[1], 1000 / 900 / 2 * LAYOUT_FACTOR**2)
+        found = read(quantity, decoders(soft, decoder("mocha", 900, 200)))
+        self.assertEqual(found.list, [])
+        self.assertIn("nowhere faster", found.none)
+
+    def test_a_time_of_a_scan_that_stood_still_is_no_reading(self):
+        soft = decoder("soft", 1000, 100)
+        for memory_read, empty, why in ((0.95, 0.01, ""), (0.4, 0, "40 % of the memory"),
+                                        (1, 0.2, "20 % of the outputs")):
+            mocha = decoder("mocha", 900, 50, reads={
+                "memory_read": memory_read, "zero_contexts": empty})
+            said = read(RATIO, decoders(soft, mocha)).list[0].why
+            self.assertIn(why, said)
+            self.assertEqual(bool(said), bool(why))
+
+    def test_decoders_of_other_windows_are_no_pair(self):
+        quantity = {**RATIO, "of": {"mechanism": "mocha", "beam": 10}}
+        four, eight = (decoder("mocha", ns, 100, chunk_width=w)
+                       for ns, w in ((1000, 4), (1100, 8)))
+        found = read(quantity, decoders(four, eight)).list
+        self.assertEqual([round(one.value, 9) for one in found], [1, 1])
+
+    def test_readings_say_which_model_they_are_of(self):
+        for name, values in (("units", (64, 256)), ("memory_share", (0.5, 1.0))):
+            cells = [decoder(mechanism, 1000, 100, point=str(value), **{name: value})
+                     for value in values for mechanism in ("soft", "mocha")]
+            found = read(RATIO, decoders(*cells)).list
+            self.assertEqual(tuple(one.labels[name] for one in found), values)
+
+
+class Rows(unittest.TestCase):
+    VERIFY = {"kind": "verify", "from": "m", "of": {"mechanism": "mocha"},
+              "field": "failed"}
+
+    def test_what_is_not_finite_is_infinite_and_a_list_is_read_whole(self):
+        row = {"mechanism": "monotonic", "output_length": 2}
+        document = Document("m", None, {"kind": "stability", "ledger": [
+            {**row, "lost": None}, {**row, "lost": [0.25, -0.5]}]})
+        found = read({"kind": "stability", "from": "m", "list": "ledger",
+                      "of": {"mechanism": "monotonic"}, "field": "lost", "over": "2 U"},
+                     document).list
+        self.assertEqual([one.value for one in found], [math.inf, 0.0625, -0.125])
+        self.assertEqual(found[2].evidence[0]["place"], "ledger[1]")
+
+    def test_a_case_that_could_not_be_computed_has_failed(self):
+        document = Document("m", None, doctored.verify(self.VERIFY, 0))
+        self.assertEqual(read(self.VERIFY, document).list[0].value, 0)
+        (case,) = document.content["cases"]
+        case["failure"] = "out of memory"
+        (reading,) = read(self.VERIFY, document).list
+        self.assertEqual(reading.value, 1)
+        self.assertEqual(reading.evidence[0]["place"], "cases[0]: out of memory")
+        case["mechanism"] = "matcha"
+        found = read(self.VERIFY, document)
+        self.assertEqual(found.list, [])
+        self.assertIn('nothing was compared of {"mechanism":"mocha"}', found.none)
+
+    def test_the_worst_of_many_cases_is_the_evidence(self):
+        quantity = {**self.VERIFY, "field": "largest_error",
+                    "of": {"mechanism": "mocha", "what": ["context"]}}
+        content = doctored.verify(quantity, 1e-14)
+        content["cases"] += doctored.verify(quantity, 3e-14)["cases"]
+        content["cases"][0]["quantities"][0].update(what="attention", largest_error=None)
+        (reading,) = read(quantity, Document("m", None, content)).list
+        self.assertEqual(reading.value, 3e-14)
+        self.assertIn("cases[1]", reading.evidence[0]["place"])
+
+    def test_numbers_of_a_name_may_be_infinite_or_missing(self):
+        rows = [{"name": "n", "labels": {"a": n}, "value": value, "interval": interval,
+                 "why": why} for n, (value, interval, why) in enumerate(
+                     [("inf", None, None), (2, [1, "inf"], None), (None, None, "no torch")])]
+        quantity = {"kind": "computed", "from": "m", "name": "n"}
+        found = read(quantity, Document("m", None, {"kind": "computed", "quantities": rows}))
+        values = [(one.value, one.interval, one.why) for one in found.list[:2]]
+        self.assertEqual(values, [(math.inf, None, ""), (2, (1, math.inf), "")])
+        self.assertFalse(found.list[2].has_number)
+        self.assertEqual(found.list[2].why, "no torch")
+
+
+if __name__ == "__main__":
+    unittest.main()

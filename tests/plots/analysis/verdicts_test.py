@@ -1,0 +1,215 @@
+"""Guards against a claim that passes because nothing was measured, one that is called
+broken by noise, and a verdict that hides for what it holds."""
+
+import math
+import unittest
+
+from analysis.judge import verdicts
+from analysis.judge.readings import Reading, Readings
+from analysis.judge.verdicts import Group, Judged, Verdict
+
+
+def part(per=(), quantity=None, role="claim", rule=None, name="figure"):
+    return {"name": name, "role": role, "unit": "ratio", "per": list(per),
+            "rule": rule or {"kind": "at_most", "bound": 1}, "quantity": quantity or {}}
+
+
+def of(value, **labels):
+    return Reading(labels, value)
+
+
+def between(low, high, **labels):
+    return Reading(labels, (low + high) / 2, (low, high))
+
+
+def none(why, **labels):
+    return Reading(labels, why=why)
+
+
+def judged(of_part, *readings):
+    return verdicts.judge_part(of_part, Readings(list(readings)), "look longer")
+
+
+class Parts(unittest.TestCase):
+    def verdict(self, of_part, *readings):
+        return str(judged(of_part, *readings).verdict)
+
+    def test_a_reading_is_judged_by_all_of_its_interval(self):
+        self.assertEqual(self.verdict(part(), between(0.5, 0.9)), "holds")
+        self.assertEqual(self.verdict(part(), between(1.1, 1.9)), "fails")
+        self.assertEqual(
+            self.verdict(part(), between(0.9, 1.2)),
+            "not measurable here: the interval [0.9, 1.2] contains 1; look longer")
+        within = part(rule={"kind": "within", "low": 0.8, "high": 1})
+        self.assertEqual(self.verdict(within, between(0.5, 0.7)), "fails")
+        self.assertEqual(self.verdict(within, between(0.85, 0.95)), "holds")
+        # Wider than what is allowed is no sign of either.
+        self.assertIn("contains 0.8", self.verdict(within, between(0.5, 2)))
+        self.assertIn("contains 1", self.verdict(within, between(0.9, 2)))
+        endless = Reading({}, 1, (-math.inf, math.inf))
+        self.assertIn("not measurable", self.verdict(part(), endless))
+
+    def test_without_an_interval_the_number_is_judged(self):
+        for value, said in ((1, "holds"), (math.nextafter(1, 2), "fails"),
+                            (math.inf, "fails"), (-math.inf, "holds")):
+            self.assertEqual(self.verdict(part(), of(value)), said)
+
+    def test_no_number_never_holds(self):
+        wrong = none("invalid: wrong output")
+        said = "not measurable here: invalid: wrong output"
+        self.assertEqual(self.verdict(part(), wrong), said)
+        self.assertEqual(self.verdict(part(), of(0.5), wrong), said)
+        self.assertEqual(self.verdict(part(), of(2), wrong), "fails")
+        nothing = verdicts.judge_part(part(), Readings([], "no cell"))
+        self.assertEqual(str(nothing.verdict), "not measurable here: no cell")
+        for reduce in ("least", "greatest", "greatest_magnitude", "share"):
+            reduced = part(quantity={"reduce": reduce, "low": 0, "high": 9})
+            self.assertEqual(self.verdict(reduced, of(0.5), wrong), said, reduce)
+
+    def test_reduce_judges_the_reading_that_it_names(self):
+        readings = [of(0.5), of(-3), of(0.25), of(1.5)]
+        for reduce, said in (("least", "holds"), ("greatest", "fails"),
+                             ("share", "holds")):
+            reduced = part(quantity={"reduce": reduce, "low": 0, "high": 0.5})
+            self.assertEqual(self.verdict(reduced, *readings), said)
+        magnitude = judged(part(quantity={"reduce": "greatest_magnitude"}),
+                           of(0.5), between(-3, -2))
+        self.assertEqual(str(magnitude.verdict), "fails")
+        (group,) = magnitude.groups
+        self.assertEqual((group.greatest.value, group.greatest.interval), (2.5, (2, 3)))
+        self.assertEqual(group.num_readings, 1)
+        share = part(quantity={"reduce": "share", "low": 1, "high": 2})
+        found = judged(share, of(1), of(2), of(3), of(0))
+        self.assertEqual(found.groups[0].least.value, 0.5)
+
+    def test_some_groups_that_hold_are_a_condition(self):
+        def at(w, precision, value):
+            return of(value, w=w, precision=precision, T=5)
+
+        of_both = part(["precision", "w"])
+        for readings, condition in (
+            ([at(1, "f32", 2), at(2, "f32", 2), at(1, "f64", 0), at(2, "f64", 1)],
+             "precision = f64"),
+            ([at(1, "f32", 2), at(2, "f32", 0), at(3, "f32", 0), at(1, "f64", 2),
+              at(2, "f64", 2)], "precision = f32 and w in {2, 3}"),
+            # No product of values: one by one.
+            ([at(1, "f32", 2), at(2, "f32", 0), at(1, "f64", 0), at(2, "f64", 2)],
+             "precision = f32, w = 2; or precision = f64, w = 1"),
+            # Values with which all hold go before.
+            ([at(1, "f32", 0), at(2, "f32", 0), at(3, "f32", 0), at(1, "f64", 2),
+              at(2, "f64", 2), at(3, "f64", 0)],
+             "precision = f32; or precision = f64, w = 3"),
+            # One bad reading of a group is enough.
+            ([at(1, "f32", 0), at(1, "f32", 2), at(2, "f32", 0)], "w = 2"),
+        ):
+            self.assertEqual(self.verdict(of_both, *readings),
+                             f"holds only if {condition}")
+
+    def test_an_undecided_group_is_no_group_that_holds(self):
+        nested = none("not counted", variant="nested")
+        self.assertEqual(
+            self.verdict(part(["variant"]), of(0, variant="exact"), nested),
+            "not measurable here: holds for variant = exact, undecided for "
+            "variant = nested: not counted")
+        self.assertEqual(
+            self.verdict(part(["variant"]), of(2, variant="exact"), nested),
+            "not measurable here: not counted (variant = nested), and it fails for "
+            "variant = exact")
+
+    def test_noise_is_no_condition(self):
+        one, two = between(0.5, 0.9, w=1), between(0.9, 1.1, w=2)
+        self.assertEqual(
+            self.verdict(part(["w"]), one, two),
+            "not measurable here: holds for w = 1, undecided for w = 2: the interval "
+            "[0.9, 1.1] contains 1; look longer")
+        # What fails is one; what is undecided has no part in it.
+        self.assertEqual(
+            self.verdict(part(["w"]), one, two, between(2, 3, w=3)),
+            "holds only if w = 1 (undecided for w = 2: the interval [0.9, 1.1] "
+            "contains 1; look longer)")
+
+    def test_a_reason_names_its_groups_unless_it_is_that_of_all(self):
+        self.assertEqual(
+            self.verdict(part(["w"]), none("busy", w=1), none("busy", w=2)),
+            "not measurable here: busy")
+        self.assertEqual(
+            self.verdict(part(["w"]), none("busy", w=1), none("wrong", w=2),
+                         none("busy", w=3)),
+            "not measurable here: busy (w = 1; w = 3), wrong (w = 2)")
+
+    def test_of_many_wide_intervals_one_is_told(self):
+        self.assertEqual(
+            self.verdict(part(["w"]), *(between(0.5, 1 + w, w=w) for w in (1, 2, 3))),
+            "not measurable here: the interval [0.5, 2] contains 1 (w = 1), and 2 more "
+            "like it; look longer")
+
+    def test_labels_that_a_mechanism_does_not_have_are_none(self):
+        self.assertEqual(
+            self.verdict(part(["preset"]), of(0, preset=None), of(2, preset="tf")),
+            "holds only if preset = none")
+
+    def test_a_part_without_a_rule_is_shown_and_not_judged(self):
+        shown = {key: value for key, value in part().items() if key != "rule"}
+        found = judged(shown, of(7))
+        self.assertEqual(str(found.verdict), "not judged")
+        self.assertEqual(found.groups[0].greatest.value, 7)
+
+
+class Claims(unittest.TestCase):
+    def verdict(self, parts, *judged_parts):
+        return str(verdicts.judge_claim(parts, judged_parts))
+
+    def test_a_claim_is_its_worst_part(self):
+        parts = [part(), part(), part()]
+        holds, fails = Judged(Verdict("holds")), Judged(Verdict("fails"))
+        if_a, if_b = (Judged(Verdict("holds only if", text)) for text in ("a = 1", "b = 2"))
+        missing = Judged(Verdict("not measurable here", "no result"))
+        for judged_parts, said in (
+            ((holds, holds, holds), "holds"),
+            ((holds, if_a, holds), "holds only if a = 1"),
+            ((if_b, if_a, holds), "holds only if b = 2 and a = 1"),
+            ((if_a, missing, holds), "not measurable here: figure: no result"),
+            ((missing, if_a, fails), "fails"),
+        ):
+            self.assertEqual(self.verdict(parts, *judged_parts), said)
+
+    def conditional(self, states, labels):
+        groups = [Group(one, state, "noise" if state == "undecided" else "")
+                  for one, state in zip(labels, states)]
+        return Judged(Verdict("holds only if", "its own"), groups)
+
+    def test_parts_that_hold_for_different_groups_hold_for_none(self):
+        parts = [part(["a"]), part(["a"])]
+        labels = [{"a": n} for n in range(3)]
+        for one, other, said in (
+            (("holds", "fails"), ("fails", "holds"), "fails"),
+            (("holds", "holds", "fails"), ("fails", "holds", "holds"),
+             "holds only if a = 1"),
+            (("undecided", "fails"), ("holds", "fails"),
+             "not measurable here: noise (a = 0), and it fails for a = 1"),
+        ):
+            both = [self.conditional(states, labels) for states in (one, other)]
+            self.assertEqual(self.verdict(parts, *both), said)
+
+    def test_a_wider_group_speaks_for_all_that_it_has(self):
+        wide = self.conditional(("holds", "fails"), [{"length": 20}, {"length": 100}])
+        fine = self.conditional(
+            ("fails", "fails", "holds", "holds"),
+            [{"length": length, "K": K} for length in (20, 100) for K in (1, 4)])
+        self.assertEqual(
+            self.verdict([part(["length"]), part(["length", "K"])], wide, fine), "fails")
+
+    def test_a_choice_among_conditions_stays_together(self):
+        texts = [Judged(Verdict("holds only if", text))
+                 for text in ("a = 1; or c = 2", "b = 3")]
+        self.assertEqual(self.verdict([part(["a"]), part(["b"])], *texts),
+                         "holds only if (a = 1; or c = 2) and b = 3")
+
+    def test_a_part_beside_the_claim_has_no_say(self):
+        self.assertEqual(
+            self.verdict([part(), part(role="beside")], Judged(Verdict("holds")),
+                         Judged(Verdict("fails"))), "holds")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,177 @@
+"""Documents that no measurement made, from which a part of a ledger reads a number
+that was chosen beforehand.
+"""
+
+from made_up import make_cell
+
+from analysis.judge import ledger, readings
+from analysis.judge.readings import Document
+
+TIME = 1000.0
+FIT_COUNTS = ((10, 0), (20, 4), (40, 2), (50, 16), (70, 8))
+
+
+def first(wanted):
+    return wanted[0] if isinstance(wanted, list) else wanted
+
+
+def allowed(part):
+    """What the rule allows, and what it does not: numbers that every quantity with such
+    a rule can be.
+    """
+    low, high = ledger.bounds(part["rule"])
+    if part["rule"]["kind"] == "at_least":
+        return 2 * low if low > 0 else low + 1
+    if part["rule"]["kind"] == "within":
+        return (low + high) / 2
+    if high > 0:
+        return high / 2
+    return -1 if part["unit"] == "correlation" else 0
+
+
+def forbidden(part):
+    low, high = ledger.bounds(part["rule"])
+    if part["rule"]["kind"] != "at_least":
+        return high + 1
+    return low / 2 if low > 0 else low - 1
+
+
+class Cells:
+    def __init__(self, quantity):
+        self.quantity = quantity
+        self.made = []
+
+    def add(self, side, point, time_ns, **axes):
+        """One that the selector picks, with values for axes that it leaves open."""
+        cell = make_cell("soft", 12, 12, samples_ns=[time_ns] * 15, processes=5)
+        cell.update(energy="dot", num_contexts=8, chunk_width=4, length=20, beam=10,
+                    dim=16, units=16, memory_share=1, point=str(point))
+        cell.update({key: first(wanted) for key, wanted in self.quantity[side].items()
+                     if wanted != "greatest"})
+        cell.update(axes, attention_samples_ns=[TIME] * 15, prepare_ns=0)
+        self.made.append(cell)
+        return cell
+
+    def add_pair(self, point, ratio, **axes):
+        self.add("of", point, TIME * ratio, **axes)
+        self.add("to", point, TIME, **axes)
+
+
+def _count(quantity, value, cells):
+    cell = cells.add("of", 12, 1.0)
+    over = readings.formula_value(quantity["over"], cell)
+    cell["operations"][quantity["field"]] = value * over
+
+
+def _fit(quantity, value, cells):
+    give = quantity["give"]
+    for energies, chunk_energies in FIT_COUNTS:
+        counts = {"energies": energies, "chunk_energies": chunk_energies}
+        time = TIME + sum(
+            (value if give == term else 1) * counts[term] for term in quantity["terms"])
+        # An outlier, for a residual.
+        if give == "residual" and chunk_energies == 16:
+            time *= 1 + 2 * value
+        cells.add("of", 10, time)["operations"] = counts
+
+
+def _grown(quantity, value, cells):
+    is_growth = quantity["kind"] == "time_growth"
+    field = "time" if is_growth else quantity["field"]
+    for x in (8, 16):
+        figure = (1 if x == 8 else value) if is_growth else float(x) ** value
+        cell = cells.add("of", x, TIME * figure if field == "time" else 1.0,
+                         **dict.fromkeys(quantity["against"], x))
+        if field == "peak_memory_bytes":
+            cell[field] = figure
+        elif field != "time":
+            cell["operations"][field] = figure
+
+
+def _place(quantity, value, cells):
+    cells.add_pair(1, 5, memory_length=8, output_length=8 * value)
+    cells.add_pair(2, 2, memory_length=8, output_length=80 * value)
+
+
+def _steps(quantity, value, cells):
+    for step, x in enumerate((8, 16, 32)):
+        cells.add_pair(step, value**step, **{quantity["against"][0]: x})
+
+
+def _correlation(quantity, value, cells):
+    for step, x in enumerate((8, 16, 32)):
+        cells.add_pair(step, float(x) ** value, **{quantity["against"][0]: x})
+
+
+def _break_even(quantity, value, cells):
+    for x in (8, 16, 32):
+        axes = {quantity["against"][0]: value * 50 * x / 16}
+        cells.add_pair(1, 16 / x, memory_length=100, output_length=100, **axes)
+
+
+def _pair(factor):
+    return lambda quantity, value, cells: cells.add_pair(10, factor * value)
+
+
+OF_CELLS = {
+    "count": _count, "fit": _fit, "exponent": _grown, "time_growth": _grown,
+    "place_of_greatest": _place, "steps": _steps, "rank_correlation": _correlation,
+    "break_even": _break_even, "time_ratio": _pair(1), "whole_over_part": _pair(1),
+    "ratio_to_published": _pair(2),
+}
+
+
+def verify(quantity, value):
+    """With so many quantities that fail, or that error."""
+    of, counts = quantity["of"], quantity["field"] == "failed"
+    failed = int(value) if counts else 0
+    one = {"what": first(of.get("what", "attention")), "worst": {"place": "output 1"},
+           "tolerance": 1e-12, "largest_error": 0 if counts else value}
+    return {"kind": "verify", "cases": [{
+        "mechanism": of["mechanism"], "scores": of.get("scores", "uniform"),
+        "method": of.get("method", "sampling"), "failure": None,
+        "quantities": [{**one, "verdict": "failed" if n < failed else "passed"}
+                       for n in range(failed + 1)]}]}
+
+
+def _stability(quantity, value):
+    row = {"memory_length": 8, "output_length": 3}
+    row.update({key: first(wanted) for key, wanted in quantity["of"].items()})
+    over = readings.formula_value(quantity["over"], row) if "over" in quantity else 1
+    row[quantity["field"]] = value * over
+    return {"kind": "stability", quantity["list"]: [row]}
+
+
+def _named(quantity, value):
+    row = {"name": quantity["name"], "labels": quantity.get("of", {}), "value": value,
+           "interval": None, "inputs": quantity.get("inputs")}
+    return {"kind": quantity["kind"], "quantities": [row]}
+
+
+def content(quantity, kind_of_document, value):
+    """A document of the kind that the part reads, from which it reads `value`."""
+    of_rows = {"verify": verify, "stability": _stability, "computed": _named,
+               "training": _named}
+    if quantity["kind"] in of_rows:
+        return of_rows[quantity["kind"]](quantity, value)
+    cells = Cells(quantity)
+    OF_CELLS[quantity["kind"]](quantity, value, cells)
+    return {"kind": kind_of_document, "cells": cells.made}
+
+
+def document(quantity, kind_of_document, value):
+    made = content(quantity, kind_of_document, value)
+    return Document(quantity["from"], "doctored.json", made)
+
+
+def published(claims):
+    """Rows of a published table in which the ratio of Cells' sides is 2."""
+    tables = {}
+    for claim in claims:
+        for part in claim["parts"]:
+            quantity = part["quantity"]
+            if quantity["kind"] == "ratio_to_published":
+                tables.setdefault(quantity["table"], []).extend(
+                    {"mechanism": quantity[side]["mechanism"], quantity["column"]: figure}
+                    for side, figure in (("of", 2), ("to", 1)))
+    return tables

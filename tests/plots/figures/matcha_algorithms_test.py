@@ -1,0 +1,82 @@
+"""Guards against exponents of time and memory that are not those of the cells,
+and against an algorithm whose bytes are not known passing for one without."""
+
+import unittest
+
+from made_up import make_cell, make_document
+from plot_case import PlotTest
+
+from analysis import load
+from figures import matcha_algorithms
+
+LENGTHS = (16, 64, 256)
+
+
+def cell(variant, t, **changes):
+    size = {"exact": 40 * t, "partial_sums": 8 * t * t, "nested": 16 * t}[variant]
+    time_ns = {"exact": 5.0 * t, "partial_sums": 3.0 * t * t,
+               "nested": 1.0 * t**3}[variant]
+    return make_cell("matcha", t, 4, variant=variant, mode="expect",
+                     scope="attention", schedule="teacher_forced", time_ns=time_ns,
+                     **{"peak_memory_bytes": size, **changes})
+
+
+def cells():
+    made = [cell(v, t) for t in LENGTHS for v in ("exact", "partial_sums", "nested")]
+    return made[:-1]  # nested stops earlier
+
+
+class MatchaAlgorithmsFigure(PlotTest):
+    def test_a_sweep_over_algorithms_gives_it_and_no_other(self):
+        out = self.draws(self.write(make_document(cells())))
+        self.assertEqual(self.pictures(),
+                         ["matcha_algorithms.png", "matcha_algorithms.svg"])
+        self.assertIn("  exact (ours), T = 256: 10 KiB, 1.28 µs; exponents of T "
+                      "1.00 (1.00) of memory, 1.00 (1.00) of time\n", out)
+        self.assertIn("  partial_sums (eqs 40 to 43), T = 256: 512 KiB, 197 µs; "
+                      "exponents of T 2.00 (2.00) of memory, 2.00 (2.00) of time\n", out)
+        self.assertIn("  nested (eq 28), T = 64: 1 KiB, 262 µs; exponents of T "
+                      "1.00 (1.00) of memory, 3.00 (3.00) of time\n", out)
+        self.assertIn("nested (eq 28): 3.00 (3.00)", self.svg("matcha_algorithms"))
+
+    def test_a_result_of_two_scopes_is_not_meant_for_it(self):
+        def fits(made):
+            return matcha_algorithms.has_data(
+                load.cells_of(make_document(made), "r.json"))
+        self.assertTrue(fits(cells()))
+        self.assertFalse(fits(cells() + [{**one, "scope": "full"} for one in cells()]))
+
+    def test_lines_are_bytes_and_times(self):
+        figure, _ = matcha_algorithms.draw(
+            load.cells_of(make_document(cells()), "r.json"))
+        left, right = figure.axes
+        self.assertEqual(list(left.lines[0].get_ydata()), [40 * t for t in LENGTHS])
+        self.assertEqual(list(right.containers[1].lines[0].get_ydata()),
+                         [3.0 * t * t for t in LENGTHS])
+
+    def test_what_has_no_bytes_is_left_out_and_alone_is_an_error(self):
+        made = cells()
+        made.append(make_cell("matcha", 16, 4, variant="reference", mode="expect",
+                              scope="attention", peak_memory_bytes=None))
+        self.draws("--figure", "matcha_algorithms", self.write(make_document(made)))
+        for one in made:
+            one["peak_memory_bytes"] = None
+        for picture in self.folder.glob("matcha*"):
+            picture.unlink()
+        self.fails_with(["--figure", "matcha_algorithms",
+                         self.write(make_document(made))],
+                        "matcha with peak_memory_bytes")
+
+    def test_what_is_missing_or_there_twice_is_named(self):
+        def fails(made, text):
+            self.fails_with(["--figure", "matcha_algorithms",
+                             self.write(make_document(made))], text)
+        fails(cells() + cells()[:1], "cell twice: matcha, exact")
+        fails(cells()[:4], "matcha, partial_sums, at a second T")
+        made = cells()
+        made[0]["output_length"] = 8
+        fails(made, "mixed data: output_length is 4, 8")
+
+
+if __name__ == "__main__":
+    unittest.main()

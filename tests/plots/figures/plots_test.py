@@ -1,0 +1,495 @@
+"""Guards against pictures that look right and are wrong: T and U swapped,
+speed-ups upside down or unpaired, cells left out without a word.
+"""
+
+import json
+import math
+import unittest
+
+from plot_case import ROOT, PlotTest
+import figures
+from analysis import intervals, load, pairing, words
+from figures import style
+from made_up import (
+    decoded,
+    mad_cells,
+    make_cell,
+    make_document,
+    mocha_cells,
+    stability_document,
+    stop,
+)
+
+
+class EachFigure(PlotTest):
+    def test_a_mad_result_gives_its_two_figures_and_no_other(self):
+        cells = mad_cells(lengths=(4, 32, 128))
+        out = self.draws(self.write(make_document(cells)))
+        self.assertEqual(
+            self.pictures(),
+            [
+                "mad_figure8.png",
+                "mad_figure8.svg",
+                "mad_figure8_times.png",
+                "mad_figure8_times.svg",
+            ],
+        )
+        for name in self.pictures():
+            self.assertIn(str(self.folder / name), out)
+        svg = self.svg("mad_figure8")
+        for text in (
+            "memory length T",
+            "output length U",
+            "uniform, optimised",
+            "planted, published, -O0",
+            "soft / monotonic",
+            "0123456789",
+            "An Invented Processor 3000",
+            "swapped",
+        ):
+            self.assertIn(text, svg)
+        self.assertIn("planted, monotonic", self.svg("mad_figure8_times"))
+
+    def test_a_mocha_result_gives_figure_3_with_every_mechanism(self):
+        out = self.draws(
+            self.write(make_document(mocha_cells(extra=["skeleton", "mean"])))
+        )
+        self.assertEqual(
+            self.pictures(), ["mocha_figure3.png", "mocha_figure3.svg"]
+        )
+        svg = self.svg("mocha_figure3")
+        for text in (
+            "memory length T = output length U",
+            "speed-up over soft",
+            "time of all U outputs",
+            "mocha, w = 2",
+            "mocha, w = 8",
+            "memory, K = 32",
+            "skeleton",
+            "mean",
+        ):
+            self.assertIn(text, svg)
+        self.assertIn("T = U = 100: soft / mocha, w = 4", out)
+        self.assertIn("soft / skeleton", out)
+
+    def test_outputs_of_decode_give_the_alignments(self):
+        names = ["soft", "monotonic", "mocha", "matcha", "memory"]
+        paths = [
+            self.write(decoded(name, width=3 if name == "mocha" else 1), name)
+            for name in names
+        ]
+        out = self.draws("--figure", "alignments", *paths)
+        svg = self.svg("alignments")
+        for text in [*names, "memory entry j", "output i", "attention weight"]:
+            self.assertIn(text, svg)
+        self.assertIn("monotonic: 12 of 12 outputs chose an entry", out)
+
+    def test_the_same_data_gives_the_same_bytes(self):
+        path = self.write(make_document(mocha_cells([10, 20])))
+        files = [self.folder / f"mocha_figure3.{s}" for s in ("png", "svg")]
+        self.draws(path)
+        first = [f.read_bytes() for f in files]
+        self.draws(path)
+        self.assertEqual(first, [f.read_bytes() for f in files])
+
+    def test_list_names_every_figure(self):
+        out = self.draws("--list")
+        for name in figures.FIGURES:
+            self.assertIn(name + ":", out)
+
+
+class Numbers(PlotTest):
+    def test_soft_that_takes_exactly_4_times_as_long_is_4x_everywhere(self):
+        cells = [
+            make_cell(name, t, u, time_ns=time_ns * t)
+            for t in (4, 8)
+            for u in (4, 8)
+            for name, time_ns in (("soft", 4000.0), ("monotonic", 1000.0))
+        ]
+        out = self.draws(self.write(make_document(cells)))
+        self.assertIn("min 4.0x [4.0, 4.0]", out)
+        self.assertIn("median 4.0x, max 4.0x [4.0, 4.0]", out)
+
+    def test_a_number_stands_at_its_T_across_and_its_U_up(self):
+        cells = [
+            make_cell(name, t, u, time_ns=time_ns)
+            for t, u, speedup in (
+                (4, 10, 2.0),
+                (8, 10, 3.0),
+                (16, 10, 5.0),
+                (4, 20, 7.0),
+                (8, 20, 11.0),
+                (16, 20, 13.0),
+            )
+            for name, time_ns in (
+                ("soft", 100.0 * speedup),
+                ("monotonic", 100.0),
+            )
+        ]
+        path = self.write(make_document(cells))
+        figure, lines = figures.FIGURES["mad_figure8"].draw(load.load(path))
+        axes = figure.axes[0]
+        at = {t.get_position(): t.get_text() for t in axes.texts}
+        self.assertEqual(
+            at,
+            {
+                (0, 0): "2.0",
+                (1, 0): "3.0",
+                (2, 0): "5.0",
+                (0, 1): "7.0",
+                (1, 1): "11",
+                (2, 1): "13",
+            },
+        )
+        self.assertEqual(axes.get_xlabel(), "memory length T")
+        self.assertEqual(axes.get_ylabel(), "output length U")
+        self.assertEqual(
+            [t.get_text() for t in axes.get_xticklabels()], ["4", "8", "16"]
+        )
+        self.assertEqual(
+            [t.get_text() for t in axes.get_yticklabels()], ["10", "20"]
+        )
+        # The colours lie where the numbers do.
+        self.assertEqual(
+            axes.images[0].get_array().tolist(), [[2, 3, 5], [7, 11, 13]]
+        )
+        self.assertIn("max 13x [13, 13] at T = 16, U = 20", lines[0])
+        # Beside what the paper says: of 4x and 40x one is on the scale.
+        self.assertIn("4 of 6 from 4x to 40x, where the paper has all", lines[1])
+        self.assertEqual([line.get_ydata()[0] for line in figure.axes[-1].lines], [4])
+
+    def test_rounds_are_paired_before_the_median_is_taken(self):
+        # The medians' ratio is 3; round by round it is always 2.
+        soft = [2.0, 20.0, 200.0, 2000.0, 20000.0]
+        monotonic = [value / 2 for value in soft]
+        cells = [
+            make_cell("soft", 4, 4, samples_ns=soft),
+            make_cell("monotonic", 4, 4, samples_ns=monotonic),
+        ]
+        frame = load.load(self.write(make_document(cells)))
+        row = pairing.speedups(frame).iloc[0]
+        self.assertEqual((row["value"], row["low"], row["high"]), (2, 2, 2))
+        cells[1]["samples_ns"].reverse()
+        frame = load.load(self.write(make_document(cells)))
+        row = pairing.speedups(frame).iloc[0]
+        self.assertEqual((row["low"], row["high"]), (2e-4, 2e4))
+
+    def test_intervals_hold_together_however_many_are_shown(self):
+        # Ranks 6 and 15 of 20 rounds for one interval, 4 and 17 for ten.
+        soft = [float(value) for value in range(1, 21)]
+        for others, low, high in ((1, 6, 15), (10, 4, 17)):
+            cells = [make_cell("soft", 4, 4, samples_ns=soft)]
+            cells += [
+                make_cell(f"m{i}", 4, 4, samples_ns=[1.0] * 20)
+                for i in range(others)
+            ]
+            ratios = pairing.speedups(load.cells_of(make_document(cells), "r.json"))
+            self.assertEqual((ratios["low"].max(), ratios["high"].min()), (low, high))
+            text = intervals.coverage_text(ratios.to_dict("records"))
+            self.assertEqual("together" in text, others > 1)
+        self.assertEqual(text, "coverage 99.74 % each, 97.4 % or more all 10 together")
+
+    def test_processes_are_the_observations_where_there_are_several(self):
+        # Rounds of a process agree; processes do not.
+        soft = [2.0] * 4 + [6.0] * 4 + [4.0] * 4
+        cells = [
+            make_cell("soft", 4, 4, samples_ns=soft, processes=3),
+            make_cell("mocha", 4, 4, samples_ns=[2.0] * 12, processes=3),
+        ]
+        frame = load.cells_of(make_document(cells), "r.json")
+        row = pairing.speedups(frame).iloc[0]
+        self.assertEqual((row["value"], row["low"], row["high"]), (2, 1, 3))
+        self.assertEqual((row["rounds"], row["coverage"]), (3, 0.75))
+
+    def test_an_interval_covers_as_often_as_it_says(self):
+        # Tabulated: n = 10 takes ranks 2 and 9 (97.85 %), n = 20 ranks 6 and
+        # 15 (95.86 %), n = 5 only the range (93.75 %).
+        for n, low, high, coverage in (
+            (10, 2, 9, 0.97852),
+            (20, 6, 15, 0.95861),
+            (5, 1, 5, 0.9375),
+            (1, 1, 1, 0.0),
+            (2, 1, 2, 0.5),
+        ):
+            got = intervals.median_interval(range(1, n + 1))
+            self.assertEqual(got[:3], ((n + 1) / 2, low, high))
+            self.assertAlmostEqual(got[3], coverage, places=5)
+
+    def test_intervals_are_those_of_the_table_that_the_program_is_held_to(self):
+        table = json.loads((ROOT / "tests" / "harness" / "stats" / "intervals.json").read_text())
+        self.assertGreater(len(table), 20)
+        for row in table:
+            low, high = intervals.center_interval(row["values"], row["miss"])
+            if row["low"] is None:
+                self.assertEqual((low, high), (0, math.inf))
+                continue
+            self.assertAlmostEqual(low / row["low"], 1, delta=1e-8, msg=row)
+            self.assertAlmostEqual(high / row["high"], 1, delta=1e-8, msg=row)
+
+    def test_few_values_have_students_interval_of_their_logarithms(self):
+        # Tabulated |t|: 12.706 for 1 degree of freedom and 5 %, 4.781 for 9 and
+        # 0.1 %, 3.365 for 5 and 2 %. Values 2^0 to 2^(n-1), whose logarithms have
+        # the variance n (n + 1) / 12 * (ln 2)^2.
+        for n, miss, student in ((2, 0.05, 12.706), (10, 0.001, 4.781), (6, 0.02, 3.365)):
+            low, high = intervals.center_interval([2.0**i for i in range(n)], miss)
+            half = student * math.sqrt((n + 1) / 12)
+            self.assertAlmostEqual(math.log2(low), (n - 1) / 2 - half, places=3)
+            self.assertAlmostEqual(math.log2(high), (n - 1) / 2 + half, places=3)
+
+    def test_values_enough_for_the_level_have_order_statistics(self):
+        # The range of 6 misses in 1 of 32 cases, that of 5 in 1 of 16; of 10
+        # ranks 2 and 9 in 1 of 46.5.
+        for n, miss, ranks in ((6, 1 / 32, (1, 6)), (10, 0.05, (2, 9)),
+                               (10, 0.02, (1, 10)), (5, 1 / 16, (1, 5))):
+            got = intervals.center_interval(range(1, n + 1), miss)
+            self.assertEqual(got, ranks)
+        _, high = intervals.center_interval([1, 2, 3, 4, 5, 6], 1 / 33)
+        self.assertGreater(high, 6)
+
+    def test_one_value_has_no_interval(self):
+        self.assertEqual(intervals.center_interval([3.0], 0.05), (0, math.inf))
+        self.assertEqual(intervals.center_interval([0.0, 3.0], 0.05), (0, math.inf))
+
+    def test_a_cell_shows_its_interval_as_it_is(self):
+        for value, low, high, said in (
+            (4.0, 2.04, 11.2, "4.0\n2.0–11"),
+            (0.9, 0.85, 0.95, "0.90\n.85–.95"),
+            (4.0, 4.0, 4.0, "4.0"),
+        ):
+            cell = {"value": value, "low": low, "high": high}
+            self.assertEqual(words.ratio_cell(cell), said)
+
+    def test_figure_3_draws_each_line_through_its_own_numbers(self):
+        cells = []
+        for t in (10, 20, 30):
+            cells += [
+                make_cell("soft", t, t, time_ns=t * t),
+                make_cell("mocha", t, t, time_ns=t, chunk_width=2),
+                make_cell("mocha", t, t, time_ns=2 * t, chunk_width="inf"),
+            ]
+        frame = load.load(self.write(make_document(cells)))
+        figure, lines = figures.FIGURES["mocha_figure3"].draw(frame)
+        time, speedup = figure.axes
+        drawn = [
+            {tuple(line.get_ydata()) for line in axes.lines}
+            for axes in (time, speedup)
+        ]
+        self.assertEqual(
+            drawn[0], {(100, 400, 900), (10, 20, 30), (20, 40, 60)}
+        )
+        self.assertLessEqual({(10, 20, 30), (5, 10, 15)}, drawn[1])
+        self.assertEqual(
+            lines,
+            [
+                "uniform, T = U = 30: soft / mocha, w = 2 30x [30, 30]",
+                "uniform, T = U = 30: soft / mocha, w = inf 15x [15, 15]",
+            ],
+        )
+
+    def test_alignments_put_weights_where_the_steps_say(self):
+        document = decoded("monotonic", length=5, num_outputs=3)
+        positions = [2, None, None]
+        for step, position in zip(document["steps"], positions):
+            step.update(
+                position=position,
+                begin=position,
+                end=position,
+                weights=[] if position is None else [1.0],
+                inspected=0,
+            )
+        document["steps"][0]["inspected"] = 2
+        document["steps"][1]["inspected"] = 4
+        path = self.write(document, "monotonic")
+        figure, lines = figures.FIGURES["alignments"].draw(
+            [load.load_steps(path)]
+        )
+        axes = figure.axes[0]
+        self.assertEqual(
+            axes.images[0].get_array().tolist(),
+            [[0, 1, 0, 0, 0], [0] * 5, [0] * 5],
+        )
+        self.assertEqual(axes.lines[0].get_xydata().tolist(), [[2, 1]])
+        outlines = [
+            (p.get_x(), p.get_y(), p.get_width()) for p in axes.patches
+        ]
+        # The second output scans on from entry 2, itself included.
+        self.assertEqual(outlines, [(0.5, 0.5, 2), (1.5, 1.5, 4)])
+        self.assertIn("1 of 3 outputs", lines[0])
+
+
+class Stability(PlotTest):
+    def result(self, change=lambda document: None):
+        document = stability_document()
+        change(document)
+        return load.load_stability(self.write(document))
+
+    def line(self, axes, name, result, names):
+        """(x, y) of the line with this name's colour."""
+        look = figures.stability._look(name, names)
+        (line,) = (
+            line
+            for line in axes.lines
+            if line.get_color() == look["color"]
+            and line.get_linestyle() != "None"
+        )
+        return [*map(float, line.get_xdata())], [*line.get_ydata()]
+
+    def test_a_result_gives_its_three_figures(self):
+        out = self.draws(self.write(stability_document()))
+        names = ["stability", "stability_chunks", "stability_gradient"]
+        self.assertEqual(
+            self.pictures(),
+            sorted(f"{n}.{s}" for n in names for s in ("png", "svg")),
+        )
+        svg = self.svg("stability")
+        for text in (
+            "monotonic exact", "tf", "jmin", "soft exact", "not finite",
+            "p uniform in (0, 1), f32", "p = sigmoid(8 N), f64",
+            "largest error of attention", "memory length T",
+        ):
+            self.assertIn(text, svg)
+        self.assertNotIn("mocha", svg)
+        self.assertIn("mocha clipped", self.svg("stability_chunks"))
+        self.assertIn("outputs U", self.svg("stability_gradient"))
+        self.assertIn("`jmin`, of MoChA-pytorch, also gives NaN", out)
+
+    def test_each_line_goes_through_its_own_numbers(self):
+        result = self.result()
+        figure, lines = figures.FIGURES["stability"].draw(result)
+        names = figures.stability._names(
+            result["rows"][result["rows"]["chunk_energy_scale"].isna()]
+        )
+        f32, f64 = figure.axes[0], figure.axes[2]
+        x, y = self.line(f32, "tf", result, names)
+        self.assertEqual((x, y), ([4, 16, 64], [0.04, 0.16, 0.64]))
+        # What is exactly right is at the floor, what is NaN interrupts.
+        _, y = self.line(f64, "monotonic exact", result, names)
+        self.assertEqual(y, [figures.stability.FLOOR] * 3)
+        _, y = self.line(f32, "jmin", result, names)
+        self.assertEqual((y[:2], str(y[2])), ([0.5, 0.5], "nan"))
+        crosses = [
+            [*line.get_xdata()]
+            for line in f32.lines
+            if line.get_marker() == "x"
+        ]
+        self.assertEqual(crosses, [[64]])
+        self.assertIn("off by 0.5 or more", lines[0])
+        self.assertIn("(`tf`, of TensorFlow, in f64: 0.64, and 64 %", lines[0])
+        self.assertIn("largest gradient is 640 where the exact one is 1.5",
+                      lines[0])
+        self.assertIn("in f32, stays within 1.0e-7.", lines[0])
+
+    def test_a_variant_that_this_code_does_not_know_has_a_look_of_its_own(self):
+        def add(document):
+            for row in document["rows"]:
+                if row["preset"] == "jmin":
+                    row.update(variant="novel", preset=None)
+
+        _, lines = figures.FIGURES["stability"].draw(self.result(add))
+        self.assertNotIn("NaN", lines[0])
+        self.draws("--figure", "stability", str(self.folder / "result.json"))
+        self.assertIn("monotonic novel", self.svg("stability"))
+
+    def test_wrong_results_are_refused(self):
+        def fails(said, change):
+            document = stability_document()
+            change(document)
+            self.fails_with([self.write(document)], said)
+
+        fails("rows: is empty", lambda d: d.update(rows=[]))
+        fails("rows[0]: family is missing", lambda d: d["rows"][0].pop("family"))
+        fails(
+            "rows[0]: attention_error is None",
+            lambda d: d["rows"][0].update(attention_error=None),
+        )
+        fails(
+            "gradients[0]: largest_gradient is -1",
+            lambda d: d["gradients"][0].update(largest_gradient=-1),
+        )
+        fails("schema_version", lambda d: d.update(schema_version=2))
+        fails("context", lambda d: d.pop("context"))
+
+    def test_a_figure_of_a_sweep_does_not_take_it(self):
+        path = self.write(stability_document())
+        self.fails_with(["--figure", "mocha_figure3", path], "of stability")
+
+
+class Looks(unittest.TestCase):
+    def test_a_known_mechanism_looks_the_same_whatever_is_beside_it(self):
+        self.assertEqual(
+            style.look("mocha", ["mocha"]),
+            style.look("mocha", ["aaa", "mocha", "soft"]),
+        )
+
+    def test_no_two_lines_look_alike(self):
+        names = [*style.MECHANISMS, "skeleton", "mean", "other"]
+        seen = {style.look(name, names) for name in names}
+        self.assertEqual(len(seen), len(names))
+        settings = [style.line("mocha", names, rank, 4) for rank in range(4)]
+        for key in ("color", "linestyle", "fillstyle"):
+            self.assertEqual(len({str(look[key]) for look in settings}), 4)
+
+
+class Caption(PlotTest):
+    def foot(self, **context):
+        document = make_document(mocha_cells([10]))
+        document["context"].update(context)
+        frame = load.load(self.write(document))
+        figure, _ = figures.FIGURES["mocha_figure3"].draw(frame)
+        return figure.texts[0].get_text().replace("\n", " ")
+
+    def test_a_run_that_cannot_be_trusted_says_so(self):
+        plain = self.foot()
+        for text in ("0123456789;", "Processor 3000", "2026-01-02", "f32"):
+            self.assertIn(text, plain)
+        self.assertNotIn("valid", plain)
+        self.assertIn("uncommitted changes;", self.foot(dirty=True))
+        self.assertIn("changes: unknown)", self.foot(dirty=None))
+        self.assertIn("1 warning.", self.foot(warnings=["busy"]))
+        invalid = self.foot(
+            valid=False, invalid_reasons=["a debug build"], warnings=["busy"]
+        )
+        self.assertIn("INVALID: a debug build.", invalid)
+        self.assertIn("1 warning.", invalid)
+        self.assertIn(
+            "INVALID: no reason is given.",
+            self.foot(valid=False, invalid_reasons=[]),
+        )
+
+
+class Skipped(PlotTest):
+    def test_a_skipped_cell_is_hatched_and_counted(self):
+        cells = mad_cells(lengths=(4, 8))
+        for cell in cells:
+            if cell["mechanism"] == "soft" and cell["memory_length"] == 4:
+                stop(cell, "skipped", "too short")
+        frame = load.load(self.write(make_document(cells)))
+        figure, _ = figures.FIGURES["mad_figure8"].draw(frame)
+        hatches = [p.get_hatch() for p in figure.axes[0].patches]
+        self.assertEqual(hatches, ["////", "////"])
+        self.assertEqual(len(figure.axes[0].texts), 2)
+        foot = figure.texts[0].get_text().replace("\n", " ")
+        self.assertIn("12 of 48 cells, the first: too short", foot)
+        self.draws("--figure", "mad_figure8", frame.attrs["path"])
+
+    def test_a_skipped_length_interrupts_the_line_and_is_counted(self):
+        cells = mocha_cells([10, 20, 30])
+        stop(cells[1], "skipped", "no room")
+        frame = load.load(self.write(make_document(cells)))
+        figure, _ = figures.FIGURES["mocha_figure3"].draw(frame)
+        self.assertIn("1 of 21 cells", figure.texts[0].get_text())
+
+    def test_a_combination_that_was_not_measured_says_so(self):
+        cells = [
+            cell
+            for cell in mad_cells(lengths=(4, 8))
+            if (cell["workload"], cell["variant"])
+            != ("planted", "published_O0")
+        ]
+        path = self.write(make_document(cells))
+        self.draws("--figure", "mad_figure8", path)
+        self.assertIn("not in this file", self.svg("mad_figure8"))
+
+
+if __name__ == "__main__":
+    unittest.main()

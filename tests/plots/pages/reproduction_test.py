@@ -1,0 +1,303 @@
+"""Guards against a REPRODUCTION.md that lacks a claim, gives one another verdict or
+figure than was measured, passes a measurement that was not made over in silence, or is
+made of claims that were judged by other rules."""
+
+import contextlib
+import io
+import json
+import os
+import shutil
+import unittest
+from unittest import mock
+
+from made_up import decoded, mad_cells, make_document
+from made_up_claims import decoder_document, document
+import made_up_crossover
+from plot_case import ROOT, PlotTest
+
+from analysis import load
+from pages import reproduction, reproduction_figures
+
+LEDGER = json.loads((ROOT / "experiments" / "claims.json").read_text())
+EXPECTED = ROOT / "results" / "britz_figure2.json"
+
+
+def cells_of(line):
+    return [cell.strip() for cell in line.replace("\\|", "/").split("|")[1:-1]]
+
+
+class ReproductionTest(PlotTest):
+    def run_main(self, claims, *paths):
+        """(exit code, the page or None, stderr)."""
+        output = self.folder / "REPRODUCTION.md"
+        error = io.StringIO()
+        with contextlib.redirect_stderr(error):
+            code = reproduction.main(
+                [self.write(claims, "claims.json"), *map(str, paths), "-o", str(output)])
+        return code, output.read_text() if output.exists() else None, error.getvalue()
+
+    def page(self, claims, *paths):
+        code, text, error = self.run_main(claims, *paths)
+        self.assertEqual((code, error), (0, ""))
+        return text
+
+    def refused(self, claims, *paths):
+        """The one line on stderr; no page."""
+        code, text, error = self.run_main(claims, *paths)
+        self.assertEqual((code, text, error.count("\n")), (2, None, 1), error)
+        return error
+
+    def rows_of(self, text, name):
+        """Rows of the table of verdicts that are of a claim."""
+        table = text.split("## Claims\n")[1].split("\n\n")[1]
+        rows = [cells_of(line) for line in table.splitlines()[2:]]
+        first = next(i for i, row in enumerate(rows) if row[0].startswith(f"[{name}]"))
+        last = next((i for i in range(first + 1, len(rows)) if rows[i][0]), len(rows))
+        return rows[first:last]
+
+
+class ClaimsTest(ReproductionTest):
+    def test_every_claim_stands_in_the_table_with_all_parts_that_decide(self):
+        text = self.page(document())
+        for claim in LEDGER["claims"]:
+            own = [part["name"] for part in claim["parts"] if part["role"] == "claim"]
+            rows = self.rows_of(text, claim["id"])
+            self.assertEqual(len(rows), len(own))
+            self.assertIn(f"{claim['claim']} ({claim['source']})".replace("|", "/"),
+                          rows[0][0])
+            for row, name in zip(rows, own):
+                self.assertIn(name.replace("|", "/"), row[3])
+            self.assertEqual(text.count(f"\n#### {claim['id']}\n"), 1)
+        self.assertIn(
+            "38 claims: 1 hold, 1 fail, 1 hold only under a condition, 35 cannot be "
+            "measured here.", text)
+
+    def test_each_of_the_four_verdicts_is_told_with_its_figures_and_reason(self):
+        text = self.page(document())
+        self.assertEqual(self.rows_of(text, "mad-binary")[0][2:6], [
+            "**holds**", "greatest difference of alpha and the choice (probability)",
+            "3 to 17", "at most 0"])
+        failed = self.rows_of(text, "mad-speedup")[0]
+        self.assertEqual(failed[1:3], ["4 to 40", "**fails**"])
+        self.assertEqual(failed[4:6], ["1.53 \\[1.3, 1.61\\] to 34.9 \\[25, 42.2\\]",
+                                       "3.5 to 45"])
+        some = self.rows_of(text, "mocha-moving-sum")[0]
+        self.assertEqual(some[2], "**holds only if** chunk_energy_scale = 1")
+        self.assertEqual(some[4], "8e-07 to inf")
+        none = self.rows_of(text, "britz-K")[0]
+        self.assertEqual(none[2], "**not measurable here**: no training result")
+        self.assertEqual(none[4], "–")
+
+    def test_evidence_is_linked_and_says_how_much_of_it_is_not_shown(self):
+        evidence = self.rows_of(self.page(document()), "mad-speedup")[0][6]
+        link = os.path.relpath(ROOT / "results" / "mad_figure8.json", self.folder)
+        self.assertEqual(
+            evidence,
+            f"[mad_figure8.json]({link}) `cells[0]`, `cells[1]`, `cells[2]` and 2 more")
+        section = self.page(document()).split("#### mad-speedup\n")[1].split("####")[0]
+        self.assertIn(", `cells[4]` of `0123456789abcdef`.", section)
+
+    def test_a_file_that_is_not_there_or_was_not_kept_is_no_link(self):
+        claims = document()
+        for claim in claims["claims"]:
+            for number, entry in enumerate(claim["evidence"]):
+                entry["file"] = None if number else "out/nowhere.json"
+        evidence = self.rows_of(self.page(claims), "mad-speedup")[0][6]
+        self.assertNotIn("](", evidence)
+        self.assertTrue(evidence.startswith("nowhere.json `cells[0]`"), evidence)
+        self.assertIn("speedup `cells[1]`", evidence)
+
+    def test_every_group_is_told_with_what_sets_its_ends_apart(self):
+        text = self.page(document())
+        section = text.split("#### mad-speedup\n")[1].split("####")[0]
+        self.assertIn(
+            "| workload = uniform | 1.53 \\[1.3, 1.61\\] at T = 4 | 34.9 \\[25, 42.2\\] at "
+            "T = 128 | 3.5 to 45 | fails |", section)
+        self.assertIn("undecided: the interval \\[3.1, 4.5\\] contains the bound 4",
+                      section)
+        self.assertIn("| beside: least (ratio) | – |", section)
+
+    def test_what_fails_or_holds_only_under_a_condition_has_a_line_of_its_own(self):
+        text = self.page(document())
+        lines = text.split("## What fails, or holds only under a condition\n\n")[1]
+        lines = lines.split("\n\n")[0].splitlines()
+        self.assertEqual([line.split("](")[0] for line in lines],
+                         ["- [mad-speedup", "- [mocha-moving-sum"])
+
+    def test_words_of_a_document_are_no_markup(self):
+        claims = document()
+        claims["claims"][0]["verdict"] = "not measurable here: <b> [x](y) `z` | a*b*"
+        self.assertIn("not measurable here**: &lt;b&gt; \\[x\\](y) \\`z\\` \\| a\\*b\\*",
+                      self.page(claims))
+
+    def test_machine_date_and_validity_come_from_the_context(self):
+        claims = document()
+        text = self.page(claims)
+        self.assertIn("Commit 0123456789; An Invented Processor 3000 @ 2.50GHz; "
+                      "2026-01-02T03:04:05Z.", text)
+        self.assertIn("| memory | 8.0 GiB |", text)
+        self.assertNotIn("--quick", text)
+        claims["context"].update(
+            valid=False, invalid_reasons=["a debug build"],
+            command="attnbench claims --quick -o claims.json")
+        text = self.page(claims)
+        self.assertIn("INVALID: a debug build.", text)
+        self.assertIn("**Measured with `--quick`", text)
+
+    def test_the_same_files_give_the_same_page(self):
+        self.assertEqual(self.page(document()), self.page(document()))
+
+
+class RefusalTest(ReproductionTest):
+    def test_claims_that_are_not_all_there_are_refused(self):
+        claims = document()
+        del claims["claims"][7]
+        self.assertIn(f"claims missing: {LEDGER['claims'][7]['id']}",
+                      self.refused(claims))
+
+    def test_claims_judged_by_another_ledger_are_refused(self):
+        for change in (
+            lambda claim: claim.update(claim="another"),
+            lambda claim: claim["measured"][0].update(rule={"kind": "at_most",
+                                                            "bound": 7}),
+            lambda claim: claim["measured"][0].update(name="another"),
+            lambda claim: claim["measured"].pop(),
+        ):
+            claims = document()
+            change(claims["claims"][0])
+            self.assertIn("mad-linear: was judged by another ledger", self.refused(claims))
+
+    def test_what_is_no_result_of_claims_is_refused(self):
+        self.assertIn("'claims' is wanted", self.refused(make_document(mad_cells([4]))))
+        self.assertIn("cannot be read", self.refused(document(), "nowhere.json"))
+        for key, value in (("verdict", "passes"), ("evidence", None), ("measured", [1])):
+            claims = document()
+            claims["claims"][0][key] = value
+            self.assertIn("mad-linear", self.refused(claims))
+        claims = document()
+        claims["claims"][5]["verdict"] = 3
+        self.assertIn(claims["claims"][5]["id"], self.refused(claims))
+
+    def test_two_results_of_one_figure_are_refused(self):
+        other = self.folder / "other.json"
+        shutil.copy(EXPECTED, other)
+        self.assertIn("is no position encoding",
+                      self.refused(document(), EXPECTED, other))
+        cells = make_document(mad_cells([4, 8]))
+        paths = [self.write(cells, name) for name in ("one.json", "two.json")]
+        self.assertIn(f"two.json: is of figure mad_figure8, as is {paths[0]}",
+                      self.refused(document(), *paths))
+
+    def test_a_figure_that_was_not_drawn_is_refused(self):
+        error = self.refused(document(), EXPECTED)
+        self.assertIn("britz_figure2.png: is not there; plots/draw.py", error)
+
+
+class PapersTest(ReproductionTest):
+    def drawn(self, name):
+        (self.folder / "figures").mkdir(exist_ok=True)
+        (self.folder / "figures" / f"{name}.png").write_bytes(b"")
+
+    def test_figures_are_linked_with_what_they_show_and_their_result(self):
+        self.drawn("britz_figure2")
+        self.drawn("mad_figure8")
+        mad = self.write(make_document(mad_cells([4, 8])), "mad_figure8.json")
+        text = self.page(document(), EXPECTED, mad)
+        self.assertIn("](figures/britz_figure2.png)", text)
+        self.assertIn("- L(K/2, S/2) = 0.5 (the paper: 0.5)", text)
+        part = text.split("### Figures of MAD\n")[1].split("### ")[0]
+        self.assertIn("![Figure 8, appendix F](figures/mad_figure8.png)", part)
+        self.assertIn("From [mad_figure8.json](mad_figure8.json): Commit", part)
+        self.assertRegex(part, "- uniform, optimised: [0-4] of 4 from 4x to 40x")
+
+    def test_outputs_of_a_command_make_one_figure_together(self):
+        alignments = reproduction_figures.Picture("alignments", "", "Paths", "Of two.")
+        paths = [self.write(decoded(name), f"{name}.json") for name in ("soft", "mocha")]
+        self.drawn("alignments")
+        with mock.patch.object(reproduction_figures, "PICTURES", (alignments,)):
+            text = self.page(document(), *paths)
+        self.assertEqual(text.count("](figures/"), 1)
+        self.assertIn("From [soft.json](soft.json), [mocha.json](mocha.json).", text)
+        self.assertIn("- mocha: 12 of 12 outputs", text)
+
+    def test_the_lengths_from_which_on_are_told_where_they_were_measured(self):
+        self.assertIn("### From which length on\n\nNot measured in this run.",
+                      self.page(document()))
+        made = made_up_crossover.cells(
+            made_up_crossover.soft, made_up_crossover.memory)
+        measured = make_document(made)
+        measured["context"]["command"] = "run-sweep experiments/crossover.json"
+        text = self.page(document(), self.write(measured, "crossover.json"))
+        self.assertRegex(text, r"### From which length on\n\nDecoding .*\n\n\| mechanism")
+        self.assertIn("| memory, K = 32 |", text)
+
+    def test_a_figure_without_a_result_is_named_as_not_measured(self):
+        text = self.page(document())
+        for title in ("Figure 8, appendix F", "Figure 3, appendix B",
+                      "Errors of published closed forms"):
+            self.assertIn(f"\n{title}: not measured in this run.\n", text)
+        self.assertNotIn("![", text)
+
+    def test_every_published_table_is_there_with_what_stands_in_for_its_corpora(self):
+        text = self.page(document())
+        for name in ("mad", "mocha", "britz"):
+            paper = json.loads(
+                (ROOT / "results" / "published" / f"{name}.json").read_text())
+            for table in paper["tables"]:
+                self.assertIn(f"\n{table['where'].capitalize()}: {table['what']}", text)
+                self.assertIn(f"Here: {table['instead']}.", text)
+            for statement in paper["statements"]:
+                self.assertIn(f"| {statement['what']} |", text)
+        corpora = text.split("## Corpora that are not free\n")[1]
+        for name in ("TIMIT", "Wall Street Journal", "Gigaword", "CNN/Daily Mail",
+                     "WMT'17", "IWSLT 2015 English-Vietnamese"):
+            self.assertEqual(corpora.count(f"| {name} |"), 1)
+        self.assertIn("MAD table 2, section 4; MoChA table 1, section 3.1", corpora)
+        # Rows of MAD's tables 3 and 4 as the paper has them.
+        self.assertIn("| hard monotonic | monotonic | hard | 37.14 | 18.00 | 34.87 |",
+                      text)
+        self.assertIn("| hard monotonic, eq 17 | monotonic | scaled_bilinear | hard | "
+                      "23.0 |", text)
+
+    def test_decoders_stand_beside_the_published_times(self):
+        first = decoder_document("britz_table1")
+        first["context"].update(valid=False, invalid_reasons=["a busy machine"])
+        one = self.write(first, "one.json")
+        three = self.write(decoder_document("britz_table3", lengths=[70]), "three.json")
+        self.drawn("britz_table1")
+        text = self.page(document(), one, three)
+        # 5.35 s of 6.46 s at L = 50; a length that was not measured has the paper's.
+        self.assertIn("| 50 | memory | 32 | 99.96 | 5.35 | 0.828 | "
+                      "0.800 \\[0.720, 0.880\\] | 0.700 \\[0.630, 0.770\\] |", text)
+        self.assertIn("| 200 | memory | 32 | 100.00 | 9.59 | 0.672 | – | – |", text)
+        self.assertIn("| 50 | soft | – | 99.94 | 6.46 | 1.000 | 1 | 1 |", text)
+        self.assertEqual(text.count("\nMeasured here: INVALID: a busy machine."), 1)
+        self.assertEqual(text.count("\nMeasured here: Commit 0123456789;"), 1)
+        # No paper has these.
+        self.assertIn("| 50 | mocha, w = 4 | – | – | – | – | 0.600 \\[0.540, 0.660\\] "
+                      "(read 96 %, 8 % empty, not as trained) |", text)
+        self.assertIn("| 50 | monotonic | – | – | – | – | skipped: no room |", text)
+        self.assertIn("| memory | 64 | 27.13 | 0.815 | – | – |", text)
+        self.assertIn("| memory | 32 | 26.85 | 0.807 | 0.800 \\[", text)
+
+    def test_a_decoder_that_was_not_measured_is_named(self):
+        text = self.page(document())
+        self.assertIn("\nNot measured in this run: britz_table1.\n", text)
+        self.assertIn("| 50 | memory | 32 | 99.96 | 5.35 |", text)
+        self.assertIn("as is another file", self.refused_twice())
+
+    def test_a_broken_cell_of_a_decoder_is_named(self):
+        broken = decoder_document("britz_table3", lengths=[70])
+        del broken["cells"][1]["beam"]
+        with self.assertRaisesRegex(load.DataError, r"cells\[1\].*beam is missing"):
+            reproduction.decoders([self.write(broken, "broken.json")])
+
+    def refused_twice(self):
+        (self.folder / "REPRODUCTION.md").unlink()
+        paths = [self.write(decoder_document("britz_table3", lengths=[70]), name)
+                 for name in ("a.json", "b.json")]
+        return self.refused(document(), *paths)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,555 @@
+"""Guards against a table of targets that says more than was measured: a wrong pair
+of cells, an interval too narrow, a target missed that reads as met, a file that is
+not there."""
+
+import contextlib
+import glob
+import io
+import itertools
+import json
+import os
+import subprocess
+import tempfile
+import unittest
+from unittest import mock
+
+import jsonschema
+import made_up
+from analysis import ROOT, intervals, load, measures, settings
+from analysis.judge import claims, ledger
+from analysis.judge.readings import Document
+from documents import validate
+from pages import targets
+
+PROGRAM = os.environ["ATTNBENCH"]
+
+FEW = intervals.LEAST_PROCESSES
+CONTEXT = made_up.make_document([])["context"]
+SOFT = {"mechanism": "soft", "variant": "exact", "memory_length": 100}
+# Rounds of a machine that is twice as slow now and then: only pairs tell.
+ROUNDS = [1000, 2000, 1000, 2000, 1000, 2000]
+
+
+KINDS = {"ratio": "speed_over", "growth": "time_over", "peak_memory": "bytes_over",
+         "bandwidth": "bandwidth_share"}
+
+
+def ledger_of(*wanted):
+    """A ledger with a part for each {"work", "result", "cell", "measure", ...}."""
+    parts = []
+    for target in wanted:
+        kind = target["measure"]
+        quantity = {"kind": KINDS.get(kind, kind), "from": target["result"],
+                    "of": target["cell"]}
+        quantity |= {key: target[key] for key in
+                     ("to", "moves", "without_preparation", "beside") if key in target}
+        part = {"name": target["work"], "role": "beside", "unit": "ratio",
+                "quantity": quantity}
+        for key in ("at_least", "at_most"):
+            if key in target:
+                part.update(role="claim", rule={"kind": key, "bound": target[key]})
+        parts.append(part)
+    return {"schema_version": 1,
+            "measurements": {target["result"]: {"kind": "sweep", "experiment": "x"}
+                             for target in wanted},
+            "claims": [{"id": "target-x", "source": "Target", "claim": "It is fast.",
+                        "parts": parts}]}
+
+
+def cell(**changes):
+    changes.setdefault("samples_ns", ROUNDS)
+    return made_up.make_cell(
+        "soft", 100, 10, **{"operations": {"energies": 500}, **changes}
+    )
+
+
+def cells(framework=3, **changes):
+    """Ours, and a framework that takes so many times as long."""
+    slower = [framework * ns for ns in ROUNDS]
+    return [cell(**changes),
+            cell(variant="framework", samples_ns=slower, **changes)]
+
+
+class TargetsTest(unittest.TestCase):
+    def setUp(self):
+        holder = tempfile.TemporaryDirectory()
+        self.addCleanup(holder.cleanup)
+        self.folder = holder.name
+        # Cells here are of one process; what layout adds has tests of its own.
+        without = mock.patch.object(intervals, "LEAST_PROCESSES", 1)
+        without.start()
+        self.addCleanup(without.stop)
+
+    def write(self, name, document):
+        path = os.path.join(self.folder, name)
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(document, file)
+        return path
+
+    def run_main(self, target, measured, *arguments, context=None):
+        document = made_up.make_document(measured)
+        document["context"].update(context or {})
+        target = {"work": "work", "result": "x", "cell": SOFT, **target}
+        out, error = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(error):
+            status = targets.main([
+                self.write("x.json", document), "--targets",
+                self.write("targets.json", ledger_of(target)), *arguments])
+        self.assertEqual(status, 2 if error.getvalue() else 0)
+        return error.getvalue() or out.getvalue()
+
+    def row(self, target, measured, **keywords):
+        """The fields of the one row."""
+        lines = self.run_main(target, measured, **keywords).splitlines()
+        self.assertTrue(lines[4].startswith("| work | "), lines)
+        return [field.strip() for field in lines[4].split("|")[2:-1]]
+
+    def test_a_ratio_is_of_pairs_and_of_the_framework_over_ours(self):
+        target = {"measure": "ratio", "to": {"variant": "framework"}, "at_least": 2}
+        self.assertEqual(
+            self.row(target, cells()),
+            ["≥ 2x framework", "3.0x", "yes", "–", "4 ns per energy"])
+        self.assertEqual(self.row({**target, "at_least": 4}, cells())[2], "no")
+
+    def test_an_interval_that_holds_the_target_is_unclear(self):
+        measured = cells()
+        measured[1]["samples_ns"] = [ns * k for ns, k in
+                                     zip(ROUNDS, (1, 1, 2, 4, 5, 5))]
+        target = {"measure": "ratio", "to": {"variant": "framework"}}
+        for bound, met in (
+            ({"at_least": 2}, "unclear"), ({"at_least": 1}, "yes"),
+            ({"at_least": 6}, "no"), ({"at_most": 2}, "unclear"),
+            ({"at_most": 5}, "yes"), ({"at_most": 0.5}, "no"), ({}, "–"),
+        ):
+            fields = self.row({**target, **bound}, measured)
+            self.assertEqual(fields[1:3], ["3.0x [1.0, 5.0]", met])
+
+    def test_rounds_too_few_for_the_level_have_students_interval(self):
+        # Two logarithms, 1 and 3 ln 2 around 2 ln 2: 12.706 standard errors of
+        # ln 2, so 4 / 2^12.706 to 4 * 2^12.706. Of five it is 2.776 of 0.316 ln 2.
+        target = {"measure": "ratio", "to": {"variant": "framework"}, "at_least": 2}
+        for factors, interval in (((2, 8), "[0.00, 26731]"),
+                                  ((2, 4, 4, 4, 8), "[2.2, 7.4]")):
+            measured = [cell(samples_ns=[1000] * len(factors)),
+                        cell(variant="framework",
+                             samples_ns=[1000 * k for k in factors])]
+            value = sorted(factors)[len(factors) // 2] if len(factors) > 2 else 5
+            self.assertEqual(self.row(target, measured)[1],
+                             f"{value:.1f}x {interval}")
+
+    def test_one_round_has_no_interval_and_decides_nothing(self):
+        target = {"measure": "ratio", "to": {"variant": "framework"}}
+        measured = [cell(samples_ns=[1000]),
+                    cell(variant="framework", samples_ns=[3000])]
+        for bound in ({"at_least": 2}, {"at_most": 2}, {"at_least": 4}):
+            self.assertEqual(self.row({**target, **bound}, measured)[1:3],
+                             ["3.0x, no interval", "unclear"])
+        self.assertEqual(
+            self.row({"measure": "growth", "to": {"variant": "framework"},
+                      "at_most": 2}, measured)[1:3],
+            ["0.33x, no interval", "unclear"])
+        self.assertEqual(
+            self.row({"measure": "ns_per_entry", "at_most": 4}, measured)[1:3],
+            ["2, no interval", "unclear"])
+
+    def test_intervals_are_corrected_for_the_number_that_is_shown(self):
+        factors = [2, 3, 3, 3, 3, 4]
+        measured = [cell(samples_ns=[1000] * 6, peak_memory_bytes=1),
+                    cell(variant="framework", peak_memory_bytes=1,
+                         samples_ns=[1000 * k for k in factors])]
+        target = {"measure": "ratio", "to": {"variant": "framework"}}
+        path = self.write("x.json", made_up.make_document(measured))
+        bytes_of = {"measure": "peak_memory", "to": {"variant": "framework"}}
+        for wanted, line, interval in (
+            # The range of six rounds misses in 1 of 32 cases. Bytes are exact.
+            ([target, bytes_of], "all 1 together, 95 % each", "[2.0, 4.0]"),
+            # Too often for two. Student's, 3.163 standard errors of 0.0911.
+            ([target, target], "all 2 together, 97.5 % each", "[2.2, 3.9]"),
+        ):
+            rows = [{"work": "work", "result": "x", "cell": SOFT, **one}
+                    for one in wanted]
+            table = targets.table(ledger_of(*rows), [path]).splitlines()
+            self.assertIn("Intervals: 95 % or more " + line, table[0])
+            self.assertIn(f"| 3.0x {interval} |", table[4])
+
+    def test_few_processes_leave_room_for_their_layout(self):
+        def measured(processes, **changes):
+            few = {"processes": processes, "samples_ns": [1000.0] * 20, **changes}
+            return [cell(**few), made_up.make_cell("soft", 200, 10, **few),
+                    cell(variant="framework",
+                         **{**few, "samples_ns": [3000.0] * 20})]
+
+        ratio = {"measure": "ratio", "to": {"variant": "framework"}, "at_least": 2.6}
+        growth = {"measure": "growth", "to": {"memory_length": 200}, "at_most": 1.1}
+        entry = {"measure": "ns_per_entry", "at_most": 2.1}
+        exact = {"measure": "peak_memory", "to": {"variant": "framework"}}
+        operations = {"operations": {"energies": 500}, "peak_memory_bytes": 1}
+        with mock.patch.object(intervals, "LEAST_PROCESSES", FEW):
+            # 18 percent, once for the figure, on both ends.
+            for target, narrow, wide in (
+                (ratio, ["3.0x", "yes"], ["3.0x [2.5, 3.5]", "unclear"]),
+                (growth, ["1.0x", "yes"], ["1.0x [0.85, 1.2]", "unclear"]),
+                (entry, ["2 [2, 2]", "yes"], ["2 [1.69, 2.36]", "unclear"]),
+                (exact, ["1.0x", "–"], ["1.0x", "–"]),
+            ):
+                for processes, wanted in ((1, wide), (4, wide), (5, narrow),
+                                          (10, narrow)):
+                    self.assertEqual(
+                        self.row(target, measured(processes, **operations))[1:3],
+                        wanted, (target, processes))
+            share = made_up.make_cell("soft", 16, 10, dim=64, time_ns=10240)
+            self.assertEqual(self.share("memory", share)[1:3],
+                             ["0.5 [0.424, 0.59] of L1 (4 KiB)", "no"])
+            self.assertIn("1 of them are of fewer than 5 processes and wider by a "
+                          "factor of 1.18", self.run_main(ratio, measured(1)))
+            self.assertNotIn("wider", self.run_main(ratio, measured(5)))
+
+    def test_what_stands_beside_counts_too(self):
+        measured = [*cells(mode="expect", scope="attention"),
+                    *cells(5, mode="expect", scope="full")]
+        target = {"cell": {**SOFT, "scope": "attention"}, "measure": "ratio",
+                  "to": {"variant": "framework"}}
+        self.assertIn("all 1 together", self.run_main(target, measured))
+        self.assertIn("all 2 together", self.run_main(
+            {**target, "beside": {"scope": "full"}}, measured))
+
+    def test_rounds_that_cannot_be_paired_are_an_error(self):
+        target = {"measure": "ratio", "to": {"variant": "framework"}}
+        for changes, message in (
+            ({"samples_ns": [1000] * 4}, "has 6 samples, that of soft, framework has 4"),
+            ({"processes": 2}, "has 1 processes, that of soft, framework has 2"),
+        ):
+            said = self.run_main(target, [cell(), cell(variant="framework", **changes)])
+            self.assertIn(message, said)
+            self.assertIn("rounds cannot be paired", said)
+
+    def test_the_other_scope_stands_beside(self):
+        measured = [*cells(mode="expect", scope="attention"),
+                    *cells(5, mode="expect", scope="full")]
+        target = {"cell": {**SOFT, "scope": "attention"}, "measure": "ratio",
+                  "to": {"variant": "framework"}, "beside": {"scope": "full"}}
+        fields = self.row(target, measured)
+        self.assertEqual([fields[1], fields[3], fields[4]],
+                         ["3.0x", "5.0x", "2 ns per element"])
+
+    def test_the_other_scope_says_its_lengths_where_they_are_others(self):
+        measured = cells(mode="expect", scope="attention")
+        for variant, time_ns in (("exact", 1000), ("framework", 7000)):
+            measured.append(made_up.make_cell(
+                "soft", 8, 4, mode="expect", scope="full", variant=variant,
+                time_ns=time_ns))
+        target = {"cell": {"variant": "exact", "scope": "attention"},
+                  "measure": "ratio", "to": {"variant": "framework"},
+                  "beside": {"scope": "full"}}
+        self.assertEqual(self.row(target, measured)[3], "7.0x at T = 8, U = 4")
+
+    def test_growth_stands_beside_growth(self):
+        measured = [cell(mode="expect", scope=scope, chunk_width=width,
+                         samples_ns=[time_ns] * 6)
+                    for scope, width, time_ns in (
+                        ("attention", 4, 100), ("attention", 8, 200),
+                        ("full", 4, 100), ("full", 8, 500))]
+        target = {"cell": {"scope": "attention", "chunk_width": 8},
+                  "measure": "growth", "to": {"chunk_width": 4},
+                  "beside": {"scope": "full"}}
+        fields = self.row(target, measured)
+        self.assertEqual([fields[1], fields[3]], ["2.0x", "5.0x"])
+
+    def test_the_text_of_a_target_names_axes_of_its_cell(self):
+        target = {"measure": "ratio", "to": {"variant": "framework"}}
+        said = self.run_main({**target, "work": "T = {memory_length}"}, cells())
+        self.assertIn("| T = 100 | (framework) |", said)
+        self.assertIn("a cell has no length",
+                      self.run_main({**target, "work": "{length}"}, cells()))
+
+    def test_the_other_program_is_said_with_its_precision_and_end(self):
+        other = cell(variant="published_O3", precision="f64", end="stay_last")
+        target = {"measure": "ratio", "cell": {"precision": "f32"}, "to": {
+            "variant": "published_O3", "precision": "f64", "end": "stay_last"}}
+        self.assertEqual(self.row(target, [cell(end="absorb"), other])[0],
+                         "(`published_O3` (f64, stay_last))")
+
+    def test_preparation_is_left_out_where_the_target_says_so(self):
+        # Rounds enough: the level is shared by the ratios and the preparation.
+        measured = [cell(samples_ns=ROUNDS * 2, prepare_ns=500,
+                         prepare_samples_ns=[500] * 12),
+                    cell(variant="framework", samples_ns=ROUNDS * 2, prepare_ns=0,
+                         prepare_samples_ns=[0])]
+        target = {"measure": "ratio", "to": {"variant": "framework"},
+                  "without_preparation": True}
+        # 1000 / 500 and 2000 / 1500 in turn.
+        self.assertEqual(self.row(target, measured)[1], "1.7x [1.3, 2.0]")
+        measured[0]["prepare_samples_ns"] = [1000] * 12
+        self.assertIn("preparation takes", self.row(target, measured)[1])
+        # A trial of 1000 may have been preparation only: the ratio may be anything.
+        measured[0]["prepare_samples_ns"] = [500] * 9 + [1000] * 3
+        self.assertEqual(self.row(target, measured)[1], "1.7x, no interval")
+        measured[0]["prepare_samples_ns"] = [500]
+        self.assertEqual(self.row(target, measured)[1], "1.7x, no interval")
+        del measured[0]["prepare_samples_ns"]
+        self.assertIn("no prepare_samples_ns", self.row(target, measured)[1])
+
+    def test_the_interval_is_wider_by_that_of_the_preparation(self):
+        # Its interval is 400 to 600, from the second smallest to the second
+        # largest of twelve samples, and its median 500.
+        noisy = {"prepare_ns": 500, "samples_ns": ROUNDS * 2,
+                 "prepare_samples_ns": [400] * 3 + [500] * 6 + [600] * 3}
+        measured = [cell(**noisy), cell(variant="framework", prepare_ns=None,
+                                        samples_ns=ROUNDS * 2)]
+        target = {"measure": "ratio", "to": {"variant": "framework"},
+                  "without_preparation": True}
+        # 2000 / 1600 to 1000 / 400.
+        self.assertEqual(self.row(target, measured)[1], "1.7x [1.2, 2.5]")
+        # 1000 and 2000 have the median 1500: of both 1000 [400, 1600].
+        measured = [cell(**noisy), made_up.make_cell("soft", 200, 10, **noisy)]
+        target = {"measure": "growth", "to": {"memory_length": "greatest"},
+                  "without_preparation": True}
+        self.assertEqual(self.row(target, measured)[1], "1.0x [0.25, 4.0]")
+
+    def test_preparation_in_several_processes_is_of_processes(self):
+        # Four samples of each of six processes: medians 100 to 600.
+        samples = [100 * p for p in range(1, 7) for _ in range(4)]
+        measured = [cell(samples_ns=[1000.0] * 6, processes=6, prepare_ns=350,
+                         prepare_samples_ns=samples)]
+        span = measures.preparation(
+            measured[0], {"without_preparation": True}, intervals.MISS)
+        self.assertEqual((span.value, span.low, span.high), (350, 100, 600))
+        measured[0]["prepare_samples_ns"] = samples[:-1]
+        self.assertIn("equally many of each of 6 processes",
+                      self.run_main({"measure": "ns_per_entry"}, measured))
+
+    def test_an_interval_made_of_several_has_a_part_of_the_level_for_each(self):
+        # Six rounds are enough for 0.05, and for no part of it.
+        self.assertEqual(intervals.center_interval(ROUNDS, 0.05), (1000, 2000))
+        low, high = intervals.center_interval(ROUNDS, 0.025)
+        prepared = cell(prepare_ns=1, prepare_samples_ns=[1.0] * 20)
+        target = {"without_preparation": True, "of": SOFT,
+                  "to": {"memory_length": 200}}
+        for one, less, wanted in ((cell(), 0, (1000, 2000)),
+                                  (prepared, 1, (low, high))):
+            span = measures.trial(one, target, 0.05)
+            self.assertAlmostEqual(span.low, wanted[0] - less)
+            self.assertAlmostEqual(span.high, wanted[1] - less)
+        # Two times, so half for each.
+        other = made_up.make_cell("soft", 200, 10, samples_ns=ROUNDS)
+        frame = load.cells_of(made_up.make_document([cell(), other]), "x.json")
+        span = measures.ratio(target, cell(), frame, 0.05)
+        self.assertAlmostEqual(span.low, low / high)
+        # Ratios of 1.5 and 2, and what is left out of both: a third for each.
+        other = cell(variant="framework", samples_ns=[1500, 4000] * 3, prepare_ns=1,
+                     prepare_samples_ns=[1.0] * 20)
+        frame = load.cells_of(made_up.make_document([prepared, other]), "x.json")
+        span = measures.ratio({**target, "to": {"variant": "framework"}}, prepared,
+                              frame, 0.05)
+        ratios = [1499 / 999, 3999 / 1999] * 3
+        self.assertAlmostEqual(span.low,
+                               intervals.center_interval(ratios, 0.05 / 3)[0])
+
+    def test_cells_of_two_points_are_not_paired(self):
+        # Each of the two times has half of the level: six rounds are too few.
+        rounds = {"samples_ns": ROUNDS * 2}
+        other = made_up.make_cell("soft", 200, 10, **rounds)
+        target = {"measure": "growth", "to": {"memory_length": "greatest"}}
+        self.assertEqual(self.row(target, [cell(**rounds), other])[:2],
+                         ["(the time at the greatest T)", "1.0x [0.50, 2.0]"])
+
+    def test_growth_is_ours_over_the_other(self):
+        wide = cell(chunk_width=8, samples_ns=[3 * ns for ns in ROUNDS])
+        target = {"cell": {"chunk_width": 8}, "measure": "growth",
+                  "to": {"chunk_width": 4}, "at_most": 2}
+        self.assertEqual(self.row(target, [cell(chunk_width=4), wide])[:3],
+                         ["≤ 2x the time at w = 4", "3.0x", "no"])
+
+    def test_times_and_bytes(self):
+        measured = [cell(peak_memory_bytes=10)]
+        self.assertEqual(
+            self.row({"measure": "ns_per_entry", "at_most": 4}, measured)[1:3],
+            ["3 [2, 4]", "yes"])
+        measured.append(cell(variant="other", peak_memory_bytes=4))
+        self.assertEqual(
+            self.row({"measure": "peak_memory", "to": {"variant": "other"},
+                      "at_most": 2.1}, measured)[1:3], ["2.5x", "no"])
+
+    def share(self, of, measured, precision="f32", threads=1, say=None):
+        """The fields of a share of the bandwidth of a made-up machine: L1 of 4 KiB
+        with 8 bytes/ns, L2 of 64 KiB with 4, DRAM with 1; copies half of that.
+        """
+        say = say or self.row
+        levels = [
+            {"name": name, "size_bytes": size, "read_bytes_per_s": rate * 1e9,
+             "copy_bytes_per_s": rate / 2 * 1e9}
+            for name, size, rate in (("L1", 4096, 8), ("L2", 65536, 4),
+                                     ("DRAM", None, 1))]
+        limits = {"precision": precision, "threads": threads, "levels": levels}
+        return say(
+            {"cell": {"variant": "exact"}, "measure": "bandwidth", "moves": of,
+             "at_least": 0.6}, [measured], context={"limits": [limits]})
+
+    def test_a_share_is_of_the_smallest_level_that_holds_what_is_read(self):
+        # T d numbers of 4 bytes for each of 10 outputs, in 10240 ns.
+        for length, share in ((16, "0.5 [0.5, 0.5] of L1 (4 KiB)"),
+                              (17, "1.06 [1.06, 1.06] of L2 (4 KiB)"),
+                              (256, "16 [16, 16] of L2 (64 KiB)"),
+                              (512, "128 [128, 128] of DRAM (128 KiB)")):
+            measured = made_up.make_cell("soft", length, 10, dim=64, time_ns=10240)
+            self.assertEqual(self.share("memory", measured)[1], share)
+
+    def test_a_share_counts_what_its_name_says(self):
+        # K d twice for each of 10 outputs.
+        measured = made_up.make_cell("memory", 1000, 10, num_contexts=4, dim=64,
+                                     time_ns=5120)
+        self.assertEqual(self.share("contexts", measured)[:3],
+                         ["≥ 0.6 of reading 2 K d an output",
+                          "0.5 [0.5, 0.5] of L1 (2 KiB)", "no"])
+        # U T read and U T written, by the copy bandwidth, which has both.
+        measured = made_up.make_cell("monotonic", 256, 16, time_ns=16384)
+        self.assertEqual(self.share("alpha", measured)[:3],
+                         ["≥ 0.6 of copying p to alpha",
+                          "1 [1, 1] of L2 (32 KiB)", "yes"])
+        measured = made_up.make_cell("monotonic", 256, 16, time_ns=16384,
+                                     precision="f64")
+        self.assertEqual(self.share("alpha", measured, "f64")[1],
+                         "2 [2, 2] of L2 (64 KiB)")
+
+    def test_a_share_wants_limits_of_its_precision_and_threads(self):
+        measured = made_up.make_cell("soft", 16, 10, dim=64)
+        for limits in ({"precision": "f64"}, {"threads": 2}):
+            self.assertEqual(self.share("memory", measured, **limits)[1:3],
+                             ["the result has no limits", "no"])
+        measured["batch"] = 2
+        self.assertIn("batch is 2",
+                      self.share("memory", measured, say=self.run_main))
+
+    def test_what_was_not_measured_is_not_met(self):
+        target = {"measure": "ratio", "to": {"variant": "framework"}, "at_least": 2}
+        measured = cells()
+        made_up.stop(measured[1], "error", "no such thing")
+        self.assertEqual(self.row(target, measured)[1:3],
+                         ["error: no such thing", "no"])
+        self.assertEqual(
+            self.row({"measure": "bandwidth", "moves": "memory", "at_least": 0.1},
+                     cells())[1:3], ["the result has no limits", "no"])
+
+    def test_a_missing_cell_or_file_is_said_and_nothing_is_printed(self):
+        target = {"measure": "ratio", "to": {"variant": "framework"}}
+        self.assertIn("cell missing: ", self.run_main(target, [cell()]))
+        self.assertIn("there 2 times: ", self.run_main(target, [cell(), *cells()]))
+        self.assertIn("there is no y.json",
+                      self.run_main({**target, "result": "y"}, cells()))
+
+    def test_a_page_gets_the_table_between_its_two_lines(self):
+        target = {"measure": "ratio", "to": {"variant": "framework"}}
+        page = self.write("page.md", None)
+        for text, wanted in ((f"a\n{targets.BEGIN}old\n{targets.END}b\n", ""),
+                             ("no lines\n", "<!-- targets -->")):
+            with open(page, "w", encoding="utf-8") as file:
+                file.write(text)
+            said = self.run_main(target, cells(), "--into", page)
+            self.assertIn(wanted, said)
+        with open(page, "w", encoding="utf-8") as file:
+            file.write(f"a\n{targets.BEGIN}old\n{targets.END}b\n")
+        self.run_main(target, cells(), "--into", page)
+        with open(page, encoding="utf-8") as file:
+            written = file.read()
+        table = self.run_main(target, cells())
+        self.assertEqual(written, f"a\n{targets.BEGIN}{table}{targets.END}b\n")
+
+
+class LedgerTest(unittest.TestCase):
+    def test_targets_are_judged_as_claims_are(self):
+        document = Document("x", "x.json", made_up.make_document(cells(3)))
+        target = {"work": "x", "result": "x", "cell": SOFT, "measure": "ratio",
+                  "to": {"variant": "framework"}}
+        for bound, said in (({"at_least": 2}, "holds"), ({"at_least": 4}, "fails"),
+                            ({"at_least": 3}, "not measurable here")):
+            (claim,) = ledger_of({**target, **bound})["claims"]
+            made = claims.result([claim], {"x": document}, CONTEXT)
+            (judged,) = made["claims"]
+            self.assertEqual(judged["verdict"].partition(": ")[0], said)
+            self.assertEqual(judged["evidence"], [
+                {"measurement": "x", "file": "x.json", "point": made_up.POINT,
+                 "place": "cells[0]"}])
+
+    def test_a_target_needs_no_paper_and_a_claim_does(self):
+        document = load.read_json(targets.TARGETS)
+        validate(document, "claims_ledger")
+        document["claims"][0].update(source="MAD 2.2")
+        with self.assertRaises(jsonschema.ValidationError):
+            validate(document, "claims_ledger")
+
+
+class ExperimentsTest(unittest.TestCase):
+    """The targets of experiments/peers/targets.json, and what is measured."""
+
+    @classmethod
+    def setUpClass(cls):
+        listed = json.loads(subprocess.run(
+            [PROGRAM, "list", "--json"], check=True, capture_output=True).stdout)
+        cls.axes = listed["axes"]
+        cls.declared = {m["name"]: m["axes"] for m in listed["mechanisms"]}
+        folder = os.path.join(ROOT, "experiments")
+        paths = [path for pattern in ("*.json", "peers/*.json")
+                 for path in glob.glob(os.path.join(folder, pattern))
+                 if path != targets.TARGETS]
+        documents = {path: load.read_json(path) for path in paths}
+        cls.paths = {document["name"]: path for path, document in documents.items()
+                     if "name" in document}
+
+    def cells(self, name, profile):
+        """The cells of an experiment, made up, all axes crossed."""
+        document = load.read_json(self.paths[name])
+        changes = document["profiles"][profile] if profile else {}
+        axes = {**document["axes"], **changes.get("axes", {})}
+        crossed = []
+        for alternative in changes.get("alternatives", document["alternatives"]):
+            given = {key: value if isinstance(value, list) else [value]
+                     for key, value in {**axes, **alternative}.items()}
+            for values in itertools.product(*given.values()):
+                crossed.append(self.cell(dict(zip(given, values))))
+        return crossed
+
+    def cell(self, given):
+        mechanism = given.pop("mechanism")
+        training = given.get("mode", "decode") != "decode"
+        for axis in self.axes:
+            default = axis["training_default" if training else "default"]
+            if axis["declared"] and axis["name"] not in self.declared[mechanism]:
+                given[axis["name"]] = None
+            elif default.isdecimal():
+                given.setdefault(axis["name"], int(default))
+            else:
+                given.setdefault(axis["name"], default)
+        if given["output_length"] == "=T":
+            given["output_length"] = given["memory_length"]
+        return made_up.make_cell(mechanism, prepare_samples_ns=[0],
+                                 peak_memory_bytes=1, **given)
+
+    def test_the_axes_are_crossed_as_the_program_does(self):
+        for quick in ([], ["--quick"]):
+            shown = json.loads(subprocess.run(
+                [PROGRAM, "run-sweep", self.paths["threads"], "--dry-run", "--json",
+                 *quick], check=True, capture_output=True).stdout)
+            self.assertEqual(len(self.cells("threads", "quick" if quick else None)),
+                             shown["num_cells"])
+
+    def test_letters_of_axes_are_those_of_the_program(self):
+        self.assertEqual(
+            settings.LETTERS,
+            {axis["name"]: axis["letter"] for axis in self.axes if axis["letter"]})
+
+    def test_every_target_finds_its_cells_in_its_experiment(self):
+        wanted = targets.parts(ledger.read(targets.TARGETS))
+        self.assertGreater(len(wanted), 30)
+        for profile in (None, "quick"):
+            frames = {}
+            for target in wanted:
+                name = target["quantity"]["from"]
+                with self.subTest(target=target, profile=profile):
+                    if name not in frames:
+                        frames[name] = load.cells_of(made_up.make_document(
+                            self.cells(name, profile)), name)
+                    self.assertNotIn("{", targets.row(target, frames[name], intervals.MISS))
+
+
+if __name__ == "__main__":
+    unittest.main()
