@@ -22,11 +22,11 @@ struct NamedView {
 template <class T>
 class NamedViews {
  public:
-  // A name that is there already gets the new view. A view without data is left
-  // out.
+  // A name that is there already gets the new view. A view of nothing is left
+  // out: one without columns. An array of no rows has columns, and stays.
   void Set(std::string name, const MatrixView<T>& view) {
     std::erase_if(all_, [&](const auto& one) { return one.name == name; });
-    if (view.data != nullptr) all_.push_back({std::move(name), view});
+    if (view.cols > 0) all_.push_back({std::move(name), view});
   }
   // The view of that name, without data where there is none.
   MatrixView<T> Find(std::string_view name) const {
