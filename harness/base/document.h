@@ -57,8 +57,8 @@ struct Rule {
   // Documents from before there was such a member do not have it; then the
   // struct's own default stands.
   bool may_be_absent = false;
-  // An std::optional without a value is not in the document, where it would be
-  // null.
+  // An std::optional without a value, or a JsonForm's null, is not in the
+  // document, where it would be null.
   bool absent_if_unset = false;
   // The schema of the member is the whole schema's definition of that name.
   std::string definition = {};
@@ -173,6 +173,8 @@ struct Writer {
   void operator()(const char* name, const T& value, const Rule& rule = {}) {
     if constexpr (IsOptional<T>::value) {
       if (rule.absent_if_unset && !value) return;
+    } else if constexpr (requires { value.is_null(); }) {
+      if (rule.absent_if_unset && value.is_null()) return;
     }
     json[name] = Write(value);
   }

@@ -11,6 +11,7 @@
 
 #include "harness/inputs/workload.h"
 #include "harness/measure/point_runner.h"
+#include "harness/model/weights.h"
 #include "mechanisms/common/check.h"
 #include "mechanisms/registry.h"
 
@@ -44,6 +45,11 @@ constexpr double kSamplesBeside = 3;
 constexpr double kPrepareEpochs = 7;
 // Of the reference, in decoding beside the whole first draw.
 constexpr double kMostGateFlops = 2.0 * (1 << 27);
+
+// Of a weight of a whole decoder, and of one times a row of the beam.
+constexpr double kWeightSeconds = 4 / 70e9;
+constexpr double kRowSeconds = 2 / 45e9;
+constexpr double kDecoderRoundsBeside = 2;  // that gate and records take
 
 // A step of the middle of the memory. A hard mechanism advances by an entry an
 // output under `uniform`, and so that it has read all at the end elsewhere.
@@ -131,8 +137,25 @@ double GateNs(const Cell& cell) {
   return std::min(draws * flops, kMostGateFlops) / kTrainingReferenceFlopsPerNs;
 }
 
+// Of a whole decoder, without its attention: every step reads all weights, and
+// a beam multiplies them by its rows.
+double DecoderSeconds(const Sweep& sweep, const Cell& cell) {
+  const auto d = static_cast<double>(cell.Int("dim"));
+  const auto beam = static_cast<double>(cell.Int("beam"));
+  const auto V = static_cast<double>(cell.Int("vocabulary"));
+  const double of_encoder = 2 * kLayers * 8 * d * d;
+  const double of_decoder = 22 * d * d + V * d;
+  const double of_rows_s = beam == 1 ? 0 : beam * kRowSeconds;
+  const double steps = static_cast<double>(cell.Int("memory_length")) / 2 + 1;
+  return static_cast<double>(cell.Int("batch")) * steps *
+         (of_encoder * kWeightSeconds +
+          of_decoder * (kWeightSeconds + of_rows_s)) *
+         (sweep.repetitions + kDecoderRoundsBeside);
+}
+
 double CellSeconds(const Sweep& sweep, const Cell& cell) {
   if (cell.skip_reason) return 0;
+  if (IsWholeDecoder(cell.axes)) return DecoderSeconds(sweep, cell);
   const RunOptions defaults;
   const double draws = Draws(cell);
   const double trials_of_round = std::max(

@@ -18,6 +18,9 @@ std::string Difference(const ResultCell& a, const ResultCell& b,
   if (ToJson(a.operations) != ToJson(b.operations)) return "operations";
   if (a.latency != b.latency) return "latency";
   if (a.peak_memory_bytes != b.peak_memory_bytes) return "peak_memory_bytes";
+  if (a.decoder && ToJson(a.decoder->reads) != ToJson(b.decoder->reads)) {
+    return "decoder.reads";
+  }
   for (const Sum& sum : kSums) {
     const std::optional<double> of_a = *a.numerics.*sum.value;
     const std::optional<double> of_b = *b.numerics.*sum.value;
@@ -45,6 +48,7 @@ void SetInvalid(const std::string& message, ResultCell& cell) {
   cell.latency.reset();
   cell.peak_memory_bytes.reset();
   cell.limit.reset();
+  cell.decoder.reset();
   for (const Sum& sum : kSums) (*cell.numerics.*sum.value).reset();
 }
 
@@ -77,6 +81,9 @@ ResultCell JoinReplicates(std::span<const ResultCell> cells, bool is_peers) {
     }
     Append(cells[i].samples_ns, joined.samples_ns);
     Append(cells[i].prepare_samples_ns, joined.prepare_samples_ns);
+    if (!joined.decoder) continue;
+    Append(cells[i].decoder->attention_samples_ns,
+           joined.decoder->attention_samples_ns);
   }
   if (joined.is_ok()) joined.draw_ns = MedianOfEachDraw(cells);
   Summarize(joined);

@@ -1,11 +1,9 @@
 #include "harness/claims/measure.h"
 
 #include <fmt/format.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <set>
@@ -13,7 +11,6 @@
 #include <vector>
 
 #include "harness/base/error.h"
-#include "harness/base/exit_code.h"
 #include "harness/base/json_file.h"
 #include "harness/campaign/campaign.h"
 #include "harness/campaign/progress.h"
@@ -21,7 +18,6 @@
 #include "harness/machine/environment.h"
 #include "harness/results/sweep_result.h"
 #include "harness/stability/stability.h"
-#include "harness/system/child_process.h"
 #include "harness/system/interrupt.h"
 #include "harness/system/result_file.h"
 #include "harness/verify/verify.h"
@@ -47,9 +43,6 @@ class ClaimsMeasurer {
     if (options_.judge) return FindStored(name, path);
     if (kind == "sweep") {
       Sweep(name, measurement, path);
-    } else if (kind == "decoder") {
-      const std::string why = Decode(measurement, path);
-      if (!why.empty()) return {.none = why};
     } else {
       const ResultFile file(path, options_.force || options_.resume);
       file.Write(kind == "verify"      ? Verify(measurement)
@@ -209,49 +202,6 @@ class ClaimsMeasurer {
       text += " " + axes.at(axis.name).Shown();
     }
     return text;
-  }
-
-  // Whole decoders are another command's, which this one runs. Says why there
-  // is no document; empty: there is.
-  std::string Decode(const Json& measurement, const std::string& path) const {
-    const std::string experiment = ExperimentOf(measurement);
-    if (!std::filesystem::exists(InRoot(experiment))) {
-      return experiment + " is not there";
-    }
-    // In results as others see it; run is this program, replaced or not.
-    const std::string name =
-        std::filesystem::proximate(
-            std::filesystem::read_symlink("/proc/self/exe"))
-            .string();
-    std::vector<std::string> arguments = {name, "decoder", InRoot(experiment),
-                                          "-o", path};
-    if (options_.quick) {
-      arguments.emplace_back("--quick");
-    } else {
-      const Json full = measurement.value("full", Json::object());
-      for (const auto& [option, value] : full.items()) {
-        arguments.push_back("--" + option);
-        arguments.push_back(value.dump());
-      }
-    }
-    if (options_.force || options_.resume) arguments.emplace_back("--force");
-    ChildProcess process({.arguments = arguments,
-                          .program = "/proc/self/exe",
-                          .environment = EnvironmentWith({}),
-                          .echo_errors = true});
-    while (!process.HasEnded() && !WasInterrupted()) {
-      process.ReadLine(ChildProcess::Clock::now() +
-                       std::chrono::milliseconds(100));
-    }
-    if (WasInterrupted()) process.Kill();
-    const ProcessEnd end = process.Stop();
-    // A cell that failed is in the result.
-    const bool is_written =
-        WIFEXITED(end.status) && (WEXITSTATUS(end.status) == kGood ||
-                                  WEXITSTATUS(end.status) == kFailed);
-    if (is_written) return "";
-    return fmt::format("attnbench decoder {}: {}", end.Text(),
-                       process.LastWords());
   }
 
   const AxisTable& table_;

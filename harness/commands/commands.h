@@ -32,11 +32,6 @@ void AddList(CLI::App& app, const AxisTable& table, Command& run);
 // attnbench convert RESULT. `table` outlives `app`.
 void AddConvert(CLI::App& app, Command& run);
 
-// attnbench decoder EXPERIMENT.json: `table` and `command_line` as for
-// run-sweep.
-void AddDecoder(CLI::App& app, const AxisTable& table,
-                const std::string& command_line, Command& run);
-
 // attnbench decode CASE.json.
 void AddDecode(CLI::App& app, Command& run);
 

@@ -234,7 +234,6 @@ int Run(std::vector<std::string> arguments) {
   AddMeasurePoints(app, run);
   AddList(app, StandardAxes(), run);
   AddDecode(app, run);
-  AddDecoder(app, StandardAxes(), command_line, run);
   AddExpect(app, run);
   AddVerify(app, command_line, run);
   AddCompare(app, run);

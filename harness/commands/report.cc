@@ -46,10 +46,9 @@ void AddReport(CLI::App& app, Command& run) {
       "one page of HTML that shows results: validity, figures, cells");
   const auto arguments = std::make_shared<Arguments>();
   command
-      ->add_option(
-          "results", arguments->results,
-          "what run-sweep, verify, stability, roofline, decoder or claims "
-          "wrote, e.g. report sweep.json verify.json")
+      ->add_option("results", arguments->results,
+                   "what run-sweep, verify, stability, roofline or claims "
+                   "wrote, e.g. report sweep.json verify.json")
       ->type_name("RESULT...");
   AddOutput(*command, "the page", "report.html", arguments->output,
             arguments->force);

@@ -27,7 +27,7 @@ std::int64_t ParseSeconds(const std::string& text, std::int64_t otherwise,
 // it does not have.
 void TakeMechanisms(const std::string& list, SweepRequest& request) {
   std::vector<Alternative> kept;
-  const std::vector<std::string> valid = MechanismNames();
+  const std::vector<std::string> valid = CellMechanismNames();
   for (const std::string& name : SplitList(list, "--mechanism")) {
     if (std::find(valid.begin(), valid.end(), name) == valid.end()) {
       throw UserError("--mechanism", UnknownName("mechanism", name, valid));

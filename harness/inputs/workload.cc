@@ -337,7 +337,7 @@ class DrawnWorkload final : public Workload<Real> {
       "workload",
       fmt::format("'{}' is not a workload; valid: uniform, planted, "
                   "diagonal, bias:R (R a number), wait_k:K (K a "
-                  "whole number from 1 on), file:CASE",
+                  "whole number from 1 on), copy:S (S from 0 to 1), file:CASE",
                   text));
 }
 
@@ -375,6 +375,10 @@ WorkloadName ParseWorkload(const std::string& text) {
     name.kind = WorkloadKind::kWaitK;
     name.lag = ParseNumber<Index>(rest, text);
     if (name.lag >= 1) return name;
+  } else if (kind == "copy") {
+    name.kind = WorkloadKind::kCopy;
+    name.share = ParseNumber<double>(rest, text);
+    if (name.share > 0 && name.share <= 1) return name;
   } else if (kind == "file" && !rest.empty()) {
     name.kind = WorkloadKind::kFile;
     name.path = rest;
@@ -385,8 +389,12 @@ WorkloadName ParseWorkload(const std::string& text) {
 
 template <class Real>
 std::unique_ptr<Workload<Real>> MakeWorkload(const WorkloadSpec& spec) {
-  return std::make_unique<DrawnWorkload<Real>>(spec,
-                                               ParseWorkload(spec.workload));
+  const WorkloadName name = ParseWorkload(spec.workload);
+  if (name.kind == WorkloadKind::kCopy) {
+    throw WorkloadUnsupported(
+        "workload copy:S is of whole decoders: scope decoder only");
+  }
+  return std::make_unique<DrawnWorkload<Real>>(spec, name);
 }
 
 template std::unique_ptr<Workload<float>> MakeWorkload(const WorkloadSpec&);

@@ -29,12 +29,14 @@ enum class WorkloadKind {
   kDiagonal,
   kBias,
   kWaitK,
+  kCopy,
   kFile,
 };
 struct WorkloadName {
   WorkloadKind kind = WorkloadKind::kUniform;
   float bias = 0;    // R of bias:R, the same in both precisions
   Index lag = 1;     // K of wait_k:K
+  double share = 1;  // S of copy:S
   std::string path;  // CASE of file:CASE
 };
 

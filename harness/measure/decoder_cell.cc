@@ -3,14 +3,15 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
-#include <string>
+#include <utility>
 #include <vector>
 
 #include "harness/machine/clock.h"
+#include "harness/machine/environment.h"
 #include "harness/measure/decoder_gate.h"
-#include "harness/measure/decoder_ratios.h"
 #include "harness/measure/guarded_run.h"
 #include "harness/model/attention_record.h"
+#include "harness/results/summary.h"
 #include "mechanisms/registry.h"
 
 namespace attnbench {
@@ -21,102 +22,104 @@ constexpr double kAttentionSampleNs = 2e6;
 // The least of so many: one interruption must not pass for a long trial.
 constexpr int kCalibrations = 3;
 
-class DecoderCell final : public GuardedRun<DecoderCellRun> {
+class DecoderRun final : public GuardedRun {
  public:
-  DecoderCell(const DecoderPoint& point, const Cell* cell)
-      : point_(point), cell_(cell) {
-    if (cell_ != nullptr && cell_->skip_reason) {
-      Fail(CellStatus::kSkipped, *cell_->skip_reason);
-    }
+  DecoderRun(const Cell& cell, DecoderInputsSource inputs,
+             const RunOptions& options)
+      : cell_(cell), make_inputs_(std::move(inputs)), options_(options) {
+    if (cell.skip_reason) Fail(CellStatus::kSkipped, *cell.skip_reason);
   }
 
   void Check() override {
     Guarded([this] {
-      decoder_.model = point_.model;
-      decoder_.beam = point_.setting.beam;
-      if (cell_ != nullptr) {
-        decoder_.mechanism = FindMechanism<float>(cell_->mechanism);
-        decoder_.reference = FindMechanism<double>(cell_->mechanism);
-        decoder_.config = MakeConfig(*cell_);
+      SetAllocationLimit(AvailableMemoryBytes());
+      inputs_ = &make_inputs_();
+      decoder_.model = &inputs_->timed();
+      decoder_.beam = inputs_->beam();
+      if (HasAttention()) {
+        decoder_.mechanism = FindMechanism<float>(cell_.mechanism);
+        decoder_.reference = FindMechanism<double>(cell_.mechanism);
+        decoder_.config = MakeConfig(cell_);
       }
-      for (const CopyTask& task : point_.tasks) tasks_.push_back(task.task());
-      for (const DecoderModel* model : {point_.model, point_.random_scans}) {
+      for (const CopyTask& task : inputs_->tasks()) {
+        tasks_.push_back(task.task());
+      }
+      for (const DecoderModel* model :
+           {&inputs_->timed(), &inputs_->random_scans()}) {
         WholeDecoder decoder = decoder_;
         decoder.model = model;
-        const GateResult gate = CheckDecoder(decoder, point_.tasks);
-        if (!gate.message.empty())
-          return Fail(CellStatus::kInvalid, gate.message);
+        const GateResult gate = CheckDecoder(decoder, inputs_->tasks());
         gate_.error = std::max(gate_.error, gate.error);
         gate_.error_bound = std::max(gate_.error_bound, gate.error_bound);
+        if (gate.message.empty()) continue;
+        gate_.message = gate.message;
+        return Fail(CellStatus::kInvalid, gate.message);
       }
       translator_.emplace(decoder_.MakeTranslator());
-      if (cell_ != nullptr) RecordAttention();
+      trials_per_sample_ = cell_.trials_per_sample > 0
+                               ? cell_.trials_per_sample
+                               : (options_.trials + options_.repetitions - 1) /
+                                     options_.repetitions;
+      for (const CopyTask& task : inputs_->tasks()) {
+        figures_.source_lengths.push_back(task.length());
+      }
+      if (HasAttention()) RecordAttention();
     });
   }
 
   void TimeRound(int /*round*/) override {
     Guarded([this] {
-      samples_ns_.push_back(TimeTrialsNs(1, [this] { Translate(); }));
-      if (cell_ == nullptr) return;
-      attention_samples_ns_.push_back(
-          TimeTrialsNs(attention_trials_, [this] { Replay(); }));
+      samples_ns_.push_back(
+          TimeTrialsNs(trials_per_sample_, [this] { Translate(); }));
+      if (!HasAttention()) return;
+      figures_.attention_samples_ns.push_back(TimeTrialsNs(
+          *figures_.attention_trials_per_sample, [this] { Replay(); }));
     });
   }
 
   void TimeParts() override {}
 
-  Json Result() const override {
-    const bool has_times = is_ok();
-    Json json = {{"mechanism", cell_ ? cell_->mechanism : kNoAttention}};
-    for (const char* axis : kDecoderAxes) {
-      json[axis] = cell_ ? ToJson(cell_->axes.at(axis)) : Json(nullptr);
+  ResultCell Result() const override {
+    ResultCell result = FailedCell(cell_, status(), message());
+    if (is_ok() || !gate_.message.empty()) {
+      result.numerics.emplace();
+      result.numerics->error = gate_.error;
+      result.numerics->error_bound = gate_.error_bound;
     }
-    json.update({{"options", cell_ ? OptionsJson(*cell_) : Json::object()},
-                 {"units", point_.setting.units},
-                 {"memory_share", point_.setting.memory_share},
-                 {"length", point_.setting.length},
-                 {"beam", point_.setting.beam},
-                 {"processes", 1},
-                 {"status", StatusName(status())},
-                 {"message", has_times ? Json(nullptr) : Json(message())},
-                 {"samples_ns", has_times ? Json(samples_ns_) : Json::array()},
-                 {"attention_samples_ns",
-                  has_times ? Json(attention_samples_ns_) : Json::array()},
-                 {"attention_trials_per_sample",
-                  has_times && cell_ ? Json(attention_trials_) : Json(nullptr)},
-                 {"reads", has_times ? reads_ : Json(nullptr)},
-                 {"gate", has_times ? Json{{"error", gate_.error},
-                                           {"error_bound", gate_.error_bound}}
-                                    : Json(nullptr)},
-                 {"point", point_.name}});
-    SummarizeSamples("", json);
-    SummarizeSamples("attention_", json);
-    return json;
+    if (!is_ok()) return result;
+    result.message.reset();
+    result.samples_ns = samples_ns_;
+    result.trials_per_sample = trials_per_sample_;
+    result.decoder = figures_;
+    Summarize(result);
+    return result;
   }
 
  private:
+  bool HasAttention() const { return cell_.mechanism != kNoAttention; }
+
   void Translate() {
     for (const TranslationTask& task : tasks_) {
-      if (point_.setting.beam == 1) {
+      if (decoder_.beam == 1) {
         translator_->Greedy(task);
       } else {
-        translator_->BeamSearch(task, point_.setting.beam);
+        translator_->BeamSearch(task, decoder_.beam);
       }
     }
   }
 
   void RecordAttention() {
     for (const TranslationTask& task : tasks_) {
-      records_.emplace_back(*translator_, task, point_.setting.beam);
+      records_.emplace_back(*translator_, task, decoder_.beam);
     }
     attention_.emplace(*decoder_.mechanism, decoder_.config,
-                       point_.model->Inputs<float>());
+                       inputs_->timed().Inputs<float>());
     CountReads();
     double once_ns = std::numeric_limits<double>::infinity();
     for (int n = 0; n < kCalibrations; ++n) {
       once_ns = std::min(once_ns, TimeTrialsNs(1, [this] { Replay(); }));
     }
-    attention_trials_ = std::max<Index>(
+    figures_.attention_trials_per_sample = std::max<Index>(
         1, static_cast<Index>(kAttentionSampleNs / std::max(once_ns, 1.0)));
   }
 
@@ -138,33 +141,34 @@ class DecoderCell final : public GuardedRun<DecoderCellRun> {
       sum.furthest += reads.furthest;
       entries += static_cast<double>(record.memory_length());
     }
-    reads_ = {{"energies_per_output", sum.energies / sum.outputs},
-              {"zero_contexts", nullptr},
-              {"memory_read", nullptr}};
+    DecoderReads& reads = figures_.reads.emplace();
+    reads.energies_per_output = sum.energies / sum.outputs;
     if (entries == 0) return;
-    reads_["zero_contexts"] = sum.zero_contexts / could_choose;
-    reads_["memory_read"] = sum.furthest / entries;
+    reads.zero_contexts = sum.zero_contexts / could_choose;
+    reads.memory_read = sum.furthest / entries;
   }
 
-  const DecoderPoint& point_;
-  const Cell* const cell_;
+  const Cell& cell_;
+  const DecoderInputsSource make_inputs_;
+  const RunOptions& options_;
+  const DecoderInputs* inputs_ = nullptr;
   WholeDecoder decoder_;
   std::vector<TranslationTask> tasks_;
   GateResult gate_;
   std::optional<Translator<float>> translator_;
   std::vector<AttentionRecord<float>> records_;
   std::optional<BeamAttention<float>> attention_;
-  Json reads_;
-  Index attention_trials_ = 1;
+  Index trials_per_sample_ = 1;
   std::vector<double> samples_ns_;
-  std::vector<double> attention_samples_ns_;
+  DecoderFigures figures_;
 };
 
 }  // namespace
 
-std::unique_ptr<DecoderCellRun> MakeDecoderCell(const DecoderPoint& point,
-                                                const Cell* cell) {
-  return std::make_unique<DecoderCell>(point, cell);
+std::unique_ptr<CellRun> MakeDecoderRun(const Cell& cell,
+                                        DecoderInputsSource inputs,
+                                        const RunOptions& options) {
+  return std::make_unique<DecoderRun>(cell, std::move(inputs), options);
 }
 
 }  // namespace attnbench

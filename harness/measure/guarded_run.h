@@ -13,9 +13,7 @@
 
 namespace attnbench {
 
-// `Run` is CellRun, or what derives from it.
-template <class Run>
-class GuardedRun : public Run {
+class GuardedRun : public CellRun {
  protected:
   void Fail(CellStatus status, const std::string& message) {
     status_ = status;

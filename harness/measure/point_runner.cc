@@ -14,6 +14,7 @@
 #include "harness/machine/clock.h"
 #include "harness/machine/environment.h"
 #include "harness/measure/decode_gate.h"
+#include "harness/measure/decoder_cell.h"
 #include "harness/measure/guarded_run.h"
 #include "harness/measure/round_order.h"
 #include "harness/measure/training_gate.h"
@@ -38,10 +39,7 @@ std::optional<double> Known(double value) {
 }
 
 template <class Real>
-class CellRunOf final : public GuardedRun<SweepCellRun> {
-  using Base = GuardedRun<SweepCellRun>;
-  using Base::Fail, Base::Guarded, Base::is_ok, Base::message, Base::status;
-
+class CellRunOf final : public GuardedRun {
  public:
   CellRunOf(const Cell& cell, const Mechanism<Real>& mechanism,
             InputsSource<Real> inputs, const RunOptions& options)
@@ -304,9 +302,9 @@ WorkloadSpec SpecOf(const Point& point, std::uint64_t seed) {
 }
 
 template <class Real>
-std::unique_ptr<SweepCellRun> MakeRegisteredRun(const Cell& cell,
-                                                LazyInputs<Real>& inputs,
-                                                const RunOptions& options) {
+std::unique_ptr<CellRun> MakeRegisteredRun(const Cell& cell,
+                                           LazyInputs<Real>& inputs,
+                                           const RunOptions& options) {
   const Mechanism<Real>* const mechanism = FindMechanism<Real>(cell.mechanism);
   ATTN_CHECK(mechanism != nullptr);
   return MakeCellRun<Real>(
@@ -317,25 +315,27 @@ std::unique_ptr<SweepCellRun> MakeRegisteredRun(const Cell& cell,
 }  // namespace
 
 template <class Real>
-std::unique_ptr<SweepCellRun> MakeCellRun(const Cell& cell,
-                                          const Mechanism<Real>& mechanism,
-                                          InputsSource<Real> inputs,
-                                          const RunOptions& options) {
+std::unique_ptr<CellRun> MakeCellRun(const Cell& cell,
+                                     const Mechanism<Real>& mechanism,
+                                     InputsSource<Real> inputs,
+                                     const RunOptions& options) {
   return std::make_unique<CellRunOf<Real>>(cell, mechanism, std::move(inputs),
                                            options);
 }
 
-template std::unique_ptr<SweepCellRun> MakeCellRun(const Cell&,
-                                                   const Mechanism<float>&,
-                                                   InputsSource<float>,
-                                                   const RunOptions&);
-template std::unique_ptr<SweepCellRun> MakeCellRun(const Cell&,
-                                                   const Mechanism<double>&,
-                                                   InputsSource<double>,
-                                                   const RunOptions&);
+template std::unique_ptr<CellRun> MakeCellRun(const Cell&,
+                                              const Mechanism<float>&,
+                                              InputsSource<float>,
+                                              const RunOptions&);
+template std::unique_ptr<CellRun> MakeCellRun(const Cell&,
+                                              const Mechanism<double>&,
+                                              InputsSource<double>,
+                                              const RunOptions&);
 
-void RunCells(std::span<CellRun* const> runs, std::uint64_t point_key,
-              const RunOptions& options, const StepBegins& begins) {
+std::vector<ResultCell> RunCells(std::span<const std::unique_ptr<CellRun>> runs,
+                                 std::uint64_t point_key,
+                                 const RunOptions& options,
+                                 const StepBegins& begins) {
   const auto num_steps =
       runs.size() * (static_cast<std::size_t>(options.repetitions) + 2);
   std::size_t num_done = 0;
@@ -361,15 +361,6 @@ void RunCells(std::span<CellRun* const> runs, std::uint64_t point_key,
     next(index);
     runs[index]->TimeParts();
   }
-}
-
-std::vector<ResultCell> RunCells(
-    std::span<const std::unique_ptr<SweepCellRun>> runs,
-    std::uint64_t point_key, const RunOptions& options,
-    const StepBegins& begins) {
-  std::vector<CellRun*> steps;
-  for (const auto& run : runs) steps.push_back(run.get());
-  RunCells(steps, point_key, options, begins);
   std::vector<ResultCell> results;
   for (const auto& run : runs) results.push_back(run->Result());
   return results;
@@ -380,11 +371,20 @@ std::vector<ResultCell> RunPoint(const Point& point, const RunOptions& options,
   const WorkloadSpec spec = SpecOf(point, options.seed);
   LazyInputs<float> floats(spec);
   LazyInputs<double> doubles(spec);
-  std::vector<std::unique_ptr<SweepCellRun>> runs;
+  std::optional<DecoderInputs> of_decoders;
+  const auto decoder_inputs = [&]() -> const DecoderInputs& {
+    if (!of_decoders) of_decoders.emplace(point.axes, options.seed);
+    return *of_decoders;
+  };
+  std::vector<std::unique_ptr<CellRun>> runs;
   for (const Cell& cell : point.cells) {
-    runs.push_back(cell.Text("precision") == "f64"
-                       ? MakeRegisteredRun(cell, doubles, options)
-                       : MakeRegisteredRun(cell, floats, options));
+    if (IsWholeDecoder(cell.axes) || cell.mechanism == kNoAttention) {
+      runs.push_back(MakeDecoderRun(cell, decoder_inputs, options));
+    } else if (cell.Text("precision") == "f64") {
+      runs.push_back(MakeRegisteredRun(cell, doubles, options));
+    } else {
+      runs.push_back(MakeRegisteredRun(cell, floats, options));
+    }
   }
   Fnv1a key;
   key.Add(ToJson(point.axes).dump());

@@ -54,11 +54,6 @@ class CellRun {
   virtual void TimeRound(int round) = 0;
   // What is timed once: preparation, and each draw alone.
   virtual void TimeParts() = 0;
-};
-
-// One of a sweep.
-class SweepCellRun : public CellRun {
- public:
   virtual ResultCell Result() const = 0;
 };
 
@@ -69,21 +64,17 @@ using InputsSource = std::function<PointInputs<Real>&()>;
 
 // A run of `cell` by `mechanism`. Everything that is referred to outlives it.
 template <class Real>
-std::unique_ptr<SweepCellRun> MakeCellRun(const Cell& cell,
-                                          const Mechanism<Real>& mechanism,
-                                          InputsSource<Real> inputs,
-                                          const RunOptions& options);
+std::unique_ptr<CellRun> MakeCellRun(const Cell& cell,
+                                     const Mechanism<Real>& mechanism,
+                                     InputsSource<Real> inputs,
+                                     const RunOptions& options);
 
-// All steps of all cells: checks, rounds in an order shuffled by `point_key`,
-// parts.
-void RunCells(std::span<CellRun* const> runs, std::uint64_t point_key,
-              const RunOptions& options, const StepBegins& begins);
-
-// The same of cells of a sweep, with what they gave.
-std::vector<ResultCell> RunCells(
-    std::span<const std::unique_ptr<SweepCellRun>> runs,
-    std::uint64_t point_key, const RunOptions& options,
-    const StepBegins& begins);
+// What all cells give after all their steps: checks, rounds in an order
+// shuffled by `point_key`, parts.
+std::vector<ResultCell> RunCells(std::span<const std::unique_ptr<CellRun>> runs,
+                                 std::uint64_t point_key,
+                                 const RunOptions& options,
+                                 const StepBegins& begins);
 
 }  // namespace attnbench
 

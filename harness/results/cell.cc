@@ -97,9 +97,16 @@ void CheckCell(const ResultCell& cell, const Place& place) {
     has(cell.trials_per_sample.has_value(), "trials_per_sample");
     has(cell.median_ns.has_value(), "median_ns");
     has(cell.interval_ns.has_value(), "interval_ns");
-    has(cell.operations.has_value(), "operations");
     has(cell.spread.has_value(), "spread");
     has(cell.numerics.has_value(), "numerics");
+    if (IsWholeDecoder(cell.axes)) {
+      has(cell.decoder.has_value(), "decoder");
+      CheckSamples(cell.decoder->attention_samples_ns, cell.processes,
+                   "decoder.attention_samples_ns", place);
+      return;
+    }
+    has(cell.operations.has_value(), "operations");
+    has_no(cell.decoder.has_value(), "decoder");
     // Only decoding has a part that is done once for a memory.
     has(cell.Text("mode") != "decode" || cell.prepare_ns, "prepare_ns");
     return;
@@ -113,6 +120,7 @@ void CheckCell(const ResultCell& cell, const Place& place) {
   has_no(cell.spread.has_value(), "spread");
   has_no(cell.limit.has_value(), "limit");
   has_no(cell.latency.has_value(), "latency");
+  has_no(cell.decoder.has_value(), "decoder");
 }
 
 Json CellConditions() {
@@ -120,13 +128,20 @@ Json CellConditions() {
   const Json not_null = {{"not", null}};
   Json measured = Json::object();
   for (const char* name : {"trials_per_sample", "median_ns", "interval_ns",
-                           "operations", "spread", "numerics"}) {
+                           "spread", "numerics"}) {
     measured[name] = not_null;
   }
   measured["samples_ns"] = {{"minItems", 1}};
-  Json ok = {{"properties", measured}};
-  ok["if"] = {{"properties", {{"mode", {{"const", "decode"}}}}}};
-  ok["then"] = {{"properties", {{"prepare_ns", not_null}}}};
+  const Json without_decoder = {{"not", {{"required", {"decoder"}}}}};
+  Json attention = without_decoder;
+  attention["properties"] = {{"operations", not_null}};
+  attention["if"] = {{"properties", {{"mode", {{"const", "decode"}}}}}};
+  attention["then"] = {{"properties", {{"prepare_ns", not_null}}}};
+  const Json ok = {
+      {"properties", measured},
+      {"if", {{"properties", {{"scope", {{"const", "decoder"}}}}}}},
+      {"then", {{"required", {"decoder"}}}},
+      {"else", attention}};
   const Json unmeasured = {{"message", {{"type", "string"}}},
                            {"samples_ns", {{"maxItems", 0}}},
                            {"draw_ns", {{"maxItems", 0}}},
@@ -136,9 +151,11 @@ Json CellConditions() {
                            {"spread", null},
                            {"limit", null},
                            {"latency", null}};
+  Json failed = without_decoder;
+  failed["properties"] = unmeasured;
   return {{"if", {{"properties", {{"status", {{"const", "ok"}}}}}}},
           {"then", ok},
-          {"else", {{"properties", unmeasured}}}};
+          {"else", failed}};
 }
 
 }  // namespace attnbench

@@ -90,6 +90,44 @@ struct Numerics {
   }
 };
 
+// How much of the memory the attention of a whole decoder read.
+struct DecoderReads {
+  double energies_per_output = 0;
+  // The share of outputs without any entry, of all hypotheses, and the share of
+  // the memory up to the last entry that a hypothesis weighted on its own way,
+  // mean over those of the last step. None where all sources are empty.
+  std::optional<double> zero_contexts, memory_read;
+
+  static void Fields(auto& self, auto& visit) {
+    const Rule share{.minimum = 0, .maximum = 1};
+    visit("energies_per_output", self.energies_per_output, kAtLeastZero);
+    visit("zero_contexts", self.zero_contexts, share);
+    visit("memory_read", self.memory_read, share);
+  }
+};
+
+// What only a whole decoder has.
+struct DecoderFigures {
+  std::vector<std::int64_t> source_lengths;
+  // Of its attention alone, process after process: the same memory, states and
+  // forks of hypotheses once more, without the model around it.
+  std::vector<double> attention_samples_ns;
+  std::optional<std::int64_t> attention_trials_per_sample;
+  std::optional<double> attention_median_ns;
+  std::optional<Interval> attention_interval_ns;
+  std::optional<DecoderReads> reads;  // of mechanism none there are none
+
+  static void Fields(auto& self, auto& visit) {
+    visit("source_lengths", self.source_lengths, kAtLeastZero);
+    visit("attention_samples_ns", self.attention_samples_ns, kAboveZero);
+    visit("attention_trials_per_sample", self.attention_trials_per_sample,
+          kAtLeastOne);
+    visit("attention_median_ns", self.attention_median_ns, kAboveZero);
+    visit("attention_interval_ns", self.attention_interval_ns);
+    visit("reads", self.reads);
+  }
+};
+
 // A mechanism, the values of its axes and options: what tells a cell of a
 // result from all others of its file, and finds it in another.
 struct CellIdentity {
@@ -129,6 +167,7 @@ struct ResultCell : CellIdentity {
   std::optional<std::int64_t> peak_memory_bytes;
   std::optional<CellLimit> limit;
   std::optional<Numerics> numerics;
+  std::optional<DecoderFigures> decoder;  // in scope decoder
   std::string point;  // its name; empty until the sweep says it
 
   bool is_ok() const { return status == CellStatus::kOk; }
@@ -151,6 +190,7 @@ struct ResultCell : CellIdentity {
     visit("peak_memory_bytes", self.peak_memory_bytes, kAtLeastZero);
     visit("limit", self.limit);
     visit("numerics", self.numerics);
+    visit("decoder", self.decoder, Rule{.absent_if_unset = true});
     visit("point", self.point, kPointName);
   }
 };

@@ -76,6 +76,11 @@ void Summarize(ResultCell& cell) {
   cell.median_ns = Median(ProcessMedians(samples));
   cell.interval_ns = IntervalOf(samples);
   cell.spread = SpreadOf(samples, cell.draw_ns);
+  if (!cell.decoder || cell.decoder->attention_samples_ns.empty()) return;
+  const ProcessSamples attention = SplitProcesses(
+      cell.decoder->attention_samples_ns, static_cast<int>(cell.processes));
+  cell.decoder->attention_median_ns = Median(ProcessMedians(attention));
+  cell.decoder->attention_interval_ns = IntervalOf(attention);
 }
 
 }  // namespace attnbench

@@ -13,6 +13,7 @@
 
 #include "harness/base/error.h"
 #include "harness/base/parse_text.h"
+#include "harness/model/weights.h"
 #include "mechanisms/registry.h"
 
 namespace attnbench {
@@ -23,6 +24,9 @@ namespace {
 constexpr std::int64_t kGreatestLength = std::int64_t{1} << 40;
 constexpr std::int64_t kGreatestDim = std::int64_t{1} << 20;
 constexpr std::int64_t kGreatestThreads = 1024;
+constexpr std::int64_t kGreatestBeam = 1000;
+constexpr std::int64_t kGreatestVocabulary = std::int64_t{1} << 22;
+constexpr double kLeastShare = 0.01;
 
 // What the registered mechanisms can do, each once, in their order.
 template <class NamesOf>
@@ -78,6 +82,11 @@ Axis Declared(Axis axis) {
   return axis;
 }
 
+Axis OfDecoder(Axis axis) {
+  axis.of_decoder = true;
+  return OfPoint(std::move(axis));
+}
+
 Axis WithTrainingDefault(std::string value, Axis axis) {
   axis.training_default = std::move(value);
   return axis;
@@ -89,6 +98,15 @@ Axis ChunkWidthAxis() {
                   "MoChA's window of memory entries; inf is infinite lookback, "
                   "e.g. -w 2,4,8 or -w inf"));
   axis.allow_infinite = true;
+  return axis;
+}
+
+Axis VocabularyAxis() {
+  Axis axis = OfDecoder(IntegerAxis(
+      "vocabulary", "", kGreatestVocabulary, "20",
+      "symbols of a whole decoder's sources and outputs, the start and the end "
+      "symbol among them, e.g. --vocabulary 16000"));
+  axis.least = kFirstSymbol + 1;
   return axis;
 }
 
@@ -104,9 +122,12 @@ Axis VariantAxis() {
 Axis WorkloadAxis() {
   Axis axis = NameAxis(
       "workload",
-      {"uniform", "planted", "diagonal", "bias:R", "wait_k:K", "file:CASE"},
+      {"uniform", "planted", "diagonal", "bias:R", "wait_k:K", "copy:S",
+       "file:CASE"},
       "uniform",
-      "how inputs are drawn, e.g. --workload uniform,planted,bias:-2");
+      "how inputs are drawn, e.g. --workload uniform,planted,bias:-2; copy:S "
+      "are sources of whole decoders, whose scans pass the share S of the "
+      "memory");
   axis.type = AxisType::kText;
   return OfPoint(axis);
 }
@@ -127,6 +148,10 @@ AxisTable MakeStandardAxes() {
                           "-d 256")),
       OfPoint(IntegerAxis("batch", "B", kGreatestDim, "1",
                           "independent sequences, e.g. -B 1,16")),
+      OfDecoder(IntegerAxis("beam", "", kGreatestBeam, "1",
+                            "hypotheses of a whole decoder's beam search; 1 is "
+                            "greedy, e.g. --beam 1,10")),
+      VocabularyAxis(),
       IntegerAxis("threads", "j", kGreatestThreads, "1",
                   "OpenMP threads, e.g. -j 1,2"),
       NameAxis("precision", {"f32", "f64"}, "f32",
@@ -137,11 +162,12 @@ AxisTable MakeStandardAxes() {
                "decode,expect,gradient"),
       WithTrainingDefault(
           "attention",
-          NameAxis("scope", {"full", "attention"}, "full",
+          NameAxis("scope", {"full", "attention", "decoder"}, "full",
                    "what a sample times: full is from memory and decoder "
-                   "states to contexts (decode always is), attention from "
-                   "given scores to attention; with mode gradient, and back, "
-                   "e.g. --scope full,attention")),
+                   "states to contexts, attention from given scores to "
+                   "attention (not in mode decode); with mode gradient, and "
+                   "back; decoder is a whole encoder and decoder, e.g. --scope "
+                   "full,attention")),
       WithTrainingDefault(
           "teacher_forced",
           NameAxis("schedule", {"online", "teacher_forced"}, "online",
@@ -248,12 +274,15 @@ void AppendIntegers(const AxisTable& table, const Axis& axis,
   }
 }
 
-bool IsFiniteNumber(std::string_view text) {
+// NaN where the text is no finite number.
+double FiniteNumber(std::string_view text) {
   double value = 0;
   const auto [end, error] =
       std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() &&
-         std::isfinite(value);
+  const bool is_number = error == std::errc() &&
+                         end == text.data() + text.size() &&
+                         std::isfinite(value);
+  return is_number ? value : std::numeric_limits<double>::quiet_NaN();
 }
 
 void CheckParameter(std::string_view kind, std::string_view item,
@@ -261,11 +290,17 @@ void CheckParameter(std::string_view kind, std::string_view item,
   if (kind == "K") {
     ParseInteger(parameter, 1, kGreatestLength,
                  fmt::format("{}: '{}'", where, item));
-  } else if (kind == "R" && !IsFiniteNumber(parameter)) {
+  } else if (kind == "R" && std::isnan(FiniteNumber(parameter))) {
     throw UserError(where,
                     fmt::format("'{}' needs a finite number after the "
                                 "colon, such as {}-2",
                                 item, item.substr(0, item.find(':') + 1)));
+  } else if (kind == "S") {
+    const double share = FiniteNumber(parameter);
+    if (share >= kLeastShare && share <= 1) return;
+    throw UserError(where, fmt::format("'{}' needs a share from {} to 1 after "
+                                       "the colon, such as copy:0.5",
+                                       item, kLeastShare));
   } else if (kind == "CASE" &&
              access(std::string(parameter).c_str(), R_OK) != 0) {
     throw UserError(where, fmt::format("'{}' names a file that cannot be read: "
@@ -393,6 +428,7 @@ AxisValue CheckAxisValue(const AxisTable& table, const Axis& axis,
 Rule RuleOf(const Axis& axis) {
   Rule rule;
   rule.may_be_null = axis.declared;
+  rule.absent_if_unset = axis.of_decoder;
   if (axis.type == AxisType::kInteger) {
     rule.minimum = static_cast<double>(axis.least);
     rule.maximum = static_cast<double>(axis.greatest);
@@ -404,11 +440,6 @@ Rule RuleOf(const Axis& axis) {
     rule.pattern = TextPattern(axis.names);
   }
   return rule;
-}
-
-std::string AxisValueText(const Json& value) {
-  if (value.is_null()) return "-";
-  return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
 }  // namespace attnbench

@@ -30,8 +30,8 @@ struct Axis {
   std::int64_t greatest = 1;
   bool allow_infinite = false;  // "inf"
   // Of kName and kText. A name with a parameter says which kind: "bias:R" takes
-  // a finite number, "wait_k:K" a whole number from 1 on, "file:CASE" a file
-  // that can be read.
+  // a finite number, "wait_k:K" a whole number from 1 on, "copy:S" a share from
+  // 0.01 to 1, "file:CASE" a file that can be read.
   std::vector<std::string> names;
   // What names look like that a peer may add to a table (a regular expression);
   // results may have them. Empty: none.
@@ -44,6 +44,8 @@ struct Axis {
   bool of_point = false;
   // Crossed only for mechanisms that declare it, null for others.
   bool declared = false;
+  // Crossed only in scope decoder. Cells of other scopes do not have it.
+  bool of_decoder = false;
   std::string help;
 };
 
@@ -51,8 +53,8 @@ using AxisTable = std::vector<Axis>;
 
 inline constexpr std::size_t kMostAxisValues = 100'000;
 
-// The axes: T, U, w, K, d, B, threads, precision, mode, scope,
-// schedule, energy, variant, workload, end.
+// The axes: T, U, w, K, d, B, beam, vocabulary, threads, precision, mode,
+// scope, schedule, energy, variant, workload, end.
 const AxisTable& StandardAxes();
 
 // The default of the axis in a mode.
@@ -86,9 +88,6 @@ AxisValue CheckAxisValue(const AxisTable& table, const Axis& axis,
 
 // What the value of an axis in a result must be.
 Rule RuleOf(const Axis& axis);
-
-// A value as the command line writes it; "-" for null.
-std::string AxisValueText(const Json& value);
 
 }  // namespace attnbench
 

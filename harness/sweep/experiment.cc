@@ -30,6 +30,33 @@ std::vector<AxisValue> ValuesOf(const AxisTable& table, const Axis& axis,
   return values;
 }
 
+void TakeAxes(const AxisTable& table, const AxesDocument& axes,
+              const Place& place,
+              std::map<std::string, std::vector<AxisValue>>& taken) {
+  for (const auto& [name, said] : axes.of) {
+    if (said.values.empty()) continue;
+    const Place at(place, name);
+    taken[name] = ValuesOf(table, FindAxis(table, name, at.Text()), said, at);
+  }
+}
+
+std::map<std::string, std::vector<OptionValue>> OptionsOf(
+    const OptionsDocument& options) {
+  std::map<std::string, std::vector<OptionValue>> taken;
+  for (const auto& [name, said] : options) taken[name] = said.values;
+  return taken;
+}
+
+Alternative AlternativeOf(const AxisTable& table,
+                          const AlternativeDocument& alternative,
+                          const Place& place) {
+  Alternative taken = {.mechanism = alternative.mechanism,
+                       .axes = {},
+                       .options = OptionsOf(alternative.options)};
+  TakeAxes(table, alternative, place, taken.axes);
+  return taken;
+}
+
 Exclusion ExclusionOf(const AxisTable& table, const ExclusionDocument& said,
                       const Place& place) {
   Exclusion exclusion = {.mechanisms = said.mechanisms.values};
@@ -59,33 +86,6 @@ void TakeProfile(const AxisTable& table, const ProfileDocument& said,
 }
 
 }  // namespace
-
-void TakeAxes(const AxisTable& table, const AxesDocument& axes,
-              const Place& place,
-              std::map<std::string, std::vector<AxisValue>>& taken) {
-  for (const auto& [name, said] : axes.of) {
-    if (said.values.empty()) continue;
-    const Place at(place, name);
-    taken[name] = ValuesOf(table, FindAxis(table, name, at.Text()), said, at);
-  }
-}
-
-std::map<std::string, std::vector<OptionValue>> OptionsOf(
-    const OptionsDocument& options) {
-  std::map<std::string, std::vector<OptionValue>> taken;
-  for (const auto& [name, said] : options) taken[name] = said.values;
-  return taken;
-}
-
-Alternative AlternativeOf(const AxisTable& table,
-                          const AlternativeDocument& alternative,
-                          const Place& place) {
-  Alternative taken = {.mechanism = alternative.mechanism,
-                       .axes = {},
-                       .options = OptionsOf(alternative.options)};
-  TakeAxes(table, alternative, place, taken.axes);
-  return taken;
-}
 
 SweepRequest WithProfile(const AxisTable& table, SweepRequest request,
                          const Json& profile, const std::string& where) {

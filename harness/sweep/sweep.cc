@@ -18,10 +18,16 @@ namespace attnbench {
 namespace {
 
 Description Describe(const std::string& mechanism) {
+  if (mechanism == kNoAttention) {
+    return {.name = kNoAttention,
+            .modes = {"decode"},
+            .schedules = {"online"},
+            .variants = {{.name = "exact", .help = ""}}};
+  }
   const auto* const found = FindMechanism<float>(mechanism);
   if (found == nullptr) {
     throw UserError("mechanism",
-                    UnknownName("mechanism", mechanism, MechanismNames()));
+                    UnknownName("mechanism", mechanism, CellMechanismNames()));
   }
   return found->Describe();
 }
@@ -257,6 +263,28 @@ void CheckCommonNames(const AxisTable& table, const SweepRequest& request,
   }
 }
 
+// An axis of whole decoders that is asked for has to be some cell's.
+void CheckDecoderAxes(const AxisTable& table, const SweepRequest& request,
+                      const std::vector<Plan>& plans) {
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    if (table[i].name != "scope") continue;
+    for (const Plan& plan : plans) {
+      if (std::ranges::find(plan.axis_values[i], AxisValue("decoder")) !=
+          plan.axis_values[i].end()) {
+        return;
+      }
+    }
+  }
+  for (const Axis& axis : table) {
+    bool is_asked_for = request.axes.contains(axis.name);
+    for (const Alternative& alternative : request.alternatives) {
+      is_asked_for = is_asked_for || alternative.axes.contains(axis.name);
+    }
+    if (!axis.of_decoder || !is_asked_for) continue;
+    throw UserError(axis.name, "is an axis of whole decoders: scope decoder");
+  }
+}
+
 void CheckNumberOfCells(const std::vector<Plan>& plans) {
   double cells = 0;
   for (const Plan& plan : plans) {
@@ -273,14 +301,39 @@ void CheckNumberOfCells(const std::vector<Plan>& plans) {
   }
 }
 
-// What decoding and training rule out beside what a mechanism has.
+bool IsCopy(const Cell& cell) {
+  return cell.Text("workload").starts_with("copy:");
+}
+
+// The model of whole decoders has one way to run.
+std::optional<std::string> DecoderSkipReason(const Cell& cell) {
+  const std::pair<const char*, AxisValue> wanted[] = {
+      {"mode", "decode"},   {"schedule", "online"},
+      {"variant", "exact"}, {"precision", "f32"},
+      {"threads", 1},       {"output_length", cell.axes.at("memory_length")}};
+  for (const auto& [axis, value] : wanted) {
+    if (cell.axes.at(axis) == value) continue;
+    return fmt::format("a whole decoder has {} {}, not {}", axis, value.Shown(),
+                       cell.axes.at(axis).Shown());
+  }
+  if (IsCopy(cell)) return std::nullopt;
+  return fmt::format("a whole decoder has workload copy:S, not {}",
+                     cell.Text("workload"));
+}
+
+// What scope, mode and workload rule out beside what a mechanism has.
 std::optional<std::string> ModeSkipReason(const Description& description,
                                           const Cell& cell) {
+  if (IsWholeDecoder(cell.axes)) return DecoderSkipReason(cell);
+  if (cell.mechanism == kNoAttention || IsCopy(cell)) {
+    return "mechanism none and workload copy:S are of whole decoders: scope "
+           "decoder only";
+  }
   const std::string mode = cell.Text("mode");
   const bool is_full = cell.Text("scope") == "full";
   if (mode == "decode") {
     if (is_full) return std::nullopt;
-    return "mode decode is always timed in scope full";
+    return "mode decode is timed in scope full or decoder";
   }
   if (cell.Text("schedule") != "teacher_forced") {
     return fmt::format(
@@ -335,6 +388,11 @@ Cell MakeCell(const AxisTable& table, const Plan& plan,
   for (const Axis& axis : table) {
     resolved[axis.name] = Resolve(table, axis, cell.axes);
   }
+  if (!IsWholeDecoder(resolved)) {
+    for (const Axis& axis : table) {
+      if (axis.of_decoder) resolved[axis.name] = nullptr;
+    }
+  }
   cell.axes = std::move(resolved);
   for (std::size_t i = 0; i < plan.option_values.size(); ++i) {
     cell.options[plan.description.options[i].name] =
@@ -365,7 +423,8 @@ class PointList {
     if (!cells_.insert(CellKey(table_, cell)).second) return;
     AxisMap axes;
     for (const Axis& axis : table_) {
-      if (axis.of_point) axes[axis.name] = cell.axes[axis.name];
+      const AxisValue& value = cell.axes[axis.name];
+      if (axis.of_point && !value.is_null()) axes[axis.name] = value;
     }
     const auto [place, is_new] =
         index_.emplace(ToJson(axes).dump(), points_.size());
@@ -410,6 +469,12 @@ std::vector<std::string> MechanismNames() {
   return names;
 }
 
+std::vector<std::string> CellMechanismNames() {
+  std::vector<std::string> names = MechanismNames();
+  names.emplace_back(kNoAttention);
+  return names;
+}
+
 std::int64_t Cell::Int(const std::string& axis) const {
   const AxisValue& value = axes.at(axis);
   return value.is_text() ? kInfiniteWidth : value.whole();
@@ -425,6 +490,7 @@ Sweep ExpandSweep(const AxisTable& table, const SweepRequest& request) {
     plans.push_back(MakePlan(table, request, alternative));
   }
   CheckCommonNames(table, request, plans);
+  CheckDecoderAxes(table, request, plans);
   CheckNumberOfCells(plans);
   PointList points(table);
   PointList excluded(table);

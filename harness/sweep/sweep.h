@@ -18,6 +18,12 @@ namespace attnbench {
 // The names of all mechanisms, in the registry's order.
 std::vector<std::string> MechanismNames();
 
+// The mechanism of a cell that is a whole decoder without attention.
+inline constexpr char kNoAttention[] = "none";
+
+// The names that the mechanism of a cell may have.
+std::vector<std::string> CellMechanismNames();
+
 // What another program offers to compute (peer.h): a variant of a mechanism
 // that is not ours.
 struct PeerVariant {
@@ -65,6 +71,11 @@ struct Cell {
   std::int64_t Int(const std::string& axis) const;  // "inf": kInfiniteWidth
   std::string Text(const std::string& axis) const;
 };
+
+// Whether a whole encoder and decoder is timed, and not attention alone.
+inline bool IsWholeDecoder(const AxisMap& axes) {
+  return axes.at("scope").text() == "decoder";
+}
 
 // All cells that share their data: one setting of the axes marked of_point.
 struct Point {
@@ -121,12 +132,13 @@ inline constexpr std::int64_t kMostTrials = 1'000'000'000;
 // Crosses the request: points in the order in which they first appear, the axes
 // in the table's order, the last one fastest. Axes that a mechanism does not
 // declare are null and not crossed; combinations that its Description rules
-// out, scope `attention` under mode `decode`, and schedule `online` under the
-// others, become cells with a skip_reason. Equal cells appear once, excluded
-// ones not at all. Throws UserError for values that no mechanism has, for
-// options that none of those asked for declares, for an axis that an
-// alternative sets and its mechanism does not declare, for more than kMostCells
-// cells, and where exclusions leave none.
+// out, scope `attention` under mode `decode`, schedule `online` under the
+// others, and what a whole decoder does not have, become cells with a
+// skip_reason. Equal cells appear once, excluded ones not at all. Throws
+// UserError for values that no mechanism has, for options that none of those
+// asked for declares, for an axis that an alternative sets and its mechanism
+// does not declare, for an axis of whole decoders where no cell is one, for
+// more than kMostCells cells, and where exclusions leave none.
 Sweep ExpandSweep(const AxisTable& table, const SweepRequest& request);
 
 // Makes cells on more threads than the machine has cores skipped ones: their

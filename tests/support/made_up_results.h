@@ -20,7 +20,7 @@ inline ResultCell MadeUpResultCell(const std::string& mechanism,
   ResultCell cell;
   cell.mechanism = mechanism;
   for (const Axis& axis : StandardAxes()) {
-    if (axis.declared) {
+    if (axis.declared || axis.of_decoder) {
       cell.axes[axis.name] = nullptr;
     } else if (axis.default_value.starts_with('=')) {
       cell.axes[axis.name] = memory_length;
@@ -52,6 +52,33 @@ inline ResultCell MadeUpResultCell(const std::string& mechanism,
   cell.point = std::string(16 - digits.size(), '0') + digits;
   return cell;
 }
+// A whole decoder, of whose attention alone there are as many samples.
+inline ResultCell MadeUpDecoderCell(const std::string& mechanism,
+                                    int memory_length,
+                                    const std::vector<double>& samples_ns,
+                                    int processes = 1) {
+  ResultCell cell =
+      MadeUpResultCell(mechanism, memory_length, samples_ns, processes);
+  cell.axes["scope"] = "decoder";
+  cell.axes["workload"] = "copy:1";
+  cell.axes["beam"] = 4;
+  cell.axes["vocabulary"] = 20;
+  cell.prepare_samples_ns.clear();
+  cell.draw_ns.clear();
+  cell.operations.reset();
+  cell.peak_memory_bytes.reset();
+  cell.decoder = DecoderFigures{
+      .source_lengths = {memory_length, 0},
+      .attention_samples_ns = samples_ns,
+      .attention_trials_per_sample = 2,
+      .attention_median_ns = {},
+      .attention_interval_ns = {},
+      .reads = DecoderReads{
+          .energies_per_output = 3, .zero_contexts = 0.0, .memory_read = 1.0}};
+  Summarize(cell);
+  return cell;
+}
+
 // As JSON, for tests that change it here and there.
 inline Json MadeUpCell(const std::string& mechanism, int memory_length,
                        const std::vector<double>& samples_ns,

@@ -43,6 +43,22 @@ TEST(JoinReplicates, KeepsTheSamplesOfAllProcessesInTheirOrder) {
   EXPECT_EQ(joined.limit->fraction, 10 / *joined.median_ns);
 }
 
+TEST(JoinReplicates, JoinsTheAttentionOfWholeDecoders) {
+  std::vector<ResultCell> cells = {
+      testing::MadeUpDecoderCell("soft", 10, {10, 12}),
+      testing::MadeUpDecoderCell("soft", 10, {30, 32})};
+  const ResultCell joined = JoinReplicates(cells, false);
+  EXPECT_EQ(joined.status, CellStatus::kOk);
+  EXPECT_EQ(joined.decoder->attention_samples_ns,
+            (std::vector<double>{10, 12, 30, 32}));
+  EXPECT_EQ(joined.decoder->attention_median_ns, 21);
+  cells[1].decoder->reads->memory_read = 0.5;
+  const ResultCell other = JoinReplicates(cells, false);
+  EXPECT_EQ(other.message,
+            "decoder.reads of process 2 of 2 is not that of process 1");
+  EXPECT_FALSE(other.decoder.has_value());
+}
+
 TEST(JoinReplicates, IsInvalidWhereAProcessComputesSomethingElse) {
   const struct {
     const char* figure;

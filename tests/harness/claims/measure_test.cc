@@ -56,13 +56,6 @@ TEST_F(ClaimsMeasure, ATrainingResultIsStoredAndNeverMade) {
   EXPECT_EQ(found.file, found.path);
 }
 
-TEST_F(ClaimsMeasure, WithoutItsExperimentADecoderIsNotMeasured) {
-  const auto documents = Measure(LedgerOf("mocha-upper-bound"));
-  EXPECT_EQ(documents.at("decoder").path, std::nullopt);
-  EXPECT_EQ(documents.at("decoder").none,
-            "experiments/britz_table1.json is not there");
-}
-
 TEST_F(ClaimsMeasure, AQuantityOfSeveralPartsIsComputedOnce) {
   ClaimsLedger ledger = LedgerOf("mocha-params");
   ledger.parts.push_back(ledger.parts[0]);

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
 
 #include "harness/base/error.h"
@@ -142,6 +143,73 @@ TEST(ExpandSweep, WhatAMechanismDoesNotHaveIsSkippedWithTheReason) {
   request.axes["scope"] = {"attention"};
   cells = AllCells(Expand(request));
   EXPECT_THAT(cells[0].skip_reason.value_or(""), HasSubstr("scope full"));
+}
+
+SweepRequest DecoderRequest(const std::vector<std::string>& mechanisms) {
+  SweepRequest request = SmallRequest(mechanisms);
+  request.axes["scope"] = {"decoder"};
+  request.axes["workload"] = {"copy:1", "copy:0.5"};
+  request.axes["beam"] = {1, 4};
+  return request;
+}
+
+TEST(ExpandSweep, WholeDecodersHavePointsOfTheirOwn) {
+  SweepRequest request = DecoderRequest({"none", "soft", "mocha"});
+  request.axes["scope"] = {"full", "decoder"};
+  request.axes["workload"] = {"copy:1"};
+  const Sweep sweep = Expand(request);
+  // The beam is none of attention's axes.
+  ASSERT_EQ(sweep.points.size(), 3U);
+  for (const Point& point : sweep.points) {
+    ASSERT_EQ(point.cells.size(), 3U);
+    for (const Cell& cell : point.cells) {
+      const bool is_whole = cell.Text("scope") == "decoder";
+      EXPECT_EQ(cell.axes["beam"].is_null(), !is_whole);
+      EXPECT_EQ(cell.axes["vocabulary"].is_null(), !is_whole);
+      EXPECT_EQ(cell.skip_reason.has_value(), !is_whole);
+    }
+  }
+  EXPECT_EQ(sweep.points[1].axes["beam"], 1);
+  EXPECT_EQ(sweep.points[2].axes["beam"], 4);
+  EXPECT_TRUE(sweep.points[1].cells[0].axes["energy"].is_null());
+}
+
+TEST(ExpandSweep, AWholeDecoderHasOneWayToRun) {
+  EXPECT_EQ(AllCells(Expand(DecoderRequest({"none", "soft"}))).size(), 8U);
+  for (const auto& [axis, value] :
+       std::map<std::string, AxisValue>{{"mode", "expect"},
+                                        {"schedule", "teacher_forced"},
+                                        {"variant", "reference"},
+                                        {"precision", "f64"},
+                                        {"threads", 2},
+                                        {"output_length", 4},
+                                        {"workload", "uniform"}}) {
+    SweepRequest request = DecoderRequest({"soft"});
+    request.axes[axis] = {value};
+    for (const Cell& cell : AllCells(Expand(request))) {
+      EXPECT_THAT(cell.skip_reason.value_or(""),
+                  HasSubstr(axis == "workload" ? "copy:S, not uniform"
+                                               : ", not " + value.Shown()));
+    }
+  }
+  SweepRequest request = SmallRequest({"none"});
+  EXPECT_THAT(AllCells(Expand(request))[0].skip_reason.value_or(""),
+              HasSubstr("scope decoder only"));
+}
+
+TEST(ExpandSweep, AnAxisOfWholeDecodersIsRefusedWhereThereAreNone) {
+  SweepRequest request = SmallRequest({"soft"});
+  request.axes["beam"] = {4};
+  EXPECT_EQ(ErrorOf(request),
+            "beam: is an axis of whole decoders: scope decoder");
+  request = SmallRequest({"soft", "mocha"});
+  request.alternatives[1].axes["vocabulary"] = {4};
+  EXPECT_THAT(ErrorOf(request), HasSubstr("vocabulary"));
+  request.alternatives[1].axes["scope"] = {"decoder"};
+  EXPECT_EQ(ErrorOf(request), "no error");
+  request = DecoderRequest({"none"});
+  request.alternatives[0].axes["num_contexts"] = {2};
+  EXPECT_THAT(ErrorOf(request), HasSubstr("none does not have this axis"));
 }
 
 TEST(ExpandSweep, ScopeAndScheduleDependOnTheModeWhereTheyAreNotGiven) {

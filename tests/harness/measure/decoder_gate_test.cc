@@ -7,9 +7,8 @@
 #include <functional>
 #include <utility>
 
-#include "harness/measure/decoder_ratios.h"
+#include "harness/measure/decoder_inputs.h"
 #include "harness/model/attention_record.h"
-#include "harness/sweep/decoder_experiment.h"
 #include "tests/support/drawn_inputs.h"
 
 namespace attnbench {

@@ -57,7 +57,7 @@ std::vector<Json> RunAll(const std::vector<const Mechanism<float>*>& mechanisms,
                            .dim = 3,
                            .batch = cell.axes.at("batch").whole()}));
   const RunOptions options = Quick();
-  std::vector<std::unique_ptr<SweepCellRun>> runs;
+  std::vector<std::unique_ptr<CellRun>> runs;
   for (const Mechanism<float>* mechanism : mechanisms) {
     runs.push_back(MakeCellRun<float>(
         cell, *mechanism, [&]() -> PointInputs<float>& { return inputs; },
@@ -99,7 +99,9 @@ TEST(Runner, MeasuresACellThatIsRight) {
 TEST(Runner, GivesEveryKeyOfTheFormatInItsOrder) {
   const FakeMechanism mechanism;
   std::vector<std::string> expected = {"mechanism"};
-  for (const Axis& axis : StandardAxes()) expected.push_back(axis.name);
+  for (const Axis& axis : StandardAxes()) {
+    if (!axis.of_decoder) expected.push_back(axis.name);
+  }
   for (const char* key :
        {"options", "status", "message", "samples_ns", "trials_per_sample",
         "processes", "median_ns", "interval_ns", "prepare_ns", "spread",
@@ -189,7 +191,7 @@ TEST(Runner, TellsHowMuchIsDone) {
   const RunOptions options = Quick();
   Cell cell = FakeCell();
   cell.skip_reason = "not measurable";
-  std::vector<std::unique_ptr<SweepCellRun>> runs;
+  std::vector<std::unique_ptr<CellRun>> runs;
   runs.push_back(MakeCellRun<float>(
       cell, mechanism,
       []() -> PointInputs<float>& { throw WorkloadUnsupported(""); }, options));
@@ -339,6 +341,40 @@ TEST(RunPoint, MeasuresEveryMechanismInBothPrecisions) {
   for (const Json& cell : cells) {
     EXPECT_EQ(cell["status"], "ok") << cell.dump();
     EXPECT_LE(cell["numerics"]["error"], cell["numerics"]["error_bound"]);
+  }
+}
+
+TEST(RunPoint, TimesWholeDecodersAndTheirAttentionAlone) {
+  SweepRequest request;
+  request.axes = {{"memory_length", {9}},   {"dim", {16}},
+                  {"batch", {3}},           {"beam", {2}},
+                  {"vocabulary", {7}},      {"scope", {"decoder"}},
+                  {"energy", {"additive"}}, {"workload", {"copy:1"}}};
+  for (const char* name : {"none", "memory", "soft", "monotonic"}) {
+    request.alternatives.push_back({name, {}, {}});
+  }
+  const auto cells = RunFirstPoint(request);
+  ASSERT_EQ(cells.size(), 4U);
+  for (const Json& cell : cells) {
+    EXPECT_EQ(cell["status"], "ok") << cell.dump();
+    EXPECT_LE(cell["numerics"]["error"], cell["numerics"]["error_bound"]);
+    EXPECT_EQ(cell["trials_per_sample"], 1);
+    EXPECT_EQ(cell["samples_ns"].size(), 4U);
+    const Json& decoder = cell["decoder"];
+    EXPECT_EQ(decoder["source_lengths"].size(), 3U + 1);
+    const bool has_attention = cell["mechanism"] != "none";
+    EXPECT_EQ(decoder["attention_samples_ns"].size(), has_attention ? 4U : 0U);
+    EXPECT_EQ(decoder["attention_median_ns"].is_null(), !has_attention);
+    EXPECT_EQ(decoder["reads"].is_null(), !has_attention);
+  }
+  EXPECT_EQ(cells[2]["decoder"]["reads"]["memory_read"], 1);
+}
+
+TEST(RunPoint, SkipsTheModelWithoutAttentionWhereAttentionIsTimed) {
+  SweepRequest request = SmallRequest();
+  request.alternatives = {{"none", {}, {}}};
+  for (const Json& cell : RunFirstPoint(request)) {
+    EXPECT_EQ(cell["status"], "skipped");
   }
 }
 

@@ -10,6 +10,7 @@
 
 #include "harness/base/error.h"
 #include "harness/base/json_file.h"
+#include "tests/support/made_up_results.h"
 
 namespace attnbench {
 namespace {
@@ -119,6 +120,45 @@ TEST(ResultReader, RefusesATimeOfACellThatIsNotOk) {
   EXPECT_THAT(
       ErrorAfter([](Json& json) { json["cells"][0]["operations"] = nullptr; }),
       HasSubstr("cells[0]: is ok and has no operations"));
+}
+
+TEST(ResultReader, HoldsAWholeDecoderToItsFigures) {
+  const auto error_after = [](const std::function<void(Json&)>& change) {
+    Json cell = ToJson(testing::MadeUpDecoderCell("soft", 10, {5, 6}));
+    change(cell);
+    try {
+      CheckCell(FromJson<ResultCell>(cell, "cell"), Place("cell"));
+    } catch (const UserError& error) {
+      return std::string(error.what());
+    }
+    return std::string("no error");
+  };
+  EXPECT_EQ(error_after([](Json&) {}), "no error");
+  EXPECT_EQ(error_after([](Json& cell) { cell.erase("decoder"); }),
+            "cell: is ok and has no decoder");
+  EXPECT_THAT(error_after([](Json& cell) {
+                cell["decoder"]["attention_samples_ns"] = {5};
+                cell["processes"] = 2;
+              }),
+              HasSubstr("decoder.attention_samples_ns has 1 samples"));
+  EXPECT_THAT(error_after([](Json& cell) {
+                cell["decoder"]["reads"]["memory_read"] = 1.5;
+              }),
+              HasSubstr("decoder.reads.memory_read"));
+  EXPECT_THAT(error_after([](Json& cell) {
+                cell["status"] = "error";
+                cell["message"] = "too large";
+                cell["samples_ns"] = Json::array();
+                cell["median_ns"] = nullptr;
+                cell["interval_ns"] = nullptr;
+                cell["spread"] = nullptr;
+              }),
+              HasSubstr("has decoder"));
+  EXPECT_THAT(ErrorAfter([](Json& json) {
+                json["cells"][0]["decoder"] = ToJson(
+                    *testing::MadeUpDecoderCell("soft", 10, {5}).decoder);
+              }),
+              HasSubstr("is ok and has decoder"));
 }
 
 TEST(ResultReader, NamesAFileThatIsNotThere) {

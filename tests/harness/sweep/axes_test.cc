@@ -49,8 +49,8 @@ TEST(Axes, ListsRangesAndDoublingGiveTheirValuesInOrder) {
   EXPECT_EQ(Parse("U", "=T,5"), List(R"(["=T", 5])"));
   EXPECT_EQ(Parse("U", "=memory_length"), List(R"(["=memory_length"])"));
   EXPECT_EQ(Parse("energy", "dot,additive"), List(R"(["dot", "additive"])"));
-  EXPECT_EQ(Parse("workload", "planted,bias:-2.5,wait_k:3"),
-            List(R"(["planted", "bias:-2.5", "wait_k:3"])"));
+  EXPECT_EQ(Parse("workload", "planted,bias:-2.5,wait_k:3,copy:0.01"),
+            List(R"(["planted", "bias:-2.5", "wait_k:3", "copy:0.01"])"));
 }
 
 TEST(Axes, AValueThatIsWrittenTwiceIsTakenOnce) {
@@ -117,6 +117,12 @@ TEST(Axes, WrongValuesSayWhatWasGivenWhereAndWhatIsAllowed) {
       {"workload", "bias:nan", "needs a finite number"},
       {"workload", "bias:1e999", "needs a finite number"},
       {"workload", "wait_k:0", "'0' is not a whole number from 1"},
+      {"workload", "copy:0.001", "needs a share from 0.01 to 1"},
+      {"workload", "copy:1.5", "needs a share"},
+      {"workload", "copy:nan", "needs a share"},
+      {"workload", "copy:all", "needs a share"},
+      {"vocabulary", "2", "2 is out of range; allowed: whole numbers from 3"},
+      {"beam", "0", "0 is out of range"},
       {"workload", "uniform:2", "unknown workload 'uniform:2'"},
       {"workload", "file:no/such.json", "names a file that cannot be read"},
   };

@@ -59,8 +59,6 @@ TEST(ExperimentSchema, EveryExperimentOfTheProjectIsValid) {
         path.filename() == "claims.json") {
       continue;
     }
-    // A whole decoder is no sweep (decoder_experiment_test.cc).
-    if (Json::parse(TextOf(path)).value("kind", "") == "decoder") continue;
     ++files;
     EXPECT_TRUE(Validates(TextOf(path))) << path;
   }

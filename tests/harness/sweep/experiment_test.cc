@@ -163,10 +163,6 @@ TEST(Experiments, EveryFileExpandsInBothProfiles) {
   for (const auto& entry : std::filesystem::directory_iterator("experiments")) {
     if (entry.path().extension() != ".json") continue;
     if (entry.path().filename() == "claims.json") continue;
-    // A whole decoder is no sweep (decoder_experiment_test.cc).
-    if (ReadJsonFile(entry.path().string()).value("kind", "") == "decoder") {
-      continue;
-    }
     ++files;
     for (const char* profile : {"full", "quick"}) {
       const SweepRequest request =

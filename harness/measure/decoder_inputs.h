@@ -1,0 +1,52 @@
+// What the whole decoders of a point share: sources and weights.
+//
+// A point has a longest source T, d units, B sources, a vocabulary, a beam and
+// a workload copy:S. The B sources have lengths drawn from 0..T
+// (SourceLengths), and as many outputs and the end symbol; one more source is
+// empty. Scans that choose pass the share S of the memory (decoder_model.h).
+#ifndef ATTNBENCH_HARNESS_MEASURE_DECODER_INPUTS_H_
+#define ATTNBENCH_HARNESS_MEASURE_DECODER_INPUTS_H_
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "harness/measure/decoder_model.h"
+#include "harness/sweep/values.h"
+
+namespace attnbench {
+
+// The lengths of the sources of a point: number n of N is drawn from the n-th
+// N-th of 0..T, and its mirror image, T less that, is number N - 1 - n, so that
+// few have the mean that many have; one alone, or in the middle, has T/2.
+std::vector<Index> SourceLengths(std::uint64_t seed, Index longest,
+                                 Index num_sources);
+
+// Source number n of the point, of that many symbols, none of them special.
+std::vector<Symbol> DrawSource(std::uint64_t seed, Index n, Index length,
+                               Index vocabulary);
+
+class DecoderInputs {
+ public:
+  // `axes` are those of a point in scope decoder.
+  DecoderInputs(const AxisMap& axes, std::uint64_t seed);
+
+  const DecoderModel& timed() const { return timed_; }
+  // For the gate as well: hypotheses stand on different entries.
+  const DecoderModel& random_scans() const { return random_scans_; }
+  std::span<const CopyTask> tasks() const { return tasks_; }
+  Index beam() const { return beam_; }
+
+ private:
+  DecoderInputs(const AxisMap& axes, std::uint64_t seed,
+                const ModelSizes& sizes);
+
+  const DecoderModel timed_;
+  const DecoderModel random_scans_;
+  const Index beam_;
+  std::vector<CopyTask> tasks_;
+};
+
+}  // namespace attnbench
+
+#endif  // ATTNBENCH_HARNESS_MEASURE_DECODER_INPUTS_H_

@@ -1,0 +1,69 @@
+// Guards against sources of whole decoders that are not those that were asked
+// for.
+#include "harness/measure/decoder_inputs.h"
+
+#include <gmock/gmock.h>
+
+namespace attnbench {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Each;
+using ::testing::Ge;
+using ::testing::Lt;
+
+AxisMap PointOf(Index longest, Index num_sources, const char* workload) {
+  AxisMap axes;
+  axes["memory_length"] = longest;
+  axes["dim"] = 12;
+  axes["batch"] = num_sources;
+  axes["beam"] = 3;
+  axes["vocabulary"] = 9;
+  axes["workload"] = workload;
+  return axes;
+}
+
+TEST(DecoderInputs, AreThoseOfThePoint) {
+  const DecoderInputs inputs(PointOf(20, 5, "copy:0.25"), 7);
+  EXPECT_EQ(inputs.beam(), 3);
+  EXPECT_EQ(inputs.timed().sizes().vocabulary, 9);
+  EXPECT_EQ(inputs.timed().sizes().units, 12);
+  EXPECT_EQ(inputs.random_scans().sizes().units, 12);
+  std::vector<Index> lengths;
+  for (const CopyTask& task : inputs.tasks()) lengths.push_back(task.length());
+  std::vector<Index> wanted = SourceLengths(7, 20, 5);
+  wanted.push_back(0);  // and an empty one
+  EXPECT_EQ(lengths, wanted);
+}
+
+TEST(Sources, HaveLengthsFromNoneToTheLongest) {
+  for (const Index count : {1, 4, 7, 201}) {
+    const std::vector<Index> lengths = SourceLengths(1, 200, count);
+    ASSERT_EQ(static_cast<Index>(lengths.size()), count);
+    Index sum = 0;
+    for (Index n = 0; n < count; ++n) {
+      EXPECT_GE(lengths[Size(n)], n * 201 / count - 1);
+      EXPECT_LE(lengths[Size(n)], (n + 1) * 201 / count);
+      sum += lengths[Size(n)];
+    }
+    EXPECT_EQ(sum, 100 * count);
+  }
+  EXPECT_EQ(SourceLengths(1, 200, 201).front(), 0);
+  EXPECT_EQ(SourceLengths(1, 200, 201).back(), 200);
+  EXPECT_THAT(SourceLengths(1, 0, 3), Each(0));
+  EXPECT_NE(SourceLengths(1, 200, 8), SourceLengths(2, 200, 8));
+}
+
+TEST(Sources, HaveSymbolsThatMeanSomething) {
+  const std::vector<Symbol> source = DrawSource(1, 0, 1000, 20);
+  EXPECT_EQ(source.size(), 1000U);
+  EXPECT_THAT(source, Each(AllOf(Ge(kFirstSymbol), Lt(20))));
+  for (Symbol v = kFirstSymbol; v < 20; ++v) {
+    EXPECT_THAT(source, ::testing::Contains(v));
+  }
+  EXPECT_NE(source, DrawSource(1, 1, 1000, 20));
+  EXPECT_TRUE(DrawSource(1, 0, 0, 20).empty());
+}
+
+}  // namespace
+}  // namespace attnbench
