@@ -19,11 +19,10 @@ double Seconds(std::chrono::steady_clock::duration duration) {
 
 std::string PointText(const AxisTable& table, const Point& point) {
   std::string text;
-  for (const Axis& axis : table) {
-    if (!axis.of_point) continue;
+  for (const auto& [name, value] : point.axes) {
+    const std::string& letter = FindAxis(table, name, "point").letter;
     if (!text.empty()) text += ' ';
-    text += (axis.letter.empty() ? axis.name : axis.letter) + "=" +
-            point.axes.at(axis.name).Shown();
+    text += (letter.empty() ? name : letter) + "=" + value.Shown();
   }
   return text;
 }
