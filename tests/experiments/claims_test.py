@@ -98,7 +98,7 @@ class LedgerTest(unittest.TestCase):
             quantity = part["quantity"]
             kind = self.ledger["measurements"][quantity["from"]]["kind"]
             self.assertIn(kind, [kinds[quantity["kind"]]] if quantity["kind"] in kinds
-                          else ["sweep", "decoder"], claim)
+                          else ["sweep"], claim)
             read_by.add(quantity["from"])
         self.assertEqual(read_by, set(self.ledger["measurements"]))
 
