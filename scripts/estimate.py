@@ -5,50 +5,36 @@ usage: estimate.py PROGRAM [EXPERIMENT...]
 example: scripts/estimate.py build/release/attnbench mad_figure8
 
 PROGRAM is attnbench; EXPERIMENTs are measured besides the claims. Run in the
-repository's root: experiments/claims.json has the sweeps and decoders.
+repository's root: experiments/claims.json has the sweeps.
 """
 
 import json
-import os
 import subprocess
 import sys
-
-COMMANDS = {"sweep": "run-sweep", "decoder": "decoder"}
 
 
 def main(program, *besides):
     with open("experiments/claims.json", encoding="utf-8") as file:
         measurements = json.load(file)["measurements"].values()
-    asked = [
-        (COMMANDS[one["kind"]], one["experiment"], one.get("full", {}))
-        for one in measurements
-        if one["kind"] in COMMANDS
-    ]
-    asked += [(command_of(name), name, {}) for name in besides]
+    asked = [(one["experiment"], one.get("full", {}))
+             for one in measurements if one["kind"] == "sweep"]
+    asked += [(name, {}) for name in besides]
     total_s = 0
-    for command, name, changes in asked:
+    for name, changes in asked:
         path = f"experiments/{name}.json"
-        if not os.path.exists(path):
-            print(f"  {name}: {path} is not there, so it is not measured")
-            continue
         # Only such as are options, too.
         flags = [text for name, value in changes.items() if isinstance(value, int)
                  for text in (f"--{name}", str(value))]
-        done = subprocess.run([program, command, path, "--dry-run", "--json", *flags],
+        done = subprocess.run([program, "run-sweep", path, "--dry-run", "--json", *flags],
                               stdout=subprocess.PIPE, text=True)
         if done.returncode != 0:
             sys.exit(done.returncode)  # the program has said why
         estimate_s = json.loads(done.stdout)["estimated_s"]
         total_s += estimate_s
         print(f"  {name}: about {duration_text(estimate_s)}")
-    others = sorted({one["kind"] for one in measurements} - {*COMMANDS, "training"})
+    others = sorted({one["kind"] for one in measurements} - {"sweep", "training"})
     print(f"about {duration_text(total_s)} in all; {', '.join(others)} and pictures "
           "tell no time beforehand and come on top")
-
-
-def command_of(name):
-    with open(f"experiments/{name}.json", encoding="utf-8") as file:
-        return COMMANDS[json.load(file).get("kind", "sweep")]
 
 
 def duration_text(seconds):
