@@ -21,14 +21,13 @@ TABLE = "britz-table-1"
 
 def has_data(cells):
     return (
-        BASELINE in set(cells["mechanism"])
+        BASELINE in set(cells[cells["status"] == "ok"]["mechanism"])
         and cells["memory_length"].nunique() > 1
         and len(whole_decoders.models(cells)) == 1
     )
 
 
 def draw(frame):
-    path = frame.attrs["path"]
     whole_decoders.require_one_model(frame)
     cells = [
         cell
@@ -36,7 +35,9 @@ def draw(frame):
         if cell["mechanism"] != BASELINE
     ]
     if not any(cell["ratio"] for cell in cells):
-        raise load.DataError(path, "no cell has a ratio to full attention")
+        raise load.DataError(
+            frame.attrs["path"], "no cell has a ratio to full attention"
+        )
     names = list(dict.fromkeys(settings.label(cell) for cell in cells))
     looks = looks_of(names)
     lengths = sorted({cell["memory_length"] for cell in cells})
