@@ -8,8 +8,8 @@
 #              long that takes. The quick profiles, the default, have coarser grids,
 #              fewer rounds and trials; many verdicts on times stay open with them
 #   --resume   go on where an earlier run ended: finished points of its sweeps are
-#              not measured again; decoders, `verify` and `stability` are, unless
-#              all claims have verdicts
+#              not measured again; `verify` and `stability` are, unless all claims
+#              have verdicts
 #   -o DIR     where results and figures go, in DIR/quick or DIR/full (default:
 #              out/ of the repository)
 #   --help     this text
@@ -45,7 +45,7 @@ while (($#)); do
 done
 
 # Sweeps that figures and tables are made of and no claim is read from.
-sweeps=(latency_bias matcha_algorithms crossover)
+sweeps=(latency_bias matcha_algorithms crossover crossover_beam)
 mechanisms=(soft monotonic mocha matcha memory)
 sharpness=0.5,1,2,4,8,16,32
 
@@ -62,7 +62,7 @@ attnbench=build/release/attnbench
 
 if ((${#profile[@]} == 0)); then
   say "ahead of us, measured by the whole grids:"
-  "$python" scripts/estimate.py "$attnbench" "${sweeps[@]}" crossover_beam
+  "$python" scripts/estimate.py "$attnbench" "${sweeps[@]}"
 fi
 
 stored=() # results that `claims` reads and does not make
@@ -80,13 +80,6 @@ for experiment in "${sweeps[@]}"; do
   "$attnbench" run-sweep "experiments/$experiment.json" "${profile[@]}" "${again[@]}" \
     -o "$results/$experiment.json"
 done
-
-# A sweep has no beam: whole decoders have.
-if ! is_done "$results/crossover_beam.json"; then
-  say "measuring crossover_beam"
-  "$attnbench" decoder experiments/crossover_beam.json "${profile[@]}" --force \
-    -o "$results/crossover_beam.json"
-fi
 
 if is_done "$out/claims.json"; then
   say "claims are measured already"

@@ -1,7 +1,5 @@
-"""Reads a result of `attnbench decoder` as the cells that crossover.py fits: the time
-of attention alone, of all sources of a point, and what it was asked for.
-
-    cells = beam_cells.of(load.read_json(path), path)
+"""Makes of whole decoders the cells that crossover.py fits: the time of attention
+alone, of all sources of a point, and what it was asked for.
 
 A source of n symbols is decoded in n + 1 steps, the first with one hypothesis and all
 others with as many as the beam is wide, so counts follow from the lengths of the
@@ -15,110 +13,82 @@ import math
 
 import pandas
 
-from analysis import decoder_result, load, settings
+from analysis import fits, load, pairing, settings, whole_decoders
 
-SOFT = "soft"
 # A scan may have so many more or fewer energies than are planted, as a share.
 MOST_OFF = 0.1
 
 
-def of(document, path):
-    """One row a measured cell, with `beam`, the counts, and the `shortest` and
+def of(cells):
+    """One row a measured cell, with `memory_share`, the counts, and the `shortest` and
     `longest` source that has entries. Cells that failed, and those whose scan did
     not go as planted, are in attrs["left_out"], by name.
     """
-    result = decoder_result.of(document, path)
-    sources = _sources(document, path)
     rows, left_out = [], []
-    for index, cell in enumerate(result["cells"]):
-        where = f"{path}: cells[{index}]"
+    for index, cell in zip(cells.index, cells.to_dict("records")):
         # There is nothing to fit without attention.
         if cell["status"] == "skipped" or cell["mechanism"] == "none":
             continue
-        name = _name(cell)
         if cell["status"] != "ok":
-            left_out.append(f"{name}: {cell['status']}")
+            left_out.append(f"{_name(cell)}: {cell['status']}")
+            continue
+        row = _row(cell, f"{cells.attrs['path']}: cells[{index}]")
+        if row["is_as_planted"]:
+            rows.append(row)
         else:
-            row = _row(cell, sources, where)
-            if row["is_as_planted"]:
-                rows.append(row)
-            else:
-                left_out.append(f"{name}: its scan did not go as planted")
+            left_out.append(f"{_name(cell)}: its scan did not go as planted")
     if not rows:
-        raise load.DataError(path, "cells missing: none has attention that was timed")
+        raise load.DataError(
+            cells.attrs["path"], "cells missing: none has attention that was timed"
+        )
     frame = pandas.DataFrame(rows, dtype=object)
     frame = frame.where(frame.notna(), None)
     for key in ("median_ns", "constant", "outputs", "entries", "energies"):
         frame[key] = frame[key].astype("float64")
-    frame.attrs.update(path=str(path), context=result["context"], left_out=left_out)
+    frame.attrs.update(cells.attrs, left_out=left_out)
+    fits.require_rounds(frame)
     return frame
 
 
 def _name(cell):
     """The label of settings.label, and what its point is."""
-    share = "" if cell["memory_share"] == 1 else f", share {cell['memory_share']:g}"
-    return (f"{settings.label(cell)}, d = {cell['units']}{share}, "
-            f"L = {cell['length']}, beam {cell['beam']}")
+    share = whole_decoders.memory_share(cell)
+    share_text = "" if share == 1 else f", share {share:g}"
+    return (f"{settings.label(cell)}, d = {cell['dim']}{share_text}, "
+            f"L = {cell['memory_length']}, beam {cell['beam']}")
 
 
-def _sources(document, path):
-    """The lengths of the sources of each point."""
-    found = {}
-    for index, point in enumerate(load.get(document, "points", list, path)):
-        where = f"{path}: points[{index}]"
-        if not isinstance(point, dict):
-            raise load.DataError(where, "not an object")
-        lengths = load.get(point, "source_lengths", list, where)
-        if not all(isinstance(n, int) and n >= 0 for n in lengths):
-            raise load.DataError(where, "source_lengths must hold numbers from 0")
-        found[point.get("point")] = lengths
-    return found
-
-
-def _row(cell, sources, where):
-    lengths = sources.get(cell.get("point"))
-    if not lengths or max(lengths) == 0:
-        raise load.DataError(where, f"points has no sources of {_name(cell)}")
-    for key in ("energy", "end", "processes"):
-        if key not in cell:
-            raise load.DataError(where, f"{key} is missing")
+def _row(cell, where):
     if cell["chunk_width"] == "inf":
         raise load.DataError(where, "chunks without an end are not counted")
-    samples = load.get(cell, "attention_samples_ns", list, where)
-    if not all(map(load.is_above_zero, samples)):
-        raise load.DataError(where, "attention_samples_ns must hold numbers above 0")
-    if not load.is_above_zero(cell.get("attention_median_ns")):
-        raise load.DataError(where, "attention_median_ns must be above 0")
-    hypotheses = [1 + n * cell["beam"] for n in lengths]  # of all steps of a source
-    reads = load.get(cell, "reads", dict, where)
+    timed = whole_decoders.attention(cell)
+    if not timed["samples_ns"]:
+        raise load.DataError(where, "attention_samples_ns is empty")
+    beam, share = cell["beam"], whole_decoders.memory_share(cell)
+    lengths = cell["decoder"]["source_lengths"]
+    with_entries = [n for n in lengths if n > 0]
+    if not with_entries:
+        raise load.DataError(where, "source_lengths: no source has entries")
+    hypotheses = [1 + n * beam for n in lengths]  # of all steps of a source
     energies = sum(hypotheses) * load.get(
-        reads, "energies_per_output", (int, float), f"{where}: reads"
+        cell["decoder"]["reads"] or {}, "energies_per_output", (int, float),
+        f"{where}: decoder: reads",
     )
     wanted = sum(n * h for n, h in zip(lengths, hypotheses))
-    if cell["mechanism"] == SOFT and not math.isclose(energies, wanted, rel_tol=1e-9):
+    if cell["mechanism"] == pairing.BASELINE and not math.isclose(
+        energies, wanted, rel_tol=1e-9
+    ):
         raise load.DataError(
             where,
             f"{energies:g} energies, {wanted} are those of a beam that is full after "
             "one step: is the vocabulary smaller than the beam?",
         )
-    planted = sum(
-        1 + n * cell["beam"] + passed(cell["memory_share"], n, cell["beam"])
-        for n in lengths
-        if n > 0
-    )
+    planted = sum(1 + n * beam + passed(share, n, beam) for n in with_entries)
     return {
-        **{key: cell[key] for key in ("mechanism", "chunk_width", "num_contexts",
-                                      "energy", "end", "beam", "memory_share")},
-        "variant": "exact",
-        "workload": "sources of whole decoders",
-        "dim": cell["units"],
-        "memory_length": cell["length"],
-        "output_length": cell["length"] + 1,
-        "shortest": min(n for n in lengths if n > 0),
+        **timed,
+        "memory_share": share,
+        "shortest": min(with_entries),
         "longest": max(lengths),
-        "samples_ns": samples,
-        "processes": cell["processes"],
-        "median_ns": cell["attention_median_ns"],
         "constant": len(lengths),
         "outputs": sum(hypotheses),
         "entries": sum(lengths),
@@ -126,8 +96,7 @@ def _row(cell, sources, where):
         "is_as_planted": cell["end"] is None
         or math.isclose(energies, planted, rel_tol=MOST_OFF),
         "chunk_energies": float(sum(
-            chunk_energies(cell["chunk_width"], cell["memory_share"], n, cell["beam"])
-            for n in lengths
+            chunk_energies(cell["chunk_width"], share, n, beam) for n in lengths
         )),
     }
 

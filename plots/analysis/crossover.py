@@ -8,7 +8,6 @@ import numpy
 
 from analysis import (
     beam_cells,
-    decoder_result,
     fits,
     load,
     pairing,
@@ -44,12 +43,13 @@ def read(path):
 
 
 def of(document, path):
-    """Cells with TERMS, `beam`, `shortest` and `longest` memory, of either kind."""
-    if document.get("kind") == decoder_result.KIND:
-        cells = beam_cells.of(document, path)
-        fits.require_rounds(cells)
-        return cells
-    return select(load.cells_of(document, path))
+    """Cells with TERMS, `beam`, `shortest` and `longest` memory: those of whole
+    decoders, where all are, or of attention.
+    """
+    cells = load.cells_of(document, path)
+    if (cells["scope"] == load.DECODER).all():
+        return beam_cells.of(cells)
+    return select(cells)
 
 
 def select(cells):

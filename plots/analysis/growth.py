@@ -38,11 +38,11 @@ class Fit:
 
 
 def select(cells):
-    """The measured cells of variant exact: each mechanism in every mode and
-    scope, at each of its T, over two decades.
+    """The measured cells of variant exact, but for whole decoders: each mechanism in
+    every mode and scope, at each of its T, over two decades.
     """
     path = cells.attrs["path"]
-    chosen = cells[cells["variant"] == "exact"]
+    chosen = cells[(cells["variant"] == "exact") & (cells["scope"] != load.DECODER)]
     if chosen.empty:
         raise load.DataError(path, "cells missing: variant exact")
     chosen = settings.select(chosen, free=FREE)

@@ -37,9 +37,11 @@ OUTCOMES = (
     "peak_memory_bytes",
     "limit",
     "numerics",
+    "decoder",
     "point",
 )
 STATUSES = ("ok", "invalid", "error", "timeout", "skipped")
+DECODER = "decoder"  # the scope of whole decoders
 
 
 class DataError(Exception):
@@ -109,7 +111,7 @@ def document_text(document):
 
 
 def load(path):
-    """The cells of a sweep's result document, one row each."""
+    """The cells of a sweep's result document, one row each, of all scopes."""
     return cells_of(read_json(path), path)
 
 
@@ -139,21 +141,6 @@ def check_cells(document, path):
     for index, cell in enumerate(cells):
         _check_cell(cell, f"{path}: cells[{index}]")
     return cells
-
-
-def check_statuses(document, path):
-    """The cells of a document of any kind: whether each was measured."""
-    for index, cell in enumerate(get(document, "cells", list, path)):
-        where = f"{path}: cells[{index}]"
-        if not isinstance(cell, dict):
-            raise DataError(where, "not an object")
-        if "message" not in cell:
-            raise DataError(where, "message is missing")
-        if get(cell, "status", str, where) not in STATUSES:
-            raise DataError(
-                where,
-                f"status is {cell['status']!r}; allowed: {', '.join(STATUSES)}",
-            )
 
 
 def load_stability(path):
@@ -417,7 +404,7 @@ def is_above_zero(value):
 def _check_cell(cell, where):
     if not isinstance(cell, dict):
         raise DataError(where, "not an object")
-    for key in ("mechanism", "variant", "workload", "precision", "status"):
+    for key in ("mechanism", "variant", "workload", "precision", "scope", "status"):
         get(cell, key, str, where)
     for key in ("memory_length", "output_length"):
         if get(cell, key, int, where) < 1:
@@ -442,19 +429,50 @@ def _check_cell(cell, where):
         )
     if cell["status"] == "ok":
         _check_times(cell, where)
+    if cell.get("scope") == DECODER:
+        _check_decoder(cell, where)
 
 
-def check_samples(cell, key, where):
-    """Requires as many samples of each process of a decoder's cell, above 0; there are
-    none where it was not timed.
-    """
-    samples, processes = cell[key], cell["processes"]
-    if len(samples) % processes:
+def _check_decoder(cell, where):
+    """What a cell of a whole decoder has beside others."""
+    for key in ("beam", "vocabulary"):
+        get(cell, key, int, where)
+    if cell["status"] != "ok":
+        return
+    kind, _, share = cell["workload"].partition(":")
+    if kind != "copy" or not _is_share(share):
         raise DataError(
-            where, f"{key}: has {len(samples)} samples of {processes} processes"
+            where,
+            f"workload is {cell['workload']!r}, copy:S with S from 0 to 1 is wanted",
         )
-    if not all(map(is_above_zero, samples)):
-        raise DataError(where, f"{key}: above 0 is wanted of every sample")
+    own, place = get(cell, "decoder", dict, where), f"{where}: decoder"
+    lengths = get(own, "source_lengths", list, place)
+    if not lengths or not all(isinstance(n, int) and n >= 0 for n in lengths):
+        raise DataError(place, "source_lengths must hold whole numbers from 0")
+    samples = get(own, "attention_samples_ns", list, place)
+    if len(samples) not in (0, len(cell["samples_ns"])):
+        raise DataError(
+            place,
+            f"attention_samples_ns has {len(samples)} numbers, of "
+            f"{len(cell['samples_ns'])} samples of the whole",
+        )
+    numbers = [*samples, own.get("attention_median_ns")] if samples else []
+    if not all(map(is_above_zero, numbers)):
+        raise DataError(
+            place, "attention_samples_ns and attention_median_ns must be above 0"
+        )
+    if own.get("reads", "missing") is not None:
+        reads = get(own, "reads", dict, place)
+        for key in ("energies_per_output", "memory_read", "zero_contexts"):
+            if key not in reads:
+                raise DataError(f"{place}: reads", f"{key} is missing")
+
+
+def _is_share(text):
+    try:
+        return 0 <= float(text) <= 1
+    except ValueError:
+        return False
 
 
 def _check_times(cell, where):

@@ -40,11 +40,11 @@ def logs(cell, key="samples_ns"):
     return numpy.log(numpy.reshape(cell[key], (cell.get("processes") or 1, -1)))
 
 
-def log_ratios(of, to, key="samples_ns"):
+def log_ratios(of, to):
     """`of` over `to`, of the same rounds: what the machine does between rounds is in
     both times of a round and drops out.
     """
-    return logs(of, key) - logs(to, key)
+    return logs(of) - logs(to)
 
 
 def have_equal_shapes(series):

@@ -1,8 +1,8 @@
 """The registry of figures: name -> what draws it and what it needs.
 
-To add one: a module beside this file, and a row here. `draw` gets what the reader of
-its kind gives (READERS; else a list, of steps or of outputs of `expect`) and returns
-the figure and its headline lines; `has_data` says whether a file is meant for it.
+To add one: a module beside this file, and a row here. `draw` gets what `data_of` makes
+of a document (else a list, of steps or of outputs of `expect`) and returns the figure
+and its headline lines; `has_data` says whether a file is meant for it.
 """
 
 import contextlib
@@ -16,7 +16,7 @@ with contextlib.chdir(os.path.dirname(__file__)):  # it may hold a matplotlibrc
     import matplotlib
 matplotlib.rcdefaults()
 
-from analysis import decoder_result, load
+from analysis import load
 from figures import (
     alignments,
     britz_figure2,
@@ -42,7 +42,6 @@ READERS = {
     "sweep": load.cells_of,
     "stability": load.stability_of,
     "compare": load.compare_of,
-    decoder_result.KIND: decoder_result.of,
 }
 
 
@@ -50,8 +49,9 @@ READERS = {
 class Entry:
     draw: Callable
     has_data: Callable
-    # A kind of READERS, or "attention" (what `expect` printed): one document; or
-    # "decode" or "expect": any number of outputs
+    # A kind of READERS, "decoder" (the cells of whole decoders in a sweep; "sweep": all
+    # others) or "attention" (what `expect` printed): one document; or "decode" or
+    # "expect": any number of outputs
     reads: str
     needs: str  # in words, for --list and for errors
 
@@ -151,7 +151,7 @@ FIGURES = {
         britz_table1.draw,
         britz_table1.has_data,
         "decoder",
-        "a result of `attnbench decoder` with soft attention, of one model over lengths",
+        "whole decoders (scope decoder) of one model over lengths, soft among them",
     ),
     "monte_carlo": Entry(
         monte_carlo.draw,
@@ -172,3 +172,30 @@ FIGURES = {
         "outputs of `attnbench decode` for one sequence, a file a mechanism",
     ),
 }
+
+
+def data_of(document, path):
+    """The data of a document by what Entry.reads calls them."""
+    kind = document.get("kind")
+    if kind not in list(READERS):  # what it is may be no text
+        kind = "sweep"  # whose reader refuses it
+    data = READERS[kind](document, path)
+    if kind != "sweep":
+        return {kind: data}
+    is_whole = data["scope"] == load.DECODER
+    parts = {"sweep": data[~is_whole], "decoder": data[is_whole]}
+    return {reads: cells for reads, cells in parts.items() if not cells.empty}
+
+
+def fitting(data):
+    """The names of the figures that such data are meant for."""
+    return [
+        name
+        for name, entry in FIGURES.items()
+        if entry.reads in data and entry.has_data(data[entry.reads])
+    ]
+
+
+def context_of(part):
+    """That of what one figure reads, which has one."""
+    return (part if isinstance(part, dict) else part.attrs)["context"]

@@ -6,33 +6,41 @@ each beam, with intervals. All have one scale. The paper has neither greedy
 decoding nor mechanisms that choose.
 """
 
+import math
+
 from matplotlib import lines as mlines
 
-from analysis import decoder_reads, decoder_result, load, published, settings, words
+from analysis import load, published, settings, whole_decoders, words
+from analysis.pairing import BASELINE
 from figures import style
 from figures.mocha_figure3 import looks_of
 
-BASELINE = "soft"
 PAPERS_BEAM = 10
 TABLE = "britz-table-1"
 
 
-def has_data(result):
-    cells = result["cells"]
+def has_data(cells):
     return (
-        any(cell["ratio_to_soft"] for cell in cells)
-        and len({cell["length"] for cell in cells}) > 1
-        and len(decoder_result.models(cells)) == 1
+        BASELINE in set(cells[cells["status"] == "ok"]["mechanism"])
+        and cells["memory_length"].nunique() > 1
+        and len(whole_decoders.models(cells)) == 1
     )
 
 
-def draw(result):
-    cells = [cell for cell in result["cells"] if cell["mechanism"] != BASELINE]
-    _require_ratios(cells, result["path"])
-    decoder_result.require_one_model(result)
+def draw(frame):
+    whole_decoders.require_one_model(frame)
+    cells = [
+        cell
+        for cell in whole_decoders.with_ratios(frame)
+        if cell["mechanism"] != BASELINE
+    ]
+    if not any(cell["ratio"] for cell in cells):
+        raise load.DataError(
+            frame.attrs["path"], "no cell has a ratio to full attention"
+        )
     names = list(dict.fromkeys(settings.label(cell) for cell in cells))
     looks = looks_of(names)
-    lengths = sorted({cell["length"] for cell in cells})
+    lengths = sorted({cell["memory_length"] for cell in cells})
     beams = sorted({cell["beam"] for cell in cells}, reverse=True)
     papers = _papers_lines(lengths)
     panels_of = {"Britz, table 1: beam 10, GPU": papers}
@@ -48,23 +56,20 @@ def draw(result):
     for panel in axes[0]:
         panel.set_ylim(low, high)
     handles = [mlines.Line2D([], [], label=name, **looks[name]) for name in names]
-    style.add_foot(figure, _caption(result), handles)
+    style.add_foot(figure, _caption(frame), handles)
     return figure, _headlines(cells, papers, max(lengths))
-
-
-def _require_ratios(cells, path):
-    if not any(cell["ratio_to_soft"] for cell in cells):
-        raise load.DataError(path, "no cell has a ratio to full attention")
 
 
 def _lines(cells, names, beam):
     """name -> {L: (ratio, low, high)} of the cells of a beam."""
     lines = {name: {} for name in names}
     for cell in cells:
-        ratio = cell["ratio_to_soft"]
-        if cell["beam"] == beam and ratio and decoder_reads.is_as_trained(cell):
-            span = ratio["interval"] or [ratio["value"]] * 2
-            lines[settings.label(cell)][cell["length"]] = (ratio["value"], *span)
+        ratio = cell["ratio"]
+        if cell["beam"] == beam and ratio and whole_decoders.is_as_trained(cell):
+            # That of a single round has no ends.
+            has_ends = math.isfinite(ratio.high)
+            span = (ratio.low, ratio.high) if has_ends else [ratio.value] * 2
+            lines[settings.label(cell)][cell["memory_length"]] = (ratio.value, *span)
     return lines
 
 
@@ -115,40 +120,37 @@ def _limits(panels_lines):
     return min(values) - room, max(values) + room
 
 
-def _caption(result):
-    model = result["model"]
-    ((units, _),) = decoder_result.models(result["cells"])
+def _caption(frame):
+    ((units, _, vocabulary),) = whole_decoders.models(frame)
     return (
         "Time to translate sources of 0 to L symbols by a whole encoder and decoder, "
         "over that of the same with full (soft) attention, measured in the same "
         "rounds; 95 % interval of each, which may leave the panel. "
-        f"{model['layers']} layers of {units} units, vocabulary "
-        f"{model['vocabulary']}, random weights, one CPU thread. "
-        "none: without attention. Left out: where less than "
-        f"{100 * decoder_reads.LEAST_READ:g} % of the memory was read, or more than "
-        f"{100 * decoder_reads.MOST_EMPTY:g} % of the outputs had no entry; and "
+        f"2 layers of {units} units, vocabulary {vocabulary}, random weights, one CPU "
+        "thread. none: without attention. Left out: where less than "
+        f"{100 * whole_decoders.LEAST_READ:g} % of the memory was read, or more than "
+        f"{100 * whole_decoders.MOST_EMPTY:g} % of the outputs had no entry; and "
         "cells that failed. "
-        + words.context_text(result["context"])
+        + words.context_text(frame.attrs["context"])
     )
 
 
 def _headlines(cells, papers, longest):
     lines = [
-        f"L = {cell['length']}, beam {cell['beam']}, {settings.label(cell)}: "
+        f"L = {cell['memory_length']}, beam {cell['beam']}, {settings.label(cell)}: "
         f"{cell['status']}: {cell['message']}"
         for cell in cells if cell["status"] not in ("ok", "skipped")
     ]
     for cell in cells:
-        if cell["length"] != longest or not cell["ratio_to_soft"]:
+        if cell["memory_length"] != longest or not cell["ratio"]:
             continue
         name = settings.label(cell)
-        text = f"L = {longest}, beam {cell['beam']}, {name} / {BASELINE}: " + (
-            f"{cell['ratio_to_soft']['value']:.3f}"
-        )
+        text = (f"L = {longest}, beam {cell['beam']}, {name} / {BASELINE}: "
+                f"{cell['ratio'].value:.3f}")
         paper = papers.get(name, {}).get(longest)
         if cell["beam"] == PAPERS_BEAM and paper:
             text += f" (paper: {paper[0]:.3f})"
-        reads = decoder_reads.text(cell)
+        reads = whole_decoders.reads_text(cell)
         text += f" ({reads})" if reads else ""
         lines.append(text)
     return lines

@@ -87,20 +87,23 @@ def _set_axes(axes, rows, comparison):
 
 def cell_names(rows):
     """The mechanism, and what differs between the rows."""
+    # Not all rows have all axes: only whole decoders have a beam.
+    axes = dict.fromkeys(axis for row in rows for axis in row["axes"])
     varying = [
         axis
-        for axis in rows[0]["axes"]
-        if len({str(row["axes"][axis]) for row in rows} - {"None"}) > 1
+        for axis in axes
+        if len({str(row["axes"].get(axis)) for row in rows} - {"None"}) > 1
     ]
     names = []
     for row in rows:
         words = [row["mechanism"]]
         for axis in varying:
-            value = row["axes"][axis]
+            value = row["axes"].get(axis)
             if value is None:
                 continue
-            letter = settings.LETTERS.get(axis)
-            words.append(f"{letter} = {value}" if letter else str(value))
+            is_named = axis in settings.LETTERS or not isinstance(value, str)
+            name = settings.LETTERS.get(axis, axis)
+            words.append(f"{name} = {value}" if is_named else value)
         options = {
             str(other["options"])
             for other in rows

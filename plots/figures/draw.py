@@ -16,7 +16,7 @@ import os
 import sys
 
 from analysis import expected, load, words
-from figures import FIGURES, READERS, style
+from figures import FIGURES, context_of, data_of, fitting, style
 
 
 class UsageError(Exception):
@@ -77,30 +77,26 @@ def draw_all(options):
         raise UsageError(unknown_figure(options.figure))
     if not options.files:
         raise UsageError(
-            "no file given; a result of run-sweep, stability or decoder, what "
-            "compare --json printed, or outputs of decode or expect"
+            "no file given; a result of run-sweep or stability, what compare --json "
+            "printed, or outputs of decode or expect"
         )
     if not os.path.isdir(options.output):
         raise UsageError(f"-o {options.output}: no such folder")
-    reads, data = read(options.files)
+    data = read(options.files)
     if options.figure is not None:
         names = [options.figure]
         wanted = FIGURES[options.figure]
-        if wanted.reads != reads:
+        if wanted.reads not in data:
             raise UsageError(
-                f"{options.files[0]}: is of {reads}, figure {options.figure} "
+                f"{options.files[0]}: is of {', '.join(data)}, figure {options.figure} "
                 f"needs {wanted.needs}"
             )
     else:
-        names = [
-            name
-            for name, entry in FIGURES.items()
-            if entry.reads == reads and entry.has_data(data)
-        ]
+        names = fitting(data)
     if not names:
         needs = "; ".join(f"{n} needs {e.needs}" for n, e in FIGURES.items())
         raise UsageError(f"{options.files[0]}: fits no figure: {needs}")
-    drawn = {name: FIGURES[name].draw(data) for name in names}
+    drawn = {name: FIGURES[name].draw(data[FIGURES[name].reads]) for name in names}
     reasons = invalid_reasons(data)
     if not reasons:
         return drawn
@@ -111,11 +107,12 @@ def draw_all(options):
 
 
 def invalid_reasons(data):
-    """The data are a sweep, a stability study, or several outputs."""
-    if isinstance(data, list):
-        contexts = [steps["context"] for steps in data if "context" in steps]
-    else:
-        contexts = [(data if isinstance(data, dict) else data.attrs)["context"]]
+    contexts = []
+    for part in data.values():
+        if isinstance(part, list):
+            contexts += [steps["context"] for steps in part if "context" in steps]
+        else:
+            contexts.append(context_of(part))
     reasons = [words.invalid_reasons(context) for context in contexts]
     return list(dict.fromkeys(sum(reasons, [])))
 
@@ -128,20 +125,17 @@ def unknown_figure(given):
 
 
 def read(paths):
-    """What the files hold, by the name of Entry.reads, and their data."""
+    """What the files hold, by what Entry.reads calls it."""
     documents = [(load.read_json(path), path) for path in paths]
     if all("steps" in document for document, _ in documents):
-        return "decode", [load.steps_of(*item) for item in documents]
+        return {"decode": [load.steps_of(*item) for item in documents]}
     if all("latency" in document for document, _ in documents):
-        return "expect", [load.expect_of(*item) for item in documents]
+        return {"expect": [load.expect_of(*item) for item in documents]}
     if len(documents) > 1:
         raise UsageError(
             f"{len(paths)} files: one result of a sweep at a time (`attnbench "
             "merge` makes one of several), or outputs of decode or expect only"
         )
     if expected.is_one(documents[0][0]):
-        return "attention", [expected.of(*documents[0])]
-    kind = documents[0][0].get("kind")
-    if kind not in list(READERS):  # what it is may be no text
-        kind = "sweep"
-    return kind, READERS[kind](*documents[0])
+        return {"attention": [expected.of(*documents[0])]}
+    return data_of(*documents[0])

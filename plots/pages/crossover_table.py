@@ -9,11 +9,11 @@ With --into the table also goes between the lines <!-- crossover table --> and
 <!-- end of crossover table --> of a file.
 
 The table has, for each mechanism, size d, beam and share of the memory that the scan
-passes, the least T at which soft attention takes 1, 2 and 10 times as long. A sweep
-has no beam: one sequence of states. With beams, greedy decoding (1) among them, there
-is a table of its own for each result of `attnbench decoder`, of the time of attention
-by itself. Times are those of a model, fitted for each mechanism, d and beam to every
-cell of the file by
+passes, the least T at which soft attention takes 1, 2 and 10 times as long. Attention
+that is measured alone has no beam: one sequence of states. With beams, greedy decoding
+(1) among them, there is a table of its own for each result of whole decoders (scope
+decoder), of the time of their attention. Times are those of a model, fitted for each
+mechanism, d and beam to every cell of the file by
 
   median_ns = a + u U + t T + b energies + c chunk_energies
 
@@ -203,7 +203,7 @@ def parse(arguments):
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
-        "files", metavar="RESULT", nargs="+", help="of run-sweep or of decoder"
+        "files", metavar="RESULT", nargs="+", help="of run-sweep"
     )
     parser.add_argument("--into", metavar="FILE", help="e.g. docs/latency.md")
     parser.add_argument(

@@ -11,7 +11,7 @@ def to_html(documents):
     return "\n".join(
         _one(document)
         for document in documents
-        if document.kind in ("sweep", "decoder")
+        if document.kind == "sweep"
         and crossover.is_of_its_experiments(document.content)
     )
 

@@ -11,7 +11,6 @@ KINDS = (
     "verify",
     "stability",
     "roofline",
-    "decoder",
     "claims",
     "computed",
     "training",
@@ -39,21 +38,12 @@ def read(paths):
             raise load.DataError(
                 path, f"kind is {content['kind']!r}, one of {', '.join(KINDS)} is wanted"
             )
-        _check_cells(content, path)
+        # A run that was stopped before its first cell is still to be shown.
+        if content["kind"] == "sweep" and content.get("cells") != []:
+            load.check_cells(content, path)
         if names.count(name) > 1:
             name = path
         documents.append(
             Document(number, path, name, content["kind"], context, content)
         )
     return documents
-
-
-def _check_cells(content, path):
-    """Checks cells of a sweep whole, and of any other kind what the page says of them."""
-    # A run that was stopped before its first cell is still to be shown.
-    if content.get("cells") == []:
-        return
-    if content["kind"] == "sweep":
-        load.check_cells(content, path)
-    elif "cells" in content:
-        load.check_statuses(content, path)

@@ -10,7 +10,7 @@ import io
 import re
 
 from analysis import load
-from figures import FIGURES, READERS
+from figures import FIGURES, READERS, data_of, fitting
 from pages import markup
 
 _FONT = "'DejaVu Sans'"
@@ -23,16 +23,16 @@ def to_html(documents):
 
 def _of_one(document):
     """A figure each; where one cannot be drawn, the reason."""
-    data = _data(document)
-    if data is None:
+    if document.kind not in READERS or document.content.get("cells") == []:
         return
-    for name, entry in FIGURES.items():
-        if entry.reads != document.kind or not entry.has_data(data):
-            continue
+    # The page shows what figures say is wrong, so they get the name that it uses.
+    data = data_of(document.content, document.name)
+    for name in fitting(data):
+        entry = FIGURES[name]
         label = f"figure-{document.number}-{name}"
         title = f"{document.name}: {name}"
         try:
-            figure, lines = entry.draw(data)
+            figure, lines = entry.draw(data[entry.reads])
         except load.DataError as error:
             yield (
                 f"<p>{markup.text(title)} ({markup.text(entry.needs)}) was not "
@@ -48,14 +48,6 @@ def _of_one(document):
             f"<figcaption>What it shows, in numbers:<ul>{items}</ul></figcaption>"
             "</figure>"
         )
-
-
-def _data(document):
-    """What figures of this kind are drawn from; None where there are none."""
-    if document.kind not in READERS or document.content.get("cells") == []:
-        return None
-    # The page shows what figures say is wrong, so they get the name that it uses.
-    return READERS[document.kind](document.content, document.name)
 
 
 def _svg(figure, label, title, lines):

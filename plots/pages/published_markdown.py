@@ -5,30 +5,37 @@ A decoder's time is compared as a ratio to full attention's: the paper's seconds
 those of another machine.
 """
 
-from analysis import decoder_reads, decoder_result, words
+import math
+
+from analysis import whole_decoders, words
+from analysis.pairing import BASELINE
 from pages import markdown
 
-BASELINE = "soft"
-# id of a published table -> the experiment whose result has the same rows
-MEASURED = {"britz-table-1": "britz_table1", "britz-table-3": "britz_table3"}
+# id of a published table -> the model of the decoders that have the same rows, as
+# whole_decoders.MODEL has it, and the experiment that measures them
+MEASURED = {
+    "britz-table-1": ((256, "copy:1", 20), "britz_table1"),
+    "britz-table-3": ((512, "copy:1", 16000), "britz_table3"),
+}
 ROW = ("length", "mechanism", "num_contexts")
 TIME = "time_s"
 
 
 def table(about, decoders):
-    """Lines of one published table; `decoders` are results of `attnbench decoder` by
-    the name of their experiment.
+    """Lines of one published table; `decoders` are the cells of whole decoders by
+    model.
     """
     lines = [f"{markdown.text(about['where'].capitalize())}: "
              f"{markdown.text(about['what'])}.", ""]
-    result = decoders.get(MEASURED.get(about["id"]))
-    if result is None:
-        lines += [*_papers_table(about), ""]
-        if about["id"] in MEASURED:
-            lines += [f"Not measured in this run: {MEASURED[about['id']]}.", ""]
+    model, experiment = MEASURED.get(about["id"], (None, None))
+    if model in decoders:
+        cells = decoders[model]
+        measured = markdown.text(words.context_text(cells.attrs["context"]))
+        lines += [*_beside(about, cells), "", f"Measured here: {measured}", ""]
     else:
-        measured = markdown.text(words.context_text(result["context"]))
-        lines += [*_beside(about, result), "", f"Measured here: {measured}", ""]
+        lines += [*_papers_table(about), ""]
+        if experiment:
+            lines += [f"Not measured in this run: {experiment}.", ""]
     return lines + [_instead(about), ""]
 
 
@@ -103,9 +110,8 @@ def _heading(name, column):
     return markdown.text(name.replace("_", " ") + unit)
 
 
-def _beside(about, result):
+def _beside(about, decoders):
     """Rows of the paper, then ours that it does not have."""
-    decoder_result.require_one_model(result)
     columns = [name for name in ROW if name in about["columns"]]
     others = [name for name in about["columns"] if name not in (*ROW, TIME)]
     compared = [name for name in columns if name == "length"]  # rows of one model
@@ -114,8 +120,8 @@ def _beside(about, result):
         for row in about["rows"]
         if row["mechanism"] == BASELINE
     }
-    beams = sorted({cell["beam"] for cell in result["cells"]}, reverse=True)
-    ours = _by_row(result["cells"], columns)
+    beams = sorted(set(decoders["beam"]), reverse=True)
+    ours = _by_row(whole_decoders.with_ratios(decoders), columns)
     rows = []
     for row in about["rows"]:
         cells = ours.pop((*_key(row, columns), None), {})
@@ -147,7 +153,8 @@ def _by_row(cells, columns):
     """What names a row, and w -> the cells of each beam."""
     rows = {}
     for cell in cells:
-        row = rows.setdefault((*_key(cell, columns), cell["chunk_width"]), {})
+        key = _key({**cell, "length": cell["memory_length"]}, columns)
+        row = rows.setdefault((*key, cell["chunk_width"]), {})
         row[cell["beam"]] = cell
     return rows
 
@@ -161,13 +168,12 @@ def _ratio_text(cell):
         return markdown.NONE
     if cell["mechanism"] == BASELINE and cell["status"] == "ok":
         return "1"
-    ratio = cell["ratio_to_soft"]
+    ratio = cell["ratio"]
     if ratio is None:
         return ("no time of full attention" if cell["status"] == "ok"
                 else markdown.text(f"{cell['status']}: {cell['message']}"))
-    text = f"{ratio['value']:.3f}"
-    if ratio["interval"] is not None:
-        low, high = ratio["interval"]
-        text += f" \\[{low:.3f}, {high:.3f}\\]"
-    reads = decoder_reads.text(cell)
+    text = f"{ratio.value:.3f}"
+    if math.isfinite(ratio.high):  # not of a single round
+        text += f" \\[{ratio.low:.3f}, {ratio.high:.3f}\\]"
+    reads = whole_decoders.reads_text(cell)
     return f"{text} ({reads})" if reads else text

@@ -7,7 +7,7 @@ examples:
   attnbench report sweep.json -o report.html
   attnbench report sweep.json verify.json stability.json -o report.html --title Friday
 
-A result is what run-sweep, verify, stability, roofline, decoder or claims wrote.
+A result is what run-sweep, verify, stability, roofline or claims wrote.
 The page needs no network and no other file. The same results give the same
 bytes. What is wrong with a result is one line on stderr, exit code 2, and no
 page.

@@ -29,9 +29,9 @@ from analysis import (
     ROOT,
     claims_result,
     crossover,
-    decoder_result,
     load,
     published,
+    whole_decoders,
     whole_file,
     words,
 )
@@ -86,9 +86,9 @@ class Page:
         self.result = claims_result.read(claims_path)
         self.figures_folder = os.path.join(os.path.dirname(claims_path), "figures")
         self.crossovers = [path for path in paths if is_of_crossovers(path)]
-        self.figures = reproduction_figures.drawn(
-            [path for path in paths if path not in self.crossovers])
-        self.decoders = decoders(paths)
+        others = [path for path in paths if path not in self.crossovers]
+        self.figures = reproduction_figures.drawn(others)
+        self.decoders = decoders(others)
 
     def lines(self):
         claims = self.result["claims"]
@@ -246,24 +246,30 @@ def _there(path):
 
 def is_of_crossovers(path):
     document = load.read_json(path)
-    return (document.get("kind") in ("sweep", decoder_result.KIND)
+    return (document.get("kind") == "sweep"
             and crossover.is_of_its_experiments(document))
 
 
 def decoders(paths):
-    """Results of `attnbench decoder` by the name of their experiment."""
+    """The cells of whole decoders by their model (whole_decoders.MODEL)."""
     found = {}
     for path in paths:
         document = load.read_json(path)
-        if document.get("kind") != decoder_result.KIND:
+        if document.get("kind") != "sweep":
             continue
-        result = decoder_result.of(document, path)
-        name = document.get("experiment")
-        if not isinstance(name, str):
-            raise load.DataError(path, "has no experiment")
-        if name in found:
-            raise load.DataError(path, f"is of {name}, as is another file")
-        found[name] = result
+        cells = load.cells_of(document, path)
+        cells = cells[cells["scope"] == load.DECODER]
+        if cells.empty:
+            continue
+        for model, of_model in cells.groupby(list(whole_decoders.MODEL)):
+            if model in found:
+                raise load.DataError(
+                    path,
+                    "has whole decoders of "
+                    f"{', '.join(map(str, model))} ({', '.join(whole_decoders.MODEL)}), "
+                    "as has another file",
+                )
+            found[model] = of_model
     return found
 
 

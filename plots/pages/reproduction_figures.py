@@ -4,7 +4,7 @@ says of them.
 
 from dataclasses import dataclass
 
-from figures import FIGURES, draw
+from figures import FIGURES, READERS, context_of, draw, fitting
 from analysis import load, words
 
 
@@ -82,36 +82,31 @@ class Drawn:
 
 def drawn(paths):
     """figure -> Drawn, of those that the files give."""
-    read = [(path, *_read(path)) for path in paths]
-    found = {}
-    for picture in PICTURES:
-        entry = FIGURES.get(picture.figure)
-        fitting = [
-            (path, data)
-            for path, kind, data in read
-            if entry is not None and entry.reads == kind and entry.has_data(data)
-        ]
-        if fitting:
-            found[picture.figure] = _draw(picture.figure, entry, fitting)
-    return found
+    read = [(path, _read(path)) for path in paths]
+    by_figure = {}
+    for path, data in read:
+        for name in fitting(data):
+            by_figure.setdefault(name, []).append((path, data[FIGURES[name].reads]))
+    return {
+        picture.figure: _draw(picture.figure, by_figure[picture.figure])
+        for picture in PICTURES
+        if picture.figure in by_figure
+    }
 
 
-def _draw(name, entry, fitting):
+def _draw(name, found):
     """Draws one result, or all outputs of a command together."""
-    paths = [path for path, _ in fitting]
-    if all(isinstance(data, list) for _, data in fitting):
-        outputs = [output for _, data in fitting for output in data]
-        return Drawn(paths, entry.draw(outputs)[1], "")
-    if len(fitting) > 1:
+    draw_it, paths = FIGURES[name].draw, [path for path, _ in found]
+    if all(isinstance(data, list) for _, data in found):
+        outputs = [output for _, data in found for output in data]
+        return Drawn(paths, draw_it(outputs)[1], "")
+    if len(found) > 1:
         raise load.DataError(paths[1], f"is of figure {name}, as is {paths[0]}")
-    data = fitting[0][1]
-    context = (data if isinstance(data, dict) else data.attrs)["context"]
-    return Drawn(paths, entry.draw(data)[1], words.context_text(context))
+    data = found[0][1]
+    return Drawn(paths, draw_it(data)[1], words.context_text(context_of(data)))
 
 
 def _read(path):
-    """(what Entry.reads calls it, its data); no data of a kind that no figure reads."""
+    """Its data by what Entry.reads calls them; none of a kind that no figure reads."""
     kind = load.read_json(path).get("kind")
-    if kind not in (None, *(entry.reads for entry in FIGURES.values())):
-        return kind, None
-    return draw.read([path])
+    return draw.read([path]) if kind in (None, *READERS) else {}

@@ -118,21 +118,22 @@ class Claims(InFolder):
             self.fails(said, "mocha-params", "--judge", "--results", results)
         whole = read("results", "claims", "translation.json")
         shutil.copy(os.path.join(ROOT, "results", "claims", "decoder.json"), results)
-        for key, samples, said in (
-                ("samples_ns", [1.0] * 4, "4 samples of 9 processes"),
-                ("attention_samples_ns", [0.0] * 9, "above 0 is wanted")):
-            whole["cells"][1][key] = samples
+        cell = whole["cells"][1]
+        for owner, key, samples in ((cell, "samples_ns", [1.0] * 4),
+                                    (cell["decoder"], "attention_samples_ns", [1.0] * 5)):
+            kept, owner[key] = owner[key], samples
             with open(os.path.join(results, "translation.json"), "w",
                       encoding="utf-8") as file:
                 json.dump(whole, file)
-            self.fails("translation.json: cells[1]: " + key, "britz-speed", "--judge",
+            self.fails("translation.json: cells[1]", "britz-speed", "--judge",
                        "--results", results)
-            self.fails(said, "britz-speed", "--judge", "--results", results)
-            whole = read("results", "claims", "translation.json")
+            self.fails(f"{key} has {len(samples)} samples of 9 processes", "britz-speed",
+                       "--judge", "--results", results)
+            owner[key] = kept
         shutil.copy(os.path.join(ROOT, "results", "claims", "decoder.json"),
                     os.path.join(results, "translation.json"))
-        self.fails("translation.json: is of experiment britz_table1, britz_table3 is "
-                   "wanted", "britz-speed", "--judge", "--results", results)
+        self.fails("translation.json: cells[0]: is no cell of measurement translation, "
+                   "experiment britz_table3", "britz-speed", "--judge", "--results", results)
         self.fails("--results", *IDS, "--judge")
         nowhere = os.path.join(results, "nowhere")
         self.fails("is no folder", *IDS, "--judge", "--results", nowhere)

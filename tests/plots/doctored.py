@@ -44,11 +44,13 @@ class Cells:
     def add(self, side, point, time_ns, **axes):
         """One that the selector picks, with values for axes that it leaves open."""
         cell = make_cell("soft", 12, 12, samples_ns=[time_ns] * 15, processes=5)
-        cell.update(energy="dot", num_contexts=8, chunk_width=4, length=20, beam=10,
-                    dim=16, units=16, memory_share=1, point=str(point))
+        cell.update(energy="dot", num_contexts=8, chunk_width=4, beam=10, dim=16,
+                    point=str(point))
         cell.update({key: first(wanted) for key, wanted in self.quantity[side].items()
                      if wanted != "greatest"})
-        cell.update(axes, attention_samples_ns=[TIME] * 15, prepare_ns=0)
+        cell.update(axes, prepare_ns=0)
+        if self.quantity["kind"] == "whole_over_part":
+            cell["decoder"] = {"attention_samples_ns": [TIME] * 15, "reads": None}
         self.made.append(cell)
         return cell
 
@@ -95,7 +97,7 @@ def _place(quantity, value, cells):
 
 def _steps(quantity, value, cells):
     for step, x in enumerate((8, 16, 32)):
-        cells.add_pair(step, value**step, **{quantity["against"][0]: x})
+        cells.add_pair(step, value**step, **dict.fromkeys(quantity["against"], x))
 
 
 def _correlation(quantity, value, cells):

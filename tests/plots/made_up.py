@@ -56,8 +56,42 @@ def make_cell(mechanism, memory_length, output_length, **changes):
     return cell
 
 
+def make_decoder_cell(mechanism, length, beam, ratio=1.0, **changes):
+    """A cell of a whole decoder: `ratio` over one of ratio 1, and a tenth less to a tenth
+    more with its interval. Its attention takes a tenth of the time.
+    """
+    samples = [1e6 * ratio * factor for factor in (0.9, 1, 1.1) for _ in range(4)]
+    if ratio == 1:
+        samples = [1e6] * ROUNDS
+    tenths = [sample / 10 for sample in samples]
+    cell = make_cell(
+        mechanism, length, length, samples_ns=samples, scope="decoder",
+        workload="copy:1", beam=beam, vocabulary=20, prepare_ns=None, draw_ns=[],
+        operations=None, peak_memory_bytes=None, numerics={"error": 0.0},
+        point=f"{length:08x}{beam:08x}")
+    cell["decoder"] = {
+        "source_lengths": [length // 2, length, 0],
+        "attention_samples_ns": [] if mechanism == "none" else tenths,
+        "attention_trials_per_sample": 1,
+        "attention_median_ns": 1e5 * ratio,
+        "attention_interval_ns": [min(tenths), max(tenths)],
+        "reads": None,
+    }
+    if mechanism in ("none", "memory"):
+        cell.update(energy=None, end=None)
+    cell.update(changes)
+    return cell
+
+
+def reads(memory_read, zero_contexts, energies_per_output=2.0):
+    """What a whole decoder read."""
+    return {"energies_per_output": energies_per_output, "memory_read": memory_read,
+            "zero_contexts": zero_contexts}
+
+
 def stop(cell, status, message):
     """Makes of a cell one without times."""
+    cell.pop("decoder", None)
     for key in ("median_ns", "interval_ns", "prepare_ns", "spread", "operations"):
         cell[key] = None
     cell.update(status=status, message=message, samples_ns=[], draw_ns=[])

@@ -1,4 +1,4 @@
-"""Made-up results of `attnbench claims` and `attnbench decoder`, in their form, for the
+"""Made-up results of `attnbench claims` and of whole decoders, in their form, for the
 tests of REPRODUCTION.md. Every claim of the ledger is in the former; four have
 figures, one of each verdict.
 """
@@ -73,32 +73,20 @@ def document():
     return made
 
 
-def decoder_cell(mechanism, length, beam, ratio, **changes):
-    cell = {
-        "mechanism": mechanism, "num_contexts": None, "chunk_width": None,
-        "units": 256, "memory_share": 1, "length": length, "beam": beam,
-        "status": "ok", "message": None,
-        "ratio_to_soft": ratio and {
-            "value": ratio, "interval": [0.9 * ratio, 1.1 * ratio]},
-    }
-    return {**cell, **changes}
+def decoder_document(lengths=(20, 50), **model):
+    cells = []
+    for length in lengths:
+        for beam in (10, 1):
+            def add(mechanism, ratio, **changes):
+                cells.append(made_up.make_decoder_cell(
+                    mechanism, length, beam, ratio, **model, **changes))
 
-
-def decoder_document(experiment, lengths=(20, 50)):
-    made = made_up.make_document([
-        cell
-        for length in lengths
-        for beam in (10, 1)
-        for cell in (
-            decoder_cell("soft", length, beam, None),
-            decoder_cell("memory", length, beam, 0.8 if beam > 1 else 0.7,
-                         num_contexts=32),
-            decoder_cell("mocha", length, beam, 0.6, chunk_width=4, end="absorb",
-                         reads={"memory_read": 0.96, "zero_contexts": 0.08}),
-            decoder_cell("monotonic", length, beam, None, status="skipped",
-                         message="no room"),
-        )
-    ])
-    made.update(kind="decoder", experiment=experiment, points=[],
-                model={"vocabulary": 20, "layers": 2})
+            add("soft", 1)
+            add("memory", 0.8 if beam > 1 else 0.7, num_contexts=32)
+            add("mocha", 0.6, chunk_width=4)
+            cells[-1]["decoder"]["reads"] = made_up.reads(0.96, 0.08)
+            add("monotonic", 1)
+            made_up.stop(cells[-1], "skipped", "no room")
+    made = made_up.make_document(cells)
+    made["context"]["points"] = sorted({cell["point"] for cell in cells})
     return made

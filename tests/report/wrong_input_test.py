@@ -44,10 +44,8 @@ class WrongInput(ReportCase):
         self.refused_file({**good, "cells": {}}, "cells")
         del good["cells"][1]["status"]
         self.refused_file(good, "cells[1]: status is missing")
-        # Whose cells they are does not matter.
-        self.refused_file({**good, "kind": "decoder"}, "cells[1]: status is missing")
         good["cells"][1]["status"] = "lost"
-        self.refused_file({**good, "kind": "decoder"}, "cells[1]: status is 'lost'")
+        self.refused_file(good, "cells[1]: status is 'lost'")
 
     def test_a_page_that_is_there_is_replaced_only_by_force(self):
         pathlib.Path(self.out).write_text("mine")

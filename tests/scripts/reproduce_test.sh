@@ -65,9 +65,6 @@ if name == "reproduction.py":
         print("38 claims: 38 hold", file=file)
 STUB
 done
-for experiment in britz_table1 britz_table3; do
-  echo '{}' >"$tree/experiments/$experiment.json"
-done
 
 # reproduce STATUS [OPTION...]
 reproduce() {
@@ -105,7 +102,7 @@ quick=$work/out/quick
 reproduce 0
 called "^claims --quick --force --results $quick/results -o $quick/claims.json$"
 not_called '--dry-run'
-for experiment in latency_bias matcha_algorithms crossover; do
+for experiment in latency_bias matcha_algorithms crossover crossover_beam; do
   [[ -e $root/experiments/$experiment.json ]] || fail "no experiment $experiment"
   called "^run-sweep experiments/$experiment.json --quick --force -o $quick/results/"
 done
@@ -113,7 +110,6 @@ for figure in mad_figure8 mocha_figure3 britz_figure2 stability alignments laten
   memory_share matcha_algorithms monte_carlo sharpness; do
   called "^draw.py --figure $figure .*-o $quick/figures$"
 done
-called "^decoder experiments/crossover_beam.json --quick --force -o $quick/results/"
 # What was not measured is told, not passed over.
 not_called 'britz_table1'
 says 'decoder was not measured'
@@ -124,14 +120,14 @@ first '^draw.py --figure stability_gradient' '^reproduction.py'
 says '^38 claims: 38 hold$'
 says "$quick/REPRODUCTION.md and $quick/report.html"
 
-# The whole grids: their time first. Every sweep and decoder of the ledger is in it.
+# The whole grids: their time first. Every sweep of the ledger is in it.
 full=$work/out/full
 reproduce 0 --full
-count=$((4 + $(grep -cE '"kind": "(sweep|decoder)"' "$root/experiments/claims.json")))
+count=$((4 + $(grep -c '"kind": "sweep"' "$root/experiments/claims.json")))
 ((count >= 12)) || fail "only $count experiments in the ledger"
 (($(grep -c -- '--dry-run' "$calls") == count)) || fail "not $count estimates"
 says "^about $count min in all"
-first '^decoder experiments/britz_table3.json --dry-run' '^claims'
+first '^run-sweep experiments/britz_table3.json --dry-run' '^claims'
 called '^run-sweep experiments/mad_figure8.json --dry-run --json --processes 5 --repetitions 5 --trials 25$'
 called "^claims --force --results $full/results -o $full/claims.json$"
 not_called '--quick'
@@ -139,7 +135,6 @@ not_called '--quick'
 # What is whole is not measured again; what is half, or older than the program, is.
 reproduce 0 --full --resume
 not_called '^claims'
-not_called '^decoder.* -o '
 says 'claims are measured already'
 called '^reproduction.py'
 printf '{"kind": "made' >"$full/claims.json"

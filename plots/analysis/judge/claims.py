@@ -84,19 +84,7 @@ def read_document(name, measurement, path, file, none):
     ledger.check_schema(content, kind, path)
     if kind == "sweep":
         load.check_cells(content, path)
-    if kind == "decoder":
-        _require_decoders(content, measurement["experiment"], path)
     return Document(name, file, content)
-
-
-def _require_decoders(content, experiment, path):
-    if content["experiment"] != experiment:
-        raise load.DataError(
-            path, f"is of experiment {content['experiment']}, {experiment} is wanted"
-        )
-    for index, cell in enumerate(content["cells"]):
-        for key in ("samples_ns", "attention_samples_ns"):
-            load.check_samples(cell, key, f"{path}: cells[{index}]")
 
 
 # ---- the result -------------------------------------------------------------

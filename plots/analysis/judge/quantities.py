@@ -31,6 +31,6 @@ def read(part, document, published):
 
 def is_timed(quantity, content):
     """Whether readings are made of times."""
-    if content["kind"] not in ("sweep", "decoder") or quantity["kind"] == "count":
+    if content["kind"] != "sweep" or quantity["kind"] == "count":
         return False
     return quantity["kind"] != "exponent" or quantity["field"] == "time"

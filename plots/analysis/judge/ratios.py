@@ -6,7 +6,7 @@ import math
 
 import numpy
 
-from analysis import series
+from analysis import series, whole_decoders
 from analysis.intervals import MISS
 from analysis.judge import readings, selected
 from analysis.judge.readings import Reading, Readings
@@ -103,13 +103,13 @@ def _place_of_greatest(quantity, labels, pairs, miss):
 # ---- along an axis ----------------------------------------------------------
 
 
-def _along(pairs, axis):
-    """Pairs that agree in all labels but that of the axis, in its order."""
+def _along(pairs, axes):
+    """Pairs that agree in all labels but those of the axes, in the first one's order."""
     groups = readings.grouped(
-        pairs, lambda pair: {k: v for k, v in pair.labels.items() if k != axis}
+        pairs, lambda pair: {k: v for k, v in pair.labels.items() if k not in axes}
     )
     return [
-        (labels, sorted(members, key=lambda pair: float(pair.labels[axis])))
+        (labels, sorted(members, key=lambda pair: float(pair.labels[axes[0]])))
         for labels, members in groups
     ]
 
@@ -117,10 +117,10 @@ def _along(pairs, axis):
 def steps(part, document, published):
     """How a ratio grows from each value of an axis to the next."""
     pairs, none = selected.pairs(document, part["quantity"])
-    axis = part["quantity"]["against"][0]
+    axes = part["quantity"]["against"]
     twos = [
         list(two)
-        for _, members in _along(pairs, axis)
+        for _, members in _along(pairs, axes)
         for two in zip(members, members[1:])
     ]
     found = []
@@ -138,13 +138,13 @@ def steps(part, document, published):
             lambda logs: logs[1] - logs[0],
         )
         found.append(reading(labels, figure.exp(), selected.evidence_of(two)))
-    return Readings(found, f"there is only one value of {axis}" if pairs else none)
+    return Readings(found, f"there is only one value of {axes[0]}" if pairs else none)
 
 
 def break_even(part, document, published):
     """The value of an axis at which a ratio is 1, over a formula."""
     pairs, none = selected.pairs(document, part["quantity"])
-    groups = _along(pairs, part["quantity"]["against"][0])
+    groups = _along(pairs, part["quantity"]["against"])
     return Readings(_figures(part["quantity"], groups, _break_even), none)
 
 
@@ -186,23 +186,23 @@ def whole_over_part(part, document, published):
     """The ratio of whole decoders over that of their attention, where the attention of
     `to` is faster: what is no speed-up bounds none.
     """
-    key = "attention_samples_ns"
     pairs, none = selected.pairs(document, part["quantity"])
     if not pairs:
         return Readings([], none)
     missing, faster = [], []
     for pair in pairs:
+        of, to = (whole_decoders.attention(side.cell) for side in (pair.of, pair.to))
         if pair.why:
             missing.append(without(pair))
-        elif not _has_part(pair, key):
+        elif not (of["samples_ns"] and to["samples_ns"]):
             why = "the attention was not timed in the rounds of the whole"
             missing.append(without([pair], pair.labels, why))
-        elif series.center(pair.log_ratios(key), MISS).value >= 0:
-            faster.append(pair)
+        elif series.center(series.log_ratios(of, to), MISS).value >= 0:
+            faster.append((pair, series.log_ratios(of, to)))
     found = []
-    for pair in faster:
+    for pair, of_attention in faster:
         figure = series.linear_figure(
-            [pair.log_ratios(), pair.log_ratios(key)],
+            [pair.log_ratios(), of_attention],
             MISS / len(faster),
             series.RATIO,
             lambda logs: logs[0] - logs[1],
@@ -211,13 +211,6 @@ def whole_over_part(part, document, published):
     return Readings(
         missing + found,
         "attention alone is nowhere faster, so there is no speed-up to bound",
-    )
-
-
-def _has_part(pair, key):
-    sides = (pair.of.cell, pair.to.cell)
-    return all(side[key] for side in sides) and series.have_equal_shapes(
-        [series.logs(sides[0]), *(series.logs(side, key) for side in sides)]
     )
 
 
@@ -249,9 +242,10 @@ def ratio_to_published(part, document, published):
 
 def _published(rows, column, labels):
     """The figure of a published table for what a cell is; None: it has no such row."""
+    wanted = {**labels, "length": labels.get("memory_length")}
     for row in rows:
         keys = [key for key in ("mechanism", "num_contexts", "length") if key in row]
-        if all(row[key] == labels.get(key) for key in keys) and row[column] is not None:
+        if all(row[key] == wanted.get(key) for key in keys) and row[column] is not None:
             return row[column]
     return None
 

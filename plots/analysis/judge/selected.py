@@ -1,23 +1,12 @@
-"""Cells of sweeps and of whole decoders that a quantity of a ledger picks: alone, or in
-pairs that were timed in the same rounds.
+"""Cells of sweeps that a quantity of a ledger picks: alone, or in pairs that were timed
+in the same rounds.
 """
 
 from dataclasses import dataclass, field
 
-from analysis import decoder_reads, load, series
+from analysis import load, series, whole_decoders
 from analysis.judge import readings
 
-DECODER_LABELS = (
-    "mechanism",
-    "units",
-    "memory_share",
-    "length",
-    "beam",
-    "num_contexts",
-    "chunk_width",
-    "energy",
-    "end",
-)
 NO_SAME_ROUNDS = "not all cells have as many rounds"
 
 
@@ -39,8 +28,8 @@ class Pair:
     evidence: list
     why: str = ""
 
-    def log_ratios(self, key="samples_ns"):
-        return series.log_ratios(self.of.cell, self.to.cell, key)
+    def log_ratios(self):
+        return series.log_ratios(self.of.cell, self.to.cell)
 
 
 def cells(document, selector):
@@ -83,12 +72,10 @@ def pairs(document, quantity):
 
 
 def label_names(document):
-    if document.content["kind"] == "decoder":
-        return DECODER_LABELS
-    # As load.OUTCOMES says, all other keys of a cell are its axes.
-    rows = document.content["cells"]
-    known = (*load.OUTCOMES, "options")
-    return [key for key in (rows[0] if rows else ()) if key not in known]
+    # As load.OUTCOMES says, all other keys of a cell are its axes. Those of whole
+    # decoders have some that others have not.
+    names = dict.fromkeys(key for cell in document.content["cells"] for key in cell)
+    return [name for name in names if name not in (*load.OUTCOMES, "options")]
 
 
 def _labels(cell, names):
@@ -100,7 +87,7 @@ def _why_no_numbers(cell):
     status = cell.get("status", "ok")
     if status != "ok":
         return f"{status}: {cell.get('message') or '-'}"
-    return decoder_reads.why_not_as_trained(cell)
+    return whole_decoders.why_not_as_trained(cell)
 
 
 def _agree(a, b, names):

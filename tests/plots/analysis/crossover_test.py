@@ -9,7 +9,7 @@ import math
 import unittest
 
 import numpy
-from made_up import make_document
+from made_up import make_decoder_cell, make_document, reads, stop
 from made_up_crossover import A, ENERGY, OUTPUT, SCAN, cells, monotonic, soft
 from plot_case import PlotTest
 
@@ -52,30 +52,26 @@ def beam_document(coefficients, shares=(1,), dims=(64,), width=8):
     """A result of whole decoders, mechanism -> (ns a source, an output, an energy, a
     chunk energy) at d = 64; in proportion to d.
     """
-    made, points = [], []
+    made = []
     for number, (length, beam, share, dim) in enumerate(
             itertools.product(SOURCES, BEAMS, shares, dims)):
-        sources, point = SOURCES[length], {
-            "point": f"{number:016x}", "units": dim, "memory_share": share,
-            "length": length, "beam": beam}
-        points.append({**point, "source_lengths": sources})
+        sources = SOURCES[length]
         for mechanism, (source, output, energy, *chunk) in coefficients.items():
             chunk_width = width if mechanism == "mocha" else None
             outputs, energies, chunks = map(sum, zip(*(
                 beam_counts(mechanism, share, n, beam, chunk_width) for n in sources)))
             ns = dim / 64 * (source * len(sources) + output * outputs
                              + energy * energies + sum(chunk) * chunks)
-            made.append({
-                "mechanism": mechanism, "num_contexts": None,
-                "chunk_width": chunk_width, "energy": "additive",
-                "end": None if mechanism == "soft" else "absorb",
-                **point, "status": "ok", "message": None,
-                "ratio_to_soft": None, "attention_median_ns": ns, "processes": 1,
+            cell = make_decoder_cell(
+                mechanism, length, beam, dim=dim, chunk_width=chunk_width,
+                workload=f"copy:{share:g}", samples_ns=[2 * ns] * 9,
+                energy="additive", point=f"{number:016x}")
+            cell["decoder"] = {
+                "source_lengths": sources, "attention_median_ns": ns,
                 "attention_samples_ns": [ns * (1 + 1e-9 * r) for r in range(-4, 5)],
-                "reads": {"energies_per_output": energies / outputs,
-                          "memory_read": share, "zero_contexts": 0.0}})
-    return {**make_document([]), "kind": "decoder", "points": points, "cells": made,
-            "model": {"vocabulary": 20, "layers": 2}}
+                "reads": reads(share, 0.0, energies / outputs)}
+            made.append(cell)
+    return make_document(made)
 
 
 def least_length(is_faster):
@@ -230,10 +226,11 @@ class Table(PlotTest):
                  "mocha": (300.0, 500.0, 50.0, 70.0)}
         made = beam_document(costs, shares=(0.25, 1), dims=(64, 8))
         for cell in made["cells"]:  # to tell one d from the other
-            if cell["mechanism"] == "soft" and cell["units"] == 8:
-                cell["attention_median_ns"] *= 3
-                cell["attention_samples_ns"] = [
-                    3 * ns for ns in cell["attention_samples_ns"]]
+            if cell["mechanism"] == "soft" and cell["dim"] == 8:
+                own = cell["decoder"]
+                own["attention_median_ns"] *= 3
+                own["attention_samples_ns"] = [
+                    3 * ns for ns in own["attention_samples_ns"]]
         beams = self.write(made, "beams.json")
         code, out, err = self.printed(sweep, beams, "--shares", "0,0.5,1")
         self.assertNotIn("Left out", out)
@@ -289,7 +286,7 @@ class Table(PlotTest):
     def test_two_shares_are_no_more_lengths(self):
         costs = {"soft": (300.0, 10.0, 40.0), "monotonic": (300.0, 900.0, 50.0)}
         made = beam_document(costs, shares=(0.25, 1))
-        made["cells"] = [c for c in made["cells"] if c["length"] in (8, 32, 200)]
+        made["cells"] = [c for c in made["cells"] if c["memory_length"] in (8, 32, 200)]
         code, out, err = self.printed(self.write(made))
         self.assertEqual((code, out), (2, ""))
         self.assertIn("3 cells of soft cannot tell 3", err)
@@ -299,9 +296,10 @@ class Table(PlotTest):
                  "matcha": (300.0, 900.0, 50.0)}
         made = beam_document(costs)
         for cell in made["cells"]:
-            if (cell["mechanism"], cell["length"]) == ("matcha", 8):
-                cell["reads"]["energies_per_output"] *= 0.8 if cell["beam"] == 1 else 1.2
-                cell["attention_median_ns"] *= 1e-3
+            if (cell["mechanism"], cell["memory_length"]) == ("matcha", 8):
+                own = cell["decoder"]
+                own["reads"]["energies_per_output"] *= 0.8 if cell["beam"] == 1 else 1.2
+                own["attention_median_ns"] *= 1e-3
         code, out, err = self.printed(self.write(made))
         self.assertEqual(code, 0, err)
         self.assertIn("Left out: matcha, d = 64, L = 8, beam 1: its scan did not go as "
@@ -314,10 +312,10 @@ class Table(PlotTest):
         costs = {"soft": (300.0, 10.0, 40.0), "monotonic": (300.0, 900.0, 50.0)}
         made = beam_document(costs)
         failed = next(c for c in made["cells"] if c["mechanism"] == "monotonic")
-        failed.update(status="invalid", message="odd")
+        stop(failed, "invalid", "odd")
         code, out, err = self.printed(self.write(made))
         self.assertEqual(code, 0, err)
-        self.assertIn(f"Left out: monotonic, d = 64, L = {failed['length']}, beam "
+        self.assertIn(f"Left out: monotonic, d = 64, L = {failed['memory_length']}, beam "
                       f"{failed['beam']}: invalid.", out)
 
     def test_samples_of_several_processes_are_no_rounds_of_one(self):
@@ -347,24 +345,27 @@ class Table(PlotTest):
         refused(only(lambda c: c["mechanism"] != "soft" or c["beam"] == 4),
                 "mechanism soft, d = 64, beam 1")
         refused(only(lambda c: c["mechanism"] == "none"), "cells")
-        refused(lambda made: made["cells"][0].pop("processes"), "processes is missing")
-        refused(lambda made: made["cells"][0]["reads"].update(energies_per_output=1),
-                "cells[0]", "vocabulary smaller")
-        refused(lambda made: made["points"].pop(0), "no sources of soft, d = 64, L = 8, beam 1")
-        refused(lambda made: made["points"][0].update(source_lengths=["1"]),
-                "points[0]", "source_lengths")
-        for key in ("attention_samples_ns", "attention_median_ns", "end", "reads"):
-            refused(lambda made, key=key: made["cells"][1].pop(key), "cells[1]", key)
+        refused(lambda made: made["cells"].append(cells(soft)[0]), "mixed data")
+
+        def own(index, **changes):
+            return lambda made: made["cells"][index]["decoder"].update(changes)
+        refused(own(0, reads=reads(1, 0, 1)), "cells[0]", "vocabulary smaller")
+        refused(own(1, reads=None), "cells[1]", "energies_per_output is missing")
+        refused(own(0, source_lengths=[0, 0]), "cells[0]", "no source has entries")
+        refused(own(1, attention_samples_ns=[]), "cells[1]", "attention_samples_ns")
         refused(lambda made: made["cells"][1].update(chunk_width="inf"),
                 "cells[1]", "without an end")
-        refused(lambda made: made["cells"][0].update(attention_samples_ns=[1.0] * 3),
-                "3 rounds")
+
+        def three_rounds(made):
+            made["cells"][0]["samples_ns"] = [1.0] * 3
+            own(0, attention_samples_ns=[1.0] * 3)(made)
+        refused(three_rounds, "3 rounds")
 
     def test_only_a_result_of_its_experiments_goes_into_reports(self):
         def is_one(command):
             return crossover.is_of_its_experiments({"context": {"command": command}})
         self.assertTrue(is_one("build/release/run-sweep experiments/crossover.json -o a"))
-        self.assertTrue(is_one("attnbench decoder crossover_beam.json --quick"))
+        self.assertTrue(is_one("attnbench run-sweep crossover_beam.json --quick"))
         self.assertFalse(is_one("run-sweep experiments/growth.json -o a.json"))
         self.assertFalse(is_one("run-sweep -T 4"))
         self.assertFalse(crossover.is_of_its_experiments({}))

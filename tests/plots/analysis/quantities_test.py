@@ -6,6 +6,7 @@ import os
 import unittest
 
 import doctored
+import made_up
 from made_up import make_cell, make_document
 
 from analysis import ROOT
@@ -267,24 +268,22 @@ class Grown(unittest.TestCase):
         self.assertLess(low, 0.85)
 
 
-def decoder(mechanism, whole, attention, **changes):
-    return timed(mechanism, 10, rounds(whole), attention_samples_ns=rounds(attention),
-                 **{"length": 20, "beam": 10, "units": 64, "memory_share": 1, **changes})
-
-
-def decoders(*cells):
-    return Document("m", None, {"kind": "decoder", "cells": list(cells)})
+def decoder(mechanism, whole, attention, reads=None, **changes):
+    return timed(mechanism, 10, rounds(whole), **{
+        "scope": "decoder", "workload": "copy:1", "beam": 10, "vocabulary": 20,
+        "decoder": {"attention_samples_ns": rounds(attention), "reads": reads},
+        **changes})
 
 
 class Decoders(unittest.TestCase):
     def test_what_is_no_speed_up_bounds_none(self):
         quantity = {**RATIO, "kind": "whole_over_part"}
         soft = decoder("soft", 1000, 100)
-        (reading,) = read(quantity, decoders(soft, decoder("mocha", 900, 50))).list
+        (reading,) = read(quantity, sweep(soft, decoder("mocha", 900, 50))).list
         self.assertAlmostEqual(reading.value, 1000 / 900 / 2)
         # Layout may move either speed-up.
         self.assertAlmostEqual(reading.interval[1], 1000 / 900 / 2 * LAYOUT_FACTOR**2)
-        found = read(quantity, decoders(soft, decoder("mocha", 900, 200)))
+        found = read(quantity, sweep(soft, decoder("mocha", 900, 200)))
         self.assertEqual(found.list, [])
         self.assertIn("nowhere faster", found.none)
 
@@ -292,9 +291,8 @@ class Decoders(unittest.TestCase):
         soft = decoder("soft", 1000, 100)
         for memory_read, empty, why in ((0.95, 0.01, ""), (0.4, 0, "40 % of the memory"),
                                         (1, 0.2, "20 % of the outputs")):
-            mocha = decoder("mocha", 900, 50, reads={
-                "memory_read": memory_read, "zero_contexts": empty})
-            said = read(RATIO, decoders(soft, mocha)).list[0].why
+            mocha = decoder("mocha", 900, 50, made_up.reads(memory_read, empty))
+            said = read(RATIO, sweep(soft, mocha)).list[0].why
             self.assertIn(why, said)
             self.assertEqual(bool(said), bool(why))
 
@@ -302,15 +300,37 @@ class Decoders(unittest.TestCase):
         quantity = {**RATIO, "of": {"mechanism": "mocha", "beam": 10}}
         four, eight = (decoder("mocha", ns, 100, chunk_width=w)
                        for ns, w in ((1000, 4), (1100, 8)))
-        found = read(quantity, decoders(four, eight)).list
+        found = read(quantity, sweep(four, eight)).list
         self.assertEqual([round(one.value, 9) for one in found], [1, 1])
 
     def test_readings_say_which_model_they_are_of(self):
-        for name, values in (("units", (64, 256)), ("memory_share", (0.5, 1.0))):
+        for name, values in (("dim", (64, 256)), ("workload", ("copy:0.5", "copy:1")),
+                             ("vocabulary", (20, 16000))):
             cells = [decoder(mechanism, 1000, 100, point=str(value), **{name: value})
                      for value in values for mechanism in ("soft", "mocha")]
-            found = read(RATIO, decoders(*cells)).list
+            found = read(RATIO, sweep(*cells)).list
             self.assertEqual(tuple(one.labels[name] for one in found), values)
+
+    def test_axes_that_only_whole_decoders_have_are_labels_beside_other_cells(self):
+        soft = timed("soft", 10, rounds(100), point="other")
+        mixed = sweep(soft, *(decoder(mechanism, 1000, 100)
+                              for mechanism in ("soft", "mocha")))
+        (reading,) = read({**RATIO, "to": {**RATIO["to"], "beam": 10}}, mixed).list
+        self.assertEqual(reading.labels["vocabulary"], 20)
+        quantity = {**RATIO, "kind": "whole_over_part", "to": {"mechanism": "soft"}}
+        without_attention = read(quantity, sweep(soft)).list[0].why
+        self.assertIn("the attention was not timed", without_attention)
+
+    def test_a_ratio_grows_along_lengths_that_vary_together(self):
+        cells = [{**decoder(mechanism, ns, 100, point=str(t)), "memory_length": t,
+                  "output_length": t}
+                 for t, of_mocha in ((20, 1000), (50, 800))
+                 for mechanism, ns in (("soft", 1000), ("mocha", of_mocha))]
+        quantity = {**RATIO, "kind": "steps",
+                    "against": ["memory_length", "output_length"]}
+        (reading,) = read(quantity, sweep(*cells)).list
+        self.assertAlmostEqual(reading.value, 1.25)
+        self.assertEqual(reading.labels["memory_length"], 50)
 
 
 class Rows(unittest.TestCase):

@@ -66,6 +66,14 @@ class CompareFigure(PlotTest):
         spans = [line for line in axes.lines if list(line.get_ydata()) == [3, 3]]
         self.assertEqual(list(spans[0].get_xdata()), [1.5 / 1.02, 1.5 * 1.02])
 
+    def test_axes_that_not_all_rows_have_are_in_the_names_of_those_that_have_them(self):
+        rows = [ROWS[0], *({**ROWS[1], "scope": "decoder", "beam": beam, "vocabulary": 20}
+                           for beam in (1, 10))]
+        for given in (rows, rows[::-1]):
+            names = compare.cell_names(load.compare_of(document(given), "c.json")["rows"])
+            self.assertEqual(sorted(names), ["mocha, decoder, beam = 1",
+                                             "mocha, decoder, beam = 10", "soft, full"])
+
     def test_what_is_not_valid_differs_or_is_left_out_is_said(self):
         changed = document(ROWS, differences=[{"field": "cpu", "a": 1, "b": 2}],
                            only_b=[ROWS[0]])

@@ -2,13 +2,13 @@
 result's, the paper's numbers at another place, and a failed cell left out
 unsaid."""
 
-import re
+import math
 import unittest
 
-from made_up import make_document
-from plot_case import ROOT, PlotTest
+import made_up
+from plot_case import PlotTest
 
-from analysis import decoder_reads
+from analysis import load, whole_decoders
 from figures import britz_table1
 
 RATIOS = {"none": 0.5, "memory": 0.625, "soft": 1.0, "mocha": 0.875}
@@ -17,44 +17,80 @@ PAPERS = 9.59 / 14.28  # table 1, L = 200, K = 32
 
 def cells(lengths=(50, 200), beams=(10, 1)):
     return [
-        {
-            "mechanism": mechanism,
-            "num_contexts": 32 if mechanism == "memory" else None,
-            "chunk_width": 4 if mechanism == "mocha" else None,
-            "units": 256,
-            "memory_share": 1,
-            "length": length,
-            "beam": beam,
-            "status": "ok",
-            "message": None,
-            "ratio_to_soft": {"value": ratio, "interval": [ratio * 0.9, ratio * 1.1]},
-        }
+        made_up.make_decoder_cell(
+            mechanism, length, beam, ratio,
+            num_contexts=32 if mechanism == "memory" else None,
+            chunk_width=4 if mechanism == "mocha" else None)
         for length in lengths for beam in beams for mechanism, ratio in RATIOS.items()
     ]
 
 
 def document(made):
-    return {
-        "schema_version": 1,
-        "kind": "decoder",
-        "context": make_document([])["context"],
-        "model": {"vocabulary": 20, "layers": 2, "forget_bias": 1},
-        "cells": made,
-    }
+    return made_up.make_document(made)
+
+
+def frame(made):
+    return load.cells_of(document(made), "made up")
+
+
+class Ratios(unittest.TestCase):
+    def test_is_paired_with_full_attention_of_the_same_point(self):
+        made = cells()
+        for number, cell in enumerate(made):  # a slow round is in both
+            factor = 1 + made[number - number % 4]["beam"]
+            cell["samples_ns"] = [
+                ns * (factor if r % 2 else 1) for r, ns in enumerate(cell["samples_ns"])]
+        for cell in whole_decoders.with_ratios(frame(made)):
+            found, ratio = cell["ratio"], RATIOS[cell["mechanism"]]
+            spread = 0 if ratio == 1 else 0.1
+            for number, wanted in ((found.value, 1), (found.low, 1 - spread),
+                                   (found.high, 1 + spread)):
+                self.assertAlmostEqual(number, ratio * wanted)
+
+    def test_is_over_processes_where_there_are_several(self):
+        made = cells(lengths=[50], beams=[1])
+        for cell in made:
+            cell["processes"] = 3
+        # Of three medians it is Student's, which is wider than their range.
+        found = whole_decoders.with_ratios(frame(made))[1]["ratio"]
+        self.assertAlmostEqual(found.value, 0.625)
+        self.assertLess(found.low, 0.5)
+
+    def test_has_no_ends_of_a_single_round(self):
+        made = cells(lengths=[50, 200], beams=[1])
+        for cell in made:
+            cell["samples_ns"] = cell["samples_ns"][:1]
+            cell["decoder"]["attention_samples_ns"] = []
+        found = whole_decoders.with_ratios(frame(made))[1]["ratio"]
+        self.assertEqual((found.low, found.high), (0, math.inf))
+        lines = britz_table1._lines(
+            whole_decoders.with_ratios(frame(made)), ["none", "memory, K = 32", "soft",
+                                                      "mocha, w = 4"], 1)
+        for value, low, high in lines["memory, K = 32"].values():
+            self.assertEqual((low, high), (value, value))
+
+    def test_there_is_none_where_either_has_no_time(self):
+        made = cells(lengths=[50], beams=[1])
+        made_up.stop(made[1], "invalid", "wrong")
+        found = [cell["ratio"] for cell in whole_decoders.with_ratios(frame(made))]
+        self.assertEqual([one is None for one in found], [False, True, False, False])
+        made_up.stop(made[2], "invalid", "wrong")
+        found = [cell["ratio"] for cell in whole_decoders.with_ratios(frame(made))]
+        self.assertEqual(found, [None] * 4)
+
+    def test_of_other_rounds_there_is_none(self):
+        made = cells(lengths=[50], beams=[1])
+        made[1]["processes"] = 2
+        with self.assertRaisesRegex(load.DataError, "rounds cannot be paired"):
+            whole_decoders.with_ratios(frame(made))
 
 
 class DecoderFigure(PlotTest):
-    def test_a_time_like_that_of_trained_weights_is_one_here_as_in_the_program(self):
-        header = (ROOT / "harness" / "measure" / "decoder_ratios.h").read_text(encoding="utf-8")
-        constants = dict(re.findall(r"constexpr double (k\w+) = ([\d.]+);", header))
-        self.assertEqual(float(constants["kLeastMemoryRead"]), decoder_reads.LEAST_READ)
-        self.assertEqual(float(constants["kMostZeroContexts"]), decoder_reads.MOST_EMPTY)
-
     def fails(self, made, *parts):
         self.fails_with(["--figure", "britz_table1", self.write(document(made))], *parts)
 
     def test_times_of_several_models_are_not_of_one_figure(self):
-        for key, value in (("units", 64), ("memory_share", 0.25)):
+        for key, value in (("dim", 64), ("workload", "copy:0.25"), ("vocabulary", 8)):
             for index, mechanism in enumerate(RATIOS):  # soft among them
                 made = cells()
                 made[index][key] = value
@@ -77,10 +113,8 @@ class DecoderFigure(PlotTest):
         made = cells()
         for cell in made:
             if cell["mechanism"] == "mocha":
-                cell["end"] = "absorb"
-                cell["reads"] = {"memory_read": 0.97, "zero_contexts": 0.01,
-                                 "energies_per_output": 2}
-        made[-1]["reads"]["memory_read"] = 0.4
+                cell["decoder"]["reads"] = made_up.reads(0.97, 0.01)
+        made[-1]["decoder"]["reads"]["memory_read"] = 0.4
         out = self.draws(self.write(document(made)))
         self.assertIn("L = 200, beam 10, mocha, w = 4 / soft: 0.875 "
                       "(read 97 %, 1 % empty)\n", out)
@@ -89,44 +123,77 @@ class DecoderFigure(PlotTest):
         self.assertIn("Left out: where less than 90 %", self.svg("britz_table1"))
 
     def test_a_line_has_no_mark_where_the_scan_stood_still(self):
-        one = {**cells()[3], "end": "absorb",
-               "reads": {"memory_read": 0.97, "zero_contexts": 0.01}}
-        still = {**one, "length": 200, "reads": {"memory_read": 0.97, "zero_contexts": 0.2}}
-        lines = britz_table1._lines([one, still], ["mocha, w = 4"], one["beam"])
+        made = cells(beams=[10])
+        for cell, empty in zip(made[3::4], (0.01, 0.2), strict=True):
+            cell["decoder"]["reads"] = made_up.reads(0.97, empty)
+        of_mocha = [cell for cell in whole_decoders.with_ratios(frame(made))
+                    if cell["mechanism"] == "mocha"]
+        lines = britz_table1._lines(of_mocha, ["mocha, w = 4"], 10)
         self.assertEqual(list(lines["mocha, w = 4"]), [50])
 
     def test_a_cell_that_failed_is_left_out_and_named(self):
         made = cells()
-        made[1].update(status="invalid", message="wrong", ratio_to_soft=None)
+        made_up.stop(made[1], "invalid", "wrong")
         self.draws(self.write(document(made)))
-        _, lines = britz_table1.draw({**document(made), "path": "made up"})
+        _, lines = britz_table1.draw(frame(made))
         self.assertEqual(lines[0], "L = 50, beam 10, memory, K = 32: invalid: wrong")
-        of_memory = [cell for cell in made if cell["mechanism"] == "memory"]
+        of_memory = [cell for cell in whole_decoders.with_ratios(frame(made))
+                     if cell["mechanism"] == "memory"]
         drawn = britz_table1._lines(of_memory, ["memory, K = 32"], 10)["memory, K = 32"]
         self.assertEqual(list(drawn), [200])
 
     def test_a_skipped_cell_is_left_out_of_its_line(self):
         made = cells()
-        made[3].update(status="skipped", message="why", ratio_to_soft=None)
+        made_up.stop(made[3], "skipped", "why")
         self.draws(self.write(document(made)))
 
     def test_without_full_attention_there_is_no_figure(self):
         made = cells()
         for cell in made:
-            cell["ratio_to_soft"] = None
+            if cell["mechanism"] == "soft":
+                made_up.stop(cell, "error", "no room")
         self.fails(made, "no cell has a ratio")
+        self.fails([cell for cell in made if cell["mechanism"] != "soft"],
+                   "no cell has a ratio")
+
+    def test_other_figures_do_not_take_whole_decoders(self):
+        # mocha_figure3 draws soft and another mechanism at T = U, of any sweep.
+        whole = cells()
+        self.fails_with(["--figure", "mocha_figure3", self.write(document(whole))],
+                        "is of decoder, figure mocha_figure3 needs")
+        self.draws(self.write(document(whole)))
+        self.assertEqual(self.pictures(), ["britz_table1.png", "britz_table1.svg"])
+        alone = made_up.mocha_cells((50, 200))
+        self.draws(self.write(document(alone + whole)))
+        both = self.svg("mocha_figure3")
+        self.assertNotIn("none", both)
+        self.draws("--figure", "mocha_figure3", self.write(document(alone)))
+        self.assertEqual(both, self.svg("mocha_figure3"))
 
     def test_what_is_wrong_with_a_cell_is_named(self):
         for change, *parts in [
-            ({"length": "50"}, "cells[0]", "length"),
-            ({"ratio_to_soft": {"value": 0, "interval": None}}, "ratio_to_soft", "above 0"),
+            ({"memory_length": "50"}, "cells[0]", "memory_length"),
+            ({"workload": "copy:2"}, "cells[0]", "copy:2"),
+            ({"beam": None}, "cells[0]", "beam is None"),
+            ({"decoder": None}, "cells[0]", "decoder is None"),
         ]:
             made = cells()
             made[0].update(change)
             self.fails(made, *parts)
+        for key, value, *parts in [
+            ("source_lengths", ["1"], "source_lengths must hold"),
+            ("attention_samples_ns", [1.0], "1 numbers, of 12 samples"),
+            ("attention_samples_ns", [0.0] * 12, "above 0"),
+            ("attention_median_ns", None, "above 0"),
+            ("reads", {}, "energies_per_output is missing"),
+            ("reads", 7, "reads is 7"),
+        ]:
+            made = cells()
+            made[1]["decoder"][key] = value
+            self.fails(made, "cells[1]: decoder", *parts)
         made = cells()
-        del made[2]["beam"]
-        self.fails(made, "cells[2]", "beam is missing")
+        del made[2]["vocabulary"]
+        self.fails(made, "cells[2]", "vocabulary is missing")
         self.fails([], "cells")
 
 

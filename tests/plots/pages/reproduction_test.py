@@ -19,6 +19,7 @@ from analysis import load
 from pages import reproduction, reproduction_figures
 
 LEDGER = json.loads((ROOT / "experiments" / "claims.json").read_text())
+TRANSLATION = {"dim": 512, "vocabulary": 16000}
 EXPECTED = ROOT / "results" / "britz_figure2.json"
 
 
@@ -260,10 +261,10 @@ class PapersTest(ReproductionTest):
                       "23.0 |", text)
 
     def test_decoders_stand_beside_the_published_times(self):
-        first = decoder_document("britz_table1")
+        first = decoder_document()
         first["context"].update(valid=False, invalid_reasons=["a busy machine"])
         one = self.write(first, "one.json")
-        three = self.write(decoder_document("britz_table3", lengths=[70]), "three.json")
+        three = self.write(decoder_document([70], **TRANSLATION), "three.json")
         self.drawn("britz_table1")
         text = self.page(document(), one, three)
         # 5.35 s of 6.46 s at L = 50; a length that was not measured has the paper's.
@@ -284,17 +285,18 @@ class PapersTest(ReproductionTest):
         text = self.page(document())
         self.assertIn("\nNot measured in this run: britz_table1.\n", text)
         self.assertIn("| 50 | memory | 32 | 99.96 | 5.35 |", text)
-        self.assertIn("as is another file", self.refused_twice())
+        self.assertIn("512, copy:1, 16000 (dim, workload, vocabulary), as has another "
+                      "file", self.refused_twice())
 
     def test_a_broken_cell_of_a_decoder_is_named(self):
-        broken = decoder_document("britz_table3", lengths=[70])
+        broken = decoder_document([70])
         del broken["cells"][1]["beam"]
         with self.assertRaisesRegex(load.DataError, r"cells\[1\].*beam is missing"):
             reproduction.decoders([self.write(broken, "broken.json")])
 
     def refused_twice(self):
         (self.folder / "REPRODUCTION.md").unlink()
-        paths = [self.write(decoder_document("britz_table3", lengths=[70]), name)
+        paths = [self.write(decoder_document([70], **TRANSLATION), name)
                  for name in ("a.json", "b.json")]
         return self.refused(document(), *paths)
 

@@ -1,0 +1,104 @@
+"""Whole decoders: the cells of a sweep of scope "decoder", timed as wholes, with what
+their attention by itself took and read in the member `decoder`.
+"""
+
+from analysis import intervals, load, pairing, series
+
+# What one model has: the size d, the share of the memory that its scans pass, and the
+# number of symbols.
+MODEL = ("dim", "workload", "vocabulary")
+# A mechanism that chooses may, with random weights, stand still or run off, and is fast
+# for that alone. A time like that of trained weights has these.
+LEAST_READ = 0.9  # of the memory
+MOST_EMPTY = 0.05  # of the outputs
+
+
+def models(cells):
+    """Each model of a frame, as MODEL has it."""
+    return sorted(set(zip(*(cells[axis] for axis in MODEL))))
+
+
+def require_one_model(cells):
+    """Refuses a second model, where there is no place for one."""
+    number = len(models(cells))
+    if number > 1:
+        raise load.DataError(
+            cells.attrs["path"],
+            f"cells of {number} models ({', '.join(MODEL)}), where one is wanted",
+        )
+
+
+def memory_share(cell):
+    """S of its workload copy:S, the share of the memory that scans are to pass."""
+    return float(cell["workload"].removeprefix("copy:"))
+
+
+def with_ratios(cells):
+    """The cells of a frame as dicts with `ratio`: an Estimate of the time over that of
+    full attention in the same rounds, of the first such cell of the point; None where
+    either has no time.
+    """
+    rows, full = cells.to_dict("records"), {}
+    for cell in rows:
+        if cell["mechanism"] == pairing.BASELINE:
+            full.setdefault(cell["point"], cell)
+    for cell in rows:
+        base = full.get(cell["point"])
+        cell["ratio"] = None
+        if base is not None and cell["status"] == base["status"] == "ok":
+            pairing.require_same_rounds(base, cell, cells.attrs["path"])
+            ratios = series.log_ratios(cell, base)
+            cell["ratio"] = series.center(ratios, intervals.MISS).exp()
+    return rows
+
+
+def attention(cell):
+    """The cell with the time of its attention by itself; no samples without one."""
+    own = cell.get("decoder") or {}
+    return {
+        **cell,
+        "samples_ns": own.get("attention_samples_ns"),
+        "median_ns": own.get("attention_median_ns"),
+        "interval_ns": own.get("attention_interval_ns"),
+    }
+
+
+# ---- what was read ----------------------------------------------------------
+
+
+def reads_text(cell):
+    """"read 97 %, 3 % empty", with "not as trained" where it is too little; nothing
+    where attention reads everything by its kind, or there is none.
+    """
+    reads = _reads(cell)
+    if not cell.get("end") or not reads:
+        return ""
+    said = (f"read {100 * reads['memory_read']:.0f} %, "
+            f"{100 * reads['zero_contexts']:.0f} % empty")
+    return said if is_as_trained(cell) else said + ", not as trained"
+
+
+def is_as_trained(cell):
+    reads = _reads(cell)
+    return not reads or (
+        reads["memory_read"] >= LEAST_READ and reads["zero_contexts"] <= MOST_EMPTY
+    )
+
+
+def why_not_as_trained(cell):
+    """Empty where its time is that of trained weights, or there is nothing to read."""
+    if is_as_trained(cell):
+        return ""
+    reads = _reads(cell)
+    return (
+        f"{100 * reads['memory_read']:.0f} % of the memory was read and "
+        f"{100 * reads['zero_contexts']:.0f} % of the outputs had no entry; a time like "
+        f"that of trained weights needs at least {100 * LEAST_READ:.0f} % and at most "
+        f"{100 * MOST_EMPTY:.0f} %"
+    )
+
+
+def _reads(cell):
+    """None also where all sources are empty, so that there is nothing to read."""
+    reads = (cell.get("decoder") or {}).get("reads")
+    return reads if reads and reads["memory_read"] is not None else None
