@@ -48,7 +48,11 @@ std::string CellNames::Name(const CellIdentity& cell) const {
     const AxisValue& value = cell.axes.at(axis.name);
     if (value.is_null() || axis_values_.at(axis.name).size() == 1) continue;
     name += " ";
-    if (!axis.letter.empty()) name += axis.letter + "=";
+    if (!axis.letter.empty()) {
+      name += axis.letter + "=";
+    } else if (value.is_whole()) {
+      name += axis.name + "=";
+    }
     name += value.Shown();
   }
   for (const auto& [option, value] : cell.options) {
@@ -70,6 +74,12 @@ std::vector<NumberChange> NumberChanges(const ResultCell& a,
   for (const auto& [name, value] : operations.items()) {
     const Json& other = other_operations.at(name);
     if (value != other) changes.push_back({"operations." + name, value, other});
+  }
+  const auto reads = [](const ResultCell& cell) {
+    return cell.decoder ? ToJson(cell.decoder->reads) : Json();
+  };
+  if (reads(a) != reads(b)) {
+    changes.push_back({"decoder.reads", reads(a), reads(b)});
   }
   if (a.latency != b.latency) {
     changes.push_back({"latency", ToJson(a.latency), ToJson(b.latency)});
