@@ -48,9 +48,9 @@ struct NumberChange {
 };
 
 // Where the two cells differ in `status`; where both are ok, in `operations`,
-// `latency`, `peak_memory_bytes` and `decoder.reads`, which are exact, and in `attention_mass`,
-// `context_sum` and `context_l2` beyond 1e-5 (f32) or 1e-10 (f64) of the larger
-// of the two.
+// `latency`, `peak_memory_bytes` and `decoder.reads`, which are exact, and in
+// `attention_mass`, `context_sum` and `context_l2` beyond 1e-5 (f32) or 1e-10
+// (f64) of the larger of the two.
 std::vector<NumberChange> NumberChanges(const ResultCell& a,
                                         const ResultCell& b);
 

@@ -219,6 +219,20 @@ TEST(Compare, EachNumberThatChangedFailsAlone) {
   }
 }
 
+TEST(Compare, WhatAWholeDecoderReadIsExactAndItsBeamIsNamed) {
+  std::vector<Json> cells = {
+      ToJson(testing::MadeUpDecoderCell("soft", 10, Samples(1000), 10)),
+      ToJson(testing::MadeUpDecoderCell("soft", 10, Samples(2000), 10))};
+  cells[1]["beam"] = 1;
+  const ReadSweep a = MadeUpResult("a.json", cells);
+  cells[1]["decoder"]["reads"]["memory_read"] = 0.5;
+  const Json comparison = Compare(a, MadeUpResult("b.json", cells));
+  ASSERT_EQ(comparison.at("changes").size(), 1U);
+  EXPECT_EQ(comparison.at("changes")[0].at("field"), "decoder.reads");
+  EXPECT_THAT(TextOf(comparison),
+              ::testing::StartsWith("changed: soft beam=1: decoder.reads "));
+}
+
 TEST(Compare, SumsAreComparedToThePrecisionOfTheCell) {
   const auto num_changes = [](const char* precision, double factor) {
     std::vector<Json> cells = {Cells()[0]};
