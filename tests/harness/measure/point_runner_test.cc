@@ -26,7 +26,7 @@ Cell FakeCell() {
   cell.mechanism = "fake";
   for (const Axis& axis : StandardAxes()) {
     cell.axes[axis.name] = nullptr;
-    if (axis.declared) continue;
+    if (axis.declared || axis.of_decoder) continue;
     cell.axes[axis.name] =
         axis.default_value.starts_with('=')
             ? AxisValue(5)
