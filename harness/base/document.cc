@@ -69,8 +69,7 @@ bool Matches(const std::string& text, const std::string& pattern) {
 [[noreturn]] void FailNumber(const Json& json, const char* what,
                              const Rule& rule, const Place& place) {
   if (rule.minimum && rule.minimum == rule.maximum) {
-    FailAt(place,
-           fmt::format("is {}, {} is wanted", Given(json), *rule.minimum));
+    FailAt(place, fmt::format("is {}, must be {}", Given(json), *rule.minimum));
   }
   FailAt(place,
          fmt::format("{} is no {}{}", Given(json), what, RangeText(rule)));

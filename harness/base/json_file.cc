@@ -141,7 +141,7 @@ class CheckWhileParsing {
 
 Json ReadJsonFile(const std::string& path) {
   const std::string text = ReadText(path);
-  if (text.empty()) throw UserError(path, "is empty, JSON is wanted");
+  if (text.empty()) throw UserError(path, "is empty, must be JSON");
   try {
     return Json::parse(text, CheckWhileParsing(path));
   } catch (const Json::parse_error& error) {

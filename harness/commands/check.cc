@@ -20,7 +20,7 @@ namespace {
 struct Arguments {
   std::string result;
   std::string baseline;
-  JudgingOptions judging;
+  ChangeOptions change;
   bool update = false;
   bool time = false;
   bool json = false;
@@ -48,8 +48,8 @@ void Update(const ReadSweep& result, const std::string& path) {
 
 int RunCheck(const Arguments& arguments) {
   const CheckOptions options{.time = arguments.time,
-                             .level = arguments.judging.Level(),
-                             .margin = arguments.judging.Margin()};
+                             .level = arguments.change.Level(),
+                             .margin = arguments.change.Margin()};
   const ReadSweep result = ReadResult(arguments.result);
   const CheckReport check = CheckAgainst(ReadBaseline(arguments.baseline),
                                          arguments.baseline, result, options);
@@ -84,7 +84,7 @@ void AddCheck(CLI::App& app, Command& run) {
   command->add_flag("--time", arguments->time,
                     "compare times too, as ratios between the cells of a "
                     "point, e.g. check mine.json --baseline base.json --time");
-  arguments->judging.AddTo(*command);
+  arguments->change.AddTo(*command);
   command->add_flag("--json", arguments->json,
                     "print one JSON document instead of the lines, e.g. "
                     "check mine.json --baseline base.json --json");

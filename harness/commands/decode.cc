@@ -209,7 +209,7 @@ Decoded DecodeWorkload(const Arguments& arguments) {
     request.axes[name] = ParseAxisValues(StandardAxes(), axis, text, where);
     if (request.axes[name].size() != 1) {
       throw UserError(where,
-                      fmt::format("'{}' is a list; one value is wanted", text));
+                      fmt::format("'{}' is a list, must be one value", text));
     }
   }
   TakeChoiceOptions(arguments, request);

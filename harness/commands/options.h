@@ -6,7 +6,7 @@
 #include <string>
 
 #include "harness/base/parse_text.h"
-#include "harness/stats/judge.h"
+#include "harness/stats/change.h"
 
 namespace attnbench {
 
@@ -30,7 +30,7 @@ inline CLI::Option* AddOutput(CLI::App& command, const std::string& what,
 
 // How often a command that judges times may be wrong, and how small a change is
 // none.
-class JudgingOptions {
+class ChangeOptions {
  public:
   // Outlives the command.
   void AddTo(CLI::App& command) {

@@ -30,8 +30,8 @@ const std::vector<InputSpec>& CaseInputs() {
 // A list that has something in it.
 void CheckList(const Json& json, const Place& place, const std::string& row) {
   if (!json.is_array()) {
-    FailAt(place, fmt::format("{}is {}, a list is wanted (an array is a list "
-                              "of rows)",
+    FailAt(place, fmt::format("{}is {}, must be a list (an array is a list of "
+                              "rows)",
                               row, json.type_name()));
   }
   if (json.empty()) FailAt(place, row + "is empty");

@@ -72,9 +72,8 @@ class ArrayReader {
   void Read(const ArrayPlace& place, const std::string& name,
             const MatrixView<Real>& to) {
     if (place.rows != to.rows || place.columns != to.cols) {
-      throw PeerError(fmt::format("gave {} as [{}, {}], [{}, {}] is wanted",
-                                  name, place.rows, place.columns, to.rows,
-                                  to.cols));
+      throw PeerError(fmt::format("gave {} as [{}, {}], must be [{}, {}]", name,
+                                  place.rows, place.columns, to.rows, to.cols));
     }
     file_.clear();
     file_.seekg(place.offset);

@@ -32,6 +32,9 @@ CellMatch MatchCells(const SweepResult& a, const SweepResult& b);
 class CellNames {
  public:
   void Add(const CellIdentity& cell);
+  void AddAll(const auto& cells) {
+    for (const CellIdentity& cell : cells) Add(cell);
+  }
   // The short name of a cell that was added.
   std::string Name(const CellIdentity& cell) const;
 

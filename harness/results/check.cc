@@ -101,21 +101,21 @@ CheckedRatio RatioOf(const RatioPair& pair, double miss, double margin) {
   };
   const ProcessSamples before = logs(*pair.cell.a, *pair.reference.a);
   const ProcessSamples after = logs(*pair.cell.b, *pair.reference.b);
-  const Judgement judgement = JudgeChange(before, after, miss, margin);
-  const Interval& interval = judgement.ratio.interval;
+  const Change change = ChangeOf(before, after, miss, margin);
+  const Interval& interval = change.ratio.interval;
   const bool regressed = interval.low > 1 + margin;
   CheckedRatio ratio{static_cast<const CellIdentity&>(*pair.cell.a)};
   ratio.reference = *pair.reference.a;
   ratio.baseline_ratio = Exp(Center(before, miss)).value;
   ratio.result_ratio = Exp(Center(after, miss)).value;
-  ratio.change = judgement.ratio.value;
+  ratio.change = change.ratio.value;
   if (interval.low > 0 && std::isfinite(interval.high)) {
     ratio.interval = interval;
   }
-  ratio.verdict = regressed ? kRegressed : VerdictName(judgement.verdict);
+  ratio.verdict = regressed ? kRegressed : ChangeName(change.kind);
   ratio.reason =
       regressed ? fmt::format("the interval lies beyond {:g} %", 100 * margin)
-                : judgement.reason;
+                : change.reason;
   return ratio;
 }
 
@@ -177,20 +177,17 @@ TimeCheck CheckTimes(const CellMatch& match, const ReadSweep& baseline,
 
 CellNames NamesIn(const CheckReport& check) {
   CellNames names;
-  const auto add = [&names](const auto& cells) {
-    for (const CellIdentity& cell : cells) names.Add(cell);
-  };
-  add(check.changes);
-  add(check.failed);
-  add(check.missing);
-  add(check.added);
+  names.AddAll(check.changes);
+  names.AddAll(check.failed);
+  names.AddAll(check.missing);
+  names.AddAll(check.added);
   if (!check.time) return names;
-  add(check.time->ratios);
+  names.AddAll(check.time->ratios);
   for (const CheckedRatio& ratio : check.time->ratios) {
     names.Add(ratio.reference);
   }
-  add(check.time->slower_references);
-  add(check.time->left_out);
+  names.AddAll(check.time->slower_references);
+  names.AddAll(check.time->left_out);
   return names;
 }
 

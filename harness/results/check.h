@@ -14,7 +14,7 @@
 #include "harness/machine/fingerprint.h"
 #include "harness/results/cell_match.h"
 #include "harness/results/sweep_result.h"
-#include "harness/stats/judge.h"
+#include "harness/stats/change.h"
 
 namespace attnbench {
 
@@ -59,7 +59,7 @@ struct CheckedRatio : CellIdentity {
   double change = 0;
   std::optional<Interval> interval = {};
   // REGRESSED where the interval of the change lies wholly beyond the margin,
-  // otherwise what JudgeChange says.
+  // otherwise what ChangeOf says.
   std::string verdict = {};
   std::string reason = {};
 

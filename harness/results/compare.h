@@ -1,7 +1,7 @@
 // Compares two results of sweeps, B against A, as a pure function of the two
 // documents: what the two were measured with, a verdict on every cell's time
-// (judge.h) with an interval that is corrected for the number of cells, and
-// what changed beside times. The answer is one JSON document
+// (stats/change.h) with an interval that is corrected for the number of cells,
+// and what changed beside times. The answer is one JSON document
 // (results/schema/compare.schema.json); its table and exit code follow from it.
 #ifndef ATTNBENCH_HARNESS_RESULTS_COMPARE_H_
 #define ATTNBENCH_HARNESS_RESULTS_COMPARE_H_
@@ -13,7 +13,7 @@
 #include "harness/machine/fingerprint.h"
 #include "harness/results/cell_match.h"
 #include "harness/results/sweep_result.h"
-#include "harness/stats/judge.h"
+#include "harness/stats/change.h"
 
 namespace attnbench {
 
@@ -62,7 +62,7 @@ struct ComparedNumber : CellIdentity, NumberChange {
 
 // A cell that was timed in both.
 struct ComparedTime : CellIdentity {
-  std::string verdict = {};  // VerdictName
+  std::string verdict = {};  // ChangeName
   std::string reason = {};
   double ratio = 0;  // B over A
   std::optional<Interval> interval = {};

@@ -15,6 +15,8 @@ namespace attnbench {
 
 // Every kind of result has this schema_version.
 inline constexpr int kSchemaVersion = 1;
+inline const Rule kThisSchemaVersion{.minimum = kSchemaVersion,
+                                     .maximum = kSchemaVersion};
 
 struct SweepResult {
   int schema_version = kSchemaVersion;
@@ -23,8 +25,7 @@ struct SweepResult {
   std::vector<ResultCell> cells;
 
   static void Fields(auto& self, auto& visit) {
-    visit("schema_version", self.schema_version,
-          Rule{.minimum = kSchemaVersion, .maximum = kSchemaVersion});
+    visit("schema_version", self.schema_version, kThisSchemaVersion);
     visit("kind", self.kind, Rule{.one_of = {"sweep"}});
     visit("context", self.context);
     visit("cells", self.cells);

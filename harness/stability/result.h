@@ -199,8 +199,7 @@ struct StabilityResult {
   std::vector<StabilityLimit> limits = {};
 
   static void Fields(auto& self, auto& visit) {
-    visit("schema_version", self.schema_version,
-          Rule{.minimum = kSchemaVersion, .maximum = kSchemaVersion});
+    visit("schema_version", self.schema_version, kThisSchemaVersion);
     visit("kind", self.kind, Rule{.one_of = {"stability"}});
     visit("context", self.context);
     visit("rows", self.rows);

@@ -2,6 +2,7 @@
 of `attnbench claims`. Its messages and exit codes are the program's.
 """
 
+import argparse
 import importlib
 import os
 import signal
@@ -34,6 +35,14 @@ def run(command, module):
     except Exception as error:
         fail(f"internal error: {command}: {type(error).__name__}: {error}")
         return INTERNAL_ERROR
+
+
+def parser(name, description):
+    return argparse.ArgumentParser(
+        prog=name,
+        description=description,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
 
 
 def fail(what):

@@ -48,7 +48,7 @@ def counts(group, name):
         if isinstance(number, bool) or not isinstance(number, (int, float)):
             raise load.DataError(
                 f"{group.attrs['path']}: cells[{index}]",
-                f"operations.{name} is {number!r}, a number is wanted",
+                f"operations.{name} is {number!r}, must be a number",
             )
         numbers.append(float(number))
     return numpy.array(numbers)

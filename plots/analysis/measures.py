@@ -4,7 +4,7 @@ bandwidth, a time for each of something.
 Every measure takes the quantity, its cell, all cells, and the probability with which
 its interval may miss; where it is made of several intervals, each has its part. Of
 fewer than five processes it is wider by what their layout may have done, once for
-the figure, as harness/stats/judge.h has it.
+the figure, as harness/stats/change.h has it.
 """
 
 import math

@@ -10,12 +10,11 @@ them the numbers that the figure shows first. What is wrong with the input is
 one line on stderr, exit code 2, and no picture.
 """
 
-import argparse
 import difflib
 import os
 import sys
 
-from analysis import expected, load, words
+from analysis import command, expected, load, words
 from figures import FIGURES, READERS, style
 
 
@@ -49,11 +48,7 @@ def fail(what):
 
 
 def parse(arguments):
-    parser = argparse.ArgumentParser(
-        prog="draw.py",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = command.parser("draw.py", __doc__)
     parser.add_argument("files", nargs="*", metavar="FILE")
     parser.add_argument(
         "--figure", metavar="NAME", help="only this one, e.g. mocha_figure3"

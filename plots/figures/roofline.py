@@ -96,7 +96,7 @@ def _operations(cells, name):
         if not isinstance(number, (int, float)) or number <= 0:
             raise load.DataError(
                 f"{cells.attrs['path']}: cells[{index}]",
-                f"operations.{name} is {number!r}, above 0 is wanted",
+                f"operations.{name} is {number!r}, must be above 0",
             )
         numbers.append(float(number))
     return numpy.array(numbers)

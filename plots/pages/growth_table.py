@@ -24,10 +24,9 @@ again, with replacement, and the fit is repeated. They tell the noise of the
 clock; what the straight line itself misses is the largest residual.
 """
 
-import argparse
 import sys
 
-from analysis import fits, growth, load, modes, words
+from analysis import command, fits, growth, load, modes, words
 from pages import markdown, page
 
 EXPONENT_HEAD = ("mechanism", "mode, scope", "energies", "chunk energies", "flops")
@@ -115,11 +114,7 @@ def term_text(term):
 
 
 def main(arguments=None):
-    parser = argparse.ArgumentParser(
-        prog="growth.py",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = command.parser("growth.py", __doc__)
     parser.add_argument("file", metavar="RESULT")
     parser.add_argument("--into", metavar="FILE", help="e.g. docs/speed.md")
     options = parser.parse_args(arguments)

@@ -8,10 +8,9 @@ from stdin goes between them as a block of code. An empty input, or what is wron
 with the page, is one line on stderr, exit code 2, and the page stays as it is.
 """
 
-import argparse
 import sys
 
-from analysis import load, whole_file
+from analysis import command, load, whole_file
 
 FENCE = "```\n"
 
@@ -42,11 +41,7 @@ def block(name, text):
 
 
 def main(arguments=None):
-    parser = argparse.ArgumentParser(
-        prog="page.py",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = command.parser("page.py", __doc__)
     parser.add_argument("page", metavar="PAGE", help="e.g. docs/comparing.md")
     parser.add_argument("name", metavar="NAME", help="e.g. compare")
     options = parser.parse_args(arguments)

@@ -13,7 +13,6 @@ bytes. What is wrong with a result is one line on stderr, exit code 2, and no
 page.
 """
 
-import argparse
 import os
 
 from analysis import command, load, whole_file
@@ -43,11 +42,7 @@ def main(arguments=None):
 
 
 def parse(arguments):
-    parser = argparse.ArgumentParser(
-        prog="attnbench report",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = command.parser("attnbench report", __doc__)
     parser.add_argument("results", nargs="+", metavar="RESULT")
     parser.add_argument(
         "-o", "--output", metavar="FILE", required=True, help="e.g. -o report.html"

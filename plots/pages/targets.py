@@ -25,12 +25,11 @@ by, "no interval". Of fewer than five processes both ends are wider by a factor 
 the layout of code and memory that such a measurement cannot show.
 """
 
-import argparse
 import math
 import os
 import sys
 
-from analysis import ROOT, intervals, load, measures, settings, words
+from analysis import ROOT, command, intervals, load, measures, settings, words
 from analysis.intervals import MISS
 from analysis.judge import ledger, targets, verdicts
 from analysis.judge.readings import Readings
@@ -44,11 +43,7 @@ MET = {verdicts.HOLDS: "yes", verdicts.FAILS: "no", verdicts.UNDECIDED: "unclear
 
 
 def main(arguments=None):
-    parser = argparse.ArgumentParser(
-        prog="targets.py",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = command.parser("targets.py", __doc__)
     parser.add_argument("files", nargs="+", metavar="RESULT")
     parser.add_argument("--targets", metavar="FILE", default=TARGETS)
     parser.add_argument("--into", metavar="FILE", help="e.g. README.md")

@@ -105,7 +105,7 @@ class Claims(InFolder):
                    "matcha_memory", "matcha-memory", "--judge", "--results", results)
         shutil.copy(os.path.join(results, "exact.json"),
                     os.path.join(results, "bytes.json"))
-        self.fails("'sweep' is wanted", "matcha-memory", "--judge",
+        self.fails("must be 'sweep'", "matcha-memory", "--judge",
                    "--results", results)
         exact = os.path.join(results, "exact.json")
         whole = read(exact)

@@ -143,7 +143,7 @@ class Merge(Files):
         self.gives(0, "verify", "--quick", "--mechanism", "memory", "--trials", "100",
                    "-o", document)
         self.refused(("merge", document, "-o", self.path("all.json")),
-                     "verify.json: is of kind \"verify\", 'sweep' is wanted")
+                     "verify.json: is of kind \"verify\", must be 'sweep'")
 
 
 if __name__ == "__main__":

@@ -171,7 +171,7 @@ class GoingWrong(PeerTest):
                            "answered 'Nonsense', which is no object of JSON")
         self.expect_failed("talk {}", "error", "its answer to 'output': has no 'sequences'")
         self.expect_failed("lie", "error", "took 1000000000000000 ns")
-        self.expect_failed("shape", "error", "gave contexts as [3, 3], [3, 4] is wanted")
+        self.expect_failed("shape", "error", "gave contexts as [3, 3], must be [3, 4]")
         self.expect_failed("", "error", "ValueError: 'keys' is of no use",
                            "--option", "keys=on_demand")
 
@@ -220,7 +220,7 @@ class WrongInput(PeerTest):
 
     def test_what_it_says_of_itself_is_checked(self):
         for change, message in [
-            ("protocol=2", "protocol: is 2, 1 is wanted"),
+            ("protocol=2", "protocol: is 2, must be 1"),
             ("name='\"mine\"'", "variants[0].name: \"mine\" does not match ^framework"),
             ("mechanism='\"sotf\"'", "variants[0].mechanism: unknown value 'sotf'; did you mean 'soft'?"),
             ("modes='[\"train\"]'", "variants[0].modes[0]: unknown value 'train'"),

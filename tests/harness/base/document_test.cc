@@ -190,8 +190,8 @@ TEST(Document, WhatAPersonWritesWronglyIsRefusedByNameAndByItsSchema) {
            std::pair(R"({"shares": []})",
                      "d: shares: the list of values is empty"),
            std::pair(R"({"title": ""})", "d: title: is an empty text"),
-           std::pair(R"({"count": null})", "d: count: is null, 1 is wanted"),
-           std::pair(R"({"count": 2})", "d: count: is 2, 1 is wanted"),
+           std::pair(R"({"count": null})", "d: count: is null, must be 1"),
+           std::pair(R"({"count": 2})", "d: count: is 2, must be 1"),
            std::pair(R"({"shars": 1})",
                      "d: unknown key 'shars'; did you mean 'shares'? valid: "
                      "shares, title, count"),

@@ -77,12 +77,12 @@ TEST(ResultReader, NamesThePlaceOfWhatTheSchemaDoesNotAllow) {
   EXPECT_THAT(ErrorAfter([](Json& json) { json["cells"] = 7; }),
               HasSubstr("cells: "));
   EXPECT_THAT(ErrorAfter([](Json& json) { json["schema_version"] = 2; }),
-              HasSubstr("schema_version 2, 1 is wanted"));
+              HasSubstr("schema_version 2, must be 1"));
 }
 
 TEST(ResultReader, RefusesOtherKinds) {
   EXPECT_THAT(ErrorAfter([](Json& json) { json["kind"] = "verify"; }),
-              HasSubstr("r.json: is of kind \"verify\", 'sweep' is wanted"));
+              HasSubstr("r.json: is of kind \"verify\", must be 'sweep'"));
   EXPECT_THAT(ErrorAfter([](Json& json) { json.erase("kind"); }),
               HasSubstr("is no result"));
   EXPECT_THAT(ErrorAfter([](Json& json) { json = Json::array(); }),

@@ -2,8 +2,8 @@
 // results. Identical code that was measured twice must not look changed, so a
 // change counts only where its interval excludes 1; and sameness is claimed
 // only where the interval shows it, never because nothing was found.
-#ifndef ATTNBENCH_HARNESS_STATS_JUDGE_H_
-#define ATTNBENCH_HARNESS_STATS_JUDGE_H_
+#ifndef ATTNBENCH_HARNESS_STATS_CHANGE_H_
+#define ATTNBENCH_HARNESS_STATS_CHANGE_H_
 
 #include <string>
 
@@ -14,12 +14,12 @@ namespace attnbench {
 inline constexpr double kDefaultLevel = 0.05;
 inline constexpr double kDefaultMargin = 0.05;
 
-enum class Verdict { kFaster, kSlower, kSame, kAmbiguous };
+enum class ChangeKind { kFaster, kSlower, kSame, kAmbiguous };
 
-const char* VerdictName(Verdict verdict);  // "FASTER" ...
+const char* ChangeName(ChangeKind kind);  // "FASTER" ...
 
-struct Judgement {
-  Verdict verdict = Verdict::kAmbiguous;
+struct Change {
+  ChangeKind kind = ChangeKind::kAmbiguous;
   std::string reason;
   Estimate ratio;  // of b to a; the interval may be infinite
 };
@@ -36,9 +36,9 @@ struct Judgement {
 // on a side (HasFewProcesses) it is wider by kLayoutFactor on both ends, so
 // that such a result is never SAME for a margin below 18 percent, and changed
 // only beyond that.
-Judgement JudgeChange(const ProcessSamples& a_logs,
-                      const ProcessSamples& b_logs, double miss, double margin);
+Change ChangeOf(const ProcessSamples& a_logs, const ProcessSamples& b_logs,
+                double miss, double margin);
 
 }  // namespace attnbench
 
-#endif  // ATTNBENCH_HARNESS_STATS_JUDGE_H_
+#endif  // ATTNBENCH_HARNESS_STATS_CHANGE_H_
