@@ -1,5 +1,5 @@
-// attnbench check RESULT --baseline BASE: whether the numbers are still those
-// of the baseline; or, on demand, makes them the baseline.
+// attnbench check RESULT --baseline BASE: says whether the numbers are still
+// those of the baseline, or on demand makes them the baseline.
 #include "harness/results/check.h"
 
 #include <filesystem>
@@ -26,7 +26,7 @@ struct Arguments {
   bool json = false;
 };
 
-// None where there is no such file, or nothing in it.
+// Gives none if there is no such file, or nothing in it.
 std::optional<ReadSweep> ReadBaseline(const std::string& path) {
   namespace fs = std::filesystem;
   std::error_code error;

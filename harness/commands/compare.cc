@@ -1,4 +1,4 @@
-// attnbench compare A B: two results with a verdict on every cell.
+// attnbench compare A B: compares two results, with a verdict on every cell.
 #include "harness/results/compare.h"
 
 #include <iostream>

@@ -1,4 +1,4 @@
-// A CellRun that keeps how its cell failed, so that the others go on.
+// Keeps how a cell failed, so that the others go on.
 #ifndef ATTNBENCH_HARNESS_MEASURE_GUARDED_RUN_H_
 #define ATTNBENCH_HARNESS_MEASURE_GUARDED_RUN_H_
 
@@ -13,7 +13,7 @@
 
 namespace attnbench {
 
-// `Run` is CellRun, or what derives from it.
+// `Run` is CellRun, or a class derived from it.
 template <class Run>
 class GuardedRun : public Run {
  protected:
@@ -22,8 +22,8 @@ class GuardedRun : public Run {
     message_ = message;
   }
 
-  // Runs a step of a cell that has not failed; what it throws is how the cell
-  // failed. Throws UserError.
+  // Runs a step of a cell that has not failed; an exception becomes the cell's
+  // failure. Throws UserError.
   template <class Step>
   void Guarded(const Step& step) {
     if (!is_ok()) return;

@@ -180,7 +180,7 @@ int CompareExitCode(const Comparison& comparison) {
     return kNothingToCompare;
   }
   if (!comparison.a.valid || !comparison.b.valid) return kFailed;
-  // A cell that can be measured now is none that got worse.
+  // A status that became ok is no change for the worse.
   const auto is_worse = [](const ComparedNumber& change) {
     return change.field != "status" || change.b != StatusName(CellStatus::kOk);
   };

@@ -1,5 +1,5 @@
 // Compares two results of sweeps, B against A, as a pure function of the two
-// documents: what the two were measured with, a verdict on every cell's time
+// documents: what the two were measured with, the change of every cell's time
 // (stats/change.h) with an interval that is corrected for the number of cells,
 // and what changed beside times. The answer is one JSON document
 // (results/schema/compare.schema.json); its table and exit code follow from it.
@@ -19,10 +19,10 @@ namespace attnbench {
 
 struct CompareOptions {
   double level = kDefaultLevel;    // of a false FASTER or SLOWER anywhere
-  double margin = kDefaultMargin;  // smallest change that matters
+  double margin = kDefaultMargin;  // the smallest change that matters
 };
 
-// One of the two, with what it was measured with and its validity.
+// One of the two results, with what it was measured with and its validity.
 struct ComparedSide {
   std::string path;
   std::string commit, build_id, date, cpu, simd;
@@ -50,7 +50,7 @@ struct ComparedSetup : FingerprintDifference {
   }
 };
 
-// What changed beside times.
+// A change that is not of times.
 struct ComparedNumber : CellIdentity, NumberChange {
   static void Fields(auto& self, auto& visit) {
     CellIdentity::Fields(self, visit);
@@ -101,10 +101,10 @@ struct Comparison {
   std::string kind = "compare";
   ComparedSide a, b;
   std::vector<ComparedSetup> differences;
-  double level = 0, margin = 0;  // as CompareOptions
+  double level = 0, margin = 0;  // those of CompareOptions
   std::int64_t comparisons = 0;  // number of `rows`
-  // The median of all ratios: far from 1 the machine changed rather than the
-  // code. None: there is no ratio.
+  // The median of all ratios; far from 1 the machine has changed rather than
+  // the code. It is none without a ratio.
   std::optional<double> common_ratio;
   std::vector<ComparedTime> rows;
   std::vector<UntimedCell> untimed;
@@ -132,8 +132,8 @@ struct Comparison {
 Comparison CompareResults(const ReadSweep& a, const ReadSweep& b,
                           const CompareOptions& options);
 
-// The comparison for people: validity, fingerprints and what changed beside
-// times first, then a line a cell.
+// The comparison for people: first validity, fingerprints and changes of other
+// things than times, then a line a cell.
 std::string CompareText(const Comparison& comparison);
 
 // 3 where a side has cells that the other has not, or no time could be

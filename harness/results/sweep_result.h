@@ -1,8 +1,8 @@
 // The result document of a sweep (results/schema/sweep.schema.json), and how
 // one is read that may come from anywhere: another machine, another version, an
 // editor. It is checked as it is read, once, so that compare, check, merge and
-// --resume can take every field for granted. What is wrong is a UserError with
-// file and place.
+// --resume can take every field for granted. A fault is a UserError with file
+// and place.
 #ifndef ATTNBENCH_HARNESS_RESULTS_SWEEP_RESULT_H_
 #define ATTNBENCH_HARNESS_RESULTS_SWEEP_RESULT_H_
 
@@ -32,7 +32,7 @@ struct SweepResult {
   }
 };
 
-// One that was read, with the path as it was given.
+// A result that was read, with the path as the user gave it.
 struct ReadSweep {
   std::string path;
   SweepResult result;
@@ -43,7 +43,7 @@ struct ReadSweep {
 SweepResult SweepResultOf(const Json& document, const std::string& path);
 ReadSweep ReadResult(const std::string& path);
 
-// Throws UserError where a document is not of that kind, or of another version.
+// Throws UserError if a document is not of that kind, or of another version.
 void CheckKind(const Json& document, const std::string& kind,
                const std::string& path);
 

@@ -1,7 +1,7 @@
-// The verdict on a change of a time, or of a ratio of times, between two
-// results. Identical code that was measured twice must not look changed, so a
-// change counts only where its interval excludes 1; and sameness is claimed
-// only where the interval shows it, never because nothing was found.
+// Decides whether a time, or a ratio of times, changed between two results.
+// Identical code that was measured twice must not look changed, so a change
+// counts only if its interval excludes 1; and sameness is claimed only if the
+// interval shows it, never because nothing was found.
 #ifndef ATTNBENCH_HARNESS_STATS_CHANGE_H_
 #define ATTNBENCH_HARNESS_STATS_CHANGE_H_
 
@@ -21,10 +21,10 @@ const char* ChangeName(ChangeKind kind);  // "FASTER" ...
 struct Change {
   ChangeKind kind = ChangeKind::kAmbiguous;
   std::string reason;
-  Estimate ratio;  // of b to a; the interval may be infinite
+  Estimate ratio;  // b over a; the interval may be infinite
 };
 
-// Compares b with a; both are logarithms of times (or of ratios):
+// Compares b with a, which are both logarithms of times (or of ratios):
 //
 // FASTER, SLOWER  the interval of b / a excludes 1, and b / a itself lies
 //                 outside [1 / (1 + margin), 1 + margin]

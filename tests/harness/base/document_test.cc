@@ -1,6 +1,6 @@
-// A document that is read, whatever it is, and taken for something else: a
-// field with another type that becomes 0, a key with a typing error that is
-// ignored, a schema that says something else than the reading.
+// Guards against a document that is read as something else: a field with
+// another type that becomes 0, a key with a typing error that is ignored, a
+// schema that says something else than the reading.
 #include "harness/base/document.h"
 
 #include <gtest/gtest.h>
@@ -159,7 +159,7 @@ TEST(Document, AWholeNumberBeyond64BitsIsRefused) {
   }
 }
 
-// What a person writes: a value or a list, and members that may be missing.
+// A person may write a value or a list, and may leave members out.
 struct Said {
   OneOrMore<double> shares;
   std::string title = "t";

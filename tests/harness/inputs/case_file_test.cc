@@ -24,7 +24,7 @@ class CaseFileTest : public ::testing::Test {
     CheckInputsOfMechanism(file);
     return file;
   }
-  // The message about a wrong text, without the path, which it must start with.
+  // The message about a wrong text, without the path that it must start with.
   std::string Complaint(const std::string& text) {
     try {
       Read(text);

@@ -1,5 +1,5 @@
-// Guards against results that are believed: each of these documents would
-// otherwise end in a crash or in a verdict on numbers that are not there.
+// Guards against results that are believed unchecked: each of these documents
+// would end in a crash or in a verdict on numbers that are not there.
 #include "harness/results/sweep_result.h"
 
 #include <gmock/gmock.h>
@@ -18,7 +18,7 @@ using ::testing::HasSubstr;
 
 constexpr char kBaseline[] = "results/baseline/ci.json";
 
-// The first cells of a real result after a change.
+// The error for the first cells of a real result after a change.
 std::string ErrorAfter(const std::function<void(Json&)>& change) {
   static const Json good = [] {
     Json document = ReadJsonFile(kBaseline);
@@ -50,7 +50,7 @@ TEST(ResultReader, TakesEveryResultThatIsCommitted) {
     ++num_sweeps;
     const SweepResult result = SweepResultOf(document, entry.path());
     EXPECT_EQ(result.cells.size(), document["cells"].size());
-    // It says the same when it is written and read again. (Not EXPECT_EQ, which
+    // The result says the same when it is written and read again. (EXPECT_EQ
     // would print all of both.)
     const Json again = ToJson(result);
     EXPECT_TRUE(again == ToJson(SweepResultOf(again, "again"))) << entry.path();

@@ -157,13 +157,13 @@ TEST(ReadExperiment, DeepNestingIsRefusedAndDoesNotExhaustTheStack) {
   EXPECT_THAT(ErrorOfPath(WriteFile(deep)), HasSubstr("nested deeper than"));
 }
 
-// In the folder of the project, where tests run.
+// Tests run in the folder of the project.
 TEST(Experiments, EveryFileExpandsInBothProfiles) {
   int files = 0;
   for (const auto& entry : std::filesystem::directory_iterator("experiments")) {
     if (entry.path().extension() != ".json") continue;
     if (entry.path().filename() == "claims.json") continue;
-    // A whole decoder is no sweep (decoder_experiment_test.cc).
+    // A whole decoder is not a sweep (decoder_experiment_test.cc).
     if (ReadJsonFile(entry.path().string()).value("kind", "") == "decoder") {
       continue;
     }
