@@ -125,9 +125,9 @@ TEST_F(CaseFileTest, RefusesWrongTypes) {
   EXPECT_THAT(Complaint(R"({"mechanism": "soft", "inputs": {}, "options": 1})"),
               HasSubstr(": options: 1 is no object {...}"));
   EXPECT_THAT(Complaint(Mocha(R"("p_choose": 1)")),
-              HasSubstr(": inputs.p_choose: is number, a list"));
+              HasSubstr(": inputs.p_choose: is number, must be a list"));
   EXPECT_THAT(Complaint(Mocha(R"("p_choose": [[1], 1])")),
-              HasSubstr(": inputs.p_choose: row 2: is number, a list"));
+              HasSubstr(": inputs.p_choose: row 2: is number, must be a list"));
 }
 
 TEST_F(CaseFileTest, NamesRowAndColumnOfAWrongNumber) {
