@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Everything beyond the tests: formatting, warnings of a second compiler,
+# Runs everything beyond the tests: formatting, warnings of a second compiler,
 # sanitizers, static analysis. Installs the tools that are missing.
 #
 # usage: check.sh [--all] [STEP...]
@@ -22,9 +22,10 @@
 #   --help       this text
 # example: scripts/check.sh format tidy
 #
-# Without a STEP all of them, in this order. One line a step with its seconds;
-# the output of each is in build/check/STEP.log and is shown where it fails.
-# Ends in one line that says what passed, or which steps failed (exit 1).
+# Without a STEP all of them, in this order. Prints one line a step with its
+# seconds; the output of each is in build/check/STEP.log, and is shown if the
+# step fails. Ends in one line that says what passed, or which steps failed
+# (exit 1).
 
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
@@ -86,7 +87,7 @@ own = sorted(file for file in built if file.startswith(("mechanisms/", "harness/
 if sys.argv[1] == "false":
     changed = git("diff", "--name-only", "HEAD") + git("log", "--format=", "--name-only")
     sources = dict.fromkeys(os.path.splitext(file)[0] + ".cc" for file in changed)
-    # Without a history all of them are read.
+    # Without a history clang-tidy reads all of them.
     own = [file for file in sources if file in own][:25] or own
 sys.stdout.write("".join(file + "\0" for file in own))
 PYTHON
@@ -102,9 +103,9 @@ step_slurm() {
   tests/scripts/slurm.sh build/ci/attnbench
 }
 
-# Works in a copy of the sources, because registering changes registry.cc. Only what
-# the copied files need is built: that such a mechanism then works in every
-# command is for tests/cli/newcomer_test.py.
+# Works in a copy of the sources, because registering changes registry.cc. Only
+# what the copied files need is built; tests/cli/newcomer_test.py shows that
+# such a mechanism works in every command.
 step_skeleton() {
   local work=build/check/skeleton object
   rm -rf "$work"
@@ -119,7 +120,7 @@ step_skeleton() {
   done
 }
 
-# What mechanisms/skeleton/skeleton.h tells a newcomer to do, in folder $1.
+# Does in folder $1 what mechanisms/skeleton/skeleton.h tells a newcomer.
 add_newcomer() {
   local file
   cp -r "$1/skeleton" "$1/newcomer"
@@ -138,7 +139,8 @@ step_report() {
 
 run_step() {
   local step=$1 status=0 start=$SECONDS log=build/check/$1.log
-  # Not `if (...)`: a condition would switch off `set -e` inside the step.
+  # This is not `if (...)`: a condition would switch off `set -e` inside the
+  # step.
   set +e
   (
     set -e

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How long the whole grids of all claims take, by what --dry-run says of each.
+"""Tells how long the whole grids of all claims take, by what --dry-run says of each.
 
 usage: estimate.py PROGRAM [EXPERIMENT...]
 example: scripts/estimate.py build/release/attnbench mad_figure8
@@ -22,7 +22,7 @@ def main(program, *besides):
     total_s = 0
     for name, changes in asked:
         path = f"experiments/{name}.json"
-        # Only such as are options, too.
+        # Only these options matter, as they are --dry-run's too.
         flags = [text for name, value in changes.items() if isinstance(value, int)
                  for text in (f"--{name}", str(value))]
         done = subprocess.run([program, "run-sweep", path, "--dry-run", "--json", *flags],

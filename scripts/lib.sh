@@ -1,11 +1,12 @@
 # shellcheck shell=bash
-# What the scripts share; sourced, never run. `set -euo pipefail` is the
-# caller's. Sets `root`, the repository, and `program`, the caller's name.
+# Functions that the scripts share; they are sourced, never run, and the caller
+# sets `set -euo pipefail`. Sets `root`, the repository, and `program`, the
+# caller's name.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 program=$(basename "$0")
 
-# The Python that Debian's packages belong to: another one often comes first on
+# Debian's Python, which has Debian's packages: another one often comes first on
 # PATH and has no matplotlib.
 # shellcheck disable=SC2034  # used by the scripts
 if [[ -e /etc/debian_version ]]; then python=/usr/bin/python3; else python=python3; fi

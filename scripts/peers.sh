@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Ours against a framework: installs what is missing, PyTorch too, builds, times
-# every experiment of experiments/peers with the framework in the same rounds, and
-# experiments/threads.json without it, draws, and writes the table of targets.
+# Compares ours with a framework: installs what is missing, PyTorch too, builds,
+# times every experiment of experiments/peers with the framework in the same
+# rounds, and experiments/threads.json without it, draws, and writes the table
+# of targets.
 #
 # usage: peers.sh [--quick]
 #   --quick   fewer rounds and shorter grids; everything goes to build/peers
@@ -9,8 +10,8 @@
 #   --help    this text
 # example: scripts/peers.sh --quick
 #
-# Ends with the table of targets. An experiment that fails is named, the others go
-# on, and the exit code is 1. Other programs on the machine spoil it.
+# Ends with the table of targets. An experiment that fails is named, the others
+# go on, and the exit code is 1. Other programs on the machine spoil the times.
 
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
@@ -51,7 +52,7 @@ attempt() {
 results=()
 measure() {
   local result=$out/$1.json
-  rm -f "$result"  # an old one must not pass for this run's
+  rm -f "$result"  # an old result must not pass for this run's
   attempt "measuring $1" build/release/attnbench run-sweep "${@:2}" \
     "${profile[@]}" -o "$result"
   results+=("$result")

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# From a fresh clone to every claim of the papers with a verdict: installs what is
-# missing, builds the program, measures, decodes one sequence with each mechanism,
-# draws the papers' figures, and writes two reports.
+# Takes a fresh clone to a verdict on every claim of the papers: installs what
+# is missing, builds the program, measures, decodes one sequence with each
+# mechanism, draws the papers' figures, and writes two reports.
 #
 # usage: reproduce.sh [--full] [--resume] [-o DIR]
 #   --full     the papers' protocol: the whole grids, more rounds. It says first how
@@ -22,7 +22,7 @@ set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-out=out  # relative: results record their command, which should name no machine
+out=out  # a relative path, as results record their command, which should name no machine
 profile=(--quick)
 name=quick
 again=(--force)
@@ -44,7 +44,7 @@ while (($#)); do
   shift
 done
 
-# Sweeps that figures and tables are made of and no claim is read from.
+# Figures and tables are made of these sweeps, but no claim is read from them.
 sweeps=(latency_bias matcha_algorithms crossover crossover_beam)
 mechanisms=(soft monotonic mocha matcha memory)
 sharpness=0.5,1,2,4,8,16,32
@@ -57,7 +57,7 @@ scripts/setup.sh
 configure_and_build release attnbench
 attnbench=build/release/attnbench
 
-# What an earlier run left must not pass for this one's.
+# A file of an earlier run must not pass for this one's.
 [[ ${again[0]} == --resume ]] || rm -f "$results"/*.json "$out/claims.json"
 
 if ((${#profile[@]} == 0)); then

@@ -55,7 +55,7 @@ if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
   exit 2
 fi
 
-# A package that dpkg has never heard of makes it fail, and is missing too.
+# An unknown package makes dpkg fail, and is missing too.
 installed=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' "${packages[@]}" \
   2>/dev/null || true)
 missing=()
@@ -76,7 +76,7 @@ if (($(id -u) != 0)); then
     usage_error "not root and no sudo; as root run: apt-get install ${missing[*]}"
   as_root=(sudo)
 fi
-# Not exported: sudo drops the environment.
+# This is not exported, as sudo drops the environment.
 as_root+=(env DEBIAN_FRONTEND=noninteractive)
 
 say "running: ${as_root[*]} apt-get update"

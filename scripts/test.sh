@@ -32,7 +32,7 @@ while (($#)); do
 done
 
 log=$root/build/$preset/ctest.log
-rm -f "$log"  # an old one must not pass for this run's
+rm -f "$log"  # an old report must not pass for this run's
 
 "$root/scripts/setup.sh"
 configure_and_build "$preset"

@@ -1,5 +1,5 @@
-// Arrays of the harness: what is drawn for the mechanisms, and where they
-// write. Not counted among what a mechanism allocates.
+// The harness's own arrays: what is drawn for the mechanisms, and where they
+// write. They do not count among what a mechanism allocates.
 #ifndef ATTNBENCH_HARNESS_BASE_ARRAYS_H_
 #define ATTNBENCH_HARNESS_BASE_ARRAYS_H_
 
@@ -13,7 +13,7 @@
 
 namespace attnbench {
 
-// Aligned like the mechanisms' own.
+// Arrays are aligned like the mechanisms' own.
 template <class T>
 struct AlignedAllocator {
   using value_type = T;
@@ -39,7 +39,7 @@ struct AlignedAllocator {
 template <class T>
 using Array = std::vector<T, AlignedAllocator<T>>;
 
-// An array whose size overflows cannot be had either.
+// An array whose size overflows cannot be allocated either.
 inline Index Times(Index a, Index b) {
   Index product = 0;
   if (__builtin_mul_overflow(a, b, &product)) throw std::bad_alloc();
@@ -67,7 +67,8 @@ struct Table {
   Real operator()(Index r, Index c) const { return view()(r, c); }
 };
 
-// Uniform in [-1, 1), element n by itself a function of the key and n.
+// Fills the array with numbers uniform in [-1, 1). Element n is a function of
+// the key and n alone.
 template <class T>
 void Fill(std::uint64_t seed, std::uint32_t purpose, std::uint32_t stream,
           Index count, Array<T>& array) {

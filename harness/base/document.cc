@@ -27,7 +27,7 @@ void FailAt(const Place& place, const std::string& what) {
 namespace document {
 namespace {
 
-// What was given, short enough for a line.
+// The given value, short enough for a line.
 std::string Given(const Json& json) {
   constexpr std::size_t kMost = 40;
   std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -35,7 +35,7 @@ std::string Given(const Json& json) {
   return text;
 }
 
-// "from 0 to 1", "above 0"; empty where every number is allowed.
+// Gives "from 0 to 1" or "above 0"; empty where every number is allowed.
 std::string RangeText(const Rule& rule) {
   std::string text;
   if (rule.minimum) text += fmt::format(" from {}", *rule.minimum);
@@ -57,7 +57,7 @@ bool IsInRange(double number, const Rule& rule) {
          (!rule.exclusive_maximum || number < *rule.exclusive_maximum);
 }
 
-// A document has the same few patterns thousands of times.
+// Compiled patterns are kept: a document has the same few thousands of times.
 bool Matches(const std::string& text, const std::string& pattern) {
   if (pattern.empty()) return true;
   thread_local std::map<std::string, std::regex> known;
@@ -69,8 +69,7 @@ bool Matches(const std::string& text, const std::string& pattern) {
 [[noreturn]] void FailNumber(const Json& json, const char* what,
                              const Rule& rule, const Place& place) {
   if (rule.minimum && rule.minimum == rule.maximum) {
-    FailAt(place,
-           fmt::format("is {}, {} is wanted", Given(json), *rule.minimum));
+    FailAt(place, fmt::format("is {}, must be {}", Given(json), *rule.minimum));
   }
   FailAt(place,
          fmt::format("{} is no {}{}", Given(json), what, RangeText(rule)));
@@ -86,7 +85,7 @@ bool ReadBool(const Json& json, const Place& place) {
 }
 
 std::int64_t ReadWhole(const Json& json, const Rule& rule, const Place& place) {
-  // 2^63 itself is no longer one.
+  // 2^63 itself is out of range.
   constexpr double kBeyond = 9223372036854775808.0;
   const double number = json.is_number() ? json.get<double>() : NAN;
   const bool too_large =

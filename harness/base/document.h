@@ -19,8 +19,8 @@
 // object with members of any name), Json (anything), or a type that specialises
 // JsonForm. Nothing is optional unless it says so, and unknown keys are errors.
 // A `place` in an error reads "r.json: cells[3].samples_ns[0]". A struct may
-// have `static Json Conditions()`: what its schema says of its members together
-// ("if", "then").
+// have `static Json Conditions()`: the conditions of its schema that several
+// members share ("if", "then").
 #ifndef ATTNBENCH_HARNESS_BASE_DOCUMENT_H_
 #define ATTNBENCH_HARNESS_BASE_DOCUMENT_H_
 
@@ -37,32 +37,31 @@
 
 namespace attnbench {
 
-// What a member's value must be beyond its type. It speaks of the innermost
-// value: of the numbers of a list, of the text of an optional one.
+// A rule says what a member's value must be beyond its type. The rule is about
+// the innermost values: the numbers of a list, the text of an optional one.
 struct Rule {
   const char* description = nullptr;
   std::optional<double> minimum = {};
   std::optional<double> exclusive_minimum = {};
   std::optional<double> maximum = {};
   std::optional<double> exclusive_maximum = {};
-  // Of a text: not "".
+  // The text must not be "".
   bool not_empty = false;
-  // A regular expression (ECMAScript) that is found in the text.
+  // A regular expression (ECMAScript) that must be found in the text.
   std::string pattern = {};
-  // The text is one of these.
+  // The text must be one of these.
   std::vector<std::string> one_of = {};
-  // Of a list.
+  // The number of elements that a list may have.
   std::size_t min_items = 0;
   std::optional<std::size_t> max_items = {};
-  // Documents from before there was such a member do not have it; then the
-  // struct's own default stands.
+  // Older documents lack this member; the struct's default then stands for it.
   bool may_be_absent = false;
-  // An std::optional without a value, or a JsonForm's null, is not in the
-  // document, where it would be null.
+  // An empty std::optional, or the null of a JsonForm, is left out of the document
+  // instead of written as null.
   bool absent_if_unset = false;
-  // The schema of the member is the whole schema's definition of that name.
+  // The member's schema is the definition of this name in the whole schema.
   std::string definition = {};
-  // Of a type with a JsonForm of its own that has a null.
+  // The type has a JsonForm of its own, which accepts null.
   bool may_be_null = false;
 };
 
@@ -71,7 +70,7 @@ inline const Rule kAboveZero{.exclusive_minimum = 0};
 inline const Rule kAtLeastOne{.minimum = 1};
 inline const Rule kNotEmpty{.not_empty = true};
 
-// Where a value is, put into words only for an error.
+// The place of a value; it becomes text only for an error.
 class Place {
  public:
   explicit Place(std::string_view document) : name_(document) {}
@@ -91,7 +90,7 @@ class Place {
 // Throws UserError naming the place.
 [[noreturn]] void FailAt(const Place& place, const std::string& what);
 
-// How a type that is none of those above stands in JSON:
+// Another type than those above specialises this to stand in JSON:
 //   static Json Write(const T&);
 //   static T Read(const Json&, const Rule&, const Place&);  // throws by FailAt
 //   static Json Schema(const Rule&);
@@ -131,25 +130,27 @@ struct IsMap : std::false_type {};
 template <class T>
 struct IsMap<std::map<std::string, T>> : std::true_type {};
 
-// What each checks is its name; all throw UserError naming the place.
+// Each function checks what its name says; all throw UserError naming the
+// place.
 bool ReadBool(const Json& json, const Place& place);
 std::int64_t ReadWhole(const Json& json, const Rule& rule, const Place& place);
 std::uint64_t ReadUnsigned(const Json& json, const Rule& rule,
                            const Place& place);
 double ReadDouble(const Json& json, const Rule& rule, const Place& place);
-// A text that is one of the rule's, if it has any, and matches its pattern.
+// Reads a text that is one of the rule's, if it has any, and matches its
+// pattern.
 std::string ReadString(const Json& json, const Rule& rule, const Place& place);
-// A text that is one of the rule's, or else matches its pattern.
+// Reads a text that is one of the rule's, or else matches its pattern.
 std::string ReadOneText(const Json& json, const Rule& rule, const Place& place);
 void CheckIsList(const Json& json, const Rule& rule, const Place& place);
 void CheckIsObject(const Json& json, const Place& place);
-// Every key of the object is one of `names`.
+// Checks that every key of the object is one of `names`.
 void CheckKeys(const Json& json, const std::vector<std::string>& names,
                const Place& place);
 // The member of that name; null where there is none and the rule allows that.
 const Json* FindMember(const Json& json, const char* name, const Rule& rule,
                        const Place& place);
-// `schema` with what the rule adds to it.
+// The `schema` with what the rule adds to it.
 Json WithRule(Json schema, const Rule& rule);
 Json ListSchema(Json items, const Rule& rule);
 Json NullOrSchema(Json schema);
@@ -165,7 +166,7 @@ T Read(const Json& json, const Rule& rule, const Place& place);
 template <class T>
 Json Schema(const Rule& rule);
 
-// The visitors of Fields.
+// These are the visitors of Fields.
 struct Writer {
   Json json = Json::object();
 
@@ -283,7 +284,7 @@ T Read(const Json& json, const Rule& rule, const Place& place) {
   } else {
     CheckIsObject(json, place);
     T value;
-    // A key with a typing error is told before the member that it is not.
+    // A misspelt key is reported before the member that it leaves missing.
     NameLister lister;
     T::Fields(value, lister);
     CheckKeys(json, lister.names, place);

@@ -1,9 +1,10 @@
 // The room `base` is what all others build on: typed documents and JSON,
 // parsing text, files, processes, and errors.
 //
-// The one exception for what a user got wrong: options, ranges, files. Thrown
-// where it is found, caught in commands/main.cc, which prints it as one line
-// and exits with 2. It says what was given, where, and what is allowed.
+// UserError is the one exception for what a user got wrong: options, ranges,
+// files. It is thrown where the mistake is found; commands/main.cc catches it,
+// prints it as one line and exits with 2. It says what was given, where, and
+// what is allowed.
 #ifndef ATTNBENCH_HARNESS_BASE_ERROR_H_
 #define ATTNBENCH_HARNESS_BASE_ERROR_H_
 
@@ -21,7 +22,7 @@ class UserError : public std::runtime_error {
   // or an option ("--memory-length"); `what` is one sentence without the place.
   UserError(const std::string& where, const std::string& what)
       : std::runtime_error(where + ": " + what) {}
-  // What another process has found and put into words.
+  // The whole text, as another process has written it.
   explicit UserError(const std::string& text) : std::runtime_error(text) {}
 };
 

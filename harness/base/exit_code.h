@@ -1,4 +1,4 @@
-// What the program's exit code says; the table is in docs/comparing.md.
+// The exit codes of the program; the table is in docs/comparing.md.
 #ifndef ATTNBENCH_HARNESS_BASE_EXIT_CODE_H_
 #define ATTNBENCH_HARNESS_BASE_EXIT_CODE_H_
 
@@ -6,11 +6,11 @@ namespace attnbench {
 
 enum ExitCode {
   kGood = 0,
-  kFailed = 1,            // a check, a comparison, a cell
-  kWrongUsage = 2,        // or malformed input
+  kFailed = 1,            // a check, a comparison or a cell failed
+  kWrongUsage = 2,        // wrong options, or malformed input
   kNothingToCompare = 3,  // no baseline, or cells that only one side has
   kInternalError = 4,
-  kInterrupted = 130  // 128 + SIGINT; what was finished is kept
+  kInterrupted = 130  // 128 + SIGINT; finished work is kept
 };
 
 }  // namespace attnbench

@@ -8,7 +8,7 @@
 
 namespace attnbench {
 
-// FNV-1a, 64 bits: stable names for contents. Not against adversaries.
+// FNV-1a, 64 bits: stable names for contents. It does not resist adversaries.
 class Fnv1a {
  public:
   void Add(std::string_view bytes);

@@ -11,12 +11,13 @@ namespace attnbench {
 
 using Json = nlohmann::ordered_json;
 
-// For readers to whom anything that is not finite is no number.
+// Writes a number for readers who need no more than null where it is not
+// finite.
 inline Json NumberOrNull(double value) {
   return std::isfinite(value) ? Json(value) : Json(nullptr);
 }
 
-// For those who tell them apart: "nan", "inf" or "-inf".
+// Writes a number for readers who tell the cases apart: "nan", "inf" or "-inf".
 inline Json NumberOrName(double value) {
   if (std::isfinite(value)) return value;
   if (std::isnan(value)) return "nan";

@@ -36,7 +36,7 @@ class OpenFile {
   OpenFile(const OpenFile&) = delete;
   OpenFile& operator=(const OpenFile&) = delete;
 
-  // A device may have no end.
+  // A device is refused, because it may have no end.
   void CheckKind() const {
     struct stat status = {};
     if (fstat(file_, &status) != 0) FailReading(path_, std::strerror(errno));
@@ -46,7 +46,7 @@ class OpenFile {
     }
   }
 
-  // How much of the next `size` bytes there is; 0 at the end.
+  // Reads up to `size` bytes and gives their number; 0 at the end.
   std::size_t Read(char* to, std::size_t size) const {
     while (true) {
       const ssize_t got = read(file_, to, size);
@@ -60,7 +60,7 @@ class OpenFile {
   }
 
  private:
-  // Of a pipe that somebody writes to.
+  // Waits until somebody writes to the pipe.
   void WaitForData() const {
     pollfd waiting = {.fd = file_, .events = POLLIN, .revents = 0};
     if (poll(&waiting, 1, kMostSecondsOfWaiting * 1000) == 0) {
@@ -86,7 +86,7 @@ std::string ReadText(const std::string& path) {
   return text;
 }
 
-// Printable on one line, however binary the file is.
+// Makes the text printable on one line, however binary the file is.
 std::string Printable(std::string text) {
   std::replace_if(
       text.begin(), text.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
@@ -141,7 +141,7 @@ class CheckWhileParsing {
 
 Json ReadJsonFile(const std::string& path) {
   const std::string text = ReadText(path);
-  if (text.empty()) throw UserError(path, "is empty, JSON is wanted");
+  if (text.empty()) throw UserError(path, "is empty, must be JSON");
   try {
     return Json::parse(text, CheckWhileParsing(path));
   } catch (const Json::parse_error& error) {

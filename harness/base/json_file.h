@@ -9,14 +9,15 @@
 
 namespace attnbench {
 
-// Deeper than any document of ours; bounds what reading costs.
+// More levels than any document of ours has; the limit bounds the cost of
+// reading.
 inline constexpr int kMostJsonDepth = 64;
 
 // Reads a file, or a pipe that somebody writes to. Throws UserError naming the
-// file, with line and column where there is one: unreadable, a folder, a
-// device, a pipe without data, more than 512 MiB, empty, not JSON, a number
-// beyond double precision, nested too deep, a key that appears twice in one
-// object.
+// file, with line and column where there is one, if it is unreadable, a folder,
+// a device, a pipe without data, larger than 512 MiB, empty, not JSON or nested
+// too deep, or has a number beyond double precision or the same key twice in
+// one object.
 Json ReadJsonFile(const std::string& path);
 
 }  // namespace attnbench

@@ -10,23 +10,23 @@
 
 namespace attnbench {
 
-// A whole number in [least, greatest]; throws UserError naming `where`.
+// Reads a whole number in [least, greatest]; throws UserError naming `where`.
 std::int64_t ParseInteger(std::string_view text, std::int64_t least,
                           std::int64_t greatest, const std::string& where);
 
-// A number between 0 and 1, both excluded; throws UserError naming `where`, and
-// `example` as one that is allowed.
+// Reads a number between 0 and 1, both excluded; throws UserError naming
+// `where`, with `example` as an allowed value.
 double ParseShare(std::string_view text, const std::string& where,
                   const std::string& example);
 
-// The value of option --seed; 1 where it was not given (empty).
+// Reads the value of option --seed; it is 1 where none was given (empty).
 std::uint64_t ParseSeed(std::string_view text);
 
-// Throws UserError naming `where` for text that is not UTF-8: results and
-// messages are.
+// Throws UserError naming `where` if the text is not UTF-8, as results and
+// messages must be.
 void CheckUtf8(const std::string& text, const std::string& where);
 
-// The parts of `text` between the commas; throws UserError where one is empty.
+// Splits `text` at the commas; throws UserError if a part is empty.
 std::vector<std::string> SplitList(std::string_view text,
                                    const std::string& where);
 

@@ -25,7 +25,8 @@ inline constexpr std::uint32_t kStabilityPurpose = kFirstHarnessPurpose + 11;
 inline constexpr std::uint32_t kSourceLengthPurpose = kFirstHarnessPurpose + 12;
 inline constexpr std::uint32_t kSourcePurpose = kFirstHarnessPurpose + 13;
 inline constexpr std::uint32_t kClaimsPurpose = kFirstHarnessPurpose + 14;
-// Parameter arrays are numbered by a hash of their names, from here on.
+// The purposes of parameter arrays, which are hashes of their names, start
+// here.
 inline constexpr std::uint32_t kFirstParameterPurpose = 0x80000000;
 
 }  // namespace attnbench

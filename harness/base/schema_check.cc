@@ -18,7 +18,7 @@
 namespace attnbench {
 namespace {
 
-// "cells[3].samples_ns" of "<root>", "[cells]", "[3]", "[samples_ns]".
+// Makes "cells[3].samples_ns" from "<root>", "[cells]", "[3]", "[samples_ns]".
 std::string PlaceText(const std::vector<std::string>& context) {
   std::string place;
   for (std::size_t i = 1; i < context.size(); ++i) {
@@ -38,8 +38,8 @@ std::string PlaceText(const std::vector<std::string>& context) {
 
 }  // namespace
 
-// The innermost of the errors, the last of several: those around it only
-// repeat that it is there, those before it that a condition was not met.
+// Picks the innermost of the errors, the last where there are several: outer
+// ones only repeat that it is there, earlier ones that a condition was not met.
 void CheckSchema(const Json& schema_json, const std::string& schema_name,
                  const Json& document, const std::string& path) {
   // The validator reads the library's unordered documents.

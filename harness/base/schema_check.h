@@ -1,5 +1,5 @@
-// Whether a document is as its JSON Schema (draft 7) wants it, told so that a
-// person finds the place.
+// Checks a document against its JSON Schema (draft 7); its errors name the
+// place for a person.
 #ifndef ATTNBENCH_HARNESS_BASE_SCHEMA_CHECK_H_
 #define ATTNBENCH_HARNESS_BASE_SCHEMA_CHECK_H_
 

@@ -35,8 +35,8 @@ void Tell(const std::string& text) {
   fmt::print(stderr, "attnbench: {}\n", text);
 }
 
-// The machine's, for every precision and number of threads that a cell of these
-// points has, with those that are known already.
+// The machine's limits for every precision and number of threads of these
+// points' cells, together with the limits that are known already.
 std::vector<MachineLimits> LimitsFor(const Sweep& sweep,
                                      std::vector<MachineLimits> limits) {
   std::set<std::pair<std::int64_t, std::string>> known;
@@ -58,7 +58,7 @@ std::vector<MachineLimits> LimitsFor(const Sweep& sweep,
   return limits;
 }
 
-// A limit that is not known was a lower one.
+// An unknown limit counts as lower.
 bool IsLower(std::optional<std::int64_t> limit, std::int64_t now) {
   return !limit || *limit < now;
 }
@@ -77,7 +77,8 @@ class Campaign {
     // Another run may have written the result before we had the lock.
     static_cast<void>(
         ResultFile(options.output, options.force || options.resume));
-    // The workers will want one: better known before hours of measuring.
+    // The workers will need a temporary folder: a lack of one must show before
+    // hours of measuring.
     static_cast<void>(TemporaryFolder());
     const std::string peer = PeerIdentity(options.measurer.peer);
     for (const Point& point : sweep.points) {
@@ -103,7 +104,7 @@ class Campaign {
  private:
   bool ResultIsThere() const { return std::filesystem::exists(file_.target()); }
 
-  // What an earlier run has done, if that is to be taken.
+  // Takes what an earlier run has finished, where --resume asks for it.
   void TakeFinished() {
     if (!options_.resume) {
       if (!options_.force && HasPoints(journal_.Contents())) {
@@ -132,14 +133,14 @@ class Campaign {
     }
     TakeJournal(journal, wanted, own_context_, finished_);
     CheckFinished(journal_.path());
-    // Measured after the result was written.
+    // These points were measured after the result was written.
     if (HasPoints(journal)) result_is_whole_ = false;
     RefuseLosses();
     FindUnfinished();
     TellFinished(journal.num_spoiled);
   }
 
-  // The result that is there.
+  // Reads the result that is already at the output path.
   SweepResult ReadPrevious() const {
     try {
       return SweepResultOf(ReadJsonFile(file_.target()), options_.output);
@@ -149,7 +150,7 @@ class Campaign {
     }
   }
 
-  // `path` is where they were taken from.
+  // Checks the finished points, which were read from `path`.
   void CheckFinished(const std::string& path) const {
     for (const std::size_t i : wanted_) {
       const auto point = finished_.points.find(hashes_[i]);
@@ -158,7 +159,7 @@ class Campaign {
     }
   }
 
-  // What is there and is not wanted would not be in the result.
+  // Finished points that this run does not want would be lost from the result.
   void RefuseLosses() const {
     const std::size_t num_others = finished_.others.size();
     if (num_others == 0) return;
@@ -176,14 +177,14 @@ class Campaign {
                     them, them));
   }
 
-  // Whether a cell of a whole point ended at a limit that is higher now.
+  // Whether a cell of a finished point hit a limit that is higher now.
   bool HasMoreTime(std::size_t i, const FinishedPoint& point) const {
     const attnbench::Run& run = finished_.runs[point.run];
     const MeasurerOptions& now = options_.measurer;
     for (std::size_t c = 0; c < point.cells.size(); ++c) {
       if (point.cells[c].status != CellStatus::kTimeout) continue;
       if (IsLower(run.cell_limit_s, now.cell_limit_s)) return true;
-      // A cell of a peer may have met either.
+      // A peer's cell may have met either limit.
       if (sweep_.points[i].cells[c].is_peers &&
           IsLower(run.peer_limit_s, now.peer_limit_s)) {
         return true;
@@ -198,8 +199,8 @@ class Campaign {
            point->second.cells.size() == sweep_.points[i].cells.size();
   }
 
-  // Points that somebody has edited, and those with a cell that was not
-  // finished in less time than it would have now.
+  // The points to measure again: those that somebody has edited, and those with
+  // a cell that hit a lower limit than today's.
   void FindUnfinished() {
     std::size_t num_timeouts = 0;
     for (const std::size_t i : wanted_) {
@@ -283,17 +284,17 @@ class Campaign {
     return RunOf(own_context_, measurer.cell_limit_s, peer_limit_s);
   }
 
-  // The last one of `runs` is this one.
+  // This run is the last one of `runs`.
   void Finish(const std::string& hash, const MeasuredPoint& measured) {
     FinishedPoint point = {.cells = measured.cells,
                            .calibration = {},
                            .run = finished_.runs.size() - 1};
     for (ResultCell& cell : point.cells) cell.point = hash;
-    // If no cell came through, nobody looked at the clock.
+    // Without a finished cell nobody looked at the clock.
     if (!measured.calibration_ns.empty()) {
       point.calibration = CalibrationOf(hash, measured.calibration_ns);
     }
-    // Any point may be the run's last.
+    // The run's entry is updated here, as this may be its last point.
     LookAgain(load_watch_, /*calibration=*/{}, own_context_);
     finished_.runs.back() = OwnRun();
     journal_.Append({.point = PointRecord{hash, point.cells, point.calibration,
@@ -303,7 +304,8 @@ class Campaign {
     again_.erase(hash);
   }
 
-  // The runs that measured what is there; where nothing is wanted, this one.
+  // The runs that measured finished points; this run where no points are
+  // wanted.
   std::vector<attnbench::Run> Runs() const {
     std::vector<attnbench::Run> runs = finished_.runs;
     for (const std::size_t i : wanted_) {
@@ -371,17 +373,17 @@ class Campaign {
   const AxisTable& table_;
   const Sweep& sweep_;
   const CampaignOptions& options_;
-  SweepContext own_context_;  // of this run
+  SweepContext own_context_;  // the context of this run
   LoadWatch load_watch_;
   const ResultFile file_;
   Journal journal_;
-  std::vector<std::string> hashes_;  // of all points
-  std::vector<std::size_t> wanted_;  // those of the shard
+  std::vector<std::string> hashes_;  // the hashes of all points
+  std::vector<std::size_t> wanted_;  // the points of the shard
   Finished finished_;
   // These points of `finished_` are to be measured again. They stay there until
-  // they are: a run that is interrupted before has nothing better.
+  // then, as an interrupted run has nothing better.
   std::set<std::string> again_;
-  // The file that is there, if this run goes on from it.
+  // The result at the output path, if this run goes on from it.
   std::optional<SweepResult> result_;
   bool continues_result_ = false;
   bool result_is_whole_ = false;

@@ -1,5 +1,5 @@
-// A sweep from its first point to its result file, over however many runs that
-// takes: what is finished is in the journal (journal.h), and a run that resumes
+// Takes a sweep from its first point to its result file, over however many runs
+// that takes: finished points are in the journal (journal.h), and a resumed run
 // goes on from there.
 #ifndef ATTNBENCH_HARNESS_CAMPAIGN_CAMPAIGN_H_
 #define ATTNBENCH_HARNESS_CAMPAIGN_CAMPAIGN_H_
@@ -17,23 +17,23 @@ namespace attnbench {
 struct CampaignOptions {
   std::string output;   // the result file
   bool force = false;   // begin anew, whatever is there
-  bool resume = false;  // take from the result and the journal what is the same
-  std::optional<Shard> shard;  // which points; none: all
+  bool resume = false;  // take equal points from the result and the journal
+  std::optional<Shard> shard;  // which points; all where unset
   MeasurerOptions measurer;    // `limits` are measured where they are missing
 };
 
 struct CampaignEnd {
-  bool nothing_to_do = false;  // the result is whole already, and untouched
+  bool nothing_to_do = false;  // the result was complete already
   bool interrupted = false;
-  std::size_t num_points = 0;  // finished, none of them to be measured again
-  // What is in the file; none where there is no point.
+  std::size_t num_points = 0;  // finished points
+  // The file's result; unset if it has no point.
   std::optional<SweepResult> result = {};
 };
 
-// `context` is that of MakeContext. Throws UserError, before anything is
-// measured where that can be known: for an output that is there or another
-// run's, for a result or journal of which nothing can be taken, for a full
-// disk. What is finished by then stays in the journal.
+// `context` comes from MakeContext. Throws UserError if the output exists or
+// belongs to another run, if nothing can be taken from a result or journal, or
+// if the disk is full; where this can be known early, before anything is
+// measured. Finished points stay in the journal.
 CampaignEnd RunCampaign(const AxisTable& table, const Sweep& sweep,
                         const Context& context, const CampaignOptions& options);
 

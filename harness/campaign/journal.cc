@@ -156,12 +156,12 @@ void Journal::Clear() {
 void Journal::Append(const JournalRecord& record) {
   struct stat status {};
   if (fstat(descriptor_, &status) != 0) Fail("written");
-  // What a torn line left must not spoil this one.
+  // A torn line before this one must not spoil it.
   const std::string line =
       (ends_in_line_ ? "" : "\n") + JournalLine(record, num_lines_ + 1);
   if (!WriteAll(descriptor_, line) || fsync(descriptor_) != 0) {
     const int error = errno;
-    // Best effort: half a line does no harm.
+    // This is best effort: half a line does no harm.
     if (ftruncate(descriptor_, status.st_size) != 0) {
       ends_in_line_ = false;
       ++num_lines_;

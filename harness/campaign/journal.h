@@ -1,10 +1,10 @@
-// What a run has finished, on the disk while it runs: a file that only grows,
-// one line a record, flushed after each. Whatever ends the run (a kill, a full
-// disk, the power) spoils at most the last line. Each line is a checksum and a
-// record, so that a line that is torn or damaged is known for what it is and
-// costs itself alone. The checksum covers the number of the line, so that one
-// that was moved or copied is known, too. The file is locked while a run has it
-// open, and is gone when the result is written.
+// The journal keeps what a run has finished on the disk while it runs: a file
+// that only grows, one line a record, flushed after each. Whatever ends the run
+// (a kill, a full disk, the power) spoils at most the last line. Each line is a
+// checksum and a record, so that a line that is torn or damaged is known for
+// what it is and costs itself alone. The checksum covers the number of the
+// line, so that one that was moved or copied is known, too. The file is locked
+// while a run has it open, and is gone when the result is written.
 #ifndef ATTNBENCH_HARNESS_CAMPAIGN_JOURNAL_H_
 #define ATTNBENCH_HARNESS_CAMPAIGN_JOURNAL_H_
 
@@ -18,12 +18,11 @@
 
 namespace attnbench {
 
-// A run of the program as it begins, with its context as far as it is known
-// then.
+// The start of a run, with its context as far as it is known then.
 struct RunRecord {
   SweepContext context;
-  // It goes on from the points of the result that is there. A run that is
-  // resumed adds another record.
+  // Whether the run goes on from the points of the existing result. A resumed
+  // run adds another record.
   bool continues_result = false;
 
   static void Fields(auto& self, auto& visit) {
@@ -32,10 +31,9 @@ struct RunRecord {
   }
 };
 
-// A point as it is finished. It has its run as that is judged by then, and the
-// FingerprintHash of the run's context: a run that is killed has said how busy
-// the machine was, and where the line of the run is damaged its points know
-// what they are of.
+// A finished point. It repeats its run as judged so far, and the
+// FingerprintHash of the run's context: so a killed run has said how busy the
+// machine was, and points stay usable if the run's own line is damaged.
 struct PointRecord {
   std::string hash;
   std::vector<ResultCell> cells;
@@ -52,7 +50,7 @@ struct PointRecord {
   }
 };
 
-// One of the two.
+// A record is one of these two.
 struct JournalRecord {
   std::optional<RunRecord> run = {};
   std::optional<PointRecord> point = {};
@@ -68,36 +66,35 @@ struct JournalContents {
   std::size_t num_spoiled = 0;         // lines that are torn or damaged
 };
 
-// The line of that number, from 1 on: 16 hexadecimal digits of the Fnv1a of
-// number and record, a blank, the record, a line end.
+// Line `number`, from 1 on: 16 hexadecimal digits of the Fnv1a of number and
+// record, a blank, the record, a line end.
 std::string JournalLine(const JournalRecord& record, std::size_t number);
-// Throws UserError naming `path` and the line for one that is not damaged and
-// is no such record, and for a journal of the program before lines were
-// numbered.
+// Throws UserError naming `path` and the line if an undamaged line is no such
+// record, or if the journal is older than line numbers.
 JournalContents ParseJournal(std::string_view text, const std::string& path);
 
-// One that is open, by one run at a time.
+// An open journal; one run at a time has it.
 class Journal {
  public:
   // Opens or makes the journal of the result `target` ("r.json": the file
   // "r.json.journal"); `result` is how messages call the result. Throws
-  // UserError where another run has it, or where it cannot be made.
+  // UserError if another run has it, or if it cannot be made.
   Journal(const std::string& target, std::string result);
-  // Leaves no empty file behind.
+  // Removes the file if it is empty.
   ~Journal();
   Journal(const Journal&) = delete;
   Journal& operator=(const Journal&) = delete;
 
   const std::string& path() const { return path_; }
 
-  // What was there as it was opened. Throws as ParseJournal does.
+  // The journal's contents when it was opened. Throws as ParseJournal does.
   JournalContents Contents() const { return ParseJournal(text_, path_); }
-  // Empties it.
+  // Empties the file.
   void Clear();
-  // The record is on the disk when this returns. Throws UserError where the
-  // disk is full or gone; all that was appended before is still there.
+  // The record is on the disk when this returns. Throws UserError if the disk
+  // is full or gone; earlier records are still there.
   void Append(const JournalRecord& record);
-  // The result has it all.
+  // Removes the file, once the result has everything.
   void Remove();
 
  private:
@@ -108,7 +105,7 @@ class Journal {
   const std::string path_;
   const std::string result_;
   int descriptor_ = -1;
-  std::string text_;  // as it was opened
+  std::string text_;  // the file's text when it was opened
   std::size_t num_lines_ = 0;
   bool ends_in_line_ = true;
 };

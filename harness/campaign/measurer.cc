@@ -24,7 +24,7 @@
 namespace attnbench {
 namespace {
 
-// How often a waiting program looks up: for the bar, and for an interrupt.
+// A waiting program looks up this often: for the bar, and for an interrupt.
 constexpr std::chrono::milliseconds kLookUp{100};
 constexpr std::chrono::minutes kSendLimit{1};
 
@@ -59,10 +59,10 @@ class StepFile {
 
 }  // namespace
 
-// Our end of a worker.
+// Our end of a worker process.
 class Measurer::Worker {
  public:
-  // The peer's files go where they are removed however the worker ends.
+  // The peer's files lie in our folder, so they go however the worker ends.
   Worker() : process_(CommandFor(step_file_.descriptor(), folder_.path())) {}
 
   void Send(const WorkerRequest& request) {
@@ -70,7 +70,7 @@ class Measurer::Worker {
     process_.Send(ToJson(request).dump() + "\n",
                   ChildProcess::Clock::now() + kSendLimit);
   }
-  // None: not yet, or the worker has ended.
+  // The next line; none where it is not there yet or the worker has ended.
   std::optional<std::string> Wait() {
     return process_.ReadLine(ChildProcess::Clock::now() + kLookUp);
   }
@@ -92,21 +92,21 @@ class Measurer::Worker {
   ChildProcess process_;
 };
 
-// A point while it is measured.
+// The state of a point while it is measured.
 struct Measurer::Work {
   const Point& point;
   const std::function<void(double)>& tick;
-  int process = 0;  // the one whose turn it is
-  // For each cell, what each process gave so far: all `ok`, or the last is not
-  // and ends the cell.
+  int process = 0;  // the process whose turn it is
+  // The cells that each process gave so far: all are `ok`, except perhaps the
+  // last, which ends its cell.
   std::vector<std::vector<ResultCell>> cells = {};
   std::vector<double> calibration_ns = {};
-  bool has_lost_worker = false;  // before it measured anything
+  bool has_lost_worker = false;  // one has ended before it measured anything
 
   bool HasFailed(std::size_t cell) const {
     return !cells[cell].empty() && !cells[cell].back().is_ok();
   }
-  // The cells that the process whose turn it is has not measured yet.
+  // The cells that the current process has not measured yet.
   std::vector<std::size_t> Left() const {
     std::vector<std::size_t> left;
     for (std::size_t cell = 0; cell < cells.size(); ++cell) {
@@ -156,8 +156,8 @@ WorkerRequest Measurer::RequestFor(const Work& work) const {
   return request;
 }
 
-// The worker is gone: the cell that it had in hand has ended it, or, where this
-// is false, whoever ends the whole run.
+// The worker has ended. The cell that it measured is to blame, unless this
+// gives false: then somebody ends the whole run.
 bool Measurer::TakeEnd(Work& work) {
   const WorkerStep step = worker_->Step();
   const ProcessEnd end = worker_->process().Stop();
@@ -188,8 +188,7 @@ bool Measurer::TakeEnd(Work& work) {
   return true;
 }
 
-// What the process whose turn it is has to say of the point; false where the
-// user interrupts.
+// Lets the current process measure the point; false if the user interrupts.
 bool Measurer::MeasureOnce(Work& work) {
   for (auto left = work.Left(); !left.empty(); left = work.Left()) {
     if (worker_ == nullptr) worker_ = std::make_unique<Worker>();
@@ -223,7 +222,7 @@ std::optional<MeasuredPoint> Measurer::Measure(
   Work work{.point = point, .tick = tick};
   work.cells.resize(point.cells.size());
   for (; work.process < sweep_.processes; ++work.process) {
-    // Fresh processes are what several are for; one goes on and on.
+    // With several processes each is fresh; a single one goes on and on.
     if (sweep_.processes > 1) Finish();
     if (!MeasureOnce(work)) return std::nullopt;
   }

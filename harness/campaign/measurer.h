@@ -1,6 +1,5 @@
-// Has points measured by workers (worker.h), and sees to it that every cell
-// comes back: as its worker gave it, or with the way in which it ended the
-// worker.
+// Lets workers (worker.h) measure points. Every cell comes back: as its worker
+// gave it, or with the way in which it ended the worker.
 #ifndef ATTNBENCH_HARNESS_CAMPAIGN_MEASURER_H_
 #define ATTNBENCH_HARNESS_CAMPAIGN_MEASURER_H_
 
@@ -20,20 +19,21 @@ inline constexpr std::int64_t kDefaultCellLimit = 3600;
 
 struct MeasurerOptions {
   std::vector<MachineLimits> limits;
-  std::string peer;  // the command; empty: there is none
+  std::string peer;  // the peer's command; empty for no peer
   std::int64_t peer_limit_s = 0;
-  // Seconds that all steps of a cell in one process may take together: its
-  // check, with the inputs where it is the first cell to need them, its
-  // rounds, its parts.
+  // The seconds that all steps of a cell may take together in one process: its
+  // check (with the inputs, for the first cell that needs them), its rounds and
+  // its parts.
   std::int64_t cell_limit_s = kDefaultCellLimit;
 };
 
 struct MeasuredPoint {
   std::vector<ResultCell> cells;       // in the point's order
-  std::vector<double> calibration_ns;  // one a round, of all processes
+  std::vector<double> calibration_ns;  // one a round, for all processes
 };
 
-// Not thread-safe. Once the destructor returns, no worker is left.
+// This class is not thread-safe. Once the destructor returns, no worker is
+// left.
 class Measurer {
  public:
   // `sweep` outlives this.
@@ -42,17 +42,17 @@ class Measurer {
   Measurer(const Measurer&) = delete;
   Measurer& operator=(const Measurer&) = delete;
 
-  // Point `index` of the sweep, by Sweep::processes workers one after another;
-  // none where the user interrupts (interrupt.h). A cell that a worker does not
-  // survive becomes status `error` or `timeout`, and the worker's point is
-  // measured again without it. `tick` hears now and then which share of the
-  // point is done. Throws UserError as RunPoint does, and std::runtime_error
-  // where a worker fails outside of any cell.
+  // Measures point `index` of the sweep with Sweep::processes workers one after
+  // another; none if the user interrupts (interrupt.h). A cell that a worker
+  // does not survive becomes status `error` or `timeout`, and the worker's
+  // point is measured again without it. Calls `tick` now and then with the
+  // share of the point that is done. Throws UserError as RunPoint does, and
+  // std::runtime_error if a worker fails outside of any cell.
   std::optional<MeasuredPoint> Measure(std::size_t index,
                                        const std::function<void(double)>& tick);
 
-  // Lets the worker end. Throws std::runtime_error where it did not end well,
-  // which a sanitizer makes of a leak.
+  // Lets the worker end. Throws std::runtime_error if it did not end well, as
+  // after a leak that a sanitizer found.
   void Finish();
 
  private:
@@ -65,7 +65,7 @@ class Measurer {
 
   const Sweep& sweep_;
   const MeasurerOptions options_;
-  std::unique_ptr<Worker> worker_;  // null: the next point starts one
+  std::unique_ptr<Worker> worker_;  // null where the next point starts a worker
 };
 
 }  // namespace attnbench

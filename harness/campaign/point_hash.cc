@@ -10,8 +10,7 @@
 namespace attnbench {
 namespace {
 
-// What stands in the file that the workload names: it may be edited between
-// two runs.
+// The contents of the workload's file, which may be edited between two runs.
 std::string CaseText(const Point& point) {
   const WorkloadName workload = ParseWorkload(point.axes.at("workload").text());
   if (workload.kind != WorkloadKind::kFile) return "";

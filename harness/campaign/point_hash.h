@@ -1,5 +1,5 @@
 // Names a point by everything that its results follow from, so that a resumed
-// or merged run takes what is the same and redoes what is not.
+// or merged run takes equal points and measures others again.
 #ifndef ATTNBENCH_HARNESS_CAMPAIGN_POINT_HASH_H_
 #define ATTNBENCH_HARNESS_CAMPAIGN_POINT_HASH_H_
 
@@ -10,12 +10,13 @@
 
 namespace attnbench {
 
-// 16 hexadecimal digits, of the point's cells with their reasons to be skipped,
-// the case file of its workload, the peer (PeerIdentity, peer_files.h) where a
-// cell is that's, the sweep's seed, repetitions, trials and processes, and the
-// program's build. Not of its place among the sweep's points, so that a longer
-// axis keeps them, nor of the time limit: a cell that met it tells which it was
-// (context.h). Throws UserError where the file cannot be read.
+// Gives 16 hexadecimal digits, a hash of the point's cells with their reasons
+// to be skipped, the case file of its workload, the peer (PeerIdentity,
+// peer/files.h) if a cell is the peer's, the sweep's seed, repetitions, trials
+// and processes, and the program's build. The point's place in the sweep is
+// left out, so that a longer axis keeps its points; so is the time limit, as a
+// cell that met it says which it was (context.h). Throws UserError if the case
+// file cannot be read.
 std::string PointHash(const AxisTable& table, const Sweep& sweep,
                       const Point& point, std::string_view build_id,
                       std::string_view peer);

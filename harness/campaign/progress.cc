@@ -36,9 +36,9 @@ Progress::Progress(const AxisTable& table, const Sweep& sweep, std::FILE* out,
       estimate_(EstimateTime(sweep)),
       start_(Clock::now()),
       point_start_(start_) {
-  // Points of skipped cells alone take a moment, too.
+  // Points with skipped cells only take a moment, too.
   for (double& seconds : estimate_.point_s) seconds += 1e-3;
-  estimate_.start_s = 0;  // is over
+  estimate_.start_s = 0;  // the start is over
   if (is_terminal_) {
     Draw(0);
   } else {
@@ -48,7 +48,7 @@ Progress::Progress(const AxisTable& table, const Sweep& sweep, std::FILE* out,
 }
 
 std::string Progress::TimeLeft(double done_s) const {
-  // The estimate is right until it can be compared with what happened.
+  // The estimate is trusted until it can be compared with what happened.
   constexpr double kEnoughToTell = 0.05;
   const double total_s = estimate_.total_s();
   const double elapsed_s = Seconds(Clock::now() - start_);
@@ -62,7 +62,7 @@ void Progress::Draw(double done_s) {
   last_draw_ = Clock::now();
   const double share = done_s / estimate_.total_s();
   const int filled = static_cast<int>(share * kBarWidth);
-  // Short enough for 80 columns: a line that wraps cannot be redrawn.
+  // The line fits 80 columns, because one that wraps cannot be redrawn.
   fmt::print(out_, "\r[{:#<{}}{:-<{}}] {:3.0f} %  [{}/{}]{}\x1b[K", "", filled,
              "", kBarWidth - filled, 100 * share, point_, sweep_.points.size(),
              TimeLeft(done_s));

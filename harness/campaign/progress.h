@@ -1,6 +1,6 @@
-// Tells how far a command is and how long it still takes. Of a sweep: a bar
-// that is redrawn in place on a terminal, one plain line a point elsewhere, so
-// that logs stay readable. Cells that failed are told at once on either.
+// Tells how far a command is and how long it still takes. A sweep shows a bar
+// that is redrawn in place on a terminal, and one plain line a point elsewhere,
+// so that logs stay readable. Failed cells are told at once in both.
 #ifndef ATTNBENCH_HARNESS_CAMPAIGN_PROGRESS_H_
 #define ATTNBENCH_HARNESS_CAMPAIGN_PROGRESS_H_
 
@@ -22,12 +22,12 @@ std::string PointText(const AxisTable& table, const Point& point);
 class Progress {
  public:
   // `sweep` and `table` outlive this. Tells at once how long the whole may
-  // take. How long points are beside each other is as estimated (estimate.h).
+  // take. The points' shares of that time are estimates (estimate.h).
   Progress(const AxisTable& table, const Sweep& sweep, std::FILE* out,
            bool is_terminal);
 
-  // The share of the current point that is done: draws the bar, at most ten
-  // times a second.
+  // Draws the bar, at most ten times a second, for the share of the current
+  // point that is done.
   void Tick(double share_of_point);
   // The current point is finished with these cells of the result; the next one
   // becomes current.
@@ -47,22 +47,22 @@ class Progress {
   bool is_terminal_;
   std::size_t point_ = 0;
   TimeEstimate estimate_;
-  double done_s_ = 0;  // of finished points
+  double done_s_ = 0;  // the estimated time of finished points
   Clock::time_point start_;
   Clock::time_point point_start_;
   Clock::time_point last_draw_;
 };
 
-// How many of a command's cases are finished: one line that is redrawn on a
-// terminal, one a tenth elsewhere.
+// Tells how many of a command's cases are finished: one line that is redrawn on
+// a terminal, one line a tenth elsewhere.
 class CountProgress {
  public:
   // "verify: 3 of 10 cases, about 7 s left" for ("verify", "cases"). The time
-  // is told only of cases that take about as long as each other.
+  // is told only if all cases take about equally long.
   CountProgress(std::string command, std::string cases, bool tells_time,
                 std::FILE* out, bool is_terminal);
 
-  // After each case, from one thread at a time.
+  // This is called after each case, by one thread at a time.
   void Tell(std::size_t finished, std::size_t total);
   double Seconds() const;  // since this was made
 

@@ -12,9 +12,9 @@ namespace attnbench {
 // joined, process after process; `draw_ns` is, for each draw, the median over
 // the processes; figures that follow from samples are made anew. Operations,
 // memory and numerics must be the same in all, or the cell is `invalid`:
-// exactly, but for the sums of a cell that `is_peers`, whose libraries may add
-// up in an order that follows from addresses: 1e-5 (f32) or 1e-10 (f64),
-// relative.
+// exactly, except for the sums of a cell that `is_peers`. These agree to 1e-5
+// (f32) or 1e-10 (f64), relative, as the peer's libraries may add in an order
+// that depends on addresses.
 ResultCell JoinReplicates(std::span<const ResultCell> cells, bool is_peers);
 
 }  // namespace attnbench

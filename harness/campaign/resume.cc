@@ -12,7 +12,7 @@
 namespace attnbench {
 namespace {
 
-// Whether points of a run with that context may be taken.
+// Whether points that were measured in context `theirs` may be taken.
 bool IsSameMachine(const SweepContext& theirs, const SweepContext& ours,
                    Finished& finished) {
   const auto differences = FingerprintDifferences(theirs, ours);
@@ -36,7 +36,7 @@ void LeavePoint(const std::string& hash, Finished& finished) {
   if (!finished.points.contains(hash)) finished.others.insert(hash);
 }
 
-// Adds the result's runs to those of `finished`. Gives point -> its run there.
+// Adds the result's runs to those of `finished`. Gives each point's run there.
 std::map<std::string, std::size_t> TakeRuns(const SweepResult& result,
                                             Finished& finished) {
   std::map<std::string, std::size_t> run_of;
@@ -103,7 +103,7 @@ void TakeJournal(const JournalContents& journal,
                  const std::set<std::string>& wanted,
                  const SweepContext& context, Finished& finished) {
   const std::string machine = FingerprintHash(context);
-  // Null: of another machine, or the line is spoiled.
+  // Stays null where the run was on another machine or its line is spoiled.
   const SweepContext* of_run = nullptr;
   bool run_is_new = true;
   for (const JournalRecord& record : journal.records) {
@@ -114,7 +114,8 @@ void TakeJournal(const JournalContents& journal,
       continue;
     }
     const PointRecord& point = *record.point;
-    // The point speaks for itself: the line of its run may be spoiled.
+    // The point itself names its machine, as the line of its run may be
+    // spoiled.
     if (point.machine != machine || !wanted.contains(point.hash)) {
       LeavePoint(point.hash, finished);
       continue;

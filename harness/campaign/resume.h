@@ -1,5 +1,5 @@
-// What an earlier run has finished of a sweep: from its journal, its result, or
-// both. Pure functions.
+// Reads what an earlier run has finished of a sweep from its journal, its
+// result, or both. All are pure functions.
 #ifndef ATTNBENCH_HARNESS_CAMPAIGN_RESUME_H_
 #define ATTNBENCH_HARNESS_CAMPAIGN_RESUME_H_
 
@@ -18,22 +18,22 @@ namespace attnbench {
 struct FinishedPoint {
   std::vector<ResultCell> cells;
   std::optional<Calibration> calibration;
-  std::size_t run = 0;  // which of Finished::runs measured it
+  std::size_t run = 0;  // the index in Finished::runs
 };
 
 struct Finished {
   std::map<std::string, FinishedPoint> points;  // by hash
-  std::vector<Run> runs;                        // `points` are not filled in
-  std::optional<SweepContext> context;  // of the first run that measured one
-  std::vector<MachineLimits> limits;    // of the machine
-  std::set<std::string> others;         // points there that may not be taken
-  std::string difference;  // between machines, where that is why: "cpu was ..."
+  std::vector<Run> runs;                        // without their `points`
+  std::optional<SweepContext> context;          // of the first run
+  std::vector<MachineLimits> limits;            // the machine's limits
+  std::set<std::string> others;  // points that are there but may not be taken
+  std::string difference;  // how machines differ, if that is why: "cpu was ..."
 };
 
-// Whether a run would lose something by beginning anew.
+// Whether starting anew would lose something.
 bool HasPoints(const JournalContents& journal);
 
-// Whether the journal's points go on from those of the result.
+// Whether the journal's points continue those of the result.
 bool ContinuesResult(const JournalContents& journal);
 
 // Takes points whose hash is `wanted` from a result, and from a journal, into

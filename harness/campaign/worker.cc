@@ -26,7 +26,7 @@ void SetAlarm(double seconds) {
   setitimer(ITIMER_REAL, &timer, nullptr);
 }
 
-// Follows the steps of a point: tells them, and holds each cell to its limit.
+// Follows the steps of a point: reports them, and holds each cell to its limit.
 class Watch {
  public:
   Watch(std::size_t num_cells, double limit_s)
@@ -43,10 +43,10 @@ class Watch {
     }
     begin_ = now;
     step_ = {static_cast<std::int64_t>(cell), share};
-    // Nobody there to read it is no reason not to measure.
+    // A failed write is ignored: nobody may be there to read it.
     [[maybe_unused]] const ssize_t written =
         pwrite(kStepDescriptor, &step_, sizeof(step_), 0);
-    // Zero would be no alarm at all.
+    // The time left is never 0, which would mean no alarm.
     SetAlarm(std::max(limit_s_ - used_s_[cell], 1e-6));
   }
 
@@ -54,12 +54,12 @@ class Watch {
   using Clock = std::chrono::steady_clock;
 
   const double limit_s_;
-  std::vector<double> used_s_;  // by each cell, in its steps so far
+  std::vector<double> used_s_;  // the time of each cell's steps so far
   WorkerStep step_;
   Clock::time_point begin_;
 };
 
-// The far end: answers one request after another.
+// The worker's end of the pipe; it answers one request after another.
 class PointServer {
  public:
   WorkerAnswer Answer(const std::string& line) {
@@ -94,7 +94,7 @@ class PointServer {
     }
   }
 
-  // Starting one may take seconds: only where a cell wants it.
+  // Starts the peer only if a cell needs it, because that may take seconds.
   Peer* PeerFor(const WorkerRequest& request) {
     const auto& cells = request.cells;
     const bool is_wanted = std::any_of(

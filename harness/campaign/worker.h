@@ -7,9 +7,9 @@
 // It reads a WorkerRequest a line and answers each by a line, a WorkerAnswer.
 //
 // Between these it says nothing, as whoever reads a message takes a core away
-// from what is timed. The cell at hand stands in a file that both have open
-// (WorkerStep), and the time limit of a cell is an alarm of the worker's own:
-// SIGALRM ends it.
+// from what is timed. It writes the current cell to a file that both have open
+// (WorkerStep). The time limit of a cell is the worker's own alarm: SIGALRM
+// ends it.
 #ifndef ATTNBENCH_HARNESS_CAMPAIGN_WORKER_H_
 #define ATTNBENCH_HARNESS_CAMPAIGN_WORKER_H_
 
@@ -26,7 +26,7 @@ namespace attnbench {
 // The name of the command that is a worker.
 inline constexpr char kWorkerCommand[] = "measure-points";
 
-// A cell as the worker is asked for it. (A Cell is one of the sweep's own.)
+// A cell in a request to the worker. (A Cell is the sweep's own.)
 struct AskedCell : Cell {
   static void Fields(auto& self, auto& visit) {
     visit("mechanism", self.mechanism);
@@ -40,13 +40,13 @@ struct AskedCell : Cell {
 };
 
 struct WorkerRequest {
-  AxisMap axes;  // of the point
+  AxisMap axes;  // the axes of the point
   std::vector<AskedCell> cells;
   std::uint64_t seed = 1;
   int repetitions = 1;
   int trials = 1;
   std::vector<MachineLimits> limits;
-  std::string peer;  // the command; empty: there is none
+  std::string peer;  // the peer's command; empty for no peer
   std::int64_t peer_limit_s = 0;
   double cell_limit_s = 0;
 
@@ -63,8 +63,8 @@ struct WorkerRequest {
   }
 };
 
-// A cell as the worker gives it: which point of the sweep it is of, the worker
-// does not know.
+// A cell in the worker's answer. The worker does not know its point in the
+// sweep.
 struct MeasuredCell : ResultCell {
   static void Fields(auto& self, auto& visit) {
     const auto without_point = [&](const char* name, auto& member,
@@ -76,10 +76,10 @@ struct MeasuredCell : ResultCell {
 };
 
 struct WorkerAnswer {
-  std::vector<MeasuredCell> cells;         // those of the request
+  std::vector<MeasuredCell> cells;         // the cells of the request
   std::vector<double> calibration_ns;      // one a round
-  std::optional<std::string> wrong_input;  // a UserError
-  std::optional<std::string> failed;       // a bug
+  std::optional<std::string> wrong_input;  // the text of a UserError
+  std::optional<std::string> failed;       // another exception, a bug
 
   static void Fields(auto& self, auto& visit) {
     visit("cells", self.cells);
@@ -89,10 +89,11 @@ struct WorkerAnswer {
   }
 };
 
-// What the worker is doing, at the start of the file that it has as number 3.
+// The worker's current step. It stands at the start of the worker's file number
+// 3.
 struct WorkerStep {
-  std::int64_t cell = -1;  // of the request's point; -1: none yet
-  double share = 0;        // of the point
+  std::int64_t cell = -1;  // index in the request's point; -1: none yet
+  double share = 0;        // the share of the point that is done
 };
 inline constexpr int kStepDescriptor = 3;
 

@@ -25,7 +25,7 @@ const Mechanism<double>& Monotonic() {
   return *FindMechanism<double>("monotonic");
 }
 
-// alpha [U, T] of given p.
+// The alpha [U, T] that follows from p.
 Table<double> SelectionOf(const Config& config, const Table<double>& p) {
   Sequence<double> sequence;
   sequence.inputs.scores.Set("p_choose", p.view());
@@ -46,7 +46,7 @@ Config ClosedForm(const std::string& preset) {
   return config;
 }
 
-// The closed form as it stands, without any clipping.
+// The closed form without any clipping.
 Config PlainClosedForm() {
   Config config = ClosedForm("none");
   config.options["term_eps"] = 0.0;
@@ -82,7 +82,7 @@ std::vector<Json> ClosedFormError(const Json& inputs, std::uint64_t seed) {
     const Table<double> p = UniformP(inputs, seed, draw);
     const double error = LargestError(SelectionOf(PlainClosedForm(), p),
                                       SelectionOf(ExactConfig(), p));
-    // Not finite is larger than any bound.
+    // An error that is not finite is larger than any bound.
     largest = std::isnan(error) ? std::numeric_limits<double>::infinity()
                                 : std::max(largest, error);
   }
@@ -124,8 +124,8 @@ std::vector<Json> DenominatorOneError(const Json& inputs,
 using Vector = std::vector<double>;
 
 // The gradient of the sum of all out(i) = prod over n <= i of x(n), as
-// automatic differentiation of cumprod does it: the sum of all products from k
-// on over x(k).
+// automatic differentiation of cumprod makes it: element k is the sum of all
+// products from k on, over x(k).
 Vector ByDivision(const Vector& x) {
   Vector gradient(x);
   std::partial_sum(x.begin(), x.end(), gradient.begin(), std::multiplies<>());
@@ -153,7 +153,7 @@ std::optional<Vector> GradientBy(const std::string& algorithm,
   return {};
 }
 
-// Small whole numbers, which have no rounding.
+// Inputs and gradients are small whole numbers, which have no rounding.
 double CountWrong(const Vector& found, const Vector& right) {
   double wrong = found.size() == right.size() ? 0 : 1;
   for (std::size_t k = 0; k < std::min(found.size(), right.size()); ++k) {
@@ -177,7 +177,7 @@ std::vector<Json> CumprodGradientWrong(const Json& inputs,
   return rows;
 }
 
-// A line that experiments/peers/cumprod.py answers; none where it cannot.
+// Asks experiments/peers/cumprod.py for a line; none if it cannot answer.
 std::optional<std::string> AskFramework(const Json& question,
                                         std::string& why) {
   constexpr std::chrono::seconds kLimit{60};
@@ -214,8 +214,8 @@ std::vector<Json> CumprodGradientOfFramework(const Json& inputs,
 
 // ---- decay ------------------------------------------------------------------
 
-// ln of the mass that goes on past each entry of the memory, ln prod(1 - p(n)),
-// for energies of a first output.
+// The logarithm of the mass that passes each entry of the memory, ln prod(1 -
+// p(n)), for a first output.
 std::vector<Vector> LogMasses(const Json& inputs, double bias,
                               std::uint64_t seed) {
   const WorkloadSpec spec = {.workload = "uniform",
@@ -253,7 +253,7 @@ std::vector<Vector> LogMasses(const Json& inputs, double bias,
   return masses;
 }
 
-// R squared of a straight line through the values by least squares.
+// R squared of a least-squares line through the values.
 double RSquared(const Vector& y) {
   const auto n = static_cast<double>(y.size());
   const double x_mean = (n - 1) / 2;
@@ -270,7 +270,8 @@ double RSquared(const Vector& y) {
   return xy * xy / (xx * yy);
 }
 
-// Entries until at most half of the mass goes on; infinite: it never does.
+// The number of entries until at most half of the mass goes on; infinite if
+// that never happens.
 double ReachOf(const Vector& log_mass) {
   const auto half = std::ranges::find_if(
       log_mass, [](double value) { return value <= std::log(0.5); });

@@ -1,8 +1,7 @@
-// Quantities of claims that are computed, not timed: each by its name in the
-// ledger, from the inputs that stand there. They are functions of seed and
-// inputs alone, through the mechanisms' one interface; but for
-// cumprod_gradient_of_framework, which starts a Python and depends on what is
-// installed there.
+// Quantities of claims that are computed, not timed; each has the name and
+// inputs that the ledger gives it. They are functions of seed and inputs alone,
+// except cumprod_gradient_of_framework, which starts a Python and depends on
+// what is installed there.
 #ifndef ATTNBENCH_HARNESS_CLAIMS_COMPUTED_H_
 #define ATTNBENCH_HARNESS_CLAIMS_COMPUTED_H_
 
@@ -37,7 +36,7 @@ struct NamedQuantity {
   ComputedQuantity compute;
 };
 
-// claims_decoding.cc
+// decoding.cc
 //
 // online_difference   contexts that differ in any bit when the entries arrive
 //                     one at a time, over all draws of a workload
@@ -54,7 +53,7 @@ struct NamedQuantity {
 //                     to 2
 std::span<const NamedQuantity> DecodingQuantities();
 
-// claims_closed_form.cc
+// closed_form.cc
 //
 // closed_form_error       of alpha by the closed form without clipping, against
 //                         the exact one, p uniform between two bounds
@@ -70,7 +69,7 @@ std::span<const NamedQuantity> DecodingQuantities();
 // reach_ratio         that of the last bias over that of the first
 std::span<const NamedQuantity> ClosedFormQuantities();
 
-// claims_formulas.cc
+// formulas.cc
 //
 // parameter_share     percent that layers add to those of a model
 // position_encoding_asymmetry, _center, _slope  of L(k, s), eq 10 of Britz

@@ -50,11 +50,12 @@ std::int64_t NumbersThatDiffer(std::span<const double> a,
 
 struct OnlineRun {
   std::int64_t different_contexts = 0;
-  std::int64_t lookahead = 0;  // the most
+  std::int64_t lookahead = 0;  // the largest over the outputs
 };
 
-// Decodes the sequence as its entries arrive: one more only where an output
-// cannot be made without it. `expected` are its contexts, known the other way.
+// Decodes the sequence as its entries arrive: the next entry comes only if an
+// output cannot be made without it. `expected` are the contexts of decoding
+// with the whole memory.
 void DecodeOnline(const Mechanism<double>& mechanism, const Config& config,
                   const Sequence<double>& sequence,
                   const Table<double>& expected, OnlineRun& run) {
@@ -144,7 +145,7 @@ DecodedDraw DecodeDraw(const Mechanism<double>& mechanism, const Config& config,
 
 struct TrainedDraw {
   Table<double> attention;
-  Table<double> gradient;  // of p_choose
+  Table<double> gradient;  // the gradient of p_choose
 };
 
 Table<double> CopyOf(const MatrixView<double>& view) {
@@ -167,7 +168,7 @@ TrainedDraw TrainDraw(const Mechanism<double>& mechanism, Config config,
           CopyOf(one.gradients.scores.Find("p_choose"))};
 }
 
-// What differs in a draw, by the names in the ledger.
+// Counts what differs in a draw, by the names in the ledger.
 std::map<std::string, std::int64_t> WidthOneDifferences(
     PointInputs<double>& inputs, Index dim, int draw) {
   const auto& monotonic = MechanismOf("monotonic");
@@ -262,8 +263,8 @@ class RandomDecoder {
   const Table<double> first_;
 };
 
-// alpha of the last output, states following from expected contexts; the last
-// element is the probability that no entry is chosen.
+// The alpha of the last output when states follow from expected contexts; the
+// last element is the probability that no entry is chosen.
 std::vector<double> ExpectedChoice(const Mechanism<double>& mechanism,
                                    const Config& config,
                                    Sequence<double> sequence,
@@ -275,7 +276,7 @@ std::vector<double> ExpectedChoice(const Mechanism<double>& mechanism,
   Table<double> selection(U, T);
   Table<double> attention(U, T);
   std::vector<double> state = decoder.First();
-  // A row depends on the states before it alone: all rows so far are made anew.
+  // All rows so far are made anew, as a row depends on the states before it.
   for (Index i = 0; i < U; ++i) {
     std::ranges::copy(state, states.view().Row(i).begin());
     sequence.states =
@@ -294,7 +295,8 @@ std::vector<double> ExpectedChoice(const Mechanism<double>& mechanism,
   return choice;
 }
 
-// How often the hard process chooses each entry, or none, for the last output.
+// The shares of trials in which the hard process chooses each entry, or none,
+// for the last output.
 std::vector<double> SampledChoice(const Mechanism<double>& mechanism,
                                   const Config& config,
                                   const Sequence<double>& sequence,

@@ -22,19 +22,19 @@ double ParametersOf(const Json& layer) {
   const std::string kind = layer.at("layer");
   const double units = number("units");
   const double inputs = number("inputs");
-  // Scale and offset of each unit.
+  // Each unit has a scale and an offset.
   const double normalized = layer.value("normalized", false) ? 2 * units : 0;
   if (kind == "convolution") {
     return number("height") * number("width") * inputs * units + units +
            normalized;
   }
-  if (kind == "convolution_lstm") {  // along one axis
+  if (kind == "convolution_lstm") {  // the kernel runs along one axis
     return 4 * units * number("width") * (inputs + units) + 4 * units;
   }
   if (kind == "lstm") return 4 * units * (inputs + units + 1);
   if (kind == "dense") return inputs * units + units + normalized;
   if (kind == "embedding") return inputs * units;
-  // W, V, b, v, g, r of MAD eq 16.
+  // These are W, V, b, v, g, r of MAD eq 16.
   if (kind == "energy") {
     return units * (inputs + number("states")) + 2 * units + 2;
   }
@@ -60,10 +60,10 @@ std::vector<Json> ParameterShare(const Json& inputs, std::uint64_t /*seed*/) {
 
 // ---- weights of the K contexts ----------------------------------------------
 
-// It is beyond where exp is 0: a softmax of such scores and one 0 is 1 and 0.
+// exp is 0 at this score: a softmax of such scores and one 0 is 1 and 0.
 constexpr double kNever = -1000;
 
-// The weight of each entry in context k, [K, T]: outputs that each choose one
+// The weight of each entry in context k, [K, T]. Each output chooses one
 // context alone.
 Table<double> WeightsOf(const Config& config,
                         const Table<double>& encoder_scores) {
@@ -115,12 +115,12 @@ Table<double> PositionEncodingOf(Index K, Index S) {
   return encoding;
 }
 
-// Each of these reads L(k, s), k and s from 1.
+// These functions read L(k, s), with k and s from 1.
 class Encoding {
  public:
   Encoding(Index K, Index S) : K_(K), S_(S), table_(PositionEncodingOf(K, S)) {}
 
-  // Greatest |L(k, s) - L(K - k, S - s)|.
+  // The greatest |L(k, s) - L(K - k, S - s)|.
   double Asymmetry() const {
     double greatest = 0;
     for (Index k = 1; k < K_; ++k) {
@@ -131,7 +131,7 @@ class Encoding {
     return greatest;
   }
   double Center() const { return L(K_ / 2, S_ / 2); }
-  // The greater of the central differences in k and in s at the centre.
+  // The greater of the central differences in k and in s, at the centre.
   double Slope() const {
     const Index k = K_ / 2;
     const Index s = S_ / 2;
@@ -152,7 +152,7 @@ std::vector<Json> EncodingFigure(const Json& inputs, std::uint64_t /*seed*/) {
   std::vector<Json> rows;
   for (const Json& K : inputs.at("num_contexts")) {
     for (const Json& S : inputs.at("max_length")) {
-      // The centre is an element where both are even.
+      // The centre is an element only if both are even.
       if (K.get<Index>() < 4 || S.get<Index>() < 4 || K.get<Index>() % 2 != 0 ||
           S.get<Index>() % 2 != 0) {
         throw UserError("quantity position_encoding",
@@ -165,7 +165,7 @@ std::vector<Json> EncodingFigure(const Json& inputs, std::uint64_t /*seed*/) {
   return rows;
 }
 
-// Mean position of each context, over T, for scores N(0, 1) of a draw.
+// The mean position of each context, over T, for scores N(0, 1) of a draw.
 std::vector<double> MeanPositions(const Config& config, Index T,
                                   std::uint64_t seed, int draw) {
   Table<double> scores(T, config.num_contexts);
@@ -197,7 +197,7 @@ double Order(const std::vector<double>& means) {
   return RankCorrelation(k, means);
 }
 
-// The centre over draws, per reading of eqs 8 to 10.
+// A figure's centre over the draws, for each reading of eqs 8 to 10.
 template <double (*Figure)(const std::vector<double>&)>
 std::vector<Json> OfReadings(const Json& inputs, std::uint64_t seed) {
   const Json& encodings = inputs.at("position_encoding");

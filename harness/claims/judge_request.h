@@ -1,4 +1,4 @@
-// What `attnbench claims` asks the judge for, in a file:
+// The request of `attnbench claims` to the judge, a file:
 // results/schema/judge_request.schema.json.
 #ifndef ATTNBENCH_HARNESS_CLAIMS_JUDGE_REQUEST_H_
 #define ATTNBENCH_HARNESS_CLAIMS_JUDGE_REQUEST_H_
@@ -13,12 +13,12 @@
 
 namespace attnbench {
 
-// What a measurement gave.
+// The document of a measurement, or the reason why there is none.
 struct MeasuredDocument {
-  std::optional<std::string> path =
-      {};  // of the document; none: there is none,
-  std::optional<std::string> none = {};  // and why
-  // The path as the verdicts name it; none: the document is not kept.
+  // The path of the document; if there is none, `none` says why.
+  std::optional<std::string> path = {};
+  std::optional<std::string> none = {};
+  // The path that the verdicts name; none where the document is not kept.
   std::optional<std::string> file = {};
 
   static void Fields(auto& self, auto& visit) {
@@ -32,10 +32,10 @@ struct MeasuredDocument {
 using MeasuredDocuments = std::map<std::string, MeasuredDocument>;
 
 struct JudgeRequest {
-  std::string ledger = {};               // its path
-  std::vector<std::string> claims = {};  // the ids
-  Context context = {};                  // of the result of kind "claims"
-  // What to do where an interval is too wide to decide; may be empty.
+  std::string ledger = {};               // the ledger's path
+  std::vector<std::string> claims = {};  // the ids of claims; empty for all
+  Context context = {};                  // context of the result
+  // The advice where an interval is too wide to decide; may be empty.
   std::string remedy = {};
   MeasuredDocuments measurements = {};
 

@@ -12,8 +12,8 @@
 namespace attnbench {
 namespace {
 
-// Whether a quantity reads such a measurement: one of its name, or any of
-// cells.
+// Whether a quantity reads such a measurement: one of its own name, or any that
+// has cells.
 bool Fits(const std::string& quantity, const std::string& measurement) {
   static const std::set<std::string> own = {"verify", "stability", "computed",
                                             "training"};

@@ -1,5 +1,5 @@
-// A ledger as far as measuring wants it (experiments/claims.json): its claims,
-// and which measurements their parts read. The rules are the judge's
+// The part of a ledger (experiments/claims.json) that measuring needs: its
+// claims, and which measurements their parts read. The rules are for the judge
 // (plots/analysis/judge). results/schema/claims_ledger.schema.json is its
 // schema.
 #ifndef ATTNBENCH_HARNESS_CLAIMS_LEDGER_H_
@@ -13,21 +13,21 @@
 namespace attnbench {
 
 struct LedgerPart {
-  std::string claim;  // the id
+  std::string claim;  // the claim's id
   std::string from;   // the name of the measurement
   Json quantity;
 };
 
 struct ClaimsLedger {
   std::string path;
-  Json measurements;  // name -> what is made once, however many parts read it
-  std::vector<std::string> claims;  // the ids
+  Json measurements;  // name -> measurement, made once for all parts
+  std::vector<std::string> claims;  // the ids of the claims
   std::vector<LedgerPart> parts;
 };
 
-// Throws UserError naming file and place for what `schema` does not allow, for
-// a claim that is there twice, and for a part that reads a measurement that is
-// not there. `schema` is the path of the ledger's schema.
+// Throws UserError naming file and place if `schema` does not allow something,
+// if a claim is there twice, or if a part reads a measurement that is not
+// there. `schema` is the path of the ledger's schema.
 ClaimsLedger ReadClaimsLedger(const std::string& path,
                               const std::string& schema);
 

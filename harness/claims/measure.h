@@ -13,21 +13,20 @@
 namespace attnbench {
 
 struct ClaimsOptions {
-  std::string root;      // of the sources: experiments/ and results/ are in it
-  std::string folder;    // where documents go, NAME.json for each measurement
+  std::string root;      // of the sources, with experiments/ and results/
+  std::string folder;    // for documents, NAME.json for each measurement
   bool is_kept = false;  // the folder stays, so evidence can name it
   bool quick = false;
   bool force = false;        // replace what is in the folder
   bool resume = false;       // sweeps go on from what is in the folder
-  bool judge = false;        // nothing is measured: the folder has it all
+  bool judge = false;        // measure nothing: take everything from the folder
   std::string command_line;  // as the user typed it
 };
 
-// What cannot be measured here has no path, and says why; nothing where the
-// user interrupts. Tells on stderr which is being made. Throws UserError as a
-// sweep does; where nothing is measured (`judge`), also for a folder that has
-// none of the documents, and for a sweep's document whose cells are not the
-// measurement's.
+// A measurement that cannot be made here has no path, and says why; nothing
+// comes back if the user interrupts. Tells on stderr which is being made.
+// Throws UserError as a sweep does; with `judge`, also if the folder has none
+// of the documents, or a sweep's document has other cells than the measurement.
 std::optional<MeasuredDocuments> MeasureClaims(const AxisTable& table,
                                                const ClaimsLedger& ledger,
                                                const ClaimsOptions& options);

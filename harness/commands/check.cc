@@ -1,5 +1,5 @@
-// attnbench check RESULT --baseline BASE: whether the numbers are still those
-// of the baseline; or, on demand, makes them the baseline.
+// attnbench check RESULT --baseline BASE: says whether the numbers are still
+// those of the baseline, or on demand makes them the baseline.
 #include "harness/results/check.h"
 
 #include <filesystem>
@@ -20,13 +20,13 @@ namespace {
 struct Arguments {
   std::string result;
   std::string baseline;
-  JudgingOptions judging;
+  ChangeOptions change;
   bool update = false;
   bool time = false;
   bool json = false;
 };
 
-// None where there is no such file, or nothing in it.
+// Gives none if there is no such file, or nothing in it.
 std::optional<ReadSweep> ReadBaseline(const std::string& path) {
   namespace fs = std::filesystem;
   std::error_code error;
@@ -48,8 +48,8 @@ void Update(const ReadSweep& result, const std::string& path) {
 
 int RunCheck(const Arguments& arguments) {
   const CheckOptions options{.time = arguments.time,
-                             .level = arguments.judging.Level(),
-                             .margin = arguments.judging.Margin()};
+                             .level = arguments.change.Level(),
+                             .margin = arguments.change.Margin()};
   const ReadSweep result = ReadResult(arguments.result);
   const CheckReport check = CheckAgainst(ReadBaseline(arguments.baseline),
                                          arguments.baseline, result, options);
@@ -84,7 +84,7 @@ void AddCheck(CLI::App& app, Command& run) {
   command->add_flag("--time", arguments->time,
                     "compare times too, as ratios between the cells of a "
                     "point, e.g. check mine.json --baseline base.json --time");
-  arguments->judging.AddTo(*command);
+  arguments->change.AddTo(*command);
   command->add_flag("--json", arguments->json,
                     "print one JSON document instead of the lines, e.g. "
                     "check mine.json --baseline base.json --json");

@@ -1,5 +1,5 @@
-// attnbench claims: what the papers say, each with a verdict from what this
-// machine measures.
+// attnbench claims: the papers' claims, each with a verdict from this machine's
+// measurements.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -92,7 +92,8 @@ void MakeFolder(const std::string& folder) {
   if (error) throw UserError(folder, "cannot be made: " + error.message());
 }
 
-// The folder of the measurements: the user's, or one that goes afterwards.
+// The folder of the measurements: the user's, or one that is removed at the
+// end.
 std::string FolderFor(const Arguments& arguments,
                       const TemporaryFolder& temporary) {
   if (arguments.results.empty()) return temporary.path();
@@ -105,7 +106,7 @@ std::string FolderFor(const Arguments& arguments,
 }
 
 // Reads the measurements, writes and prints the verdicts (plots/judge.py). A
-// claim that fails is a finding: judging it has gone well.
+// claim that fails is a finding, not an error of the command.
 int Judge(const JudgeRequest& request, const Arguments& arguments,
           const std::string& folder) {
   const std::string path = (fs::path(folder) / "judge_request.json").string();
@@ -126,10 +127,10 @@ int RunClaims(const AxisTable& table, const std::string& command_line,
       FindInSources("claims", "results/schema/claims_ledger.schema.json"));
   KeepClaims(arguments.ids, ledger);
   if (!arguments.output.empty()) {
-    // What is wrong with the place shows before the measurements.
+    // A place that cannot be written must show before the measurements.
     ResultFile(arguments.output, arguments.force || arguments.resume);
   }
-  // A judge that cannot run is known before hours of measuring.
+  // A judge that cannot run must show before hours of measuring.
   const int ready = RunPython("claims", kJudge, {"--ready"});
   if (ready != kGood) return ready;
   const TemporaryFolder temporary;

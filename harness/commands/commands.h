@@ -1,8 +1,8 @@
 // The commands of the program, one source file each. A command adds itself to
-// the command line as a subcommand; when it is the one that was asked for, the
-// parser puts its work into `run`. main.cc then calls that, so that every error
-// of the work passes the one place where errors become exit codes, and parsing
-// alone can be tested without running anything.
+// the command line as a subcommand; if the user asks for it, the parser puts
+// its work into `run`. main.cc then calls `run`, so that every error passes the
+// one place that makes exit codes of errors, and tests can parse without
+// running anything.
 #ifndef ATTNBENCH_HARNESS_COMMANDS_COMMANDS_H_
 #define ATTNBENCH_HARNESS_COMMANDS_COMMANDS_H_
 
@@ -22,8 +22,8 @@ using Command = std::function<int()>;
 void AddRunSweep(CLI::App& app, const AxisTable& table,
                  const std::string& command_line, Command& run);
 
-// attnbench measure-points: run-sweep starts it to measure points in
-// (harness/campaign/worker.h); nobody types it, so no help shows it.
+// attnbench measure-points: the process that measures points for run-sweep
+// (harness/campaign/worker.h). Nobody types it, so no help shows it.
 void AddMeasurePoints(CLI::App& app, Command& run);
 
 // attnbench list. `table` outlives `app`.

@@ -1,4 +1,4 @@
-// attnbench compare A B: two results with a verdict on every cell.
+// attnbench compare A B: compares two results, with a verdict on every cell.
 #include "harness/results/compare.h"
 
 #include <iostream>
@@ -14,13 +14,13 @@ namespace {
 struct Arguments {
   std::string a;
   std::string b;
-  JudgingOptions judging;
+  ChangeOptions change;
   bool json = false;
 };
 
 int RunCompare(const Arguments& arguments) {
-  const CompareOptions options{.level = arguments.judging.Level(),
-                               .margin = arguments.judging.Margin()};
+  const CompareOptions options{.level = arguments.change.Level(),
+                               .margin = arguments.change.Margin()};
   const ReadSweep a = ReadResult(arguments.a);
   const ReadSweep b = ReadResult(arguments.b);
   const Comparison comparison = CompareResults(a, b, options);
@@ -42,7 +42,7 @@ void AddCompare(CLI::App& app, Command& run) {
   command->add_option("B", arguments->b, "the result after, e.g. after.json")
       ->type_name("FILE")
       ->required();
-  arguments->judging.AddTo(*command);
+  arguments->change.AddTo(*command);
   command->add_flag("--json", arguments->json,
                     "print one JSON document instead of the table, e.g. "
                     "compare before.json after.json --json");

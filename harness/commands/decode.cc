@@ -30,7 +30,7 @@ constexpr const char* kAxes[] = {
     "memory_length", "output_length", "dim",      "chunk_width",
     "num_contexts",  "energy",        "workload", "end"};
 
-// As typed; empty where an option was not given.
+// The options as they were typed; empty where one was not given.
 struct Arguments {
   std::string case_path;
   std::string mechanism;
@@ -86,12 +86,12 @@ void TakeChoiceOptions(const Arguments& arguments, SweepRequest& request) {
   if (arguments.sample) options["sample"] = {true};
 }
 
-// Entries count from 1; null: none.
+// Entries count from 1; null stands for none.
 struct DecodedStep {
   std::optional<Index> position = {}, begin = {}, end = {};
   std::vector<double> weights = {};
   Index inspected = 0;
-  std::optional<std::vector<double>> context = {};  // of a memory
+  std::optional<std::vector<double>> context = {};  // if there is a memory
 
   static void Fields(auto& self, auto& visit) {
     visit("position", self.position);
@@ -103,8 +103,8 @@ struct DecodedStep {
   }
 };
 
-// What is printed. A mechanism that decodes online has a latency, null where
-// there is no output; a workload has the last three members.
+// The printed document. A mechanism that decodes online has a latency, null
+// without outputs; a workload has the last three members.
 struct Decoded {
   std::string mechanism = {};
   Index memory_length = 0;
@@ -209,7 +209,7 @@ Decoded DecodeWorkload(const Arguments& arguments) {
     request.axes[name] = ParseAxisValues(StandardAxes(), axis, text, where);
     if (request.axes[name].size() != 1) {
       throw UserError(where,
-                      fmt::format("'{}' is a list; one value is wanted", text));
+                      fmt::format("'{}' is a list, must be one value", text));
     }
   }
   TakeChoiceOptions(arguments, request);
@@ -227,7 +227,7 @@ Decoded DecodeWorkload(const Arguments& arguments) {
         Decode(*FindMechanism<double>(cell.mechanism), config,
                workload->Draw(0, config.energy)[0],
                /*has_memory=*/true, arguments.reference_length, where);
-    // A picture made from it says these below.
+    // A picture made from the output names these.
     decoded.workload = cell.Text("workload");
     decoded.dim = cell.Int("dim");
     decoded.context =
@@ -252,8 +252,8 @@ void AddDecode(CLI::App& app, Command& run) {
       const Decoded decoded = arguments->case_path.empty()
                                   ? DecodeWorkload(*arguments)
                                   : DecodeCase(*arguments);
-      // Numbers are printed with as many digits, up to 17, as give the same
-      // double back.
+      // Numbers are printed with as many digits, up to 17, as restore the same
+      // double.
       std::cout << ToJson(decoded).dump() << '\n';
       return 0;
     };

@@ -40,7 +40,7 @@ struct Arguments {
 
 constexpr char kLatencySamples[] = "--latency-samples";
 constexpr char kSharpness[] = "--sharpness";
-constexpr Index kMostPaths = 100'000'000;  // a number of each is kept
+constexpr Index kMostPaths = 100'000'000;  // a number of each path is kept
 
 struct MeanAndError {
   double mean = 0, standard_error = 0;
@@ -77,7 +77,7 @@ struct OfExpectedDelays {
   }
 };
 
-// By the names of scores.
+// The keys are the names of the scores.
 using ScoreTables = std::map<std::string, Table<double>>;
 
 struct LatencyResult {
@@ -96,7 +96,7 @@ struct LatencyResult {
   }
 };
 
-// What is printed. A number that is not finite is null.
+// The printed document. A number that is not finite is null.
 struct Expected {
   std::string mechanism = {}, variant = {};
   Table<double> attention = {};
@@ -133,7 +133,7 @@ class NotFinite {
   std::string text_;
 };
 
-// The gradients of the scores that the file has.
+// Makes gradient arrays for the scores that the file has.
 Gradients<double> GradientsOf(const CaseFile& file, ScoreTables& tables) {
   Gradients<double> gradients;
   for (const auto& [name, score] : file.Scores()) {
@@ -144,7 +144,7 @@ Gradients<double> GradientsOf(const CaseFile& file, ScoreTables& tables) {
 }
 
 // A published approximation may overflow or divide by zero, and that is a
-// result; what is exact is finite wherever it can be represented.
+// result; an exact variant is finite wherever the numbers can be represented.
 void ReportNotFinite(const Expected& expected, bool must_agree,
                      const std::string& path) {
   NotFinite not_finite;
@@ -254,7 +254,7 @@ double ParseSharpness(const std::string& text) {
   return value;
 }
 
-// A distance for each sharpness that was asked for.
+// The distance at each sharpness that was asked for.
 std::vector<HardDistance> SharpnessOfCase(const Arguments& arguments,
                                           const CaseFile& file,
                                           const Config& config,
@@ -338,8 +338,8 @@ void AddExpect(CLI::App& app, Command& run) {
       ->type_name("LIST");
   command->callback([&run, arguments] {
     run = [arguments] {
-      // Numbers are printed with as many digits, up to 17, as give the same
-      // double back.
+      // Numbers are printed with as many digits, up to 17, as restore the same
+      // double.
       std::cout << ToJson(ExpectCase(*arguments)).dump() << '\n';
       return 0;
     };

@@ -1,5 +1,5 @@
-// attnbench list: shows everything that has a name, from the same registry and
-// axis table as the rest, for people, for programs and for the documentation.
+// attnbench list: shows everything that has a name, to people, programs and the
+// documentation, from the same registry and axis table as all commands use.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -78,7 +78,7 @@ struct ListedMechanism {
   }
 };
 
-// An axis of whole numbers has a range, any other has values.
+// A whole-number axis has a range, any other axis has values.
 struct ListedAxis {
   std::string name = {};
   std::optional<std::string> letter = {};
@@ -166,8 +166,8 @@ ListedAxis Listed(const Axis& axis) {
   return listed;
 }
 
-// The experiments of the folder that the program is run in, or else of its own
-// sources. The ledger of claims beside them is no experiment.
+// The experiments of the current folder, or else of the program's own sources.
+// The ledger of claims beside them is no experiment.
 std::vector<std::string> ExperimentNames() {
   std::vector<std::string> names;
   std::error_code no_folder;
@@ -263,7 +263,7 @@ std::string MarkdownTable(const std::vector<ListedAxis>& axes) {
 }
 
 // The schema of a kind of document, as it is printed and committed. Throws
-// UserError for a kind that has none here.
+// UserError for a kind without a schema here.
 std::string SchemaText(const AxisTable& table, const std::string& kind) {
   const std::map<std::string, std::function<std::string()>> kinds = {
       {"sweep", [] { return SweepSchema().dump(2) + "\n"; }},

@@ -31,7 +31,7 @@
 namespace attnbench {
 namespace {
 
-// One line, whatever a name from the command line or a library puts into it.
+// Prints one line, whatever a name from the command line or a library contains.
 void Complain(const std::string& text) {
   std::string line = "attnbench: " + text;
   std::replace_if(
@@ -42,7 +42,7 @@ void Complain(const std::string& text) {
   std::cerr << line << std::endl;
 }
 
-// What was typed, so that a shell reads it again in the same way.
+// The command line as a shell would read it again.
 std::string CommandLine(const std::vector<std::string>& arguments) {
   std::string line;
   for (const std::string& argument : arguments) {
@@ -65,7 +65,7 @@ std::string CommandLine(const std::vector<std::string>& arguments) {
   return line;
 }
 
-// Both spellings of every option of a command.
+// The options of a command, in both spellings.
 std::vector<std::string> OptionNames(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::Option* option : app.get_options()) {
@@ -82,14 +82,14 @@ std::vector<std::string> OptionNames(const CLI::App& app) {
 std::vector<std::string> CommandNames(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::App* command : app.get_subcommands(nullptr)) {
-    // Those without a group are for the program itself.
+    // Commands without a group are for the program itself.
     if (!command->get_group().empty()) names.push_back(command->get_name());
   }
   return names;
 }
 
-// The parser collects what it does not know: its own message would not name
-// what is near.
+// The parser only collects unknown options: its own message would not name
+// similar ones.
 void CheckNothingUnknown(const CLI::App& app) {
   const std::vector<std::string> unknown = app.remaining(true);
   if (unknown.empty()) return;
@@ -138,7 +138,7 @@ void AddSimdOption(CLI::App& app, std::optional<std::string>& level) {
       ->type_name("LEVEL");
 }
 
-// The option goes before the variable.
+// The option takes precedence over the variable.
 void TakeSimdLevel(const std::optional<std::string>& option) {
   const char* const variable = std::getenv("ATTNBENCH_SIMD");
   const std::string place = option ? "--simd" : "ATTNBENCH_SIMD";
@@ -161,8 +161,8 @@ void KeepFreedMemory() {
 #endif
 }
 
-// With less than this the program would end in the middle of its work, and the
-// system would give no message.
+// With less than this the program would end in the middle of its work, without
+// a message.
 void CheckSystemLimits() {
   struct Need {
     __rlimit_resource limit;
@@ -183,8 +183,9 @@ void CheckSystemLimits() {
   }
 }
 
-// OpenBLAS starts a thread for every core when it is loaded. Each asks for a
-// buffer of this size until it gets one, as does the first matrix product.
+// OpenBLAS starts a thread for every core when it is loaded. Each thread asks
+// for a buffer of this size until it gets one, and so does the first matrix
+// product.
 constexpr std::size_t kBlasBufferBytes = std::size_t{128} << 20;
 
 bool IsAddressSpaceLimited() {
@@ -202,8 +203,8 @@ void CheckAddressSpace() {
   munmap(buffer, kBlasBufferBytes);
 }
 
-// Ends the process. A thread of OpenBLAS that does not get its buffer asks for
-// ever, and exit() waits for it: then the process ends without waiting.
+// Ends the process, without exit() if a thread of OpenBLAS lacks its buffer:
+// such a thread asks for ever, and exit() would wait for it.
 [[noreturn]] void End(int code) {
   if (IsAddressSpaceLimited()) {
     std::cout.flush();
@@ -282,7 +283,7 @@ int Main(const std::vector<std::string>& arguments) {
     Complain(error.what());
     return kWrongUsage;
   } catch (const std::bad_alloc&) {
-    // Nothing here may need memory, and what libraries do as a program ends
+    // This code must not allocate, nor run what libraries do at exit, which
     // might.
     constexpr std::string_view kText = "attnbench: there is no memory left\n";
     [[maybe_unused]] const ssize_t written =
@@ -299,7 +300,7 @@ int Main(const std::vector<std::string>& arguments) {
 
 int main(int argc, char** argv) {
   attnbench::KeepFreedMemory();
-  // A file that grows beyond its limit (ulimit -f) is a full disk, no crash.
+  // Growing beyond the file size limit (ulimit -f) is a full disk, not a crash.
   std::signal(SIGXFSZ, SIG_IGN);
   attnbench::UseOneBlasThread();
   attnbench::End(attnbench::Main({argv, argv + argc}));

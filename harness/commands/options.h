@@ -6,7 +6,7 @@
 #include <string>
 
 #include "harness/base/parse_text.h"
-#include "harness/stats/judge.h"
+#include "harness/stats/change.h"
 
 namespace attnbench {
 
@@ -16,8 +16,8 @@ inline void AddSeed(CLI::App& command, const std::string& help,
   command.add_option("--seed", value, help)->type_name("N")->default_str("1");
 }
 
-// Adds -o and --force, and gives -o; `what` is the file that is written,
-// `example` its name in examples.
+// Adds -o and --force, and gives -o; `what` describes the file, `example` is
+// its name in examples.
 inline CLI::Option* AddOutput(CLI::App& command, const std::string& what,
                               const std::string& example, std::string& output,
                               bool& force) {
@@ -28,11 +28,11 @@ inline CLI::Option* AddOutput(CLI::App& command, const std::string& what,
       ->type_name("FILE");
 }
 
-// How often a command that judges times may be wrong, and how small a change is
-// none.
-class JudgingOptions {
+// The options of commands that compare times: how often they may be wrong, and
+// how small a change does not matter.
+class ChangeOptions {
  public:
-  // Outlives the command.
+  // This outlives the command.
   void AddTo(CLI::App& command) {
     command
         .add_option("--level", level_,
@@ -46,7 +46,7 @@ class JudgingOptions {
         ->type_name("X");
   }
 
-  // Throw UserError for what is no number, or not between 0 and 1.
+  // Both throw UserError for text that is no number between 0 and 1.
   double Level() const { return Parse(level_, kDefaultLevel, "--level"); }
   double Margin() const { return Parse(margin_, kDefaultMargin, "--margin"); }
 

@@ -1,6 +1,6 @@
-// attnbench report: runs plots/report.py, which makes the page. Figures are
-// drawn by Python's matplotlib, so the page is made where they are; a second
-// way of drawing, in C++, would be another picture of the same numbers.
+// attnbench report: runs plots/report.py, which makes the page. The page is
+// made in Python because its figures are: a second way of drawing, in C++,
+// would be another picture of the same numbers.
 #include <memory>
 #include <string>
 #include <vector>

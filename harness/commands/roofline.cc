@@ -63,7 +63,7 @@ void AddOptions(CLI::App& command, Arguments& arguments) {
                    "print the result instead of the table, e.g. --json");
 }
 
-// The values asked for, of an axis of the sweep.
+// The values of an axis of the sweep: the given ones, or the defaults.
 std::vector<AxisValue> ValuesOf(const AxisTable& table, const std::string& name,
                                 const std::string& given,
                                 const std::string& by_default) {

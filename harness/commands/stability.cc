@@ -42,7 +42,7 @@ void AddOptions(CLI::App& command, Arguments& arguments) {
                    "print the result instead of the table, e.g. --json");
 }
 
-// The largest of a figure over the rows of a subject that have it.
+// The largest value of a figure over the rows of a subject that have it.
 class Worst {
  public:
   void Add(const Figure& figure) {
@@ -109,7 +109,8 @@ int RunStability(const std::string& command_line, const Arguments& arguments) {
     file.emplace(arguments.output, arguments.force);
   }
   const Context context = MakeContext(command_line, seed);
-  // The costly points come first: of what is left nothing is known.
+  // The costly points come first, so the finished ones tell no time for the
+  // rest.
   CountProgress progress("stability", "points", /*tells_time=*/false, stderr,
                          isatty(STDERR_FILENO) == 1);
   StabilityResult result = MeasureStability(

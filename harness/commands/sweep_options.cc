@@ -23,8 +23,8 @@ std::int64_t ParseSeconds(const std::string& text, std::int64_t otherwise,
   return text.empty() ? otherwise : ParseInteger(text, 1, kMostSeconds, option);
 }
 
-// Keeps the experiment's alternatives of these mechanisms, and adds those that
-// it does not have.
+// Keeps the experiment's alternatives of these mechanisms, and adds the missing
+// ones.
 void TakeMechanisms(const std::string& list, SweepRequest& request) {
   std::vector<Alternative> kept;
   const std::vector<std::string> valid = CellMechanismNames();
@@ -65,8 +65,8 @@ void TakeOptions(const std::vector<std::string>& options,
   }
 }
 
-// A case file that is the only workload says its lengths itself, where none are
-// asked for.
+// A case file that is the only workload sets the lengths itself, unless the
+// user asks for some.
 void TakeLengthsOfCase(SweepRequest& request) {
   const auto workload = request.axes.find("workload");
   if (workload == request.axes.end() || workload->second.size() != 1) return;

@@ -1,5 +1,5 @@
-// The options of `run-sweep`: how they are told in --help, kept as they were
-// typed, and read.
+// The options of `run-sweep`: how --help shows them, how they are kept as
+// typed, and how they are read.
 #ifndef ATTNBENCH_HARNESS_COMMANDS_SWEEP_OPTIONS_H_
 #define ATTNBENCH_HARNESS_COMMANDS_SWEEP_OPTIONS_H_
 
@@ -15,12 +15,12 @@
 
 namespace attnbench {
 
-// As typed; empty where an option was not given. Numbers stay text so that
-// every wrong value is refused in the same words.
+// The options as they were typed; empty where one was not given. Numbers stay
+// text so that every wrong value is refused in the same words.
 struct SweepArguments {
   std::string experiment;
   std::string mechanisms;
-  std::map<std::string, std::string> axes;  // by name
+  std::map<std::string, std::string> axes;  // axis name -> text
   std::vector<std::string> options;         // key=v1,v2
   std::string repetitions;
   std::string trials;
@@ -41,12 +41,12 @@ struct SweepArguments {
 void AddSweepOptions(CLI::App& command, const AxisTable& table,
                      SweepArguments& arguments);
 
-// What is asked for: an experiment file, and the options that replace what it
-// says. Throws UserError naming option or file.
+// The sweep that the user asks for: an experiment file, and the options that
+// replace parts of it. Throws UserError naming option or file.
 SweepRequest MakeRequest(const AxisTable& table,
                          const SweepArguments& arguments);
 
-// How it is to be measured. Throws UserError naming the option.
+// The way in which it is measured. Throws UserError naming the option.
 CampaignOptions MakeCampaignOptions(const SweepArguments& arguments);
 
 }  // namespace attnbench

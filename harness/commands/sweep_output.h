@@ -1,5 +1,5 @@
-// How a result of a sweep is told to people: by `run-sweep`, and by `merge` of
-// its shards.
+// Tells people a result of a sweep, for `run-sweep` and for `merge` of its
+// shards.
 #ifndef ATTNBENCH_HARNESS_COMMANDS_SWEEP_OUTPUT_H_
 #define ATTNBENCH_HARNESS_COMMANDS_SWEEP_OUTPUT_H_
 

@@ -18,7 +18,7 @@
 namespace attnbench {
 namespace {
 
-// What --dry-run --json prints.
+// A point as --dry-run --json prints it.
 struct PlannedPoint {
   AxisMap axes = {};
   std::size_t num_cells = 0;
@@ -66,7 +66,7 @@ void CheckWorkloads(const Sweep& sweep) {
 
 }  // namespace
 
-// It is asked, and ends: workers start their own.
+// This peer only answers and ends: workers start their own.
 std::optional<PeerInfo> AskPeer(const MeasurerOptions& options) {
   if (options.peer.empty()) return std::nullopt;
   const std::chrono::seconds limit(options.peer_limit_s);

@@ -1,5 +1,5 @@
-// What a run of `run-sweep` is going to measure, checked before it begins, and
-// how --dry-run shows it.
+// The plan of a `run-sweep`: what it is going to measure, checked before it
+// begins and shown by --dry-run.
 #ifndef ATTNBENCH_HARNESS_COMMANDS_SWEEP_PLAN_H_
 #define ATTNBENCH_HARNESS_COMMANDS_SWEEP_PLAN_H_
 
@@ -12,14 +12,13 @@
 
 namespace attnbench {
 
-// What the peer that `options` name says of itself; none where they name none.
+// Asks the peer that `options` name what it offers; none where they name none.
 // Throws UserError naming --peer.
 std::optional<PeerInfo> AskPeer(const MeasurerOptions& options);
 
-// What is asked for, crossed, with cells skipped that this machine cannot
-// measure. `table` has the peer's variants. Throws UserError for what can be
-// known to be wrong with it: what a point would refuse hours later is refused
-// now.
+// Crosses the request's axes, and skips cells that this machine cannot measure.
+// `table` has the peer's variants. Throws UserError for every mistake that can
+// be known now, before a point would refuse it hours later.
 Sweep PlanSweep(const AxisTable& table, const SweepRequest& request);
 
 // Prints the points, and about how long they take.

@@ -1,5 +1,5 @@
-// attnbench verify: compares what trains with what decodes, for every
-// mechanism, as a table for people and a JSON document for programs.
+// attnbench verify: compares training with decoding for every mechanism, and
+// tells it as a table for people and a JSON document for programs.
 #include "harness/verify/verify.h"
 
 #include <fmt/format.h>
@@ -36,7 +36,7 @@ constexpr std::int64_t kLeastTrials = 100;
 constexpr std::int64_t kMostThreads = 1024;
 constexpr std::size_t kMostFailuresShown = 10;
 
-// As typed; empty where an option was not given.
+// The options as they were typed; empty where one was not given.
 struct Arguments {
   std::string mechanisms;
   std::string trials;
@@ -111,8 +111,8 @@ std::vector<std::string> ParseMechanisms(const std::string& list) {
   return names;
 }
 
-// The cases of all these mechanisms. One that has none is said so: it must not
-// look verified.
+// The cases of all these mechanisms. A mechanism without cases is named: it
+// must not look verified.
 std::vector<VerifyCase> CasesOf(const std::vector<std::string>& mechanisms,
                                 bool quick,
                                 std::vector<std::string>& not_verified) {
@@ -139,7 +139,7 @@ struct Row {
   ChiSquare chi_square;
 };
 
-// Mechanism, method, what was compared, whether exactly.
+// The key is mechanism, method, what was compared, and whether exactly.
 using RowKey = std::tuple<std::string, std::string, std::string, bool>;
 
 std::vector<std::pair<RowKey, Row>> RowsOf(
@@ -206,7 +206,7 @@ void PrintVerifyTable(const std::vector<CaseReport>& reports,
       run.false_alarm_rate, seconds);
 }
 
-// 1 where a case failed, and standard error says which.
+// Gives 1 if a case failed, and names it on standard error.
 int VerifyExitCode(const std::vector<CaseReport>& reports) {
   const VerifyTotals totals = TotalsOf(reports);
   if (totals.failed_cases == 0) return 0;

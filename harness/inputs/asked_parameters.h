@@ -1,4 +1,4 @@
-// Which parameters a mechanism reads: hands them on and remembers them.
+// Hands a mechanism its parameters and remembers which it asked for.
 #ifndef ATTNBENCH_HARNESS_INPUTS_ASKED_PARAMETERS_H_
 #define ATTNBENCH_HARNESS_INPUTS_ASKED_PARAMETERS_H_
 
@@ -9,7 +9,7 @@
 
 namespace attnbench {
 
-// Not thread-safe.
+// This class is not thread-safe.
 template <class Real>
 class AskedParameters final : public ParameterSource<Real> {
  public:

@@ -27,17 +27,17 @@ const std::vector<InputSpec>& CaseInputs() {
   return inputs;
 }
 
-// A list that has something in it.
+// Checks that it is a list with something in it.
 void CheckList(const Json& json, const Place& place, const std::string& row) {
   if (!json.is_array()) {
-    FailAt(place, fmt::format("{}is {}, a list is wanted (an array is a list "
-                              "of rows)",
+    FailAt(place, fmt::format("{}is {}, must be a list (an array is a list of "
+                              "rows)",
                               row, json.type_name()));
   }
   if (json.empty()) FailAt(place, row + "is empty");
 }
 
-// What is wrong with a number of an array; empty where nothing is.
+// Says what is wrong with a number of an array; empty where nothing is.
 std::string Problem(const Json& value, bool is_probability) {
   if (!value.is_number()) return value.dump() + " is not a number";
   const auto number = value.get<double>();
@@ -47,7 +47,7 @@ std::string Problem(const Json& value, bool is_probability) {
   return {};
 }
 
-// Every letter has one length, whichever array says it.
+// Checks that every letter has the same length in all arrays.
 void CheckShapes(const CaseFile& file) {
   std::map<char, std::pair<Index, std::string>> lengths;
   const auto check = [&](const InputSpec& spec, char letter, Index length,
@@ -75,7 +75,7 @@ std::vector<std::string> NamesOf(const std::vector<InputSpec>& inputs) {
   return names;
 }
 
-// The names of a list of scores, one of which is enough, that the file has.
+// The scores of a list, of which one is enough, that the file has.
 std::vector<std::string> GivenOf(const CaseFile& file,
                                  const std::vector<InputSpec>& list) {
   std::vector<std::string> given = NamesOf(list);
@@ -83,7 +83,7 @@ std::vector<std::string> GivenOf(const CaseFile& file,
   return given;
 }
 
-// The first list of the mechanism's scores of which the file has none, or null.
+// The mechanism's first list of scores of which the file has none, or null.
 const std::vector<InputSpec>* MissingScores(const CaseFile& file,
                                             const Description& mechanism) {
   for (const std::vector<InputSpec>& list : mechanism.scores) {
@@ -92,8 +92,8 @@ const std::vector<InputSpec>* MissingScores(const CaseFile& file,
   return nullptr;
 }
 
-// No two scores of one list, and no score that no mechanism can start from with
-// the others that are there.
+// Refuses two scores of one list, and a score that no mechanism can start from
+// with the file's other scores.
 void CheckTogether(const CaseFile& file) {
   const std::string where = file.path + ": inputs";
   std::map<std::string, std::string> lacks;  // by the score that needs it

@@ -1,7 +1,7 @@
 // Case files: a user's own arrays, for `decode`, `expect` and the workload
-// file:CASE. The format stands in docs/verification.md. A mistake in a file of
-// ten thousand numbers is found only if the message names the place, so every
-// check names array, row and column (from 1, as in the papers).
+// file:CASE. docs/verification.md has the format. A mistake in a file of ten
+// thousand numbers is found only if the message names the place, so every check
+// names array, row and column (from 1, as in the papers).
 #ifndef ATTNBENCH_HARNESS_INPUTS_CASE_FILE_H_
 #define ATTNBENCH_HARNESS_INPUTS_CASE_FILE_H_
 
@@ -17,11 +17,11 @@
 
 namespace attnbench {
 
-// The arrays of a case by their names; only those that are in the file.
+// The arrays that a case has, by their names.
 struct InputArrays : std::map<std::string, Table<double>> {};
 
-// An array is a list of rows of numbers. A range in the rule is that of
-// probabilities.
+// An array is written as a list of rows of numbers. A range in the rule is the
+// range of probabilities.
 template <>
 struct JsonForm<Table<double>> {
   static Json Write(const Table<double>& array);
@@ -42,7 +42,7 @@ struct CaseFile {
 
   static void Fields(auto& self, auto& visit) {
     const Rule optional{.may_be_absent = true};
-    // For people, and for the tests of the project.
+    // These three members are for people and for the project's tests.
     Json unused;
     visit("name", unused, optional);
     visit("mechanism", self.mechanism);
@@ -53,29 +53,29 @@ struct CaseFile {
   }
 
   const Table<double>* Find(const std::string& input) const;
-  // A view that has no data where the file does not have the input.
+  // The input as a view, which has no data if the file lacks it.
   MatrixView<const double> View(const std::string& input) const;
-  // T, U, d or K as the arrays have it; 0 where no array says.
+  // The T, U, d or K of the arrays; 0 where no array says.
   Index Length(char letter) const;
-  // The declared inputs that the file has.
+  // The inputs among `declared` that the file has.
   NamedViews<const double> ViewsOf(
       const std::vector<InputSpec>& declared) const;
   NamedViews<const double> Scores() const;
 };
 
-// Throws UserError: everything of ReadJsonFile, unknown keys and inputs, an
-// unknown mechanism, ragged or empty arrays, what is not a finite number, p
-// outside [0, 1], arrays whose shapes do not fit each other, two scores that
-// stand for the same thing (p_choose beside energies), a score that no
-// mechanism can start from with the others (encoder without decoder scores).
+// Throws UserError for everything that ReadJsonFile refuses, unknown keys and
+// inputs, an unknown mechanism, ragged or empty arrays, anything but finite
+// numbers, p outside [0, 1], arrays whose shapes do not fit each other, two
+// scores that stand for the same thing (p_choose beside energies), a score that
+// no mechanism can start from with the others (encoder without decoder scores).
 CaseFile ReadCaseFile(const std::string& path);
 
-// Throws UserError where the file lacks scores that its mechanism starts from
-// (Description::scores), or has scores that this mechanism does not take. One
-// that lists none takes any, and says itself which it lacks.
+// Throws UserError if the file lacks scores that its mechanism starts from
+// (Description::scores), or has scores that this mechanism does not take. A
+// mechanism that lists none takes any, and says itself which it lacks.
 void CheckInputsOfMechanism(const CaseFile& file);
 
-// The name of a mechanism that is registered; throws UserError otherwise.
+// Throws UserError if no mechanism of that name is registered.
 void CheckMechanismName(const std::string& name, const std::string& where);
 
 }  // namespace attnbench

@@ -11,14 +11,14 @@
 
 namespace attnbench {
 
-// Each once, in the order of the mechanisms.
+// All declared inputs, each once, in the order of the mechanisms.
 const std::vector<InputSpec>& AllScores();
 const std::vector<InputSpec>& AllFurtherInputs();
 
-// The score, or the further input, of that name; null where nobody declares it.
+// The score or further input of that name; null if no mechanism declares it.
 const InputSpec* FindInput(std::string_view name);
 
-// Whether its rows are those of outputs.
+// Whether the input has a row for each output.
 bool HasRowOfOutputs(std::string_view input);
 
 template <class T>
@@ -27,7 +27,7 @@ MatrixView<T> FirstRows(const MatrixView<T>& matrix, Index most) {
                                 : matrix.Rows(0, std::min(most, matrix.rows));
 }
 
-// The views, those of outputs with no more than their first `most` rows.
+// The same views, with at most `most` rows where a row is an output.
 template <class T>
 NamedViews<T> FirstOutputs(const NamedViews<T>& views, Index most) {
   NamedViews<T> first;

@@ -17,15 +17,15 @@
 
 namespace attnbench {
 
-// The purpose (base/purposes.h) of an array that only its name tells apart.
+// The purpose (base/purposes.h) of an array, from its name alone.
 std::uint32_t NamedPurpose(std::string_view name);
 
-// Takes what was drawn of an array to what it shall be.
+// Changes an array after it was drawn.
 template <class Real>
 using ParameterChange =
     std::function<void(std::string_view name, const MatrixView<Real>& matrix)>;
 
-// Entries times `gain`, rounded again.
+// Multiplies entries by `gain` and rounds them to f32 again.
 template <class Real>
 void Scale(double gain, const MatrixView<Real>& matrix) {
   for (Index r = 0; r < matrix.rows; ++r) {

@@ -11,9 +11,9 @@
 namespace attnbench {
 namespace {
 
-constexpr double kEnergy = 4;  // a
+constexpr double kEnergy = 4;  // the a of planted.h
 
-// Random shares of the way, about a quarter of them 0.
+// Draws random shares of the way, about a quarter of them 0.
 std::vector<std::uint64_t> Shares(std::uint64_t seed, std::uint32_t stream,
                                   Index count) {
   std::vector<std::uint64_t> shares(Size(count));
@@ -25,7 +25,7 @@ std::vector<std::uint64_t> Shares(std::uint64_t seed, std::uint32_t stream,
   return shares;
 }
 
-// Whole advances with sum `distance`, proportional to the shares.
+// Makes whole advances with sum `distance`, proportional to the shares.
 std::vector<Index> Advances(const std::vector<std::uint64_t>& shares,
                             Index distance) {
   __extension__ using Wide = unsigned __int128;
@@ -48,8 +48,8 @@ std::vector<Index> Advances(const std::vector<std::uint64_t>& shares,
   return advances;
 }
 
-// Takes what exceeds `largest` to the next outputs that have room, then to
-// those before.
+// Moves what exceeds `largest` to the next outputs that have room, then to
+// earlier ones.
 void Redistribute(Index largest, std::vector<Index>& advances) {
   Index excess = 0;
   const auto settle = [&](Index& advance) {
@@ -62,7 +62,7 @@ void Redistribute(Index largest, std::vector<Index>& advances) {
   ATTN_CHECK_EQ(excess, 0);
 }
 
-// Four partial sums, added in a fixed order.
+// Adds four partial sums, in a fixed order.
 template <class Real>
 double Dot(std::span<const Real> a, std::span<const Real> b) {
   double sums[4] = {0, 0, 0, 0};
@@ -137,7 +137,7 @@ std::vector<Index> PlantedPath(std::uint64_t seed, std::uint32_t stream,
                                Index dim) {
   const Index largest = std::max<Index>(1, dim / 2) - 1;
   const Index distance = memory_length - 1;
-  // Divided, not multiplied: the product may overflow.
+  // This divides, because a product might overflow.
   const bool reachable =
       distance == 0 ||
       (largest > 0 && (distance - 1) / largest + 1 <= output_length);

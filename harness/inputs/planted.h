@@ -5,8 +5,8 @@
 // the last output, and the decoder states are solved for, so that the scan
 // follows the path whatever the memory is.
 //
-// Solved by our own Cholesky factorisation in double precision rather than by a
-// library, whose order of summation depends on the processor: a draw is the
+// Our own Cholesky factorisation in double precision solves for them: a
+// library's order of summation depends on the processor, and a draw must be the
 // same numbers on every machine. Compile with -ffp-contract=off.
 #ifndef ATTNBENCH_HARNESS_INPUTS_PLANTED_H_
 #define ATTNBENCH_HARNESS_INPUTS_PLANTED_H_
@@ -33,8 +33,8 @@ std::vector<Index> PlantedPath(std::uint64_t seed, std::uint32_t stream,
 // output i is +a at t(i) and -a on the entries t(i-1) .. t(i)-1 passed over,
 // each plus noise in [-1, 1): s is the least-norm solution of these equations,
 // rounded to f32 so that both precisions decode the same numbers. O(n^2 d +
-// n^3) for an output that inspects n entries. Throws WorkloadUnsupported where
-// the entries of an output depend on each other linearly.
+// n^3) for an output that inspects n entries. Throws WorkloadUnsupported if the
+// entries of an output are linearly dependent.
 template <class Real>
 std::vector<float> PlantedStates(const MatrixView<const Real>& memory,
                                  std::span<const Index> path,

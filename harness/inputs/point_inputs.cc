@@ -16,7 +16,7 @@
 namespace attnbench {
 namespace {
 
-// The array of that key, made where it is not there yet.
+// The array of that key; it is made if it is not there yet.
 template <class Map, class Make>
 typename Map::mapped_type& FindOrMake(Map& map, typename Map::key_type key,
                                       const Make& make) {
@@ -48,7 +48,7 @@ void FillEnergies(EnergyKind kind, EnergyRole role,
   energy->EvaluateAll({states.data, Size(states.rows * states.cols)}, energies);
 }
 
-// scores(n, k) = parameter k . row n.
+// Fills in scores(n, k) = parameter k . row n.
 template <class Real>
 void FillProducts(const MatrixView<const Real>& rows,
                   const MatrixView<const Real>& parameter,
@@ -165,8 +165,8 @@ MatrixView<const Real> PointInputs<Real>::Score(
   return {array.data(), rows, cols};
 }
 
-// What a mechanism of ours would make of states, without the sigmoid; uniform
-// numbers where only the mechanism itself knows what the score is.
+// Makes a score from the states as our mechanisms would, without the sigmoid,
+// or draws uniform numbers if only the mechanism itself knows the score.
 template <class Real>
 void PointInputs<Real>::FillScore(const InputSpec& score, const Config& config,
                                   const Sequence<Real>& sequence,
@@ -219,7 +219,7 @@ void PointInputs<Real>::SetOutputs(Index b, const TrainingRequest& request,
       FirstRows(Output("attention", b, U_, T_), request.most_outputs);
 }
 
-// The cotangent, and views of all gradients that there are.
+// Sets the cotangent, and views of all gradients that there are.
 template <class Real>
 void PointInputs<Real>::SetGradients(Index b, const Config& config,
                                      const TrainingRequest& request,

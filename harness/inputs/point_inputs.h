@@ -1,10 +1,9 @@
 // The room `inputs` makes what the cells of a point read.
 //
-// All that the cells of a point read and write in one precision: the draws of
-// its workload and, for modes expect and gradient, scores, cotangents and the
-// arrays that results go into. Every cell of the point has the same numbers,
-// and writes into the same arrays, so that memory does not grow with the number
-// of cells.
+// That is everything that they read and write in one precision: the draws of
+// the workload and, for modes expect and gradient, scores, cotangents and the
+// arrays of results. Every cell of the point has the same numbers, and writes
+// into the same arrays, so that memory does not grow with the number of cells.
 #ifndef ATTNBENCH_HARNESS_INPUTS_POINT_INPUTS_H_
 #define ATTNBENCH_HARNESS_INPUTS_POINT_INPUTS_H_
 
@@ -21,15 +20,15 @@
 
 namespace attnbench {
 
-// Which part of training a cell wants.
+// The part of training that a cell runs.
 struct TrainingRequest {
-  // Scope attention: from scores to attention, not from memory and states to
-  // contexts.
+  // Whether scope is attention: from scores to attention, not from memory and
+  // states to contexts.
   bool attention_only = false;
   // The mechanism whose inputs are to be made; it outlives the request.
   const Description* mechanism = nullptr;
-  bool want_attention = false;  // also in scope full
-  // Only the first outputs: rows of U do not depend on later ones.
+  bool want_attention = false;  // even in scope full
+  // The most outputs to make; the first rows do not depend on later ones.
   Index most_outputs = std::numeric_limits<Index>::max();
 };
 
@@ -49,18 +48,18 @@ struct TrainingBatch {
   }
 };
 
-// An array that a sequence writes, as messages call it.
+// An array that a sequence writes, with its name in messages.
 template <class Real>
 struct NamedArray {
   std::string name;
   MatrixView<Real> values;
 };
 
-// Those that have data, parameters left out.
+// The arrays that have data, without those of parameters.
 template <class Real>
 std::vector<NamedArray<Real>> OutputsOf(const TrainingSequence<Real>& one);
 
-// Not thread-safe.
+// This class is not thread-safe.
 template <class Real>
 class PointInputs {
  public:
@@ -68,19 +67,20 @@ class PointInputs {
 
   Workload<Real>& workload() { return *workload_; }
 
-  // Of modes expect and gradient. Those of the workload; in scope attention the
-  // first of them, as many as have tables of scores [U, T] under
+  // The number of draws of modes expect and gradient: all of the workload; in
+  // scope attention as many as keep the tables of scores [U, T] under
   // kMostDrawBytes, at least one.
   int num_training_draws(bool attention_only);
 
-  // A draw. The cotangent is uniform in [-1, 1) and the same for all draws.
+  // Makes a draw. The cotangent is uniform in [-1, 1) and the same for all
+  // draws.
   //
   // In scope attention the scores are those of the workload where it gives
   // scores, and else made from its states, once for all mechanisms: energies
   // and chunk energies by the energy function of the config, encoder and
   // decoder scores as dot products with the parameters of Britz' mechanism;
-  // scores that the harness does not know are uniform. Of each list of its
-  // scores the mechanism gets the first: p_choose, the sigmoid of the energies,
+  // scores that the harness does not know are uniform. The mechanism gets the
+  // first score of each of its lists: p_choose, the sigmoid of the energies,
   // before energies.
   //
   // Throws what the workload throws, and std::bad_alloc.
@@ -110,9 +110,9 @@ class PointInputs {
   std::unique_ptr<Workload<Real>> workload_;
   Index T_ = 0, U_ = 0, d_ = 0, B_ = 0;
   bool gives_scores_ = false;
-  Arrays scores_;      // by name, draw and sequence, energy function or K
-  Arrays cotangents_;  // by name, sequence, columns
-  Arrays outputs_;     // by name, sequence, columns
+  Arrays scores_;  // the key is name, draw and sequence, energy function or K
+  Arrays cotangents_;  // the key is name, sequence, columns
+  Arrays outputs_;     // the key is name, sequence, columns
 };
 
 }  // namespace attnbench

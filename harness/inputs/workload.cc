@@ -44,11 +44,11 @@ void Copy(const MatrixView<const double>& from, Array<T>& to) {
                  [](double value) { return static_cast<T>(value); });
 }
 
-// r of `diagonal`: minus the (1 - U/(T+U)) quantile of the energies of random
-// pairs of states and entries, so that an inspection chooses with probability
-// U/(T+U). Computed by the reference, in f32's arrays whatever the precision of
-// the point: every machine and precision gets the same r. One r for all draws,
-// as r is a parameter of the model and not of its input.
+// The r of `diagonal`: minus the (1 - U/(T+U)) quantile of the energies of
+// random pairs of states and entries, so that an inspection chooses with
+// probability U/(T+U). The reference computes it in f32 whatever the precision
+// of the point, so every machine and precision gets the same r. All draws have
+// the same r, as it is a parameter of the model and not of its input.
 float DiagonalBias(const WorkloadSpec& spec, int num_draws, EnergyKind energy) {
   const DrawnParameters<float> parameters(spec.seed);
   Config config;
@@ -86,7 +86,7 @@ float DiagonalBias(const WorkloadSpec& spec, int num_draws, EnergyKind energy) {
   return static_cast<float>(-energies[std::min(rank, kQuantilePairs - 1)]);
 }
 
-// p(i, j) = 1 where j >= i + lag - 1.
+// Fills in p(i, j) = 1 where j >= i + lag - 1.
 template <class Real>
 void FillWaitK(Index lag, Index outputs, Index entries, Array<Real>& p_choose) {
   p_choose.resize(Size(Times(outputs, entries)));
@@ -103,7 +103,7 @@ struct SequenceArrays {
   Array<Real> memory;
   Array<Real> states;
   std::map<std::string, Array<Real>> declared;  // scores and further inputs
-  NamedViews<const Real> scores;                // views of them
+  NamedViews<const Real> scores;                // views of the scores
   NamedViews<const Real> further;
 };
 
@@ -168,7 +168,7 @@ class DrawnWorkload final : public Workload<Real> {
       elements = Plus(
           elements, Times(LengthOf(input.shape[0]), LengthOf(input.shape[1])));
     }
-    // p and chunk energies, or states.
+    // A draw also has p and chunk energies, or else states.
     return Plus(elements,
                 gives_scores_ ? Times(2, Times(U, T)) : Times(U, spec_.dim));
   }
@@ -179,7 +179,7 @@ class DrawnWorkload final : public Workload<Real> {
                            : spec_.dim;
   }
 
-  // Those that are drawn: of outputs only where there are states.
+  // The inputs that are drawn; inputs of outputs only if there are states.
   std::vector<InputSpec> FurtherInputs() const {
     std::vector<InputSpec> drawn = AllFurtherInputs();
     std::erase_if(drawn, [this](const InputSpec& input) {

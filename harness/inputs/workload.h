@@ -1,7 +1,7 @@
-// The inputs of a point: memory, states, parameters, all drawn from Philox as a
-// pure function of seed, purpose, draw, sequence and index, in 24-bit uniforms
-// that are exact in f32 and f64. Both precisions, every machine, thread count
-// and shard decode the same numbers.
+// Draws the inputs of a point: memory, states and parameters. Each number is a
+// pure function of seed, purpose, draw, sequence and index (Philox), a 24-bit
+// uniform that is exact in f32 and f64. So both precisions, every machine,
+// thread count and shard decode the same numbers.
 #ifndef ATTNBENCH_HARNESS_INPUTS_WORKLOAD_H_
 #define ATTNBENCH_HARNESS_INPUTS_WORKLOAD_H_
 
@@ -16,7 +16,8 @@
 
 namespace attnbench {
 
-// The workload cannot serve this cell or point; it is skipped with the text.
+// The workload cannot serve this cell or point, which is skipped with this
+// text.
 class WorkloadUnsupported : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -43,10 +44,10 @@ struct WorkloadName {
 // Throws UserError for anything that is not a workload.
 WorkloadName ParseWorkload(const std::string& text);
 
-// The draws of a point have no more bytes than this, or are only one.
+// The draws of a point have at most this many bytes, unless there is only one.
 inline constexpr Index kMostDrawBytes = Index{256} << 20;
 
-// What decides the numbers.
+// Everything that the numbers depend on.
 struct WorkloadSpec {
   std::string workload = "uniform";
   Index memory_length = 0;  // T
@@ -56,13 +57,14 @@ struct WorkloadSpec {
   std::uint64_t seed = 1;
 };
 
-// All draws of a point in one precision. Not thread-safe.
+// All draws of a point in one precision. This class is not thread-safe.
 template <class Real>
 class Workload {
  public:
   virtual ~Workload() = default;
-  // 16, fewer where the arrays of all draws would exceed 256 MiB in f64 (both
-  // precisions have the same draws), at least 1. A file is one draw.
+  // The number of draws: 16, or fewer if the arrays of all draws would exceed
+  // 256 MiB in f64 (both precisions have the same draws), but at least 1. A
+  // file is one draw.
   virtual int num_draws() const = 0;
   // The B sequences of a draw for an energy function; `contexts` of each is a
   // buffer of the workload that every cell overwrites. Draws are made when
@@ -72,12 +74,12 @@ class Workload {
 };
 
 // Throws WorkloadUnsupported, UserError (an unreadable file:CASE), or
-// std::bad_alloc where the arrays exceed the memory that the machine has left.
+// std::bad_alloc if the arrays exceed the memory that the machine has left.
 //
-// Where scores are given (wait_k, or a file with scores) there are no states,
-// and a mechanism that cannot use that kind of scores throws Unsupported. What
-// a file does not have but a mechanism wants (the memory beside given energies;
-// chunk keys and chunk states beside states) is drawn as under `uniform`.
+// If scores are given (wait_k, or a file with scores) there are no states, and
+// a mechanism that cannot use that kind of scores throws Unsupported. Inputs
+// that a mechanism needs and a file lacks (the memory beside given energies;
+// chunk keys and chunk states beside states) are drawn as under `uniform`.
 template <class Real>
 std::unique_ptr<Workload<Real>> MakeWorkload(const WorkloadSpec& spec);
 

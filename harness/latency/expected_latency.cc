@@ -12,11 +12,11 @@
 namespace attnbench {
 namespace {
 
-// The mechanism whose attention is alpha: what it has of gradients of attention
+// The mechanism whose attention is alpha, so that its gradients of attention
 // are gradients of alpha.
 constexpr char kScan[] = "monotonic";
 
-// dAP/dalpha [U, T].
+// The derivative dAP/dalpha [U, T].
 Table<double> ProportionCotangent(Index U, Index T) {
   Table<double> cotangent(U, T);
   for (Index i = 0; i < U; ++i) {
@@ -105,7 +105,8 @@ SampledLatency SampleLatency(const Mechanism<double>& mechanism,
   sampling.schedule = "online";
   sampling.variant = "exact";
   const Index T = sequence.memory.rows;
-  // Welford's: a difference of squares would lose the digits of the error.
+  // Welford's method: a difference of squares would lose the digits of the
+  // error.
   SampledLatency sampled;
   Latency squares;
   std::vector<StepTrace> steps;

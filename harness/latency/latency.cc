@@ -19,7 +19,8 @@ double AverageLagging(std::span<const double> delays, double length,
   return sum / count - length * (count - 1) / (2 * pace);
 }
 
-// In units of 1/U entries, in which whole delays stay whole numbers.
+// This computes in units of 1/U entries, in which whole delays stay whole
+// numbers.
 double DifferentiableAverageLagging(std::span<const double> delays,
                                     double length) {
   const auto outputs = static_cast<double>(delays.size());

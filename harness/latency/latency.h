@@ -1,8 +1,8 @@
-// How far an online decoder lags behind its input, in the metrics that
+// Measures how far an online decoder lags behind its input, in the metrics that
 // simultaneous translation uses. All of them follow from the delays g(i) alone:
-// the number of entries that were read before output i, i = 1..U. With the T
-// entries and U outputs of the sequence, and 1/gamma = T/U entries to each
-// output of a decoder that keeps pace,
+// the number of entries that were read before output i, i = 1..U. For T entries
+// and U outputs, a decoder that keeps pace reads 1/gamma = T/U entries for each
+// output. Then
 //
 //   AP    average proportion        sum of g(i) / (T U)
 //   AL    average lagging           mean of g(i) - (i-1)/gamma over the outputs
@@ -12,11 +12,11 @@
 //                                   outputs, g'(1) = g(1) and
 //                                   g'(i) = max(g(i), g'(i-1) + 1/gamma)
 //
-// AP is a share, the others are in entries. What was read stays read: an output
-// that chose nothing read the whole memory, g(i) = T, and so has every output
-// after it, wherever it looks then.
+// AP is a share, the others are in entries. An output that chose nothing has
+// read the whole memory, g(i) = T, and so has every output after it, wherever
+// it looks.
 //
-// Pure functions. Of whole delays every sum is of whole numbers, so that the
+// All are pure functions. Sums of whole delays are whole numbers, so the
 // figures are the same on every machine; example:
 // tests/harness/latency/latency_test.cc
 #ifndef ATTNBENCH_HARNESS_LATENCY_LATENCY_H_
@@ -49,23 +49,23 @@ struct Latency {
 inline constexpr double Latency::*kLatencyFigures[] = {
     &Latency::ap, &Latency::al, &Latency::laal, &Latency::dal};
 
-// g(i) of what a decoder did: the end of what it weighted, the whole memory
-// where that is nothing, and at least what it was before.
+// The g(i) of a decoder's steps: the end of the entries that it weighted, the
+// whole memory if there are none, and never less than before.
 std::vector<double> DelaysOf(std::span<const StepTrace> steps,
                              Index memory_length);
 
 // The metrics of delays in 0..T. `reference_length` is the number of outputs
 // that there should have been, for LAAL; with that of the sequence itself LAAL
-// is AL. None where T or U is 0: there is nothing to be a share of.
+// is AL. None if T or U is 0.
 std::optional<Latency> LatencyOf(std::span<const double> delays,
                                  Index memory_length, Index reference_length);
 
-// Means over sequences; those without a latency are left out.
+// The mean over sequences; those without a latency are left out.
 class LatencyMean {
  public:
   void Add(const std::optional<Latency>& latency);
   void Add(const LatencyMean& other);
-  // None where nothing was added.
+  // The mean; none if nothing was added.
   std::optional<Latency> Mean() const;
 
  private:

@@ -10,7 +10,7 @@
 namespace attnbench {
 namespace {
 
-// Every element of a table.
+// Applies the function to every element of a table.
 template <class Function>
 Table<double> Mapped(const MatrixView<const double>& from,
                      const Function& function) {

@@ -1,10 +1,9 @@
-// How far what trains is from what decodes, as the choice gets sharper.
+// Measures how far training is from decoding as the choice gets sharper.
 //
 // Training sees the expectation of the hard process, decoding takes the entries
-// with p >= 1/2: the two agree where every p is 0 or 1 (MAD 2.5), which is what
-// noise before the sigmoid drives p towards. Here energies e = logit(p) are
-// multiplied by a sharpness s > 0, which leaves the decoded entries as they
-// are:
+// with p >= 1/2. The two agree where every p is 0 or 1 (MAD 2.5), and noise
+// before the sigmoid drives p there. Here energies e = logit(p) are multiplied
+// by a sharpness s > 0, which leaves the decoded entries as they are:
 //
 //   p(s) = sigmoid(s e) = 1 / (1 + ((1 - p) / p)^s)
 //
@@ -21,12 +20,12 @@ namespace attnbench {
 
 struct HardDistance {
   double sharpness = 1;
-  // Mean over outputs of the total variation distance between the expected and
-  // the decoded weights, 0..1; weight that is missing, on either side, counts
-  // as that of one more entry.
+  // The total variation distance between the expected and the decoded weights,
+  // mean over outputs, 0..1; missing weight, on either side, counts as the
+  // weight of one more entry.
   double attention = 0;
-  // Root of the mean over outputs of the squared distance of the contexts, as a
-  // share of the root mean square length of the memory's rows.
+  // The root mean square distance of the contexts over the outputs, as a share
+  // of the root mean square length of the memory's rows.
   std::optional<double> context = {};
 
   static void Fields(auto& self, auto& visit) {
@@ -36,9 +35,9 @@ struct HardDistance {
   }
 };
 
-// Of a sequence with given p_choose or energies [U, T], U and T > 0, under the
-// mechanism's expectation in `config` and its decoder without sampling. Without
-// a memory (`has_memory`) there is no context. Throws Unsupported.
+// Compares the mechanism's expectation in `config` with its decoder without
+// sampling, for a sequence with given p_choose or energies [U, T], U and T > 0.
+// Without a memory (`has_memory`) there is no context. Throws Unsupported.
 HardDistance DistanceToHard(const Mechanism<double>& mechanism,
                             const Config& config,
                             const Sequence<double>& sequence, bool has_memory,

@@ -9,7 +9,7 @@
 namespace attnbench {
 namespace {
 
-// "32K", "1024K", "8M" or plain bytes; 0 for anything else.
+// Reads "32K", "1024K", "8M" or plain bytes; gives 0 for anything else.
 Index SizeBytes(const std::string& folder) {
   std::ifstream file(folder + "/size");
   Index number = 0;

@@ -11,19 +11,20 @@
 namespace attnbench {
 
 struct DataCache {
-  int level = 0;  // 1: next to the core
+  int level = 0;  // 1 is next to the core
   Index size_bytes = 0;
-  Index sharing_cpus = 1;  // logical CPUs that have this one cache in common
+  Index sharing_cpus = 1;  // logical CPUs that share this cache
 };
 
-// Caches that hold data, of the first CPU, nearest first; empty where the
-// machine does not say. `folder` has index0, index1 ... with the files level,
-// type, size and shared_cpu_list. A cache with a file missing is left out.
+// The first CPU's caches that hold data, nearest first; empty where the machine
+// does not tell them. `folder` has index0, index1 ... with the files level,
+// type, size and shared_cpu_list. A cache without one of these files is left
+// out.
 std::vector<DataCache> ReadDataCaches(
     const std::string& folder = "/sys/devices/system/cpu/cpu0/cache");
 
-// The part of it that each of `threads` threads has when they are spread over
-// `cpus` logical CPUs: all of it for a single thread.
+// The part of the cache that each of `threads` threads has when they are spread
+// over `cpus` logical CPUs; a single thread has all of it.
 Index ShareBytes(const DataCache& cache, int threads, int cpus);
 
 }  // namespace attnbench

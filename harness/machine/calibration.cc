@@ -9,11 +9,12 @@ namespace attnbench {
 namespace {
 
 constexpr int kRuns = 5;
-// A multiplication and an addition of three or four cycles each: 9 to 15 us.
+// Each step is a multiplication and an addition of three or four cycles: 9 to
+// 15 us in all.
 constexpr int kSteps = 5'500;
 
-// Each step needs the last one's result; x stays near 1. Not inlined, or the
-// compiler could work out what it is called with.
+// Each step needs the last one's result; x stays near 1. The loop is not
+// inlined, or the compiler could compute its result for the known argument.
 __attribute__((noinline)) double DependentSteps(double x) {
   for (int step = 0; step < kSteps; ++step) x = x * 0.999999 + 1e-6;
   return x;

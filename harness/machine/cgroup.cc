@@ -9,20 +9,21 @@
 namespace attnbench {
 namespace {
 
-// No limit is a number as large as the interface can hold, rounded to pages.
+// The interface tells "no limit" as a number near the largest, rounded to
+// pages.
 constexpr Index kNoLimit = Index{1} << 62;
 
-// What version 1 and 2 call the same things.
+// The different names of the same things in versions 1 and 2.
 struct Names {
   const char* memory_limit;
   const char* memory_used;
-  const char* memory_droppable;  // key of memory.stat
+  const char* memory_droppable;  // a key of memory.stat
 };
 constexpr Names kVersion1 = {"memory.limit_in_bytes", "memory.usage_in_bytes",
                              "total_inactive_file"};
 constexpr Names kVersion2 = {"memory.max", "memory.current", "inactive_file"};
 
-// The number in the file; nothing where there is no file, or it says "max".
+// The number in the file; nothing if there is no file or it says "max".
 std::optional<Index> NumberIn(const std::string& path) {
   std::ifstream file(path);
   Index number = 0;
@@ -67,7 +68,7 @@ void TakeCpusOfVersion1(const std::string& folder, CgroupLimits& limits) {
            NumberIn(folder + "/cpu.cfs_period_us"), limits);
 }
 
-// "200000 100000", or "max 100000".
+// The file says "200000 100000", or "max 100000".
 void TakeCpusOfVersion2(const std::string& folder, CgroupLimits& limits) {
   std::ifstream file(folder + "/cpu.max");
   Index quota_us = 0, period_us = 0;
@@ -99,7 +100,7 @@ CgroupLimits ReadCgroupLimits(const std::string& membership,
                               const std::string& mount) {
   CgroupLimits limits;
   std::ifstream file(membership);
-  // Lines such as "4:memory:/user/job", of version 2 "0::/user/job".
+  // Version 1 has lines such as "4:memory:/user/job", version 2 "0::/user/job".
   for (std::string line; std::getline(file, line);) {
     const std::size_t first = line.find(':');
     const std::size_t second = line.find(':', first + 1);

@@ -1,7 +1,7 @@
-// What Linux lets this program have where it runs in a container or under a
-// batch system: control groups limit memory and CPU time below what /proc tells
-// of the machine, and kill or stop who believes /proc. Both versions of the
-// interface; every group from the program's own up to the root counts.
+// Tells how much of the machine a container or batch system lets this program
+// have. Control groups limit memory and CPU time below what /proc tells of the
+// machine, and kill or stop a program that believes /proc. Both versions of the
+// interface are read; every group from the program's own up to the root counts.
 #ifndef ATTNBENCH_HARNESS_MACHINE_CGROUP_H_
 #define ATTNBENCH_HARNESS_MACHINE_CGROUP_H_
 
@@ -12,10 +12,10 @@
 
 namespace attnbench {
 
-// The least of all groups; nothing where none limits it.
+// The smallest limits of all groups; nothing where none limits it.
 struct CgroupLimits {
-  std::optional<double> cpus;         // CPU time for each second of wall time
-  std::optional<Index> memory_bytes;  // that all programs may have together
+  std::optional<double> cpus;              // in seconds of CPU time a second
+  std::optional<Index> memory_bytes;       // for all programs together
   std::optional<Index> memory_left_bytes;  // of that, what is still free; what
                                            // the kernel caches of files and can
                                            // drop is free

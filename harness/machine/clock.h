@@ -10,12 +10,12 @@
 
 namespace attnbench {
 
-// The smallest step of the steady clock that was seen, measured once.
+// The smallest step of the steady clock, measured once.
 double ClockResolutionNs();
 
-// Wall-clock time of `trials` >= 1 calls of trial(), divided by their number.
-// An exception of trial() passes through. Prints nothing. Not thread-safe:
-// Google Benchmark's list of benchmarks is global.
+// Measures the wall-clock time of `trials` >= 1 calls of trial(), divided by
+// their number. An exception of trial() passes through. Prints nothing. Not
+// thread-safe: Google Benchmark's list of benchmarks is global.
 double TimeTrialsNs(Index trials, const std::function<void()>& trial);
 
 }  // namespace attnbench

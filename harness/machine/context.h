@@ -1,7 +1,6 @@
 // The `context` of a result document: what it was measured with, what disturbed
-// it, and whether its times count. Every kind of document has a Context, one
-// of a sweep a SweepContext. Who fills it in stands in environment.h, who
-// judges it in validity.h.
+// it, and whether its times count. Every kind of document has a Context, one of
+// a sweep a SweepContext. environment.h fills it in, validity.h judges it.
 #ifndef ATTNBENCH_HARNESS_MACHINE_CONTEXT_H_
 #define ATTNBENCH_HARNESS_MACHINE_CONTEXT_H_
 
@@ -22,7 +21,7 @@ inline const Rule kPointName{.pattern = "^[0-9a-f]{16}$"};
 struct OpenMp {
   std::int64_t version = 0;
   std::int64_t max_threads = 0;
-  // Variables of the environment; nothing where they are not set.
+  // These are environment variables; nothing where they are not set.
   std::optional<std::string> num_threads, proc_bind, places, wait_policy;
 
   static void Fields(auto& self, auto& visit) {
@@ -35,9 +34,9 @@ struct OpenMp {
   }
 };
 
-// What two results are compared by (fingerprint.h): the same for all runs of
-// one program on one machine. What cannot be read on a machine is nothing or
-// "unknown".
+// The setup decides whether two results may be compared (fingerprint.h); it is
+// the same for all runs of one program on one machine. What a machine does not
+// tell is nothing or "unknown".
 struct Setup {
   std::string commit;
   std::optional<bool> dirty;
@@ -47,7 +46,7 @@ struct Setup {
   std::string flags;
   std::string build_type;
   std::string cpu;
-  std::vector<std::string> caches;  // as in "L1 Data 48K"
+  std::vector<std::string> caches;  // such as "L1 Data 48K"
   std::int64_t cores = 0;
   std::optional<std::string> affinity;
   std::optional<std::string> kernel;
@@ -56,7 +55,7 @@ struct Setup {
   std::optional<std::int64_t> aslr;
   std::string simd;
   OpenMp openmp;
-  std::map<std::string, std::string> libraries;  // and their versions
+  std::map<std::string, std::string> libraries;  // name -> version
 
   static void Fields(auto& self, auto& visit) {
     visit("commit", self.commit);
@@ -80,7 +79,7 @@ struct Setup {
   }
 };
 
-// CPUs that other programs kept busy (load_watch.h).
+// The number of CPUs that other programs kept busy (load_watch.h).
 inline const Rule kLoadAtStart{
     .description =
         "CPUs that other programs kept busy in half a second before anything "
@@ -93,7 +92,7 @@ inline const Rule kLoadAtEnd{
 
 struct Context : Setup {
   std::string command;  // as the user typed it
-  std::string date;     // as in "2000-01-01T00:00:00Z"
+  std::string date;     // such as "2000-01-01T00:00:00Z"
   std::optional<std::int64_t> memory_bytes;
   std::optional<double> load, load_end;
   bool valid = false;
@@ -104,8 +103,8 @@ struct Context : Setup {
     Setup::Fields(self, visit);
     visit("command", self.command);
     visit("date", self.date);
-    // It decides what fits, not how long it takes, and the kernel keeps some
-    // for itself, never the same: so it is no part of the setup.
+    // The size of the memory is no part of the setup: it decides what fits, not
+    // how long it takes, and the kernel keeps a varying part for itself.
     visit("memory_bytes", self.memory_bytes);
     visit("load", self.load, kLoadAtStart);
     visit("load_end", self.load_end, kLoadAtEnd);
@@ -115,10 +114,10 @@ struct Context : Setup {
   }
 };
 
-// How fast the processor's clock ran at a point (calibration.h).
+// The speed of the processor's clock at a point (calibration.h).
 struct Calibration {
   std::string point;
-  std::vector<double> samples_ns;  // one a round, of all processes
+  std::vector<double> samples_ns;  // one a round, for all processes
   double median_ns = 0;
   double deviation = 0;  // how far the median may be off, relative to it
 
@@ -135,14 +134,15 @@ struct Calibration {
 struct Run {
   std::string date;
   std::string command;
-  // What --cell-limit and --peer-limit were; nothing: not known, or no peer.
+  // The values of --cell-limit and --peer-limit; nothing if unknown, or without
+  // a peer.
   std::optional<std::int64_t> cell_limit_s, peer_limit_s;
   std::optional<double> load, load_end;
   std::vector<std::string> invalid_reasons;
   std::vector<std::string> warnings;
   std::vector<std::string> points;
-  // Of a run that merge took from another file: which, and what its setup had
-  // that the context's has not.
+  // The file of a run that merge took from another file, and where its setup
+  // differs from the context's.
   std::optional<std::string> file;
   std::optional<std::map<std::string, Json>> differs;
 
@@ -167,7 +167,7 @@ struct SweepContext : Context {
   std::optional<std::string> shard;  // "0/4"
   std::vector<MachineLimits> limits;
   std::vector<Calibration> calibration;
-  std::vector<Run> runs;  // none: a result from before there was such a field
+  std::vector<Run> runs;  // empty in results from before this field
 
   static void Fields(auto& self, auto& visit) {
     Context::Fields(self, visit);
@@ -179,8 +179,8 @@ struct SweepContext : Context {
   }
 };
 
-// The entry of `context.runs` of a run that has measured nothing yet, as it is
-// judged by then. No `peer_limit_s`: there is no peer.
+// The entry of `context.runs` of a run that has measured nothing yet, judged by
+// what is known then. Without a peer there is no `peer_limit_s`.
 Run RunOf(const Context& context, std::optional<std::int64_t> cell_limit_s,
           std::optional<std::int64_t> peer_limit_s);
 

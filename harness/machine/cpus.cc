@@ -20,7 +20,7 @@ int MachineCores() {
 }
 
 std::vector<int> AllowedCpus() {
-  // A mask that is too small for the machine is refused.
+  // The system refuses a mask that is too small for the machine.
   constexpr int kMostCpus = 1 << 16;
   cpu_set_t* const mask = CPU_ALLOC(kMostCpus);
   const std::size_t size = CPU_ALLOC_SIZE(kMostCpus);

@@ -18,7 +18,7 @@ std::vector<int> AllowedCpus();
 // `cpus` ascend.
 std::string CpuListText(std::span<const int> cpus);
 
-// How many CPUs a list has; 0 for what is none.
+// The number of CPUs in a list; 0 if the text is no list.
 int CountCpus(const std::string& list);
 
 }  // namespace attnbench

@@ -33,7 +33,7 @@ namespace {
 
 constexpr char kUnknown[] = "unknown";
 
-// The first line of a file of the operating system; empty where there is none.
+// The first line of a file of the operating system; empty if there is none.
 std::string FirstLine(const std::string& path) {
   std::ifstream file(path);
   std::string line;
@@ -52,7 +52,7 @@ std::string CpuName() {
   return kUnknown;
 }
 
-// Each cache is told as in "L1 Data 48K".
+// Describes each cache as in "L1 Data 48K".
 std::vector<std::string> Caches() {
   std::vector<std::string> caches;
   for (int index = 0;; ++index) {
@@ -83,7 +83,7 @@ std::optional<bool> Turbo() {
   return no_turbo == "0";
 }
 
-// How much of the address space is laid out at random: 0 nothing, 2 all.
+// The randomisation of the address space: 0 is none, 2 all.
 std::optional<std::int64_t> Aslr() {
   constexpr unsigned long kAsk = 0xffffffff;
   const int persona = personality(kAsk);
@@ -105,7 +105,7 @@ std::optional<std::string> Kernel() {
   return names.release;
 }
 
-// A line of /proc/meminfo in bytes; nothing where it is not there.
+// A line of /proc/meminfo, in bytes; nothing if it is not there.
 std::optional<Index> MemoryInfo(const std::string& wanted) {
   std::ifstream file("/proc/meminfo");
   for (std::string name; file >> name;) {

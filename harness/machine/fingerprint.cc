@@ -29,7 +29,7 @@ void CompareMembers(const std::string& field, const Json& a, const Json& b,
   }
 }
 
-// What the runs of a context were measured with, each once.
+// The setups of a context's runs, each once.
 std::vector<Json> DistinctSetups(const SweepContext& context) {
   std::vector<Json> all;
   for (const Run& run : context.runs) {
@@ -42,7 +42,7 @@ std::vector<Json> DistinctSetups(const SweepContext& context) {
   return all;
 }
 
-// The value, or a list where there are several.
+// The value, or a list if there are several.
 Json OneOrAll(const std::vector<Json>& values) {
   Json all = Json::array();
   for (const Json& value : values) {
@@ -97,7 +97,8 @@ std::vector<FingerprintDifference> FingerprintDifferences(
   std::vector<Json> runs = DistinctSetups(a);
   const std::size_t num_of_a = runs.size();
   for (Json& setup : DistinctSetups(b)) runs.push_back(std::move(setup));
-  // Each against the first; where a run does not differ, it has the same.
+  // Compares each run with the first; a field without a difference has the
+  // first's value.
   std::vector<std::vector<FingerprintDifference>> from_first;
   std::vector<FingerprintDifference> differences;
   const auto find = [](const auto& list, const std::string& field) {

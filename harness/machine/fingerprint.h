@@ -1,7 +1,7 @@
-// In what two results differ that decides how long things take: their Setup
-// (context.h), and that of each of their runs. What changes from run to run on
-// one machine (load, date, measured limits) is no part of it: whoever compared
-// that saw differences everywhere.
+// Compares what decides how long things take: the Setup of two results
+// (context.h) and of each of their runs. What changes from run to run on one
+// machine (load, date, measured limits) is left out, as it differs in every
+// pair.
 #ifndef ATTNBENCH_HARNESS_MACHINE_FINGERPRINT_H_
 #define ATTNBENCH_HARNESS_MACHINE_FINGERPRINT_H_
 
@@ -17,28 +17,28 @@ namespace attnbench {
 // `differs` for the run.
 Json SetupOf(const Setup& context, const Run& run);
 
-// What a run with the setup `run` (as SetupOf gives it) says in `differs`.
+// The `differs` of a run with the setup `run` (from SetupOf).
 std::map<std::string, Json> DifferingMembers(const Setup& context,
                                              const Json& run);
 
-// 16 hexadecimal digits: the same for the same program and machine.
+// Gives 16 hexadecimal digits, the same for the same program and machine.
 std::string FingerprintHash(const Setup& setup);
 
 struct FingerprintDifference {
   std::string field;  // "governor", or "libraries.fmt" of one with members
-  Json a;  // null where it is missing; where runs of `a` differ among
-           // themselves, a list of what they have, each once
+  Json a;             // null if it is missing; if runs of `a` differ among
+                      // themselves, a list of what they have, each once
   Json b;
 };
 
-// Where two setups, as JSON, differ, in the order of their members; of a member
-// with members of its own, each by itself.
+// The differences of two setups, as JSON, in the order of their members. A
+// member with members of its own is compared member by member.
 std::vector<FingerprintDifference> SetupDifferences(const Json& a,
                                                     const Json& b);
 
-// The same of two contexts. A field in which runs of `a` or of `b` differ among
-// themselves is a difference whatever the other has: nobody knows which cells
-// come from which.
+// The differences of two contexts. A field in which runs of `a` or of `b`
+// differ among themselves always counts, as nobody knows which cells come from
+// which run.
 std::vector<FingerprintDifference> FingerprintDifferences(
     const SweepContext& a, const SweepContext& b);
 

@@ -12,7 +12,7 @@ namespace {
 
 double BusyForOthers(const CpuTimes& begin, const CpuTimes& end) {
   const double busy_s = end.busy_s - begin.busy_s;
-  // A child that nobody waited for takes its time with it.
+  // The time of a child that nobody waited for is lost.
   const double own_s = std::max(0.0, end.own_s - begin.own_s);
   const double cpus = (busy_s - own_s) / (end.at_s - begin.at_s);
   return std::max(0.0, std::round(100 * cpus) / 100);
@@ -37,7 +37,7 @@ void LoadWatch::Add(const std::optional<CpuTimes>& now) {
 LoadWatch BeginWatch(Context& context) {
   LoadWatch watch;
   watch.Add(ReadCpuTimes());
-  // No shorter by rounding.
+  // Rounding must not make the span shorter.
   std::this_thread::sleep_for(
       std::chrono::duration<double>(LoadWatch::kShortestS + 0.001));
   watch.Add(ReadCpuTimes());

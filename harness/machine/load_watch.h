@@ -1,5 +1,5 @@
-// What other programs did before a run measured and while it did: how many CPUs
-// they kept busy, from readings at the ends of its points. The system's load
+// Watches how many CPUs other programs kept busy before a run measured and
+// while it did, from readings at the ends of its points. The system's load
 // average would not do: it is a mean over minutes, and tells of the run before.
 #ifndef ATTNBENCH_HARNESS_MACHINE_LOAD_WATCH_H_
 #define ATTNBENCH_HARNESS_MACHINE_LOAD_WATCH_H_
@@ -13,28 +13,28 @@ namespace attnbench {
 
 class LoadWatch {
  public:
-  // Readings closer than this say nothing: the system counts in steps.
+  // Readings that are closer together say nothing: the system counts in steps.
   static constexpr double kShortestS = 0.5;
 
-  // Two readings that are kShortestS apart, before anything is measured, and
-  // one whenever a point has ended. Between two of them lies what other
-  // programs did; where that was shorter than kShortestS, it is looked at
-  // together with what was before. A reading that is not known is none.
+  // Takes a reading: two that are kShortestS apart, before anything is
+  // measured, then one after every point. Two readings give the load between
+  // them; a span below kShortestS is counted together with the one before it.
+  // An unknown reading is none.
   void Add(const std::optional<CpuTimes>& now);
 
-  // CPUs that other programs kept busy, to hundredths: between the first two
-  // readings, and the most of any time after that. None: not known.
+  // The CPUs that other programs kept busy, to hundredths: between the first
+  // two readings, and the most in any later span. None if not known.
   std::optional<double> at_start() const { return at_start_; }
   std::optional<double> worst() const { return worst_; }
 
  private:
-  // Two readings, at least kShortestS apart, or twice the first one.
+  // Either two readings, at least kShortestS apart, or the first one twice.
   std::optional<CpuTimes> begin_, next_;
   std::optional<double> at_start_;
   std::optional<double> worst_;
 };
 
-// A watch that has looked for kShortestS, in which the caller does nothing;
+// Starts a watch and looks for kShortestS, in which the caller does nothing;
 // sets the context's `load`.
 LoadWatch BeginWatch(Context& context);
 

@@ -17,21 +17,22 @@
 namespace attnbench {
 namespace {
 
-constexpr Index kStepsPerPass = 1000;  // of multiply_add: microseconds
+constexpr Index kStepsPerPass = 1000;  // of multiply_add: some microseconds
 constexpr Index kMostPasses = Index{1} << 40;
 
-// DRAM is what lies beyond a last level that is passed through this often.
+// Arrays for DRAM have this many times the size of the last cache.
 constexpr Index kDramShares = 4;
 constexpr Index kLeastDramShares = 2;
 constexpr Index kEnoughDramBytes = Index{512} << 20;
-// More than most machines have; used where one does not tell its caches.
+// The size of the last cache if a machine does not tell it: more than most
+// have.
 constexpr Index kUnknownCacheBytes = Index{64} << 20;
 
-// Something to be repeated on every thread, and how fast it was.
+// Work that every thread repeats, and how fast it was.
 struct Load {
   std::function<void(Index thread)> pass;
   double amount = 0;  // flops or bytes of one pass of one thread
-  Index passes = 1;   // of a sample
+  Index passes = 1;   // passes of a sample
   std::vector<double> samples = {};
 };
 
@@ -43,9 +44,9 @@ double TimePassesNs(const Load& load, int threads) {
   });
 }
 
-// Sets the number of passes by one thread alone: waiting for a team whose cores
-// are taken must not pass for long passes. Twice, as one interruption must not
-// either. Also warms up.
+// Sets the number of passes, on one thread alone: waiting for threads whose
+// cores are taken must not look like long passes. It is measured twice, so that
+// one interruption does not either. This also warms up.
 void Calibrate(double sample_ns, Load& load) {
   const auto is_enough = [&] {
     return TimePassesNs(load, 1) >= sample_ns / 2 || load.passes >= kMostPasses;
@@ -69,10 +70,10 @@ double Best(const std::vector<double>& samples) {
   return *std::ranges::max_element(samples);
 }
 
-// The levels with their sizes, nothing measured yet. The array of a cache is
-// half of the nearest one, and in the middle, on a logarithmic scale, between
-// what the nearer level holds and what this one does: well beyond the former,
-// and what other programs take of a shared cache is not missed.
+// The levels with their sizes, not yet measured. The array for the nearest
+// cache is half of it. For another cache it is the geometric mean of the nearer
+// level's size and its own: well beyond the former, and small enough if other
+// programs take a part of a shared cache.
 std::vector<LevelLimits> LevelsOf(const std::vector<DataCache>& caches,
                                   int threads) {
   std::vector<LevelLimits> levels;
@@ -114,7 +115,8 @@ MachineLimits Measure(const std::string& precision, int threads,
     most_bytes = std::max(most_bytes, level.array_bytes);
   }
   CheckFits(Times(most_bytes, threads));
-  // Each thread writes its own first, which is where the system then puts it.
+  // Each thread writes its own array first: the system puts it near that
+  // thread.
   std::vector<Array<Real>> arrays(Size(threads));
   ParallelFor(threads, threads, [&](Index thread) {
     arrays[Size(thread)].resize(Size(most_bytes) / sizeof(Real));
@@ -125,7 +127,7 @@ MachineLimits Measure(const std::string& precision, int threads,
                    .amount = static_cast<double>(2 * kernels.chain_numbers *
                                                  kStepsPerPass)});
   for (const LevelLimits& level : limits.levels) {
-    // Half of it is copied to the other half.
+    // The pass copies one half to the other.
     const Index half = level.array_bytes / 2 / static_cast<Index>(sizeof(Real));
     const double bytes = 2.0 * static_cast<double>(half) * sizeof(Real);
     loads.push_back({.pass =

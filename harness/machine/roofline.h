@@ -1,4 +1,4 @@
-// How fast this machine can be at all, and how near to that a cell came.
+// Tells how fast this machine can be at all, and how near to that a cell came.
 //
 // The machine is measured, not looked up: the flops of independent fused
 // multiply-adds, and the bytes that a sum reads or a copy reads and writes in
@@ -9,8 +9,9 @@
 // The limit of a cell is the longer of two times: its flops at the machine's
 // peak, and its bytes at the bandwidth of the level that holds what a thread
 // touches (working_set.h). Operations are exact counts, so a fraction has no
-// noise but that of the times. It can exceed 1: by noise, or where an algorithm
-// keeps what it reads again in a nearer level than the whole would fit.
+// noise but that of the times. It can exceed 1: by noise, or if an algorithm
+// keeps what it reads again in a nearer level than the one that holds
+// everything.
 #ifndef ATTNBENCH_HARNESS_MACHINE_ROOFLINE_H_
 #define ATTNBENCH_HARNESS_MACHINE_ROOFLINE_H_
 
@@ -24,14 +25,14 @@
 
 namespace attnbench {
 
-// A rate, or one a round.
+// A rate; several are one a round.
 inline const Rule kRate{.exclusive_minimum = 0, .min_items = 1};
 
-// A level of the memory. Bandwidths are those of all threads together.
+// A level of the memory. Its bandwidths are of all threads together.
 struct LevelLimits {
   std::string name;                 // "L1", "L2" ... or "DRAM"
-  std::optional<Index> size_bytes;  // a thread's share; none: DRAM
-  Index array_bytes = 0;            // what each thread went through in turn
+  std::optional<Index> size_bytes;  // a thread's share; none for DRAM
+  Index array_bytes = 0;            // the size of what a thread went through
   double read_bytes_per_s = 0;
   double copy_bytes_per_s = 0;       // bytes read and bytes written
   std::vector<double> read_samples;  // of every round, in bytes/s
@@ -53,9 +54,9 @@ struct MachineLimits {
   int threads = 1;
   double peak_flops_per_s = 0;            // of all threads together
   std::vector<double> peak_samples = {};  // of every round
-  // Nearest first. What the machine does not tell, or has no memory for, is
-  // missing, and so is a cache of which a thread has no more than of a nearer
-  // one.
+  // The levels, nearest first. A level that the machine does not tell or has no
+  // memory for is missing, and so is a cache of which a thread has no more than
+  // of a nearer one.
   std::vector<LevelLimits> levels = {};
 
   static void Fields(auto& self, auto& visit) {
@@ -73,11 +74,12 @@ struct RooflineOptions {
                            // pass over its arrays
 };
 
-// Short, for the start of a sweep.
+// These settings are short, for the start of a sweep.
 inline constexpr RooflineOptions kQuickRoofline = {.rounds = 7,
                                                    .sample_ns = 1e6};
 
-// Measures. Throws std::bad_alloc where not even the caches' arrays fit.
+// Measures the limits. Throws std::bad_alloc if not even the caches' arrays
+// fit.
 MachineLimits MeasureLimits(const std::string& precision, int threads,
                             const RooflineOptions& options);
 
@@ -86,16 +88,16 @@ struct Binding {
   double limit_ns = 0;
 };
 
-// What binds `operations`, with `working_set_bytes` a thread. Mode decode is
-// held to read bandwidths; expect and gradient, which write tables as large as
-// those they read, to copy bandwidths. A working set that just fits a level is
-// in it. Nothing where no level holds it.
+// Finds the limit that binds `operations`, with `working_set_bytes` a thread.
+// Mode decode is held to read bandwidths; expect and gradient, which write
+// tables as large as those they read, to copy bandwidths. A working set that
+// just fits a level is in it. Gives nothing if no level holds it.
 std::optional<Binding> BindingLimit(const MachineLimits& limits,
                                     const Operations& operations,
                                     Index working_set_bytes,
                                     const std::string& mode);
 
-// What a cell's limit depends on.
+// Everything that a cell's limit depends on.
 struct CellFacts {
   std::string precision;
   int threads = 1;
@@ -109,7 +111,7 @@ struct CellFacts {
 struct CellLimit {
   std::string bound;
   double limit_ns = 0;
-  double fraction = 0;  // of the limit: limit_ns over the cell's median
+  double fraction = 0;  // limit_ns over the cell's median
   Index working_set_bytes = 0;
 
   static void Fields(auto& self, auto& visit) {
@@ -120,13 +122,13 @@ struct CellLimit {
   }
 };
 
-// Nothing where the cell's precision and threads were not measured, or nothing
-// binds it.
+// Gives nothing if the cell's precision and threads were not measured, or
+// nothing binds it.
 std::optional<CellLimit> LimitOf(std::span<const MachineLimits> all,
                                  const CellFacts& facts);
 
-// Appends to `limits` what `more` has of other precisions and numbers of
-// threads.
+// Appends to `limits` those of `more` that are for other precisions or numbers
+// of threads.
 void AddLimits(const std::vector<MachineLimits>& more,
                std::vector<MachineLimits>& limits);
 

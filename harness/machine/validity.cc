@@ -17,7 +17,7 @@ namespace {
 
 using Texts = std::vector<std::string>;
 
-// What is noticeable is a warning, what is intolerable a reason.
+// A noticeable value is a warning, an intolerable one a reason.
 void TellDegree(double value, double noticeable, double intolerable,
                 const std::string& text, Texts& reasons, Texts& warnings) {
   if (value > intolerable) {
@@ -98,7 +98,7 @@ std::optional<double> WorstOf(const std::vector<Run>& runs,
 
 // The texts of all runs, each once.
 Texts TextsOf(const std::vector<Run>& runs, Texts Run::*list) {
-  std::map<std::string, std::size_t> number;  // of runs that say it
+  std::map<std::string, std::size_t> number;  // the number of runs that say it
   for (const Run& run : runs) {
     const Texts& own = run.*list;
     for (const auto& text : std::set<std::string>(own.begin(), own.end())) {
@@ -132,7 +132,7 @@ void SetValidity(const Circumstances& circumstances,
   Texts reasons, warnings;
   JudgeBuild(circumstances, reasons, warnings);
   const int cores = std::max(1, circumstances.machine_cores);
-  // What was before the times is no reason against them.
+  // A load before the times does not make them invalid.
   JudgeLoad(context.load, cores, std::numeric_limits<double>::infinity(),
             "at the start", reasons, warnings);
   JudgeLoad(context.load_end, cores, kIntolerableLoad, "while it measured",

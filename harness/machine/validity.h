@@ -1,5 +1,5 @@
-// Whether the times of a run, or of the several runs of a result, mean
-// anything, and what disturbed them. Nothing else sets the validity of a
+// Decides whether the times of a run, or of the several runs of a result, mean
+// anything, and tells what disturbed them. Nothing else sets the validity of a
 // context.
 #ifndef ATTNBENCH_HARNESS_MACHINE_VALIDITY_H_
 #define ATTNBENCH_HARNESS_MACHINE_VALIDITY_H_
@@ -11,7 +11,7 @@
 
 namespace attnbench {
 
-// What a context does not say of the program and the machine.
+// The circumstances that validity depends on and a context does not say.
 struct Circumstances {
   bool is_optimised = true;
   bool is_sanitized = false;
@@ -22,24 +22,24 @@ struct Circumstances {
 // Other programs disturb when they keep more than this share of the machine's
 // cores busy.
 inline constexpr double kNoticeableLoad = 0.25;
-// Beyond this share they take turns with what is timed. (A run that times
-// nothing has no `load_end`.) A program that wants as many cores as there are
-// has two thirds of two, and more of more, beside one thread of ours.
+// Beyond this share other programs take turns with what is timed. (A run that
+// times nothing has no `load_end`.) Beside one thread of ours, a program with a
+// thread per core gets two thirds of two cores, and a larger share of more.
 inline constexpr double kIntolerableLoad = 0.6;
 
 // Sets the validity (`valid`, `invalid_reasons`, `warnings`) of the context of
-// one run from its other members and the circumstances. `valid` is true exactly
-// where there is no reason against. Each text ends in what to do.
+// one run from its other members and the circumstances. `valid` is true if and
+// only if there is no reason against. Each text ends in what to do.
 void SetValidity(const Circumstances& circumstances,
                  const std::vector<Calibration>& calibration, Context& context);
 
-// Sets that of the context of a whole sweep, and its `load` and `load_end`, the
-// worst of any run. Each run has been judged by itself, with its own load; what
-// only the whole shows, drift and missing points, is judged of the whole. So a
+// Sets the validity of the context of a whole sweep, and its `load` and
+// `load_end`, the worst of any run. Each run has been judged by itself, with
+// its own load; drift and missing points are judged here, over the whole. So a
 // merge or a resumed run neither loses what was wrong with a part, nor keeps
-// what is no longer wrong. What is so of every run is told once; what is of
-// some stands behind the run's `file` or its date. `missing` says which points
-// are not there; empty: none are missing.
+// what is no longer wrong. A text of every run is told once; other texts begin
+// with the run's `file` or date. `missing` says which points are not there; it
+// is empty if none are missing.
 void SetValidityOfRuns(const std::string& missing, SweepContext& context);
 
 // A few words on a whole result: "valid", "valid, 2 warnings", or

@@ -12,11 +12,11 @@
 namespace attnbench {
 namespace {
 
-// Multiply-adds that the reference may take for draw 0 where each output reads
+// The multiply-adds that the reference may take for draw 0 if each output reads
 // the whole memory: some seconds.
 constexpr double kFirstDrawBudget = 0x1p33;
 
-// What decoding one sequence left behind.
+// Everything that decoding one sequence left behind.
 template <class Real>
 struct Decoded {
   std::vector<StepTrace> steps;
@@ -47,19 +47,19 @@ Decoded<Real> Decode(const Mechanism<Real>& mechanism, const Config& config,
   return decoded;
 }
 
-// The output in words, from 1 as in the papers.
+// Names the output, counted from 1 as in the papers.
 std::string Place(Index output, int draw, Index sequence) {
   return fmt::format("output {} of draw {}, sequence {}", output + 1, draw,
                      sequence + 1);
 }
 
-// How the steps of an output differ; empty where they do not.
+// Says how the steps of an output differ; empty if they do not.
 std::string StepDifference(const StepTrace& found, const StepTrace& reference) {
   const auto compare = [](const char* what, Index a, Index b) {
     return a == b ? std::string()
                   : fmt::format("{} {}, reference {}", what, a, b);
   };
-  // In words from 1, where 0 is "none".
+  // Entries count from 1 in the text, where 0 is "none".
   std::string text =
       compare("position", found.position + 1, reference.position + 1);
   if (text.empty())
@@ -101,8 +101,8 @@ class Gate {
   }
 
  private:
-  // Cuts the sequences to as many outputs as the reference makes with so many
-  // multiply-adds, at least one.
+  // Cuts the sequences to as many outputs as the reference can make with the
+  // budget of multiply-adds, at least one.
   void KeepFirstOutputs(double budget, std::vector<Sequence<Real>>& batch) {
     const auto d = static_cast<double>(config_.dim);
     double of_an_output = 1;
@@ -159,7 +159,7 @@ class Gate {
     }
   }
 
-  // Of a peer only the position is known.
+  // A peer tells only the position.
   std::string DifferenceOf(const Decoded<Real>& found,
                            const Decoded<Real>& reference,
                            std::size_t output) const {
@@ -190,7 +190,7 @@ class Gate {
       }
       const double bound =
           ContextBound(reference, output, delta, largest_entry);
-      // Contexts of Britz' mechanism are sums, which may be larger than
+      // A context of Britz' mechanism is a sum, which may be larger than
       // entries.
       const double size = std::max(
           largest_entry,
@@ -207,8 +207,8 @@ class Gate {
     }
   }
 
-  // What the mixing of rounded weights may add up to. An output that weights no
-  // entry, or one with 1, has a context without any rounding.
+  // The bound on what mixing with rounded weights may add up to. If an output
+  // weights no entry, or one entry with 1, its context has no rounding.
   static double ContextBound(const Decoded<Real>& reference, std::size_t output,
                              double delta, double largest_entry) {
     const StepTrace& step = reference.steps[output];
@@ -229,7 +229,7 @@ class Gate {
     for (std::size_t k = first; k < first + Size(config_.dim); ++k) {
       const double error = std::abs(static_cast<double>(found.contexts[k]) -
                                     static_cast<double>(reference.contexts[k]));
-      // Both written so that NaN is kept, and fails.
+      // Both conditions are written so that NaN is kept, and fails.
       if (!(error <= result_.error)) result_.error = error;
       if (!(error <= bound)) {
         result_.message = fmt::format(

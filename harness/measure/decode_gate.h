@@ -13,7 +13,7 @@ namespace attnbench {
 struct GateResult {
   double error = 0;        // largest difference of a context element
   double error_bound = 0;  // largest bound of an output
-  std::string message;     // what disagreed first; empty where all agreed
+  std::string message;     // the first disagreement; empty if all agreed
 };
 
 // Decodes each sequence as the cell would, and again with variant `reference`,
@@ -48,9 +48,9 @@ struct GateResult {
 // equal share of 2^27 has, at least one. Throws what the mechanism and the
 // workload throw.
 //
-// With a `peer` it is that one that decodes, all sequences of a draw at once.
-// Of its outputs positions and contexts are compared; what else a step tells,
-// and bits, are its own business.
+// With a `peer`, the peer decodes, all sequences of a draw at once. Its
+// positions and contexts are compared; what else a step tells, and bits, are
+// its own business.
 template <class Real>
 GateResult CheckAgainstReference(const Mechanism<Real>& mechanism,
                                  const Config& config, int threads,

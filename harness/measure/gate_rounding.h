@@ -1,4 +1,5 @@
-// What both gates know of rounding, and of arrays that nobody wrote.
+// The two gates share this: bounds on rounding, and marks for arrays that
+// nobody wrote.
 #ifndef ATTNBENCH_HARNESS_MEASURE_GATE_ROUNDING_H_
 #define ATTNBENCH_HARNESS_MEASURE_GATE_ROUNDING_H_
 
@@ -15,11 +16,11 @@ namespace attnbench {
 template <class Real>
 inline constexpr double kRoundoff = std::numeric_limits<Real>::epsilon() / 2;
 
-// Multiply-adds that the reference may take for all draws of a cell.
+// The multiply-adds that the reference may take for all draws of a cell.
 inline constexpr double kReferenceBudget = 1 << 27;
 
-// NaN where nothing was written yet: an output left out must not pass with
-// what another cell wrote there.
+// Fills an array with NaN: an output left out must not pass with what another
+// cell wrote there.
 template <class Real>
 void Forget(const MatrixView<Real>& array) {
   std::fill_n(array.data, array.rows * array.cols,
@@ -37,7 +38,7 @@ double LargestAbsolute(const MatrixView<const Real>& matrix) {
   return largest;
 }
 
-// Of the rows.
+// The largest Euclidean norm of a row.
 template <class Real>
 double LargestNorm(const MatrixView<const Real>& matrix) {
   double largest = 0;
@@ -51,10 +52,10 @@ double LargestNorm(const MatrixView<const Real>& matrix) {
   return std::sqrt(largest);
 }
 
-// How far rounding may move an energy, or a score of Britz: delta of gate.h.
-// Computed ones are inner products: sqrt(d)/2 + 8 units of the product of
-// norms, a probabilistic bound (Higham and Mary 2019) for the partial sums of
-// the kernels. Given ones are only shifted by their maximum.
+// The bound on how far rounding moves an energy, or a score of Britz: the delta
+// of decode_gate.h. Computed ones are inner products: sqrt(d)/2 + 8 units of
+// the product of norms, a probabilistic bound (Higham and Mary 2019) for the
+// partial sums of the kernels. Given ones are only shifted by their maximum.
 template <class Real>
 double EnergyRounding(const Sequence<Real>& sequence, Index dim) {
   const SequenceInputs<Real>& inputs = sequence.inputs;

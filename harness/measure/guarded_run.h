@@ -1,4 +1,4 @@
-// A CellRun that keeps how its cell failed, so that the others go on.
+// Keeps how a cell failed, so that the others go on.
 #ifndef ATTNBENCH_HARNESS_MEASURE_GUARDED_RUN_H_
 #define ATTNBENCH_HARNESS_MEASURE_GUARDED_RUN_H_
 
@@ -20,8 +20,8 @@ class GuardedRun : public CellRun {
     message_ = message;
   }
 
-  // Runs a step of a cell that has not failed; what it throws is how the cell
-  // failed. Throws UserError.
+  // Runs a step of a cell that has not failed; an exception becomes the cell's
+  // failure. Throws UserError.
   template <class Step>
   void Guarded(const Step& step) {
     if (!is_ok()) return;

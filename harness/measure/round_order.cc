@@ -11,13 +11,14 @@ std::vector<std::size_t> RoundOrder(std::uint64_t seed, std::uint64_t point_key,
                                     int round, std::size_t count) {
   std::vector<std::size_t> order(count);
   std::iota(order.begin(), order.end(), std::size_t{0});
-  // Fisher and Yates: element n - 1 changes places with one of the first n. 24
-  // bits of index are for n, more cells than a point can have.
+  // The shuffle of Fisher and Yates: element n - 1 changes places with one of
+  // the first n. 24 bits of the index are for n, more cells than a point can
+  // have.
   for (std::size_t n = count; n > 1; --n) {
     const std::uint32_t word =
         Philox(seed, kSchedulePurpose, static_cast<std::uint32_t>(round),
                (point_key << 24) ^ n)[0];
-    // Not exactly uniform, by less than n / 2^32.
+    // The choice is uniform except for less than n / 2^32.
     const std::size_t other =
         static_cast<std::size_t>((static_cast<std::uint64_t>(word) * n) >> 32);
     std::swap(order[n - 1], order[other]);

@@ -14,7 +14,7 @@
 namespace attnbench {
 namespace {
 
-// An array as a run left it, rows without padding.
+// An array as a run left it, with its rows without padding.
 template <class Real>
 struct Made {
   Index cols = 0;
@@ -30,7 +30,7 @@ void ForgetOutputs(std::span<const TrainingSequence<Real>> batch) {
   }
 }
 
-// Everything that the sequence, and the parameters, hold now.
+// Collects everything that the sequence and the parameters hold now.
 template <class Real>
 MadeArrays<Real> Collect(const TrainingSequence<Real>& one) {
   MadeArrays<Real> made;
@@ -56,7 +56,7 @@ bool SameBits(const MadeArrays<Real>& a, const MadeArrays<Real>& b) {
   });
 }
 
-// The array of that name, or one without data.
+// The array of that name, or a view without data.
 template <class Real>
 MatrixView<const Real> View(const MadeArrays<Real>& made,
                             const std::string& name) {
@@ -67,7 +67,8 @@ MatrixView<const Real> View(const MadeArrays<Real>& made,
           static_cast<Index>(array.values.size()) / array.cols, array.cols};
 }
 
-// The largest of the cotangent, and of dL/d attention that follows from it.
+// The largest element of the cotangent, and of dL/d attention that follows from
+// it.
 template <class Real>
 double LargestCotangent(const TrainingSequence<Real>& one) {
   const MatrixView<const Real>& of_contexts = one.cotangent.contexts;
@@ -84,7 +85,7 @@ double LargestCotangent(const TrainingSequence<Real>& one) {
   return largest;
 }
 
-// How large the elements of each array are, by what the reference made.
+// The size of each array's elements, by the reference's results.
 template <class Real>
 class Scales {
  public:
@@ -149,7 +150,8 @@ class TrainingGate {
   }
 
  private:
-  // As many outputs as the reference makes with so many multiply-adds.
+  // The number of outputs that the reference can make with the budget of
+  // multiply-adds.
   Index MostOutputs(double budget, int draw) {
     double of_an_output = 1;
     for (const Sequence<Real>& sequence :
@@ -255,7 +257,8 @@ class TrainingGate {
     return relative;
   }
 
-  // Of a row. Below the normal numbers precision is lost to underflow.
+  // The bound of a row. Below the normal numbers precision is lost to
+  // underflow.
   double Bound(const std::string& name, const MatrixView<const Real>& reference,
                const Scales<Real>& scales, double relative, Index row) {
     if (!must_agree_) return 0;
@@ -282,7 +285,7 @@ class TrainingGate {
       for (Index j = 0; j < found.cols; ++j) {
         const double error = std::abs(static_cast<double>(found(i, j)) -
                                       static_cast<double>(reference(i, j)));
-        // Both written so that NaN is kept, and fails.
+        // Both conditions are written so that NaN is kept, and fails.
         if (!std::isnan(result_.error) && !(error <= result_.error)) {
           result_.error = error;
         }

@@ -1,5 +1,5 @@
-// The gate before the clock for modes expect and gradient (gate.h is that of
-// decode).
+// The gate before the clock for modes expect and gradient (decode_gate.h has
+// the one of decode).
 #ifndef ATTNBENCH_HARNESS_MEASURE_TRAINING_GATE_H_
 #define ATTNBENCH_HARNESS_MEASURE_TRAINING_GATE_H_
 
@@ -20,9 +20,9 @@ namespace attnbench {
 //   (expm1(delta) + 8 eps sqrt(T + U)) scale
 //
 // where eps is half the machine epsilon, delta the rounding of an energy
-// (gate.h), and T + U how many factors are on a path from the first entry and
-// output to the last, whose roundings are independent: hence the root. `scale`
-// is how large elements are that nothing cancels in:
+// (decode_gate.h), and T + U how many factors are on a path from the first
+// entry and output to the last, whose roundings are independent: hence the
+// root. `scale` is how large elements are that nothing cancels in:
 //
 // - attention of an output: the largest of that output;
 // - a context: its largest element, or |attention| max|h| where that is more,
@@ -42,9 +42,8 @@ namespace attnbench {
 // at least one output. The reference may take T^2 for an output. Throws what
 // the mechanism and the workload throw.
 //
-// With a `peer` it is that one that runs, all sequences of a draw at once; its
-// bits are its own business, and it need not agree where it says that it
-// approximates.
+// With a `peer`, the peer runs, all sequences of a draw at once; its bits are
+// its own business, and it need not agree where it says that it approximates.
 template <class Real>
 GateResult CheckTraining(const Mechanism<Real>& mechanism, const Config& config,
                          const TrainingRequest& request, int threads,

@@ -33,8 +33,7 @@ bool IsFinite(const MatrixView<const Real>& array) {
   return true;
 }
 
-// Adds the contexts of a sequence; `square` collects what context_l2 is the
-// root of.
+// Adds the contexts of a sequence; context_l2 is the root of `square`.
 template <class Real>
 void CountContexts(const MatrixView<const Real>& contexts, Counts& counts,
                    double& square) {
@@ -47,7 +46,7 @@ void CountContexts(const MatrixView<const Real>& contexts, Counts& counts,
   }
 }
 
-// Bytes that run() held at its peak.
+// The bytes that run() held at its peak.
 template <class Run>
 Index PeakBytes(const Run& run) {
   MemoryUse& use = ThreadMemoryUse();
@@ -57,7 +56,7 @@ Index PeakBytes(const Run& run) {
   return use.peak_bytes - before;
 }
 
-// What runs where a peer cannot be watched: ours.
+// The setting that is counted: a peer cannot be watched, so ours runs for it.
 Config CountedConfig(Config config, bool of_peer) {
   if (of_peer) config.variant = "exact";
   return config;
@@ -115,7 +114,7 @@ class DecodeTrial final : public Trial {
     return counts;
   }
 
-  // A sequence without outputs is made, appended and closed, and no more.
+  // A sequence without outputs is only made, appended and closed.
   std::unique_ptr<Trial> Preparation() const override {
     std::vector<Batch> draws = draws_;
     for (Batch& batch : draws) {
@@ -128,7 +127,7 @@ class DecodeTrial final : public Trial {
  private:
   const Batch& OfDraw(int draw) const { return draws_[Size(draw)]; }
 
-  // The contexts, which are all that a peer shows.
+  // Counts the contexts, which are all that a peer shows.
   void CountOfPeer(int draw, Counts& counts, double& square) const {
     counts.attention_mass = kNone;
     peer_->Decode(OfDraw(draw));
@@ -137,7 +136,7 @@ class DecodeTrial final : public Trial {
     }
   }
 
-  // Decodes, and counts what the steps did; for a peer what ours do.
+  // Decodes, and counts what the steps did; for a peer our own decoder runs.
   void CountSteps(Config with_weights, const Sequence<Real>& sequence,
                   Counts& counts) const {
     with_weights.want_weights = true;
@@ -202,8 +201,8 @@ class TrainingTrial final : public Trial {
                             : held_->TimeNs(draws, first_trial, trials);
   }
 
-  // The attention is asked for in any scope, as its mass is counted. Peaks
-  // after that: gradients of parameters are there already.
+  // Attention is made in any scope, as its mass is counted. Peaks are taken
+  // afterwards, when the gradients of parameters are already there.
   Counts Count(int draw) const override {
     TrainingRequest with_attention = request_;
     with_attention.want_attention = true;
@@ -275,8 +274,8 @@ class TrainingTrial final : public Trial {
   PeerCell<Real>* const peer_;
   std::unique_ptr<PeerDraws> held_;
   std::vector<TrainingBatch<Real>> draws_;
-  // One of each sequence for all draws. It is added to, and read only to see
-  // whether it is finite.
+  // Each sequence's gradients, for all draws. They are only added to, and only
+  // read to see whether they are finite.
   mutable std::vector<ParameterGradients<Real>> parameters_;
 };
 

@@ -1,5 +1,4 @@
-// What a trial of a cell does, and the figures of it that do not depend on the
-// clock.
+// A trial of a cell, and its figures that do not depend on the clock.
 #ifndef ATTNBENCH_HARNESS_MEASURE_TRIAL_H_
 #define ATTNBENCH_HARNESS_MEASURE_TRIAL_H_
 
@@ -14,55 +13,56 @@ namespace attnbench {
 
 struct Counts {
   Operations operations;
-  // Held by the sequences of a draw at their peaks, one after another so that
-  // the figure does not depend on threads. What they write into is not theirs.
+  // The bytes that the sequences of a draw held at their peaks, one after
+  // another so that the figure does not depend on threads. The arrays that they
+  // write into are not counted.
   Index peak_memory_bytes = 0;
-  // What the sequences of a draw read and write that is not the mechanism's
-  // own, and the parameters that they share (working_set.h).
+  // The bytes of views that the sequences of a draw read and write, and of the
+  // parameters that they share (working_set.h).
   Index view_bytes = 0;
   Index parameter_bytes = 0;
-  // Sums over all outputs; NaN where there are none of the kind: no weights of
-  // a variant that makes none, no contexts in scope attention.
+  // Sums over all outputs; NaN if there is nothing to add up: a variant that
+  // makes no weights, or scope attention, which makes no contexts.
   double attention_mass = 0;
   double context_sum = 0;
   double context_l2 = 0;
-  LatencyMean latency;    // of decoding
-  bool is_finite = true;  // everything that was written
+  LatencyMean latency;    // only of decoding
+  bool is_finite = true;  // whether everything that was written is
 };
 
-// Sums; of bytes, the largest.
+// Adds up the sums, and takes the largest of the bytes.
 void Add(const Counts& from, Counts& to);
-// The mean from the sum over `num_draws` draws. It is divided once, at the end:
-// where all draws did the same, the mean is exactly that.
+// Makes the mean of the sum over `num_draws` draws. The division comes once, at
+// the end, so that equal draws have exactly their value as the mean.
 Counts Mean(Counts sum, int num_draws);
 
-// All draws of a cell, ready to be run, here or in a peer. Not thread-safe;
-// what it refers to outlives it.
+// All draws of a cell, ready to be run, here or in a peer. It is not
+// thread-safe; what it refers to outlives it.
 class Trial {
  public:
   virtual ~Trial() = default;
   virtual int num_draws() const = 0;
-  // All outputs of all sequences of a draw: what is timed.
+  // Makes all outputs of all sequences of a draw: this is timed.
   virtual void Run(int draw) const = 0;
-  // Time of each of `trials` trials, the first of them being number
-  // `first_trial`; `draws` are cycled by the number of the trial.
+  // The time of each of `trials` trials, the first of which has the number
+  // `first_trial`; the trial's number picks one of `draws` in turn.
   virtual double TimeNs(std::span<const int> draws, Index first_trial,
                         Index trials) const;
-  // The same on one thread, untimed.
+  // Runs the draw on one thread, untimed, and counts.
   virtual Counts Count(int draw) const = 0;
-  // The part that is done once for a memory; null where nothing is apart.
+  // The part that is done once for a memory; null if nothing is.
   virtual std::unique_ptr<Trial> Preparation() const { return nullptr; }
 };
 
-// If `peer` is not null, the cell runs there, what it writes is counted, and
-// operations are those of the mechanism.
+// If `peer` is not null, the cell runs there; sums are of what the peer writes,
+// and operations are those of our mechanism.
 template <class Real>
 std::unique_ptr<Trial> MakeDecodeTrial(const Mechanism<Real>& mechanism,
                                        const Config& config, int threads,
                                        Workload<Real>& workload,
                                        PeerCell<Real>* peer = nullptr);
 
-// The trial of modes expect and gradient.
+// Makes the trial of modes expect and gradient.
 template <class Real>
 std::unique_ptr<Trial> MakeTrainingTrial(const Mechanism<Real>& mechanism,
                                          const Config& config,

@@ -12,7 +12,7 @@ Index BytesOf(const MatrixView<T>& view) {
   return view.rows * view.cols * static_cast<Index>(sizeof(T));
 }
 
-// Of each list the first that is given.
+// Each list counts with its first score that is given.
 template <class Real>
 Index ScoreBytes(const Description& mechanism,
                  const NamedViews<const Real>& given) {
@@ -27,7 +27,7 @@ Index ScoreBytes(const Description& mechanism,
   return bytes;
 }
 
-// What energies, or their tables, are made of.
+// Energies, or their tables, are made of these.
 template <class Real>
 Index EnergyBytes(const Config& config, const Description& mechanism,
                   const Sequence<Real>& sequence) {

@@ -1,11 +1,12 @@
-// What one thread touches while it does its sequences of a trial: the level of
-// the memory that holds it is the one whose bandwidth counts (roofline.h).
+// Counts the bytes that one thread touches while it does its sequences of a
+// trial: the level of the memory that holds them is the one whose bandwidth
+// counts (roofline.h).
 //
-// Of a sequence: the views that the mechanism is given, inputs and outputs
-// both, as far as it reads them, and what it held of its own at its peak
-// (peak_memory_bytes). Of all its sequences: the parameters that it asked for,
-// which they share. Other draws are left out: a trial that goes through its
-// memory once finds it where the trials before left it, further away than this
+// For a sequence these are the views that the mechanism is given, inputs and
+// outputs, as far as it reads them, and its own memory at its peak
+// (peak_memory_bytes). The parameters that it asked for count once, as all
+// sequences share them. Other draws are left out: a trial that goes through its
+// memory once finds it where earlier trials left it, further away than this
 // says, and is slower than its limit.
 #ifndef ATTNBENCH_HARNESS_MEASURE_WORKING_SET_H_
 #define ATTNBENCH_HARNESS_MEASURE_WORKING_SET_H_
@@ -15,23 +16,23 @@
 
 namespace attnbench {
 
-// Bytes of the views of a sequence that is decoded: memory [T, d], contexts
-// [U, d], and of each list of the mechanism's scores the table that is given;
-// or, where none is given, states [U, d] and the further inputs that it reads.
+// The bytes of the views of a sequence that is decoded: memory [T, d], contexts
+// [U, d], and the given table of each list of the mechanism's scores; or, if
+// none is given, states [U, d] and the further inputs that it reads.
 template <class Real>
 Index ViewBytes(const Config& config, const Description& mechanism,
                 const Sequence<Real>& sequence);
 
-// The same of one that is trained on, with attention, cotangents and gradients
-// where they are wanted, and without memory where no contexts are.
+// The same for a sequence that is trained on, with the attention, cotangents
+// and gradients that are asked for, and without memory if no contexts are.
 template <class Real>
 Index ViewBytes(const Config& config, const Description& mechanism,
                 const TrainingSequence<Real>& one);
 
 // `sequence_bytes` are those of all `batch` sequences together (views and
 // peaks), `parameter_bytes` those that they share. The thread with the most
-// sequences has ceil(batch / threads) of them; where their lengths differ, of
-// mean size, rounded up.
+// sequences has ceil(batch / threads) of them, each counted with the mean size,
+// rounded up.
 Index WorkingSetBytes(Index sequence_bytes, Index parameter_bytes, Index batch,
                       int threads);
 

@@ -15,7 +15,7 @@
 
 namespace attnbench {
 
-// The arrays of a message, one after another in one file.
+// Writes the arrays of a message, one after another, to one file.
 class ArrayWriter {
  public:
   explicit ArrayWriter(const std::string& path)
@@ -46,7 +46,7 @@ class ArrayWriter {
 
 namespace {
 
-// Removes the file when it goes: arrays of a large cell fill a disk.
+// Removes the file at the end, as arrays of a large cell fill a disk.
 class TemporaryFile {
  public:
   explicit TemporaryFile(std::string path) : path_(std::move(path)) {}
@@ -62,7 +62,7 @@ class TemporaryFile {
   const std::string path_;
 };
 
-// The arrays that a peer wrote.
+// Reads the arrays that a peer wrote.
 template <class Real>
 class ArrayReader {
  public:
@@ -72,9 +72,8 @@ class ArrayReader {
   void Read(const ArrayPlace& place, const std::string& name,
             const MatrixView<Real>& to) {
     if (place.rows != to.rows || place.columns != to.cols) {
-      throw PeerError(fmt::format("gave {} as [{}, {}], [{}, {}] is wanted",
-                                  name, place.rows, place.columns, to.rows,
-                                  to.cols));
+      throw PeerError(fmt::format("gave {} as [{}, {}], must be [{}, {}]", name,
+                                  place.rows, place.columns, to.rows, to.cols));
     }
     file_.clear();
     file_.seekg(place.offset);
@@ -95,7 +94,7 @@ std::int64_t NextNumber() {
   return ++last;
 }
 
-// Of a list of arrays. Throws PeerError where it does not have that one.
+// Finds an array in a list. Throws PeerError if it is not there.
 const ArrayPlace& Find(const ArrayPlaces& arrays, const std::string& name) {
   const auto found = arrays.find(name);
   if (found == arrays.end()) {
@@ -138,7 +137,7 @@ Index OutputsIn(const TrainingSequence<Real>& one) {
              : one.sequence.contexts.rows;
 }
 
-// Into the sequence's own arrays, and parameters.
+// Reads an answer into the sequence's own arrays and parameters.
 template <class Real>
 void ReadSequence(const SequenceAnswer& answer,
                   const TrainingSequence<Real>& one,
@@ -160,7 +159,7 @@ void ReadSequence(const SequenceAnswer& answer,
   }
 }
 
-// None (empty) for mechanisms that choose no entry.
+// The positions; empty for mechanisms that choose no entry.
 std::vector<Index> PositionsOf(const SequenceAnswer& answer, Index outputs,
                                Index length) {
   const std::vector<Index> positions =
@@ -190,7 +189,7 @@ PeerDraws::~PeerDraws() {
       peer_.Call(ReleaseCall{.cell = number_});
     }
   } catch (const std::exception&) {
-    // It is gone, and the draws with it; a cell that still needs it will say.
+    // The peer is gone, with its draws; a cell that still needs it will say so.
     return;
   }
 }
@@ -238,7 +237,7 @@ bool PeerCell<Real>::must_agree() const {
   return config_.mode == "decode" || !cell_.peer_approximates;
 }
 
-// Which parameters there are shows when our own decoder makes one output.
+// Our own decoder makes one output, which shows the parameters that there are.
 template <class Real>
 ArrayPlaces PeerCell<Real>::Parameters(const Sequence<Real>& sequence,
                                        ArrayWriter& writer) {
@@ -285,7 +284,7 @@ PrepareCall PeerCell<Real>::Describe(const std::vector<Batch>& draws,
 
 namespace {
 
-// Decoding wants contexts, and no more.
+// Decoding asks for contexts only.
 template <class Real>
 std::vector<TrainingSequence<Real>> AsTraining(
     std::span<const Sequence<Real>> batch) {
@@ -323,7 +322,7 @@ std::unique_ptr<PeerDraws> PeerCell<Real>::Hold(
                                      });
 }
 
-// The answer's sequences, with everything of `batch` read from its file.
+// The answer's sequences, after everything of `batch` was read from its file.
 template <class Real>
 std::vector<SequenceAnswer> PeerCell<Real>::Run(Batch batch) {
   PeerDraws held(

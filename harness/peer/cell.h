@@ -1,5 +1,5 @@
-// A cell that a peer computes (peer.h): hands it the arrays of draws, has
-// trials timed, and brings back what a draw gives, so that it passes the same
+// Runs a cell in a peer (peer.h): hands over the arrays of draws, lets the peer
+// time trials, and brings back what a draw gives, so that it passes the same
 // gate.
 #ifndef ATTNBENCH_HARNESS_PEER_CELL_H_
 #define ATTNBENCH_HARNESS_PEER_CELL_H_
@@ -14,7 +14,7 @@
 
 namespace attnbench {
 
-// Draws that the peer holds, ready to be timed. A peer that was started anew
+// The draws that a peer holds, ready to be timed. A peer that was started anew
 // gets them again first.
 class PeerDraws {
  public:
@@ -26,11 +26,11 @@ class PeerDraws {
   PeerDraws(const PeerDraws&) = delete;
   PeerDraws& operator=(const PeerDraws&) = delete;
 
-  // As Trial::TimeNs, by the peer's clock. Throws PeerError, also where it
-  // claims more time than has passed here.
+  // Does what Trial::TimeNs does, by the peer's clock. Throws PeerError, also
+  // if the peer claims more time than has passed here.
   double TimeNs(std::span<const int> draws, Index first_trial, Index trials);
 
-  // The answer to `output`, with the arrays in `file`.
+  // Asks for the outputs of a draw; their arrays go to `file`.
   OutputAnswer Output(int draw, const std::string& file);
 
  private:
@@ -39,32 +39,32 @@ class PeerDraws {
   Peer& peer_;
   const std::function<PrepareCall(const std::string&)> describe_;
   const std::int64_t number_;
-  int generation_ = 0;  // of the process that holds them
+  int generation_ = 0;  // of the process that holds the draws
 };
 
-class ArrayWriter;  // into the file of a message
+class ArrayWriter;  // writes the file of a message
 
 template <class Real>
 class PeerCell {
  public:
-  // Everything that is referred to outlives it. `mechanism` is asked for the
-  // parameters that the cell reads.
+  // All arguments outlive this. `mechanism` is asked for the parameters that
+  // the cell reads.
   PeerCell(Peer& peer, const Cell& cell, const Config& config,
            const Mechanism<Real>& mechanism);
 
-  // Whether a wrong output is a wrong cell.
+  // Whether a wrong output makes a wrong cell.
   bool must_agree() const;
 
-  // `draws` outlives what it gives.
+  // `draws` outlives the result.
   std::unique_ptr<PeerDraws> Hold(
       const std::vector<std::vector<Sequence<Real>>>& draws);
   std::unique_ptr<PeerDraws> Hold(
       const std::vector<TrainingBatch<Real>>& draws);
 
-  // Makes the contexts of a draw; the position of every output, none (empty)
+  // Makes the contexts of a draw and gives the position of every output; empty
   // for mechanisms that choose no entry.
   std::vector<std::vector<Index>> Decode(std::span<const Sequence<Real>> batch);
-  // Makes everything that the sequences want.
+  // Makes everything that the sequences ask for.
   void Train(std::span<const TrainingSequence<Real>> batch);
 
  private:

@@ -26,7 +26,7 @@ void AddFile(const fs::path& path, Fnv1a& hash) {
   hash.Add(std::string_view("\0", 1));
 }
 
-// In an order that does not depend on the folder's.
+// The order does not depend on the folder's.
 std::set<fs::path> WithNeighbours(const fs::path& path) {
   std::set<fs::path> files = {path};
   if (path.extension() != ".py") return files;
@@ -49,7 +49,7 @@ std::set<fs::path> WithNeighbours(const fs::path& path) {
 std::vector<std::string> CommandWords(std::string_view command) {
   std::vector<std::string> words;
   bool in_word = false;
-  bool is_output = false;  // what it writes to
+  bool is_output = false;  // the word is a file that the command writes to
   char quote = '\0';
   const auto end_word = [&] {
     if (in_word && is_output) words.pop_back();

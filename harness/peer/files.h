@@ -1,4 +1,4 @@
-// The files that a peer's command names: what it computes follows from them,
+// Finds the files that a peer's command names: its numbers follow from them,
 // and they may be edited between two runs.
 #ifndef ATTNBENCH_HARNESS_PEER_FILES_H_
 #define ATTNBENCH_HARNESS_PEER_FILES_H_
@@ -9,15 +9,15 @@
 
 namespace attnbench {
 
-// Words of a command as a shell divides it, without quotes and backslashes.
+// The words of a command as a shell divides it, without quotes and backslashes.
 // Nothing is expanded.
 std::vector<std::string> CommandWords(std::string_view command);
 
-// The command and a hash of what stands in every word of it that is a file that
-// can be read, and in the *.py files beside one that is called *.py, which it
-// may import. Empty for an empty command. Not in it: what is found over a
-// search path (the interpreter, installed packages); their versions are what
-// the peer says of itself.
+// The command, with a hash of the contents of every readable file among its
+// words, and of the *.py files beside a *.py file, which it may import. It is
+// empty for an empty command. Files that are found over a search path (the
+// interpreter, installed packages) are not hashed; the peer says their versions
+// of itself.
 std::string PeerIdentity(const std::string& command);
 
 }  // namespace attnbench

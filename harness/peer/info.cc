@@ -1,4 +1,4 @@
-// What a peer says of itself, checked, and what that means for a cell.
+// Checks what a peer says of itself, and what that means for a cell.
 #include <fmt/format.h>
 
 #include <algorithm>

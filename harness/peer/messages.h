@@ -1,10 +1,10 @@
 // The messages to a peer and its answers, a line of JSON each. `cell` is a
 // number that names the draws of a cell. Any call may be answered by
-// {"skipped": why} or {"error": why}; a call without an answer of its own by
-// {}.
+// {"skipped": why} or {"error": why}; a call that asks for nothing is answered
+// by {}.
 //
 // Arrays go through a file of numbers in the cell's precision, row after row,
-// as the machine has them; a message has only their places.
+// in the machine's own format; a message has only their places.
 #ifndef ATTNBENCH_HARNESS_PEER_MESSAGES_H_
 #define ATTNBENCH_HARNESS_PEER_MESSAGES_H_
 
@@ -22,7 +22,7 @@ namespace attnbench {
 
 inline constexpr int kPeerProtocol = 1;
 
-// What a peer says of itself: the answer to "describe".
+// A peer's description of itself: the answer to "describe".
 struct PeerInfo {
   int protocol = kPeerProtocol;
   std::string name = {};
@@ -44,7 +44,8 @@ struct DescribeCall {
   static void Fields(auto& self, auto& visit) { visit("call", self.call); }
 };
 
-// Where an array is in the file: the byte at which it begins, and its shape.
+// The place of an array in the file: the byte at which it begins, and its
+// shape.
 struct ArrayPlace {
   Index offset = 0, rows = 0, columns = 0;
 
@@ -57,14 +58,15 @@ struct ArrayPlace {
 using ArrayPlaces = std::map<std::string, ArrayPlace>;
 
 // One sequence of a draw. `given` are scores, `cotangent` is of "attention" or
-// "contexts". `wanted` are the names of what is compared: "contexts",
-// "attention", "gradient of energies" and so on; gradients of parameters
-// ("gradient of attention.W") come unasked: only the peer knows which it has.
+// "contexts". `wanted` are the names of the arrays that are compared:
+// "contexts", "attention", "gradient of energies" and so on; gradients of
+// parameters ("gradient of attention.W") come unasked, as only the peer knows
+// which it has.
 struct SequenceMessage {
   Index outputs = 0;
   double energy_bias = 0;
   double energy_scale = 0;  // 0: 1/sqrt(d)
-  ArrayPlaces arrays = {};  // memory, states, further inputs: each is a member
+  ArrayPlaces arrays = {};  // memory, states, further inputs, one member each
   ArrayPlaces given = {}, cotangent = {};
   std::vector<std::string> wanted = {};
 
@@ -79,7 +81,7 @@ struct SequenceMessage {
   }
 };
 
-// Hands over a cell and its draws; `axes` have the mechanism too.
+// Hands over a cell and its draws; `axes` also name the mechanism.
 struct PrepareCall {
   std::string call = "prepare";
   std::int64_t cell = 0;
@@ -122,7 +124,7 @@ struct TimeAnswer {
   }
 };
 
-// Asks for what one draw gives, with the arrays in `file`.
+// Asks for the outputs of one draw, with the arrays in `file`.
 struct OutputCall {
   std::string call = "output";
   std::int64_t cell = 0;
@@ -164,7 +166,8 @@ struct ReleaseCall {
   }
 };
 
-// Why there is no answer; all other members of an answer are its call's.
+// The reason why there is no answer; an answer's other members depend on the
+// call.
 struct PeerRefusal {
   std::optional<std::string> skipped = {}, error = {};
 };

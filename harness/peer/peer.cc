@@ -10,10 +10,10 @@
 namespace attnbench {
 namespace {
 
-// As a shell reads it, and our environment, with one thread for every library
-// that would otherwise take all cores as it starts; the peer sets the number of
-// threads of a cell. Freed memory stays with the peer, as it does with us
-// (harness/commands/main.cc).
+// Runs the command in a shell with our environment, but with one thread for
+// every library that would otherwise take all cores at its start; the peer sets
+// the number of threads of a cell. Freed memory stays with the peer, as it does
+// with us (harness/commands/main.cc).
 ChildProcess::Command ShellCommand(const std::string& command) {
   return {.arguments = {"/bin/sh", "-c", "exec " + command},
           .environment =
@@ -43,7 +43,7 @@ std::string Peer::Path(const std::string& name) const {
   return folder_.path() + "/" + name;
 }
 
-// Stops the peer, and throws with its last words.
+// Stops the peer, and throws an error with its last words.
 template <class Error>
 void Peer::Fail(const std::string& what) {
   const ProcessEnd end = process_->Stop();
@@ -57,7 +57,8 @@ void Peer::Fail(const std::string& what) {
 Json Peer::Send(const std::string& call, const Json& request) {
   if (process_ == nullptr) Start();
   const auto deadline = ChildProcess::Clock::now() + limit_;
-  // What it said before it went is worth hearing, even if nobody listened.
+  // A peer that has ended may still have left an answer, so read even if it did
+  // not listen.
   process_->Send(request.dump() + "\n", deadline);
   const std::optional<std::string> line = process_->ReadLine(deadline);
   if (!line.has_value()) {

@@ -22,13 +22,13 @@
 
 namespace attnbench {
 
-// The peer died, hung, said what is no answer, or reports an error of its own.
+// The peer died, hung, gave no valid answer, or reports an error of its own.
 class PeerError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-// It hung: with a higher --peer-limit it might have answered.
+// The peer hung: with a higher --peer-limit it might have answered.
 class PeerTimeout : public PeerError {
  public:
   using PeerError::PeerError;
@@ -38,10 +38,11 @@ class PeerTimeout : public PeerError {
 // and version, or offers what does not exist here.
 PeerInfo ParsePeerInfo(const Json& answer);
 
-// The table, with the peer's variants among the names of the axis `variant`.
+// The table, with the peer's variants added to the axis `variant`.
 AxisTable WithVariantsOf(const PeerInfo& info, AxisTable table);
 
-// Not thread-safe. Once the destructor returns, the process is gone.
+// This class is not thread-safe. Once the destructor returns, the process is
+// gone.
 class Peer {
  public:
   // Starts `command`, as a shell reads it, and asks what it offers. An answer
@@ -53,17 +54,16 @@ class Peer {
 
   const PeerInfo& info() const { return info_; }
 
-  // The answer, an object. `request` is one of messages.h. A peer that is gone
-  // is started anew first. After anything but an answer the peer is stopped.
-  // Throws PeerError, which has the last line that the peer wrote to stderr
-  // where it says why (PeerTimeout where there was no answer within the limit),
-  // and Unsupported for the answer
-  // {"skipped": why}.
+  // Gives the answer, an object, to one of the calls in messages.h. A peer that
+  // is gone is started anew first; a peer that gives no answer is stopped.
+  // Throws PeerError, with the last line that the peer wrote to stderr if it
+  // says why (PeerTimeout if there was no answer within the limit), and
+  // Unsupported for the answer {"skipped": why}.
   template <class Request>
   Json Call(const Request& request) {
     return Send(request.call, ToJson(request));
   }
-  // The answer as what it must be. Throws PeerError also where it is not.
+  // Gives the answer as its type. Throws PeerError also if it does not fit.
   template <class Answer, class Request>
   Answer Ask(const Request& request) {
     const Json answer = Call(request);
@@ -74,13 +74,13 @@ class Peer {
     }
   }
 
-  // Counts the starts. What a process held is lost with it.
+  // Counts the starts. A process takes what it held with it.
   int generation() const { return generation_; }
   bool StillRuns(int generation) const {
     return process_ != nullptr && generation == generation_;
   }
 
-  // A path in a temporary folder of this peer, which goes when it goes.
+  // A path in this peer's temporary folder, which is removed with it.
   std::string Path(const std::string& name) const;
 
  private:
@@ -92,7 +92,7 @@ class Peer {
   const std::string command_;
   const std::chrono::seconds limit_;
   const TemporaryFolder folder_;
-  std::unique_ptr<ChildProcess> process_;  // null: not running
+  std::unique_ptr<ChildProcess> process_;  // null if not running
   int generation_ = 0;
   PeerInfo info_;
 };

@@ -1,6 +1,6 @@
-// What two results have in common: pairs of the cells that are the same
-// measurement, the cells that only one of them has, and the numbers of a pair
-// that must not depend on machine or moment.
+// Matches two results: pairs of cells that are the same measurement, the cells
+// that only one of them has, and the numbers of a pair that must not depend on
+// machine or moment.
 #ifndef ATTNBENCH_HARNESS_RESULTS_CELL_MATCH_H_
 #define ATTNBENCH_HARNESS_RESULTS_CELL_MATCH_H_
 
@@ -13,7 +13,7 @@
 
 namespace attnbench {
 
-// Pointers are into the two documents, which outlive this.
+// The pointers are into the two documents, which outlive this.
 struct CellMatch {
   struct Pair {
     const ResultCell* a;
@@ -32,6 +32,9 @@ CellMatch MatchCells(const SweepResult& a, const SweepResult& b);
 class CellNames {
  public:
   void Add(const CellIdentity& cell);
+  void AddAll(const auto& cells) {
+    for (const CellIdentity& cell : cells) Add(cell);
+  }
   // The short name of a cell that was added.
   std::string Name(const CellIdentity& cell) const;
 
@@ -47,8 +50,9 @@ struct NumberChange {
   Json b;
 };
 
-// Where the two cells differ in `status`; where both are ok, in `operations`,
-// `latency`, `peak_memory_bytes` and `decoder.reads`, which are exact, and in
+// The differences of the two cells: in `status`; if both are ok, in
+// `operations`, `latency`, `peak_memory_bytes` and `decoder.reads`, which are
+// exact, and in
 // `attention_mass`, `context_sum` and `context_l2` beyond 1e-5 (f32) or 1e-10
 // (f64) of the larger of the two.
 std::vector<NumberChange> NumberChanges(const ResultCell& a,

@@ -17,12 +17,13 @@ namespace {
 
 constexpr char kRegressed[] = "REGRESSED";
 
-// A side without numbers has nothing to compare but the status.
+// Only a cell with numbers on both sides has more to compare than its status.
 bool IsCompared(const CellMatch::Pair& pair) {
   return pair.a->is_ok() && pair.b->is_ok();
 }
 
-// Cells that are compared with each other: of one point, the same thing.
+// The group of a cell: cells of one point that do the same thing are compared
+// with each other.
 std::string GroupOf(const ResultCell& cell) {
   std::string group = cell.point;
   for (const char* axis : {"mode", "scope", "precision", "threads"}) {
@@ -36,8 +37,9 @@ bool HaveSameRounds(const ResultCell& a, const ResultCell& b) {
          a.samples_ns.size() == b.samples_ns.size();
 }
 
-// Empty where the cell and the first one of its group, a for baseline, were
-// timed in the same rounds of both documents.
+// Says why the cell has no ratio. It is empty if the cell and the first one of
+// its group were timed in the same rounds in both documents (a is the
+// baseline).
 std::string WhyNoRatio(const CellMatch::Pair& cell,
                        const CellMatch::Pair& reference) {
   if (GroupOf(*cell.b) != GroupOf(*reference.b)) {
@@ -59,11 +61,12 @@ struct RatioPair {
 
 struct Ratios {
   std::vector<RatioPair> pairs;
-  // Cells of the baseline that are timed in both but in no pair, and why.
+  // Cells of the baseline that are timed in both documents but in no pair, and
+  // why.
   std::vector<std::pair<const ResultCell*, std::string>> left_out;
 };
 
-// Each timed cell with the first timed one of its group.
+// Pairs each timed cell with the first timed one of its group.
 Ratios RatiosOf(const CellMatch& match) {
   struct Reference {
     CellMatch::Pair cell;
@@ -101,21 +104,21 @@ CheckedRatio RatioOf(const RatioPair& pair, double miss, double margin) {
   };
   const ProcessSamples before = logs(*pair.cell.a, *pair.reference.a);
   const ProcessSamples after = logs(*pair.cell.b, *pair.reference.b);
-  const Judgement judgement = JudgeChange(before, after, miss, margin);
-  const Interval& interval = judgement.ratio.interval;
+  const Change change = ChangeOf(before, after, miss, margin);
+  const Interval& interval = change.ratio.interval;
   const bool regressed = interval.low > 1 + margin;
   CheckedRatio ratio{static_cast<const CellIdentity&>(*pair.cell.a)};
   ratio.reference = *pair.reference.a;
   ratio.baseline_ratio = Exp(Center(before, miss)).value;
   ratio.result_ratio = Exp(Center(after, miss)).value;
-  ratio.change = judgement.ratio.value;
+  ratio.change = change.ratio.value;
   if (interval.low > 0 && std::isfinite(interval.high)) {
     ratio.interval = interval;
   }
-  ratio.verdict = regressed ? kRegressed : VerdictName(judgement.verdict);
+  ratio.verdict = regressed ? kRegressed : ChangeName(change.kind);
   ratio.reason =
       regressed ? fmt::format("the interval lies beyond {:g} %", 100 * margin)
-                : judgement.reason;
+                : change.reason;
   return ratio;
 }
 
@@ -123,12 +126,12 @@ CheckedRatio RatioOf(const RatioPair& pair, double miss, double margin) {
 struct GroupRatios {
   const ResultCell* reference = nullptr;
   std::size_t count = 0;
-  std::size_t fell = 0;  // the interval lies below 1 by more than the margin
+  std::size_t fell = 0;  // intervals below 1 by more than the margin
 };
 
-// A first cell that got slower makes its rivals look faster: it is judged by
-// the median of the ratios to it, which has moved where most have. Whether all
-// these rivals got faster instead no ratio can tell, so that fails, too.
+// A first cell that got slower makes its rivals look faster: it has regressed
+// if most of the ratios to it fell. Ratios cannot tell whether all these rivals
+// got faster instead, so that fails, too.
 bool HasRegressed(const GroupRatios& group) {
   return 2 * group.fell > group.count;
 }
@@ -147,7 +150,8 @@ TimeCheck CheckTimes(const CellMatch& match, const ReadSweep& baseline,
     CheckedRatio ratio =
         RatioOf(pair, options.level / static_cast<double>(pairs.size()),
                 options.margin);
-    // What has no interval can be no regression, whatever the time did.
+    // A ratio without an interval cannot be a regression, whatever the time
+    // did.
     if (!ratio.interval) {
       time.left_out.push_back({*pair.cell.a, ratio.reason});
       continue;
@@ -177,20 +181,17 @@ TimeCheck CheckTimes(const CellMatch& match, const ReadSweep& baseline,
 
 CellNames NamesIn(const CheckReport& check) {
   CellNames names;
-  const auto add = [&names](const auto& cells) {
-    for (const CellIdentity& cell : cells) names.Add(cell);
-  };
-  add(check.changes);
-  add(check.failed);
-  add(check.missing);
-  add(check.added);
+  names.AddAll(check.changes);
+  names.AddAll(check.failed);
+  names.AddAll(check.missing);
+  names.AddAll(check.added);
   if (!check.time) return names;
-  add(check.time->ratios);
+  names.AddAll(check.time->ratios);
   for (const CheckedRatio& ratio : check.time->ratios) {
     names.Add(ratio.reference);
   }
-  add(check.time->slower_references);
-  add(check.time->left_out);
+  names.AddAll(check.time->slower_references);
+  names.AddAll(check.time->left_out);
   return names;
 }
 

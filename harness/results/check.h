@@ -1,9 +1,9 @@
-// Whether a result still has the numbers of a baseline, as a pure function of
-// the two documents: exact counts and memory, sums over the output, statuses,
-// and the set of cells. It fails closed: what could not be compared is never
-// good. Times are looked at only on demand, and then only as ratios between
-// cells that were timed in the same rounds of one result, because a baseline is
-// checked on other machines than the one that made it.
+// Checks whether a result still has the numbers of a baseline, as a pure
+// function of the two documents: exact counts and memory, sums over the output,
+// statuses, and the set of cells. It fails closed: what could not be compared
+// is never good. Times are compared only on demand, and then only as ratios
+// between cells that were timed in the same rounds of one result, because a
+// baseline is checked on other machines than the one that made it.
 #ifndef ATTNBENCH_HARNESS_RESULTS_CHECK_H_
 #define ATTNBENCH_HARNESS_RESULTS_CHECK_H_
 
@@ -14,14 +14,14 @@
 #include "harness/machine/fingerprint.h"
 #include "harness/results/cell_match.h"
 #include "harness/results/sweep_result.h"
-#include "harness/stats/judge.h"
+#include "harness/stats/change.h"
 
 namespace attnbench {
 
 struct CheckOptions {
   bool time = false;
-  double level = kDefaultLevel;    // of a false regression anywhere
-  double margin = kDefaultMargin;  // a ratio may get worse by as much
+  double level = kDefaultLevel;    // chance of a false regression anywhere
+  double margin = kDefaultMargin;  // how much worse a ratio may get
 };
 
 struct CheckedSetup : FingerprintDifference {
@@ -58,8 +58,8 @@ struct CheckedRatio : CellIdentity {
   double result_ratio = 0;
   double change = 0;
   std::optional<Interval> interval = {};
-  // REGRESSED where the interval of the change lies wholly beyond the margin,
-  // otherwise what JudgeChange says.
+  // REGRESSED if the interval of the change lies wholly beyond the margin,
+  // otherwise the name of the change.
   std::string verdict = {};
   std::string reason = {};
 
@@ -99,7 +99,7 @@ struct LeftOut : CellIdentity {
 };
 
 struct TimeCheck {
-  double level = 0, margin = 0;  // as CheckOptions
+  double level = 0, margin = 0;  // those of CheckOptions
   std::vector<std::string> invalid_reasons = {};
   std::vector<CheckedRatio> ratios = {};
   std::vector<SlowerReference> slower_references = {};
@@ -120,12 +120,13 @@ struct CheckReport {
   int schema_version = kSchemaVersion;
   std::string kind = "check";
   std::string baseline, result;               // the paths
-  std::optional<std::size_t> baseline_cells;  // none: there is no baseline
+  std::optional<std::size_t> baseline_cells;  // none without a baseline
   std::size_t compared = 0;    // cells that were measured on both sides
   std::size_t unmeasured = 0;  // all others that both have
   std::vector<CheckedSetup> differences;
   std::vector<CheckedNumber> changes;
-  // Cells of both that failed in the result, whatever the baseline says.
+  // Cells of both documents that failed in the result, whatever the baseline
+  // says.
   std::vector<FailedNow> failed;
   std::vector<CellIdentity> missing, added;
   std::optional<TimeCheck> time;
@@ -147,12 +148,13 @@ struct CheckReport {
   }
 };
 
-// Without a baseline there is nothing to compare with.
+// Checks `result`; without a baseline there is nothing to compare with.
 CheckReport CheckAgainst(const std::optional<ReadSweep>& baseline,
                          const std::string& baseline_path,
                          const ReadSweep& result, const CheckOptions& options);
 
-// The report for people: what is wrong, and a last line with the sum.
+// The report for people: everything that is wrong, and a last line with the
+// sum.
 std::string CheckText(const CheckReport& check);
 
 // 3 where the baseline is absent or empty, a cell is only on one side, none was
@@ -161,8 +163,9 @@ std::string CheckText(const CheckReport& check);
 // cell regressed, or times of an invalid result were asked for; otherwise 0.
 int CheckExitCode(const CheckReport& check);
 
-// Why `result` cannot become a baseline; empty where it can. It must be valid,
-// whole (every point of its sweep), and have a measured and no failed cell.
+// Says why `result` cannot become a baseline; empty if it can. It must be
+// valid, whole (every point of its sweep), and have a measured and no failed
+// cell.
 std::string WhyNoBaseline(const SweepResult& result);
 
 }  // namespace attnbench

@@ -26,12 +26,12 @@ ComparedSide SideOf(const ReadSweep& side) {
           .warnings = context.warnings};
 }
 
-ComparedTime TimeOf(const CellMatch::Pair& pair, const Judgement& judgement) {
-  const Interval& interval = judgement.ratio.interval;
+ComparedTime TimeOf(const CellMatch::Pair& pair, const Change& change) {
+  const Interval& interval = change.ratio.interval;
   ComparedTime time{static_cast<const CellIdentity&>(*pair.a)};
-  time.verdict = VerdictName(judgement.verdict);
-  time.reason = judgement.reason;
-  time.ratio = judgement.ratio.value;
+  time.verdict = ChangeName(change.kind);
+  time.reason = change.reason;
+  time.ratio = change.ratio.value;
   if (std::isfinite(interval.low) && std::isfinite(interval.high)) {
     time.interval = interval;
   }
@@ -55,25 +55,22 @@ void AddTimes(const CellMatch& match, const CompareOptions& options,
   comparison.comparisons = static_cast<std::int64_t>(timed.size());
   std::vector<double> ratios;
   for (const CellMatch::Pair& pair : timed) {
-    const Judgement judgement = JudgeChange(
+    const Change change = ChangeOf(
         Logs(SamplesOf(*pair.a)), Logs(SamplesOf(*pair.b)),
         options.level / static_cast<double>(timed.size()), options.margin);
-    comparison.rows.push_back(TimeOf(pair, judgement));
-    ratios.push_back(judgement.ratio.value);
+    comparison.rows.push_back(TimeOf(pair, change));
+    ratios.push_back(change.ratio.value);
   }
   if (!ratios.empty()) comparison.common_ratio = Median(ratios);
 }
 
 CellNames NamesIn(const Comparison& comparison) {
   CellNames names;
-  const auto add = [&names](const auto& cells) {
-    for (const CellIdentity& cell : cells) names.Add(cell);
-  };
-  add(comparison.rows);
-  add(comparison.untimed);
-  add(comparison.changes);
-  add(comparison.only_a);
-  add(comparison.only_b);
+  names.AddAll(comparison.rows);
+  names.AddAll(comparison.untimed);
+  names.AddAll(comparison.changes);
+  names.AddAll(comparison.only_a);
+  names.AddAll(comparison.only_b);
   return names;
 }
 
@@ -90,10 +87,10 @@ std::string SummaryText(const Comparison& comparison) {
   std::map<std::string, int> number;
   for (const ComparedTime& row : comparison.rows) ++number[row.verdict];
   std::string text;
-  for (const Verdict verdict : {Verdict::kFaster, Verdict::kSlower,
-                                Verdict::kSame, Verdict::kAmbiguous}) {
+  for (const ChangeKind kind : {ChangeKind::kFaster, ChangeKind::kSlower,
+                                ChangeKind::kSame, ChangeKind::kAmbiguous}) {
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ",
-                        number[VerdictName(verdict)], VerdictName(verdict));
+                        number[ChangeName(kind)], ChangeName(kind));
   }
   text += fmt::format(
       "; at most {:g} for any false FASTER or SLOWER among {}, "
@@ -183,7 +180,7 @@ int CompareExitCode(const Comparison& comparison) {
     return kNothingToCompare;
   }
   if (!comparison.a.valid || !comparison.b.valid) return kFailed;
-  // A cell that can be measured now is none that got worse.
+  // A status that became ok is no change for the worse.
   const auto is_worse = [](const ComparedNumber& change) {
     return change.field != "status" || change.b != StatusName(CellStatus::kOk);
   };
@@ -191,7 +188,7 @@ int CompareExitCode(const Comparison& comparison) {
     return IsFailure(cell.b_status);
   };
   const auto is_slower = [](const ComparedTime& row) {
-    return row.verdict == VerdictName(Verdict::kSlower);
+    return row.verdict == ChangeName(ChangeKind::kSlower);
   };
   return std::ranges::any_of(comparison.changes, is_worse) ||
                  std::ranges::any_of(comparison.untimed, has_failed) ||

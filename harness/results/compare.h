@@ -1,7 +1,7 @@
 // Compares two results of sweeps, B against A, as a pure function of the two
-// documents: what the two were measured with, a verdict on every cell's time
-// (judge.h) with an interval that is corrected for the number of cells, and
-// what changed beside times. The answer is one JSON document
+// documents: what the two were measured with, the change of every cell's time
+// (stats/change.h) with an interval that is corrected for the number of cells,
+// and what changed beside times. The answer is one JSON document
 // (results/schema/compare.schema.json); its table and exit code follow from it.
 #ifndef ATTNBENCH_HARNESS_RESULTS_COMPARE_H_
 #define ATTNBENCH_HARNESS_RESULTS_COMPARE_H_
@@ -13,16 +13,16 @@
 #include "harness/machine/fingerprint.h"
 #include "harness/results/cell_match.h"
 #include "harness/results/sweep_result.h"
-#include "harness/stats/judge.h"
+#include "harness/stats/change.h"
 
 namespace attnbench {
 
 struct CompareOptions {
   double level = kDefaultLevel;    // of a false FASTER or SLOWER anywhere
-  double margin = kDefaultMargin;  // smallest change that matters
+  double margin = kDefaultMargin;  // the smallest change that matters
 };
 
-// One of the two, with what it was measured with and its validity.
+// One of the two results, with what it was measured with and its validity.
 struct ComparedSide {
   std::string path;
   std::string commit, build_id, date, cpu, simd;
@@ -50,7 +50,7 @@ struct ComparedSetup : FingerprintDifference {
   }
 };
 
-// What changed beside times.
+// A change that is not of times.
 struct ComparedNumber : CellIdentity, NumberChange {
   static void Fields(auto& self, auto& visit) {
     CellIdentity::Fields(self, visit);
@@ -62,7 +62,7 @@ struct ComparedNumber : CellIdentity, NumberChange {
 
 // A cell that was timed in both.
 struct ComparedTime : CellIdentity {
-  std::string verdict = {};  // VerdictName
+  std::string verdict = {};  // ChangeName
   std::string reason = {};
   double ratio = 0;  // B over A
   std::optional<Interval> interval = {};
@@ -101,10 +101,10 @@ struct Comparison {
   std::string kind = "compare";
   ComparedSide a, b;
   std::vector<ComparedSetup> differences;
-  double level = 0, margin = 0;  // as CompareOptions
+  double level = 0, margin = 0;  // those of CompareOptions
   std::int64_t comparisons = 0;  // number of `rows`
-  // The median of all ratios: far from 1 the machine changed rather than the
-  // code. None: there is no ratio.
+  // The median of all ratios; far from 1 the machine has changed rather than
+  // the code. It is none without a ratio.
   std::optional<double> common_ratio;
   std::vector<ComparedTime> rows;
   std::vector<UntimedCell> untimed;
@@ -132,8 +132,8 @@ struct Comparison {
 Comparison CompareResults(const ReadSweep& a, const ReadSweep& b,
                           const CompareOptions& options);
 
-// The comparison for people: validity, fingerprints and what changed beside
-// times first, then a line a cell.
+// The comparison for people: first validity, fingerprints and changes of other
+// things than times, then a line a cell.
 std::string CompareText(const Comparison& comparison);
 
 // 3 where a side has cells that the other has not, or no time could be

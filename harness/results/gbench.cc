@@ -14,8 +14,8 @@
 namespace attnbench {
 namespace {
 
-// What Google Benchmark's own context has of it; the rest are texts, as those
-// that a benchmark's author may add there.
+// The fields of Google Benchmark's own context; the rest are texts, such as a
+// benchmark's author may add there.
 Json ContextJson(const SweepContext& context) {
   return {{"date", context.date},
           {"executable", "attnbench"},
@@ -29,9 +29,9 @@ Json ContextJson(const SweepContext& context) {
           {"simd", context.simd}};
 }
 
-// "soft/T=100/U=100/d=256/...": every axis that is not null, by its letter
-// where it has one, then the options: different for different cells, and the
-// same for the same cell of another result.
+// A name like "soft/T=100/U=100/d=256/...": every axis that is not null, by its
+// letter if it has one, then the options. Different cells have different names,
+// and the same cell of another result has the same name.
 std::string NameOf(const ResultCell& cell) {
   std::string name = cell.mechanism;
   for (const Axis& axis : StandardAxes()) {
@@ -46,7 +46,7 @@ std::string NameOf(const ResultCell& cell) {
   return name;
 }
 
-// A benchmark's entry without its times.
+// The entry of a benchmark, without times.
 Json Entry(const std::string& name, std::size_t family, std::int64_t threads) {
   return {{"name", name},
           {"family_index", family},
@@ -66,8 +66,7 @@ double Mean(std::span<const double> values) {
          static_cast<double>(values.size());
 }
 
-// The deviation of a sample, with n - 1 in the denominator; of two values or
-// more.
+// The standard deviation of two values or more, with n - 1 in the denominator.
 double StandardDeviation(std::span<const double> values) {
   const double mean = Mean(values);
   double sum = 0;

@@ -1,7 +1,7 @@
-// A sweep's result in the form of Google Benchmark's JSON, for the tools that
-// read that: its own compare.py, dashboards. The loss is theirs: rounds are no
-// longer paired, and what has no place there (counts, numerics, limits) is left
-// out, so this is a way out and not a second format of results.
+// Writes a sweep's result as Google Benchmark's JSON, for the tools that read
+// it: its own compare.py, dashboards. Rounds are no longer paired there, and
+// counts, numerics and limits have no place, so this is only for export and not
+// a second format of results.
 #ifndef ATTNBENCH_HARNESS_RESULTS_GBENCH_H_
 #define ATTNBENCH_HARNESS_RESULTS_GBENCH_H_
 

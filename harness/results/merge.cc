@@ -47,7 +47,7 @@ std::map<std::string, Part> PartsOf(const std::vector<ReadSweep>& files) {
   return parts;
 }
 
-// Throws UserError naming both files where they are not of one run.
+// Throws UserError naming both files if they are not of one run.
 void CheckSameSweep(const ReadSweep& first, const ReadSweep& other) {
   const auto check = [&](const char* name, const auto& a, const auto& b) {
     if (a == b) return;
@@ -62,7 +62,7 @@ void CheckSameSweep(const ReadSweep& first, const ReadSweep& other) {
   check("commit", a.commit, b.commit);
   check("build_id", a.build_id, b.build_id);
   check("seed", a.seed, b.seed);
-  // The points are too many to be shown.
+  // The message shows no points: they are too many.
   if (a.points == b.points) return;
   throw UserError(other.path,
                   fmt::format("is no part of the run of {}: it has the points "
@@ -70,7 +70,7 @@ void CheckSameSweep(const ReadSweep& first, const ReadSweep& other) {
                               first.path));
 }
 
-// Empty where the files are no shards, or not of one number of them.
+// Gives "" if the files are no shards, or of different numbers of shards.
 std::string MissingShardsOf(const std::vector<ReadSweep>& files) {
   std::set<std::int64_t> there;
   std::int64_t count = 0;
@@ -93,14 +93,14 @@ std::string MissingText(const std::vector<ReadSweep>& files,
                      shards.empty() ? "" : "; ", shards);
 }
 
-// The part's runs, with its name and with what each was measured with that the
-// first file was not.
+// The part's runs, each with the part's name and with where its setup differs
+// from the first file's.
 std::vector<Run> RunsOfPart(const ReadSweep& first, const ReadSweep& part) {
   std::vector<Run> runs = RunsOf(part.result);
   const Setup& of_first = first.result.context;
   for (Run& run : runs) {
     if (!run.file) run.file = part.path;
-    // The runs of the first file have all that there is to say.
+    // The runs of the first file need no differences.
     if (&part == &first) continue;
     const Json setup = SetupOf(part.result.context, run);
     for (const std::string& text :
@@ -113,7 +113,7 @@ std::vector<Run> RunsOfPart(const ReadSweep& first, const ReadSweep& part) {
   return runs;
 }
 
-// The context without what only the merged points tell.
+// The merged context, except for what only the merged points tell.
 SweepContext MergedContext(const std::vector<ReadSweep>& files,
                            const std::string& command) {
   SweepContext context = files[0].result.context;

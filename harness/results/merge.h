@@ -15,7 +15,7 @@ namespace attnbench {
 
 struct Merged {
   SweepResult result;
-  // Which points no file has, in words; empty if the result is whole.
+  // Tells the points that no file has; empty if the result is whole.
   std::string missing;
 };
 
@@ -23,11 +23,11 @@ struct Merged {
 // file with `command` as given, no shard, and of all files the runs, each with
 // its path and a warning for every field of the fingerprint in which it differs
 // from the first, the calibration of the points, and the first entry of
-// `limits` for each precision and number of threads. What all of that is worth
-// is judged anew (validity.h): by the drift over all points, and by what each
-// run says; that a run was interrupted counts where points are missing, and
-// only there. Throws UserError where the files are of different sweeps, naming
-// the field, or have a point in common, naming both files. At least one file.
+// `limits` for each precision and number of threads. Validity is judged anew
+// (validity.h), by the drift over all points and by what each run says; an
+// interrupted run counts only if points are missing. Throws UserError if the
+// files are of different sweeps, naming the field, or have a point in common,
+// naming both files. There is at least one file.
 Merged MergeResults(const std::vector<ReadSweep>& files,
                     const std::string& command);
 

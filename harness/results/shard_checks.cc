@@ -29,7 +29,7 @@ void CheckSameRun(const ResultDocument& first, const ResultDocument& other,
     const Json& a = FieldOf(first, field);
     const Json& b = FieldOf(other, field);
     if (a == b) continue;
-    // A list is too long to be shown.
+    // The message shows no list: it is too long.
     throw UserError(
         other.path,
         fmt::format("is no part of the run of {}: it has {}", first.path,

@@ -1,5 +1,5 @@
-// What merge.h asks parts of a sweep before it puts them together: whether they
-// are of one run, and which of its shards are missing.
+// Checks parts of a sweep before merge.h puts them together: whether they are
+// of one run, and which of its shards are missing.
 #ifndef ATTNBENCH_HARNESS_RESULTS_SHARD_CHECKS_H_
 #define ATTNBENCH_HARNESS_RESULTS_SHARD_CHECKS_H_
 
@@ -17,21 +17,21 @@ namespace attnbench {
 
 // A document of any kind that was read.
 struct ResultDocument {
-  std::string path;  // as given
+  std::string path;  // as the user gave it
   Json json;
 };
 
-// Throws UserError naming both files and the field where two documents differ
-// in one, or have it not. Fields are JSON pointers, "/context/seed".
+// Throws UserError naming both files and the field if two documents differ in
+// one, or lack it. Fields are JSON pointers, "/context/seed".
 void CheckSameRun(const ResultDocument& first, const ResultDocument& other,
                   std::initializer_list<const char*> fields);
 
-// What the setup `other` has and `first`, the one of the file `first_path`, has
-// not, both as JSON (fingerprint.h): "cpu is "b", in first.json "a"".
+// Texts of where the setup `other` differs from `first`, which is of the file
+// `first_path`, both as JSON (fingerprint.h): "cpu is "b", in first.json "a"".
 std::vector<std::string> DifferenceTexts(const std::string& first_path,
                                          const Json& first, const Json& other);
 
-// What a document calls its shard, "0/4". Throws UserError naming `where`.
+// Reads a document's name of its shard, "0/4". Throws UserError naming `where`.
 Shard ShardOf(const std::string& text, const std::string& where);
 
 // Tells which of `count` shards have an index that is not `there`: "shards 1/4,

@@ -8,7 +8,7 @@
 namespace attnbench {
 namespace {
 
-// None where there is nothing to divide by.
+// The quotient; none if there is nothing to divide by.
 std::optional<double> Over(double value, double median) {
   if (!(median > 0)) return {};
   return value / median;

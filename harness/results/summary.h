@@ -1,4 +1,4 @@
-// A finished cell's figures that follow from its samples.
+// Computes the figures of a finished cell that follow from its samples.
 #ifndef ATTNBENCH_HARNESS_RESULTS_SUMMARY_H_
 #define ATTNBENCH_HARNESS_RESULTS_SUMMARY_H_
 
@@ -28,7 +28,7 @@ void Summarize(ResultCell& cell);
 // The samples of a cell, by process.
 ProcessSamples SamplesOf(const ResultCell& cell);
 
-// The interval of times, as interval_ns has it.
+// Makes the interval of times that interval_ns has.
 Interval IntervalOf(const ProcessSamples& samples);
 
 }  // namespace attnbench

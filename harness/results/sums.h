@@ -1,5 +1,5 @@
-// The sums over a cell's output, in which two measurements of the same thing
-// must agree up to rounding.
+// The sums over a cell's output. Two measurements of the same thing must agree
+// in them up to rounding.
 #ifndef ATTNBENCH_HARNESS_RESULTS_SUMS_H_
 #define ATTNBENCH_HARNESS_RESULTS_SUMS_H_
 
@@ -19,8 +19,8 @@ inline constexpr Sum kSums[] = {{"attention_mass", &Numerics::attention_mass},
                                 {"context_sum", &Numerics::context_sum},
                                 {"context_l2", &Numerics::context_l2}};
 
-// Whether a sum of two cells of that precision is the same: equal, or numbers
-// that differ by at most 1e-5 (f32) or 1e-10 (f64) of the larger.
+// Whether a sum is the same in two cells of that precision: equal, or different
+// by at most 1e-5 (f32) or 1e-10 (f64) of the larger.
 bool IsSameSum(const std::string& precision, std::optional<double> a,
                std::optional<double> b);
 

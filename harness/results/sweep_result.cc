@@ -18,12 +18,12 @@ void CheckKind(const Json& document, const std::string& kind,
     return document.at(name);
   };
   if (member("kind") != kind) {
-    throw UserError(path, fmt::format("is of kind {}, '{}' is wanted",
+    throw UserError(path, fmt::format("is of kind {}, must be '{}'",
                                       member("kind").dump(), kind));
   }
   if (member("schema_version") != kSchemaVersion) {
     throw UserError(
-        path, fmt::format("has schema_version {}, {} is wanted",
+        path, fmt::format("has schema_version {}, must be {}",
                           member("schema_version").dump(), kSchemaVersion));
   }
 }

@@ -1,8 +1,8 @@
 // The result document of a sweep (results/schema/sweep.schema.json), and how
 // one is read that may come from anywhere: another machine, another version, an
 // editor. It is checked as it is read, once, so that compare, check, merge and
-// --resume can take every field for granted. What is wrong is a UserError with
-// file and place.
+// --resume can take every field for granted. A fault is a UserError with file
+// and place.
 #ifndef ATTNBENCH_HARNESS_RESULTS_SWEEP_RESULT_H_
 #define ATTNBENCH_HARNESS_RESULTS_SWEEP_RESULT_H_
 
@@ -15,6 +15,8 @@ namespace attnbench {
 
 // Every kind of result has this schema_version.
 inline constexpr int kSchemaVersion = 1;
+inline const Rule kThisSchemaVersion{.minimum = kSchemaVersion,
+                                     .maximum = kSchemaVersion};
 
 struct SweepResult {
   int schema_version = kSchemaVersion;
@@ -23,15 +25,14 @@ struct SweepResult {
   std::vector<ResultCell> cells;
 
   static void Fields(auto& self, auto& visit) {
-    visit("schema_version", self.schema_version,
-          Rule{.minimum = kSchemaVersion, .maximum = kSchemaVersion});
+    visit("schema_version", self.schema_version, kThisSchemaVersion);
     visit("kind", self.kind, Rule{.one_of = {"sweep"}});
     visit("context", self.context);
     visit("cells", self.cells);
   }
 };
 
-// One that was read, with the path as it was given.
+// A result that was read, with the path as the user gave it.
 struct ReadSweep {
   std::string path;
   SweepResult result;
@@ -42,7 +43,7 @@ struct ReadSweep {
 SweepResult SweepResultOf(const Json& document, const std::string& path);
 ReadSweep ReadResult(const std::string& path);
 
-// Throws UserError where a document is not of that kind, or of another version.
+// Throws UserError if a document is not of that kind, or of another version.
 void CheckKind(const Json& document, const std::string& kind,
                const std::string& path);
 

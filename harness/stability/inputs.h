@@ -1,6 +1,6 @@
-// What `attnbench stability` feeds to the mechanisms, and which of their
-// variants it compares: all that have the mode, found in the Description, so
-// that a new variant, or mechanism, is measured without a line here.
+// Makes the inputs of `attnbench stability`, and finds the variants that it
+// compares: all that have the mode, found in the Description, so that a new
+// variant, or mechanism, is measured without a line here.
 //
 // Families of p = sigmoid(e), chosen for what closed forms divide by:
 //   uniform        p uniform in [0, 1)
@@ -23,7 +23,7 @@
 
 namespace attnbench {
 
-// Names of the families, the three that are measured over T first.
+// The names of the families; the three that are measured over T come first.
 const std::vector<std::string>& StabilityFamilies();
 inline constexpr std::size_t kMainFamilies = 3;
 
@@ -31,14 +31,14 @@ inline constexpr std::size_t kMainFamilies = 3;
 struct StabilityPoint {
   std::string mechanism;
   std::string family;
-  double chunk_energy_scale = 0;  // of u ~ scale N(0, 1); 0: takes none
+  double chunk_energy_scale = 0;  // u ~ scale N(0, 1); 0: takes none
   Index memory_length = 1;        // T
   Index output_length = 1;        // U
 };
 
 // Tables by the names of the scores, and the cotangent of attention [U, T],
-// uniform in [-1, 1). An element depends on seed, draw, table and its indices
-// alone, not on T and U: a longer memory begins with the shorter one.
+// uniform in [-1, 1). An element depends only on seed, draw, table and its
+// indices, not on T and U: a longer memory begins with the shorter one.
 using StabilityScores = std::map<std::string, Table<float>>;
 StabilityScores DrawStabilityScores(const StabilityPoint& point,
                                     const Description& about,
@@ -54,25 +54,25 @@ class StabilityInputs {
 
   Sequence<Real> sequence() const;
   MatrixView<const Real> cotangent() const { return View("cotangent"); }
-  // Names of the scores.
+  // The names of the scores.
   std::vector<std::string> names() const;
-  // A table; without data where there is none.
+  // The table of that name; a view without data if there is none.
   MatrixView<const Real> View(const std::string& name) const;
 
  private:
   std::map<std::string, Table<Real>> tables_;
 };
 
-// A variant, with a preset where it takes one.
+// A variant, with a preset if it takes one.
 struct StabilitySubject {
   std::string variant;
-  std::string preset;  // empty: takes none
-  Config config;       // complete
+  std::string preset;  // empty: the variant takes none
+  Config config;       // complete, for this variant and preset
 };
 
-// The variants of a mechanism that have the mode, `exact` first, without the
-// oracle; one that takes presets once for each. Empty where the mechanism does
-// not have it, or cannot start from given scores.
+// The variants of a mechanism that have the mode, `exact` first and without the
+// oracle; a variant that takes presets is there once for each. Empty if the
+// mechanism lacks the mode, or cannot start from given scores.
 std::vector<StabilitySubject> StabilitySubjects(const Description& about,
                                                 const std::string& mode);
 

@@ -133,7 +133,7 @@ void AddSetting(const Setting& setting, std::uint64_t seed, int draws,
   }
 }
 
-// alpha(place) of the second output, in f32, where the first output chose
+// The alpha(place) of the second output, in f32, if the first output chose
 // entry `start` for certain.
 double SecondOutput(const std::string& preset, const std::vector<float>& p,
                     std::size_t start, std::size_t place) {

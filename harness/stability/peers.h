@@ -1,7 +1,7 @@
-// Figures that were reported of other implementations of alpha's closed form,
-// in f32 and with alpha chained over the outputs, beside the same of our
-// presets. Theirs are of one unknown draw: the order of magnitude is what can
-// agree, and our own spread over draws says how much that is. The start of the
+// Sets reported figures of other implementations of alpha's closed form, in f32
+// and with alpha chained over the outputs, beside the same figures of our
+// presets. Theirs are of one unknown draw, so only the order of magnitude can
+// agree; our own spread over draws shows how much it varies. The start of the
 // first setting is not reported either: from the first entry a closed form with
 // an exclusive product has nothing to divide by and is right, so they must have
 // started from a distribution; ours is uniform over the memory.

@@ -1,4 +1,5 @@
-// Which points a run of `attnbench stability` measures, and on which threads.
+// Decides which points a run of `attnbench stability` measures, and on which
+// threads.
 #include <omp.h>
 
 #include <algorithm>
@@ -17,7 +18,7 @@
 namespace attnbench {
 namespace {
 
-// The settings of a run.
+// The settings that a run measures.
 class Plan {
  public:
   explicit Plan(bool quick) : quick_(quick) {
@@ -28,7 +29,7 @@ class Plan {
   struct Work {
     enum class Kind { kRows, kGradients, kLedger } kind;
     StabilityPoint point;
-    double cost = 0;  // relative
+    double cost = 0;  // relative to other work
   };
   const std::vector<Work>& work() const { return work_; }
   int draws() const { return quick_ ? 2 : 4; }
@@ -62,7 +63,7 @@ class Plan {
     }
   }
 
-  // Without scores of a choice there is but one family.
+  // A mechanism without scores of a choice has only one family.
   std::vector<std::string> FamiliesOf(const Description& about) const {
     if (!TakesScore(about, "p_choose") && !TakesScore(about, "energies")) {
       return {kNormal};
@@ -84,7 +85,7 @@ class Plan {
     const Lengths all =
         quick_ ? Lengths{4, 16, 64, 256}
                : Lengths{4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048};
-    // Where errors come from the chaining of outputs, one output shows it.
+    // One output shows whether errors come from the chaining of outputs.
     const bool one_output = over_length && TakesScore(about, "p_choose") &&
                             !TakesScore(about, "chunk_energies");
     for (const Index T : over_length ? all : Lengths{256}) {
@@ -98,7 +99,7 @@ class Plan {
     Add(Kind::kLedger, point, quick_ ? 64 : 200, quick_ ? 8 : 20);
   }
 
-  // One length for all variants of a mechanism, so that they can be compared.
+  // All variants of a mechanism have one length, so that they can be compared.
   void AddGradients(const StabilityPoint& point) {
     Index T = quick_ ? 16 : 64;
     for (const StabilityLimit& limit : StabilityLimits()) {
@@ -114,7 +115,7 @@ class Plan {
   std::vector<Work> work_;
 };
 
-// What a piece of work gave; the other two lists are empty.
+// The rows of one piece of work; the other two lists are empty.
 struct Part {
   std::vector<StabilityRow> rows = {};
   std::vector<StabilityLedger> ledger = {};
@@ -133,10 +134,10 @@ Part Measure(const Plan& plan, const Plan::Work& work, std::uint64_t seed) {
   return {.ledger = MeasureStabilityLedger(work.point, seed)};
 }
 
-// All of the work, in the plan's order whatever the threads.
+// Measures everything; the parts come in the plan's order whatever the threads.
 std::vector<Part> MeasureAll(const Plan& plan,
                              const StabilityRequest& request) {
-  // The costly first, or one thread would end with them alone.
+  // The costly work comes first, or one thread would end with it alone.
   std::vector<std::size_t> order(plan.work().size());
   std::iota(order.begin(), order.end(), 0);
   std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
@@ -146,7 +147,7 @@ std::vector<Part> MeasureAll(const Plan& plan,
   std::atomic<std::size_t> next = 0;
   std::mutex telling;
   std::size_t done = 0;
-  // Each thread takes whatever is next: costs are only guessed.
+  // Each thread takes the next piece of work, as costs are only guessed.
   const int threads = omp_get_max_threads();
   ParallelFor(threads, threads, [&](Index /*thread*/) {
     for (std::size_t n = next++; n < order.size(); n = next++) {

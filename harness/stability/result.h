@@ -46,7 +46,7 @@ struct StabilityLabels {
   }
 };
 
-// Errors of attention and selection.
+// The errors of attention and selection.
 struct StabilityRow : StabilityLabels {
   std::int64_t draws = 1;
   Figure attention_error = {}, relative_error = {}, mass_error = {},
@@ -75,7 +75,7 @@ struct StabilityRow : StabilityLabels {
                               "was, errors are null",
                .minimum = 0});
   }
-  // No error is null where every number was finite.
+  // Errors are not null if every number was finite.
   static Json Conditions() {
     Json errors = Json::object();
     for (const char* error :
@@ -87,7 +87,7 @@ struct StabilityRow : StabilityLabels {
   }
 };
 
-// Where the mass of each output went.
+// The way of the mass of each output.
 struct StabilityLedger : StabilityLabels {
   std::vector<Figure> mass_before = {}, selected = {}, structural_loss = {},
                       numerical_loss = {};
@@ -122,7 +122,7 @@ struct StabilityLedger : StabilityLabels {
   }
 };
 
-// Errors and sizes of dL/d scores, L = <cotangent, attention>.
+// The errors and sizes of dL/d scores, L = <cotangent, attention>.
 struct StabilityGradient : StabilityLabels {
   Figure gradient_error = {}, relative_error = {}, largest_gradient = {};
   double largest_exact = 0;
@@ -144,7 +144,7 @@ struct StabilityGradient : StabilityLabels {
   }
 };
 
-// A figure that others report, beside ours: the largest of a draw, or one
+// A reported figure of others, beside ours: the largest error of a draw, or one
 // element of attention.
 struct StabilityPeer {
   std::string test = {}, preset = {}, quantity = {};
@@ -170,11 +170,12 @@ struct StabilityPeer {
   }
 };
 
-// Published algorithms of more than linear cost are measured up to here.
+// The longest memory up to which published algorithms of more than linear cost
+// are measured.
 struct StabilityLimit {
   std::string mechanism = {}, variant = {};
   std::int64_t expect = 1;    // the longest memory in mode expect
-  std::int64_t gradient = 1;  // and in mode gradient
+  std::int64_t gradient = 1;  // the longest memory in mode gradient
 
   static void Fields(auto& self, auto& visit) {
     visit("mechanism", self.mechanism, kNotEmpty);
@@ -199,8 +200,7 @@ struct StabilityResult {
   std::vector<StabilityLimit> limits = {};
 
   static void Fields(auto& self, auto& visit) {
-    visit("schema_version", self.schema_version,
-          Rule{.minimum = kSchemaVersion, .maximum = kSchemaVersion});
+    visit("schema_version", self.schema_version, kThisSchemaVersion);
     visit("kind", self.kind, Rule{.one_of = {"stability"}});
     visit("context", self.context);
     visit("rows", self.rows);

@@ -17,8 +17,8 @@ namespace {
 template <class Real>
 struct Expected {
   Table<Real> attention;  // [U, T]
-  Table<Real> selection;  // [U, T], of mechanisms that choose
-  std::map<std::string, Table<Real>> gradients;  // by score
+  Table<Real> selection;  // [U, T], if the mechanism chooses
+  std::map<std::string, Table<Real>> gradients;  // the key is the score
 };
 
 template <class Real>
@@ -41,7 +41,7 @@ Expectation<Real> MakeTables(const StabilityPoint& point, bool selects,
   return views;
 }
 
-// Expect of a subject, or Gradient where its config has that mode.
+// Runs Expect of a subject, or Gradient if its config has that mode.
 template <class Real>
 Expected<Real> Evaluate(const StabilityPoint& point, const Config& config,
                         const StabilityScores& scores) {
@@ -67,7 +67,8 @@ Expected<Real> Evaluate(const StabilityPoint& point, const Config& config,
   return out;
 }
 
-// The largest difference of two tables, and the count of numbers that are none.
+// The largest difference of two tables, and the count of elements that are not
+// finite.
 class Difference {
  public:
   template <class Real>
@@ -77,11 +78,11 @@ class Difference {
     }
   }
 
-  // Null once anything was not finite.
+  // The largest error; null once anything was not finite.
   Figure error() const { return OrNull(error_); }
-  // Of each row, over its largest exact number.
+  // The largest error of a row relative to its largest exact number.
   Figure relative() const { return OrNull(relative_); }
-  // Of the sum of a row.
+  // The largest error of the sum of a row.
   Figure mass() const { return OrNull(mass_); }
   Figure largest() const { return OrNull(largest_); }
   std::int64_t not_finite() const { return not_finite_; }
@@ -105,7 +106,7 @@ class Difference {
     }
     error_ = std::max(error_, error);
     mass_ = std::max(mass_, std::fabs(missing));
-    // f32 cannot hold what is left of such a row.
+    // f32 cannot hold the rest of such a row.
     if (largest_exact < kLeastOfRow) return;
     relative_ = std::max(relative_, error / largest_exact);
   }
@@ -142,7 +143,8 @@ Description About(const StabilityPoint& point) {
   return FindMechanism<double>(point.mechanism)->Describe();
 }
 
-// What the subjects of a point are compared with: scores and the exact value.
+// The scores of a point and the exact value, with which its subjects are
+// compared.
 struct Draw {
   StabilityScores scores;
   Expected<double> exact;
@@ -204,17 +206,17 @@ StabilityGradient MeasureGradient(const StabilityPoint& point,
           all.not_finite()};
 }
 
-// A mass to twelve places: enough for what a ledger adds up, and short.
+// Rounds a mass to twelve places: enough for adding up the ledger, and short.
 double Places12(double mass) {
-  return std::round(mass * 1e12) / 1e12 + 0.0;  // no -0
+  return std::round(mass * 1e12) / 1e12 + 0.0;  // not -0
 }
 
 double Sum(std::span<const double> values) {
   return std::accumulate(values.begin(), values.end(), 0.0);
 }
 
-// What arrives at the end of the memory having chosen nothing:
-// sum over k of start(k) prod over n >= k of (1 - p(n)).
+// The mass that arrives at the end of the memory without a choice: sum over k
+// of start(k) prod over n >= k of (1 - p(n)).
 double StructuralLoss(std::span<const double> start,
                       std::span<const double> p) {
   double q = 0;
@@ -225,9 +227,9 @@ double StructuralLoss(std::span<const double> start,
   return q;
 }
 
-// What each output does with the mass that the one before left it, by the
-// variant's own alpha: selects it, passes it on to the end of the memory, or
-// loses it. Null where that alpha is not finite.
+// Follows the mass by the variant's own alpha: each output selects the mass
+// that the one before left it, passes it on to the end of the memory, or loses
+// it. Null if that alpha is not finite.
 template <class Real>
 StabilityLedger MeasureLedger(const StabilityPoint& point,
                               const StabilitySubject& subject,
@@ -252,7 +254,7 @@ StabilityLedger MeasureLedger(const StabilityPoint& point,
   return row;
 }
 
-// Every subject that is measured at this length, in both precisions.
+// Measures every subject of this length, in both precisions.
 template <class Measure>
 auto ForEachSubject(const StabilityPoint& point,
                     const std::vector<StabilitySubject>& subjects,
@@ -274,7 +276,7 @@ std::vector<StabilityRow> RowsOf(const StabilityPoint& point,
   });
 }
 
-// The rows of a measure that is about one draw.
+// The rows of a measure that takes one draw.
 template <class Measure>
 auto RowsOfFirstDraw(const StabilityPoint& point, const std::string& mode,
                      std::uint64_t seed, const Measure& measure) {
@@ -290,7 +292,7 @@ auto RowsOfFirstDraw(const StabilityPoint& point, const std::string& mode,
 
 Figure StabilityNumber(double value) {
   if (!std::isfinite(value)) return std::nullopt;
-  // Not std::stod, which throws for numbers below the normal ones.
+  // std::stod would throw for numbers below the normal ones.
   return std::strtod(fmt::format("{:.3e}", value).c_str(), nullptr);
 }
 

@@ -1,11 +1,11 @@
 // How wrong are the published ways to compute the training expectations, and
 // their gradients? This compares every variant with the exact one in f64, on
-// the same numbers, over the length of the memory, the outputs chained, and the
-// sharpness of p, and follows the mass from output to output.
+// the same numbers, over the length of the memory, the number of chained
+// outputs and the sharpness of p, and follows the mass from output to output.
 //
 // A figure that is not finite is null, and counted: a NaN is no error of any
-// size, and the largest of numbers with a NaN among them is not known.
-// Everything is a function of the seed: threads change nothing.
+// size, and numbers with a NaN among them have no largest one. Everything is a
+// function of the seed: threads change nothing.
 #ifndef ATTNBENCH_HARNESS_STABILITY_STABILITY_H_
 #define ATTNBENCH_HARNESS_STABILITY_STABILITY_H_
 
@@ -22,27 +22,27 @@ namespace attnbench {
 struct StabilityRequest {
   bool quick = false;  // fewer lengths, draws and families
   std::uint64_t seed = 1;
-  // After each point, from one thread at a time; may be empty.
+  // Called after each point, by one thread at a time; may be empty.
   std::function<void(std::size_t done, std::size_t total)> on_progress = {};
 };
 
 // The result, without its context.
 StabilityResult MeasureStability(const StabilityRequest& request);
 
-// The parts of it, for one setting of the inputs. Errors are the largest over
-// `draws` draws; rounded to four digits.
+// Measures the parts of the result for one setting of the inputs. Errors are
+// the largest over `draws` draws, rounded to four digits.
 std::vector<StabilityRow> MeasureStabilityRows(const StabilityPoint& point,
                                                std::uint64_t seed, int draws);
-// The same of scores that are there already.
+// Measures errors for scores that are already there.
 std::vector<StabilityRow> MeasureStabilityScores(const StabilityPoint& point,
                                                  const StabilityScores& scores);
 std::vector<StabilityGradient> MeasureStabilityGradients(
     const StabilityPoint& point, std::uint64_t seed);
-// The ledger is of mechanisms that choose: draw 0, end policy `absorb`.
+// The ledger is for mechanisms that choose: draw 0, end policy `absorb`.
 std::vector<StabilityLedger> MeasureStabilityLedger(const StabilityPoint& point,
                                                     std::uint64_t seed);
 
-// `value` to four digits; null where it is not finite.
+// Rounds `value` to four digits; null if it is not finite.
 Figure StabilityNumber(double value);
 
 }  // namespace attnbench

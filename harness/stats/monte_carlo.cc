@@ -9,25 +9,25 @@
 namespace attnbench {
 namespace {
 
-// Computes in doubles: the default would compute in long double, which is
-// several times slower.
+// The policy computes in doubles: the default would compute in long double,
+// which is several times slower.
 using DoublePolicy =
     boost::math::policies::policy<boost::math::policies::promote_double<false>>;
 
 constexpr double kRelativeRounding = 1e-12;
 constexpr double kRoundsToOne = 1e-15;
 
-// `p`, a computed probability, at its largest.
+// The largest value that a computed probability `p` may stand for.
 double Widened(double p, double rounding) {
   return std::min(1.0, p * (1 + kRelativeRounding) + rounding);
 }
 
-// The distance of a computed probability from 1, at its largest.
+// The largest distance from 1 that a computed probability `p` may stand for.
 double WidenedComplement(double p, double rounding) {
   return Widened(1 - p, rounding + kRoundsToOne);
 }
 
-// The p-value of `hits`, as far as there are too many of them.
+// The p-value of too many `hits`, one side of the two.
 double TooMany(std::int64_t trials, std::int64_t hits, double p) {
   return std::min(1.0, 2 * BinomialUpperTail(trials, hits, p));
 }
@@ -47,7 +47,7 @@ double SeenAbove(std::int64_t trials, double p, double level) {
                                 kPower, DoublePolicy());
 }
 
-// KL divergence of Bernoulli(x) from Bernoulli(p).
+// The KL divergence of Bernoulli(x) from Bernoulli(p).
 double Divergence(double x, double p) {
   const auto term = [](double a, double b) {
     return a > 0 ? a * std::log(a / b) : 0.0;
@@ -55,10 +55,10 @@ double Divergence(double x, double p) {
   return term(x, p) + term(1 - x, 1 - p);
 }
 
-// Chernoff's bound for numbers in [0, 1], either side.
+// Chernoff's bound for numbers in [0, 1], on either side.
 double ChernoffPValue(const SampleMean& sample, double mean, double expected) {
   const double n = static_cast<double>(sample.trials);
-  // A deviation of rounding only is none.
+  // A deviation that rounding explains does not count.
   if (std::abs(mean - expected) <= kRelativeRounding) return 1;
   const bool above = mean > expected;
   const double p =
@@ -70,8 +70,8 @@ double ChernoffPValue(const SampleMean& sample, double mean, double expected) {
 // L of P(|mean - expected| > width) <= 4 exp(-L), and its inverse: with numbers
 // in [0, 1], width = sqrt(2 V L / n) + 7 L / (3 (n - 1)).
 struct EmpiricalBernstein {
-  double linear;  // of L
-  double root;    // of sqrt(L)
+  double linear;  // the factor of L
+  double root;    // the factor of sqrt(L)
 
   explicit EmpiricalBernstein(const SampleMean& sample, double variance) {
     const double n = static_cast<double>(sample.trials);
@@ -148,7 +148,7 @@ double MeanPValue(const SampleMean& sample, double expected) {
   const auto scaled = [&](double value) {
     return std::clamp((value - sample.low) / range, 0.0, 1.0);
   };
-  // An expectation beyond the range is wrong whatever was seen.
+  // An expectation outside of the range is wrong whatever was seen.
   const double beyond = kRelativeRounding * range + kRelativeRounding;
   if (expected < sample.low - beyond || expected > sample.high + beyond) {
     return 0;
@@ -165,7 +165,7 @@ double MeanDetectable(const SampleMean& sample, double level) {
   const double range = sample.high - sample.low;
   if (!(range > 0)) return kRelativeRounding;
   const EmpiricalBernstein bernstein(sample, sample.variance / (range * range));
-  // Half of the level, as MeanPValue takes twice the smaller of two.
+  // The level is halved, as MeanPValue takes twice the smaller of two bounds.
   return range * std::min(1.0, bernstein.Width(level / 2) +
                                    bernstein.Width(1 - kPower));
 }

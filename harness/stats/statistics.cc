@@ -22,13 +22,13 @@ std::vector<double> Sorted(std::span<const double> samples) {
   return sorted;
 }
 
-// The interval of order statistics; it is the whole range where no narrower one
+// The interval of order statistics; it is the whole range if no narrower one
 // will do.
 Interval OrderInterval(const std::vector<double>& sorted, double miss) {
   const std::size_t n = sorted.size();
   const boost::math::binomial below(static_cast<double>(n), 0.5);
   std::size_t k = 1;  // 1-based
-  // k + 1 will do where P(B < k + 1) = P(B <= k) is small enough.
+  // k + 1 will do if P(B < k + 1) = P(B <= k) is small enough.
   while (k < n / 2 &&
          boost::math::cdf(below, static_cast<double>(k)) <= miss / 2) {
     ++k;
@@ -36,14 +36,14 @@ Interval OrderInterval(const std::vector<double>& sorted, double miss) {
   return {sorted[k - 1], sorted[n - k]};
 }
 
-// Whether the range of so many values misses seldom enough.
+// Whether the range of this many values misses seldom enough.
 bool HaveOrderInterval(std::size_t count, double miss) {
   return std::ldexp(2.0, -static_cast<int>(count)) <= miss;
 }
 
 struct Moments {
   double mean = 0;
-  double variance = 0;  // of the mean
+  double variance = 0;  // the variance of the mean
 };
 
 Moments MomentsOf(std::span<const double> values) {
@@ -54,7 +54,7 @@ Moments MomentsOf(std::span<const double> values) {
   return {mean, squares / (n - 1) / n};
 }
 
-// |t| that Student's distribution exceeds with probability `miss`.
+// The |t| that Student's distribution exceeds with probability `miss`.
 double StudentQuantile(double degrees, double miss) {
   return boost::math::quantile(
       boost::math::complement(boost::math::students_t(degrees), miss / 2));
@@ -64,7 +64,7 @@ Interval Around(double center, double half_width) {
   return {center - half_width, center + half_width};
 }
 
-// Ranks of the values from 1, equal ones with the mean of theirs.
+// The ranks of the values from 1; equal values have the mean of their ranks.
 std::vector<double> Ranks(std::span<const double> values) {
   std::vector<std::size_t> order(values.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -189,7 +189,7 @@ Estimate UnpairedLogRatio(const ProcessSamples& a_logs,
   const auto degrees_of = [](const ProcessSamples& side) {
     return static_cast<double>(side.size()) - 1;
   };
-  // The degrees of freedom of Welch and Satterthwaite.
+  // These are the degrees of freedom of Welch and Satterthwaite.
   const double degrees = variance * variance /
                          (a.variance * a.variance / degrees_of(a_logs) +
                           b.variance * b.variance / degrees_of(b_logs));
@@ -215,7 +215,7 @@ double RankCorrelation(std::span<const double> x, std::span<const double> y) {
 
 RoundDrift RoundDriftOf(const ProcessSamples& samples) {
   std::vector<double> changes;
-  double excess = 0;  // of the late thirds' ranks over what chance expects
+  double excess = 0;  // the late thirds' ranks less what chance expects
   double variance = 0;
   for (const std::vector<double>& process : samples) {
     const auto third = static_cast<std::ptrdiff_t>(process.size() / 3);

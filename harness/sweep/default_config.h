@@ -1,4 +1,4 @@
-// The setting of a mechanism that nobody has changed.
+// A mechanism's setting before anybody changes it.
 #ifndef ATTNBENCH_HARNESS_SWEEP_DEFAULT_CONFIG_H_
 #define ATTNBENCH_HARNESS_SWEEP_DEFAULT_CONFIG_H_
 
@@ -8,7 +8,7 @@
 
 namespace attnbench {
 
-// Every option at its default.
+// Sets every option to its default.
 inline Config DefaultConfig(const Description& about,
                             const std::string& mode = "decode") {
   Config config;

@@ -10,7 +10,7 @@
 namespace attnbench {
 namespace {
 
-// `value` as it is in the cell: "=T" stands for the cell's T.
+// Gives `value` as the cell has it: "=T" stands for the cell's T.
 const AxisValue& ValueFor(const AxisTable& table, const Axis& axis,
                           const AxisValue& value, const Cell& cell) {
   if (axis.type != AxisType::kInteger || !value.is_text() ||

@@ -1,5 +1,5 @@
-// Cells that an experiment leaves out: not in the result at all, unlike skipped
-// ones, which a mechanism cannot do.
+// Cells that an experiment leaves out. They are not in the result at all,
+// unlike skipped cells, which a mechanism cannot do.
 #ifndef ATTNBENCH_HARNESS_SWEEP_EXCLUSIONS_H_
 #define ATTNBENCH_HARNESS_SWEEP_EXCLUSIONS_H_
 
@@ -11,12 +11,12 @@
 namespace attnbench {
 
 // Whether one of the exclusions holds for the cell. An axis that the cell does
-// not have (null) is none of any values; "=T" is the cell's own T.
+// not have (null) equals no value; "=T" is the cell's own T.
 bool IsExcluded(const AxisTable& table, std::span<const Exclusion> exclusions,
                 const Cell& cell);
 
-// Throws UserError, "WHERE[i]", for the first exclusion that holds for no cell
-// of any of the requests, which are alike in all but what profiles replace.
+// Throws UserError naming "WHERE[i]" for the first exclusion that holds for no
+// cell of any of the requests, which differ only in what profiles replace.
 void CheckExclusions(const AxisTable& table,
                      std::span<const SweepRequest> requests,
                      const std::string& where);

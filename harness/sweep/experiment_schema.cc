@@ -22,14 +22,14 @@ Json ValueOrList(const Json& value) {
   return {{"anyOf", {value, document::ListSchema(value, {.min_items = 1})}}};
 }
 
-// Text with commas, each part of which is one of the patterns.
+// A text with commas, each part of which matches one of the patterns.
 Json TextOf(const std::vector<std::string>& patterns) {
   const std::string item = fmt::format("({})", fmt::join(patterns, "|"));
   return {{"type", "string"}, {"pattern", "^" + item + "(," + item + ")*$"}};
 }
 
-// What the command line takes: numbers, ranges, and other axes by letter or
-// name.
+// The texts that the command line takes: numbers, ranges, and other axes by
+// letter or name.
 Json IntegerText(const AxisTable& table, const Axis& axis) {
   std::vector<std::string> others;
   for (const Axis& other : table) {
@@ -53,7 +53,7 @@ Json NameText(const Axis& axis) {
                            : name.substr(0, colon + 1) + "[^,]+");
   }
   if (!axis.other_names.empty()) {
-    // Without its ^ and $: it stands among others here.
+    // The pattern stands among others here, so it goes without its ^ and $.
     patterns.push_back(axis.other_names.substr(1, axis.other_names.size() - 2));
   }
   return TextOf(patterns);

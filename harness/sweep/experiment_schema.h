@@ -1,8 +1,8 @@
 // The JSON Schema (draft 7) of experiment files, made from the axis table and
 // the registered mechanisms, for editors and for who writes such files by
 // program. results/schema/experiment.schema.json is this text, committed; a
-// test compares the two. What a schema cannot say (a range that ends before it
-// begins, an exclusion that leaves nothing out) ReadExperiment still refuses.
+// test compares the two. ReadExperiment still refuses what a schema cannot say
+// (a range that ends before it begins, an exclusion that leaves nothing out).
 #ifndef ATTNBENCH_HARNESS_SWEEP_EXPERIMENT_SCHEMA_H_
 #define ATTNBENCH_HARNESS_SWEEP_EXPERIMENT_SCHEMA_H_
 

@@ -11,7 +11,7 @@
 namespace attnbench {
 namespace {
 
-// What the axes of the cell ask for that the peer does not have.
+// Names the cell's axes that the peer cannot do.
 std::optional<std::string> PeerSkipReason(const PeerVariant& variant,
                                           const Cell& cell) {
   const bool decodes = cell.Text("mode") == "decode";

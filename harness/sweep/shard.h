@@ -1,6 +1,6 @@
 // A part of a list of work that several machines share: of n shards, shard i/n
-// (i from 0) takes what has the indices i, i + n, i + 2n ..., so that long and
-// short work is dealt out alike.
+// (i from 0) takes the indices i, i + n, i + 2n ..., so that all get their
+// share of long and short work.
 #ifndef ATTNBENCH_HARNESS_SWEEP_SHARD_H_
 #define ATTNBENCH_HARNESS_SWEEP_SHARD_H_
 
@@ -16,10 +16,10 @@ struct Shard {
   std::int64_t index = 0;
   std::int64_t count = 1;
 
-  // How many of `size` things it has, and their indices.
+  // The number of its things among `size`, and their indices.
   std::size_t NumberOf(std::size_t size) const;
   std::vector<std::size_t> Indices(std::size_t size) const;
-  // Those things, in their order.
+  // Its things, in their order.
   template <class T>
   std::vector<T> Of(const std::vector<T>& all) const {
     std::vector<T> own;
@@ -31,7 +31,7 @@ struct Shard {
 
 inline constexpr std::int64_t kMostShards = 1'000'000;
 
-// The value of --shard, "i/n". Throws UserError naming the option.
+// Reads the value of --shard, "i/n". Throws UserError naming the option.
 Shard ParseShard(std::string_view text);
 
 }  // namespace attnbench

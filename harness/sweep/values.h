@@ -17,8 +17,8 @@
 
 namespace attnbench {
 
-// A whole number, a text ("uniform", "inf", "=T"), or null: the mechanism does
-// not have the axis. Values are made from either without a word.
+// A whole number, a text ("uniform", "inf", "=T"), or null if the mechanism
+// does not have the axis. Numbers and texts convert to values implicitly.
 class AxisValue {
  public:
   AxisValue() = default;
@@ -35,11 +35,11 @@ class AxisValue {
   bool is_null() const { return value_.index() == 0; }
   bool is_whole() const { return value_.index() == 1; }
   bool is_text() const { return value_.index() == 2; }
-  // Throw std::bad_variant_access for a value of another kind.
+  // Both throw std::bad_variant_access for a value of another kind.
   std::int64_t whole() const { return std::get<std::int64_t>(value_); }
   const std::string& text() const { return std::get<std::string>(value_); }
 
-  // As the command line writes it; "-" for null.
+  // The value as the command line writes it; "-" for null.
   std::string Shown() const;
 
   friend auto operator<=>(const AxisValue&, const AxisValue&) = default;
@@ -52,10 +52,10 @@ class AxisValue {
 // A value for each of some axes, in the table's order.
 class AxisMap {
  public:
-  // Throws std::out_of_range where there is none.
+  // Both throw std::out_of_range if there is no such axis.
   const AxisValue& at(std::string_view axis) const;
   const AxisValue& operator[](std::string_view axis) const { return at(axis); }
-  // Adds a null where there is none.
+  // Adds a null if the axis is not there.
   AxisValue& operator[](std::string_view axis);
 
   auto begin() const { return values_.begin(); }
@@ -70,9 +70,9 @@ class AxisMap {
 // An option's value as people write it.
 std::string OptionText(const OptionValue& value);
 
-// By the rule, a value is a whole number in its range (none without a
-// `minimum`), a text that is one of `one_of` or matches `pattern`, or null
-// where it `may_be_null`. An empty rule allows all of these.
+// The rule allows a whole number in its range (none without a `minimum`), a
+// text that is one of `one_of` or matches `pattern`, and null if it
+// `may_be_null`. An empty rule allows all of these.
 template <>
 struct JsonForm<AxisValue> {
   static Json Write(const AxisValue& value);

@@ -23,7 +23,7 @@ using Clock = ChildProcess::Clock;
 
 constexpr std::size_t kMostWords = std::size_t{1} << 20;
 constexpr std::size_t kShownLength = 200;
-// A process that ends with its input has this long; then it is killed.
+// A process that should end with its input has this long; then it is killed.
 constexpr std::chrono::milliseconds kFarewell{2000};
 constexpr std::chrono::hours kLongestPoll{1};
 
@@ -51,7 +51,7 @@ int Poll(pollfd* wait, nfds_t count, Clock::time_point deadline) {
   }
 }
 
-// The open file `from` is `to` after exec.
+// Makes the open file `from` the file `to` after exec.
 bool Inherit(int from, int to) {
   if (from == to) return fcntl(from, F_SETFD, 0) == 0;
   return dup2(from, to) == to;
@@ -72,7 +72,8 @@ class ChildProcess::Descriptor {
     if (number_ >= 0) close(std::exchange(number_, -1));
   }
 
-  // Appends what is there; false where nothing is. Closed at the end.
+  // Appends what there is to read; false if there is nothing. Closes the file
+  // at its end.
   bool ReadSome(std::string& to) {
     std::array<char, 1 << 16> block{};
     const ssize_t count = read(number_, block.data(), block.size());
@@ -93,15 +94,15 @@ struct ChildProcess::Pipes {
     Descriptor theirs;
   };
 
-  // What the process writes.
+  // The process writes to this.
   static Ends MakePipe() {
     std::array<int, 2> ends{};
     Check(pipe2(ends.data(), O_CLOEXEC), "pipe");
     return {Descriptor(ends[0]), Descriptor(ends[1])};
   }
 
-  // What the process reads: a socket, because writing to one whose reader is
-  // gone can be told to give an error. A pipe would send SIGPIPE to this
+  // The process reads from this. It is a socket, because a write to one whose
+  // reader is gone can give an error; with a pipe it would send SIGPIPE to this
   // program.
   static Ends MakeSocket() {
     std::array<int, 2> ends{};
@@ -110,7 +111,7 @@ struct ChildProcess::Pipes {
     return {Descriptor(ends[0]), Descriptor(ends[1])};
   }
 
-  // Runs in the new process, where nothing may be allocated.
+  // This runs in the new process, where nothing may be allocated.
   bool TakeTheirs(int third) const {
     return Inherit(input.theirs.number(), 0) &&
            Inherit(output.theirs.number(), 1) &&
@@ -118,8 +119,8 @@ struct ChildProcess::Pipes {
            (third < 0 || Inherit(third, 3));
   }
 
-  // Kills the group when this program is gone, however that came: then nobody
-  // holds the other end of `alive`.
+  // Starts a process that kills the group when this program is gone for any
+  // reason: then nobody holds the other end of `alive`.
   pid_t StartGuard(pid_t group) {
     const pid_t guard = fork();
     if (guard == 0) {
@@ -190,7 +191,8 @@ ChildProcess::ChildProcess(const Command& command)
   id_ = fork();
   Check(id_, "fork");
   if (id_ == 0) {
-    // A group of its own: whatever it starts is stopped with it.
+    // The process has a group of its own, so all that it starts is stopped with
+    // it.
     setpgid(0, 0);
     if (pipes_->TakeTheirs(command.third)) {
       execve(program, argument_pointers.data(), environment_pointers.data());
@@ -199,12 +201,12 @@ ChildProcess::ChildProcess(const Command& command)
     [[maybe_unused]] const ssize_t ignored = write(2, why, std::strlen(why));
     _exit(127);
   }
-  setpgid(id_, id_);  // here too: one of the two comes first
+  setpgid(id_, id_);  // as in the new process: one of the two comes first
   guard_ = pipes_->StartGuard(id_);
   pipes_->input.theirs.Close();
   pipes_->output.theirs.Close();
   pipes_->errors.theirs.Close();
-  // Somebody that the process left behind may hold it open for ever.
+  // A process that is left behind may hold the pipe open for ever.
   fcntl(pipes_->errors.ours.number(), F_SETFL, O_NONBLOCK);
 }
 

@@ -1,5 +1,5 @@
-// Another program, started by this one, that reads lines and writes lines: a
-// peer (peer.h), and this program itself as a worker (worker.h).
+// Starts another program that reads lines and writes lines: a peer (peer.h), or
+// this program itself as a worker (worker.h).
 #ifndef ATTNBENCH_HARNESS_SYSTEM_CHILD_PROCESS_H_
 #define ATTNBENCH_HARNESS_SYSTEM_CHILD_PROCESS_H_
 
@@ -13,52 +13,51 @@
 
 namespace attnbench {
 
-// How a process came to its end.
+// The way in which a process ended.
 struct ProcessEnd {
-  int status = 0;  // as waitpid tells
+  int status = 0;  // as from waitpid
 
   bool IsGood() const { return status == 0; }
-  int Signal() const;        // 0: it ended by itself
+  int Signal() const;        // 0 if it ended by itself
   std::string Text() const;  // "was killed by signal 11 (Segmentation fault)"
 };
 
-// A text that JSON and a line of a message can hold, whatever bytes a program
-// wrote, and no longer than anybody reads.
+// Makes of any bytes that a program wrote a text that JSON and a line of a
+// message can hold, no longer than anybody reads.
 std::string Shown(const std::string& bytes);
 
-// Gives our own environment, with these ("NAME=value") in the place of ours.
+// Gives our own environment with these variables ("NAME=value") replaced.
 std::vector<std::string> EnvironmentWith(std::vector<std::string> variables);
 
-// Not thread-safe. Once the destructor returns, the process is gone, and so is
-// whatever it started that has not left its group. Where this program is gone,
-// however that came, a process that waits for that (the guard) kills the group.
+// This class is not thread-safe. Once the destructor returns, the process is
+// gone, and so are the processes of its group. If this program ends for any
+// reason, a process that waits for that (the guard) kills the group.
 class ChildProcess {
  public:
   using Clock = std::chrono::steady_clock;
 
   struct Command {
-    // The first is the program's path, where `program` says no other.
+    // The first is the program's path, unless `program` names another one.
     std::vector<std::string> arguments;
     std::string program = {};
     std::vector<std::string> environment;
     std::size_t longest_line = std::size_t{1} << 26;  // of its output, in bytes
-    int third = -1;  // the open file that it has as number 3; -1: none
-    bool echo_errors = false;  // its stderr shows on ours, too
+    int third = -1;            // the process's file number 3; -1: none
+    bool echo_errors = false;  // show its stderr on ours, too
   };
 
-  // Throws std::runtime_error where the system has no room for one more. A
+  // Throws std::runtime_error if the system has no room for one more process. A
   // program that cannot be started ends with status 127.
   explicit ChildProcess(const Command& command);
   ~ChildProcess();
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
 
-  // Gives up where nobody reads, or not by then.
+  // Gives up if nobody reads, or not by the deadline.
   void Send(const std::string& text, Clock::time_point deadline);
 
-  // The next line without its end, or what there is of one that is too long;
-  // none where the process closed its output, or
-  // wrote none by then.
+  // The next line without its end, or the beginning of a line that is too long;
+  // none if the process closed its output, or wrote no line by the deadline.
   std::optional<std::string> ReadLine(Clock::time_point deadline);
   // Whether the output is at its end: no line will come.
   bool HasEnded() const { return has_ended_; }
@@ -66,10 +65,10 @@ class ChildProcess {
   // Lets the process end by itself, kills what is left, and says how it ended.
   ProcessEnd Stop();
 
-  // Stop will not wait for it.
+  // Kills the process, so that Stop does not wait for it.
   void Kill();
 
-  // The last line on stderr that has anything in it, as Shown.
+  // The last line on stderr that is not blank, as from Shown.
   std::string LastWords() const;
 
  private:
@@ -82,7 +81,7 @@ class ChildProcess {
   const bool echo_errors_;
   const std::size_t longest_line_;
   pid_t id_ = -1;     // -1: stopped
-  pid_t guard_ = -1;  // -1: the system had no room for it
+  pid_t guard_ = -1;  // -1 if the system had no room for it
   ProcessEnd end_;
   bool killed_ = false;
   bool has_ended_ = false;

@@ -14,7 +14,7 @@
 namespace attnbench {
 namespace {
 
-// The sum of the next `count` numbers, but for the first `num_left_out`.
+// The sum of the next `count` numbers, without the first `num_left_out`.
 std::optional<std::int64_t> SumOf(std::istream& in, int count,
                                   int num_left_out = 0) {
   std::int64_t sum = 0;
@@ -26,9 +26,9 @@ std::optional<std::int64_t> SumOf(std::istream& in, int count,
   return sum;
 }
 
-// Of a process with all that it has started and they have, from what the system
-// tells of all processes. One that has just ended is none: its time is its
-// parent's, who has waited for it.
+// The ticks of a process and all of its descendants, from what the system tells
+// of all processes. A process that has just ended is not among them: its time
+// counts for its parent, which has waited for it.
 std::int64_t TicksOfFamily(pid_t first) {
   namespace fs = std::filesystem;
   std::multimap<std::int64_t, std::pair<pid_t, std::int64_t>> by_parent;
@@ -60,7 +60,7 @@ std::int64_t TicksOfFamily(pid_t first) {
 std::string ReadableText(const std::string& path) {
   std::ifstream file(path);
   std::string text;
-  // Not by iterators over its buffer, which throw where reading fails.
+  // Iterators over the file's buffer would throw if reading fails.
   std::getline(file, text, '\0');
   return text;
 }
@@ -77,7 +77,8 @@ std::optional<std::int64_t> BusyTicks(std::string_view line) {
 }
 
 std::optional<ProcessTimes> ParseProcess(std::string_view text) {
-  // The second field is the program's name in brackets, whatever is in it.
+  // The second field is the program's name in brackets, which may contain
+  // anything.
   const std::size_t name_end = text.rfind(')');
   if (name_end == std::string_view::npos) return std::nullopt;
   std::istringstream in{std::string(text.substr(name_end + 1))};

@@ -1,6 +1,6 @@
-// How much time the machine's CPUs have worked, and how much of that for this
-// program: what two readings differ by says what other programs did between
-// them, however busy the machine was before.
+// Reads how much time the machine's CPUs have worked, and how much of that for
+// this program. The difference of two readings says what other programs did
+// between them, however busy the machine was before.
 #ifndef ATTNBENCH_HARNESS_SYSTEM_CPU_TIMES_H_
 #define ATTNBENCH_HARNESS_SYSTEM_CPU_TIMES_H_
 
@@ -12,29 +12,30 @@
 namespace attnbench {
 
 struct CpuTimes {
-  double at_s = 0;    // of a clock that never goes back
-  double busy_s = 0;  // of all CPUs together, whoever they worked for
-  double own_s = 0;   // of this process and everybody that it has started
+  double at_s = 0;    // by a clock that never goes back
+  double busy_s = 0;  // of all CPUs together, for all programs
+  double own_s = 0;   // of this process and all of its descendants
 };
 
-// Now; nothing where there is no /proc/stat, so not on Linux. The system counts
-// in steps of mostly 10 ms a CPU: readings should be half a second apart.
+// Reads the times now; nothing without a /proc/stat, as on other systems than
+// Linux. The system counts in steps of mostly 10 ms a CPU, so readings should
+// be half a second apart.
 std::optional<CpuTimes> ReadCpuTimes();
 
-// Its parts. The first line of /proc/stat, in ticks of all CPUs: everything but
-// `idle` and `iowait`, so that what a hypervisor took (`steal`) is time in
-// which they worked for others. `guest` is in `user` already.
+// The busy ticks of all CPUs in the first line of /proc/stat: everything but
+// `idle` and `iowait`, so that what a hypervisor took (`steal`) counts as work
+// for others. `guest` is in `user` already.
 std::optional<std::int64_t> BusyTicks(std::string_view line);
 
 struct ProcessTimes {
-  std::int64_t parent = 0;  // its id
-  std::int64_t ticks = 0;   // own, and of children that it has waited for
+  std::int64_t parent = 0;  // the parent's id
+  std::int64_t ticks = 0;   // its own, and of children that it has waited for
 };
-// What can be read of a file. Empty where it is not there or cannot be read, as
-// that of a process that ends meanwhile.
+// The text of a file. It is empty if the file is not there or cannot be read,
+// such as that of a process that ends meanwhile.
 std::string ReadableText(const std::string& path);
 
-// Of the text of a /proc/PID/stat.
+// Reads the text of a /proc/PID/stat.
 std::optional<ProcessTimes> ParseProcess(std::string_view text);
 
 }  // namespace attnbench

@@ -21,7 +21,7 @@ void CatchInterrupts() {
     }
     struct sigaction action {};
     action.sa_handler = NoteInterrupt;
-    // The second one ends the program.
+    // The second signal ends the program.
     action.sa_flags = static_cast<int>(SA_RESETHAND);
     sigemptyset(&action.sa_mask);
     sigaction(signal, &action, nullptr);

@@ -1,5 +1,5 @@
-// Ctrl-C, and what batch systems send before they kill: asks a long run to end
-// with what it has. The second time the program ends at once.
+// Ctrl-C, or the signal that batch systems send before they kill, asks a long
+// run to end with what it has. A second one ends the program at once.
 #ifndef ATTNBENCH_HARNESS_SYSTEM_INTERRUPT_H_
 #define ATTNBENCH_HARNESS_SYSTEM_INTERRUPT_H_
 

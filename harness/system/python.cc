@@ -34,7 +34,7 @@ int RunPython(const std::string& command, const std::string& script,
   }
   int status = 0;
   while (waitpid(process, &status, 0) < 0 && errno == EINTR) continue;
-  // A shell tells it so, too.
+  // This is the exit code that a shell gives for a signal.
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 

@@ -22,12 +22,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// This follows the target's name; then kNumRandom letters. Nobody else gives
-// such a name to a file that is to stay.
+// A temporary file's name is the target's, this, and kNumRandom letters. Nobody
+// else gives such a name to a file that is to stay.
 constexpr char kUnfinished[] = ".unfinished-";
 
-// A new file beside the target, removed unless it was renamed to it. Locked
-// while there is anybody to do that: see RemoveLeftovers.
+// A new file beside the target, which is removed unless it was renamed to it.
+// It is locked while its owner lives: see RemoveLeftovers.
 class TemporaryFile {
  public:
   TemporaryFile(const std::string& path, const std::string& target)
@@ -79,7 +79,7 @@ class TemporaryFile {
   std::string path_;
   std::string name_;
   int descriptor_ = -1;
-  int lock_ = -1;  // the same file: keeps the lock when the other is closed
+  int lock_ = -1;  // the same file; keeps the lock when the other is closed
   bool renamed_ = false;
 };
 
@@ -103,7 +103,7 @@ std::string DocumentText(const Json& document) {
   return text + "\n}\n";
 }
 
-// Follows a link, also to a file that is not there yet.
+// Follows a link, even to a file that is not there yet.
 fs::path LinkedFrom(fs::path path) {
   constexpr int kMostLinks = 40;  // as many as Linux follows
   std::error_code error;
@@ -136,7 +136,7 @@ ResultFile::ResultFile(std::string path, bool may_replace)
   }
   RemoveLeftovers(fs::path(target_).parent_path(),
                   fs::path(target_).filename().string() + kUnfinished);
-  // Asking for permissions does not tell about read-only file systems.
+  // Permissions do not show read-only file systems, so this makes a file.
   TemporaryFile(path_, target_);
 }
 

@@ -17,7 +17,7 @@ fs::path ProgramPath() {
   return fs::read_symlink("/proc/self/exe", ignored);
 }
 
-// Empty where no folder above the program has the file.
+// The file's path; empty if no folder above the program has it.
 std::string PathInSources(const std::string& file) {
   std::error_code ignored;
   fs::path folder = ProgramPath();

@@ -1,7 +1,7 @@
-// What the program needs of the sources beside itself: ledger, schemas, and
-// scripts that it runs. The sources are looked for above the program's own
-// folder (build/PRESET), so that a tree that was moved or copied with its build
-// still works.
+// Finds what the program needs of its sources: ledger, schemas, and scripts
+// that it runs. The sources are looked for above the program's own folder
+// (build/PRESET), so that a tree that was moved or copied with its build still
+// works.
 #ifndef ATTNBENCH_HARNESS_SYSTEM_SOURCE_TREE_H_
 #define ATTNBENCH_HARNESS_SYSTEM_SOURCE_TREE_H_
 
@@ -9,16 +9,16 @@
 
 namespace attnbench {
 
-// The path of a file that `command` wants, such as "plots/report.py". Throws
-// UserError where it is in no folder above the program.
+// The path of a file that `command` needs, such as "plots/report.py". Throws
+// UserError if no folder above the program has it.
 std::string FindInSources(const std::string& command, const std::string& file);
 
-// `path` as it is from here; where there is no such file, or folder, that of
-// the sources if they have it.
+// Gives `path` if there is such a file or folder here; otherwise that of the
+// sources, if they have it.
 std::string HereOrInSources(const std::string& path);
 
-// Debian's Python, which has Debian's libraries: another one often comes first
-// on PATH and has none.
+// Finds Debian's Python, which has Debian's libraries: another one often comes
+// first on PATH and has none.
 std::string FindPython();
 
 }  // namespace attnbench

@@ -1,6 +1,5 @@
-// A folder of its own for the files of a while. It goes with everything in it
-// when its object goes; what a program that was killed has left, the next one
-// removes.
+// A folder for temporary files. It is removed with everything in it when its
+// object goes; the next program removes what a killed one has left.
 #ifndef ATTNBENCH_HARNESS_SYSTEM_TEMPORARY_FOLDER_H_
 #define ATTNBENCH_HARNESS_SYSTEM_TEMPORARY_FOLDER_H_
 
@@ -10,8 +9,7 @@ namespace attnbench {
 
 class TemporaryFolder {
  public:
-  // Throws UserError naming the folder that there is not, or that has no room
-  // for another.
+  // Throws UserError naming the folder that does not exist or has no room.
   TemporaryFolder();
   ~TemporaryFolder();
   TemporaryFolder(const TemporaryFolder&) = delete;

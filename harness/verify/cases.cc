@@ -24,7 +24,7 @@ using Sizes = std::vector<std::pair<Index, Index>>;  // T, U
 
 constexpr Index kContextDim = 2;  // d where scores are given
 constexpr Index kStateDim = 16;   // d elsewhere
-// A mechanism takes 1/sqrt(d) where none is set; this is another.
+// A mechanism takes 1/sqrt(d) if none is set; this is another scale.
 constexpr double kEnergyScale = 0.4;
 
 const Names kFamilies = {"uniform", "saturated", "recommended", "adversarial"};
@@ -41,10 +41,10 @@ class Grid {
     VerifyMethod method;
     Sizes sizes;
     Names scores;
-    bool widths = true;  // all of them, else w = 3
+    bool widths = true;  // all widths, else w = 3
     bool from_states = false;
-    bool energies = false;  // all of them, else dot
-    bool options = false;   // all values of options that are names
+    bool energies = false;  // all energies, else dot
+    bool options = false;   // all values of named options
   };
 
   void Add(const Crossing& crossing) {
@@ -70,7 +70,7 @@ class Grid {
 
   bool Declares(const char* axis) const { return Contains(about_.axes, axis); }
 
-  // Every case with every value: set(value, config) gives the text.
+  // Crosses all cases with all values: set(value, config) gives the text.
   template <class Values, class Set>
   static Cases Cross(const Cases& cases, const Values& values, const Set& set) {
     Cases crossed;
@@ -259,7 +259,7 @@ double Score(const std::string& family, Index i, Index j, Draws& draws) {
   }
 }
 
-// The alternative that is p where the family is one of probabilities.
+// Picks p, unless the family is one of energies.
 const InputSpec& PickScores(const std::vector<InputSpec>& alternatives,
                             const std::string& family) {
   const bool of_energies = family == "saturated" || family == "recommended";
@@ -277,7 +277,7 @@ Table<double> Copied(const MatrixView<const double>& from) {
   return to;
 }
 
-// Copies what is drawn into the arrays of a case, where it can be changed.
+// Copies drawn parameters into the arrays of a case, where they can be changed.
 class ChangeableParameters final : public ParameterSource<double> {
  public:
   ChangeableParameters(const ParameterSource<double>& drawn,

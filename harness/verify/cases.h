@@ -1,6 +1,6 @@
 // The grid of `attnbench verify`: which inputs a mechanism's expectation and
-// gradients are compared on. Made from the mechanism's Description alone, so
-// that one that registers is verified without a line here.
+// gradients are compared on. It follows from the mechanism's Description alone,
+// so that a new mechanism is verified without a line here.
 //
 // Scores are drawn in families, chosen for what goes wrong with them:
 //   uniform      p in [0, 1), chunk energies and other scores N(0, 1)
@@ -23,9 +23,9 @@
 
 namespace attnbench {
 
-// How the expectation is made without its formulas.
+// The way in which the expectation is made without its formulas.
 enum class VerifyMethod {
-  kExact,        // nothing is random: decoded once
+  kExact,        // nothing is random: the decoder runs once
   kEnumeration,  // every outcome of the hard process, with its probability
   kSampling,     // trials of the hard process
 };
@@ -36,27 +36,27 @@ struct VerifyCase {
   VerifyMethod method = VerifyMethod::kExact;
   Index memory_length = 1;   // T
   Index output_length = 1;   // U
-  std::string scores;        // family, or workload
+  std::string scores;        // a family, or a workload
   bool from_states = false;  // `scores` is a workload
-  Config config;             // of the mechanism, complete
-  // What tells it from the other cases of its mechanism, for people and as its
-  // key: "T=8 U=6 w=3 end=absorb scores=uniform".
+  Config config;             // the mechanism's, complete
+  // Tells it from the other cases of its mechanism, for people and as a key:
+  // "T=8 U=6 w=3 end=absorb scores=uniform".
   std::string name;
 };
 
-// All cases of a mechanism, without those that need a mode that it has not.
+// All cases of a mechanism, except those that need a mode that it lacks.
 std::vector<VerifyCase> MakeVerifyCases(const Description& description,
                                         bool quick);
 
-// Before the name of an array that ParameterSource was asked for.
+// This stands before the name of an array that ParameterSource was asked for.
 inline constexpr char kParameterKey[] = "parameter ";
 
-// The inputs of a case, drawn from Philox keyed by seed and case; every array
+// The inputs of a case, drawn from Philox keyed by seed and case. Every array
 // can be changed, for differences. Keys: `memory` and the scores that the
 // mechanism declares; or `memory`, `states`, the declared further inputs,
 // `energy_bias` and `energy_scale` [1, 1] of SequenceInputs, and "parameter
-// attention.W" and so on, each from when the mechanism first asks for it. Not
-// thread-safe.
+// attention.W" and so on, each once the mechanism has asked for it. This class
+// is not thread-safe.
 class VerifyInputs {
  public:
   VerifyInputs(const VerifyCase& verify_case, const Description& description,
@@ -68,7 +68,7 @@ class VerifyInputs {
   const std::map<std::string, Table<double>>& arrays() const { return arrays_; }
   const Table<double>* Find(const std::string& name) const;
   const Table<double>& At(const std::string& name) const;
-  // The second is of the contexts, [U, d]; both are fixed.
+  // The cotangents of attention [U, T] and of contexts [U, d]; both are fixed.
   const Table<double>& cotangent_attention() const { return d_attention_; }
   const Table<double>& cotangent_contexts() const { return d_contexts_; }
   // Views of the arrays as they are now; `contexts` outlives it.

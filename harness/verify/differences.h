@@ -1,5 +1,5 @@
-// Gradients by central differences: what is left to compare them with where
-// energies follow from states and parameters.
+// Checks gradients by central differences, the only way if energies follow from
+// states and parameters.
 #ifndef ATTNBENCH_HARNESS_VERIFY_DIFFERENCES_H_
 #define ATTNBENCH_HARNESS_VERIFY_DIFFERENCES_H_
 
@@ -10,10 +10,10 @@
 
 namespace attnbench {
 
-// Compares every gradient of `trained` with differences of `loss`, L of the
-// subject with its inputs as they are when it is called: of what is decoded
-// where nothing is random, else of what Expect makes, which other comparisons
-// of the case are about. Two calls for each number of the inputs.
+// Compares every gradient of `trained` with differences of `loss`, which gives
+// L for the subject's current inputs: of the decoded output if nothing is
+// random, else of what Expect makes, which other comparisons of the case check.
+// This takes two calls for each number of the inputs.
 void CompareWithDifferences(VerifySubject& subject, const Trained& trained,
                             const std::function<double()>& loss,
                             std::vector<Quantity>& quantities);

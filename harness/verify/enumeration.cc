@@ -10,15 +10,15 @@
 namespace attnbench {
 namespace {
 
-// z(i, j) of one entry that was inspected.
+// The z(i, j) of one entry that was inspected.
 struct Decision {
   Index i;
   Index j;
   bool z;
 };
 
-// The choices that made `steps`, in the order in which they were made: output i
-// inspects entries from the last choice on, as many as it says.
+// The choices that made `steps`, in their order: output i inspects entries from
+// the last choice on, as many as it says.
 std::vector<Decision> DecisionsOf(const std::vector<StepTrace>& steps) {
   std::vector<Decision> decisions;
   Index start = 0;
@@ -34,7 +34,7 @@ std::vector<Decision> DecisionsOf(const std::vector<StepTrace>& steps) {
   return decisions;
 }
 
-// A decoder that chooses otherwise could go on for ever without this.
+// Without this check a disobedient decoder could go on for ever.
 void CheckObeyed(const std::vector<Decision>& decisions,
                  const Table<double>& z) {
   for (const Decision& decision : decisions) {
@@ -47,9 +47,9 @@ void CheckObeyed(const std::vector<Decision>& decisions,
   }
 }
 
-// The next matrix z after the outcome with these decisions: the last entry that
-// was chosen is passed, all that could follow are chosen first. False after the
-// last outcome.
+// Makes the next matrix z after the outcome with these decisions: the last
+// entry that was chosen is now passed, and all entries that could follow are
+// chosen. False after the last outcome.
 bool NextOutcome(const std::vector<Decision>& decisions, Table<double>& z) {
   for (std::size_t n = decisions.size(); n-- > 0;) {
     if (!decisions[n].z) continue;
@@ -64,7 +64,7 @@ bool NextOutcome(const std::vector<Decision>& decisions, Table<double>& z) {
   return false;
 }
 
-// Sums over outcomes of probability times what the outcome gives.
+// Adds up probability times result over the outcomes.
 class OutcomeSums {
  public:
   OutcomeSums(VerifySubject& subject, bool with_gradients)
@@ -103,7 +103,7 @@ class OutcomeSums {
       quantities.push_back(Quantity::Exact(what, tolerance));
       quantities.back().CompareExact(expected, seen);
     };
-    // That no outcome was missed: a check of the enumeration, not of training.
+    // This checks the enumeration, not training: no outcome was missed.
     quantities.push_back(Quantity::Exact("probability", kValueTolerance));
     quantities.back().CompareExact(-1, -1, 1, mass_);
     compare("selection", kValueTolerance, trained.selection, selection_);
@@ -123,7 +123,7 @@ class OutcomeSums {
   }
 
  private:
-  // Products of a few probabilities and losses.
+  // Its sums are of products of a few probabilities and losses.
   static constexpr double kGradientTolerance = 1e-11;
 
   double Factor(const Decision& decision) const {
@@ -143,7 +143,7 @@ class OutcomeSums {
   }
 
   // d probability / dp(i, j) is the product of all other factors, with the sign
-  // of the decision: no division, so p may be 0 or 1.
+  // of the decision. There is no division, so p may be 0 or 1.
   void AddGradientOfChoices(const std::vector<Decision>& decisions,
                             double loss) {
     std::vector<double> after(decisions.size() + 1, 1.0);
@@ -159,8 +159,8 @@ class OutcomeSums {
     }
   }
 
-  // Central differences with the choices held. Output i depends on row i of the
-  // chunk energies alone, so a column is moved at once.
+  // These are central differences with the choices held. Output i depends only
+  // on row i of the chunk energies, so a column is moved at once.
   void AddGradientOfChunks(const Table<double>& z, double probability) {
     Table<double>& u = subject_.inputs().arrays().at("chunk_energies");
     const Table<double> kept = u;

@@ -1,6 +1,6 @@
-// The expectation without randomness and without its formulas: where the
+// Makes the expectation without randomness and without its formulas: if the
 // decoder makes few choices, it is driven through every sequence of them, and
-// what came out is added up with the probability of the choices. Gradients are
+// its outputs are added up with the probability of the choices. Gradients are
 // exact too: the sum is linear in every single p.
 #ifndef ATTNBENCH_HARNESS_VERIFY_ENUMERATION_H_
 #define ATTNBENCH_HARNESS_VERIFY_ENUMERATION_H_
@@ -17,12 +17,12 @@ namespace attnbench {
 Index CompareWithOutcomes(VerifySubject& subject, const Trained& trained,
                           std::vector<Quantity>& quantities);
 
-// The same where nothing is random: one outcome, and gradients of all inputs by
-// central differences of what is decoded.
+// Does the same if nothing is random: there is one outcome, and the gradients
+// of all inputs are central differences of the decoded output.
 void CompareWithDecoded(VerifySubject& subject, const Trained& trained,
                         std::vector<Quantity>& quantities);
 
-// Compares the expectation that Gradient makes with that of Expect.
+// Compares the expectation of Gradient with that of Expect.
 void CompareBothModes(const Trained& trained,
                       std::vector<Quantity>& quantities);
 

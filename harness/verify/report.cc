@@ -13,7 +13,7 @@
 namespace attnbench {
 namespace {
 
-// How rows and columns of an array are called.
+// The names of an array's rows and columns.
 struct Names {
   const char* row;
   const char* column;
@@ -40,8 +40,8 @@ Names NamesOf(const std::string& what) {
   return {name_of(shape[0]), name_of(shape[1])};
 }
 
-// True where `a` is the worse news: it could not be computed, then the smaller
-// p-value, then the larger discrepancy.
+// Whether `a` is worse than `b`: one that could not be computed is worst, then
+// the smaller p-value, then the larger discrepancy.
 bool IsWorse(const CaseReport& a, const CaseReport& b) {
   const auto rank = [](const CaseReport& report) {
     double p_value = 1;
@@ -83,7 +83,7 @@ Quantity Quantity::Sampled(std::string what, std::int64_t trials) {
 void Quantity::CompareExact(Index row, Index column, double expected,
                             double seen) {
   const double error = std::abs(seen - expected) / Scale(expected);
-  const bool good = error <= tolerance_;  // false of NaN
+  const bool good = error <= tolerance_;  // false for NaN
   Comparison comparison{
       .row = row, .column = column, .expected = expected, .seen = seen};
   comparison.p_value = good ? 1 : 0;
@@ -121,7 +121,7 @@ void Quantity::CompareMean(Index row, Index column, double expected,
        .expected = expected,
        .seen = sample.mean,
        .p_value = MeanPValue(sample, expected)});
-  // Any level shows which of two is harder.
+  // Any level shows which of the two is harder.
   if (!hardest_mean_.has_value() ||
       MeanDetectable(sample, 1e-9) > MeanDetectable(*hardest_mean_, 1e-9)) {
     hardest_mean_ = sample;

@@ -1,6 +1,5 @@
-// What `attnbench verify` compared and how it came out: numbers with an
-// expectation go in, verdicts over all of them together come out, for people
-// and as a document.
+// The report of `attnbench verify`: numbers with an expectation go in, verdicts
+// over all of them together come out, for people and as a document.
 #ifndef ATTNBENCH_HARNESS_VERIFY_REPORT_H_
 #define ATTNBENCH_HARNESS_VERIFY_REPORT_H_
 
@@ -14,38 +13,40 @@
 
 namespace attnbench {
 
-// The column of "no entry was chosen" in counts of choices.
+// The column for "no entry was chosen" in counts of choices.
 inline constexpr Index kNoEntry = -2;
 
-// One number of an array. Indices are 0-based, -1 where there is none.
+// One number of an array. Indices count from 0; -1 stands for none.
 struct Comparison {
   Index row = -1;
   Index column = -1;
-  Index previous = -1;  // of joint counts: t(i-1)
+  Index previous = -1;  // t(i-1), in joint counts
   double expected = 0;
   double seen = 0;
-  double p_value = 1;  // of exact comparisons 0 or 1
+  double p_value = 1;  // of exact comparisons either 0 or 1
 };
 
-// All numbers of one array: attention, selection, gradient of p_choose ...
+// All numbers of one array, such as attention, selection, gradient of p_choose.
 class Quantity {
  public:
-  // Compared up to rounding: |seen - expected| <= tolerance max(1, |expected|).
+  // An array that is compared up to rounding: |seen - expected| <= tolerance
+  // max(1, |expected|).
   static Quantity Exact(std::string what, double tolerance);
-  // Compared by p-values, judged together with all others of the run.
+  // An array that is compared by p-values, together with all others of the run.
   static Quantity Sampled(std::string what, std::int64_t trials);
 
   void CompareExact(Index row, Index column, double expected, double seen);
-  // Arrays of the same shape.
+  // The two arrays have the same shape.
   void CompareExact(const Table<double>& expected, const Table<double>& seen);
-  // `rounding` as in CountPValue.
+  // CountPValue says what `rounding` is.
   void CompareCount(Comparison at, std::int64_t hits, double rounding = 0);
-  // Compares with the mean of what was sampled.
+  // Compares an expectation with the mean of samples.
   void CompareMean(Index row, Index column, double expected,
                    const SampleMean& sample);
 
-  // Sets `passed` and `detectable`. Exact: no number was off. Sampled: no
-  // p-value was <= threshold, the level of a single comparison being `level`.
+  // Sets `passed` and `detectable`. An exact array passes if no number was off;
+  // a sampled one if no p-value was <= threshold, where a single comparison has
+  // the level `level`.
   void Judge(double threshold, double level);
 
   bool exact() const { return exact_; }
@@ -58,7 +59,8 @@ class Quantity {
   bool passed() const { return passed_; }
   double detectable() const { return detectable_; }
   QuantityResult Result() const;
-  // "selection, output 2, entry 3: expected 0.25, seen 0.31, p-value 1e-12".
+  // A text like "selection, output 2, entry 3: expected 0.25, seen 0.31,
+  // p-value 1e-12".
   std::string WorstText() const;
 
  private:
@@ -72,7 +74,7 @@ class Quantity {
   std::vector<double> p_values_;
   Comparison worst_;
   double largest_error_ = 0;
-  // The numbers that vary most, where the least is seen.
+  // The numbers that vary most; discrepancies are hardest to see in them.
   std::optional<double> hardest_count_;
   std::optional<SampleMean> hardest_mean_;
   bool passed_ = false;
@@ -81,16 +83,16 @@ class Quantity {
 
 struct CaseReport {
   VerifyCase verify_case;
-  std::int64_t trials = 0;  // sampled, or outcomes enumerated
+  std::int64_t trials = 0;  // trials, or outcomes enumerated
   std::vector<Quantity> quantities;
   std::optional<ChiSquare> chi_square;
-  std::optional<std::string> failure;  // it could not be computed
+  std::optional<std::string> failure;  // why it could not be computed
 
   bool passed() const;
   // The quantity with the smallest p-value among those that did not pass, else
-  // among all; null where there is none.
+  // among all; null if there is none.
   const Quantity* Worst() const;
-  // Which case it is, and its worst comparison or its failure, in one line.
+  // Names the case, and its worst comparison or its failure, in one line.
   std::string Text() const;
   CaseResult Result() const;
 };
@@ -99,10 +101,10 @@ struct CaseReport {
 // sampled ones by Holm's procedure at `level`.
 void JudgeAll(double level, std::vector<CaseReport>& reports);
 
-// A whole run, judged.
+// The totals of a run that was judged.
 struct VerifyTotals {
   std::int64_t comparisons = 0;
-  std::int64_t sampled = 0;  // of them
+  std::int64_t sampled = 0;  // how many of them were sampled
   std::size_t failed_cases = 0;
   std::size_t worst_case = 0;  // index: failed, then the smallest p-value
 };

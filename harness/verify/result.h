@@ -144,8 +144,7 @@ struct VerifyResult {
   std::vector<CaseResult> cases = {};
 
   static void Fields(auto& self, auto& visit) {
-    visit("schema_version", self.schema_version,
-          Rule{.minimum = kSchemaVersion, .maximum = kSchemaVersion});
+    visit("schema_version", self.schema_version, kThisSchemaVersion);
     visit("kind", self.kind, Rule{.one_of = {"verify"}});
     visit("context", self.context);
     visit("false_alarm_rate", self.false_alarm_rate,

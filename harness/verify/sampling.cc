@@ -7,14 +7,14 @@
 namespace attnbench {
 namespace {
 
-// What is left of 1 after a sum of probabilities, and other differences.
+// The error of differences, such as 1 less a sum of probabilities.
 constexpr double kSubtractionRounding = 1e-14;
 
 struct Range {
   double low = 0;
   double high = 0;
 
-  // So that it holds `value` too.
+  // Widens the range so that it holds `value` too.
   void Include(double value) {
     low = std::min(low, value);
     high = std::max(high, value);
@@ -29,8 +29,8 @@ std::size_t At(const Table<double>& shape, Index row, Index column) {
   return Size(row * shape.cols + column);
 }
 
-// Counts and sums over trials, and their comparison. Each kind of quantity has
-// an Add for one trial and a Compare.
+// Counts and adds up over trials, and compares. Each kind of quantity has an
+// Add for one trial and a Compare.
 class TrialSums {
  public:
   TrialSums(VerifySubject& subject, const Trained& trained, std::int64_t trials)
@@ -40,7 +40,8 @@ class TrialSums {
         U_(subject.U()),
         T_(subject.T()),
         d_(subject.d()),
-        // There are none where only the mechanism knows probabilities.
+        // Only the mechanism may know the probabilities; then there are no
+        // pairs.
         with_pairs_(subject.knows_probabilities() && T_ <= kMostEntriesOfPairs),
         with_gradients_(subject.knows_probabilities() &&
                         !trained.gradients.empty()),
@@ -141,10 +142,11 @@ class TrialSums {
     }
   }
 
-  // What is expected of an outcome, left of 1 by subtraction, and compared.
+  // Compares an outcome whose expectation is 1 less the others'.
   void CompareRest(Comparison at, std::int64_t hits, bool is_impossible,
                    Quantity& quantity) const {
-    // It is as certain as the decoder: a single hit is wrong.
+    // An impossible outcome is expected exactly 0 times, so a single hit is
+    // wrong.
     const bool is_zero =
         is_impossible && std::abs(at.expected) <= kSubtractionRounding;
     if (is_zero) at.expected = 0;
@@ -171,8 +173,8 @@ class TrialSums {
     return chi_square;
   }
 
-  // P(t(i) = l | t(i-1) = k) [T] for one i and k, by two outputs of which the
-  // first is forced to choose k.
+  // P(t(i) = l | t(i-1) = k) [T] for one i and k, from two outputs of which the
+  // first must choose k.
   std::vector<double> After(Index i, Index k) const {
     Table<double> p(2, T_);
     p.view()(0, k) = 1;
@@ -186,7 +188,7 @@ class TrialSums {
     const bool no_choice_after_none =
         no_none || subject_.choice_after_none_is_impossible();
     for (Index i = 1; i < U_; ++i) {
-      // What the choices of i leave for those after no choice.
+      // The rest of the choices of i is for those that follow no choice.
       const std::span<const double> row = trained_.selection.view().Row(i);
       std::vector<double> rest(row.begin(), row.end());
       double none = 1;
@@ -227,7 +229,7 @@ class TrialSums {
     quantities.push_back(std::move(attention));
     Quantity contexts = Quantity::Sampled("context", trials_);
     for (Index k = 0; k < d_; ++k) {
-      // A context is a sum of entries with weights of sum <= 1.
+      // A context is a sum of entries with weights that add up to at most 1.
       Range range;
       for (Index j = 0; j < T_; ++j) {
         range.Include(subject_.inputs().At("memory")(j, k));
@@ -241,7 +243,7 @@ class TrialSums {
     quantities.push_back(std::move(contexts));
   }
 
-  // What one output can add to L.
+  // The range of what one output can add to L.
   Range RangeOfLoss(Index i) const {
     const VerifyInputs& inputs = subject_.inputs();
     Range range;
@@ -287,7 +289,7 @@ class TrialSums {
     const Table<double>& gradient = trained_.gradients.at("memory");
     Quantity d_memory = Quantity::Sampled("gradient of memory", trials_);
     for (Index k = 0; k < d_; ++k) {
-      Range range;  // weights are in [0, 1]
+      Range range;  // starts with 0, as weights are in [0, 1]
       for (Index i = 0; i < U_; ++i) {
         const double weight = subject_.inputs().cotangent_contexts()(i, k);
         range.Add({std::min(0.0, weight), std::max(0.0, weight)});
@@ -315,14 +317,14 @@ class TrialSums {
   SampleSums contexts_;
   SampleSums d_choice_;
   SampleSums d_memory_;
-  std::vector<double> losses_;  // of outputs i .. U
+  std::vector<double> losses_;  // L of outputs i .. U
   Table<double> d_memory_of_trial_;
 };
 
 // The gradient of the chunk energies: the mean over trials of central
-// differences of what the same trial decodes. Choices do not depend on chunk
-// energies, and output i only on row i of them, so that a column is moved at
-// once; 2 T decodings a trial.
+// differences, in which the same trial is decoded again. Choices do not depend
+// on chunk energies, and output i depends only on their row i, so a column is
+// moved at once. This takes 2 T decodings a trial.
 class ChunkDifferences {
  public:
   ChunkDifferences(VerifySubject& subject, std::int64_t trials)
@@ -351,8 +353,9 @@ class ChunkDifferences {
     }
   }
 
-  // The derivative of a softmax's mean of numbers c by one energy is the
-  // covariance of c with an indicator: at most a quarter of the range of c.
+  // The derivative, by one energy, of a mean of numbers c with softmax weights
+  // is the covariance of c with an indicator: at most a quarter of the range of
+  // c.
   void Compare(const Table<double>& gradient,
                std::vector<Quantity>& quantities) const {
     Quantity quantity =
@@ -405,7 +408,7 @@ ChiSquare CompareWithTrials(VerifySubject& subject, const Trained& trained,
   }
   const ChiSquare chi_square = sums.Compare(quantities);
   if (!trained.gradients.contains("chunk_energies")) return chi_square;
-  // Twice the work of the trials themselves.
+  // The differences take twice the work of the trials themselves.
   const std::int64_t differences =
       std::max<std::int64_t>(2, trials / subject.T());
   ChunkDifferences chunks(subject, differences);

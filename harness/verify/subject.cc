@@ -16,7 +16,7 @@
 namespace attnbench {
 namespace {
 
-// Has Gradient write the gradient of an input that is no parameter to `view`.
+// Lets Gradient write the gradient of an input that is no parameter to `view`.
 void Want(const std::string& name, const MatrixView<double>& view,
           const Description& about, Gradients<double>& gradients) {
   if (name == "memory") {
@@ -35,8 +35,8 @@ bool HasGradient(const std::string& name) {
   return input == nullptr || input->has_gradient;
 }
 
-// Adds what Gradient gave for a parameter to the gradient of the input that it
-// is: g is one number in both roles.
+// Adds the gradient of a parameter to that of the input that it is: g is one
+// number in both roles.
 void AddParameter(const std::string& name, std::span<const double> values,
                   std::map<std::string, Table<double>>& gradients) {
   static const std::map<std::string, std::string> scalars = {
@@ -171,13 +171,13 @@ void VerifySubject::DecodeForced(const Table<double>& z, Decoded& decoded) {
   Sequence<double> sequence = inputs_.MakeSequence(decoded.contexts);
   sequence.inputs.scores.Set("p_choose", z.view());
   sequence.inputs.scores.Set("energies", {});
-  // Option `sample` makes z = u < p certain then, whatever u is.
+  // With option `sample`, z = u < p is then certain, whatever u is.
   Decode(sampling_, sequence, 0, decoded);
 }
 
 namespace {
 
-// Checks an output of a scan that began at `start`, over T entries.
+// Checks an output of a scan over T entries that began at `start`.
 void CheckStep(const StepResult<double>& step, Index i, Index start, Index T) {
   const bool is_choice = step.position >= 0;
   const bool is_run =

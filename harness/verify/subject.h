@@ -1,5 +1,5 @@
-// What the ways of verifying a case share: its inputs, what training says of
-// them, and decoding them, as they are or with the choices forced.
+// The subject is what all ways of verifying a case share: its inputs, what
+// training says of them, and decoding them, as they are or with forced choices.
 #ifndef ATTNBENCH_HARNESS_VERIFY_SUBJECT_H_
 #define ATTNBENCH_HARNESS_VERIFY_SUBJECT_H_
 
@@ -15,22 +15,22 @@ namespace attnbench {
 // times h^2 / 6, stays below kDifferenceTolerance for scores of any size.
 inline constexpr double kDifferenceStep = 1e-4;
 inline constexpr double kDifferenceTolerance = 1e-6;
-// Rounding of sums of products of probabilities, in double.
+// The rounding of sums of products of probabilities, in double.
 inline constexpr double kValueTolerance = 1e-12;
 
-// What Expect and Gradient make of a case.
+// The results of Expect and Gradient for a case.
 struct Trained {
   Table<double> attention;  // [U, T]
   Table<double> selection;  // [U, T], zero where nothing is chosen
   Table<double> contexts;   // [U, d]
   // dL/d of each input, L = <cotangents, attention and contexts>, by the keys
-  // of VerifyInputs; zero where the mechanism says nothing of it. Empty where
-  // it has no mode gradient, else never: every case has a memory.
+  // of VerifyInputs; zero if the mechanism says nothing of it. It is empty only
+  // if the mechanism has no mode gradient, as every case has a memory.
   std::map<std::string, Table<double>> gradients;
   Table<double> attention_beside_gradients;
 };
 
-// One decoded sequence.
+// The output of decoding one sequence.
 struct Decoded {
   Table<double> attention;  // [U, T]
   Table<double> contexts;   // [U, d]
@@ -49,31 +49,30 @@ class VerifySubject {
   const VerifyInputs& inputs() const { return inputs_; }
   Decoded MakeDecoded() const;
 
-  // Throws where Gradient gives a parameter that is no input.
+  // Throws if Gradient gives a parameter that is no input.
   Trained Train() const;
-  // L by Expect, with the inputs as they are now.
+  // L by Expect, for the current inputs.
   double ExpectedLoss() const;
-  // The selection of output 2 of a sequence of two, whose p_choose is given:
-  // [T].
+  // The selection of output 2 of a sequence of two, for its p_choose: [T].
   std::vector<double> SelectionOfSecond(const Table<double>& p_choose) const;
 
-  // One trial of the hard process; every trial is the same where nothing is
+  // Runs one trial of the hard process; all trials are the same if nothing is
   // random. Not thread-safe.
   void Sample(std::uint32_t trial, Decoded& decoded);
   // Decodes with z [U, T], zeros and ones, in place of the probabilities.
   void DecodeForced(const Table<double>& z, Decoded& decoded);
-  // What output i adds to L.
+  // The share of output i in L.
   double Loss(const Decoded& decoded, Index i) const;
   double Loss(const Decoded& decoded) const;
 
-  // p [U, T] and 1 - p, where the case gives scores of the choice.
+  // p [U, T] and 1 - p, if the case gives scores of the choice.
   bool knows_probabilities() const { return !p_.values.empty(); }
   const Table<double>& p() const { return p_; }
   const Table<double>& complement() const { return complement_; }
-  // "p_choose" or "energies", as the case gives them.
+  // "p_choose" or "energies", whichever the case gives.
   const std::string& choice_name() const { return choice_name_; }
 
-  // What the end policy leaves no way for.
+  // Whether the end policy makes this impossible.
   bool none_is_impossible() const { return HasEnd(EndPolicy::kStayLast); }
   bool choice_after_none_is_impossible() const {
     return HasEnd(EndPolicy::kAbsorb);
@@ -90,7 +89,7 @@ class VerifySubject {
   const Mechanism<double>& mechanism_;
   const Description& about_;
   const VerifyCase& case_;
-  const Config sampling_;  // draws
+  const Config sampling_;  // the setting that samples choices
   VerifyInputs inputs_;
   std::string choice_name_;
   Table<double> p_;

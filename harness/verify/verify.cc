@@ -55,7 +55,7 @@ std::vector<CaseReport> RunVerifyCases(
     const std::function<void(std::size_t finished)>& on_finished) {
   std::vector<CaseReport> reports(cases.size());
   std::size_t finished = 0;
-  // Whole cases, so that no sum depends on how many threads there are.
+  // Threads share out whole cases, so that no sum depends on their number.
 #pragma omp parallel for num_threads(options.threads) schedule(dynamic)
   for (std::size_t n = 0; n < cases.size(); ++n) {
     reports[n] = RunVerifyCase(*FindMechanism<double>(cases[n].mechanism),

@@ -1,8 +1,8 @@
-"""What results say: reading and pairing them, intervals, fits, and the judge of
+"""Analysis of results: reading and pairing them, intervals, fits, and the judge of
 every ledger. It imports nothing of `figures` and `pages`, and no matplotlib.
 """
 
 import os
 
-# The folder of the project.
+# The project's folder.
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))

@@ -3,9 +3,9 @@
     result = claims_result.read("results/claims.json")
 
 gives {"path", "context", "quick", "claims"}: every claim of the ledger, in its order,
-with what the ledger says of it under `paper` and `note`, and of each part under
-`from`, the measurement that it was read from. A result that lacks a claim, or that was
-judged by other rules than the ledger has now, is a DataError: its verdicts are none.
+with what the ledger says of it under `paper` and `note`, and of each part under `from`,
+the measurement that it was read from. A result that lacks a claim, or that was judged
+by other rules than the ledger has now, is a DataError: its verdicts do not count.
 """
 
 import os
@@ -50,12 +50,12 @@ def read(path, ledger=LEDGER):
 
 
 def kind(verdict):
-    """Which of KINDS a verdict is: the words before its reason."""
+    """Gives the one of KINDS that a verdict is: the words before its reason."""
     return max((name for name in KINDS if verdict.startswith(name)), key=len)
 
 
 def own_parts(claim):
-    """The parts that decide, not those beside them."""
+    """Gives the parts that decide, not those beside them."""
     return [part for part in claim["measured"] if part["role"] == "claim"]
 
 
@@ -117,7 +117,9 @@ def _check_groups(part):
 
 
 def number(value):
-    """A number of a reading, or None; strict JSON has no infinity: it is a text."""
+    """Gives a number of a reading, or None; strict JSON has no infinity, so that is a
+    text.
+    """
     if value is None:
         return None
     if value in ("inf", "-inf") or (

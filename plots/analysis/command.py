@@ -1,7 +1,8 @@
-"""What the program runs as a command of its own: `attnbench report`, and the judge
-of `attnbench claims`. Its messages and exit codes are the program's.
+"""Runs Python as a command of the program: `attnbench report`, and the judge of
+`attnbench claims`. Messages and exit codes are the program's.
 """
 
+import argparse
 import importlib
 import os
 import signal
@@ -20,20 +21,29 @@ def run(command, module):
             f"{sys.executable}: {error}; attnbench {command} needs numpy, scipy, pandas, "
             "jsonschema and matplotlib (scripts/setup.sh installs them)"
         )
-    # It ends quietly where nobody reads on, as the program does.
+    # The command ends quietly if nobody reads on, as the program does.
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     try:
         status = main()
         sys.stdout.flush()
         return status
     except OSError as error:
-        # What is left in the buffer is lost, and would be told once more at the end.
+        # The buffer's rest is lost, and would cause a second message at the
+        # end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return fail(f"standard output: cannot be written: {error.strerror}")
-    # The exit code of Python's own, 1, means a finding.
+    # Python's own exit code, 1, means a finding.
     except Exception as error:
         fail(f"internal error: {command}: {type(error).__name__}: {error}")
         return INTERNAL_ERROR
+
+
+def parser(name, description):
+    return argparse.ArgumentParser(
+        prog=name,
+        description=description,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
 
 
 def fail(what):

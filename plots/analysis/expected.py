@@ -23,5 +23,5 @@ def of(document, path):
             raise load.DataError(where, "is not as long as the first row")
         for value in row:
             if not isinstance(value, (int, float)) or isinstance(value, bool):
-                raise load.DataError(where, f"holds {value!r}, a number is wanted")
+                raise load.DataError(where, f"holds {value!r}, must be a number")
     return {"path": str(path), "mechanism": document["mechanism"], "attention": rows}

@@ -1,7 +1,7 @@
-"""Times fitted to exact counts: what growth.py and crossover.py share.
+"""Fits times to exact counts, for growth.py and crossover.py.
 
 Least squares of the relative error: each row is divided by its median, so that the
-shortest memory counts as much as the longest. Intervals are of a bootstrap: the
+shortest memory counts as much as the longest. A bootstrap makes the intervals: the
 rounds of each cell are drawn again, with replacement, and the fit is repeated.
 """
 
@@ -12,13 +12,13 @@ from analysis import intervals, load, settings
 LEAST_ROUNDS = 4
 RESAMPLES = 1000
 SEED = 1
-# A count is told from others where so much of it, relative to its size, is not
-# a sum of multiples of theirs.
+# A count differs from others if this much of it, relative to its size, is not a
+# sum of multiples of theirs.
 LEAST_OWN = 0.05
 
 
 def require_rounds(cells):
-    """Enough rounds of each cell for an interval."""
+    """Requires enough rounds of each cell for an interval."""
     for cell in cells.to_dict("records"):
         rounds = len(intervals.observations(cell["samples_ns"], cell))
         if rounds < LEAST_ROUNDS:
@@ -30,7 +30,8 @@ def require_rounds(cells):
 
 
 def require_told(group, design):
-    """More cells than terms, of counts that are not those of another cell."""
+    """Requires more cells than terms, with counts that are not those of another cell.
+    """
     told, terms = len(numpy.unique(design, axis=0)), design.shape[1]
     if told <= terms:
         raise load.DataError(
@@ -41,26 +42,26 @@ def require_told(group, design):
 
 
 def counts(group, name):
-    """operations.`name` of every cell."""
+    """Gives operations.`name` of every cell."""
     numbers = []
     for index, operations in zip(group.index, group["operations"]):
         number = (operations or {}).get(name)
         if isinstance(number, bool) or not isinstance(number, (int, float)):
             raise load.DataError(
                 f"{group.attrs['path']}: cells[{index}]",
-                f"operations.{name} is {number!r}, a number is wanted",
+                f"operations.{name} is {number!r}, must be a number",
             )
         numbers.append(float(number))
     return numpy.array(numbers)
 
 
 def is_told(column, others):
-    """Whether others do not (nearly) say it already."""
+    """Whether the column says what others do not (nearly) say already."""
     return own_share(column, others) >= LEAST_OWN
 
 
 def own_share(column, others):
-    """What multiples of `others` leave of `column`, relative to its size."""
+    """Gives what multiples of `others` leave of `column`, relative to its size."""
     if (column <= 0).any():
         return 1.0
     matrix = numpy.column_stack(others) / column[:, None]
@@ -70,7 +71,7 @@ def own_share(column, others):
 
 
 def slope(x, y):
-    """Least squares, of y [n] or each column of y [n, m] over x [n]."""
+    """Fits y [n], or each column of y [n, m], over x [n] by least squares."""
     off = x - numpy.mean(x)
     return off @ (y - numpy.mean(y, axis=0)) / (off @ off)
 
@@ -83,18 +84,18 @@ def tells_terms(design, medians):
 
 
 def solve(design, medians):
-    """Coefficients [n, k] for each row of `medians` [n, cells]."""
+    """Gives the coefficients [n, k] for each row of `medians` [n, cells]."""
     scale = design.max(axis=0)
     matrices = (design / scale) / medians[:, :, None]
-    # Columns need like sizes, or small terms would pass for rounding.
+    # The columns need like sizes, or small terms would pass for rounding.
     sizes = numpy.linalg.norm(matrices, axis=1, keepdims=True)
     inverses = numpy.linalg.pinv(matrices / sizes)
     return inverses.sum(axis=2) / sizes[:, 0] / scale
 
 
 def resampled_medians(group):
-    """[RESAMPLES, cells]. Cells of different T were not measured in the same
-    rounds, so each one's rounds are drawn on their own.
+    """Draws medians [RESAMPLES, cells]. Cells of different T were not measured in the
+    same rounds, so each one's rounds are drawn separately.
     """
     random = numpy.random.default_rng(SEED)
     columns = []

@@ -1,4 +1,4 @@
-"""How counts and times grow with T: exponents, and times fitted to counts."""
+"""The growth of counts and times with T: exponents, and times fitted to counts."""
 
 from dataclasses import dataclass
 
@@ -13,14 +13,14 @@ FREE = ("memory_length", "chunk_width", "mode", "scope", "schedule")
 
 @dataclass(frozen=True)
 class Exponent:
-    overall: float  # least squares over all T
+    overall: float  # by least squares over all T
     steps: tuple  # from each T to the next
 
 
 @dataclass(frozen=True)
 class Term:
-    name: str  # "constant", of COUNTS, or "flops_beyond"
-    ns: float  # for each
+    name: str  # "constant", one of COUNTS, or "flops_beyond"
+    ns: float  # one for each term
     low: float
     high: float
 
@@ -28,9 +28,9 @@ class Term:
 @dataclass(frozen=True)
 class Fit:
     terms: dict  # name -> Term
-    notes: tuple  # why a term is not there, or is
-    fitted_ns: numpy.ndarray  # of each cell, in the frame's order
-    largest_residual: float  # signed share of the measured time
+    notes: tuple  # says why a term is not there, or is
+    fitted_ns: numpy.ndarray  # one for each cell, in the frame's order
+    largest_residual: float  # as a signed share of the measured time
     largest_at: int  # the T of that cell
 
 
@@ -38,8 +38,8 @@ class Fit:
 
 
 def select(cells):
-    """The measured cells of variant exact, but for whole decoders: each mechanism in
-    every mode and scope, at each of its T, over two decades.
+    """Gives the measured cells of variant exact, but for whole decoders: each mechanism
+    in every mode and scope, at each of its T, over two decades.
     """
     path = cells.attrs["path"]
     chosen = cells[(cells["variant"] == "exact") & (cells["scope"] != load.DECODER)]
@@ -83,7 +83,7 @@ def select(cells):
 
 
 def exponent(lengths, values):
-    """How `values`, one for each of `lengths`, grow; None where one is 0."""
+    """Gives how `values`, one for each of `lengths`, grow; None if one is 0."""
     order = numpy.argsort(lengths)
     x = numpy.asarray(lengths, dtype=float)[order]
     y = numpy.asarray(values, dtype=float)[order]
@@ -100,7 +100,7 @@ def exponent(lengths, values):
 
 
 def fit(group):
-    """The Fit of the cells of one mechanism, mode and scope."""
+    """Gives the Fit of the cells of one mechanism, mode and scope."""
     medians = group["median_ns"].to_numpy(dtype=float)
     names, design, notes = regressors(group)
     fits.require_told(group, design)
@@ -123,7 +123,9 @@ def fit(group):
 
 
 def regressors(group):
-    """(names, matrix [cells, names], notes): the terms that can be told."""
+    """Gives (names, matrix [cells, names], notes) of the terms that differ from the
+    others.
+    """
     names = ["constant"]
     columns = [numpy.ones(len(group))]
     notes = []
@@ -155,7 +157,7 @@ def regressors(group):
 
 
 def _not_told(column, names, columns):
-    """Why `column` is (nearly) a sum of multiples of others; None if it isn't."""
+    """Says why `column` is (nearly) a sum of multiples of others; None if it is not."""
     for used, why in (
         (columns[:1], "do not depend on T"),
         (columns[1:], f"are a multiple of {names[-1].replace('_', ' ')}"),
@@ -167,12 +169,12 @@ def _not_told(column, names, columns):
 
 
 def slope_text(found):
-    # Adding 0 makes a zero of what would be written -0.00.
+    # Adding 0 turns -0.00 into 0.00.
     return f"{round(found.overall, 2) + 0:.2f}"
 
 
 def lines(group):
-    """(label, cells) of each w, in the order of T."""
+    """Gives (label, cells) of each w, in the order of T."""
     labels = [settings.label(cell) for cell in group.to_dict("records")]
     for label in dict.fromkeys(labels):
         chosen = group[[one == label for one in labels]]

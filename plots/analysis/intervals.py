@@ -1,9 +1,9 @@
 """Intervals of times and of ratios: how sure a number is.
 
-They are of order statistics where there are values enough: no distribution is
-assumed, no random numbers are needed, and the coverage is known exactly. Of many
-that are shown together each is wider, so that all of them hold together.
-harness/stats/statistics.h says why; a test holds its formulas to these.
+They are order statistics if there are enough values: these assume no distribution, need
+no random numbers, and have an exactly known coverage. If many intervals are shown
+together each is wider, so that all of them hold together. harness/stats/statistics.h
+says why; a test holds its formulas to these.
 """
 
 import math
@@ -11,10 +11,12 @@ import math
 import numpy
 from scipy import stats
 
-# The share of cases in which an interval may miss, where nothing else is said.
+# The share of cases in which an interval may miss, unless something else is
+# said.
 MISS = 0.05
-# Layout of code and memory alone is taken to move a time by as much, which fewer
-# processes do not show: kLayoutFactor and kLeastProcesses of harness/stats/statistics.h.
+# Layout of code and memory alone is assumed to move a time by this much, which
+# fewer processes do not show: kLayoutFactor and kLeastProcesses of
+# harness/stats/statistics.h.
 LAYOUT_FACTOR = 1.18
 LEAST_PROCESSES = 5
 
@@ -24,16 +26,16 @@ def has_few_processes(cell):
 
 
 def median_interval(values, level=0.95):
-    """(median, low, high, coverage) by order statistics: the whole range, with its
-    lower coverage, where there are too few values for `level`.
+    """Gives (median, low, high, coverage) by order statistics: the whole range, with
+    its lower coverage, if there are too few values for `level`.
     """
     low, high, missed = _order_interval(values, 1 - level)
     return float(numpy.median(values)), low, high, max(0.0, 1 - missed)
 
 
 def center_interval(values, miss):
-    """(low, high) of positive values: log_center_interval of their logarithms;
-    (0, infinity) where one is 0 and order statistics do not serve.
+    """Gives (low, high) of positive values: log_center_interval of their logarithms;
+    (0, infinity) if one is 0 and order statistics do not serve.
     """
     if has_order_interval(len(values), miss):
         return _order_interval(values, miss)[:2]
@@ -44,11 +46,11 @@ def center_interval(values, miss):
 
 
 def log_center_interval(logs, miss):
-    """(low, high) of logarithms, which misses their centre with probability `miss` at
-    most.
+    """Gives (low, high) of logarithms, which misses their centre with probability
+    `miss` at most.
 
-    By order statistics where there are enough values, 1 + log2(1 / miss);
-    otherwise Student's of the mean; of one value without an end.
+    It comes from order statistics if there are enough values, 1 + log2(1 / miss), and
+    otherwise is Student's of the mean; one value has no finite interval.
     """
     if has_order_interval(len(logs), miss):
         return _order_interval(logs, miss)[:2]
@@ -59,17 +61,17 @@ def log_center_interval(logs, miss):
 
 
 def has_order_interval(count, miss):
-    """Whether the range of so many values misses seldom enough."""
+    """Whether the range of this many values misses seldom enough."""
     return 2 * 0.5**count <= miss
 
 
 def _order_interval(values, miss):
-    """(low, high, the probability that they miss the median).
+    """Gives (low, high, the probability that they miss the median).
 
-    The k-th smallest and k-th largest of n values enclose the true median unless
-    fewer than k of them fall on one side of it, which has the probability
-    2 P(Binomial(n, 1/2) < k). The largest k for which that is at most `miss`; the
-    range where there is none.
+    The k-th smallest and k-th largest of n values enclose the true median unless fewer
+    than k of them fall on one side of it, which has the probability 2 P(Binomial(n,
+    1/2) < k). This takes the largest k for which that is at most `miss`, or the range
+    if there is none.
     """
     ordered = numpy.sort(numpy.asarray(values, dtype=float))
     n = len(ordered)
@@ -79,10 +81,10 @@ def _order_interval(values, miss):
 
 
 def observations(samples, cell):
-    """What an interval is over, of something for each sample of the cell.
+    """Gives the values that an interval is over, from one for each sample of the cell.
 
-    The rounds of its process; where several processes measured, the median of
-    each: what differs from process to process is the same in all its rounds.
+    These are the rounds of one process; if several processes measured, the median of
+    each, as what differs from process to process is the same in all its rounds.
     """
     samples = numpy.asarray(samples, dtype=float)
     processes = cell.get("processes") or 1
@@ -92,16 +94,16 @@ def observations(samples, cell):
 
 
 def joint_level(cells, level=0.95):
-    """The level of each interval at which all of them together have `level`.
+    """Gives the level of each interval at which all of them together have `level`.
 
-    Bonferroni's, over the cells that were measured: of hundreds of intervals
-    at 95 percent each, many would miss.
+    This is Bonferroni's, over the cells that were measured: of hundreds of intervals at
+    95 percent each, many would miss.
     """
     return 1 - (1 - level) / max(1, int((cells["status"] == "ok").sum()))
 
 
 def coverage_text(ratios):
-    """'coverage 99.9 % each, 97 % or more all 24 together' of records."""
+    """Says of records 'coverage 99.9 % each, 97 % or more all 24 together'."""
     missed = [1 - ratio["coverage"] for ratio in ratios]
     each = f"coverage {100 * (1 - max(missed)):.4g} %"
     if len(missed) == 1:
@@ -113,7 +115,7 @@ def coverage_text(ratios):
 
 
 def times(cells):
-    """The cells with `value`, `low`, `high`: the result's own, in ns."""
+    """Gives the cells with `value`, `low`, `high`: the result's own, in ns."""
     spans = [span or (math.nan, math.nan) for span in cells["interval_ns"]]
     return cells.assign(
         value=cells["median_ns"],

@@ -1,10 +1,10 @@
-"""The quantities of targets, as a Span: a ratio of two cells of one result, a share of a
-bandwidth, a time for each of something.
+"""The quantities of targets, as a Span: a ratio of two cells of one result, a share of
+a bandwidth, or a time for each entry or the like.
 
 Every measure takes the quantity, its cell, all cells, and the probability with which
-its interval may miss; where it is made of several intervals, each has its part. Of
-fewer than five processes it is wider by what their layout may have done, once for
-the figure, as harness/stats/judge.h has it.
+its interval may miss, which several intervals share. With fewer than five processes the
+interval is wider by what their layout may have done, once for the figure, as in
+harness/stats/change.h.
 """
 
 import math
@@ -32,12 +32,12 @@ class Span:
 
 @dataclass(frozen=True)
 class Traffic:
-    """What a trial of one sequence moves at the least, as numbers."""
+    """Gives the numbers that a trial of one sequence moves at least."""
 
     words: str
-    bandwidth: str  # "read", or "copy", which counts reading and writing
-    held: Callable  # what a level must hold
-    passes: Callable  # how often a trial goes through it
+    bandwidth: str  # "read", or "copy", which counts both ways
+    held: Callable  # the array that a level must hold
+    passes: Callable  # how often a trial goes through this array
 
 
 TRAFFIC = {
@@ -63,7 +63,9 @@ TRAFFIC = {
 
 
 def find(frame, wanted):
-    """The one cell that is so; "least" and "greatest" of the file's values."""
+    """Gives the one cell with these axes; "least" and "greatest" are of the file's
+    values.
+    """
     rows = frame
     for key, value in wanted.items():
         if key not in frame:
@@ -87,12 +89,12 @@ def failure(*cells):
 
 
 def leaves_out(quantity, cell):
-    """Whether preparation is no part of the time: one more uncertain number."""
+    """Whether preparation is left out of the time, which adds an uncertain number."""
     return bool(quantity.get("without_preparation") and cell["prepare_ns"])
 
 
 def center(values, cell, miss):
-    """The median of something for each sample of the cell, with its interval."""
+    """Gives the median of something for each sample of the cell, with its interval."""
     observed = intervals.observations(values, cell)
     return Span(
         float(numpy.median(observed)), *intervals.center_interval(observed, miss)
@@ -100,7 +102,7 @@ def center(values, cell, miss):
 
 
 def preparation(cell, quantity, miss):
-    """What is left out of each trial."""
+    """Gives the time that is left out of each trial."""
     if not leaves_out(quantity, cell):
         return Span(0, 0, 0)
     samples = cell.get("prepare_samples_ns")
@@ -110,7 +112,8 @@ def preparation(cell, quantity, miss):
 
 
 def trial(cell, quantity, miss):
-    """The time of a trial; of a difference the ends that are farthest apart."""
+    """Gives the time of a trial; a difference takes the ends that are farthest apart.
+    """
     each = miss / (1 + leaves_out(quantity, cell))
     whole, less = center(cell["samples_ns"], cell, each), preparation(cell, quantity, each)
     if less.missing:
@@ -128,7 +131,7 @@ def over(numerator, denominator):
 
 
 def with_layout(span, *cells):
-    """The interval with what processes that are not there would have shown."""
+    """Widens the interval by what processes that are not there would have shown."""
     if span.missing or not any(map(intervals.has_few_processes, cells)):
         return span
     return replace(
@@ -149,7 +152,7 @@ def ratio(quantity, ours, frame, miss):
     above, below = trial(other, quantity, miss / 2), trial(ours, quantity, miss / 2)
     if above.missing or below.missing:
         return above if above.missing else below
-    # They were not measured in the same rounds, so the ends farthest apart count.
+    # They were not measured in the same rounds, so the farthest ends count.
     span = Span(
         above.value / below.value,
         above.low / below.high,
@@ -159,7 +162,7 @@ def ratio(quantity, ours, frame, miss):
 
 
 def paired(quantity, other, ours, path, miss):
-    """The ratio round by round."""
+    """Takes the ratio round by round."""
     pairing.require_same_rounds(other, ours, path)
     each = miss / (1 + leaves_out(quantity, other) + leaves_out(quantity, ours))
     above, below = preparation(other, quantity, each), preparation(ours, quantity, each)
@@ -185,7 +188,7 @@ def paired(quantity, other, ours, path, miss):
 
 
 def growth(quantity, ours, frame, miss):
-    """Our time here over our time there."""
+    """Gives our time here over our time there."""
     span = ratio(quantity, ours, frame, miss)
     if span.missing:
         return span
@@ -193,7 +196,7 @@ def growth(quantity, ours, frame, miss):
 
 
 def share_of_bandwidth(quantity, cell, frame, miss):
-    """The time of moving what must be moved, over ours."""
+    """Gives the time of moving what must be moved, over ours."""
     if failure(cell):
         return failure(cell)
     if cell["batch"] != 1:
@@ -225,7 +228,7 @@ def share_of_bandwidth(quantity, cell, frame, miss):
 
 
 def level_of(size_bytes, cell, frame):
-    """The nearest level of a thread's memory that holds so much."""
+    """Gives the nearest level of a thread's memory that holds so much."""
     for limits in frame.attrs["context"].get("limits", []):
         if (limits["precision"], limits["threads"]) == (
             cell["precision"],
@@ -271,11 +274,11 @@ MEASURES = {
 
 
 def span_of(quantity, frame, miss):
-    """(cell, Span) of a quantity."""
+    """Gives (cell, Span) of a quantity."""
     cell = find(frame, quantity["of"])
     return cell, MEASURES[quantity["kind"]](quantity, cell, frame, miss)
 
 
 def has_interval(quantity, span):
-    """Whether the figure is uncertain: bytes are exact."""
+    """Whether the figure is uncertain; bytes are exact."""
     return not span.missing and quantity["kind"] != "bytes_over"

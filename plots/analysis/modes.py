@@ -6,7 +6,7 @@ from analysis import load
 MECHANISMS = ("soft", "monotonic", "mocha", "matcha", "memory")
 MODES = ("decode", "expect", "gradient")
 SCOPES = ("full", "attention")
-# What cells of all panels may differ in.
+# The axes in which cells of all panels may differ.
 FREE = (
     "memory_length",
     "output_length",
@@ -19,14 +19,14 @@ FREE = (
 
 
 def pairs(cells):
-    """The (mode, scope) that the cells have, in that order of modes."""
+    """Gives the (mode, scope) that the cells have, in that order of modes."""
     found = set(zip(cells["mode"], cells["scope"]))
     return [(m, s) for m in MODES for s in SCOPES if (m, s) in found]
 
 
 def groups(cells):
-    """((mechanism, mode, scope), cells) of every mechanism in every (mode,
-    scope) that any of them has; known mechanisms in their order, then others.
+    """Gives ((mechanism, mode, scope), cells) of every mechanism in every (mode, scope)
+    that any of them has; known mechanisms in their order, then others.
     """
     for name in mechanisms(cells):
         for mode, scope in pairs(cells):

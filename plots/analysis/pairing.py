@@ -1,6 +1,6 @@
-"""Ratios of times, paired: the cells of a point are timed one after the other in
-every round, so sample r of both saw the same machine, and the median of the
-ratios per round is free of what the machine did between rounds.
+"""Paired ratios of times. The cells of a point are timed one after the other in every
+round, so sample r of both saw the same machine, and the median of the ratios per round
+is free of what the machine did between rounds.
 """
 
 import math
@@ -15,10 +15,11 @@ POINT = ["workload", "memory_length", "output_length"]
 
 
 def speedups(cells):
-    """One row for each cell that is not soft attention's: soft over it.
+    """Gives a row for each cell that is not soft attention's, with the ratio of soft to
+    it.
 
-    Adds `value`, `low`, `high`, `coverage`, `rounds` to the cell's columns;
-    value is NaN where either of the two was skipped.
+    Adds `value`, `low`, `high`, `coverage`, `rounds` to the cell's columns; value is
+    NaN if either of the two was skipped.
     """
     path = cells.attrs["path"]
     keys = [*POINT, "variant"]
@@ -50,7 +51,7 @@ def speedups(cells):
 
 
 def ratio(base, cell, path, level=0.95):
-    """`base` over `cell`, two cells of one point, round by round.
+    """Gives the ratio of `base` to `cell`, two cells of one point, round by round.
 
     `rounds` is the number of observations.
     """
@@ -77,7 +78,7 @@ def ratio(base, cell, path, level=0.95):
 
 
 def require_same_rounds(base, cell, path):
-    """Sample r of both must be of the same round of the same process."""
+    """Requires sample r of both to be of the same round of the same process."""
     for what in ("samples", "processes"):
         of_base, of_cell = (
             len(one["samples_ns"]) if what == "samples" else one.get("processes") or 1

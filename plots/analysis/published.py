@@ -9,7 +9,7 @@ PAPERS = ("mad", "mocha", "britz")  # in the order of their years
 
 
 def papers():
-    """The documents of all papers, in their order."""
+    """Gives the documents of all papers, in their order."""
     return [paper(name) for name in PAPERS]
 
 
@@ -22,12 +22,12 @@ def paper(name):
 
 
 def statement(document, name):
-    """The numbers of one statement of a paper."""
+    """Gives the numbers of one statement of a paper."""
     return _by_id(document["statements"], name)["numbers"]
 
 
 def table(document, name):
-    """One table of a paper."""
+    """Gives one table of a paper."""
     return _by_id(document["tables"], name)
 
 

@@ -12,8 +12,8 @@ from scipy import stats
 
 from analysis import intervals
 
-# How far layout moves a logarithm at most: that of a ratio, and each of its two times
-# by half of that.
+# The most that layout moves the logarithm of a ratio; each of its two times
+# moves by half of it.
 RATIO = math.log(intervals.LAYOUT_FACTOR)
 TIME = RATIO / 2
 RESAMPLES = 2000
@@ -41,8 +41,8 @@ def logs(cell, key="samples_ns"):
 
 
 def log_ratios(of, to):
-    """`of` over `to`, of the same rounds: what the machine does between rounds is in
-    both times of a round and drops out.
+    """Gives `of` over `to`, of the same rounds: what the machine does between rounds is
+    in both times of a round and drops out.
     """
     return logs(of) - logs(to)
 
@@ -52,7 +52,9 @@ def have_equal_shapes(series):
 
 
 def units(one):
-    """What an interval is over: rounds, or the medians of several processes."""
+    """Gives the values that an interval is over: rounds, or the medians of several
+    processes.
+    """
     return one[0] if len(one) == 1 else numpy.median(one, axis=1)
 
 
@@ -64,7 +66,7 @@ def center(one, miss):
 
 
 def center_with_layout(one, miss, reach):
-    """The interval is as wide as what processes that are not there would have shown.
+    """Widens the interval by what processes that are not there would have shown.
     `reach` is RATIO or TIME.
     """
     found = center(one, miss)
@@ -76,9 +78,9 @@ def _has_few_processes(one):
 
 
 def linear_figure(series, miss, reach, figure):
-    """A figure that is linear. Series of different points share no rounds, and which
-    of them are put together is arbitrary, but any choice estimates the same: the figure
-    is made anew in each round, and its interval is that of these.
+    """Gives a linear figure. Series of different points share no rounds, and it is
+    arbitrary which of them are put together, but any choice estimates the same: the
+    figure is made anew in each round, and its interval is that of these figures.
     """
     rounds = figure(numpy.reshape(series, (len(series), -1))).reshape(series[0].shape)
     low, high = intervals.log_center_interval(units(rounds), miss)
@@ -86,9 +88,10 @@ def linear_figure(series, miss, reach, figure):
 
 
 def figure(series, miss, reach, figure):
-    """A figure that is not linear (a correlation, a fit): of single rounds it is another
-    figure than of medians. The centre of each series is drawn again by itself, and the
-    interval has what lies between the quantiles of the figures of these.
+    """Gives a figure that is not linear (a correlation, a fit), which of single rounds
+    is another figure than of medians. The centre of each series is drawn again by
+    itself, and the interval lies between quantiles of the figures that these centres
+    give.
     """
     low, high = -math.inf, math.inf
     if len(units(series[0])) > 1:
@@ -96,15 +99,15 @@ def figure(series, miss, reach, figure):
         drawn = figure(
             numpy.array([redrawn_centers(units(one), miss, random) for one in series])
         )
-        # A figure may be infinite, so none lies between two.
+        # A figure may be infinite, so quantiles do not lie between two figures.
         low = numpy.quantile(drawn, miss / 2, method="higher")
         high = numpy.quantile(drawn, 1 - miss / 2, method="lower")
     return _figure(series, reach, figure, low, high)
 
 
 def redrawn_centers(observed, miss, random):
-    """The centre as RESAMPLES other measurements might have found it: how often it
-    lies beyond a bound is how sure log_center_interval is of that bound.
+    """Draws the centre as RESAMPLES other measurements might have found it: it lies
+    beyond a bound as often as log_center_interval misses with that bound.
     """
     count = len(observed)
     if intervals.has_order_interval(count, miss):
@@ -121,14 +124,16 @@ def _figure(series, reach, figure, low, high):
     found = Estimate(float(value), float(low), float(high))
     if not _has_few_processes(series[0]) or math.isinf(value):
         return found
-    # The sum of what the figure moves by when layout moves each series alone.
+    # This adds up how far the figure moves when layout moves each series alone.
     steps = reach * numpy.eye(len(series))
     moved = [numpy.abs(figure(medians + sign * steps) - value) for sign in (-1, 1)]
     return found.widened(float(numpy.maximum(*moved).sum()))
 
 
 def rank_correlation(x, y):
-    """Spearman's, of x [n] with each column of y [n, m]; 0 where a side is constant."""
+    """Gives Spearman's correlation of x [n] with each column of y [n, m]; 0 if a side
+    is constant.
+    """
     ranks = stats.rankdata(y, axis=0)
     x_off, y_off = stats.rankdata(x) - (len(x) + 1) / 2, ranks - (len(x) + 1) / 2
     size = numpy.sqrt((x_off**2).sum() * (y_off**2).sum(axis=0))

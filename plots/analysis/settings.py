@@ -1,5 +1,5 @@
-"""What was set for a cell: its axes in letters and in words, and the cells that a
-figure takes by them.
+"""The settings of a cell: its axes in letters and in words, and the cells that a figure
+takes by them.
 """
 
 import itertools
@@ -19,7 +19,7 @@ LETTERS = {
 
 
 def select(cells, mechanisms=None, free=()):
-    """The cells of these mechanisms (default: all), fit to be drawn.
+    """Gives the cells of these mechanisms (default: all), fit to be drawn.
 
     Checks that every cell is ok or skipped, and that all agree on everything
     that was set, but for the mechanism and the axes in `free`.
@@ -67,7 +67,7 @@ def _require_one_setting(cells, free):
 
 
 def describe(cell):
-    """A cell in words: 'mocha, w = 4, exact, uniform, T = 10, U = 20'."""
+    """Names a cell in words: 'mocha, w = 4, exact, uniform, T = 10, U = 20'."""
     return (
         f"{label(cell)}, {cell['variant']}, {cell['workload']}, "
         f"T = {cell['memory_length']}, U = {cell['output_length']}"
@@ -75,7 +75,7 @@ def describe(cell):
 
 
 def label(cell):
-    """The mechanism with the settings that tell its lines apart."""
+    """Names the mechanism with the settings that tell its lines apart."""
     text = cell["mechanism"]
     for axis in ("chunk_width", "num_contexts"):
         if cell[axis] is not None:
@@ -84,7 +84,7 @@ def label(cell):
 
 
 def require_cells(cells, keys, path):
-    """Each combination of the values of `keys` (axis: values) exactly once."""
+    """Requires each combination of the values of `keys` (axis: values) exactly once."""
     counts = cells.groupby(list(keys)).size()
     for values in itertools.product(*keys.values()):
         found = counts.get(values if len(values) > 1 else values[0], 0)

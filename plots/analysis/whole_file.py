@@ -1,5 +1,5 @@
-"""Writes a file whole or not at all: a reader never sees half of one, and what was
-there stays where writing fails.
+"""Writes a file whole or not at all: a reader never sees half of one, and the old file
+stays if writing fails.
 """
 
 import os
@@ -7,8 +7,8 @@ import tempfile
 
 
 def write(path, content, before_replacing=lambda: None):
-    """Puts the bytes there; a link is followed. `before_replacing` is called when
-    they are on the disk beside it, and stops everything by raising.
+    """Puts the bytes there, and follows a link. `before_replacing` is called when they
+    are on the disk beside it, and stops everything by raising.
     """
     target = os.path.realpath(path)
     handle, partial = tempfile.mkstemp(

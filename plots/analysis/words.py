@@ -1,4 +1,4 @@
-"""What figures, tables and pages say: captions, and numbers in few characters."""
+"""Words for figures, tables and pages: captions, and numbers in few characters."""
 
 import math
 
@@ -6,7 +6,7 @@ from analysis import intervals
 
 
 def caption(cells, text, ratios=None):
-    """What is drawn, what was set, how it was measured, where and when."""
+    """Says what is drawn, what was set, how it was measured, where and when."""
     parts = [text]
     if ratios is not None:
         parts.append(_interval_text(ratios))
@@ -54,7 +54,7 @@ def _settings_text(cells):
 
 
 def context_text(context):
-    """Commit, machine and date of a run, and whether it may be trusted."""
+    """Names commit, machine and date of a run, and says whether it may be trusted."""
     tree = {
         True: " with uncommitted changes",
         False: "",
@@ -75,14 +75,14 @@ def context_text(context):
 
 
 def invalid_reasons(context):
-    """Why no time of the run means anything; empty for a valid one."""
+    """Says why no time of the run means anything; empty for a valid one."""
     if context["valid"]:
         return []
     return context.get("invalid_reasons") or ["no reason is given"]
 
 
 def validity_text(context):
-    """'valid, 2 warnings', or why it is not."""
+    """Says 'valid, 2 warnings', or why it is not valid."""
     reasons = invalid_reasons(context)
     if reasons:
         more = f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else ""
@@ -92,7 +92,7 @@ def validity_text(context):
 
 
 def framework_text(context):
-    """The versions that a peer told of its framework; empty without one."""
+    """Gives the versions that a peer told of its framework; empty without one."""
     return ", ".join(
         f"{name} {version}"
         for name, version in context.get("libraries", {}).items()
@@ -101,7 +101,7 @@ def framework_text(context):
 
 
 def ratio_cell(cell):
-    """The number of a heat map's cell above its interval."""
+    """Writes the number of a heat map's cell above its interval."""
     text = ratio_text(cell["value"])
     if cell["low"] == cell["high"]:
         return text
@@ -111,7 +111,7 @@ def ratio_cell(cell):
 
 
 def span_text(cell):
-    """A speed-up and its interval: '4.0x [3.8, 4.1]'."""
+    """Writes a speed-up and its interval: '4.0x [3.8, 4.1]'."""
     if math.isnan(cell["value"]):
         return "skipped"
     value, low, high = (ratio_text(cell[k]) for k in ("value", "low", "high"))
@@ -119,13 +119,13 @@ def span_text(cell):
 
 
 def ratio_text(value):
-    """A speed-up in about three characters: 0.85, 4.0, 37."""
+    """Writes a speed-up in about three characters: 0.85, 4.0, 37."""
     digits = 0 if value >= 9.95 else 1 if value >= 0.995 else 2
     return f"{value:.{digits}f}"
 
 
 def time_text(ns):
-    """A time in three digits and its unit: '850 ns', '12.3 µs'."""
+    """Writes a time in three digits and its unit: '850 ns', '12.3 µs'."""
     size, unit = time_unit(ns)
     digits = 0 if ns / size >= 99.95 else 1 if ns / size >= 9.995 else 2
     return f"{ns / size:.{digits}f} {unit}"

@@ -77,7 +77,7 @@ def _weights(document):
 
 
 def _titles(decoded):
-    """The mechanism; with a number where a mechanism is there twice."""
+    """Names the mechanism, with a number if it is there twice."""
     names = [document["mechanism"] for document in decoded]
     return [
         f"{name} ({names[: index + 1].count(name)})"
@@ -131,7 +131,7 @@ def _draw_panel(axes, document, matrix, norm, title):
 
 
 def _inspected(document):
-    """(first, count) of the entries inspected by each output.
+    """Gives (first, count) of the entries inspected by each output.
 
     An output scans on from the entry that was chosen last, itself included, and
     soft attention, which chooses none, from the first; whatever `end` is.

@@ -1,11 +1,11 @@
 """Figure 2 of Britz (section 3.2): the position encoding L over source position s and
 context k, which the paper shows as a surface.
 
-What is drawn is what the program multiplies scores by: experiments/cases/
-britz_figure2.json has scores of 1 after the sigmoid everywhere and a place outside of
-it, and each output mixes one context alone, so that the attention of output k to
-entry s is L(k, s) itself. Attention that is no such surface, which is linear in s and
-in k, is of another case.
+This draws the numbers that the program multiplies scores by:
+experiments/cases/britz_figure2.json has scores of 1 after the sigmoid everywhere and a
+place outside of it, and each output mixes one context alone, so that the attention of
+output k to entry s is L(k, s) itself. Such a surface is linear in s and in k; any other
+attention is of another case.
 """
 
 import numpy
@@ -53,7 +53,7 @@ def _table(output):
 
 
 def _is_surface(table):
-    """Linear in each direction, and no plane: what eq 10 gives."""
+    """Whether it is linear in each direction, but no plane: eq 10 gives that."""
     if min(table.shape) < 4 or any(size % 2 for size in table.shape):
         return False
     curve = max(abs(numpy.diff(table, 2, axis=axis)).max() for axis in (0, 1))

@@ -1,8 +1,8 @@
 """What changed between two results?
 
-One line for each cell of `attnbench compare A B --json`: the time of B over
-that of A with its interval, sorted. Colours say better or worse, not merely
-different; what is the same, and what cannot be told, are grey.
+There is a line for each cell of `attnbench compare A B --json`: the time of B over that
+of A with its interval, sorted. Colours say better or worse, not merely different; cells
+that are the same or ambiguous are grey.
 """
 
 import math
@@ -64,7 +64,7 @@ def _draw_row(axes, place, row):
 
 
 def _set_axes(axes, rows, comparison):
-    # A few intervals of two processes reach to infinity and back.
+    # Intervals of two processes may reach to infinity.
     ratios = [row["ratio"] for row in rows]
     low, high = min([*ratios, 1]) / 1.3, max([*ratios, 1]) * 1.3
     ends = [end for row in rows for end in row["interval"] or ()]
@@ -86,7 +86,7 @@ def _set_axes(axes, rows, comparison):
 
 
 def cell_names(rows):
-    """The mechanism, and what differs between the rows."""
+    """Names the mechanism, and what differs between the rows."""
     # Not all rows have all axes: only whole decoders have a beam.
     axes = dict.fromkeys(axis for row in rows for axis in row["axes"])
     varying = [

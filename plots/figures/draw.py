@@ -5,22 +5,21 @@ examples:
   plots/draw.py --figure mad_figure8 result.json
   plots/draw.py --figure alignments soft.json mocha.json
 
-Each figure becomes NAME.png and NAME.svg; their paths are printed, and below
-them the numbers that the figure shows first. What is wrong with the input is
-one line on stderr, exit code 2, and no picture.
+Each figure becomes NAME.png and NAME.svg; their paths are printed, and below them the
+numbers that the figure shows first. Wrong input gives one line on stderr, exit code 2,
+and no picture.
 """
 
-import argparse
 import difflib
 import os
 import sys
 
-from analysis import expected, load, words
+from analysis import command, expected, load, words
 from figures import FIGURES, context_of, data_of, fitting, style
 
 
 class UsageError(Exception):
-    """What was asked for cannot be done."""
+    """The request cannot be fulfilled."""
 
 
 def main(arguments=None):
@@ -38,7 +37,7 @@ def main(arguments=None):
         return fail(error)
     except OSError as error:
         return fail(f"{options.output}: cannot be written: {error.strerror}")
-    # At once: a reader that takes only the first line has then got it all.
+    # All lines are written at once, for a reader that takes only the first.
     sys.stdout.write("\n".join([*said, ""]))
     return 0
 
@@ -49,11 +48,7 @@ def fail(what):
 
 
 def parse(arguments):
-    parser = argparse.ArgumentParser(
-        prog="draw.py",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = command.parser("draw.py", __doc__)
     parser.add_argument("files", nargs="*", metavar="FILE")
     parser.add_argument(
         "--figure", metavar="NAME", help="only this one, e.g. mocha_figure3"
@@ -125,7 +120,7 @@ def unknown_figure(given):
 
 
 def read(paths):
-    """What the files hold, by what Entry.reads calls it."""
+    """Gives what the files hold, by the name of Entry.reads."""
     documents = [(load.read_json(path), path) for path in paths]
     if all("steps" in document for document, _ in documents):
         return {"decode": [load.steps_of(*item) for item in documents]}

@@ -1,8 +1,8 @@
 """How does the time grow with the memory?
 
-A panel for each mode and scope: time over T with its interval, and the line that
-growth.fit puts through it. The legend has two exponents of T: of flops, exact,
-and of the time.
+There is a panel for each mode and scope: time over T with its interval, and the line
+that growth.fit puts through it. The legend has two exponents of T: of flops, exact, and
+of the time.
 """
 
 from matplotlib import lines as mlines
@@ -10,7 +10,7 @@ from matplotlib import lines as mlines
 from analysis import fits, growth, intervals, load, modes, words
 from figures import panels, style, ticks
 
-# What a line of the legend takes of a panel's height, above the data.
+# The part of a panel's height, above the data, that a line of the legend takes.
 LEGEND_SHARE = 0.09
 
 

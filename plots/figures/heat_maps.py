@@ -14,7 +14,7 @@ MOST_IN_HEAT_MAP = 64  # rows or columns whose numbers can be read
 
 
 def log_norm(values, include_one=False):
-    """One logarithmic colour scale for all panels of a figure."""
+    """The logarithmic colour scale of all panels of a figure."""
     known = [v for v in values if not math.isnan(v)]
     low, high = min(known), max(known)
     if include_one:
@@ -25,7 +25,7 @@ def log_norm(values, include_one=False):
 
 
 def heat_map_figure(panel_rows, panel_columns, cells, path):
-    """A figure whose heat maps' cells hold two lines of text readably."""
+    """Makes a figure whose heat maps' cells hold two lines of text readably."""
     for axis in ("memory_length", "output_length"):
         number = cells[axis].nunique()
         if number > MOST_IN_HEAT_MAP:
@@ -45,10 +45,11 @@ def heat_map_figure(panel_rows, panel_columns, cells, path):
 
 
 def heat_map(axes, rows, norm, to_text, title):
-    """One panel: x is memory_length, y output_length, each cell its number.
+    """Draws a panel: x is memory_length, y output_length, each cell has its
+    number.
 
-    `rows` has memory_length, output_length, value and what `to_text`, which
-    gets a row, wants. Cells without a value are hatched.
+    `rows` has memory_length, output_length, value and what `to_text` reads of a
+    row. Cells without a value are hatched.
     """
     lengths = sorted(set(rows["memory_length"]))
     outputs = sorted(set(rows["output_length"]))
@@ -88,8 +89,9 @@ def _write_cell(axes, x, y, cell, color, to_text):
             linewidth=0,
         )
         return
-    # Whichever of white and black contrasts more: they are equal at a relative
-    # luminance of 0.18 (WCAG 2); 2.2 stands for the transfer curve of sRGB.
+    # The text is white or black, whichever contrasts more: they are equal at a
+    # relative luminance of 0.18 (WCAG 2); 2.2 stands for the transfer curve of
+    # sRGB.
     luminance = numpy.dot((0.2126, 0.7152, 0.0722), numpy.power(color[:3], 2.2))
     ink = "white" if luminance < 0.18 else "black"
     axes.text(
@@ -105,7 +107,7 @@ def _write_cell(axes, x, y, cell, color, to_text):
 
 
 def no_panel(axes, title):
-    """A combination that the file does not have."""
+    """Marks a combination that the file does not have."""
     axes.set_title(title)
     axes.set_axis_off()
     axes.text(
@@ -120,7 +122,7 @@ def no_panel(axes, title):
 
 
 def color_bar(figure, mesh, all_axes, text, to_text):
-    """The colour scale, beside all panels."""
+    """Draws the colour scale, beside all panels."""
     bar = figure.colorbar(mesh, ax=all_axes, pad=0.02, aspect=30)
     ticks.log_ticks(bar.ax.yaxis, mesh.norm.vmin, mesh.norm.vmax, to_text)
     bar.set_label(text)

@@ -61,7 +61,7 @@ def _panel(axes, rows, norm, to_text, title):
 
 
 def draw(cells):
-    """Speed-ups: the figure, and a headline for each panel."""
+    """Draws the speed-ups: gives the figure, and a headline for each panel."""
     chosen = _select(cells)
     ratios = pairing.speedups(chosen)
     workloads = sorted(set(ratios["workload"]), reverse=True)
@@ -113,7 +113,7 @@ def _range_text(papers):
 
 
 def _share_headline(rows, title, papers):
-    """How much of the grid is where the paper says that all of it is."""
+    """Says how much of the grid is where the paper says that all of it is."""
     values = rows["value"].dropna()
     if values.empty:
         return []
@@ -147,7 +147,7 @@ def _headline(rows, title):
 
 
 def draw_times(cells):
-    """Times of the optimised build, soft beside monotonic."""
+    """Gives the times of the optimised build, soft beside monotonic."""
     exact = cells[cells["variant"] == "exact"]
     if exact.empty:
         raise load.DataError(

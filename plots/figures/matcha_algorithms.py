@@ -1,8 +1,8 @@
-"""What do the algorithms for MAtChA's expectation take?
+"""What do the algorithms for MAtChA's expectation cost?
 
-Bytes that each asked for and its time, over the length of the memory, with the
-exponent of T of each in the legend: over all T, and in parentheses between the
-last two, where what does not grow weighs least.
+The panels show the bytes that each asked for and its time, over the length of the
+memory. The legend has the exponents of T: over all T, and in parentheses between the
+last two, where constant parts weigh least.
 """
 
 import math
@@ -116,7 +116,7 @@ def _set_axes(axes, lengths):
         panel.grid(True)
         panel.set_xlabel("memory length T")
         panel.set_ylabel(what)
-        # Room for the legend above the lines.
+        # The upper limit leaves room for the legend above the lines.
         low, high = panel.get_ylim()
         panel.set_ylim(low, high * (high / low) ** 0.35)
         if to_text is size_text:
@@ -128,7 +128,7 @@ def _set_axes(axes, lengths):
 
 
 def _sizes(low, high):
-    """At most eight powers of two."""
+    """Gives at most eight powers of two."""
     first, last = math.ceil(math.log2(low)), math.floor(math.log2(high))
     step = max(1, -(-(last - first + 1) // 8))
     return [2.0**power for power in range(first, last + 1, step)]

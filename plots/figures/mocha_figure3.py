@@ -69,7 +69,7 @@ def draw(cells):
 
 
 def _ordered_labels(cells):
-    """Known mechanisms in their order, then others; w and K by size."""
+    """Orders known mechanisms as usual, then others; w and K by size."""
     known = list(style.MECHANISMS)
 
     def place(cell):

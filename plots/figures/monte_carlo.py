@@ -1,9 +1,9 @@
 """How far are means of sampled paths from what is expected?
 
-A line for each output of `attnbench expect --latency-samples N`: the root mean
-square error of the average proportion (AP) over batches of 1, 4, 16, ... paths,
-against the exact one. Independent paths lose it as one over the root of their
-number (slope -1/2 of the logarithms); a bias would stay.
+There is a line for each output of `attnbench expect --latency-samples N`: the root mean
+square error of the average proportion (AP) over batches of 1, 4, 16, ... paths, against
+the exact one. Independent paths lose it as one over the root of their number (slope
+-1/2 of the logarithms); a bias would stay.
 """
 
 import os

@@ -1,11 +1,13 @@
-"""A panel for each mode and scope: rows are scopes, columns are modes."""
+"""Figures with a panel for each mode and scope: rows are scopes, columns are
+modes.
+"""
 
 from analysis import modes
 from figures import style
 
 
 def new_figure(cells):
-    """A figure and {(mode, scope): axes}, titled."""
+    """Makes a figure and {(mode, scope): axes}, with titles."""
     present = modes.pairs(cells)
     rows = [s for s in modes.SCOPES if any(scope == s for _, scope in present)]
     columns = [m for m in modes.MODES if any(mode == m for mode, _ in present)]

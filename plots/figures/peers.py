@@ -1,8 +1,8 @@
-"""Ours against a framework: its time over ours, against the memory length.
+"""Compares ours with a framework: its time over ours, against the memory length.
 
-A panel for each mode and scope, a line for each mechanism; dashed the authors'
-program (published_O3), where the file has it. Both cells of a ratio were timed in turn
-in the same rounds, on the same draws. Above 1 ours is faster.
+A panel for each mode and scope, a line for each mechanism, and a dashed one for the
+authors' program (published_O3), if the file has it. Both cells of a ratio were timed in
+turn in the same rounds, on the same draws. Above 1 ours is faster.
 """
 
 import pandas
@@ -68,7 +68,7 @@ def _of_pair(ratios, pair):
 
 
 def _ratios(cells):
-    """A row for each cell that is not ours, with value, low and high."""
+    """Gives a row for each cell that is not ours, with value, low and high."""
     path = cells.attrs["path"]
     ours = {}
     for cell in cells[cells["variant"] == OURS].to_dict("records"):
@@ -91,7 +91,7 @@ def _ratios(cells):
 
 
 def _look(mechanism, mechanisms, variant):
-    # Rank 1 is dashed and hollow; one setting, so the colour stays.
+    # Rank 1 is dashed and hollow; with one setting the colour stays.
     return style.line(mechanism, mechanisms, rank=OTHERS.index(variant))
 
 
@@ -111,7 +111,7 @@ def _draw_panel(panel, rows, mechanisms):
 
 
 def _share_limits(axes):
-    """All panels have one y, or they could not be read side by side."""
+    """All panels have the same y, or they could not be read side by side."""
     limits = [panel.get_ylim() for panel in axes]
     low, high = min(l for l, _ in limits), max(h for _, h in limits)
     for panel in axes:

@@ -1,9 +1,9 @@
 """How near to the limits of the machine is each mechanism?
 
-A panel for each mode and scope, a row of them for each precision: what the cells
-of variant exact reach, in flops a second, over their flops for each byte. The
-lines are what the machine does, measured by the same run: the bandwidth of every
-level of its memory, and its peak.
+There is a panel for each mode and scope, in a row for each precision: it shows what the
+cells of variant exact reach, in flops a second, over their flops for each byte. The
+lines are the limits that the same run measured: the bandwidth of every level of the
+memory, and the peak.
 """
 
 import numpy
@@ -12,7 +12,7 @@ from matplotlib import lines as mlines
 from analysis import load, modes, settings, words
 from figures import style, ticks
 
-# Nearest level first.
+# The nearest level comes first.
 LEVEL_LOOKS = [
     ("#b0b0b0", "-"),
     ("#909090", (0, (5, 1.5))),
@@ -81,7 +81,7 @@ def draw(cells):
 
 
 def _with_rates(cells):
-    """The cells with `intensity` [flop/byte] and `rate` [flop/s]."""
+    """Gives the cells with `intensity` [flop/byte] and `rate` [flop/s]."""
     flops = _operations(cells, "flops")
     return cells.assign(
         intensity=flops / _operations(cells, "bytes"),
@@ -96,14 +96,14 @@ def _operations(cells, name):
         if not isinstance(number, (int, float)) or number <= 0:
             raise load.DataError(
                 f"{cells.attrs['path']}: cells[{index}]",
-                f"operations.{name} is {number!r}, above 0 is wanted",
+                f"operations.{name} is {number!r}, must be above 0",
             )
         numbers.append(float(number))
     return numpy.array(numbers)
 
 
 def _machine(cells, precision, threads):
-    """What was measured for these cells."""
+    """Gives the limits that were measured for these cells."""
     for limits in cells.attrs["context"]["limits"]:
         if (limits["precision"], limits["threads"]) == (precision, threads):
             return limits
@@ -121,7 +121,7 @@ def _bandwidth(level, mode):
 
 
 def _axis_limits(cells, machines):
-    """(low, high) of x and of y: all points, and where the roofs bend."""
+    """Gives (low, high) of x and of y, for all points and the bends of the roofs."""
     peak = max(machine["peak_flops_per_s"] for machine in machines)
     ridge = max(
         machine["peak_flops_per_s"] / level["copy_bytes_per_s"]
@@ -154,14 +154,15 @@ def _draw_machine(axes, machine, mode, limits):
 
 
 def _draw_points(axes, group, drawn):
-    """A thin line for each setting through its points, the marker growing with T."""
+    """Draws a thin line for each setting through its points, the marker growing with T.
+    """
     lengths = sorted(set(drawn["memory_length"]))
     sizes = numpy.linspace(SMALLEST_MARKER, LARGEST_MARKER, len(lengths))
     if len(lengths) == 1:
         sizes = [style.RC["lines.markersize"]]
     for (name, rank, count), cells in _settings(group, drawn):
         look = style.line(name, set(drawn["mechanism"]), rank, count)
-        # Larger markers first, or they would hide the smaller ones.
+        # Larger markers come first, or they would hide the smaller ones.
         cells = cells.sort_values("memory_length", ascending=False)
         axes.plot(
             cells["intensity"], cells["rate"], color=look["color"],
@@ -182,7 +183,7 @@ def _draw_points(axes, group, drawn):
 
 
 def _settings(group, drawn):
-    """((mechanism, rank, count), cells) of every setting: w = 2, w = 4 ..."""
+    """Gives ((mechanism, rank, count), cells) of every setting: w = 2, w = 4 ..."""
     labels = drawn.apply(settings.label, axis=1)
     for name in modes.mechanisms(drawn):
         named = list(dict.fromkeys(labels[drawn["mechanism"] == name]))

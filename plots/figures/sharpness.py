@@ -1,9 +1,9 @@
-"""How far is what trains from what decodes, as the choice gets sharper?
+"""How far is training from decoding, as the choice gets sharper?
 
-A line for each output of `attnbench expect --sharpness LIST`: the distance
-between expected and decoded attention and, where a memory was given, contexts,
-over the factor that the energies of the choice are multiplied with. Where every
-p is 0 or 1 there is none (MAD 2.5).
+There is a line for each output of `attnbench expect --sharpness LIST`: the distance
+between expected and decoded attention and, where a memory was given, contexts, over the
+factor that the energies of the choice are multiplied with. Where every p is 0 or 1
+there is none (MAD 2.5).
 """
 
 import os
@@ -49,7 +49,7 @@ def draw(outputs):
 
 
 def _line(output, key):
-    """(sharpness, distance), by sharpness; empty without a memory."""
+    """Gives (sharpness, distance), by sharpness; empty without a memory."""
     return sorted(
         (point["sharpness"], point[key])
         for point in output["sharpness"]

@@ -1,10 +1,10 @@
-"""How wrong are the published ways to compute what trains, and its gradient?
+"""How wrong are the published ways to compute training expectations and gradients?
 
-Three figures of one result of `attnbench stability`: the largest error over the
-length of the memory for what has no chunk energies (a column for each family of
-p), the same for what has (a column for each scale of the chunk energies), and
-the largest gradient over the outputs. A row of panels for each precision, a line
-for each mechanism, variant and preset that the file has.
+There are three figures of one result of `attnbench stability`: the largest error over
+the length of the memory for mechanisms without chunk energies (a column for each family
+of p), the same for those with chunk energies (a column for each of their scales), and
+the largest gradient over the outputs. Each has a row of panels for each precision, and
+a line for each mechanism, variant and preset that the file has.
 """
 
 import math
@@ -15,7 +15,7 @@ from matplotlib import ticker
 from analysis import load, words
 from figures import style, ticks
 
-# Errors below are drawn here: exact zeros have no logarithm.
+# Smaller errors are drawn here: exact zeros have no logarithm.
 FLOOR = 1e-18
 GRADIENT_FAMILIES = ("uniform", "recommended", "sharpness_4", "sharpness_16")
 CHUNK_FAMILY = "uniform"
@@ -24,8 +24,8 @@ TITLES = {
     "recommended": "p = sigmoid(N(−4, 1))",
     "normal": "scores N(0, 1)",
 }
-# What is not exact; presets that share their constants share a hue. Exact lines
-# have the look of their mechanism, as in every figure.
+# The looks of variants that are not exact; presets with the same constants
+# share a hue. Exact lines have the look of their mechanism, as in every figure.
 LOOKS = {
     "mad2017": ("#E69F00", "P", "-"),
     "tf": ("#8C6D31", "<", (0, (5, 1.5))),
@@ -68,7 +68,9 @@ def has_gradients(result):
 
 
 def draw(result):
-    """Error over T of everything without chunk energies, and the finding."""
+    """Draws the error over T of everything without chunk energies, and tells the
+    finding.
+    """
     rows = result["rows"]
     rows = _longest(rows[rows["chunk_energy_scale"].isna()])
     families = [f for f in _families(rows) if _over_length(rows, f)]
@@ -85,7 +87,7 @@ def draw(result):
 
 
 def draw_chunks(result):
-    """The same of what has chunk energies, over their scale."""
+    """Draws the same of mechanisms with chunk energies, over their scale."""
     rows = result["rows"]
     rows = _longest(rows[rows["chunk_energy_scale"].notna()])
     family = CHUNK_FAMILY
@@ -104,7 +106,7 @@ def draw_chunks(result):
 
 
 def draw_gradient(result):
-    """The largest gradient over U."""
+    """Draws the largest gradient over U."""
     rows = result["gradients"]
     rows = rows[rows["chunk_energy_scale"].isna()]
     rows = rows[rows["memory_length"] == rows["memory_length"].max()]
@@ -154,7 +156,7 @@ def _name(row):
 
 
 def _names(rows):
-    """Names of the lines, in the file's order: name -> mechanism."""
+    """Names the lines, in the file's order: name -> mechanism."""
     return {
         _name(row): (row["mechanism"], row["variant"])
         for row in rows.drop_duplicates(
@@ -185,7 +187,7 @@ def _look(name, names):
 
 
 def _draw_lines(axes, rows, names, x_key, y_key, limits):
-    """A line each; what is not finite is a cross at the upper edge."""
+    """Draws a line each; a number that is not finite is a cross at the upper edge."""
     low, high = limits
     lines = dict(list(rows.groupby(rows.apply(_name, axis=1))))
     for name in names:  # in their order: dashes over the solid line they hide
@@ -220,7 +222,7 @@ def _draw_lines(axes, rows, names, x_key, y_key, limits):
 
 
 def _power(sparse):
-    """Labels of the powers of ten, of every third where there are many."""
+    """Labels the powers of ten, every third one if there are many."""
 
     def to_text(value, _=None):
         exponent = round(math.log10(value))
@@ -250,7 +252,7 @@ def _title(family):
 
 
 def _longest(rows):
-    """Keeps the rows with the most outputs of every length."""
+    """Keeps, for every length, the rows with the most outputs."""
     most = rows.groupby(["mechanism", "family", "memory_length"])[
         "output_length"
     ].transform("max")
@@ -335,7 +337,7 @@ def _preset(name):
 
 
 def _finding(result):
-    """The sentence of the README."""
+    """Gives the sentence of the README."""
     rows = result["rows"]
     rows = rows[(rows["mechanism"] == "monotonic")]
     ours = rows[(rows["variant"] == "exact") & (rows["precision"] == "f32")]

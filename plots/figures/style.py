@@ -1,4 +1,4 @@
-"""How every figure looks: sizes, fonts, one colour and marker per mechanism.
+"""The look of every figure: sizes, fonts, one colour and marker per mechanism.
 
 A mechanism looks the same in every figure, so that pictures can be read side by
 side. Colours are those of Okabe and Ito, which colour-blind readers can tell
@@ -68,7 +68,7 @@ RC = {
     "lines.linewidth": 1.2,
     "lines.markersize": 4,
     "savefig.dpi": 200,
-    # A name with $ in it is a name, and no mathematics.
+    # A $ in a name does not begin mathematics.
     "text.parse_math": False,
     # Text that stays text can be searched and copied.
     "svg.fonttype": "none",
@@ -78,7 +78,7 @@ RC = {
 
 
 def look(mechanism, all_mechanisms):
-    """(colour, marker) of a mechanism in a file that has `all_mechanisms`."""
+    """Gives the (colour, marker) of a mechanism in a file that has `all_mechanisms`."""
     if mechanism in MECHANISMS:
         return MECHANISMS[mechanism]
     others = sorted(set(all_mechanisms) - set(MECHANISMS))
@@ -86,7 +86,7 @@ def look(mechanism, all_mechanisms):
 
 
 def line(mechanism, all_mechanisms, rank=0, count=1):
-    """Line properties of the rank-th of `count` settings of a mechanism.
+    """Gives the line properties of the rank-th of `count` settings of a mechanism.
 
     Settings (w = 2, 4, 8) share the hue, light to dark, and differ in line
     style and in how the marker is filled.
@@ -110,7 +110,7 @@ def line(mechanism, all_mechanisms, rank=0, count=1):
 
 
 def draw_line(axes, line, look):
-    """`value` over memory_length with its interval, of rows in its order."""
+    """Draws `value` over memory_length with its interval, of rows in its order."""
     # Rows without a value stay in and interrupt the line.
     x = line["memory_length"].to_numpy(dtype=float)
     value, low, high = (
@@ -129,7 +129,7 @@ def draw_line(axes, line, look):
 def new_figure(
     rows, columns, panel_width=PANEL_WIDTH_IN, panel_height=PANEL_HEIGHT_IN
 ):
-    """A figure and its [rows, columns] array of axes."""
+    """Makes a figure and its [rows, columns] array of axes."""
     matplotlib.rcParams.update(RC)
     figure = Figure(
         figsize=(columns * panel_width, rows * panel_height),
@@ -143,8 +143,8 @@ def add_foot(figure, caption, handles=()):
 
     Saving crops to everything drawn, so neither can cover a panel or be cut.
     """
-    # Laid out once, for both formats; constrained layout would otherwise make
-    # room inside the figure for what is put below it.
+    # This lays the figure out once, for both formats; constrained layout would
+    # otherwise make room inside the figure for what is put below it.
     figure.draw_without_rendering()
     figure.set_layout_engine("none")
     width, height = figure.get_size_inches()
@@ -192,7 +192,7 @@ def mark_invalid(figure):
 
 
 def save(figure, folder, name):
-    """Writes FOLDER/NAME.png and .svg, each whole or not at all; the paths."""
+    """Writes FOLDER/NAME.png and .svg, each whole or not at all; gives the paths."""
     paths = []
     for suffix, metadata in (
         ("png", {"Software": None}),

@@ -1,9 +1,9 @@
 """How much faster is a batch on more threads?
 
-A panel for each mode and scope, a line for each mechanism, and another for each
-further pair of lengths it was measured at: the time on one thread over the time on
-several. Cells that differ in threads only were timed in turn in every round, so
-their ratio is taken round by round.
+There is a panel for each mode and scope, a line for each mechanism, and another for
+each further pair of lengths it was measured at: the time on one thread over the time on
+several. Cells that differ in threads only were timed in turn in every round, so their
+ratio is taken round by round.
 """
 
 from matplotlib import lines as mlines
@@ -13,8 +13,8 @@ from figures import panels, style, ticks
 
 IDEAL = {"color": "#909090", "linestyle": (0, (5, 1.5)), "linewidth": 0.8}
 FREE = (*modes.FREE, "threads")
-# Lines lie on one another where all is well: the points of each line
-# stand beside their number of threads by its share of this factor.
+# Good lines lie on one another, so each line's points stand beside their number
+# of threads, by the line's share of this factor.
 SPREAD = 1.06
 LENGTHS = ["memory_length", "output_length"]
 
@@ -75,7 +75,9 @@ def draw(cells):
 
 
 def _ratios(group, level):
-    """threads -> the time on one thread over that, with its interval."""
+    """Gives, for each number of threads, the time on one thread over that, with its
+    interval.
+    """
     path = group.attrs["path"]
     by_threads = {}
     for cell in group.to_dict("records"):
@@ -154,8 +156,8 @@ def _length_text(lengths):
 
 
 def _labels(ratios):
-    """Gives each line its label, and says which of the mechanism's in its panel it is:
-    lengths are in the label of all but the first.
+    """Gives each line its label and its number among the mechanism's lines in the
+    panel: all but the first have lengths in the label.
     """
     labels, lines = {}, {}
     for key in ratios:
@@ -219,6 +221,6 @@ def _headlines(chosen, ratios, labels):
 
 
 def _precise(ratio):
-    """'1.93x [1.90, 1.95]': a tenth is a lot here."""
+    """Writes '1.93x [1.90, 1.95]': a tenth is a lot here."""
     value, low, high = (ratio[key] for key in ("value", "low", "high"))
     return f"{value:.2f}x [{low:.2f}, {high:.2f}]"

@@ -8,7 +8,7 @@ from analysis import words
 
 
 def log_ticks(axis, low, high, to_text):
-    """Readable ticks on a logarithmic axis, however little it spans."""
+    """Sets readable ticks on a logarithmic axis, however little it spans."""
     if high / low < 4:
         axis.set_major_locator(ticker.MaxNLocator(5))
     else:
@@ -19,7 +19,7 @@ def log_ticks(axis, low, high, to_text):
 
 
 def time_tick(ns, _=None):
-    """words.time_text for the round numbers at an axis: '10 µs'."""
+    """Gives words.time_text for the round numbers at an axis: '10 µs'."""
     size, unit = words.time_unit(ns)
     return f"{ns / size:.3g} {unit}"
 
@@ -30,6 +30,6 @@ def ratio_tick(value, _=None):
 
 
 def power_tick(value, _=None):
-    """'10⁻³', of the powers of ten."""
+    """Writes '10⁻³', for the powers of ten."""
     exponent = str(round(math.log10(value)))
     return "10" + exponent.translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))

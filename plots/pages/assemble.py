@@ -12,10 +12,10 @@ _FOLDER = os.path.dirname(os.path.abspath(__file__))
 
 
 def _policy(script):
-    """What the page may do: run this script, draw what it holds, and no more.
+    """Says what the page may do: run this script, draw what it holds, and no more.
 
-    A text of a result that became markup all the same could load nothing, send
-    nothing and run nothing.
+    If a text of a result became markup after all, it could load nothing, send nothing
+    and run nothing.
     """
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return (
@@ -34,7 +34,7 @@ _HELP = (
 
 
 def page(documents, title):
-    """The HTML of the page, the same for the same files."""
+    """Gives the HTML of the page, the same for the same files."""
     tables_of = tables.of_documents(documents)
     sections = [
         ("validity", "Validity", validity.to_html(documents, tables_of)),

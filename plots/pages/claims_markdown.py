@@ -29,7 +29,9 @@ def summary(claims):
 
 
 def verdict_table(claims, link):
-    """Lines of the table: a row for each part that decides, the claim in its first."""
+    """Gives lines of the table: a row for each part that decides, the claim in its
+    first.
+    """
     rows = []
     for claim in claims:
         first = [
@@ -52,7 +54,7 @@ def verdict_table(claims, link):
 
 
 def exceptions(claims):
-    """A line for each claim that fails or holds only under a condition."""
+    """Gives a line for each claim that fails or holds only under a condition."""
     lines = []
     for claim in claims:
         if claims_result.kind(claim["verdict"]) not in ("fails", "holds only if"):
@@ -70,7 +72,7 @@ def exceptions(claims):
 
 
 def details(claim, link):
-    """Lines of a claim's own section: every group of every part."""
+    """Gives lines of a claim's own section: every group of every part."""
     note = f" {markdown.text(claim['note'])}" if claim["note"] else ""
     lines = [
         f"#### {claim['id']}",
@@ -89,12 +91,12 @@ def details(claim, link):
 
 
 def name_link(claim):
-    """Its id, which leads to its own section."""
+    """Gives its id, which leads to its own section."""
     return f"[{claim['id']}](#{markdown.anchor(claim['id'])})"
 
 
 def verdict_text(verdict):
-    """Its kind stands out, its reason does not."""
+    """Makes its kind stand out, and its reason not."""
     kind = claims_result.kind(verdict)
     return f"**{kind}**{markdown.text(verdict[len(kind):])}"
 
@@ -108,7 +110,7 @@ def rule_text(rule):
 
 
 def figure_text(part):
-    """The least and the greatest of all groups, with their intervals."""
+    """Gives the least and the greatest of all groups, with their intervals."""
     known = [
         reading
         for group in part["groups"]
@@ -133,7 +135,7 @@ def reading_text(reading):
 
 
 def number_text(value):
-    """Three digits, or all of a whole number."""
+    """Writes three digits, or all of a whole number."""
     number = claims_result.number(value)
     if number is None:
         return "no number"
@@ -188,7 +190,7 @@ def _part_rows(part):
 
 
 def _with_place(reading, other, group):
-    """The reading, and the labels that tell it from the group's other end."""
+    """Gives the reading, and the labels that tell it from the group's other end."""
     apart = {
         name: value
         for name, value in reading["labels"].items()
@@ -199,7 +201,7 @@ def _with_place(reading, other, group):
 
 
 def labels_text(labels):
-    """'T = 128, workload = planted'."""
+    """Writes 'T = 128, workload = planted'."""
     return ", ".join(
         f"{markdown.text(settings.LETTERS.get(name, name))} = "
         + ("none" if value is None else markdown.text(value))

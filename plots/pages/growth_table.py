@@ -1,4 +1,4 @@
-"""How cost grows with the memory: prints two tables of a sweep over T.
+"""Prints two tables of a sweep over T, of how cost grows with the memory.
 
 examples:
   plots/growth.py growth.json
@@ -12,22 +12,20 @@ fitted, for each mechanism, mode and scope, by
 
   median_ns = a + b energies + c chunk_energies + f flops_beyond
 
-over all T (and w). Least squares of the relative error: each row is divided by
-its median, so that the shortest memory counts as much as the longest. A term is
-in it only where the counts tell it from those before it; flops_beyond, what
-flops have beyond a fixed number for each energy, only where energies do not
-describe them (pairs of entries of matcha, the contexts of memory). Nothing
-forces a coefficient to be positive.
+over all T (and w). Least squares of the relative error: each row is divided by its
+median, so that the shortest memory counts as much as the longest. A term is in it only
+if the counts tell it from those before it; flops_beyond, the flops beyond a fixed
+number for each energy, only if energies do not describe them (pairs of entries of
+matcha, the contexts of memory). Nothing forces a coefficient to be positive.
 
 Intervals hold 95 percent of a bootstrap: the rounds of each cell are drawn
 again, with replacement, and the fit is repeated. They tell the noise of the
 clock; what the straight line itself misses is the largest residual.
 """
 
-import argparse
 import sys
 
-from analysis import fits, growth, load, modes, words
+from analysis import command, fits, growth, load, modes, words
 from pages import markdown, page
 
 EXPONENT_HEAD = ("mechanism", "mode, scope", "energies", "chunk energies", "flops")
@@ -45,7 +43,7 @@ BEGIN, END = "<!-- growth table -->\n", "<!-- end of growth table -->\n"
 
 
 def tables(cells):
-    """Both tables, in Markdown."""
+    """Gives both tables, in Markdown."""
     chosen = growth.select(cells)
     exponents, times = [], []
     for (name, mode, scope), group in modes.groups(chosen):
@@ -93,7 +91,7 @@ def tables(cells):
 
 
 def exponent_text(found):
-    """'1.00', or '0.92 (0.73 to 0.99)' where it is not the same everywhere."""
+    """Writes '1.00', or '0.92 (0.73 to 0.99)' if it is not the same everywhere."""
     if found is None:
         return "–"
     low, high = min(found.steps), max(found.steps)
@@ -106,7 +104,7 @@ def exponent_text(found):
 def term_text(term):
     if term is None:
         return "–"
-    # Three digits, and never an exponent.
+    # This writes three digits, and never an exponent.
     ns, low, high = (
         f"{float(f'{number:.3g}'):.9f}".rstrip("0").rstrip(".")
         for number in (term.ns, term.low, term.high)
@@ -115,11 +113,7 @@ def term_text(term):
 
 
 def main(arguments=None):
-    parser = argparse.ArgumentParser(
-        prog="growth.py",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = command.parser("growth.py", __doc__)
     parser.add_argument("file", metavar="RESULT")
     parser.add_argument("--into", metavar="FILE", help="e.g. docs/speed.md")
     options = parser.parse_args(arguments)

@@ -1,8 +1,10 @@
-"""Text into Markdown as GitHub reads it: tables, and words that stay words."""
+"""Turns text into Markdown as GitHub reads it: tables, and words that stay
+words.
+"""
 
 NONE = "–"
 
-# What would begin a cell, a tag, code, emphasis or a link.
+# These would begin a cell, a tag, code, emphasis or a link.
 _SPECIAL = str.maketrans(
     {"|": "\\|", "<": "&lt;", ">": "&gt;", "`": "\\`", "*": "\\*", "[": "\\[",
      "]": "\\]", "\n": " "}
@@ -10,7 +12,7 @@ _SPECIAL = str.maketrans(
 
 
 def text(value):
-    """A value of a document as it is: nothing in it becomes markup."""
+    """Writes a value of a document as it is: nothing in it becomes markup."""
     if value is None:
         return NONE
     if isinstance(value, bool):
@@ -19,13 +21,13 @@ def text(value):
 
 
 def table(head, rows):
-    """Lines of a table, of cells that are Markdown already."""
+    """Gives lines of a table, of cells that are Markdown already."""
     assert all(len(row) == len(head) for row in rows), head
     return [_row(head), _row(["---"] * len(head)), *map(_row, rows)]
 
 
 def anchor(heading):
-    """What a link to a heading of plain words needs behind the #."""
+    """Gives what a link to a heading of plain words needs behind the #."""
     return heading.lower().replace(" ", "-")
 
 

@@ -1,5 +1,5 @@
-"""Text into HTML. Everything that comes from a file goes through here, so that
-a mechanism called `</script><b>` is a name and nothing else.
+"""Turns text into HTML. Everything that comes from a file goes through here, so that a
+mechanism called `</script><b>` is a name and nothing else.
 """
 
 import html
@@ -13,7 +13,7 @@ NONE = "-"
 
 
 def text(value):
-    """A value as the content of an element, or of a quoted attribute."""
+    """Writes a value as the content of an element, or of a quoted attribute."""
     if value is None:
         return NONE
     if isinstance(value, bool):
@@ -26,18 +26,18 @@ def text(value):
 
 
 def in_script(value):
-    """JSON for <script type="application/json">, which only "</" can end."""
+    """Writes JSON for <script type="application/json">, which only "</" can end."""
     dumped = json.dumps(value, separators=(",", ":"))
     return dumped.replace("<", "\\u003c")
 
 
 def lines_in_script(values):
-    """A JSON array with one element a line, so that one can be cut out."""
+    """Writes a JSON array with one element a line, so that one can be cut out."""
     return "[\n" + ",\n".join(map(in_script, values)) + "\n]"
 
 
 def table(caption, head, rows):
-    """A table that a narrow window scrolls; `rows` are lists of (tag, markup).
+    """Makes a table that a narrow window scrolls; `rows` are lists of (tag, markup).
 
     `tag` is "th" for the header of a row, or "td".
     """

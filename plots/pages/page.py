@@ -3,22 +3,21 @@
 examples:
   attnbench compare before.json after.json | plots/page.py docs/comparing.md compare
 
-The lines are <!-- NAME --> and <!-- /NAME -->, each once in the page; what was read
-from stdin goes between them as a block of code. An empty input, or what is wrong
-with the page, is one line on stderr, exit code 2, and the page stays as it is.
+The lines are <!-- NAME --> and <!-- /NAME -->, each once in the page; the text from
+stdin goes between them as a block of code. An empty input, or a fault of the page,
+gives one line on stderr, exit code 2, and an unchanged page.
 """
 
-import argparse
 import sys
 
-from analysis import load, whole_file
+from analysis import command, load, whole_file
 
 FENCE = "```\n"
 
 
 def put_into(path, begin, text, end):
-    """Puts the text between the lines `begin` and `end` of the file, which must
-    have both once; what stood there is gone.
+    """Puts the text between the lines `begin` and `end` of the file, which must have
+    both once; it replaces the text there.
     """
     try:
         with open(path, encoding="utf-8") as file:
@@ -37,16 +36,12 @@ def put_into(path, begin, text, end):
 
 
 def block(name, text):
-    """(first line, block of code, last line) of what was printed."""
+    """Gives (first line, block of code, last line) of the printed text."""
     return f"<!-- {name} -->\n", FENCE + text + FENCE, f"<!-- /{name} -->\n"
 
 
 def main(arguments=None):
-    parser = argparse.ArgumentParser(
-        prog="page.py",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = command.parser("page.py", __doc__)
     parser.add_argument("page", metavar="PAGE", help="e.g. docs/comparing.md")
     parser.add_argument("name", metavar="NAME", help="e.g. compare")
     options = parser.parse_args(arguments)

@@ -1,4 +1,4 @@
-"""Ours against a framework: its time over ours, of the same rounds.
+"""Compares ours with a framework: its time over ours, of the same rounds.
 
 A pair is a cell of variant framework and the cell of variant exact that agrees
 with it on every axis. Intervals are order statistics of the ratios per round;
@@ -26,7 +26,7 @@ HEAD = (
 
 
 def to_html(documents, tables_of):
-    """A table for each sweep that has a framework; empty without one."""
+    """Gives a table for each sweep that has a framework; empty without one."""
     return "\n".join(
         _one(document, tables_of[document.number][0].number)
         for document in documents
@@ -40,7 +40,7 @@ def is_framework(cell):
 
 
 def pairs(cells):
-    """(index of ours or None, index of the framework's), in the file's order."""
+    """Gives (index of ours or None, index of the framework's), in the file's order."""
     ours = {
         _setting(cell): index
         for index, cell in enumerate(cells)
@@ -65,7 +65,7 @@ def _setting(cell):
 
 
 def ratio(ours, theirs, path, comparisons):
-    """pairing.ratio at a level that is shared by so many comparisons."""
+    """Gives pairing.ratio at a level that is shared by so many comparisons."""
     level = 1 - (1 - LEVEL) / comparisons
     return pairing.ratio(theirs, ours, path, level)
 
@@ -113,7 +113,7 @@ def _how(ratios):
 
 
 def _percent(probability):
-    # Rounded down: a bound.
+    # A bound is rounded down.
     return f"at least {math.floor(1000 * probability + 1e-9) / 10:g} %"
 
 
@@ -145,7 +145,7 @@ def _row(cells, number, ours, theirs, found):
 
 
 def _words(cell):
-    """'T = 100, U = 10, d = 256', and what else a user may have set."""
+    """Writes 'T = 100, U = 10, d = 256', and what else a user may have set."""
     named = {axis: f"{letter} = " for axis, letter in settings.LETTERS.items()}
     named |= dict.fromkeys(("precision", "schedule", "energy", "workload"), "")
     return ", ".join(

@@ -22,7 +22,7 @@ def to_html(documents):
 
 
 def _of_one(document):
-    """A figure each; where one cannot be drawn, the reason."""
+    """Draws the figures; one that cannot be drawn gives the reason."""
     if document.kind not in READERS or document.content.get("cells") == []:
         return
     # The page shows what figures say is wrong, so they get the name that it uses.
@@ -60,7 +60,7 @@ def _svg(figure, label, title, lines):
     )
     svg = stream.getvalue()
     svg = svg[svg.index("<svg") :].rstrip()
-    # The date is in there: the same data give the same bytes.
+    # The date is left out, so that the same data give the same bytes.
     svg = re.sub(r"\s*<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     svg = re.sub(r'(<[^<>]* id=")([^"]*")', rf"\1{label}-\2", svg)
     svg = re.sub(r'(xlink:href="#|url\(#)', rf"\1{label}-", svg)

@@ -7,13 +7,11 @@ examples:
   attnbench report sweep.json -o report.html
   attnbench report sweep.json verify.json stability.json -o report.html --title Friday
 
-A result is what run-sweep, verify, stability, roofline or claims wrote.
-The page needs no network and no other file. The same results give the same
-bytes. What is wrong with a result is one line on stderr, exit code 2, and no
-page.
+A result is what run-sweep, verify, stability, roofline or claims wrote. The page needs
+no network and no other file. The same results give the same bytes. A wrong result gives
+one line on stderr, exit code 2, and no page.
 """
 
-import argparse
 import os
 
 from analysis import command, load, whole_file
@@ -21,7 +19,7 @@ from pages import assemble, documents
 
 
 class UsageError(Exception):
-    """What was asked for cannot be done."""
+    """The request cannot be fulfilled."""
 
 
 def main(arguments=None):
@@ -29,7 +27,7 @@ def main(arguments=None):
     try:
         check_output(options.output, options.force)
         read = documents.read(options.results)
-        # Somebody may have written it meanwhile.
+        # Somebody may have written the file meanwhile.
         whole_file.write(
             options.output,
             assemble.page(read, options.title).encode(),
@@ -43,11 +41,7 @@ def main(arguments=None):
 
 
 def parse(arguments):
-    parser = argparse.ArgumentParser(
-        prog="attnbench report",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = command.parser("attnbench report", __doc__)
     parser.add_argument("results", nargs="+", metavar="RESULT")
     parser.add_argument(
         "-o", "--output", metavar="FILE", required=True, help="e.g. -o report.html"

@@ -20,18 +20,18 @@ _ENDS = (" low", " high")
 
 @dataclass(frozen=True)
 class Table:
-    number: int  # on the page, from 0; its records are #cell-NUMBER-INDEX
+    number: int  # counts from 0; its records are #cell-NUMBER-INDEX
     title: str
     columns: list
     rows: list
-    constants: dict  # what is the same in all rows, and no column
+    constants: dict  # values that all rows share, which have no column
     records: list  # None: rows link to the records of table `source`
     source: int
     links: list  # of each row, the index of its record
 
 
 def of_documents(documents):
-    """document number -> its tables, in the order of the page."""
+    """Gives document number -> its tables, in the order of the page."""
     tables = {}
     count = 0
     for document in documents:
@@ -46,7 +46,7 @@ def of_documents(documents):
 
 
 def lists_of_records(content):
-    """key -> list, of those at the top of a document that hold objects."""
+    """Gives key -> list, of those at the top of a document that hold objects."""
     return {
         key: value
         for key, value in content.items()
@@ -62,7 +62,7 @@ def _table(number, title, records):
 
 
 def _of_parts(number, whole, title):
-    """A table for each list of records inside the records of a table."""
+    """Gives a table for each list of records inside the records of a table."""
     keys = [key for key in _keys(whole.records) if _holds_parts(whole.records, key)]
     made = []
     for key in keys:
@@ -89,7 +89,7 @@ def _keys(records):
 
 
 def _holds_parts(records, key):
-    """Whether what the records have there are lists of records, some not empty."""
+    """Whether the records' values there are lists of records, some not empty."""
     values = [record[key] for record in records if record.get(key) is not None]
     return all(isinstance(value, list) for value in values) and {
         isinstance(part, dict) for value in values for part in value
@@ -113,12 +113,12 @@ def _of_rows(number, title, flat, records, source, links):
 
 
 def flatten(record, prefix=""):
-    """name -> number, text or None: the columns of a record."""
+    """Gives name -> number, text or None: the columns of a record."""
     row = {}
     for key, value in record.items():
         name = prefix + key
         if key == "options" and isinstance(value, dict):
-            # Each mechanism has others: a column for each would be empty
+            # Each mechanism has other options: a column for each would be empty
             # nearly everywhere.
             row[name] = ", ".join(f"{k}={scalar(v)}" for k, v in value.items())
         elif isinstance(value, dict):
@@ -139,12 +139,12 @@ def _flatten_list(name, key, values):
 
 
 def scalar(value):
-    """true and false as words: they are no numbers."""
+    """Writes true and false as words, as they are no numbers."""
     return str(value).lower() if isinstance(value, bool) else value
 
 
 def to_html(table, heading="h4"):
-    """The frame that page.js fills, and the data that it fills it from."""
+    """Makes the frame that page.js fills, and the data that it fills it from."""
     n = table.number
     caption = markup.text(table.title)
     head = "".join(
@@ -189,7 +189,7 @@ def to_html(table, heading="h4"):
 
 
 def failures(cells):
-    """(status, message) -> indices of the cells that have no times."""
+    """Gives (status, message) -> indices of the cells that have no times."""
     found = {}
     for index, cell in enumerate(cells):
         if cell["status"] != "ok":

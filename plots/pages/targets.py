@@ -1,36 +1,33 @@
-"""Writes the table of targets: what was aimed at, and what was measured.
+"""Writes the table of targets and what was measured.
 
 examples:
   plots/targets.py results/peers_*.json results/threads.json
   plots/targets.py results/peers_*.json results/threads.json --into README.md
 
-A pure function of result files: prints markdown, and with --into puts it between
-the lines <!-- targets --> and <!-- /targets --> of a file, too. Targets are a ledger
+A pure function of result files: prints markdown, and with --into puts it between the
+lines <!-- targets --> and <!-- /targets --> of a file, too. Targets are a ledger
 (experiments/peers/targets.json), judged as the papers' claims are. Each part is a row:
 it names a result file (without .json) and a cell in it, and its name may have axes of
-the cell in braces. A
-ratio is the other cell's time over ours (growth: ours over the other's), of the two
-samples of the same round where both are of one point: the median over rounds. Where
-preparation is left out, its median is, and the interval is as wide as the interval
-of the preparation allows. A share of a bandwidth is of that of the smallest level
-of the machine's memory that holds what is read or copied. `met` is "unclear" where
-the interval holds the target. What is wrong is one line on stderr, exit code 2, and
-nothing on stdout.
+the cell in braces. A ratio is the other cell's time over ours (growth: ours over the
+other's), of the two samples of the same round where both are of one point: the median
+over rounds. If preparation is left out, its median is subtracted, and the interval
+takes in that of the preparation. A share of a bandwidth is of the smallest level of the
+machine's memory that holds what is read or copied. `met` is "unclear" if the interval
+holds the target. An error gives one line on stderr, exit code 2, and nothing on stdout.
 
 All intervals of the table together miss with probability 0.05 at most (Bonferroni's
 correction for their number). Each is the rule of harness/stats/statistics.h: order
-statistics of rounds, or of the medians of processes, and Student's of their
-logarithms where these are too few for the level; where even that has nothing to go
-by, "no interval". Of fewer than five processes both ends are wider by a factor of 1.18, for
-the layout of code and memory that such a measurement cannot show.
+statistics of rounds, or of the medians of processes, and Student's of their logarithms
+where these are too few for the level; if even that is impossible, "no interval". With
+fewer than five processes both ends are wider by a factor of 1.18, for the layout of
+code and memory that such a measurement cannot show.
 """
 
-import argparse
 import math
 import os
 import sys
 
-from analysis import ROOT, intervals, load, measures, settings, words
+from analysis import ROOT, command, intervals, load, measures, settings, words
 from analysis.intervals import MISS
 from analysis.judge import ledger, targets, verdicts
 from analysis.judge.readings import Readings
@@ -44,11 +41,7 @@ MET = {verdicts.HOLDS: "yes", verdicts.FAILS: "no", verdicts.UNDECIDED: "unclear
 
 
 def main(arguments=None):
-    parser = argparse.ArgumentParser(
-        prog="targets.py",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = command.parser("targets.py", __doc__)
     parser.add_argument("files", nargs="+", metavar="RESULT")
     parser.add_argument("--targets", metavar="FILE", default=TARGETS)
     parser.add_argument("--into", metavar="FILE", help="e.g. README.md")
@@ -77,7 +70,7 @@ def table(document, paths):
                 ", ".join(paths), f"there is no {name}.json among them"
             )
         chosen.append((part, results[name]))
-    # What has an interval at all has one at every level.
+    # A part that has an interval at all has one at every level.
     uncertain = [
         cell
         for part, frame in chosen
@@ -96,7 +89,7 @@ def table(document, paths):
 
 
 def interval_line(uncertain, miss):
-    """What the intervals of the table hold, above it: of these cells."""
+    """Says what the intervals of these cells in the table hold."""
     few = sum(map(intervals.has_few_processes, uncertain))
     layout = (
         f" {few} of them are of fewer than {intervals.LEAST_PROCESSES} processes and "
@@ -112,7 +105,7 @@ def interval_line(uncertain, miss):
 
 
 def context_line(results):
-    """Says where all of it was measured: by one commit, on one machine."""
+    """Says where everything was measured: by one commit, on one machine."""
     for key in ("commit", "cpu", "dirty"):
         values = {frame.attrs["context"][key] for frame in results.values()}
         if len(values) > 1:
@@ -120,7 +113,7 @@ def context_line(results):
                 ", ".join(frame.attrs["path"] for frame in results.values()),
                 f"mixed data: {key} is {', '.join(sorted(map(str, values)))}",
             )
-    # The one that is wrong, where one is: the table must not hide it.
+    # If one result is invalid, the table must not hide it.
     contexts = [frame.attrs["context"] for frame in results.values()]
     context = max(contexts, key=lambda c: (not c["valid"], c["date"]))
     versions = {
@@ -132,7 +125,7 @@ def context_line(results):
 
 
 def parts(document):
-    """The parts of all claims of the ledger, a row each."""
+    """Gives the parts of all claims of the ledger, a row each."""
     return [part for claim in document["claims"] for part in claim["parts"]]
 
 
@@ -150,7 +143,9 @@ def row(part, frame, miss):
 
 
 def spans(quantity, frame, miss):
-    """(cell, Span) of the quantity, and of what stands beside it, if anything does."""
+    """Gives (cell, Span) of the quantity, and of what stands beside it, if anything
+    does.
+    """
     changes = [{}, *([quantity["beside"]] if "beside" in quantity else [])]
     return [
         measures.span_of({**quantity, "of": {**quantity["of"], **change}}, frame, miss)
@@ -162,7 +157,7 @@ def spans(quantity, frame, miss):
 
 
 def work(part, cell):
-    """The part's name with the axes that it names, in braces."""
+    """Gives the part's name with the axes that it names in braces."""
     try:
         return part["name"].format(**cell)
     except KeyError as error:
@@ -172,7 +167,7 @@ def work(part, cell):
 
 
 def lengths_unlike(other, cell):
-    """' at T = 8, U = 8' where the lengths are not those of `cell`."""
+    """Writes ' at T = 8, U = 8' if the lengths are not those of `cell`."""
     axes = ("memory_length", "output_length")
     if all(other[axis] == cell[axis] for axis in axes):
         return ""
@@ -182,7 +177,7 @@ def lengths_unlike(other, cell):
 
 
 def aim(part):
-    """'>= 20x framework', '<= 40 ns per entry'."""
+    """Writes '>= 20x framework', '<= 40 ns per entry'."""
     quantity = part["quantity"]
     to, moves = quantity.get("to", {}), quantity.get("moves", "memory")
     unit = {
@@ -215,7 +210,7 @@ def versus(to):
 def verdict(part, cell, span):
     if "rule" not in part:
         return NONE
-    # What was not measured has not met its target.
+    # A part that was not measured has not met its target.
     if span.missing:
         return "no"
     judged = verdicts.judge_part(part, Readings([targets.reading(cell, span)]))
@@ -237,7 +232,7 @@ def text_of(quantity, span):
 def ratio_text(span):
     if span.missing:
         return span.missing
-    if math.isclose(span.low, span.high, rel_tol=1e-12):  # but for rounding
+    if math.isclose(span.low, span.high, rel_tol=1e-12):  # nothing but rounding
         return f"{words.ratio_text(span.value)}x"
     if math.isinf(span.high):
         return f"{words.ratio_text(span.value)}x, no interval"
@@ -245,7 +240,7 @@ def ratio_text(span):
 
 
 def cost(cell, quantity):
-    """What ours took, in the unit of its work."""
+    """Writes our time, in the unit of its work."""
     if cell["status"] != "ok":
         return NONE
     time = cell["median_ns"] - measures.preparation(cell, quantity, MISS).value

@@ -19,11 +19,11 @@
 # COMMAND is run-sweep with its arguments, without -o and --shard.
 # example: scripts/slurm/submit.sh --shards 4 -o mine.json run-sweep experiments/mad_figure8.json
 #
-# Its jobs ask for nodes of their own: nothing else may run where times
-# are taken. A job that Slurm starts anew resumes; an array that was cancelled,
-# or met its time limit, is gone on with by --resume. The folder must be one that
-# all nodes see. Prints the ids of the array, if a shard is left, and of the merge.
-# The merge ends with 3 where shards have no result, and names them in
+# Its jobs ask for nodes of their own: nothing else may run where times are
+# taken. A job that Slurm starts anew resumes by itself. Use --resume for an
+# array that was cancelled or met its time limit. The folder must be one that
+# all nodes see. Prints the ids of the array, if a shard is left, and of the
+# merge. The merge ends with 3 where shards have no result, and names them in
 # RESULT.merge.log.
 
 set -euo pipefail
@@ -61,7 +61,7 @@ done
 [[ -n $output ]] || usage_error "-o is missing; name the merged result"
 [[ -z $resume ]] || ((!${#force[@]})) || usage_error "--resume and --force exclude each other"
 
-# A job would go on from a shard that another array has left, whoever made it.
+# A job would go on from a shard of another array, whoever made it.
 shopt -s nullglob
 old=("$output".shard-[0-9]*-of-[0-9]*)
 if ((!${#force[@]})); then
@@ -74,8 +74,8 @@ fi
 [[ -x $attnbench ]] || usage_error "$attnbench is not there; build it by cmake --build --preset release"
 command -v sbatch >/dev/null || usage_error "there is no sbatch here"
 
-# is_whole RESULT: a run that was killed has left a journal beside it, one that
-# was stopped says in it that points are missing.
+# is_whole RESULT: a killed run has left a journal beside it, a stopped one says
+# in it that points are missing.
 is_whole() {
   [[ -s $1 && ! -e $1.journal ]] && ! grep -q '"interrupted: [0-9]* of [0-9]* points' "$1"
 }
@@ -95,7 +95,7 @@ else
   rm -f -- "${old[@]}"
 fi
 
-# After any end: a shard with a failed cell has a result too.
+# The merge follows any end, as a shard with a failed cell has a result too.
 after=()
 if [[ -n $array ]]; then
   array_id=$(sbatch --parsable --job-name=attnbench --array="$array" \

@@ -17,11 +17,11 @@ class Check(ResultFilesTest):
     def setUpClass(cls):
         with open(os.path.join(ROOT, BASELINE), encoding="utf-8") as file:
             cls.baseline = json.load(file)
-        # Whether its times count is no matter of these tests.
+        # These tests do not care whether its times count.
         cls.baseline["context"].update(valid=True, invalid_reasons=[])
 
     def check(self, code, change, *arguments):
-        """The exit code and output for the baseline after a change to it."""
+        """Gives the exit code and output for the baseline after a change to it."""
         result = self.changed("r.json", self.baseline, change)
         return self.gives(code, "check", result, "--baseline", BASELINE, *arguments)[0]
 

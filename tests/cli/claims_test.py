@@ -20,7 +20,7 @@ sys.path.insert(0, os.path.join(ROOT, "tests", "support"))
 
 from documents import read, validate  # noqa: E402
 
-# What takes no more than a second or two, of each way to measure.
+# One claim of each way to measure that takes no more than a second or two.
 IDS = ["matcha-memory", "mocha-params", "mad-clip-harmless"]
 
 
@@ -51,12 +51,12 @@ class Claims(InFolder):
         self.assertEqual(document, read(output))
         validate(document, "claims")
         claims = {claim["id"]: claim for claim in document["claims"]}
-        # In the ledger's order, whatever was typed.
+        # The order is the ledger's, whatever was typed.
         self.assertEqual(list(claims),
                          ["mad-clip-harmless", "mocha-params", "matcha-memory"])
         self.assertEqual(claims["mad-clip-harmless"]["verdict"],
                          "not measurable here: no training result")
-        # A finding, and the exit code is 0.
+        # A claim that fails is a finding, so the exit code is 0.
         self.assertEqual(claims["mocha-params"]["verdict"], "fails")
         self.assertEqual(sorted(os.listdir(results)), ["bytes.json", "exact.json"])
         validate(read(results, "exact.json"), "computed")
@@ -68,7 +68,7 @@ class Claims(InFolder):
                 row = kept[name][int(index)]
                 self.assertEqual(row.get("point"), evidence["point"])
         self.assertTrue(claims["matcha-memory"]["evidence"])
-        # Read from the cells again.
+        # This reads the cells again.
         cells = [cell for cell in read(results, "bytes.json")["cells"]
                  if cell["variant"] == "exact"]
         rows = {group["labels"]["variant"]: group
@@ -105,7 +105,7 @@ class Claims(InFolder):
                    "matcha_memory", "matcha-memory", "--judge", "--results", results)
         shutil.copy(os.path.join(results, "exact.json"),
                     os.path.join(results, "bytes.json"))
-        self.fails("'sweep' is wanted", "matcha-memory", "--judge",
+        self.fails("must be 'sweep'", "matcha-memory", "--judge",
                    "--results", results)
         exact = os.path.join(results, "exact.json")
         whole = read(exact)
@@ -151,7 +151,7 @@ class Claims(InFolder):
         self.assertEqual(judged.returncode, 0, judged.stderr)
 
         def verdicts(claims):
-            # What stands behind has digits that depend on the compiler.
+            # The digits behind it depend on the compiler.
             return {claim["id"]: (
                 re.match("fails|holds only if|holds|not measurable here",
                          claim["verdict"])[0],

@@ -37,7 +37,9 @@ class CommandTest(InFolder):
         return run(*arguments, folder=self.folder, **keywords)
 
     def expect_refused(self, arguments, *messages, files=(), **keywords):
-        """Exit 2, one line with all of `messages`, no file but `files`."""
+        """Expects exit code 2, one line with all of `messages`, and no file but
+        `files`.
+        """
         with self.subTest(arguments=arguments):
             done = self.run_here(*arguments, **keywords)
             error = done.stderr.decode()
@@ -211,7 +213,8 @@ class WrongInput(CommandTest):
 
     def test_a_full_disk(self):
         def limit():
-            # Less than a result, more than clang's OpenMP runtime shares.
+            # This is less than a result needs and more than clang's OpenMP
+            # runtime shares.
             resource.setrlimit(resource.RLIMIT_FSIZE, (2048, 2048))
 
         done = self.sweep(preexec_fn=limit)
@@ -420,8 +423,7 @@ class Listing(CommandTest):
         self.assertGreaterEqual(len(commands), 6)
         for command in commands:
             lines = help_of(command, "--help").partition("Options:\n")[2]
-            # An option begins two columns in; what follows on deeper lines is
-            # its text.
+            # An option begins two columns in; deeper lines are its text.
             options = re.split(r"^  (?=-)", lines, flags=re.MULTILINE)[1:]
             self.assertIn("-h,--help", options[0])
             self.assertGreater(len(options), 1)

@@ -37,7 +37,7 @@ class Compare(Files):
         document = strict(out)
         validate(document, "compare")
         self.assertEqual({row["verdict"] for row in document["rows"]}, {"SLOWER"})
-        # A margin of 30 % makes the same change none that matters.
+        # With a margin of 30 % the same change does not matter.
         out, _ = self.gives(0, "compare", self.a, self.slower(), "--margin", "0.3")
         self.assertIn("4 SAME", out)
 
@@ -143,7 +143,7 @@ class Merge(Files):
         self.gives(0, "verify", "--quick", "--mechanism", "memory", "--trials", "100",
                    "-o", document)
         self.refused(("merge", document, "-o", self.path("all.json")),
-                     "verify.json: is of kind \"verify\", 'sweep' is wanted")
+                     "verify.json: is of kind \"verify\", must be 'sweep'")
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ class ConvertTest(ResultFilesTest):
 
     def setUp(self):
         super().setUp()
-        # As it would have been on another day: known times, and one that failed.
+        # The same result on another day: known times, and one cell that failed.
         self.document = copy.deepcopy(self.swept)
         cells = self.document["cells"]
         cells[0].update(samples_ns=[100.0, 300.0, 200.0, 400.0], trials_per_sample=50)
@@ -73,7 +73,7 @@ class ConvertTest(ResultFilesTest):
             self.assertEqual(entry["run_type"], "aggregate")
             self.assertEqual(entry["aggregate_unit"], unit)
             self.assertAlmostEqual(entry["real_time"], value, places=9)
-        # Of one sample there is no deviation.
+        # A single sample has no deviation.
         mocha = [e for e in entries if "mocha" in e["name"] and "precomputed" in e["name"]]
         self.assertEqual([e["run_type"] for e in mocha], ["iteration"])
 

@@ -25,7 +25,7 @@ class Sweeps(CommandTest):
             capture_output=True, text=True, timeout=120, **keywords)
 
     def measured(self, *arguments, **keywords):
-        """(stdout, the result) of a run that is good."""
+        """Runs a good experiment; gives stdout and the result."""
         done = self.run_sweep(*arguments, "-o", "r.json", "--force", **keywords)
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout, self.read()
@@ -43,16 +43,16 @@ class ExperimentFile(Sweeps):
             (example,) = re.findall(r"```json\n(.*?)```", file.read(), re.DOTALL)
         example = json.loads(example)
         self.write_experiment(example)
-        # Pairs of T and U: 16 16, 64 16, 64 64, 256 16, 256 256; T = U only
-        # under uniform. A pair has soft and two widths of mocha, with U = 16
-        # memory too; w = 8 is left out where T = 256.
+        # The pairs of T and U are 16 16, 64 16, 64 64, 256 16 and 256 256; T =
+        # U only under uniform. A pair has soft and two widths of mocha, and
+        # with U = 16 memory too; w = 8 is left out if T = 256.
         plan = self.planned("e.json")
         self.assertEqual(plan["name"], "example")
         self.assertEqual(plan["num_points"], 5 + 2)
         self.assertEqual(plan["num_cells"], 4 + 4 + 3 + 3 + 2 + 4 + 3)
         all_cells = 2 * (5 * 3 + 3)
         self.assertEqual(plan["num_cells"] + plan["num_excluded"], all_cells)
-        # 16 16, 256 16, 256 256.
+        # The pairs are 16 16, 256 16 and 256 256.
         quick = self.planned("e.json", "--quick")
         self.assertEqual(quick["num_cells"], 4 + 3 + 2 + 3)
         del example["exclusions"]
@@ -123,7 +123,7 @@ class ExperimentFile(Sweeps):
             [(cell["mechanism"], cell["memory_length"])
              for cell in document["cells"]],
             [("soft", 3), ("mocha", 3), ("mocha", 4)])
-        # The command line may well narrow it down to what is not excluded.
+        # The command line may narrow the sweep to cells that are not excluded.
         self.assertEqual(self.planned("e.json", "-T", "3")["num_cells"], 2)
 
     def test_the_plan_says_how_long_it_takes(self):

@@ -33,7 +33,7 @@ class Golden(unittest.TestCase):
         return strict(result.stdout)
 
     def rows(self, output):
-        """The weights of each output over the whole memory."""
+        """Gives the weights of each output over the whole memory."""
         rows = []
         for step in output["steps"]:
             row = [0.0] * output["memory_length"]

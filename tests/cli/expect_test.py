@@ -73,7 +73,7 @@ class Latency(CaseTest):
             output = self.expect(self.case("monotonic", {"end": end}, p_choose=self.P))
             latency = output["latency"]
             self.assertEqual(latency["expected_delays"][0], 1 * .5 + 2 * .25 + 3 * .25)
-            # From entry 1, 2 and, chosen or not, 3.
+            # The second output starts from entry 1, 2 and, chosen or not, 3.
             self.assertEqual(latency["expected_delays"][1],
                              .5 * (1 * .25 + 2 * .375 + 3 * .375)
                              + .25 * (2 * .5 + 3 * .5) + .25 * 3)
@@ -108,7 +108,7 @@ class Latency(CaseTest):
                           (1024, 19)])
         for more, fewer in zip(errors[1:], errors):
             self.assertLess(more["rms"], fewer["rms"])
-        # AL is not that of the expected delays.
+        # The mean AL is not the AL of the expected delays.
         self.assertGreater(
             abs(sampled["al"]["mean"] - latency["of_expected_delays"]["al"]),
             10 * sampled["al"]["standard_error"])
@@ -147,7 +147,7 @@ class Sharpness(CaseTest):
         case = self.case("mocha", {"chunk_width": 2}, p_choose=self.P,
                          chunk_energies=[[0, 0]], memory=[[1], [-1]])
         output = self.expect(case, "--sharpness", "1,2,500")
-        # Decoded: both entries, each with weight 1/2.
+        # The decoder weights both entries with 1/2.
         one, two, many = output["sharpness"]
         alpha = [0.25, 0.75 * 0.75]
         beta = [alpha[0] + alpha[1] / 2, alpha[1] / 2]

@@ -1,6 +1,7 @@
 """Guards against what a machine does to a program: no folder for temporary files, too
-low limits, signals that cannot be caught. Each ends in a message and an exit code, and
-leaves no process and no file."""
+low limits, signals that cannot be caught. Each such fault ends in a message and an exit
+code, and leaves no process and no file.
+"""
 
 import json
 import os
@@ -17,7 +18,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 PEER = "/usr/bin/python3 " + os.path.join(ROOT, "tests", "support", "fake_peer.py")
 TINY = ["run-sweep", "--mechanism", "soft", "-T", "3:8:1", "-U", "2", "-d", "4",
         "--repetitions", "2", "-o", "r.json"]
-# A point that takes longer than any test waits.
+# This point takes longer than any test waits.
 LONG = ["run-sweep", "--mechanism", "soft", "-T", "100000", "-U", "3000", "-o", "long.json"]
 
 

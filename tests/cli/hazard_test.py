@@ -14,7 +14,7 @@ PROGRAM = os.environ["ATTNBENCH_WITH_NEWCOMER"]
 
 class HazardTest(unittest.TestCase):
     def measure(self, hazard, *arguments, after=0, status=1, lengths=(3, 4)):
-        """The cells of a sweep of so many points, by mechanism and T."""
+        """Gives the cells of a sweep of this many points, by mechanism and T."""
         with tempfile.TemporaryDirectory() as folder:
             done = subprocess.run(
                 [PROGRAM, "run-sweep", "--mechanism", "soft,hazard,monotonic",
@@ -56,7 +56,8 @@ class HazardTest(unittest.TestCase):
         self.expect_failed(self.measure("exit"), "error", "ended with status 3")
 
     def test_a_crash_while_it_is_timed_costs_the_others_nothing(self):
-        # Far beyond what the checks decode, once, as the count begins anew.
+        # The defect strikes far beyond what the checks decode, and once, as the
+        # count begins anew.
         cells = self.measure("signal", after=2000)
         self.expect_failed(cells, "error", "signal 11")
 

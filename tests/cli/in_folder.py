@@ -1,5 +1,6 @@
-"""A test that has a folder of its own, and another one for temporary files, which go
-when it ends."""
+"""A test with a folder of its own and another one for temporary files; both are removed
+at its end.
+"""
 
 import os
 import tempfile

@@ -15,13 +15,15 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 FAKE = "/usr/bin/python3 " + os.path.join(ROOT, "tests", "support", "fake_peer.py")
 BOTH = ["--mechanism", "soft", "--variant", "exact,framework"]
 TINY = ["-T", "6", "-U", "3", "-d", "4", "--repetitions", "3"]
-# Alpha of hard monotonic attention, which the fake peer says it approximates.
+# The fake peer says that it approximates alpha of hard monotonic attention.
 ALPHA = ["--mechanism", "monotonic", "--variant", "exact,framework"]
 
 
 class PeerTest(InFolder):
     def run_sweep(self, *arguments, peer=FAKE, environment=None):
-        """The finished program; no process and no file of the peer is left."""
+        """Gives the finished program, after a check that no process and no file of the
+        peer is left.
+        """
         given = [] if peer is None else ["--peer", peer]
         done = subprocess.run(
             [PROGRAM, "run-sweep", *given, *arguments],
@@ -35,7 +37,7 @@ class PeerTest(InFolder):
         return done
 
     def peers(self):
-        """The processes that were started."""
+        """Gives the processes that were started."""
         path = os.path.join(self.folder, "fake_peer.pids")
         if not os.path.exists(path):
             return []
@@ -43,7 +45,8 @@ class PeerTest(InFolder):
             return file.read().split()
 
     def measure(self, *arguments, status=0, **keywords):
-        """The cells, by mechanism and variant, of a sweep with that exit status."""
+        """Gives the cells, by mechanism and variant, of a sweep with that exit status.
+        """
         done = self.run_sweep(*TINY, "--force", "-o", "r.json", *arguments, **keywords)
         self.assertEqual(done.returncode, status, done.stderr)
         with open(os.path.join(self.folder, "r.json"), encoding="utf-8") as file:
@@ -103,7 +106,7 @@ class Measuring(PeerTest):
             self.assertIsInstance(peers["prepare_ns"], float)
             self.assertGreater(peers["numerics"]["error_bound"],
                                peers["numerics"]["error"])
-            # The same draws: the same contexts.
+            # The draws are the same, so the contexts are.
             for sum_of in ("context_sum", "context_l2"):
                 self.assertAlmostEqual(peers["numerics"][sum_of],
                                        ours["numerics"][sum_of], delta=near)
@@ -117,7 +120,7 @@ class Measuring(PeerTest):
             self.assertAlmostEqual(ours["attention_mass"], peers["attention_mass"],
                                    places=5)
             self.assertIsNone(peers["error_bound"])
-            # Its gradient is zero, and that is to be seen.
+            # The peer's gradient is zero, and its error must show that.
             self.assertEqual(peers["error"] > 1e-3, mode == "gradient")
 
     def test_an_experiment_names_it(self):
@@ -144,7 +147,7 @@ class Measuring(PeerTest):
 
 class GoingWrong(PeerTest):
     def expect_failed(self, fault, status, message, *arguments):
-        """The peer's cell of soft has failed, and no other."""
+        """Expects that the peer's cell of soft has failed, and no other."""
         cells = self.measure("--mechanism", "soft", "--variant", "exact,framework",
                              *arguments, peer=f"{FAKE} {fault}", status=1)
         self.assertEqual(cells["soft", "exact"]["status"], "ok")
@@ -171,7 +174,7 @@ class GoingWrong(PeerTest):
                            "answered 'Nonsense', which is no object of JSON")
         self.expect_failed("talk {}", "error", "its answer to 'output': has no 'sequences'")
         self.expect_failed("lie", "error", "took 1000000000000000 ns")
-        self.expect_failed("shape", "error", "gave contexts as [3, 3], [3, 4] is wanted")
+        self.expect_failed("shape", "error", "gave contexts as [3, 3], must be [3, 4]")
         self.expect_failed("", "error", "ValueError: 'keys' is of no use",
                            "--option", "keys=on_demand")
 
@@ -201,7 +204,8 @@ class GoingWrong(PeerTest):
             "--mechanism", "soft,monotonic", "--variant", "framework",
             "--mode", "decode,expect", peer=FAKE + " die time soft", status=1)
         self.assertEqual(cells["monotonic", "framework"]["status"], "ok")
-        # That which described itself, the worker's, and another after it died.
+        # The three processes: one described itself, the worker has one, and
+        # another followed when that died.
         self.assertEqual(len(self.peers()), 3)
 
 
@@ -220,7 +224,7 @@ class WrongInput(PeerTest):
 
     def test_what_it_says_of_itself_is_checked(self):
         for change, message in [
-            ("protocol=2", "protocol: is 2, 1 is wanted"),
+            ("protocol=2", "protocol: is 2, must be 1"),
             ("name='\"mine\"'", "variants[0].name: \"mine\" does not match ^framework"),
             ("mechanism='\"sotf\"'", "variants[0].mechanism: unknown value 'sotf'; did you mean 'soft'?"),
             ("modes='[\"train\"]'", "variants[0].modes[0]: unknown value 'train'"),

@@ -31,21 +31,22 @@ def plots(script, *arguments):
 
 
 def drawn(figure, *results):
-    """What draw.py says of a figure of committed results; else of its name."""
+    """Gives what draw.py says of a figure of committed results; otherwise of its name.
+    """
     paths = [os.path.join(RESULTS, name + ".json") for name in results or (figure,)]
     with tempfile.TemporaryDirectory() as folder:
         return plots("draw.py", "--figure", figure, *paths, "-o", folder)
 
 
 def pages():
-    """README.md and the pages that it links to for users."""
+    """Gives README.md and the pages that it links to for users."""
     names = glob.glob("docs/*.md", root_dir=ROOT)
     assert len(names) > 3, names
     return ["README.md", *sorted(names)]
 
 
 def documents():
-    """Every page for people."""
+    """Gives every page for people."""
     return sorted(
         name for pattern in ("*.md", "docs/*.md", "experiments/*.md",
                              "mechanisms/*/*.md")
@@ -53,7 +54,7 @@ def documents():
 
 
 def anchors(text):
-    """What links can point at in a page, as GitHub names its headings."""
+    """Gives what links can point at in a page, as GitHub names its headings."""
     headings = re.findall(r"^#+ (.*)$", re.sub(r"^```.*?^```", "", text,
                                                flags=re.M | re.S), re.M)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
@@ -61,7 +62,7 @@ def anchors(text):
 
 
 def block(name, page):
-    """What stands in the block of code between the lines of that name."""
+    """Gives what stands in the block of code between the lines of that name."""
     found = re.search(f"^<!-- {name} -->\n```\n(.*?)^```\n<!-- /{name} -->\n",
                       read(page), re.MULTILINE | re.DOTALL)
     assert found, f"{page} has no block {name}"
@@ -69,7 +70,7 @@ def block(name, page):
 
 
 def table_of_verify(document):
-    """What `attnbench verify` prints of what it writes, but for the seconds."""
+    """Gives what `attnbench verify` prints of what it writes, but for the seconds."""
     rows = {}
     for case in document["cases"]:
         for quantity in case["quantities"]:
@@ -112,7 +113,7 @@ def table_of_verify(document):
 
 class DocumentsTest(unittest.TestCase):
     def stands_in(self, text, names):
-        """Exactly so, in one of the pages."""
+        """Expects exactly this text in one of the pages."""
         self.assertTrue(text.strip())
         self.assertTrue(any(text in read(name) for name in names),
                         f"stands nowhere in {', '.join(names)}:\n{text}")
@@ -162,10 +163,12 @@ class NumbersTest(DocumentsTest):
 
 
 class QuotedOutputTest(unittest.TestCase):
-    """Blocks of code that a command printed: plots/page.py puts them there."""
+    """Expects that blocks of printed output are what their commands print
+    (plots/page.py puts them there).
+    """
 
     def test_the_comparison_is_that_of_the_committed_results(self):
-        # 1 would be a cell that is SLOWER; both are good examples.
+        # Exit code 1 means a cell that is SLOWER; both are good examples.
         done = subprocess.run(
             [PROGRAM, "compare", os.path.join("results", "compare", "before.json"),
              os.path.join("results", "compare", "after.json")],

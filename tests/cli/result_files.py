@@ -1,5 +1,6 @@
-"""What tests of compare, check, merge and convert share: results of real sweeps with
-times that are made up, so that no verdict depends on the machine."""
+"""Results for tests of compare, check, merge and convert: real sweeps with made-up
+times, so that no verdict depends on the machine.
+"""
 
 import copy
 import json
@@ -40,7 +41,7 @@ def sweep(path, *arguments):
 
 
 def set_times(document, time_ns, processes=10):
-    """Two rounds in each process, all half a percent apart; a valid result."""
+    """Gives each process two rounds, all half a percent apart, in a valid result."""
     document["context"].update(valid=True, invalid_reasons=[], calibration=[])
     document["context"].pop("runs", None)
     for cell in document["cells"]:
@@ -52,11 +53,11 @@ def set_times(document, time_ns, processes=10):
 
 
 def fail(cell, status, message):
-    """Makes of a cell one without times."""
+    """Takes the times of a cell away."""
     for key in ("trials_per_sample", "median_ns", "interval_ns", "prepare_ns", "spread",
                 "operations", "peak_memory_bytes", "limit", "numerics"):
         cell[key] = None
-    if "latency" in cell:  # not in results from before there was that field
+    if "latency" in cell:  # results from before this field lack it
         cell["latency"] = None
     for key in ("samples_ns", "prepare_samples_ns", "draw_ns"):
         cell[key] = []
@@ -71,19 +72,19 @@ class ResultFilesTest(InFolder):
         return path
 
     def changed(self, name, document, change):
-        """A file with a copy of the document after `change`."""
+        """Writes a copy of the document after `change`; gives its path."""
         document = copy.deepcopy(document)
         change(document)
         return self.write(name, document)
 
     def gives(self, code, *arguments):
-        """(stdout, stderr) of a command that exits with `code`."""
+        """Gives (stdout, stderr) of a command that exits with `code`."""
         result = run(*arguments)
         self.assertEqual(result.returncode, code, result.stdout + result.stderr)
         return result.stdout, result.stderr
 
     def refused(self, arguments, *parts):
-        """Exit 2, and one line that has all parts."""
+        """Expects exit code 2, and one line that has all parts."""
         out, err = self.gives(2, *arguments)
         self.assertEqual(out, "")
         self.assertEqual(err.count("\n"), 1, err)

@@ -1,6 +1,7 @@
 """Guards against a run that loses what it has measured: killed at any moment,
-interrupted, on a full disk, in a folder that is gone, with a torn journal, or
-two at once. What a resumed run writes is what one run would have written."""
+interrupted, on a full disk, in a folder that is gone, with a torn journal, or two at
+once. A resumed run must write what one run would have written.
+"""
 
 import copy
 import functools
@@ -23,25 +24,26 @@ PROGRAM = os.environ["ATTNBENCH"]
 
 
 def changed(grid, **options):
-    """The grid with other values of these options."""
+    """Gives the grid with other values of these options."""
     grid = list(grid)
     for name, value in options.items():
         grid[grid.index("-" + name) + 1] = value
     return grid
 
 
-# 12 points of 2 cells.
+# The grid has 12 points of 2 cells.
 GRID = ["run-sweep", "--mechanism", "soft,monotonic", "-T", "3:14:1", "-U", "2",
         "-d", "4", "--repetitions", "2", "-o", "r.json"]
 POINTS = 12
-# 50 points. One takes 20 ms on any machine: a sample lasts a millisecond.
+# The grid has 50 points. One takes 20 ms on any machine: a sample lasts a
+# millisecond.
 MANY = changed(GRID, T="3:52:1")
-# A point that takes longer than any test waits.
+# This point takes longer than any test waits.
 LONG = ["run-sweep", "--mechanism", "soft", "-T", "100000", "-U", "3000", "-o", "r.json"]
 
 
 def figures(cell):
-    """What does not depend on the clock."""
+    """Gives the parts of a result that do not depend on the clock."""
     clocks = {"samples_ns", "median_ns", "interval_ns", "prepare_ns", "spread",
               "prepare_samples_ns", "draw_ns", "limit", "trials_per_sample"}
     return {key: value for key, value in cell.items() if key not in clocks}
@@ -49,7 +51,7 @@ def figures(cell):
 
 @functools.cache
 def whole(grid=tuple(GRID)):
-    """What one run writes."""
+    """Gives the result of a single run."""
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([PROGRAM, *grid], cwd=folder, check=True, capture_output=True)
         with open(os.path.join(folder, "r.json"), encoding="utf-8") as file:
@@ -63,12 +65,12 @@ def schema():
 
 
 def limit(size):
-    """For a program whose files get no longer: a full disk, as it were."""
+    """Limits a program's file sizes, as a full disk would."""
     return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
 
 
 def journal_line(record, number):
-    """As harness/campaign/journal.h has it."""
+    """Makes a line of the journal as harness/campaign/journal.h describes it."""
     text = json.dumps(record).encode()
     checksum = 0xCBF29CE484222325
     for byte in b"%d %s" % (number, text):
@@ -92,7 +94,7 @@ class ResumeTest(InFolder):
                                 text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
     def started(self, points, *arguments):
-        """A run that has told of so many finished points."""
+        """Starts a run and waits until it has told of this many finished points."""
         run = self.start(*arguments)
         while points > 0:
             line = run.stderr.readline()
@@ -107,15 +109,16 @@ class ResumeTest(InFolder):
         self.fail("ended before that")
 
     def stopped(self, points, sent, *arguments):
-        """The exit code and output of a run that a signal has stopped after so
-        many points."""
+        """Stops a run with a signal after this many points; gives its exit code and
+        output.
+        """
         for _ in range(20):
             with self.started(points, *arguments) as run:
                 run.send_signal(sent)
                 out, _ = run.communicate(timeout=60)
             if run.returncode != 0:
                 return run.returncode, out
-            # It was faster than we are.
+            # The run was faster than the test.
             os.remove(os.path.join(self.folder, "r.json"))
         self.fail("no run could be stopped")
 
@@ -126,7 +129,9 @@ class ResumeTest(InFolder):
         return document
 
     def expect_whole(self, grid=None, runs=None):
-        """The result has the cells of one run, and nothing else is left."""
+        """Expects that the result has the cells of one run, and that nothing else is
+        left.
+        """
         self.assertEqual(os.listdir(self.folder), ["r.json"])
         document = self.read()
         context = document["context"]
@@ -136,7 +141,7 @@ class ResumeTest(InFolder):
         self.assertEqual(context["points"], one["context"]["points"])
         self.assertNotIn("interrupted", str(context["invalid_reasons"]))
         self.assertEqual([c["point"] for c in context["calibration"]], context["points"])
-        # Every point is of one run.
+        # Every point comes from one run.
         if runs is not None:
             self.assertEqual(len(context["runs"]), runs)
         self.assertEqual(sorted(point for run in context["runs"] for point in run["points"]),
@@ -145,7 +150,7 @@ class ResumeTest(InFolder):
         return document
 
     def journaled(self):
-        """The points that the journal has, whole lines only."""
+        """Gives the points that the journal has, from whole lines only."""
         if not os.path.exists(self.journal):
             return []
         with open(self.journal, "rb") as file:
@@ -163,8 +168,9 @@ class ResumeTest(InFolder):
 
 class Killed(ResumeTest):
     def kill(self, run):
-        """Whether it was not faster. What is left is the journal, and what a
-        kill in the midst of writing leaves beside it, until the next run."""
+        """Kills a run; gives whether it was still running. The journal stays, and until
+        the next run what a kill in the midst of writing leaves beside it.
+        """
         run.kill()
         run.communicate()
         return run.returncode == -signal.SIGKILL
@@ -178,8 +184,8 @@ class Killed(ResumeTest):
         kept = set()
         for kill in range(10):
             run = self.start("--resume", grid=MANY)
-            # By turns as it starts, and around the end of a point: far from
-            # the end of the run.
+            # The kills come at its start and around the end of a point, in
+            # turn, far from the end of the run.
             if kill % 2:
                 self.await_points(run, len(kept) + 1)
             time.sleep(seeded.uniform(0, 0.05))
@@ -201,7 +207,7 @@ class Killed(ResumeTest):
         runs = [r["point"]["run"] for r in records if "point" in r]
         for run in runs:
             if run["date"] == runs[-1]["date"]:
-                # What it says where the machine was busy as it ended.
+                # The run says this if the machine was busy as it ended.
                 run.update(load_end=99.5, invalid_reasons=["it was busy"])
         self.write_records(records)
         self.run_grid("--resume", grid=MANY)
@@ -224,7 +230,7 @@ class Killed(ResumeTest):
                 self.assertIsNone(run.poll(), "ended before that")
                 with open(children, encoding="utf-8") as file:
                     workers = file.read().split()
-            # The second one kills the first when the run is gone.
+            # The second process kills the first when the run is gone.
             self.assertEqual(len(workers), 2)
             run.kill()
         deadline = time.monotonic() + 10
@@ -305,7 +311,9 @@ class Interrupted(ResumeTest):
             os.remove(os.path.join(self.folder, "r.json"))
 
     def expect_merged(self, interrupted, finished):
-        """The interrupted result and one of the other points are a whole one."""
+        """Expects that the interrupted result and one of the other points merge into a
+        whole one.
+        """
         there = {cell["point"] for cell in interrupted["cells"]}
         rest = copy.deepcopy(finished)
         rest["cells"] = [c for c in rest["cells"] if c["point"] not in there]
@@ -325,7 +333,8 @@ class Interrupted(ResumeTest):
             os.remove(self.path(name))
 
     def test_a_signal_that_ends_the_worker_too_is_no_crash_of_a_cell(self):
-        # As a scheduler sends it to all processes of a job; the worker's comes first.
+        # A scheduler sends the signal to all processes of a job; the worker's
+        # comes first.
         with self.start(grid=LONG) as run:
             self.wait_for_a_point(run)
             workers = []
@@ -341,7 +350,7 @@ class Interrupted(ResumeTest):
 
     @staticmethod
     def give_up(cell):
-        """The cell as a lower --cell-limit leaves it."""
+        """Changes the cell to what a lower --cell-limit leaves."""
         cell.update(status="timeout", message="too long", samples_ns=[], prepare_samples_ns=[],
                     draw_ns=[])
         cell.update(dict.fromkeys(
@@ -349,8 +358,9 @@ class Interrupted(ResumeTest):
              "peak_memory_bytes", "limit", "numerics", "latency")))
 
     def interrupt_at_once(self):
-        """What a run with more time says that is stopped before its first point,
-        or soon after it."""
+        """Stops a run with more time before its first point, or soon after it; gives
+        its stderr.
+        """
         with self.start("--resume", "--cell-limit", "4000", grid=MANY) as run:
             caught = 0
             while not caught & 1 << signal.SIGINT - 1:
@@ -367,7 +377,7 @@ class Interrupted(ResumeTest):
         old = copy.deepcopy(whole(tuple(MANY)))
         for cell in old["cells"][2::2]:
             self.give_up(cell)
-        # Somebody has taken it out.
+        # Somebody has taken a cell out.
         old["cells"].pop()
         with open(self.path("r.json"), "w", encoding="utf-8") as file:
             json.dump(old, file)
@@ -394,7 +404,7 @@ class Interrupted(ResumeTest):
     def test_what_the_journal_has_anew_takes_the_place_of_a_whole_result(self):
         self.stopped(3, signal.SIGKILL)
         records = self.records()
-        # As a run with more time leaves it that could not write its result.
+        # A run with more time leaves this if it could not write its result.
         records[0]["run"]["continues_result"] = True
         self.write_records(records)
         old = copy.deepcopy(whole(tuple(MANY)))
@@ -430,7 +440,9 @@ class Finished(ResumeTest):
         self.assertEqual(os.listdir(self.folder), ["r.json"])
 
     def expect_refused(self, lost, *arguments, grid=None):
-        """Nothing is touched, and it is told how many points would be lost."""
+        """Expects that nothing is touched, and that the message says how many points
+        would be lost.
+        """
         with open(self.path("r.json"), encoding="utf-8") as file:
             before = file.read()
         done = self.run_grid("--resume", *arguments, grid=grid, status=2)
@@ -452,7 +464,7 @@ class Finished(ResumeTest):
     def test_a_longer_axis_keeps_what_is_there(self):
         self.run_grid()
         old = {c["point"]: c["samples_ns"] for c in self.read()["cells"]}
-        # The axis d goes before T: no point stays where it was.
+        # The axis d goes before T, so no point stays where it was.
         for there, grid in ((12, changed(GRID, T="1:14:1")), (14, changed(GRID, T="1:14:1", d="3,4"))):
             done = self.run_grid("--resume", grid=grid)
             self.assertIn(f"{there} of {there + {12: 2, 14: 14}[there]} points are there",
@@ -525,7 +537,7 @@ class Elsewhere(ResumeTest):
         self.expect_whole()
 
     def test_a_disk_that_gets_full_loses_nothing(self):
-        # There is room for the run and some points.
+        # The disk has room for the run and some points.
         done = self.run_grid(status=2, preexec_fn=limit(20_000))
         self.assertIn("r.json.journal: cannot be written", done.stderr)
         self.assertIn("--resume", done.stderr)

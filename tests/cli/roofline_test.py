@@ -1,7 +1,8 @@
 """attnbench roofline from outside, and the limits in the result of a sweep.
 
-Guards against a result that is not its schema's, limits that are missing or of
-something else than the cells, and wrong usage that is taken."""
+Guards against a result that is not its schema's, limits that are missing or not those
+of the cells, and wrong usage that is taken.
+"""
 
 import json
 import os

@@ -26,7 +26,9 @@ def run(*arguments, variable=None):
 
 
 def levels():
-    """Those of this machine, best first, as a wrong name is answered."""
+    """Gives the SIMD levels of this machine, best first, from the answer to a wrong
+    name.
+    """
     answer = run("list", "--simd", "nonsense").stderr
     return re.search(r"valid: (.*)", answer)[1].split(", ")
 
@@ -37,7 +39,7 @@ def case(name):
 
 class Simd(unittest.TestCase):
     def simd_of(self, *arguments, variable=None):
-        """What a sweep says that it ran on."""
+        """Gives the level that a sweep says it ran on."""
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "r.json")
             done = run(*SWEEP, "-o", path, *arguments, variable=variable)

@@ -99,7 +99,8 @@ class Verify(unittest.TestCase):
             self.assertEqual(run(*arguments, "--force").returncode, 0)
 
     def test_a_failure_exits_with_1_and_names_the_worst_entry(self):
-        # At a level of nearly 1 what is right is called wrong sooner or later.
+        # At a level of nearly 1 something right is called wrong sooner or
+        # later.
         for seed in range(50):
             result = run("--quick", "--mechanism", "monotonic", "--trials", 100,
                          "--level", 0.999, "--seed", seed)

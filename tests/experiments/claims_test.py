@@ -24,13 +24,14 @@ britz-complexity britz-dot britz-speed britz-gap-grows britz-K britz-converge
 britz-scoring britz-pe britz-pe-effect britz-pe-toy britz-specialise
 """.split()
 
-# Alone among the claims, these can only be told from models that were trained.
+# Of all claims, only these need models that were trained.
 TRAINED = """
 mad-clip-harmless mad-noise mocha-reorder matcha-no-better britz-K britz-converge
 britz-scoring britz-pe-toy britz-specialise
 """.split()
 
-# What a quantity can be at all, by its unit: a rule that takes all of it says nothing.
+# The possible values of a quantity, by its unit: a rule that takes all of them
+# says nothing.
 RANGES = {
     "bytes": (0, math.inf), "contexts": (0, math.inf), "correlation": (-1, 1),
     "entries": (0, math.inf), "exponent": (-math.inf, math.inf),

@@ -15,7 +15,7 @@ using testing::DrawnInputs;
 
 constexpr Index kRows = 4;
 constexpr Index kOutputs = 9;
-// Which hypothesis each row goes on from, at every output in turn: forks, a
+// The hypothesis that each row goes on from, at every output in turn: forks, a
 // hypothesis that ends, and an order that changes.
 constexpr Index kParents[3][kRows] = {{0, 0, 1, 3}, {2, 1, 0, 1}, {3, 3, 2, 0}};
 
@@ -112,7 +112,7 @@ TEST(Beam, EveryHypothesisIsDecodedAsIfItWereAlone) {
   }
 }
 
-// The test above would say nothing of a scan that never moves.
+// The test above would say nothing about a scan that never moves.
 TEST(Beam, HypothesesOfAMechanismThatChoosesStandInDifferentPlaces) {
   const Mechanism<double>& mechanism = *FindMechanism<double>("monotonic");
   const Config config = DefaultConfig(mechanism, 6);
@@ -129,7 +129,7 @@ TEST(Beam, HypothesesOfAMechanismThatChoosesStandInDifferentPlaces) {
   EXPECT_NE(hypotheses[0].start, hypotheses[1].start);
 }
 
-// With scores that are given, a hypothesis reads those of its own output.
+// A hypothesis reads the given scores of its own output.
 TEST(Beam, GivenScoresAreThoseOfTheOutput) {
   const Mechanism<double>& mechanism = *FindMechanism<double>("monotonic");
   const Config config = DefaultConfig(mechanism, 3);

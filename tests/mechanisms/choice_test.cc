@@ -24,7 +24,7 @@ Config SamplingConfig() {
   return config;
 }
 
-// How often one entry is chosen by 20000 streams.
+// The share of 20000 streams that choose this entry.
 double Frequency(const GivenRows& rows, std::uint64_t seed) {
   constexpr std::uint32_t kStreams = 20000;
   const Mechanism<double>& mechanism = *FindMechanism<double>("monotonic");
@@ -58,7 +58,7 @@ TEST(ChoiceTest, ProbabilityZeroIsNeverAndOneAlwaysChosen) {
 TEST(ChoiceTest, DrawsDependOnSeedStreamOutputAndEntryAlone) {
   const Config config = SamplingConfig<float>();
   SequenceInputs<float> inputs;
-  // How many of 1000 draws with p = 1/2 agree with those of other keys.
+  // The number of 1000 draws with p = 1/2 that agree with those of other keys.
   const auto agreements = [&](std::uint64_t seed, std::uint32_t stream,
                               Index output_step, Index entry_step) {
     SequenceInputs<float> others = inputs;

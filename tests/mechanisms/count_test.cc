@@ -13,8 +13,9 @@ using testing::DefaultConfig;
 constexpr Index kDim = 4;
 constexpr double kRowBytes = 4 * kDim;  // of d numbers in f32
 
-// T = 5, U = 3: output 1 inspects entries 1 and 2 and chooses the second;
-// output 2 inspects 2..5 in vain; output 3 does nothing. 6 energies.
+// The steps of T = 5, U = 3: output 1 inspects entries 1 and 2 and chooses the
+// second; output 2 inspects 2..5 in vain; output 3 does nothing. That makes 6
+// energies.
 StepTrace Choice(Index begin) {
   return {.position = 1, .begin = begin, .end = 2, .inspected = 2};
 }
@@ -42,12 +43,12 @@ Config ConfigFor(const std::string& name) {
   return DefaultConfig(*FindMechanism<float>(name), kDim);
 }
 
-// Softmax of n energies and its context: 4 n, 2 n d, d and one division.
+// A softmax of n energies and its context take 4 n, 2 n d, d and one division.
 double Softmax(double n) { return 4 * n + 2 * n * kDim + kDim + 1; }
 
 TEST(CountTest, MonotonicUnderDot) {
-  // 6 dot products of 2 d flops, 6 comparisons; 6 keys and the copied row; 2
-  // states and 3 contexts.
+  // There are 6 dot products of 2 d flops, 6 comparisons; 6 keys and the copied
+  // row; 2 states and 3 contexts.
   ExpectCount("monotonic", ConfigFor("monotonic"), 5, HardSteps(1),
               {6, 0, 6 + 1, 6 * 8 + 6, kRowBytes * (6 + 1 + 2 + 3)});
 }
@@ -55,8 +56,8 @@ TEST(CountTest, MonotonicUnderDot) {
 TEST(CountTest, MochaAddsTheChunkUnderDot) {
   Config config = ConfigFor("mocha");
   config.chunk_width = 2;
-  // As monotonic; 2 chunk energies on 2 keys of their own, 2 rows mixed, the
-  // chunk's state.
+  // This adds to monotonic 2 chunk energies on 2 keys of their own, 2 mixed
+  // rows and the chunk's state.
   ExpectCount("mocha", config, 5, HardSteps(0),
               {6, 2, 6 + 2 + 2, 6 * 8 + 6 + 2 * 8 + Softmax(2),
                kRowBytes * (6 + 2 + 2 + 2 + 1 + 3)});
@@ -90,7 +91,7 @@ TEST(CountTest, MochaUnderBilinearKeysOnDemand) {
 TEST(CountTest, MochaUnderBilinearKeysPrecomputed) {
   Config config = ConfigFor("mocha");
   config.energy = EnergyKind::kBilinear;
-  // Two W h for each of the 5 entries, each reading a row and writing one.
+  // Each of the 5 entries has two W h, each reading a row and writing one.
   ExpectCount(
       "mocha", config, 5, HardSteps(0),
       {6, 2, 2 * 5 * 2 + 6 + 2 + 2, 2 * 5 * 32 + 6 * 8 + 6 + 2 * 8 + Softmax(2),
@@ -106,8 +107,9 @@ TEST(CountTest, SoftReadsTTimesUEntries) {
 TEST(CountTest, SoftUnderAdditiveKeysPrecomputed) {
   Config config = ConfigFor("soft");
   config.energy = EnergyKind::kAdditive;
-  // V h + b: 2 d^2 + d = 36 for each entry, one row read and one written. W s:
-  // 32 for each output. 4 d = 16 for each energy, a key and a row read.
+  // V h + b takes 2 d^2 + d = 36 for each entry, with one row read and one
+  // written; W s 32 for each output; each energy 4 d = 16, with a key and a row
+  // read.
   ExpectCount(
       "soft", config, 5, std::vector<StepTrace>(2),
       {10, 0, 5 * 2 + 10 * 2, 5 * 36 + 2 * 32 + 10 * 16 + 2 * Softmax(5),
@@ -118,7 +120,7 @@ TEST(CountTest, SoftUnderAdditiveKeysOnDemand) {
   Config config = ConfigFor("soft");
   config.energy = EnergyKind::kAdditive;
   config.options["keys"] = std::string("on_demand");
-  // V h + b for each of the 10 energies; bytes have the d rows of V each.
+  // Each of the 10 energies has its V h + b; bytes have the d rows of V each.
   ExpectCount("soft", config, 5, std::vector<StepTrace>(2),
               {10, 0, 10, 2 * 32 + 10 * (16 + 36) + 2 * Softmax(5),
                kRowBytes * (50 + 2 * (1 + 4) + 2)});
@@ -131,26 +133,26 @@ TEST(CountTest, GivenScoresCostNothingToMake) {
               /*scores_given=*/true);
   config = ConfigFor("mocha");
   config.chunk_width = 2;
-  // Still compared with the threshold.
+  // The scores are still compared with the threshold.
   ExpectCount("mocha", config, 5, HardSteps(0),
               {6, 2, 2, 6 + Softmax(2), kRowBytes * (2 + 3)},
               /*scores_given=*/true);
 }
 
-// T = 5, U = 2: 10 pairs.
+// T = 5 and U = 2 make 10 pairs.
 TEST(CountTest, TrainingFromStatesToContexts) {
   Config config = ConfigFor("monotonic");
   config.mode = "expect";
-  // For each pair 2 d for the energy, 10 for alpha and 2 d for the context. All
-  // rows once for energies and once for contexts, 2 states, 2 contexts; tables
-  // of scores and alpha.
+  // Each pair takes 2 d for the energy, 10 for alpha and 2 d for the context.
+  // The bytes are all rows once for energies and once for contexts, 2 states, 2
+  // contexts, and tables of scores and alpha.
   ExpectCount(
       "monotonic", config, 5, std::vector<StepTrace>(2),
       {10, 0, 5 + 5, 10 * (8 + 10 + 8), kRowBytes * (10 + 2 + 2) + 4 * 10 * 2});
   config = ConfigFor("soft");
   config.mode = "gradient";
-  // Backwards two products for each product, and 4 for the softmax; rows,
-  // states and contexts read again and written, tables twice.
+  // The way back takes two products for each product, and 4 for the softmax; it
+  // reads rows, states and contexts again and writes them, and tables twice.
   ExpectCount("soft", config, 5, std::vector<StepTrace>(2),
               {10, 0, 3 * (5 + 5), 10 * (3 * (8 + 8) + 5 + 4),
                kRowBytes * (30 + 3 * (2 + 2)) + 2 * 4 * 10 * 2});
@@ -161,15 +163,15 @@ TEST(CountTest, TrainingUnderAdditiveReadsAKeyForEachPair) {
   config.mode = "expect";
   config.energy = EnergyKind::kAdditive;
   config.options["noise"] = 1.0;
-  // V h + b (36) for each entry, W s (32) for each output; 4 d, 10, 8 for noise
-  // and 2 d for each pair. Rows: memory read and key written, a key for each
-  // pair, the memory for contexts; W for each output.
+  // V h + b takes 36 for each entry, W s 32 for each output; each pair takes 4
+  // d, 10, 8 for noise and 2 d. The rows are memory read and key written, a key
+  // for each pair, the memory for contexts, and W for each output.
   const double flops = 5 * 36 + 2 * 32 + 10 * (16 + 10 + 8 + 8);
   ExpectCount("monotonic", config, 5, std::vector<StepTrace>(2),
               {10, 0, 2 * 5 + 10 + 5, flops,
                kRowBytes * (25 + 2 * (1 + 4) + 2) + 4 * 10 * 2});
   config.options["keys"] = std::string("on_demand");
-  // The memory for each pair, and the d rows of V with it.
+  // Each pair reads the memory, and the d rows of V with it.
   ExpectCount("monotonic", config, 5, std::vector<StepTrace>(2),
               {10, 0, 10 + 5, flops + 5 * 36,
                kRowBytes * (15 + 10 * 4 + 2 * (1 + 4) + 2) + 4 * 10 * 2});
@@ -192,7 +194,7 @@ TEST(CountTest, TrainingFromScoresToAttention) {
               /*attention_only=*/true);
   config = ConfigFor("matcha");
   config.mode = "expect";
-  // 15 pairs of start and choice for each output.
+  // Each output has 15 pairs of start and choice.
   ExpectCount("matcha", config, 5, std::vector<StepTrace>(2),
               {10, 10, 0, 10 * (4 + 8) + 2 * 15 * 6, 4 * 10 * 3},
               /*scores_given=*/true, /*attention_only=*/true);
@@ -206,9 +208,10 @@ TEST(CountTest, TrainingOfMemory) {
   Config config = ConfigFor("memory");
   config.num_contexts = 2;
   config.mode = "gradient";
-  // K scores of 5 and 4 back for 3 entries and 2 outputs; 2 K d for each, for
-  // scores and for contexts, and twice that back. Rows as in decoding, three
-  // times; beside them K parameter rows, states, the K contexts and contexts.
+  // The K scores take 5, and 4 back, for 3 entries and 2 outputs; scores and
+  // contexts take 2 K d for each, and twice that back. Rows are as in decoding,
+  // three times; beside them are K parameter rows, states, the K contexts and
+  // contexts.
   ExpectCount("memory", config, 3, std::vector<StepTrace>(2),
               {0, 0, 3 * (3 + 4), 5 * (2 * 9 + 3 * (16 + 16)),
                kRowBytes * 3 * (7 + 2 * 5 + 2 + 2 * 2 + 2)});
@@ -228,15 +231,15 @@ TEST(CountTest, AnEmptyMemoryCostsItsContexts) {
 TEST(CountTest, MemoryInClosedForm) {
   Config config = ConfigFor("memory");
   config.num_contexts = 2;
-  // K products of 2 d (16), a score of 5 K (10) and K updates of 2 d (16) for
-  // each of 3 entries and 2 outputs. Rows: 3 entries, 2 contexts for each
-  // output; bytes also K parameter rows each time, the K contexts twice, the
-  // state and context of each output.
+  // Each of 3 entries and 2 outputs takes K products of 2 d (16), a score of 5
+  // K (10) and K updates of 2 d (16). The rows are 3 entries and 2 contexts for
+  // each output; bytes also have K parameter rows each time, the K contexts
+  // twice, and the state and context of each output.
   ExpectCount("memory", config, 3, std::vector<StepTrace>(2),
               {0, 0, 3 + 2 * 2, (3 + 2) * (16 + 10 + 16),
                kRowBytes * (7 + 2 * (3 + 2) + 2 * 2 + 2 * 2)});
   config.options["position_encoding"] = std::string("raw");
-  // K more for each entry.
+  // Each entry takes K more.
   ExpectCount("memory", config, 3, std::vector<StepTrace>(2),
               {0, 0, 7, 5 * 42 + 3 * 2, kRowBytes * (7 + 10 + 4 + 4)});
   ExpectCount("memory", config, 3, std::vector<StepTrace>(2),
@@ -257,8 +260,7 @@ TEST(CountTest, AnOutputOfMemoryCostsTheSameWhateverTheLength) {
   EXPECT_EQ(cost_of_an_output(10), 32 * (4 * kDim + 5));
 }
 
-// The counts follow from what decoders report; so what they report must be
-// what they did.
+// The counts follow from the decoders' reports, so those must be true.
 TEST(CountTest, DecodersReportTheEnergiesThatTheyEvaluated) {
   const Mechanism<float>& mechanism = *FindMechanism<float>("monotonic");
   testing::GivenInputs<float> inputs(
@@ -273,7 +275,7 @@ TEST(CountTest, DecodersReportTheEnergiesThatTheyEvaluated) {
               {6, 0, 6 + 1, 6 * 8 + 6, kRowBytes * (6 + 1 + 2 + 3)});
 }
 
-// Bytes are those of the precision.
+// The bytes are those of the precision.
 TEST(CountTest, DoublePrecisionReadsTwiceTheBytes) {
   for (std::size_t m = 0; m < Mechanisms<float>().size(); ++m) {
     const Mechanism<double>& wide = *Mechanisms<double>()[m];

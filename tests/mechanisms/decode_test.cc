@@ -83,7 +83,7 @@ TEST(DecodeTest, NoOutputsReadNothing) {
   }
 }
 
-// One entry: every mechanism that weights it at all gives it back.
+// If there is one entry, every mechanism that weights it at all gives it back.
 TEST(DecodeTest, ASingleEntryIsTheContextBitForBit) {
   for (const char* name : {"soft", "monotonic", "mocha", "matcha"}) {
     SCOPED_TRACE(name);

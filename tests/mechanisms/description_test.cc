@@ -82,7 +82,7 @@ TEST(Description, ThatHasNoEnergiesCannotHaveAnInputOfOne) {
   EXPECT_THAT(Refusal({about}), HasSubstr("does not have the axis energy"));
 }
 
-// A case file must mean the same to both.
+// A case file must mean the same to both mechanisms.
 TEST(Description, ThatDeclaresAnInputOfAnotherDifferentlyIsRefused) {
   Description about = Newcomer();
   about.scores = {{{.name = "energies", .shape = "UK"}}};

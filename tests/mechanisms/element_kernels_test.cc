@@ -21,7 +21,8 @@ template <class Real>
 class ElementKernelsTest : public ::testing::Test {};
 TYPED_TEST_SUITE(ElementKernelsTest, Precisions);
 
-// What tanh is taken of: every 97th f32 from 2^-20 to 32, about as many f64.
+// The arguments of tanh: every 97th f32 from 2^-20 to 32, and about as many
+// f64.
 template <class Real>
 std::vector<Real> TanhArguments() {
   std::vector<Real> x;
@@ -44,7 +45,7 @@ TYPED_TEST(ElementKernelsTest, TanhIsGoodToFourUlpAndNeverLeavesMinusOneToOne) {
   const std::vector<Wide> wide_x(x.begin(), x.end());
   std::vector<Wide> exact(x.size());
   std::vector<Real> tanh(x.size());
-  // One row for each number, which has one element.
+  // Each number is a row of one element.
   const Wide wide_zero = 0, wide_one = 1;
   ScalarKernels<Wide>().additive_rows(&wide_zero, wide_x.data(), 1, &wide_one,
                                       count, 1, exact.data());
@@ -76,7 +77,7 @@ TYPED_TEST(ElementKernelsTest, TanhIsGoodToFourUlpAndNeverLeavesMinusOneToOne) {
   }
 }
 
-// Oddness: the other half of all arguments.
+// The function is odd: this checks the other half of all arguments.
 TYPED_TEST(ElementKernelsTest, TanhOfTheNegativeIsTheNegative) {
   using Real = TypeParam;
   std::vector<Real> x, minus_x;
@@ -200,7 +201,7 @@ TYPED_TEST(ElementKernelsTest, ExpSumGivesZeroForVeryNegativeEnergies) {
 
 TYPED_TEST(ElementKernelsTest, SigmoidIsAccurateOnBothSidesAndSaturates) {
   using Real = TypeParam;
-  // As far as exp(-|x|) is a normal number.
+  // exp(-|x|) is a normal number up to here.
   const double kReach = sizeof(Real) == sizeof(float) ? 80 : 700;
   std::mt19937 generator(9);
   for (const std::string& level : SimdLevels()) {
@@ -238,7 +239,7 @@ TYPED_TEST(ElementKernelsTest, SigmoidIsAccurateOnBothSidesAndSaturates) {
   }
 }
 
-// `z` apart from both, and in the place of either.
+// `z` lies apart from both, or in the place of either.
 TYPED_TEST(ElementKernelsTest, SumsProductsAndQuotientsAreRoundedOnce) {
   using Real = TypeParam;
   std::mt19937 generator(10);

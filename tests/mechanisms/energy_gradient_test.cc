@@ -39,7 +39,7 @@ Config ConfigOf(EnergyKind kind, Index dim) {
 }
 
 // The loss sum of G(i, j) e(i, j), everything it depends on, and its gradient.
-// What is added to is kStart at first.
+// Arrays that are added to hold kStart at first.
 template <class Real>
 class Problem {
  public:
@@ -99,7 +99,7 @@ class Problem {
         config_, View(), role_, {wide.data(), inputs_.U, inputs_.T}, Wanted());
   }
 
-  // What was added, by name.
+  // The sums that were added, by name.
   std::map<std::string, std::vector<Real>> Added() {
     std::map<std::string, std::vector<Real>> added = {
         {"states", d_states_.Rows()},
@@ -126,7 +126,7 @@ class Problem {
     const bool square = name.ends_with("W") || name.ends_with("V");
     const auto view =
         inputs_.parameters.Matrix(name, square ? config_.dim : 1, config_.dim);
-    // Drawn into an array that is not const: a derivative moves it.
+    // The array is not const, so a derivative may move it.
     return {const_cast<Real*>(view.data), Size(view.rows * view.cols)};
   }
 
@@ -239,8 +239,8 @@ class EnergyGradientOf : public ::testing::Test {};
 using Precisions = ::testing::Types<float, double>;
 TYPED_TEST_SUITE(EnergyGradientOf, Precisions);
 
-// Two shapes: one below the sizes at which matrix products change their
-// algorithm, one above.
+// One of the shapes is below the sizes at which matrix products change their
+// algorithm, the other above.
 TYPED_TEST(EnergyGradientOf, AgreesWithItsReference) {
   using Real = TypeParam;
   const double tolerance = std::is_same_v<Real, float> ? 1e-5 : 1e-13;
@@ -284,7 +284,7 @@ TYPED_TEST(EnergyGradientOf, ReadsAndWritesNoPadding) {
       EXPECT_TRUE(strided.PaddingIsUntouched());
       const auto expected = dense.Added();
       for (const auto& [name, values] : strided.Added()) {
-        // v/|v| of one number is constant: rounding.
+        // v/|v| of one number is constant, so this is rounding.
         if (d == 1 && name.ends_with(".v")) continue;
         ExpectClose<Real>(values, expected.at(name), 1e-5, name);
       }
@@ -321,7 +321,7 @@ TYPED_TEST(EnergyGradientOf, NothingIsAddedWhereThereAreNoEntries) {
   });
 }
 
-// Energies, and their reference, with g given and left at its start.
+// Energies and their reference agree whether g is given or left at its start.
 TYPED_TEST(EnergyGradientOf, TheScaleIsOfScaledEnergiesAndStartsAtRootOfD) {
   using Real = TypeParam;
   ForAll([](EnergyKind kind, EnergyRole role) {
@@ -357,7 +357,7 @@ TYPED_TEST(EnergyGradientOf, TheScaleIsOfScaledEnergiesAndStartsAtRootOfD) {
   });
 }
 
-// T = 3, U = 2, d = 5.
+// The sizes are T = 3, U = 2, d = 5.
 TEST(EnergyGradientTest, CountsItsProducts) {
   const auto count = [](EnergyKind kind) {
     return EnergyGradientFlops(ConfigOf(kind, 5), 3, 2);

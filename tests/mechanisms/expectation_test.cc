@@ -2,8 +2,7 @@
 // path is enumerated for all T, U <= 5, with p that are exactly 0 and 1 among
 // them, under every end policy, and gradients likewise. The loop over outputs,
 // the start distributions and the variants `exact` and `reference` are what is
-// tested; what mocha and matcha do beyond small sizes stands in their own
-// tests.
+// tested; mocha and matcha have their own tests for larger sizes.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -30,7 +29,7 @@ constexpr EndPolicy kEnds[] = {EndPolicy::kAbsorb, EndPolicy::kStayLast,
                                EndPolicy::kRestart};
 const char* const kVariants[] = {"exact", "reference"};
 
-// Probabilities of which about a third are exactly 0 or 1.
+// Draws probabilities of which about a third are exactly 0 or 1.
 Rows DrawP(std::size_t U, std::size_t T, std::mt19937& generator) {
   std::uniform_real_distribution<double> uniform(0, 1);
   Rows rows(U, std::vector<double>(T));
@@ -207,7 +206,7 @@ TEST(ExpectationTest, EnergiesGiveWhatTheirSigmoidsGive) {
   }
 }
 
-// 1 - p from a rounded p would be exactly 0 here.
+// With a rounded p, 1 - p would be exactly 0 here.
 TEST(ExpectationTest, TheComplementOfASaturatedEnergyKeepsItsDigits) {
   Config config = ConfigOf({"monotonic", 1}, EndPolicy::kAbsorb, "exact");
   const auto made = Train<double>(
@@ -220,7 +219,8 @@ TEST(ExpectationTest, TheComplementOfASaturatedEnergyKeepsItsDigits) {
   EXPECT_NEAR(static_cast<double>(floats.attention(0, 1)) / passes, 1, 1e-5);
 }
 
-// ../peers: vectors of other implementations for the three end policies.
+// These are vectors of other implementations (../peers) for the three end
+// policies.
 TEST(ExpectationTest, TheThreeEndPoliciesGiveTheirPublishedVectors) {
   const Rows p = {{.2, .5, .1}, {.6, .3, .4}, {.5, .5, .5}};
   const testing::LongRows expected[] = {
@@ -325,9 +325,9 @@ TEST(ExpectationTest, ALongMemoryKeepsItsDigitsInF32) {
   constexpr std::size_t kT = 20000;
   std::mt19937 generator(13);
   std::normal_distribution<double> normal(-4, 1);
-  // The recommended start; a p that hardly ever chooses, whose 1 - p rounds to
-  // the same number everywhere; the same p for all; and one below the rounding
-  // of f32, which a mass carried in f32 would lose too fast.
+  // The cases are the recommended start; a p that hardly ever chooses, whose
+  // 1 - p rounds to the same number everywhere; the same p for all; and a p below
+  // the rounding of f32, which a mass carried in f32 would lose too fast.
   for (const double shared : {0.0, -12.0, -7.3, -17.0}) {
     Rows e(2, std::vector<double>(kT));
     for (auto& row : e) {
@@ -415,7 +415,7 @@ TEST(NoiseTest, IsStandardNormal) {
     square += x * x;
     fourth += x * x * x * x;
   }
-  // Five standard errors.
+  // The bounds are five standard errors.
   EXPECT_NEAR(sum / kCount, 0, 0.016);
   EXPECT_NEAR(square / kCount, 1, 0.023);
   EXPECT_NEAR(fourth / kCount, 3, 0.16);

@@ -76,7 +76,7 @@ Config ConfigOf(const json& golden, Config config) {
   return config;
 }
 
-// Every number of row i within tolerance(expected, i); fails on NaN.
+// Expects every number of row i within tolerance(expected, i); fails on NaN.
 void ExpectNear(const Rows& expected, const Rows& found, const auto& tolerance,
                 const std::string& what) {
   ASSERT_EQ(found.size(), expected.size()) << what;
@@ -98,7 +98,7 @@ TEST(GoldenCases, AreAllThere) { EXPECT_EQ(CaseNames().size(), 45U); }
 
 // ---- expectations and gradients ---------------------------------------------
 
-// A table that a mechanism writes; what it leaves out shows.
+// A table that a mechanism writes; an element that it leaves out shows.
 template <class Real>
 class Written {
  public:
@@ -122,8 +122,8 @@ class Written {
   std::vector<Real> values_;
 };
 
-// What Expect, or Gradient where there is a cotangent, makes of a case: by the
-// keys of its `expected`, gradients as "gradients.p_choose" ...
+// The arrays that Expect makes of a case, or Gradient if there is a cotangent,
+// by the keys of its `expected`, such as "gradients.p_choose".
 template <class Real>
 std::map<std::string, Rows> Made(const json& golden, const char* variant,
                                  bool with_gradient) {
@@ -168,7 +168,7 @@ std::map<std::string, Rows> Made(const json& golden, const char* variant,
   return made;
 }
 
-// Every array of `made` is near the expected one of that key.
+// Expects every array of `made` near the expected one of that key.
 void ExpectGolden(const json& golden, const std::map<std::string, Rows>& made,
                   const auto& tolerance) {
   const json& expected = golden["expected"];
@@ -181,7 +181,7 @@ void ExpectGolden(const json& golden, const std::map<std::string, Rows>& made,
   }
 }
 
-// The case's own, of every number.
+// The case's own tolerance, for every number.
 auto ToleranceOf(const json& golden) {
   return [tolerance = golden["tolerance"].get<double>()](
              const Rows&, std::size_t) { return tolerance; };
@@ -208,7 +208,8 @@ TEST_P(GoldenTest, TheGradientIsThatOfAllPaths) {
   }
 }
 
-// Rounding a score to f32 is then as small as rounding the result.
+// For such scores, rounding them to f32 changes no more than rounding the
+// result.
 bool IsModerate(const json& golden) {
   for (const char* key : {"energies", "chunk_energies", "encoder_scores",
                           "decoder_scores", "p_choose"}) {
@@ -264,8 +265,7 @@ INSTANTIATE_TEST_SUITE_P(Cases, GoldenTest, ::testing::ValuesIn(CaseNames()),
 
 // ---- decoding ---------------------------------------------------------------
 
-// Where every p is 0 or 1, and where nothing is chosen, decoding is its
-// expectation.
+// If every p is 0 or 1, and if nothing is chosen, decoding is its expectation.
 class DeterministicGoldenTest : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(DeterministicGoldenTest, DecodingGivesTheExpectedWeightsAndContexts) {
@@ -306,8 +306,8 @@ std::vector<std::string> DeterministicCases() {
 INSTANTIATE_TEST_SUITE_P(Cases, DeterministicGoldenTest,
                          ::testing::ValuesIn(DeterministicCases()), NameOf);
 
-// Where some p lie between 0 and 1 the expected attention is a mean over the
-// hard process: sampled contexts must have it.
+// If some p lie between 0 and 1 the expected attention is a mean over the hard
+// process, and sampled contexts must have that mean.
 class SampledGoldenTest : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(SampledGoldenTest, SampledWeightsHaveTheExpectedMean) {

@@ -1,6 +1,6 @@
 // Guards against a decoder and a reference that are wrong in the same way:
-// every expected number here was worked out on paper. Where no memory is given
-// it is the identity, so that contexts are weights.
+// every expected number here was worked out on paper. If no memory is given it
+// is the identity, so that contexts are weights.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ using testing::GivenRows;
 using testing::KeptStep;
 using testing::Rows;
 
-// What a decoder made of given scores.
+// The output of a decoder for given scores.
 struct Decoded {
   std::vector<Index> positions;
   std::vector<Index> inspected;
@@ -110,13 +110,13 @@ TEST(HandCheckedMonotonic, RestartBeginsAtTheFirstEntryWhereNoneWasEverChosen) {
 }
 
 TEST(HandCheckedMonotonic, AChosenEntryIsInspectedAgainByTheNextOutput) {
-  // T + U - 1 = 4 energies, more than max(T, U) = 3.
+  // These are T + U - 1 = 4 energies, more than max(T, U) = 3.
   const Decoded decoded = Decode("monotonic", ConfigFor("monotonic"),
                                  {.p_choose = {{0, 1, 0}, {0, 0, 1}}});
   EXPECT_THAT(decoded.inspected, ElementsAre(2, 2));
 }
 
-// p = [0,0,1,0,0,1,0,0] with t(i-1) at index 4 chooses index 5.
+// For p = [0,0,1,0,0,1,0,0], t(i-1) at index 4 chooses index 5.
 TEST(HandCheckedMonotonic, ChoosesTheFirstEntryAfterThePreviousOne) {
   const Decoded decoded = Decode(
       "monotonic", ConfigFor("monotonic"),
@@ -192,7 +192,7 @@ TEST(HandCheckedMocha, AnInfiniteWindowReachesBackToTheFirstEntry) {
   ExpectNear(decoded.weights, {{1. / 15, 2. / 15, 4. / 15, 8. / 15, 0}}, 1e-15);
 }
 
-// The clip detector: 1 / (1 + exp(-5)) = 0.993307; an exp that is
+// This detects clipping: 1 / (1 + exp(-5)) = 0.993307, but an exp that is
 // clipped below gives 0.5 and 0.5.
 TEST(HandCheckedMocha, SmallChunkEnergiesAreNotClipped) {
   Config config = ConfigFor("mocha");
@@ -206,7 +206,8 @@ TEST(HandCheckedMocha, SmallChunkEnergiesAreNotClipped) {
 TEST(HandCheckedMocha, HugeChunkEnergiesNeitherOverflowNorVanish) {
   Config config = ConfigFor("mocha");
   config.chunk_width = 20;
-  // More entries than a block of the softmax (16), the largest one last.
+  // There are more entries than a block of the softmax (16), the largest one
+  // last.
   std::vector<double> p(20, 0), u(20, -1e4), expected(20, 0);
   p.back() = 1;
   u[18] = u[19] = 1e4;
@@ -252,7 +253,7 @@ TEST(HandCheckedSoft, TwoEntries) {
 }
 
 TEST(HandCheckedMemory, OneContextUnderSoftmaxIsTheSumOfTheMemory) {
-  // Softmax over K = 1 is 1 for each entry; over time it would be a mean.
+  // A softmax over K = 1 is 1 for each entry; over time it would be a mean.
   Config config = ConfigFor("memory");
   config.num_contexts = 1;
   const Decoded decoded = Decode("memory", config,
@@ -311,8 +312,8 @@ Rows TwiceTheEncoding(const std::string& kind, std::int64_t max_length,
 }
 
 TEST(HandCheckedMemory, PositionEncodingCountsFromOne) {
-  // (k, t) = (1, 1): 3/4 7/8 + 1/4 1/8 = 22/32; (1, 2): 3/4 6/8 + 1/4 2/8;
-  // (2, t): 1/2 whatever t is; (4, t): t/8.
+  // The values are, for (k, t) = (1, 1): 3/4 7/8 + 1/4 1/8 = 22/32; (1, 2): 3/4
+  // 6/8 + 1/4 2/8; (2, t): 1/2 whatever t is; (4, t): t/8.
   ExpectNear(TwiceTheEncoding("raw", 8, 2),
              {{22. / 32, 20. / 32},
               {1. / 2, 1. / 2},
@@ -322,7 +323,7 @@ TEST(HandCheckedMemory, PositionEncodingCountsFromOne) {
 }
 
 TEST(HandCheckedMemory, PositionEncodingTakesTheLengthWhereNoneIsGiven) {
-  // S = T = 2: row 1 is 3/4 1/2 + 1/4 1/2 and 1/4, row 4 is 1/2 and 1.
+  // For S = T = 2, row 1 is 3/4 1/2 + 1/4 1/2 and 1/4, row 4 is 1/2 and 1.
   ExpectNear(TwiceTheEncoding("raw", 0, 2),
              {{.5, .25}, {.5, .5}, {.5, .75}, {.5, 1}}, 1e-15);
 }
@@ -339,7 +340,7 @@ TEST(HandCheckedMemory, InsideMultipliesTheScoreBeforeItsSigmoid) {
   config.num_contexts = 1;
   config.options["encoder_scoring"] = std::string("sigmoid");
   config.options["position_encoding"] = std::string("raw");
-  // K = 1: L(1, t) = t/T, so the scores are ln 3 and 2 ln 3: 3/4 and 9/10.
+  // For K = 1, L(1, t) = t/T, so the scores are ln 3 and 2 ln 3: 3/4 and 9/10.
   const GivenRows rows = {
       .encoder_scores = {{2 * std::log(3)}, {2 * std::log(3)}},
       .decoder_scores = {{0}}};

@@ -70,9 +70,10 @@ TYPED_TEST(KernelsTest, DotRowsIsWithinItsErrorBound) {
   }
 }
 
-// A one and, wherever the sum of its lane is rounded again, half a unit in its
-// last place, which each time is rounded away. 7 N + 1 elements make the
-// longest chain: a full block of 4 N, three more vectors and a tail.
+// The elements are a one and, wherever the sum of its lane is rounded again,
+// half a unit in its last place, which each time is rounded away. 7 N + 1
+// elements make the longest chain: a full block of 4 N, three more vectors and
+// a tail.
 TYPED_TEST(KernelsTest, DotRowsIsWithinItsBoundWhereEveryRoundingIsDownwards) {
   using Real = TypeParam;
   for (const std::string& level : SimdLevels()) {
@@ -128,7 +129,7 @@ TYPED_TEST(KernelsTest, AdditiveRowsIsWithinItsErrorBound) {
           const Wide x = static_cast<Wide>(query[k]) + keys.Row(j)[k];
           const Wide term = v[k] * std::tanh(x);
           exact += term;
-          // 4 ULP of the tanh, and the rounding of its argument.
+          // The error is 4 ULP of the tanh, and the rounding of its argument.
           tolerance +=
               (sum_roundings + 8) * std::abs(term) + std::abs(v[k] * x);
         }
@@ -167,7 +168,7 @@ TYPED_TEST(KernelsTest, AddRowsAddsEveryRowToEveryElement) {
             magnitude += std::abs(term);
           }
           const Wide error = std::abs(context[k] - exact);
-          // Two roundings a row where the level has no fused multiply-add.
+          // A row has two roundings if the level has no fused multiply-add.
           if (!(error <=
                 static_cast<Wide>(2 * count) * kUnit<Real> * magnitude)) {
             FAIL() << "element " << k << " error " << error;
@@ -239,8 +240,8 @@ TYPED_TEST(KernelsTest, AddRowsGivesTheSameBitsInAnyPieces) {
   }
 }
 
-// With tanh(x) to 4 ULP, weight (1 - tanh^2) is off by what that makes of the
-// square, however small it is.
+// The 4 ULP of tanh(x) put weight (1 - tanh^2) off by the error of the square,
+// however small it is.
 TYPED_TEST(KernelsTest, AdditiveBackwardAddsTheGradientOfOneEnergy) {
   using Real = TypeParam;
   std::mt19937 generator(6);
@@ -264,8 +265,9 @@ TYPED_TEST(KernelsTest, AdditiveBackwardAddsTheGradientOfOneEnergy) {
       KernelsAt<Real>(level).additive_backward(query.data(), key.data(), weight,
                                                dim, d_query.data(),
                                                d_key.data(), d_v.data());
-      // Sums of two numbers up to 2.7: 8 units and 6 of the argument's rounding
-      // for the tanh, and what the products and the sum round.
+      // The arguments are sums of two numbers up to 2.7. The bound has 8 units
+      // and 6 of the argument's rounding for the tanh, and the rounding of the
+      // products and the sum.
       ExpectWithin(d_query, exact_query, 60 * kUnit<Real>);
       ExpectWithin(d_key, exact_key, 60 * kUnit<Real>);
       ExpectWithin(d_v, exact_v, 40 * kUnit<Real>);

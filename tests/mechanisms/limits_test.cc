@@ -17,7 +17,8 @@ namespace {
 
 using Index = std::int64_t;
 
-// Around the lanes of every level, and around the 8 or 4 vectors of a turn.
+// These lengths lie around the lanes of every level, and around the 8 or 4
+// vectors of a turn.
 std::set<Index> Lengths() {
   std::set<Index> lengths = {0, 1};
   for (const Index N : {2, 4, 8, 16, 32, 64, 128}) {
@@ -44,7 +45,7 @@ TYPED_TEST(LimitsTest, EveryLevelHasItsOwnTableAndTheBestIsChosen) {
   EXPECT_EQ(&ChosenLimitKernels<Real>(), &LimitKernelsAt<Real>(SimdName()));
 }
 
-// Whole numbers: their sum is exact in any order.
+// The numbers are whole, so their sum is exact in any order.
 TYPED_TEST(LimitsTest, ReadIsTheSumOfAllNumbersAndOfNoOthers) {
   using Real = TypeParam;
   for (const std::string& level : SimdLevels()) {

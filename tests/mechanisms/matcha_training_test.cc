@@ -83,7 +83,7 @@ Inputs<Real> Draw(std::size_t T, Shape shape, double largest_p, unsigned seed) {
   return drawn;
 }
 
-// softmax of u over k..l.
+// The softmax of u over k..l.
 template <class Real>
 std::vector<long double> Weights(const Inputs<Real>& x, std::size_t k,
                                  std::size_t l) {
@@ -134,7 +134,7 @@ std::vector<Real> Forward(const Inputs<Real>& x) {
   return beta;
 }
 
-// Largest error as a share of the largest entry.
+// The largest error as a share of the largest entry.
 template <class Real, class Expected>
 double RelativeError(const std::vector<Real>& found,
                      const std::vector<Expected>& expected) {
@@ -212,7 +212,7 @@ TEST(MatchaTrainingTest, ALongMemoryKeepsItsDigitsInF32) {
 
 TEST(MatchaTrainingTest, TwentyThousandEntriesKeepTheirDigitsInF32) {
   Inputs<float> floats = Draw<float>(20000, Shape::kRandom, 0.001, 5);
-  // Three starts, so that the definition takes 3 T terms and not T^2.
+  // There are only three starts, so the definition takes 3 T terms and not T^2.
   std::ranges::fill(floats.start, 0.0F);
   floats.start[0] = floats.start[777] = floats.start[15000] = 0.25F;
   const std::size_t T = floats.T();
@@ -251,7 +251,7 @@ Backward Gradient(const Inputs<double>& x, const std::vector<double>& d) {
        .p = made.p,
        .selection = {},
        .chunk_energies = made.u});
-  // Those of start and p are added to what is there.
+  // The gradients of start and p are added to what is there.
   for (double& value : made.start) value -= 10;
   for (double& value : made.p) value -= 20;
   return made;
@@ -286,7 +286,7 @@ TEST(MatchaTrainingTest, GradientsAreThoseOfFiniteDifferences) {
         const std::string where = "T " + std::to_string(T) + " shape " +
                                   std::to_string(static_cast<int>(shape)) +
                                   " entry " + std::to_string(j);
-        // Linear in start and in each p, so any step will do.
+        // L is linear in start and in each p, so any step will do.
         EXPECT_NEAR(made.start[j], difference(x.start[j], 0.5), 1e-12) << where;
         EXPECT_NEAR(made.p[j], difference(x.p[j], 0.5), 1e-12) << where;
         EXPECT_NEAR(made.u[j], difference(x.u[j], 0x1p-12), 1e-7) << where;

@@ -129,7 +129,7 @@ class Problem {
     return sum;
   }
 
-  // Everything that Gradient writes.
+  // Everything that Gradient wrote.
   std::map<std::string, std::vector<Real>> Made() {
     std::map<std::string, std::vector<Real>> made = {
         {"attention", attention_.Rows()},
@@ -150,7 +150,7 @@ class Problem {
            to_memory_.PaddingIsUntouched() && to_states_.PaddingIsUntouched();
   }
 
-  // What the loss depends on, with the gradients in `made`.
+  // Everything that the loss depends on, with the gradients in `made`.
   std::vector<Differentiated> Inputs(
       const std::map<std::string, std::vector<Real>>& made) {
     std::vector<Differentiated> all = {
@@ -166,7 +166,7 @@ class Problem {
     for (const char* name : {"memory.encoder", "memory.decoder"}) {
       const auto view =
           inputs_.parameters.Matrix(name, config_.num_contexts, config_.dim);
-      // Drawn into an array that is not const: a derivative moves it.
+      // The array is not const, so a derivative may move it.
       all.push_back(
           {name,
            {const_cast<Real*>(view.data), Size(view.rows * view.cols)},
@@ -275,7 +275,7 @@ TYPED_TEST(MemoryTrainingOf, IsWhatDecodes) {
   }
 }
 
-// Each cotangent alone; together they give the sum.
+// Each cotangent is given alone, and together they give the sum.
 TYPED_TEST(MemoryTrainingOf, CotangentsAddUpAndNoneIsZero) {
   using Real = TypeParam;
   for (const char* variant : {"exact", "reference"}) {
@@ -345,7 +345,7 @@ TYPED_TEST(MemoryTrainingOf, AnEmptyMemoryGivesZeros) {
   }
 }
 
-// Attention alone, from scores alone.
+// This makes attention alone, from scores alone.
 TYPED_TEST(MemoryTrainingOf, GivenScoresNeedNoMemory) {
   using Real = TypeParam;
   for (const char* variant : {"exact", "reference"}) {
@@ -387,7 +387,8 @@ TYPED_TEST(MemoryTrainingOf, RefusesMissingScoresAndAMaximumBelowTheLength) {
   }
 }
 
-// sigmoid(1000) is 1 and its slope 0; a softmax of such scores takes one.
+// sigmoid(1000) is 1 and has the slope 0; a softmax of such scores takes one
+// entry.
 TYPED_TEST(MemoryTrainingOf, ExtremeScoresHaveFiniteGradients) {
   using Real = TypeParam;
   ForAll<Real>(3, 4, [](const Config& config) {
@@ -400,7 +401,7 @@ TYPED_TEST(MemoryTrainingOf, ExtremeScoresHaveFiniteGradients) {
   });
 }
 
-// T = 3, U = 2, K = 4, d = 5.
+// The sizes are T = 3, U = 2, K = 4, d = 5.
 TEST(MemoryTrainingTest, CountsProductsAndTables) {
   Config config = ConfigOf<float>(4, 5);
   const std::vector<StepTrace> steps(2);

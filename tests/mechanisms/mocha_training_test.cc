@@ -28,7 +28,7 @@ Config ConfigOf(Index w, const std::string& variant = "exact") {
   return config;
 }
 
-// What the step reads: w, alpha, u and d = dL/d beta.
+// The inputs of the step: w, alpha, u and d = dL/d beta.
 template <class Real>
 struct Case {
   Index w = 2;
@@ -60,7 +60,7 @@ struct Gradient {
   std::vector<Real> alpha, u;
 };
 
-// Backward on an object that has done a Forward, and with something in alpha's
+// Calls Backward on an object that has done a Forward, with numbers in alpha's
 // gradient already.
 template <class Real>
 Gradient<Real> GradientOf(const Case<Real>& c) {
@@ -78,7 +78,7 @@ Gradient<Real> GradientOf(const Case<Real>& c) {
   return gradient;
 }
 
-// Eq 17 and its derivatives by their definitions.
+// Makes eq 17 and its derivatives by their definitions.
 struct Expected {
   std::vector<long double> beta, d_alpha, d_u;
 };
@@ -144,7 +144,7 @@ Real ToReal(double value) {
   return static_cast<Real>(value);
 }
 
-// Numbers of f32 in any precision.
+// The numbers are those of f32 in any precision.
 template <class Real>
 Case<Real> MakeCase(Index T, Index w, const std::string& shape, unsigned seed) {
   std::mt19937 generator(seed);
@@ -173,7 +173,8 @@ Case<Real> DrawCase() {
                         static_cast<unsigned>(DrawIndex("seed", 0, 1000)));
 }
 
-// |actual - expected| <= relative |expected| + absolute, which no NaN is.
+// Whether |actual - expected| <= relative |expected| + absolute, which is false
+// for NaN.
 template <class Real, class Wide>
 bool Agrees(const std::vector<Real>& actual, const std::vector<Wide>& expected,
             long double relative, long double absolute) {
@@ -195,9 +196,9 @@ class MochaTrainingTest : public ::testing::Test {
  protected:
   static constexpr bool kSingle = std::is_same_v<Real, float>;
   static constexpr long double kRelative = kSingle ? 2e-7L : 1e-13L;
-  // Forwards moderate energies are taken in f32 itself.
+  // The way forward computes moderate energies in f32 itself.
   static constexpr long double kRelativeBeta = kSingle ? 1e-6L : kRelative;
-  // Of numbers too small for Real, or for f64.
+  // The least error of numbers too small for Real, or for f64.
   static constexpr long double kTiny = kSingle ? 1e-37L : 1e-200L;
 };
 using Precisions = ::testing::Types<float, double>;
@@ -293,7 +294,7 @@ TYPED_TEST(MochaTrainingTest, AnEmptyMemoryIsFine) {
   EXPECT_TRUE(GradientOf(c).u.empty());
 }
 
-// L = sum over j of d(j) beta(j), by a difference at `input`[j].
+// The slope of L = sum over j of d(j) beta(j), by a difference at `input`[j].
 double Slope(Case<double> c, std::vector<double> Case<double>::*input,
              std::size_t j) {
   const auto loss = [&] {
@@ -312,7 +313,7 @@ double Slope(Case<double> c, std::vector<double> Case<double>::*input,
 
 TEST(MochaTraining, TheGradientIsTheSlopeOfTheExpectation) {
   for (const std::string& shape : Shapes()) {
-    if (shape == "greatest") continue;  // a step of 1e-5 is none there
+    if (shape == "greatest") continue;  // a step of 1e-5 changes nothing
     for (const Index w : {Index{2}, Index{3}, Index{7}, kInfiniteWidth}) {
       SCOPED_TRACE(shape + " " + std::to_string(w));
       const Case<double> c = MakeCase<double>(12, w, shape, 5);
@@ -328,7 +329,8 @@ TEST(MochaTraining, TheGradientIsTheSlopeOfTheExpectation) {
   }
 }
 
-// beta for w = inf in O(T): logarithms of sums over k <= j, then k >= j.
+// The beta for w = inf in O(T), from logarithms of sums over k <= j, then k >=
+// j.
 std::vector<long double> WholeMemory(const Case<float>& c) {
   const auto log_sum = [](long double a, long double b) {
     const long double largest = std::max(a, b);
@@ -431,7 +433,7 @@ TEST(MochaTraining, OnlyDifferencesOfCumulativeSumsLoseDigits) {
   EXPECT_GT(error(c.Published("moving_sum")), 1e-4L);
 }
 
-// The derivatives that dual numbers carry, one of u and alpha at a time.
+// Dual numbers carry derivatives by one element of u or alpha at a time.
 TEST(MochaTraining, DualNumbersCarryTheGradientThroughAVariant) {
   using Number = Dual<double>;
   const Case<double> c = MakeCase<double>(9, 3, "random", 4);

@@ -1,6 +1,6 @@
-// Guards against a batch that is not its sequences: padding that is read,
-// contexts written beside their rows, results that depend on threads or on the
-// neighbours of a sequence.
+// Guards against a batch that is not the same as its sequences: padding that is
+// read, contexts written beside their rows, results that depend on threads or
+// on the neighbours of a sequence.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -57,8 +57,8 @@ class PaddedBatch {
     return batch;
   }
 
-  // The contexts of sequence b, which leave a NaN behind where one was not
-  // written, and which may not have written anything else.
+  // The contexts of sequence b. An element that was not written is NaN, and
+  // nothing else may have been written.
   std::vector<Real> Contexts(std::size_t b) const {
     std::vector<Real> contexts;
     const Index d = sequences_[b].d;

@@ -43,7 +43,7 @@ std::vector<Real> OneAt(std::size_t place, std::size_t length) {
   return one;
 }
 
-// MAD eq 9.
+// The recursion of MAD eq 9.
 std::vector<double> Exact(const std::vector<double>& start,
                           const std::vector<double>& p) {
   std::vector<double> alpha;
@@ -85,14 +85,14 @@ TEST(ParallelSelection, WithoutADenominatorOnlyAStartAtTheFirstEntryIsRight) {
     SCOPED_TRACE(preset);
     const auto one = OneAt<double>(0, 4);
     ExpectNear(Select(preset, one, kModerate), Exact(one, kModerate), 1e-15);
-    // p(j) C(j) times the sum of the start up to j.
+    // alpha is p(j) C(j) times the sum of the start up to j.
     ExpectNear(Select(preset, kStart, kModerate),
                {.2 * .4, .5 * .8 * .7, .1 * .4 * .9, .7 * .36}, 1e-15);
   }
 }
 
 TEST(ParallelSelection, TheInclusiveProductTakesInThePOfTheEntryItself) {
-  // start = one at 0: alpha(j) = p(j) prod over n = 1..j of (1 - p(n)).
+  // The start is one at 0, so alpha(j) = p(j) prod over n = 1..j of (1 - p(n)).
   ExpectNear(Select("jmin", OneAt<double>(0, 4), kModerate),
              {.2, .5 * .5, .1 * .45, .7 * .135}, 1e-15);
 }
@@ -166,7 +166,7 @@ TEST(ParallelSelection,
 }
 
 TEST(ParallelSelection, SelectionIsClippedWhereThePresetSaysSo) {
-  // Started twice: the sum of the masses is 2.
+  // There are two starts, so the sum of the masses is 2.
   const std::vector<double> start = {1, 1};
   const std::vector<double> p = {0, 1};
   EXPECT_EQ(Select("fsq_op", start, p)[1], 1);
@@ -175,7 +175,8 @@ TEST(ParallelSelection, SelectionIsClippedWhereThePresetSaysSo) {
 }
 
 TEST(ParallelSelection, NoTwoPresetsAreTheSame) {
-  // p near and at 1, starts spread: every constant matters somewhere.
+  // p lies near and at 1, and starts are spread: every constant matters
+  // somewhere.
   const std::vector<double> p = {.9, 1,  .3, 1 - 1e-8, 0,  .5,
                                  .9, .2, 1,  .7,       .4, .6};
   const std::vector<double> start(12, 1.0 / 12);
@@ -194,7 +195,7 @@ TEST(ParallelSelection, TermsAndDenominatorHaveConstantsOfTheirOwn) {
                     {"term_eps", 1e-3},
                     {"denominator_eps", 1e-2}};
   const std::vector<double> p = {1, .5};
-  // C(1) = clip(0, 1e-3) over a denominator of 1e-2.
+  // C(1) is clip(0, 1e-3), over a denominator of 1e-2.
   const auto alpha =
       Select(ParallelConstantsOf(config), OneAt<double>(1, 2), p);
   EXPECT_NEAR(alpha[1], .5 * 1e-3 / 1e-2, 1e-15);

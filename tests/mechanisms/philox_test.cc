@@ -9,7 +9,8 @@
 namespace attnbench {
 namespace {
 
-// Known answers of philox4x32-10 (Salmon et al. 2011, Random123's kat_vectors).
+// These are known answers of philox4x32-10 (Salmon et al. 2011, Random123's
+// kat_vectors).
 TEST(PhiloxTest, GivesThePublishedKnownAnswers) {
   EXPECT_EQ(Philox(0, 0, 0, 0),
             (std::array<std::uint32_t, 4>{0x6627e8d5, 0xe169c58d, 0xbc57ac4c,
@@ -17,7 +18,8 @@ TEST(PhiloxTest, GivesThePublishedKnownAnswers) {
   EXPECT_EQ(Philox(~std::uint64_t{0}, ~0U, ~0U, ~std::uint64_t{0}),
             (std::array<std::uint32_t, 4>{0x408f276d, 0x41c83b0e, 0xa20bc7c6,
                                           0x6d5451fd}));
-  // Key a4093822 299f31d0, counter 243f6a88 85a308d3 13198a2e 03707344.
+  // The key is a4093822 299f31d0, the counter 243f6a88 85a308d3 13198a2e
+  // 03707344.
   EXPECT_EQ(
       Philox(0x299f31d0'a4093822, 0x03707344, 0x13198a2e, 0x85a308d3'243f6a88),
       (std::array<std::uint32_t, 4>{0xd16cfe09, 0x94fdcceb, 0x5001e420,

@@ -22,7 +22,7 @@ using testing::KeptStep;
 using testing::Rows;
 using testing::SameBits;
 
-// Sizes, and the seed of the numbers.
+// The sizes, and the seed of the numbers.
 struct Shape {
   Index T, U, d;
   unsigned seed;
@@ -160,7 +160,7 @@ TYPED_TEST(PropertiesTest, EntriesNotYetReadNeverChangeAContext) {
   });
 }
 
-// Any p: zeros, ones, ties and numbers between.
+// Draws any p: zeros, ones, ties and numbers between.
 GivenInputs<double> DrawGiven(const Shape& shape) {
   std::mt19937 generator(shape.seed);
   const auto percent_ones =
@@ -279,8 +279,8 @@ TYPED_TEST(PropertiesTest, AnAdaptiveChunkBeginsAtTheLastChoice) {
   });
 }
 
-// Decoders do not say so by themselves: the state that chooses must be that of
-// the attention, the one that weights that of the chunk.
+// Decoders do not show which states they use: the choosing state must be that
+// of the attention, the weighting one that of the chunk.
 TYPED_TEST(PropertiesTest, ChunkStatesAndKeysNeverChangeAChoice) {
   using Real = TypeParam;
   CheckProperty([] {

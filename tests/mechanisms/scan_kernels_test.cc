@@ -25,13 +25,14 @@ Wide SelectError(Index count) {
 }
 
 // p, 1 - p where p is above a half (NaN elsewhere, which nobody may read), and
-// where the scan starts.
+// the start of the scan.
 struct Row {
   std::string name;
   std::vector<double> p, complement, start;
 };
 
-// `one_minus_p` with probability `share`, else uniform in [0, 1].
+// Draws `one_minus_p` with probability `share`, otherwise uniform numbers in
+// [0, 1].
 Row MakeRow(const std::string& name, std::mt19937& generator, Index count,
             double share, double one_minus_p) {
   std::uniform_real_distribution<double> uniform(0, 1);
@@ -139,8 +140,8 @@ TYPED_TEST(ScanKernelsTest, WhatStartsAnywhereGoesOnFromThere) {
   }
 }
 
-// 1 - p is 1e-12, which in f32 is nothing beside p: what passes entry k has to
-// be right relative to itself, forwards and backwards. All that passes is
+// 1 - p is 1e-12, which in f32 is nothing beside p: the mass that passes entry
+// k must be right relative to itself, forwards and backwards. All of it is
 // chosen at the last entry.
 TYPED_TEST(ScanKernelsTest, WhatASaturatedEntryLetsPassKeepsItsDigits) {
   using Real = TypeParam;
@@ -176,7 +177,7 @@ TYPED_TEST(ScanKernelsTest, WhatASaturatedEntryLetsPassKeepsItsDigits) {
   }
 }
 
-// A share of rounding at every entry would be 1e-3 in f32.
+// If every entry's rounding took a share, the error would be 1e-3 in f32.
 TYPED_TEST(ScanKernelsTest, ALongMemoryKeepsItsDigits) {
   using Real = TypeParam;
   constexpr Index kCount = 20000;
@@ -205,8 +206,8 @@ TYPED_TEST(ScanKernelsTest, ALongMemoryKeepsItsDigits) {
   }
 }
 
-// dq is a mean of what comes behind: its error is relative to the largest
-// d_alpha. Where all are positive it is relative to dq itself.
+// dq is a mean of the elements behind it, so its error is relative to the
+// largest d_alpha. If all are positive it is relative to dq itself.
 TYPED_TEST(ScanKernelsTest, SelectBackwardIsWithinTheErrorOfSelect) {
   using Real = TypeParam;
   std::mt19937 generator(3);

@@ -1,6 +1,6 @@
 // Guards against an example that does not work: the skeleton is not registered,
 // so that nothing else would run it before a newcomer copies it. Its training
-// must be of what it decodes: a newcomer keeps what is not understood.
+// must be that of its decoding: a newcomer keeps what is not understood.
 #include "mechanisms/skeleton/skeleton.h"
 
 #include <gtest/gtest.h>
@@ -66,8 +66,8 @@ TEST(SkeletonTest, EmitsAsSoonAsItsEntryIsThere) {
   EXPECT_EQ(streamed.contexts, whole.contexts);
 }
 
-// d = 2 and 3 entries for 4 outputs: an addition of 2 flops an element for each
-// entry, a scaling of 1 for each output.
+// There are d = 2 and 3 entries for 4 outputs: each entry takes an addition of
+// 2 flops an element, each output a scaling of 1.
 TEST(SkeletonTest, CountsWhatItDoes) {
   const auto mechanism = skeleton::MakeMechanism<float>();
   const std::vector<StepTrace> steps(4);
@@ -79,7 +79,7 @@ TEST(SkeletonTest, CountsWhatItDoes) {
   EXPECT_EQ(count.bytes, 4 * 2 * (3 + 4));
 }
 
-// Attention and contexts in padded rows, by one variant.
+// The attention and contexts of one variant, in padded rows.
 template <class Real>
 struct Trained {
   Trained(DrawnInputs<Real>& inputs, const std::string& variant)

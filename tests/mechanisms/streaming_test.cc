@@ -129,7 +129,7 @@ TYPED_TEST(StreamingTest, AppendingInAnyPiecesAgreesForEveryEnergy) {
   }
 }
 
-// MAD 2.2: entry j is all that a decision on entry j waits for.
+// MAD 2.2: a decision on entry j waits for no later entry.
 TYPED_TEST(StreamingTest, AnOnlineDecoderWaitsForNothingBeyondItsChoice) {
   using Real = TypeParam;
   for (const char* name : {"monotonic", "mocha", "matcha"}) {
@@ -141,7 +141,7 @@ TYPED_TEST(StreamingTest, AnOnlineDecoderWaitsForNothingBeyondItsChoice) {
       DrawnInputs<Real> inputs(T, U, 6, 5);
       Index appended = 0;
       for (const auto& made : Stream(mechanism, config, inputs.View(), {})) {
-        // That an entry is not the last shows when the next one arrives.
+        // The next entry shows that one is not the last.
         const Index beyond = config.end == EndPolicy::kStayLast ? 2 : 1;
         if (made.step.position < 0) {
           RC_ASSERT(made.closed);

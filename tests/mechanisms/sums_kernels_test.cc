@@ -84,7 +84,7 @@ TYPED_TEST(SumsKernelsTest, EveryWindowIsRightRelativeToItsOwnSum) {
   }
 }
 
-// An entry above all others that leaves the window takes nothing with it.
+// A huge entry that leaves the window takes nothing with it.
 TYPED_TEST(SumsKernelsTest, AHugeEntryLeavesNoTraceBehindItsWindows) {
   using Real = TypeParam;
   constexpr Index kCount = 200;
@@ -115,7 +115,7 @@ TYPED_TEST(SumsKernelsTest, ALongWindowIsWithinItsBound) {
   }
 }
 
-// `column_sums` is added to.
+// The kernel adds to `column_sums`.
 TYPED_TEST(SumsKernelsTest, ReciprocalSumsAddEveryPairOnce) {
   using Real = TypeParam;
   std::mt19937 generator(3);
@@ -141,7 +141,8 @@ TYPED_TEST(SumsKernelsTest, ReciprocalSumsAddEveryPairOnce) {
         KernelsAt<Real>(level).reciprocal_sums(
             x.data(), a.data(), rows, y.data(), b.data(), count,
             row_sums.data(), column_sums.data());
-        // x + y, 3 ULP of the reciprocal, and for every addition two roundings.
+        // The error has x + y, 3 ULP of the reciprocal, and two roundings for
+        // every addition.
         const auto additions = static_cast<Wide>(LanesAt<Real>(level) + 5 +
                                                  static_cast<double>(count) /
                                                      LanesAt<Real>(level));
@@ -153,13 +154,13 @@ TYPED_TEST(SumsKernelsTest, ReciprocalSumsAddEveryPairOnce) {
   }
 }
 
-// One row, whose column sums are the reciprocals.
+// The column sums of one row are the reciprocals.
 TYPED_TEST(SumsKernelsTest, AReciprocalIsGoodToThreeUlp) {
   using Real = TypeParam;
   constexpr Index kCount = 50000;
   std::mt19937 generator(4);
   const bool single = sizeof(Real) == sizeof(float);
-  // The ends of what is documented, without x.
+  // These are the ends of the documented range, without x.
   const Real smallest = std::numeric_limits<Real>::min();
   const Real greatest = std::ldexp(Real(1), single ? 125 : 1000);
   auto y = Input<Real>(std::vector<double>(kCount, 0));

@@ -51,7 +51,7 @@ std::vector<Config> ConfigsOf(const Mechanism<Real>& mechanism, Index dim) {
   return configs;
 }
 
-// Sequences of different lengths: threads finish out of order.
+// The sequences have different lengths, so threads finish out of order.
 template <class Real>
 class Batch {
  public:
@@ -103,7 +103,7 @@ TYPED_TEST(ThreadsTest, EveryModeGivesTheSameBitsOnAnyNumber) {
     for (const auto* mechanism : Mechanisms<Real>()) {
       for (const Config& config : ConfigsOf(*mechanism, kDim)) {
         const std::vector<Real> alone = batch.Run(*mechanism, config, 1);
-        // Fewer than sequences, dividing them or not, and more.
+        // These are fewer than sequences, dividing them or not, and more.
         for (const int threads : {2, 3, 16}) {
           EXPECT_TRUE(
               testing::SameBits(batch.Run(*mechanism, config, threads), alone))

@@ -1,5 +1,5 @@
-// Guards properties of training that hold for all scores: exact variants equal
-// their reference, one mechanism is a limit of another, weights are never
+// Guards against training that breaks a property of all scores: exact variants
+// equal their reference, one mechanism is a limit of another, weights are never
 // negative and have the mass of what was chosen, the future changes nothing,
 // and any finite input gives a finite output.
 #include <gtest/gtest.h>
@@ -127,7 +127,8 @@ TEST(TrainingPropertyTest, AttentionIsNeverNegativeAndHasTheMassOfSelection) {
         }
         RC_ASSERT(std::abs(attention - selection) <= 1e-12);
         RC_ASSERT(selection <= before + 1e-12);
-        // Under `restart` what chose nothing goes on at the start it had.
+        // Under `restart` the mass that chose nothing starts where it did
+        // before.
         if (config.end != EndPolicy::kRestart) before = selection;
       }
     });
@@ -160,7 +161,7 @@ TEST(TrainingPropertyTest, LaterEntriesAndOutputsChangeNothingBefore) {
   }
 }
 
-// Any finite number of the type, the largest ones included.
+// The inputs are any finite numbers of the type, the largest ones included.
 template <class Real>
 void ExpectFiniteForAnyFiniteInput() {
   constexpr Real kMax = std::numeric_limits<Real>::max();

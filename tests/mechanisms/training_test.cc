@@ -1,8 +1,8 @@
-// Guards training end to end, for every registered mechanism: from memory and
-// states, by every energy function, to contexts, and back to states, memory and
-// parameters. What could go wrong between the steps that have tests of their
-// own: a batch that is not its sequences alone, padding that is read, a
-// gradient that is dropped on the way.
+// Guards against faults between the steps of training that have tests of their
+// own, for every registered mechanism: from memory and states, by every energy
+// function, to contexts, and back to states, memory and parameters. These could
+// be a batch that is not its sequences alone, padding that is read, a gradient
+// that is dropped on the way.
 #include "tests/support/training.h"
 
 #include <gtest/gtest.h>
@@ -42,7 +42,8 @@ void RunOne(const Mechanism<Real>& mechanism, const Config& config,
   TrainBatch(mechanism, config, std::span(&one, 1), 1);
 }
 
-// d/dx of L = <d_contexts, contexts>, for x an element that `inputs` owns.
+// The derivative d/dx of L = <d_contexts, contexts>, where `inputs` owns the
+// element x.
 double Difference(const Mechanism<double>& mechanism, const Config& config,
                   FullScope<double>& scope, double& x) {
   const auto loss = [&] {

@@ -32,14 +32,15 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "ci"
 MUTANTS = ROOT / "build" / "check" / "mutations"
 LIST = pathlib.Path(__file__).with_name("mutations.json")
-# What a changed object is compiled with. Of the x86 levels only AVX2 and the one that
-# every machine has, which has one lane: a defect in moving lanes would not show.
+# The options that compile a changed object. Of the x86 levels these are AVX2
+# and the one that every machine has, which has one lane: a defect in moving
+# lanes would not show there.
 FLAGS = ["-DHWY_DISABLED_TARGETS=0x19FF", "-Wno-error"]
 CHECK_LIMIT_S = 120
 
 
 class Problem(Exception):
-    """The list, or the machine: not a defect that was missed."""
+    """A fault of the list or the machine, not a defect that was missed."""
 
 
 def run(command, **options):
@@ -51,7 +52,7 @@ def run(command, **options):
 
 
 class Check:
-    """`verify ARGUMENTS`, or `TEST_SOURCE GTEST_FILTER`."""
+    """Gives `verify ARGUMENTS`, or `TEST_SOURCE GTEST_FILTER`."""
 
     def __init__(self, text):
         self.text = text
@@ -101,7 +102,7 @@ class Check:
 
 @dataclasses.dataclass
 class Mutation:
-    """A file with a defect."""
+    """A defect, with the text of the file that has it."""
 
     name: str
     file: str
@@ -115,7 +116,7 @@ def source_text(file):
 
 
 def read_mutation(entry, number):
-    """An entry of the list: `old` becomes `new` in `file`."""
+    """Reads an entry of the list: `old` becomes `new` in `file`."""
     if set(entry) != {"name", "file", "old", "new", "caught_by"}:
         raise Problem(f"missing or unknown keys: {entry}")
     name, file, old, new = (entry[key] for key in ("name", "file", "old", "new"))
@@ -128,14 +129,14 @@ def read_mutation(entry, number):
 
 
 def control_of(mutation):
-    """The same without the defect: its check must pass."""
+    """Gives the same without the defect, whose check must pass."""
     return dataclasses.replace(
         mutation, name="control: nothing is changed", text=source_text(mutation.file),
         folder=MUTANTS / f"control_{mutation.folder.name}")
 
 
 def target_of(object_name):
-    """The library or program that CMake makes of an object."""
+    """Gives the library or program that CMake makes of an object."""
     return re.search(r"CMakeFiles/(\w+)\.dir/", object_name)[1]
 
 
@@ -145,7 +146,7 @@ class Base:
     def __init__(self, checks):
         run(["cmake", "--preset", "ci"], cwd=ROOT)
         commands = json.loads((BUILD / "compile_commands.json").read_text())
-        # By object: a source may be compiled twice.
+        # The key is the object, as a source may be compiled twice.
         self.compile = {}
         for entry in commands:
             words = shlex.split(entry["command"])
@@ -165,8 +166,9 @@ class Base:
             self.link(test, {}, self.programs[test])
 
     def link_words(self, test):
-        """The linking of `attnbench`, or of one test source alone with the room
-        that its program tests."""
+        """Gives the commands that link `attnbench`, or one test source alone with the
+        room that its program tests.
+        """
         if test and test not in self.object_of:
             raise Problem(f"the build has no {test}")
         program = target_of(self.object_of[test]) if test else "attnbench"
@@ -180,7 +182,7 @@ class Base:
         return words
 
     def read_dependents(self):
-        """From a source or header to the objects that are made of it."""
+        """Maps each source or header to the objects that are made of it."""
         dependents = {}
         name = None
         for line in run(["ninja", "-C", BUILD, "-t", "deps"]).splitlines():
@@ -192,7 +194,7 @@ class Base:
         return dependents
 
     def objects_to_make(self, mutation):
-        """Those that its check links, by themselves or in a library."""
+        """Gives those objects that its check links, by themselves or in a library."""
         linked = set(self.links[mutation.check.test])
         libraries = {pathlib.Path(word).stem.removeprefix("lib") for word in linked
                      if word.endswith(".a")}
@@ -201,7 +203,7 @@ class Base:
                 and (name in linked or target_of(name) in libraries)]
 
     def make(self, mutation):
-        """The program of its check, with the defect; returns its path."""
+        """Makes the program of its check, with the defect; returns its path."""
         source = mutation.folder / "source"
         changed = source / mutation.file
         if mutation.check.is_python:
@@ -233,8 +235,8 @@ class Base:
         run(words, cwd=BUILD)
 
     def link(self, test, made, to):
-        # First, so that of inline functions theirs are taken, and no member of
-        # a library that defines the same is.
+        # The changed objects come first, so that their inline functions are
+        # taken, and no library member that defines the same.
         words = [word for word in self.links[test] if word not in made]
         words[words.index("-o") + 1] = str(to)
         words[1:1] = map(str, made.values())
@@ -242,7 +244,7 @@ class Base:
 
 
 def judge(base, mutation, wanted):
-    """(seconds, what happened, whether it is what was wanted)."""
+    """Gives (seconds, what happened, whether that is right)."""
     start = time.monotonic()
     try:
         verdict = mutation.check.verdict(base.make(mutation))
@@ -254,7 +256,7 @@ def judge(base, mutation, wanted):
 
 
 def check_base(base, checks, pool):
-    """Every check passes where nothing is wrong."""
+    """Expects every check to pass on the sources as they are."""
     verdicts = pool.map(lambda check: check.verdict(base.programs[check.test]), checks)
     bad = [f"{check.text}: {verdict}" for check, verdict in zip(checks, verdicts)
            if verdict != "passed"]

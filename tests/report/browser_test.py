@@ -22,7 +22,7 @@ DRIVER = pathlib.Path("/usr/bin/chromedriver")
 def start():
     options = webdriver.chrome.options.Options()
     options.binary_location = str(CHROMIUM)
-    # As root there is no sandbox; containers have a small /dev/shm.
+    # Chromium's sandbox does not run as root; containers have a small /dev/shm.
     for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage",
                      "--disable-gpu", "--window-size=1300,1000"):
         options.add_argument(argument)
@@ -38,9 +38,9 @@ class BrowserTest(results.ReportCase):
         cls.addClassCleanup(cls.browser.quit)
 
     def show(self, *documents, hash_=""):
-        """Opens their page; what the console has is an error."""
+        """Opens their page; a message in the console is an error."""
         url = self.page(*documents).as_uri() + hash_
-        # A new page even where only the hash differs.
+        # This opens a new page even if only the hash differs.
         self.browser.get("about:blank")
         self.browser.get(url)
         self.addCleanup(self.check_console)
@@ -55,8 +55,9 @@ class BrowserTest(results.ReportCase):
         return self.browser.find_elements(By.CSS_SELECTOR, selector)
 
     def opened(self, name):
-        """The record of that id, once it is there: a link only changes the hash,
-        of which the page hears later."""
+        """Gives the record of that id once it is there: a link only changes the hash,
+        and the page hears of that later.
+        """
         return WebDriverWait(self.browser, 30).until(
             lambda _: next(iter(self.find_all(f"#{name}")), None))
 
@@ -93,7 +94,7 @@ class BrowserTest(results.ReportCase):
             drawn = self.browser.execute_script(
                 "return arguments[0].querySelector('path').getBBox().width", picture)
             self.assertGreater(drawn, 0)
-        # Two pictures of one page: the second's marks are its own.
+        # One page has two pictures, and the second's marks are its own.
         self.assertTrue(self.browser.execute_script("""
             return [...document.querySelectorAll("svg use")].every((use) => {
               const name = use.getAttribute("xlink:href").slice(1);
@@ -109,7 +110,7 @@ class BrowserTest(results.ReportCase):
         self.assertEqual(self.count(), "rows 1 to 6 of 6, filtered from 14")
         self.filter("mechanism=MOCHA chunk_width>2 memory_length=20")
         self.assertEqual(self.column("chunk_width"), ["4", "8"])
-        # Of what all rows have in common there is no column.
+        # A value that all rows share has no column.
         self.filter("dim=256 soft")
         self.assertEqual(self.column("mechanism"), ["soft"] * 2)
         self.filter("nothing like it")
@@ -123,7 +124,8 @@ class BrowserTest(results.ReportCase):
         given = [c["median_ns"] for c in cells if c["median_ns"]]
         self.assertEqual(self.sort_by("median_ns"), "ascending")
         shown = self.column("median_ns")
-        # By size, not by letters; what is missing is last either way.
+        # Numbers sort by size, not by letters; missing ones are last in either
+        # order.
         self.assertEqual(shown[-1], "-")
         self.assertEqual([float(v) for v in shown[:-1]],
                          [float(f"{v:.4g}") for v in sorted(given)])
@@ -151,7 +153,7 @@ class BrowserTest(results.ReportCase):
                 "return JSON.parse(arguments[0].querySelector('pre').textContent)",
                 opened),
             cells[index])
-        # Closed by hand, the same link opens it again.
+        # The same link opens a record again that was closed by hand.
         opened.find_element(By.TAG_NAME, "summary").click()
         self.assertIsNone(opened.get_attribute("open"))
         self.find("#table-0 tbody tr td.number a").click()
@@ -200,7 +202,7 @@ class BrowserTest(results.ReportCase):
                 "return [document.documentElement.scrollWidth, window.innerWidth]"))
 
     def test_text_contrasts_with_what_is_behind_it(self):
-        """WCAG 2 AA: 4.5 to 1, of every element that has text of its own."""
+        """Expects WCAG 2 AA: 4.5 to 1, for every element that has text of its own."""
         cells = made_up.mocha_cells((10, 20))
         made_up.stop(cells[4], "error", "no memory")
         self.show(results.sweep(cells, warnings=["busy"]),

@@ -27,7 +27,9 @@ class ComparePy(ResultFilesTest):
                               "--repetitions", "1")
 
     def result(self, factor, fails):
-        """`factor` times as slow as 100 to 111 ns; the last cell is good, or fails."""
+        """Gives times `factor` times as slow as 100 to 111 ns; the last cell is good,
+        or fails.
+        """
         document = copy.deepcopy(self.swept)
         for cell in document["cells"]:
             cell["samples_ns"] = [factor * (100.0 + i) for i in range(12)]
@@ -49,7 +51,7 @@ class ComparePy(ResultFilesTest):
         return done.stdout
 
     def changes(self, text, mechanism):
-        """Column "Time" of the repetitions of a mechanism."""
+        """Gives the column "Time" of the repetitions of a mechanism."""
         lines = [line.split() for line in text.splitlines() if "/" in line]
         return [
             float(words[1])

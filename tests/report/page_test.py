@@ -21,7 +21,7 @@ VOID = {"meta", "input", "br", "link", "img", "hr"}
 
 
 class Page(html.parser.HTMLParser):
-    """Elements, ids, links and texts; refuses tags that do not match."""
+    """Collects elements, ids, links and texts; refuses tags that do not match."""
 
     def __init__(self, text):
         super().__init__(convert_charrefs=True)
@@ -47,7 +47,7 @@ class Page(html.parser.HTMLParser):
     def handle_data(self, data):
         tag, attributes = self.open[-1] if self.open else ("", {})
         if tag == "script" and "id" in attributes:
-            # Long data come in parts.
+            # The parser may give long data in parts.
             before = self.scripts.get(attributes["id"], "")
             self.scripts[attributes["id"]] = before + data
         elif tag not in ("script", "style"):
@@ -78,7 +78,7 @@ class PageTest(ReportCase):
     def read(self, *documents, **keywords):
         return Page(self.page(*documents, **keywords).read_text())
 
-    whole = None  # made once: it is large
+    whole = None  # made once, as it is large
 
     def everything(self):
         PageTest.whole = PageTest.whole or self.read(
@@ -228,7 +228,7 @@ class PageTest(ReportCase):
 
     def test_a_failed_cell_of_a_decoder_is_counted_too(self):
         document = made_up_claims.decoder_document()
-        document["found"] = [{"a": 1}]  # a table before that of the cells
+        document["found"] = [{"a": 1}]  # the table before that of the cells
         document = {"found": document.pop("found"), **document}
         made_up.stop(document["cells"][1], "invalid", "wrong")
         page = self.read(document)
@@ -259,7 +259,8 @@ class PageTest(ReportCase):
         page = self.read(self.crossover_document())
         words = page.words()
         self.assertIn("#crossover", [a.get("href") for a in page.named("a")])
-        # T T = 2 * 40 T, and twice as much; lengths are tried 1 percent apart.
+        # These solve T T = 2 * 40 T, and twice as much; lengths are tried 1
+        # percent apart.
         self.assertRegex(words, r"memory, K = 32 256 – all 8\d \[\d+, \d+\] 16\d \[")
         elsewhere = self.crossover_document()
         elsewhere["context"]["command"] = "run-sweep experiments/growth.json"
@@ -322,12 +323,13 @@ class PageTest(ReportCase):
     def test_peers_are_paired_by_rounds(self):
         page = self.read(results.sweep(results.peers_cells()))
         words = page.words()
-        # The ratio of every round is 3, of medians that are not paired it is not.
+        # The ratio of every round is 3; medians that are not paired have
+        # another one.
         self.assertRegex(words, r"T = 10, U = 10, .*? framework 3\.0x 3\.0 to 3\.0 ")
         self.assertRegex(words, r"T = 100, U = 10, .*? framework 5\.0x 5\.0 to 5\.0 ")
         self.assertIn("framework: timeout: took longer than 2 s.", words)
         self.assertIn("ours: no such cell.", words)
-        # Eight rounds: 2 / 2^8 of each range, of two together.
+        # The range of eight rounds misses with 2 / 2^8, and there are two.
         self.assertIn("all 2 hold together with probability at least 98.4 %", words)
         links = [a.get("href") for a in page.named("a")]
         self.assertIn("#cell-0-2", links)
@@ -367,11 +369,11 @@ class PageTest(ReportCase):
         page = self.read(results.sweep(cells), verify, results.training())
         self.assertEqual(page.records(0), cells)
         self.assertEqual(page.records(1), verify["cases"])
-        # One record a line: the script of the page cuts one out.
+        # Each record has a line, so that the page's script can cut one out.
         lines = page.scripts["raw-0"].split("\n")
         self.assertEqual(json.loads(lines[3].rstrip(",")), cells[2])
         self.assertEqual(len(lines), len(cells) + 2)
-        # Quantities stand inside cases; their numbers lead to the case.
+        # Quantities stand inside cases, and their numbers lead to the case.
         self.assertEqual(page.column(2, "quantities.verdict"),
                          ["passed", "failed", "passed"])
         self.assertEqual(page.data(2)["links"], [0, 0, 1])

@@ -9,14 +9,14 @@ import pathlib
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# scripts/check.sh runs tests of this folder by themselves.
+# scripts/check.sh runs each test of this folder by itself.
 sys.path[:0] = [str(ROOT / "plots"), str(ROOT / "tests" / "plots")]
 
 from plot_case import PlotTest
 import made_up
 from pages import report
 
-# What a page must show and not obey.
+# The page must show this text and not obey it.
 HOSTILE = '</script><b id="out">&amp;"\'<!-- \u2028'
 POINTS = ["0123456789abcdef", "fedcba9876543210"]
 
@@ -30,7 +30,7 @@ def sweep(cells, **context):
 
 
 def plain_cells():
-    """Cells that no figure is made of, which is quicker."""
+    """Cells that make no figure, which is quicker."""
     return [
         made_up.make_cell("soft", t, 5, samples_ns=[10.0 * t + i for i in range(12)])
         for t in (10, 20, 30)
@@ -38,7 +38,9 @@ def plain_cells():
 
 
 def peers_cells():
-    """Ours and a framework's at two T; a framework's that failed; one alone."""
+    """Cells of ours and of a framework at two T, one that the framework failed, and one
+    alone.
+    """
     rounds = [100.0, 200.0, 300.0, 400.0, 500.0, 600.0, 700.0, 800.0]
     cells = []
     for t, factor in ((10, 3), (100, 5)):
@@ -64,7 +66,7 @@ def hostile_cells():
 
 
 def verify():
-    """A failed verification: lists of records inside records."""
+    """A failed verification, with lists of records inside records."""
     document = sweep([])
     del document["cells"]
     quantity = {"what": "selection", "comparisons": 4, "tolerance": 1e-12,
@@ -101,7 +103,7 @@ def training():
 
 class ReportCase(PlotTest):
     def run_report(self, *arguments):
-        """(exit code, stderr)."""
+        """Runs the command; gives (exit code, stderr)."""
         error = io.StringIO()
         with contextlib.redirect_stderr(error):
             try:
@@ -111,7 +113,7 @@ class ReportCase(PlotTest):
         return code, error.getvalue()
 
     def page(self, *documents, name="report.html", title="attnbench report"):
-        """The path of the page of these documents."""
+        """Gives the path of the page of these documents."""
         paths = [
             self.write(document, f"{number}.json")
             for number, document in enumerate(documents)
@@ -124,7 +126,7 @@ class ReportCase(PlotTest):
         return path
 
     def refused(self, arguments, *messages):
-        """Exit 2 and one line with all of `messages`, no page."""
+        """Expects exit code 2, one line with all of `messages`, and no page."""
         before = sorted(os.listdir(self.folder))
         code, error = self.run_report(*arguments)
         self.assertEqual(code, 2, error)

@@ -1,6 +1,6 @@
-"""Guards against a report of what is no result, and against one that replaces a
-file nobody asked it to replace: exit code 2, one line that names the file, and
-nothing written."""
+"""Guards against a report on a file that is no result, and against one that replaces a
+file unasked: exit code 2, one line that names the file, and nothing written.
+"""
 
 import json
 import os
@@ -67,7 +67,7 @@ class WrongInput(ReportCase):
         self.refused([self.good, "-o", str(self.folder)], "not a file")
         nowhere = str(self.folder / "nowhere" / "report.html")
         self.refused([self.good, "-o", nowhere, "--force"], nowhere, "no folder")
-        # Where not even root may write.
+        # Not even root may write there.
         self.refused([self.good, "-o", "/proc/report.html"],
                      "/proc/report.html: cannot be written")
 
@@ -97,7 +97,7 @@ class WrongInput(ReportCase):
             pages.append((self.folder / name).read_text())
         self.assertIn("<svg", pages[0])
         self.assertEqual(*pages)
-        # Not even one that cannot be read.
+        # An existing file stays even if it cannot be read.
         (self.folder / "matplotlibrc").write_bytes(b"\xff: \xff")
         done = self.attnbench("sweep.json", "-o", "odd.html", "--force")
         self.assertEqual((done.returncode, done.stderr), (0, ""))

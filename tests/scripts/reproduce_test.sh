@@ -37,7 +37,7 @@ stand_in "$tree/scripts/setup.sh" </dev/null
 stand_in "$work/bin/cmake" </dev/null
 stand_in "$tree/build/release/attnbench" <<'STUB'
 #!/usr/bin/env bash
-# Takes a minute for every experiment; writes whole results where -o says.
+# It takes a minute for every experiment, and writes whole results to -o.
 echo "$*" >>"$CALLS"
 [[ $1 != "${FAILS-}" ]] || exit 3
 if [[ " $* " == *" --dry-run "* ]]; then
@@ -89,7 +89,7 @@ says() {
   grep -qE -- "$1" "$work/output" || fail "does not say: $1"
   checks=$((checks + 1))
 }
-# first PATTERN THEN: the order of two calls.
+# first PATTERN THEN: expects this order of two calls.
 first() {
   local one two
   one=$(grep -nE -m1 -- "$1" "$calls" | cut -d: -f1)
@@ -110,7 +110,7 @@ for figure in mad_figure8 mocha_figure3 britz_figure2 stability alignments laten
   memory_share matcha_algorithms monte_carlo sharpness; do
   called "^draw.py --figure $figure .*-o $quick/figures$"
 done
-# What was not measured is told, not passed over.
+# Experiments that were not measured are named.
 not_called 'britz_table1'
 says 'decoder was not measured'
 called "^report $quick/claims.json .*$quick/results/verify.json -o $quick/report.html --force"
@@ -120,7 +120,7 @@ first '^draw.py --figure stability_gradient' '^reproduction.py'
 says '^38 claims: 38 hold$'
 says "$quick/REPRODUCTION.md and $quick/report.html"
 
-# The whole grids: their time first. Every sweep of the ledger is in it.
+# For the whole grids the time comes first. Every sweep of the ledger is in it.
 full=$work/out/full
 reproduce 0 --full
 count=$((4 + $(grep -c '"kind": "sweep"' "$root/experiments/claims.json")))
@@ -132,7 +132,8 @@ called '^run-sweep experiments/mad_figure8.json --dry-run --json --processes 5 -
 called "^claims --force --results $full/results -o $full/claims.json$"
 not_called '--quick'
 
-# What is whole is not measured again; what is half, or older than the program, is.
+# Whole results are not measured again; half ones, or ones older than the
+# program, are.
 reproduce 0 --full --resume
 not_called '^claims'
 says 'claims are measured already'
@@ -155,7 +156,7 @@ FAILS=claims reproduce 3 --full
 reproduce 0 --full --resume
 called '^claims --resume'
 
-# Without a result there is no report; a decoder's is drawn.
+# Without a result there is no report; a decoder's result is still drawn.
 rm -r "$work/out"
 FAILS=claims reproduce 3
 not_called '^report'
@@ -164,7 +165,7 @@ FAILS=run-sweep reproduce 3 --full
 not_called '^claims'
 MEASURED=decoder reproduce 0
 called "^draw.py --figure britz_table1 $quick/results/decoder.json"
-# An earlier run's is not this one's, unless this one goes on with it.
+# A run draws an earlier run's result only if it goes on from it.
 reproduce 0 --resume
 called 'britz_table1'
 reproduce 0

@@ -27,7 +27,7 @@ expect() {
   checks=$((checks + 1))
 }
 
-# A PATH with only the named commands, and stubs for the package manager that
+# The PATH has only the named commands, and stubs for the package manager that
 # write down what they were asked for.
 make_bare_machine() {
   local command
@@ -74,7 +74,7 @@ expect 0 '^noninteractive update' cat "$work/apt"
 expect 0 '^noninteractive install .*-y .* ninja-build g++ git' cat "$work/apt"
 if grep -qw cmake "$work/apt"; then fail "setup.sh installs what is there"; fi
 
-# scripts/slurm without a Slurm: what sbatch is asked for, and what is there
+# This checks scripts/slurm without a Slurm: the calls of sbatch, and the files
 # before and after. tests/scripts/slurm.sh has a real one.
 submit() {
   env PATH="$work/bin:$PATH" ATTNBENCH="$work/bin/attnbench" \
@@ -105,8 +105,8 @@ rm "$work/asked" "$work/all.json"
 expect 2 "COMMAND is 'verify'" submit verify
 [[ ! -e $work/asked ]] || fail "submit.sh asked for jobs of verify"
 
-# What an array that was interrupted has left: a whole shard, one that was
-# stopped, one that was killed.
+# An interrupted array has left a whole shard, one that was stopped, and one
+# that was killed.
 expect 2 'resume and --force exclude each other' submit --resume --force run-sweep
 expect 0 '^submit.sh: shards to take up: 0,1,2$' submit --resume run-sweep
 printf '"invalid_reasons":["dirty"]' >"$work/all.json.shard-0-of-3"
@@ -131,7 +131,7 @@ expect 2 'all.json is already there; --force' submit --resume run-sweep
 expect 1 '^0$' grep -c -e --dependency "$work/asked"
 rm "$work"/all.json*
 
-# Every shard that is missing is named, whatever its name is made of.
+# Every missing shard is named, whatever characters its name has.
 odd=$work/$'it\'s a\ttab.json'
 merge() { "$root/scripts/slurm/merge.sh" "$work/bin/attnbench" 4 "$odd" "$@"; }
 touch "$odd".shard-{1,3}-of-4
@@ -143,7 +143,8 @@ touch "$odd".shard-{0,2}-of-4
 expect 1 "<merge><.*it's a	tab.json.shard-0-of-4><.*-3-of-4><-o><.*it's a	tab.json><--force>" \
   merge --force
 
-# Folders of a person or a work place; a package's own places are Debian's.
+# This finds folders of a person or a workplace; a package's own places are
+# Debian's.
 if grep -nE '(^|[^[:alnum:].])/(home|root|work|opt|srv|mnt)/' \
   "$root"/scripts/*.sh "$root/.ci/run" "$root/CMakePresets.json" >"$work/output"; then
   fail "a path of one machine"

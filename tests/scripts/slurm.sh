@@ -132,7 +132,7 @@ grep -q 'shard-1-of-4 is of an earlier array (1 such files); --resume goes on wi
 submit --force -o "$result" "${sweep[@]}"
 [[ -s $result ]]
 
-# Two shards that fail: the merge names both, and nothing is merged.
+# Two shards fail: the merge names both, and nothing is merged.
 cat >"$work/half" <<SH
 #!/usr/bin/env bash
 case "\$*" in *"--shard 0/4"* | *"--shard 2/4"*) exit 1 ;; esac
@@ -148,8 +148,8 @@ merge.sh: shard 2/4
 LINES
 [[ ! -e missing.json ]]
 
-# A sweep of which a shard is stopped and one is killed: --resume measures what
-# is missing, and no other shard.
+# One shard of a sweep is stopped and one is killed: --resume measures what is
+# missing, and no other shard.
 long=(run-sweep --mechanism "soft,monotonic" -T "3:42:1" -U 2 -d 8 --repetitions 2)
 cat >"$work/stopped" <<SH
 #!/usr/bin/env bash

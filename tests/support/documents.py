@@ -1,4 +1,4 @@
-"""Reads the project's JSON documents as strictly as programs do, and their schemas."""
+"""Reads the project's JSON documents, as strictly as programs do, and their schemas."""
 
 import json
 import os

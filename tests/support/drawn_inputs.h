@@ -13,7 +13,7 @@
 
 namespace attnbench::testing {
 
-// Parameters by name, drawn when first asked for.
+// Parameters by name, which are drawn when first asked for.
 template <class Real>
 class DrawnParameters final : public ParameterSource<Real> {
  public:

@@ -1,7 +1,8 @@
-// Every path of the hard processes, for small T and U: positions t(1)..t(U)
-// with their probability, and the weights that each choice gives. Written from
-// the papers' algorithms alone: the oracle of expectations and, because an
-// expectation is linear in every single p(i, j), of their gradients.
+// Makes every path of the hard processes, for small T and U: positions
+// t(1)..t(U) with their probability, and the weights that each choice gives. It
+// is written from the papers' algorithms alone. It is the oracle of
+// expectations and, because an expectation is linear in every single p(i, j),
+// of their gradients.
 #ifndef ATTNBENCH_TESTS_SUPPORT_ENUMERATE_H_
 #define ATTNBENCH_TESTS_SUPPORT_ENUMERATE_H_
 
@@ -21,7 +22,7 @@ struct HardProcess {
   Index chunk_width = 1;
   EndPolicy end = EndPolicy::kAbsorb;
   LongRows p;  // [U, T]; need not be in [0, 1]
-  LongRows u;  // [U, T], but for monotonic
+  LongRows u;  // [U, T]; monotonic has none
 };
 
 struct EnumeratedExpectation {
@@ -47,8 +48,8 @@ class Enumeration {
     return LongRows(U_, std::vector<long double>(T_, 0));
   }
 
-  // Output i scans from `start`, which happens with that probability. A start
-  // of T_ is past the last entry: nothing can be chosen any more.
+  // Output i scans from `start` with that probability. A start of T_ is past
+  // the last entry, so nothing can be chosen any more.
   void GoOn(std::size_t i, std::size_t start, long double probability) {
     if (i == U_ || probability == 0) return;
     long double arrives = probability;

@@ -1,4 +1,4 @@
-// What tests of gradients share: numerical derivatives, and arrays whose rows
+// Helpers of tests of gradients: numerical derivatives, and arrays whose rows
 // have padding between them.
 #ifndef ATTNBENCH_TESTS_SUPPORT_FINITE_DIFFERENCE_H_
 #define ATTNBENCH_TESTS_SUPPORT_FINITE_DIFFERENCE_H_
@@ -17,14 +17,14 @@
 
 namespace attnbench::testing {
 
-// Numbers that a loss depends on, and what is said to be its gradient.
+// Numbers that a loss depends on, and the gradient to be checked.
 struct Differentiated {
   std::string name;
   std::span<double> values;
   std::span<const double> gradient;
 };
 
-// Every element of the gradient against a central difference, to 1e-6 of
+// Compares every element of the gradient with a central difference, to 1e-6 of
 // itself or of a hundredth of the largest element.
 template <class Loss>
 void ExpectDerivatives(const Differentiated& input, const Loss& loss) {
@@ -45,7 +45,7 @@ void ExpectDerivatives(const Differentiated& input, const Loss& loss) {
   }
 }
 
-// The same along one direction through all inputs at once.
+// Compares likewise along one direction through all inputs at once.
 template <class Loss>
 void ExpectDirectionalDerivative(const std::vector<Differentiated>& inputs,
                                  const Loss& loss) {
@@ -123,7 +123,7 @@ class Padded {
   const Index cols_;
 };
 
-// Element by element to `tolerance` of the largest expected one.
+// Compares element by element, to `tolerance` of the largest expected one.
 template <class Real>
 void ExpectClose(std::span<const Real> actual, std::span<const Real> expected,
                  double tolerance, const std::string& what) {

@@ -72,8 +72,8 @@ struct FullScope {
     return all;
   }
 
-  // As before the first run, at the same addresses: products of matrices may
-  // round differently where rows lie differently.
+  // Restores the arrays from before the first run, at the same addresses:
+  // products of matrices may round differently if rows lie differently.
   void Clear() {
     constexpr Real kNaN = std::numeric_limits<Real>::quiet_NaN();
     std::fill(inputs.contexts.begin(), inputs.contexts.end(), kNaN);

@@ -12,18 +12,19 @@ namespace attnbench::testing {
 
 using Rows = std::vector<std::vector<double>>;
 
-// As in a case file; what is empty was not given.
+// The rows of a case file; an empty array was not given.
 struct GivenRows {
   Rows p_choose = {};
   Rows energies = {};
   Rows chunk_energies = {};
   Rows encoder_scores = {};
   Rows decoder_scores = {};
-  // Empty: the identity [T, T], so that a context is its weights.
+  // If it is empty, the identity [T, T] stands for it, so that a context is its
+  // weights.
   Rows memory = {};
 };
 
-// One sequence over such rows. T and U are those of the tables.
+// One sequence over such rows, with T and U from the tables.
 template <class Real>
 class GivenInputs {
  public:

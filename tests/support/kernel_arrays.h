@@ -1,4 +1,4 @@
-// What tests of kernels share: arrays that show a read or write beyond them,
+// Helpers of tests of kernels: arrays that show a read or write beyond them,
 // lengths around the lane count, and a kernel's oracle.
 #ifndef ATTNBENCH_TESTS_SUPPORT_KERNEL_ARRAYS_H_
 #define ATTNBENCH_TESTS_SUPPORT_KERNEL_ARRAYS_H_
@@ -29,7 +29,7 @@ using Wide = long double;
 template <class Real>
 constexpr Wide kUnit = std::numeric_limits<Real>::epsilon() / 2;
 
-// Lengths around every lane count that there is.
+// The lengths lie around every lane count that there is.
 inline std::set<Index> Lengths() {
   std::set<Index> lengths = {0, 1};
   for (const Index N : {2, 4, 8, 16}) {
@@ -71,7 +71,7 @@ class GuardedArray {
 
  private:
   static constexpr Index kGuard = 17;  // a cache line of f32, and one more
-  // By bits: the guard may be NaN.
+  // This compares bits, as the guard may be NaN.
   bool Differs(Real value) const {
     using Bits =
         std::conditional_t<sizeof(Real) == 4, std::uint32_t, std::uint64_t>;
@@ -120,7 +120,7 @@ GuardedArray<Real> Output(Index size) {
   return {size, kOutputGuard};
 }
 
-// For the oracle.
+// The oracle takes wider numbers.
 template <class Real>
 std::vector<Wide> Widened(const GuardedArray<Real>& array) {
   return {array.data(), array.data() + array.size()};
@@ -128,11 +128,11 @@ std::vector<Wide> Widened(const GuardedArray<Real>& array) {
 
 template <class Real>
 bool SameBits(const Real* a, const Real* b, Index count) {
-  // memcmp wants pointers even to nothing.
+  // memcmp needs pointers even to nothing.
   return count == 0 || std::memcmp(a, b, Size(count) * sizeof(Real)) == 0;
 }
 
-// The distance in units in the last place of the exact value.
+// The distance from the exact value in units of its last place.
 template <class Real>
 Wide ErrorInUlp(Real value, Wide exact) {
   const Real rounded = static_cast<Real>(exact);
@@ -154,8 +154,8 @@ void ExpectWithin(const GuardedArray<Real>& values,
   }
 }
 
-// Every element differs from the exact one by no more than `share` of it, and
-// what a number that is not normal cannot show.
+// Expects that every element differs from the exact one by no more than `share`
+// of it, and what a number below the normal ones cannot show.
 template <class Real>
 void ExpectRelative(const GuardedArray<Real>& values,
                     const std::vector<Wide>& exact, Wide share) {

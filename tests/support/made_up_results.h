@@ -11,8 +11,8 @@
 
 namespace attnbench::testing {
 
-// A cell that is ok, of the point `memory_length` in 16 digits, every axis at
-// its default.
+// A cell that is ok, with `memory_length` in 16 digits as its point and every
+// axis at its default.
 inline ResultCell MadeUpResultCell(const std::string& mechanism,
                                    int memory_length,
                                    const std::vector<double>& samples_ns,
@@ -79,7 +79,7 @@ inline ResultCell MadeUpDecoderCell(const std::string& mechanism,
   return cell;
 }
 
-// As JSON, for tests that change it here and there.
+// The same as JSON, for tests that change it here and there.
 inline Json MadeUpCell(const std::string& mechanism, int memory_length,
                        const std::vector<double>& samples_ns,
                        int processes = 1) {
@@ -102,8 +102,8 @@ inline SweepContext MadeUpContext() {
   return context;
 }
 
-// Its points are those of the cells, in their order. The cells need not go
-// together as those of a result that was read.
+// Its points are those of the cells, in their order. The cells need not fit
+// together as a reader requires.
 inline ReadSweep MadeUpResult(const std::string& path,
                               const std::vector<Json>& cells) {
   ReadSweep made{path, {}};

@@ -33,20 +33,20 @@ void CheckProperty(const Property& property, int num_cases = 150) {
   ADD_FAILURE() << message.str();
 }
 
-// From first to last, both included.
+// Draws a length from first to last, both included.
 inline Index DrawIndex(const std::string& name, Index first, Index last) {
   return *rc::gen::inRange<Index>(first, last + 1).as(name);
 }
 
-// One of `values`.
+// Draws one of `values`.
 template <class T>
 T DrawOneOf(const std::string& name, const std::vector<T>& values) {
   const Index last = static_cast<Index>(values.size()) - 1;
   return values[Size(DrawIndex(name, 0, last))];
 }
 
-// A config of that mechanism with every axis and option that it has drawn;
-// energy and schedule are left alone.
+// Draws a config of that mechanism with every axis and option that it has, but
+// leaves energy and schedule alone.
 template <class Real>
 Config DrawConfig(const Mechanism<Real>& mechanism, Index dim) {
   Config config = DefaultConfig(mechanism, dim);

@@ -31,8 +31,8 @@ inline nlohmann::json CommonContext() {
   return context;
 }
 
-// By the program's own validator: the headers of the library behind it take
-// longer to compile than a test.
+// The program's own validator is used: the headers of the library behind it
+// take longer to compile than a test.
 inline bool Validates(const nlohmann::json& schema, const Json& document) {
   try {
     CheckSchema(schema, "the schema", document, "the document");

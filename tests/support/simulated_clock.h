@@ -2,7 +2,7 @@
 // process has a layout of its own that makes a cell faster or slower in all of
 // its rounds, every round has a machine that is a little slower or faster for
 // all cells, each sample has noise of its own, some are disturbed, and the
-// clock rate drifts over a process. No real clock is asked.
+// clock rate drifts over a process. No real clock is read.
 #ifndef ATTNBENCH_TESTS_SUPPORT_SIMULATED_CLOCK_H_
 #define ATTNBENCH_TESTS_SUPPORT_SIMULATED_CLOCK_H_
 
@@ -24,10 +24,10 @@ enum class Layout {
 struct ClockModel {
   Layout kind = Layout::kNormal;
   double layout = 0.02;
-  double machine = 0.02;     // of a round, all cells together
+  double machine = 0.02;     // of a round, for all cells together
   double noise = 0.01;       // of a sample
-  double disturbed = 0.04;   // share of the samples ...
-  double disturbance = 0.3;  // ... that take longer by so much on average
+  double disturbed = 0.04;   // share of the samples that are disturbed
+  double disturbance = 0.3;  // how much longer these take on average
   double drift = 0.01;       // standard deviation of the change over a process
 };
 
@@ -38,7 +38,7 @@ class SimulatedClock {
   SimulatedClock(const ClockModel& model, std::uint64_t seed)
       : model_(model), seed_(seed) {}
 
-  // [process x rounds] of a cell whose true time is `time_ns`.
+  // The samples [process x rounds] of a cell whose true time is `time_ns`.
   std::vector<double> SamplesNs(std::uint32_t run, std::uint32_t cell,
                                 double time_ns, int processes,
                                 int rounds) const {
@@ -63,7 +63,8 @@ class SimulatedClock {
   }
 
  private:
-  // Streams; those of cells are that many apart.
+  // The numbers of the streams; the last three leave room for one stream a
+  // cell.
   static constexpr std::uint32_t kDrift = 0;
   static constexpr std::uint32_t kMachine = 1;
   static constexpr std::uint32_t kNoise = 1000;
@@ -95,7 +96,7 @@ class SimulatedClock {
     }
   }
 
-  // Of no purpose of the harness.
+  // No purpose of the harness has this number.
   static constexpr std::uint32_t kSimulationPurpose = 0x7fffffff;
 
   const ClockModel model_;

@@ -11,7 +11,7 @@
 
 namespace attnbench::testing {
 
-// An array of its own, NaN before it is written.
+// An array of its own, which is NaN before it is written.
 template <class Real>
 class OwnTable {
  public:
@@ -41,16 +41,16 @@ class OwnTable {
   std::vector<Real> values_;
 };
 
-// What training of one sequence made.
+// The results of training one sequence.
 template <class Real>
 struct Trained {
   OwnTable<Real> attention, selection, contexts;
   OwnTable<Real> d_choice, d_chunk_energies;  // of p_choose or of energies
 };
 
-// Expectation, and gradient where there is a cotangent [U, T] of attention,
-// from given p_choose or energies, and chunk energies. Contexts where
-// rows.memory is there.
+// Makes the expectation, and the gradient if there is a cotangent [U, T] of
+// attention, from given p_choose or energies, and chunk energies; contexts too
+// if rows.memory is there.
 template <class Real>
 Trained<Real> Train(const std::string& mechanism, Config config,
                     const GivenRows& rows, const Rows& cotangent = {},

@@ -1,6 +1,6 @@
-// A mechanism that goes wrong on demand, for tests/cli/hazard_test.py: the
-// newcomer's under another name, which does what the variable HAZARD says as it
-// makes decoder number HAZARD_AFTER of its process (of variant exact).
+// A mechanism that goes wrong on demand, for tests/cli/hazard_test.py. It is
+// the newcomer's under another name; when it makes decoder number HAZARD_AFTER
+// of its process (of variant exact), it does what the variable HAZARD says.
 #include <unistd.h>
 
 #include <csignal>
@@ -22,7 +22,7 @@ std::string Variable(const char* name) {
 void GoWrong() {
   const std::string hazard = Variable("HAZARD");
   if (hazard == "signal") {
-    std::signal(SIGSEGV, SIG_DFL);  // a sanitizer would make an exit of it
+    std::signal(SIGSEGV, SIG_DFL);  // a sanitizer would turn it into an exit
     std::raise(SIGSEGV);
   }
   if (hazard == "abort") {

@@ -1,6 +1,6 @@
-// A document that is read, whatever it is, and taken for something else: a
-// field with another type that becomes 0, a key with a typing error that is
-// ignored, a schema that says something else than the reading.
+// Guards against a document that is read as something else: a field with
+// another type that becomes 0, a key with a typing error that is ignored, a
+// schema that says something else than the reading.
 #include "harness/base/document.h"
 
 #include <gtest/gtest.h>
@@ -159,7 +159,7 @@ TEST(Document, AWholeNumberBeyond64BitsIsRefused) {
   }
 }
 
-// What a person writes: a value or a list, and members that may be missing.
+// A person may write a value or a list, and may leave members out.
 struct Said {
   OneOrMore<double> shares;
   std::string title = "t";
@@ -190,8 +190,8 @@ TEST(Document, WhatAPersonWritesWronglyIsRefusedByNameAndByItsSchema) {
            std::pair(R"({"shares": []})",
                      "d: shares: the list of values is empty"),
            std::pair(R"({"title": ""})", "d: title: is an empty text"),
-           std::pair(R"({"count": null})", "d: count: is null, 1 is wanted"),
-           std::pair(R"({"count": 2})", "d: count: is 2, 1 is wanted"),
+           std::pair(R"({"count": null})", "d: count: is null, must be 1"),
+           std::pair(R"({"count": 2})", "d: count: is 2, must be 1"),
            std::pair(R"({"shars": 1})",
                      "d: unknown key 'shars'; did you mean 'shares'? valid: "
                      "shares, title, count"),

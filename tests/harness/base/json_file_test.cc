@@ -46,7 +46,7 @@ TEST(ReadJsonFile, ReadsAPipeWhoseDataComeLater) {
   const TemporaryFolder folder;
   const std::string path = folder.path() + "/pipe";
   ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
-  // Open in both directions: it has a writer from now on.
+  // The test opens it in both directions, so that it has a writer from now on.
   std::fstream pipe(path);
   std::thread writer([&pipe] {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));

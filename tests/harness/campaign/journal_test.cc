@@ -44,7 +44,7 @@ JournalContents Parse(const std::string& text) {
   return ParseJournal(text, "r.json.journal");
 }
 
-// Which records came back.
+// The numbers of the records that came back.
 std::vector<int> Numbers(const JournalContents& contents) {
   std::vector<int> numbers;
   for (const JournalRecord& record : contents.records) {
@@ -62,7 +62,7 @@ std::string ErrorOf(const std::string& text) {
   return "no error";
 }
 
-// A line with a right checksum, whatever stands in it.
+// A line with a right checksum, whatever its text is.
 std::string LineOf(const std::string& json, std::size_t number) {
   Fnv1a hash;
   hash.Add(std::to_string(number) + " " + json);
@@ -80,7 +80,7 @@ TEST(ParseJournal, GivesWhatWasWritten) {
 TEST(ParseJournal, DropsALastLineThatIsTornAnywhere) {
   const std::string first = Lines({Record(1)});
   const std::string last = JournalLine(Record(2), 2);
-  // Without its end alone, a line is whole.
+  // A line that lacks only its end is whole.
   for (std::size_t length = 1; length + 1 < last.size(); ++length) {
     const JournalContents contents = Parse(first + last.substr(0, length));
     ASSERT_THAT(Numbers(contents), ElementsAre(1)) << length;

@@ -12,7 +12,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// What a process gave; `first` is its first sample.
+// The cell of one process; `first` is its first sample.
 ResultCell Measured(double first) {
   ResultCell cell = testing::MadeUpResultCell("soft", 10, {});
   cell.samples_ns = {first, first + 1, first + 2};

@@ -31,7 +31,7 @@ SweepContext ContextOf(const std::string& date) {
   return context;
 }
 
-// A run as it is judged when its load is that.
+// A run as it is judged with that load.
 Run Entry(const std::string& date, double load_end) {
   SweepContext context = ContextOf(date);
   context.load_end = load_end;
@@ -68,7 +68,7 @@ JournalContents TwoRuns() {
           .num_spoiled = 0};
 }
 
-// Of two runs, of which the second measured point c.
+// The result of two runs, of which the second measured point c.
 SweepResult ResultOfC() {
   SweepResult result;
   result.context = ContextOf("0th");
@@ -90,7 +90,7 @@ std::string DateOf(const Finished& finished, const std::string& hash) {
   return finished.runs.at(finished.points.at(hash).run).date;
 }
 
-// Compared as JSON: any difference counts.
+// Runs are compared as JSON, so that any difference counts.
 Json RunsOf(const Finished& finished) { return ToJson(finished.runs); }
 Json Runs(const std::vector<Run>& runs) { return ToJson(runs); }
 
@@ -191,7 +191,7 @@ TEST(Resume, TakesNoPointOfAnotherMachineWhoseRunIsSpoiled) {
 }
 
 TEST(Resume, APointWhoseRunIsSpoiledIsNotOfTheRunBeforeIt) {
-  // The first run was another machine's.
+  // The first run was on another machine.
   JournalContents journal = TwoRuns();
   journal.records[0].run->context.cpu = "y";
   journal.records[1].point->machine = "another";
@@ -257,7 +257,7 @@ TEST(Resume, RefusesCellsThatWereNotPlanned) {
     }
   };
   EXPECT_FALSE(is_refused([](auto&) {}));
-  // It is measured again.
+  // Such a point is measured again.
   EXPECT_FALSE(is_refused([](auto& point) { point.cells.pop_back(); }));
   EXPECT_TRUE(is_refused(
       [](auto& point) { std::swap(point.cells[0], point.cells[1]); }));

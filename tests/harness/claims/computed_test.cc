@@ -100,7 +100,7 @@ TEST(ClaimsComputed, StatesThatFollowFromSamplesLeaveTheExpectation) {
                                       {"dim", 16},
                                       {"trials", 4000}})[0];
   };
-  // The first state is the same in both, so that only chance is left.
+  // The first state is the same in both, so only chance is left.
   EXPECT_LT(gap(1), 0.06);
   EXPECT_GT(gap(15), 0.1);
   EXPECT_LE(gap(15), 1);
@@ -138,7 +138,7 @@ TEST(ClaimsComputed, DenominatorOneForgetsWhatStartedBehindAOne) {
   EXPECT_EQ(rows[0].at("value"), 0.0);
   EXPECT_EQ(rows[1].at("labels").at("p_of_one_before_start"), true);
   EXPECT_EQ(rows[1].at("value"), 1.0);
-  // At the start is not before it: entries are counted from 1.
+  // Entries count from 1: a start at the first entry has none before it.
   EXPECT_EQ(rows[2].at("labels").at("p_of_one_before_start"), false);
   EXPECT_EQ(rows[2].at("value"), 0.0);
 }
@@ -153,7 +153,7 @@ TEST(ClaimsComputed, DividingByAFactorOfZeroIsWrong) {
   const auto with_zero = wrong({0, 2, 3}, {9, 0, 0});
   EXPECT_GT(with_zero[0], 0);
   EXPECT_EQ(with_zero[1], 0);
-  // Gradients that are not what they should be are seen in both.
+  // Both algorithms report gradients that are wrong.
   EXPECT_THAT(wrong({2, 3, 4}, {16, 11, 6}), Each(1.0));
 }
 

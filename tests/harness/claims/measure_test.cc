@@ -77,14 +77,14 @@ TEST_F(ClaimsMeasure, WhatTheJudgeIsAskedIsAsItsSchemaSays) {
   EXPECT_TRUE(testing::Validates(schema, ToJson(request)));
   Json made = SchemaOf<JudgeRequest>();
   for (const char* key : {"$schema", "title"}) made[key] = schema.at(key);
-  // The judge hands the context on, whatever is in it.
+  // The judge hands the context on without reading it.
   made["properties"]["context"] = Json::object();
   EXPECT_EQ(nlohmann::json(made), schema);
 }
 
 class ClaimsLedgerTest : public ::testing::Test {
  protected:
-  // What ReadClaimsLedger says of the project's ledger with a change.
+  // The error of ReadClaimsLedger for the project's ledger after a change.
   std::string ErrorOf(const std::function<void(Json&)>& change) {
     Json ledger = ReadJsonFile("experiments/claims.json");
     change(ledger);
@@ -123,7 +123,7 @@ TEST_F(ClaimsLedgerTest, ClaimsArePickedByTheirIds) {
   KeepClaims({"mocha-w1", "mad-linear"}, ledger);
   EXPECT_EQ(ledger.claims,
             (std::vector<std::string>{"mad-linear", "mocha-w1"}));
-  // What nobody reads is not measured.
+  // A measurement that nobody reads is not made.
   EXPECT_EQ(MeasurementsOf(ledger),
             (std::vector<std::string>{"linear", "exact"}));
   try {

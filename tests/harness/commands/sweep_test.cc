@@ -366,7 +366,7 @@ TEST(MakeConfig, KnowsEveryEnergyAndEndOfTheTable) {
   EXPECT_EQ(settings.size(), 15U);
 }
 
-// One row in a copy of the table, and nothing else.
+// A copy of the table gets one more row, and nothing else changes.
 TEST(AddingAnAxis, ShowsInCommandLineListAndCellKey) {
   AxisTable table = StandardAxes();
   Axis axis;

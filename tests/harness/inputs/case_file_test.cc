@@ -24,7 +24,7 @@ class CaseFileTest : public ::testing::Test {
     CheckInputsOfMechanism(file);
     return file;
   }
-  // The message about a wrong text, without the path, which it must start with.
+  // The message about a wrong text, without the path that it must start with.
   std::string Complaint(const std::string& text) {
     try {
       Read(text);
@@ -125,9 +125,9 @@ TEST_F(CaseFileTest, RefusesWrongTypes) {
   EXPECT_THAT(Complaint(R"({"mechanism": "soft", "inputs": {}, "options": 1})"),
               HasSubstr(": options: 1 is no object {...}"));
   EXPECT_THAT(Complaint(Mocha(R"("p_choose": 1)")),
-              HasSubstr(": inputs.p_choose: is number, a list"));
+              HasSubstr(": inputs.p_choose: is number, must be a list"));
   EXPECT_THAT(Complaint(Mocha(R"("p_choose": [[1], 1])")),
-              HasSubstr(": inputs.p_choose: row 2: is number, a list"));
+              HasSubstr(": inputs.p_choose: row 2: is number, must be a list"));
 }
 
 TEST_F(CaseFileTest, NamesRowAndColumnOfAWrongNumber) {

@@ -115,7 +115,8 @@ TEST(PointInputs, GivesProbabilitiesToAMechanismThatTakesNothingElse) {
             nullptr);
 }
 
-// The harness does not know what it means, but its shape and its domain.
+// The harness knows only the shape and the domain of this score, not its
+// meaning.
 TEST(PointInputs, DrawsAScoreThatOnlyAMechanismKnows) {
   auto inputs = Inputs();
   const Description newcomer = {

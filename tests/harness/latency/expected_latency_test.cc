@@ -1,6 +1,6 @@
 // Guards against an expected latency that is not the mean over the decoder's
-// paths, a gradient that is not its, and metrics of expected delays that pass
-// for expectations.
+// paths, a wrong gradient of it, and metrics of expected delays that pass for
+// expectations.
 #include "harness/latency/expected_latency.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ using testing::Rows;
 constexpr EndPolicy kEveryEnd[] = {EndPolicy::kAbsorb, EndPolicy::kStayLast,
                                    EndPolicy::kRestart};
 
-// Zeros and ones among them.
+// These have zeros and ones among them.
 const Rows kP = {
     {0.2, 0.5, 0.1, 0.7}, {0.6, 0.0, 0.4, 0.3}, {0.5, 1, 0.5, 0.5}};
 const Rows kU = {{1, -1, 2, 0}, {0, 0, 1, 3}, {-2, 1, 0, 1}};
@@ -34,8 +34,8 @@ Config ConfigOf(const std::string& mechanism, EndPolicy end) {
   return config;
 }
 
-// Calls path(delays, probability) for every path of the process: the delays
-// that a user sees, written from the algorithm and from nothing here.
+// Calls path(delays, probability) for every path of the process, with the
+// delays that a user sees. It is written from the algorithm alone.
 void ForEachPath(
     const Rows& p, EndPolicy end,
     const std::function<void(const std::vector<double>&, double)>& path) {
@@ -103,12 +103,12 @@ TEST(ExpectedLatency, OfWhatIsCertainIsThatOfTheDelays) {
 }
 
 TEST(ExpectedLatency, OfAverageLaggingIsNotThatOfTheExpectedDelays) {
-  // One output or another is the first at the end: AL forgets what follows it.
+  // Either output may be the first at the end, and AL forgets what follows it.
   const Rows p = {{0.5, 0.5}, {0.5, 0.5}};
   const ExpectedLatency expected =
       Expected(ConfigOf("monotonic", EndPolicy::kAbsorb), {.p_choose = p});
   const Latency mean = MeanOverPaths(p, EndPolicy::kAbsorb);
-  // g = (1, 1), (1, 2) or (2, 2), of AL 1/2, 1 and 2.
+  // g is (1, 1), (1, 2) or (2, 2), with AL 1/2, 1 and 2.
   EXPECT_DOUBLE_EQ(mean.al, 0.25 * 0.5 + 0.25 * 1 + 0.5 * 2);
   EXPECT_DOUBLE_EQ(expected.of_expected_delays.al, (1.5 + 1.75 - 1) / 2);
   EXPECT_GT(std::abs(mean.al - expected.of_expected_delays.al), 0.1);
@@ -161,7 +161,7 @@ TEST(ExpectedLatency, OfSampledPathsIsWithinItsErrorOfTheMeanOverAll) {
       const double error = sampled.standard_error.*value;
       EXPECT_GT(error, 0);
       EXPECT_LT(error, 0.02);
-      // Once in 16000 the number would be further away; it is a fixed one.
+      // One number in 16000 would be further away; these numbers are fixed.
       EXPECT_NEAR(sampled.mean.*value, mean.*value, 4 * error);
     }
   }
@@ -179,8 +179,8 @@ TEST(ExpectedLatency, TheStandardErrorIsThatOfAMean) {
 }
 
 TEST(ExpectedLatency, ErrorsOfBatchesAreThoseOfTheirMeans) {
-  // 1 and 3 in turn, against 2.5: each is off by 1.5 or 0.5, each mean of four
-  // by 0.5. 65 values are 16 batches of four and one more.
+  // The values are 1 and 3 in turn, against 2.5: each is off by 1.5 or 0.5,
+  // each mean of four by 0.5. 65 values are 16 batches of four and one more.
   std::vector<double> values;
   for (int n = 0; n < 65; ++n) values.push_back(n % 2 == 0 ? 1 : 3);
   const std::vector<BatchError> errors = BatchErrors(values, 2.5);

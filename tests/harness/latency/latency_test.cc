@@ -24,17 +24,17 @@ TEST(Latency, OfAKnownVector) {
 }
 
 TEST(Latency, OfAKnownVectorAgainstALongerReference) {
-  // (3 + 4 + 5 + 6) / 4 less the mean of 0, 1, 2, 3 times 6 / 8.
+  // LAAL is (3 + 4 + 5 + 6) / 4 less the mean of 0, 1, 2, 3 times 6 / 8.
   const Latency latency = Of({3, 4, 5, 6, 6}, 6, 8);
   EXPECT_DOUBLE_EQ(latency.laal, 4.5 - 1.5 * 0.75);
   EXPECT_DOUBLE_EQ(latency.al, 2.7);
-  // A reference that is shorter changes nothing.
+  // A shorter reference changes nothing.
   EXPECT_DOUBLE_EQ(Of({3, 4, 5, 6, 6}, 6, 4).laal, 2.7);
 }
 
 TEST(Latency, WhereEverythingIsChosenAtTheFirstEntry) {
-  // g = 1, 1, 1, 1 of 8: never at the end, so all four outputs count, and the
-  // pace is 2 entries an output.
+  // g is 1, 1, 1, 1 of 8. It never reaches the end, so all four outputs count,
+  // and the pace is 2 entries an output.
   const Latency latency = Of({1, 1, 1, 1}, 8);
   EXPECT_DOUBLE_EQ(latency.ap, 4.0 / 32);
   EXPECT_DOUBLE_EQ(latency.al, 1 - 3.0);
@@ -65,7 +65,7 @@ TEST(Latency, OfADecoderThatWaitsForKEntriesIsK) {
 }
 
 TEST(Latency, DifferentiableLaggingChargesWhatComesTooLateToLaterOutputs) {
-  // g' = 1, 4, 5, 6: the second output's delay is not made up for.
+  // g' is 1, 4, 5, 6: the second output's delay is not made up for.
   EXPECT_DOUBLE_EQ(Of({1, 4, 4, 4}, 4).dal, (1 + 3 + 3 + 3) / 4.0);
 }
 
@@ -76,7 +76,7 @@ TEST(Latency, IsNoneWithoutEntriesOrOutputs) {
 }
 
 TEST(Latency, ADelayIsTheEndOfWhatIsWeightedAndNeverGoesBack) {
-  // Chosen at 2 with a chunk of two, nothing, then (end restart) at 3 again.
+  // The outputs choose 2 with a chunk of two, nothing, then (end restart) 3.
   const std::vector<StepTrace> steps = {{.position = 1, .begin = 0, .end = 2},
                                         {},
                                         {.position = 2, .begin = 2, .end = 3}};

@@ -26,10 +26,11 @@ HardDistance Distance(const GivenRows& rows, double sharpness,
 }
 
 TEST(Sharpness, DistanceIsThatOfTheWeights) {
-  // Decoded: entry 2. Expected: 1/4 and 3/4 of 3/4, the rest on nothing.
+  // The decoder takes entry 2. The expectation gives 1/4 and 3/4 of 3/4, the
+  // rest to nothing.
   const HardDistance distance = Distance({.p_choose = {{0.25, 0.75}}}, 1);
   EXPECT_DOUBLE_EQ(distance.attention, 1 - 9.0 / 16);
-  // The memory is the identity, of rows of length 1.
+  // The memory is the identity, whose rows have length 1.
   EXPECT_DOUBLE_EQ(distance.context.value(), std::hypot(0.25, 7.0 / 16));
 }
 
@@ -63,7 +64,8 @@ TEST(Sharpness, AnEvenChoiceStaysOne) {
 }
 
 TEST(Sharpness, MissingWeightCounts) {
-  // Nothing is decoded; 0.4 of the weight is expected on the entry.
+  // The decoder chooses nothing; the expectation gives the entry a weight of
+  // 0.4.
   EXPECT_DOUBLE_EQ(Distance({.p_choose = {{0.4}}}, 1).attention, 0.4);
 }
 

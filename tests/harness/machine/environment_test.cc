@@ -59,7 +59,7 @@ TEST(Context, OfABuildWithoutOptimisationIsInvalid) {
   EXPECT_EQ(context.valid, context.invalid_reasons.empty());
 }
 
-// Of this machine, as other programs tell it.
+// Other programs tell the same of this machine.
 TEST(Context, SaysWhatTheMachineIsAndWhatTheProgramMayUse) {
   const Context context = MakeContext("", 1);
   std::ifstream release("/proc/sys/kernel/osrelease");
@@ -82,7 +82,7 @@ TEST(Context, SaysWhetherAddressesAreLaidOutAtRandom) {
   file >> of_system;
   const bool is_off = (persona & ADDR_NO_RANDOMIZE) != 0;
   EXPECT_EQ(MakeContext("", 1).aslr, is_off ? 0 : of_system);
-  // Where a container forbids to switch it off, it stays as it is.
+  // Randomisation stays as it is if a container forbids to switch it off.
   const bool switched = personality(persona | ADDR_NO_RANDOMIZE) >= 0;
   EXPECT_EQ(MakeContext("", 1).aslr, switched || is_off ? 0 : of_system);
   ASSERT_TRUE(!switched || personality(persona) >= 0);

@@ -8,12 +8,12 @@
 namespace attnbench {
 namespace {
 
-// A machine that is told how busy it is.
+// A machine that is as busy as the test says.
 class Machine {
  public:
   explicit Machine(LoadWatch& watch) : watch_(watch) { Pass(0, 0, 0); }
 
-  // Time goes by in which so many CPUs work, some of them for the run.
+  // Lets time pass in which this many CPUs work, some of them for the run.
   void Pass(double seconds, double busy, double own) {
     now_.at_s += seconds;
     now_.busy_s += seconds * busy;
@@ -23,7 +23,7 @@ class Machine {
 
  private:
   LoadWatch& watch_;
-  // Long before the run the machine was busy, and so were we.
+  // The machine, and this program, were busy long before the run.
   CpuTimes now_ = {.at_s = 1000, .busy_s = 16'000, .own_s = 100};
 };
 
@@ -63,10 +63,11 @@ TEST(LoadWatch, AShortPointIsLookedAtWithWhatWasBeforeIt) {
   LoadWatch watch;
   Machine machine(watch);
   machine.Pass(0.5, 0, 0);
-  // A step of the system's clock, as it were.
+  // The system's clock steps like this.
   machine.Pass(0.01, 4, 1);
   EXPECT_EQ(watch.worst(), 0.06);  // 0.03 / 0.51
-  // Many of them are as much as one: that step and 0.49 s, over half a second.
+  // Many such steps are counted together: that step and 0.49 s, over half a
+  // second.
   for (int n = 0; n < 100; ++n) machine.Pass(0.01, 3, 1);
   EXPECT_EQ(watch.worst(), 2.02);
 }
@@ -77,7 +78,7 @@ TEST(LoadWatch, WhatACounterLosesIsNoLoad) {
   machine.Pass(0.5, 0, 0);
   machine.Pass(1, 0.99, 1);
   EXPECT_EQ(watch.worst(), 0.0);
-  // A child was killed, and its time is nobody's.
+  // A killed child's time is nobody's.
   machine.Pass(1, 1, -50);
   EXPECT_EQ(watch.worst(), 1.0);
 }

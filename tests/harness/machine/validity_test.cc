@@ -16,7 +16,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// What a run's validity follows from.
+// The facts that a run's validity follows from.
 struct Facts {
   Context context;
   Circumstances circumstances = {.machine_cores = 4};
@@ -58,7 +58,7 @@ std::vector<Calibration> Drifting(double drift) {
   return {CalibrationOf("a", one), CalibrationOf("b", other)};
 }
 
-// A point of whose rounds half are slower by `drift`.
+// A point of which half of the rounds are slower by `drift`.
 std::vector<Calibration> Unsteady(double drift) {
   std::vector<double> samples(10, 100.0);
   for (std::size_t i = 0; i < 5; ++i) samples[i] *= 1 + drift;
@@ -91,7 +91,7 @@ TEST(Validity, ABuildWhoseTimesMeanNothingIsInvalid) {
 TEST(Validity, ABusyMachineIsToldAndAVeryBusyOneIsInvalid) {
   ExpectWarning([](Facts& f) { f.context.load = 1.5; },
                 "1.5 on 4 cores at the start", "stop them");
-  // What was before the times is no reason against them.
+  // A load before the times does not make them invalid.
   ExpectWarning([](Facts& f) { f.context.load = 2.5; },
                 "2.5 on 4 cores at the start", "stop them");
   ExpectReason([](Facts& f) { f.context.load_end = 3.5; },

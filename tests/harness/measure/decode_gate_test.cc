@@ -42,7 +42,7 @@ TEST(Gate, LetsARightOutputThrough) {
   EXPECT_EQ(result.error, 0);
   EXPECT_GT(result.error_bound, 0);
   EXPECT_LT(result.error_bound, 1e-3);
-  // 16 draws, each alone and in a batch.
+  // The gate takes 16 draws, each alone and in a batch.
   EXPECT_EQ(mechanism.num_steps(), 16 * 2 * kBatch * kU);
 }
 
@@ -56,7 +56,7 @@ TEST(Gate, LetsRoundingThroughAndReportsIt) {
 }
 
 TEST(Gate, SeesOneWrongElementAndNamesItsPlace) {
-  // Output 3 of the second sequence.
+  // The defect is in output 3 of the second sequence.
   const GateResult result =
       CheckDefect([](int call, std::span<float> context, StepResult<float>&) {
         if (call == kU + 2) context[2] += 0.5F;
@@ -90,7 +90,7 @@ TEST(Gate, SeesADefectOfALaterDraw) {
   EXPECT_THAT(result.message, HasSubstr("output 1 of draw 3, sequence 1"));
 }
 
-// T d^2 of an additive energy is more than a draw's share of the budget.
+// The T d^2 of an additive energy is more than a draw's share of the budget.
 TEST(Gate, ChecksAnOutputOfEveryDrawHoweverLongTheReferenceTakes) {
   constexpr Index kDim = 512;
   const auto workload = MakeWorkload<float>({.workload = "uniform",
@@ -103,7 +103,8 @@ TEST(Gate, ChecksAnOutputOfEveryDrawHoweverLongTheReferenceTakes) {
   const FakeMechanism right;
   EXPECT_EQ(CheckAgainstReference<float>(right, config, 1, *workload).message,
             "");
-  // All of draw 0 and an output of 15 others, each alone and in a batch.
+  // The gate takes all of draw 0 and an output of 15 others, each alone and in
+  // a batch.
   EXPECT_EQ(right.num_steps(), 2 * (kU + 15));
   Defects defects;
   defects.in_step = [](int call, std::span<float> context, StepResult<float>&) {

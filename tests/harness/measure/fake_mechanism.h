@@ -1,5 +1,5 @@
-// A mechanism with a defect to choose: its context is the mean of the memory
-// plus the state, with its reference beside it. For tests of what the harness
+// A mechanism with a defect that a test chooses, and its reference. Its context
+// is the mean of the memory plus the state. Tests see with it what the harness
 // does with mechanisms that are wrong or fail.
 #ifndef ATTNBENCH_TESTS_HARNESS_MEASURE_FAKE_MECHANISM_H_
 #define ATTNBENCH_TESTS_HARNESS_MEASURE_FAKE_MECHANISM_H_
@@ -16,8 +16,8 @@
 
 namespace attnbench::testing {
 
-// Where a defect may strike. Called for the variant `exact` only, with the
-// number of calls of Step so far over all decoders.
+// The places where a defect may strike. They are called for the variant `exact`
+// only, with the number of calls of Step so far over all decoders.
 struct Defects {
   std::function<void(int call, std::span<float> context,
                      StepResult<float>& result)>

@@ -1,5 +1,5 @@
-// A mechanism that trains, with a defect to choose, for tests of what the
-// harness does with one that is wrong:
+// A mechanism that trains, with a defect that a test chooses. Tests see with it
+// what the harness does with wrong training:
 //
 //   x(i, j)         given energies, or fake.w s(i) . h(j)
 //   attention(i, j) = x(i, j) / T
@@ -15,8 +15,8 @@
 
 namespace attnbench::testing {
 
-// Called after every call of a variant other than `reference`, with the number
-// of such calls so far.
+// This is called after every call of a variant other than `reference`, with the
+// number of such calls so far.
 using TrainingDefect =
     std::function<void(int call, const TrainingSequence<float>& made)>;
 
@@ -117,7 +117,8 @@ class FakeTraining final : public Mechanism<float> {
     }
   }
 
-  // Every array of `gradients` that is wanted, but the one left out.
+  // Writes every array of `gradients` that is asked for, except the one left
+  // out.
   void Backward(const Sequence<float>& sequence,
                 const Cotangent<float>& cotangent,
                 const Gradients<float>& gradients, bool is_reference) const {

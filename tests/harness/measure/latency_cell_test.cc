@@ -40,7 +40,7 @@ TEST(LatencyOfACell, IsKWhereADecoderWaitsForKEntries) {
     EXPECT_EQ(latency.at("al"), 3.0) << cell.at("mechanism");
     EXPECT_EQ(latency.at("laal"), 3.0);
     EXPECT_EQ(latency.at("dal"), 3.0);
-    // 3, 4, .. 12, 12, 12 of 12.
+    // The delays are 3, 4, .. 12, 12, 12 of 12.
     EXPECT_EQ(latency.at("ap"), 99.0 / 144);
   }
   EXPECT_EQ(online, 3);
@@ -70,13 +70,13 @@ TEST(LatencyOfACell, IsOfDecodingOnly) {
 }
 
 TEST(LatencyOfACell, IsAMeanOverDrawsAndSequences) {
-  // Each draw has a batch of two; what differs between them is averaged.
+  // Each draw has a batch of two, whose latencies are averaged.
   for (const Json& cell : Cells("uniform", {{"batch", {2}}})) {
     if (cell.at("latency").is_null()) continue;
     const double ap = cell.at("latency").at("ap");
     EXPECT_GT(ap, 1.0 / 12);
     EXPECT_LT(ap, 1);
-    // 16 draws of two sequences with whole numbers of entries read.
+    // The 16 draws of two sequences read whole numbers of entries.
     const double entries = ap * 144 * 32;
     EXPECT_NEAR(entries, std::round(entries), 1e-6);
   }

@@ -1,5 +1,5 @@
-// Guards against algorithms whose memory a result leaves out: what is claimed
-// of it (MoChA appendix C) could then not be measured.
+// Guards against results that leave out an algorithm's memory: claims about it
+// (MoChA appendix C) could then not be measured.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr Index kReal = sizeof(double);
 
-// peak_memory_bytes by variant, of one output over T entries in scope
+// The peak_memory_bytes by variant, of one output over T entries in scope
 // attention.
 std::map<std::string, Index> PeakBytes(const std::string& mechanism, Index T,
                                        const std::vector<AxisValue>& variants) {
@@ -33,15 +33,16 @@ std::map<std::string, Index> PeakBytes(const std::string& mechanism, Index T,
   return bytes;
 }
 
-// Arrays [T] of all: start, p, and the tables of p, alpha and attention.
+// All have these arrays [T]: start, p, and the tables of p, alpha and
+// attention.
 constexpr Index kCommon = 5;
 
 TEST(PeakMemory, OfMatchasPublishedAlgorithmsIsLinearAndQuadratic) {
   for (const Index T : {Index{16}, Index{64}}) {
     const auto bytes = PeakBytes("matcha", T, {"nested", "partial_sums"});
-    // Beside the table of u, exp(u).
+    // It adds the table of u and exp(u).
     EXPECT_EQ(bytes.at("nested"), kReal * (kCommon + 2) * T);
-    // Beside both and all partial sums, a product and a sum for each entry.
+    // It adds these, all partial sums, and a product and a sum for each entry.
     EXPECT_EQ(bytes.at("partial_sums"), kReal * (T * T + (kCommon + 4) * T));
   }
 }
@@ -51,11 +52,11 @@ TEST(PeakMemory, OfEveryPublishedExpectationIsCounted) {
   EXPECT_EQ(PeakBytes("monotonic", T, {"parallel"}).at("parallel"),
             kReal * kCommon * T);
   const auto bytes = PeakBytes("mocha", T, {"nested", "moving_sum", "clipped"});
-  // The table of u, exp(u), sums over chunks.
+  // It adds the table of u, exp(u) and sums over chunks.
   EXPECT_EQ(bytes.at("nested"), kReal * (kCommon + 3) * T);
-  // And the sums over the chunks that an entry is in.
+  // It also adds the sums over the chunks that an entry is in.
   EXPECT_EQ(bytes.at("clipped"), kReal * (kCommon + 4) * T);
-  // And the cumulative sums of these, one more than there are entries.
+  // It also adds their cumulative sums, one more than there are entries.
   EXPECT_EQ(bytes.at("moving_sum"), kReal * ((kCommon + 5) * T + 1));
 }
 

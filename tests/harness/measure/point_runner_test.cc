@@ -20,7 +20,7 @@ using ::attnbench::testing::FakeMechanism;
 using ::attnbench::testing::FakeTraining;
 using ::testing::HasSubstr;
 
-// A cell of the fake mechanism, everything at its default.
+// A cell of the fake mechanism, with everything at its default.
 Cell FakeCell() {
   Cell cell;
   cell.mechanism = "fake";
@@ -128,7 +128,7 @@ TEST(Runner, GivesAWrongOutputNoTime) {
               HasSubstr("context differs by 0.5"));
   ExpectNoTimes(cells[0]);
   EXPECT_NEAR(cells[0]["numerics"]["error"].get<double>(), 0.5, 1e-6);
-  // Nothing more was decoded once the first output was seen to be wrong.
+  // Nothing more was decoded after the first wrong output.
   EXPECT_EQ(wrong.num_steps(), 5);
   EXPECT_EQ(cells[1]["status"], "ok");
 }
@@ -161,8 +161,8 @@ TEST(Runner, RecordsHowACellFailedAndGoesOn) {
 
 TEST(Runner, RecordsACellThatFailsWhileItIsTimed) {
   Defects defects;
-  // The gate takes 2 decodes of each of 16 draws, the counts 2 more; what
-  // follows is timed.
+  // The gate takes 2 decodes of each of 16 draws, the counts 2 more; the rest
+  // is timed.
   defects.in_step = [](int call, std::span<float>, StepResult<float>&) {
     if (call >= 4 * 16 * 5) throw std::runtime_error("broke");
   };
@@ -204,7 +204,7 @@ TEST(Runner, TellsHowMuchIsDone) {
     cells.push_back(index);
     shares.push_back(share);
   });
-  // Before each of them: checks, rounds in any order, parts.
+  // Each cell has these steps: checks, rounds in any order, parts.
   ASSERT_EQ(shares.size(), 2U * (4 + 2));
   EXPECT_TRUE(std::is_sorted(shares.begin(), shares.end()));
   EXPECT_EQ(shares.front(), 0);
@@ -232,7 +232,7 @@ TEST(Runner, MeasuresTrainingFromStatesToContexts) {
     EXPECT_EQ(cell["draw_ns"].size(), 16U);
     EXPECT_TRUE(cell["prepare_ns"].is_null()) << "nothing is apart";
     EXPECT_EQ(cell["operations"]["energies"], 2 * 8 * 5);
-    // What each of two sequences allocates; outputs are not its own.
+    // Each of two sequences allocates this; outputs are not its own.
     EXPECT_EQ(cell["peak_memory_bytes"],
               mode == std::string("expect") ? 2 * 3 * sizeof(float) : 0);
     EXPECT_TRUE(cell["numerics"]["attention_mass"].is_number());
@@ -300,7 +300,7 @@ TEST(Runner, RecordsTheErrorOfAPublishedVariantWithoutABound) {
   EXPECT_TRUE(result["numerics"]["error_bound"].is_null());
 }
 
-// The registered mechanisms, through the whole of a point.
+// Registered mechanisms go through the whole of a point.
 SweepRequest SmallRequest() {
   SweepRequest request;
   request.axes = {{"memory_length", {9}},
@@ -403,9 +403,9 @@ TEST(RunPoint, TrainsEveryMechanismInEveryScopeOnAnyNumberOfThreads) {
     request.axes["workload"] = {workload};
     const auto cells = RunFirstPoint(request);
     EXPECT_GE(cells.size(), 5U * 2 * 2 * 2 * 2);
-    std::map<std::string, Json> figures;  // by all axes but threads
+    std::map<std::string, Json> figures;  // the key is all axes but threads
     for (const Json& cell : cells) {
-      // Which of them can start from p_choose is theirs to say.
+      // The mechanisms say which of them can start from p_choose.
       if (workload == std::string("uniform")) {
         EXPECT_EQ(cell["status"], "ok") << cell.dump();
       }

@@ -31,8 +31,8 @@ TEST(RoundOrder, TakesEveryOrderAboutEquallyOften) {
   for (int round = 0; round < 6000; ++round)
     ++times[RoundOrder(1, 0, round, 3)];
   ASSERT_EQ(times.size(), 6U);
-  // Seven standard deviations around 1000: the seed is fixed, so this either
-  // always holds or never.
+  // The bounds are seven standard deviations around 1000. The seed is fixed, so
+  // this either always holds or never.
   for (const auto& [order, count] : times) EXPECT_NEAR(count, 1000, 200);
 }
 

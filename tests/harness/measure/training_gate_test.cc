@@ -72,7 +72,7 @@ TEST(TrainingGate, LetsARightOutputThrough) {
     EXPECT_EQ(result.error, 0);
     EXPECT_GT(result.error_bound, 0);
     EXPECT_LT(result.error_bound, 1e-4);
-    // 16 draws, each alone and in a batch.
+    // The gate takes 16 draws, each alone and in a batch.
     EXPECT_EQ(mechanism.num_calls(), 16 * 2 * kBatch);
   }
 }
@@ -85,7 +85,8 @@ TEST(TrainingGate, LetsRoundingThroughAndReportsIt) {
   EXPECT_NEAR(result.error, 3e-8, 2e-8);
 }
 
-// One element, of output 3 and of the second sequence, in every array.
+// The defect is in one element, of output 3 and of the second sequence, in
+// every array.
 TEST(TrainingGate, SeesOneWrongElementOfEveryArrayAndNamesItsPlace) {
   using View = MatrixView<float>;
   const struct {
@@ -151,7 +152,7 @@ TEST(TrainingGate, SeesAWrongAndADroppedGradientOfAParameter) {
   EXPECT_THAT(Check(dropped, way).message, HasSubstr("gradient of fake.w"));
 }
 
-// The arrays hold what another cell wrote there, which was right.
+// The arrays hold the right output of another cell.
 TEST(TrainingGate, SeesAnArrayThatIsNotWritten) {
   const struct {
     const char* name;
@@ -200,7 +201,7 @@ TEST(TrainingGate, SeesABatchThatIsNotItsSequencesAlone) {
 TEST(TrainingGate, RecordsTheErrorOfAPublishedVariantAndLetsItThrough) {
   const FakeTraining wrong([](int call, const Made& made) {
     if (call == 0) made.expectation.attention(0, 0) += 0.5F;
-    // The same bits in the batch.
+    // The batch has the same bits.
     if (call == kBatch) made.expectation.attention(0, 0) += 0.5F;
   });
   GateResult result = Check(wrong, {"expect", true}, "published");
@@ -215,8 +216,8 @@ TEST(TrainingGate, RecordsTheErrorOfAPublishedVariantAndLetsItThrough) {
   EXPECT_TRUE(std::isnan(result.error));
 }
 
-// T (T + d) multiply-adds an output: half of the budget has 16 of them, a
-// fifteenth of the other half one.
+// An output takes T (T + d) multiply-adds: half of the budget is enough for 16
+// outputs, a fifteenth of the other half for one.
 TEST(TrainingGate, ChecksTheFirstOutputsOfEveryDrawWhereTheReferenceIsSlow) {
   PointInputs<float> inputs(MakeWorkload<float>({.workload = "uniform",
                                                  .memory_length = 2000,

@@ -1,6 +1,6 @@
-// Guards against a working set of something else than what a thread touches:
-// arrays of other mechanisms, all sequences of a batch where a thread has one,
-// the memory in scope attention, parameters counted once a sequence.
+// Guards against a working set that is not what a thread touches: arrays of
+// other mechanisms, all sequences of a batch where a thread has one, the memory
+// in scope attention, parameters counted once a sequence.
 #include "harness/measure/working_set.h"
 
 #include <gtest/gtest.h>
@@ -116,7 +116,7 @@ TEST(WorkingSetBytes, IsOfTheThreadWithTheMostSequences) {
   EXPECT_EQ(WorkingSetBytes(1001, 7, 10, 2), 508);
 }
 
-// From the sweep's own arrays, with what the mechanism holds itself.
+// The arrays are the sweep's own, and the mechanism's own memory counts too.
 TEST(WorkingSet, OfACellIsWhatItsTrialTouches) {
   MachineLimits machine{.precision = "f32", .threads = 1};
   machine.peak_flops_per_s = 1e9;

@@ -24,7 +24,8 @@ LstmWeights<Real> DrawnWeights(const ParameterSource<Real>& source) {
           source.Matrix("b", 1, 4 * kUnits)};
 }
 
-// One unit with one input, by hand: the gates are in the order i, f, g, o.
+// One unit with one input is worked out by hand: the gates are in the order i,
+// f, g, o.
 TEST(Lstm, AStepIsTheFormula) {
   const std::vector<double> W = {1, 0.5, -2, 0.25, 3, -0.5, 0.75, 2};
   const std::vector<double> b = {0.1, -0.2, 0.3, -0.4};

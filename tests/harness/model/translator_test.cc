@@ -17,7 +17,7 @@ namespace {
 
 constexpr ModelSizes kSizes = {.vocabulary = 5, .units = 6, .forget_bias = 1};
 
-// Large enough for hypotheses to differ in every step.
+// Makes weights large enough for hypotheses to differ in every step.
 void Enlarge(std::string_view /*name*/, const MatrixView<double>& matrix) {
   Scale(5, matrix);
 }
@@ -33,7 +33,7 @@ struct Subject {
     inputs.parameters = &parameters;
     if (mechanism == nullptr) return;
     config = testing::DefaultConfig(*mechanism, kSizes.units);
-    // Under bilinear an energy's sign depends on the state, so that hypotheses
+    // Under bilinear an energy's sign depends on the state, so hypotheses
     // choose different entries.
     config.energy = mechanism->Describe().online ? EnergyKind::kBilinear
                                                  : EnergyKind::kAdditive;
@@ -88,7 +88,7 @@ std::vector<Translation> AllTranslations(const Subject& subject,
   return all;
 }
 
-// With room for every beginning nothing is ever cut off.
+// A beam with room for every beginning never cuts anything off.
 TEST(Translator, AWideBeamFindsWhatTryingEverythingFinds) {
   for (const std::string& name : Names()) {
     SCOPED_TRACE(name);
@@ -107,7 +107,7 @@ TEST(Translator, AWideBeamFindsWhatTryingEverythingFinds) {
   }
 }
 
-// A narrow one is the same algorithm step by step, on the reference's numbers.
+// A narrow beam is the same algorithm step by step, on the reference's numbers.
 TEST(Translator, ANarrowBeamKeepsTheBestOfEveryStep) {
   constexpr std::size_t kBeam = 3;
   for (const std::string& name : Names()) {
@@ -170,7 +170,8 @@ TEST(Translator, AHypothesisHasTheProbabilityAndThePlacesThatItHasAlone) {
     if (subject.mechanism == nullptr || !subject.mechanism->Describe().online) {
       continue;
     }
-    // Or nothing would be seen of a fork that stands where another one does.
+    // Otherwise the test would not see a fork that stands where another one
+    // does.
     EXPECT_NE(found.front().positions, found.back().positions);
   }
 }
@@ -201,7 +202,7 @@ TEST(Translator, WhatIsFavouredIsEmitted) {
               subject.LogProbability(task, target), 1e-12);
 }
 
-// The last entry of every row of every step, and whence it came.
+// The last entry of every row of every step, and the row that it came from.
 struct Steps {
   Steps(const Subject& subject, const TranslationTask& task, Index beam) {
     Translator<double> translator = subject.MakeTranslator();
@@ -262,8 +263,8 @@ TEST(Translator, WhatWasReadIsWhatThoseThatAreLeftReadOnTheirWay) {
   EXPECT_GT(differ, 0);
 }
 
-// What is timed as attention alone is what the model asked for: every context
-// is the same bits, so the next translation is too.
+// The calls that are timed as attention alone are those of the model: every
+// context is the same bits, so the next translation is too.
 TEST(Translator, ARecordAsksTheAttentionForTheSame) {
   for (const std::string& name : Names()) {
     if (name == "none") continue;

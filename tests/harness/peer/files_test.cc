@@ -24,7 +24,7 @@ TEST(PeerFiles, WordsAreAsAShellDividesThem) {
   EXPECT_THAT(CommandWords("cd x&&./y<z;w"),
               ElementsAre("cd", "x", "./y", "z", "w"));
   EXPECT_THAT(CommandWords(" "), IsEmpty());
-  // What it writes is not what it is.
+  // Files that the command writes are not part of it.
   EXPECT_THAT(CommandWords("./y 2>>log <z >'a b'"),
               ElementsAre("./y", "2", "z"));
 }

@@ -16,8 +16,8 @@ using ::testing::HasSubstr;
 using testing::MadeUpCell;
 using testing::MadeUpResult;
 
-// Six processes with four rounds each, half a percent apart; the machine is
-// another in each round, for all cells alike.
+// Six processes have four rounds each, half a percent apart; the machine
+// differs from round to round, for all cells alike.
 std::vector<double> Samples(double time_ns) {
   std::vector<double> samples;
   for (int i = 0; i < 24; ++i) {
@@ -119,7 +119,7 @@ TEST(Check, ACellThatFailedOnBothSidesIsNamedAndFails) {
     EXPECT_EQ(CheckExitCode(check), 1) << status;
     EXPECT_THAT(CheckText(check),
                 HasSubstr(std::string("failed: mocha: ") + status));
-    // What could be measured now is no failure, only a change.
+    // A cell that can be measured now is no failure, only a change.
     EXPECT_TRUE(Check(cells, Cells()).at("failed").empty());
   }
 }
@@ -201,21 +201,21 @@ TEST(Check, AFirstCellThatGotSlowerRegresses) {
                         "it got slower, or they all got faster\n"
                         "0 of 3 ratios regressed, 0 cells have none; 1 first "
                         "cells regressed against most of their point\n"));
-  // One rival that got slower with it does not hide it; its only one cannot
-  // tell which of the two moved.
+  // One rival that also got slower does not hide it; a single rival cannot tell
+  // which of the two moved.
   EXPECT_EQ(CheckExitCode(outcome({130, 130, 100, 100})), 1);
   EXPECT_EQ(CheckExitCode(outcome({130, 100})), 1);
-  // Rivals that got faster, up to half of them, are good.
+  // Rivals may get faster, up to half of them.
   EXPECT_EQ(CheckExitCode(outcome({100, 70, 70, 100, 100})), 0);
   EXPECT_EQ(CheckExitCode(outcome({100, 70, 70, 70, 100})), 1);
-  // Within the margin.
+  // This is within the margin.
   EXPECT_EQ(CheckExitCode(outcome({104, 100, 100, 100})), 0);
 }
 
 TEST(Check, TimesWithoutARatioAreNothingToCompare) {
   EXPECT_EQ(CheckExitCode(Check({Cells()[0]}, {Cells()[0]}, {.time = true})),
             3);
-  // Cells of different precisions are not each other's yardstick.
+  // Cells of different precisions are not compared with each other.
   std::vector<Json> cells = {Cells()[0], Cells()[1]};
   cells[1]["precision"] = "f64";
   EXPECT_EQ(CheckExitCode(Check(cells, cells, {.time = true})), 3);

@@ -1,5 +1,5 @@
 // Guards against a comparison that passes although nothing, or not everything,
-// was compared, and against what hides behind times: changed counts, a cell
+// was compared, and that misses what times do not show: changed counts, a cell
 // that has no time any more, a result that is not valid.
 #include "harness/results/compare.h"
 
@@ -20,7 +20,7 @@ using testing::MadeUpCell;
 using testing::MadeUpResult;
 using ::testing::Not;
 
-// Ten processes with two rounds each, half a percent apart.
+// Ten processes have two rounds each, half a percent apart.
 std::vector<double> Samples(double time_ns) {
   std::vector<double> samples;
   for (int i = 0; i < 20; ++i) {
@@ -43,7 +43,7 @@ int CompareExitCode(const Json& comparison) {
   return attnbench::CompareExitCode(FromJson<Comparison>(comparison, "test"));
 }
 
-// A result against itself after a change to its cells.
+// Compares a result with itself after a change to its cells.
 Json AfterChange(const std::function<void(std::vector<Json>&)>& change) {
   std::vector<Json> cells = Cells();
   change(cells);
@@ -275,7 +275,7 @@ TEST(Compare, TimesOfOneRoundAreNothingToCompare) {
   const Json comparison =
       Compare(MadeUpResult("a.json", one), MadeUpResult("b.json", slower));
   EXPECT_EQ(CompareExitCode(comparison), 3);
-  // One cell with an interval is something.
+  // One cell with an interval is enough.
   std::vector<Json> more = one;
   more.push_back(Cells()[1]);
   const ReadSweep result = MadeUpResult("r.json", more);

@@ -21,8 +21,8 @@ using testing::MadeUpCell;
 using testing::MadeUpResult;
 using testing::SimulatedClock;
 
-constexpr int kTables = 1000;    // of what must be rare
-constexpr int kFewTables = 200;  // of what must be common
+constexpr int kTables = 1000;    // for rare outcomes
+constexpr int kFewTables = 200;  // for common outcomes
 constexpr int kCells = 10;
 
 struct Design {
@@ -38,10 +38,10 @@ struct Rates {
   int false_alarms = 0;  // tables with FASTER or SLOWER, cell 0 left out where
                          // it is slower indeed
   int found = 0;         // tables whose cell 0 is SLOWER
-  int same = 0;          // cells
+  int same = 0;          // unchanged cells called SAME
 };
 
-// Made once: only samples differ from run to run.
+// The result is made once: only samples differ from run to run.
 const ReadSweep& Empty() {
   static const ReadSweep result = [] {
     std::vector<Json> cells;
@@ -91,8 +91,8 @@ Rates Simulate(const Design& design) {
   return rates;
 }
 
-// Whether so many alarms are credible under the level: their chance, or that of
-// more, is not below 1e-3.
+// Whether the level explains so many alarms: the chance of as many or more is
+// not below 1e-3.
 ::testing::AssertionResult IsWithinLevel(int alarms) {
   const boost::math::binomial at_level(kTables, kDefaultLevel);
   const double chance = alarms == 0
@@ -104,13 +104,13 @@ Rates Simulate(const Design& design) {
          << alarms << " false alarms, the level allows " << kDefaultLevel;
 }
 
-// A margin of nearly nothing: the interval alone must keep the level.
+// With a margin of almost nothing the interval alone must keep the level.
 constexpr double kNoMargin = 1e-6;
 
 TEST(FalseAlarms, StayWithinTheLevelForTenProcesses) {
   const Rates rates = Simulate({.margin = kNoMargin});
   EXPECT_TRUE(IsWithinLevel(rates.false_alarms));
-  // As many as there may be, or the intervals are wider than they must be.
+  // Almost as many as allowed must occur, or the intervals are too wide.
   EXPECT_GT(rates.false_alarms, 10);
 }
 

@@ -33,7 +33,7 @@ ReadSweep Whole() {
   return MadeUpResult("whole.json", cells);
 }
 
-// Points i, i + n, i + 2n ... of it.
+// The points i, i + n, i + 2n ... of that run.
 ReadSweep Shard(std::size_t i, std::size_t n) {
   const SweepResult whole = Whole().result;
   SweepResult result = whole;
@@ -49,7 +49,7 @@ ReadSweep Shard(std::size_t i, std::size_t n) {
   return {"shard" + std::to_string(i) + ".json", result};
 }
 
-// The clock of all points of a part: a loop takes so long.
+// Sets the clock of all points of a part: a loop takes `time_ns`.
 void SetClock(double time_ns, ReadSweep& part) {
   SweepContext& context = part.result.context;
   context.calibration.clear();
@@ -144,7 +144,7 @@ TEST(Merge, AnEntryOfAPointThatAnotherFileHasIsNotTaken) {
 
 TEST(Merge, AnInterruptCountsWhilePointsAreMissingAndNoLonger) {
   ReadSweep interrupted = Shard(0, 2);
-  // Without its last point, and judged as run-sweep does.
+  // The interrupted run lacks its last point, and is judged as run-sweep does.
   std::vector<ResultCell>& cells = interrupted.result.cells;
   const std::vector<Json> last = {ToJson(cells[cells.size() - 2]),
                                   ToJson(cells.back())};
@@ -159,7 +159,7 @@ TEST(Merge, AnInterruptCountsWhilePointsAreMissingAndNoLonger) {
   EXPECT_THAT(Reasons(part), ElementsAre("1 of 5 points are missing"));
   EXPECT_THAT(Reasons(MergeResults({interrupted, rest, Shard(1, 2)}, "merge")),
               IsEmpty());
-  // A merge is a part like any other.
+  // A merged result is a part like any other.
   const ReadSweep so_far{"part.json", part.result};
   const Merged whole = MergeResults({rest, so_far}, "merge");
   EXPECT_THAT(Reasons(whole), IsEmpty());
@@ -252,7 +252,7 @@ TEST(Merge, EveryRunKeepsWhatItWasMeasuredWith) {
   };
   EXPECT_THAT(cpus(merged), ElementsAre("a processor", "another"));
   EXPECT_FALSE(merged.context.runs[0].differs.has_value());
-  // A merge is a part like any other.
+  // A merged result is a part like any other.
   const ReadSweep so_far{"part.json", merged};
   EXPECT_THAT(cpus(MergeResults({third, so_far}, "merge").result),
               ElementsAre("a third", "a processor", "another"));
@@ -264,7 +264,7 @@ TEST(Merge, WhatIsNotValidStaysSo) {
   ReadSweep other = Shard(1, 2);
   other.result.context.valid = false;
   other.result.context.invalid_reasons = {"a debug build"};
-  other.result.context.runs.clear();  // as before there were any
+  other.result.context.runs.clear();  // as in results from before runs
   const Merged merged = MergeResults({Shard(0, 2), other}, "merge");
   EXPECT_FALSE(merged.result.context.valid);
   EXPECT_THAT(Reasons(merged), ElementsAre("shard1.json: a debug build"));

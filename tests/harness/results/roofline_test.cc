@@ -1,7 +1,7 @@
 // Guards against a fraction of the wrong limit: of another level of memory, of
-// reading where writing binds, of another precision; against caches that are
-// taken for a thread's own while it shares them, and a schema that lets a limit
-// pass that nobody measured.
+// reading where writing binds, of another precision; against shared caches that
+// count as a thread's own, and against a schema that takes a limit that nobody
+// measured.
 #include "harness/machine/roofline.h"
 
 #include <gmock/gmock.h>
@@ -31,7 +31,8 @@ LevelLimits Level(const std::string& name, std::optional<Index> size_bytes,
   return level;
 }
 
-// 100 flops, 40, 20, 10 and 5 bytes read a ns; copying at half of that.
+// The machine makes 100 flops a ns, reads 40, 20, 10 and 5 bytes a ns, and
+// copies at half of that.
 MachineLimits MadeUp() {
   MachineLimits limits{.precision = "f32", .threads = 2};
   limits.peak_flops_per_s = 100e9;
@@ -42,7 +43,7 @@ MachineLimits MadeUp() {
   return limits;
 }
 
-// What binds 1000 flops and 4000 bytes with this working set.
+// The limit that binds 1000 flops and 4000 bytes with this working set.
 Binding Bound(Index working_set_bytes, const std::string& mode = "decode",
               double flops = 1000) {
   const auto binding = BindingLimit(MadeUp(), {.flops = flops, .bytes = 4000},
@@ -110,7 +111,7 @@ TEST(LimitOf, IsOfTheCellsOwnPrecisionAndThreads) {
   EXPECT_FALSE(LimitOf({}, facts).has_value());
 }
 
-// A tree as Linux has it, of two caches that hold data and two that do not.
+// A folder as Linux has it, of two caches that hold data and two that do not.
 class Caches : public ::testing::Test {
  protected:
   void Add(int index, const char* level, const char* type, const char* size,
@@ -165,7 +166,7 @@ TEST(ShareBytes, IsWhatEachThreadHasWhenTheyAreSpread) {
   EXPECT_EQ(ShareBytes(of_siblings, 8, 8), 32);
 }
 
-// How fast is for nobody to assert; that there is something, is.
+// The test asserts no speed, only that there is one.
 TEST(MeasureLimits, GivesEveryLevelASampleARoundAndTheBestOfThem) {
   const MachineLimits limits =
       MeasureLimits("f32", 2, {.rounds = 2, .sample_ns = 1e3});

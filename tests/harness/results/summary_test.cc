@@ -25,7 +25,7 @@ TEST(Summary, FollowsFromTheSamples) {
   EXPECT_EQ(cell.interval_ns->low, 1);
   EXPECT_EQ(cell.interval_ns->high, 3);
   EXPECT_EQ(cell.prepare_ns, 8);
-  // Quartiles 1.5 and 2.5, 3 and 5.
+  // The quartiles are 1.5 and 2.5, 3 and 5.
   EXPECT_EQ(cell.spread->rounds, 0.5);
   EXPECT_EQ(cell.spread->draws, 0.5);
   EXPECT_EQ(cell.spread->outliers, 0);
@@ -40,9 +40,9 @@ TEST(Summary, TakesProcessesApart) {
   Summarize(cell);
   EXPECT_EQ(cell.median_ns, 5);  // of 2, 5, 6
   EXPECT_EQ(cell.spread->processes, (6.0 - 2) / 5);
-  // Of 4 / 2, 28 / 5, 1 / 6.
+  // The ratios are 4 / 2, 28 / 5 and 1 / 6.
   EXPECT_EQ(cell.spread->rounds, 2);
-  // Student's interval of ln 2, ln 5, ln 6.
+  // The interval is Student's for ln 2, ln 5, ln 6.
   const double mean = std::log(60.0) / 3;
   const double deviation = std::sqrt((std::pow(std::log(2.0) - mean, 2) +
                                       std::pow(std::log(5.0) - mean, 2) +

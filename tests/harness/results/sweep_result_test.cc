@@ -1,5 +1,5 @@
-// Guards against results that are believed: each of these documents would
-// otherwise end in a crash or in a verdict on numbers that are not there.
+// Guards against results that are believed unchecked: each of these documents
+// would end in a crash or in a verdict on numbers that are not there.
 #include "harness/results/sweep_result.h"
 
 #include <gmock/gmock.h>
@@ -19,7 +19,7 @@ using ::testing::HasSubstr;
 
 constexpr char kBaseline[] = "results/baseline/ci.json";
 
-// The first cells of a real result after a change.
+// The error for the first cells of a real result after a change.
 std::string ErrorAfter(const std::function<void(Json&)>& change) {
   static const Json good = [] {
     Json document = ReadJsonFile(kBaseline);
@@ -51,7 +51,7 @@ TEST(ResultReader, TakesEveryResultThatIsCommitted) {
     ++num_sweeps;
     const SweepResult result = SweepResultOf(document, entry.path());
     EXPECT_EQ(result.cells.size(), document["cells"].size());
-    // It says the same when it is written and read again. (Not EXPECT_EQ, which
+    // The result says the same when it is written and read again. (EXPECT_EQ
     // would print all of both.)
     const Json again = ToJson(result);
     EXPECT_TRUE(again == ToJson(SweepResultOf(again, "again"))) << entry.path();
@@ -78,12 +78,12 @@ TEST(ResultReader, NamesThePlaceOfWhatTheSchemaDoesNotAllow) {
   EXPECT_THAT(ErrorAfter([](Json& json) { json["cells"] = 7; }),
               HasSubstr("cells: "));
   EXPECT_THAT(ErrorAfter([](Json& json) { json["schema_version"] = 2; }),
-              HasSubstr("schema_version 2, 1 is wanted"));
+              HasSubstr("schema_version 2, must be 1"));
 }
 
 TEST(ResultReader, RefusesOtherKinds) {
   EXPECT_THAT(ErrorAfter([](Json& json) { json["kind"] = "verify"; }),
-              HasSubstr("r.json: is of kind \"verify\", 'sweep' is wanted"));
+              HasSubstr("r.json: is of kind \"verify\", must be 'sweep'"));
   EXPECT_THAT(ErrorAfter([](Json& json) { json.erase("kind"); }),
               HasSubstr("is no result"));
   EXPECT_THAT(ErrorAfter([](Json& json) { json = Json::array(); }),

@@ -21,7 +21,7 @@ bool IsRead(const Json& document) {
   }
 }
 
-// The schema and the reader agree.
+// Validates by the schema, and expects the reader to agree.
 bool Validates(const Json& document) {
   const bool validates = testing::Validates(SweepSchema(), document);
   EXPECT_EQ(validates, IsRead(document));
@@ -71,7 +71,7 @@ Json GoodDocument() {
   return document;
 }
 
-// The good document after a change to its one cell.
+// Whether the good document is valid after a change to its one cell.
 bool CellValidates(const std::function<void(Json&)>& change) {
   Json document = GoodDocument();
   change(document["cells"][0]);
@@ -108,7 +108,7 @@ TEST(ResultSchema, AWholeResultValidates) {
 
 TEST(ResultSchema, EveryFieldIsWantedAndNoOtherIsTaken) {
   Json good = GoodCell();
-  good.erase("latency");  // results before it are results
+  good.erase("latency");  // older results lack it
   for (const auto& [name, value] : good.items()) {
     EXPECT_FALSE(CellValidates([&key = name](Json& cell) { cell.erase(key); }))
         << name;

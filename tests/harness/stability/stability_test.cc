@@ -96,7 +96,7 @@ TEST(StabilityInputs, ALongerMemoryBeginsWithTheShorterOneAndDrawsDiffer) {
 
 TEST(StabilityInputs, FamiliesAreWhatTheySay) {
   std::map<std::string, double> mean;
-  std::map<std::string, double> extreme;  // share within 0.01 of 0 or 1
+  std::map<std::string, double> extreme;  // share of p within 0.01 of 0 or 1
   for (const std::string& family : StabilityFamilies()) {
     const auto scores = DrawStabilityScores({"monotonic", family, 0, 100, 100},
                                             About("monotonic"), 1, 0);
@@ -155,7 +155,7 @@ TEST(Stability, ClosedFormsAreWrongWhereOthersFoundThemWrong) {
       EXPECT_GT(row.at("mass_error").get<double>(), .9) << preset;
     }
   }
-  // One output from the first entry on: there is nothing to divide by.
+  // With one output from the first entry on there is nothing to divide by.
   const StabilityPoint one = {"monotonic", "uniform", 0, 20, 1};
   EXPECT_LT(OneRow(one, "parallel", "tf", "f32").at("mass_error").get<double>(),
             1e-6);
@@ -268,7 +268,8 @@ TEST(StabilityResult, ReportsWhatPeersReportBesideOurs) {
               1e-28, 2e-29);
   EXPECT_EQ(find("p = 0,0,1", "fsq_op", "attention").at("median"), 0.0);
   EXPECT_EQ(find("p = 0,0,1", "mad2017", "attention").at("median"), 1.0);
-  // Of the same order as reported, in every setting that has a number.
+  // Our figures are of the same order as reported ones, in every setting that
+  // has a number.
   for (const Json& row : QuickResult().at("peers")) {
     const auto test = row.at("test").get<std::string>();
     if (row.at("reported").is_null()) {

@@ -1,6 +1,6 @@
 // Guards against p-values that are too small (false alarms at a level that is
 // promised), that are too large (defects that pass), or that are wrong in the
-// tails; and against a stated power that is not had.
+// tails; and against a stated power that is not reached.
 #include "harness/stats/monte_carlo.h"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ double Uniform(std::uint32_t stream, std::uint64_t index) {
   return Uniform53(words[0], words[1]);
 }
 
-// P(X = k), the long way.
+// P(X = k), computed the long way.
 double Mass(int n, int k, double p) {
   double mass = 1;
   for (int i = 0; i < k; ++i) mass *= p * (n - i) / (i + 1);
@@ -40,7 +40,7 @@ TEST(MonteCarlo, TailsAreSumsOfTheBinomialDistribution) {
           << k << " of 20 at " << p;
     }
   }
-  // Where chi-square is wrong by orders of magnitude: 5 hits at a mean of 0.02.
+  // Chi-square is wrong by orders of magnitude here: 5 hits at a mean of 0.02.
   EXPECT_NEAR(CountPValue(20'000, 5, 1e-6), 2 * 2.62e-11, 1e-13);
 }
 
@@ -49,7 +49,7 @@ TEST(MonteCarlo, WhatCannotHappenFailsOutright) {
   EXPECT_EQ(CountPValue(1000, 0, 0), 1);
   EXPECT_LT(CountPValue(1000, 999, 1), 1e-11);
   EXPECT_EQ(CountPValue(1000, 1000, 1), 1);
-  // 1 by rounding is not 1, but no more than rounding away from it.
+  // A number that rounds to 1 is not 1, but no further from it than rounding.
   EXPECT_LT(CountPValue(1000, 998, 1 - 0x1p-53), 1e-22);
   EXPECT_EQ(CountPValue(1000, 500, kNan), 0);
   EXPECT_EQ(CountPValue(1000, 1000, 1.01), 0);
@@ -100,7 +100,7 @@ TEST(MonteCarlo, TheDetectableDiscrepancyOfACountIsTheSmallestThatIsSeen) {
   EXPECT_EQ(CountDetectable(3, 0.5, 1e-6), 1) << "nothing can be seen";
 }
 
-// n numbers of one trial of a test: x(u).
+// The n numbers x(u) of one trial of a test.
 template <class Number>
 SampleMean Sample(std::uint32_t stream, int n, double low, double high,
                   const Number& number) {
@@ -114,7 +114,7 @@ SampleMean Sample(std::uint32_t stream, int n, double low, double high,
 TEST(MonteCarlo, MeanAndVarianceAreThoseOfTheNumbers) {
   SampleSums sums(2);
   for (const double value : {1.0, 2.0, 4.0}) sums.Add(1, value);
-  // Four trials, one of which added nothing.
+  // There are four trials, one of which added nothing.
   const SampleMean sample = SummarizeSamples(sums, 1, 4, 0, 5);
   EXPECT_DOUBLE_EQ(sample.mean, 1.75);
   EXPECT_DOUBLE_EQ(sample.variance, (21 - 4 * 1.75 * 1.75) / 3);
@@ -222,7 +222,7 @@ TEST(MonteCarlo, ASmallVarianceMakesAMeanSharp) {
 
 TEST(MonteCarlo, HolmRejectsStepByStep) {
   const std::vector<double> p = {0.01, 0.04, 0.03, 0.005};
-  // 0.005 <= 0.05 / 4 and 0.01 <= 0.05 / 3, but 0.03 > 0.05 / 2.
+  // Here 0.005 <= 0.05 / 4 and 0.01 <= 0.05 / 3, but 0.03 > 0.05 / 2.
   EXPECT_EQ(HolmThreshold(p, 0.05), 0.01);
   EXPECT_LT(HolmThreshold(p, 0.01), 0);
   EXPECT_EQ(HolmThreshold(p, 0.2), 0.04);

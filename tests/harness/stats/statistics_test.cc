@@ -35,7 +35,7 @@ TEST(MedianInterval, IsTheWholeRangeWhereNothingLessCovers) {
   }
 }
 
-// Ranks from tables of the sign test at 95 percent.
+// These ranks are from tables of the sign test at 95 percent.
 TEST(MedianInterval, HasTheRanksOfTheBinomialDistribution) {
   const struct {
     std::size_t count;
@@ -61,7 +61,7 @@ TEST(Quantile, IsLinearBetweenNeighbours) {
   EXPECT_EQ(Quantile(std::vector<double>{7}, 0.75), 7);
 }
 
-// Student's quantiles from tables: 4.303 with 2 degrees, 2.776 with 4.
+// These quantiles are from tables: 4.303 with 2 degrees, 2.776 with 4.
 TEST(CenterInterval, IsStudentsWhereOrderStatisticsCannotReachTheLevel) {
   const Interval three = CenterInterval(std::vector<double>{1, 2, 3}, 0.05);
   EXPECT_NEAR(three.low, 2 - 4.3027 / std::sqrt(3), 1e-4);
@@ -81,7 +81,7 @@ TEST(CenterInterval, IsOfOrderStatisticsFromThereOn) {
   const Interval twenty = CenterInterval(samples, 0.05);
   EXPECT_EQ(twenty.low, 6);
   EXPECT_EQ(twenty.high, 15);
-  // A smaller share of misses wants more samples.
+  // A smaller share of misses needs more samples.
   EXPECT_GT(CenterInterval(OneTo(6), 0.01).high, 6);
 }
 
@@ -123,7 +123,8 @@ TEST(CenterInterval, ContainsTheMedianOfAnyFewValues) {
   }
 }
 
-// How often the interval of `count` normal logarithms holds their centre, 0.
+// The share of intervals of `count` normal logarithms that hold their centre,
+// 0.
 double Coverage(int count, double miss) {
   constexpr int kTrials = 4000;
   int covered = 0;
@@ -141,9 +142,9 @@ double Coverage(int count, double miss) {
   return static_cast<double>(covered) / kTrials;
 }
 
-// Within four standard deviations of 4000 trials. Student's coverage is exact,
-// that of order statistics at least as said: (8, 0.05) has 0.992, (20, 0.05)
-// has 0.959.
+// The bounds are four standard deviations of 4000 trials. Student's coverage is
+// exact, that of order statistics at least as said: (8, 0.05) has 0.992, (20,
+// 0.05) has 0.959.
 TEST(CenterInterval, CoversAsOftenAsItSays) {
   const double tolerance = 4 * std::sqrt(0.05 * 0.95 / 4000);
   for (const int count : {2, 3, 5}) {
@@ -161,7 +162,7 @@ TEST(Processes, AreSplitInTheirOrder) {
 }
 
 TEST(Center, TakesProcessesNotRoundsWhereThereAreSeveral) {
-  // Within a process nothing varies: rounds would give an interval of nothing.
+  // Nothing varies within a process, so rounds would give an empty interval.
   const ProcessSamples logs(3, std::vector<double>(50, 0.0));
   ProcessSamples apart = logs;
   apart[1].assign(50, 1.0);
@@ -185,8 +186,8 @@ ProcessSamples OneRoundEach(const std::vector<double>& logs) {
   return samples;
 }
 
-// Welch's: variances of the means 0.5 and 2 (2.5/5, 10/5), 5.88 degrees, t at
-// 97.5 percent 2.4591.
+// Welch's interval: the means have variances 0.5 and 2 (2.5/5, 10/5), there are
+// 5.88 degrees, and t at 97.5 percent is 2.4591.
 TEST(UnpairedLogRatio, IsWelchsOfTheProcesses) {
   const Estimate estimate = UnpairedLogRatio(
       OneRoundEach({1, 2, 3, 4, 5}), OneRoundEach({12, 14, 16, 18, 20}), 0.05);
@@ -219,12 +220,12 @@ TEST(Drift, IsSeenWhereThereIsSome) {
   EXPECT_LT(RoundDriftOf({falling}).p, 1e-3);
   EXPECT_GT(RoundDriftOf({level}).p, 0.05);
   EXPECT_EQ(RoundDriftOf({std::vector<double>(9, 1.0)}).p, 1);
-  // One process up, one down.
+  // One process goes up, one down.
   EXPECT_GT(RoundDriftOf({rising, falling}).p, 0.5);
 }
 
-// Ranks of 3 late against 3 early samples: 4 + 5 + 6 = 15, 10.5 expected, with
-// variance 3 * 3 * 7 / 12; z = 4 / sqrt(5.25).
+// The ranks of 3 late against 3 early samples add up to 4 + 5 + 6 = 15; 10.5 is
+// expected, with variance 3 * 3 * 7 / 12, so z = 4 / sqrt(5.25).
 TEST(Drift, HasTheRankSumsProbability) {
   const RoundDrift drift = RoundDriftOf({{1, 2, 3, 0, 0, 0, 4, 5, 6}});
   EXPECT_NEAR(drift.p, 0.0809, 1e-4);
@@ -232,12 +233,12 @@ TEST(Drift, HasTheRankSumsProbability) {
 }
 
 TEST(Outliers, AreCountedByTheirOwnProcess) {
-  // Quartiles 2 and 4: fences at -4 and 10.
+  // The quartiles are 2 and 4, so the fences are at -4 and 10.
   EXPECT_EQ(OutliersOf({{1, 2, 3, 4, 10}}), 0);
   EXPECT_EQ(OutliersOf({{1, 2, 3, 4, 10.5}}), 1);
-  // Quartiles 1 and 3: the lower fence at -5.
+  // The quartiles are 1 and 3, so the lower fence is at -5.
   EXPECT_EQ(OutliersOf({{1, 2, 3, 4, -5.5}}), 1);
-  // What is far from the other process's samples is no outlier.
+  // A sample far from another process's samples is no outlier.
   EXPECT_EQ(OutliersOf({{1, 2, 3, 4, 5}, {101, 102, 103, 104, 200}}), 1);
 }
 

@@ -1,6 +1,6 @@
 // Guards against a range that loses or invents a value, and against a wrong
-// value that is taken for a right one: a sweep would then measure something
-// else than what was asked for, without a word.
+// value that is taken for a right one: a sweep would then silently measure
+// something else than what was asked for.
 #include "harness/sweep/axes.h"
 
 #include <gmock/gmock.h>

@@ -13,7 +13,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// soft and mocha over T = 4, 8; U = 4, 8 and w = 2, inf: 4 + 8 cells.
+// The sweep has soft and mocha over T = 4, 8; U = 4, 8 and w = 2, inf: 4 + 8
+// cells.
 SweepRequest Request(const std::vector<Exclusion>& exclusions) {
   SweepRequest request;
   request.axes = {{"memory_length", {4, 8}},
@@ -24,7 +25,7 @@ SweepRequest Request(const std::vector<Exclusion>& exclusions) {
   return request;
 }
 
-// "mechanism T U w" of each cell that stays.
+// Names each cell that stays as "mechanism T U w".
 std::set<std::string> Kept(const std::vector<Exclusion>& exclusions) {
   const Sweep sweep = ExpandSweep(StandardAxes(), Request(exclusions));
   std::set<std::string> kept;
@@ -64,7 +65,7 @@ TEST(Exclusions, AnAxisThatAMechanismDoesNotHaveIsNoneOfTheValues) {
   const auto kept = Kept({{{}, {{"chunk_width", {"inf"}}}}});
   EXPECT_EQ(kept.size(), 8U);
   EXPECT_TRUE(kept.contains("soft 4 4 -"));
-  // Soft has neither, which makes them no equal values.
+  // Soft has neither axis, and two missing axes are not equal values.
   EXPECT_EQ(Kept({{{}, {{"chunk_width", {"=K"}}}}}).size(), 12U);
 }
 

@@ -47,13 +47,13 @@ TEST(ExperimentSchema, TheCommittedFileIsTheSchemaOfTheTable) {
          "results/schema/experiment.schema.json";
 }
 
-// In the folder of the project, where tests run.
+// Tests run in the folder of the project.
 TEST(ExperimentSchema, EveryExperimentOfTheProjectIsValid) {
   int files = 0;
   for (const auto& entry :
        std::filesystem::recursive_directory_iterator("experiments")) {
     const auto& path = entry.path();
-    // What experiments are held to is none, nor are cases for `expect`.
+    // Ledgers of targets are no experiments, nor are cases for `expect`.
     if (path.extension() != ".json" || path.filename() == "targets.json" ||
         path.parent_path().filename() == "cases" ||
         path.filename() == "claims.json") {
@@ -122,7 +122,8 @@ TEST(ExperimentSchema, RefusesWhatTheProgramRefuses) {
         R"({"name": "x", "profiles": {"quick": {"seed": 1}}})",
         R"({"name": "x", "profiles": {"quick": {"axes": {"T": 1}}}})"}) {
     EXPECT_FALSE(Validates(text)) << text;
-    // An option is known only once mechanisms are: ExpandSweep refuses it.
+    // The schema does not know which mechanism has an option: ExpandSweep
+    // refuses it.
     if (std::string_view(text).find("thresold") == std::string_view::npos) {
       EXPECT_FALSE(IsRead(text)) << text;
     }

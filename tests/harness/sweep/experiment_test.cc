@@ -157,7 +157,7 @@ TEST(ReadExperiment, DeepNestingIsRefusedAndDoesNotExhaustTheStack) {
   EXPECT_THAT(ErrorOfPath(WriteFile(deep)), HasSubstr("nested deeper than"));
 }
 
-// In the folder of the project, where tests run.
+// Tests run in the folder of the project.
 TEST(Experiments, EveryFileExpandsInBothProfiles) {
   int files = 0;
   for (const auto& entry : std::filesystem::directory_iterator("experiments")) {

@@ -33,13 +33,13 @@ TEST(CpuTimes, AProcessIsKnownWhateverItIsCalled) {
 
 TEST(CpuTimes, WhatFailsToBeReadIsNoText) {
   EXPECT_EQ(ReadableText("/proc/0/stat"), "");
-  EXPECT_EQ(ReadableText("/proc"), "");  // opens, and reading it is an error
+  EXPECT_EQ(ReadableText("/proc"), "");  // opens, but reading it is an error
   EXPECT_TRUE(ParseProcess(ReadableText("/proc/self/stat")).has_value());
 }
 
 constexpr double kWork = 0.2;
 
-// Until the caller has had so much time of a CPU.
+// Works until the process has used some CPU time.
 void Work() {
   const auto own = [] {
     timespec now{};
@@ -52,7 +52,7 @@ void Work() {
   }
 }
 
-// Steps of 10 ms, of user and system.
+// The system counts in steps of 10 ms, for user and system time each.
 void ExpectOwnWork(const CpuTimes& before) {
   const std::optional<CpuTimes> after = ReadCpuTimes();
   ASSERT_TRUE(after.has_value());
@@ -79,10 +79,10 @@ TEST(CpuTimes, OwnIsWhatThisProcessAndItsChildrenHad) {
   }
   char byte = 0;
   ASSERT_EQ(read(ready[0], &byte, 1), 1);
-  ExpectOwnWork(before_child);  // alive
+  ExpectOwnWork(before_child);  // the child is alive
   kill(child, SIGKILL);
   ASSERT_EQ(waitpid(child, nullptr, 0), child);
-  ExpectOwnWork(before_child);  // waited for
+  ExpectOwnWork(before_child);  // the child was waited for
   close(ready[0]);
   close(ready[1]);
 }

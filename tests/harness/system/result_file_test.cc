@@ -156,7 +156,7 @@ TEST_F(ResultFileTest, WhatAKillHasLeftGoesWithTheNextWriteAndNothingElse) {
   ASSERT_GE(child, 0);
   if (child == 0) {
     const FileSizeLimit limit(4096);
-    std::signal(SIGXFSZ, SIG_DFL);  // which kills
+    std::signal(SIGXFSZ, SIG_DFL);  // which ends the process
     ResultFile(Path("r.json"), false).Write(LargeDocument());
     _exit(0);
   }
@@ -165,7 +165,7 @@ TEST_F(ResultFileTest, WhatAKillHasLeftGoesWithTheNextWriteAndNothingElse) {
   ASSERT_TRUE(WIFSIGNALED(status));
   ASSERT_EQ(NumberOfFiles(), 1U);
   const std::string left = fs::directory_iterator(folder_)->path().filename();
-  // Of other results, and what others may call theirs.
+  // These belong to other results, or may be other programs' files.
   for (const char* name : {"q.json", "r.json.backup", "r.json.unfinished-mine",
                            "r.json.unfinished-of-mine"}) {
     std::ofstream(Path(name)) << name;
@@ -178,7 +178,7 @@ TEST_F(ResultFileTest, WhatAKillHasLeftGoesWithTheNextWriteAndNothingElse) {
 }
 
 TEST_F(ResultFileTest, WhatARunThatIsAliveWritesIsLeftAlone) {
-  // Another run of the same result begins again and again.
+  // Another run starts the same result again and again.
   const ResultFile file(Path("r.json"), false);
   std::atomic<bool> done = false;
   std::thread other([&] {

@@ -1,5 +1,6 @@
 // Guards against outcomes of the hard process that are left out or counted
-// twice, and against defects of training too small for any sampling that pass.
+// twice, and against defects of training that are too small for sampling and
+// pass.
 #include "harness/verify/enumeration.h"
 
 #include <gtest/gtest.h>
@@ -22,7 +23,7 @@ CaseReport Enumerate(const VerifyCase& one, const Spoil& spoil = {}) {
   return reports[0];
 }
 
-// The names of those quantities that did not pass.
+// The names of the quantities that did not pass.
 std::vector<std::string> Failed(const CaseReport& report) {
   std::vector<std::string> failed;
   for (const Quantity& quantity : report.quantities) {
@@ -40,13 +41,13 @@ VerifyCase Small(const std::string& mechanism, Index T, Index U,
 }
 
 TEST(Enumeration, GoesThroughEveryOutcomeOnce) {
-  // Two entries, two outputs. From entry 1: choose 1, 2 or none; from entry 2:
-  // choose 2 or none; after none: none.
+  // There are two entries and two outputs. From entry 1 an output chooses 1, 2
+  // or none; from entry 2, 2 or none; after none, none.
   EXPECT_EQ(Enumerate(Small("monotonic", 2, 2)).trials, 3 + 2 + 1);
-  // Nothing but the last entry after the first was passed.
+  // Once the first entry is passed, only the last one is left.
   EXPECT_EQ(Enumerate(Small("monotonic", 2, 2, EndPolicy::kStayLast)).trials,
             2 + 1);
-  // None starts again at entry 1.
+  // After none an output starts again at entry 1.
   EXPECT_EQ(Enumerate(Small("monotonic", 2, 2, EndPolicy::kRestart)).trials,
             3 + 2 + 3);
   EXPECT_EQ(Enumerate(Small("monotonic", 1, 1)).trials, 2);

@@ -1,5 +1,5 @@
-// A registered mechanism with a defect to choose, of training or of decoding.
-// For tests of what notices that the two differ.
+// A registered mechanism with a defect that a test chooses, in training or
+// decoding. Tests see with it whether `verify` notices that the two differ.
 #ifndef ATTNBENCH_TESTS_HARNESS_VERIFY_SPOILED_MECHANISM_H_
 #define ATTNBENCH_TESTS_HARNESS_VERIFY_SPOILED_MECHANISM_H_
 
@@ -13,14 +13,14 @@
 
 namespace attnbench::testing {
 
-// Each is called with what is right and may change it.
+// Each function is called with the right value and may change it.
 struct Spoil {
   std::function<void(Config&)> config = [](Config&) {};  // of training only
   std::function<void(const Expectation<double>&)> expectation =
       [](const Expectation<double>&) {};
   std::function<void(const Gradients<double>&)> gradients =
       [](const Gradients<double>&) {};
-  // Of output i of a decoder.
+  // Changes output i of a decoder.
   std::function<void(Index i, StepResult<double>&)> step =
       [](Index, StepResult<double>&) {};
 };
@@ -86,7 +86,7 @@ class SpoiledMechanism final : public Mechanism<double> {
   const Spoil spoil_;
 };
 
-// A case of a registered mechanism, every option at its default.
+// A case of a registered mechanism, with every option at its default.
 inline VerifyCase MakeCase(const std::string& mechanism, VerifyMethod method,
                            Index T, Index U,
                            const std::string& scores = "uniform") {
@@ -107,7 +107,7 @@ inline VerifyCase MakeCase(const std::string& mechanism, VerifyMethod method,
   return one;
 }
 
-// Every row of a table divided by its sum.
+// Divides every row of a table by its sum.
 inline void Renormalize(const MatrixView<double>& table) {
   for (Index i = 0; i < table.rows; ++i) {
     double sum = 0;

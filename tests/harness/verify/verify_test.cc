@@ -66,7 +66,7 @@ TEST(Verify, FalseAlarmsAreNoMoreThanTheirRate) {
     if (TotalsOf(reports).failed_cases > 0) ++alarms;
   }
   EXPECT_LE(alarms, static_cast<int>(kLevel * kSeeds));
-  // Not because nothing is ever called wrong.
+  // Otherwise the level would hold because nothing is ever called wrong.
   EXPECT_GT(alarms, 0);
 }
 
@@ -93,7 +93,7 @@ TEST(Verify, ADiscrepancyOfTheStatedSizeIsSeenWithTheStatedPower) {
   EXPECT_GE(seen, static_cast<int>(kPower * kSeeds));
 }
 
-// Of ten seeds, how many see a defect, and in which quantity first.
+// Expects that all of ten seeds see the defect in `what`.
 void ExpectSeen(const VerifyCase& one, const char* what, const Spoil& spoil) {
   for (std::uint64_t seed = 0; seed < 10; ++seed) {
     const VerifyOptions options = {.trials = 4000, .seed = seed};
@@ -116,7 +116,7 @@ TEST(Verify, SamplingSeesDefects) {
              {.expectation = [](const Expectation<double>& out) {
                Renormalize(out.attention);
              }});
-  // The start distribution of restart for that of absorb.
+  // Training takes the start distribution of restart for that of absorb.
   VerifyCase restart = monotonic;
   restart.config.end = EndPolicy::kRestart;
   ExpectSeen(restart, "pairs of choices", {.config = [](Config& config) {
@@ -204,7 +204,7 @@ TEST(Verify, SeesWrongGradientsFromStates) {
              {.gradients = [](const Gradients<double>& out) {
                out.states(1, 0) += 3e-6;
              }});
-  // What is left out is no gradient of zero.
+  // A gradient that is left out is not zero.
   ExpectSeen(one, "gradient of memory",
              {.gradients = [](const Gradients<double>& out) {
                for (double& value : out.memory.Row(0)) value = 0;
@@ -258,7 +258,7 @@ TEST(Verify, WhatTheEndPolicyMakesImpossibleFailsAtTheFirstHit) {
              }});
   EXPECT_EQ(Find(none, "selection").worst().p_value, 0) << none.Text();
   EXPECT_EQ(Find(none, "pairs of choices").worst().p_value, 0) << none.Text();
-  // The default end, absorb: one choice after none.
+  // The default end, absorb, has one choice after none.
   spoiled = false;
   bool was_none = false;
   const CaseReport after =

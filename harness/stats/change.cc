@@ -1,4 +1,4 @@
-#include "harness/stats/judge.h"
+#include "harness/stats/change.h"
 
 #include <fmt/format.h>
 
@@ -41,46 +41,44 @@ std::string AmbiguousReason(const Interval& interval, bool has_few,
 
 }  // namespace
 
-const char* VerdictName(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::kFaster:
+const char* ChangeName(ChangeKind kind) {
+  switch (kind) {
+    case ChangeKind::kFaster:
       return "FASTER";
-    case Verdict::kSlower:
+    case ChangeKind::kSlower:
       return "SLOWER";
-    case Verdict::kSame:
+    case ChangeKind::kSame:
       return "SAME";
     default:
       return "AMBIGUOUS";
   }
 }
 
-Judgement JudgeChange(const ProcessSamples& a_logs,
-                      const ProcessSamples& b_logs, double miss,
-                      double margin) {
-  Judgement judgement;
-  judgement.ratio = Exp(UnpairedLogRatio(a_logs, b_logs, miss));
-  const auto& [low, high] = judgement.ratio.interval;
+Change ChangeOf(const ProcessSamples& a_logs, const ProcessSamples& b_logs,
+                double miss, double margin) {
+  Change change;
+  change.ratio = Exp(UnpairedLogRatio(a_logs, b_logs, miss));
+  const auto& [low, high] = change.ratio.interval;
   const double most = 1 + margin;
   const double least = 1 / most;
   const bool has_few = HasFewProcesses(a_logs) || HasFewProcesses(b_logs);
-  if (!ReachesBeyond(judgement.ratio.interval, margin)) {
-    judgement.verdict = Verdict::kSame;
-    judgement.reason =
+  if (!ReachesBeyond(change.ratio.interval, margin)) {
+    change.kind = ChangeKind::kSame;
+    change.reason =
         fmt::format("the interval lies within {:g} %", 100 * margin);
-  } else if (low > 1 && judgement.ratio.value > most) {
-    judgement.verdict = Verdict::kSlower;
-  } else if (high < 1 && judgement.ratio.value < least) {
-    judgement.verdict = Verdict::kFaster;
+  } else if (low > 1 && change.ratio.value > most) {
+    change.kind = ChangeKind::kSlower;
+  } else if (high < 1 && change.ratio.value < least) {
+    change.kind = ChangeKind::kFaster;
   } else {
-    judgement.reason =
-        AmbiguousReason(judgement.ratio.interval, has_few, margin);
-    return judgement;
+    change.reason = AmbiguousReason(change.ratio.interval, has_few, margin);
+    return change;
   }
-  if (judgement.reason.empty()) {
-    judgement.reason = fmt::format("the interval excludes 1{}",
-                                   has_few ? ", whatever the layout" : "");
+  if (change.reason.empty()) {
+    change.reason = fmt::format("the interval excludes 1{}",
+                                has_few ? ", whatever the layout" : "");
   }
-  return judgement;
+  return change;
 }
 
 }  // namespace attnbench
