@@ -10,15 +10,14 @@
 
 namespace attnbench {
 
-// Makes all contexts of one sequence whose memory is known: Append, Close, U
-// Steps (one Step for all under the teacher-forced schedule). on_step(i,
-// result) is called for every output.
+// Makes all contexts of one sequence whose memory is known, with a decoder of
+// it that is new: Append, Close, U Steps (one Step for all under the
+// teacher-forced schedule). on_step(i, result) is called for every output.
 template <class Real, class OnStep>
-void DecodeSequence(const Mechanism<Real>& mechanism, const Config& config,
-                    const Sequence<Real>& sequence, const OnStep& on_step) {
-  const auto decoder = mechanism.MakeDecoder(config, sequence.inputs);
-  decoder->Append(sequence.memory);
-  decoder->Close();
+void DecodeWith(Decoder<Real>& decoder, const Config& config,
+                const Sequence<Real>& sequence, const OnStep& on_step) {
+  decoder.Append(sequence.memory);
+  decoder.Close();
   const Index dim = sequence.contexts.cols;
   const Index num_outputs = sequence.contexts.rows;
   const bool all_at_once = config.schedule == "teacher_forced";
@@ -37,7 +36,7 @@ void DecodeSequence(const Mechanism<Real>& mechanism, const Config& config,
     const std::span<Real> context(
         sequence.contexts.data + i * sequence.contexts.row_stride,
         Size(rows_per_step * dim));
-    const StepResult<Real> step = decoder->Step(state, context);
+    const StepResult<Real> step = decoder.Step(state, context);
     ATTN_CHECK(!step.need_memory);
     if (!all_at_once) {
       on_step(i, step);
@@ -54,6 +53,14 @@ void DecodeSequence(const Mechanism<Real>& mechanism, const Config& config,
       on_step(row, of_row);
     }
   }
+}
+
+// The same with a decoder of its own.
+template <class Real, class OnStep>
+void DecodeSequence(const Mechanism<Real>& mechanism, const Config& config,
+                    const Sequence<Real>& sequence, const OnStep& on_step) {
+  const auto decoder = mechanism.MakeDecoder(config, sequence.inputs);
+  DecodeWith(*decoder, config, sequence, on_step);
 }
 
 // Decodes every sequence, on `threads` OpenMP threads. An exception of a

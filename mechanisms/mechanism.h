@@ -189,11 +189,6 @@ struct SequenceInputs {
   std::uint32_t stream = 0;
   // T where it is known beforehand, else 0: lets the decoder allocate once.
   Index expected_length = 0;
-  // Read by the variant `reference` only: where rounding alone decides between
-  // choosing an entry and passing it, it follows these positions (one an
-  // output, -1 where none), so that it can be compared with the decoder that
-  // made them. Empty: it decides by itself.
-  std::span<const Index> follow;
 };
 
 // What one output did. A span is valid until the next call of the decoder.

@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "harness/measure/gate_rounding.h"
+#include "mechanisms/follow.h"
 
 namespace attnbench {
 namespace {
@@ -27,20 +28,23 @@ struct Decoded {
 
 template <class Real>
 Decoded<Real> Decode(const Mechanism<Real>& mechanism, const Config& config,
-                     const Sequence<Real>& sequence) {
+                     const Sequence<Real>& sequence,
+                     std::span<const Index> follow = {}) {
   Decoded<Real> decoded;
   Forget(sequence.contexts);
-  DecodeSequence(mechanism, config, sequence,
-                 [&](Index, const StepResult<Real>& step) {
-                   decoded.steps.push_back(
-                       {step.position, step.begin, step.end, step.inspected});
-                   decoded.positions.push_back(step.position);
-                   double mass = 0;
-                   for (const Real weight : step.weights) {
-                     mass += std::abs(static_cast<double>(weight));
-                   }
-                   decoded.masses.push_back(mass);
-                 });
+  const auto on_step = [&](Index, const StepResult<Real>& step) {
+    decoded.steps.push_back(
+        {step.position, step.begin, step.end, step.inspected});
+    decoded.positions.push_back(step.position);
+    double mass = 0;
+    for (const Real weight : step.weights) {
+      mass += std::abs(static_cast<double>(weight));
+    }
+    decoded.masses.push_back(mass);
+  };
+  const auto decoder = mechanism.MakeDecoder(config, sequence.inputs);
+  Follow(*decoder, follow);
+  DecodeWith(*decoder, config, sequence, on_step);
   const MatrixView<Real>& contexts = sequence.contexts;
   decoded.contexts.assign(contexts.data,
                           contexts.data + contexts.rows * contexts.cols);
@@ -171,14 +175,14 @@ class Gate {
     return StepDifference(step, reference.steps[output]);
   }
 
-  void Compare(const Decoded<Real>& found, Sequence<Real> sequence, int draw,
-               Index b) {
+  void Compare(const Decoded<Real>& found, const Sequence<Real>& sequence,
+               int draw, Index b) {
     Config config = config_;
     config.variant = "reference";
     config.schedule = "online";
     config.want_weights = true;
-    sequence.inputs.follow = found.positions;
-    const Decoded<Real> reference = Decode(mechanism_, config, sequence);
+    const Decoded<Real> reference =
+        Decode(mechanism_, config, sequence, found.positions);
     const double delta = EnergyRounding(sequence, config_.dim);
     const double largest_entry = LargestAbsolute(sequence.memory);
     for (Index i = 0; i < sequence.contexts.rows; ++i) {

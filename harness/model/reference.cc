@@ -4,6 +4,8 @@
 #include <cmath>
 #include <memory>
 
+#include "mechanisms/follow.h"
+
 namespace attnbench {
 namespace {
 
@@ -100,9 +102,8 @@ Translation ReferenceForce(
   if (mechanism != nullptr) {
     Config of_reference = config;
     of_reference.variant = "reference";
-    SequenceInputs<double> following = inputs;
-    following.follow = positions;
-    attention = mechanism->MakeDecoder(of_reference, following);
+    attention = mechanism->MakeDecoder(of_reference, inputs);
+    Follow(*attention, positions);
     attention->Append(
         {memory.data(), static_cast<Index>(encoded.memory.size()), d});
     attention->Close();
