@@ -73,6 +73,7 @@ struct OptionSpec {
   std::vector<std::string> allowed = {};  // of a string; empty: any
   double least = -std::numeric_limits<double>::infinity();  // of a number
   double greatest = std::numeric_limits<double>::infinity();
+  std::string variant = {};  // the only one that reads it; empty: all do
   std::string help = {};
 };
 
@@ -100,6 +101,8 @@ struct InputSpec {
 struct VariantSpec {
   std::string name;
   std::string help;
+  bool is_reference = false;  // the oracle of all others
+  bool reads_scores = true;   // can start from given scores
   // Everything that it allocates is a Buffer. Where not (references, the
   // published protocol), a result has no peak_memory_bytes.
   bool counts_memory = true;
