@@ -5,10 +5,29 @@
 #define ATTNBENCH_MECHANISMS_DECODE_H_
 
 #include <span>
+#include <vector>
 
 #include "mechanisms/mechanism.h"
 
 namespace attnbench {
+
+// Output `row` of a Step that made `num_outputs` of them: its heads, linked.
+template <class Real>
+void TakeOutput(const StepResult<Real>& step, Index row, Index num_outputs,
+                std::vector<StepResult<Real>>& heads) {
+  heads.clear();
+  ForEachHead(step, [&](StepResult<Real> head) {
+    const Index length = head.end - head.begin;
+    head.inspected /= num_outputs;
+    if (!head.weights.empty()) {
+      head.weights = head.weights.subspan(Size(row * length), Size(length));
+    }
+    heads.push_back(head);
+  });
+  for (std::size_t n = 1; n < heads.size(); ++n) {
+    heads[n - 1].next_head = &heads[n];
+  }
+}
 
 // Makes all contexts of one sequence whose memory is known, with a decoder of
 // it that is new: Append, Close, U Steps (one Step for all under the
@@ -26,6 +45,7 @@ void DecodeWith(Decoder<Real>& decoder, const Config& config,
   ATTN_CHECK(!all_at_once || sequence.states.data == nullptr ||
              sequence.states.row_stride == sequence.states.cols);
   const Index rows_per_step = all_at_once ? num_outputs : 1;
+  std::vector<StepResult<Real>> heads;
   for (Index i = 0; i < num_outputs; i += rows_per_step) {
     const MatrixView<const Real>& states = sequence.states;
     const auto state =
@@ -43,14 +63,8 @@ void DecodeWith(Decoder<Real>& decoder, const Config& config,
       continue;
     }
     for (Index row = 0; row < num_outputs; ++row) {
-      StepResult<Real> of_row = step;
-      of_row.inspected /= num_outputs;
-      const Index length = step.end - step.begin;
-      of_row.weights =
-          step.weights.empty()
-              ? step.weights
-              : step.weights.subspan(Size(row * length), Size(length));
-      on_step(row, of_row);
+      TakeOutput(step, row, num_outputs, heads);
+      on_step(row, heads.front());
     }
   }
 }

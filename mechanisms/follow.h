@@ -14,9 +14,9 @@ namespace attnbench {
 class Follower {
  public:
   virtual ~Follower() = default;
-  // Where rounding alone decides, the decoder takes these positions: one an
-  // output, -1 where none was chosen. What they point to outlives it. Empty: it
-  // decides by itself.
+  // Where rounding alone decides, the decoder takes these positions: one of
+  // each head of each output, -1 where none was chosen. What they point to
+  // outlives it. Empty: it decides by itself.
   virtual void Follow(std::span<const Index> positions) = 0;
 };
 

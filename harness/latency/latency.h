@@ -49,8 +49,8 @@ struct Latency {
 inline constexpr double Latency::*kLatencyFigures[] = {
     &Latency::ap, &Latency::al, &Latency::laal, &Latency::dal};
 
-// g(i) of what a decoder did: the end of what it weighted, the whole memory
-// where that is nothing, and at least what it was before.
+// g(i) of what a decoder did: the furthest end of what its heads weighted, the
+// whole memory where that is nothing, and at least what it was before.
 std::vector<double> DelaysOf(std::span<const StepTrace> steps,
                              Index memory_length);
 

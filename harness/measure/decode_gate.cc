@@ -20,10 +20,10 @@ constexpr double kFirstDrawBudget = 0x1p33;
 // What decoding one sequence left behind.
 template <class Real>
 struct Decoded {
-  std::vector<StepTrace> steps;
-  std::vector<Index> positions;
-  std::vector<double> masses;  // sum of |weights| of each output
-  std::vector<Real> contexts;  // [U, d]
+  std::vector<std::vector<StepTrace>> steps;  // the heads of each output
+  std::vector<Index> positions;               // of all heads
+  std::vector<double> masses;                 // sum of |weights| of each output
+  std::vector<Real> contexts;                 // [U, d]
 };
 
 template <class Real>
@@ -33,13 +33,14 @@ Decoded<Real> Decode(const Mechanism<Real>& mechanism, const Config& config,
   Decoded<Real> decoded;
   Forget(sequence.contexts);
   const auto on_step = [&](Index, const StepResult<Real>& step) {
-    decoded.steps.push_back(
-        {step.position, step.begin, step.end, step.inspected});
-    decoded.positions.push_back(step.position);
+    AddTraces(step, decoded.steps.emplace_back());
     double mass = 0;
-    for (const Real weight : step.weights) {
-      mass += std::abs(static_cast<double>(weight));
-    }
+    ForEachHead(step, [&](const StepResult<Real>& head) {
+      decoded.positions.push_back(head.position);
+      for (const Real weight : head.weights) {
+        mass += std::abs(static_cast<double>(weight));
+      }
+    });
     decoded.masses.push_back(mass);
   };
   const auto decoder = mechanism.MakeDecoder(config, sequence.inputs);
@@ -57,20 +58,33 @@ std::string Place(Index output, int draw, Index sequence) {
                      sequence + 1);
 }
 
-// How the steps of an output differ; empty where they do not.
-std::string StepDifference(const StepTrace& found, const StepTrace& reference) {
-  const auto compare = [](const char* what, Index a, Index b) {
-    return a == b ? std::string()
-                  : fmt::format("{} {}, reference {}", what, a, b);
-  };
+std::string Difference(const char* what, Index found, Index reference) {
+  return found == reference
+             ? std::string()
+             : fmt::format("{} {}, reference {}", what, found, reference);
+}
+
+std::string HeadDifference(const StepTrace& found, const StepTrace& reference) {
   // In words from 1, where 0 is "none".
   std::string text =
-      compare("position", found.position + 1, reference.position + 1);
+      Difference("position", found.position + 1, reference.position + 1);
   if (text.empty())
-    text = compare("begin", found.begin + 1, reference.begin + 1);
-  if (text.empty()) text = compare("end", found.end, reference.end);
+    text = Difference("begin", found.begin + 1, reference.begin + 1);
+  if (text.empty()) text = Difference("end", found.end, reference.end);
   if (text.empty()) {
-    text = compare("inspected", found.inspected, reference.inspected);
+    text = Difference("inspected", found.inspected, reference.inspected);
+  }
+  return text;
+}
+
+// How the heads of an output differ; empty where they do not.
+std::string StepDifference(const std::vector<StepTrace>& found,
+                           const std::vector<StepTrace>& reference) {
+  std::string text = Difference("heads", static_cast<Index>(found.size()),
+                                static_cast<Index>(reference.size()));
+  for (std::size_t n = 0; text.empty() && n < found.size(); ++n) {
+    text = HeadDifference(found[n], reference[n]);
+    if (!text.empty() && n > 0) text = fmt::format("head {}: {}", n + 1, text);
   }
   return text;
 }
@@ -170,9 +184,9 @@ class Gate {
     if (peer_ == nullptr) {
       return StepDifference(found.steps[output], reference.steps[output]);
     }
-    StepTrace step = reference.steps[output];
-    step.position = found.positions[output];
-    return StepDifference(step, reference.steps[output]);
+    std::vector<StepTrace> heads = reference.steps[output];
+    heads.front().position = found.positions[output];
+    return StepDifference(heads, reference.steps[output]);
   }
 
   void Compare(const Decoded<Real>& found, const Sequence<Real>& sequence,
@@ -215,8 +229,10 @@ class Gate {
   // entry, or one with 1, has a context without any rounding.
   static double ContextBound(const Decoded<Real>& reference, std::size_t output,
                              double delta, double largest_entry) {
-    const StepTrace& step = reference.steps[output];
-    const Index num_weighted = step.end - step.begin;
+    Index num_weighted = 0;
+    for (const StepTrace& head : reference.steps[output]) {
+      num_weighted += head.end - head.begin;
+    }
     const double mass = reference.masses[output];
     if (num_weighted == 0 || (num_weighted == 1 && mass == 1)) return 0;
     return (std::expm1(4 * delta) +

@@ -119,7 +119,9 @@ Translation ReferenceForce(
     Vector features = RunLayers(weights.decoder, sizes.forget_bias, x, states);
     if (attention) {
       const StepResult<double> step = attention->Step(features, context);
-      translation.positions.push_back(step.position);
+      ForEachHead(step, [&](const StepResult<double>& head) {
+        translation.positions.push_back(head.position);
+      });
       Vector mixed(Size(d));
       for (Index k = 0; k < d; ++k) {
         mixed[Size(k)] = std::tanh(Affine(weights.mix_weights, weights.mix_bias,

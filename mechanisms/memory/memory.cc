@@ -69,7 +69,8 @@ class MemoryDecoder final : public Decoder<Real> {
   // The scores of all hypotheses are one matrix product, and so are their
   // contexts.
   void StepBeam(std::span<const Real> states, std::span<Hypothesis> hypotheses,
-                std::span<Real> contexts) override {
+                std::span<Real> contexts,
+                std::span<StepResult<Real>> results) override {
     ATTN_CHECK(closed_);
     const auto count = static_cast<Index>(hypotheses.size());
     beam_scores_.resize(Size(count * num_contexts_));
@@ -80,15 +81,14 @@ class MemoryDecoder final : public Decoder<Real> {
           Map(decoder_).transpose();
     }
     for (Index n = 0; n < count; ++n) {
-      Hypothesis& hypothesis = hypotheses[Size(n)];
+      const auto output = hypotheses[Size(n)].template Get<Index>();
       if (given_) {
-        std::ranges::copy(given_->decoder.Row(hypothesis.output),
-                          scores.Row(n).begin());
+        std::ranges::copy(given_->decoder.Row(output), scores.Row(n).begin());
       }
       score_decoder_(num_contexts_, scores.Row(n).data());
-      ++hypothesis.output;
-      hypothesis.trace = {.end = memory_.all().rows};
+      hypotheses[Size(n)].Set(output + 1);
     }
+    std::ranges::fill(results, StepResult<Real>{.end = memory_.all().rows});
     Map(MatrixView<Real>(contexts.data(), count, dim_)).noalias() =
         Map(MatrixView<const Real>(scores)) *
         Map(MatrixView<const Real>(contexts_.data(), num_contexts_, dim_));

@@ -45,27 +45,32 @@ class HardDecoder final : public Decoder<Real> {
   // Projects the states of all hypotheses together, also of those that inspect
   // nothing any more; then each scans on from its own entry.
   void StepBeam(std::span<const Real> states, std::span<Hypothesis> hypotheses,
-                std::span<Real> contexts) override {
+                std::span<Real> contexts,
+                std::span<StepResult<Real>> results) override {
     ATTN_CHECK(closed_);
     const auto count = static_cast<Index>(hypotheses.size());
     energy_->SetStates(count, states);
     if (chunk_energy_) chunk_energy_->SetStates(count, states);
     const std::size_t dim = contexts.size() / hypotheses.size();
     for (Index n = 0; n < count; ++n) {
-      Hypothesis& hypothesis = hypotheses[Size(n)];
-      output_ = hypothesis.output;
-      start_ = scan_ = hypothesis.start;
-      const StepResult<Real> step =
+      const auto place = hypotheses[Size(n)].template Get<Place>();
+      output_ = place.output;
+      start_ = scan_ = place.start;
+      results[Size(n)] =
           MakeOutput([&](Energy<Real>& energy) { energy.UseState(output_, n); },
                      contexts.subspan(Size(n) * dim, dim));
-      hypothesis = {output_,
-                    start_,
-                    {step.position, step.begin, step.end, step.inspected}};
+      results[Size(n)].weights = {};
+      hypotheses[Size(n)].Set(Place{output_, start_});
     }
   }
 
  private:
   enum class Outcome { kChosen, kNone, kNeedMemory };
+  // Where a hypothesis stands.
+  struct Place {
+    Index output;
+    Index start;
+  };
 
   // Step; use_state(energy) makes the state of this output that of the energy.
   template <class UseState>

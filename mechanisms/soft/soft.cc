@@ -52,7 +52,8 @@ class OnlineDecoder final : public Decoder<Real> {
   // A block of keys stays in the first-level cache while every hypothesis takes
   // its energies, and the contexts are one matrix product.
   void StepBeam(std::span<const Real> states, std::span<Hypothesis> hypotheses,
-                std::span<Real> contexts) override {
+                std::span<Real> contexts,
+                std::span<StepResult<Real>> results) override {
     ATTN_CHECK(closed_);
     const Index length = memory_.all().rows;
     const auto count = static_cast<Index>(hypotheses.size());
@@ -63,7 +64,7 @@ class OnlineDecoder final : public Decoder<Real> {
       energy_->SetStates(count, states);
       for (Index first = 0; first < length; first += kBlock) {
         for (Index n = 0; n < count; ++n) {
-          energy_->UseState(hypotheses[Size(n)].output, n);
+          energy_->UseState(hypotheses[Size(n)].template Get<Index>(), n);
           energy_->Evaluate(first, std::min(kBlock, length - first),
                             &weights_[Size(n * length + first)]);
         }
@@ -72,9 +73,10 @@ class OnlineDecoder final : public Decoder<Real> {
               memory_.all(), contexts);
     }
     for (Hypothesis& hypothesis : hypotheses) {
-      ++hypothesis.output;
-      hypothesis.trace = {.end = length, .inspected = length};
+      hypothesis.Set(hypothesis.Get<Index>() + 1);
     }
+    std::ranges::fill(results,
+                      StepResult<Real>{.end = length, .inspected = length});
   }
 
  private:
