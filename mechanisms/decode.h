@@ -5,20 +5,38 @@
 #define ATTNBENCH_MECHANISMS_DECODE_H_
 
 #include <span>
+#include <vector>
 
 #include "mechanisms/mechanism.h"
 
 namespace attnbench {
 
-// Makes all contexts of one sequence whose memory is known: Append, Close, U
-// Steps (one Step for all under the teacher-forced schedule). on_step(i,
-// result) is called for every output.
+// Output `row` of a Step that made `num_outputs` of them: its heads, linked.
+template <class Real>
+void TakeOutput(const StepResult<Real>& step, Index row, Index num_outputs,
+                std::vector<StepResult<Real>>& heads) {
+  heads.clear();
+  ForEachHead(step, [&](StepResult<Real> head) {
+    const Index length = head.end - head.begin;
+    head.inspected /= num_outputs;
+    if (!head.weights.empty()) {
+      head.weights = head.weights.subspan(Size(row * length), Size(length));
+    }
+    heads.push_back(head);
+  });
+  for (std::size_t n = 1; n < heads.size(); ++n) {
+    heads[n - 1].next_head = &heads[n];
+  }
+}
+
+// Makes all contexts of one sequence whose memory is known, with a decoder of
+// it that is new: Append, Close, U Steps (one Step for all under the
+// teacher-forced schedule). on_step(i, result) is called for every output.
 template <class Real, class OnStep>
-void DecodeSequence(const Mechanism<Real>& mechanism, const Config& config,
-                    const Sequence<Real>& sequence, const OnStep& on_step) {
-  const auto decoder = mechanism.MakeDecoder(config, sequence.inputs);
-  decoder->Append(sequence.memory);
-  decoder->Close();
+void DecodeWith(Decoder<Real>& decoder, const Config& config,
+                const Sequence<Real>& sequence, const OnStep& on_step) {
+  decoder.Append(sequence.memory);
+  decoder.Close();
   const Index dim = sequence.contexts.cols;
   const Index num_outputs = sequence.contexts.rows;
   const bool all_at_once = config.schedule == "teacher_forced";
@@ -27,6 +45,7 @@ void DecodeSequence(const Mechanism<Real>& mechanism, const Config& config,
   ATTN_CHECK(!all_at_once || sequence.states.data == nullptr ||
              sequence.states.row_stride == sequence.states.cols);
   const Index rows_per_step = all_at_once ? num_outputs : 1;
+  std::vector<StepResult<Real>> heads;
   for (Index i = 0; i < num_outputs; i += rows_per_step) {
     const MatrixView<const Real>& states = sequence.states;
     const auto state =
@@ -37,23 +56,25 @@ void DecodeSequence(const Mechanism<Real>& mechanism, const Config& config,
     const std::span<Real> context(
         sequence.contexts.data + i * sequence.contexts.row_stride,
         Size(rows_per_step * dim));
-    const StepResult<Real> step = decoder->Step(state, context);
+    const StepResult<Real> step = decoder.Step(state, context);
     ATTN_CHECK(!step.need_memory);
     if (!all_at_once) {
       on_step(i, step);
       continue;
     }
     for (Index row = 0; row < num_outputs; ++row) {
-      StepResult<Real> of_row = step;
-      of_row.inspected /= num_outputs;
-      const Index length = step.end - step.begin;
-      of_row.weights =
-          step.weights.empty()
-              ? step.weights
-              : step.weights.subspan(Size(row * length), Size(length));
-      on_step(row, of_row);
+      TakeOutput(step, row, num_outputs, heads);
+      on_step(row, heads.front());
     }
   }
+}
+
+// The same with a decoder of its own.
+template <class Real, class OnStep>
+void DecodeSequence(const Mechanism<Real>& mechanism, const Config& config,
+                    const Sequence<Real>& sequence, const OnStep& on_step) {
+  const auto decoder = mechanism.MakeDecoder(config, sequence.inputs);
+  DecodeWith(*decoder, config, sequence, on_step);
 }
 
 // Decodes every sequence, on `threads` OpenMP threads. An exception of a

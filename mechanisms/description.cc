@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <map>
 #include <set>
 #include <stdexcept>
@@ -9,9 +10,9 @@
 namespace attnbench {
 namespace {
 
-template <class List, class T>
-bool Has(const List& list, const T& value) {
-  return std::ranges::find(list, value) != std::ranges::end(list);
+template <class List, class T, class Key = std::identity>
+bool Has(const List& list, const T& value, Key key = {}) {
+  return std::ranges::find(list, value, key) != std::ranges::end(list);
 }
 
 [[noreturn]] void Refuse(const Description& about, const std::string& what) {
@@ -57,6 +58,10 @@ const VariantSpec& VariantOf(const Description& description,
     throw Unsupported("has no variant " + config.variant);
   }
   return *found;
+}
+
+bool HasMode(const VariantSpec& variant, std::string_view mode) {
+  return variant.modes.empty() || Has(variant.modes, mode);
 }
 
 bool MustAgree(const Description& description, const Config& config) {
@@ -107,6 +112,14 @@ void CheckDescriptions(std::span<const Description* const> descriptions) {
       for (const InputSpec& score : list) check(score, true);
     }
     for (const InputSpec& input : about->further) check(input, false);
+    for (const OptionSpec& option : about->options) {
+      if (option.variant.empty() ||
+          Has(about->variants, option.variant, &VariantSpec::name)) {
+        continue;
+      }
+      Refuse(*about, "option '" + option.name + "' is of variant '" +
+                         option.variant + "', which there is not");
+    }
   }
 }
 

@@ -25,7 +25,10 @@
 #ifndef ATTNBENCH_MECHANISMS_MECHANISM_H_
 #define ATTNBENCH_MECHANISMS_MECHANISM_H_
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <map>
 #include <memory>
@@ -34,6 +37,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <variant>
 #include <vector>
 
@@ -73,6 +77,7 @@ struct OptionSpec {
   std::vector<std::string> allowed = {};  // of a string; empty: any
   double least = -std::numeric_limits<double>::infinity();  // of a number
   double greatest = std::numeric_limits<double>::infinity();
+  std::string variant = {};  // the only one that reads it; empty: all do
   std::string help = {};
 };
 
@@ -100,6 +105,8 @@ struct InputSpec {
 struct VariantSpec {
   std::string name;
   std::string help;
+  bool is_reference = false;  // the oracle of all others
+  bool reads_scores = true;   // can start from given scores
   // Everything that it allocates is a Buffer. Where not (references, the
   // published protocol), a result has no peak_memory_bytes.
   bool counts_memory = true;
@@ -189,15 +196,11 @@ struct SequenceInputs {
   std::uint32_t stream = 0;
   // T where it is known beforehand, else 0: lets the decoder allocate once.
   Index expected_length = 0;
-  // Read by the variant `reference` only: where rounding alone decides between
-  // choosing an entry and passing it, it follows these positions (one an
-  // output, -1 where none), so that it can be compared with the decoder that
-  // made them. Empty: it decides by itself.
-  std::span<const Index> follow;
 };
 
-// What one output did. A span is valid until the next call of the decoder.
-// Under the teacher-forced schedule `inspected` and `weights` are those of all
+// What one output did: its first head, which the others follow. Most mechanisms
+// have one. Spans and heads are valid until the next call of the decoder. Under
+// the teacher-forced schedule `inspected` and `weights` are those of all
 // outputs, one after another.
 template <class Real>
 struct StepResult {
@@ -205,24 +208,73 @@ struct StepResult {
   Index position = -1;       // t(i), the entry chosen; -1: none, or no choice
   Index begin = 0;           // the entries weighted are [begin, end)
   Index end = 0;
-  Index inspected = 0;                 // energies evaluated for the choice
-  std::span<const Real> weights = {};  // of [begin, end), where wanted
+  Index inspected = 0;                    // energies evaluated for the choice
+  std::span<const Real> weights = {};     // of [begin, end), where wanted
+  const StepResult* next_head = nullptr;  // of the same output; null: no more
 };
 
-// What a StepResult leaves behind, enough to count operations exactly.
+// on_head(head) of every head of an output.
+template <class Real, class OnHead>
+void ForEachHead(const StepResult<Real>& step, const OnHead& on_head) {
+  for (const auto* head = &step; head != nullptr; head = head->next_head) {
+    on_head(*head);
+  }
+}
+
+// Adds the weights of all heads to `row` [T].
+template <class Real>
+void AddWeights(const StepResult<Real>& step, std::span<Real> row) {
+  ForEachHead(step, [&](const StepResult<Real>& head) {
+    auto sum = row.begin() + head.begin;
+    for (const Real weight : head.weights) *sum++ += weight;
+  });
+}
+
+// What a head of an output leaves behind, enough to count operations exactly.
 struct StepTrace {
   Index position = -1;
   Index begin = 0;
   Index end = 0;
   Index inspected = 0;
+  Index head = 0;  // the heads of an output follow one another
 };
 
+// Appends the traces of all heads.
+template <class Real>
+void AddTraces(const StepResult<Real>& step, std::vector<StepTrace>& traces) {
+  Index number = 0;
+  ForEachHead(step, [&](const StepResult<Real>& head) {
+    traces.push_back(
+        {head.position, head.begin, head.end, head.inspected, number++});
+  });
+}
+
 // Where a hypothesis of a beam search stands: all that its last output leaves
-// to the next one. A hypothesis that is continued in two ways is copied.
-struct Hypothesis {
-  Index output = 0;      // outputs made
-  Index start = 0;       // where a scan begins, of mechanisms that choose
-  StepTrace trace = {};  // of the last output
+// to the next one, of a type that only the mechanism knows. Before the first
+// output all bytes are zero. A hypothesis that is continued in two ways is
+// copied.
+class Hypothesis {
+ public:
+  template <class State>
+  State Get() const {
+    State state;
+    std::memcpy(&state, BytesOf<State>(bytes_), sizeof(State));
+    return state;
+  }
+  template <class State>
+  void Set(const State& state) {
+    std::memcpy(BytesOf<State>(bytes_), &state, sizeof(State));
+  }
+
+ private:
+  template <class State>
+  static auto* BytesOf(auto& bytes) {
+    static_assert(std::is_trivially_copyable_v<State>);
+    static_assert(sizeof(State) <= sizeof(bytes));
+    return bytes.data();
+  }
+
+  std::array<std::byte, 128> bytes_ = {};
 };
 
 // A combination that a mechanism cannot do: the cell is skipped with this text.
@@ -252,14 +304,15 @@ class Decoder {
                                 std::span<Real> context) = 0;
   // One output of each of the n hypotheses of a beam search: row r of the
   // states [n * d] and of the contexts [n * d] is that of hypotheses[r], which
-  // is brought up to date. Up to rounding what Step of a decoder of its own
-  // makes; but keys and K contexts are made once, states are projected
-  // together, and a memory that all hypotheses read is read once. The memory is
-  // closed and the schedule online; never mixed with Step. Throws Unsupported
-  // where a decoder serves one hypothesis only.
+  // is brought up to date; results[r] is without weights. Up to rounding what
+  // Step of a decoder of its own makes; but keys and K contexts are made once,
+  // states are projected together, and a memory that all hypotheses read is
+  // read once. The memory is closed and the schedule online; never mixed with
+  // Step. Throws Unsupported where a decoder serves one hypothesis only.
   virtual void StepBeam(std::span<const Real> /*states*/,
                         std::span<Hypothesis> /*hypotheses*/,
-                        std::span<Real> /*contexts*/) {
+                        std::span<Real> /*contexts*/,
+                        std::span<StepResult<Real>> /*results*/) {
     throw Unsupported("cannot decode with a beam");
   }
 };
@@ -348,8 +401,8 @@ struct Operations {
 // What was done with one sequence, as far as Count must know it.
 struct CountedWork {
   Index memory_length = 0;
-  // In modes expect and gradient a step stands for an output, and nothing else
-  // of it is read.
+  // One of each head of each output. In modes expect and gradient a step stands
+  // for an output, and nothing else of it is read.
   std::span<const StepTrace> steps = {};
   bool scores_given = false;    // making them costs nothing
   bool attention_only = false;  // training ended at attention, without contexts

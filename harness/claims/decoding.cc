@@ -133,7 +133,7 @@ DecodedDraw DecodeDraw(const Mechanism<double>& mechanism, const Config& config,
   std::vector<StepTrace> steps;
   DecodeSequence(mechanism, config, sequence, [&](Index, const auto& step) {
     decoded.positions.push_back(step.position);
-    steps.push_back({step.position, step.begin, step.end, step.inspected});
+    AddTraces(step, steps);
   });
   decoded.chunk_energies =
       mechanism

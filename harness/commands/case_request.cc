@@ -7,6 +7,7 @@
 #include "harness/base/error.h"
 #include "harness/base/parse_text.h"
 #include "harness/inputs/declared_inputs.h"
+#include "mechanisms/description.h"
 #include "mechanisms/registry.h"
 
 namespace attnbench {
@@ -29,18 +30,11 @@ AxisValue CheckedAxis(const std::string& name, const OptionValue& value,
   return CheckAxisValue(StandardAxes(), axis, ToJson(value), place);
 }
 
-bool HasMode(const VariantSpec& variant, const std::string& mode) {
-  if (mode == "decode") {
-    return variant.name == "exact" || variant.name == "reference";
-  }
-  return variant.modes.empty() || Contains(variant.modes, mode);
-}
-
 void CheckVariant(const std::string& variant, const Description& description,
                   const std::string& mode, const std::string& place) {
   std::vector<std::string> valid;
   for (const VariantSpec& spec : description.variants) {
-    if (HasMode(spec, mode)) valid.push_back(spec.name);
+    if (spec.reads_scores && HasMode(spec, mode)) valid.push_back(spec.name);
   }
   if (!Contains(valid, variant)) {
     throw UserError(
@@ -50,25 +44,28 @@ void CheckVariant(const std::string& variant, const Description& description,
 
 constexpr Index kMostReferenceLength = Index{1} << 40;  // as of U
 
-// What only the closed form reads, and the name that stands for both numbers.
-constexpr const char* kPreset = "preset";
-constexpr const char* kEpsilons[] = {"term_eps", "denominator_eps"};
+// A preset stands for all other options of its variant: it is not given beside
+// them.
+constexpr char kPreset[] = "preset";
 
-void CheckClosedForm(const std::map<std::string, OptionValue>& options,
-                     const std::string& variant, const std::string& where) {
-  for (const char* name : {kPreset, kEpsilons[0], kEpsilons[1]}) {
-    if (options.contains(name) && variant != "parallel") {
-      throw UserError(
-          where + "." + name,
-          fmt::format("is of variant parallel; the variant is {}", variant));
-    }
-  }
+void CheckOptionsOfVariant(const std::map<std::string, OptionValue>& options,
+                           const std::string& variant,
+                           const Description& description,
+                           const std::string& where) {
   const auto preset = options.find(kPreset);
-  if (preset == options.end() || OptionText(preset->second) == "none") return;
-  for (const char* name : kEpsilons) {
-    if (options.contains(name)) {
-      throw UserError(where + "." + kPreset,
-                      fmt::format("says {} itself; give one of them", name));
+  const bool has_preset =
+      preset != options.end() && OptionText(preset->second) != "none";
+  for (const OptionSpec& spec : description.options) {
+    if (spec.variant.empty() || !options.contains(spec.name)) continue;
+    if (spec.variant != variant) {
+      throw UserError(where + "." + spec.name,
+                      fmt::format("is of variant {}; the variant is {}",
+                                  spec.variant, variant));
+    }
+    if (has_preset && spec.name != kPreset) {
+      throw UserError(
+          where + "." + kPreset,
+          fmt::format("says {} itself; give one of them", spec.name));
     }
   }
 }
@@ -86,7 +83,7 @@ SweepRequest RequestOfCase(const CaseFile& file, const std::string& mode) {
   }
   SweepRequest request;
   request.alternatives = {{file.mechanism, {}, {}}};
-  std::string variant = "exact";
+  std::string variant = Config().variant;
   for (const auto& [name, value] : file.options) {
     if (!Contains(valid, name)) {
       throw UserError(where, UnknownName("option", name, valid));
@@ -100,7 +97,7 @@ SweepRequest RequestOfCase(const CaseFile& file, const std::string& mode) {
     }
   }
   CheckVariant(variant, description, mode, where + ".variant");
-  CheckClosedForm(file.options, variant, where);
+  CheckOptionsOfVariant(file.options, variant, description, where);
   request.axes["precision"] = {"f64"};
   request.axes["mode"] = {mode};
   if (file.Length('K') > 0) request.axes["num_contexts"] = {file.Length('K')};

@@ -87,11 +87,10 @@ void TakeChoiceOptions(const Arguments& arguments, SweepRequest& request) {
 }
 
 // Entries count from 1; null stands for none.
-struct DecodedStep {
+struct DecodedHead {
   std::optional<Index> position = {}, begin = {}, end = {};
   std::vector<double> weights = {};
   Index inspected = 0;
-  std::optional<std::vector<double>> context = {};  // if there is a memory
 
   static void Fields(auto& self, auto& visit) {
     visit("position", self.position);
@@ -99,7 +98,19 @@ struct DecodedStep {
     visit("end", self.end);
     visit("weights", self.weights);
     visit("inspected", self.inspected);
-    visit("context", self.context, Rule{.absent_if_unset = true});
+  }
+};
+
+// The first head, and all others where there are any.
+struct DecodedStep : DecodedHead {
+  std::optional<std::vector<DecodedHead>> further_heads = {};
+  std::optional<std::vector<double>> context = {};  // of a memory
+
+  static void Fields(auto& self, auto& visit) {
+    const Rule optional{.absent_if_unset = true};
+    DecodedHead::Fields(self, visit);
+    visit("further_heads", self.further_heads, optional);
+    visit("context", self.context, optional);
   }
 };
 
@@ -130,6 +141,17 @@ std::optional<Index> OneBased(Index index) {
   return index < 0 ? std::nullopt : std::optional(index + 1);
 }
 
+DecodedHead HeadOf(const StepResult<double>& head) {
+  DecodedHead one = {.position = OneBased(head.position),
+                     .weights = {head.weights.begin(), head.weights.end()},
+                     .inspected = head.inspected};
+  if (head.end > head.begin) {
+    one.begin = head.begin + 1;
+    one.end = head.end;
+  }
+  return one;
+}
+
 // Decodes one sequence; `where` names what its contexts are made from.
 Decoded Decode(const Mechanism<double>& mechanism, Config config,
                const Sequence<double>& sequence, bool has_memory,
@@ -138,18 +160,19 @@ Decoded Decode(const Mechanism<double>& mechanism, Config config,
   Decoded decoded;
   std::vector<StepTrace> traces;
   const auto on_step = [&](Index i, const StepResult<double>& step) {
-    const bool any = step.end > step.begin;
-    DecodedStep one = {.position = OneBased(step.position),
-                       .weights = {step.weights.begin(), step.weights.end()},
-                       .inspected = step.inspected};
-    if (any) one.begin = step.begin + 1;
-    if (any) one.end = step.end;
+    DecodedStep one = {HeadOf(step)};
+    if (step.next_head != nullptr) {
+      std::vector<DecodedHead>& others = one.further_heads.emplace();
+      ForEachHead(*step.next_head, [&](const StepResult<double>& head) {
+        others.push_back(HeadOf(head));
+      });
+    }
     if (has_memory) {
       const auto context = sequence.contexts.Row(i);
       one.context = {context.begin(), context.end()};
     }
     decoded.steps.push_back(std::move(one));
-    traces.push_back({.begin = step.begin, .end = step.end});
+    AddTraces(step, traces);
   };
   try {
     DecodeSequence(mechanism, config, sequence, on_step);

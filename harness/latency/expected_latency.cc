@@ -112,11 +112,9 @@ SampledLatency SampleLatency(const Mechanism<double>& mechanism,
   std::vector<StepTrace> steps;
   for (Index path = 0; path < num_paths; ++path) {
     steps.clear();
-    SampleSequence(mechanism, sampling, sequence,
-                   static_cast<std::uint32_t>(path),
-                   [&](Index, const StepResult<double>& step) {
-                     steps.push_back({.begin = step.begin, .end = step.end});
-                   });
+    SampleSequence(
+        mechanism, sampling, sequence, static_cast<std::uint32_t>(path),
+        [&](Index, const StepResult<double>& step) { AddTraces(step, steps); });
     const Latency latency =
         LatencyOf(DelaysOf(steps, T), T, reference_length).value();
     sampled.ap.push_back(latency.ap);

@@ -46,7 +46,8 @@ std::vector<double> DelaysOf(std::span<const StepTrace> steps,
   Index read = 0;
   for (const StepTrace& step : steps) {
     read = std::max(read, step.end > step.begin ? step.end : memory_length);
-    delays.push_back(static_cast<double>(read));
+    if (step.head == 0) delays.emplace_back();
+    delays.back() = static_cast<double>(read);
   }
   return delays;
 }

@@ -49,8 +49,8 @@ struct Latency {
 inline constexpr double Latency::*kLatencyFigures[] = {
     &Latency::ap, &Latency::al, &Latency::laal, &Latency::dal};
 
-// The g(i) of a decoder's steps: the end of the entries that it weighted, the
-// whole memory if there are none, and never less than before.
+// The g(i) of a decoder's steps: the furthest end of the entries that its heads
+// weighted, the whole memory if there are none, and never less than before.
 std::vector<double> DelaysOf(std::span<const StepTrace> steps,
                              Index memory_length);
 

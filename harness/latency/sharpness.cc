@@ -62,9 +62,7 @@ Outputs Decoded(const Mechanism<double>& mechanism, Config config,
   sequence.contexts = made.contexts.view();
   DecodeSequence(mechanism, config, sequence,
                  [&](Index i, const StepResult<double>& step) {
-                   std::ranges::copy(
-                       step.weights,
-                       made.attention.view().Row(i).begin() + step.begin);
+                   AddWeights(step, made.attention.view().Row(i));
                  });
   return made;
 }

@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "harness/measure/gate_rounding.h"
+#include "mechanisms/follow.h"
 
 namespace attnbench {
 namespace {
@@ -19,28 +20,32 @@ constexpr double kFirstDrawBudget = 0x1p33;
 // Everything that decoding one sequence left behind.
 template <class Real>
 struct Decoded {
-  std::vector<StepTrace> steps;
-  std::vector<Index> positions;
-  std::vector<double> masses;  // sum of |weights| of each output
-  std::vector<Real> contexts;  // [U, d]
+  std::vector<std::vector<StepTrace>> steps;  // the heads of each output
+  std::vector<Index> positions;               // of all heads
+  std::vector<double> masses;                 // sum of |weights| of each output
+  std::vector<Real> contexts;                 // [U, d]
 };
 
 template <class Real>
 Decoded<Real> Decode(const Mechanism<Real>& mechanism, const Config& config,
-                     const Sequence<Real>& sequence) {
+                     const Sequence<Real>& sequence,
+                     std::span<const Index> follow = {}) {
   Decoded<Real> decoded;
   Forget(sequence.contexts);
-  DecodeSequence(mechanism, config, sequence,
-                 [&](Index, const StepResult<Real>& step) {
-                   decoded.steps.push_back(
-                       {step.position, step.begin, step.end, step.inspected});
-                   decoded.positions.push_back(step.position);
-                   double mass = 0;
-                   for (const Real weight : step.weights) {
-                     mass += std::abs(static_cast<double>(weight));
-                   }
-                   decoded.masses.push_back(mass);
-                 });
+  const auto on_step = [&](Index, const StepResult<Real>& step) {
+    AddTraces(step, decoded.steps.emplace_back());
+    double mass = 0;
+    ForEachHead(step, [&](const StepResult<Real>& head) {
+      decoded.positions.push_back(head.position);
+      for (const Real weight : head.weights) {
+        mass += std::abs(static_cast<double>(weight));
+      }
+    });
+    decoded.masses.push_back(mass);
+  };
+  const auto decoder = mechanism.MakeDecoder(config, sequence.inputs);
+  Follow(*decoder, follow);
+  DecodeWith(*decoder, config, sequence, on_step);
   const MatrixView<Real>& contexts = sequence.contexts;
   decoded.contexts.assign(contexts.data,
                           contexts.data + contexts.rows * contexts.cols);
@@ -53,20 +58,33 @@ std::string Place(Index output, int draw, Index sequence) {
                      sequence + 1);
 }
 
-// Says how the steps of an output differ; empty if they do not.
-std::string StepDifference(const StepTrace& found, const StepTrace& reference) {
-  const auto compare = [](const char* what, Index a, Index b) {
-    return a == b ? std::string()
-                  : fmt::format("{} {}, reference {}", what, a, b);
-  };
+std::string Difference(const char* what, Index found, Index reference) {
+  return found == reference
+             ? std::string()
+             : fmt::format("{} {}, reference {}", what, found, reference);
+}
+
+std::string HeadDifference(const StepTrace& found, const StepTrace& reference) {
   // Entries count from 1 in the text, where 0 is "none".
   std::string text =
-      compare("position", found.position + 1, reference.position + 1);
+      Difference("position", found.position + 1, reference.position + 1);
   if (text.empty())
-    text = compare("begin", found.begin + 1, reference.begin + 1);
-  if (text.empty()) text = compare("end", found.end, reference.end);
+    text = Difference("begin", found.begin + 1, reference.begin + 1);
+  if (text.empty()) text = Difference("end", found.end, reference.end);
   if (text.empty()) {
-    text = compare("inspected", found.inspected, reference.inspected);
+    text = Difference("inspected", found.inspected, reference.inspected);
+  }
+  return text;
+}
+
+// Says how the heads of an output differ; empty if they do not.
+std::string StepDifference(const std::vector<StepTrace>& found,
+                           const std::vector<StepTrace>& reference) {
+  std::string text = Difference("heads", static_cast<Index>(found.size()),
+                                static_cast<Index>(reference.size()));
+  for (std::size_t n = 0; text.empty() && n < found.size(); ++n) {
+    text = HeadDifference(found[n], reference[n]);
+    if (!text.empty() && n > 0) text = fmt::format("head {}: {}", n + 1, text);
   }
   return text;
 }
@@ -166,19 +184,19 @@ class Gate {
     if (peer_ == nullptr) {
       return StepDifference(found.steps[output], reference.steps[output]);
     }
-    StepTrace step = reference.steps[output];
-    step.position = found.positions[output];
-    return StepDifference(step, reference.steps[output]);
+    std::vector<StepTrace> heads = reference.steps[output];
+    heads.front().position = found.positions[output];
+    return StepDifference(heads, reference.steps[output]);
   }
 
-  void Compare(const Decoded<Real>& found, Sequence<Real> sequence, int draw,
-               Index b) {
+  void Compare(const Decoded<Real>& found, const Sequence<Real>& sequence,
+               int draw, Index b) {
     Config config = config_;
     config.variant = "reference";
     config.schedule = "online";
     config.want_weights = true;
-    sequence.inputs.follow = found.positions;
-    const Decoded<Real> reference = Decode(mechanism_, config, sequence);
+    const Decoded<Real> reference =
+        Decode(mechanism_, config, sequence, found.positions);
     const double delta = EnergyRounding(sequence, config_.dim);
     const double largest_entry = LargestAbsolute(sequence.memory);
     for (Index i = 0; i < sequence.contexts.rows; ++i) {
@@ -211,8 +229,10 @@ class Gate {
   // weights no entry, or one entry with 1, its context has no rounding.
   static double ContextBound(const Decoded<Real>& reference, std::size_t output,
                              double delta, double largest_entry) {
-    const StepTrace& step = reference.steps[output];
-    const Index num_weighted = step.end - step.begin;
+    Index num_weighted = 0;
+    for (const StepTrace& head : reference.steps[output]) {
+      num_weighted += head.end - head.begin;
+    }
     const double mass = reference.masses[output];
     if (num_weighted == 0 || (num_weighted == 1 && mass == 1)) return 0;
     return (std::expm1(4 * delta) +

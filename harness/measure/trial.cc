@@ -142,13 +142,15 @@ class DecodeTrial final : public Trial {
     with_weights.want_weights = true;
     std::vector<StepTrace> steps;
     const auto on_step = [&](Index, const StepResult<Real>& step) {
-      steps.push_back({step.position, step.begin, step.end, step.inspected});
-      if (step.weights.empty() && step.end > step.begin) {
-        counts.attention_mass = kNone;
-      }
-      for (const Real weight : step.weights) {
-        counts.attention_mass += static_cast<double>(weight);
-      }
+      AddTraces(step, steps);
+      ForEachHead(step, [&](const StepResult<Real>& head) {
+        if (head.weights.empty() && head.end > head.begin) {
+          counts.attention_mass = kNone;
+        }
+        for (const Real weight : head.weights) {
+          counts.attention_mass += static_cast<double>(weight);
+        }
+      });
     };
     DecodeSequence(mechanism_, with_weights, sequence, on_step);
     const Index length = sequence.memory.rows;
@@ -157,8 +159,8 @@ class DecodeTrial final : public Trial {
                           .steps = steps,
                           .scores_given = !sequence.inputs.scores.empty()}),
         counts.operations);
-    counts.latency.Add(LatencyOf(DelaysOf(steps, length), length,
-                                 static_cast<Index>(steps.size())));
+    counts.latency.Add(
+        LatencyOf(DelaysOf(steps, length), length, sequence.contexts.rows));
   }
 
   const Mechanism<Real>& mechanism_;

@@ -58,15 +58,19 @@ AttentionReads AttentionRecord<Real>::Reads(BeamAttention<Real>& attention) {
     reached.clear();
     for (const Index parent : parents) reached.push_back(before[Size(parent)]);
     for (std::size_t row = 0; row < parents.size(); ++row) {
-      const StepTrace& trace = attention.hypotheses()[row].trace;
       reads.outputs += 1;
-      reads.energies += static_cast<double>(trace.inspected);
-      reads.zero_contexts += trace.begin == trace.end ? 1 : 0;
-      // Who inspected entries and chose none has read all there are.
-      const bool read_all = trace.position < 0 && trace.inspected > 0;
-      reached[row] =
-          std::max(reached[row],
-                   static_cast<double>(read_all ? memory_length_ : trace.end));
+      bool is_zero = true;
+      const auto on_head = [&](const StepResult<Real>& head) {
+        reads.energies += static_cast<double>(head.inspected);
+        is_zero = is_zero && head.begin == head.end;
+        // Who inspected entries and chose none has read all there are.
+        const bool read_all = head.position < 0 && head.inspected > 0;
+        reached[row] =
+            std::max(reached[row],
+                     static_cast<double>(read_all ? memory_length_ : head.end));
+      };
+      ForEachHead(attention.results()[row], on_head);
+      reads.zero_contexts += is_zero ? 1 : 0;
     }
   });
   reads.furthest = std::accumulate(reached.begin(), reached.end(), 0.0) /

@@ -28,6 +28,7 @@ void BeamAttention<Real>::Start(const MatrixView<const Real>& memory,
   decoder_->Append(memory);
   decoder_->Close();
   hypotheses_.assign(1, {});
+  results_.assign(1, {});
 }
 
 template <class Real>
@@ -38,11 +39,8 @@ void BeamAttention<Real>::Step(const MatrixView<const Real>& states,
                                          Size(states.rows * states.cols));
   const std::span<Real> all_contexts(contexts.data, all_states.size());
   if (alone_) {
-    const StepResult<Real> step = decoder_->Step(all_states, all_contexts);
-    ATTN_CHECK(!step.need_memory);
-    hypotheses_[0] = {
-        .output = hypotheses_[0].output + 1,
-        .trace = {step.position, step.begin, step.end, step.inspected}};
+    results_[0] = decoder_->Step(all_states, all_contexts);
+    ATTN_CHECK(!results_[0].need_memory);
     return;
   }
   std::swap(hypotheses_, last_);
@@ -50,7 +48,8 @@ void BeamAttention<Real>::Step(const MatrixView<const Real>& states,
   for (const Index parent : parents) {
     hypotheses_.push_back(last_[Size(parent)]);
   }
-  decoder_->StepBeam(all_states, hypotheses_, all_contexts);
+  results_.resize(hypotheses_.size());
+  decoder_->StepBeam(all_states, hypotheses_, all_contexts, results_);
 }
 
 template class BeamAttention<float>;

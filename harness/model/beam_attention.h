@@ -1,6 +1,6 @@
 // Attention of one sequence for the hypotheses of a beam search: one decoder of
 // the mechanism, and for each hypothesis where it stands (Hypothesis). One that
-// is continued in two ways forks: its two numbers are copied, no keys.
+// is continued in two ways forks: where it stands is copied, no keys.
 #ifndef ATTNBENCH_HARNESS_MODEL_BEAM_ATTENTION_H_
 #define ATTNBENCH_HARNESS_MODEL_BEAM_ATTENTION_H_
 
@@ -29,8 +29,8 @@ class BeamAttention {
   void Step(const MatrixView<const Real>& states,
             std::span<const Index> parents, const MatrixView<Real>& contexts);
 
-  // Of the rows of the last step.
-  std::span<const Hypothesis> hypotheses() const { return hypotheses_; }
+  // Of the rows of the last step, valid until the next.
+  std::span<const StepResult<Real>> results() const { return results_; }
 
  private:
   const Mechanism<Real>& mechanism_;
@@ -39,6 +39,7 @@ class BeamAttention {
   bool alone_ = false;
   std::unique_ptr<Decoder<Real>> decoder_;
   std::vector<Hypothesis> hypotheses_, last_;
+  std::vector<StepResult<Real>> results_;
 };
 
 }  // namespace attnbench

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <memory>
 
+#include "mechanisms/follow.h"
+
 namespace attnbench {
 namespace {
 
@@ -100,9 +102,8 @@ Translation ReferenceForce(
   if (mechanism != nullptr) {
     Config of_reference = config;
     of_reference.variant = "reference";
-    SequenceInputs<double> following = inputs;
-    following.follow = positions;
-    attention = mechanism->MakeDecoder(of_reference, following);
+    attention = mechanism->MakeDecoder(of_reference, inputs);
+    Follow(*attention, positions);
     attention->Append(
         {memory.data(), static_cast<Index>(encoded.memory.size()), d});
     attention->Close();
@@ -118,7 +119,9 @@ Translation ReferenceForce(
     Vector features = RunLayers(weights.decoder, sizes.forget_bias, x, states);
     if (attention) {
       const StepResult<double> step = attention->Step(features, context);
-      translation.positions.push_back(step.position);
+      ForEachHead(step, [&](const StepResult<double>& head) {
+        translation.positions.push_back(head.position);
+      });
       Vector mixed(Size(d));
       for (Index k = 0; k < d; ++k) {
         mixed[Size(k)] = std::tanh(Affine(weights.mix_weights, weights.mix_bias,

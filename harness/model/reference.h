@@ -31,7 +31,7 @@ ReferenceEncoded ReferenceEncode(const ModelWeights<double>& weights,
                                  std::span<const Symbol> source);
 
 // Translator::Force for a source that is encoded. Where rounding alone decides
-// which entry is chosen it follows `positions` (SequenceInputs::follow).
+// which entry is chosen it follows `positions` (mechanisms/follow.h).
 // `inputs.parameters` are the mechanism's; null: no attention.
 Translation ReferenceForce(
     const ModelWeights<double>& weights, const ModelSizes& sizes,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -99,8 +100,14 @@ void Translator<Real>::Attend(const MatrixView<const Real>& states) {
 }
 
 template <class Real>
-Index Translator<Real>::Position(Index row) const {
-  return attention_->hypotheses()[Size(row)].trace.position;
+std::vector<Index> Translator<Real>::Positions(Index row) const {
+  std::vector<Index> positions;
+  if (!attention_) return positions;
+  ForEachHead(attention_->results()[Size(row)],
+              [&](const StepResult<Real>& head) {
+                positions.push_back(head.position);
+              });
+  return positions;
 }
 
 template <class Real>
@@ -130,7 +137,7 @@ std::vector<Translation> Translator<Real>::BeamSearch(
     const TranslationTask& task, Index beam) {
   struct Step {
     std::vector<Candidate> chosen;
-    std::vector<Index> positions;  // of the rows that they continue
+    std::vector<std::vector<Index>> positions;  // of the rows they continue
   };
   std::vector<Step> steps;
   std::vector<double> sums = {0};
@@ -140,7 +147,7 @@ std::vector<Translation> Translator<Real>::BeamSearch(
     for (Index r = 0; r < logits.rows; ++r) {
       const std::span<const Real> row = logits.Row(r);
       OfferRow(kernels_, row, sums[Size(r)] - LogSum(row), r, best);
-      if (attention_) step.positions.push_back(Position(r));
+      step.positions.push_back(Positions(r));
     }
     step.chosen = best.all();
     sums.clear();
@@ -158,14 +165,16 @@ std::vector<Translation> Translator<Real>::BeamSearch(
     Translation translation{.symbols = std::vector<Symbol>(steps.size()),
                             .log_probability = sums[last],
                             .positions = {}};
-    if (attention_) translation.positions.resize(steps.size());
     std::size_t row = last;
     for (std::size_t i = steps.size(); i-- > 0;) {
       const Candidate& candidate = steps[i].chosen[row];
       row = Size(candidate.parent);
       translation.symbols[i] = candidate.symbol;
-      if (attention_) translation.positions[i] = steps[i].positions[row];
+      const std::vector<Index>& heads = steps[i].positions[row];
+      translation.positions.insert(translation.positions.end(), heads.rbegin(),
+                                   heads.rend());
     }
+    std::ranges::reverse(translation.positions);
     found.push_back(std::move(translation));
   }
   return found;
@@ -182,7 +191,7 @@ Translation Translator<Real>::Force(const TranslationTask& task,
     symbols_[0] = symbols[Size(i)];
     translation.log_probability +=
         static_cast<double>(row[Size(symbols_[0])]) - LogSum(row);
-    if (attention_) translation.positions.push_back(Position(0));
+    std::ranges::copy(Positions(0), std::back_inserter(translation.positions));
   });
   return translation;
 }

@@ -40,8 +40,8 @@ struct TranslationTask {
 struct Translation {
   std::vector<Symbol> symbols;  // one a step
   double log_probability = 0;
-  // The entry that each step's attention chose, -1 where none; empty without
-  // attention.
+  // The entry that each head of each step's attention chose, -1 where none;
+  // empty without attention.
   std::vector<Index> positions;
 };
 
@@ -79,7 +79,8 @@ class Translator {
   template <class Choose>
   void Run(const TranslationTask& task, bool alone, const Choose& choose);
   void Attend(const MatrixView<const Real>& states);
-  Index Position(Index row) const;
+  // Of each head of the last step.
+  std::vector<Index> Positions(Index row) const;
 
   // log of the sum of exp of a row.
   double LogSum(std::span<const Real> row);

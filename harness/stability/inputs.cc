@@ -96,7 +96,7 @@ std::vector<std::string> PresetsOf(const Description& about,
                                    const std::string& variant) {
   std::vector<std::string> presets;
   for (const OptionSpec& option : about.options) {
-    if (variant != "parallel" || option.name != "preset") continue;
+    if (option.name != "preset" || option.variant != variant) continue;
     presets = option.allowed;
     std::erase(presets, "none");
   }
@@ -189,8 +189,7 @@ std::vector<StabilitySubject> StabilitySubjects(const Description& about,
   if (about.scores.empty() || !Contains(about.modes, mode)) return subjects;
   const Config base = DefaultConfig(about, mode);
   for (const VariantSpec& variant : about.variants) {
-    if (variant.name == "reference") continue;
-    if (!variant.modes.empty() && !Contains(variant.modes, mode)) continue;
+    if (variant.is_reference || !HasMode(variant, mode)) continue;
     StabilitySubject subject{variant.name, "", base};
     subject.config.variant = variant.name;
     const std::vector<std::string> presets = PresetsOf(about, variant.name);

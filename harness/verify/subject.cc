@@ -202,16 +202,19 @@ void VerifySubject::Decode(const Config& config,
   std::fill(decoded.attention.values.begin(), decoded.attention.values.end(),
             0.0);
   Index start = 0;
-  SampleSequence(mechanism_, config, sequence, trial,
-                 [&](Index i, const StepResult<double>& step) {
-                   CheckStep(step, i, start, T());
-                   if (step.position >= 0) start = step.position;
-                   decoded.steps[Size(i)] = {step.position, step.begin,
-                                             step.end, step.inspected};
-                   std::ranges::copy(
-                       step.weights,
-                       decoded.attention.view().Row(i).begin() + step.begin);
-                 });
+  SampleSequence(
+      mechanism_, config, sequence, trial,
+      [&](Index i, const StepResult<double>& step) {
+        StepTrace trace{step.position, step.begin, step.end, step.inspected};
+        ForEachHead(step, [&](const StepResult<double>& head) {
+          CheckStep(head, i, &head == &step ? start : 0, T());
+          trace.begin = std::min(trace.begin, head.begin);
+          trace.end = std::max(trace.end, head.end);
+        });
+        if (step.position >= 0) start = step.position;
+        decoded.steps[Size(i)] = trace;
+        AddWeights(step, decoded.attention.view().Row(i));
+      });
 }
 
 double VerifySubject::Loss(const Decoded& decoded, Index i) const {

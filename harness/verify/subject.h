@@ -34,6 +34,7 @@ struct Trained {
 struct Decoded {
   Table<double> attention;  // [U, T]
   Table<double> contexts;   // [U, d]
+  // Of each output the choice of its first head, and what all heads weight.
   std::vector<StepTrace> steps;
 };
 

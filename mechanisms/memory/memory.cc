@@ -4,6 +4,7 @@
 
 #include "mechanisms/common/eigen_views.h"
 #include "mechanisms/common/joined_rows.h"
+#include "mechanisms/description.h"
 #include "mechanisms/kernels/kernels.h"
 #include "mechanisms/memory/memory_training.h"
 #include "mechanisms/memory/position_encoding.h"
@@ -68,7 +69,8 @@ class MemoryDecoder final : public Decoder<Real> {
   // The scores of all hypotheses are one matrix product, and so are their
   // contexts.
   void StepBeam(std::span<const Real> states, std::span<Hypothesis> hypotheses,
-                std::span<Real> contexts) override {
+                std::span<Real> contexts,
+                std::span<StepResult<Real>> results) override {
     ATTN_CHECK(closed_);
     const auto count = static_cast<Index>(hypotheses.size());
     beam_scores_.resize(Size(count * num_contexts_));
@@ -79,15 +81,14 @@ class MemoryDecoder final : public Decoder<Real> {
           Map(decoder_).transpose();
     }
     for (Index n = 0; n < count; ++n) {
-      Hypothesis& hypothesis = hypotheses[Size(n)];
+      const auto output = hypotheses[Size(n)].template Get<Index>();
       if (given_) {
-        std::ranges::copy(given_->decoder.Row(hypothesis.output),
-                          scores.Row(n).begin());
+        std::ranges::copy(given_->decoder.Row(output), scores.Row(n).begin());
       }
       score_decoder_(num_contexts_, scores.Row(n).data());
-      ++hypothesis.output;
-      hypothesis.trace = {.end = memory_.all().rows};
+      hypotheses[Size(n)].Set(output + 1);
     }
+    std::ranges::fill(results, StepResult<Real>{.end = memory_.all().rows});
     Map(MatrixView<Real>(contexts.data(), count, dim_)).noalias() =
         Map(MatrixView<const Real>(scores)) *
         Map(MatrixView<const Real>(contexts_.data(), num_contexts_, dim_));
@@ -170,7 +171,10 @@ const Description& About() {
       .modes = {"decode", "expect", "gradient"},
       .schedules = {"online"},
       .variants = {{"exact", "K contexts made while encoding"},
-                   {"reference", "eqs 4 to 10 in scalar loops", false}},
+                   {.name = "reference",
+                    .help = "eqs 4 to 10 in scalar loops",
+                    .is_reference = true,
+                    .counts_memory = false}},
       .options = {{.name = "encoder_scoring",
                    .default_value = std::string("softmax"),
                    .allowed = {"softmax", "sigmoid"},
@@ -208,13 +212,14 @@ class Memory final : public Mechanism<Real> {
 
   std::unique_ptr<Decoder<Real>> MakeDecoder(
       const Config& config, const SequenceInputs<Real>& inputs) const override {
-    if (config.variant == "reference") return MakeReference(config, inputs);
+    if (VariantOf(About(), config).is_reference)
+      return MakeReference(config, inputs);
     return std::make_unique<MemoryDecoder<Real>>(config, inputs);
   }
 
   void Expect(const Config& config, const Sequence<Real>& sequence,
               const Expectation<Real>& out) const override {
-    if (config.variant == "reference") {
+    if (VariantOf(About(), config).is_reference) {
       ReferenceExpect(config, sequence, out);
     } else {
       memory::Expect(config, sequence, out);
@@ -223,7 +228,7 @@ class Memory final : public Mechanism<Real> {
   void Gradient(const Config& config, const Sequence<Real>& sequence,
                 const Cotangent<Real>& cotangent, const Expectation<Real>& out,
                 const Gradients<Real>& gradients) const override {
-    if (config.variant == "reference") {
+    if (VariantOf(About(), config).is_reference) {
       ReferenceGradient(config, sequence, cotangent, out, gradients);
     } else {
       memory::Gradient(config, sequence, cotangent, out, gradients);

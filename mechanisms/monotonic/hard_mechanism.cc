@@ -45,27 +45,32 @@ class HardDecoder final : public Decoder<Real> {
   // Projects the states of all hypotheses together, also of those that inspect
   // nothing any more; then each scans on from its own entry.
   void StepBeam(std::span<const Real> states, std::span<Hypothesis> hypotheses,
-                std::span<Real> contexts) override {
+                std::span<Real> contexts,
+                std::span<StepResult<Real>> results) override {
     ATTN_CHECK(closed_);
     const auto count = static_cast<Index>(hypotheses.size());
     energy_->SetStates(count, states);
     if (chunk_energy_) chunk_energy_->SetStates(count, states);
     const std::size_t dim = contexts.size() / hypotheses.size();
     for (Index n = 0; n < count; ++n) {
-      Hypothesis& hypothesis = hypotheses[Size(n)];
-      output_ = hypothesis.output;
-      start_ = scan_ = hypothesis.start;
-      const StepResult<Real> step =
+      const auto place = hypotheses[Size(n)].template Get<Place>();
+      output_ = place.output;
+      start_ = scan_ = place.start;
+      results[Size(n)] =
           MakeOutput([&](Energy<Real>& energy) { energy.UseState(output_, n); },
                      contexts.subspan(Size(n) * dim, dim));
-      hypothesis = {output_,
-                    start_,
-                    {step.position, step.begin, step.end, step.inspected}};
+      results[Size(n)].weights = {};
+      hypotheses[Size(n)].Set(Place{output_, start_});
     }
   }
 
  private:
   enum class Outcome { kChosen, kNone, kNeedMemory };
+  // Where a hypothesis stands.
+  struct Place {
+    Index output;
+    Index start;
+  };
 
   // Step; use_state(energy) makes the state of this output that of the energy.
   template <class UseState>
@@ -172,7 +177,10 @@ Description HardDescription(Description about, bool has_chunk_energies,
   about.schedules = {"online"};
   about.variants = {
       {"exact", "the scan, energies when they are needed; its expectation"},
-      {"reference", "the paper's algorithm in scalar loops", false}};
+      {.name = "reference",
+       .help = "the paper's algorithm in scalar loops",
+       .is_reference = true,
+       .counts_memory = false}};
   for (VariantSpec variant : published) {
     variant.modes = {"expect", "gradient"};
     variant.approximates = true;
@@ -197,30 +205,32 @@ HardMechanism<Real>::HardMechanism(const Description& about, Rule rule,
 template <class Real>
 std::unique_ptr<Decoder<Real>> HardMechanism<Real>::MakeDecoder(
     const Config& config, const SequenceInputs<Real>& inputs) const {
-  if (config.variant == "reference") return reference_(config, inputs);
+  if (VariantOf(about_, config).is_reference) return reference_(config, inputs);
   return std::make_unique<HardDecoder<Real>>(config, inputs, rule_(config));
 }
 
 template <class Real>
 std::unique_ptr<AttentionFunction<Real>> HardMechanism<Real>::MakeFunction(
     const Config& config) const {
-  if (config.variant == "exact") {
-    return MakeHardExpectation<Real>(
-        config, training_.exact == nullptr ? nullptr : training_.exact(config));
+  const VariantSpec& variant = VariantOf(about_, config);
+  if (variant.approximates) {
+    return MakePublishedExpectation(config, training_.closed_form,
+                                    rule_(config).has_energies()
+                                        ? training_.published
+                                        : PublishedChunks<Real>());
   }
-  if (!VariantOf(about_, config).approximates) {
-    throw Unsupported("variant " + config.variant + " has no expectation");
+  if (!HasMode(variant, "expect")) {
+    throw Unsupported("variant " + variant.name + " has no expectation");
   }
-  return MakePublishedExpectation(config, rule_(config).has_energies()
-                                              ? training_.published
-                                              : PublishedChunks<Real>());
+  return MakeHardExpectation<Real>(
+      config, training_.exact == nullptr ? nullptr : training_.exact(config));
 }
 
 template <class Real>
 void HardMechanism<Real>::Expect(const Config& config,
                                  const Sequence<Real>& sequence,
                                  const Expectation<Real>& out) const {
-  if (config.variant == "reference") {
+  if (VariantOf(about_, config).is_reference) {
     const auto function =
         MakeReferenceExpectation<Wider<Real>>(config, rule_(config));
     return ExpectByReference(*function, config, sequence, out);
@@ -234,7 +244,7 @@ void HardMechanism<Real>::Gradient(const Config& config,
                                    const Cotangent<Real>& cotangent,
                                    const Expectation<Real>& out,
                                    const Gradients<Real>& gradients) const {
-  if (config.variant == "reference") {
+  if (VariantOf(about_, config).is_reference) {
     const auto function =
         MakeReferenceExpectation<Wider<Real>>(config, rule_(config));
     return GradientByReference(*function, config, sequence, cotangent, out,

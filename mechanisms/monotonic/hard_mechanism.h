@@ -65,6 +65,7 @@ struct ChunkTraining {
   // Costs of `exact` for that config and T; alpha is not counted.
   FunctionCost (*cost)(const Config&, Index memory_length) = nullptr;
   PublishedChunks<Real> published = {};
+  ClosedForm closed_form = nullptr;  // of the published variants
 };
 
 // What such mechanisms have in common in their descriptions: fills in modes,

@@ -9,18 +9,20 @@ namespace {
 
 const Description& About() {
   static const Description about = [] {
-    Description made = HardDescription(
-        {.name = "monotonic",
-         .title = "hard monotonic attention",
-         .paper = "Raffel et al. 2017, 2.2, algorithm 1",
-         .axes = {"energy", "end"}},
-        /*has_chunk_energies=*/false,
-        {{.name = "parallel",
-          .help = "closed form of alpha (MAD C.1) with clipping, see option "
-                  "preset"}});
+    const VariantSpec parallel = {
+        .name = "parallel",
+        .help =
+            "closed form of alpha (MAD C.1) with clipping, see option "
+            "preset"};
+    Description made =
+        HardDescription({.name = "monotonic",
+                         .title = "hard monotonic attention",
+                         .paper = "Raffel et al. 2017, 2.2, algorithm 1",
+                         .axes = {"energy", "end"}},
+                        /*has_chunk_energies=*/false, {parallel});
     made.variants.push_back(published::VariantO3());
     made.variants.push_back(published::VariantO0());
-    for (const OptionSpec& option : ParallelOptions()) {
+    for (const OptionSpec& option : ParallelOptions(parallel.name)) {
       made.options.push_back(option);
     }
     return made;
@@ -35,7 +37,7 @@ class Monotonic final : public HardMechanism<Real> {
       : HardMechanism<Real>(
             About(),
             [](const Config& /*config*/) { return ChunkRule::ChosenOnly(); },
-            &MakeReference<Real>) {}
+            &MakeReference<Real>, {.closed_form = &ParallelConstantsOf}) {}
 
   std::unique_ptr<Decoder<Real>> MakeDecoder(
       const Config& config, const SequenceInputs<Real>& inputs) const override {

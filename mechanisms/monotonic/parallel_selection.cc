@@ -29,7 +29,7 @@ ParallelConstants ParallelConstantsOf(const Config& config) {
           .denominator_eps = config.Option<double>("denominator_eps")};
 }
 
-std::vector<OptionSpec> ParallelOptions() {
+std::vector<OptionSpec> ParallelOptions(const std::string& variant) {
   std::vector<std::string> names = {"none"};
   for (const ParallelConstants& constants : ParallelPresets()) {
     names.push_back(constants.name);
@@ -37,18 +37,21 @@ std::vector<OptionSpec> ParallelOptions() {
   return {{.name = "preset",
            .default_value = std::string("none"),
            .allowed = names,
+           .variant = variant,
            .help = "variant parallel: whose constants; none: term_eps and "
                    "denominator_eps, by default those of MAD appendix G"},
           {.name = "term_eps",
            .default_value = 1e-10,
            .least = 0,
            .greatest = 1,
+           .variant = variant,
            .help = "variant parallel: 1 - p is clipped to [term_eps, 1]; 0: "
                    "to [smallest normal number, 1]"},
           {.name = "denominator_eps",
            .default_value = 1e-10,
            .least = 0,
            .greatest = 1,
+           .variant = variant,
            .help = "variant parallel: the denominator is clipped to "
                    "[denominator_eps, 1]"}};
 }

@@ -43,8 +43,8 @@ const std::vector<ParallelConstants>& ParallelPresets();
 // The preset of that name; none, or term_eps and denominator_eps, under
 // "none".
 ParallelConstants ParallelConstantsOf(const Config& config);
-// Options preset, term_eps and denominator_eps.
-std::vector<OptionSpec> ParallelOptions();
+// Options preset, term_eps and denominator_eps, which only that variant reads.
+std::vector<OptionSpec> ParallelOptions(const std::string& variant);
 
 // clip(x, least, 1); its derivative is 0 where it clips.
 template <class Real, class Number>

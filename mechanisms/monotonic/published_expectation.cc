@@ -1,9 +1,8 @@
 #include "mechanisms/monotonic/published_expectation.h"
 
 #include <cmath>
+#include <optional>
 #include <string>
-
-#include "mechanisms/monotonic/parallel_selection.h"
 
 namespace attnbench {
 namespace {
@@ -50,12 +49,10 @@ void NextStart(EndPolicy end, std::span<const Number> p,
 }
 
 template <class Real, class Number>
-void Compute(const Config& config, PublishedChunk<Number> chunk,
-             PublishedTables<Number>& tables) {
+void Compute(const Config& config,
+             const std::optional<ParallelConstants>& closed_form,
+             PublishedChunk<Number> chunk, PublishedTables<Number>& tables) {
   using std::exp;
-  const bool parallel = config.variant == "parallel";
-  const ParallelConstants constants =
-      parallel ? ParallelConstantsOf(config) : ParallelConstants();
   Buffer<Number> start(tables.T, Number(0));
   if (tables.T > 0) start[0] = Number(1);
   Buffer<Number> p(tables.T);
@@ -68,8 +65,8 @@ void Compute(const Config& config, PublishedChunk<Number> chunk,
       p.back() = Number(1);
     }
     const std::span<Number> alpha = tables.Row(tables.selection, i);
-    if (parallel) {
-      ParallelSelect<Real, Number>(constants, start, p, alpha);
+    if (closed_form) {
+      ParallelSelect<Real, Number>(*closed_form, start, p, alpha);
     } else {
       Recur<Number>(start, p, alpha);
     }
@@ -93,15 +90,18 @@ class PublishedExpectation final : public AttentionFunction<Real> {
   using Derivative = Dual<Real>;
 
  public:
-  PublishedExpectation(const Config& config, PublishedChunks<Real> chunks)
-      : config_(config), chunks_(chunks) {}
+  PublishedExpectation(const Config& config, ClosedForm closed_form,
+                       PublishedChunks<Real> chunks)
+      : config_(config), chunks_(chunks) {
+    if (closed_form != nullptr) closed_form_ = closed_form(config);
+  }
 
   bool has_chunk_energies() const override { return chunks_.plain != nullptr; }
 
   void Forward(const ScoreTables<Real>& scores,
                const Expectation<Real>& out) override {
     PublishedTables<Real> tables = MakeTables<Real>(scores);
-    Compute<Real, Real>(config_, chunks_.plain, tables);
+    Compute<Real, Real>(config_, closed_form_, chunks_.plain, tables);
     for (Index i = 0; i < tables.U; ++i) {
       std::ranges::copy(tables.Row(tables.attention, i),
                         out.attention.Row(i).begin());
@@ -162,7 +162,7 @@ class PublishedExpectation final : public AttentionFunction<Real> {
     for (std::size_t n = 0; n < inputs.size(); ++n) {
       const Derivative fixed = inputs[n];
       inputs[n] = make_fvar<Real, 1>(static_cast<Real>(fixed));
-      Compute<Real, Derivative>(config_, chunks_.dual, tables);
+      Compute<Real, Derivative>(config_, closed_form_, chunks_.dual, tables);
       inputs[n] = fixed;
       Real sum = 0;
       for (Index i = 0; i < tables.U; ++i) {
@@ -177,19 +177,22 @@ class PublishedExpectation final : public AttentionFunction<Real> {
 
   const Config config_;
   const PublishedChunks<Real> chunks_;
+  std::optional<ParallelConstants> closed_form_;
 };
 
 }  // namespace
 
 template <class Real>
 std::unique_ptr<AttentionFunction<Real>> MakePublishedExpectation(
-    const Config& config, PublishedChunks<Real> chunks) {
-  return std::make_unique<PublishedExpectation<Real>>(config, chunks);
+    const Config& config, ClosedForm closed_form,
+    PublishedChunks<Real> chunks) {
+  return std::make_unique<PublishedExpectation<Real>>(config, closed_form,
+                                                      chunks);
 }
 
 template std::unique_ptr<AttentionFunction<float>> MakePublishedExpectation(
-    const Config&, PublishedChunks<float>);
+    const Config&, ClosedForm, PublishedChunks<float>);
 template std::unique_ptr<AttentionFunction<double>> MakePublishedExpectation(
-    const Config&, PublishedChunks<double>);
+    const Config&, ClosedForm, PublishedChunks<double>);
 
 }  // namespace attnbench

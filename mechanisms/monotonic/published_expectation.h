@@ -9,6 +9,7 @@
 #include <memory>
 #include <span>
 
+#include "mechanisms/monotonic/parallel_selection.h"
 #include "mechanisms/training/attention_function.h"
 
 namespace attnbench {
@@ -51,12 +52,15 @@ struct PublishedChunks {
 // The largest T and U of gradients, one forward pass for each of U T scores.
 inline constexpr Index kMostForwardMode = 64;
 
-// alpha by MAD eq 9, or by the closed form under variant `parallel`; then the
-// chunk. The gradient is by forward mode and throws Unsupported beyond
-// kMostForwardMode.
+// Which closed form of alpha (parallel_selection.h) the config asks for. Null:
+// alpha is by MAD eq 9.
+using ClosedForm = ParallelConstants (*)(const Config& config);
+
+// alpha, then the chunk. The gradient is by forward mode and throws Unsupported
+// beyond kMostForwardMode.
 template <class Real>
 std::unique_ptr<AttentionFunction<Real>> MakePublishedExpectation(
-    const Config& config, PublishedChunks<Real> chunks);
+    const Config& config, ClosedForm closed_form, PublishedChunks<Real> chunks);
 
 }  // namespace attnbench
 

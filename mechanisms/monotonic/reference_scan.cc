@@ -53,9 +53,9 @@ bool ReferenceScan<Real>::Chooses(const BoundedEnergy<Real>& e, Index j) const {
   const Wider<Real> cut = static_cast<Real>(
       a_.gives_probabilities() ? threshold
                                : std::log(threshold / (1 - threshold)));
-  if (!inputs_.follow.empty() && e.rounding > 0 &&
+  if (!follow_.empty() && e.rounding > 0 &&
       std::abs(e.value - cut) <= e.rounding) {
-    return inputs_.follow[Size(i_)] == j;
+    return follow_[Size(i_)] == j;
   }
   return config_.Option<bool>("strict") ? e.value > cut : e.value >= cut;
 }
@@ -71,9 +71,8 @@ bool ReferenceScan<Real>::Sample(const BoundedEnergy<Real>& e, Index j) const {
       (static_cast<std::uint64_t>(i_) << 32) ^ static_cast<std::uint64_t>(j));
   const Wider<Real> u = Uniform53(words[0], words[1]);
   // The sigmoid has slope at most 1/4.
-  if (!inputs_.follow.empty() && e.rounding > 0 &&
-      std::abs(u - p) <= e.rounding / 4) {
-    return inputs_.follow[Size(i_)] == j;
+  if (!follow_.empty() && e.rounding > 0 && std::abs(u - p) <= e.rounding / 4) {
+    return follow_[Size(i_)] == j;
   }
   return u < p;
 }

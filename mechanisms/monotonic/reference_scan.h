@@ -4,6 +4,7 @@
 #ifndef ATTNBENCH_MECHANISMS_MONOTONIC_REFERENCE_SCAN_H_
 #define ATTNBENCH_MECHANISMS_MONOTONIC_REFERENCE_SCAN_H_
 
+#include "mechanisms/follow.h"
 #include "mechanisms/soft/reference_softmax.h"
 
 namespace attnbench {
@@ -12,6 +13,9 @@ template <class Real>
 class ReferenceScan {
  public:
   ReferenceScan(const Config& config, const SequenceInputs<Real>& inputs);
+
+  // As Follower::Follow.
+  void Follow(std::span<const Index> positions) { follow_ = positions; }
 
   enum class Outcome { kChosen, kNone, kNeedMemory };
   // Output i with state s(i-1); once it is not kNeedMemory, t(), last_t() and
@@ -30,6 +34,7 @@ class ReferenceScan {
   const Config config_;
   const SequenceInputs<Real> inputs_;
   const ReferenceEnergy<Real> a_;
+  std::span<const Index> follow_;
   Index i_ = -1;
   Index j_ = 0;
   Index t_ = 0;
@@ -41,7 +46,7 @@ class ReferenceScan {
 
 // A reference decoder that is the scan and what an output does with its choice.
 template <class Real>
-class HardReference : public Decoder<Real> {
+class HardReference : public Decoder<Real>, public Follower {
  public:
   HardReference(const Config& config, const SequenceInputs<Real>& inputs)
       : scan_(config, inputs) {}
@@ -50,6 +55,9 @@ class HardReference : public Decoder<Real> {
     memory_.Append(rows);
   }
   void Close() override { memory_.closed = true; }
+  void Follow(std::span<const Index> positions) override {
+    scan_.Follow(positions);
+  }
   StepResult<Real> Step(std::span<const Real> s, std::span<Real> c) override;
 
  protected:

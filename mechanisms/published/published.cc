@@ -9,6 +9,7 @@ namespace attnbench::published {
 namespace {
 
 constexpr char kO0[] = "published_O0";
+constexpr char kO3[] = "published_O3";
 
 class PublishedDecoder : public Decoder<double> {
  public:
@@ -90,19 +91,21 @@ VariantSpec VariantO0() {
   return {
       .name = kO0,
       .help = "the authors' benchmark protocol, compiled with -O0 as theirs",
+      .reads_scores = false,
       .counts_memory = false,
       .modes = {"decode"}};
 }
 
 VariantSpec VariantO3() {
-  return {.name = "published_O3",
+  return {.name = kO3,
           .help = "the authors' benchmark protocol, compiled with -O3",
+          .reads_scores = false,
           .counts_memory = false,
           .modes = {"decode"}};
 }
 
 bool IsPublished(const std::string& variant) {
-  return variant == VariantO0().name || variant == VariantO3().name;
+  return variant == kO0 || variant == kO3;
 }
 
 template <class Real>

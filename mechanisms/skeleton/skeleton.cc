@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "mechanisms/common/joined_rows.h"
+#include "mechanisms/description.h"
 #include "mechanisms/kernels/kernels.h"
 
 namespace attnbench::skeleton {
@@ -126,7 +127,10 @@ const Description& About() {
       .modes = {"decode", "expect", "gradient"},
       .schedules = {"online"},
       .variants = {{"exact", "a sum that grows by an entry an output"},
-                   {"reference", "every mean from its definition", false}},
+                   {.name = "reference",
+                    .help = "every mean from its definition",
+                    .is_reference = true,
+                    .counts_memory = false}},
       .options = {},
       // Scores that can be given instead of states, and further arrays that the
       // mechanism reads: name, shape in the letters T, U, d and K, domain. They
@@ -148,7 +152,8 @@ class Skeleton final : public Mechanism<Real> {
   // the text is in the result.
   std::unique_ptr<Decoder<Real>> MakeDecoder(
       const Config& config, const SequenceInputs<Real>& inputs) const override {
-    if (config.variant == "reference") return MakeReference(config, inputs);
+    if (VariantOf(About(), config).is_reference)
+      return MakeReference(config, inputs);
     return std::make_unique<SkeletonDecoder<Real>>(config, inputs);
   }
 
@@ -158,7 +163,7 @@ class Skeleton final : public Mechanism<Real> {
   // attention.
   void Expect(const Config& config, const Sequence<Real>& sequence,
               const Expectation<Real>& out) const override {
-    if (config.variant == "reference") {
+    if (VariantOf(About(), config).is_reference) {
       ReferenceExpect(sequence, out);
     } else {
       MakeExpectation(sequence, out);
@@ -169,7 +174,7 @@ class Skeleton final : public Mechanism<Real> {
                 const Cotangent<Real>& cotangent, const Expectation<Real>& out,
                 const Gradients<Real>& gradients) const override {
     Expect(config, sequence, out);
-    if (config.variant == "reference") {
+    if (VariantOf(About(), config).is_reference) {
       ReferenceGradient(sequence, cotangent, gradients);
     } else {
       MakeGradient(sequence, cotangent, gradients);

@@ -2,6 +2,7 @@
 
 #include "mechanisms/common/eigen_views.h"
 #include "mechanisms/common/joined_rows.h"
+#include "mechanisms/description.h"
 #include "mechanisms/published/published.h"
 #include "mechanisms/soft/softmax_context.h"
 #include "mechanisms/soft/softmax_function.h"
@@ -51,7 +52,8 @@ class OnlineDecoder final : public Decoder<Real> {
   // A block of keys stays in the first-level cache while every hypothesis takes
   // its energies, and the contexts are one matrix product.
   void StepBeam(std::span<const Real> states, std::span<Hypothesis> hypotheses,
-                std::span<Real> contexts) override {
+                std::span<Real> contexts,
+                std::span<StepResult<Real>> results) override {
     ATTN_CHECK(closed_);
     const Index length = memory_.all().rows;
     const auto count = static_cast<Index>(hypotheses.size());
@@ -62,7 +64,7 @@ class OnlineDecoder final : public Decoder<Real> {
       energy_->SetStates(count, states);
       for (Index first = 0; first < length; first += kBlock) {
         for (Index n = 0; n < count; ++n) {
-          energy_->UseState(hypotheses[Size(n)].output, n);
+          energy_->UseState(hypotheses[Size(n)].template Get<Index>(), n);
           energy_->Evaluate(first, std::min(kBlock, length - first),
                             &weights_[Size(n * length + first)]);
         }
@@ -71,9 +73,10 @@ class OnlineDecoder final : public Decoder<Real> {
               memory_.all(), contexts);
     }
     for (Hypothesis& hypothesis : hypotheses) {
-      ++hypothesis.output;
-      hypothesis.trace = {.end = length, .inspected = length};
+      hypothesis.Set(hypothesis.Get<Index>() + 1);
     }
+    std::ranges::fill(results,
+                      StepResult<Real>{.end = length, .inspected = length});
   }
 
  private:
@@ -137,7 +140,10 @@ const Description& About() {
       .modes = {"decode", "expect", "gradient"},
       .schedules = {"online", "teacher_forced"},
       .variants = {{"exact", "softmax over the whole memory"},
-                   {"reference", "eqs 2 and 3 in scalar loops", false},
+                   {.name = "reference",
+                    .help = "eqs 2 and 3 in scalar loops",
+                    .is_reference = true,
+                    .counts_memory = false},
                    published::VariantO3(),
                    published::VariantO0()},
       .options = {KeysOption()},
@@ -154,14 +160,16 @@ class Soft final : public Mechanism<Real> {
   std::unique_ptr<Decoder<Real>> MakeDecoder(
       const Config& config, const SequenceInputs<Real>& inputs) const override {
     CheckScores(inputs);
+    const bool is_reference = VariantOf(About(), config).is_reference;
+    const bool is_published = published::IsPublished(config.variant);
     if (config.schedule == "teacher_forced") {
-      if (config.variant != "exact") {
+      if (is_reference || is_published) {
         throw Unsupported("schedule teacher_forced has variant exact only");
       }
       return std::make_unique<TeacherForcedDecoder<Real>>(config, inputs);
     }
-    if (config.variant == "reference") return MakeReference(config, inputs);
-    if (published::IsPublished(config.variant)) {
+    if (is_reference) return MakeReference(config, inputs);
+    if (is_published) {
       return published::MakeSoftDecoder(config, inputs);
     }
     return std::make_unique<OnlineDecoder<Real>>(config, inputs);
@@ -171,7 +179,7 @@ class Soft final : public Mechanism<Real> {
   void Expect(const Config& config, const Sequence<Real>& sequence,
               const Expectation<Real>& out) const override {
     CheckScores(sequence.inputs);
-    if (config.variant == "reference") {
+    if (VariantOf(About(), config).is_reference) {
       return ExpectByReference(*MakeSoftmaxReference<Wider<Real>>(), config,
                                sequence, out);
     }
@@ -181,7 +189,7 @@ class Soft final : public Mechanism<Real> {
                 const Cotangent<Real>& cotangent, const Expectation<Real>& out,
                 const Gradients<Real>& gradients) const override {
     CheckScores(sequence.inputs);
-    if (config.variant == "reference") {
+    if (VariantOf(About(), config).is_reference) {
       return GradientByReference(*MakeSoftmaxReference<Wider<Real>>(), config,
                                  sequence, cotangent, out, gradients);
     }

@@ -19,6 +19,24 @@ class NewcomerTest(unittest.TestCase):
         names = [m["name"] for m in json.loads(listed.stdout)["mechanisms"]]
         self.assertIn("newcomer", names)
 
+    def test_every_head_of_an_output_is_checked_counted_and_shown(self):
+        decoded = subprocess.run(
+            [PROGRAM, "decode", "--mechanism", "two_heads", "-T", "9", "-U", "4", "-d", "8"],
+            check=True, capture_output=True)
+        for step in json.loads(decoded.stdout)["steps"]:
+            self.assertEqual(len(step["further_heads"]), 1)
+            self.assertEqual(set(step["further_heads"][0]),
+                             {"position", "begin", "end", "weights", "inspected"})
+        with tempfile.TemporaryDirectory() as folder:
+            result = os.path.join(folder, "r.json")
+            subprocess.run(
+                [PROGRAM, "run-sweep", "--mechanism", "two_heads", "-T", "40", "-U", "10",
+                 "-d", "8", "--workload", "uniform", "--repetitions", "6", "-o", result],
+                check=True, capture_output=True)
+            with open(result, encoding="utf-8") as file:
+                [cell] = json.load(file)["cells"]
+            self.assertEqual(cell["status"], "ok", cell)
+
     def test_a_sweep_checks_and_times_it_and_a_figure_shows_it(self):
         with tempfile.TemporaryDirectory() as folder:
             result = os.path.join(folder, "r.json")

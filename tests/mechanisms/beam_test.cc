@@ -26,27 +26,24 @@ std::span<const Real> StatesOf(const DrawnInputs<Real>& inputs, Index i) {
       .subspan(Size(i * kRows * inputs.d), Size(kRows * inputs.d));
 }
 
-// The last context and step of a hypothesis that is decoded alone: `rows` says
-// whose state it had at each output.
+// The last context and result of a hypothesis that is decoded alone: `rows`
+// says whose state it had at each output.
 template <class Real>
-std::pair<std::vector<Real>, StepTrace> Alone(const Mechanism<Real>& mechanism,
-                                              const Config& config,
-                                              DrawnInputs<Real>& inputs,
-                                              const std::vector<Index>& rows) {
+std::pair<std::vector<Real>, StepResult<Real>> Alone(
+    const Mechanism<Real>& mechanism, const Config& config,
+    DrawnInputs<Real>& inputs, const std::vector<Index>& rows) {
   const Sequence<Real> sequence = inputs.View();
   const auto decoder = mechanism.MakeDecoder(config, sequence.inputs);
   decoder->Append(sequence.memory);
   decoder->Close();
   std::vector<Real> context(Size(inputs.d));
-  StepTrace trace;
+  StepResult<Real> step;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    const StepResult<Real> step =
-        decoder->Step(StatesOf(inputs, static_cast<Index>(i))
-                          .subspan(Size(rows[i] * inputs.d), Size(inputs.d)),
-                      context);
-    trace = {step.position, step.begin, step.end, step.inspected};
+    step = decoder->Step(StatesOf(inputs, static_cast<Index>(i))
+                             .subspan(Size(rows[i] * inputs.d), Size(inputs.d)),
+                         context);
   }
-  return {context, trace};
+  return {context, step};
 }
 
 template <class Real>
@@ -60,6 +57,7 @@ void ExpectEveryHypothesisIsAsAlone(const Mechanism<Real>& mechanism,
   std::vector<Hypothesis> hypotheses(kRows);
   std::vector<std::vector<Index>> lineages(kRows);
   std::vector<Real> contexts(Size(kRows * inputs.d));
+  std::vector<StepResult<Real>> results(kRows);
   for (Index i = 0; i < kOutputs; ++i) {
     const std::vector<Hypothesis> last = hypotheses;
     const std::vector<std::vector<Index>> last_lineages = lineages;
@@ -69,16 +67,16 @@ void ExpectEveryHypothesisIsAsAlone(const Mechanism<Real>& mechanism,
       lineages[Size(r)] = last_lineages[Size(parent)];
       lineages[Size(r)].push_back(r);
     }
-    decoder->StepBeam(StatesOf(inputs, i), hypotheses, contexts);
+    decoder->StepBeam(StatesOf(inputs, i), hypotheses, contexts, results);
     for (Index r = 0; r < kRows; ++r) {
-      const auto [context, trace] =
+      const auto [context, alone] =
           Alone(mechanism, config, inputs, lineages[Size(r)]);
-      const Hypothesis& hypothesis = hypotheses[Size(r)];
-      EXPECT_EQ(hypothesis.output, i + 1);
-      EXPECT_EQ(hypothesis.trace.position, trace.position) << i << " " << r;
-      EXPECT_EQ(hypothesis.trace.begin, trace.begin) << i << " " << r;
-      EXPECT_EQ(hypothesis.trace.end, trace.end) << i << " " << r;
-      EXPECT_EQ(hypothesis.trace.inspected, trace.inspected) << i << " " << r;
+      const StepResult<Real>& result = results[Size(r)];
+      EXPECT_EQ(result.position, alone.position) << i << " " << r;
+      EXPECT_EQ(result.begin, alone.begin) << i << " " << r;
+      EXPECT_EQ(result.end, alone.end) << i << " " << r;
+      EXPECT_EQ(result.inspected, alone.inspected) << i << " " << r;
+      EXPECT_TRUE(result.weights.empty());
       for (Index k = 0; k < inputs.d; ++k) {
         EXPECT_NEAR(contexts[Size(r * inputs.d + k)], context[Size(k)], 1e-12)
             << "output " << i << " row " << r;
@@ -123,27 +121,46 @@ TEST(Beam, HypothesesOfAMechanismThatChoosesStandInDifferentPlaces) {
   decoder->Close();
   std::vector<Hypothesis> hypotheses(kRows);
   std::vector<double> contexts(Size(kRows * inputs.d));
+  std::vector<StepResult<double>> results(kRows);
   for (Index i = 0; i < 3; ++i) {
-    decoder->StepBeam(StatesOf(inputs, i), hypotheses, contexts);
+    decoder->StepBeam(StatesOf(inputs, i), hypotheses, contexts, results);
   }
-  EXPECT_NE(hypotheses[0].start, hypotheses[1].start);
+  EXPECT_NE(results[0].position, results[1].position);
 }
 
 // A hypothesis reads the given scores of its own output.
 TEST(Beam, GivenScoresAreThoseOfTheOutput) {
-  const Mechanism<double>& mechanism = *FindMechanism<double>("monotonic");
-  const Config config = DefaultConfig(mechanism, 3);
-  testing::GivenInputs<double> inputs({.p_choose = {{0, 1, 0}, {0, 0, 1}}});
-  const Sequence<double> sequence = inputs.View();
-  const auto decoder = mechanism.MakeDecoder(config, sequence.inputs);
-  decoder->Append(sequence.memory);
-  decoder->Close();
-  std::vector<Hypothesis> hypotheses(2);
-  std::vector<double> contexts(2 * Size(sequence.memory.cols));
-  decoder->StepBeam({}, hypotheses, contexts);
-  EXPECT_EQ(hypotheses[1].trace.position, 1);
-  decoder->StepBeam({}, hypotheses, contexts);
-  EXPECT_EQ(hypotheses[1].trace.position, 2);
+  const testing::Rows scores = {{0, 1, 0}, {0, 0, 1}};
+  const testing::GivenRows of_k = {.encoder_scores = {{9, 0}, {9, 0}, {0, 9}},
+                                   .decoder_scores = {{9, 0}, {0, 9}}};
+  const std::pair<const char*, testing::GivenRows> cases[] = {
+      {"monotonic", {.p_choose = scores}},
+      {"mocha", {.p_choose = scores, .chunk_energies = {{1, 2, 3}, {6, 5, 3}}}},
+      {"soft", {.energies = {{0, 9, 0}, {0, 0, 9}}}},
+      {"memory", of_k}};
+  for (const auto& [name, rows] : cases) {
+    SCOPED_TRACE(name);
+    const Mechanism<double>& mechanism = *FindMechanism<double>(name);
+    testing::GivenInputs<double> inputs(rows);
+    Config config = DefaultConfig(mechanism, inputs.dim());
+    config.num_contexts = 2;
+    const Sequence<double> sequence = inputs.View();
+    DecodeSequence(mechanism, config, sequence, [](Index, const auto&) {});
+    const auto decoder = mechanism.MakeDecoder(config, sequence.inputs);
+    decoder->Append(sequence.memory);
+    decoder->Close();
+    std::vector<Hypothesis> hypotheses(2);
+    std::vector<double> contexts(2 * Size(inputs.dim()));
+    std::vector<StepResult<double>> results(2);
+    for (Index i = 0; i < 2; ++i) {
+      decoder->StepBeam({}, hypotheses, contexts, results);
+      for (Index k = 0; k < inputs.dim(); ++k) {
+        EXPECT_NEAR(contexts[Size(inputs.dim() + k)], inputs.context(i, k),
+                    1e-12)
+            << i;
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -116,6 +116,38 @@ TEST(Variants, MustAgreeUnlessTheyOnlyApproximateTraining) {
   EXPECT_THROW(VariantOf(about, config), Unsupported);
 }
 
+// Those who want the reference ask for it by this name.
+TEST(Variants, TheFirstIsExactAndOneIsTheReference) {
+  for (const auto* mechanism : Mechanisms<float>()) {
+    const Description& about = mechanism->Describe();
+    EXPECT_EQ(about.variants.front().name, Config().variant) << about.name;
+    for (const VariantSpec& variant : about.variants) {
+      EXPECT_EQ(variant.is_reference, variant.name == "reference")
+          << about.name << " " << variant.name;
+    }
+  }
+}
+
+TEST(Variants, HaveAllModesUnlessTheyNameTheirs) {
+  EXPECT_TRUE(HasMode({.name = "exact", .help = ""}, "gradient"));
+  const VariantSpec published = {
+      .name = "published", .help = "", .modes = {"expect"}};
+  EXPECT_TRUE(HasMode(published, "expect"));
+  EXPECT_FALSE(HasMode(published, "decode"));
+}
+
+TEST(Description, ThatGivesAnOptionToAVariantThatThereIsNotIsRefused) {
+  Description about = Newcomer();
+  about.variants = {{"exact", ""}, {"closed", ""}};
+  about.options = {
+      {.name = "preset", .default_value = false, .variant = "closed"}};
+  EXPECT_EQ(Refusal({about}), "none");
+  about.options[0].variant = "open";
+  EXPECT_THAT(Refusal({about}),
+              HasSubstr("mechanism 'newcomer': option 'preset' is of variant "
+                        "'open', which there is not"));
+}
+
 TEST(FurtherInputs, AreThoseOfTheEnergyFunction) {
   const Description& about = FindMechanism<float>("mocha")->Describe();
   Config config;

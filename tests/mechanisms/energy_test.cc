@@ -51,11 +51,12 @@ void ExpectAgreement(const Mechanism<Real>& mechanism, const Config& config,
   sequence.inputs.energy_bias = reference.inputs.energy_bias = bias;
   const auto steps = DecodeKeepingSteps(mechanism, config, sequence);
   std::vector<Index> positions;
-  for (const auto& step : steps) positions.push_back(step.position);
-  if (config.schedule == "online") reference.inputs.follow = positions;
+  if (config.schedule == "online") {
+    for (const auto& step : steps) positions.push_back(step.position);
+  }
   reference_config.variant = "reference";
   const auto reference_steps =
-      DecodeKeepingSteps(mechanism, reference_config, reference);
+      DecodeKeepingSteps(mechanism, reference_config, reference, positions);
   for (std::size_t i = 0; i < steps.size(); ++i) {
     EXPECT_EQ(steps[i].position, reference_steps[i].position);
     EXPECT_EQ(steps[i].inspected, reference_steps[i].inspected);

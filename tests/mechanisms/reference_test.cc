@@ -118,11 +118,9 @@ TYPED_TEST(ReferenceTest, EveryDecoderAgreesWithItsReference) {
         const auto steps = DecodeKeepingSteps(*mechanism, config, sequence);
         std::vector<Index> positions;
         for (const auto& step : steps) positions.push_back(step.position);
-        Sequence<Real> expected_sequence = again.View();
-        expected_sequence.inputs.follow = positions;
         config.variant = "reference";
         const auto expected =
-            DecodeKeepingSteps(*mechanism, config, expected_sequence);
+            DecodeKeepingSteps(*mechanism, config, again.View(), positions);
         ASSERT_EQ(steps.size(), expected.size());
         for (std::size_t i = 0; i < steps.size(); ++i) {
           SCOPED_TRACE("output " + std::to_string(i));
@@ -146,6 +144,32 @@ TYPED_TEST(ReferenceTest, EveryDecoderAgreesWithItsReference) {
         }
       }
     }
+  }
+}
+
+// An energy of 1 - 1 is the cut itself, as far as its rounding tells.
+TEST(Follow, WhereRoundingAloneDecidesAReferenceChoosesAsItIsTold) {
+  for (const char* name : {"monotonic", "mocha", "matcha"}) {
+    SCOPED_TRACE(name);
+    const Mechanism<double>& mechanism = *FindMechanism<double>(name);
+    Config config = DefaultConfig(mechanism, 2);
+    config.variant = "reference";
+    DrawnInputs<double> inputs(4, 3, 2, 7);
+    inputs.memory.assign(8, 1);
+    const auto choices = [&](const std::vector<double>& state,
+                             const std::vector<Index>& follow) {
+      for (std::size_t n = 0; n < 6; ++n) inputs.states[n] = state[n % 2];
+      std::vector<Index> positions;
+      for (const auto& step :
+           DecodeKeepingSteps(mechanism, config, inputs.View(), follow)) {
+        positions.push_back(step.position);
+      }
+      return positions;
+    };
+    const std::vector<Index> first = {0, 0, 0}, told = {1, 3, -1};
+    EXPECT_EQ(choices({1, -1}, {}), first);
+    EXPECT_EQ(choices({1, -1}, told), told);
+    EXPECT_EQ(choices({1, 1}, told), first);
   }
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "mechanisms/decode.h"
+#include "mechanisms/follow.h"
 #include "mechanisms/registry.h"
 
 namespace attnbench::testing {
@@ -93,18 +94,20 @@ struct KeptStep {
 };
 
 template <class Real>
-std::vector<KeptStep<Real>> DecodeKeepingSteps(const Mechanism<Real>& mechanism,
-                                               const Config& config,
-                                               const Sequence<Real>& sequence) {
+std::vector<KeptStep<Real>> DecodeKeepingSteps(
+    const Mechanism<Real>& mechanism, const Config& config,
+    const Sequence<Real>& sequence, std::span<const Index> follow = {}) {
   std::vector<KeptStep<Real>> steps;
-  DecodeSequence(
-      mechanism, config, sequence, [&](Index, const StepResult<Real>& step) {
-        steps.push_back({step.position,
-                         step.begin,
-                         step.end,
-                         step.inspected,
-                         {step.weights.begin(), step.weights.end()}});
-      });
+  const auto on_step = [&](Index, const StepResult<Real>& step) {
+    steps.push_back({step.position,
+                     step.begin,
+                     step.end,
+                     step.inspected,
+                     {step.weights.begin(), step.weights.end()}});
+  };
+  const auto decoder = mechanism.MakeDecoder(config, sequence.inputs);
+  Follow(*decoder, follow);
+  DecodeWith(*decoder, config, sequence, on_step);
   return steps;
 }
 

@@ -53,6 +53,13 @@ TEST(Latency, WhereNothingIsChosen) {
   EXPECT_EQ(latency.dal, 6);
 }
 
+TEST(Latency, AnOutputOfSeveralHeadsWaitsForTheFurthest) {
+  const std::vector<StepTrace> steps = {
+      {.end = 2, .head = 0}, {.end = 1, .head = 1}, {.end = 2, .head = 0},
+      {.end = 5, .head = 1}, {.end = 3, .head = 0}, {.head = 1}};
+  EXPECT_EQ(DelaysOf(steps, 6), (std::vector<double>{2, 5, 6}));
+}
+
 TEST(Latency, OfADecoderThatWaitsForKEntriesIsK) {
   for (const Index k : {1, 3}) {
     std::vector<double> delays;

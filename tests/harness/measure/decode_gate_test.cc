@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 
 #include "tests/harness/measure/fake_mechanism.h"
+#include "tests/support/two_heads.h"
 
 namespace attnbench {
 namespace {
@@ -17,7 +18,7 @@ constexpr Index kT = 6;
 constexpr Index kU = 4;
 constexpr Index kBatch = 2;
 
-GateResult Check(const FakeMechanism& mechanism, int threads = 1) {
+GateResult Check(const Mechanism<float>& mechanism, int threads = 1) {
   const auto workload = MakeWorkload<float>({.workload = "uniform",
                                              .memory_length = kT,
                                              .output_length = kU,
@@ -152,6 +153,26 @@ TEST(Gate, ComparesPositionsAndEntriesExactly) {
                 result.end = 5;
               }).message,
               HasSubstr("end 5, reference 6"));
+}
+
+TEST(Gate, ComparesEveryHead) {
+  const auto check = [](const Defects& defects) {
+    const testing::TwoHeads<float> mechanism(
+        std::make_unique<FakeMechanism>(defects));
+    return Check(mechanism).message;
+  };
+  EXPECT_EQ(check({}), "");
+  Defects defects;
+  defects.in_step = [](int call, std::span<float>, StepResult<float>& result) {
+    if (call % 2 == 1) result.position = 4;  // of the second head
+  };
+  EXPECT_THAT(check(defects), HasSubstr("output 1 of draw 0, sequence 1: head "
+                                        "2: position 5, reference 0"));
+  static const StepResult<float> kUnheardOf;
+  EXPECT_THAT(CheckDefect([](int, std::span<float>, StepResult<float>& result) {
+                result.next_head = &kUnheardOf;
+              }).message,
+              HasSubstr("heads 2, reference 1"));
 }
 
 TEST(Gate, SeesABatchThatIsNotItsSequencesAlone) {

@@ -34,8 +34,9 @@ class SpoiledDecoder final : public Decoder<float> {
     return good_->Step(state, context);
   }
   void StepBeam(std::span<const float> states, std::span<Hypothesis> hypotheses,
-                std::span<float> contexts) override {
-    good_->StepBeam(states, hypotheses, contexts);
+                std::span<float> contexts,
+                std::span<StepResult<float>> results) override {
+    good_->StepBeam(states, hypotheses, contexts, results);
     spoil_(hypotheses, contexts);
   }
 
@@ -118,7 +119,7 @@ TEST(DecoderGate, EveryMechanismPassesWellWithinTheBound) {
 TEST(DecoderGate, CatchesAForkThatForgetsWhereItStood) {
   EXPECT_THAT(Subject().Spoiled("monotonic",
                                 [](std::span<Hypothesis> all, auto) {
-                                  for (Hypothesis& one : all) one.start = 0;
+                                  std::ranges::fill(all, Hypothesis());
                                 }),
               Not(IsEmpty()));
 }

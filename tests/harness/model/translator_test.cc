@@ -217,10 +217,10 @@ struct Steps {
       attention.Step(states, of, {contexts.data(), states.rows, states.cols});
       parents.emplace_back(of.begin(), of.end());
       ends.emplace_back();
-      for (const Hypothesis& one : attention.hypotheses()) {
-        const bool read_all = one.trace.position < 0 && one.trace.inspected > 0;
+      for (const StepResult<double>& one : attention.results()) {
+        const bool read_all = one.position < 0 && one.inspected > 0;
         ends.back().push_back(read_all ? translator.encoded().memory.rows
-                                       : one.trace.end);
+                                       : one.end);
       }
     });
     translator.BeamSearch(task, beam);
@@ -288,8 +288,8 @@ TEST(Translator, ARecordAsksTheAttentionForTheSame) {
     if (name != "monotonic") continue;
     // The last hypotheses stand where those of the search did.
     std::vector<Index> positions;
-    for (const Hypothesis& one : attention.hypotheses()) {
-      positions.push_back(one.trace.position);
+    for (const StepResult<double>& one : attention.results()) {
+      positions.push_back(one.position);
     }
     std::vector<Index> expected;
     for (const Translation& one : translator.BeamSearch(task, 4)) {
