@@ -56,8 +56,8 @@ struct Rule {
   std::optional<std::size_t> max_items = {};
   // Older documents lack this member; the struct's default then stands for it.
   bool may_be_absent = false;
-  // An empty std::optional, or the null of a JsonForm, is left out of the document
-  // instead of written as null.
+  // An empty std::optional, or the null of a JsonForm, is left out of the
+  // document instead of written as null.
   bool absent_if_unset = false;
   // The member's schema is the definition of this name in the whole schema.
   std::string definition = {};

@@ -7,6 +7,9 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+// Compiled once, in json_file.cc, and not in each of some two hundred sources.
+extern template class nlohmann::basic_json<nlohmann::ordered_map>;
+
 namespace attnbench {
 
 using Json = nlohmann::ordered_json;

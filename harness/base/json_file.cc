@@ -15,6 +15,8 @@
 
 #include "harness/base/error.h"
 
+template class nlohmann::basic_json<nlohmann::ordered_map>;
+
 namespace attnbench {
 namespace {
 

@@ -326,8 +326,8 @@ TEST(ExpectationTest, ALongMemoryKeepsItsDigitsInF32) {
   std::mt19937 generator(13);
   std::normal_distribution<double> normal(-4, 1);
   // The cases are the recommended start; a p that hardly ever chooses, whose
-  // 1 - p rounds to the same number everywhere; the same p for all; and a p below
-  // the rounding of f32, which a mass carried in f32 would lose too fast.
+  // 1 - p rounds to the same number everywhere; the same p for all; and a p
+  // below the rounding of f32, which a mass carried in f32 would lose too fast.
   for (const double shared : {0.0, -12.0, -7.3, -17.0}) {
     Rows e(2, std::vector<double>(kT));
     for (auto& row : e) {
