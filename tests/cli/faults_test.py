@@ -29,7 +29,7 @@ class Faults(InFolder):
                 resource.setrlimit(name, (value, value))
 
         return subprocess.run([PROGRAM, *arguments], cwd=self.folder, text=True, check=False,
-                              capture_output=True, timeout=60, preexec_fn=set_limits,
+                              capture_output=True, timeout=600, preexec_fn=set_limits,
                               env={**os.environ, **environment})
 
     def start(self, *arguments):

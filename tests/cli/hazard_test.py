@@ -20,7 +20,7 @@ class HazardTest(unittest.TestCase):
                 [PROGRAM, "run-sweep", "--mechanism", "soft,hazard,monotonic",
                  "-T", ",".join(map(str, lengths)), "-U", "2", "-d", "4", "--repetitions", "2",
                  "-o", "r.json", *arguments],
-                cwd=folder, capture_output=True, text=True, timeout=60, check=False,
+                cwd=folder, capture_output=True, text=True, timeout=600, check=False,
                 env={**os.environ, "HAZARD": hazard, "HAZARD_AFTER": str(after)})
             self.assertEqual(done.returncode, status, done.stderr)
             self.assertEqual(os.listdir(folder), ["r.json"])
@@ -78,7 +78,7 @@ class HazardTest(unittest.TestCase):
             def measure(hazard, limit, *arguments, status):
                 done = subprocess.run(
                     [PROGRAM, "run-sweep", "e.json", "-o", "r.json", "--cell-limit", limit,
-                     *arguments], cwd=folder, capture_output=True, text=True, timeout=60,
+                     *arguments], cwd=folder, capture_output=True, text=True, timeout=600,
                     check=False, env={**os.environ, "HAZARD": hazard, "HAZARD_AFTER": "0"})
                 self.assertEqual(done.returncode, status, done.stderr)
                 with open(os.path.join(folder, "r.json"), encoding="utf-8") as file:

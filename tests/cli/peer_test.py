@@ -27,7 +27,7 @@ class PeerTest(InFolder):
         given = [] if peer is None else ["--peer", peer]
         done = subprocess.run(
             [PROGRAM, "run-sweep", *given, *arguments],
-            cwd=self.folder, capture_output=True, text=True, timeout=60,
+            cwd=self.folder, capture_output=True, text=True, timeout=600,
             check=False, env={**os.environ, "TMPDIR": self.folder, **(environment or {})},
         )
         left = os.listdir(self.folder)

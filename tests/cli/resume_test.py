@@ -85,7 +85,7 @@ class ResumeTest(InFolder):
 
     def run_grid(self, *arguments, grid=None, status=0, **keywords):
         done = subprocess.run([PROGRAM, *(grid or GRID), *arguments], cwd=self.folder, text=True,
-                              capture_output=True, timeout=60, check=False, **keywords)
+                              capture_output=True, timeout=600, check=False, **keywords)
         self.assertEqual(done.returncode, status, done.stderr)
         return done
 
@@ -115,7 +115,7 @@ class ResumeTest(InFolder):
         for _ in range(20):
             with self.started(points, *arguments) as run:
                 run.send_signal(sent)
-                out, _ = run.communicate(timeout=60)
+                out, _ = run.communicate(timeout=600)
             if run.returncode != 0:
                 return run.returncode, out
             # The run was faster than the test.
@@ -344,7 +344,7 @@ class Interrupted(ResumeTest):
                     workers = file.read().split()
             os.kill(int(workers[0]), signal.SIGTERM)
             run.send_signal(signal.SIGTERM)
-            _, error = run.communicate(timeout=30)
+            _, error = run.communicate(timeout=600)
         self.assertEqual(run.returncode, 130, error)
         self.assertEqual(os.listdir(self.folder), [])
 
@@ -368,7 +368,7 @@ class Interrupted(ResumeTest):
                 with open(f"/proc/{run.pid}/status", encoding="utf-8") as file:
                     caught = int(re.search(r"SigCgt:\s*(\w+)", file.read())[1], 16)
             run.send_signal(signal.SIGINT)
-            _, error = run.communicate(timeout=60)
+            _, error = run.communicate(timeout=600)
         self.assertEqual(run.returncode, 130, error)
         self.assertEqual(os.listdir(self.folder), ["r.json"])
         return error
@@ -422,7 +422,7 @@ class Interrupted(ResumeTest):
         with self.start(grid=LONG) as run:
             self.wait_for_a_point(run)
             run.send_signal(signal.SIGINT)
-            _, error = run.communicate(timeout=30)
+            _, error = run.communicate(timeout=600)
         self.assertEqual(run.returncode, 130, error)
         self.assertIn("interrupted", error)
         self.assertEqual(os.listdir(self.folder), [])
@@ -531,7 +531,7 @@ class Elsewhere(ResumeTest):
             self.assertIn("another run is writing it", done.stderr)
         run.send_signal(signal.SIGCONT)
         with run:
-            run.communicate(timeout=60)
+            run.communicate(timeout=600)
         self.assertEqual(run.returncode, 0)
         os.remove(os.path.join(self.folder, "link.json"))
         self.expect_whole()
