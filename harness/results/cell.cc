@@ -79,7 +79,7 @@ void CheckSamples(const std::vector<double>& samples, std::int64_t processes,
   }
   for (const double sample : samples) {
     if (!(sample > 0)) {
-      FailAt(place, fmt::format("{} has {}, above 0 is wanted", list, sample));
+      FailAt(place, fmt::format("{} has {}, it must be above 0", list, sample));
     }
   }
 }

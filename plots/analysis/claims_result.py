@@ -22,7 +22,7 @@ def read(path, ledger=LEDGER):
     document = load.read_json(path)
     if document.get("kind") != "claims":
         raise load.DataError(
-            path, f"kind is {document.get('kind')!r}, 'claims' is wanted"
+            path, f"kind is {document.get('kind')!r}, it must be 'claims'"
         )
     context = load.context_of(document, path)
     command = context.get("command")

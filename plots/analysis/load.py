@@ -215,8 +215,8 @@ def compare_of(document, path):
         if row["verdict"] not in VERDICTS:
             raise DataError(
                 where,
-                f"verdict is {row['verdict']!r}, one of "
-                f"{', '.join(VERDICTS)} is wanted",
+                f"verdict is {row['verdict']!r}, it must be one of "
+                f"{', '.join(VERDICTS)}",
             )
         numbers = [row.get("ratio"), *(row.get("interval") or ())]
         if not all(is_above_zero(number) for number in numbers):
@@ -300,7 +300,7 @@ def _checked_context(document, kind, path):
     """The context of a result, which must be of that kind."""
     if document.get("kind") != kind:
         raise DataError(
-            path, f"kind is {_given(document, 'kind')}, '{kind}' is wanted"
+            path, f"kind is {_given(document, 'kind')}, it must be '{kind}'"
         )
     return context_of(document, path)
 
@@ -312,7 +312,7 @@ def context_of(document, path):
         raise DataError(
             path,
             f"schema_version is {_given(document, 'schema_version')}, "
-            f"{SCHEMA_VERSION} is wanted",
+            f"it must be {SCHEMA_VERSION}",
         )
     context = get(document, "context", dict, path)
     for key in ("commit", "cpu", "date"):
@@ -347,7 +347,7 @@ def _stability_frame(document, key, measured, path):
         scale = row["chunk_energy_scale"]
         if not (scale is None or scale == 0 or is_above_zero(scale)):
             raise DataError(
-                where, f"chunk_energy_scale is {scale!r}, a number is wanted, or null"
+                where, f"chunk_energy_scale is {scale!r}, it must be a number or null"
             )
         for name in measured:
             _check_measured(row, name, where)
@@ -369,7 +369,7 @@ def _check_measured(row, name, where):
     if not (is_above_zero(value) or value == 0):
         raise DataError(
             where,
-            f"{name} is {value!r}, a number from 0 is wanted, or null where "
+            f"{name} is {value!r}, it must be a number from 0, or null where "
             "something was not finite",
         )
 
@@ -388,7 +388,7 @@ def get(owner, key, kind, where):
         isinstance(value, bool) and kind is not bool
     ):
         names = getattr(kind, "__name__", "number")
-        raise DataError(where, f"{key} is {value!r}, {names} is wanted")
+        raise DataError(where, f"{key} is {value!r}, it must be {names}")
     return value
 
 
@@ -408,7 +408,7 @@ def _check_cell(cell, where):
         get(cell, key, str, where)
     for key in ("memory_length", "output_length"):
         if get(cell, key, int, where) < 1:
-            raise DataError(where, f"{key} is {cell[key]}, from 1 is wanted")
+            raise DataError(where, f"{key} is {cell[key]}, it must be from 1 on")
     get(cell, "options", dict, where)
     for key in ("chunk_width", "num_contexts", "dim", "median_ns", "message"):
         if key not in cell:
@@ -416,11 +416,11 @@ def _check_cell(cell, where):
     for key in ("chunk_width", "num_contexts"):
         if cell[key] not in (None, "inf") and not is_above_zero(cell[key]):
             raise DataError(
-                where, f"{key} is {cell[key]!r}, a number, 'inf' or null is wanted"
+                where, f"{key} is {cell[key]!r}, it must be a number, 'inf' or null"
             )
     for key, value in cell.items():
         if key not in (*OUTCOMES, "options") and isinstance(value, (dict, list)):
-            raise DataError(where, f"{key} is {value!r}, one value is wanted")
+            raise DataError(where, f"{key} is {value!r}, it must be one value")
     if cell["status"] not in STATUSES:
         raise DataError(
             where,
@@ -443,7 +443,7 @@ def _check_decoder(cell, where):
     if kind != "copy" or not _is_share(share):
         raise DataError(
             where,
-            f"workload is {cell['workload']!r}, copy:S with S from 0 to 1 is wanted",
+            f"workload is {cell['workload']!r}, it must be copy:S with S from 0 to 1",
         )
     own, place = get(cell, "decoder", dict, where), f"{where}: decoder"
     lengths = get(own, "source_lengths", list, place)
@@ -490,8 +490,8 @@ def _check_times(cell, where):
     ):
         raise DataError(
             where,
-            f"processes is {processes!r}, by which the number of samples_ns, "
-            f"{len(samples)}, can be divided is wanted",
+            f"processes is {processes!r}, which does not divide the number of "
+            f"samples_ns, {len(samples)}",
         )
     prepare = cell.get("prepare_samples_ns") or []
     if len(prepare) % processes or not all(
@@ -504,7 +504,7 @@ def _check_times(cell, where):
         )
     if not is_above_zero(cell["median_ns"]):
         raise DataError(
-            where, f"median_ns is {cell['median_ns']!r}, above 0 is wanted"
+            where, f"median_ns is {cell['median_ns']!r}, it must be above 0"
         )
 
 
@@ -519,7 +519,7 @@ def _check_step(step, length, where):
             continue
         if not 1 <= get(step, key, int, where) <= length:
             raise DataError(
-                where, f"{key} is {value}, 1 to {length} is wanted"
+                where, f"{key} is {value}, it must be from 1 to {length}"
             )
     get(step, "inspected", int, where)
     weights = get(step, "weights", list, where)

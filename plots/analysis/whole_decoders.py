@@ -24,7 +24,7 @@ def require_one_model(cells):
     if number > 1:
         raise load.DataError(
             cells.attrs["path"],
-            f"cells of {number} models ({', '.join(MODEL)}), where one is wanted",
+            f"cells of {number} models ({', '.join(MODEL)}), where there must be one",
         )
 
 

@@ -36,7 +36,7 @@ def read(paths):
         context = load.context_of(content, path)
         if content["kind"] not in KINDS:
             raise load.DataError(
-                path, f"kind is {content['kind']!r}, one of {', '.join(KINDS)} is wanted"
+                path, f"kind is {content['kind']!r}, it must be one of {', '.join(KINDS)}"
             )
         # A run that was stopped before its first cell is still to be shown.
         if content["kind"] == "sweep" and content.get("cells") != []:

@@ -93,7 +93,7 @@ TEST(ResultReader, RefusesOtherKinds) {
 TEST(ResultReader, FindsWhatASchemaCannotSay) {
   EXPECT_THAT(
       ErrorAfter([](Json& json) { json["cells"][0]["samples_ns"] = {0}; }),
-      HasSubstr("cells[0]: samples_ns has 0, above 0 is wanted"));
+      HasSubstr("cells[0]: samples_ns has 0, it must be above 0"));
   EXPECT_THAT(ErrorAfter([](Json& json) {
                 json["cells"][0]["samples_ns"] = {1, 2, 3};
                 json["cells"][0]["processes"] = 2;

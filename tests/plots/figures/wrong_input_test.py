@@ -42,7 +42,7 @@ class WrongInput(PlotTest):
         )
         self.fails_with(
             [self.write({**document, "schema_version": 2})],
-            "schema_version is 2, 1 is wanted",
+            "schema_version is 2, it must be 1",
         )
         self.fails_with([self.write({})], "kind is missing")
 

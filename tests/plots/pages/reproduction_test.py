@@ -169,7 +169,7 @@ class RefusalTest(ReproductionTest):
             self.assertIn("mad-linear: was judged by another ledger", self.refused(claims))
 
     def test_what_is_no_result_of_claims_is_refused(self):
-        self.assertIn("'claims' is wanted", self.refused(make_document(mad_cells([4]))))
+        self.assertIn("it must be 'claims'", self.refused(make_document(mad_cells([4]))))
         self.assertIn("cannot be read", self.refused(document(), "nowhere.json"))
         for key, value in (("verdict", "passes"), ("evidence", None), ("measured", [1])):
             claims = document()
