@@ -2,7 +2,6 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
-#include <memory>
 
 #include "harness/base/arrays.h"
 #include "harness/base/purposes.h"

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <string>
 
 #include "harness/base/arrays.h"

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <limits>
-
 #include "harness/base/error.h"
 #include "harness/base/parse_text.h"
 #include "harness/inputs/declared_inputs.h"

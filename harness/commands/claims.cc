@@ -1,6 +1,5 @@
 // attnbench claims: the papers' claims, each with a verdict from this machine's
 // measurements.
-#include <fmt/format.h>
 
 #include <filesystem>
 #include <iostream>

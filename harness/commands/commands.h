@@ -29,7 +29,7 @@ void AddMeasurePoints(CLI::App& app, Command& run);
 // attnbench list. `table` outlives `app`.
 void AddList(CLI::App& app, const AxisTable& table, Command& run);
 
-// attnbench convert RESULT. `table` outlives `app`.
+// attnbench convert RESULT.
 void AddConvert(CLI::App& app, Command& run);
 
 // attnbench decode CASE.json.
@@ -38,8 +38,7 @@ void AddDecode(CLI::App& app, Command& run);
 // attnbench expect CASE.json.
 void AddExpect(CLI::App& app, Command& run);
 
-// attnbench compare, check, merge: `table` as for list, `command_line` as for
-// run-sweep.
+// attnbench compare, check, merge: `command_line` as for run-sweep.
 void AddCompare(CLI::App& app, Command& run);
 void AddCheck(CLI::App& app, Command& run);
 void AddMerge(CLI::App& app, const std::string& command_line, Command& run);

@@ -4,7 +4,6 @@
 #define ATTNBENCH_HARNESS_COMMANDS_SWEEP_OPTIONS_H_
 
 #include <CLI/CLI.hpp>
-#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>

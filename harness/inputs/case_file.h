@@ -6,7 +6,6 @@
 #define ATTNBENCH_HARNESS_INPUTS_CASE_FILE_H_
 
 #include <map>
-#include <span>
 #include <string>
 #include <vector>
 

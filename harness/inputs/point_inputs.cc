@@ -1,7 +1,5 @@
 #include "harness/inputs/point_inputs.h"
 
-#include <fmt/format.h>
-
 #include <cmath>
 
 #include "harness/base/error.h"

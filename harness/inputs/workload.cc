@@ -335,10 +335,11 @@ class DrawnWorkload final : public Workload<Real> {
 [[noreturn]] void ThrowNoWorkload(const std::string& text) {
   throw UserError(
       "workload",
-      fmt::format("'{}' is not a workload; valid: uniform, planted, "
-                  "diagonal, bias:R (R a number), wait_k:K (K a "
-                  "whole number from 1 on), copy:S (S from 0 to 1), file:CASE",
-                  text));
+      fmt::format(
+          "'{}' is not a workload; valid: uniform, planted, "
+          "diagonal, bias:R (R a number), wait_k:K (K a "
+          "whole number from 1 on), copy:S (S from 0.01 to 1), file:CASE",
+          text));
 }
 
 template <class Number>

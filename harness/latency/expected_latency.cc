@@ -1,6 +1,5 @@
 #include "harness/latency/expected_latency.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "harness/base/arrays.h"

@@ -49,17 +49,17 @@ class DecoderRun final : public GuardedRun {
         WholeDecoder decoder = decoder_;
         decoder.model = model;
         const GateResult gate = CheckDecoder(decoder, inputs_->tasks());
+        if (!gate.message.empty()) {
+          gate_ = gate;
+          return Fail(CellStatus::kInvalid, gate.message);
+        }
         gate_.error = std::max(gate_.error, gate.error);
         gate_.error_bound = std::max(gate_.error_bound, gate.error_bound);
-        if (gate.message.empty()) continue;
-        gate_.message = gate.message;
-        return Fail(CellStatus::kInvalid, gate.message);
       }
       translator_.emplace(decoder_.MakeTranslator());
       trials_per_sample_ = cell_.trials_per_sample > 0
                                ? cell_.trials_per_sample
-                               : (options_.trials + options_.repetitions - 1) /
-                                     options_.repetitions;
+                               : options_.trials_of_round();
       for (const CopyTask& task : inputs_->tasks()) {
         figures_.source_lengths.push_back(task.length());
       }

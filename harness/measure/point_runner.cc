@@ -163,13 +163,11 @@ class CellRunOf final : public GuardedRun {
 
   void PlanSamples() {
     trial_ns_ = CalibratedNs(*trial_);
-    const Index of_each_round =
-        (options_.trials + options_.repetitions - 1) / options_.repetitions;
     // Each draw equally often in every sample of every cell: which draws it has
     // must not be what tells two samples, or two cells, apart.
     const auto num_draws = static_cast<Index>(all_draws_.size());
-    trials_per_sample_ =
-        std::max(of_each_round, TrialsFor(options_.epoch_ns, trial_ns_));
+    trials_per_sample_ = std::max(options_.trials_of_round(),
+                                  TrialsFor(options_.epoch_ns, trial_ns_));
     trials_per_sample_ =
         (trials_per_sample_ + num_draws - 1) / num_draws * num_draws;
     if (cell_.trials_per_sample > 0) {

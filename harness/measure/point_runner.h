@@ -30,6 +30,10 @@ struct RunOptions {
   // The clock's own time goes here, once a round (calibration.h); null: it is
   // not taken.
   std::vector<double>* calibration_ns = nullptr;
+  // The least number of trials of one round.
+  Index trials_of_round() const {
+    return (trials + repetitions - 1) / repetitions;
+  }
 };
 
 // Called as a step begins (a cell's check, one of its rounds, its parts), with

@@ -12,7 +12,7 @@
 //
 // A step is one matrix product for all rows, so that a beam reads the weights
 // once. A whole sequence multiplies all its inputs at once, and only W h' step
-// by step. Nothing is allocated in a step. lstm_reference.h is the oracle.
+// by step. Nothing is allocated in a step. reference.h is the oracle.
 #ifndef ATTNBENCH_HARNESS_MODEL_LSTM_H_
 #define ATTNBENCH_HARNESS_MODEL_LSTM_H_
 

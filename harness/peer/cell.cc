@@ -3,11 +3,8 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <cmath>
 #include <filesystem>
 #include <fstream>
-#include <limits>
-#include <map>
 #include <set>
 #include <utility>
 

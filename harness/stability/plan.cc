@@ -7,7 +7,6 @@
 #include <mutex>
 #include <numeric>
 #include <string>
-#include <utility>
 
 #include "harness/stability/peers.h"
 #include "harness/stability/stability.h"

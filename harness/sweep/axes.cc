@@ -28,24 +28,13 @@ constexpr std::int64_t kGreatestBeam = 1000;
 constexpr std::int64_t kGreatestVocabulary = std::int64_t{1} << 22;
 constexpr double kLeastShare = 0.01;
 
-// What the registered mechanisms can do, each once, in their order.
-template <class NamesOf>
-std::vector<std::string> UnionOverMechanisms(const NamesOf& names_of) {
-  std::vector<std::string> all;
-  for (const auto* mechanism : Mechanisms<float>()) {
-    for (const std::string& name : names_of(mechanism->Describe())) {
-      if (std::find(all.begin(), all.end(), name) == all.end()) {
-        all.push_back(name);
-      }
-    }
-  }
-  return all;
-}
-
-std::vector<std::string> VariantNames(const Description& description) {
+// The variants of all mechanisms, each once, in their order.
+std::vector<std::string> VariantNames() {
   std::vector<std::string> names;
-  for (const VariantSpec& variant : description.variants) {
-    names.push_back(variant.name);
+  for (const auto* mechanism : Mechanisms<float>()) {
+    for (const VariantSpec& variant : mechanism->Describe().variants) {
+      if (!Contains(names, variant.name)) names.push_back(variant.name);
+    }
   }
   return names;
 }
@@ -112,7 +101,7 @@ Axis VocabularyAxis() {
 
 Axis VariantAxis() {
   Axis axis =
-      NameAxis("variant", UnionOverMechanisms(VariantNames), "exact",
+      NameAxis("variant", VariantNames(), "exact",
                "which algorithm computes the same thing, or a published "
                "approximation of it, e.g. --variant exact,published_O3");
   axis.other_names = "^framework(_[a-z0-9]+)*$";

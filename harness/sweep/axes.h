@@ -1,7 +1,8 @@
 // The axes of a sweep: one table from which the command line, `list`, the
 // result schema, the cell key and the documentation are made. A new row is
 // crossed, listed, hashed and stored; what it does to a cell is read in
-// MakeConfig (sweep.cc) or, where it decides the data, in SpecOf (runner.cc).
+// MakeConfig (sweep.cc) or, where it decides the data, in SpecOf
+// (point_runner.cc).
 #ifndef ATTNBENCH_HARNESS_SWEEP_AXES_H_
 #define ATTNBENCH_HARNESS_SWEEP_AXES_H_
 

@@ -263,18 +263,8 @@ void CheckCommonNames(const AxisTable& table, const SweepRequest& request,
   }
 }
 
-// An axis of whole decoders that is asked for has to be some cell's.
-void CheckDecoderAxes(const AxisTable& table, const SweepRequest& request,
-                      const std::vector<Plan>& plans) {
-  for (std::size_t i = 0; i < table.size(); ++i) {
-    if (table[i].name != "scope") continue;
-    for (const Plan& plan : plans) {
-      if (std::ranges::find(plan.axis_values[i], AxisValue("decoder")) !=
-          plan.axis_values[i].end()) {
-        return;
-      }
-    }
-  }
+// Refuses an axis of whole decoders, where no cell is one.
+void CheckDecoderAxes(const AxisTable& table, const SweepRequest& request) {
   for (const Axis& axis : table) {
     bool is_asked_for = request.axes.contains(axis.name);
     for (const Alternative& alternative : request.alternatives) {
@@ -490,20 +480,22 @@ Sweep ExpandSweep(const AxisTable& table, const SweepRequest& request) {
     plans.push_back(MakePlan(table, request, alternative));
   }
   CheckCommonNames(table, request, plans);
-  CheckDecoderAxes(table, request, plans);
   CheckNumberOfCells(plans);
   PointList points(table);
   PointList excluded(table);
+  bool has_whole_decoder = false;
   for (const Plan& plan : plans) {
     const std::vector<std::size_t> sizes = plan.Sizes();
     std::vector<std::size_t> choice(sizes.size());
     do {
       Cell cell = MakeCell(table, plan, request.peer_variants, choice);
+      has_whole_decoder = has_whole_decoder || IsWholeDecoder(cell.axes);
       PointList& list =
           IsExcluded(table, request.exclusions, cell) ? excluded : points;
       list.Add(std::move(cell));
     } while (NextChoice(sizes, choice));
   }
+  if (!has_whole_decoder) CheckDecoderAxes(table, request);
   if (points.num_cells() == 0) {
     throw UserError("exclusions", "leave no cell to measure");
   }

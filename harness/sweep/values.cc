@@ -1,7 +1,5 @@
 #include "harness/sweep/values.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <stdexcept>
 

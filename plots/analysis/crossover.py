@@ -19,7 +19,6 @@ MOST = 10**7  # T beyond this is "never"
 LENGTHS = numpy.unique(numpy.geomspace(1, MOST, 1500).astype(int))
 TERMS = ("constant", "outputs", "entries", "energies", "chunk_energies")
 FREE = ("memory_length", "output_length", "dim", "workload", "chunk_width")
-AXES = ("dim", "chunk_width", "num_contexts")
 LEAST_LENGTHS = 2
 
 

@@ -143,11 +143,6 @@ def check_cells(document, path):
     return cells
 
 
-def load_stability(path):
-    """A result of `attnbench stability`."""
-    return stability_of(read_json(path), path)
-
-
 def stability_of(document, path):
     """Its `rows` and `gradients` as frames, its `context` and `path`.
 
@@ -228,11 +223,6 @@ def compare_of(document, path):
         "invalid_reasons": reasons,
     }
     return {**document, "rows": rows, "path": str(path), "context": context}
-
-
-def load_steps(path):
-    """One output of `attnbench decode`, with its `path`."""
-    return steps_of(read_json(path), path)
 
 
 def steps_of(document, path):
@@ -443,7 +433,7 @@ def _check_decoder(cell, where):
     if kind != "copy" or not _is_share(share):
         raise DataError(
             where,
-            f"workload is {cell['workload']!r}, it must be copy:S with S from 0 to 1",
+            f"workload is {cell['workload']!r}, it must be copy:S with S from 0.01 to 1",
         )
     own, place = get(cell, "decoder", dict, where), f"{where}: decoder"
     lengths = get(own, "source_lengths", list, place)
@@ -470,7 +460,7 @@ def _check_decoder(cell, where):
 
 def _is_share(text):
     try:
-        return 0 <= float(text) <= 1
+        return 0.01 <= float(text) <= 1
     except ValueError:
         return False
 

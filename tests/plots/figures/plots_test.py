@@ -301,7 +301,7 @@ class Numbers(PlotTest):
         document["steps"][1]["inspected"] = 4
         path = self.write(document, "monotonic")
         figure, lines = figures.FIGURES["alignments"].draw(
-            [load.load_steps(path)]
+            [load.steps_of(load.read_json(path), path)]
         )
         axes = figure.axes[0]
         self.assertEqual(
@@ -321,7 +321,7 @@ class Stability(PlotTest):
     def result(self, change=lambda document: None):
         document = stability_document()
         change(document)
-        return load.load_stability(self.write(document))
+        return load.stability_of(document, self.write(document))
 
     def line(self, axes, name, result, names):
         """(x, y) of the line with this name's colour."""
