@@ -112,6 +112,12 @@ void CheckDescriptions(std::span<const Description* const> descriptions) {
       for (const InputSpec& score : list) check(score, true);
     }
     for (const InputSpec& input : about->further) check(input, false);
+    for (const VariantSpec& variant : about->variants) {
+      if (variant.is_reference == (variant.name == "reference")) continue;
+      Refuse(*about, "variant '" + variant.name +
+                         "' is the reference in its name or in is_reference "
+                         "alone");
+    }
     for (const OptionSpec& option : about->options) {
       if (option.variant.empty() ||
           Has(about->variants, option.variant, &VariantSpec::name)) {

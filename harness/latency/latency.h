@@ -50,7 +50,8 @@ inline constexpr double Latency::*kLatencyFigures[] = {
     &Latency::ap, &Latency::al, &Latency::laal, &Latency::dal};
 
 // The g(i) of a decoder's steps: the furthest end of the entries that its heads
-// weighted, the whole memory if there are none, and never less than before.
+// weighted, the whole memory where one of them weighted nothing, and never less
+// than before.
 std::vector<double> DelaysOf(std::span<const StepTrace> steps,
                              Index memory_length);
 

@@ -1,7 +1,10 @@
 #include "harness/measure/decoder_inputs.h"
 
+#include <numeric>
+
 #include "harness/base/purposes.h"
 #include "harness/inputs/workload.h"
+#include "harness/machine/environment.h"
 #include "mechanisms/common/philox.h"
 
 namespace attnbench {
@@ -55,6 +58,9 @@ DecoderInputs::DecoderInputs(const AxisMap& axes, std::uint64_t seed,
   std::vector<Index> lengths = SourceLengths(
       seed, axes.at("memory_length").whole(), axes.at("batch").whole());
   lengths.push_back(0);
+  // A source and its target.
+  CheckFits(Times(std::accumulate(lengths.begin(), lengths.end(), Index{0}),
+                  2 * sizeof(Symbol)));
   for (const Index length : lengths) {
     tasks_.emplace_back(
         DrawSource(seed, std::ssize(tasks_), length, sizes.vocabulary),

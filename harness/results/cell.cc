@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace attnbench {
 namespace {
@@ -19,6 +20,27 @@ void Want(bool is_so, const ResultCell& cell, const char* has,
   if (is_so) return;
   FailAt(place,
          fmt::format("is {} and {} {}", StatusName(cell.status), has, member));
+}
+
+// The attention of a whole decoder has a sample for each of the whole, and none
+// without attention.
+void CheckAttention(const ResultCell& cell, const Place& place) {
+  const DecoderFigures& decoder = *cell.decoder;
+  const bool has_attention = cell.mechanism != kNoAttention;
+  const std::size_t wanted = has_attention ? cell.samples_ns.size() : 0;
+  if (decoder.attention_samples_ns.size() != wanted) {
+    FailAt(place, fmt::format("decoder.attention_samples_ns has {} samples, it "
+                              "must have {}",
+                              decoder.attention_samples_ns.size(), wanted));
+  }
+  const std::pair<bool, const char*> figures[] = {
+      {decoder.reads.has_value(), "reads"},
+      {decoder.attention_median_ns.has_value(), "attention_median_ns"}};
+  for (const auto& [is_there, name] : figures) {
+    if (is_there == has_attention) continue;
+    FailAt(place, fmt::format("mechanism {} {} decoder.{}", cell.mechanism,
+                              is_there ? "has" : "has no", name));
+  }
 }
 
 }  // namespace
@@ -91,6 +113,14 @@ void CheckCell(const ResultCell& cell, const Place& place) {
   const auto has_no = [&](bool is_so, const char* member) {
     Want(!is_so, cell, "has", member, place);
   };
+  const bool is_whole = IsWholeDecoder(cell.axes);
+  for (const Axis& axis : StandardAxes()) {
+    if (!axis.of_decoder) continue;
+    const bool has_it = !cell.axes.at(axis.name).is_null();
+    if (has_it == is_whole) continue;
+    FailAt(place, fmt::format("has scope {} and {} {}", cell.Text("scope"),
+                              has_it ? "has" : "has no", axis.name));
+  }
   CheckSamples(cell.samples_ns, cell.processes, "samples_ns", place);
   if (cell.is_ok()) {
     has(!cell.samples_ns.empty(), "samples_ns");
@@ -99,10 +129,10 @@ void CheckCell(const ResultCell& cell, const Place& place) {
     has(cell.interval_ns.has_value(), "interval_ns");
     has(cell.spread.has_value(), "spread");
     has(cell.numerics.has_value(), "numerics");
-    if (IsWholeDecoder(cell.axes)) {
+    if (is_whole) {
+      has_no(cell.operations.has_value(), "operations");
       has(cell.decoder.has_value(), "decoder");
-      CheckSamples(cell.decoder->attention_samples_ns, cell.processes,
-                   "decoder.attention_samples_ns", place);
+      CheckAttention(cell, place);
       return;
     }
     has(cell.operations.has_value(), "operations");
@@ -140,7 +170,9 @@ Json CellConditions() {
   const Json ok = {
       {"properties", measured},
       {"if", {{"properties", {{"scope", {{"const", "decoder"}}}}}}},
-      {"then", {{"required", {"decoder"}}}},
+      {"then",
+       {{"required", {"decoder", "beam", "vocabulary"}},
+        {"properties", {{"operations", null}}}}},
       {"else", attention}};
   const Json unmeasured = {{"message", {{"type", "string"}}},
                            {"samples_ns", {{"maxItems", 0}}},

@@ -112,7 +112,7 @@ struct DecoderFigures {
   // Of its attention alone, process after process: the same memory, states and
   // forks of hypotheses once more, without the model around it.
   std::vector<double> attention_samples_ns;
-  std::optional<std::int64_t> attention_trials_per_sample;
+  std::optional<std::int64_t> attention_trials_per_sample;  // of process 1
   std::optional<double> attention_median_ns;
   std::optional<Interval> attention_interval_ns;
   std::optional<DecoderReads> reads;  // of mechanism none there are none

@@ -416,7 +416,7 @@ AxisValue CheckAxisValue(const AxisTable& table, const Axis& axis,
 
 Rule RuleOf(const Axis& axis) {
   Rule rule;
-  rule.may_be_null = axis.declared;
+  rule.may_be_null = axis.declared || axis.of_decoder;
   rule.absent_if_unset = axis.of_decoder;
   if (axis.type == AxisType::kInteger) {
     rule.minimum = static_cast<double>(axis.least);

@@ -32,7 +32,10 @@ Json TextOf(const std::vector<std::string>& patterns) {
 Json IntegerText(const AxisTable& table, const Axis& axis) {
   std::vector<std::string> others;
   for (const Axis& other : table) {
-    if (other.type != AxisType::kInteger || other.name == axis.name) continue;
+    if (other.type != AxisType::kInteger || other.name == axis.name ||
+        other.of_decoder) {
+      continue;
+    }
     if (!other.letter.empty()) others.push_back(other.letter);
     others.push_back(other.name);
   }

@@ -127,6 +127,9 @@ AxisValue Resolve(const AxisTable& table, const Axis& axis, const AxisMap& axes,
   const std::string& text = value.text();
   const Axis& other = FindAxis(table, text.substr(1), axis.name);
   const std::string refers = fmt::format("'{}' refers to {}", text, other.name);
+  if (other.of_decoder) {
+    throw UserError(axis.name, refers + ", which only whole decoders have");
+  }
   if (axis.of_point && !other.of_point) {
     throw UserError(axis.name, refers +
                                    ", which differs between the cells "
@@ -295,6 +298,11 @@ bool IsCopy(const Cell& cell) {
   return cell.Text("workload").starts_with("copy:");
 }
 
+// Sources and weights beyond this would fill the memory before the allocator,
+// which has a limit, sees them.
+constexpr std::pair<const char*, std::int64_t> kMostOfDecoder[] = {
+    {"memory_length", 100'000}, {"batch", 100'000}, {"dim", 1 << 14}};
+
 // The model of whole decoders has one way to run.
 std::optional<std::string> DecoderSkipReason(const Cell& cell) {
   const std::pair<const char*, AxisValue> wanted[] = {
@@ -305,6 +313,11 @@ std::optional<std::string> DecoderSkipReason(const Cell& cell) {
     if (cell.axes.at(axis) == value) continue;
     return fmt::format("a whole decoder has {} {}, not {}", axis, value.Shown(),
                        cell.axes.at(axis).Shown());
+  }
+  for (const auto& [axis, most] : kMostOfDecoder) {
+    if (cell.Int(axis) <= most) continue;
+    return fmt::format("a whole decoder has at most {} {}, not {}", axis, most,
+                       cell.Int(axis));
   }
   if (IsCopy(cell)) return std::nullopt;
   return fmt::format("a whole decoder has workload copy:S, not {}",

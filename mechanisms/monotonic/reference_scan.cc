@@ -53,7 +53,7 @@ bool ReferenceScan<Real>::Chooses(const BoundedEnergy<Real>& e, Index j) const {
   const Wider<Real> cut = static_cast<Real>(
       a_.gives_probabilities() ? threshold
                                : std::log(threshold / (1 - threshold)));
-  if (!follow_.empty() && e.rounding > 0 &&
+  if (Size(i_) < follow_.size() && e.rounding > 0 &&
       std::abs(e.value - cut) <= e.rounding) {
     return follow_[Size(i_)] == j;
   }
@@ -71,7 +71,8 @@ bool ReferenceScan<Real>::Sample(const BoundedEnergy<Real>& e, Index j) const {
       (static_cast<std::uint64_t>(i_) << 32) ^ static_cast<std::uint64_t>(j));
   const Wider<Real> u = Uniform53(words[0], words[1]);
   // The sigmoid has slope at most 1/4.
-  if (!follow_.empty() && e.rounding > 0 && std::abs(u - p) <= e.rounding / 4) {
+  if (Size(i_) < follow_.size() && e.rounding > 0 &&
+      std::abs(u - p) <= e.rounding / 4) {
     return follow_[Size(i_)] == j;
   }
   return u < p;

@@ -5,26 +5,27 @@ their attention by itself took and read in the member `decoder`.
 from analysis import intervals, load, pairing, series
 
 # What one model has: the size d, the share of the memory that its scans pass, and the
-# number of symbols.
+# number of symbols. Times are of one number of sources.
 MODEL = ("dim", "workload", "vocabulary")
+SETTING = (*MODEL, "batch")
 # A mechanism that chooses may, with random weights, stand still or run off, and is fast
 # for that alone. A time like that of trained weights has these.
 LEAST_READ = 0.9  # of the memory
 MOST_EMPTY = 0.05  # of the outputs
 
 
-def models(cells):
-    """Each model of a frame, as MODEL has it."""
-    return sorted(set(zip(*(cells[axis] for axis in MODEL))))
+def settings_of(cells):
+    """Each setting of a frame, as SETTING has it."""
+    return sorted(set(zip(*(cells[axis] for axis in SETTING))))
 
 
-def require_one_model(cells):
-    """Refuses a second model, where there is no place for one."""
-    number = len(models(cells))
+def require_one_setting(cells):
+    """Refuses a second setting, where there is no place for one."""
+    number = len(settings_of(cells))
     if number > 1:
         raise load.DataError(
             cells.attrs["path"],
-            f"cells of {number} models ({', '.join(MODEL)}), where there must be one",
+            f"cells of {number} models ({', '.join(SETTING)}), where there must be one",
         )
 
 

@@ -183,7 +183,10 @@ def data_of(document, path):
     if kind != "sweep":
         return {kind: data}
     is_whole = data["scope"] == load.DECODER
-    parts = {"sweep": data[~is_whole], "decoder": data[is_whole]}
+    # A sweep of several scopes skips what only whole decoders have.
+    is_left_out = (data["status"] == "skipped") & (
+        (data["mechanism"] == "none") | data["workload"].str.startswith("copy:"))
+    parts = {"sweep": data[~is_whole & ~is_left_out], "decoder": data[is_whole]}
     return {reads: cells for reads, cells in parts.items() if not cells.empty}
 
 

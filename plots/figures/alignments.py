@@ -71,8 +71,9 @@ def _require_one_shape(decoded):
 def _weights(document):
     matrix = numpy.zeros((len(document["steps"]), document["memory_length"]))
     for row, step in zip(matrix, document["steps"]):
-        if step["begin"] is not None:
-            row[step["begin"] - 1 : step["end"]] = step["weights"]
+        for head in (step, *step.get("further_heads", ())):
+            if head["begin"] is not None:
+                row[head["begin"] - 1 : head["end"]] += head["weights"]
     return matrix
 
 

@@ -23,12 +23,12 @@ def has_data(cells):
     return (
         BASELINE in set(cells[cells["status"] == "ok"]["mechanism"])
         and cells["memory_length"].nunique() > 1
-        and len(whole_decoders.models(cells)) == 1
+        and len(whole_decoders.settings_of(cells)) == 1
     )
 
 
 def draw(frame):
-    whole_decoders.require_one_model(frame)
+    whole_decoders.require_one_setting(frame)
     cells = [
         cell
         for cell in whole_decoders.with_ratios(frame)
@@ -121,7 +121,7 @@ def _limits(panels_lines):
 
 
 def _caption(frame):
-    ((units, _, vocabulary),) = whole_decoders.models(frame)
+    ((units, _, vocabulary, _),) = whole_decoders.settings_of(frame)
     return (
         "Time to translate sources of 0 to L symbols by a whole encoder and decoder, "
         "over that of the same with full (soft) attention, measured in the same "

@@ -12,13 +12,19 @@ from analysis.pairing import BASELINE
 from pages import markdown
 
 # id of a published table -> the model of the decoders that have the same rows, as
-# whole_decoders.MODEL has it, and the experiment that measures them
+# whole_decoders.MODEL has it, their lengths, and the experiment that measures them
 MEASURED = {
-    "britz-table-1": ((256, "copy:1", 20), "britz_table1"),
-    "britz-table-3": ((512, "copy:1", 16000), "britz_table3"),
+    "britz-table-1": ((256, "copy:1", 20), {20, 50, 100, 200}, "britz_table1"),
+    "britz-table-3": ((512, "copy:1", 16000), {70}, "britz_table3"),
 }
 ROW = ("length", "mechanism", "num_contexts")
 TIME = "time_s"
+
+
+def is_measured(model, lengths):
+    """Whether whole decoders of the model and these lengths are a published table's."""
+    return any(model == one and set(lengths) <= of_table
+               for one, of_table, _ in MEASURED.values())
 
 
 def table(about, decoders):
@@ -27,7 +33,7 @@ def table(about, decoders):
     """
     lines = [f"{markdown.text(about['where'].capitalize())}: "
              f"{markdown.text(about['what'])}.", ""]
-    model, experiment = MEASURED.get(about["id"], (None, None))
+    model, _, experiment = MEASURED.get(about["id"], (None, None, None))
     if model in decoders:
         cells = decoders[model]
         measured = markdown.text(words.context_text(cells.attrs["context"]))

@@ -136,6 +136,15 @@ TEST(Variants, HaveAllModesUnlessTheyNameTheirs) {
   EXPECT_FALSE(HasMode(published, "decode"));
 }
 
+// The gates find the reference by its name, the mechanisms by the flag.
+TEST(Description, WhoseReferenceIsOneInNameOrFlagAloneIsRefused) {
+  Description about = Newcomer();
+  about.variants = {{.name = "reference", .help = ""}};
+  EXPECT_THAT(Refusal({about}), HasSubstr("variant 'reference'"));
+  about.variants = {{.name = "exact", .help = "", .is_reference = true}};
+  EXPECT_THAT(Refusal({about}), HasSubstr("variant 'exact'"));
+}
+
 TEST(Description, ThatGivesAnOptionToAVariantThatThereIsNotIsRefused) {
   Description about = Newcomer();
   about.variants = {{"exact", ""}, {"closed", ""}};

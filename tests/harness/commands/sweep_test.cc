@@ -195,6 +195,10 @@ TEST(ExpandSweep, AWholeDecoderHasOneWayToRun) {
   SweepRequest request = SmallRequest({"none"});
   EXPECT_THAT(AllCells(Expand(request))[0].skip_reason.value_or(""),
               HasSubstr("scope decoder only"));
+  request = DecoderRequest({"soft"});
+  request.axes["memory_length"] = {100'001};
+  EXPECT_THAT(AllCells(Expand(request))[0].skip_reason.value_or(""),
+              HasSubstr("at most 100000 memory_length"));
 }
 
 TEST(ExpandSweep, AnAxisOfWholeDecodersIsRefusedWhereThereAreNone) {
@@ -207,6 +211,9 @@ TEST(ExpandSweep, AnAxisOfWholeDecodersIsRefusedWhereThereAreNone) {
   EXPECT_THAT(ErrorOf(request), HasSubstr("vocabulary"));
   request.alternatives[1].axes["scope"] = {"decoder"};
   EXPECT_EQ(ErrorOf(request), "no error");
+  request = DecoderRequest({"soft"});
+  request.axes["output_length"] = {"=beam"};
+  EXPECT_THAT(ErrorOf(request), HasSubstr("which only whole decoders have"));
   request = DecoderRequest({"none"});
   request.alternatives[0].axes["num_contexts"] = {2};
   EXPECT_THAT(ErrorOf(request), HasSubstr("none does not have this axis"));

@@ -141,6 +141,20 @@ TEST(ResultReader, HoldsAWholeDecoderToItsFigures) {
                 cell["processes"] = 2;
               }),
               HasSubstr("decoder.attention_samples_ns has 1 samples"));
+  EXPECT_EQ(error_after([](Json& cell) { cell.erase("beam"); }),
+            "cell: has scope decoder and has no beam");
+  EXPECT_EQ(error_after([](Json& cell) { cell["vocabulary"] = nullptr; }),
+            "cell: has scope decoder and has no vocabulary");
+  EXPECT_EQ(error_after([](Json& cell) { cell["scope"] = "full"; }),
+            "cell: has scope full and has beam");
+  EXPECT_EQ(error_after([](Json& cell) {
+              cell["operations"] = ToJson(CellOperations());
+            }),
+            "cell: is ok and has operations");
+  EXPECT_EQ(error_after([](Json& cell) { cell["decoder"]["reads"] = nullptr; }),
+            "cell: mechanism soft has no decoder.reads");
+  EXPECT_THAT(error_after([](Json& cell) { cell["mechanism"] = "none"; }),
+              HasSubstr("attention_samples_ns has 2 samples, it must have 0"));
   EXPECT_THAT(error_after([](Json& cell) {
                 cell["decoder"]["reads"]["memory_read"] = 1.5;
               }),
