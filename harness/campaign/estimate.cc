@@ -4,13 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <numeric>
-#include <optional>
 #include <set>
+#include <string_view>
 #include <utility>
 
-#include "harness/campaign/measurer.h"
 #include "harness/inputs/workload.h"
 #include "harness/measure/point_runner.h"
 #include "harness/model/weights.h"
@@ -20,16 +18,24 @@
 namespace attnbench {
 namespace {
 
+// Fitted to the CPU time of one run of each file of experiments/ --quick, and
+// of every mechanism in every mode and scope at T = U = 64 and 512, on an AMD
+// EPYC with AVX-512: estimates were 0.5 to 1.9 of it.
 constexpr double kLimitsSeconds = 0.25;   // of each precision and thread count
 constexpr double kCellSeconds = 0.002;    // making and checking the least cell
 constexpr double kProcessSeconds = 0.03;  // starting and ending one
 constexpr double kReferenceFlopsPerNs = 2;
 constexpr double kTrainingReferenceFlopsPerNs = 1;
 
-// A probe spends its time where long trials do, and takes some milliseconds.
-constexpr std::int64_t kProbeLength = 128;
-constexpr std::int64_t kMostProbeDim = 256;
-constexpr std::int64_t kProbeLimitSeconds = 2;
+// How fast what is timed is, by the end of the variant's name.
+struct Speed {
+  std::string_view variant;
+  double flops_per_ns;
+};
+constexpr Speed kSpeeds[] = {{"exact", 25}, {"_O0", 0.25}, {"reference", 2}};
+constexpr double kOtherFlopsPerNs = 5;
+// The tables that scope attention reads and writes take few flops an entry.
+constexpr double kTableBytesPerNs = 2;
 
 constexpr double kMostDraws = 16;
 // Samples beside the rounds: each draw is run once by the gate, once to count
@@ -101,9 +107,22 @@ Operations TrialOperations(const Cell& cell, bool attention_only) {
   return all;
 }
 
-double TrialNs(const Cell& cell, const SpeedOf& speed) {
-  return TrialOperations(cell, cell.Text("scope") == "attention").flops /
-         (speed(cell) * static_cast<double>(cell.Int("threads")));
+double FlopsPerNs(const Cell& cell) {
+  if (cell.is_peers) return kSpeeds[0].flops_per_ns;
+  const std::string variant = cell.Text("variant");
+  for (const Speed& known : kSpeeds) {
+    if (variant.ends_with(known.variant)) return known.flops_per_ns;
+  }
+  return kOtherFlopsPerNs;
+}
+
+double TrialNs(const Cell& cell) {
+  const bool attention_only = cell.Text("scope") == "attention";
+  const Operations operations = TrialOperations(cell, attention_only);
+  const double table_ns =
+      attention_only ? operations.bytes / kTableBytesPerNs : 0;
+  return (operations.flops / FlopsPerNs(cell) + table_ns) /
+         static_cast<double>(cell.Int("threads"));
 }
 
 // The time of the check against the reference, which computes in scope full
@@ -138,35 +157,13 @@ double DecoderSeconds(const Sweep& sweep, const Cell& cell) {
          (sweep.repetitions * TrialsOfRound(sweep) + kDecoderRoundsBeside);
 }
 
-// The same cell on a small problem. A peer's is taken to be as fast as ours.
-Cell ProbeOf(const Cell& cell) {
-  Cell probe = cell;
-  const auto at_most = [&](const char* axis, std::int64_t most) {
-    AxisValue& value = probe.axes[axis];
-    if (value.is_whole()) value = std::min(value.whole(), most);
-  };
-  probe.axes["memory_length"] = kProbeLength;
-  probe.axes["output_length"] = kProbeLength;
-  probe.axes["batch"] = 1;
-  probe.axes["threads"] = 1;
-  at_most("chunk_width", kProbeLength);
-  at_most("num_contexts", kProbeLength);
-  at_most("dim", kMostProbeDim);
-  if (cell.Text("workload").starts_with("file:")) {
-    probe.axes["workload"] = "uniform";
-  }
-  if (cell.is_peers) probe.axes["variant"] = "exact";
-  probe.is_peers = false;
-  return probe;
-}
-
-double CellSeconds(const Sweep& sweep, const Cell& cell, const SpeedOf& speed) {
+double CellSeconds(const Sweep& sweep, const Cell& cell) {
   if (cell.skip_reason) return 0;
   if (IsWholeDecoder(cell.axes)) return DecoderSeconds(sweep, cell);
   const RunOptions defaults;
   const double draws = Draws(cell);
   const double trials_of_round = std::max(draws, TrialsOfRound(sweep));
-  const double trial_ns = TrialNs(cell, speed);
+  const double trial_ns = TrialNs(cell);
   const double sample_ns =
       std::max(defaults.epoch_ns, trials_of_round * trial_ns);
   const double beside_ns =
@@ -182,52 +179,13 @@ double TimeEstimate::total_s() const {
   return std::accumulate(point_s.begin(), point_s.end(), start_s);
 }
 
-SpeedOf MeasureSpeeds(const Sweep& sweep) {
-  Sweep probes;
-  probes.repetitions = 1;
-  std::map<std::string, double> speeds;
-  for (const Point& point : sweep.points) {
-    for (const Cell& cell : point.cells) {
-      if (cell.skip_reason || IsWholeDecoder(cell.axes)) continue;
-      Cell probe = ProbeOf(cell);
-      if (!speeds.emplace(CellKey(StandardAxes(), probe), kTypicalFlopsPerNs)
-               .second) {
-        continue;
-      }
-      Point& of_probe = probes.points.emplace_back();
-      for (const auto& [axis, value] : point.axes) {
-        of_probe.axes[axis] = probe.axes.at(axis);
-      }
-      of_probe.cells.push_back(std::move(probe));
-    }
-  }
-  MeasurerOptions options;
-  options.cell_limit_s = kProbeLimitSeconds;
-  Measurer measurer(probes, options);
-  for (std::size_t i = 0; i < probes.points.size(); ++i) {
-    const auto measured = measurer.Measure(i, [](double) {});
-    if (!measured) break;
-    const Cell& probe = probes.points[i].cells[0];
-    const std::optional<double> trial_ns = measured->cells.at(0).median_ns;
-    const double flops =
-        TrialOperations(probe, probe.Text("scope") == "attention").flops;
-    if (!trial_ns || flops == 0) continue;
-    speeds[CellKey(StandardAxes(), probe)] = flops / *trial_ns;
-  }
-  measurer.Finish();
-  return [speeds = std::move(speeds)](const Cell& cell) {
-    const auto found = speeds.find(CellKey(StandardAxes(), ProbeOf(cell)));
-    return found == speeds.end() ? kTypicalFlopsPerNs : found->second;
-  };
-}
-
-TimeEstimate EstimateTime(const Sweep& sweep, const SpeedOf& speed) {
+TimeEstimate EstimateTime(const Sweep& sweep) {
   TimeEstimate estimate;
   std::set<std::pair<std::int64_t, std::string>> limits;
   for (const Point& point : sweep.points) {
     double seconds = 0;
     for (const Cell& cell : point.cells) {
-      seconds += CellSeconds(sweep, cell, speed);
+      seconds += CellSeconds(sweep, cell);
       if (cell.skip_reason) continue;
       limits.emplace(cell.Int("threads"), cell.Text("precision"));
     }

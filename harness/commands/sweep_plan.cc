@@ -81,7 +81,7 @@ Sweep PlanSweep(const AxisTable& table, const SweepRequest& request) {
 }
 
 void ShowSweep(const AxisTable& table, const Sweep& sweep, bool as_json) {
-  const TimeEstimate estimate = EstimateTime(sweep, MeasureSpeeds(sweep));
+  const TimeEstimate estimate = EstimateTime(sweep);
   PlanDocument plan = {.name = sweep.name,
                        .num_points = sweep.points.size(),
                        .num_cells = NumberOfCells(sweep),

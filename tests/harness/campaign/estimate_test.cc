@@ -44,16 +44,6 @@ TEST(Estimate, MoreTrialsThanFitASampleTakeLonger) {
   EXPECT_GT(EstimateTime(sweep).total_s(), 10 * before);
 }
 
-TEST(Estimate, LongTrialsTakeTheirOperationsAtTheSpeedThatWasMeasured) {
-  Sweep sweep = SweepOf({{"memory_length", {20'000}}, {"mode", {"gradient"}}});
-  sweep.repetitions = 1000;
-  const auto at = [&](double flops_per_ns) {
-    return EstimateTime(sweep, [&](const Cell&) { return flops_per_ns; })
-        .total_s();
-  };
-  EXPECT_NEAR(at(1) / at(2), 2, 0.1);
-}
-
 TEST(Estimate, SkippedCellsTakeNoTime) {
   Sweep sweep = SweepOf({{"threads", {2}}, {"memory_length", {4}}});
   SkipThreadsBeyond(1, sweep);
