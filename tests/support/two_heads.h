@@ -42,24 +42,54 @@ class TwoHeadedDecoder final : public Decoder<Real>, public Follower {
       if (first_result_.need_memory) return first_result_;
       first_is_made_ = true;
     }
-    negated_.assign(state.begin(), state.end());
-    for (Real& element : negated_) element = -element;
-    second_result_ = second_->Step(negated_, context);
+    second_result_ = second_->Step(Negated(state), context);
     if (second_result_.need_memory) return second_result_;
     first_is_made_ = false;
-    for (std::size_t k = 0; k < context.size(); ++k) {
-      context[k] = (first_context_[k] + context[k]) / 2;
-    }
+    AddFirst(context);
     first_result_.next_head = &second_result_;
     return first_result_;
   }
+  // A hypothesis is the number of its row of places_.
+  void StepBeam(std::span<const Real> states, std::span<Hypothesis> hypotheses,
+                std::span<Real> contexts,
+                std::span<StepResult<Real>> results) override {
+    std::vector<Hypothesis> first, second;
+    for (const Hypothesis& hypothesis : hypotheses) {
+      const auto& place = places_[hypothesis.Get<std::size_t>()];
+      first.push_back(place.first);
+      second.push_back(place.second);
+    }
+    first_context_.resize(contexts.size());
+    second_results_.resize(results.size());
+    first_->StepBeam(states, first, first_context_, results);
+    second_->StepBeam(Negated(states), second, contexts, second_results_);
+    AddFirst(contexts);
+    for (std::size_t r = 0; r < results.size(); ++r) {
+      results[r].next_head = &second_results_[r];
+      hypotheses[r].Set(places_.size());
+      places_.emplace_back(first[r], second[r]);
+    }
+  }
 
  private:
+  std::span<const Real> Negated(std::span<const Real> states) {
+    negated_.assign(states.begin(), states.end());
+    for (Real& element : negated_) element = -element;
+    return negated_;
+  }
+  void AddFirst(std::span<Real> context) const {
+    for (std::size_t k = 0; k < context.size(); ++k) {
+      context[k] = (first_context_[k] + context[k]) / 2;
+    }
+  }
+
   const std::unique_ptr<Decoder<Real>> first_, second_;
   StepResult<Real> first_result_, second_result_;
   bool first_is_made_ = false;
   Buffer<Real> first_context_, negated_;
   std::vector<Index> positions_[2];
+  std::vector<StepResult<Real>> second_results_;
+  std::vector<std::pair<Hypothesis, Hypothesis>> places_{1};
 };
 
 template <class Real>

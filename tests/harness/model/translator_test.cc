@@ -10,7 +10,10 @@
 #include "harness/inputs/drawn_parameters.h"
 #include "harness/model/attention_record.h"
 #include "harness/model/reference.h"
+#include "mechanisms/monotonic/monotonic.h"
+#include "mechanisms/soft/soft.h"
 #include "tests/support/drawn_inputs.h"
+#include "tests/support/two_heads.h"
 
 namespace attnbench {
 namespace {
@@ -261,6 +264,40 @@ TEST(Translator, WhatWasReadIsWhatThoseThatAreLeftReadOnTheirWay) {
     differ += mean < steps.FurthestOfAny() ? 1 : 0;
   }
   EXPECT_GT(differ, 0);
+}
+
+TEST(Translator, AHypothesisKeepsTheChoicesOfAllHeads) {
+  const testing::TwoHeads<double> two(monotonic::MakeMechanism<double>());
+  Subject subject("monotonic");
+  subject.mechanism = &two;
+  const TranslationTask task{.source = kSource, .num_steps = 6};
+  const ReferenceEncoded encoded =
+      ReferenceEncode(subject.weights, kSizes, kSource);
+  Translator<double> translator = subject.MakeTranslator();
+  for (const Translation& found : translator.BeamSearch(task, 4)) {
+    EXPECT_EQ(found.positions.size(), 12U);
+    EXPECT_EQ(translator.Force(task, found.symbols).positions, found.positions);
+    const Translation reference = ReferenceForce(
+        subject.weights, kSizes, &two, subject.config, subject.inputs, encoded,
+        task, found.symbols, found.positions);
+    EXPECT_EQ(reference.positions, found.positions);
+    EXPECT_NEAR(reference.log_probability, found.log_probability, 1e-10);
+  }
+}
+
+TEST(Translator, TheEnergiesOfAllHeadsAreRead) {
+  const testing::TwoHeads<double> two(soft::MakeMechanism<double>());
+  Subject subject("soft");
+  subject.mechanism = &two;
+  Translator<double> translator = subject.MakeTranslator();
+  BeamAttention<double> attention(two, subject.config, subject.inputs);
+  for (const Index beam : {1, 4}) {
+    AttentionRecord<double> record(translator,
+                                   {.source = kSource, .num_steps = 7}, beam);
+    const AttentionReads reads = record.Reads(attention);
+    EXPECT_EQ(reads.outputs, 1 + 6 * beam);
+    EXPECT_EQ(reads.energies, 2 * 16 * reads.outputs);
+  }
 }
 
 // The calls that are timed as attention alone are those of the model: every
