@@ -198,7 +198,7 @@ TEST(ExpandSweep, AWholeDecoderHasOneWayToRun) {
   request = DecoderRequest({"soft"});
   request.axes["memory_length"] = {100'001};
   EXPECT_THAT(AllCells(Expand(request))[0].skip_reason.value_or(""),
-              HasSubstr("at most 100000 memory_length"));
+              HasSubstr("at most memory_length 100000, not 100001"));
 }
 
 TEST(ExpandSweep, AnAxisOfWholeDecodersIsRefusedWhereThereAreNone) {
