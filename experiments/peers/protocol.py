@@ -1,5 +1,5 @@
 """The peer's end of `run-sweep --peer COMMAND`: what a program must do to be
-measured beside ours. harness/peer/cell.h has the messages.
+measured beside ours. harness/peer/messages.h has the messages.
 
     protocol.serve(describe(), prepare)
 

@@ -125,7 +125,7 @@ def flatten(record, prefix=""):
             row.update(flatten(value, name + "."))
         elif isinstance(value, list):
             row.update(_flatten_list(name, key, value))
-        elif value is None and key.startswith("interval"):
+        elif value is None and "interval" in key:
             row.update(dict.fromkeys(name + end for end in _ENDS))
         else:
             row[name] = scalar(value)
@@ -133,7 +133,7 @@ def flatten(record, prefix=""):
 
 
 def _flatten_list(name, key, values):
-    if key.startswith("interval") and len(values) == 2:
+    if "interval" in key and len(values) == 2:
         return {name + end: value for end, value in zip(_ENDS, values)}
     return {"count of " + name: len(values)}
 

@@ -379,6 +379,14 @@ class PageTest(ReportCase):
         self.assertEqual(page.data(2)["links"], [0, 0, 1])
         self.assertEqual(page.data(2)["source"], 1)
 
+    def test_an_interval_has_its_ends_whatever_it_is_of(self):
+        document = made_up_claims.decoder_document()
+        page = self.read(document)
+        wanted = [cell["decoder"]["attention_interval_ns"][1]
+                  for cell in document["cells"] if "decoder" in cell]
+        shown = page.column(0, "decoder.attention_interval_ns high")
+        self.assertEqual([value for value in shown if value is not None], wanted)
+
     def test_a_table_has_the_numbers_of_the_file(self):
         cells = results.plain_cells()
         page = self.read(results.sweep(cells))
