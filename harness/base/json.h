@@ -7,7 +7,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-// Compiled once, in json_file.cc, and not in each of some two hundred sources.
+// Compiled once, in json_file.cc, and not in every source that includes this.
 extern template class nlohmann::basic_json<nlohmann::ordered_map>;
 
 namespace attnbench {

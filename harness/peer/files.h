@@ -16,8 +16,8 @@ std::vector<std::string> CommandWords(std::string_view command);
 // The command, with a hash of the contents of every readable file among its
 // words, and of the *.py files beside a *.py file, which it may import. It is
 // empty for an empty command. Files that are found over a search path (the
-// interpreter, installed packages) are not hashed; the peer says their versions
-// of itself.
+// interpreter, installed packages) are not hashed; the peer's description has
+// their versions.
 std::string PeerIdentity(const std::string& command);
 
 }  // namespace attnbench

@@ -1,4 +1,4 @@
-// Checks what a peer says of itself, and what that means for a cell.
+// Checks the description that a peer gives, and applies it to cells.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -22,7 +22,7 @@ namespace attnbench {
 
 inline constexpr int kPeerProtocol = 1;
 
-// A peer's description of itself: the answer to "describe".
+// The description of a peer: its answer to "describe".
 struct PeerInfo {
   int protocol = kPeerProtocol;
   std::string name = {};

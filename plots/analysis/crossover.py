@@ -1,4 +1,6 @@
-"""Models that tell from which length on a mechanism is faster than soft attention."""
+"""Fits models of time, and finds the length from which on a mechanism is faster than
+soft attention.
+"""
 
 import math
 import re

@@ -511,8 +511,9 @@ def _check_step(step, length, where):
             raise DataError(
                 where, f"{key} is {value}, it must be from 1 to {length}"
             )
-    for number, head in enumerate(step.get("further_heads", ())):
-        _check_step(head, length, f"{where}.further_heads[{number}]")
+    if "further_heads" in step:
+        for number, head in enumerate(get(step, "further_heads", list, where)):
+            _check_step(head, length, f"{where}.further_heads[{number}]")
     get(step, "inspected", int, where)
     weights = get(step, "weights", list, where)
     if (step["begin"] is None) != (step["end"] is None):

@@ -66,7 +66,7 @@ def _lines(cells, names, beam):
     for cell in cells:
         ratio = cell["ratio"]
         if cell["beam"] == beam and ratio and whole_decoders.is_as_trained(cell):
-            # That of a single round has no ends.
+            # The ratio of a single round has no interval.
             has_ends = math.isfinite(ratio.high)
             span = (ratio.low, ratio.high) if has_ends else [ratio.value] * 2
             lines[settings.label(cell)][cell["memory_length"]] = (ratio.value, *span)

@@ -170,6 +170,8 @@ TEST(Follow, WhereRoundingAloneDecidesAReferenceChoosesAsItIsTold) {
     EXPECT_EQ(choices({1, -1}, {}), first);
     EXPECT_EQ(choices({1, -1}, told), told);
     EXPECT_EQ(choices({1, 1}, told), first);
+    // A list that ends early leaves the rest to the reference.
+    EXPECT_EQ(choices({1, -1}, {1}), (std::vector<Index>{1, 1, 1}));
   }
 }
 

@@ -8,6 +8,7 @@ import unittest
 import made_up
 from plot_case import PlotTest
 
+import figures
 from analysis import load, whole_decoders
 from figures import britz_table1
 
@@ -31,6 +32,27 @@ def document(made):
 
 def frame(made):
     return load.cells_of(document(made), "made up")
+
+
+class Parts(unittest.TestCase):
+    def test_what_only_whole_decoders_have_is_no_row_of_a_sweep(self):
+        left_out = made_up.make_cell("soft", 4, 4, workload="copy:1")
+        none = made_up.make_cell("none", 4, 4)
+        kept = made_up.make_cell("mocha", 4, 4, chunk_width=4)
+        for cell in (left_out, none, kept):
+            made_up.stop(cell, "skipped", "why")
+        made = [made_up.make_cell("soft", 4, 4), left_out, none, kept, *cells()]
+        parts = figures.data_of(document(made), "made up")
+        self.assertEqual(list(parts["sweep"]["mechanism"]), ["soft", "mocha"])
+        self.assertEqual(len(parts["decoder"]), len(cells()))
+
+    def test_a_figure_is_of_one_number_of_sources(self):
+        made = cells()
+        self.assertTrue(britz_table1.has_data(frame(made)))
+        made[0]["batch"] += 1
+        self.assertFalse(britz_table1.has_data(frame(made)))
+        with self.assertRaisesRegex(load.DataError, "2 models"):
+            britz_table1.draw(frame(made))
 
 
 class Ratios(unittest.TestCase):

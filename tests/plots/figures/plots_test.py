@@ -4,6 +4,7 @@ speed-ups upside down or unpaired, cells left out without a word.
 
 import json
 import math
+import re
 import unittest
 
 from plot_case import ROOT, PlotTest
@@ -315,6 +316,26 @@ class Numbers(PlotTest):
         # The second output scans on from entry 2, itself included.
         self.assertEqual(outlines, [(0.5, 0.5, 2), (1.5, 1.5, 4)])
         self.assertIn("1 of 3 outputs", lines[0])
+
+    def test_alignments_have_the_weights_of_all_heads(self):
+        document = decoded("two_heads", length=4, num_outputs=1)
+        first = {"position": 2, "begin": 2, "end": 3, "weights": [0.25, 0.25],
+                 "inspected": 1}
+        document["steps"] = [{**first, "further_heads": [
+            {**first, "begin": 3, "end": 4, "position": 3}]}]
+        path = self.write(document, "two_heads")
+
+        def draw():
+            return figures.FIGURES["alignments"].draw(
+                [load.steps_of(load.read_json(path), path)])[0]
+
+        self.assertEqual(draw().axes[0].images[0].get_array().tolist(),
+                         [[0, 0.25, 0.5, 0.25]])
+        for wrong, said in ((3, "further_heads"), ([{}], "further_heads[0]")):
+            document["steps"][0]["further_heads"] = wrong
+            path = self.write(document, "two_heads")
+            with self.assertRaisesRegex(load.DataError, re.escape(said)):
+                draw()
 
 
 class Stability(PlotTest):

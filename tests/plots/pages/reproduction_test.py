@@ -288,6 +288,13 @@ class PapersTest(ReproductionTest):
         self.assertIn("512, copy:1, 16000 (dim, workload, vocabulary), as has another "
                       "file", self.refused_twice())
 
+    def test_other_lengths_of_a_published_model_are_no_row_of_its_table(self):
+        one = self.write(decoder_document([20, 50]), "one.json")
+        other = self.write(decoder_document([8, 20]), "other.json")
+        found = reproduction.decoders([one, other])
+        self.assertEqual([set(cells["memory_length"]) for cells in found.values()],
+                         [{20, 50}])
+
     def test_a_broken_cell_of_a_decoder_is_named(self):
         broken = decoder_document([70])
         del broken["cells"][1]["beam"]
