@@ -14,11 +14,11 @@ namespace attnbench {
 namespace {
 
 // The names of an array's rows and columns.
-struct Names {
+struct IndexNames {
   const char* row;
   const char* column;
 };
-Names NamesOf(const std::string& what) {
+IndexNames NamesOf(const std::string& what) {
   if (what.starts_with("gradient of parameter") ||
       what.starts_with("gradient of energy_")) {
     return {"row", "column"};
@@ -181,7 +181,7 @@ QuantityResult Quantity::Result() const {
 }
 
 std::string Quantity::WorstText() const {
-  const Names names = NamesOf(what_);
+  const IndexNames names = NamesOf(what_);
   std::string place = what_;
   if (worst_.row >= 0) {
     place += fmt::format(", {} {}", names.row, worst_.row + 1);

@@ -14,7 +14,7 @@
 namespace attnbench {
 namespace {
 
-using testing::MatchesRegex;
+using ::testing::MatchesRegex;
 
 Sweep SmallSweep() {
   SweepRequest request;

@@ -11,7 +11,7 @@
 namespace attnbench {
 namespace {
 
-std::vector<std::string> Texts(const std::vector<Cache>& caches) {
+std::vector<std::string> TextsOf(const std::vector<Cache>& caches) {
   std::vector<std::string> texts;
   for (const Cache& cache : caches) texts.push_back(CacheText(cache));
   return texts;
@@ -20,7 +20,7 @@ std::vector<std::string> Texts(const std::vector<Cache>& caches) {
 TEST(Caches, AreThoseOfTheFirstCpuNearestFirst) {
   const std::vector<Cache> caches = ReadCaches(
       "l3:2(size=8388608) core:4 l1d:1(size=49152) l1i:1(size=32768) pu:2");
-  EXPECT_EQ(Texts(caches),
+  EXPECT_EQ(TextsOf(caches),
             (std::vector<std::string>{"L1 Data 48K", "L1 Instruction 32K",
                                       "L3 Unified 8192K"}));
   EXPECT_EQ(caches.at(0).sharing_cpus, 2);
@@ -47,7 +47,7 @@ TEST(Caches, OfThisMachineAreThoseThatTheSystemLists) {
     }
     listed.push_back("L" + level + " " + holds + " " + size);
   }
-  EXPECT_EQ(Texts(ReadCaches()), listed);
+  EXPECT_EQ(TextsOf(ReadCaches()), listed);
 }
 
 TEST(ShareBytes, IsWhatEachThreadHasWhenTheyAreSpread) {

@@ -15,8 +15,8 @@
 namespace attnbench {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 
 std::string WriteFile(const std::string& text) {
   static const TemporaryFolder folder;
@@ -134,7 +134,7 @@ TEST(ReadExperiment, MistakesNameFileAndKeyAndWhatIsAllowed) {
   for (const Wrong& wrong : cases) {
     const std::string path = WriteFile(wrong.text);
     EXPECT_THAT(ErrorOfPath(path),
-                AllOf(testing::StartsWith(path), HasSubstr(wrong.message)))
+                AllOf(::testing::StartsWith(path), HasSubstr(wrong.message)))
         << wrong.text;
   }
 }

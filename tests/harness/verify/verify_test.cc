@@ -350,7 +350,7 @@ TEST(VerifyCases, WithoutModeExpectThereAreNone) {
   EXPECT_TRUE(MakeVerifyCases(about, true).empty());
 }
 
-bool Validates(const Json& document) {
+bool ValidatesVerify(const Json& document) {
   return testing::Validates(testing::SchemaOf("verify"), document);
 }
 
@@ -367,16 +367,16 @@ TEST(VerifySchema, DocumentsValidateGoodOrBad) {
   const VerifyOptions options = {.trials = 200};
   const Json good = Document(RunGrid(grid, options));
   EXPECT_EQ(good["verdict"], "passed") << good["worst"];
-  EXPECT_TRUE(Validates(good));
+  EXPECT_TRUE(ValidatesVerify(good));
   const Json bad = Document(RunGrid(
       grid, options, {.expectation = [](const Expectation<double>& out) {
         out.attention(0, 0) = std::nan("");
       }}));
   EXPECT_EQ(bad["verdict"], "failed");
-  EXPECT_TRUE(Validates(bad));
+  EXPECT_TRUE(ValidatesVerify(bad));
   const Json thrown = Document(RunGrid(
       grid, options, {.config = [](Config&) { throw Unsupported("no"); }}));
-  EXPECT_TRUE(Validates(thrown));
+  EXPECT_TRUE(ValidatesVerify(thrown));
 }
 
 TEST(VerifyDocument, NamesAPlaceByWhatItsRowsAndColumnsAre) {
@@ -403,7 +403,7 @@ TEST(VerifySchema, EveryFieldIsWantedAndNoOtherIsTaken) {
   const auto refuses = [&](const char* where, const auto& change) {
     Json document = good;
     change(document);
-    EXPECT_FALSE(Validates(document)) << where;
+    EXPECT_FALSE(ValidatesVerify(document)) << where;
   };
   for (const auto& [name, value] : good.items()) {
     refuses("document", [&key = name](Json& json) { json.erase(key); });
