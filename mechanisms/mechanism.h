@@ -182,8 +182,8 @@ struct SequenceInputs {
   // Description::scores declares them. Where there are any, states are ignored;
   // where there are none, energies follow from the states.
   NamedViews<const Real> scores = {};
-  // The arrays of Description::further. Row j of entries is read once entry j
-  // is appended, row i of outputs when output i is made.
+  // The arrays of Description::further and no others. Row j of entries is read
+  // once entry j is appended, row i of outputs when output i is made.
   NamedViews<const Real> further = {};
   // Added to every energy of the choice (r of MAD eq 16), whatever the energy.
   Real energy_bias = 0;

@@ -15,8 +15,8 @@ template <class Real>
 class BeamAttention {
  public:
   // The mechanism, and what `inputs` points to, outlive this. Throws
-  // Unsupported for chunk energies under `dot`, whose keys and states a model
-  // would have to make.
+  // Unsupported if the mechanism reads a further input that is not in `inputs`:
+  // a model makes none.
   BeamAttention(const Mechanism<Real>& mechanism, const Config& config,
                 const SequenceInputs<Real>& inputs);
 

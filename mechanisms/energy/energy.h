@@ -25,14 +25,14 @@
 
 namespace attnbench {
 
-// What the energies are for. The chunk energies of MoChA have parameters of
-// their own, and under dot keys and states of their own.
+// What the energies are for. Chunk energies, which MoChA and MAtChA have, take
+// parameters of their own, and under dot keys and states of their own.
 enum class EnergyRole { kAttention, kChunk };
 
-// What mechanisms with such energies declare: the scores that can be given for
-// them, and the keys [T, d] and states [U, d] of chunk energies under dot,
-// which must not be the memory itself (MoChA 2.4 wants energies distinct from
-// the monotonic ones).
+// Mechanisms with such energies declare these. The first three are the scores
+// that can be given for energies. The last two are the keys and states of chunk
+// energies under dot, which must not be the memory and the states themselves
+// (MoChA 2.4 wants energies distinct from the monotonic ones).
 inline const InputSpec kProbabilitiesInput = {
     .name = "p_choose", .shape = "UT", .domain = Domain::kProbability};
 inline const InputSpec kEnergiesInput = {.name = "energies", .shape = "UT"};
@@ -59,7 +59,8 @@ template <class Real>
 class Energy {
  public:
   virtual ~Energy() = default;
-  // Entries that follow those appended before, in the same array.
+  // Entries that follow those appended before, in the same array. Chunk energies
+  // under dot have all their keys from the start, and ignore them.
   virtual void Append(const MatrixView<const Real>& memory) = 0;
   // The state of output i; its array lives until the next call.
   virtual void SetState(Index output, std::span<const Real> state) = 0;
