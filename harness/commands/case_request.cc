@@ -4,7 +4,6 @@
 
 #include "harness/base/error.h"
 #include "harness/base/parse_text.h"
-#include "harness/inputs/declared_inputs.h"
 #include "mechanisms/description.h"
 #include "mechanisms/registry.h"
 
@@ -137,7 +136,8 @@ CaseSequence::CaseSequence(const CaseFile& file, std::uint64_t seed)
                           : Table<double>(file.Length('T'), 1)),
       contexts_(Size(file.Length('U') * memory_.cols)) {
   sequence_.inputs.scores = file.Scores();
-  sequence_.inputs.further = file.ViewsOf(AllFurtherInputs());
+  sequence_.inputs.further =
+      file.ViewsOf(FindMechanism<double>(file.mechanism)->Describe().further);
   sequence_.inputs.seed = seed;
   sequence_.inputs.expected_length = memory_.rows;
   sequence_.memory = memory_.view();

@@ -246,9 +246,10 @@ Decoded DecodeWorkload(const Arguments& arguments) {
                               .dim = cell.Int("dim"),
                               .seed = ParseSeed(arguments.seed)});
     const Config config = MakeConfig(cell);
+    const auto& mechanism = *FindMechanism<double>(cell.mechanism);
     Decoded decoded =
-        Decode(*FindMechanism<double>(cell.mechanism), config,
-               workload->Draw(0, config.energy)[0],
+        Decode(mechanism, config,
+               workload->DrawFor(mechanism.Describe(), 0, config.energy)[0],
                /*has_memory=*/true, arguments.reference_length, where);
     // A picture made from the output names these.
     decoded.workload = cell.Text("workload");
