@@ -20,11 +20,11 @@ std::vector<std::string> AxesOfCase(const Description& description) {
 
 AxisValue CheckedAxis(const std::string& name, const OptionValue& value,
                       const std::string& place) {
-  const Axis& axis = FindAxis(StandardAxes(), name, place);
+  const Axis& axis = FindAxis(name, place);
   if (OptionText(value).starts_with('=')) {
     throw UserError(place, "refers to an axis; give the value itself");
   }
-  return CheckAxisValue(StandardAxes(), axis, ToJson(value), place);
+  return CheckAxisValue(axis, ToJson(value), place);
 }
 
 void CheckVariant(const std::string& variant, const Description& description,
@@ -107,7 +107,7 @@ SweepRequest RequestOfCase(const CaseFile& file, const std::string& mode) {
 }
 
 Cell OneCell(const SweepRequest& request) {
-  const Sweep sweep = ExpandSweep(StandardAxes(), request);
+  const Sweep sweep = ExpandSweep(request);
   const Cell& cell = sweep.points.front().cells.front();
   if (cell.skip_reason.has_value()) {
     throw UserError(cell.mechanism, *cell.skip_reason);

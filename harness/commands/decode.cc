@@ -53,7 +53,7 @@ void AddOptions(CLI::App& command, Arguments& arguments) {
       ->type_name("NAME")
       ->excludes(case_file);
   for (const char* name : kAxes) {
-    const Axis& axis = FindAxis(StandardAxes(), name, "decode");
+    const Axis& axis = FindAxis(name, "decode");
     const std::string letter =
         axis.letter.empty() ? "" : "-" + axis.letter + ",";
     command
@@ -227,9 +227,9 @@ Decoded DecodeWorkload(const Arguments& arguments) {
   request.axes["precision"] = {"f64"};
   for (const auto& [name, text] : arguments.axes) {
     if (text.empty()) continue;
-    const Axis& axis = FindAxis(StandardAxes(), name, "decode");
+    const Axis& axis = FindAxis(name, "decode");
     const std::string where = OptionName(axis);
-    request.axes[name] = ParseAxisValues(StandardAxes(), axis, text, where);
+    request.axes[name] = ParseAxisValues(axis, text, where);
     if (request.axes[name].size() != 1) {
       throw UserError(where,
                       fmt::format("'{}' is a list, must be one value", text));
