@@ -94,7 +94,8 @@ OnlineRun RunOnline(const Json& inputs, const std::string& workload_name,
   const int draws =
       std::min(workload->num_draws(), inputs.at("draws").get<int>());
   for (int draw = 0; draw < draws; ++draw) {
-    const Sequence<double> sequence = workload->Draw(draw, config.energy)[0];
+    const Sequence<double> sequence =
+        workload->DrawFor(mechanism.Describe(), draw, config.energy)[0];
     Table<double> contexts(sequence.contexts.rows, sequence.contexts.cols);
     Sequence<double> at_once = sequence;
     at_once.contexts = contexts.view();
@@ -124,7 +125,9 @@ struct DecodedDraw {
 };
 
 DecodedDraw DecodeDraw(const Mechanism<double>& mechanism, const Config& config,
-                       Sequence<double> sequence) {
+                       PointInputs<double>& inputs, int draw) {
+  Sequence<double> sequence =
+      inputs.workload().DrawFor(mechanism.Describe(), draw, config.energy)[0];
   DecodedDraw decoded;
   decoded.contexts =
       Table<double>(sequence.contexts.rows, sequence.contexts.cols);
@@ -175,10 +178,8 @@ std::map<std::string, std::int64_t> WidthOneDifferences(
   const Config alone = ConfigOf(monotonic, dim);
   Config chunk = ConfigOf(mocha, dim);
   chunk.chunk_width = 1;
-  const Sequence<double> sequence =
-      inputs.workload().Draw(draw, alone.energy)[0];
-  const DecodedDraw a = DecodeDraw(monotonic, alone, sequence);
-  const DecodedDraw b = DecodeDraw(mocha, chunk, sequence);
+  const DecodedDraw a = DecodeDraw(monotonic, alone, inputs, draw);
+  const DecodedDraw b = DecodeDraw(mocha, chunk, inputs, draw);
   const TrainedDraw a_trained = TrainDraw(monotonic, alone, inputs, draw);
   const TrainedDraw b_trained = TrainDraw(mocha, chunk, inputs, draw);
   std::int64_t positions = 0;
@@ -324,7 +325,8 @@ std::vector<Json> ClosedLoopGap(const Json& inputs, std::uint64_t seed) {
   const auto& mechanism = MechanismOf(inputs.at("mechanism"));
   const Config config = ConfigOf(mechanism, inputs.at("dim"));
   const auto workload = MakeWorkload<double>(SpecOf(inputs, "uniform", seed));
-  const Sequence<double> sequence = workload->Draw(0, config.energy)[0];
+  const Sequence<double> sequence =
+      workload->DrawFor(mechanism.Describe(), 0, config.energy)[0];
   const RandomDecoder decoder(config.dim, seed);
   const std::vector<double> expected =
       ExpectedChoice(mechanism, config, sequence, decoder);

@@ -30,9 +30,8 @@ constexpr std::uint64_t kSeed = 1;
 
 class ClaimsMeasurer {
  public:
-  ClaimsMeasurer(const AxisTable& table, const ClaimsLedger& ledger,
-                 const ClaimsOptions& options)
-      : table_(table), ledger_(ledger), options_(options) {}
+  ClaimsMeasurer(const ClaimsLedger& ledger, const ClaimsOptions& options)
+      : ledger_(ledger), options_(options) {}
 
   // There may be no document where the user has interrupted.
   MeasuredDocument Measure(const std::string& name) {
@@ -79,17 +78,15 @@ class ClaimsMeasurer {
                          const std::string& profile) const {
     const std::string path = InRoot(ExperimentOf(measurement));
     if (!measurement.contains(profile)) {
-      return ReadExperiment(table_, path, profile);
+      return ReadExperiment(path, profile);
     }
-    return WithProfile(table_, ReadExperiment(table_, path, "full"),
-                       measurement.at(profile),
+    return WithProfile(ReadExperiment(path, "full"), measurement.at(profile),
                        "measurement " + name + ": " + profile);
   }
 
   void Sweep(const std::string& name, const Json& measurement,
              const std::string& path) {
     attnbench::Sweep sweep = ExpandSweep(
-        table_,
         RequestOf(name, measurement, options_.quick ? "quick" : "full"));
     SkipThreadsBeyond(Cores(), sweep);
     CampaignOptions campaign;
@@ -97,9 +94,8 @@ class ClaimsMeasurer {
     campaign.force = options_.force;
     campaign.resume = options_.resume;
     campaign.measurer.limits = limits_;  // known, so not measured again
-    const CampaignEnd end =
-        RunCampaign(table_, sweep,
-                    MakeContext(options_.command_line, sweep.seed), campaign);
+    const CampaignEnd end = RunCampaign(
+        sweep, MakeContext(options_.command_line, sweep.seed), campaign);
     if (!end.interrupted) limits_ = end.result->context.limits;
   }
 
@@ -177,7 +173,7 @@ class ClaimsMeasurer {
     std::set<std::string> wanted;
     for (const char* profile : {"full", "quick"}) {
       for (const Point& point :
-           ExpandSweep(table_, RequestOf(name, measurement, profile)).points) {
+           ExpandSweep(RequestOf(name, measurement, profile)).points) {
         for (const Cell& cell : point.cells) {
           wanted.insert(AxesText(cell.mechanism, cell.axes));
         }
@@ -198,13 +194,12 @@ class ClaimsMeasurer {
   std::string AxesText(const std::string& mechanism,
                        const AxisMap& axes) const {
     std::string text = mechanism;
-    for (const Axis& axis : table_) {
+    for (const Axis& axis : AllAxes()) {
       text += " " + axes.at(axis.name).Shown();
     }
     return text;
   }
 
-  const AxisTable& table_;
   const ClaimsLedger& ledger_;
   const ClaimsOptions& options_;
   std::vector<MachineLimits> limits_;  // of the machine, those measured so far
@@ -247,10 +242,9 @@ Json ComputedDocument(const ClaimsLedger& ledger,
           {"quantities", std::move(quantities)}};
 }
 
-std::optional<MeasuredDocuments> MeasureClaims(const AxisTable& table,
-                                               const ClaimsLedger& ledger,
+std::optional<MeasuredDocuments> MeasureClaims(const ClaimsLedger& ledger,
                                                const ClaimsOptions& options) {
-  ClaimsMeasurer measurer(table, ledger, options);
+  ClaimsMeasurer measurer(ledger, options);
   const std::vector<std::string> names = MeasurementsOf(ledger);
   CatchInterrupts();
   MeasuredDocuments documents;

@@ -118,8 +118,7 @@ int Judge(const JudgeRequest& request, const Arguments& arguments,
   return RunPython("claims", kJudge, options);
 }
 
-int RunClaims(const AxisTable& table, const std::string& command_line,
-              const Arguments& arguments) {
+int RunClaims(const std::string& command_line, const Arguments& arguments) {
   const std::string own_ledger = FindInSources("claims", kLedger);
   ClaimsLedger ledger = ReadClaimsLedger(
       arguments.ledger.empty() ? own_ledger : arguments.ledger,
@@ -135,7 +134,7 @@ int RunClaims(const AxisTable& table, const std::string& command_line,
   const TemporaryFolder temporary;
   const Context context = MakeContext(command_line, /*seed=*/1);
   const auto documents = MeasureClaims(
-      table, ledger,
+      ledger,
       {.root = fs::path(own_ledger).parent_path().parent_path().string(),
        .folder = FolderFor(arguments, temporary),
        .is_kept = !arguments.results.empty(),
@@ -160,17 +159,16 @@ int RunClaims(const AxisTable& table, const std::string& command_line,
 
 }  // namespace
 
-void AddClaims(CLI::App& app, const AxisTable& table,
-               const std::string& command_line, Command& run) {
+void AddClaims(CLI::App& app, const std::string& command_line, Command& run) {
   CLI::App* const command = app.add_subcommand(
       "claims",
       "measure what the papers claim, and say of each whether it "
       "holds here");
   const auto arguments = std::make_shared<Arguments>();
   AddOptions(*command, *arguments);
-  command->callback([&table, &run, command_line, arguments] {
-    run = [&table, command_line, arguments] {
-      return RunClaims(table, command_line, *arguments);
+  command->callback([&run, command_line, arguments] {
+    run = [command_line, arguments] {
+      return RunClaims(command_line, *arguments);
     };
   });
 }

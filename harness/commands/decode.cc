@@ -53,7 +53,7 @@ void AddOptions(CLI::App& command, Arguments& arguments) {
       ->type_name("NAME")
       ->excludes(case_file);
   for (const char* name : kAxes) {
-    const Axis& axis = FindAxis(StandardAxes(), name, "decode");
+    const Axis& axis = FindAxis(name, "decode");
     const std::string letter =
         axis.letter.empty() ? "" : "-" + axis.letter + ",";
     command
@@ -227,9 +227,9 @@ Decoded DecodeWorkload(const Arguments& arguments) {
   request.axes["precision"] = {"f64"};
   for (const auto& [name, text] : arguments.axes) {
     if (text.empty()) continue;
-    const Axis& axis = FindAxis(StandardAxes(), name, "decode");
+    const Axis& axis = FindAxis(name, "decode");
     const std::string where = OptionName(axis);
-    request.axes[name] = ParseAxisValues(StandardAxes(), axis, text, where);
+    request.axes[name] = ParseAxisValues(axis, text, where);
     if (request.axes[name].size() != 1) {
       throw UserError(where,
                       fmt::format("'{}' is a list, must be one value", text));
@@ -246,9 +246,10 @@ Decoded DecodeWorkload(const Arguments& arguments) {
                               .dim = cell.Int("dim"),
                               .seed = ParseSeed(arguments.seed)});
     const Config config = MakeConfig(cell);
+    const auto& mechanism = *FindMechanism<double>(cell.mechanism);
     Decoded decoded =
-        Decode(*FindMechanism<double>(cell.mechanism), config,
-               workload->Draw(0, config.energy)[0],
+        Decode(mechanism, config,
+               workload->DrawFor(mechanism.Describe(), 0, config.energy)[0],
                /*has_memory=*/true, arguments.reference_length, where);
     // A picture made from the output names these.
     decoded.workload = cell.Text("workload");

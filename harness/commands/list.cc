@@ -186,9 +186,9 @@ std::vector<std::string> ExperimentNames() {
   return names;
 }
 
-Everything ListEverything(const AxisTable& table) {
+Everything ListEverything() {
   const auto names = [&](const char* axis) {
-    return FindAxis(table, axis, "list").names;
+    return FindAxis(axis, "list").names;
   };
   Everything everything = {.energies = names("energy"),
                            .variants = names("variant"),
@@ -197,7 +197,7 @@ Everything ListEverything(const AxisTable& table) {
   for (const auto* mechanism : Mechanisms<float>()) {
     everything.mechanisms.push_back(Listed(mechanism->Describe()));
   }
-  for (const Axis& axis : table) everything.axes.push_back(Listed(axis));
+  for (const Axis& axis : AllAxes()) everything.axes.push_back(Listed(axis));
   return everything;
 }
 
@@ -264,10 +264,10 @@ std::string MarkdownTable(const std::vector<ListedAxis>& axes) {
 
 // The schema of a kind of document, as it is printed and committed. Throws
 // UserError for a kind without a schema here.
-std::string SchemaText(const AxisTable& table, const std::string& kind) {
+std::string SchemaText(const std::string& kind) {
   const std::map<std::string, std::function<std::string()>> kinds = {
       {"sweep", [] { return SweepSchema().dump(2) + "\n"; }},
-      {"experiment", [&] { return ExperimentSchemaText(table); }},
+      {"experiment", [&] { return ExperimentSchemaText(); }},
       {"verify", SchemaTextOf<VerifyResult>},
       {"stability", SchemaTextOf<StabilityResult>}};
   const auto found = kinds.find(kind);
@@ -284,12 +284,12 @@ struct Formats {
   bool markdown = false;
 };
 
-int List(const AxisTable& table, const Formats& formats) {
+int List(const Formats& formats) {
   if (formats.schema || formats.experiment_schema) {
-    std::cout << SchemaText(table, formats.schema.value_or("experiment"));
+    std::cout << SchemaText(formats.schema.value_or("experiment"));
     return 0;
   }
-  const Everything everything = ListEverything(table);
+  const Everything everything = ListEverything();
   if (formats.json) {
     std::cout << ToJson(everything).dump(2) << "\n";
   } else if (formats.markdown) {
@@ -302,7 +302,7 @@ int List(const AxisTable& table, const Formats& formats) {
 
 }  // namespace
 
-void AddList(CLI::App& app, const AxisTable& table, Command& run) {
+void AddList(CLI::App& app, Command& run) {
   CLI::App* const command =
       app.add_subcommand("list",
                          "show mechanisms, axes, energies, variants, "
@@ -330,9 +330,8 @@ void AddList(CLI::App& app, const AxisTable& table, Command& run) {
       if (option != other) option->excludes(other);
     }
   }
-  command->callback([&table, &run, formats] {
-    run = [&table, formats] { return List(table, *formats); };
-  });
+  command->callback(
+      [&run, formats] { run = [formats] { return List(*formats); }; });
 }
 
 }  // namespace attnbench

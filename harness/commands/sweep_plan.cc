@@ -73,14 +73,14 @@ std::optional<PeerInfo> AskPeer(const MeasurerOptions& options) {
   return Peer(options.peer, limit).info();
 }
 
-Sweep PlanSweep(const AxisTable& table, const SweepRequest& request) {
-  Sweep sweep = ExpandSweep(table, request);
+Sweep PlanSweep(const SweepRequest& request) {
+  Sweep sweep = ExpandSweep(request);
   CheckWorkloads(sweep);
   SkipThreadsBeyond(Cores(), sweep);
   return sweep;
 }
 
-void ShowSweep(const AxisTable& table, const Sweep& sweep, bool as_json) {
+void ShowSweep(const Sweep& sweep, bool as_json) {
   const TimeEstimate estimate = EstimateTime(sweep);
   PlanDocument plan = {.name = sweep.name,
                        .num_points = sweep.points.size(),
@@ -98,8 +98,7 @@ void ShowSweep(const AxisTable& table, const Sweep& sweep, bool as_json) {
     const Point& point = sweep.points[i];
     plan.points.push_back(
         {point.axes, point.cells.size(), estimate.point_s[i]});
-    text += fmt::format("{}: {} cells\n", PointText(table, point),
-                        point.cells.size());
+    text += fmt::format("{}: {} cells\n", PointText(point), point.cells.size());
   }
   std::cout << (as_json ? ToJson(plan).dump(2) + "\n" : text);
 }

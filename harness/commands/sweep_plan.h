@@ -17,12 +17,12 @@ namespace attnbench {
 std::optional<PeerInfo> AskPeer(const MeasurerOptions& options);
 
 // Crosses the request's axes, and skips cells that this machine cannot measure.
-// `table` has the peer's variants. Throws UserError for every mistake that can
+// Throws UserError for every mistake that can
 // be known now, before a point would refuse it hours later.
-Sweep PlanSweep(const AxisTable& table, const SweepRequest& request);
+Sweep PlanSweep(const SweepRequest& request);
 
 // Prints the points, and about how long they take.
-void ShowSweep(const AxisTable& table, const Sweep& sweep, bool as_json);
+void ShowSweep(const Sweep& sweep, bool as_json);
 
 }  // namespace attnbench
 

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/inputs/declared_inputs.h"
 #include "harness/sweep/axes.h"
 #include "mechanisms/decode.h"
 
@@ -69,8 +70,20 @@ class Workload {
   // The B sequences of a draw for an energy function; `contexts` of each is a
   // buffer of the workload that every cell overwrites. Draws are made when
   // first asked for and kept, so calling this for every draw leaves nothing to
-  // do while timing. Throws WorkloadUnsupported.
+  // do while timing. Further inputs are those of all mechanisms. Throws
+  // WorkloadUnsupported.
   virtual std::vector<Sequence<Real>> Draw(int draw, EnergyKind energy) = 0;
+  // The same sequences as the mechanism reads them: without further inputs that
+  // it does not declare.
+  std::vector<Sequence<Real>> DrawFor(const Description& mechanism, int draw,
+                                      EnergyKind energy) {
+    std::vector<Sequence<Real>> batch = Draw(draw, energy);
+    for (Sequence<Real>& sequence : batch) {
+      NamedViews<const Real>& further = sequence.inputs.further;
+      further = FurtherOf(mechanism, further);
+    }
+    return batch;
+  }
 };
 
 // Throws WorkloadUnsupported, UserError (an unreadable file:CASE), or

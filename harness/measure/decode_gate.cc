@@ -103,7 +103,8 @@ class Gate {
   GateResult Run() {
     const int num_draws = workload_.num_draws();
     for (int draw = 0; draw < num_draws && result_.message.empty(); ++draw) {
-      auto batch = workload_.Draw(draw, config_.energy);
+      auto batch =
+          workload_.DrawFor(mechanism_.Describe(), draw, config_.energy);
       if (draw > 0) {
         KeepFirstOutputs(kReferenceBudget / num_draws, batch);
       } else if (!mechanism_.Describe().online) {

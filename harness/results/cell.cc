@@ -114,7 +114,7 @@ void CheckCell(const ResultCell& cell, const Place& place) {
     Want(!is_so, cell, "has", member, place);
   };
   const bool is_whole = IsWholeDecoder(cell.axes);
-  for (const Axis& axis : StandardAxes()) {
+  for (const Axis& axis : AllAxes()) {
     if (!axis.of_decoder) continue;
     const bool has_it = !cell.axes.at(axis.name).is_null();
     if (has_it == is_whole) continue;

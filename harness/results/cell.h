@@ -143,7 +143,7 @@ struct CellIdentity {
 
   static void Fields(auto& self, auto& visit) {
     visit("mechanism", self.mechanism, Rule{.pattern = "."});
-    for (const Axis& axis : StandardAxes()) {
+    for (const Axis& axis : AllAxes()) {
       visit(axis.name.c_str(), self.axes[axis.name], RuleOf(axis));
     }
     visit("options", self.options);

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <regex>
 #include <set>
 
 #include "harness/base/error.h"
@@ -121,7 +122,7 @@ Axis WorkloadAxis() {
   return OfPoint(axis);
 }
 
-AxisTable MakeStandardAxes() {
+std::vector<Axis> MakeAxes() {
   return {
       OfPoint(IntegerAxis("memory_length", "T", kGreatestLength, "100",
                           "entries of the memory, e.g. -T 10:100:10 or -T "
@@ -228,11 +229,10 @@ void AppendRange(const Axis& axis, std::string_view item,
   }
 }
 
-void AppendIntegers(const AxisTable& table, const Axis& axis,
-                    std::string_view item, const std::string& where,
-                    std::vector<AxisValue>& values) {
+void AppendIntegers(const Axis& axis, std::string_view item,
+                    const std::string& where, std::vector<AxisValue>& values) {
   if (item.starts_with('=')) {
-    const Axis& other = FindAxis(table, item.substr(1), where);
+    const Axis& other = FindAxis(item.substr(1), where);
     if (other.type != AxisType::kInteger || other.name == axis.name) {
       throw UserError(where, fmt::format("'{}' must name another axis that is "
                                          "a number, such as =T",
@@ -310,6 +310,10 @@ void CheckName(const Axis& axis, std::string_view item,
       return;
     }
   }
+  if (!axis.other_names.empty() &&
+      std::regex_match(std::string(item), std::regex(axis.other_names))) {
+    return;
+  }
   throw UserError(where, UnknownName(axis.name, item, axis.names));
 }
 
@@ -335,9 +339,9 @@ std::vector<AxisValue> WithoutRepetition(std::vector<AxisValue> values) {
 
 }  // namespace
 
-const AxisTable& StandardAxes() {
-  static const AxisTable table = MakeStandardAxes();
-  return table;
+const std::vector<Axis>& AllAxes() {
+  static const std::vector<Axis> axes = MakeAxes();
+  return axes;
 }
 
 const std::string& DefaultOf(const Axis& axis, const std::string& mode) {
@@ -352,20 +356,19 @@ std::string DefaultText(const Axis& axis) {
              : axis.default_value + "; training: " + axis.training_default;
 }
 
-std::vector<std::string> AxisNames(const AxisTable& table) {
+std::vector<std::string> AxisNames() {
   std::vector<std::string> names;
-  for (const Axis& axis : table) names.push_back(axis.name);
+  for (const Axis& axis : AllAxes()) names.push_back(axis.name);
   return names;
 }
 
-const Axis& FindAxis(const AxisTable& table, std::string_view name,
-                     const std::string& where) {
-  for (const Axis& axis : table) {
+const Axis& FindAxis(std::string_view name, const std::string& where) {
+  for (const Axis& axis : AllAxes()) {
     if (name == axis.name || (!name.empty() && name == axis.letter)) {
       return axis;
     }
   }
-  throw UserError(where, UnknownName("axis", name, AxisNames(table)));
+  throw UserError(where, UnknownName("axis", name, AxisNames()));
 }
 
 std::string OptionName(const Axis& axis) {
@@ -374,13 +377,12 @@ std::string OptionName(const Axis& axis) {
   return name;
 }
 
-std::vector<AxisValue> ParseAxisValues(const AxisTable& table, const Axis& axis,
-                                       std::string_view text,
+std::vector<AxisValue> ParseAxisValues(const Axis& axis, std::string_view text,
                                        const std::string& where) {
   std::vector<AxisValue> values;
   for (const std::string& item : SplitList(text, where)) {
     if (axis.type == AxisType::kInteger) {
-      AppendIntegers(table, axis, item, where, values);
+      AppendIntegers(axis, item, where, values);
     } else {
       CheckName(axis, item, where);
       values.emplace_back(item);
@@ -393,11 +395,10 @@ std::vector<AxisValue> ParseAxisValues(const AxisTable& table, const Axis& axis,
   return WithoutRepetition(std::move(values));
 }
 
-AxisValue CheckAxisValue(const AxisTable& table, const Axis& axis,
-                         const Json& value, const std::string& where) {
+AxisValue CheckAxisValue(const Axis& axis, const Json& value,
+                         const std::string& where) {
   if (value.is_string()) {
-    const auto values =
-        ParseAxisValues(table, axis, value.get<std::string>(), where);
+    const auto values = ParseAxisValues(axis, value.get<std::string>(), where);
     if (values.size() == 1) return values.front();
     throw UserError(where, "must be one value, not a list or a range");
   }
@@ -411,7 +412,7 @@ AxisValue CheckAxisValue(const AxisTable& table, const Axis& axis,
   }
   // By way of the text: a number beyond 64 bits or with a fraction is then
   // refused in the same words as on the command line.
-  return ParseAxisValues(table, axis, value.dump(), where).front();
+  return ParseAxisValues(axis, value.dump(), where).front();
 }
 
 Rule RuleOf(const Axis& axis) {

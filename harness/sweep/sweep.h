@@ -27,23 +27,22 @@ std::vector<std::string> CellMechanismNames();
 // What another program offers to compute (peer.h): a variant of a mechanism
 // that is not ours.
 struct PeerVariant {
-  std::string mechanism;
-  std::string name;  // as Axis::other_names of the axis variant
-  std::string help;
+  std::string mechanism = {};
+  std::string name = {};  // as Axis::other_names of the axis variant
+  std::string help = {};
   // Values of the axes mode, schedule, scope, energy and precision.
-  std::vector<std::string> modes, schedules, scopes, energies, precisions;
+  std::vector<std::string> modes = {}, schedules = {}, scopes = {},
+                           energies = {}, precisions = {};
   // In modes expect and gradient it computes a published approximation.
   bool approximates = false;
 
   static void Fields(auto& self, auto& visit) {
     const auto names = [](const char* axis) {
-      return Rule{.one_of = FindAxis(StandardAxes(), axis, "peer").names,
-                  .min_items = 1};
+      return Rule{.one_of = FindAxis(axis, "peer").names, .min_items = 1};
     };
     visit("mechanism", self.mechanism, Rule{.one_of = MechanismNames()});
     visit("name", self.name,
-          Rule{.pattern =
-                   FindAxis(StandardAxes(), "variant", "peer").other_names});
+          Rule{.pattern = FindAxis("variant", "peer").other_names});
     visit("help", self.help, kNotEmpty);
     visit("modes", self.modes, names("mode"));
     visit("schedules", self.schedules, names("schedule"));
@@ -139,7 +138,7 @@ inline constexpr std::int64_t kMostTrials = 1'000'000'000;
 // asked for declares, for an axis that an alternative sets and its mechanism
 // does not declare, for an axis of whole decoders where no cell is one, for
 // more than kMostCells cells, and where exclusions leave none.
-Sweep ExpandSweep(const AxisTable& table, const SweepRequest& request);
+Sweep ExpandSweep(const SweepRequest& request);
 
 // Makes cells on more threads than the machine has cores skipped ones: their
 // times would be those of threads that wait for each other's core.
@@ -150,13 +149,13 @@ void SkipThreadsBeyond(std::int64_t cores, Sweep& sweep);
 // it names, each axis by itself. Throws UserError with file and key, whichever
 // profile is wrong; unknown keys name the nearest valid one. An exclusion that
 // leaves nothing out in either profile is an error.
-SweepRequest ReadExperiment(const AxisTable& table, const std::string& path,
-                            const std::string& profile);
+SweepRequest ReadExperiment(const std::string& path, const std::string& profile,
+                            std::vector<PeerVariant> peer_variants = {});
 
 // The request with what a profile says in the place of its own. Throws
 // UserError naming `where`.
-SweepRequest WithProfile(const AxisTable& table, SweepRequest request,
-                         const Json& profile, const std::string& where);
+SweepRequest WithProfile(SweepRequest request, const Json& profile,
+                         const std::string& where);
 
 // Makes the cell a peer's where its variant is one of these, and gives it a
 // skip_reason where the peer does not have what its axes ask for.
@@ -164,7 +163,7 @@ void TakePeerVariant(const std::vector<PeerVariant>& variants, Cell& cell);
 
 // A text that is the same for the same cell and different for different ones:
 // the axes in the table's order, then the options.
-std::string CellKey(const AxisTable& table, const Cell& cell);
+std::string CellKey(const Cell& cell);
 
 // The options of a cell as they stand in files.
 Json OptionsJson(const Cell& cell);

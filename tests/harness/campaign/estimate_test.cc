@@ -12,7 +12,7 @@ namespace {
 Sweep SweepOf(const std::map<std::string, std::vector<AxisValue>>& axes) {
   SweepRequest request;
   request.axes = axes;
-  return ExpandSweep(StandardAxes(), request);
+  return ExpandSweep(request);
 }
 
 Sweep Small() { return SweepOf({{"memory_length", {4}}, {"dim", {4}}}); }

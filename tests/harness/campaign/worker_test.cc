@@ -17,7 +17,7 @@ TEST(WorkerRequest, ArrivesAsItWasSent) {
                    {"strict", {true}}};
   asked.alternatives = {{"mocha", {}, {}}, {"soft", {}, {}}};
   asked.alternatives[1].axes = {{"variant", {"moving_sum"}}};
-  const Sweep sweep = ExpandSweep(StandardAxes(), asked);
+  const Sweep sweep = ExpandSweep(asked);
   WorkerRequest request;
   request.axes = sweep.points.at(0).axes;
   for (const Cell& cell : sweep.points.at(0).cells) {
@@ -42,8 +42,7 @@ TEST(WorkerRequest, ArrivesAsItWasSent) {
     const Cell& cell = request.cells[i];
     EXPECT_EQ(arrived.cells[i].options, cell.options);
     EXPECT_EQ(arrived.cells[i].skip_reason, cell.skip_reason);
-    EXPECT_EQ(CellKey(StandardAxes(), arrived.cells[i]),
-              CellKey(StandardAxes(), cell));
+    EXPECT_EQ(CellKey(arrived.cells[i]), CellKey(cell));
   }
 }
 

@@ -29,11 +29,10 @@ ClaimsLedger LedgerOf(const char* id) {
 class ClaimsMeasure : public ::testing::Test {
  protected:
   MeasuredDocuments Measure(const ClaimsLedger& ledger) {
-    return MeasureClaims(StandardAxes(), ledger,
-                         {.root = folder_.path(),
-                          .folder = folder_.path(),
-                          .quick = true,
-                          .command_line = "attnbench claims"})
+    return MeasureClaims(ledger, {.root = folder_.path(),
+                                  .folder = folder_.path(),
+                                  .quick = true,
+                                  .command_line = "attnbench claims"})
         .value();
   }
   void WriteTraining(const Json& document) {

@@ -73,6 +73,27 @@ TEST_P(EveryWorkload, GivesADrawTheSameNumbersInAnyOrder) {
   EXPECT_EQ(Arrays(*forwards, 0, 0), first);
 }
 
+TEST(Workload, GivesAMechanismOnlyTheInputsThatItDeclares) {
+  const auto workload = MakeWorkload<double>(Spec("uniform"));
+  const auto names = [&](const Description& mechanism) {
+    std::vector<std::string> found;
+    const auto batch = workload->DrawFor(mechanism, 1, EnergyKind::kDot);
+    for (const auto& one : batch.at(1).inputs.further) {
+      found.push_back(one.name);
+    }
+    return found;
+  };
+  EXPECT_THAT(names({}), ::testing::IsEmpty());
+  EXPECT_THAT(names({.further = {kChunkStatesInput}}),
+              ::testing::ElementsAre("chunk_states"));
+  const auto all = workload->Draw(1, EnergyKind::kDot);
+  const auto own =
+      workload->DrawFor({.further = {kChunkStatesInput}}, 1, EnergyKind::kDot);
+  EXPECT_EQ(own[1].inputs.further.Find("chunk_states").data,
+            all[1].inputs.further.Find("chunk_states").data);
+  EXPECT_EQ(own[1].memory.data, all[1].memory.data);
+}
+
 TEST(Uniform, FillsEveryArrayWithNumbersOfItsOwn) {
   const auto workload = MakeWorkload<double>(Spec("uniform", 50, 40, 9));
   std::set<std::vector<double>> all;

@@ -18,9 +18,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 
 std::vector<AxisValue> Parse(const std::string& axis, const std::string& text) {
-  const AxisTable& table = StandardAxes();
-  return ParseAxisValues(table, FindAxis(table, axis, "test"), text,
-                         "--" + axis);
+  return ParseAxisValues(FindAxis(axis, "test"), text, "--" + axis);
 }
 
 std::string ErrorOf(const std::function<void()>& action) {
@@ -67,8 +65,7 @@ TEST(Axes, TheLargestRangeIsTakenAndOneMoreIsNot) {
 }
 
 TEST(Axes, RangesAtTheGreatestValueDoNotOverflow) {
-  const std::string greatest =
-      std::to_string(FindAxis(StandardAxes(), "T", "test").greatest);
+  const std::string greatest = std::to_string(FindAxis("T", "test").greatest);
   EXPECT_EQ(Parse("T", greatest + ":" + greatest + ":x2").size(), 1U);
   EXPECT_EQ(Parse("T", "1:" + greatest + ":x1000000").size(), 3U);
   EXPECT_EQ(Parse("T", "1:" + greatest + ":" + greatest).size(), 1U);
@@ -143,10 +140,9 @@ TEST(Axes, AWorkloadFileThatCanBeReadIsAValue) {
 }
 
 TEST(Axes, ValuesFromFilesAreCheckedLikeThoseOfTheCommandLine) {
-  const AxisTable& table = StandardAxes();
   const auto check = [&](const char* axis, const char* json) {
-    return CheckAxisValue(table, FindAxis(table, axis, "test"),
-                          Json::parse(json), "f.json: axes");
+    return CheckAxisValue(FindAxis(axis, "test"), Json::parse(json),
+                          "f.json: axes");
   };
   EXPECT_EQ(check("dim", "7"), AxisValue(7));
   EXPECT_EQ(check("dim", "\"7\""), AxisValue(7));
@@ -172,7 +168,7 @@ TEST(Axes, ValuesFromFilesAreCheckedLikeThoseOfTheCommandLine) {
 }
 
 TEST(Axes, EveryDefaultIsAValueOfItsAxis) {
-  for (const Axis& axis : StandardAxes()) {
+  for (const Axis& axis : AllAxes()) {
     for (const char* mode : {"decode", "expect", "gradient"}) {
       EXPECT_EQ(Parse(axis.name, DefaultOf(axis, mode)).size(), 1U)
           << axis.name;
@@ -182,27 +178,23 @@ TEST(Axes, EveryDefaultIsAValueOfItsAxis) {
 }
 
 TEST(Axes, ScopeAndScheduleHaveAnotherDefaultInTraining) {
-  const AxisTable& table = StandardAxes();
   for (const char* mode : {"expect", "gradient"}) {
-    EXPECT_EQ(DefaultOf(FindAxis(table, "scope", "x"), mode), "attention");
-    EXPECT_EQ(DefaultOf(FindAxis(table, "schedule", "x"), mode),
-              "teacher_forced");
-    EXPECT_EQ(DefaultOf(FindAxis(table, "dim", "x"), mode), "256");
+    EXPECT_EQ(DefaultOf(FindAxis("scope", "x"), mode), "attention");
+    EXPECT_EQ(DefaultOf(FindAxis("schedule", "x"), mode), "teacher_forced");
+    EXPECT_EQ(DefaultOf(FindAxis("dim", "x"), mode), "256");
   }
-  EXPECT_EQ(DefaultOf(FindAxis(table, "scope", "x"), "decode"), "full");
-  EXPECT_EQ(DefaultText(FindAxis(table, "scope", "x")),
-            "full; training: attention");
-  EXPECT_EQ(DefaultText(FindAxis(table, "dim", "x")), "256");
+  EXPECT_EQ(DefaultOf(FindAxis("scope", "x"), "decode"), "full");
+  EXPECT_EQ(DefaultText(FindAxis("scope", "x")), "full; training: attention");
+  EXPECT_EQ(DefaultText(FindAxis("dim", "x")), "256");
 }
 
 TEST(Axes, AnAxisIsFoundByNameAndByLetterAndNothingElse) {
-  const AxisTable& table = StandardAxes();
-  EXPECT_EQ(FindAxis(table, "T", "x").name, "memory_length");
-  EXPECT_EQ(FindAxis(table, "chunk_width", "x").letter, "w");
-  EXPECT_THAT(ErrorOf([&] { FindAxis(table, "chunk_widht", "here"); }),
+  EXPECT_EQ(FindAxis("T", "x").name, "memory_length");
+  EXPECT_EQ(FindAxis("chunk_width", "x").letter, "w");
+  EXPECT_THAT(ErrorOf([&] { FindAxis("chunk_widht", "here"); }),
               HasSubstr("here: unknown axis 'chunk_widht'; did you mean "
                         "'chunk_width'?"));
-  EXPECT_THROW(FindAxis(table, "", "x"), UserError);
+  EXPECT_THROW(FindAxis("", "x"), UserError);
 }
 
 TEST(UnknownName, TheNearestValidNameComesFirst) {

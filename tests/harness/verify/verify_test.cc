@@ -157,10 +157,10 @@ VerifyCase FromStates(const char* mechanism, VerifyMethod method,
 }
 
 TEST(Verify, GradientsFromStatesAreComparedByEveryInput) {
-  const std::vector<std::string> data = {"memory",      "states",
-                                         "chunk_keys",  "chunk_states",
-                                         "energy_bias", "energy_scale"};
+  const std::vector<std::string> data = {"memory", "states", "energy_bias",
+                                         "energy_scale"};
   std::vector<std::string> additive = data;
+  additive.insert(additive.end(), {"chunk_keys", "chunk_states"});
   for (const char* role : {"attention.", "chunk."}) {
     for (const char* name : {"W", "V", "b", "v"}) {
       additive.push_back(std::string("parameter ") + role + name);
@@ -175,6 +175,9 @@ TEST(Verify, GradientsFromStatesAreComparedByEveryInput) {
       EXPECT_TRUE(quantity.exact()) << input;
       EXPECT_EQ(quantity.detectable(), 1e-6) << input;
     }
+    EXPECT_EQ(std::ranges::count(inputs, "chunk_keys"),
+              std::ranges::count(report.quantities, "gradient of chunk_keys",
+                                 &Quantity::what));
   };
   expect(FromStates("mocha", VerifyMethod::kSampling,
                     EnergyKind::kNormalizedAdditive),
