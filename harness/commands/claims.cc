@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 constexpr char kLedger[] = "experiments/claims.json";
 constexpr char kJudge[] = "plots/judge.py";
 
-struct Arguments {
+struct ClaimsArguments {
   std::vector<std::string> ids;
   std::string ledger;
   std::string results;
@@ -39,7 +39,7 @@ struct Arguments {
   bool judge = false;
 };
 
-void AddOptions(CLI::App& command, Arguments& arguments) {
+void AddOptions(CLI::App& command, ClaimsArguments& arguments) {
   command
       .add_option("CLAIM", arguments.ids,
                   "claims by their ids, e.g. claims mad-linear mocha-w1 "
@@ -93,7 +93,7 @@ void MakeFolder(const std::string& folder) {
 
 // The folder of the measurements: the user's, or one that is removed at the
 // end.
-std::string FolderFor(const Arguments& arguments,
+std::string FolderFor(const ClaimsArguments& arguments,
                       const TemporaryFolder& temporary) {
   if (arguments.results.empty()) return temporary.path();
   if (!arguments.judge) {
@@ -106,7 +106,7 @@ std::string FolderFor(const Arguments& arguments,
 
 // Reads the measurements, writes and prints the verdicts (plots/judge.py). A
 // claim that fails is a finding, not an error of the command.
-int Judge(const JudgeRequest& request, const Arguments& arguments,
+int Judge(const JudgeRequest& request, const ClaimsArguments& arguments,
           const std::string& folder) {
   const std::string path = (fs::path(folder) / "judge_request.json").string();
   ResultFile(path, /*may_replace=*/true).Write(ToJson(request));
@@ -118,7 +118,8 @@ int Judge(const JudgeRequest& request, const Arguments& arguments,
   return RunPython("claims", kJudge, options);
 }
 
-int RunClaims(const std::string& command_line, const Arguments& arguments) {
+int RunClaims(const std::string& command_line,
+              const ClaimsArguments& arguments) {
   const std::string own_ledger = FindInSources("claims", kLedger);
   ClaimsLedger ledger = ReadClaimsLedger(
       arguments.ledger.empty() ? own_ledger : arguments.ledger,
@@ -164,7 +165,7 @@ void AddClaims(CLI::App& app, const std::string& command_line, Command& run) {
       "claims",
       "measure what the papers claim, and say of each whether it "
       "holds here");
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<ClaimsArguments>();
   AddOptions(*command, *arguments);
   command->callback([&run, command_line, arguments] {
     run = [command_line, arguments] {

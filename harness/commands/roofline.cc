@@ -36,7 +36,7 @@ struct RooflineResult {
   }
 };
 
-struct Arguments {
+struct RooflineArguments {
   std::string threads;
   std::string precision;
   std::string output;
@@ -45,7 +45,7 @@ struct Arguments {
   bool json = false;
 };
 
-void AddOptions(CLI::App& command, Arguments& arguments) {
+void AddOptions(CLI::App& command, RooflineArguments& arguments) {
   command
       .add_option("-j,--threads", arguments.threads,
                   "threads at once, e.g. -j 1,2 (default: 1, and all cores)")
@@ -82,7 +82,7 @@ std::string SizeText(Index bytes) {
   return fmt::format("{} MiB", bytes >> 20);
 }
 
-std::string Table(const std::vector<MachineLimits>& all) {
+std::string LimitsTable(const std::vector<MachineLimits>& all) {
   std::string text = fmt::format("{:<10}{:>8}  {:<8}{:>10}{:>10}{:>10}{:>10}\n",
                                  "precision", "threads", "limit", "a thread",
                                  "GFLOP/s", "read GB/s", "copy GB/s");
@@ -103,7 +103,8 @@ std::string Table(const std::vector<MachineLimits>& all) {
          "bytes written)\n";
 }
 
-int RunRoofline(const std::string& command_line, const Arguments& arguments) {
+int RunRoofline(const std::string& command_line,
+                const RooflineArguments& arguments) {
   const int cores = Cores();
   const std::vector<AxisValue> threads =
       ValuesOf("threads", arguments.threads,
@@ -127,7 +128,8 @@ int RunRoofline(const std::string& command_line, const Arguments& arguments) {
   LookAgain(watch, /*calibration=*/{}, result.context);
   const Json document = ToJson(result);
   if (file) file->Write(document);
-  std::cout << (arguments.json ? document.dump() + "\n" : Table(result.limits));
+  std::cout << (arguments.json ? document.dump() + "\n"
+                               : LimitsTable(result.limits));
   return 0;
 }
 
@@ -138,7 +140,7 @@ void AddRoofline(CLI::App& app, const std::string& command_line, Command& run) {
       "roofline",
       "measure this machine's limits: flops, and bandwidth of every level of "
       "its memory");
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<RooflineArguments>();
   AddOptions(*command, *arguments);
   command->callback([&run, command_line, arguments] {
     run = [command_line, arguments] {
