@@ -54,27 +54,28 @@ template <class Real>
 GivenScore<Real> FindGivenScore(const SequenceInputs<Real>& inputs,
                                 EnergyRole role);
 
-// The energies of one sequence. Evaluates at any entry appended so far.
+// Evaluates the energies of one sequence, at any entry appended so far.
 template <class Real>
 class Energy {
  public:
   virtual ~Energy() = default;
-  // Entries that follow those appended before, in the same array. Chunk energies
-  // under dot have all their keys from the start, and ignore them.
+  // Adds entries that follow those appended before, in the same array. Chunk
+  // energies under dot have all their keys from the start, and ignore them.
   virtual void Append(const MatrixView<const Real>& memory) = 0;
-  // The state of output i; its array lives until the next call.
+  // Sets the state of output i, whose array lives until the next call.
   virtual void SetState(Index output, std::span<const Real> state) = 0;
-  // The states of `count` hypotheses, one after another, projected together.
-  // UseState(i, n) then stands for SetState of output i with the n-th of them.
+  // Sets the states of `count` hypotheses, which stand one after another, and
+  // projects them together. UseState(i, n) then stands for SetState of output i
+  // with the n-th of them.
   virtual void SetStates(Index count, std::span<const Real> states) = 0;
   virtual void UseState(Index output, Index n) = 0;
   // energies[n] = a(s, h_(first + n)) for n in [0, count).
   virtual void Evaluate(Index first, Index count, Real* energies) = 0;
-  // All energies [U, T] of U states given one after another; by a matrix
-  // product under dot.
+  // Writes all energies [U, T] of U states, which stand one after another;
+  // under dot by a matrix product.
   virtual void EvaluateAll(std::span<const Real> states,
                            MatrixView<Real> energies) = 0;
-  // What Evaluate gives are probabilities p, not energies (p_choose was given).
+  // Whether Evaluate gives probabilities p, not energies (p_choose was given).
   virtual bool gives_probabilities() const { return false; }
 };
 
@@ -97,7 +98,7 @@ struct EnergyCost {
   // context right after reads nothing more.
   bool reads_memory = false;
 };
-// Nothing where the scores are given.
+// Scores that are given cost nothing.
 EnergyCost CostOfEnergy(const Config& config, EnergyRole role,
                         bool scores_given);
 
