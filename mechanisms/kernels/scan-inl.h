@@ -191,8 +191,7 @@ struct SelectRow {
     StoreFour(d, hn::Mul(p0, q0), hn::Mul(p1, q1), hn::Mul(p2, q2),
               hn::Mul(p3, q3), alpha + j);
     if (arrived != nullptr) StoreFour(d, q0, q1, q2, q3, arrived + j);
-    // This does not go by what was just stored, so that the next block waits
-    // for one multiply-add only.
+    // This needs nothing just made: the next block waits for one multiply-add.
     return hn::MulAdd(BroadcastLast(d, a), before, BroadcastLast(d, b));
   }
 };
