@@ -33,7 +33,7 @@ std::string PointHash(const Sweep& sweep, const Point& point,
   add(ToJson(point.axes).dump());
   add(CaseText(point));
   for (const Cell& cell : point.cells) {
-    add(CellKey(cell));
+    add(cell.Key());
     add(cell.skip_reason.value_or(""));
     add(cell.is_peers ? peer : "");
   }

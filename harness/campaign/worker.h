@@ -29,9 +29,7 @@ inline constexpr char kWorkerCommand[] = "measure-points";
 // A cell in a request to the worker. (A Cell is the sweep's own.)
 struct AskedCell : Cell {
   static void Fields(auto& self, auto& visit) {
-    visit("mechanism", self.mechanism);
-    visit("axes", self.axes);
-    visit("options", self.options);
+    CellIdentity::Fields(self, visit);
     visit("is_peers", self.is_peers);
     visit("peer_approximates", self.peer_approximates);
     visit("skip_reason", self.skip_reason);

@@ -175,29 +175,20 @@ class ClaimsMeasurer {
       for (const Point& point :
            ExpandSweep(RequestOf(name, measurement, profile)).points) {
         for (const Cell& cell : point.cells) {
-          wanted.insert(AxesText(cell.mechanism, cell.axes));
+          wanted.insert(cell.Key());
         }
       }
     }
     const SweepResult result = SweepResultOf(ReadJsonFile(path), path);
     for (std::size_t i = 0; i < result.cells.size(); ++i) {
       const ResultCell& cell = result.cells[i];
-      if (wanted.contains(AxesText(cell.mechanism, cell.axes))) continue;
+      if (wanted.contains(cell.Key())) continue;
       throw UserError(
           fmt::format("{}: cells[{}]", path, i),
           fmt::format("is no cell of measurement {}, experiment {}: is the "
                       "file another measurement's?",
                       name, measurement.at("experiment").get<std::string>()));
     }
-  }
-
-  std::string AxesText(const std::string& mechanism,
-                       const AxisMap& axes) const {
-    std::string text = mechanism;
-    for (const Axis& axis : AllAxes()) {
-      text += " " + axes.at(axis.name).Shown();
-    }
-    return text;
   }
 
   const ClaimsLedger& ledger_;

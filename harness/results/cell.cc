@@ -84,9 +84,7 @@ Json JsonForm<Interval>::Schema(const Rule& /*rule*/) {
 ResultCell FailedCell(const Cell& cell, CellStatus status,
                       const std::string& message) {
   ResultCell failed;
-  failed.mechanism = cell.mechanism;
-  failed.axes = cell.axes;
-  failed.options = cell.options;
+  static_cast<CellIdentity&>(failed) = cell;
   failed.status = status;
   failed.message = message;
   return failed;

@@ -13,7 +13,7 @@
 #include "harness/latency/latency.h"
 #include "harness/machine/context.h"
 #include "harness/stats/statistics.h"
-#include "harness/sweep/sweep.h"
+#include "harness/sweep/cell.h"
 
 namespace attnbench {
 
@@ -125,28 +125,6 @@ struct DecoderFigures {
     visit("attention_median_ns", self.attention_median_ns, kAboveZero);
     visit("attention_interval_ns", self.attention_interval_ns);
     visit("reads", self.reads);
-  }
-};
-
-// A mechanism, the values of its axes and options: what tells a cell of a
-// result from all others of its file, and finds it in another.
-struct CellIdentity {
-  std::string mechanism;
-  AxisMap axes;  // every axis of the table
-  std::map<std::string, OptionValue> options;
-
-  const std::string& Text(const char* axis) const {
-    return axes.at(axis).text();
-  }
-  // The same for the same identity, and different for different ones.
-  std::string Key() const { return ToJson(*this).dump(); }
-
-  static void Fields(auto& self, auto& visit) {
-    visit("mechanism", self.mechanism, Rule{.pattern = "."});
-    for (const Axis& axis : AllAxes()) {
-      visit(axis.name.c_str(), self.axes[axis.name], RuleOf(axis));
-    }
-    visit("options", self.options);
   }
 };
 

@@ -40,6 +40,12 @@ std::vector<std::string> VariantNames() {
   return names;
 }
 
+std::vector<std::string> NamesOf(const auto& named_values) {
+  std::vector<std::string> names;
+  for (const auto& one : named_values) names.emplace_back(one.name);
+  return names;
+}
+
 Axis IntegerAxis(std::string name, std::string letter, std::int64_t greatest,
                  std::string default_value, std::string help) {
   Axis axis;
@@ -163,14 +169,11 @@ std::vector<Axis> MakeAxes() {
           NameAxis("schedule", {"online", "teacher_forced"}, "online",
                    "one decoder state at a time, or all known beforehand (in "
                    "training always), e.g. --schedule online,teacher_forced")),
-      Declared(NameAxis("energy",
-                        {"dot", "bilinear", "additive", "normalized_additive",
-                         "scaled_bilinear"},
-                        "dot",
+      Declared(NameAxis("energy", NamesOf(kEnergies), "dot",
                         "the energy function, e.g. --energy dot,additive")),
       VariantAxis(),
       WorkloadAxis(),
-      Declared(NameAxis("end", {"absorb", "stay_last", "restart"}, "absorb",
+      Declared(NameAxis("end", NamesOf(kEnds), "absorb",
                         "where output i+1 starts when output i chose no entry, "
                         "e.g. --end stay_last")),
   };

@@ -14,6 +14,7 @@
 
 #include "harness/base/json.h"
 #include "harness/sweep/values.h"
+#include "mechanisms/mechanism.h"
 
 namespace attnbench {
 
@@ -85,6 +86,23 @@ AxisValue CheckAxisValue(const Axis& axis, const Json& value,
 
 // What the value of an axis in a result must be.
 Rule RuleOf(const Axis& axis);
+
+// The values of the axes `energy` and `end`, by their names.
+template <class Value>
+struct NamedValue {
+  std::string_view name;
+  Value value;
+};
+inline constexpr NamedValue<EnergyKind> kEnergies[] = {
+    {"dot", EnergyKind::kDot},
+    {"bilinear", EnergyKind::kBilinear},
+    {"additive", EnergyKind::kAdditive},
+    {"normalized_additive", EnergyKind::kNormalizedAdditive},
+    {"scaled_bilinear", EnergyKind::kScaledBilinear}};
+inline constexpr NamedValue<EndPolicy> kEnds[] = {
+    {"absorb", EndPolicy::kAbsorb},
+    {"stay_last", EndPolicy::kStayLast},
+    {"restart", EndPolicy::kRestart}};
 
 }  // namespace attnbench
 

@@ -433,7 +433,7 @@ bool NextChoice(const std::vector<std::size_t>& sizes,
 class PointList {
  public:
   void Add(Cell cell) {
-    if (!cells_.insert(CellKey(cell)).second) return;
+    if (!cells_.insert(cell.Key()).second) return;
     AxisMap axes;
     for (const Axis& axis : AllAxes()) {
       const AxisValue& value = cell.axes[axis.name];
@@ -461,40 +461,7 @@ std::vector<Alternative> AlternativesOf(const SweepRequest& request) {
   return all;
 }
 
-// `name` is one that the table of axes allows.
-template <class Values>
-auto ValueOf(const Values& values, const std::string& name) {
-  const auto found =
-      std::find_if(std::begin(values), std::end(values),
-                   [&](const auto& value) { return value.name == name; });
-  ATTN_CHECK(found != std::end(values));
-  return found->value;
-}
-
 }  // namespace
-
-std::vector<std::string> MechanismNames() {
-  std::vector<std::string> names;
-  for (const auto* mechanism : Mechanisms<float>()) {
-    names.push_back(mechanism->Describe().name);
-  }
-  return names;
-}
-
-std::vector<std::string> CellMechanismNames() {
-  std::vector<std::string> names = MechanismNames();
-  names.emplace_back(kNoAttention);
-  return names;
-}
-
-std::int64_t Cell::Int(const std::string& axis) const {
-  const AxisValue& value = axes.at(axis);
-  return value.is_text() ? kInfiniteWidth : value.whole();
-}
-
-std::string Cell::Text(const std::string& axis) const {
-  return axes.at(axis).text();
-}
 
 Sweep ExpandSweep(const SweepRequest& request) {
   std::vector<Plan> plans;
@@ -534,33 +501,6 @@ void SkipThreadsBeyond(std::int64_t cores, Sweep& sweep) {
                       cell.Int("threads"), cores, cores == 1 ? "" : "s");
     }
   }
-}
-
-std::string CellKey(const Cell& cell) {
-  Json key = {{"mechanism", cell.mechanism}};
-  for (const Axis& axis : AllAxes())
-    key[axis.name] = ToJson(cell.axes.at(axis.name));
-  key["options"] = OptionsJson(cell);
-  return key.dump();
-}
-
-Json OptionsJson(const Cell& cell) { return ToJson(cell.options); }
-
-Config MakeConfig(const Cell& cell) {
-  const auto is_set = [&cell](const char* axis) {
-    return !cell.axes.at(axis).is_null();
-  };
-  Config config;
-  config.dim = cell.Int("dim");
-  if (is_set("chunk_width")) config.chunk_width = cell.Int("chunk_width");
-  if (is_set("num_contexts")) config.num_contexts = cell.Int("num_contexts");
-  if (is_set("energy")) config.energy = ValueOf(kEnergies, cell.Text("energy"));
-  if (is_set("end")) config.end = ValueOf(kEnds, cell.Text("end"));
-  config.mode = cell.Text("mode");
-  config.schedule = cell.Text("schedule");
-  config.variant = cell.Text("variant");
-  config.options = cell.options;
-  return config;
 }
 
 }  // namespace attnbench

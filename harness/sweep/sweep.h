@@ -10,19 +10,9 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/sweep/axes.h"
-#include "mechanisms/mechanism.h"
+#include "harness/sweep/cell.h"
 
 namespace attnbench {
-
-// The names of all mechanisms, in the registry's order.
-std::vector<std::string> MechanismNames();
-
-// The mechanism of a cell that is a whole decoder without attention.
-inline constexpr char kNoAttention[] = "none";
-
-// The names that the mechanism of a cell may have.
-std::vector<std::string> CellMechanismNames();
 
 // What another program offers to compute (peer.h): a variant of a mechanism
 // that is not ours.
@@ -52,29 +42,6 @@ struct PeerVariant {
     visit("approximates", self.approximates);
   }
 };
-
-// One measurement: a mechanism with a value for every axis of the table.
-struct Cell {
-  std::string mechanism;
-  AxisMap axes;                                // every axis of the table
-  std::map<std::string, OptionValue> options;  // all of the mechanism's
-  bool is_peers = false;                       // the variant is one of a peer's
-  bool peer_approximates = false;              // PeerVariant::approximates
-  // Why it cannot be measured at all ("variant moving_sum is not one of
-  // soft's"); it is in the result as `skipped`.
-  std::optional<std::string> skip_reason;
-  // What another process found: all processes of a cell take samples alike. 0:
-  // to be found.
-  std::int64_t trials_per_sample = 0;
-
-  std::int64_t Int(const std::string& axis) const;  // "inf": kInfiniteWidth
-  std::string Text(const std::string& axis) const;
-};
-
-// Whether a whole encoder and decoder is timed, and not attention alone.
-inline bool IsWholeDecoder(const AxisMap& axes) {
-  return axes.at("scope").text() == "decoder";
-}
 
 // All cells that share their data: one setting of the axes marked of_point.
 struct Point {
@@ -160,33 +127,6 @@ SweepRequest WithProfile(SweepRequest request, const Json& profile,
 // Makes the cell a peer's where its variant is one of these, and gives it a
 // skip_reason where the peer does not have what its axes ask for.
 void TakePeerVariant(const std::vector<PeerVariant>& variants, Cell& cell);
-
-// A text that is the same for the same cell and different for different ones:
-// the axes in the table's order, then the options.
-std::string CellKey(const Cell& cell);
-
-// The options of a cell as they stand in files.
-Json OptionsJson(const Cell& cell);
-
-// The mechanism's view of a cell.
-Config MakeConfig(const Cell& cell);
-
-// The values of the axes `energy` and `end`, by their names.
-template <class Value>
-struct NamedValue {
-  std::string_view name;
-  Value value;
-};
-inline constexpr NamedValue<EnergyKind> kEnergies[] = {
-    {"dot", EnergyKind::kDot},
-    {"bilinear", EnergyKind::kBilinear},
-    {"additive", EnergyKind::kAdditive},
-    {"normalized_additive", EnergyKind::kNormalizedAdditive},
-    {"scaled_bilinear", EnergyKind::kScaledBilinear}};
-inline constexpr NamedValue<EndPolicy> kEnds[] = {
-    {"absorb", EndPolicy::kAbsorb},
-    {"stay_last", EndPolicy::kStayLast},
-    {"restart", EndPolicy::kRestart}};
 
 }  // namespace attnbench
 

@@ -42,7 +42,7 @@ TEST(WorkerRequest, ArrivesAsItWasSent) {
     const Cell& cell = request.cells[i];
     EXPECT_EQ(arrived.cells[i].options, cell.options);
     EXPECT_EQ(arrived.cells[i].skip_reason, cell.skip_reason);
-    EXPECT_EQ(CellKey(arrived.cells[i]), CellKey(cell));
+    EXPECT_EQ(arrived.cells[i].Key(), cell.Key());
   }
 }
 
