@@ -40,7 +40,7 @@ class Model:
 
 
 def read(path):
-    return of(load.read_json(path), path)
+    return of(load.read(path, "sweep"), path)
 
 
 def of(document, path):

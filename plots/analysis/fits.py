@@ -43,16 +43,7 @@ def require_told(group, design):
 
 def counts(group, name):
     """Gives operations.`name` of every cell."""
-    numbers = []
-    for index, operations in zip(group.index, group["operations"]):
-        number = (operations or {}).get(name)
-        if isinstance(number, bool) or not isinstance(number, (int, float)):
-            raise load.DataError(
-                f"{group.attrs['path']}: cells[{index}]",
-                f"operations.{name} is {number!r}, must be a number",
-            )
-        numbers.append(float(number))
-    return numpy.array(numbers)
+    return numpy.array([counted[name] for counted in group["operations"]], dtype=float)
 
 
 def is_told(column, others):

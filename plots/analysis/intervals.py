@@ -22,7 +22,7 @@ LEAST_PROCESSES = 5
 
 
 def has_few_processes(cell):
-    return (cell.get("processes") or 1) < LEAST_PROCESSES
+    return cell["processes"] < LEAST_PROCESSES
 
 
 def median_interval(values, level=0.95):
@@ -87,7 +87,7 @@ def observations(samples, cell):
     each, as what differs from process to process is the same in all its rounds.
     """
     samples = numpy.asarray(samples, dtype=float)
-    processes = cell.get("processes") or 1
+    processes = cell["processes"]
     if processes == 1:
         return samples
     return numpy.median(samples.reshape(processes, -1), axis=1)

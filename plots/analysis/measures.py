@@ -105,7 +105,7 @@ def preparation(cell, quantity, miss):
     """Gives the time that is left out of each trial."""
     if not leaves_out(quantity, cell):
         return Span(0, 0, 0)
-    samples = cell.get("prepare_samples_ns")
+    samples = cell["prepare_samples_ns"]
     if not samples:
         return Span(missing="the result has no prepare_samples_ns")
     return center(samples, cell, miss)
@@ -229,7 +229,7 @@ def share_of_bandwidth(quantity, cell, frame, miss):
 
 def level_of(size_bytes, cell, frame):
     """Gives the nearest level of a thread's memory that holds so much."""
-    for limits in frame.attrs["context"].get("limits", []):
+    for limits in frame.attrs["context"]["limits"]:
         if (limits["precision"], limits["threads"]) == (
             cell["precision"],
             cell["threads"],

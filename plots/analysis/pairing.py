@@ -81,7 +81,7 @@ def require_same_rounds(base, cell, path):
     """Requires sample r of both to be of the same round of the same process."""
     for what in ("samples", "processes"):
         of_base, of_cell = (
-            len(one["samples_ns"]) if what == "samples" else one.get("processes") or 1
+            len(one["samples_ns"]) if what == "samples" else one["processes"]
             for one in (base, cell)
         )
         if of_base != of_cell:

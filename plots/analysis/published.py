@@ -14,11 +14,7 @@ def papers():
 
 
 def paper(name):
-    path = os.path.join(FOLDER, f"{name}.json")
-    document = load.read_json(path)
-    if document.get("kind") != "published":
-        raise load.DataError(path, "is no document of kind published")
-    return document
+    return load.read(os.path.join(FOLDER, f"{name}.json"), "published")
 
 
 def statement(document, name):

@@ -37,7 +37,7 @@ class Estimate:
 
 
 def logs(cell, key="samples_ns"):
-    return numpy.log(numpy.reshape(cell[key], (cell.get("processes") or 1, -1)))
+    return numpy.log(numpy.reshape(cell[key], (cell["processes"], -1)))
 
 
 def log_ratios(of, to):

@@ -2,7 +2,7 @@
 their attention by itself took and read in the member `decoder`.
 """
 
-from analysis import intervals, load, pairing, series
+from analysis import intervals, load, pairing, series, workloads
 
 # What one model has: the size d, the share of the memory that its scans pass, and the
 # number of symbols. Times are of one number of sources.
@@ -31,7 +31,7 @@ def require_one_setting(cells):
 
 def memory_share(cell):
     """S of its workload copy:S, the share of the memory that scans are to pass."""
-    return float(cell["workload"].removeprefix("copy:"))
+    return workloads.number_of(cell["workload"], "copy")
 
 
 def with_ratios(cells):

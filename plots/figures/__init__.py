@@ -16,7 +16,7 @@ with contextlib.chdir(os.path.dirname(__file__)):  # it may hold a matplotlibrc
     import matplotlib
 matplotlib.rcdefaults()
 
-from analysis import load
+from analysis import load, workloads
 from figures import (
     alignments,
     britz_figure2,
@@ -37,7 +37,7 @@ from figures import (
 )
 
 
-# Kind of a document -> what makes of (document, path) the data of its figures.
+# Kind of a document -> what makes of (checked document, path) the data of its figures.
 READERS = {
     "sweep": load.cells_of,
     "stability": load.stability_of,
@@ -175,17 +175,16 @@ FIGURES = {
 
 
 def data_of(document, path):
-    """The data of a document by what Entry.reads calls them."""
-    kind = document.get("kind")
-    if kind not in list(READERS):  # what it is may be no text
-        kind = "sweep"  # whose reader refuses it
+    """The data of a checked document by what Entry.reads calls them."""
+    kind = document["kind"]
     data = READERS[kind](document, path)
     if kind != "sweep":
         return {kind: data}
     is_whole = data["scope"] == load.DECODER
     # A sweep of several scopes skips what only whole decoders have.
+    is_copy = [workloads.number_of(one, "copy") is not None for one in data["workload"]]
     is_left_out = (data["status"] == "skipped") & (
-        (data["mechanism"] == "none") | data["workload"].str.startswith("copy:"))
+        (data["mechanism"] == "none") | is_copy)
     parts = {"sweep": data[~is_whole & ~is_left_out], "decoder": data[is_whole]}
     return {reads: cells for reads, cells in parts.items() if not cells.empty}
 

@@ -14,8 +14,8 @@ import difflib
 import os
 import sys
 
-from analysis import command, expected, load, words
-from figures import FIGURES, context_of, data_of, fitting, style
+from analysis import command, load, printed, words
+from figures import FIGURES, READERS, context_of, data_of, fitting, style
 
 
 class UsageError(Exception):
@@ -123,14 +123,15 @@ def read(paths):
     """Gives what the files hold, by the name of Entry.reads."""
     documents = [(load.read_json(path), path) for path in paths]
     if all("steps" in document for document, _ in documents):
-        return {"decode": [load.steps_of(*item) for item in documents]}
+        return {"decode": [printed.steps_of(*item) for item in documents]}
     if all("latency" in document for document, _ in documents):
-        return {"expect": [load.expect_of(*item) for item in documents]}
+        return {"expect": [printed.expect_of(*item) for item in documents]}
     if len(documents) > 1:
         raise UsageError(
             f"{len(paths)} files: one result of a sweep at a time (`attnbench "
             "merge` makes one of several), or outputs of decode or expect only"
         )
-    if expected.is_one(documents[0][0]):
-        return {"attention": [expected.of(*documents[0])]}
+    if printed.has_attention(documents[0][0]):
+        return {"attention": [printed.attention_of(*documents[0])]}
+    load.require_kind(*documents[0], *READERS)
     return data_of(*documents[0])

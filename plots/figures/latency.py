@@ -11,10 +11,9 @@ import math
 
 from matplotlib import lines as mlines
 
-from analysis import load, modes, settings, words
+from analysis import load, modes, settings, words, workloads
 from figures import style
 
-PREFIX = "bias:"
 FREE = ["workload", "chunk_width"]
 FIGURES = ("ap", "al", "dal")
 DASHES = (0, (5, 1.5))
@@ -35,7 +34,7 @@ def draw(cells):
     path = cells.attrs["path"]
     chosen = cells[[_bias(w) is not None for w in cells["workload"]]]
     if chosen.empty:
-        raise load.DataError(path, f"cells missing: workload {PREFIX}R")
+        raise load.DataError(path, "cells missing: workload bias:R")
     chosen = _online(chosen)
     if chosen.empty:
         raise load.DataError(
@@ -66,7 +65,7 @@ def draw(cells):
 
 
 def _bias(workload):
-    return float(workload.removeprefix(PREFIX)) if workload.startswith(PREFIX) else None
+    return workloads.number_of(workload, "bias")
 
 
 def _online(cells):
@@ -90,12 +89,7 @@ def memory_share(cell):
     return passed / (cell["memory_length"] * cell["batch"])
 
 
-def _row(cell, path):
-    where = f"{path}: cell {settings.describe(cell)}"
-    for figure in FIGURES:
-        value = cell["latency"].get(figure)
-        if isinstance(value, bool) or not isinstance(value, (int, float)):
-            raise load.DataError(where, f"latency.{figure} is {value!r}")
+def _row(cell):
     return {
         "r": _bias(cell["workload"]),
         **{figure: cell["latency"][figure] for figure in FIGURES},
@@ -109,7 +103,7 @@ def _lines(chosen, path):
     by_label = {}
     for cell in chosen.to_dict("records"):
         rows = by_label.setdefault(settings.label(cell), {})
-        row = _row(cell, path)
+        row = _row(cell)
         if row["r"] in rows:
             raise load.DataError(path, f"cell twice: {settings.describe(cell)}")
         rows[row["r"]] = row
@@ -118,7 +112,7 @@ def _lines(chosen, path):
         for r in biases:
             if r not in rows:
                 raise load.DataError(
-                    path, f"cells missing: {label}, workload {PREFIX}{r:g}"
+                    path, f"cells missing: {label}, workload bias:{r:g}"
                 )
     joined = []
     for label, rows in by_label.items():

@@ -9,7 +9,7 @@ memory, and the peak.
 import numpy
 from matplotlib import lines as mlines
 
-from analysis import load, modes, settings, words
+from analysis import fits, load, modes, settings, words
 from figures import style, ticks
 
 # The nearest level comes first.
@@ -29,7 +29,7 @@ def has_data(cells):
     """Whether the file is meant for this figure: most have one mode only."""
     chosen = cells[cells["variant"] == "exact"]
     return (
-        "limits" in cells.attrs["context"]
+        bool(cells.attrs["context"]["limits"])
         and chosen["mode"].nunique() > 1
         and chosen["threads"].nunique() == 1
     )
@@ -37,10 +37,6 @@ def has_data(cells):
 
 def draw(cells):
     path = cells.attrs["path"]
-    if "limits" not in cells.attrs["context"]:
-        raise load.DataError(
-            f"{path}: context", "limits is missing; measure again with run-sweep"
-        )
     chosen = cells[cells["variant"] == "exact"]
     if chosen.empty:
         raise load.DataError(path, "cells missing: variant exact")
@@ -90,16 +86,14 @@ def _with_rates(cells):
 
 
 def _operations(cells, name):
-    numbers = []
-    for index, operations in zip(cells.index, cells["operations"]):
-        number = (operations or {}).get(name)
-        if not isinstance(number, (int, float)) or number <= 0:
+    numbers = fits.counts(cells, name)
+    for index, number in zip(cells.index, numbers):
+        if number <= 0:
             raise load.DataError(
                 f"{cells.attrs['path']}: cells[{index}]",
-                f"operations.{name} is {number!r}, must be above 0",
+                f"operations.{name} is {number:g}, it must be above 0",
             )
-        numbers.append(float(number))
-    return numpy.array(numbers)
+    return numbers
 
 
 def _machine(cells, precision, threads):
@@ -253,7 +247,7 @@ def _headlines(drawn):
             for cell in cells[cells["memory_length"] == longest].to_dict(
                 "records"
             ):
-                if not cell.get("limit"):
+                if not cell["limit"]:
                     continue
                 lines.append(
                     f"{mode}, {scope}, {cell['precision']}, "

@@ -193,7 +193,7 @@ def _sizes(cells):
         limits = [
             cell["limit"]
             for cell in group.to_dict("records")
-            if cell["threads"] == 1 and cell.get("limit")
+            if cell["threads"] == 1 and cell["limit"]
         ]
         if limits:
             sizes = [limit["working_set_bytes"] / 2**10 for limit in limits]

@@ -32,18 +32,10 @@ def read(paths):
     names = [os.path.basename(path) for path in paths]
     documents = []
     for number, (path, name) in enumerate(zip(paths, names)):
-        content = load.read_json(path)
-        context = load.context_of(content, path)
-        if content["kind"] not in KINDS:
-            raise load.DataError(
-                path, f"kind is {content['kind']!r}, it must be one of {', '.join(KINDS)}"
-            )
-        # A run that was stopped before its first cell is still to be shown.
-        if content["kind"] == "sweep" and content.get("cells") != []:
-            load.check_cells(content, path)
+        content = load.read(path, *KINDS)
         if names.count(name) > 1:
             name = path
         documents.append(
-            Document(number, path, name, content["kind"], context, content)
+            Document(number, path, name, content["kind"], content["context"], content)
         )
     return documents

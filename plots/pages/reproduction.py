@@ -257,6 +257,7 @@ def decoders(paths):
         document = load.read_json(path)
         if document.get("kind") != "sweep":
             continue
+        load.require_kind(document, path, "sweep")
         cells = load.cells_of(document, path)
         cells = cells[cells["scope"] == load.DECODER]
         if cells.empty:

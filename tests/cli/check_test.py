@@ -7,6 +7,7 @@ import json
 import os
 import unittest
 
+from documents import read
 from result_files import ROOT, ResultFilesTest, fail, set_times, strict, sweep, validate
 
 BASELINE = os.path.join("results", "baseline", "ci.json")
@@ -96,6 +97,20 @@ class Check(ResultFilesTest):
         absent = ("--baseline", self.path("absent.json"), "--json")
         out, _ = self.gives(3, "check", BASELINE, *absent)
         validate(strict(out), "check")
+
+    def test_its_json_of_whole_decoders_is_as_its_schema_says(self):
+        def change(document):
+            del document["cells"][1]
+            document["cells"][2]["decoder"]["reads"]["memory_read"] = 0.5
+            fail(document["cells"][3], "timeout", "took too long")
+        decoders = read("results", "claims", "translation.json")
+        out, _ = self.gives(
+            3, "check", self.changed("r.json", decoders, change), "--baseline",
+            self.write("base.json", decoders), "--time", "--json")
+        document = strict(out)
+        validate(document, "check")
+        for key in ("changes", "failed", "missing"):
+            self.assertEqual({row["beam"] for row in document[key]}, {10}, key)
 
     def test_times_count_only_where_asked_and_as_ratios(self):
         base = copy.deepcopy(self.baseline)

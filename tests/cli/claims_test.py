@@ -110,7 +110,7 @@ class Claims(InFolder):
         exact = os.path.join(results, "exact.json")
         whole = read(exact)
         for damaged, said in (([], "not a JSON object"),
-                              ({**whole, "kind": 3}, "is no result of kind computed"),
+                              ({**whole, "kind": 3}, "kind is 3, it must be 'computed'"),
                               ({**whole, "quantities": [{"name": 3}]},
                                "exact.json: quantities[0]")):
             with open(exact, "w", encoding="utf-8") as file:

@@ -1,11 +1,14 @@
 """attnbench compare and merge from outside: exit codes, documents that are as
 their schema says, and errors that name file and place."""
 
+import copy
 import os
 import unittest
 
+from documents import read
 from result_files import ROOT, ResultFilesTest, fail, set_times, strict, sweep, validate
 
+DECODERS = read("results", "claims", "translation.json")
 SMALL = ("--mechanism", "soft,mocha", "-T", "4,6", "-d", "4", "--repetitions", "1")
 
 
@@ -48,6 +51,18 @@ class Compare(Files):
         out, _ = self.gives(1, "compare", self.a, other)
         self.assertRegex(out.split("verdict", 1)[0], r"changed: .*operations\.energies")
         self.assertIn("4 SAME", out)
+
+    def test_of_whole_decoders_too_every_list_is_as_the_schema_says(self):
+        before, after = copy.deepcopy(DECODERS), copy.deepcopy(DECODERS)
+        del before["cells"][0], after["cells"][1]
+        fail(after["cells"][1], "timeout", "took too long")
+        after["cells"][2]["decoder"]["reads"]["memory_read"] = 0.5
+        out, _ = self.gives(3, "compare", self.write("before.json", before),
+                            self.write("after.json", after), "--json")
+        document = strict(out)
+        validate(document, "compare")
+        for key in ("rows", "untimed", "changes", "only_a", "only_b"):
+            self.assertEqual({row["scope"] for row in document[key]}, {"decoder"}, key)
 
     def test_a_single_round_is_3_without_an_interval_and_its_json_is_strict(self):
         def change(document):

@@ -61,6 +61,7 @@ def fail(cell, status, message):
         cell["latency"] = None
     for key in ("samples_ns", "prepare_samples_ns", "draw_ns"):
         cell[key] = []
+    cell.pop("decoder", None)
     cell.update(status=status, message=message)
 
 

@@ -2,12 +2,55 @@
 times in the shape that theory predicts, for the tests of the figures.
 """
 
+import copy
 import itertools
 import math
 import random
 
 ROUNDS = 12
 POINT = "0123456789abcdef"
+# Members of a cell, and what is in them where a test does not say.
+PARTS = {
+    "operations": dict.fromkeys(
+        ("energies", "chunk_energies", "memory_rows", "flops", "bytes"), 0),
+    "numerics": dict.fromkeys(
+        ("attention_mass", "context_sum", "context_l2", "error", "error_bound")),
+    "limit": {"bound": "L1", "limit_ns": 0, "fraction": 0, "working_set_bytes": 0},
+}
+
+
+# What every kind of result has.
+CONTEXT = {
+    "commit": "0123456789abcdef0123456789abcdef01234567",
+    "dirty": False,
+    "build_id": "0123456789abcdef",
+    "seed": 1,
+    "compiler": "A Compiler 1.0",
+    "flags": "-O3",
+    "build_type": "Release",
+    "cpu": "An Invented Processor 3000 @ 2.50GHz",
+    "caches": [],
+    "cores": 2,
+    "affinity": None,
+    "kernel": None,
+    "governor": None,
+    "turbo": None,
+    "aslr": None,
+    "simd": "AVX2",
+    "openmp": {
+        "version": 201511, "max_threads": 2, "OMP_NUM_THREADS": None,
+        "OMP_PROC_BIND": None, "OMP_PLACES": None, "OMP_WAIT_POLICY": None,
+    },
+    "libraries": {},
+    "command": "attnbench run-sweep",
+    "date": "2026-01-02T03:04:05Z",
+    "memory_bytes": None,
+    "load": None,
+    "load_end": None,
+    "valid": True,
+    "invalid_reasons": [],
+    "warnings": [],
+}
 
 
 def make_cell(mechanism, memory_length, output_length, **changes):
@@ -53,6 +96,9 @@ def make_cell(mechanism, memory_length, output_length, **changes):
         "point": POINT,
     }
     cell.update(changes)
+    for key, part in PARTS.items():
+        if cell[key] is not None:
+            cell[key] = {**part, **cell[key]}
     return cell
 
 
@@ -92,37 +138,63 @@ def reads(memory_read, zero_contexts, energies_per_output=2.0):
 def stop(cell, status, message):
     """Makes of a cell one without times."""
     cell.pop("decoder", None)
-    for key in ("median_ns", "interval_ns", "prepare_ns", "spread", "operations"):
+    cell.pop("latency", None)
+    for key in ("median_ns", "interval_ns", "prepare_ns", "spread", "operations", "limit"):
         cell[key] = None
     cell.update(status=status, message=message, samples_ns=[], draw_ns=[])
 
 
 def make_document(cells):
-    return {
-        "schema_version": 1,
-        "kind": "sweep",
-        "context": {
-            "commit": "0123456789abcdef0123456789abcdef01234567",
-            "dirty": False,
-            "build_id": "0123456789abcdef",
-            "build_type": "Release",
-            "simd": "AVX2",
-            "cores": 2,
-            "cpu": "An Invented Processor 3000 @ 2.50GHz",
-            "date": "2026-01-02T03:04:05Z",
-            "valid": True,
-            "invalid_reasons": [],
-            "warnings": [],
-            "points": [POINT],
-            "shard": None,
-        },
-        "cells": cells,
-    }
+    document = make_result("sweep", cells=cells)
+    document["context"].update(points=[POINT], shard=None, limits=[], calibration=[])
+    return document
+
+
+def make_result(kind, **members):
+    """A result of any kind."""
+    context = copy.deepcopy(CONTEXT)
+    return {"schema_version": 1, "kind": kind, "context": context, **members}
+
+
+def limits(levels, precision="f32", threads=1, peak_flops_per_s=1e11):
+    """What a machine can do; `levels` are (name, size, bytes read in a second), and copies
+    are half as fast.
+    """
+    def level(name, size, rate):
+        rates = {"read": rate, "copy": rate / 2}
+        return {"name": name, "size_bytes": size, "array_bytes": 1,
+                **{f"{what}_bytes_per_s": rate for what, rate in rates.items()},
+                **{f"{what}_samples": [rate] for what, rate in rates.items()}}
+    return {"precision": precision, "threads": threads,
+            "peak_flops_per_s": peak_flops_per_s, "peak_samples": [peak_flops_per_s],
+            "levels": [level(*one) for one in levels]}
 
 
 def stability_row(mechanism, variant, preset, family, t, u, **changes):
     """A row of the result of `attnbench stability`."""
-    row = {
+    return {
+        **_drawn(mechanism, variant, preset, family, t, u),
+        "draws": 3,
+        "attention_error": 1e-7,
+        "relative_error": 1e-6,
+        "mass_error": 2e-7,
+        "selection_error": 1e-7,
+        **changes,
+    }
+
+
+def _stability_gradient(mechanism, variant, preset, family, t, u, **changes):
+    return {
+        **_drawn(mechanism, variant, preset, family, t, u),
+        "gradient_error": 1e-7,
+        "relative_error": 1e-6,
+        "largest_exact": 1.5,
+        **changes,
+    }
+
+
+def _drawn(mechanism, variant, preset, family, t, u):
+    return {
         "mechanism": mechanism,
         "variant": variant,
         "preset": preset,
@@ -131,15 +203,8 @@ def stability_row(mechanism, variant, preset, family, t, u, **changes):
         "chunk_energy_scale": None,
         "memory_length": t,
         "output_length": u,
-        "draws": 3,
-        "attention_error": 1e-7,
-        "relative_error": 1e-6,
-        "mass_error": 2e-7,
-        "selection_error": 1e-7,
         "not_finite": 0,
     }
-    row.update(changes)
-    return row
 
 
 def stability_document():
@@ -155,7 +220,7 @@ def stability_document():
         ):
             errors = {"attention_error": error, "mass_error": error}
             if preset == "jmin" and t == 64:
-                errors = dict.fromkeys(errors)
+                errors = dict.fromkeys((*errors, "relative_error"))
                 errors["not_finite"] = 7
             rows.append(
                 stability_row(
@@ -164,13 +229,10 @@ def stability_document():
                 )
             )
             gradients.append(
-                {
-                    **stability_row(
-                        "monotonic", variant, preset, family, 64, t,
-                        precision=precision,
-                    ),
-                    "largest_gradient": 1.5 if preset is None else 10.0 * t,
-                }
+                _stability_gradient(
+                    "monotonic", variant, preset, family, 64, t, precision=precision,
+                    largest_gradient=1.5 if preset is None else 10.0 * t,
+                )
             )
         rows += [
             stability_row(
@@ -190,10 +252,8 @@ def stability_document():
             else stability_row("soft", "exact", None, family, t, 1,
                                precision=precision)
         )
-    document = make_document([])
-    del document["cells"]
-    document.update(kind="stability", rows=rows, gradients=gradients)
-    return document
+    return make_result(
+        "stability", rows=rows, gradients=gradients, ledger=[], peers=[], limits=[])
 
 
 def noisy(rng, time_ns, round_factors):

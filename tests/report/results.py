@@ -14,6 +14,7 @@ sys.path[:0] = [str(ROOT / "plots"), str(ROOT / "tests" / "plots")]
 
 from plot_case import PlotTest
 import made_up
+import made_up_claims
 from pages import report
 
 # The page must show this text and not obey it.
@@ -23,9 +24,7 @@ POINTS = ["0123456789abcdef", "fedcba9876543210"]
 
 def sweep(cells, **context):
     document = made_up.make_document(cells)
-    document["context"].update(
-        {"seed": 1, "command": "attnbench run-sweep", **context}
-    )
+    document["context"].update(context)
     return document
 
 
@@ -67,37 +66,34 @@ def hostile_cells():
 
 def verify():
     """A failed verification, with lists of records inside records."""
-    document = sweep([])
-    del document["cells"]
-    quantity = {"what": "selection", "comparisons": 4, "tolerance": 1e-12,
-                "worst": {"place": "output 1", "expected": 0.5}, "verdict": "passed"}
+    worst = {"place": "output 1", "row": 1, "column": None, "previous": None,
+             "expected": 0.5, "seen": 0.25, "p_value": None}
+    quantity = {"what": "selection", "comparisons": 4, "worst": worst, "tolerance": 1e-12,
+                "largest_error": 0.25, "detectable": 0, "verdict": "passed"}
     case = {"mechanism": "mocha", "case": "T = 3", "method": "enumeration",
+            "scores": "uniform", "from_states": False, "memory_length": 3,
+            "output_length": 2, "trials": 9, "chi_square": None,
             "quantities": [quantity, {**quantity, "what": "attention",
                                       "verdict": "failed"}],
             "failure": None, "verdict": "failed"}
-    document.update(kind="verify", verdict="failed", worst="mocha, attention",
-                    not_verified=["soft"],
-                    cases=[case, {**case, "mechanism": "matcha",
-                                  "quantities": [quantity], "verdict": "passed"}])
-    return document
+    return made_up.make_result(
+        "verify", false_alarm_rate=1e-6, power=0.99, trials=9, comparisons=12,
+        sampled_comparisons=0, verdict="failed", worst="mocha, attention",
+        not_verified=["soft"],
+        cases=[case, {**case, "mechanism": "matcha", "quantities": [quantity],
+                      "verdict": "passed"}])
 
 
 def claims():
-    document = sweep([])
-    del document["cells"]
-    claim = {"id": "mad-linear", "source": "MAD 2.2", "claim": "at most max(T, U)",
-             "measured": {"energies": 19}, "bound": "T + U - 1", "verdict": "fails",
-             "evidence": "counts"}
-    document.update(kind="claims", claims=[claim, {**claim, "id": "mocha-w1",
-                                                   "verdict": "holds"}])
-    return document
+    document = made_up_claims.document()
+    return {**document, "claims": document["claims"][:2]}
 
 
 def training():
-    document = sweep([], cpu="Another Processor")
-    del document["cells"]
-    document.update(kind="training", answer=42, numbers=[1, 2, 3],
-                    found=[{"a": 1, "b": [1, 2]}, {"a": 2, "c": {"d": True}}])
+    document = made_up.make_result(
+        "training", quantities=[], answer=42, numbers=[1, 2, 3],
+        found=[{"a": 1, "b": [1, 2]}, {"a": 2, "c": {"d": True}}])
+    document["context"]["cpu"] = "Another Processor"
     return document
 
 

@@ -35,7 +35,7 @@ class WrongInput(ReportCase):
         self.refused_file({"steps": []}, "kind is missing")
         good = json.loads(pathlib.Path(self.good).read_text())
         self.refused_file({**good, "schema_version": 2}, "schema_version is 2")
-        self.refused_file({**good, "kind": "newcomer"}, "kind is 'newcomer', it must be one of sweep")
+        self.refused_file({**good, "kind": "newcomer"}, "kind is 'newcomer', it must be one of 'sweep'")
         for number in ("1e400", "9" * 400, "-1e999"):
             self.refused_file(f'{{"kind": {number}}}', "the number ", "is too large")
         self.refused_file('{"kind": 1, "a": {"b": 1, "b": 2}}',

@@ -59,7 +59,7 @@ def main(arguments=None):
 def read_request(path):
     """What `result` takes."""
     request = load.read_json(path)
-    ledger.check_schema(request, "judge_request", path)
+    load.check_schema(request, "judge_request", path)
     asked = ledger.read(request["ledger"])
     wanted = request["claims"]
     claims = [one for one in asked["claims"] if not wanted or one["id"] in wanted]
@@ -74,16 +74,9 @@ def read_document(name, measurement, path, file, none):
     """The Document of a measurement, whose content must be of its kind."""
     if path is None:
         return Document(name, None, None, none)
-    content = load.read_json(path)
-    kind = measurement["kind"]
-    if content.get("kind") != kind:
-        raise load.DataError(path, f"is no result of kind {kind}")
-    if kind == "training":  # made elsewhere, so it has no schema here
-        load.get(content, "quantities", list, path)
-        return Document(name, file, content)
-    ledger.check_schema(content, kind, path)
-    if kind == "sweep":
-        load.check_cells(content, path)
+    content = load.read(path, measurement["kind"])
+    if measurement["kind"] == "sweep":
+        load.require_some(content, "cells", path)
     return Document(name, file, content)
 
 

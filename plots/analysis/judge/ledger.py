@@ -7,38 +7,21 @@ results/schema/claims_ledger.schema.json is its schema.
 """
 
 import math
-import os
 
-import jsonschema
+from analysis import load
 
-from analysis import ROOT, load
-
-SCHEMA = os.path.join(ROOT, "results", "schema")
 # Kinds of quantities that are read from a measurement of the same kind.
 OWN = ("verify", "stability", "computed", "training")
 
 
 def read(path):
     document = load.read_json(path)
-    check_schema(document, "claims_ledger", path)
+    load.check_schema(document, "claims_ledger", path)
     require_ids_once(document, path)
     for claim in document["claims"]:
         for part in claim["parts"]:
             _check_part(part, document["measurements"], f"{path}: {claim['id']}")
     return document
-
-
-def check_schema(document, name, path):
-    """Against results/schema/NAME.schema.json."""
-    schema = load.read_json(os.path.join(SCHEMA, f"{name}.schema.json"))
-    error = jsonschema.exceptions.best_match(
-        jsonschema.Draft7Validator(schema).iter_errors(document)
-    )
-    if error is not None:
-        place = "".join(
-            f"[{key}]" if isinstance(key, int) else f".{key}" for key in error.path
-        )
-        raise load.DataError(f"{path}: {place.lstrip('.') or 'all of it'}", error.message)
 
 
 def require_ids_once(document, path):

@@ -66,10 +66,10 @@ def beam_document(coefficients, shares=(1,), dims=(64,), width=8):
                 mechanism, length, beam, dim=dim, chunk_width=chunk_width,
                 workload=f"copy:{share:g}", samples_ns=[2 * ns] * 9,
                 energy="additive", point=f"{number:016x}")
-            cell["decoder"] = {
-                "source_lengths": sources, "attention_median_ns": ns,
-                "attention_samples_ns": [ns * (1 + 1e-9 * r) for r in range(-4, 5)],
-                "reads": reads(share, 0.0, energies / outputs)}
+            cell["decoder"].update(
+                source_lengths=sources, attention_median_ns=ns,
+                attention_samples_ns=[ns * (1 + 1e-9 * r) for r in range(-4, 5)],
+                reads=reads(share, 0.0, energies / outputs))
             made.append(cell)
     return make_document(made)
 

@@ -222,7 +222,7 @@ class Tables(PlotTest):
         self.fails(made, "is error: it broke")
         made = cells()
         del made[3]["operations"]["flops"]
-        self.fails(made, "cells[3]", "operations.flops is None")
+        self.fails(made, "cells[3].operations: flops is missing")
         made = cells()
         made[0]["samples_ns"] = made[0]["samples_ns"][:3]
         self.fails(made, "3 rounds", "at least 4")

@@ -11,7 +11,7 @@ import unittest
 
 import doctored
 from documents import read, validate
-from made_up import make_document
+from made_up import make_document, make_result
 from plot_case import PlotTest
 
 from analysis import ROOT, load
@@ -144,7 +144,7 @@ class Output(PlotTest):
                  "interval": [value - 1, value + 1], "labels":
                  {"encoder_scoring": scoring, "decoder_scoring": "softmax"}}
                 for scoring, value in (("softmax", 98), ("sigmoid", 40))]
-        path = self.write({"kind": "training", "quantities": rows}, "copy.json")
+        path = self.write(make_result("training", quantities=rows), "copy.json")
         measured = {"trained_copy": {"path": path, "file": path, "none": None}}
         output = str(self.folder / "claims.json")
         status, out, error = self.judge(self.request(measurements=measured), "--json",
@@ -163,7 +163,7 @@ class Output(PlotTest):
         path = self.write({"kind": "sweep", "cells": []}, "copy.json")
         measured = {"trained_copy": {"path": path, "file": path, "none": None}}
         self.assertEqual(self.judge(self.request(measurements=measured)),
-                         (2, "", f"attnbench: {path}: is no result of kind training\n"))
+                         (2, "", f"attnbench: {path}: kind is 'sweep', it must be 'training'\n"))
 
     def test_a_ledger_with_one_claim_twice_is_refused(self):
         document = load.read_json(PATH)

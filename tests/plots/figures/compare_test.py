@@ -9,14 +9,13 @@ from analysis import load
 from figures import compare
 from made_up import make_cell
 
-AXES = [key for key in make_cell("soft", 4, 4)
-        if key not in (*load.OUTCOMES, "mechanism", "options")]
+IDENTITY = [key for key in make_cell("soft", 4, 4) if key not in load.OUTCOMES]
 
 
 def row(mechanism, length, ratio, verdict, interval=True):
     cell = make_cell(mechanism, length, length)
     return {
-        "mechanism": mechanism, **{key: cell[key] for key in AXES}, "options": {},
+        **{key: cell[key] for key in IDENTITY}, "options": {},
         "verdict": verdict, "reason": "why", "ratio": ratio,
         "interval": [ratio / 1.02, ratio * 1.02] if interval else None,
         "a_ns": 1.0, "a_processes": 5, "b_ns": ratio, "b_processes": 5}
@@ -76,7 +75,7 @@ class CompareFigure(PlotTest):
 
     def test_what_is_not_valid_differs_or_is_left_out_is_said(self):
         changed = document(ROWS, differences=[{"field": "cpu", "a": 1, "b": 2}],
-                           only_b=[ROWS[0]])
+                           only_b=[{key: ROWS[0][key] for key in IDENTITY}])
         changed["b"].update(valid=False, invalid_reasons=["a debug build"])
         out = self.draws(self.write(changed))
         self.assertIn("INVALID: b.json: a debug build", out)
@@ -95,7 +94,7 @@ class CompareFigure(PlotTest):
     def test_what_is_wrong_is_named(self):
         for change, part in (
                 ({"verdict": "GOOD"}, "rows[1]: verdict is 'GOOD'"),
-                ({"ratio": 0}, "rows[1]: ratio and interval must be above 0"),
+                ({"ratio": 0}, "rows[1]: ratio is 0, it must be number above 0"),
                 ({"options": None}, "rows[1]: options is None")):
             rows = [ROWS[0], {**ROWS[1], **change}]
             self.fails_with([self.write(document(rows))], part)

@@ -197,22 +197,22 @@ class DecoderFigure(PlotTest):
             ({"memory_length": "50"}, "cells[0]", "memory_length"),
             ({"workload": "copy:2"}, "cells[0]", "copy:2"),
             ({"beam": None}, "cells[0]", "beam is None"),
-            ({"decoder": None}, "cells[0]", "decoder is None"),
+            ({"decoder": None}, "cells[0]", "decoder is None, it must be object"),
         ]:
             made = cells()
             made[0].update(change)
             self.fails(made, *parts)
         for key, value, *parts in [
-            ("source_lengths", ["1"], "source_lengths must hold"),
+            ("source_lengths", ["1"], "source_lengths[0] is '1', it must be integer"),
             ("attention_samples_ns", [1.0], "1 numbers, of 12 samples"),
-            ("attention_samples_ns", [0.0] * 12, "above 0"),
-            ("attention_median_ns", None, "above 0"),
-            ("reads", {}, "energies_per_output is missing"),
+            ("attention_samples_ns", [0.0] * 12, "attention_samples_ns[0] is 0.0, it must be number above 0"),
+            ("attention_median_ns", None, "attention_median_ns is None"),
+            ("reads", {}, ".reads", "energies_per_output is missing"),
             ("reads", 7, "reads is 7"),
         ]:
             made = cells()
             made[1]["decoder"][key] = value
-            self.fails(made, "cells[1]: decoder", *parts)
+            self.fails(made, "cells[1].decoder", *parts)
         made = cells()
         del made[2]["vocabulary"]
         self.fails(made, "cells[2]", "vocabulary is missing")

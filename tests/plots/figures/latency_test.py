@@ -122,13 +122,13 @@ class LatencyFigure(PlotTest):
         self.fails(made, "no cell has a latency")
         made = cells()
         made[4]["latency"]["al"] = None
-        self.fails(made, "monotonic", "latency.al is None")
+        self.fails(made, "cells[4].latency: al is None, it must be number")
         self.fails(cells() + cells()[4:5], "cell twice")
         uniform = [dict(c, workload="uniform") for c in cells()[3:6]]
         self.fails(uniform, "cells missing: workload bias:R")
         made = cells()
         stop(made[4], "timeout", "too long")
-        self.fails(made, "timeout")
+        self.fails(made, "cells missing: monotonic, workload bias:4")
         made = cells()
         made[7]["dim"] = 64
         self.fails(made, "mixed data: dim is 256, 64")

@@ -18,6 +18,8 @@ class PeersFigureTest(unittest.TestCase):
                         "soft", length, 8, mode=mode, variant=variant,
                         time_ns=float(time_ns)))
         for index, changes in dict(changed).items():
+            if "status" in changes:
+                made_up.stop(measured[index], **changes)
             measured[index].update(changes)
         return load.cells_of(made_up.make_document(measured), "made-up.json")
 
@@ -50,7 +52,7 @@ class PeersFigureTest(unittest.TestCase):
             ({1: {"samples_ns": [1.0] * 3}}, "rounds cannot be paired"),
             ({1: {"status": "invalid", "message": "wrong"}}, "is invalid: wrong"),
             ({0: {"scope": "attention"}}, "cells missing: exact beside"),
-            ({0: {"schedule": "other"}}, "mixed data: schedule of mode decode"),
+            ({0: {"schedule": "teacher_forced"}}, "mixed data: schedule of mode decode"),
         ]:
             with self.assertRaisesRegex(load.DataError, message):
                 peers.draw(self.frame(changed))

@@ -9,7 +9,7 @@ import unittest
 
 from plot_case import ROOT, PlotTest
 import figures
-from analysis import intervals, load, pairing, words
+from analysis import intervals, load, pairing, printed, words
 from figures import style
 from made_up import (
     decoded,
@@ -302,7 +302,7 @@ class Numbers(PlotTest):
         document["steps"][1]["inspected"] = 4
         path = self.write(document, "monotonic")
         figure, lines = figures.FIGURES["alignments"].draw(
-            [load.steps_of(load.read_json(path), path)]
+            [printed.steps_of(load.read_json(path), path)]
         )
         axes = figure.axes[0]
         self.assertEqual(
@@ -327,7 +327,7 @@ class Numbers(PlotTest):
 
         def draw():
             return figures.FIGURES["alignments"].draw(
-                [load.steps_of(load.read_json(path), path)])[0]
+                [printed.steps_of(load.read_json(path), path)])[0]
 
         self.assertEqual(draw().axes[0].images[0].get_array().tolist(),
                          [[0, 0.25, 0.5, 0.25]])

@@ -5,6 +5,7 @@ that is drawn of every sweep unasked."""
 import re
 import unittest
 
+import made_up
 from made_up import make_cell, make_document, stop
 from plot_case import PlotTest
 
@@ -14,13 +15,8 @@ from figures import roofline
 
 def limits(precision="f32", threads=1):
     """100 GFLOP/s; 50 and 10 GB/s read, 25 and 5 GB/s copied."""
-    levels = [
-        {"name": name, "size_bytes": size, "read_bytes_per_s": 2 * bandwidth,
-         "copy_bytes_per_s": bandwidth}
-        for name, size, bandwidth in (("L1", 1 << 15, 25e9), ("DRAM", None, 5e9))
-    ]
-    return {"precision": precision, "threads": threads, "peak_flops_per_s": 100e9,
-            "levels": levels}
+    levels = (("L1", 1 << 15, 50e9), ("DRAM", None, 10e9))
+    return made_up.limits(levels, precision, threads)
 
 
 def cells():

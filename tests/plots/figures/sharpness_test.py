@@ -5,7 +5,7 @@ import unittest
 
 from plot_case import PlotTest
 
-from analysis import load
+from analysis import printed
 from figures import sharpness
 
 
@@ -29,14 +29,14 @@ class SharpnessFigure(PlotTest):
             self.assertIn(text, self.svg("sharpness"))
 
     def test_lines_are_the_distances_by_sharpness(self):
-        figure, _ = sharpness.draw([load.expect_of(output(), "a.json")])
+        figure, _ = sharpness.draw([printed.expect_of(output(), "a.json")])
         attention, contexts = (panel.lines[0] for panel in figure.axes)
         self.assertEqual(list(attention.get_xdata()), [1, 2, 4])
         self.assertEqual(list(attention.get_ydata()), [0.8, 0.4, 0.2])
         self.assertEqual(list(contexts.get_ydata()), [0.4, 0.2, 0.1])
 
     def test_without_a_memory_there_is_no_panel_of_contexts(self):
-        figure, _ = sharpness.draw([load.expect_of(output(contexts=False), "a.json")])
+        figure, _ = sharpness.draw([printed.expect_of(output(contexts=False), "a.json")])
         self.assertEqual(len(figure.axes), 1)
 
     def test_what_is_missing_is_named(self):

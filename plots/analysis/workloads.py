@@ -1,0 +1,10 @@
+"""The names of workloads that hold a number, as harness/sweep/axes.cc lists them."""
+
+
+def number_of(workload, kind):
+    """R of "bias:R" or S of "copy:S"; None where the workload is of another kind."""
+    name, _, number = workload.partition(":")
+    try:
+        return float(number) if name == kind else None
+    except ValueError:
+        return None
