@@ -88,9 +88,9 @@ void TakeProfile(const AxisTable& table, const ProfileDocument& said,
 }  // namespace
 
 SweepRequest WithProfile(const AxisTable& table, SweepRequest request,
-                         const Json& profile, const std::string& where) {
-  const Place place(where);
-  TakeProfile(table, FromJson<ProfileDocument>(profile, place), place, request);
+                         const ProfileDocument& profile,
+                         const std::string& where) {
+  TakeProfile(table, profile, Place(where), request);
   return request;
 }
 

@@ -153,10 +153,13 @@ void SkipThreadsBeyond(std::int64_t cores, Sweep& sweep);
 SweepRequest ReadExperiment(const AxisTable& table, const std::string& path,
                             const std::string& profile);
 
+struct ProfileDocument;  // experiment_document.h
+
 // The request with what a profile says in the place of its own. Throws
 // UserError naming `where`.
 SweepRequest WithProfile(const AxisTable& table, SweepRequest request,
-                         const Json& profile, const std::string& where);
+                         const ProfileDocument& profile,
+                         const std::string& where);
 
 // Makes the cell a peer's where its variant is one of these, and gives it a
 // skip_reason where the peer does not have what its axes ask for.
