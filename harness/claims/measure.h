@@ -30,10 +30,10 @@ struct ClaimsOptions {
 std::optional<MeasuredDocuments> MeasureClaims(const ClaimsLedger& ledger,
                                                const ClaimsOptions& options);
 
-// A result of kind "computed": every quantity that the claims read of this
-// measurement. results/schema/computed.schema.json is its schema.
-Json ComputedDocument(const ClaimsLedger& ledger,
-                      const std::string& measurement, const Context& context);
+// Every quantity that the claims read of this measurement, each once.
+ComputedResult ComputedDocument(const ClaimsLedger& ledger,
+                                const std::string& measurement,
+                                const Context& context);
 
 }  // namespace attnbench
 

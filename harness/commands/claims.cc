@@ -121,8 +121,10 @@ int Judge(const JudgeRequest& request, const ClaimsArguments& arguments,
 int RunClaims(const std::string& command_line,
               const ClaimsArguments& arguments) {
   const std::string own_ledger = FindInSources("claims", kLedger);
+  const std::string& path =
+      arguments.ledger.empty() ? own_ledger : arguments.ledger;
   ClaimsLedger ledger = ReadClaimsLedger(
-      arguments.ledger.empty() ? own_ledger : arguments.ledger,
+      path,
       FindInSources("claims", "results/schema/claims_ledger.schema.json"));
   KeepClaims(arguments.ids, ledger);
   if (!arguments.output.empty()) {
@@ -150,8 +152,8 @@ int RunClaims(const std::string& command_line,
               << "\n";
     return kInterrupted;
   }
-  return Judge({.ledger = ledger.path,
-                .claims = ledger.claims,
+  return Judge({.ledger = path,
+                .claims = ledger.Ids(),
                 .context = context,
                 .remedy = arguments.quick ? "run without --quick" : "",
                 .measurements = *documents},

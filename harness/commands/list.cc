@@ -17,6 +17,7 @@
 #include "harness/base/document.h"
 #include "harness/base/error.h"
 #include "harness/base/parse_text.h"
+#include "harness/claims/computed.h"
 #include "harness/commands/commands.h"
 #include "harness/results/sweep_result.h"
 #include "harness/stability/result.h"
@@ -269,7 +270,8 @@ std::string SchemaText(const std::string& kind) {
       {"sweep", [] { return SweepSchema().dump(2) + "\n"; }},
       {"experiment", [&] { return ExperimentSchemaText(); }},
       {"verify", SchemaTextOf<VerifyResult>},
-      {"stability", SchemaTextOf<StabilityResult>}};
+      {"stability", SchemaTextOf<StabilityResult>},
+      {"computed", SchemaTextOf<ComputedResult>}};
   const auto found = kinds.find(kind);
   if (found != kinds.end()) return found->second();
   std::vector<std::string> valid;
@@ -314,7 +316,7 @@ void AddList(CLI::App& app, Command& run) {
       command
           ->add_option("--schema", formats->schema,
                        "the JSON Schema of results of that kind: sweep, "
-                       "verify, stability; or of experiment files: "
+                       "verify, stability, computed; or of experiment files: "
                        "experiment; e.g. list --schema=verify (default sweep)")
           ->type_name("KIND")
           ->expected(0, 1)

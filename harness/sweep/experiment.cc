@@ -83,10 +83,9 @@ void TakeProfile(const ProfileDocument& said, const Place& place,
 
 }  // namespace
 
-SweepRequest WithProfile(SweepRequest request, const Json& profile,
+SweepRequest WithProfile(SweepRequest request, const ProfileDocument& profile,
                          const std::string& where) {
-  const Place place(where);
-  TakeProfile(FromJson<ProfileDocument>(profile, place), place, request);
+  TakeProfile(profile, Place(where), request);
   return request;
 }
 

@@ -119,9 +119,11 @@ void SkipThreadsBeyond(std::int64_t cores, Sweep& sweep);
 SweepRequest ReadExperiment(const std::string& path, const std::string& profile,
                             std::vector<PeerVariant> peer_variants = {});
 
+struct ProfileDocument;  // experiment_document.h
+
 // The request with what a profile says in the place of its own. Throws
 // UserError naming `where`.
-SweepRequest WithProfile(SweepRequest request, const Json& profile,
+SweepRequest WithProfile(SweepRequest request, const ProfileDocument& profile,
                          const std::string& where);
 
 // Makes the cell a peer's where its variant is one of these, and gives it a
