@@ -1,9 +1,11 @@
 #include "harness/claims/computed.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
 #include "harness/base/error.h"
+#include "mechanisms/common/check.h"
 #include "mechanisms/registry.h"
 
 namespace attnbench {
@@ -61,11 +63,10 @@ Rule AxisRule(const std::string& axis) {
 }
 
 Rule OptionRule(const std::string& mechanism, const std::string& option) {
-  for (const OptionSpec& spec :
-       FindMechanism<double>(mechanism)->Describe().options) {
-    if (spec.name == option) return {.one_of = spec.allowed};
-  }
-  return {};
+  const auto& options = FindMechanism<double>(mechanism)->Describe().options;
+  const auto spec = std::ranges::find(options, option, &OptionSpec::name);
+  ATTN_CHECK(spec != options.end());
+  return {.one_of = spec->allowed};
 }
 
 }  // namespace attnbench

@@ -21,6 +21,8 @@ bool Fits(const std::string& quantity, const std::string& measurement) {
                                 : !own.contains(measurement);
 }
 
+// Checks that the quantity reads a measurement of its kind, and reads what it
+// computes.
 void Complete(const OrderedMap<Measurement>& measurements, const Place& place,
               LedgerQuantity& quantity) {
   const auto found = measurements.find(quantity.from);
