@@ -7,8 +7,8 @@ import json
 import os
 import unittest
 
-from documents import read
-from result_files import ROOT, ResultFilesTest, fail, set_times, strict, sweep, validate
+from documents import read, strict, validate
+from result_files import ROOT, ResultFilesTest, fail, set_times, sweep
 
 BASELINE = os.path.join("results", "baseline", "ci.json")
 

@@ -11,6 +11,7 @@ import unittest
 
 import jsonschema
 
+from documents import strict
 from in_folder import InFolder
 
 PROGRAM = os.environ["ATTNBENCH"]
@@ -57,11 +58,8 @@ class CommandTest(InFolder):
         )
 
     def read(self, name="r.json"):
-        def refuse(text):
-            raise ValueError(f"{text} is not strict JSON")
-
         with open(self.path(name), encoding="utf-8") as file:
-            return json.load(file, parse_constant=refuse)
+            return strict(file.read())
 
 
 class WrongInput(CommandTest):

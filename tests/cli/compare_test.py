@@ -5,8 +5,8 @@ import copy
 import os
 import unittest
 
-from documents import read
-from result_files import ROOT, ResultFilesTest, fail, set_times, strict, sweep, validate
+from documents import read, strict, validate
+from result_files import ROOT, ResultFilesTest, fail, set_times, sweep
 
 DECODERS = read("results", "claims", "translation.json")
 SMALL = ("--mechanism", "soft,mocha", "-T", "4,6", "-d", "4", "--repetitions", "1")

@@ -7,7 +7,8 @@ import statistics
 import tempfile
 import unittest
 
-from result_files import ResultFilesTest, fail, strict, sweep
+from documents import strict
+from result_files import ResultFilesTest, fail, sweep
 
 # Two cells each of soft, mocha and matcha, which differ in an option.
 ARGUMENTS = ("--mechanism", "soft,mocha,matcha", "-T", "10", "-U", "20", "-d", "8",

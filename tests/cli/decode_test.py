@@ -9,6 +9,7 @@ import os
 import subprocess
 import unittest
 
+from documents import strict
 from in_folder import InFolder
 
 ATTNBENCH = os.environ["ATTNBENCH"]
@@ -18,12 +19,6 @@ GOLDEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "golden"
 def run(*arguments):
     return subprocess.run([ATTNBENCH, "decode", *map(str, arguments)],
                           capture_output=True, text=True, check=False)
-
-
-def strict(text):
-    def refuse(constant):
-        raise ValueError(constant)
-    return json.loads(text, parse_constant=refuse)
 
 
 class Golden(unittest.TestCase):

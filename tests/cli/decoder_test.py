@@ -9,12 +9,10 @@ import statistics
 import subprocess
 import unittest
 
-import jsonschema
-
+from documents import strict, validate
 from in_folder import InFolder
 
 ATTNBENCH = os.environ["ATTNBENCH"]
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 AXES = {"scope": "decoder", "workload": "copy:0.5", "memory_length": [9, 1], "dim": 16,
         "batch": 3, "beam": [4, 1], "vocabulary": 7, "energy": "additive"}
 EXPERIMENT = {
@@ -39,12 +37,6 @@ def run(*arguments):
                           capture_output=True, text=True, check=False)
 
 
-def strict(text):
-    def refuse(constant):
-        raise ValueError(constant)
-    return json.loads(text, parse_constant=refuse)
-
-
 class WholeDecoders(InFolder):
     def setUp(self):
         super().setUp()
@@ -62,9 +54,7 @@ class WholeDecoders(InFolder):
         self.assertEqual(result.returncode, 0, result.stderr)
         with open(self.output, encoding="utf-8") as file:
             document = strict(file.read())
-        with open(os.path.join(ROOT, "results/schema/sweep.schema.json"),
-                  encoding="utf-8") as file:
-            jsonschema.Draft7Validator(json.load(file)).validate(document)
+        validate(document, "sweep")
         return document
 
     def test_every_mechanism_is_timed_in_every_point(self):

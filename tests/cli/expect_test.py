@@ -13,6 +13,7 @@ import re
 import subprocess
 import unittest
 
+from documents import strict
 from in_folder import InFolder
 
 ATTNBENCH = os.environ["ATTNBENCH"]
@@ -24,12 +25,6 @@ CASES = os.path.join(TESTS, "cases")
 def run(*arguments, command="expect"):
     return subprocess.run([ATTNBENCH, command, *map(str, arguments)],
                           capture_output=True, text=True, check=False)
-
-
-def strict(text):
-    def refuse(constant):
-        raise ValueError(constant)
-    return json.loads(text, parse_constant=refuse)
 
 
 class CaseTest(InFolder):

@@ -6,8 +6,7 @@ import os
 import subprocess
 import unittest
 
-import jsonschema
-
+from documents import validate
 from in_folder import InFolder
 
 PROGRAM = os.environ["ATTNBENCH"]
@@ -51,9 +50,7 @@ class PeerTest(InFolder):
         self.assertEqual(done.returncode, status, done.stderr)
         with open(os.path.join(self.folder, "r.json"), encoding="utf-8") as file:
             document = json.load(file)
-        with open(os.path.join(ROOT, "results", "schema", "sweep.schema.json"),
-                  encoding="utf-8") as file:
-            jsonschema.validate(document, json.load(file))
+        validate(document, "sweep")
         self.libraries = document["context"]["libraries"]
         return {(c["mechanism"], c["variant"]): c for c in document["cells"]}
 

@@ -7,24 +7,11 @@ import json
 import os
 import subprocess
 
-import jsonschema
-
+from documents import strict
 from in_folder import InFolder
 
 ATTNBENCH = os.environ["ATTNBENCH"]
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-
-
-def validate(document, kind):
-    path = os.path.join(ROOT, "results", "schema", kind + ".schema.json")
-    with open(path, encoding="utf-8") as file:
-        jsonschema.Draft7Validator(json.load(file)).validate(document)
-
-
-def strict(text):
-    def refuse(constant):
-        raise ValueError(constant)
-    return json.loads(text, parse_constant=refuse)
 
 
 def run(*arguments):

@@ -4,34 +4,19 @@ Guards against a result that is not its schema's, limits that are missing or not
 of the cells, and wrong usage that is taken.
 """
 
-import json
 import os
 import subprocess
 import unittest
 
-import jsonschema
-
+from documents import strict, validate
 from in_folder import InFolder
 
 ATTNBENCH = os.environ["ATTNBENCH"]
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
 def run(*arguments):
     return subprocess.run([ATTNBENCH, *map(str, arguments)], capture_output=True,
                           text=True, check=False)
-
-
-def strict(text):
-    def refuse(constant):
-        raise ValueError(constant)
-    return json.loads(text, parse_constant=refuse)
-
-
-def validate(document, kind):
-    path = os.path.join(ROOT, "results", "schema", kind + ".schema.json")
-    with open(path, encoding="utf-8") as file:
-        jsonschema.Draft7Validator(json.load(file)).validate(document)
 
 
 class Roofline(InFolder):

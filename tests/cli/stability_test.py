@@ -3,11 +3,11 @@
 Guards against a result that is not strict JSON or not the same on any number of
 threads, a file that is replaced unasked, and wrong usage that is taken.
 """
-import json
 import os
 import subprocess
 import unittest
 
+from documents import strict
 from in_folder import InFolder
 
 ATTNBENCH = os.environ["ATTNBENCH"]
@@ -18,12 +18,6 @@ def run(*arguments, program=ATTNBENCH, **environment):
     return subprocess.run([program, "stability", *map(str, arguments)],
                           capture_output=True, text=True, check=False,
                           env={**os.environ, **environment})
-
-
-def strict(text):
-    def refuse(constant):
-        raise ValueError(constant)
-    return json.loads(text, parse_constant=refuse)
 
 
 def numbers(document):

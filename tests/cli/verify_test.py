@@ -4,11 +4,12 @@ Guards against a verification that leaves a mechanism out, that fails without an
 exit code or without naming what, that depends on threads, and against wrong
 options that are taken."""
 
-import json
 import os
 import subprocess
 import tempfile
 import unittest
+
+from documents import strict
 
 ATTNBENCH = os.environ["ATTNBENCH"]
 WITH_NEWCOMER = os.environ["ATTNBENCH_WITH_NEWCOMER"]
@@ -17,12 +18,6 @@ WITH_NEWCOMER = os.environ["ATTNBENCH_WITH_NEWCOMER"]
 def run(*arguments, program=ATTNBENCH):
     return subprocess.run([program, "verify", *map(str, arguments)],
                           capture_output=True, text=True, check=False)
-
-
-def strict(text):
-    def refuse(constant):
-        raise ValueError(constant)
-    return json.loads(text, parse_constant=refuse)
 
 
 class Verify(unittest.TestCase):

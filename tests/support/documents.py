@@ -9,6 +9,11 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 
 
 def read(*path):
+    with open(os.path.join(ROOT, *path), encoding="utf-8") as file:
+        return strict(file.read())
+
+
+def strict(text):
     def refuse(constant):
         raise ValueError(constant)
 
@@ -17,8 +22,7 @@ def read(*path):
         assert len(keys) == len(set(keys)), keys
         return dict(pairs)
 
-    with open(os.path.join(ROOT, *path), encoding="utf-8") as file:
-        return json.load(file, parse_constant=refuse, object_pairs_hook=once)
+    return json.loads(text, parse_constant=refuse, object_pairs_hook=once)
 
 
 def validate(document, schema):

@@ -1,0 +1,83 @@
+"""Guards against a run that loses what it has measured as its output cannot be written:
+a full disk, a place that is no file, two runs at once."""
+
+import os
+import resource
+import signal
+import subprocess
+import unittest
+
+from resuming import GRID, PROGRAM, ResumeTest, whole
+
+
+def limit(size):
+    """Limits a program's file sizes, as a full disk would."""
+    return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+
+class Elsewhere(ResumeTest):
+    def test_a_second_run_on_one_output_is_refused(self):
+        os.symlink("r.json", self.path("link.json"))
+        run = self.started(1)
+        run.send_signal(signal.SIGSTOP)
+        for arguments in ([], ["--force"], ["--resume"], ["-o", "link.json"]):
+            grid = GRID[:-2] if "-o" in arguments else GRID
+            done = subprocess.run([PROGRAM, *grid, *arguments], cwd=self.folder, text=True,
+                                  capture_output=True, check=False)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn("another run is writing it", done.stderr)
+        run.send_signal(signal.SIGCONT)
+        with run:
+            run.communicate(timeout=600)
+        self.assertEqual(run.returncode, 0)
+        os.remove(self.path("link.json"))
+        self.expect_whole()
+
+    def test_a_disk_that_gets_full_loses_nothing(self):
+        # The disk has room for the run and some points.
+        done = self.run_grid(status=2, preexec_fn=limit(20_000))
+        self.assertIn("r.json.journal: cannot be written", done.stderr)
+        self.assertIn("--resume", done.stderr)
+        kept = self.journaled()
+        self.assertGreater(len(kept), 0)
+        self.run_grid("--resume")
+        document = self.expect_whole()
+        self.assertLessEqual(set(kept), {c["point"] for c in document["cells"]})
+
+    def test_a_result_that_cannot_be_written_is_written_later(self):
+        self.stopped(1, signal.SIGKILL)
+        machine = self.records()[-1]["point"]["machine"]
+        records = [{"run": {"context": whole()["context"], "continues_result": False}}]
+        for entry in whole()["context"]["calibration"]:
+            cells = [c for c in whole()["cells"] if c["point"] == entry["point"]]
+            records.append({"point": {
+                "hash": entry["point"], "cells": cells, "calibration": entry,
+                "run": {**whole()["context"]["runs"][0], "points": []}, "machine": machine}})
+        self.write_records(records)
+        before = os.path.getsize(self.journal)
+        done = self.run_grid("--resume", status=2, preexec_fn=limit(4_000))
+        self.assertIn("r.json: cannot be written", done.stderr)
+        self.assertIn("r.json.journal: make room and --resume", done.stderr)
+        self.assertEqual(os.listdir(self.folder), ["r.json.journal"])
+        self.assertEqual(os.path.getsize(self.journal), before)
+        self.run_grid("--resume")
+        self.assertEqual(self.expect_whole()["cells"], whole()["cells"])
+
+    def test_places_that_cannot_be_written_are_told_before_the_run(self):
+        with open(self.path("file"), "w", encoding="utf-8"):
+            pass
+        for place, message in (
+            ("/proc/r.json", "/proc/r.json: cannot be written"),
+            ("file/r.json", "file/r.json: "),
+            ("/dev/full", "/dev/full: is there"),
+        ):
+            done = subprocess.run([PROGRAM, *GRID[:-1], place], cwd=self.folder, text=True,
+                                  capture_output=True, check=False)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn(message, done.stderr)
+            self.assertNotIn("[1/", done.stderr)
+        self.assertEqual(os.listdir(self.folder), ["file"])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,151 @@
+"""What tests of runs that are stopped, resumed or shared share: a resumed run must write
+what one run would have written.
+"""
+
+import functools
+import json
+import os
+import signal
+import subprocess
+import tempfile
+
+from documents import validate
+from in_folder import InFolder
+
+PROGRAM = os.environ["ATTNBENCH"]
+
+
+def changed(grid, **options):
+    """Gives the grid with other values of these options."""
+    grid = list(grid)
+    for name, value in options.items():
+        grid[grid.index("-" + name) + 1] = value
+    return grid
+
+
+# The grid has 12 points of 2 cells.
+GRID = ["run-sweep", "--mechanism", "soft,monotonic", "-T", "3:14:1", "-U", "2",
+        "-d", "4", "--repetitions", "2", "-o", "r.json"]
+POINTS = 12
+# The grid has 50 points. One takes 20 ms on any machine: a sample lasts a
+# millisecond.
+MANY = changed(GRID, T="3:52:1")
+# This point takes longer than any test waits.
+LONG = ["run-sweep", "--mechanism", "soft", "-T", "100000", "-U", "3000", "-o", "r.json"]
+
+
+def figures(cell):
+    """Gives the parts of a result that do not depend on the clock."""
+    clocks = {"samples_ns", "median_ns", "interval_ns", "prepare_ns", "spread",
+              "prepare_samples_ns", "draw_ns", "limit", "trials_per_sample"}
+    return {key: value for key, value in cell.items() if key not in clocks}
+
+
+@functools.cache
+def whole(grid=tuple(GRID)):
+    """Gives the result of a single run."""
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([PROGRAM, *grid], cwd=folder, check=True, capture_output=True)
+        with open(os.path.join(folder, "r.json"), encoding="utf-8") as file:
+            return json.load(file)
+
+
+def journal_line(record, number):
+    """Makes a line of the journal as harness/campaign/journal.h describes it."""
+    text = json.dumps(record).encode()
+    checksum = 0xCBF29CE484222325
+    for byte in b"%d %s" % (number, text):
+        checksum = (checksum ^ byte) * 0x100000001B3 % 2**64
+    return b"%016x %s\n" % (checksum, text)
+
+
+class ResumeTest(InFolder):
+    def setUp(self):
+        super().setUp()
+        self.journal = self.path("r.json.journal")
+
+    def run_grid(self, *arguments, grid=None, status=0, **keywords):
+        done = subprocess.run([PROGRAM, *(grid or GRID), *arguments], cwd=self.folder, text=True,
+                              capture_output=True, timeout=600, check=False, **keywords)
+        self.assertEqual(done.returncode, status, done.stderr)
+        return done
+
+    def start(self, *arguments, grid=None):
+        return subprocess.Popen([PROGRAM, *(grid or GRID), *arguments], cwd=self.folder,
+                                text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    def started(self, points, *arguments):
+        """Starts a run and waits until it has told of this many finished points."""
+        run = self.start(*arguments)
+        while points > 0:
+            line = run.stderr.readline()
+            self.assertNotEqual(line, "", "ended before that")
+            points -= line.startswith("[")
+        return run
+
+    def wait_for_a_point(self, run):
+        for line in iter(run.stderr.readline, ""):
+            if "point" in line:
+                return
+        self.fail("ended before that")
+
+    def stopped(self, points, sent, *arguments):
+        """Stops a run with a signal after this many points; gives its exit code and
+        output.
+        """
+        for _ in range(20):
+            with self.started(points, *arguments) as run:
+                run.send_signal(sent)
+                out, _ = run.communicate(timeout=600)
+            if run.returncode != 0:
+                return run.returncode, out
+            # The run was faster than the test.
+            os.remove(self.path("r.json"))
+        self.fail("no run could be stopped")
+
+    def read(self, name="r.json"):
+        with open(self.path(name), encoding="utf-8") as file:
+            document = json.load(file)
+        validate(document, "sweep")
+        return document
+
+    def expect_whole(self, grid=None, runs=None):
+        """Expects that the result has the cells of one run, and that nothing else is
+        left.
+        """
+        self.assertEqual(os.listdir(self.folder), ["r.json"])
+        document = self.read()
+        context = document["context"]
+        one = whole(tuple(grid or GRID))
+        self.assertEqual([figures(c) for c in document["cells"]],
+                         [figures(c) for c in one["cells"]])
+        self.assertEqual(context["points"], one["context"]["points"])
+        self.assertNotIn("interrupted", str(context["invalid_reasons"]))
+        self.assertEqual([c["point"] for c in context["calibration"]], context["points"])
+        # Every point comes from one run.
+        if runs is not None:
+            self.assertEqual(len(context["runs"]), runs)
+        self.assertEqual(sorted(point for run in context["runs"] for point in run["points"]),
+                         sorted(context["points"]))
+        self.assertEqual(context["date"], context["runs"][0]["date"])
+        return document
+
+    def write(self, document, name="r.json"):
+        with open(self.path(name), "w", encoding="utf-8") as file:
+            json.dump(document, file)
+
+    def journaled(self):
+        """Gives the points that the journal has, from whole lines only."""
+        if not os.path.exists(self.journal):
+            return []
+        with open(self.journal, "rb") as file:
+            lines = [line[17:] for line in file.read().split(b"\n")[:-1]]
+        return [json.loads(line)["point"]["hash"] for line in lines if b'"point"' in line[:9]]
+
+    def records(self):
+        with open(self.journal, "rb") as file:
+            return [json.loads(line[17:]) for line in file]
+
+    def write_records(self, records):
+        with open(self.journal, "wb") as file:
+            file.writelines(journal_line(record, n) for n, record in enumerate(records, 1))
