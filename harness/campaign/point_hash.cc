@@ -4,8 +4,8 @@
 
 #include "harness/base/hash.h"
 #include "harness/base/json_file.h"
-#include "harness/inputs/workload.h"
 #include "harness/machine/environment.h"
+#include "harness/sweep/workload_name.h"
 
 namespace attnbench {
 namespace {

@@ -59,7 +59,7 @@ Computation ReadQuantity(const std::string& name, const Json& inputs,
 }
 
 Rule AxisRule(const std::string& axis) {
-  return RuleOf(FindAxis(StandardAxes(), axis, axis));
+  return RuleOf(FindAxis(axis, axis));
 }
 
 Rule OptionRule(const std::string& mechanism, const std::string& option) {

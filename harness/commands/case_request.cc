@@ -39,8 +39,6 @@ void CheckVariant(const std::string& variant, const Description& description,
   }
 }
 
-constexpr Index kMostReferenceLength = Index{1} << 40;  // as of U
-
 // A preset stands for all other options of its variant: it is not given beside
 // them.
 constexpr char kPreset[] = "preset";
@@ -127,7 +125,7 @@ void AddReferenceLength(CLI::App& command, std::string& value) {
 Index ParseReferenceLength(const std::string& text, Index output_length) {
   return text.empty()
              ? output_length
-             : ParseInteger(text, 1, kMostReferenceLength, kReferenceLength);
+             : ParseInteger(text, 1, kGreatestLength, kReferenceLength);
 }
 
 CaseSequence::CaseSequence(const CaseFile& file, std::uint64_t seed)

@@ -8,8 +8,8 @@
 #include "harness/base/error.h"
 #include "harness/base/parse_text.h"
 #include "harness/inputs/case_file.h"
-#include "harness/inputs/workload.h"
 #include "harness/sweep/shard.h"
+#include "harness/sweep/workload_name.h"
 #include "harness/system/source_tree.h"
 
 namespace attnbench {

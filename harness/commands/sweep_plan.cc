@@ -12,8 +12,8 @@
 #include "harness/campaign/estimate.h"
 #include "harness/campaign/progress.h"
 #include "harness/inputs/case_file.h"
-#include "harness/inputs/workload.h"
 #include "harness/machine/environment.h"
+#include "harness/sweep/workload_name.h"
 
 namespace attnbench {
 namespace {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "harness/inputs/declared_inputs.h"
-#include "harness/sweep/axes.h"
+#include "harness/sweep/workload_name.h"
 #include "mechanisms/decode.h"
 
 namespace attnbench {
@@ -23,27 +23,6 @@ class WorkloadUnsupported : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
-
-// The value of the axis `workload`, taken apart.
-enum class WorkloadKind {
-  kUniform,
-  kPlanted,
-  kDiagonal,
-  kBias,
-  kWaitK,
-  kCopy,
-  kFile,
-};
-struct WorkloadName {
-  WorkloadKind kind = WorkloadKind::kUniform;
-  float bias = 0;    // R of bias:R, the same in both precisions
-  Index lag = 1;     // K of wait_k:K
-  double share = 1;  // S of copy:S
-  std::string path;  // CASE of file:CASE
-};
-
-// Throws UserError for anything that is not a workload.
-WorkloadName ParseWorkload(const std::string& text);
 
 // The draws of a point have at most this many bytes, unless there is only one.
 inline constexpr Index kMostDrawBytes = Index{256} << 20;

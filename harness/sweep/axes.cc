@@ -1,33 +1,25 @@
 #include "harness/sweep/axes.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
-#include <cmath>
-#include <cstring>
-#include <limits>
 #include <regex>
 #include <set>
 
 #include "harness/base/error.h"
 #include "harness/base/parse_text.h"
 #include "harness/model/weights.h"
+#include "harness/sweep/workload_name.h"
 #include "mechanisms/registry.h"
 
 namespace attnbench {
 namespace {
 
-// Far beyond what any machine holds, and small enough that sums of two lengths
-// do not overflow; whether the arrays fit is for the allocation to say.
-constexpr std::int64_t kGreatestLength = std::int64_t{1} << 40;
 constexpr std::int64_t kGreatestDim = std::int64_t{1} << 20;
 constexpr std::int64_t kGreatestThreads = 1024;
 constexpr std::int64_t kGreatestBeam = 1000;
 constexpr std::int64_t kGreatestVocabulary = std::int64_t{1} << 22;
-constexpr double kLeastShare = 0.01;
 
 // The variants of all mechanisms, each once, in their order.
 std::vector<std::string> VariantNames() {
@@ -37,12 +29,6 @@ std::vector<std::string> VariantNames() {
       if (!Contains(names, variant.name)) names.push_back(variant.name);
     }
   }
-  return names;
-}
-
-std::vector<std::string> NamesOf(const auto& named_values) {
-  std::vector<std::string> names;
-  for (const auto& one : named_values) names.emplace_back(one.name);
   return names;
 }
 
@@ -117,14 +103,11 @@ Axis VariantAxis() {
 
 Axis WorkloadAxis() {
   Axis axis = NameAxis(
-      "workload",
-      {"uniform", "planted", "diagonal", "bias:R", "wait_k:K", "copy:S",
-       "file:CASE"},
-      "uniform",
+      "workload", NamesOf(kWorkloads), "uniform",
       "how inputs are drawn, e.g. --workload uniform,planted,bias:-2; copy:S "
       "are sources of whole decoders, whose scans pass the share S of the "
       "memory");
-  axis.type = AxisType::kText;
+  axis.type = AxisType::kWorkload;
   return OfPoint(axis);
 }
 
@@ -266,53 +249,13 @@ void AppendIntegers(const Axis& axis, std::string_view item,
   }
 }
 
-// NaN where the text is no finite number.
-double FiniteNumber(std::string_view text) {
-  double value = 0;
-  const auto [end, error] =
-      std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool is_number = error == std::errc() &&
-                         end == text.data() + text.size() &&
-                         std::isfinite(value);
-  return is_number ? value : std::numeric_limits<double>::quiet_NaN();
-}
-
-void CheckParameter(std::string_view kind, std::string_view item,
-                    std::string_view parameter, const std::string& where) {
-  if (kind == "K") {
-    ParseInteger(parameter, 1, kGreatestLength,
-                 fmt::format("{}: '{}'", where, item));
-  } else if (kind == "R" && std::isnan(FiniteNumber(parameter))) {
-    throw UserError(where,
-                    fmt::format("'{}' needs a finite number after the "
-                                "colon, such as {}-2",
-                                item, item.substr(0, item.find(':') + 1)));
-  } else if (kind == "S") {
-    const double share = FiniteNumber(parameter);
-    if (share >= kLeastShare && share <= 1) return;
-    throw UserError(where, fmt::format("'{}' needs a share from {} to 1 after "
-                                       "the colon, such as copy:0.5",
-                                       item, kLeastShare));
-  } else if (kind == "CASE" &&
-             access(std::string(parameter).c_str(), R_OK) != 0) {
-    throw UserError(where, fmt::format("'{}' names a file that cannot be read: "
-                                       "{}",
-                                       item, std::strerror(errno)));
-  }
-}
-
 void CheckName(const Axis& axis, std::string_view item,
                const std::string& where) {
-  for (const std::string& name : axis.names) {
-    const std::size_t colon = name.find(':');
-    if (colon == std::string::npos) {
-      if (item == name) return;
-    } else if (item.starts_with(std::string_view(name).substr(0, colon + 1))) {
-      CheckParameter(std::string_view(name).substr(colon + 1), item,
-                     item.substr(colon + 1), where);
-      return;
-    }
+  if (axis.type == AxisType::kWorkload) {
+    ParseWorkload(item, where);
+    return;
   }
+  if (Contains(axis.names, item)) return;
   if (!axis.other_names.empty() &&
       std::regex_match(std::string(item), std::regex(axis.other_names))) {
     return;

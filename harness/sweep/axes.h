@@ -19,9 +19,9 @@
 namespace attnbench {
 
 enum class AxisType {
-  kInteger,  // a whole number in [least, greatest]; "inf" where allowed
-  kName,     // one of `names`
-  kText,     // one of `names`, some with a parameter: bias:-2, file:case.json
+  kInteger,   // a whole number in [least, greatest]; "inf" where allowed
+  kName,      // one of `names`
+  kWorkload,  // one of `names`, some with a parameter (workload_name.h)
 };
 
 struct Axis {
@@ -30,11 +30,8 @@ struct Axis {
   AxisType type = AxisType::kInteger;
   std::int64_t least = 1;
   std::int64_t greatest = 1;
-  bool allow_infinite = false;  // "inf"
-  // Of kName and kText. A name with a parameter says which kind: "bias:R" takes
-  // a finite number, "wait_k:K" a whole number from 1 on, "copy:S" a share from
-  // 0.01 to 1, "file:CASE" a file that can be read.
-  std::vector<std::string> names;
+  bool allow_infinite = false;     // "inf"
+  std::vector<std::string> names;  // of kName and kWorkload
   // What the names of a peer's variants look like (a regular expression);
   // ExpandSweep checks that there is such a peer. Empty: none.
   std::string other_names;
@@ -50,6 +47,10 @@ struct Axis {
   bool of_decoder = false;
   std::string help;
 };
+
+// Far beyond what any machine holds, and small enough that sums of two lengths
+// do not overflow; whether the arrays fit is for the allocation to say.
+inline constexpr std::int64_t kGreatestLength = std::int64_t{1} << 40;
 
 inline constexpr std::size_t kMostAxisValues = 100'000;
 
@@ -88,11 +89,6 @@ AxisValue CheckAxisValue(const Axis& axis, const Json& value,
 Rule RuleOf(const Axis& axis);
 
 // The values of the axes `energy` and `end`, by their names.
-template <class Value>
-struct NamedValue {
-  std::string_view name;
-  Value value;
-};
 inline constexpr NamedValue<EnergyKind> kEnergies[] = {
     {"dot", EnergyKind::kDot},
     {"bilinear", EnergyKind::kBilinear},

@@ -12,6 +12,7 @@
 
 #include "harness/base/error.h"
 #include "harness/sweep/exclusions.h"
+#include "harness/sweep/workload_name.h"
 #include "mechanisms/registry.h"
 
 namespace attnbench {
@@ -308,7 +309,7 @@ void CheckNumberOfCells(const std::vector<Plan>& plans) {
 }
 
 bool IsCopy(const Cell& cell) {
-  return cell.Text("workload").starts_with("copy:");
+  return ParseWorkload(cell.Text("workload")).kind == WorkloadKind::kCopy;
 }
 
 // Sources and weights beyond this would fill the memory before the allocator,

@@ -258,17 +258,5 @@ TEST_F(FromFile, IsAUsersMistakeWhereItCannotBeRead) {
       UserError);
 }
 
-TEST(ParseWorkload, RefusesWhatIsNoWorkload) {
-  for (const char* text :
-       {"", "unifrom", "uniform:1", "bias", "bias:", "bias:x", "bias:nan",
-        "bias:inf", "bias:1 ", "wait_k:0", "wait_k:-1", "wait_k:1.5",
-        "wait_k:99999999999999999999", "file:", "planted:"}) {
-    EXPECT_THROW(ParseWorkload(text), UserError) << text;
-  }
-  EXPECT_EQ(ParseWorkload("bias:-2.5").bias, -2.5);
-  EXPECT_EQ(ParseWorkload("wait_k:4").lag, 4);
-  EXPECT_EQ(ParseWorkload("file:a:b.json").path, "a:b.json");
-}
-
 }  // namespace
 }  // namespace attnbench

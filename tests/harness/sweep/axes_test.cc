@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "harness/base/error.h"
+#include "harness/sweep/workload_name.h"
 #include "harness/system/temporary_folder.h"
 
 namespace attnbench {
@@ -113,6 +114,8 @@ TEST(Axes, WrongValuesSayWhatWasGivenWhereAndWhatIsAllowed) {
       {"workload", "bias:x", "needs a finite number"},
       {"workload", "bias:nan", "needs a finite number"},
       {"workload", "bias:1e999", "needs a finite number"},
+      {"workload", "bias:inf", "needs a finite number"},
+      {"workload", "bias:1 ", "needs a finite number"},
       {"workload", "wait_k:0", "'0' is not a whole number from 1"},
       {"workload", "copy:0.001", "needs a share from 0.01 to 1"},
       {"workload", "copy:1.5", "needs a share"},
@@ -120,6 +123,11 @@ TEST(Axes, WrongValuesSayWhatWasGivenWhereAndWhatIsAllowed) {
       {"workload", "copy:all", "needs a share"},
       {"vocabulary", "2", "2 is out of range; allowed: whole numbers from 3"},
       {"beam", "0", "0 is out of range"},
+      {"workload", "planted:", "unknown workload 'planted:'"},
+      {"workload", "wait_k:-1", "'-1' is not a whole number from 1"},
+      {"workload", "wait_k:1.5", "'1.5' is not a whole number from 1"},
+      {"workload", "wait_k:99999999999999999999", "is not a whole number"},
+      {"workload", "file:", "names a file that cannot be read"},
       {"workload", "uniform:2", "unknown workload 'uniform:2'"},
       {"workload", "file:no/such.json", "names a file that cannot be read"},
   };
@@ -133,10 +141,17 @@ TEST(Axes, WrongValuesSayWhatWasGivenWhereAndWhatIsAllowed) {
 
 TEST(Axes, AWorkloadFileThatCanBeReadIsAValue) {
   const TemporaryFolder folder;
-  const std::string path = folder.path() + "/case.json";
+  const std::string path = folder.path() + "/a:b.json";
   std::ofstream(path) << "{}";
   EXPECT_EQ(Parse("workload", "file:" + path),
             std::vector<AxisValue>{"file:" + path});
+  EXPECT_EQ(ParseWorkload("file:" + path).path, path);
+}
+
+TEST(ParseWorkload, GivesTheParameter) {
+  EXPECT_EQ(ParseWorkload("bias:-2.5").bias, -2.5);
+  EXPECT_EQ(ParseWorkload("wait_k:4").lag, 4);
+  EXPECT_EQ(ParseWorkload("copy:0.25").share, 0.25);
 }
 
 TEST(Axes, ValuesFromFilesAreCheckedLikeThoseOfTheCommandLine) {
