@@ -21,8 +21,9 @@ std::string PointText(const AxisTable& table, const Point& point);
 
 class Progress {
  public:
-  // `sweep` and `table` outlive this. Tells at once how long the whole may
-  // take. The points' shares of that time are estimates (estimate.h).
+  // `sweep` and `table` outlive this. Tells at once how long the whole may take
+  // if all trials are short. The points' shares of that time are estimates
+  // without probes (estimate.h), as these would delay what is to be measured.
   Progress(const AxisTable& table, const Sweep& sweep, std::FILE* out,
            bool is_terminal);
 

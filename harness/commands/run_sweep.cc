@@ -63,8 +63,7 @@ int RunSweep(const AxisTable& own_table, const std::string& command_line,
   Sweep sweep = PlanSweep(table, request);
   if (arguments.dry_run) {
     sweep.points = options.shard.value_or(Shard{}).Of(sweep.points);
-    ShowSweep(table, sweep, arguments.json);
-    return 0;
+    return ShowSweep(table, sweep, options.measurer, arguments.json);
   }
   if (options.output.empty()) {
     throw UserError("--output",
