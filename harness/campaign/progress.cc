@@ -46,13 +46,15 @@ Progress::Progress(const Sweep& sweep, std::FILE* out, bool is_terminal)
 }
 
 std::string Progress::TimeLeft(double done_s) const {
-  // The estimate is trusted until it can be compared with what happened.
+  // The estimate is trusted until it can be compared with what happened, unless
+  // it is a guess.
   constexpr double kEnoughToTell = 0.05;
   const double total_s = estimate_.total_s();
   const double elapsed_s = Seconds(Clock::now() - start_);
-  const double left = done_s < kEnoughToTell * total_s
-                          ? total_s - elapsed_s
-                          : elapsed_s * (total_s / done_s - 1);
+  const bool is_early = done_s < kEnoughToTell * total_s;
+  if (is_early && estimate_.num_unknown > 0) return "";
+  const double left =
+      is_early ? total_s - elapsed_s : elapsed_s * (total_s / done_s - 1);
   return left > 0 ? fmt::format(", about {} left", DurationText(left)) : "";
 }
 

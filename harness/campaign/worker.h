@@ -47,6 +47,8 @@ struct WorkerRequest {
   std::string peer;  // the peer's command; empty for no peer
   std::int64_t peer_limit_s = 0;
   double cell_limit_s = 0;
+  double epoch_ns = RunOptions().epoch_ns;
+  std::int64_t most_draws = kMostDraws;
 
   static void Fields(auto& self, auto& visit) {
     visit("axes", self.axes);
@@ -58,6 +60,8 @@ struct WorkerRequest {
     visit("peer", self.peer);
     visit("peer_limit_s", self.peer_limit_s);
     visit("cell_limit_s", self.cell_limit_s);
+    visit("epoch_ns", self.epoch_ns);
+    visit("most_draws", self.most_draws);
   }
 };
 
@@ -70,6 +74,7 @@ struct MeasuredCell : ResultCell {
       if (std::string_view(name) != "point") visit(name, member, rule);
     };
     ResultCell::Fields(self, without_point);
+    visit("gate_ns", self.gate_ns);
   }
 };
 

@@ -60,8 +60,7 @@ int RunSweep(const std::string& command_line, const SweepArguments& arguments) {
       arguments, peer ? peer->variants : std::vector<PeerVariant>()));
   if (arguments.dry_run) {
     sweep.points = options.shard.value_or(Shard{}).Of(sweep.points);
-    ShowSweep(sweep, arguments.json);
-    return 0;
+    return ShowSweep(sweep, options.measurer, arguments.json);
   }
   if (options.output.empty()) {
     throw UserError("--output",

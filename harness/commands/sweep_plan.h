@@ -21,8 +21,9 @@ std::optional<PeerInfo> AskPeer(const MeasurerOptions& options);
 // be known now, before a point would refuse it hours later.
 Sweep PlanSweep(const SweepRequest& request);
 
-// Prints the points, and about how long they take.
-void ShowSweep(const Sweep& sweep, bool as_json);
+// Prints the points, and about how long they take, which small points tell that
+// are measured with `options`. Gives the exit code.
+int ShowSweep(const Sweep& sweep, const MeasurerOptions& options, bool as_json);
 
 }  // namespace attnbench
 

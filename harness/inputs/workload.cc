@@ -20,7 +20,6 @@
 namespace attnbench {
 namespace {
 
-constexpr Index kMostDraws = 16;
 constexpr std::size_t kQuantilePairs = 4096;
 
 // Chunk keys and states keep the numbers that results were made with.
@@ -116,10 +115,10 @@ class DrawnWorkload final : public Workload<Real> {
                     (file_.has_value() && !file_->Scores().empty());
     const Index draw_elements = Times(spec_.batch, SequenceElements());
     const Index draw_bytes = Times(draw_elements, sizeof(double));
-    num_draws_ =
-        file_.has_value()
-            ? 1
-            : std::clamp<Index>(kMostDrawBytes / draw_bytes, 1, kMostDraws);
+    num_draws_ = file_.has_value()
+                     ? 1
+                     : std::clamp<Index>(kMostDrawBytes / draw_bytes, 1,
+                                         spec_.most_draws);
     const Index context_elements =
         Times(spec_.batch, Times(spec_.output_length, spec_.dim));
     CheckFits(Times(Plus(Times(num_draws_, draw_elements), context_elements),

@@ -26,6 +26,7 @@ class WorkloadUnsupported : public std::runtime_error {
 
 // The draws of a point have at most this many bytes, unless there is only one.
 inline constexpr Index kMostDrawBytes = Index{256} << 20;
+inline constexpr Index kMostDraws = 16;
 
 // Everything that the numbers depend on.
 struct WorkloadSpec {
@@ -35,6 +36,7 @@ struct WorkloadSpec {
   Index dim = 0;            // d
   Index batch = 1;          // B
   std::uint64_t seed = 1;
+  Index most_draws = kMostDraws;
 };
 
 // All draws of a point in one precision. This class is not thread-safe.
@@ -42,9 +44,9 @@ template <class Real>
 class Workload {
  public:
   virtual ~Workload() = default;
-  // The number of draws: 16, or fewer if the arrays of all draws would exceed
-  // 256 MiB in f64 (both precisions have the same draws), but at least 1. A
-  // file is one draw.
+  // The number of draws: most_draws, or fewer if the arrays of all draws would
+  // exceed 256 MiB in f64 (both precisions have the same draws), but at
+  // least 1. A file is one draw.
   virtual int num_draws() const = 0;
   // The B sequences of a draw for an energy function; `contexts` of each is a
   // buffer of the workload that every cell overwrites. Draws are made when

@@ -146,7 +146,8 @@ struct ResultCell : CellIdentity {
   std::optional<CellLimit> limit;
   std::optional<Numerics> numerics;
   std::optional<DecoderFigures> decoder;  // in scope decoder
-  std::string point;  // its name; empty until the sweep says it
+  std::string point;   // its name; empty until the sweep says it
+  double gate_ns = 0;  // CPU time of its check; no document has it
 
   bool is_ok() const { return status == CellStatus::kOk; }
 

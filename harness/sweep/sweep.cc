@@ -493,6 +493,12 @@ Sweep ExpandSweep(const SweepRequest& request) {
           request.processes, points.Take(), excluded.num_cells()};
 }
 
+std::vector<Point> GroupCells(const AxisTable& table, std::vector<Cell> cells) {
+  PointList points(table);
+  for (Cell& cell : cells) points.Add(std::move(cell));
+  return points.Take();
+}
+
 void SkipThreadsBeyond(std::int64_t cores, Sweep& sweep) {
   for (Point& point : sweep.points) {
     for (Cell& cell : point.cells) {

@@ -52,6 +52,12 @@ INSTANTIATE_TEST_SUITE_P(OfStates, EveryWorkload,
                          ::testing::Values("uniform", "planted", "diagonal",
                                            "bias:-1.5"));
 
+TEST_P(EveryWorkload, HasNoMoreDrawsThanAreAskedFor) {
+  WorkloadSpec spec = Spec(GetParam());
+  spec.most_draws = 2;
+  EXPECT_EQ(MakeWorkload<float>(spec)->num_draws(), 2);
+}
+
 TEST_P(EveryWorkload, GivesBothPrecisionsTheSameNumbers) {
   const auto floats = MakeWorkload<float>(Spec(GetParam()));
   const auto doubles = MakeWorkload<double>(Spec(GetParam()));
