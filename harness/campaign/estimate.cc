@@ -226,7 +226,7 @@ Sweep ProbesOf(const Sweep& sweep) {
   Sweep probes;
   probes.seed = sweep.seed;
   probes.repetitions = kProbeRounds;
-  probes.points = GroupCells(StandardAxes(), std::move(cells));
+  probes.points = GroupCells(std::move(cells));
   return probes;
 }
 

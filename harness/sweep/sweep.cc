@@ -493,8 +493,8 @@ Sweep ExpandSweep(const SweepRequest& request) {
           request.processes, points.Take(), excluded.num_cells()};
 }
 
-std::vector<Point> GroupCells(const AxisTable& table, std::vector<Cell> cells) {
-  PointList points(table);
+std::vector<Point> GroupCells(std::vector<Cell> cells) {
+  PointList points;
   for (Cell& cell : cells) points.Add(std::move(cell));
   return points.Take();
 }

@@ -108,7 +108,7 @@ inline constexpr std::int64_t kMostTrials = 1'000'000'000;
 Sweep ExpandSweep(const SweepRequest& request);
 
 // Cells as points, each cell once.
-std::vector<Point> GroupCells(const AxisTable& table, std::vector<Cell> cells);
+std::vector<Point> GroupCells(std::vector<Cell> cells);
 
 // Makes cells on more threads than the machine has cores skipped ones: their
 // times would be those of threads that wait for each other's core.
