@@ -18,6 +18,7 @@
 #include "harness/machine/environment.h"
 #include "harness/results/sweep_result.h"
 #include "harness/stability/stability.h"
+#include "harness/sweep/experiment.h"
 #include "harness/system/interrupt.h"
 #include "harness/system/result_file.h"
 #include "harness/verify/verify.h"

@@ -8,7 +8,6 @@
 
 #include "harness/claims/judge_request.h"
 #include "harness/claims/ledger.h"
-#include "harness/sweep/axes.h"
 
 namespace attnbench {
 

@@ -21,7 +21,7 @@
 #include "harness/commands/commands.h"
 #include "harness/results/sweep_result.h"
 #include "harness/stability/result.h"
-#include "harness/sweep/experiment_schema.h"
+#include "harness/sweep/experiment.h"
 #include "harness/system/source_tree.h"
 #include "harness/verify/result.h"
 #include "mechanisms/registry.h"

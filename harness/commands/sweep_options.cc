@@ -8,6 +8,7 @@
 #include "harness/base/error.h"
 #include "harness/base/parse_text.h"
 #include "harness/inputs/case_file.h"
+#include "harness/sweep/experiment.h"
 #include "harness/sweep/shard.h"
 #include "harness/sweep/workload_name.h"
 #include "harness/system/source_tree.h"

@@ -23,7 +23,7 @@
 #include "harness/commands/commands.h"
 #include "harness/commands/options.h"
 #include "harness/machine/environment.h"
-#include "harness/sweep/sweep.h"
+#include "harness/sweep/cell.h"
 #include "harness/system/result_file.h"
 #include "mechanisms/registry.h"
 

@@ -8,7 +8,7 @@
 #include "harness/base/error.h"
 #include "harness/base/json_file.h"
 #include "harness/inputs/declared_inputs.h"
-#include "harness/sweep/sweep.h"
+#include "harness/sweep/cell.h"
 #include "mechanisms/registry.h"
 
 namespace attnbench {

@@ -16,7 +16,7 @@
 
 #include "harness/base/document.h"
 #include "harness/sweep/axes.h"
-#include "harness/sweep/sweep.h"
+#include "harness/sweep/peer_variant.h"
 
 namespace attnbench {
 

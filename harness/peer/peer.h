@@ -16,7 +16,7 @@
 
 #include "harness/base/error.h"
 #include "harness/peer/messages.h"
-#include "harness/sweep/sweep.h"
+#include "harness/sweep/peer_variant.h"
 #include "harness/system/child_process.h"
 #include "harness/system/temporary_folder.h"
 

@@ -317,6 +317,12 @@ const Axis& FindAxis(std::string_view name, const std::string& where) {
   throw UserError(where, UnknownName("axis", name, AxisNames()));
 }
 
+const Axis* ReferredAxis(const Axis& axis, const AxisValue& value) {
+  const bool is_reference = axis.type == AxisType::kInteger &&
+                            value.is_text() && value.text().starts_with('=');
+  return is_reference ? &FindAxis(value.text().substr(1), axis.name) : nullptr;
+}
+
 std::string OptionName(const Axis& axis) {
   std::string name = "--" + axis.name;
   std::replace(name.begin(), name.end(), '_', '-');

@@ -1,7 +1,7 @@
 // The axes of a sweep: one table from which the command line, `list`, the
 // result schema, the cell key and the documentation are made. A new row is
 // crossed, listed, hashed and stored; what it does to a cell is read in
-// MakeConfig (sweep.cc) or, where it decides the data, in SpecOf
+// MakeConfig (cell.cc) or, where it decides the data, in SpecOf
 // (point_runner.cc).
 #ifndef ATTNBENCH_HARNESS_SWEEP_AXES_H_
 #define ATTNBENCH_HARNESS_SWEEP_AXES_H_
@@ -66,6 +66,9 @@ std::string DefaultText(const Axis& axis);
 
 // The axis of that name or letter; throws UserError naming `where` otherwise.
 const Axis& FindAxis(std::string_view name, const std::string& where);
+
+// The axis that a value such as "=T" refers to; null for any other value.
+const Axis* ReferredAxis(const Axis& axis, const AxisValue& value);
 
 // The names of all axes, in the table's order.
 std::vector<std::string> AxisNames();

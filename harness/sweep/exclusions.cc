@@ -10,17 +10,6 @@
 namespace attnbench {
 namespace {
 
-// Gives `value` as the cell has it: "=T" stands for the cell's T.
-const AxisValue& ValueFor(const Axis& axis, const AxisValue& value,
-                          const Cell& cell) {
-  if (axis.type != AxisType::kInteger || !value.is_text() ||
-      !value.text().starts_with('=')) {
-    return value;
-  }
-  const std::string other = value.text().substr(1);
-  return cell.axes.at(FindAxis(other, axis.name).name);
-}
-
 bool Holds(const Exclusion& exclusion, const Cell& cell) {
   if (!exclusion.mechanisms.empty() &&
       !Contains(exclusion.mechanisms, cell.mechanism)) {
@@ -30,7 +19,9 @@ bool Holds(const Exclusion& exclusion, const Cell& cell) {
     const Axis& axis = FindAxis(name, "exclusions");
     const AxisValue& own = cell.axes.at(axis.name);
     const auto is_own = [&](const AxisValue& value) {
-      return !own.is_null() && ValueFor(axis, value, cell) == own;
+      const Axis* const other = ReferredAxis(axis, value);
+      return !own.is_null() &&
+             (other == nullptr ? value : cell.axes.at(other->name)) == own;
     };
     if (!std::any_of(values.begin(), values.end(), is_own)) return false;
   }

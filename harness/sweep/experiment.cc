@@ -1,3 +1,5 @@
+#include "harness/sweep/experiment.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,7 +10,6 @@
 #include "harness/base/json_file.h"
 #include "harness/sweep/exclusions.h"
 #include "harness/sweep/experiment_document.h"
-#include "harness/sweep/sweep.h"
 
 namespace attnbench {
 namespace {

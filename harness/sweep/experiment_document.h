@@ -10,8 +10,7 @@
 #include <vector>
 
 #include "harness/base/document.h"
-#include "harness/sweep/axes.h"
-#include "harness/sweep/sweep.h"
+#include "harness/sweep/request.h"
 
 namespace attnbench {
 

@@ -1,12 +1,10 @@
-#include "harness/sweep/experiment_schema.h"
-
 #include <fmt/format.h>
 
 #include <string>
 #include <vector>
 
+#include "harness/sweep/experiment.h"
 #include "harness/sweep/experiment_document.h"
-#include "harness/sweep/sweep.h"
 #include "mechanisms/registry.h"
 
 namespace attnbench {

@@ -1,4 +1,5 @@
-// The cells that another program computes.
+#include "harness/sweep/peer_variant.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -6,7 +7,6 @@
 #include <utility>
 
 #include "harness/base/error.h"
-#include "harness/sweep/sweep.h"
 
 namespace attnbench {
 namespace {

@@ -108,11 +108,6 @@ OptionValue CheckOption(const OptionSpec& spec, const OptionValue& value) {
       spec.default_value);
 }
 
-bool IsReference(const Axis& axis, const AxisValue& value) {
-  return axis.type == AxisType::kInteger && value.is_text() &&
-         value.text().starts_with('=');
-}
-
 // Stands for the default where that depends on the mode. No value of an axis.
 constexpr char kDefaultOfMode[] = "=mode";
 
@@ -124,14 +119,15 @@ AxisValue Resolve(const Axis& axis, const AxisMap& axes,
   if (value == kDefaultOfMode) {
     return DefaultOf(axis, axes.at("mode").text());
   }
-  if (!IsReference(axis, value)) return value;
+  const Axis* const other = ReferredAxis(axis, value);
+  if (other == nullptr) return value;
   const std::string& text = value.text();
-  const Axis& other = FindAxis(text.substr(1), axis.name);
-  const std::string refers = fmt::format("'{}' refers to {}", text, other.name);
-  if (other.of_decoder) {
+  const std::string refers =
+      fmt::format("'{}' refers to {}", text, other->name);
+  if (other->of_decoder) {
     throw UserError(axis.name, refers + ", which only whole decoders have");
   }
-  if (axis.of_point && !other.of_point) {
+  if (axis.of_point && !other->of_point) {
     throw UserError(axis.name, refers +
                                    ", which differs between the cells "
                                    "that share their data");
@@ -139,7 +135,7 @@ AxisValue Resolve(const Axis& axis, const AxisMap& axes,
   if (followed == AllAxes().size()) {
     throw UserError(axis.name, refers + ", which leads back to " + axis.name);
   }
-  const AxisValue referred = Resolve(other, axes, followed + 1);
+  const AxisValue referred = Resolve(*other, axes, followed + 1);
   if (referred.is_null()) {
     throw UserError(axis.name, refers +
                                    ", which a mechanism of the sweep does "
@@ -489,8 +485,7 @@ Sweep ExpandSweep(const SweepRequest& request) {
   if (points.num_cells() == 0) {
     throw UserError("exclusions", "leave no cell to measure");
   }
-  return {request.name,      request.seed,  request.repetitions, request.trials,
-          request.processes, points.Take(), excluded.num_cells()};
+  return {request, points.Take(), excluded.num_cells()};
 }
 
 std::vector<Point> GroupCells(std::vector<Cell> cells) {

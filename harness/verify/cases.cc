@@ -11,8 +11,8 @@
 #include "harness/base/purposes.h"
 #include "harness/inputs/declared_inputs.h"
 #include "harness/machine/environment.h"
+#include "harness/sweep/axes.h"
 #include "harness/sweep/default_config.h"
-#include "harness/sweep/sweep.h"
 #include "mechanisms/description.h"
 #include "mechanisms/sample.h"
 

@@ -5,7 +5,7 @@ A source of n symbols is decoded in n + 1 steps, the first with one hypothesis a
 others with as many as the beam is wide, so counts follow from the lengths of the
 sources. Soft attention, which takes an energy of every entry for every hypothesis, says
 whether that is so. A scan passes the share s of the memory that is planted
-(harness/measure/decoder_model.cc): output i, from 0, chooses entry floor(s (i - 1/2)), the
+(harness/measure/whole_decoder_model.cc): output i, from 0, chooses entry floor(s (i - 1/2)), the
 first two of them entry 0.
 """
 

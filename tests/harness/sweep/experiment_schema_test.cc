@@ -1,7 +1,5 @@
 // Guards against a schema of experiment files that refuses what the program
 // takes, or takes what it refuses for a wrong name.
-#include "harness/sweep/experiment_schema.h"
-
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -9,6 +7,7 @@
 #include <sstream>
 
 #include "harness/base/error.h"
+#include "harness/sweep/experiment.h"
 #include "harness/sweep/sweep.h"
 #include "harness/system/temporary_folder.h"
 #include "tests/support/schema.h"

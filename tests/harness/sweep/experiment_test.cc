@@ -1,6 +1,8 @@
 // Guards against an experiment file whose mistake is ignored: a misspelt key
 // would leave a default in its place, and the sweep would answer another
 // question.
+#include "harness/sweep/experiment.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

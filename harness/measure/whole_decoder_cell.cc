@@ -1,4 +1,4 @@
-#include "harness/measure/decoder_cell.h"
+#include "harness/measure/whole_decoder_cell.h"
 
 #include <algorithm>
 #include <limits>
@@ -8,8 +8,8 @@
 
 #include "harness/machine/clock.h"
 #include "harness/machine/environment.h"
-#include "harness/measure/decoder_gate.h"
 #include "harness/measure/guarded_run.h"
+#include "harness/measure/whole_decoder_gate.h"
 #include "harness/model/attention_record.h"
 #include "harness/results/summary.h"
 #include "mechanisms/registry.h"
@@ -41,17 +41,14 @@ class DecoderRun final : public GuardedRun {
         decoder_.reference = FindMechanism<double>(cell_.mechanism);
         decoder_.config = MakeConfig(cell_);
       }
-      for (const CopyTask& task : inputs_->tasks()) {
-        tasks_.push_back(task.task());
-      }
       gate_ns_ = CpuNs([this] { PassGate(); });
       if (!is_ok()) return;
       translator_.emplace(decoder_.MakeTranslator());
       trials_per_sample_ = cell_.trials_per_sample > 0
                                ? cell_.trials_per_sample
                                : options_.trials_of_round();
-      for (const CopyTask& task : inputs_->tasks()) {
-        figures_.source_lengths.push_back(task.length());
+      for (const TranslationTask& task : inputs_->tasks()) {
+        figures_.source_lengths.push_back(std::ssize(task.source));
       }
       if (HasAttention()) RecordAttention();
     });
@@ -94,7 +91,7 @@ class DecoderRun final : public GuardedRun {
          {&inputs_->timed(), &inputs_->random_scans()}) {
       WholeDecoder decoder = decoder_;
       decoder.model = model;
-      const GateResult gate = CheckDecoder(decoder, inputs_->tasks());
+      const GateResult gate = CheckWholeDecoder(decoder, inputs_->tasks());
       if (!gate.message.empty()) {
         gate_ = gate;
         return Fail(CellStatus::kInvalid, gate.message);
@@ -105,7 +102,7 @@ class DecoderRun final : public GuardedRun {
   }
 
   void Translate() {
-    for (const TranslationTask& task : tasks_) {
+    for (const TranslationTask& task : inputs_->tasks()) {
       if (decoder_.beam == 1) {
         translator_->Greedy(task);
       } else {
@@ -115,7 +112,7 @@ class DecoderRun final : public GuardedRun {
   }
 
   void RecordAttention() {
-    for (const TranslationTask& task : tasks_) {
+    for (const TranslationTask& task : inputs_->tasks()) {
       records_.emplace_back(*translator_, task, decoder_.beam);
     }
     attention_.emplace(*decoder_.mechanism, decoder_.config,
@@ -159,7 +156,6 @@ class DecoderRun final : public GuardedRun {
   const RunOptions& options_;
   const DecoderInputs* inputs_ = nullptr;
   WholeDecoder decoder_;
-  std::vector<TranslationTask> tasks_;
   GateResult gate_;
   double gate_ns_ = 0;  // weights included, for the first cell of a point
   std::optional<Translator<float>> translator_;

@@ -1,5 +1,6 @@
-#include "harness/measure/decoder_inputs.h"
+#include "harness/measure/whole_decoder_inputs.h"
 
+#include <cmath>
 #include <numeric>
 
 #include "harness/base/purposes.h"
@@ -8,6 +9,11 @@
 #include "mechanisms/common/philox.h"
 
 namespace attnbench {
+namespace {
+
+constexpr double kFavourBeyondAll = 5;  // e^5 : 1 against all others together
+
+}  // namespace
 
 std::vector<Index> SourceLengths(std::uint64_t seed, Index longest,
                                  Index num_sources) {
@@ -44,6 +50,14 @@ std::vector<Symbol> DrawSource(std::uint64_t seed, Index n, Index length,
   return source;
 }
 
+TranslationTask CopyTask(std::span<const Symbol> copy, Index vocabulary) {
+  return {
+      .source = copy.first(copy.size() - 1),
+      .num_steps = std::ssize(copy),
+      .favoured = copy,
+      .favour = std::log(static_cast<double>(vocabulary)) + kFavourBeyondAll};
+}
+
 DecoderInputs::DecoderInputs(const AxisMap& axes, std::uint64_t seed)
     : DecoderInputs(axes, seed,
                     {.vocabulary = axes.at("vocabulary").whole(),
@@ -58,13 +72,13 @@ DecoderInputs::DecoderInputs(const AxisMap& axes, std::uint64_t seed,
   std::vector<Index> lengths = SourceLengths(
       seed, axes.at("memory_length").whole(), axes.at("batch").whole());
   lengths.push_back(0);
-  // A source and its target.
   CheckFits(Times(std::accumulate(lengths.begin(), lengths.end(), Index{0}),
-                  2 * sizeof(Symbol)));
+                  sizeof(Symbol)));
   for (const Index length : lengths) {
-    tasks_.emplace_back(
-        DrawSource(seed, std::ssize(tasks_), length, sizes.vocabulary),
-        sizes.vocabulary);
+    copies_.push_back(
+        DrawSource(seed, std::ssize(tasks_), length, sizes.vocabulary));
+    copies_.back().push_back(kEndSymbol);
+    tasks_.push_back(CopyTask(copies_.back(), sizes.vocabulary));
   }
 }
 

@@ -1,4 +1,4 @@
-#include "harness/measure/decoder_model.h"
+#include "harness/measure/whole_decoder_model.h"
 
 #include <algorithm>
 #include <cmath>
@@ -14,7 +14,6 @@ constexpr double kEnergyGain = 8;
 // r of random scans: about half a standard deviation of additive energies, so
 // that scans pass over entries.
 constexpr double kRandomBias = -0.5;
-constexpr double kFavourBeyondAll = 5;  // e^5 : 1 against all others together
 
 // The counters, units of the upper layers: after n steps tanh(n kCount).
 constexpr Index kSymbolCounter = 0;  // of the encoder, forwards
@@ -162,19 +161,5 @@ template ModelWeights<float> DecoderModel::Weights(bool) const;
 template ModelWeights<double> DecoderModel::Weights(bool) const;
 template SequenceInputs<float> DecoderModel::Inputs() const;
 template SequenceInputs<double> DecoderModel::Inputs() const;
-
-CopyTask::CopyTask(std::vector<Symbol> source, Index vocabulary)
-    : source_(std::move(source)),
-      target_(source_),
-      favour_(std::log(static_cast<double>(vocabulary)) + kFavourBeyondAll) {
-  target_.push_back(kEndSymbol);
-}
-
-TranslationTask CopyTask::task() const {
-  return {.source = source_,
-          .num_steps = length() + 1,
-          .favoured = target_,
-          .favour = favour_};
-}
 
 }  // namespace attnbench

@@ -1,12 +1,12 @@
 // The gate before the clock of whole decoders: none is timed before its
 // translations agreed with the scalar reference.
-#ifndef ATTNBENCH_HARNESS_MEASURE_DECODER_GATE_H_
-#define ATTNBENCH_HARNESS_MEASURE_DECODER_GATE_H_
+#ifndef ATTNBENCH_HARNESS_MEASURE_WHOLE_DECODER_GATE_H_
+#define ATTNBENCH_HARNESS_MEASURE_WHOLE_DECODER_GATE_H_
 
 #include <span>
 
 #include "harness/measure/decode_gate.h"
-#include "harness/measure/decoder_model.h"
+#include "harness/measure/whole_decoder_model.h"
 
 namespace attnbench {
 
@@ -32,8 +32,8 @@ struct WholeDecoder {
 //     mechanism the same log-probability and positions.
 // Sums of n log-probabilities agree within kStepError (n + 1). GateResult tells
 // what did not, and the largest difference.
-GateResult CheckDecoder(const WholeDecoder& decoder,
-                        std::span<const CopyTask> tasks);
+GateResult CheckWholeDecoder(const WholeDecoder& decoder,
+                             std::span<const TranslationTask> tasks);
 
 // For f32: a logit is a sum of d products after some ten roundings through
 // gates, each of a few units of 2^-24, and errors of a state do not grow from
@@ -43,4 +43,4 @@ inline constexpr double kStepError = 1e-4;
 
 }  // namespace attnbench
 
-#endif  // ATTNBENCH_HARNESS_MEASURE_DECODER_GATE_H_
+#endif  // ATTNBENCH_HARNESS_MEASURE_WHOLE_DECODER_GATE_H_

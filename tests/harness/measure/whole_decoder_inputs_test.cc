@@ -1,6 +1,6 @@
 // Guards against sources of whole decoders that are not those that were asked
 // for.
-#include "harness/measure/decoder_inputs.h"
+#include "harness/measure/whole_decoder_inputs.h"
 
 #include <gmock/gmock.h>
 
@@ -30,7 +30,13 @@ TEST(DecoderInputs, AreThoseOfThePoint) {
   EXPECT_EQ(inputs.timed().sizes().units, 12);
   EXPECT_EQ(inputs.random_scans().sizes().units, 12);
   std::vector<Index> lengths;
-  for (const CopyTask& task : inputs.tasks()) lengths.push_back(task.length());
+  for (const TranslationTask& task : inputs.tasks()) {
+    lengths.push_back(std::ssize(task.source));
+    EXPECT_EQ(task.num_steps, lengths.back() + 1);
+    EXPECT_EQ(task.favoured.back(), kEndSymbol);
+    EXPECT_TRUE(std::ranges::equal(task.favoured.first(task.source.size()),
+                                   task.source));
+  }
   std::vector<Index> wanted = SourceLengths(7, 20, 5);
   wanted.push_back(0);  // and an empty one
   EXPECT_EQ(lengths, wanted);

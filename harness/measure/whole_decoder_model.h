@@ -1,7 +1,7 @@
 // The model of an experiment with random weights: what is timed, and the same
 // numbers in f64 for the gate.
-#ifndef ATTNBENCH_HARNESS_MEASURE_DECODER_MODEL_H_
-#define ATTNBENCH_HARNESS_MEASURE_DECODER_MODEL_H_
+#ifndef ATTNBENCH_HARNESS_MEASURE_WHOLE_DECODER_MODEL_H_
+#define ATTNBENCH_HARNESS_MEASURE_WHOLE_DECODER_MODEL_H_
 
 #include <cstdint>
 #include <vector>
@@ -61,21 +61,6 @@ class DecoderModel {
   const DrawnParameters<double> doubles_;
 };
 
-// A source and its task: as many steps as it has symbols, and one for the end
-// symbol. The copy of the source is favoured, as by a model that has learnt to
-// copy (TranslationTask::favoured), by enough for nearly all probability.
-class CopyTask {
- public:
-  CopyTask(std::vector<Symbol> source, Index vocabulary);
-  TranslationTask task() const;
-  Index length() const { return static_cast<Index>(source_.size()); }
-
- private:
-  std::vector<Symbol> source_;
-  std::vector<Symbol> target_;
-  double favour_;
-};
-
 }  // namespace attnbench
 
-#endif  // ATTNBENCH_HARNESS_MEASURE_DECODER_MODEL_H_
+#endif  // ATTNBENCH_HARNESS_MEASURE_WHOLE_DECODER_MODEL_H_

@@ -1,13 +1,13 @@
 // Guards against a gate of whole decoders that lets a defect of the beam, or of
 // one mechanism, be timed.
-#include "harness/measure/decoder_gate.h"
+#include "harness/measure/whole_decoder_gate.h"
 
 #include <gmock/gmock.h>
 
 #include <functional>
 #include <utility>
 
-#include "harness/measure/decoder_inputs.h"
+#include "harness/measure/whole_decoder_inputs.h"
 #include "harness/model/attention_record.h"
 #include "tests/support/drawn_inputs.h"
 
@@ -71,11 +71,11 @@ struct Subject {
                    Index units = 24)
       : model({.vocabulary = 15, .units = units}, 3, scan, memory_share) {
     for (const Index length : {0, 7, 45}) {
-      std::vector<Symbol> source;
+      std::vector<Symbol>& source = sources.emplace_back();
       for (Index t = 0; t < length; ++t) {
         source.push_back(kFirstSymbol + static_cast<Symbol>(t * t % 13));
       }
-      tasks.emplace_back(source, model.sizes().vocabulary);
+      tasks.push_back({.source = source});
     }
   }
   WholeDecoder Make(const std::string& name, Index beam) const {
@@ -92,14 +92,15 @@ struct Subject {
     const SpoiledBeam spoiled(name, std::move(spoil));
     WholeDecoder decoder = Make(name, 4);
     decoder.mechanism = &spoiled;
-    return CheckDecoder(decoder, tasks).message;
+    return CheckWholeDecoder(decoder, tasks).message;
   }
 
   const DecoderModel model;
-  std::vector<CopyTask> tasks;
+  std::vector<std::vector<Symbol>> sources;
+  std::vector<TranslationTask> tasks;
 };
 
-TEST(DecoderGate, EveryMechanismPassesWellWithinTheBound) {
+TEST(WholeDecoderGate, EveryMechanismPassesWellWithinTheBound) {
   for (const Scan scan : {Scan::kRandom, Scan::kCounting}) {
     const Subject subject(scan);
     for (const char* name :
@@ -107,7 +108,7 @@ TEST(DecoderGate, EveryMechanismPassesWellWithinTheBound) {
       SCOPED_TRACE(name);
       for (const Index beam : {1, 4}) {
         const GateResult result =
-            CheckDecoder(subject.Make(name, beam), subject.tasks);
+            CheckWholeDecoder(subject.Make(name, beam), subject.tasks);
         EXPECT_EQ(result.message, "");
         EXPECT_GT(result.error, 0);
         EXPECT_LT(result.error, result.error_bound / 5);
@@ -116,7 +117,7 @@ TEST(DecoderGate, EveryMechanismPassesWellWithinTheBound) {
   }
 }
 
-TEST(DecoderGate, CatchesAForkThatForgetsWhereItStood) {
+TEST(WholeDecoderGate, CatchesAForkThatForgetsWhereItStood) {
   EXPECT_THAT(Subject().Spoiled("monotonic",
                                 [](std::span<Hypothesis> all, auto) {
                                   std::ranges::fill(all, Hypothesis());
@@ -124,7 +125,7 @@ TEST(DecoderGate, CatchesAForkThatForgetsWhereItStood) {
               Not(IsEmpty()));
 }
 
-TEST(DecoderGate, CatchesRowsThatChangedPlaces) {
+TEST(WholeDecoderGate, CatchesRowsThatChangedPlaces) {
   for (const char* name : {"soft", "memory", "mocha"}) {
     EXPECT_THAT(Subject().Spoiled(
                     name,
@@ -140,7 +141,7 @@ TEST(DecoderGate, CatchesRowsThatChangedPlaces) {
   }
 }
 
-TEST(DecoderGate, CatchesASlightlyWrongContext) {
+TEST(WholeDecoderGate, CatchesASlightlyWrongContext) {
   EXPECT_THAT(
       Subject().Spoiled("soft",
                         [](std::span<Hypothesis>, std::span<float> contexts) {
@@ -149,7 +150,7 @@ TEST(DecoderGate, CatchesASlightlyWrongContext) {
       HasSubstr("log-probability"));
 }
 
-TEST(DecoderGate, CatchesAContextThatIsNoNumber) {
+TEST(WholeDecoderGate, CatchesAContextThatIsNoNumber) {
   EXPECT_THAT(
       Subject().Spoiled("memory",
                         [](std::span<Hypothesis>, std::span<float> contexts) {
@@ -159,7 +160,7 @@ TEST(DecoderGate, CatchesAContextThatIsNoNumber) {
 }
 
 // Both ways to decode alike wrong, so that only the reference tells.
-TEST(DecoderGate, CatchesAMechanismThatIsWrongAltogether) {
+TEST(WholeDecoderGate, CatchesAMechanismThatIsWrongAltogether) {
   const Subject subject;
   WholeDecoder decoder = subject.Make("soft", 4);
   decoder.mechanism = FindMechanism<float>("memory");
@@ -167,7 +168,7 @@ TEST(DecoderGate, CatchesAMechanismThatIsWrongAltogether) {
       testing::DefaultConfig(*decoder.mechanism, 24).options;
   decoder.config.options.merge(
       testing::DefaultConfig(*decoder.reference, 24).options);
-  EXPECT_THAT(CheckDecoder(decoder, subject.tasks).message,
+  EXPECT_THAT(CheckWholeDecoder(decoder, subject.tasks).message,
               HasSubstr("in the reference"));
 }
 
@@ -185,8 +186,9 @@ void ExpectPassed(double memory_share) {
       for (const Index length : {1, 2, 6, 19, 31, 200}) {
         SCOPED_TRACE(::testing::Message()
                      << name << ", beam " << beam << ", length " << length);
-        const CopyTask task(DrawSource(3, length, length, 15), 15);
-        AttentionRecord<float> record(translator, task.task(), beam);
+        std::vector<Symbol> copy = DrawSource(3, length, length, 15);
+        copy.push_back(kEndSymbol);
+        AttentionRecord<float> record(translator, CopyTask(copy, 15), beam);
         const AttentionReads reads = record.Reads(attention);
         const auto T = static_cast<double>(length);
         const double last = std::floor(memory_share * (T - 0.5));

@@ -1,13 +1,13 @@
 // A cell in scope decoder: one whole decoder, timed on the sources of its
 // point, whole and attention alone in every round.
-#ifndef ATTNBENCH_HARNESS_MEASURE_DECODER_CELL_H_
-#define ATTNBENCH_HARNESS_MEASURE_DECODER_CELL_H_
+#ifndef ATTNBENCH_HARNESS_MEASURE_WHOLE_DECODER_CELL_H_
+#define ATTNBENCH_HARNESS_MEASURE_WHOLE_DECODER_CELL_H_
 
 #include <functional>
 #include <memory>
 
-#include "harness/measure/decoder_inputs.h"
 #include "harness/measure/point_runner.h"
+#include "harness/measure/whole_decoder_inputs.h"
 
 namespace attnbench {
 
@@ -21,4 +21,4 @@ std::unique_ptr<CellRun> MakeDecoderRun(const Cell& cell,
 
 }  // namespace attnbench
 
-#endif  // ATTNBENCH_HARNESS_MEASURE_DECODER_CELL_H_
+#endif  // ATTNBENCH_HARNESS_MEASURE_WHOLE_DECODER_CELL_H_

@@ -1,4 +1,4 @@
-#include "harness/measure/decoder_gate.h"
+#include "harness/measure/whole_decoder_gate.h"
 
 #include <fmt/format.h>
 
@@ -16,11 +16,11 @@ constexpr std::size_t kAloneSymbols = 17;     // more than a block of keys
 constexpr std::size_t kReferenceSymbols = 3;  // which scalar loops translate
 
 // The longest of the sources, cut; nothing is favoured.
-TranslationTask Beginning(std::span<const CopyTask> tasks, std::size_t most) {
+TranslationTask Beginning(std::span<const TranslationTask> tasks,
+                          std::size_t most) {
   TranslationTask task;
-  for (const CopyTask& copy : tasks) {
-    const std::span<const Symbol> source = copy.task().source;
-    if (source.size() > task.source.size()) task.source = source;
+  for (const TranslationTask& one : tasks) {
+    if (one.source.size() > task.source.size()) task.source = one.source;
   }
   task.source = task.source.first(std::min(most, task.source.size()));
   task.num_steps = static_cast<Index>(task.source.size()) + 1;
@@ -113,8 +113,8 @@ Translator<float> WholeDecoder::MakeTranslator() const {
           mechanism, config, model->Inputs<float>()};
 }
 
-GateResult CheckDecoder(const WholeDecoder& decoder,
-                        std::span<const CopyTask> tasks) {
+GateResult CheckWholeDecoder(const WholeDecoder& decoder,
+                             std::span<const TranslationTask> tasks) {
   DecoderGate gate(decoder);
   gate.CheckReference({.source = {}, .num_steps = 1});
   gate.CheckReference(Beginning(tasks, kReferenceSymbols));

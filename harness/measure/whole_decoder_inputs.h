@@ -3,15 +3,16 @@
 // A point has a longest source T, d units, B sources, a vocabulary, a beam and
 // a workload copy:S. The B sources have lengths drawn from 0..T
 // (SourceLengths), and as many outputs and the end symbol; one more source is
-// empty. Scans that choose pass the share S of the memory (decoder_model.h).
-#ifndef ATTNBENCH_HARNESS_MEASURE_DECODER_INPUTS_H_
-#define ATTNBENCH_HARNESS_MEASURE_DECODER_INPUTS_H_
+// empty. Scans that choose pass the share S of the memory
+// (whole_decoder_model.h).
+#ifndef ATTNBENCH_HARNESS_MEASURE_WHOLE_DECODER_INPUTS_H_
+#define ATTNBENCH_HARNESS_MEASURE_WHOLE_DECODER_INPUTS_H_
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
-#include "harness/measure/decoder_model.h"
+#include "harness/measure/whole_decoder_model.h"
 #include "harness/sweep/values.h"
 
 namespace attnbench {
@@ -26,15 +27,23 @@ std::vector<Index> SourceLengths(std::uint64_t seed, Index longest,
 std::vector<Symbol> DrawSource(std::uint64_t seed, Index n, Index length,
                                Index vocabulary);
 
+// The task of a source: as many steps as it has symbols, and one for the end
+// symbol. `copy` is the source with the end symbol, and outlives the task. It
+// is favoured, as by a model that has learnt to copy
+// (TranslationTask::favoured), by enough for nearly all probability.
+TranslationTask CopyTask(std::span<const Symbol> copy, Index vocabulary);
+
 class DecoderInputs {
  public:
   // `axes` are those of a point in scope decoder.
   DecoderInputs(const AxisMap& axes, std::uint64_t seed);
+  DecoderInputs(const DecoderInputs&) = delete;
+  DecoderInputs& operator=(const DecoderInputs&) = delete;
 
   const DecoderModel& timed() const { return timed_; }
   // For the gate as well: hypotheses stand on different entries.
   const DecoderModel& random_scans() const { return random_scans_; }
-  std::span<const CopyTask> tasks() const { return tasks_; }
+  std::span<const TranslationTask> tasks() const { return tasks_; }
   Index beam() const { return beam_; }
 
  private:
@@ -44,9 +53,10 @@ class DecoderInputs {
   const DecoderModel timed_;
   const DecoderModel random_scans_;
   const Index beam_;
-  std::vector<CopyTask> tasks_;
+  std::vector<std::vector<Symbol>> copies_;
+  std::vector<TranslationTask> tasks_;
 };
 
 }  // namespace attnbench
 
-#endif  // ATTNBENCH_HARNESS_MEASURE_DECODER_INPUTS_H_
+#endif  // ATTNBENCH_HARNESS_MEASURE_WHOLE_DECODER_INPUTS_H_
