@@ -235,8 +235,8 @@ TimeEstimate EstimateTime(const Sweep& sweep,
   std::map<std::string, const ResultCell*> by_key;
   for (const ResultCell& cell : probed) by_key[cell.Key()] = &cell;
   TimeEstimate estimate;
-  // Also counts the cells that are unknown.
-  const auto times_of = [&](const Cell& cell) -> CellTimes {
+  // None where a probe failed.
+  const auto times_of = [&](const Cell& cell) -> std::optional<CellTimes> {
     if (!IsLong(sweep, cell)) return Guess(cell);
     const std::vector<Cell> probes = ProbesOf(cell);
     std::vector<const ResultCell*> found;
@@ -245,7 +245,8 @@ TimeEstimate EstimateTime(const Sweep& sweep,
           CellIdentity{probe.mechanism, probe.axes, probe.options}.Key());
       if (place == by_key.end() || !place->second->is_ok()) {
         ++estimate.num_unknown;
-        return probed.empty() ? Guess(cell) : CellTimes();
+        if (probed.empty()) return Guess(cell);
+        return {};
       }
       found.push_back(place->second);
     }
@@ -254,16 +255,17 @@ TimeEstimate EstimateTime(const Sweep& sweep,
   };
   std::set<std::pair<std::int64_t, std::string>> limits;
   for (const Point& point : sweep.points) {
-    double seconds = 0;
+    double seconds = 0, inputs_ns = 0;
     for (const Cell& cell : point.cells) {
       if (cell.skip_reason) continue;
       limits.emplace(cell.Int("threads"), cell.Text("precision"));
-      if (seconds == 0 && !IsWholeDecoder(cell.axes)) {
-        seconds = 1e-9 * kNumberNs * Draws(cell) * Number(cell, "batch") *
-                  InputNumbers(cell);
-      }
-      seconds += CellSeconds(sweep, cell, times_of(cell));
+      const std::optional<CellTimes> times = times_of(cell);
+      seconds += CellSeconds(sweep, cell, times.value_or(CellTimes()));
+      if (!times || IsWholeDecoder(cell.axes)) continue;
+      inputs_ns =
+          kNumberNs * Draws(cell) * Number(cell, "batch") * InputNumbers(cell);
     }
+    seconds += 1e-9 * inputs_ns;
     if (sweep.processes > 1) {
       seconds = sweep.processes * (kProcessSeconds + seconds);
     }

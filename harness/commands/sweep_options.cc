@@ -145,7 +145,8 @@ void AddSweepOptions(CLI::App& command, SweepArguments& arguments) {
       ->needs(experiment);
   command.add_flag("--dry-run", arguments.dry_run,
                    "only show what would be measured, and about how long that "
-                   "takes, e.g. -T 1:9:1 --dry-run");
+                   "takes (which small points of long cells tell), e.g. -T "
+                   "1:9:1 --dry-run");
   command.add_flag("--json", arguments.json,
                    "with --dry-run: as JSON, e.g. --dry-run --json");
   CLI::Option* const force =
