@@ -6,7 +6,6 @@ turn in the same rounds, on the same draws. Above 1 ours is faster.
 """
 
 import pandas
-from matplotlib import lines as mlines
 
 from analysis import intervals, load, modes, pairing, settings, words
 from figures import panels, style, ticks
@@ -129,7 +128,7 @@ def _handles(ratios, mechanisms):
             if is_there.any():
                 look = _look(mechanism, mechanisms, variant)
                 name = f"{variant} / {mechanism}"
-                handles.append(mlines.Line2D([], [], label=name, **look))
+                handles.append(style.handle(name, look))
     return handles
 
 

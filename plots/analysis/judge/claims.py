@@ -6,7 +6,6 @@ ledger, which of its claims, and where the documents of its measurements are
 (results/schema/claims.schema.json), and prints it as a table, or as JSON.
 """
 
-import argparse
 import json
 import sys
 
@@ -25,11 +24,7 @@ COUNTED = {
 
 
 def main(arguments=None):
-    parser = argparse.ArgumentParser(
-        prog="judge.py",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = command.parser("judge.py", __doc__)
     parser.add_argument("request", metavar="REQUEST", nargs="?")
     parser.add_argument(
         "--ready", action="store_true", help="only say whether this can run: exit 0"
