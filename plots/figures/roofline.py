@@ -8,7 +8,7 @@ memory, and the peak.
 
 import numpy
 
-from analysis import fits, load, modes, settings, words
+from analysis import fits, load, measures, modes, settings, words
 from figures import style, ticks
 
 # The nearest level comes first.
@@ -93,13 +93,13 @@ def _operations(cells, name):
 
 def _machine(cells, precision, threads):
     """Gives the limits that were measured for these cells."""
-    for limits in cells.attrs["context"]["limits"]:
-        if (limits["precision"], limits["threads"]) == (precision, threads):
-            return limits
-    raise load.DataError(
-        f"{cells.attrs['path']}: context.limits",
-        f"has none of precision {precision} and threads {threads}",
-    )
+    limits = measures.limits_of(cells, precision, threads)
+    if limits is None:
+        raise load.DataError(
+            f"{cells.attrs['path']}: context.limits",
+            f"has none of precision {precision} and threads {threads}",
+        )
+    return limits
 
 
 def _bandwidth(level, mode):
