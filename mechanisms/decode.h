@@ -11,7 +11,8 @@
 
 namespace attnbench {
 
-// Output `row` of a Step that made `num_outputs` of them: its heads, linked.
+// Gives output `row` of a Step that made `num_outputs` of them, with its heads
+// linked.
 template <class Real>
 void TakeOutput(const StepResult<Real>& step, Index row, Index num_outputs,
                 std::vector<StepResult<Real>>& heads) {
@@ -69,7 +70,7 @@ void DecodeWith(Decoder<Real>& decoder, const Config& config,
   }
 }
 
-// The same with a decoder of its own.
+// Does the same with a decoder of its own.
 template <class Real, class OnStep>
 void DecodeSequence(const Mechanism<Real>& mechanism, const Config& config,
                     const Sequence<Real>& sequence, const OnStep& on_step) {

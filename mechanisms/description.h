@@ -33,8 +33,8 @@ std::vector<InputSpec> FurtherInputs(const Description& description,
 // cotangent), a shape that is not two of the letters T, U, d and K, a length K
 // of an input that is no score, an input that only an energy function reads
 // though the mechanism does not have the axis `energy`, a list of scores that
-// is empty, or an input that another mechanism declares otherwise. It names the
-// option that only a variant reads which there is not.
+// is empty, or an input that another mechanism declares otherwise. It also
+// names an option whose variant there is not.
 void CheckDescriptions(std::span<const Description* const> descriptions);
 
 }  // namespace attnbench

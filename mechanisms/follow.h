@@ -16,7 +16,7 @@ class Follower {
   virtual ~Follower() = default;
   // Where rounding alone decides, the decoder takes these positions: one of
   // each head of each output, -1 where none was chosen. What they point to
-  // outlives it. Empty: it decides by itself.
+  // outlives it. If there are none, it decides by itself.
   virtual void Follow(std::span<const Index> positions) = 0;
 };
 

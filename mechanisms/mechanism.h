@@ -95,7 +95,8 @@ struct InputSpec {
   // of an entry and of a state) or K (num_contexts, of scores only).
   std::string shape = {};
   Domain domain = Domain::kFinite;
-  // It is read under this energy function alone. None: under every one.
+  // The only energy function under which it is read. None: it is read under
+  // all.
   std::optional<EnergyKind> energy = {};
   bool has_gradient = true;  // mode gradient writes dL/d of it
 };
@@ -107,13 +108,13 @@ struct VariantSpec {
   std::string help;
   bool is_reference = false;  // the oracle of all others
   bool reads_scores = true;   // can start from given scores
-  // Everything that it allocates is a Buffer. Where not (references, the
+  // Whether everything that it allocates is a Buffer. If not (references, the
   // published protocol), a result has no peak_memory_bytes.
   bool counts_memory = true;
   // The mechanism's modes in which it exists; empty: all of them.
   std::vector<std::string> modes = {};
-  // In training it is a published approximation, which need not agree with
-  // `reference`. Every other variant must, and so must all in mode decode.
+  // Whether it is, in training, a published approximation, which need not agree
+  // with `reference`. Every other variant must, and so must all in mode decode.
   bool approximates = false;
 };
 
@@ -122,15 +123,14 @@ struct Description {
   std::string name = {};   // key in commands and files
   std::string title = {};  // for people
   std::string paper = {};  // citation with section or equation
-  // Declared, of those that not all have: chunk_width, num_contexts, energy,
-  // end.
+  // The axes that it has of chunk_width, num_contexts, energy and end.
   std::vector<std::string> axes = {};
   std::vector<std::string> modes = {};      // of decode, expect, gradient
   std::vector<std::string> schedules = {};  // of online, teacher_forced
   std::vector<VariantSpec> variants = {};   // "exact" first, with "reference"
   std::vector<OptionSpec> options = {};
-  // Scores that can be given instead of states: one of each list is needed.
-  // What scope attention starts from.
+  // Scores that can be given instead of states; one of each list is needed.
+  // Scope attention starts from them.
   std::vector<std::vector<InputSpec>> scores = {};
   // What it reads beside memory and states where no scores are given.
   std::vector<InputSpec> further = {};
@@ -147,7 +147,7 @@ struct Config {
   std::string mode = "decode";  // only Count and TrainBatch read it
   std::string schedule = "online";
   std::string variant = "exact";
-  // Also give the weights over the memory entries. Off while timing.
+  // Whether to give the weights over the memory entries, too. Off while timing.
   bool want_weights = false;
   // Every option of the mechanism's Description is present.
   std::map<std::string, OptionValue> options;
@@ -182,10 +182,11 @@ struct SequenceInputs {
   // Description::scores declares them. Where there are any, states are ignored;
   // where there are none, energies follow from the states.
   NamedViews<const Real> scores = {};
-  // The arrays of Description::further. Row j of entries is read once entry j
-  // is appended, row i of outputs when output i is made.
+  // The arrays of Description::further and no others. Row j of entries is read
+  // once entry j is appended, row i of outputs when output i is made.
   NamedViews<const Real> further = {};
-  // Added to every energy of the choice (r of MAD eq 16), whatever the energy.
+  // r of MAD eq 16, which is added to every energy of the choice, whatever the
+  // energy function.
   Real energy_bias = 0;
   // g of MAD eqs 16 and 17, of both energies; 0: 1/sqrt(d), as MAD 2.4 starts
   // it.
@@ -213,7 +214,7 @@ struct StepResult {
   const StepResult* next_head = nullptr;  // of the same output; null: no more
 };
 
-// on_head(head) of every head of an output.
+// Calls on_head(head) for every head of an output.
 template <class Real, class OnHead>
 void ForEachHead(const StepResult<Real>& step, const OnHead& on_head) {
   for (const auto* head = &step; head != nullptr; head = head->next_head) {
@@ -249,10 +250,10 @@ void AddTraces(const StepResult<Real>& step, std::vector<StepTrace>& traces) {
   });
 }
 
-// Where a hypothesis of a beam search stands: all that its last output leaves
-// to the next one, of a type that only the mechanism knows. Before the first
-// output all bytes are zero. A hypothesis that is continued in two ways is
-// copied.
+// Says where a hypothesis of a beam search stands: it holds all that its last
+// output leaves to the next one, of a type that only the mechanism knows.
+// Before the first output all bytes are zero. A hypothesis that is continued in
+// two ways is copied.
 class Hypothesis {
  public:
   template <class State>
@@ -283,17 +284,17 @@ class Unsupported : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Decodes one sequence. Not thread-safe; decoders of different sequences share
-// nothing that is written.
+// Decodes one sequence. A decoder is not thread-safe, but decoders of different
+// sequences share nothing that is written.
 template <class Real>
 class Decoder {
  public:
   virtual ~Decoder() = default;
-  // Entries h_j [n, d] that follow those appended before, in the same array.
-  // The decoder keeps views of them, not copies: the array outlives it.
+  // Adds entries h_j [n, d] that follow those appended before, in the same
+  // array. The decoder keeps views of them, not copies: the array outlives it.
   // Precomputed keys, and the K contexts of Britz, are made here.
   virtual void Append(const MatrixView<const Real>& memory) = 0;
-  // No more entries: only now can nothing be chosen.
+  // Says that no more entries come: only now can an output choose none.
   virtual void Close() = 0;
   // Makes the next context c_i into `context` [d], all of it written, from the
   // decoder state `state` [d]; under the teacher-forced schedule all U contexts
@@ -302,13 +303,14 @@ class Decoder {
   // state, resumes where this one stopped.
   virtual StepResult<Real> Step(std::span<const Real> state,
                                 std::span<Real> context) = 0;
-  // One output of each of the n hypotheses of a beam search: row r of the
+  // Makes one output of each of the n hypotheses of a beam search: row r of the
   // states [n * d] and of the contexts [n * d] is that of hypotheses[r], which
-  // is brought up to date; results[r] is without weights. Up to rounding what
-  // Step of a decoder of its own makes; but keys and K contexts are made once,
-  // states are projected together, and a memory that all hypotheses read is
-  // read once. The memory is closed and the schedule online; never mixed with
-  // Step. Throws Unsupported where a decoder serves one hypothesis only.
+  // is brought up to date; results[r] is without weights. Up to rounding this
+  // is what Step of a decoder of its own makes; but keys and K contexts are
+  // made once, states are projected together, and a memory that all hypotheses
+  // read is read once. The memory is closed and the schedule online; the caller
+  // never mixes it with Step. Throws Unsupported where a decoder serves one
+  // hypothesis only.
   virtual void StepBeam(std::span<const Real> /*states*/,
                         std::span<Hypothesis> /*hypotheses*/,
                         std::span<Real> /*contexts*/,
@@ -373,8 +375,8 @@ struct Gradients {
   ParameterGradients<Real>* parameters = nullptr;  // added to
 };
 
-// Zeros in all of `gradients` but scores and parameters: where Gradient starts
-// from, and where inputs stay that it does not read.
+// Writes zeros to all of `gradients` but scores and parameters. Gradient starts
+// from them, and inputs that it does not read keep them.
 template <class Real>
 void ZeroInputGradients(const Gradients<Real>& gradients) {
   const auto zero = [](const MatrixView<Real>& view) {
@@ -401,8 +403,8 @@ struct Operations {
 // What was done with one sequence, as far as Count must know it.
 struct CountedWork {
   Index memory_length = 0;
-  // One of each head of each output. In modes expect and gradient a step stands
-  // for an output, and nothing else of it is read.
+  // One trace of each head of each output. In modes expect and gradient a step
+  // stands for an output, and nothing else of it is read.
   std::span<const StepTrace> steps = {};
   bool scores_given = false;    // making them costs nothing
   bool attention_only = false;  // training ended at attention, without contexts
@@ -412,18 +414,20 @@ template <class Real>
 class Mechanism {
  public:
   virtual ~Mechanism() = default;
-  // It is one object for both precisions; lives as long as the mechanism.
+  // The description is one object for both precisions, and lives as long as the
+  // mechanism.
   virtual const Description& Describe() const = 0;
-  // A decoder of one sequence. Throws Unsupported. Thread-safe.
+  // Makes a decoder of one sequence. Throws Unsupported. Thread-safe.
   virtual std::unique_ptr<Decoder<Real>> MakeDecoder(
       const Config& config, const SequenceInputs<Real>& inputs) const = 0;
-  // The training expectation of a sequence. Throws Unsupported. Thread-safe.
+  // Makes the training expectation of a sequence. Throws Unsupported.
+  // Thread-safe.
   virtual void Expect(const Config& /*config*/,
                       const Sequence<Real>& /*sequence*/,
                       const Expectation<Real>& /*out*/) const {
     throw Unsupported("has no mode expect");
   }
-  // The expectation, and the gradients of
+  // Makes the expectation, and the gradients of
   //   L = <cotangent.attention, attention> + <cotangent.contexts, contexts>.
   // Exact zeros and ones of p are fine. Throws Unsupported. Thread-safe.
   virtual void Gradient(const Config& /*config*/,
@@ -433,7 +437,7 @@ class Mechanism {
                         const Gradients<Real>& /*gradients*/) const {
     throw Unsupported("has no mode gradient");
   }
-  // Operations of that work, preparation included.
+  // Counts the operations of that work, preparation included.
   virtual Operations Count(const Config& config,
                            const CountedWork& work) const = 0;
 };

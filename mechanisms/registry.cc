@@ -5,9 +5,10 @@
 
 #include "mechanisms/description.h"
 
-// One line a mechanism, and nothing else to edit: CMakeLists.txt takes the
-// source files from these names (mechanisms/NAME/NAME.cc and
-// NAME_reference.cc), and NAME.cc defines attnbench::NAME::MakeMechanism.
+// A mechanism is one line here, and nothing else has to be edited:
+// CMakeLists.txt takes the source files from these names
+// (mechanisms/NAME/NAME.cc and NAME_reference.cc), and NAME.cc defines
+// attnbench::NAME::MakeMechanism.
 #define ATTNBENCH_MECHANISMS(MECHANISM) \
   MECHANISM(soft)                       \
   MECHANISM(monotonic)                  \

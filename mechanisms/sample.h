@@ -1,7 +1,7 @@
-// Draws of the hard process, for every mechanism that chooses at random: the
-// decoder itself under option `sample`, entry by entry as in MAD algorithm 1
-// with z ~ Bernoulli(p) (MAD eq 8). Nothing here knows a formula of the
-// expectation, so what is compared with the expectation is what decodes.
+// Draws from the hard process, for every mechanism that chooses at random: what
+// draws is the decoder itself under option `sample`, entry by entry as in MAD
+// algorithm 1 with z ~ Bernoulli(p) (MAD eq 8). Nothing here knows a formula of
+// the expectation, so what is compared with the expectation is what decodes.
 //
 // A trial is a pure function of (inputs.seed, trial): the same on every number
 // of threads, in any order. It costs what decoding costs.
@@ -22,8 +22,8 @@ bool ChoosesAtRandom(const Description& description);
 // included; of a mechanism without randomness only the weights are added.
 Config SamplingConfig(const Description& description, Config config);
 
-// One trial: decodes `sequence`, whose stream becomes the trial's number, and
-// calls on_step(i, result) for every output. `config` is a SamplingConfig.
+// Makes one trial: decodes `sequence`, whose stream becomes the trial's number,
+// and calls on_step(i, result) for every output. `config` is a SamplingConfig.
 template <class Real, class OnStep>
 void SampleSequence(const Mechanism<Real>& mechanism, const Config& config,
                     Sequence<Real> sequence, std::uint32_t trial,

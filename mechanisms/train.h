@@ -19,9 +19,9 @@ struct TrainingSequence {
   Gradients<Real> gradients;
 };
 
-// Expect or Gradient, as config.mode says, of every sequence on `threads`
-// OpenMP threads. An exception of a sequence reaches the caller once no thread
-// works any more.
+// Calls Expect or Gradient, as config.mode says, for every sequence, on
+// `threads` OpenMP threads. An exception of a sequence reaches the caller once
+// no thread works any more.
 template <class Real>
 void TrainBatch(const Mechanism<Real>& mechanism, const Config& config,
                 std::span<const TrainingSequence<Real>> batch, int threads);

@@ -22,7 +22,8 @@ packages=(
   cmake ninja-build g++ git pkg-config
   libeigen3-dev libopenblas-dev libhwy-dev libbenchmark-dev
   nlohmann-json3-dev libvalijson-dev libcli11-dev librandom123-dev
-  libboost-dev libfmt-dev libgtest-dev libgmock-dev librapidcheck-dev
+  libboost-dev libfmt-dev libhwloc-dev libgtest-dev libgmock-dev
+  librapidcheck-dev
   python3 python3-matplotlib python3-pandas python3-scipy python3-jsonschema
 )
 # libclang-rt-dev holds the sanitizers' runtimes, llvm the symbolizer without

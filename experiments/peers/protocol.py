@@ -14,7 +14,7 @@ measured beside ours. harness/peer/messages.h has the messages.
 Scopes are those of training, schedules those of decoding. `approximates`: in
 training it computes a published approximation, whose error is recorded; else a
 wrong number makes the cell invalid. `prepare(cell)` takes a Cell, or raises
-Skipped, and returns an object with
+Skipped, also for options that it does not know, and returns an object with
 
     run(draw)      one trial: all outputs of all sequences of that draw, what is
                    timed; whatever is done once for a memory is done in it
@@ -43,15 +43,36 @@ class Skipped(Exception):
     """The peer has no such cell; the text says why."""
 
 
+# The arrays that the peers here read beside given scores. A mechanism that
+# declares another one is an error until it stands here, and is computed with.
+ARRAYS = ("memory", "states", "chunk_keys", "chunk_states")
+OF_SEQUENCE = (
+    "outputs",
+    "energy_bias",
+    "energy_scale",
+    "given",
+    "cotangent",
+    "wanted",
+)
+OF_CELL = ("call", "cell", "axes", "options", "file", "parameters", "draws")
+
+
+def _refuse_others(message, known):
+    unknown = sorted(set(message) - set(known))
+    if unknown:
+        raise ValueError(f"the peer does not know {', '.join(unknown)}")
+
+
 class Sequence:
     """One sequence of a draw: arrays by name, None where there is none."""
 
     def __init__(self, message, array):
+        _refuse_others(message, ARRAYS + OF_SEQUENCE)
         self.outputs = message["outputs"]
         self.energy_bias = message["energy_bias"]
         self.energy_scale = message["energy_scale"]
         self.wanted = message["wanted"]
-        for name in ("memory", "chunk_keys", "states", "chunk_states"):
+        for name in ARRAYS:
             setattr(self, name, array(message.get(name)))
         self.given = {k: array(v) for k, v in message["given"].items()}
         self.cotangent = {k: array(v) for k, v in message["cotangent"].items()}
@@ -61,6 +82,7 @@ class Cell:
     """What to measure: axes and options as in a result, and all draws."""
 
     def __init__(self, message):
+        _refuse_others(message, OF_CELL)
         self.axes = message["axes"]
         self.options = message["options"]
         self.dtype = numpy.dtype(

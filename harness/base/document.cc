@@ -46,6 +46,9 @@ std::string RangeText(const Rule& rule) {
   if (rule.exclusive_maximum) {
     text += fmt::format(" below {}", *rule.exclusive_maximum);
   }
+  if (rule.multiple_of) {
+    text += fmt::format(" that is a multiple of {}", *rule.multiple_of);
+  }
   return text;
 }
 
@@ -54,7 +57,8 @@ bool IsInRange(double number, const Rule& rule) {
   return number >= rule.minimum.value_or(-infinity) &&
          number <= rule.maximum.value_or(infinity) &&
          (!rule.exclusive_minimum || number > *rule.exclusive_minimum) &&
-         (!rule.exclusive_maximum || number < *rule.exclusive_maximum);
+         (!rule.exclusive_maximum || number < *rule.exclusive_maximum) &&
+         (!rule.multiple_of || std::fmod(number, *rule.multiple_of) == 0);
 }
 
 // Compiled patterns are kept: a document has the same few thousands of times.
@@ -191,6 +195,7 @@ Json WithRule(Json schema, const Rule& rule) {
   if (rule.exclusive_maximum) {
     schema["exclusiveMaximum"] = *rule.exclusive_maximum;
   }
+  if (rule.multiple_of) schema["multipleOf"] = *rule.multiple_of;
   if (rule.not_empty) schema["minLength"] = 1;
   if (!rule.pattern.empty()) schema["pattern"] = rule.pattern;
   if (!rule.one_of.empty()) schema["enum"] = rule.one_of;

@@ -15,12 +15,14 @@
 //   Json schema = SchemaOf<Latency>();
 //
 // A member may be a bool, a whole number, a double, a text, another such
-// struct, std::optional (null), std::vector (a list), std::map from text (an
-// object with members of any name), Json (anything), or a type that specialises
-// JsonForm. Nothing is optional unless it says so, and unknown keys are errors.
-// A `place` in an error reads "r.json: cells[3].samples_ns[0]". A struct may
-// have `static Json Conditions()`: the conditions of its schema that several
-// members share ("if", "then").
+// struct, std::optional (null), std::vector (a list), std::map from text or
+// OrderedMap (an object with members of any name), Json (anything), or a type
+// that specialises JsonForm. Nothing is optional unless it says so. Unknown
+// keys are errors, except in a struct with `static constexpr bool
+// kIgnoresOthers`, which another program reads too. A `place` in an error reads
+// "r.json: cells[3].samples_ns[0]". A struct may have `static Json
+// Conditions()`: the conditions of its schema that several members share ("if",
+// "then").
 #ifndef ATTNBENCH_HARNESS_BASE_DOCUMENT_H_
 #define ATTNBENCH_HARNESS_BASE_DOCUMENT_H_
 
@@ -45,6 +47,7 @@ struct Rule {
   std::optional<double> exclusive_minimum = {};
   std::optional<double> maximum = {};
   std::optional<double> exclusive_maximum = {};
+  std::optional<double> multiple_of = {};
   // The text must not be "".
   bool not_empty = false;
   // A regular expression (ECMAScript) that must be found in the text.
@@ -129,6 +132,8 @@ template <class T>
 struct IsMap : std::false_type {};
 template <class T>
 struct IsMap<std::map<std::string, T>> : std::true_type {};
+template <class T>
+struct IsMap<OrderedMap<T>> : std::true_type {};
 
 // Each function checks what its name says; all throw UserError naming the
 // place.
@@ -284,10 +289,12 @@ T Read(const Json& json, const Rule& rule, const Place& place) {
   } else {
     CheckIsObject(json, place);
     T value;
-    // A misspelt key is reported before the member that it leaves missing.
-    NameLister lister;
-    T::Fields(value, lister);
-    CheckKeys(json, lister.names, place);
+    if constexpr (!requires { T::kIgnoresOthers; }) {
+      // A misspelt key is reported before the member that it leaves missing.
+      NameLister lister;
+      T::Fields(value, lister);
+      CheckKeys(json, lister.names, place);
+    }
     Reader reader{json, place};
     T::Fields(value, reader);
     return value;
@@ -324,6 +331,9 @@ Json Schema(const Rule& rule) {
     T::Fields(value, maker);
     Json schema =
         ObjectSchema(std::move(maker.properties), std::move(maker.required));
+    if constexpr (requires { T::kIgnoresOthers; }) {
+      schema["additionalProperties"] = true;
+    }
     if constexpr (requires { T::Conditions(); }) {
       schema.update(T::Conditions());
     }

@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <string>
 
 // Compiled once, in json_file.cc, and not in every source that includes this.
 extern template class nlohmann::basic_json<nlohmann::ordered_map>;
@@ -13,6 +14,10 @@ extern template class nlohmann::basic_json<nlohmann::ordered_map>;
 namespace attnbench {
 
 using Json = nlohmann::ordered_json;
+
+// An object with members of any name, in the order of its document.
+template <class T>
+using OrderedMap = nlohmann::ordered_map<std::string, T>;
 
 // Writes a number for readers who need no more than null where it is not
 // finite.

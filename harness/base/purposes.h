@@ -25,9 +25,10 @@ inline constexpr std::uint32_t kStabilityPurpose = kFirstHarnessPurpose + 11;
 inline constexpr std::uint32_t kSourceLengthPurpose = kFirstHarnessPurpose + 12;
 inline constexpr std::uint32_t kSourcePurpose = kFirstHarnessPurpose + 13;
 inline constexpr std::uint32_t kClaimsPurpose = kFirstHarnessPurpose + 14;
-// The purposes of parameter arrays, which are hashes of their names, start
-// here.
-inline constexpr std::uint32_t kFirstParameterPurpose = 0x80000000;
+// Hashes of names start here: the purposes of parameters, and of scores and
+// further inputs that have no number above (NamedPurpose). A new input needs
+// no line in this file.
+inline constexpr std::uint32_t kFirstNamedPurpose = 0x80000000;
 
 }  // namespace attnbench
 

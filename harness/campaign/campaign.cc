@@ -64,10 +64,9 @@ bool IsLower(std::optional<std::int64_t> limit, std::int64_t now) {
 
 class Campaign {
  public:
-  Campaign(const AxisTable& table, const Sweep& sweep, const Context& context,
+  Campaign(const Sweep& sweep, const Context& context,
            const CampaignOptions& options)
-      : table_(table),
-        sweep_(sweep),
+      : sweep_(sweep),
         options_(options),
         file_(options.output, options.force || options.resume),
         journal_(file_.target(), options.output) {
@@ -81,7 +80,7 @@ class Campaign {
     static_cast<void>(TemporaryFolder());
     const std::string peer = PeerIdentity(options.measurer.peer);
     for (const Point& point : sweep.points) {
-      hashes_.push_back(PointHash(table, sweep, point, BuildId(), peer));
+      hashes_.push_back(PointHash(sweep, point, BuildId(), peer));
     }
     wanted_ = options.shard.value_or(Shard{}).Indices(hashes_.size());
   }
@@ -261,7 +260,7 @@ class Campaign {
     own_context_.limits = finished_.limits;
     journal_.Append({.run = RunRecord{own_context_, continues_result_}});
     finished_.runs.push_back(OwnRun());
-    Progress progress(table_, rest, stderr, isatty(STDERR_FILENO) == 1);
+    Progress progress(rest, stderr, isatty(STDERR_FILENO) == 1);
     Measurer measurer(sweep_, measurer_options);
     for (const std::size_t i : left) {
       std::optional<MeasuredPoint> measured;
@@ -369,7 +368,6 @@ class Campaign {
     return end;
   }
 
-  const AxisTable& table_;
   const Sweep& sweep_;
   const CampaignOptions& options_;
   SweepContext own_context_;  // the context of this run
@@ -390,10 +388,9 @@ class Campaign {
 
 }  // namespace
 
-CampaignEnd RunCampaign(const AxisTable& table, const Sweep& sweep,
-                        const Context& context,
+CampaignEnd RunCampaign(const Sweep& sweep, const Context& context,
                         const CampaignOptions& options) {
-  return Campaign(table, sweep, context, options).Run();
+  return Campaign(sweep, context, options).Run();
 }
 
 }  // namespace attnbench

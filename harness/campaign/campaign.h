@@ -34,8 +34,8 @@ struct CampaignEnd {
 // belongs to another run, if nothing can be taken from a result or journal, or
 // if the disk is full; where this can be known early, before anything is
 // measured. Finished points stay in the journal.
-CampaignEnd RunCampaign(const AxisTable& table, const Sweep& sweep,
-                        const Context& context, const CampaignOptions& options);
+CampaignEnd RunCampaign(const Sweep& sweep, const Context& context,
+                        const CampaignOptions& options);
 
 }  // namespace attnbench
 

@@ -4,173 +4,209 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
+#include <optional>
 #include <set>
-#include <string_view>
 #include <utility>
 
 #include "harness/inputs/workload.h"
+#include "harness/measure/gate_rounding.h"
 #include "harness/measure/point_runner.h"
-#include "harness/model/weights.h"
-#include "mechanisms/common/check.h"
 #include "mechanisms/registry.h"
 
 namespace attnbench {
 namespace {
 
-// Fitted to the CPU time of one run of each file of experiments/ --quick, and
-// of every mechanism in every mode and scope at T = U = 64 and 512, on an AMD
-// EPYC with AVX-512: estimates were 0.5 to 1.9 of it.
+const double kEpochNs = RunOptions().epoch_ns;
+
+// The harness's own work, on an AMD EPYC. It matters where trials are short.
 constexpr double kLimitsSeconds = 0.25;   // of each precision and thread count
 constexpr double kCellSeconds = 0.002;    // making and checking the least cell
 constexpr double kProcessSeconds = 0.03;  // starting and ending one
-constexpr double kReferenceFlopsPerNs = 2;
-constexpr double kTrainingReferenceFlopsPerNs = 1;
+constexpr double kNumberNs = 8;           // making a number of the inputs
+// Samples beside the rounds: calibration and each draw alone; with preparation.
+constexpr double kSamplesBeside = 3, kSamplesBesideDecoding = 10;
+constexpr double kDecoderAttentionNs = 2e6;  // a sample of it
+constexpr double kWorkNs = 1;  // of a multiply-add that is not measured
 
-// How fast what is timed is, by the end of the variant's name.
-struct Speed {
-  std::string_view variant;
-  double flops_per_ns;
-};
-constexpr Speed kSpeeds[] = {{"exact", 25}, {"_O0", 0.25}, {"reference", 2}};
-constexpr double kOtherFlopsPerNs = 5;
-// The tables that scope attention reads and writes take few flops an entry.
-constexpr double kTableBytesPerNs = 2;
+constexpr int kProbeRounds = 2;
+constexpr std::int64_t kProbeLength = 16;  // of a whole decoder's source
 
-constexpr double kMostDraws = 16;
-// Samples beside the rounds: each draw is run once by the gate, once to count
-// and once to be timed alone.
-constexpr double kSamplesBeside = 3;
-// Of the preparation of mode decode, with what finds out how long it is.
-constexpr double kPrepareEpochs = 7;
-// Of the reference, in decoding beside the whole first draw.
-constexpr double kMostGateFlops = 2.0 * (1 << 27);
-
-// Of a weight of a whole decoder, and of one times a row of the beam.
-constexpr double kWeightSeconds = 4 / 70e9;
-constexpr double kRowSeconds = 2 / 45e9;
-constexpr double kDecoderRoundsBeside = 2;  // that gate and records take
-
-// A step of the middle of the memory. A hard mechanism advances by an entry an
-// output under `uniform`, and so that it has read all at the end elsewhere.
-StepTrace TypicalStep(const Cell& cell, bool online) {
-  const Index memory_length = cell.Int("memory_length");
-  const Index advance = !online ? memory_length
-                        : cell.Text("workload") == "uniform"
-                            ? 1
-                            : memory_length / cell.Int("output_length") + 1;
-  const AxisValue& width = cell.axes.at("chunk_width");
-  const Index weighted = width.is_null() ? advance : cell.Int("chunk_width");
-  StepTrace step;
-  step.inspected = std::min(advance + 1, memory_length);
-  step.end = memory_length;
-  step.position = memory_length - 1;
-  step.begin = memory_length - std::min(weighted, memory_length);
-  return step;
+double Number(const Cell& cell, const char* axis) {
+  return static_cast<double>(cell.Int(axis));
 }
 
-// The workload makes so many draws (workload.h) of states and memory in f64,
-// and of the tables of scope attention.
+bool IsDecoding(const Cell& cell) { return cell.Text("mode") == "decode"; }
+
+// Whether an output chooses entries and does not read the whole memory.
+bool Scans(const Cell& cell) {
+  const auto* const mechanism = FindMechanism<float>(cell.mechanism);
+  return IsDecoding(cell) && mechanism != nullptr &&
+         mechanism->Describe().online;
+}
+
+// Numbers of a sequence's memory and states, those of chunks, and its scores.
+double InputNumbers(const Cell& cell) {
+  const double T = Number(cell, "memory_length");
+  const double U = Number(cell, "output_length");
+  const double d = Number(cell, "dim");
+  return 2 * (T + U) * d + (cell.Text("scope") == "attention" ? 2 * T * U : 0);
+}
+
 double Draws(const Cell& cell) {
-  const auto T = static_cast<double>(cell.Int("memory_length"));
-  const auto U = static_cast<double>(cell.Int("output_length"));
-  const auto d = static_cast<double>(cell.Int("dim"));
-  const double numbers =
-      (T + U) * d + (cell.Text("scope") == "attention" ? T * U : 0);
+  if (cell.Text("workload").starts_with("file:")) return 1;
   const double bytes =
-      static_cast<double>(cell.Int("batch")) * sizeof(double) * numbers;
+      Number(cell, "batch") * sizeof(double) * InputNumbers(cell);
   return std::clamp(std::floor(static_cast<double>(kMostDrawBytes) / bytes),
-                    1.0, kMostDraws);
+                    1.0, static_cast<double>(kMostDraws));
 }
 
-// The operations of one trial, timed in that scope. Counts are sums over
-// outputs, so two of them tell any number.
-Operations TrialOperations(const Cell& cell, bool attention_only) {
-  const Mechanism<float>* const mechanism =
-      FindMechanism<float>(cell.mechanism);
-  ATTN_CHECK(mechanism != nullptr);
-  const Config config = MakeConfig(cell);
-  const StepTrace step = TypicalStep(cell, mechanism->Describe().online);
-  const StepTrace steps[2] = {step, step};
-  const auto count = [&](std::size_t outputs) {
-    return mechanism->Count(config, {.memory_length = cell.Int("memory_length"),
-                                     .steps = {steps, outputs},
-                                     .scores_given = attention_only,
-                                     .attention_only = attention_only});
+// The multiply-adds of the reference for an output and an entry that it reads,
+// as the gates count them (decode_gate.cc, training_gate.cc).
+double EntryWork(const Cell& cell) {
+  const double d = Number(cell, "dim");
+  const AxisValue& energy = cell.axes.at("energy");
+  const bool is_product = energy.is_null() || energy.text() == "dot";
+  return Number(cell, "batch") *
+         ((is_product ? d : d * d) +
+          (IsDecoding(cell) ? 0 : Number(cell, "memory_length")));
+}
+
+double OutputWork(const Cell& cell) {
+  const double T = Number(cell, "memory_length");
+  const double passed = T / Number(cell, "output_length") + 1;
+  return EntryWork(cell) * (Scans(cell) ? std::min(T, passed) : T);
+}
+
+// How many outputs of all draws are checked against the reference.
+double CheckedOutputs(const Cell& cell) {
+  const double U = Number(cell, "output_length");
+  const double affordable =
+      kReferenceBudget / EntryWork(cell) / Number(cell, "memory_length");
+  return std::min(Draws(cell) * U,
+                  (IsDecoding(cell) ? U : 0) + Draws(cell) + affordable);
+}
+
+double TrialsOfRound(const Sweep& sweep, const Cell& cell) {
+  const double asked =
+      std::ceil(static_cast<double>(sweep.trials) / sweep.repetitions);
+  return IsWholeDecoder(cell.axes) ? asked : std::max(Draws(cell), asked);
+}
+
+// The steps of a whole decoder in all its sources (decoder_inputs.h).
+double Steps(const Cell& cell) {
+  return Number(cell, "batch") * (Number(cell, "memory_length") / 2 + 1) + 1;
+}
+
+struct CellTimes {
+  double trial_ns = 0;
+  double gate_ns = 0;  // of a whole decoder with the drawing of its weights
+};
+
+CellTimes Guess(const Cell& cell) {
+  if (IsWholeDecoder(cell.axes)) {
+    const double d = Number(cell, "dim");
+    const double weights = (22 * d + Number(cell, "vocabulary")) * d;
+    return {kWorkNs * Steps(cell) * weights * Number(cell, "beam"), 0};
+  }
+  const double output_ns = kWorkNs * OutputWork(cell);
+  return {Number(cell, "output_length") * output_ns / Number(cell, "threads"),
+          CheckedOutputs(cell) * output_ns};
+}
+
+bool IsLong(const Sweep& sweep, const Cell& cell) {
+  return TrialsOfRound(sweep, cell) * Guess(cell).trial_ns > kEpochNs;
+}
+
+// The cell with so many outputs. A scan passes as many entries an output.
+Cell Shortened(Cell cell, std::int64_t outputs) {
+  const bool scans = Scans(cell);
+  if (scans) {
+    const double passed =
+        Number(cell, "memory_length") / Number(cell, "output_length");
+    cell.axes["memory_length"] = std::max<std::int64_t>(
+        1, std::llround(passed * static_cast<double>(outputs)));
+  }
+  const std::string workload = cell.Text("workload");
+  if (workload.starts_with("file:") || (workload == "planted" && !scans)) {
+    cell.axes["workload"] = "uniform";
+  }
+  cell.axes["output_length"] = outputs;
+  return cell;
+}
+
+// The cell with two small numbers of outputs. The model of a whole decoder
+// takes equally long for every symbol, so one source tells.
+std::vector<Cell> ProbesOf(const Cell& cell) {
+  if (IsWholeDecoder(cell.axes)) {
+    Cell probe = cell;
+    probe.axes["batch"] = 1;
+    for (const char* axis : {"memory_length", "output_length"}) {
+      probe.axes[axis] = std::min(cell.Int(axis), kProbeLength);
+    }
+    return {probe};
+  }
+  const std::int64_t U = cell.Int("output_length");
+  std::int64_t most = 4;
+  while (most < 256 && 64 * most <= U) most *= 4;
+  most = std::min(most, U);
+  return {Shortened(cell, std::max<std::int64_t>(1, most / 4)),
+          Shortened(cell, most)};
+}
+
+// Other work may slow a sample down, and nothing speeds one up.
+double LeastNs(const std::vector<double>& samples_ns) {
+  return *std::ranges::min_element(samples_ns);
+}
+
+// Attention grows as what it reads, and the model around it as the steps.
+CellTimes ByDecoder(const Cell& cell, const Cell& probe,
+                    const ResultCell& probed) {
+  const double whole_ns = LeastNs(probed.samples_ns);
+  const double steps = Steps(cell) / Steps(probe);
+  CellTimes times = {steps * whole_ns, probed.gate_ns};
+  if (cell.mechanism == kNoAttention) return times;
+  const double reads =
+      steps * OutputWork(cell) / (Number(cell, "batch") * OutputWork(probe));
+  times.trial_ns +=
+      (reads - steps) * LeastNs(probed.decoder->attention_samples_ns);
+  return times;
+}
+
+// Along lines through two probes, which do not fall.
+CellTimes ByProbes(const Cell& cell, const std::vector<Cell>& probes,
+                   const std::vector<const ResultCell*>& probed) {
+  const double few = Number(probes[0], "output_length");
+  const double many = Number(probes[1], "output_length");
+  const auto line = [&](double few_ns, double many_ns, double runs,
+                        double outputs) {
+    const double output_ns =
+        std::max(0.0, many_ns - few_ns) / std::max(1.0, many - few);
+    const double run_ns = std::max(0.0, many_ns - many * output_ns);
+    return runs * run_ns + outputs * output_ns;
   };
-  const Operations one = count(1), two = count(2);
-  const auto outputs = static_cast<double>(cell.Int("output_length"));
-  const auto batch = static_cast<double>(cell.Int("batch"));
-  Operations all;
-  all.flops = batch * (one.flops + (outputs - 1) * (two.flops - one.flops));
-  all.bytes = batch * (one.bytes + (outputs - 1) * (two.bytes - one.bytes));
-  return all;
+  return {line(LeastNs(probed[0]->samples_ns), LeastNs(probed[1]->samples_ns),
+               1, Number(cell, "output_length")),
+          line(probed[0]->gate_ns, probed[1]->gate_ns, Draws(cell),
+               CheckedOutputs(cell))};
 }
 
-double FlopsPerNs(const Cell& cell) {
-  if (cell.is_peers) return kSpeeds[0].flops_per_ns;
-  const std::string variant = cell.Text("variant");
-  for (const Speed& known : kSpeeds) {
-    if (variant.ends_with(known.variant)) return known.flops_per_ns;
+double CellSeconds(const Sweep& sweep, const Cell& cell,
+                   const CellTimes& times) {
+  const double round_ns = TrialsOfRound(sweep, cell) * times.trial_ns;
+  if (IsWholeDecoder(cell.axes)) {
+    return 1e-9 * (times.gate_ns + times.trial_ns +
+                   sweep.repetitions * (round_ns + kDecoderAttentionNs));
   }
-  return kOtherFlopsPerNs;
-}
-
-double TrialNs(const Cell& cell) {
-  const bool attention_only = cell.Text("scope") == "attention";
-  const Operations operations = TrialOperations(cell, attention_only);
-  const double table_ns =
-      attention_only ? operations.bytes / kTableBytesPerNs : 0;
-  return (operations.flops / FlopsPerNs(cell) + table_ns) /
-         static_cast<double>(cell.Int("threads"));
-}
-
-// The time of the check against the reference, which computes in scope full
-// also what scope attention is given.
-double GateNs(const Cell& cell) {
-  const double flops = TrialOperations(cell, /*attention_only=*/false).flops;
-  const double draws = Draws(cell);
-  if (cell.Text("mode") == "decode") {
-    return std::min(draws * flops, flops + kMostGateFlops) /
-           kReferenceFlopsPerNs;
-  }
-  return std::min(draws * flops, kMostGateFlops) / kTrainingReferenceFlopsPerNs;
-}
-
-double TrialsOfRound(const Sweep& sweep) {
-  return std::ceil(static_cast<double>(sweep.trials) / sweep.repetitions);
-}
-
-// Of a whole decoder, without its attention: every step reads all weights, and
-// a beam multiplies them by its rows.
-double DecoderSeconds(const Sweep& sweep, const Cell& cell) {
-  const auto d = static_cast<double>(cell.Int("dim"));
-  const auto beam = static_cast<double>(cell.Int("beam"));
-  const auto V = static_cast<double>(cell.Int("vocabulary"));
-  const double of_encoder = 2 * kLayers * 8 * d * d;
-  const double of_decoder = 22 * d * d + V * d;
-  const double of_rows_s = beam == 1 ? 0 : beam * kRowSeconds;
-  const double steps = static_cast<double>(cell.Int("memory_length")) / 2 + 1;
-  return static_cast<double>(cell.Int("batch")) * steps *
-         (of_encoder * kWeightSeconds +
-          of_decoder * (kWeightSeconds + of_rows_s)) *
-         (sweep.repetitions * TrialsOfRound(sweep) + kDecoderRoundsBeside);
-}
-
-double CellSeconds(const Sweep& sweep, const Cell& cell) {
-  if (cell.skip_reason) return 0;
-  if (IsWholeDecoder(cell.axes)) return DecoderSeconds(sweep, cell);
-  const RunOptions defaults;
-  const double draws = Draws(cell);
-  const double trials_of_round = std::max(draws, TrialsOfRound(sweep));
-  const double trial_ns = TrialNs(cell);
-  const double sample_ns =
-      std::max(defaults.epoch_ns, trials_of_round * trial_ns);
-  const double beside_ns =
-      kSamplesBeside * std::max(defaults.epoch_ns, draws * trial_ns) +
-      (cell.Text("mode") == "decode" ? kPrepareEpochs * defaults.epoch_ns : 0);
+  // Each draw is counted twice and timed alone, and one is calibrated with.
+  const double trials_beside = 3 * Draws(cell) + 3;
+  const double samples_beside =
+      IsDecoding(cell) ? kSamplesBesideDecoding : kSamplesBeside;
   return kCellSeconds +
-         1e-9 * (GateNs(cell) + beside_ns + sweep.repetitions * sample_ns);
+         1e-9 * (times.gate_ns + trials_beside * times.trial_ns +
+                 samples_beside * kEpochNs +
+                 sweep.repetitions * std::max(kEpochNs, round_ns));
 }
 
 }  // namespace
@@ -179,15 +215,54 @@ double TimeEstimate::total_s() const {
   return std::accumulate(point_s.begin(), point_s.end(), start_s);
 }
 
-TimeEstimate EstimateTime(const Sweep& sweep) {
+Sweep ProbesOf(const Sweep& sweep) {
+  std::vector<Cell> cells;
+  for (const Point& point : sweep.points) {
+    for (const Cell& cell : point.cells) {
+      if (cell.skip_reason || !IsLong(sweep, cell)) continue;
+      for (Cell& probe : ProbesOf(cell)) cells.push_back(std::move(probe));
+    }
+  }
+  Sweep probes;
+  probes.seed = sweep.seed;
+  probes.repetitions = kProbeRounds;
+  probes.points = GroupCells(std::move(cells));
+  return probes;
+}
+
+TimeEstimate EstimateTime(const Sweep& sweep,
+                          std::span<const ResultCell> probed) {
+  std::map<std::string, const ResultCell*> by_key;
+  for (const ResultCell& cell : probed) by_key[cell.Key()] = &cell;
   TimeEstimate estimate;
+  // Also counts the cells that are unknown.
+  const auto times_of = [&](const Cell& cell) -> CellTimes {
+    if (!IsLong(sweep, cell)) return Guess(cell);
+    const std::vector<Cell> probes = ProbesOf(cell);
+    std::vector<const ResultCell*> found;
+    for (const Cell& probe : probes) {
+      const auto place = by_key.find(
+          CellIdentity{probe.mechanism, probe.axes, probe.options}.Key());
+      if (place == by_key.end() || !place->second->is_ok()) {
+        ++estimate.num_unknown;
+        return probed.empty() ? Guess(cell) : CellTimes();
+      }
+      found.push_back(place->second);
+    }
+    return IsWholeDecoder(cell.axes) ? ByDecoder(cell, probes[0], *found[0])
+                                     : ByProbes(cell, probes, found);
+  };
   std::set<std::pair<std::int64_t, std::string>> limits;
   for (const Point& point : sweep.points) {
     double seconds = 0;
     for (const Cell& cell : point.cells) {
-      seconds += CellSeconds(sweep, cell);
       if (cell.skip_reason) continue;
       limits.emplace(cell.Int("threads"), cell.Text("precision"));
+      if (seconds == 0 && !IsWholeDecoder(cell.axes)) {
+        seconds = 1e-9 * kNumberNs * Draws(cell) * Number(cell, "batch") *
+                  InputNumbers(cell);
+      }
+      seconds += CellSeconds(sweep, cell, times_of(cell));
     }
     if (sweep.processes > 1) {
       seconds = sweep.processes * (kProcessSeconds + seconds);

@@ -145,7 +145,9 @@ WorkerRequest Measurer::RequestFor(const Work& work) const {
       .limits = options_.limits,
       .peer = options_.peer,
       .peer_limit_s = options_.peer_limit_s,
-      .cell_limit_s = static_cast<double>(options_.cell_limit_s)};
+      .cell_limit_s = static_cast<double>(options_.cell_limit_s),
+      .epoch_ns = options_.epoch_ns,
+      .most_draws = options_.most_draws};
   for (const std::size_t index : work.Left()) {
     AskedCell cell{work.point.cells[index]};
     if (!work.cells[index].empty()) {

@@ -4,8 +4,8 @@
 
 #include "harness/base/hash.h"
 #include "harness/base/json_file.h"
-#include "harness/inputs/workload.h"
 #include "harness/machine/environment.h"
+#include "harness/sweep/workload_name.h"
 
 namespace attnbench {
 namespace {
@@ -19,9 +19,8 @@ std::string CaseText(const Point& point) {
 
 }  // namespace
 
-std::string PointHash(const AxisTable& table, const Sweep& sweep,
-                      const Point& point, std::string_view build_id,
-                      std::string_view peer) {
+std::string PointHash(const Sweep& sweep, const Point& point,
+                      std::string_view build_id, std::string_view peer) {
   Fnv1a hash;
   // Each part ends in a byte that no part contains.
   const auto add = [&hash](std::string_view part) {
@@ -34,7 +33,7 @@ std::string PointHash(const AxisTable& table, const Sweep& sweep,
   add(ToJson(point.axes).dump());
   add(CaseText(point));
   for (const Cell& cell : point.cells) {
-    add(CellKey(table, cell));
+    add(cell.Key());
     add(cell.skip_reason.value_or(""));
     add(cell.is_peers ? peer : "");
   }

@@ -17,9 +17,8 @@ namespace attnbench {
 // left out, so that a longer axis keeps its points; so is the time limit, as a
 // cell that met it says which it was (context.h). Throws UserError if the case
 // file cannot be read.
-std::string PointHash(const AxisTable& table, const Sweep& sweep,
-                      const Point& point, std::string_view build_id,
-                      std::string_view peer);
+std::string PointHash(const Sweep& sweep, const Point& point,
+                      std::string_view build_id, std::string_view peer);
 
 }  // namespace attnbench
 

@@ -17,20 +17,18 @@ double Seconds(std::chrono::steady_clock::duration duration) {
 
 }  // namespace
 
-std::string PointText(const AxisTable& table, const Point& point) {
+std::string PointText(const Point& point) {
   std::string text;
   for (const auto& [name, value] : point.axes) {
-    const std::string& letter = FindAxis(table, name, "point").letter;
+    const std::string& letter = FindAxis(name, "point").letter;
     if (!text.empty()) text += ' ';
     text += (letter.empty() ? name : letter) + "=" + value.Shown();
   }
   return text;
 }
 
-Progress::Progress(const AxisTable& table, const Sweep& sweep, std::FILE* out,
-                   bool is_terminal)
-    : table_(table),
-      sweep_(sweep),
+Progress::Progress(const Sweep& sweep, std::FILE* out, bool is_terminal)
+    : sweep_(sweep),
       out_(out),
       is_terminal_(is_terminal),
       estimate_(EstimateTime(sweep)),
@@ -48,13 +46,15 @@ Progress::Progress(const AxisTable& table, const Sweep& sweep, std::FILE* out,
 }
 
 std::string Progress::TimeLeft(double done_s) const {
-  // The estimate is trusted until it can be compared with what happened.
+  // The estimate is trusted until it can be compared with what happened, unless
+  // it is a guess.
   constexpr double kEnoughToTell = 0.05;
   const double total_s = estimate_.total_s();
   const double elapsed_s = Seconds(Clock::now() - start_);
-  const double left = done_s < kEnoughToTell * total_s
-                          ? total_s - elapsed_s
-                          : elapsed_s * (total_s / done_s - 1);
+  const bool is_early = done_s < kEnoughToTell * total_s;
+  if (is_early && estimate_.num_unknown > 0) return "";
+  const double left =
+      is_early ? total_s - elapsed_s : elapsed_s * (total_s / done_s - 1);
   return left > 0 ? fmt::format(", about {} left", DurationText(left)) : "";
 }
 
@@ -81,7 +81,7 @@ void Progress::Tick(double share_of_point) {
 }
 
 void Progress::FinishPoint(const std::vector<ResultCell>& cells) {
-  const std::string where = PointText(table_, sweep_.points[point_]);
+  const std::string where = PointText(sweep_.points[point_]);
   for (const ResultCell& cell : cells) {
     if (!IsFailure(cell.status)) continue;
     Line(fmt::format("{}: {} {}: {}", StatusName(cell.status), cell.mechanism,

@@ -17,14 +17,14 @@
 namespace attnbench {
 
 // The axes of a point: "T=8 U=4 d=256 B=1 workload=uniform".
-std::string PointText(const AxisTable& table, const Point& point);
+std::string PointText(const Point& point);
 
 class Progress {
  public:
-  // `sweep` and `table` outlive this. Tells at once how long the whole may
-  // take. The points' shares of that time are estimates (estimate.h).
-  Progress(const AxisTable& table, const Sweep& sweep, std::FILE* out,
-           bool is_terminal);
+  // `sweep` outlives this. Tells at once how long the whole may take
+  // if all trials are short. The points' shares of that time are estimates
+  // without probes (estimate.h), as these would delay what is to be measured.
+  Progress(const Sweep& sweep, std::FILE* out, bool is_terminal);
 
   // Draws the bar, at most ten times a second, for the share of the current
   // point that is done.
@@ -41,7 +41,6 @@ class Progress {
   void Line(const std::string& text);
   std::string TimeLeft(double done_s) const;
 
-  const AxisTable& table_;
   const Sweep& sweep_;
   std::FILE* out_;
   bool is_terminal_;

@@ -12,6 +12,7 @@
 
 #include "harness/campaign/journal.h"
 #include "harness/results/sweep_result.h"
+#include "harness/sweep/sweep.h"
 
 namespace attnbench {
 

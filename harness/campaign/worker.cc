@@ -80,6 +80,8 @@ class PointServer {
     options.seed = request.seed;
     options.repetitions = request.repetitions;
     options.trials = request.trials;
+    options.epoch_ns = request.epoch_ns;
+    options.most_draws = request.most_draws;
     options.limits = request.limits;
     options.peer = PeerFor(request);
     options.calibration_ns = &answer.calibration_ns;

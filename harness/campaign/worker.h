@@ -29,9 +29,7 @@ inline constexpr char kWorkerCommand[] = "measure-points";
 // A cell in a request to the worker. (A Cell is the sweep's own.)
 struct AskedCell : Cell {
   static void Fields(auto& self, auto& visit) {
-    visit("mechanism", self.mechanism);
-    visit("axes", self.axes);
-    visit("options", self.options);
+    CellIdentity::Fields(self, visit);
     visit("is_peers", self.is_peers);
     visit("peer_approximates", self.peer_approximates);
     visit("skip_reason", self.skip_reason);
@@ -49,6 +47,8 @@ struct WorkerRequest {
   std::string peer;  // the peer's command; empty for no peer
   std::int64_t peer_limit_s = 0;
   double cell_limit_s = 0;
+  double epoch_ns = RunOptions().epoch_ns;
+  std::int64_t most_draws = kMostDraws;
 
   static void Fields(auto& self, auto& visit) {
     visit("axes", self.axes);
@@ -60,6 +60,8 @@ struct WorkerRequest {
     visit("peer", self.peer);
     visit("peer_limit_s", self.peer_limit_s);
     visit("cell_limit_s", self.cell_limit_s);
+    visit("epoch_ns", self.epoch_ns);
+    visit("most_draws", self.most_draws);
   }
 };
 
@@ -72,6 +74,7 @@ struct MeasuredCell : ResultCell {
       if (std::string_view(name) != "point") visit(name, member, rule);
     };
     ResultCell::Fields(self, without_point);
+    visit("gate_ns", self.gate_ns);
   }
 };
 

@@ -1,12 +1,14 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <numeric>
 #include <optional>
 
 #include "harness/base/arrays.h"
-#include "harness/base/error.h"
 #include "harness/base/purposes.h"
 #include "harness/claims/computed.h"
 #include "harness/inputs/workload.h"
@@ -45,22 +47,43 @@ Config ClosedForm(const std::string& preset) {
   return config;
 }
 
-// The closed form without any clipping.
-Config PlainClosedForm() {
+struct ClosedFormInputs {
+  std::string precision = "f64";
+  double term_eps = 0, denominator_eps = 0;  // 0: without clipping
+  double least_p = 0, greatest_p = 1;
+  Index memory_length = 1, output_length = 1;
+  int draws = 1;
+
+  static void Fields(auto& self, auto& visit) {
+    const Rule clip{.minimum = 0, .maximum = 1, .may_be_absent = true};
+    const Rule probability{.minimum = 0, .maximum = 1};
+    visit("precision", self.precision,
+          Rule{.one_of = {"f64"}, .may_be_absent = true});
+    visit("term_eps", self.term_eps, clip);
+    visit("denominator_eps", self.denominator_eps, clip);
+    visit("least_p", self.least_p, probability);
+    visit("greatest_p", self.greatest_p, probability);
+    visit("memory_length", self.memory_length, kAtLeastOne);
+    visit("output_length", self.output_length, kAtLeastOne);
+    visit("draws", self.draws, kAtLeastOne);
+  }
+};
+
+Config ClosedForm(const ClosedFormInputs& inputs) {
   Config config = ClosedForm("none");
-  config.options["term_eps"] = 0.0;
-  config.options["denominator_eps"] = 0.0;
+  config.options["term_eps"] = inputs.term_eps;
+  config.options["denominator_eps"] = inputs.denominator_eps;
   return config;
 }
 
-Table<double> UniformP(const Json& inputs, std::uint64_t seed, int draw) {
-  const double least = inputs.at("least_p");
-  const double greatest = inputs.at("greatest_p");
-  Table<double> p(inputs.at("output_length"), inputs.at("memory_length"));
+Table<double> UniformP(const ClosedFormInputs& inputs, std::uint64_t seed,
+                       int draw) {
+  const double least = inputs.least_p;
+  Table<double> p(inputs.output_length, inputs.memory_length);
   for (std::size_t n = 0; n < p.values.size(); ++n) {
     const auto words =
         Philox(seed, kClaimsPurpose, static_cast<std::uint32_t>(draw), n);
-    p.values[n] = least + (greatest - least) * Uniform24(words[0]);
+    p.values[n] = least + (inputs.greatest_p - least) * Uniform24(words[0]);
   }
   return p;
 }
@@ -75,43 +98,65 @@ double LargestError(const Table<double>& a, const Table<double>& b) {
   return largest;
 }
 
-std::vector<Json> ClosedFormError(const Json& inputs, std::uint64_t seed) {
+ComputedRows ClosedFormError(const ClosedFormInputs& inputs,
+                             std::uint64_t seed) {
   double largest = 0;
-  for (int draw = 0; draw < inputs.at("draws").get<int>(); ++draw) {
+  for (int draw = 0; draw < inputs.draws; ++draw) {
     const Table<double> p = UniformP(inputs, seed, draw);
-    const double error = LargestError(SelectionOf(PlainClosedForm(), p),
+    const double error = LargestError(SelectionOf(ClosedForm(inputs), p),
                                       SelectionOf(ExactConfig(), p));
     // An error that is not finite is larger than any bound.
     largest = std::isnan(error) ? std::numeric_limits<double>::infinity()
                                 : std::max(largest, error);
   }
-  return {ComputedRow(Json::object(), largest)};
+  return {ComputedRow({}, largest)};
 }
 
-std::vector<Json> ClosedFormNotFinite(const Json& inputs, std::uint64_t seed) {
+ComputedRows ClosedFormNotFinite(const ClosedFormInputs& inputs,
+                                 std::uint64_t seed) {
   std::int64_t count = 0;
-  for (int draw = 0; draw < inputs.at("draws").get<int>(); ++draw) {
+  for (int draw = 0; draw < inputs.draws; ++draw) {
     const Table<double> alpha =
-        SelectionOf(PlainClosedForm(), UniformP(inputs, seed, draw));
+        SelectionOf(ClosedForm(inputs), UniformP(inputs, seed, draw));
     count += std::ranges::count_if(
         alpha.values, [](double value) { return !std::isfinite(value); });
   }
-  return {ComputedRow(Json::object(), static_cast<double>(count))};
+  return {ComputedRow({}, static_cast<double>(count))};
 }
 
-std::vector<Json> DenominatorOneError(const Json& inputs,
-                                      std::uint64_t /*seed*/) {
-  std::vector<Json> rows;
-  for (const Json& one : inputs.at("cases")) {
-    const auto p = one.at("p").get<std::vector<double>>();
-    const auto start = one.at("start").get<std::size_t>() - 1;
+struct StartedCase {
+  std::vector<double> p = {};
+  Index start = 1;
+
+  static void Fields(auto& self, auto& visit) {
+    visit("p", self.p, Rule{.minimum = 0, .maximum = 1, .min_items = 1});
+    visit("start", self.start,
+          Rule{.minimum = 1, .maximum = static_cast<double>(self.p.size())});
+  }
+};
+
+struct DenominatorOneInputs {
+  std::string preset = {};
+  std::vector<StartedCase> cases = {};
+
+  static void Fields(auto& self, auto& visit) {
+    visit("preset", self.preset, OptionRule("monotonic", "preset"));
+    visit("cases", self.cases);
+  }
+};
+
+ComputedRows DenominatorOneError(const DenominatorOneInputs& inputs,
+                                 std::uint64_t /*seed*/) {
+  ComputedRows rows;
+  for (const auto& [p, start] : inputs.cases) {
     Table<double> both(2, static_cast<Index>(p.size()));
-    both.values.at(start) = 1;
+    const std::size_t before = Size(start - 1);
+    both.values[before] = 1;
     std::ranges::copy(p, both.view().Row(1).begin());
     const bool one_before = std::ranges::any_of(
-        std::span(p).first(start), [](double value) { return value == 1; });
+        std::span(p).first(before), [](double value) { return value == 1; });
     const double error =
-        LargestError(SelectionOf(ClosedForm(inputs.at("preset")), both),
+        LargestError(SelectionOf(ClosedForm(inputs.preset), both),
                      SelectionOf(ExactConfig(), both));
     rows.push_back(ComputedRow({{"p_of_one_before_start", one_before}}, error));
   }
@@ -145,12 +190,30 @@ Vector ByProductOfOthers(const Vector& x) {
   return gradient;
 }
 
-std::optional<Vector> GradientBy(const std::string& algorithm,
-                                 const Vector& x) {
-  if (algorithm == "division") return ByDivision(x);
-  if (algorithm == "product_of_others") return ByProductOfOthers(x);
-  return {};
-}
+struct CumprodCase {
+  Vector x = {}, gradient = {};
+
+  static void Fields(auto& self, auto& visit) {
+    visit("x", self.x);
+    visit("gradient", self.gradient);
+  }
+};
+
+struct FrameworkInputs {
+  std::vector<CumprodCase> cases = {};
+
+  static void Fields(auto& self, auto& visit) { visit("cases", self.cases); }
+};
+
+struct CumprodInputs : FrameworkInputs {
+  std::vector<std::string> algorithms = {};
+
+  static void Fields(auto& self, auto& visit) {
+    FrameworkInputs::Fields(self, visit);
+    visit("algorithms", self.algorithms,
+          Rule{.one_of = {"division", "product_of_others"}});
+  }
+};
 
 // Inputs and gradients are small whole numbers, which have no rounding.
 double CountWrong(const Vector& found, const Vector& right) {
@@ -161,20 +224,31 @@ double CountWrong(const Vector& found, const Vector& right) {
   return wrong;
 }
 
-std::vector<Json> CumprodGradientWrong(const Json& inputs,
-                                       std::uint64_t /*seed*/) {
-  std::vector<Json> rows;
-  for (const Json& algorithm : inputs.at("algorithms")) {
+ComputedRows CumprodGradientWrong(const CumprodInputs& inputs,
+                                  std::uint64_t /*seed*/) {
+  ComputedRows rows;
+  for (const std::string& algorithm : inputs.algorithms) {
+    auto* const by = algorithm == "division" ? ByDivision : ByProductOfOthers;
     double wrong = 0;
-    for (const Json& one : inputs.at("cases")) {
-      const auto gradient = GradientBy(algorithm, one.at("x"));
-      wrong +=
-          gradient ? CountWrong(*gradient, one.at("gradient")) : std::nan("");
+    for (const auto& [x, gradient] : inputs.cases) {
+      wrong += CountWrong(by(x), gradient);
     }
     rows.push_back(ComputedRow({{"algorithm", algorithm}}, wrong));
   }
   return rows;
 }
+
+// The answer of experiments/peers/cumprod.py. A number that is not finite is
+// none.
+struct FrameworkAnswer {
+  std::string framework = {};
+  std::vector<std::vector<std::optional<double>>> gradients = {};
+
+  static void Fields(auto& self, auto& visit) {
+    visit("framework", self.framework);
+    visit("gradients", self.gradients);
+  }
+};
 
 // Asks experiments/peers/cumprod.py for a line; none if it cannot answer.
 std::optional<std::string> AskFramework(const Json& question,
@@ -193,47 +267,64 @@ std::optional<std::string> AskFramework(const Json& question,
   return answer;
 }
 
-std::vector<Json> CumprodGradientOfFramework(const Json& inputs,
-                                             std::uint64_t /*seed*/) {
+ComputedRows CumprodGradientOfFramework(const FrameworkInputs& inputs,
+                                        std::uint64_t /*seed*/) {
   std::string why;
-  const std::optional<std::string> line = AskFramework(inputs.at("cases"), why);
-  if (!line) return {MissingRow(Json::object(), why)};
-  const Json answer = Json::parse(*line);
-  double wrong = 0;
-  for (std::size_t n = 0; n < inputs.at("cases").size(); ++n) {
-    // A gradient that is not finite is null.
-    Vector gradient;
-    for (const Json& value : answer.at("gradients").at(n)) {
-      gradient.push_back(value.is_null() ? std::nan("") : value.get<double>());
-    }
-    wrong += CountWrong(gradient, inputs.at("cases")[n].at("gradient"));
+  const std::optional<std::string> line =
+      AskFramework(ToJson(inputs.cases), why);
+  if (!line) {
+    ComputedRow row({}, std::nan(""));
+    row.why = why;
+    return {row};
   }
-  return {ComputedRow({{"framework", answer.at("framework")}}, wrong)};
+  auto answer = FromJson<FrameworkAnswer>(Json::parse(*line, nullptr, false),
+                                          "cumprod.py");
+  answer.gradients.resize(inputs.cases.size());
+  double wrong = 0;
+  for (std::size_t n = 0; n < inputs.cases.size(); ++n) {
+    Vector gradient;
+    for (const auto& value : answer.gradients[n]) {
+      gradient.push_back(value.value_or(std::nan("")));
+    }
+    wrong += CountWrong(gradient, inputs.cases[n].gradient);
+  }
+  return {ComputedRow({{"framework", answer.framework}}, wrong)};
 }
 
 // ---- decay ------------------------------------------------------------------
 
+struct DecayInputs {
+  std::string energy = {};
+  std::vector<double> biases = {};
+  Index memory_length = 1, dim = 1;
+  int draws = 1;
+
+  static void Fields(auto& self, auto& visit) {
+    visit("energy", self.energy, AxisRule("energy"));
+    visit("biases", self.biases, Rule{.min_items = 1});
+    visit("memory_length", self.memory_length, kAtLeastOne);
+    visit("dim", self.dim, kAtLeastOne);
+    visit("draws", self.draws, kAtLeastOne);
+  }
+};
+
 // The logarithm of the mass that passes each entry of the memory, ln prod(1 -
 // p(n)), for a first output.
-std::vector<Vector> LogMasses(const Json& inputs, double bias,
+std::vector<Vector> LogMasses(const DecayInputs& inputs, double bias,
                               std::uint64_t seed) {
   const WorkloadSpec spec = {.workload = "uniform",
-                             .memory_length = inputs.at("memory_length"),
+                             .memory_length = inputs.memory_length,
                              .output_length = 1,
-                             .dim = inputs.at("dim"),
+                             .dim = inputs.dim,
                              .seed = seed};
   const auto workload = MakeWorkload<double>(spec);
   Config config = ExactConfig();
   config.dim = spec.dim;
-  const std::string energy_name = inputs.at("energy");
-  const auto* const kind =
-      std::ranges::find(kEnergies, energy_name, &NamedValue<EnergyKind>::name);
-  if (kind == std::end(kEnergies)) {
-    throw UserError("quantity decay", "no energy '" + energy_name + "'");
-  }
-  config.energy = kind->value;
+  config.energy =
+      std::ranges::find(kEnergies, inputs.energy, &NamedValue<EnergyKind>::name)
+          ->value;
   std::vector<Vector> masses;
-  for (int draw = 0; draw < inputs.at("draws").get<int>(); ++draw) {
+  for (int draw = 0; draw < inputs.draws; ++draw) {
     Sequence<double> sequence = workload->Draw(draw, config.energy)[0];
     sequence.inputs.energy_bias = bias;
     const auto energy =
@@ -280,22 +371,23 @@ double ReachOf(const Vector& log_mass) {
 }
 
 template <double (*Figure)(const Vector&)>
-std::vector<Json> OfEachBias(const Json& inputs, std::uint64_t seed) {
-  std::vector<Json> rows;
-  for (const Json& bias : inputs.at("biases")) {
+ComputedRows OfEachBias(const DecayInputs& inputs, std::uint64_t seed) {
+  ComputedRows rows;
+  for (const double bias : inputs.biases) {
+    const Json label = Json::parse(fmt::format("{}", bias));  // 1, not 1.0
     const auto masses = LogMasses(inputs, bias, seed);
     for (std::size_t draw = 0; draw < masses.size(); ++draw) {
       rows.push_back(
-          ComputedRow({{"bias", bias}, {"draw", draw}}, Figure(masses[draw])));
+          ComputedRow({{"bias", label}, {"draw", draw}}, Figure(masses[draw])));
     }
   }
   return rows;
 }
 
-std::vector<Json> ReachRatio(const Json& inputs, std::uint64_t seed) {
-  const auto first = LogMasses(inputs, inputs.at("biases").front(), seed);
-  const auto last = LogMasses(inputs, inputs.at("biases").back(), seed);
-  std::vector<Json> rows;
+ComputedRows ReachRatio(const DecayInputs& inputs, std::uint64_t seed) {
+  const auto first = LogMasses(inputs, inputs.biases.front(), seed);
+  const auto last = LogMasses(inputs, inputs.biases.back(), seed);
+  ComputedRows rows;
   for (std::size_t draw = 0; draw < first.size(); ++draw) {
     rows.push_back(ComputedRow({{"draw", draw}},
                                ReachOf(last[draw]) / ReachOf(first[draw])));
@@ -303,18 +395,20 @@ std::vector<Json> ReachRatio(const Json& inputs, std::uint64_t seed) {
   return rows;
 }
 
-constexpr NamedQuantity kQuantities[] = {
-    {"closed_form_error", ClosedFormError},
-    {"closed_form_not_finite", ClosedFormNotFinite},
-    {"denominator_one_error", DenominatorOneError},
-    {"cumprod_gradient_wrong", CumprodGradientWrong},
-    {"cumprod_gradient_of_framework", CumprodGradientOfFramework},
-    {"decay_linearity", OfEachBias<RSquared>},
-    {"reach", OfEachBias<ReachOf>},
-    {"reach_ratio", ReachRatio}};
+constexpr NamedQuantity kClosedFormQuantities[] = {
+    {"closed_form_error", Reads<ClosedFormError>},
+    {"closed_form_not_finite", Reads<ClosedFormNotFinite>},
+    {"denominator_one_error", Reads<DenominatorOneError>},
+    {"cumprod_gradient_wrong", Reads<CumprodGradientWrong>},
+    {"cumprod_gradient_of_framework", Reads<CumprodGradientOfFramework>},
+    {"decay_linearity", Reads<OfEachBias<RSquared>>},
+    {"reach", Reads<OfEachBias<ReachOf>>},
+    {"reach_ratio", Reads<ReachRatio>}};
 
 }  // namespace
 
-std::span<const NamedQuantity> ClosedFormQuantities() { return kQuantities; }
+std::span<const NamedQuantity> ClosedFormQuantities() {
+  return kClosedFormQuantities;
+}
 
 }  // namespace attnbench

@@ -1,8 +1,12 @@
 #include "harness/claims/computed.h"
 
+#include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "harness/base/error.h"
+#include "mechanisms/common/check.h"
+#include "mechanisms/registry.h"
 
 namespace attnbench {
 namespace {
@@ -16,30 +20,26 @@ std::vector<NamedQuantity> AllQuantities() {
   return all;
 }
 
-Json NumberJson(double value) {
-  return std::isnan(value) ? Json(nullptr) : NumberOrName(value);
-}
-
 }  // namespace
 
-Json ComputedRow(const Json& labels, double value) {
-  return {{"labels", labels},
-          {"value", NumberJson(value)},
-          {"interval", nullptr},
-          {"why", std::isnan(value) ? Json("not a number") : Json(nullptr)}};
+Json JsonForm<ExactNumber>::Write(const ExactNumber& number) {
+  return std::isnan(number.value) ? Json(nullptr) : NumberOrName(number.value);
 }
 
-Json ComputedRow(const Json& labels, const Estimate& estimate) {
-  Json row = ComputedRow(labels, estimate.value);
-  row["interval"] = {NumberJson(estimate.interval.low),
-                     NumberJson(estimate.interval.high)};
-  return row;
+Json JsonForm<ExactNumber>::Schema(const Rule& /*rule*/) {
+  return {
+      {"description", "inf and -inf as texts; null: there is no number"},
+      {"anyOf", {{{"type", "number"}}, {{"enum", {"inf", "-inf", nullptr}}}}}};
 }
 
-Json MissingRow(const Json& labels, const std::string& why) {
-  Json row = ComputedRow(labels, std::nan(""));
-  row["why"] = why;
-  return row;
+ComputedRow::ComputedRow(OrderedMap<Json> the_labels, double number)
+    : labels(std::move(the_labels)), value{number} {
+  if (std::isnan(number)) why = "not a number";
+}
+
+ComputedRow::ComputedRow(OrderedMap<Json> the_labels, const Estimate& estimate)
+    : ComputedRow(std::move(the_labels), estimate.value) {
+  interval = {{estimate.interval.low}, {estimate.interval.high}};
 }
 
 std::vector<std::string> ComputedQuantityNames() {
@@ -50,21 +50,23 @@ std::vector<std::string> ComputedQuantityNames() {
   return names;
 }
 
-std::vector<Json> ComputeQuantity(const std::string& name, const Json& inputs,
-                                  std::uint64_t seed) {
-  const std::string where = "quantity " + name;
+Computation ReadQuantity(const std::string& name, const Json& inputs,
+                         const Place& place) {
   for (const NamedQuantity& quantity : AllQuantities()) {
-    if (name != quantity.name) continue;
-    try {
-      return quantity.compute(inputs, seed);
-    } catch (const Json::exception& error) {
-      throw UserError(where, std::string("its inputs are not as it wants "
-                                         "them: ") +
-                                 error.what());
-    }
+    if (name == quantity.name) return quantity.read(inputs, Place(place, name));
   }
-  throw UserError(where,
-                  UnknownName("quantity", name, ComputedQuantityNames()));
+  FailAt(place, UnknownName("quantity", name, ComputedQuantityNames()));
+}
+
+Rule AxisRule(const std::string& axis) {
+  return RuleOf(FindAxis(axis, axis));
+}
+
+Rule OptionRule(const std::string& mechanism, const std::string& option) {
+  const auto& options = FindMechanism<double>(mechanism)->Describe().options;
+  const auto spec = std::ranges::find(options, option, &OptionSpec::name);
+  ATTN_CHECK(spec != options.end());
+  return {.one_of = spec->allowed};
 }
 
 }  // namespace attnbench

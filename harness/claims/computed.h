@@ -1,40 +1,111 @@
 // Quantities of claims that are computed, not timed; each has the name and
 // inputs that the ledger gives it. They are functions of seed and inputs alone,
 // except cumprod_gradient_of_framework, which starts a Python and depends on
-// what is installed there.
+// what is installed there. Their result document is of kind "computed":
+// results/schema/computed.schema.json is made from it.
 #ifndef ATTNBENCH_HARNESS_CLAIMS_COMPUTED_H_
 #define ATTNBENCH_HARNESS_CLAIMS_COMPUTED_H_
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "harness/base/document.h"
+#include "harness/machine/context.h"
+#include "harness/results/sweep_result.h"
 #include "harness/stats/statistics.h"
 #include "harness/sweep/axes.h"
 
 namespace attnbench {
 
-// A number with its labels: {"labels", "value", "interval", "why"}; `value` is
-// "inf" where it is infinite, null where there is none, and `why` then says
-// why.
-Json ComputedRow(const Json& labels, double value);
-Json ComputedRow(const Json& labels, const Estimate& estimate);
-Json MissingRow(const Json& labels, const std::string& why);
+// It is "inf" or "-inf" in the document where it is infinite, null where it is
+// NaN.
+struct ExactNumber {
+  double value = 0;
+};
 
-// The rows of a quantity. Throws UserError for a name or inputs that the
-// program does not know.
-using ComputedQuantity = std::vector<Json> (*)(const Json& inputs,
-                                               std::uint64_t seed);
-std::vector<Json> ComputeQuantity(const std::string& name, const Json& inputs,
-                                  std::uint64_t seed);
+template <>
+struct JsonForm<ExactNumber> {
+  static Json Write(const ExactNumber& number);
+  static Json Schema(const Rule& rule);
+};
+
+// A number with its labels.
+struct ComputedRow {
+  std::string name = {};         // the quantity's
+  OrderedMap<Json> inputs = {};  // as they stand in the ledger
+  OrderedMap<Json> labels = {};
+  ExactNumber value = {};
+  std::optional<std::vector<ExactNumber>> interval = {};
+  std::optional<std::string> why = {};
+
+  ComputedRow() = default;
+  ComputedRow(OrderedMap<Json> the_labels, double number);
+  ComputedRow(OrderedMap<Json> the_labels, const Estimate& estimate);
+
+  static void Fields(auto& self, auto& visit) {
+    visit("name", self.name, kNotEmpty);
+    visit("inputs", self.inputs,
+          Rule{.description = "as in experiments/claims.json"});
+    visit("labels", self.labels);
+    visit("value", self.value);
+    visit("interval", self.interval,
+          Rule{.description = "its two ends; null: chance does not move it",
+               .min_items = 2,
+               .max_items = 2});
+    visit("why", self.why, Rule{.description = "why there is no number"});
+  }
+};
+using ComputedRows = std::vector<ComputedRow>;
+
+struct ComputedResult {
+  static constexpr char kTitle[] =
+      "Exact quantities that attnbench claims computes";
+
+  int schema_version = kSchemaVersion;
+  std::string kind = "computed";
+  Context context = {};
+  ComputedRows quantities = {};
+
+  static void Fields(auto& self, auto& visit) {
+    visit("schema_version", self.schema_version, kThisSchemaVersion);
+    visit("kind", self.kind, Rule{.one_of = {"computed"}});
+    visit("context", self.context);
+    visit("quantities", self.quantities, Rule{.min_items = 1});
+  }
+};
+
+// Makes the rows of a quantity, without its name and inputs.
+using Computation = std::function<ComputedRows(std::uint64_t seed)>;
+
+// Throws UserError naming the place for a name or inputs that the program does
+// not know.
+Computation ReadQuantity(const std::string& name, const Json& inputs,
+                         const Place& place);
 // The names of all quantities.
 std::vector<std::string> ComputedQuantityNames();
 
 struct NamedQuantity {
   const char* name;
-  ComputedQuantity compute;
+  Computation (*read)(const Json& inputs, const Place& place);
 };
+
+// The `read` of a quantity that Compute(inputs, seed) makes: the type of its
+// first argument is a document, which says what its inputs are.
+template <auto Compute>
+Computation Reads(const Json& json, const Place& place) {
+  return [&]<class Inputs>(ComputedRows (*)(const Inputs&, std::uint64_t)) {
+    return Computation(std::bind_front(Compute, FromJson<Inputs>(json, place)));
+  }(Compute);
+}
+
+// The rules of inputs that are values of an axis, or of an option of a
+// mechanism that is a text.
+Rule AxisRule(const std::string& axis);
+Rule OptionRule(const std::string& mechanism, const std::string& option);
 
 // decoding.cc
 //
@@ -55,8 +126,9 @@ std::span<const NamedQuantity> DecodingQuantities();
 
 // closed_form.cc
 //
-// closed_form_error       of alpha by the closed form without clipping, against
-//                         the exact one, p uniform between two bounds
+// closed_form_error       of alpha by the closed form with these bounds of
+//                         clipping, against the exact one, p uniform between
+//                         two bounds
 // closed_form_not_finite  numbers of alpha that are not
 // denominator_one_error   error of the second output, the first having chosen
 //                         `start` (from 1), for p in {0, 1}

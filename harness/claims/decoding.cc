@@ -9,6 +9,7 @@
 #include "harness/inputs/point_inputs.h"
 #include "harness/inputs/workload.h"
 #include "harness/sweep/default_config.h"
+#include "harness/sweep/sweep.h"
 #include "mechanisms/decode.h"
 #include "mechanisms/registry.h"
 #include "mechanisms/sample.h"
@@ -20,12 +21,22 @@ const Mechanism<double>& MechanismOf(const std::string& name) {
   return *FindMechanism<double>(name);
 }
 
-WorkloadSpec SpecOf(const Json& inputs, const std::string& workload,
+struct Sizes {
+  Index memory_length = 1, output_length = 1, dim = 1;
+
+  static void Fields(auto& self, auto& visit) {
+    visit("memory_length", self.memory_length, kAtLeastOne);
+    visit("output_length", self.output_length, kAtLeastOne);
+    visit("dim", self.dim, kAtLeastOne);
+  }
+};
+
+WorkloadSpec SpecOf(const Sizes& sizes, const std::string& workload,
                     std::uint64_t seed) {
   return {.workload = workload,
-          .memory_length = inputs.at("memory_length"),
-          .output_length = inputs.at("output_length"),
-          .dim = inputs.at("dim"),
+          .memory_length = sizes.memory_length,
+          .output_length = sizes.output_length,
+          .dim = sizes.dim,
           .seed = seed};
 }
 
@@ -46,6 +57,19 @@ std::int64_t NumbersThatDiffer(std::span<const double> a,
 }
 
 // ---- online -----------------------------------------------------------------
+
+struct OnlineInputs : Sizes {
+  std::string mechanism = {};
+  std::vector<std::string> workloads = {};
+  int draws = 1;
+
+  static void Fields(auto& self, auto& visit) {
+    Sizes::Fields(self, visit);
+    visit("mechanism", self.mechanism, Rule{.one_of = MechanismNames()});
+    visit("workloads", self.workloads, AxisRule("workload"));
+    visit("draws", self.draws, kAtLeastOne);
+  }
+};
 
 struct OnlineRun {
   std::int64_t different_contexts = 0;
@@ -84,17 +108,17 @@ void DecodeOnline(const Mechanism<double>& mechanism, const Config& config,
   }
 }
 
-OnlineRun RunOnline(const Json& inputs, const std::string& workload_name,
-                    std::uint64_t seed) {
-  const auto& mechanism = MechanismOf(inputs.at("mechanism"));
-  const Config config = ConfigOf(mechanism, inputs.at("dim"));
+OnlineRun RunOnline(const OnlineInputs& inputs,
+                    const std::string& workload_name, std::uint64_t seed) {
+  const auto& mechanism = MechanismOf(inputs.mechanism);
+  const Config config = ConfigOf(mechanism, inputs.dim);
   const auto workload =
       MakeWorkload<double>(SpecOf(inputs, workload_name, seed));
   OnlineRun run;
-  const int draws =
-      std::min(workload->num_draws(), inputs.at("draws").get<int>());
+  const int draws = std::min(workload->num_draws(), inputs.draws);
   for (int draw = 0; draw < draws; ++draw) {
-    const Sequence<double> sequence = workload->Draw(draw, config.energy)[0];
+    const Sequence<double> sequence =
+        workload->DrawFor(mechanism.Describe(), draw, config.energy)[0];
     Table<double> contexts(sequence.contexts.rows, sequence.contexts.cols);
     Sequence<double> at_once = sequence;
     at_once.contexts = contexts.view();
@@ -105,9 +129,9 @@ OnlineRun RunOnline(const Json& inputs, const std::string& workload_name,
 }
 
 template <std::int64_t OnlineRun::*Figure>
-std::vector<Json> OnlineFigure(const Json& inputs, std::uint64_t seed) {
-  std::vector<Json> rows;
-  for (const Json& workload : inputs.at("workloads")) {
+ComputedRows OnlineFigure(const OnlineInputs& inputs, std::uint64_t seed) {
+  ComputedRows rows;
+  for (const std::string& workload : inputs.workloads) {
     const OnlineRun run = RunOnline(inputs, workload, seed);
     rows.push_back(ComputedRow({{"workload", workload}},
                                static_cast<double>(run.*Figure)));
@@ -117,6 +141,19 @@ std::vector<Json> OnlineFigure(const Json& inputs, std::uint64_t seed) {
 
 // ---- w = 1 ------------------------------------------------------------------
 
+struct WidthOneInputs : Sizes {
+  std::vector<std::string> what = {};
+  int draws = 1;
+
+  static void Fields(auto& self, auto& visit) {
+    Sizes::Fields(self, visit);
+    visit("what", self.what,
+          Rule{.one_of = {"positions", "contexts", "expectation", "gradient",
+                          "chunk_energies"}});
+    visit("draws", self.draws, kAtLeastOne);
+  }
+};
+
 struct DecodedDraw {
   std::vector<Index> positions;
   Table<double> contexts;
@@ -124,7 +161,9 @@ struct DecodedDraw {
 };
 
 DecodedDraw DecodeDraw(const Mechanism<double>& mechanism, const Config& config,
-                       Sequence<double> sequence) {
+                       PointInputs<double>& inputs, int draw) {
+  Sequence<double> sequence =
+      inputs.workload().DrawFor(mechanism.Describe(), draw, config.energy)[0];
   DecodedDraw decoded;
   decoded.contexts =
       Table<double>(sequence.contexts.rows, sequence.contexts.cols);
@@ -167,7 +206,7 @@ TrainedDraw TrainDraw(const Mechanism<double>& mechanism, Config config,
           CopyOf(one.gradients.scores.Find("p_choose"))};
 }
 
-// Counts what differs in a draw, by the names in the ledger.
+// Counts what differs in a draw, by the names of WidthOneInputs.
 std::map<std::string, std::int64_t> WidthOneDifferences(
     PointInputs<double>& inputs, Index dim, int draw) {
   const auto& monotonic = MechanismOf("monotonic");
@@ -175,10 +214,8 @@ std::map<std::string, std::int64_t> WidthOneDifferences(
   const Config alone = ConfigOf(monotonic, dim);
   Config chunk = ConfigOf(mocha, dim);
   chunk.chunk_width = 1;
-  const Sequence<double> sequence =
-      inputs.workload().Draw(draw, alone.energy)[0];
-  const DecodedDraw a = DecodeDraw(monotonic, alone, sequence);
-  const DecodedDraw b = DecodeDraw(mocha, chunk, sequence);
+  const DecodedDraw a = DecodeDraw(monotonic, alone, inputs, draw);
+  const DecodedDraw b = DecodeDraw(mocha, chunk, inputs, draw);
   const TrainedDraw a_trained = TrainDraw(monotonic, alone, inputs, draw);
   const TrainedDraw b_trained = TrainDraw(mocha, chunk, inputs, draw);
   std::int64_t positions = 0;
@@ -194,28 +231,37 @@ std::map<std::string, std::int64_t> WidthOneDifferences(
           {"chunk_energies", static_cast<std::int64_t>(b.chunk_energies)}};
 }
 
-std::vector<Json> WidthOneDifference(const Json& inputs, std::uint64_t seed) {
+ComputedRows WidthOneDifference(const WidthOneInputs& inputs,
+                                std::uint64_t seed) {
   PointInputs<double> point(
       MakeWorkload<double>(SpecOf(inputs, "uniform", seed)));
   std::map<std::string, std::int64_t> sums;
-  for (int draw = 0; draw < inputs.at("draws").get<int>(); ++draw) {
+  for (int draw = 0; draw < inputs.draws; ++draw) {
     for (const auto& [what, count] :
-         WidthOneDifferences(point, inputs.at("dim"), draw)) {
+         WidthOneDifferences(point, inputs.dim, draw)) {
       sums[what] += count;
     }
   }
-  std::vector<Json> rows;
-  for (const Json& what : inputs.at("what")) {
-    const auto found = sums.find(what);
-    rows.push_back(found == sums.end()
-                       ? MissingRow({{"what", what}}, "it is not compared")
-                       : ComputedRow({{"what", what}},
-                                     static_cast<double>(found->second)));
+  ComputedRows rows;
+  for (const std::string& what : inputs.what) {
+    rows.push_back(
+        ComputedRow({{"what", what}}, static_cast<double>(sums.at(what))));
   }
   return rows;
 }
 
 // ---- closed loop ------------------------------------------------------------
+
+struct ClosedLoopInputs : Sizes {
+  std::string mechanism = {};
+  int trials = 1;
+
+  static void Fields(auto& self, auto& visit) {
+    Sizes::Fields(self, visit);
+    visit("mechanism", self.mechanism, Rule{.one_of = MechanismNames()});
+    visit("trials", self.trials, kAtLeastOne);
+  }
+};
 
 // A decoder whose next state follows from its last context.
 class RandomDecoder {
@@ -320,32 +366,35 @@ std::vector<double> SampledChoice(const Mechanism<double>& mechanism,
   return choice;
 }
 
-std::vector<Json> ClosedLoopGap(const Json& inputs, std::uint64_t seed) {
-  const auto& mechanism = MechanismOf(inputs.at("mechanism"));
-  const Config config = ConfigOf(mechanism, inputs.at("dim"));
+ComputedRows ClosedLoopGap(const ClosedLoopInputs& inputs, std::uint64_t seed) {
+  const auto& mechanism = MechanismOf(inputs.mechanism);
+  const Config config = ConfigOf(mechanism, inputs.dim);
   const auto workload = MakeWorkload<double>(SpecOf(inputs, "uniform", seed));
-  const Sequence<double> sequence = workload->Draw(0, config.energy)[0];
+  const Sequence<double> sequence =
+      workload->DrawFor(mechanism.Describe(), 0, config.energy)[0];
   const RandomDecoder decoder(config.dim, seed);
   const std::vector<double> expected =
       ExpectedChoice(mechanism, config, sequence, decoder);
   const std::vector<double> sampled =
       SampledChoice(mechanism, SamplingConfig(mechanism.Describe(), config),
-                    sequence, decoder, inputs.at("trials"));
+                    sequence, decoder, inputs.trials);
   double distance = 0;
   for (std::size_t j = 0; j < expected.size(); ++j) {
     distance += std::fabs(expected[j] - sampled[j]) / 2;
   }
-  return {ComputedRow(Json::object(), distance)};
+  return {ComputedRow({}, distance)};
 }
 
-constexpr NamedQuantity kQuantities[] = {
-    {"online_difference", OnlineFigure<&OnlineRun::different_contexts>},
-    {"online_lookahead", OnlineFigure<&OnlineRun::lookahead>},
-    {"width_one_difference", WidthOneDifference},
-    {"closed_loop_gap", ClosedLoopGap}};
+constexpr NamedQuantity kDecodingQuantities[] = {
+    {"online_difference", Reads<OnlineFigure<&OnlineRun::different_contexts>>},
+    {"online_lookahead", Reads<OnlineFigure<&OnlineRun::lookahead>>},
+    {"width_one_difference", Reads<WidthOneDifference>},
+    {"closed_loop_gap", Reads<ClosedLoopGap>}};
 
 }  // namespace
 
-std::span<const NamedQuantity> DecodingQuantities() { return kQuantities; }
+std::span<const NamedQuantity> DecodingQuantities() {
+  return kDecodingQuantities;
+}
 
 }  // namespace attnbench

@@ -3,7 +3,6 @@
 #include <string>
 
 #include "harness/base/arrays.h"
-#include "harness/base/error.h"
 #include "harness/base/purposes.h"
 #include "harness/claims/computed.h"
 #include "harness/sweep/default_config.h"
@@ -14,45 +13,64 @@ namespace {
 
 // ---- parameters -------------------------------------------------------------
 
-double ParametersOf(const Json& layer) {
-  const auto number = [&](const char* name) {
-    return layer.at(name).get<double>();
-  };
-  const std::string kind = layer.at("layer");
-  const double units = number("units");
-  const double inputs = number("inputs");
+struct Layer {
+  std::string kind = {};
+  double inputs = 0, units = 0;
+  double height = 0, width = 0;  // of the kernel of a convolution
+  double states = 0;             // size of what an energy compares
+  bool normalized = false;
+
+  static void Fields(auto& self, auto& visit) {
+    visit("layer", self.kind,
+          Rule{.one_of = {"convolution", "convolution_lstm", "lstm", "dense",
+                          "embedding", "energy"}});
+    visit("inputs", self.inputs);
+    visit("units", self.units);
+    visit("height", self.height,
+          Rule{.may_be_absent = self.kind != "convolution"});
+    visit("width", self.width,
+          Rule{.may_be_absent = !self.kind.starts_with("convolution")});
+    visit("states", self.states, Rule{.may_be_absent = self.kind != "energy"});
+    visit("normalized", self.normalized, Rule{.may_be_absent = true});
+  }
+};
+
+double ParametersOf(const Layer& layer) {
+  const double inputs = layer.inputs;
+  const double units = layer.units;
   // Each unit has a scale and an offset.
-  const double normalized = layer.value("normalized", false) ? 2 * units : 0;
-  if (kind == "convolution") {
-    return number("height") * number("width") * inputs * units + units +
-           normalized;
+  const double normalized = layer.normalized ? 2 * units : 0;
+  if (layer.kind == "convolution") {
+    return layer.height * layer.width * inputs * units + units + normalized;
   }
-  if (kind == "convolution_lstm") {  // the kernel runs along one axis
-    return 4 * units * number("width") * (inputs + units) + 4 * units;
+  if (layer.kind == "convolution_lstm") {  // the kernel runs along one axis
+    return 4 * units * layer.width * (inputs + units) + 4 * units;
   }
-  if (kind == "lstm") return 4 * units * (inputs + units + 1);
-  if (kind == "dense") return inputs * units + units + normalized;
-  if (kind == "embedding") return inputs * units;
+  if (layer.kind == "lstm") return 4 * units * (inputs + units + 1);
+  if (layer.kind == "dense") return inputs * units + units + normalized;
+  if (layer.kind == "embedding") return inputs * units;
   // These are W, V, b, v, g, r of MAD eq 16.
-  if (kind == "energy") {
-    return units * (inputs + number("states")) + 2 * units + 2;
-  }
-  throw UserError("quantity parameter_share",
-                  UnknownName("layer", kind,
-                              std::vector<std::string>{
-                                  "convolution", "convolution_lstm", "lstm",
-                                  "dense", "embedding", "energy"}));
+  return units * (inputs + layer.states) + 2 * units + 2;
 }
 
-double SumOf(const Json& layers) {
+double SumOf(const std::vector<Layer>& layers) {
   double sum = 0;
-  for (const Json& layer : layers) sum += ParametersOf(layer);
+  for (const Layer& layer : layers) sum += ParametersOf(layer);
   return sum;
 }
 
-std::vector<Json> ParameterShare(const Json& inputs, std::uint64_t /*seed*/) {
-  const double added = SumOf(inputs.at("added"));
-  const double model = SumOf(inputs.at("model"));
+struct ShareInputs {
+  std::vector<Layer> added = {}, model = {};
+
+  static void Fields(auto& self, auto& visit) {
+    visit("added", self.added);
+    visit("model", self.model);
+  }
+};
+
+ComputedRows ParameterShare(const ShareInputs& inputs, std::uint64_t /*seed*/) {
+  const double added = SumOf(inputs.added);
+  const double model = SumOf(inputs.model);
   return {
       ComputedRow({{"added", added}, {"model", model}}, 100 * added / model)};
 }
@@ -146,17 +164,23 @@ class Encoding {
   const Table<double> table_;
 };
 
+struct EncodingInputs {
+  std::vector<Index> num_contexts = {}, max_length = {};
+
+  static void Fields(auto& self, auto& visit) {
+    // The centre is an element only if both are even.
+    const Rule even{.minimum = 4, .multiple_of = 2};
+    visit("num_contexts", self.num_contexts, even);
+    visit("max_length", self.max_length, even);
+  }
+};
+
 template <double (Encoding::*Figure)() const>
-std::vector<Json> EncodingFigure(const Json& inputs, std::uint64_t /*seed*/) {
-  std::vector<Json> rows;
-  for (const Json& K : inputs.at("num_contexts")) {
-    for (const Json& S : inputs.at("max_length")) {
-      // The centre is an element only if both are even.
-      if (K.get<Index>() < 4 || S.get<Index>() < 4 || K.get<Index>() % 2 != 0 ||
-          S.get<Index>() % 2 != 0) {
-        throw UserError("quantity position_encoding",
-                        "num_contexts and max_length must be even, from 4 on");
-      }
+ComputedRows EncodingFigure(const EncodingInputs& inputs,
+                            std::uint64_t /*seed*/) {
+  ComputedRows rows;
+  for (const Index K : inputs.num_contexts) {
+    for (const Index S : inputs.max_length) {
       rows.push_back(ComputedRow({{"num_contexts", K}, {"max_length", S}},
                                  (Encoding(K, S).*Figure)()));
     }
@@ -196,22 +220,34 @@ double Order(const std::vector<double>& means) {
   return RankCorrelation(k, means);
 }
 
+struct ReadingInputs {
+  std::vector<std::string> encodings = {}, places = {};
+  Index memory_length = 1, num_contexts = 1;
+  int draws = 1;
+
+  static void Fields(auto& self, auto& visit) {
+    visit("position_encoding", self.encodings,
+          OptionRule("memory", "position_encoding"));
+    visit("place", self.places, OptionRule("memory", "place"));
+    visit("memory_length", self.memory_length, kAtLeastOne);
+    visit("num_contexts", self.num_contexts, kAtLeastOne);
+    visit("draws", self.draws, kAtLeastOne);
+  }
+};
+
 // A figure's centre over the draws, for each reading of eqs 8 to 10.
 template <double (*Figure)(const std::vector<double>&)>
-std::vector<Json> OfReadings(const Json& inputs, std::uint64_t seed) {
-  const Json& encodings = inputs.at("position_encoding");
-  const Json& places = inputs.at("place");
-  const double miss =
-      kMiss / static_cast<double>(encodings.size() * places.size());
-  std::vector<Json> rows;
-  for (const Json& encoding : encodings) {
-    for (const Json& place : places) {
-      const Config config =
-          MemoryConfig(inputs.at("num_contexts"), encoding, place);
+ComputedRows OfReadings(const ReadingInputs& inputs, std::uint64_t seed) {
+  const double miss = kMiss / static_cast<double>(inputs.encodings.size() *
+                                                  inputs.places.size());
+  ComputedRows rows;
+  for (const std::string& encoding : inputs.encodings) {
+    for (const std::string& place : inputs.places) {
+      const Config config = MemoryConfig(inputs.num_contexts, encoding, place);
       std::vector<double> figures;
-      for (int draw = 0; draw < inputs.at("draws").get<int>(); ++draw) {
-        figures.push_back(Figure(
-            MeanPositions(config, inputs.at("memory_length"), seed, draw)));
+      for (int draw = 0; draw < inputs.draws; ++draw) {
+        figures.push_back(
+            Figure(MeanPositions(config, inputs.memory_length, seed, draw)));
       }
       rows.push_back(
           ComputedRow({{"position_encoding", encoding}, {"place", place}},
@@ -221,16 +257,19 @@ std::vector<Json> OfReadings(const Json& inputs, std::uint64_t seed) {
   return rows;
 }
 
-constexpr NamedQuantity kQuantities[] = {
-    {"parameter_share", ParameterShare},
-    {"position_encoding_asymmetry", EncodingFigure<&Encoding::Asymmetry>},
-    {"position_encoding_center", EncodingFigure<&Encoding::Center>},
-    {"position_encoding_slope", EncodingFigure<&Encoding::Slope>},
-    {"context_position_range", OfReadings<Range>},
-    {"context_position_order", OfReadings<Order>}};
+constexpr NamedQuantity kFormulaQuantities[] = {
+    {"parameter_share", Reads<ParameterShare>},
+    {"position_encoding_asymmetry",
+     Reads<EncodingFigure<&Encoding::Asymmetry>>},
+    {"position_encoding_center", Reads<EncodingFigure<&Encoding::Center>>},
+    {"position_encoding_slope", Reads<EncodingFigure<&Encoding::Slope>>},
+    {"context_position_range", Reads<OfReadings<Range>>},
+    {"context_position_order", Reads<OfReadings<Order>>}};
 
 }  // namespace
 
-std::span<const NamedQuantity> FormulaQuantities() { return kQuantities; }
+std::span<const NamedQuantity> FormulaQuantities() {
+  return kFormulaQuantities;
+}
 
 }  // namespace attnbench

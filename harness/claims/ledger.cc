@@ -21,47 +21,61 @@ bool Fits(const std::string& quantity, const std::string& measurement) {
                                 : !own.contains(measurement);
 }
 
-LedgerPart PartOf(const std::string& claim, const Json& part,
-                  const Json& measurements, const std::string& path) {
-  const Json& quantity = part.at("quantity");
-  const std::string where = fmt::format("{}: {}, '{}'", path, claim,
-                                        part.at("name").get<std::string>());
-  const std::string from = quantity.at("from");
-  if (!measurements.contains(from)) {
+// Checks that the quantity reads a measurement of its kind, and reads what it
+// computes.
+void Complete(const OrderedMap<Measurement>& measurements, const Place& place,
+              LedgerQuantity& quantity) {
+  const auto found = measurements.find(quantity.from);
+  if (found == measurements.end()) {
     std::vector<std::string> names;
-    for (const auto& [name, value] : measurements.items()) {
-      names.push_back(name);
-    }
-    throw UserError(where, UnknownName("measurement", from, names));
+    for (const auto& [name, one] : measurements) names.push_back(name);
+    FailAt(place, UnknownName("measurement", quantity.from, names));
   }
-  const std::string kind = quantity.at("kind");
-  const std::string made = measurements.at(from).at("kind");
-  if (!Fits(kind, made)) {
-    throw UserError(where, fmt::format("a quantity {} is not read from {}, a "
-                                       "measurement of kind {}",
-                                       kind, from, made));
+  const std::string& made = found->second.kind;
+  if (!Fits(quantity.kind, made)) {
+    FailAt(place, fmt::format("a quantity {} is not read from {}, a "
+                              "measurement of kind {}",
+                              quantity.kind, quantity.from, made));
   }
-  return {.claim = claim, .from = from, .quantity = quantity};
+  if (made != "computed") return;
+  quantity.compute =
+      ReadQuantity(quantity.name, ToJson(quantity.inputs), place);
 }
 
 }  // namespace
+
+std::vector<std::string> ClaimsLedger::Ids() const {
+  std::vector<std::string> ids;
+  for (const LedgerClaim& claim : claims) ids.push_back(claim.id);
+  return ids;
+}
+
+std::vector<LedgerQuantity> ClaimsLedger::QuantitiesOf(
+    const std::string& measurement) const {
+  std::vector<LedgerQuantity> quantities;
+  for (const LedgerClaim& claim : claims) {
+    for (const LedgerPart& part : claim.parts) {
+      if (part.quantity.from == measurement) {
+        quantities.push_back(part.quantity);
+      }
+    }
+  }
+  return quantities;
+}
 
 ClaimsLedger ReadClaimsLedger(const std::string& path,
                               const std::string& schema) {
   const Json json = ReadJsonFile(path);
   CheckSchema(ReadJsonFile(schema), schema, json, path);
-  ClaimsLedger ledger{.path = path,
-                      .measurements = json.at("measurements"),
-                      .claims = {},
-                      .parts = {}};
-  for (const Json& claim : json.at("claims")) {
-    const std::string id = claim.at("id");
-    if (Contains(ledger.claims, id)) {
-      throw UserError(path, fmt::format("claim {} is there twice", id));
+  auto ledger = FromJson<ClaimsLedger>(json, path);
+  for (LedgerClaim& claim : ledger.claims) {
+    if (std::ranges::count(ledger.claims, claim.id, &LedgerClaim::id) > 1) {
+      throw UserError(path, fmt::format("claim {} is there twice", claim.id));
     }
-    ledger.claims.push_back(id);
-    for (const Json& part : claim.at("parts")) {
-      ledger.parts.push_back(PartOf(id, part, ledger.measurements, path));
+    for (LedgerPart& part : claim.parts) {
+      const std::string where =
+          fmt::format("{}: {}, '{}'", path, claim.id, part.name);
+      Complete(ledger.measurements, Place(where), part.quantity);
     }
   }
   return ledger;
@@ -70,24 +84,19 @@ ClaimsLedger ReadClaimsLedger(const std::string& path,
 void KeepClaims(const std::vector<std::string>& ids, ClaimsLedger& ledger) {
   if (ids.empty()) return;
   for (const std::string& id : ids) {
-    if (!Contains(ledger.claims, id)) {
-      throw UserError("claims", UnknownName("claim", id, ledger.claims));
+    if (!Contains(ledger.Ids(), id)) {
+      throw UserError("claims", UnknownName("claim", id, ledger.Ids()));
     }
   }
-  std::erase_if(ledger.claims,
-                [&](const std::string& id) { return !Contains(ids, id); });
-  std::erase_if(ledger.parts, [&](const LedgerPart& part) {
-    return !Contains(ids, part.claim);
+  std::erase_if(ledger.claims, [&](const LedgerClaim& claim) {
+    return !Contains(ids, claim.id);
   });
 }
 
 std::vector<std::string> MeasurementsOf(const ClaimsLedger& ledger) {
   std::vector<std::string> names;
-  for (const auto& [name, measurement] : ledger.measurements.items()) {
-    const auto reads = [&name = name](const LedgerPart& part) {
-      return part.from == name;
-    };
-    if (std::ranges::any_of(ledger.parts, reads)) names.push_back(name);
+  for (const auto& [name, measurement] : ledger.measurements) {
+    if (!ledger.QuantitiesOf(name).empty()) names.push_back(name);
   }
   return names;
 }

@@ -5,29 +5,97 @@
 #ifndef ATTNBENCH_HARNESS_CLAIMS_LEDGER_H_
 #define ATTNBENCH_HARNESS_CLAIMS_LEDGER_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "harness/base/json.h"
+#include "harness/claims/computed.h"
+#include "harness/sweep/experiment_document.h"
 
 namespace attnbench {
 
+// What a measurement has of these follows from its kind, as the schema says.
+struct Measurement {
+  std::string kind = {};
+  std::string experiment = {};
+  std::optional<ProfileDocument> full = {}, quick = {};
+  std::vector<std::string> mechanisms = {};
+  std::int64_t trials = 0;
+
+  static void Fields(auto& self, auto& visit) {
+    const Rule of_some{.may_be_absent = true};
+    visit("kind", self.kind);
+    visit("experiment", self.experiment, of_some);
+    visit("full", self.full, of_some);
+    visit("quick", self.quick, of_some);
+    visit("mechanisms", self.mechanisms,
+          Rule{.one_of = MechanismNames(), .may_be_absent = true});
+    visit("trials", self.trials, of_some);
+  }
+};
+
+struct LedgerQuantity {
+  static constexpr bool kIgnoresOthers = true;
+
+  std::string kind = {};
+  std::string from = {};  // the name of the measurement
+  std::string name = {};
+  OrderedMap<Json> inputs = {};
+  Computation compute = {};  // with these inputs; of kind computed
+
+  static void Fields(auto& self, auto& visit) {
+    visit("kind", self.kind);
+    visit("from", self.from);
+    visit("name", self.name, Rule{.may_be_absent = true});
+    visit("inputs", self.inputs, Rule{.may_be_absent = true});
+  }
+};
+
 struct LedgerPart {
-  std::string claim;  // the claim's id
-  std::string from;   // the name of the measurement
-  Json quantity;
+  static constexpr bool kIgnoresOthers = true;
+
+  std::string name = {};
+  LedgerQuantity quantity = {};
+
+  static void Fields(auto& self, auto& visit) {
+    visit("name", self.name);
+    visit("quantity", self.quantity);
+  }
+};
+
+struct LedgerClaim {
+  static constexpr bool kIgnoresOthers = true;
+
+  std::string id = {};
+  std::vector<LedgerPart> parts = {};
+
+  static void Fields(auto& self, auto& visit) {
+    visit("id", self.id);
+    visit("parts", self.parts);
+  }
 };
 
 struct ClaimsLedger {
-  std::string path;
-  Json measurements;  // name -> measurement, made once for all parts
-  std::vector<std::string> claims;  // the ids of the claims
-  std::vector<LedgerPart> parts;
+  static constexpr bool kIgnoresOthers = true;
+
+  OrderedMap<Measurement> measurements = {};  // each made once for all parts
+  std::vector<LedgerClaim> claims = {};
+
+  static void Fields(auto& self, auto& visit) {
+    visit("measurements", self.measurements);
+    visit("claims", self.claims);
+  }
+
+  std::vector<std::string> Ids() const;
+  // Those that read a measurement, in the ledger's order.
+  std::vector<LedgerQuantity> QuantitiesOf(
+      const std::string& measurement) const;
 };
 
 // Throws UserError naming file and place if `schema` does not allow something,
-// if a claim is there twice, or if a part reads a measurement that is not
-// there. `schema` is the path of the ledger's schema.
+// if a claim is there twice, if a part reads a measurement that is not there,
+// or if the program does not have a computed quantity or it has other inputs.
+// `schema` is the path of the ledger's schema.
 ClaimsLedger ReadClaimsLedger(const std::string& path,
                               const std::string& schema);
 

@@ -30,14 +30,13 @@ constexpr std::uint64_t kSeed = 1;
 
 class ClaimsMeasurer {
  public:
-  ClaimsMeasurer(const AxisTable& table, const ClaimsLedger& ledger,
-                 const ClaimsOptions& options)
-      : table_(table), ledger_(ledger), options_(options) {}
+  ClaimsMeasurer(const ClaimsLedger& ledger, const ClaimsOptions& options)
+      : ledger_(ledger), options_(options) {}
 
   // There may be no document where the user has interrupted.
   MeasuredDocument Measure(const std::string& name) {
-    const Json& measurement = ledger_.measurements.at(name);
-    const std::string kind = measurement.at("kind");
+    const Measurement& measurement = ledger_.measurements.at(name);
+    const std::string& kind = measurement.kind;
     if (kind == "training") return FindTraining(measurement);
     const std::string path = PathOf(name);
     if (options_.judge) return FindStored(name, path);
@@ -56,10 +55,6 @@ class ClaimsMeasurer {
   std::string PathOf(const std::string& name) const {
     return (std::filesystem::path(options_.folder) / (name + ".json")).string();
   }
-  std::string ExperimentOf(const Json& measurement) const {
-    return fmt::format("experiments/{}.json",
-                       measurement.at("experiment").get<std::string>());
-  }
   // Seen from here: it goes into results, which others read elsewhere.
   std::string InRoot(const std::string& path) const {
     return std::filesystem::proximate(std::filesystem::path(options_.root) /
@@ -75,49 +70,42 @@ class ClaimsMeasurer {
             .file = options_.is_kept ? std::optional(path) : std::nullopt};
   }
 
-  SweepRequest RequestOf(const std::string& name, const Json& measurement,
-                         const std::string& profile) const {
-    const std::string path = InRoot(ExperimentOf(measurement));
-    if (!measurement.contains(profile)) {
-      return ReadExperiment(table_, path, profile);
-    }
-    return WithProfile(table_, ReadExperiment(table_, path, "full"),
-                       measurement.at(profile),
+  SweepRequest RequestOf(const std::string& name,
+                         const Measurement& measurement, bool quick) const {
+    const std::string path =
+        InRoot("experiments/" + measurement.experiment + ".json");
+    const std::string profile = quick ? "quick" : "full";
+    const auto& own = quick ? measurement.quick : measurement.full;
+    if (!own) return ReadExperiment(path, profile);
+    return WithProfile(ReadExperiment(path, "full"), *own,
                        "measurement " + name + ": " + profile);
   }
 
-  void Sweep(const std::string& name, const Json& measurement,
+  void Sweep(const std::string& name, const Measurement& measurement,
              const std::string& path) {
-    attnbench::Sweep sweep = ExpandSweep(
-        table_,
-        RequestOf(name, measurement, options_.quick ? "quick" : "full"));
+    attnbench::Sweep sweep =
+        ExpandSweep(RequestOf(name, measurement, options_.quick));
     SkipThreadsBeyond(Cores(), sweep);
     CampaignOptions campaign;
     campaign.output = path;
     campaign.force = options_.force;
     campaign.resume = options_.resume;
     campaign.measurer.limits = limits_;  // known, so not measured again
-    const CampaignEnd end =
-        RunCampaign(table_, sweep,
-                    MakeContext(options_.command_line, sweep.seed), campaign);
+    const CampaignEnd end = RunCampaign(
+        sweep, MakeContext(options_.command_line, sweep.seed), campaign);
     if (!end.interrupted) limits_ = end.result->context.limits;
   }
 
-  Json Verify(const Json& measurement) const {
-    const std::int64_t trials = options_.quick
-                                    ? measurement.at("quick").at("trials")
-                                    : measurement.at("trials");
+  Json Verify(const Measurement& measurement) const {
     const VerifyOptions options{
-        .trials = trials, .seed = kSeed, .threads = Cores()};
+        .trials = options_.quick ? measurement.quick->trials.value()
+                                 : measurement.trials,
+        .seed = kSeed,
+        .threads = Cores()};
     std::vector<VerifyCase> cases;
-    for (const std::string name : measurement.at("mechanisms")) {
-      const auto* const mechanism = FindMechanism<double>(name);
-      if (mechanism == nullptr) {
-        throw UserError("measurement verify",
-                        UnknownName("mechanism", name, MechanismNames()));
-      }
-      for (VerifyCase& one :
-           MakeVerifyCases(mechanism->Describe(), options_.quick)) {
+    for (const std::string& name : measurement.mechanisms) {
+      for (VerifyCase& one : MakeVerifyCases(
+               FindMechanism<double>(name)->Describe(), options_.quick)) {
         cases.push_back(std::move(one));
       }
     }
@@ -147,13 +135,12 @@ class ClaimsMeasurer {
   }
 
   Json Computed(const std::string& name) const {
-    return ComputedDocument(ledger_, name, OwnContext());
+    return ToJson(ComputedDocument(ledger_, name, OwnContext()));
   }
 
-  MeasuredDocument FindTraining(const Json& measurement) const {
+  MeasuredDocument FindTraining(const Measurement& measurement) const {
     const std::string path =
-        InRoot(fmt::format("results/training/{}.json",
-                           measurement.at("experiment").get<std::string>()));
+        InRoot("results/training/" + measurement.experiment + ".json");
     if (!std::filesystem::exists(path)) return {.none = "no training result"};
     return {.path = path, .file = path};
   }
@@ -163,48 +150,36 @@ class ClaimsMeasurer {
     if (!std::filesystem::exists(path)) {
       return {.none = path + " is not there"};
     }
-    const Json& measurement = ledger_.measurements.at(name);
-    if (measurement.at("kind") == "sweep") {
-      RequireCellsOf(name, measurement, path);
-    }
+    const Measurement& measurement = ledger_.measurements.at(name);
+    if (measurement.kind == "sweep") RequireCellsOf(name, measurement, path);
     return Found(path);
   }
 
   // A sweep's document does not name its experiment: its cells have to be those
   // of the measurement, in one of the profiles.
-  void RequireCellsOf(const std::string& name, const Json& measurement,
+  void RequireCellsOf(const std::string& name, const Measurement& measurement,
                       const std::string& path) const {
     std::set<std::string> wanted;
-    for (const char* profile : {"full", "quick"}) {
+    for (const bool quick : {false, true}) {
       for (const Point& point :
-           ExpandSweep(table_, RequestOf(name, measurement, profile)).points) {
+           ExpandSweep(RequestOf(name, measurement, quick)).points) {
         for (const Cell& cell : point.cells) {
-          wanted.insert(AxesText(cell.mechanism, cell.axes));
+          wanted.insert(cell.Key());
         }
       }
     }
     const SweepResult result = SweepResultOf(ReadJsonFile(path), path);
     for (std::size_t i = 0; i < result.cells.size(); ++i) {
       const ResultCell& cell = result.cells[i];
-      if (wanted.contains(AxesText(cell.mechanism, cell.axes))) continue;
+      if (wanted.contains(cell.Key())) continue;
       throw UserError(
           fmt::format("{}: cells[{}]", path, i),
           fmt::format("is no cell of measurement {}, experiment {}: is the "
                       "file another measurement's?",
-                      name, measurement.at("experiment").get<std::string>()));
+                      name, measurement.experiment));
     }
   }
 
-  std::string AxesText(const std::string& mechanism,
-                       const AxisMap& axes) const {
-    std::string text = mechanism;
-    for (const Axis& axis : table_) {
-      text += " " + axes.at(axis.name).Shown();
-    }
-    return text;
-  }
-
-  const AxisTable& table_;
   const ClaimsLedger& ledger_;
   const ClaimsOptions& options_;
   std::vector<MachineLimits> limits_;  // of the machine, those measured so far
@@ -215,7 +190,7 @@ void RequireAny(const ClaimsLedger& ledger, const MeasuredDocuments& documents,
                 const std::string& folder) {
   bool has_other = false;
   for (const auto& [name, document] : documents) {
-    if (ledger.measurements.at(name).at("kind") == "training") continue;
+    if (ledger.measurements.at(name).kind == "training") continue;
     if (document.path) return;
     has_other = true;
   }
@@ -225,32 +200,27 @@ void RequireAny(const ClaimsLedger& ledger, const MeasuredDocuments& documents,
 
 }  // namespace
 
-Json ComputedDocument(const ClaimsLedger& ledger,
-                      const std::string& measurement, const Context& context) {
-  Json quantities = Json::array();
-  std::vector<Json> done;
-  for (const LedgerPart& part : ledger.parts) {
-    if (part.from != measurement) continue;
-    const std::string name = part.quantity.at("name");
-    const Json& inputs = part.quantity.at("inputs");
-    const Json identity = {{"name", name}, {"inputs", inputs}};
-    if (std::ranges::find(done, identity) != done.end()) continue;
-    done.push_back(identity);
-    for (const Json& row : ComputeQuantity(name, inputs, kSeed)) {
-      quantities.push_back(identity);
-      quantities.back().update(row);
+ComputedResult ComputedDocument(const ClaimsLedger& ledger,
+                                const std::string& measurement,
+                                const Context& context) {
+  ComputedResult result{.context = context};
+  for (const LedgerQuantity& one : ledger.QuantitiesOf(measurement)) {
+    const auto is_of_it = [&](const ComputedRow& row) {
+      return row.name == one.name && row.inputs == one.inputs;
+    };
+    if (std::ranges::any_of(result.quantities, is_of_it)) continue;
+    for (ComputedRow& row : one.compute(kSeed)) {
+      row.name = one.name;
+      row.inputs = OrderedMap<Json>(one.inputs);
+      result.quantities.push_back(std::move(row));
     }
   }
-  return {{"schema_version", kSchemaVersion},
-          {"kind", "computed"},
-          {"context", ToJson(context)},
-          {"quantities", std::move(quantities)}};
+  return result;
 }
 
-std::optional<MeasuredDocuments> MeasureClaims(const AxisTable& table,
-                                               const ClaimsLedger& ledger,
+std::optional<MeasuredDocuments> MeasureClaims(const ClaimsLedger& ledger,
                                                const ClaimsOptions& options) {
-  ClaimsMeasurer measurer(table, ledger, options);
+  ClaimsMeasurer measurer(ledger, options);
   const std::vector<std::string> names = MeasurementsOf(ledger);
   CatchInterrupts();
   MeasuredDocuments documents;

@@ -27,14 +27,13 @@ struct ClaimsOptions {
 // comes back if the user interrupts. Tells on stderr which is being made.
 // Throws UserError as a sweep does; with `judge`, also if the folder has none
 // of the documents, or a sweep's document has other cells than the measurement.
-std::optional<MeasuredDocuments> MeasureClaims(const AxisTable& table,
-                                               const ClaimsLedger& ledger,
+std::optional<MeasuredDocuments> MeasureClaims(const ClaimsLedger& ledger,
                                                const ClaimsOptions& options);
 
-// A result of kind "computed": every quantity that the claims read of this
-// measurement. results/schema/computed.schema.json is its schema.
-Json ComputedDocument(const ClaimsLedger& ledger,
-                      const std::string& measurement, const Context& context);
+// Every quantity that the claims read of this measurement, each once.
+ComputedResult ComputedDocument(const ClaimsLedger& ledger,
+                                const std::string& measurement,
+                                const Context& context);
 
 }  // namespace attnbench
 

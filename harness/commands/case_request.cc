@@ -4,7 +4,6 @@
 
 #include "harness/base/error.h"
 #include "harness/base/parse_text.h"
-#include "harness/inputs/declared_inputs.h"
 #include "mechanisms/description.h"
 #include "mechanisms/registry.h"
 
@@ -21,11 +20,11 @@ std::vector<std::string> AxesOfCase(const Description& description) {
 
 AxisValue CheckedAxis(const std::string& name, const OptionValue& value,
                       const std::string& place) {
-  const Axis& axis = FindAxis(StandardAxes(), name, place);
+  const Axis& axis = FindAxis(name, place);
   if (OptionText(value).starts_with('=')) {
     throw UserError(place, "refers to an axis; give the value itself");
   }
-  return CheckAxisValue(StandardAxes(), axis, ToJson(value), place);
+  return CheckAxisValue(axis, ToJson(value), place);
 }
 
 void CheckVariant(const std::string& variant, const Description& description,
@@ -39,8 +38,6 @@ void CheckVariant(const std::string& variant, const Description& description,
         place, UnknownName("variant", variant, valid) + " (mode " + mode + ")");
   }
 }
-
-constexpr Index kMostReferenceLength = Index{1} << 40;  // as of U
 
 // A preset stands for all other options of its variant: it is not given beside
 // them.
@@ -108,7 +105,7 @@ SweepRequest RequestOfCase(const CaseFile& file, const std::string& mode) {
 }
 
 Cell OneCell(const SweepRequest& request) {
-  const Sweep sweep = ExpandSweep(StandardAxes(), request);
+  const Sweep sweep = ExpandSweep(request);
   const Cell& cell = sweep.points.front().cells.front();
   if (cell.skip_reason.has_value()) {
     throw UserError(cell.mechanism, *cell.skip_reason);
@@ -128,7 +125,7 @@ void AddReferenceLength(CLI::App& command, std::string& value) {
 Index ParseReferenceLength(const std::string& text, Index output_length) {
   return text.empty()
              ? output_length
-             : ParseInteger(text, 1, kMostReferenceLength, kReferenceLength);
+             : ParseInteger(text, 1, kGreatestLength, kReferenceLength);
 }
 
 CaseSequence::CaseSequence(const CaseFile& file, std::uint64_t seed)
@@ -137,7 +134,8 @@ CaseSequence::CaseSequence(const CaseFile& file, std::uint64_t seed)
                           : Table<double>(file.Length('T'), 1)),
       contexts_(Size(file.Length('U') * memory_.cols)) {
   sequence_.inputs.scores = file.Scores();
-  sequence_.inputs.further = file.ViewsOf(AllFurtherInputs());
+  sequence_.inputs.further =
+      file.ViewsOf(FindMechanism<double>(file.mechanism)->Describe().further);
   sequence_.inputs.seed = seed;
   sequence_.inputs.expected_length = memory_.rows;
   sequence_.memory = memory_.view();

@@ -17,7 +17,7 @@
 namespace attnbench {
 namespace {
 
-struct Arguments {
+struct CheckArguments {
   std::string result;
   std::string baseline;
   ChangeOptions change;
@@ -46,7 +46,7 @@ void Update(const ReadSweep& result, const std::string& path) {
   ResultFile(path, /*may_replace=*/true).Write(ToJson(result.result));
 }
 
-int RunCheck(const Arguments& arguments) {
+int RunCheck(const CheckArguments& arguments) {
   const CheckOptions options{.time = arguments.time,
                              .level = arguments.change.Level(),
                              .margin = arguments.change.Margin()};
@@ -68,7 +68,7 @@ int RunCheck(const Arguments& arguments) {
 void AddCheck(CLI::App& app, Command& run) {
   CLI::App* const command = app.add_subcommand(
       "check", "whether a result has the numbers of a baseline");
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<CheckArguments>();
   command->add_option("RESULT", arguments->result, "a result, e.g. mine.json")
       ->type_name("FILE")
       ->required();

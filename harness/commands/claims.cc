@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 constexpr char kLedger[] = "experiments/claims.json";
 constexpr char kJudge[] = "plots/judge.py";
 
-struct Arguments {
+struct ClaimsArguments {
   std::vector<std::string> ids;
   std::string ledger;
   std::string results;
@@ -39,7 +39,7 @@ struct Arguments {
   bool judge = false;
 };
 
-void AddOptions(CLI::App& command, Arguments& arguments) {
+void AddOptions(CLI::App& command, ClaimsArguments& arguments) {
   command
       .add_option("CLAIM", arguments.ids,
                   "claims by their ids, e.g. claims mad-linear mocha-w1 "
@@ -93,7 +93,7 @@ void MakeFolder(const std::string& folder) {
 
 // The folder of the measurements: the user's, or one that is removed at the
 // end.
-std::string FolderFor(const Arguments& arguments,
+std::string FolderFor(const ClaimsArguments& arguments,
                       const TemporaryFolder& temporary) {
   if (arguments.results.empty()) return temporary.path();
   if (!arguments.judge) {
@@ -106,7 +106,7 @@ std::string FolderFor(const Arguments& arguments,
 
 // Reads the measurements, writes and prints the verdicts (plots/judge.py). A
 // claim that fails is a finding, not an error of the command.
-int Judge(const JudgeRequest& request, const Arguments& arguments,
+int Judge(const JudgeRequest& request, const ClaimsArguments& arguments,
           const std::string& folder) {
   const std::string path = (fs::path(folder) / "judge_request.json").string();
   ResultFile(path, /*may_replace=*/true).Write(ToJson(request));
@@ -118,11 +118,13 @@ int Judge(const JudgeRequest& request, const Arguments& arguments,
   return RunPython("claims", kJudge, options);
 }
 
-int RunClaims(const AxisTable& table, const std::string& command_line,
-              const Arguments& arguments) {
+int RunClaims(const std::string& command_line,
+              const ClaimsArguments& arguments) {
   const std::string own_ledger = FindInSources("claims", kLedger);
+  const std::string& path =
+      arguments.ledger.empty() ? own_ledger : arguments.ledger;
   ClaimsLedger ledger = ReadClaimsLedger(
-      arguments.ledger.empty() ? own_ledger : arguments.ledger,
+      path,
       FindInSources("claims", "results/schema/claims_ledger.schema.json"));
   KeepClaims(arguments.ids, ledger);
   if (!arguments.output.empty()) {
@@ -135,7 +137,7 @@ int RunClaims(const AxisTable& table, const std::string& command_line,
   const TemporaryFolder temporary;
   const Context context = MakeContext(command_line, /*seed=*/1);
   const auto documents = MeasureClaims(
-      table, ledger,
+      ledger,
       {.root = fs::path(own_ledger).parent_path().parent_path().string(),
        .folder = FolderFor(arguments, temporary),
        .is_kept = !arguments.results.empty(),
@@ -150,8 +152,8 @@ int RunClaims(const AxisTable& table, const std::string& command_line,
               << "\n";
     return kInterrupted;
   }
-  return Judge({.ledger = ledger.path,
-                .claims = ledger.claims,
+  return Judge({.ledger = path,
+                .claims = ledger.Ids(),
                 .context = context,
                 .remedy = arguments.quick ? "run without --quick" : "",
                 .measurements = *documents},
@@ -160,17 +162,16 @@ int RunClaims(const AxisTable& table, const std::string& command_line,
 
 }  // namespace
 
-void AddClaims(CLI::App& app, const AxisTable& table,
-               const std::string& command_line, Command& run) {
+void AddClaims(CLI::App& app, const std::string& command_line, Command& run) {
   CLI::App* const command = app.add_subcommand(
       "claims",
       "measure what the papers claim, and say of each whether it "
       "holds here");
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<ClaimsArguments>();
   AddOptions(*command, *arguments);
-  command->callback([&table, &run, command_line, arguments] {
-    run = [&table, command_line, arguments] {
-      return RunClaims(table, command_line, *arguments);
+  command->callback([&run, command_line, arguments] {
+    run = [command_line, arguments] {
+      return RunClaims(command_line, *arguments);
     };
   });
 }

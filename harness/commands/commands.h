@@ -10,24 +10,21 @@
 #include <functional>
 #include <string>
 
-#include "harness/sweep/axes.h"
-
 namespace attnbench {
 
 // The work of a command; gives the exit code. Throws UserError.
 using Command = std::function<int()>;
 
 // attnbench run-sweep: `command_line` is what the user typed, for the context
-// of the result. The axes' options are made from `table`, which outlives `app`.
-void AddRunSweep(CLI::App& app, const AxisTable& table,
-                 const std::string& command_line, Command& run);
+// of the result.
+void AddRunSweep(CLI::App& app, const std::string& command_line, Command& run);
 
 // attnbench measure-points: the process that measures points for run-sweep
 // (harness/campaign/worker.h). Nobody types it, so no help shows it.
 void AddMeasurePoints(CLI::App& app, Command& run);
 
-// attnbench list. `table` outlives `app`.
-void AddList(CLI::App& app, const AxisTable& table, Command& run);
+// attnbench list.
+void AddList(CLI::App& app, Command& run);
 
 // attnbench convert RESULT.
 void AddConvert(CLI::App& app, Command& run);
@@ -43,16 +40,14 @@ void AddCompare(CLI::App& app, Command& run);
 void AddCheck(CLI::App& app, Command& run);
 void AddMerge(CLI::App& app, const std::string& command_line, Command& run);
 
-// attnbench claims: `table` and `command_line` as for run-sweep.
-void AddClaims(CLI::App& app, const AxisTable& table,
-               const std::string& command_line, Command& run);
+// attnbench claims: `command_line` as for run-sweep.
+void AddClaims(CLI::App& app, const std::string& command_line, Command& run);
 
 // attnbench report RESULT...
 void AddReport(CLI::App& app, Command& run);
 
-// attnbench roofline: `table` and `command_line` as for run-sweep.
-void AddRoofline(CLI::App& app, const AxisTable& table,
-                 const std::string& command_line, Command& run);
+// attnbench roofline: `command_line` as for run-sweep.
+void AddRoofline(CLI::App& app, const std::string& command_line, Command& run);
 
 // attnbench stability: `command_line` as for run-sweep.
 void AddStability(CLI::App& app, const std::string& command_line, Command& run);

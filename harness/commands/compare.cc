@@ -11,14 +11,14 @@
 namespace attnbench {
 namespace {
 
-struct Arguments {
+struct CompareArguments {
   std::string a;
   std::string b;
   ChangeOptions change;
   bool json = false;
 };
 
-int RunCompare(const Arguments& arguments) {
+int RunCompare(const CompareArguments& arguments) {
   const CompareOptions options{.level = arguments.change.Level(),
                                .margin = arguments.change.Margin()};
   const ReadSweep a = ReadResult(arguments.a);
@@ -35,7 +35,7 @@ void AddCompare(CLI::App& app, Command& run) {
   CLI::App* const command = app.add_subcommand(
       "compare",
       "two results: FASTER, SLOWER, SAME or AMBIGUOUS for every cell");
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<CompareArguments>();
   command->add_option("A", arguments->a, "the result before, e.g. before.json")
       ->type_name("FILE")
       ->required();

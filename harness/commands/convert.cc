@@ -14,14 +14,14 @@
 namespace attnbench {
 namespace {
 
-struct Arguments {
+struct ConvertArguments {
   std::string result;
   std::string format;
   std::string output;
   bool force = false;
 };
 
-int RunConvert(const Arguments& arguments) {
+int RunConvert(const ConvertArguments& arguments) {
   if (arguments.result.empty()) {
     throw UserError("convert", "a result is needed, e.g. convert mine.json");
   }
@@ -51,7 +51,7 @@ int RunConvert(const Arguments& arguments) {
 void AddConvert(CLI::App& app, Command& run) {
   CLI::App* const command = app.add_subcommand(
       "convert", "write a result of run-sweep in the form of another program");
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<ConvertArguments>();
   command
       ->add_option("result", arguments->result,
                    "the result, e.g. convert mine.json --format gbench")

@@ -31,7 +31,7 @@ constexpr const char* kAxes[] = {
     "num_contexts",  "energy",        "workload", "end"};
 
 // The options as they were typed; empty where one was not given.
-struct Arguments {
+struct DecodeArguments {
   std::string case_path;
   std::string mechanism;
   std::map<std::string, std::string> axes;
@@ -42,7 +42,7 @@ struct Arguments {
   bool sample = false;
 };
 
-void AddOptions(CLI::App& command, Arguments& arguments) {
+void AddOptions(CLI::App& command, DecodeArguments& arguments) {
   CLI::Option* const case_file =
       command.add_option("CASE", arguments.case_path,
                          "case file, e.g. tests/golden/mocha-hard.json");
@@ -53,7 +53,7 @@ void AddOptions(CLI::App& command, Arguments& arguments) {
       ->type_name("NAME")
       ->excludes(case_file);
   for (const char* name : kAxes) {
-    const Axis& axis = FindAxis(StandardAxes(), name, "decode");
+    const Axis& axis = FindAxis(name, "decode");
     const std::string letter =
         axis.letter.empty() ? "" : "-" + axis.letter + ",";
     command
@@ -77,7 +77,8 @@ void AddOptions(CLI::App& command, Arguments& arguments) {
   AddReferenceLength(command, arguments.reference_length);
 }
 
-void TakeChoiceOptions(const Arguments& arguments, SweepRequest& request) {
+void TakeChoiceOptions(const DecodeArguments& arguments,
+                       SweepRequest& request) {
   auto& options = request.options;
   if (!arguments.threshold.empty()) {
     options["threshold"] = {arguments.threshold};
@@ -203,7 +204,7 @@ Decoded Decode(const Mechanism<double>& mechanism, Config config,
   return decoded;
 }
 
-Decoded DecodeCase(const Arguments& arguments) {
+Decoded DecodeCase(const DecodeArguments& arguments) {
   const CaseFile file = ReadCaseFile(arguments.case_path);
   SweepRequest request = RequestOfCase(file, "decode");
   CheckInputsOfMechanism(file);
@@ -216,7 +217,7 @@ Decoded DecodeCase(const Arguments& arguments) {
                 arguments.reference_length, file.path);
 }
 
-Decoded DecodeWorkload(const Arguments& arguments) {
+Decoded DecodeWorkload(const DecodeArguments& arguments) {
   if (arguments.mechanism.empty()) {
     throw UserError("decode",
                     "a case file is needed, or --mechanism with a workload");
@@ -227,9 +228,9 @@ Decoded DecodeWorkload(const Arguments& arguments) {
   request.axes["precision"] = {"f64"};
   for (const auto& [name, text] : arguments.axes) {
     if (text.empty()) continue;
-    const Axis& axis = FindAxis(StandardAxes(), name, "decode");
+    const Axis& axis = FindAxis(name, "decode");
     const std::string where = OptionName(axis);
-    request.axes[name] = ParseAxisValues(StandardAxes(), axis, text, where);
+    request.axes[name] = ParseAxisValues(axis, text, where);
     if (request.axes[name].size() != 1) {
       throw UserError(where,
                       fmt::format("'{}' is a list, must be one value", text));
@@ -246,9 +247,10 @@ Decoded DecodeWorkload(const Arguments& arguments) {
                               .dim = cell.Int("dim"),
                               .seed = ParseSeed(arguments.seed)});
     const Config config = MakeConfig(cell);
+    const auto& mechanism = *FindMechanism<double>(cell.mechanism);
     Decoded decoded =
-        Decode(*FindMechanism<double>(cell.mechanism), config,
-               workload->Draw(0, config.energy)[0],
+        Decode(mechanism, config,
+               workload->DrawFor(mechanism.Describe(), 0, config.energy)[0],
                /*has_memory=*/true, arguments.reference_length, where);
     // A picture made from the output names these.
     decoded.workload = cell.Text("workload");
@@ -268,7 +270,7 @@ Decoded DecodeWorkload(const Arguments& arguments) {
 void AddDecode(CLI::App& app, Command& run) {
   CLI::App* const command = app.add_subcommand(
       "decode", "decode a case file, or one draw of a workload, in f64");
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<DecodeArguments>();
   AddOptions(*command, *arguments);
   command->callback([&run, arguments] {
     run = [arguments] {

@@ -30,7 +30,7 @@
 namespace attnbench {
 namespace {
 
-struct Arguments {
+struct ExpectArguments {
   std::string case_path;
   std::string seed;
   std::string latency_samples;
@@ -210,8 +210,9 @@ SampledResult Sampled(const SampledLatency& sampled, double expected_ap) {
           .ap_errors = BatchErrors(sampled.ap, expected_ap)};
 }
 
-LatencyResult LatencyOfCase(const Arguments& arguments, const CaseFile& file,
-                            const Config& config, const CaseSequence& arrays) {
+LatencyResult LatencyOfCase(const ExpectArguments& arguments,
+                            const CaseFile& file, const Config& config,
+                            const CaseSequence& arrays) {
   const Index U = file.Length('U');
   const Index reference_length =
       ParseReferenceLength(arguments.reference_length, U);
@@ -255,7 +256,7 @@ double ParseSharpness(const std::string& text) {
 }
 
 // The distance at each sharpness that was asked for.
-std::vector<HardDistance> SharpnessOfCase(const Arguments& arguments,
+std::vector<HardDistance> SharpnessOfCase(const ExpectArguments& arguments,
                                           const CaseFile& file,
                                           const Config& config,
                                           const CaseSequence& arrays) {
@@ -270,7 +271,7 @@ std::vector<HardDistance> SharpnessOfCase(const Arguments& arguments,
 }
 
 // Only mechanisms that choose by the scan have these.
-void AddScanFigures(const Arguments& arguments, const CaseFile& file,
+void AddScanFigures(const ExpectArguments& arguments, const CaseFile& file,
                     const Config& config, const CaseSequence& arrays,
                     Expected& expected) {
   if (ChoosesByScan(FindMechanism<double>(file.mechanism)->Describe())) {
@@ -288,7 +289,7 @@ void AddScanFigures(const Arguments& arguments, const CaseFile& file,
   }
 }
 
-Expected ExpectCase(const Arguments& arguments) {
+Expected ExpectCase(const ExpectArguments& arguments) {
   if (arguments.case_path.empty()) {
     throw UserError(
         "expect", "a case file is needed, e.g. tests/golden/mocha-plain.json");
@@ -319,7 +320,7 @@ void AddExpect(CLI::App& app, Command& run) {
       "expect",
       "the training expectation of a case file, and its gradient where the "
       "file has a cotangent, in f64");
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<ExpectArguments>();
   command->add_option("CASE", arguments->case_path,
                       "case file, e.g. tests/golden/mocha-plain.json");
   AddSeed(*command,

@@ -17,6 +17,7 @@
 #include "harness/base/document.h"
 #include "harness/base/error.h"
 #include "harness/base/parse_text.h"
+#include "harness/claims/computed.h"
 #include "harness/commands/commands.h"
 #include "harness/results/sweep_result.h"
 #include "harness/stability/result.h"
@@ -186,9 +187,9 @@ std::vector<std::string> ExperimentNames() {
   return names;
 }
 
-Everything ListEverything(const AxisTable& table) {
+Everything ListEverything() {
   const auto names = [&](const char* axis) {
-    return FindAxis(table, axis, "list").names;
+    return FindAxis(axis, "list").names;
   };
   Everything everything = {.energies = names("energy"),
                            .variants = names("variant"),
@@ -197,7 +198,7 @@ Everything ListEverything(const AxisTable& table) {
   for (const auto* mechanism : Mechanisms<float>()) {
     everything.mechanisms.push_back(Listed(mechanism->Describe()));
   }
-  for (const Axis& axis : table) everything.axes.push_back(Listed(axis));
+  for (const Axis& axis : AllAxes()) everything.axes.push_back(Listed(axis));
   return everything;
 }
 
@@ -264,12 +265,13 @@ std::string MarkdownTable(const std::vector<ListedAxis>& axes) {
 
 // The schema of a kind of document, as it is printed and committed. Throws
 // UserError for a kind without a schema here.
-std::string SchemaText(const AxisTable& table, const std::string& kind) {
+std::string SchemaText(const std::string& kind) {
   const std::map<std::string, std::function<std::string()>> kinds = {
       {"sweep", [] { return SweepSchema().dump(2) + "\n"; }},
-      {"experiment", [&] { return ExperimentSchemaText(table); }},
+      {"experiment", [&] { return ExperimentSchemaText(); }},
       {"verify", SchemaTextOf<VerifyResult>},
-      {"stability", SchemaTextOf<StabilityResult>}};
+      {"stability", SchemaTextOf<StabilityResult>},
+      {"computed", SchemaTextOf<ComputedResult>}};
   const auto found = kinds.find(kind);
   if (found != kinds.end()) return found->second();
   std::vector<std::string> valid;
@@ -284,12 +286,12 @@ struct Formats {
   bool markdown = false;
 };
 
-int List(const AxisTable& table, const Formats& formats) {
+int List(const Formats& formats) {
   if (formats.schema || formats.experiment_schema) {
-    std::cout << SchemaText(table, formats.schema.value_or("experiment"));
+    std::cout << SchemaText(formats.schema.value_or("experiment"));
     return 0;
   }
-  const Everything everything = ListEverything(table);
+  const Everything everything = ListEverything();
   if (formats.json) {
     std::cout << ToJson(everything).dump(2) << "\n";
   } else if (formats.markdown) {
@@ -302,7 +304,7 @@ int List(const AxisTable& table, const Formats& formats) {
 
 }  // namespace
 
-void AddList(CLI::App& app, const AxisTable& table, Command& run) {
+void AddList(CLI::App& app, Command& run) {
   CLI::App* const command =
       app.add_subcommand("list",
                          "show mechanisms, axes, energies, variants, "
@@ -314,7 +316,7 @@ void AddList(CLI::App& app, const AxisTable& table, Command& run) {
       command
           ->add_option("--schema", formats->schema,
                        "the JSON Schema of results of that kind: sweep, "
-                       "verify, stability; or of experiment files: "
+                       "verify, stability, computed; or of experiment files: "
                        "experiment; e.g. list --schema=verify (default sweep)")
           ->type_name("KIND")
           ->expected(0, 1)
@@ -330,9 +332,8 @@ void AddList(CLI::App& app, const AxisTable& table, Command& run) {
       if (option != other) option->excludes(other);
     }
   }
-  command->callback([&table, &run, formats] {
-    run = [&table, formats] { return List(table, *formats); };
-  });
+  command->callback(
+      [&run, formats] { run = [formats] { return List(*formats); }; });
 }
 
 }  // namespace attnbench

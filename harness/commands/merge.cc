@@ -17,14 +17,14 @@
 namespace attnbench {
 namespace {
 
-struct Arguments {
+struct MergeArguments {
   std::vector<std::string> parts;
   std::string output;
   bool partial = false;
   bool force = false;
 };
 
-int RunMerge(const std::string& command_line, const Arguments& arguments) {
+int RunMerge(const std::string& command_line, const MergeArguments& arguments) {
   const ResultFile file(arguments.output, arguments.force);
   std::vector<ReadSweep> parts;
   for (const std::string& path : arguments.parts) {
@@ -46,7 +46,7 @@ int RunMerge(const std::string& command_line, const Arguments& arguments) {
 void AddMerge(CLI::App& app, const std::string& command_line, Command& run) {
   CLI::App* const command =
       app.add_subcommand("merge", "results of the shards of a sweep into one");
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<MergeArguments>();
   command
       ->add_option("PARTS", arguments->parts,
                    "results of shards, e.g. shard0.json shard1.json")

@@ -13,14 +13,14 @@
 namespace attnbench {
 namespace {
 
-struct Arguments {
+struct ReportArguments {
   std::vector<std::string> results;
   std::string output;
   std::string title;
   bool force = false;
 };
 
-int RunReport(const Arguments& arguments) {
+int RunReport(const ReportArguments& arguments) {
   if (arguments.results.empty()) {
     throw UserError("report", "a result is needed, e.g. report mine.json");
   }
@@ -44,7 +44,7 @@ void AddReport(CLI::App& app, Command& run) {
   CLI::App* const command = app.add_subcommand(
       "report",
       "one page of HTML that shows results: validity, figures, cells");
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<ReportArguments>();
   command
       ->add_option("results", arguments->results,
                    "what run-sweep, verify, stability, roofline or claims "

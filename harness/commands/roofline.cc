@@ -36,7 +36,7 @@ struct RooflineResult {
   }
 };
 
-struct Arguments {
+struct RooflineArguments {
   std::string threads;
   std::string precision;
   std::string output;
@@ -45,7 +45,7 @@ struct Arguments {
   bool json = false;
 };
 
-void AddOptions(CLI::App& command, Arguments& arguments) {
+void AddOptions(CLI::App& command, RooflineArguments& arguments) {
   command
       .add_option("-j,--threads", arguments.threads,
                   "threads at once, e.g. -j 1,2 (default: 1, and all cores)")
@@ -63,13 +63,12 @@ void AddOptions(CLI::App& command, Arguments& arguments) {
 }
 
 // The values of an axis of the sweep: the given ones, or the defaults.
-std::vector<AxisValue> ValuesOf(const AxisTable& table, const std::string& name,
+std::vector<AxisValue> ValuesOf(const std::string& name,
                                 const std::string& given,
                                 const std::string& by_default) {
   const std::string option = "--" + name;
-  std::vector<AxisValue> values =
-      ParseAxisValues(table, FindAxis(table, name, option),
-                      given.empty() ? by_default : given, option);
+  std::vector<AxisValue> values = ParseAxisValues(
+      FindAxis(name, option), given.empty() ? by_default : given, option);
   if (given.starts_with('=')) {
     throw UserError(option, fmt::format("'{}' is another axis, which only a "
                                         "sweep has; such as 1,2",
@@ -83,7 +82,7 @@ std::string SizeText(Index bytes) {
   return fmt::format("{} MiB", bytes >> 20);
 }
 
-std::string Table(const std::vector<MachineLimits>& all) {
+std::string LimitsTable(const std::vector<MachineLimits>& all) {
   std::string text = fmt::format("{:<10}{:>8}  {:<8}{:>10}{:>10}{:>10}{:>10}\n",
                                  "precision", "threads", "limit", "a thread",
                                  "GFLOP/s", "read GB/s", "copy GB/s");
@@ -104,14 +103,14 @@ std::string Table(const std::vector<MachineLimits>& all) {
          "bytes written)\n";
 }
 
-int RunRoofline(const AxisTable& table, const std::string& command_line,
-                const Arguments& arguments) {
+int RunRoofline(const std::string& command_line,
+                const RooflineArguments& arguments) {
   const int cores = Cores();
   const std::vector<AxisValue> threads =
-      ValuesOf(table, "threads", arguments.threads,
+      ValuesOf("threads", arguments.threads,
                cores == 1 ? "1" : fmt::format("1,{}", cores));
   const std::vector<AxisValue> precisions =
-      ValuesOf(table, "precision", arguments.precision, "f32,f64");
+      ValuesOf("precision", arguments.precision, "f32,f64");
   std::optional<ResultFile> file;
   if (!arguments.output.empty()) {
     file.emplace(arguments.output, arguments.force);
@@ -129,23 +128,23 @@ int RunRoofline(const AxisTable& table, const std::string& command_line,
   LookAgain(watch, /*calibration=*/{}, result.context);
   const Json document = ToJson(result);
   if (file) file->Write(document);
-  std::cout << (arguments.json ? document.dump() + "\n" : Table(result.limits));
+  std::cout << (arguments.json ? document.dump() + "\n"
+                               : LimitsTable(result.limits));
   return 0;
 }
 
 }  // namespace
 
-void AddRoofline(CLI::App& app, const AxisTable& table,
-                 const std::string& command_line, Command& run) {
+void AddRoofline(CLI::App& app, const std::string& command_line, Command& run) {
   CLI::App* const command = app.add_subcommand(
       "roofline",
       "measure this machine's limits: flops, and bandwidth of every level of "
       "its memory");
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<RooflineArguments>();
   AddOptions(*command, *arguments);
-  command->callback([&table, &run, command_line, arguments] {
-    run = [&table, command_line, arguments] {
-      return RunRoofline(table, command_line, *arguments);
+  command->callback([&run, command_line, arguments] {
+    run = [command_line, arguments] {
+      return RunRoofline(command_line, *arguments);
     };
   });
 }

@@ -53,18 +53,14 @@ int TellEnd(const CampaignEnd& end, const std::string& output) {
   return kInterrupted;
 }
 
-int RunSweep(const AxisTable& own_table, const std::string& command_line,
-             const SweepArguments& arguments) {
+int RunSweep(const std::string& command_line, const SweepArguments& arguments) {
   const CampaignOptions options = MakeCampaignOptions(arguments);
   const std::optional<PeerInfo> peer = AskPeer(options.measurer);
-  const AxisTable table = peer ? WithVariantsOf(*peer, own_table) : own_table;
-  SweepRequest request = MakeRequest(table, arguments);
-  if (peer) request.peer_variants = peer->variants;
-  Sweep sweep = PlanSweep(table, request);
+  Sweep sweep = PlanSweep(MakeRequest(
+      arguments, peer ? peer->variants : std::vector<PeerVariant>()));
   if (arguments.dry_run) {
     sweep.points = options.shard.value_or(Shard{}).Of(sweep.points);
-    ShowSweep(table, sweep, arguments.json);
-    return 0;
+    return ShowSweep(sweep, options.measurer, arguments.json);
   }
   if (options.output.empty()) {
     throw UserError("--output",
@@ -73,21 +69,20 @@ int RunSweep(const AxisTable& own_table, const std::string& command_line,
   }
   Context context = MakeContext(command_line, sweep.seed);
   if (peer) AddLibraries(*peer, context.libraries);
-  return TellEnd(RunCampaign(table, sweep, context, options), options.output);
+  return TellEnd(RunCampaign(sweep, context, options), options.output);
 }
 
 }  // namespace
 
-void AddRunSweep(CLI::App& app, const AxisTable& table,
-                 const std::string& command_line, Command& run) {
+void AddRunSweep(CLI::App& app, const std::string& command_line, Command& run) {
   CLI::App* const command = app.add_subcommand(
       "run-sweep",
       "measure mechanisms over lists, ranges and defaults of every axis");
   const auto arguments = std::make_shared<SweepArguments>();
-  AddSweepOptions(*command, table, *arguments);
-  command->callback([&table, &run, command_line, arguments] {
-    run = [&table, command_line, arguments] {
-      return RunSweep(table, command_line, *arguments);
+  AddSweepOptions(*command, *arguments);
+  command->callback([&run, command_line, arguments] {
+    run = [command_line, arguments] {
+      return RunSweep(command_line, *arguments);
     };
   });
 }

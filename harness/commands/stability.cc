@@ -23,7 +23,7 @@
 namespace attnbench {
 namespace {
 
-struct Arguments {
+struct StabilityArguments {
   std::string output;
   std::string seed;
   bool quick = false;
@@ -31,7 +31,7 @@ struct Arguments {
   bool json = false;
 };
 
-void AddOptions(CLI::App& command, Arguments& arguments) {
+void AddOptions(CLI::App& command, StabilityArguments& arguments) {
   AddOutput(command, "the result file", "stability.json", arguments.output,
             arguments.force);
   command.add_flag("--quick", arguments.quick,
@@ -102,7 +102,8 @@ std::string TableText(const StabilityResult& result) {
          "or an infinity)\n";
 }
 
-int RunStability(const std::string& command_line, const Arguments& arguments) {
+int RunStability(const std::string& command_line,
+                 const StabilityArguments& arguments) {
   const std::uint64_t seed = ParseSeed(arguments.seed);
   std::optional<ResultFile> file;
   if (!arguments.output.empty()) {
@@ -134,7 +135,7 @@ void AddStability(CLI::App& app, const std::string& command_line,
       "stability",
       "error and gradient error of every variant against the exact one, over "
       "length, sharpness of p and precision");
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<StabilityArguments>();
   AddOptions(*command, *arguments);
   command->callback([&run, command_line, arguments] {
     run = [command_line, arguments] {

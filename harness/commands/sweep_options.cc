@@ -8,8 +8,8 @@
 #include "harness/base/error.h"
 #include "harness/base/parse_text.h"
 #include "harness/inputs/case_file.h"
-#include "harness/inputs/workload.h"
 #include "harness/sweep/shard.h"
+#include "harness/sweep/workload_name.h"
 #include "harness/system/source_tree.h"
 
 namespace attnbench {
@@ -84,8 +84,7 @@ void TakeLengthsOfCase(SweepRequest& request) {
 
 }  // namespace
 
-void AddSweepOptions(CLI::App& command, const AxisTable& table,
-                     SweepArguments& arguments) {
+void AddSweepOptions(CLI::App& command, SweepArguments& arguments) {
   const auto add = [&command](const std::string& names, std::string& value,
                               const char* type, const std::string& help) {
     return command.add_option(names, value, help)->type_name(type);
@@ -97,7 +96,7 @@ void AddSweepOptions(CLI::App& command, const AxisTable& table,
   add("--mechanism", arguments.mechanisms, "LIST",
       "mechanisms to measure, e.g. --mechanism soft,mocha "
       "(default: those of the experiment, or all)");
-  for (const Axis& axis : table) {
+  for (const Axis& axis : AllAxes()) {
     const std::string letter =
         axis.letter.empty() ? "" : "-" + axis.letter + ",";
     add(letter + OptionName(axis), arguments.axes[axis.name], "LIST",
@@ -162,21 +161,22 @@ void AddSweepOptions(CLI::App& command, const AxisTable& table,
       "the result file, e.g. -o r.json");
 }
 
-SweepRequest MakeRequest(const AxisTable& table,
-                         const SweepArguments& arguments) {
+SweepRequest MakeRequest(const SweepArguments& arguments,
+                         std::vector<PeerVariant> peer_variants) {
   SweepRequest request;
+  request.peer_variants = std::move(peer_variants);
   if (!arguments.experiment.empty()) {
-    request = ReadExperiment(table, HereOrInSources(arguments.experiment),
-                             arguments.quick ? "quick" : "full");
+    request = ReadExperiment(HereOrInSources(arguments.experiment),
+                             arguments.quick ? "quick" : "full",
+                             std::move(request.peer_variants));
   }
   if (!arguments.mechanisms.empty()) {
     TakeMechanisms(arguments.mechanisms, request);
   }
-  for (const Axis& axis : table) {
+  for (const Axis& axis : AllAxes()) {
     const std::string& text = arguments.axes.at(axis.name);
     if (text.empty()) continue;
-    request.axes[axis.name] =
-        ParseAxisValues(table, axis, text, OptionName(axis));
+    request.axes[axis.name] = ParseAxisValues(axis, text, OptionName(axis));
     for (Alternative& alternative : request.alternatives) {
       alternative.axes.erase(axis.name);
     }

@@ -37,13 +37,12 @@ struct SweepArguments {
   bool resume = false;
 };
 
-void AddSweepOptions(CLI::App& command, const AxisTable& table,
-                     SweepArguments& arguments);
+void AddSweepOptions(CLI::App& command, SweepArguments& arguments);
 
 // The sweep that the user asks for: an experiment file, and the options that
 // replace parts of it. Throws UserError naming option or file.
-SweepRequest MakeRequest(const AxisTable& table,
-                         const SweepArguments& arguments);
+SweepRequest MakeRequest(const SweepArguments& arguments,
+                         std::vector<PeerVariant> peer_variants);
 
 // The way in which it is measured. Throws UserError naming the option.
 CampaignOptions MakeCampaignOptions(const SweepArguments& arguments);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <iostream>
 #include <set>
@@ -9,14 +10,20 @@
 #include <vector>
 
 #include "harness/base/document.h"
+#include "harness/base/exit_code.h"
 #include "harness/campaign/estimate.h"
 #include "harness/campaign/progress.h"
 #include "harness/inputs/case_file.h"
-#include "harness/inputs/workload.h"
 #include "harness/machine/environment.h"
+#include "harness/sweep/workload_name.h"
+#include "harness/system/interrupt.h"
 
 namespace attnbench {
 namespace {
+
+// What is measured for the estimate.
+constexpr std::int64_t kProbeLimit = 10;        // seconds of a cell, at most
+constexpr std::chrono::seconds kUntoldTime{1};  // later the user is told
 
 // A point as --dry-run --json prints it.
 struct PlannedPoint {
@@ -33,7 +40,7 @@ struct PlannedPoint {
 
 struct PlanDocument {
   std::string name = {};
-  std::size_t num_points = 0, num_cells = 0, num_excluded = 0;
+  std::size_t num_points = 0, num_cells = 0, num_excluded = 0, num_unknown = 0;
   double estimated_s = 0;
   std::vector<PlannedPoint> points = {};
 
@@ -42,6 +49,7 @@ struct PlanDocument {
     visit("num_points", self.num_points);
     visit("num_cells", self.num_cells);
     visit("num_excluded", self.num_excluded);
+    visit("num_unknown", self.num_unknown);
     visit("estimated_s", self.estimated_s);
     visit("points", self.points);
   }
@@ -64,6 +72,35 @@ void CheckWorkloads(const Sweep& sweep) {
   }
 }
 
+// None if the user interrupts.
+std::optional<std::vector<ResultCell>> Measure(const Sweep& probes,
+                                               MeasurerOptions options) {
+  options.epoch_ns /= 10;
+  options.most_draws = 1;
+  options.cell_limit_s = std::min(options.cell_limit_s, kProbeLimit);
+  const auto start = std::chrono::steady_clock::now();
+  bool is_told = false;
+  const auto tell = [&](double) {
+    if (is_told || std::chrono::steady_clock::now() - start < kUntoldTime)
+      return;
+    is_told = true;
+    std::cerr << fmt::format(
+        "attnbench: measuring {} small points for the estimate\n",
+        probes.points.size());
+  };
+  CatchInterrupts();
+  Measurer measurer(probes, options);
+  std::vector<ResultCell> probed;
+  for (std::size_t i = 0; i < probes.points.size(); ++i) {
+    const std::optional<MeasuredPoint> point = measurer.Measure(i, tell);
+    if (!point) return std::nullopt;
+    probed.insert(probed.end(), point->cells.begin(), point->cells.end());
+    tell(1);
+  }
+  measurer.Finish();
+  return probed;
+}
+
 }  // namespace
 
 // This peer only answers and ends: workers start their own.
@@ -73,35 +110,43 @@ std::optional<PeerInfo> AskPeer(const MeasurerOptions& options) {
   return Peer(options.peer, limit).info();
 }
 
-Sweep PlanSweep(const AxisTable& table, const SweepRequest& request) {
-  Sweep sweep = ExpandSweep(table, request);
+Sweep PlanSweep(const SweepRequest& request) {
+  Sweep sweep = ExpandSweep(request);
   CheckWorkloads(sweep);
   SkipThreadsBeyond(Cores(), sweep);
   return sweep;
 }
 
-void ShowSweep(const AxisTable& table, const Sweep& sweep, bool as_json) {
-  const TimeEstimate estimate = EstimateTime(sweep);
+int ShowSweep(const Sweep& sweep, const MeasurerOptions& options,
+              bool as_json) {
+  const auto probed = Measure(ProbesOf(sweep), options);
+  if (!probed) return kInterrupted;
+  const TimeEstimate estimate = EstimateTime(sweep, *probed);
   PlanDocument plan = {.name = sweep.name,
                        .num_points = sweep.points.size(),
                        .num_cells = NumberOfCells(sweep),
                        .num_excluded = sweep.num_excluded,
+                       .num_unknown = estimate.num_unknown,
                        .estimated_s = estimate.total_s()};
   std::string text = fmt::format(
-      "{}: {} points, {} cells{}, about {}\n", plan.name, plan.num_points,
+      "{}: {} points, {} cells{}, about {}{}\n", plan.name, plan.num_points,
       plan.num_cells,
       plan.num_excluded == 0
           ? ""
           : fmt::format(" ({} more are excluded)", plan.num_excluded),
-      DurationText(plan.estimated_s));
+      DurationText(plan.estimated_s),
+      plan.num_unknown == 0
+          ? ""
+          : fmt::format(", without {} cell{} that failed on a small point",
+                        plan.num_unknown, plan.num_unknown == 1 ? "" : "s"));
   for (std::size_t i = 0; i < sweep.points.size(); ++i) {
     const Point& point = sweep.points[i];
     plan.points.push_back(
         {point.axes, point.cells.size(), estimate.point_s[i]});
-    text += fmt::format("{}: {} cells\n", PointText(table, point),
-                        point.cells.size());
+    text += fmt::format("{}: {} cells\n", PointText(point), point.cells.size());
   }
   std::cout << (as_json ? ToJson(plan).dump(2) + "\n" : text);
+  return kGood;
 }
 
 }  // namespace attnbench

@@ -17,12 +17,13 @@ namespace attnbench {
 std::optional<PeerInfo> AskPeer(const MeasurerOptions& options);
 
 // Crosses the request's axes, and skips cells that this machine cannot measure.
-// `table` has the peer's variants. Throws UserError for every mistake that can
+// Throws UserError for every mistake that can
 // be known now, before a point would refuse it hours later.
-Sweep PlanSweep(const AxisTable& table, const SweepRequest& request);
+Sweep PlanSweep(const SweepRequest& request);
 
-// Prints the points, and about how long they take.
-void ShowSweep(const AxisTable& table, const Sweep& sweep, bool as_json);
+// Prints the points, and about how long they take, which small points tell that
+// are measured with `options`. Gives the exit code.
+int ShowSweep(const Sweep& sweep, const MeasurerOptions& options, bool as_json);
 
 }  // namespace attnbench
 

@@ -37,7 +37,7 @@ constexpr std::int64_t kMostThreads = 1024;
 constexpr std::size_t kMostFailuresShown = 10;
 
 // The options as they were typed; empty where one was not given.
-struct Arguments {
+struct VerifyArguments {
   std::string mechanisms;
   std::string trials;
   std::string seed;
@@ -49,7 +49,7 @@ struct Arguments {
   bool force = false;
 };
 
-void AddOptions(CLI::App& command, Arguments& arguments) {
+void AddOptions(CLI::App& command, VerifyArguments& arguments) {
   command.add_flag("--quick", arguments.quick,
                    "the smaller grid, well under a minute, e.g. verify "
                    "--quick");
@@ -78,7 +78,7 @@ void AddOptions(CLI::App& command, Arguments& arguments) {
                    "verify --quick --json");
 }
 
-VerifyOptions ParseOptions(const Arguments& arguments) {
+VerifyOptions ParseOptions(const VerifyArguments& arguments) {
   const auto number = [](const std::string& text, std::int64_t least,
                          std::int64_t greatest, std::int64_t otherwise,
                          const char* where) {
@@ -221,7 +221,7 @@ int VerifyExitCode(const std::vector<CaseReport>& reports) {
   return kFailed;
 }
 
-int Verify(const Arguments& arguments, const std::string& command_line) {
+int Verify(const VerifyArguments& arguments, const std::string& command_line) {
   const VerifyOptions options = ParseOptions(arguments);
   const std::vector<std::string> mechanisms =
       ParseMechanisms(arguments.mechanisms);
@@ -260,7 +260,7 @@ void AddVerify(CLI::App& app, const std::string& command_line, Command& run) {
   CLI::App* const command = app.add_subcommand(
       "verify",
       "compare training expectations and gradients with the hard process");
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<VerifyArguments>();
   AddOptions(*command, *arguments);
   command->callback([&run, command_line, arguments] {
     run = [command_line, arguments] {

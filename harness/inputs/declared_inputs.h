@@ -27,6 +27,17 @@ MatrixView<T> FirstRows(const MatrixView<T>& matrix, Index most) {
                                 : matrix.Rows(0, std::min(most, matrix.rows));
 }
 
+// The views of the further inputs that the mechanism declares.
+template <class T>
+NamedViews<T> FurtherOf(const Description& mechanism,
+                        const NamedViews<T>& views) {
+  NamedViews<T> declared;
+  for (const InputSpec& input : mechanism.further) {
+    declared.Set(input.name, views.Find(input.name));
+  }
+  return declared;
+}
+
 // The same views, with at most `most` rows where a row is an output.
 template <class T>
 NamedViews<T> FirstOutputs(const NamedViews<T>& views, Index most) {

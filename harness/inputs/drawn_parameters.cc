@@ -11,7 +11,7 @@ namespace attnbench {
 std::uint32_t NamedPurpose(std::string_view name) {
   Fnv1a hash;
   hash.Add(name);
-  return static_cast<std::uint32_t>(hash.hash()) | kFirstParameterPurpose;
+  return static_cast<std::uint32_t>(hash.hash()) | kFirstNamedPurpose;
 }
 
 template <class Real>

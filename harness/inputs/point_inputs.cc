@@ -31,6 +31,14 @@ void Allocate(Index rows, Index cols, Array<Real>& array) {
   array.resize(Size(rows * cols));
 }
 
+// Stands for every mechanism: which one asks first for a score changes nothing
+// in it.
+const Description& ForScores() {
+  static const Description about = {
+      .further = {kChunkKeysInput, kChunkStatesInput}};
+  return about;
+}
+
 template <class Real>
 void FillEnergies(EnergyKind kind, EnergyRole role,
                   const Sequence<Real>& sequence,
@@ -108,8 +116,9 @@ int PointInputs<Real>::num_training_draws(bool attention_only) {
 template <class Real>
 TrainingBatch<Real> PointInputs<Real>::Training(
     int draw, const Config& config, const TrainingRequest& request) {
+  ATTN_CHECK(request.mechanism != nullptr);
   const std::vector<Sequence<Real>> batch =
-      workload_->Draw(draw, config.energy);
+      workload_->DrawFor(*request.mechanism, draw, config.energy);
   TrainingBatch<Real> made;
   for (Index b = 0; b < B_; ++b) {
     TrainingSequence<Real> one;
@@ -122,10 +131,7 @@ TrainingBatch<Real> PointInputs<Real>::Training(
     inputs.further = FirstOutputs(inputs.further, request.most_outputs);
     one.sequence.states = FirstRows(one.sequence.states, request.most_outputs);
     SetOutputs(b, request, one);
-    if (config.mode == "gradient") {
-      ATTN_CHECK(request.mechanism != nullptr);
-      SetGradients(b, config, request, one);
-    }
+    if (config.mode == "gradient") SetGradients(b, config, request, one);
     made.sequences.push_back(one);
   }
   return made;
@@ -137,7 +143,7 @@ void PointInputs<Real>::MakeScores(int draw, Index b, const Config& config,
                                    Sequence<Real>& sequence) {
   NamedViews<const Real> scores;
   for (const std::vector<InputSpec>& list : mechanism.scores) {
-    scores.Set(list[0].name, Score(list[0], draw, b, config, sequence));
+    scores.Set(list[0].name, Score(list[0], draw, b, config));
   }
   sequence.inputs.scores = std::move(scores);
   sequence.inputs.further = {};
@@ -145,16 +151,17 @@ void PointInputs<Real>::MakeScores(int draw, Index b, const Config& config,
 }
 
 template <class Real>
-MatrixView<const Real> PointInputs<Real>::Score(
-    const InputSpec& score, int draw, Index b, const Config& config,
-    const Sequence<Real>& sequence) {
+MatrixView<const Real> PointInputs<Real>::Score(const InputSpec& score,
+                                                int draw, Index b,
+                                                const Config& config) {
   const Index rows = LengthOf(score.shape[0], config);
   const Index cols = LengthOf(score.shape[1], config);
   const bool of_contexts = score.shape[1] == 'K';
   const Index kind = of_contexts ? cols : static_cast<Index>(config.energy);
   const auto fill = [&](Array<Real>& array) {
     Allocate(rows, cols, array);
-    FillScore(score, config, sequence, {array.data(), rows, cols});
+    const auto batch = workload_->DrawFor(ForScores(), draw, config.energy);
+    FillScore(score, config, batch[Size(b)], {array.data(), rows, cols});
     if (score.domain != Domain::kProbability) return;
     for (Real& value : array) value = 1 / (1 + std::exp(-value));
   };

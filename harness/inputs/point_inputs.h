@@ -72,8 +72,8 @@ class PointInputs {
   // kMostDrawBytes, at least one.
   int num_training_draws(bool attention_only);
 
-  // Makes a draw. The cotangent is uniform in [-1, 1) and the same for all
-  // draws.
+  // Makes a draw for the request's mechanism. The cotangent is uniform in [-1,
+  // 1) and the same for all draws.
   //
   // In scope attention the scores are those of the workload where it gives
   // scores, and else made from its states, once for all mechanisms: energies
@@ -93,8 +93,7 @@ class PointInputs {
   void MakeScores(int draw, Index b, const Config& config,
                   const Description& mechanism, Sequence<Real>& sequence);
   MatrixView<const Real> Score(const InputSpec& score, int draw, Index b,
-                               const Config& config,
-                               const Sequence<Real>& sequence);
+                               const Config& config);
   void FillScore(const InputSpec& score, const Config& config,
                  const Sequence<Real>& sequence,
                  const MatrixView<Real>& scores);

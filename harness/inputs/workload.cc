@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <map>
 #include <optional>
@@ -21,7 +20,6 @@
 namespace attnbench {
 namespace {
 
-constexpr Index kMostDraws = 16;
 constexpr std::size_t kQuantilePairs = 4096;
 
 // Chunk keys and states keep the numbers that results were made with.
@@ -117,10 +115,10 @@ class DrawnWorkload final : public Workload<Real> {
                     (file_.has_value() && !file_->Scores().empty());
     const Index draw_elements = Times(spec_.batch, SequenceElements());
     const Index draw_bytes = Times(draw_elements, sizeof(double));
-    num_draws_ =
-        file_.has_value()
-            ? 1
-            : std::clamp<Index>(kMostDrawBytes / draw_bytes, 1, kMostDraws);
+    num_draws_ = file_.has_value()
+                     ? 1
+                     : std::clamp<Index>(kMostDrawBytes / draw_bytes, 1,
+                                         spec_.most_draws);
     const Index context_elements =
         Times(spec_.batch, Times(spec_.output_length, spec_.dim));
     CheckFits(Times(Plus(Times(num_draws_, draw_elements), context_elements),
@@ -332,61 +330,7 @@ class DrawnWorkload final : public Workload<Real> {
   std::map<EnergyKind, float> diagonal_bias_;
 };
 
-[[noreturn]] void ThrowNoWorkload(const std::string& text) {
-  throw UserError(
-      "workload",
-      fmt::format(
-          "'{}' is not a workload; valid: uniform, planted, "
-          "diagonal, bias:R (R a number), wait_k:K (K a "
-          "whole number from 1 on), copy:S (S from 0.01 to 1), file:CASE",
-          text));
-}
-
-template <class Number>
-Number ParseNumber(std::string_view digits, const std::string& text) {
-  Number number{};
-  const auto [end, error] =
-      std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  if (error != std::errc() || end != digits.data() + digits.size()) {
-    ThrowNoWorkload(text);
-  }
-  return number;
-}
-
 }  // namespace
-
-WorkloadName ParseWorkload(const std::string& text) {
-  const std::size_t colon = text.find(':');
-  const std::string kind = text.substr(0, colon);
-  WorkloadName name;
-  if (colon == std::string::npos) {
-    if (kind == "uniform") return name;
-    name.kind = WorkloadKind::kPlanted;
-    if (kind == "planted") return name;
-    name.kind = WorkloadKind::kDiagonal;
-    if (kind == "diagonal") return name;
-    ThrowNoWorkload(text);
-  }
-  const std::string rest = text.substr(colon + 1);
-  if (kind == "bias") {
-    name.kind = WorkloadKind::kBias;
-    name.bias = ParseNumber<float>(rest, text);
-    if (std::isfinite(name.bias)) return name;
-  } else if (kind == "wait_k") {
-    name.kind = WorkloadKind::kWaitK;
-    name.lag = ParseNumber<Index>(rest, text);
-    if (name.lag >= 1) return name;
-  } else if (kind == "copy") {
-    name.kind = WorkloadKind::kCopy;
-    name.share = ParseNumber<double>(rest, text);
-    if (name.share > 0 && name.share <= 1) return name;
-  } else if (kind == "file" && !rest.empty()) {
-    name.kind = WorkloadKind::kFile;
-    name.path = rest;
-    return name;
-  }
-  ThrowNoWorkload(text);
-}
 
 template <class Real>
 std::unique_ptr<Workload<Real>> MakeWorkload(const WorkloadSpec& spec) {

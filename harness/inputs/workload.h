@@ -11,7 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/sweep/axes.h"
+#include "harness/inputs/declared_inputs.h"
+#include "harness/sweep/workload_name.h"
 #include "mechanisms/decode.h"
 
 namespace attnbench {
@@ -23,29 +24,9 @@ class WorkloadUnsupported : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// The value of the axis `workload`, taken apart.
-enum class WorkloadKind {
-  kUniform,
-  kPlanted,
-  kDiagonal,
-  kBias,
-  kWaitK,
-  kCopy,
-  kFile,
-};
-struct WorkloadName {
-  WorkloadKind kind = WorkloadKind::kUniform;
-  float bias = 0;    // R of bias:R, the same in both precisions
-  Index lag = 1;     // K of wait_k:K
-  double share = 1;  // S of copy:S
-  std::string path;  // CASE of file:CASE
-};
-
-// Throws UserError for anything that is not a workload.
-WorkloadName ParseWorkload(const std::string& text);
-
 // The draws of a point have at most this many bytes, unless there is only one.
 inline constexpr Index kMostDrawBytes = Index{256} << 20;
+inline constexpr Index kMostDraws = 16;
 
 // Everything that the numbers depend on.
 struct WorkloadSpec {
@@ -55,6 +36,7 @@ struct WorkloadSpec {
   Index dim = 0;            // d
   Index batch = 1;          // B
   std::uint64_t seed = 1;
+  Index most_draws = kMostDraws;
 };
 
 // All draws of a point in one precision. This class is not thread-safe.
@@ -62,15 +44,27 @@ template <class Real>
 class Workload {
  public:
   virtual ~Workload() = default;
-  // The number of draws: 16, or fewer if the arrays of all draws would exceed
-  // 256 MiB in f64 (both precisions have the same draws), but at least 1. A
-  // file is one draw.
+  // The number of draws: most_draws, or fewer if the arrays of all draws would
+  // exceed 256 MiB in f64 (both precisions have the same draws), but at
+  // least 1. A file is one draw.
   virtual int num_draws() const = 0;
   // The B sequences of a draw for an energy function; `contexts` of each is a
   // buffer of the workload that every cell overwrites. Draws are made when
   // first asked for and kept, so calling this for every draw leaves nothing to
-  // do while timing. Throws WorkloadUnsupported.
+  // do while timing. Further inputs are those of all mechanisms. Throws
+  // WorkloadUnsupported.
   virtual std::vector<Sequence<Real>> Draw(int draw, EnergyKind energy) = 0;
+  // The same sequences as the mechanism reads them: without further inputs that
+  // it does not declare.
+  std::vector<Sequence<Real>> DrawFor(const Description& mechanism, int draw,
+                                      EnergyKind energy) {
+    std::vector<Sequence<Real>> batch = Draw(draw, energy);
+    for (Sequence<Real>& sequence : batch) {
+      NamedViews<const Real>& further = sequence.inputs.further;
+      further = FurtherOf(mechanism, further);
+    }
+    return batch;
+  }
 };
 
 // Throws WorkloadUnsupported, UserError (an unreadable file:CASE), or

@@ -1,58 +1,86 @@
 #include "harness/machine/caches.h"
 
-#include <algorithm>
-#include <filesystem>
-#include <fstream>
+#include <fmt/format.h>
+#include <hwloc.h>
 
-#include "harness/machine/cpus.h"
+#include <algorithm>
+#include <memory>
+#include <tuple>
+#include <type_traits>
 
 namespace attnbench {
 namespace {
 
-// Reads "32K", "1024K", "8M" or plain bytes; gives 0 for anything else.
-Index SizeBytes(const std::string& folder) {
-  std::ifstream file(folder + "/size");
-  Index number = 0;
-  if (!(file >> number) || number < 0) return 0;
-  switch (file.get()) {
-    case 'K':
-      return number << 10;
-    case 'M':
-      return number << 20;
-    case 'G':
-      return number << 30;
+struct Destroy {
+  void operator()(hwloc_topology_t topology) const {
+    hwloc_topology_destroy(topology);
+  }
+};
+using Topology =
+    std::unique_ptr<std::remove_pointer_t<hwloc_topology_t>, Destroy>;
+
+// Nothing where the system cannot be read.
+Topology LoadCaches(const std::string& synthetic) {
+  hwloc_topology_t made = nullptr;
+  if (hwloc_topology_init(&made) != 0) return {};
+  Topology topology(made);
+  hwloc_topology_set_all_types_filter(made, HWLOC_TYPE_FILTER_KEEP_NONE);
+  hwloc_topology_set_cache_types_filter(made, HWLOC_TYPE_FILTER_KEEP_ALL);
+  hwloc_topology_set_icache_types_filter(made, HWLOC_TYPE_FILTER_KEEP_ALL);
+  // CPUs that this program may not use share caches, too.
+  hwloc_topology_set_flags(made, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
+  // That component moves this thread from CPU to CPU to ask each.
+  hwloc_topology_set_components(made, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST,
+                                "x86");
+  if (!synthetic.empty() &&
+      hwloc_topology_set_synthetic(made, synthetic.c_str()) != 0) {
+    return {};
+  }
+  if (hwloc_topology_load(made) != 0) return {};
+  return topology;
+}
+
+std::string HoldsOf(hwloc_obj_cache_type_t type) {
+  switch (type) {
+    case HWLOC_OBJ_CACHE_DATA:
+      return "Data";
+    case HWLOC_OBJ_CACHE_INSTRUCTION:
+      return "Instruction";
     default:
-      return number;
+      return "Unified";
   }
 }
 
 }  // namespace
 
-std::vector<DataCache> ReadDataCaches(const std::string& folder) {
-  std::vector<DataCache> caches;
-  for (int index = 0;; ++index) {
-    const std::string entry = folder + "/index" + std::to_string(index);
-    std::error_code unreadable;
-    if (!std::filesystem::is_directory(entry, unreadable)) break;
-    DataCache cache;
-    std::ifstream(entry + "/level") >> cache.level;
-    std::string type;
-    std::ifstream(entry + "/type") >> type;
-    cache.size_bytes = SizeBytes(entry);
-    std::string cpus;
-    std::getline(std::ifstream(entry + "/shared_cpu_list"), cpus);
-    cache.sharing_cpus = CountCpus(cpus);
-    const bool has_data = type == "Data" || type == "Unified";
-    if (has_data && cache.level > 0 && cache.size_bytes > 0 &&
-        cache.sharing_cpus > 0) {
-      caches.push_back(cache);
-    }
+std::vector<Cache> ReadCaches(const std::string& synthetic) {
+  std::vector<Cache> caches;
+  const Topology topology = LoadCaches(synthetic);
+  if (topology == nullptr) return caches;
+  for (hwloc_obj_t object =
+           hwloc_get_obj_by_type(topology.get(), HWLOC_OBJ_PU, 0);
+       object != nullptr; object = object->parent) {
+    if (hwloc_obj_type_is_cache(object->type) == 0) continue;
+    const auto& cache = object->attr->cache;
+    if (cache.size == 0) continue;
+    caches.push_back(
+        {.level = static_cast<int>(cache.depth),
+         .holds = HoldsOf(cache.type),
+         .size_bytes = static_cast<Index>(cache.size),
+         .sharing_cpus = hwloc_bitmap_weight(object->complete_cpuset)});
   }
-  std::ranges::sort(caches, {}, &DataCache::level);
+  std::ranges::sort(caches, {}, [](const Cache& cache) {
+    return std::tie(cache.level, cache.holds);
+  });
   return caches;
 }
 
-Index ShareBytes(const DataCache& cache, int threads, int cpus) {
+std::string CacheText(const Cache& cache) {
+  return fmt::format("L{} {} {}K", cache.level, cache.holds,
+                     cache.size_bytes >> 10);
+}
+
+Index ShareBytes(const Cache& cache, int threads, int cpus) {
   const Index sharing_threads =
       (threads * cache.sharing_cpus + cpus - 1) / std::max(cpus, 1);
   return cache.size_bytes / std::max<Index>(sharing_threads, 1);

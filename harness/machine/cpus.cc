@@ -2,21 +2,14 @@
 
 #include <fmt/format.h>
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
-#include <sstream>
-#include <thread>
 
 namespace attnbench {
 
 int MachineCores() {
-  std::ifstream file("/sys/devices/system/cpu/online");
-  std::string online;
-  std::getline(file, online);
-  const int listed = CountCpus(online);
-  if (listed > 0) return listed;
-  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  return std::max(1, static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)));
 }
 
 std::vector<int> AllowedCpus() {
@@ -45,20 +38,6 @@ std::string CpuListText(std::span<const int> cpus) {
     if (i > first) text += fmt::format("-{}", cpus[i]);
   }
   return text;
-}
-
-int CountCpus(const std::string& list) {
-  std::istringstream ranges(list);
-  int count = 0;
-  for (std::string range; std::getline(ranges, range, ',');) {
-    std::istringstream text(range);
-    int first = 0;
-    if (!(text >> first)) return 0;
-    int last = first;
-    if (text.peek() == '-') text.ignore() >> last;
-    count += last - first + 1;
-  }
-  return count;
 }
 
 }  // namespace attnbench

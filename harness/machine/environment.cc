@@ -10,6 +10,7 @@
 #include <chrono>
 #include <ctime>
 #include <fstream>
+#include <iterator>
 #include <limits>
 #include <new>
 #include <optional>
@@ -17,6 +18,7 @@
 
 #include "build_info.h"
 #include "harness/base/hash.h"
+#include "harness/machine/caches.h"
 #include "harness/machine/cgroup.h"
 #include "harness/machine/cpus.h"
 #include "mechanisms/kernels/kernels.h"
@@ -52,17 +54,10 @@ std::string CpuName() {
   return kUnknown;
 }
 
-// Describes each cache as in "L1 Data 48K".
 std::vector<std::string> Caches() {
-  std::vector<std::string> caches;
-  for (int index = 0;; ++index) {
-    const std::string folder =
-        fmt::format("/sys/devices/system/cpu/cpu0/cache/index{}/", index);
-    const std::string level = FirstLine(folder + "level");
-    if (level.empty()) return caches;
-    caches.push_back(fmt::format("L{} {} {}", level, FirstLine(folder + "type"),
-                                 FirstLine(folder + "size")));
-  }
+  std::vector<std::string> texts;
+  std::ranges::transform(ReadCaches(), std::back_inserter(texts), CacheText);
+  return texts;
 }
 
 std::optional<std::string> Governor() {

@@ -74,11 +74,12 @@ double Best(const std::vector<double>& samples) {
 // cache is half of it. For another cache it is the geometric mean of the nearer
 // level's size and its own: well beyond the former, and small enough if other
 // programs take a part of a shared cache.
-std::vector<LevelLimits> LevelsOf(const std::vector<DataCache>& caches,
+std::vector<LevelLimits> LevelsOf(const std::vector<Cache>& caches,
                                   int threads) {
   std::vector<LevelLimits> levels;
   Index nearer_bytes = 0;
-  for (const DataCache& cache : caches) {
+  for (const Cache& cache : caches) {
+    if (cache.holds == "Instruction") continue;
     const Index share_bytes = ShareBytes(cache, threads, omp_get_num_procs());
     if (share_bytes <= nearer_bytes) continue;
     LevelLimits level;
@@ -109,7 +110,7 @@ MachineLimits Measure(const std::string& precision, int threads,
                       const RooflineOptions& options) {
   const LimitKernels<Real>& kernels = ChosenLimitKernels<Real>();
   MachineLimits limits{.precision = precision, .threads = threads};
-  limits.levels = LevelsOf(ReadDataCaches(), threads);
+  limits.levels = LevelsOf(ReadCaches(), threads);
   Index most_bytes = 0;
   for (const LevelLimits& level : limits.levels) {
     most_bytes = std::max(most_bytes, level.array_bytes);

@@ -53,7 +53,7 @@ Decoded<Real> Decode(const Mechanism<Real>& mechanism, const Config& config,
 }
 
 // Names the output, counted from 1 as in the papers.
-std::string Place(Index output, int draw, Index sequence) {
+std::string PlaceText(Index output, int draw, Index sequence) {
   return fmt::format("output {} of draw {}, sequence {}", output + 1, draw,
                      sequence + 1);
 }
@@ -90,10 +90,10 @@ std::string StepDifference(const std::vector<StepTrace>& found,
 }
 
 template <class Real>
-class Gate {
+class DecodeGate {
  public:
-  Gate(const Mechanism<Real>& mechanism, const Config& config, int threads,
-       Workload<Real>& workload, PeerCell<Real>* peer)
+  DecodeGate(const Mechanism<Real>& mechanism, const Config& config,
+             int threads, Workload<Real>& workload, PeerCell<Real>* peer)
       : mechanism_(mechanism),
         config_(config),
         threads_(threads),
@@ -103,7 +103,8 @@ class Gate {
   GateResult Run() {
     const int num_draws = workload_.num_draws();
     for (int draw = 0; draw < num_draws && result_.message.empty(); ++draw) {
-      auto batch = workload_.Draw(draw, config_.energy);
+      auto batch =
+          workload_.DrawFor(mechanism_.Describe(), draw, config_.energy);
       if (draw > 0) {
         KeepFirstOutputs(kReferenceBudget / num_draws, batch);
       } else if (!mechanism_.Describe().online) {
@@ -203,7 +204,7 @@ class Gate {
       const std::size_t output = Size(i);
       const std::string difference = DifferenceOf(found, reference, output);
       if (!difference.empty()) {
-        result_.message = Place(i, draw, b) + ": " + difference;
+        result_.message = PlaceText(i, draw, b) + ": " + difference;
         return;
       }
       const double bound =
@@ -218,9 +219,9 @@ class Gate {
         throw std::runtime_error(fmt::format(
             "{}: rounding may move the context by {:.3g}, as much as the "
             "memory's entries; the output cannot be checked in this precision",
-            Place(i, draw, b), bound));
+            PlaceText(i, draw, b), bound));
       }
-      CompareContext(found, reference, i, bound, Place(i, draw, b));
+      CompareContext(found, reference, i, bound, PlaceText(i, draw, b));
       if (!result_.message.empty()) return;
     }
   }
@@ -275,7 +276,7 @@ GateResult CheckAgainstReference(const Mechanism<Real>& mechanism,
                                  const Config& config, int threads,
                                  Workload<Real>& workload,
                                  PeerCell<Real>* peer) {
-  return Gate<Real>(mechanism, config, threads, workload, peer).Run();
+  return DecodeGate<Real>(mechanism, config, threads, workload, peer).Run();
 }
 
 template GateResult CheckAgainstReference(const Mechanism<float>&,

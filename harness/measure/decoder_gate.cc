@@ -27,9 +27,9 @@ TranslationTask Beginning(std::span<const CopyTask> tasks, std::size_t most) {
   return task;
 }
 
-class Gate {
+class DecoderGate {
  public:
-  explicit Gate(const WholeDecoder& decoder)
+  explicit DecoderGate(const WholeDecoder& decoder)
       : decoder_(decoder), translator_(decoder.MakeTranslator()) {}
 
   void CheckAlone(const TranslationTask& task) {
@@ -115,7 +115,7 @@ Translator<float> WholeDecoder::MakeTranslator() const {
 
 GateResult CheckDecoder(const WholeDecoder& decoder,
                         std::span<const CopyTask> tasks) {
-  Gate gate(decoder);
+  DecoderGate gate(decoder);
   gate.CheckReference({.source = {}, .num_steps = 1});
   gate.CheckReference(Beginning(tasks, kReferenceSymbols));
   gate.CheckAlone(Beginning(tasks, kAloneSymbols));

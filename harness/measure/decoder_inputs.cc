@@ -3,8 +3,8 @@
 #include <numeric>
 
 #include "harness/base/purposes.h"
-#include "harness/inputs/workload.h"
 #include "harness/machine/environment.h"
+#include "harness/sweep/workload_name.h"
 #include "mechanisms/common/philox.h"
 
 namespace attnbench {

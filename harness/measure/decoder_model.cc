@@ -37,7 +37,7 @@ struct Gates {
 const Gates kIsSilent = {-kOpen, -kOpen, 0, -kOpen};  // c = h = 0
 
 // Counts by so many entries a step.
-Gates Counts(double entries) {
+Gates CountingGates(double entries) {
   return {kOpen, kOpen, std::atanh(entries * kCount), kOpen};
 }
 
@@ -104,13 +104,13 @@ void MakeCounting(double memory_share, std::string_view name,
                   const MatrixView<Real>& matrix) {
   Scale(Gain(name, matrix.cols), matrix);
   if (name.starts_with("model.forward.1.")) {
-    PlantGates(kSymbolCounter, Counts(1), matrix);
+    PlantGates(kSymbolCounter, CountingGates(1), matrix);
     PlantGates(kOutputCounter, StartsBehind(memory_share), matrix);
   } else if (name.starts_with("model.backward.1.")) {
     PlantGates(kSymbolCounter, kIsSilent, matrix);
     PlantGates(kOutputCounter, kIsSilent, matrix);
   } else if (name.starts_with("model.decoder.1.")) {
-    PlantGates(kOutputCounter, Counts(memory_share), matrix);
+    PlantGates(kOutputCounter, CountingGates(memory_share), matrix);
   } else if (IsOfEnergies(name)) {
     PlantEnergies(memory_share, name, matrix);
   }

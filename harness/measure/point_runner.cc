@@ -61,15 +61,19 @@ class CellRunOf final : public GuardedRun {
       SetAllocationLimit(AvailableMemoryBytes() / threads_);
       MakePeerCell();
       if (config_.mode == "decode") {
-        Pass(CheckAgainstReference(mechanism_, config_, threads_,
-                                   inputs.workload(), peer_.get()));
+        gate_ns_ = CpuNs([&] {
+          Pass(CheckAgainstReference(mechanism_, config_, threads_,
+                                     inputs.workload(), peer_.get()));
+        });
         if (!is_ok()) return;
         trial_ = MakeDecodeTrial(mechanism_, config_, threads_,
                                  inputs.workload(), peer_.get());
       } else {
         const TrainingRequest request = MakeTrainingRequest();
-        Pass(CheckTraining(mechanism_, config_, request, threads_, inputs,
-                           peer_.get()));
+        gate_ns_ = CpuNs([&] {
+          Pass(CheckTraining(mechanism_, config_, request, threads_, inputs,
+                             peer_.get()));
+        });
         if (!is_ok()) return;
         trial_ = MakeTrainingTrial(mechanism_, config_, request, threads_,
                                    inputs, peer_.get());
@@ -98,6 +102,7 @@ class CellRunOf final : public GuardedRun {
   ResultCell Result() const override {
     ResultCell result = FailedCell(cell_, status(), message());
     result.numerics = NumericsOf();
+    result.gate_ns = gate_ns_;
     if (!is_ok()) return result;
     result.message.reset();
     result.samples_ns = samples_ns_;
@@ -264,6 +269,7 @@ class CellRunOf final : public GuardedRun {
   std::unique_ptr<Trial> trial_;
   std::vector<int> all_draws_;
   GateResult gate_;
+  double gate_ns_ = 0;
   Counts counts_;
   double trial_ns_ = 0;  // of the calibration
   Index trials_per_sample_ = 0;
@@ -287,7 +293,7 @@ class LazyInputs {
   std::optional<PointInputs<Real>> inputs_;
 };
 
-WorkloadSpec SpecOf(const Point& point, std::uint64_t seed) {
+WorkloadSpec SpecOf(const Point& point, const RunOptions& options) {
   const auto number = [&point](const char* axis) {
     return point.axes.at(axis).whole();
   };
@@ -296,7 +302,8 @@ WorkloadSpec SpecOf(const Point& point, std::uint64_t seed) {
           .output_length = number("output_length"),
           .dim = number("dim"),
           .batch = number("batch"),
-          .seed = seed};
+          .seed = options.seed,
+          .most_draws = options.most_draws};
 }
 
 template <class Real>
@@ -366,7 +373,7 @@ std::vector<ResultCell> RunCells(std::span<const std::unique_ptr<CellRun>> runs,
 
 std::vector<ResultCell> RunPoint(const Point& point, const RunOptions& options,
                                  const StepBegins& begins) {
-  const WorkloadSpec spec = SpecOf(point, options.seed);
+  const WorkloadSpec spec = SpecOf(point, options);
   LazyInputs<float> floats(spec);
   LazyInputs<double> doubles(spec);
   std::optional<DecoderInputs> of_decoders;

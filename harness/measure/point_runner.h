@@ -24,6 +24,7 @@ struct RunOptions {
   int trials = 1;         // least number of trials over all rounds
   double epoch_ns = 1e6;  // a sample lasts about this long, and at least
                           // 100 times the clock's resolution
+  Index most_draws = kMostDraws;
   // The machine's, for the field `limit` of cells. They outlive the runs.
   std::span<const MachineLimits> limits = {};
   Peer* peer = nullptr;  // what runs the cells that are a peer's

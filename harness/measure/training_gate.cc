@@ -8,6 +8,7 @@
 #include <limits>
 #include <numeric>
 #include <stdexcept>
+#include <vector>
 
 #include "harness/measure/gate_rounding.h"
 
@@ -95,19 +96,26 @@ class Scales {
     least_of_gradients_ = LargestAbsolute(attention_) * LargestCotangent(one);
   }
 
-  double operator()(const std::string& name,
-                    const MatrixView<const Real>& reference, Index row) const {
-    if (name == "attention") return LargestAbsolute(reference.Rows(row, 1));
-    if (name == "contexts") {
-      return std::max(LargestAbsolute(reference.Rows(row, 1)),
-                      LargestNorm(attention_.Rows(row, 1)) * largest_entry_);
+  // One a row of the array.
+  std::vector<double> operator()(
+      const std::string& name, const MatrixView<const Real>& reference) const {
+    if (name != "attention" && name != "contexts") {
+      const bool is_scalar = reference.rows * reference.cols == 1;
+      const Index terms =
+          is_scalar ? attention_.rows * attention_.cols : Index{1};
+      const double scale =
+          std::max(LargestAbsolute(reference),
+                   least_of_gradients_ * std::sqrt(static_cast<double>(terms)));
+      return std::vector<double>(Size(reference.rows), scale);
     }
-    const bool is_scalar = reference.rows * reference.cols == 1;
-    const Index terms =
-        is_scalar ? attention_.rows * attention_.cols : Index{1};
-    return std::max(
-        LargestAbsolute(reference),
-        least_of_gradients_ * std::sqrt(static_cast<double>(terms)));
+    std::vector<double> of_rows;
+    for (Index i = 0; i < reference.rows; ++i) {
+      of_rows.push_back(LargestAbsolute(reference.Rows(i, 1)));
+      if (name == "attention") continue;
+      of_rows.back() = std::max(
+          of_rows.back(), LargestNorm(attention_.Rows(i, 1)) * largest_entry_);
+    }
+    return of_rows;
   }
 
  private:
@@ -259,11 +267,9 @@ class TrainingGate {
 
   // The bound of a row. Below the normal numbers precision is lost to
   // underflow.
-  double Bound(const std::string& name, const MatrixView<const Real>& reference,
-               const Scales<Real>& scales, double relative, Index row) {
+  double Bound(double relative, double scale) {
     if (!must_agree_) return 0;
-    const double bound = relative * scales(name, reference, row) +
-                         std::numeric_limits<Real>::min();
+    const double bound = relative * scale + std::numeric_limits<Real>::min();
     result_.error_bound = std::max(result_.error_bound, bound);
     return bound;
   }
@@ -280,8 +286,9 @@ class TrainingGate {
           name, place);
       return;
     }
+    const std::vector<double> of_rows = scales(name, reference);
     for (Index i = 0; i < found.rows; ++i) {
-      const double bound = Bound(name, reference, scales, relative, i);
+      const double bound = Bound(relative, of_rows[Size(i)]);
       for (Index j = 0; j < found.cols; ++j) {
         const double error = std::abs(static_cast<double>(found(i, j)) -
                                       static_cast<double>(reference(i, j)));

@@ -323,7 +323,8 @@ std::unique_ptr<Trial> MakeDecodeTrial(const Mechanism<Real>& mechanism,
                                        PeerCell<Real>* peer) {
   std::vector<std::vector<Sequence<Real>>> draws;
   for (int draw = 0; draw < workload.num_draws(); ++draw) {
-    draws.push_back(workload.Draw(draw, config.energy));
+    draws.push_back(
+        workload.DrawFor(mechanism.Describe(), draw, config.energy));
   }
   return std::make_unique<DecodeTrial<Real>>(mechanism, config, threads,
                                              std::move(draws), peer);

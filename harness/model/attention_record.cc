@@ -63,7 +63,7 @@ AttentionReads AttentionRecord<Real>::Reads(BeamAttention<Real>& attention) {
       const auto on_head = [&](const StepResult<Real>& head) {
         reads.energies += static_cast<double>(head.inspected);
         is_zero = is_zero && head.begin == head.end;
-        // Who inspected entries and chose none has read all there are.
+        // A head that inspected entries and chose none has read all of them.
         const bool read_all = head.position < 0 && head.inspected > 0;
         reached[row] =
             std::max(reached[row],

@@ -1,6 +1,6 @@
-// What the attention of one translation was asked for, so that its own time can
-// be taken without the model around it: the same memory, states and forks of
-// hypotheses, again.
+// Records what the attention of one translation is asked for, so that its own
+// time can be taken without the model around it: Replay goes through the same
+// memory, states and forks of hypotheses again.
 #ifndef ATTNBENCH_HARNESS_MODEL_ATTENTION_RECORD_H_
 #define ATTNBENCH_HARNESS_MODEL_ATTENTION_RECORD_H_
 
@@ -10,14 +10,15 @@
 
 namespace attnbench {
 
-// What was read of the memory, over all outputs of all hypotheses, those given
-// up on the way included.
+// Counts what was read of the memory, over all outputs of all hypotheses, those
+// that were given up on the way included.
 struct AttentionReads {
   double outputs = 0;
   double energies = 0;       // evaluated for the choice, or of soft
   double zero_contexts = 0;  // outputs that weighted no entry
-  // Entries up to the last one that a hypothesis read on its own way, mean over
-  // those of the last step: what others read is nothing that it read.
+  // The number of entries up to the last one that a hypothesis read on its own
+  // way, as a mean over the hypotheses of the last step. What others read does
+  // not count.
   double furthest = 0;
 };
 
@@ -30,13 +31,13 @@ class AttentionRecord {
 
   // Makes all contexts of the translation again, its keys included.
   void Replay(BeamAttention<Real>& attention);
-  // The same, counting.
+  // Does the same, and counts what is read.
   AttentionReads Reads(BeamAttention<Real>& attention);
 
   Index memory_length() const { return memory_length_; }
 
  private:
-  // on_step(parents) after each step.
+  // Calls on_step(parents) after each step.
   template <class OnStep>
   void ReplaySteps(BeamAttention<Real>& attention, const OnStep& on_step);
 

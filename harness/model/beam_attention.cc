@@ -1,21 +1,43 @@
 #include "harness/model/beam_attention.h"
 
+#include <algorithm>
+#include <string>
 #include <utility>
 
 #include "mechanisms/description.h"
 
 namespace attnbench {
+namespace {
+
+// Throws Unsupported if an input that is read under this config was not given:
+// a model makes memory and states only.
+template <class Real>
+void CheckInputs(const Description& mechanism, const Config& config,
+                 const SequenceInputs<Real>& inputs) {
+  std::vector<InputSpec> lacking = FurtherInputs(mechanism, config);
+  std::erase_if(lacking, [&](const InputSpec& input) {
+    return inputs.further.Find(input.name).data != nullptr;
+  });
+  if (lacking.empty()) return;
+  std::string names;
+  for (const InputSpec& input : lacking) {
+    names += (names.empty() ? "" : " and ") + input.name;
+  }
+  const bool is_of_energy = std::ranges::all_of(
+      lacking, [](const InputSpec& input) { return input.energy.has_value(); });
+  throw Unsupported(
+      (is_of_energy ? "under this energy it reads " : "it reads ") + names +
+      ", which the model does not make");
+}
+
+}  // namespace
 
 template <class Real>
 BeamAttention<Real>::BeamAttention(const Mechanism<Real>& mechanism,
                                    const Config& config,
                                    const SequenceInputs<Real>& inputs)
     : mechanism_(mechanism), config_(config), inputs_(inputs) {
-  if (!FurtherInputs(mechanism.Describe(), config).empty()) {
-    throw Unsupported(
-        "under energy dot its chunk energies take keys and states of their "
-        "own, which the model does not make; additive and bilinear serve");
-  }
+  CheckInputs(mechanism.Describe(), config, inputs);
 }
 
 template <class Real>

@@ -1,6 +1,7 @@
-// Attention of one sequence for the hypotheses of a beam search: one decoder of
-// the mechanism, and for each hypothesis where it stands (Hypothesis). One that
-// is continued in two ways forks: where it stands is copied, no keys.
+// Attends over one sequence for the hypotheses of a beam search. They share one
+// decoder of the mechanism, and each has a Hypothesis, which says where it
+// stands. A hypothesis that is continued in two ways forks: its Hypothesis is
+// copied, no keys are.
 #ifndef ATTNBENCH_HARNESS_MODEL_BEAM_ATTENTION_H_
 #define ATTNBENCH_HARNESS_MODEL_BEAM_ATTENTION_H_
 
@@ -15,13 +16,13 @@ template <class Real>
 class BeamAttention {
  public:
   // The mechanism, and what `inputs` points to, outlive this. Throws
-  // Unsupported for chunk energies under `dot`, whose keys and states a model
-  // would have to make.
+  // Unsupported if the mechanism reads a further input that is not in `inputs`:
+  // a model makes none.
   BeamAttention(const Mechanism<Real>& mechanism, const Config& config,
                 const SequenceInputs<Real>& inputs);
 
-  // A new sequence with one hypothesis; the memory outlives its steps. `alone`:
-  // it stays one, and is decoded by Step.
+  // Begins a new sequence with one hypothesis; the memory outlives its steps.
+  // With `alone` it stays the only one, and Decoder::Step decodes it.
   void Start(const MatrixView<const Real>& memory, bool alone);
 
   // Row r goes on from row parents[r] of the last step, with its state in
@@ -29,7 +30,7 @@ class BeamAttention {
   void Step(const MatrixView<const Real>& states,
             std::span<const Index> parents, const MatrixView<Real>& contexts);
 
-  // Of the rows of the last step, valid until the next.
+  // The results of the rows of the last step, valid until the next.
   std::span<const StepResult<Real>> results() const { return results_; }
 
  private:

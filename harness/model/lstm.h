@@ -21,8 +21,8 @@
 
 namespace attnbench {
 
-// Of one layer with n inputs and H units: rows of i, f, g, o one after another,
-// columns of x, then of h'.
+// The weights of one layer with n inputs and H units. The rows of i, f, g and o
+// follow one another, and so do the columns of x and h'.
 template <class Real>
 struct LstmWeights {
   MatrixView<const Real> W;  // [4 H, n + H]
@@ -32,7 +32,7 @@ struct LstmWeights {
   Index inputs() const { return W.cols - units(); }
 };
 
-// Not thread-safe: scratch arrays are the layer's own.
+// A layer has scratch arrays of its own, so it is not thread-safe.
 template <class Real>
 class LstmLayer {
  public:
@@ -42,20 +42,21 @@ class LstmLayer {
   Index units() const { return units_; }
   Index inputs() const { return weights_.inputs(); }
 
-  // One step of several sequences: a row each of `joined` [rows, n + H], which
-  // is x and then h', of `cells` [rows, H], which goes from c' to c, and of
-  // `outputs` [rows, H], written.
+  // Makes one step of several sequences. Each has a row of `joined`
+  // [rows, n + H], which is x and then h', of `cells` [rows, H], which goes
+  // from c' to c, and of `outputs` [rows, H], which is written.
   void Step(const MatrixView<const Real>& joined, const MatrixView<Real>& cells,
             const MatrixView<Real>& outputs);
 
-  // A whole sequence from h' = c' = 0: `inputs` [T, n], `outputs` [T, H], the
-  // last cell in `cell` [H]. Backwards: from the last input to the first, of
-  // which the output is then the last.
+  // Runs a whole sequence from h' = c' = 0: reads `inputs` [T, n], and writes
+  // `outputs` [T, H] and the last cell, `cell` [H]. Backwards it goes from the
+  // last input to the first, of which the output is then the last.
   void Run(const MatrixView<const Real>& inputs, bool backwards,
            const MatrixView<Real>& outputs, std::span<Real> cell);
 
  private:
-  // From W [x; h'] + b in `gates` [4 H], which is overwritten.
+  // Makes cell and output from W [x; h'] + b in `gates` [4 H], which it
+  // overwrites.
   void Activate(Real* gates, Real* cell, Real* output) const;
 
   const Kernels<Real>& kernels_;

@@ -33,7 +33,7 @@ void Add(const Vector& x, Vector& sum) {
   for (std::size_t k = 0; k < x.size(); ++k) sum[k] += x[k];
 }
 
-// The layers of one direction or of the decoder, one after another.
+// Runs the layers of one direction or of the decoder, one after another.
 Vector RunLayers(const ModelWeights<double>::Layers& layers, double forget_bias,
                  Vector x, std::vector<LstmState>& states) {
   for (std::size_t n = 0; n < layers.size(); ++n) {

@@ -1,7 +1,7 @@
-// The model of weights.h in scalar loops and f64, in the order of its formulas:
-// the oracle of lstm.h, seq2seq.h and translator.h. One hypothesis at a time,
-// one decoder of variant `reference` each; nothing is shared with them but the
-// weights.
+// This is the model of weights.h in scalar loops and f64, in the order of its
+// formulas: the oracle of lstm.h, seq2seq.h and translator.h. It makes one
+// hypothesis at a time, each with a decoder of variant `reference`, and shares
+// nothing with them but the weights.
 #ifndef ATTNBENCH_HARNESS_MODEL_REFERENCE_H_
 #define ATTNBENCH_HARNESS_MODEL_REFERENCE_H_
 
@@ -30,9 +30,10 @@ ReferenceEncoded ReferenceEncode(const ModelWeights<double>& weights,
                                  const ModelSizes& sizes,
                                  std::span<const Symbol> source);
 
-// Translator::Force for a source that is encoded. Where rounding alone decides
-// which entry is chosen it follows `positions` (mechanisms/follow.h).
-// `inputs.parameters` are the mechanism's; null: no attention.
+// Does what Translator::Force does, for a source that is encoded. Where
+// rounding alone decides which entry is chosen it follows `positions`
+// (mechanisms/follow.h). `inputs.parameters` are the mechanism's; without a
+// mechanism (null) there is no attention.
 Translation ReferenceForce(
     const ModelWeights<double>& weights, const ModelSizes& sizes,
     const Mechanism<double>* mechanism, const Config& config,

@@ -1,7 +1,8 @@
-// Encoder and decoder of weights.h, one sequence at a time, the hypotheses of a
-// beam as the rows of one step. The mechanism stands between the two halves of
-// a step: Advance gives the states, the caller makes the contexts, Logits takes
-// them. Nothing is allocated once the arrays have grown to their lengths.
+// Runs the encoder and the decoder of weights.h on one sequence at a time; the
+// hypotheses of a beam are the rows of one step. The mechanism stands between
+// the two halves of a step: Advance gives the states, the caller makes the
+// contexts, Logits takes them. Nothing is allocated once the arrays have grown
+// to their lengths.
 #ifndef ATTNBENCH_HARNESS_MODEL_SEQ2SEQ_H_
 #define ATTNBENCH_HARNESS_MODEL_SEQ2SEQ_H_
 
@@ -11,7 +12,8 @@
 
 namespace attnbench {
 
-// What the encoder leaves; views of its arrays, until it encodes again.
+// What the encoder leaves. The views are of its own arrays, valid until it
+// encodes again.
 template <class Real>
 struct Encoded {
   MatrixView<const Real> memory;  // [T, d], h_1..h_T
@@ -24,11 +26,12 @@ class Encoder {
  public:
   // What `weights` are views of outlives this.
   Encoder(const ModelWeights<Real>& weights, const ModelSizes& sizes);
-  // Any number of symbols; of none the memory is empty and the states are zero.
+  // Takes any number of symbols; with none the memory is empty and the states
+  // are zero.
   Encoded<Real> Encode(std::span<const Symbol> source);
 
  private:
-  // One direction, added to memory, cells and outputs.
+  // Adds one direction to memory, cells and outputs.
   void AddDirection(std::vector<LstmLayer<Real>>& layers, bool backwards,
                     Index length);
 
@@ -48,16 +51,18 @@ class StepModel {
  public:
   StepModel(const ModelWeights<Real>& weights, const ModelSizes& sizes);
 
-  // One hypothesis, before its first symbol.
+  // Begins with one hypothesis, before its first symbol.
   void Start(const Encoded<Real>& encoded);
   // Row r goes on from row parents[r] of the last step, whose context
   // `contexts` still has, by reading symbols[r]. Gives the states s_i [rows,
   // d].
   MatrixView<const Real> Advance(std::span<const Symbol> symbols,
                                  std::span<const Index> parents);
-  // Of that step, to be written: [rows, d]; no data without attention.
+  // The contexts [rows, d] of that step, which the caller writes; no data
+  // without attention.
   MatrixView<Real> contexts();
-  // [rows, V]; to be read or changed until the next call.
+  // The logits [rows, V], which the caller may read or change until the next
+  // call.
   MatrixView<Real> Logits();
 
  private:

@@ -15,7 +15,8 @@ struct Candidate {
   Symbol symbol = 0;
 };
 
-// The best so far, best first. Offered in the order in which equals stand.
+// Keeps the best so far, best first. Candidates are offered in the order in
+// which equal ones are to stand.
 class BestCandidates {
  public:
   explicit BestCandidates(Index most) : most_(Size(most)) {}

@@ -1,15 +1,16 @@
 // The room `model` has a whole encoder and decoder, to put attention into.
 //
-// From a source to an output, greedily or by beam search.
+// It translates a source to an output, greedily or by beam search.
 //
-// Greedy: the symbol of the largest logit, step by step. Beam search of width
-// B: of all continuations of the hypotheses by one symbol, the B with the
-// largest sum of log-probabilities,
+// Greedy decoding takes the symbol of the largest logit in every step. Beam
+// search of width B keeps, of all continuations of the hypotheses by one
+// symbol, the B with the largest sum of log-probabilities,
 //
 //   log p(y | x) = sum over i of log softmax(logits_i)[y_i],
 //
 // without a length penalty (Britz' program, google/seq2seq: its default is a
-// penalty of 0). Equal sums: the earlier hypothesis, then the smaller symbol.
+// penalty of 0). Of equal sums it keeps the earlier hypothesis, then the
+// smaller symbol.
 //
 // Both make as many steps as they are told. A trained model would stop where
 // the best hypothesis emits the end symbol; random weights emit it at random,
@@ -30,9 +31,9 @@ namespace attnbench {
 struct TranslationTask {
   std::span<const Symbol> source;
   Index num_steps = 0;
-  // Of each step a symbol to whose logit `favour` is added: with random weights
-  // the outputs, and so the states, then change from step to step as those of
-  // a trained model do. Empty: none.
+  // The symbol of each step to whose logit `favour` is added; empty: none. With
+  // random weights the outputs, and so the states, then change from step to
+  // step as those of a trained model do.
   std::span<const Symbol> favoured = {};
   double favour = 0;
 };
@@ -45,33 +46,37 @@ struct Translation {
   std::vector<Index> positions;
 };
 
-// What a step asks the attention for: the rows' parents and their states.
+// Is told what a step asks the attention for: the rows' parents and their
+// states.
 template <class Real>
 using AttentionObserver = std::function<void(
     std::span<const Index> parents, const MatrixView<const Real>& states)>;
 
-// Not thread-safe.
+// This class is not thread-safe.
 template <class Real>
 class Translator {
  public:
   // What `weights` are views of, the mechanism, and what `inputs` points to
-  // outlive this. Null: no attention. Throws Unsupported as BeamAttention does.
+  // outlive this. A null mechanism means no attention. Throws Unsupported as
+  // BeamAttention does.
   Translator(const ModelWeights<Real>& weights, const ModelSizes& sizes,
              const Mechanism<Real>* mechanism, const Config& config,
              const SequenceInputs<Real>& inputs);
 
   std::vector<Symbol> Greedy(const TranslationTask& task);
-  // The best first; fewer than `beam` where there are not so many.
+  // Gives the best hypothesis first, and fewer than `beam` where there are not
+  // so many.
   std::vector<Translation> BeamSearch(const TranslationTask& task, Index beam);
-  // The log-probability of these symbols, one a step: a hypothesis alone.
+  // Translates to these symbols, one a step, as a hypothesis alone, which shows
+  // their log-probability.
   Translation Force(const TranslationTask& task,
                     std::span<const Symbol> symbols);
 
-  // Called at each step until it is set to null.
+  // The observer is called at each step until it is set to null.
   void Observe(AttentionObserver<Real> observer) {
     observer_ = std::move(observer);
   }
-  // Of the task that was last begun.
+  // The source of the task that was last begun.
   const Encoded<Real>& encoded() const { return encoded_; }
 
  private:
@@ -79,7 +84,7 @@ class Translator {
   template <class Choose>
   void Run(const TranslationTask& task, bool alone, const Choose& choose);
   void Attend(const MatrixView<const Real>& states);
-  // Of each head of the last step.
+  // The positions of the heads of that row in the last step.
   std::vector<Index> Positions(Index row) const;
 
   // log of the sum of exp of a row.

@@ -57,7 +57,8 @@ struct ModelWeights {
   bool has_attention() const { return mix_weights.data != nullptr; }
 };
 
-// "model.source_embedding", "model.forward.0.W" and so on, the names above.
+// Asks for "model.source_embedding", "model.forward.0.W" and so on, after the
+// names above.
 template <class Real>
 ModelWeights<Real> WeightsOf(const ParameterSource<Real>& source,
                              const ModelSizes& sizes, bool has_attention);

@@ -1,4 +1,4 @@
-// Checks the description that a peer gives, and applies it to cells.
+// Checks the description that a peer gives.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,17 +25,6 @@ PeerInfo ParsePeerInfo(const Json& answer) {
   } catch (const UserError& error) {
     throw PeerError(std::string("describes itself wrongly: ") + error.what());
   }
-}
-
-AxisTable WithVariantsOf(const PeerInfo& info, AxisTable table) {
-  for (Axis& axis : table) {
-    if (axis.name != "variant") continue;
-    for (const PeerVariant& variant : info.variants) {
-      if (Contains(axis.names, variant.name)) continue;
-      axis.names.push_back(variant.name);
-    }
-  }
-  return table;
 }
 
 }  // namespace attnbench

@@ -38,9 +38,6 @@ class PeerTimeout : public PeerError {
 // and version, or offers what does not exist here.
 PeerInfo ParsePeerInfo(const Json& answer);
 
-// The table, with the peer's variants added to the axis `variant`.
-AxisTable WithVariantsOf(const PeerInfo& info, AxisTable table);
-
 // This class is not thread-safe. Once the destructor returns, the process is
 // gone.
 class Peer {

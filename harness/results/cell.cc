@@ -84,9 +84,7 @@ Json JsonForm<Interval>::Schema(const Rule& /*rule*/) {
 ResultCell FailedCell(const Cell& cell, CellStatus status,
                       const std::string& message) {
   ResultCell failed;
-  failed.mechanism = cell.mechanism;
-  failed.axes = cell.axes;
-  failed.options = cell.options;
+  static_cast<CellIdentity&>(failed) = cell;
   failed.status = status;
   failed.message = message;
   return failed;
@@ -114,7 +112,7 @@ void CheckCell(const ResultCell& cell, const Place& place) {
     Want(!is_so, cell, "has", member, place);
   };
   const bool is_whole = IsWholeDecoder(cell.axes);
-  for (const Axis& axis : StandardAxes()) {
+  for (const Axis& axis : AllAxes()) {
     if (!axis.of_decoder) continue;
     const bool has_it = !cell.axes.at(axis.name).is_null();
     if (has_it == is_whole) continue;

@@ -13,7 +13,7 @@
 #include "harness/latency/latency.h"
 #include "harness/machine/context.h"
 #include "harness/stats/statistics.h"
-#include "harness/sweep/sweep.h"
+#include "harness/sweep/cell.h"
 
 namespace attnbench {
 
@@ -128,28 +128,6 @@ struct DecoderFigures {
   }
 };
 
-// A mechanism, the values of its axes and options: what tells a cell of a
-// result from all others of its file, and finds it in another.
-struct CellIdentity {
-  std::string mechanism;
-  AxisMap axes;  // every axis of the table
-  std::map<std::string, OptionValue> options;
-
-  const std::string& Text(const char* axis) const {
-    return axes.at(axis).text();
-  }
-  // The same for the same identity, and different for different ones.
-  std::string Key() const { return ToJson(*this).dump(); }
-
-  static void Fields(auto& self, auto& visit) {
-    visit("mechanism", self.mechanism, Rule{.pattern = "."});
-    for (const Axis& axis : StandardAxes()) {
-      visit(axis.name.c_str(), self.axes[axis.name], RuleOf(axis));
-    }
-    visit("options", self.options);
-  }
-};
-
 struct ResultCell : CellIdentity {
   CellStatus status = CellStatus::kOk;
   std::optional<std::string> message;  // of one that is not ok
@@ -168,7 +146,8 @@ struct ResultCell : CellIdentity {
   std::optional<CellLimit> limit;
   std::optional<Numerics> numerics;
   std::optional<DecoderFigures> decoder;  // in scope decoder
-  std::string point;  // its name; empty until the sweep says it
+  std::string point;   // its name; empty until the sweep says it
+  double gate_ns = 0;  // CPU time of its check; no document has it
 
   bool is_ok() const { return status == CellStatus::kOk; }
 

@@ -44,7 +44,7 @@ void CellNames::Add(const CellIdentity& cell) {
 
 std::string CellNames::Name(const CellIdentity& cell) const {
   std::string name = cell.mechanism;
-  for (const Axis& axis : StandardAxes()) {
+  for (const Axis& axis : AllAxes()) {
     const AxisValue& value = cell.axes.at(axis.name);
     if (value.is_null() || axis_values_.at(axis.name).size() == 1) continue;
     name += " ";

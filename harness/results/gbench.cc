@@ -34,7 +34,7 @@ Json ContextJson(const SweepContext& context) {
 // and the same cell of another result has the same name.
 std::string NameOf(const ResultCell& cell) {
   std::string name = cell.mechanism;
-  for (const Axis& axis : StandardAxes()) {
+  for (const Axis& axis : AllAxes()) {
     const AxisValue& value = cell.axes.at(axis.name);
     if (value.is_null()) continue;
     name += fmt::format("/{}={}", axis.letter.empty() ? axis.name : axis.letter,

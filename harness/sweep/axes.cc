@@ -1,32 +1,25 @@
 #include "harness/sweep/axes.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
-#include <cmath>
-#include <cstring>
-#include <limits>
+#include <regex>
 #include <set>
 
 #include "harness/base/error.h"
 #include "harness/base/parse_text.h"
 #include "harness/model/weights.h"
+#include "harness/sweep/workload_name.h"
 #include "mechanisms/registry.h"
 
 namespace attnbench {
 namespace {
 
-// Far beyond what any machine holds, and small enough that sums of two lengths
-// do not overflow; whether the arrays fit is for the allocation to say.
-constexpr std::int64_t kGreatestLength = std::int64_t{1} << 40;
 constexpr std::int64_t kGreatestDim = std::int64_t{1} << 20;
 constexpr std::int64_t kGreatestThreads = 1024;
 constexpr std::int64_t kGreatestBeam = 1000;
 constexpr std::int64_t kGreatestVocabulary = std::int64_t{1} << 22;
-constexpr double kLeastShare = 0.01;
 
 // The variants of all mechanisms, each once, in their order.
 std::vector<std::string> VariantNames() {
@@ -110,18 +103,15 @@ Axis VariantAxis() {
 
 Axis WorkloadAxis() {
   Axis axis = NameAxis(
-      "workload",
-      {"uniform", "planted", "diagonal", "bias:R", "wait_k:K", "copy:S",
-       "file:CASE"},
-      "uniform",
+      "workload", NamesOf(kWorkloads), "uniform",
       "how inputs are drawn, e.g. --workload uniform,planted,bias:-2; copy:S "
       "are sources of whole decoders, whose scans pass the share S of the "
       "memory");
-  axis.type = AxisType::kText;
+  axis.type = AxisType::kWorkload;
   return OfPoint(axis);
 }
 
-AxisTable MakeStandardAxes() {
+std::vector<Axis> MakeAxes() {
   return {
       OfPoint(IntegerAxis("memory_length", "T", kGreatestLength, "100",
                           "entries of the memory, e.g. -T 10:100:10 or -T "
@@ -162,14 +152,11 @@ AxisTable MakeStandardAxes() {
           NameAxis("schedule", {"online", "teacher_forced"}, "online",
                    "one decoder state at a time, or all known beforehand (in "
                    "training always), e.g. --schedule online,teacher_forced")),
-      Declared(NameAxis("energy",
-                        {"dot", "bilinear", "additive", "normalized_additive",
-                         "scaled_bilinear"},
-                        "dot",
+      Declared(NameAxis("energy", NamesOf(kEnergies), "dot",
                         "the energy function, e.g. --energy dot,additive")),
       VariantAxis(),
       WorkloadAxis(),
-      Declared(NameAxis("end", {"absorb", "stay_last", "restart"}, "absorb",
+      Declared(NameAxis("end", NamesOf(kEnds), "absorb",
                         "where output i+1 starts when output i chose no entry, "
                         "e.g. --end stay_last")),
   };
@@ -228,11 +215,10 @@ void AppendRange(const Axis& axis, std::string_view item,
   }
 }
 
-void AppendIntegers(const AxisTable& table, const Axis& axis,
-                    std::string_view item, const std::string& where,
-                    std::vector<AxisValue>& values) {
+void AppendIntegers(const Axis& axis, std::string_view item,
+                    const std::string& where, std::vector<AxisValue>& values) {
   if (item.starts_with('=')) {
-    const Axis& other = FindAxis(table, item.substr(1), where);
+    const Axis& other = FindAxis(item.substr(1), where);
     if (other.type != AxisType::kInteger || other.name == axis.name) {
       throw UserError(where, fmt::format("'{}' must name another axis that is "
                                          "a number, such as =T",
@@ -263,52 +249,16 @@ void AppendIntegers(const AxisTable& table, const Axis& axis,
   }
 }
 
-// NaN where the text is no finite number.
-double FiniteNumber(std::string_view text) {
-  double value = 0;
-  const auto [end, error] =
-      std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool is_number = error == std::errc() &&
-                         end == text.data() + text.size() &&
-                         std::isfinite(value);
-  return is_number ? value : std::numeric_limits<double>::quiet_NaN();
-}
-
-void CheckParameter(std::string_view kind, std::string_view item,
-                    std::string_view parameter, const std::string& where) {
-  if (kind == "K") {
-    ParseInteger(parameter, 1, kGreatestLength,
-                 fmt::format("{}: '{}'", where, item));
-  } else if (kind == "R" && std::isnan(FiniteNumber(parameter))) {
-    throw UserError(where,
-                    fmt::format("'{}' needs a finite number after the "
-                                "colon, such as {}-2",
-                                item, item.substr(0, item.find(':') + 1)));
-  } else if (kind == "S") {
-    const double share = FiniteNumber(parameter);
-    if (share >= kLeastShare && share <= 1) return;
-    throw UserError(where, fmt::format("'{}' needs a share from {} to 1 after "
-                                       "the colon, such as copy:0.5",
-                                       item, kLeastShare));
-  } else if (kind == "CASE" &&
-             access(std::string(parameter).c_str(), R_OK) != 0) {
-    throw UserError(where, fmt::format("'{}' names a file that cannot be read: "
-                                       "{}",
-                                       item, std::strerror(errno)));
-  }
-}
-
 void CheckName(const Axis& axis, std::string_view item,
                const std::string& where) {
-  for (const std::string& name : axis.names) {
-    const std::size_t colon = name.find(':');
-    if (colon == std::string::npos) {
-      if (item == name) return;
-    } else if (item.starts_with(std::string_view(name).substr(0, colon + 1))) {
-      CheckParameter(std::string_view(name).substr(colon + 1), item,
-                     item.substr(colon + 1), where);
-      return;
-    }
+  if (axis.type == AxisType::kWorkload) {
+    ParseWorkload(item, where);
+    return;
+  }
+  if (Contains(axis.names, item)) return;
+  if (!axis.other_names.empty() &&
+      std::regex_match(std::string(item), std::regex(axis.other_names))) {
+    return;
   }
   throw UserError(where, UnknownName(axis.name, item, axis.names));
 }
@@ -335,9 +285,9 @@ std::vector<AxisValue> WithoutRepetition(std::vector<AxisValue> values) {
 
 }  // namespace
 
-const AxisTable& StandardAxes() {
-  static const AxisTable table = MakeStandardAxes();
-  return table;
+const std::vector<Axis>& AllAxes() {
+  static const std::vector<Axis> axes = MakeAxes();
+  return axes;
 }
 
 const std::string& DefaultOf(const Axis& axis, const std::string& mode) {
@@ -352,20 +302,19 @@ std::string DefaultText(const Axis& axis) {
              : axis.default_value + "; training: " + axis.training_default;
 }
 
-std::vector<std::string> AxisNames(const AxisTable& table) {
+std::vector<std::string> AxisNames() {
   std::vector<std::string> names;
-  for (const Axis& axis : table) names.push_back(axis.name);
+  for (const Axis& axis : AllAxes()) names.push_back(axis.name);
   return names;
 }
 
-const Axis& FindAxis(const AxisTable& table, std::string_view name,
-                     const std::string& where) {
-  for (const Axis& axis : table) {
+const Axis& FindAxis(std::string_view name, const std::string& where) {
+  for (const Axis& axis : AllAxes()) {
     if (name == axis.name || (!name.empty() && name == axis.letter)) {
       return axis;
     }
   }
-  throw UserError(where, UnknownName("axis", name, AxisNames(table)));
+  throw UserError(where, UnknownName("axis", name, AxisNames()));
 }
 
 std::string OptionName(const Axis& axis) {
@@ -374,13 +323,12 @@ std::string OptionName(const Axis& axis) {
   return name;
 }
 
-std::vector<AxisValue> ParseAxisValues(const AxisTable& table, const Axis& axis,
-                                       std::string_view text,
+std::vector<AxisValue> ParseAxisValues(const Axis& axis, std::string_view text,
                                        const std::string& where) {
   std::vector<AxisValue> values;
   for (const std::string& item : SplitList(text, where)) {
     if (axis.type == AxisType::kInteger) {
-      AppendIntegers(table, axis, item, where, values);
+      AppendIntegers(axis, item, where, values);
     } else {
       CheckName(axis, item, where);
       values.emplace_back(item);
@@ -393,11 +341,10 @@ std::vector<AxisValue> ParseAxisValues(const AxisTable& table, const Axis& axis,
   return WithoutRepetition(std::move(values));
 }
 
-AxisValue CheckAxisValue(const AxisTable& table, const Axis& axis,
-                         const Json& value, const std::string& where) {
+AxisValue CheckAxisValue(const Axis& axis, const Json& value,
+                         const std::string& where) {
   if (value.is_string()) {
-    const auto values =
-        ParseAxisValues(table, axis, value.get<std::string>(), where);
+    const auto values = ParseAxisValues(axis, value.get<std::string>(), where);
     if (values.size() == 1) return values.front();
     throw UserError(where, "must be one value, not a list or a range");
   }
@@ -411,7 +358,7 @@ AxisValue CheckAxisValue(const AxisTable& table, const Axis& axis,
   }
   // By way of the text: a number beyond 64 bits or with a fraction is then
   // refused in the same words as on the command line.
-  return ParseAxisValues(table, axis, value.dump(), where).front();
+  return ParseAxisValues(axis, value.dump(), where).front();
 }
 
 Rule RuleOf(const Axis& axis) {

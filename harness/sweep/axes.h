@@ -14,13 +14,14 @@
 
 #include "harness/base/json.h"
 #include "harness/sweep/values.h"
+#include "mechanisms/mechanism.h"
 
 namespace attnbench {
 
 enum class AxisType {
-  kInteger,  // a whole number in [least, greatest]; "inf" where allowed
-  kName,     // one of `names`
-  kText,     // one of `names`, some with a parameter: bias:-2, file:case.json
+  kInteger,   // a whole number in [least, greatest]; "inf" where allowed
+  kName,      // one of `names`
+  kWorkload,  // one of `names`, some with a parameter (workload_name.h)
 };
 
 struct Axis {
@@ -29,13 +30,10 @@ struct Axis {
   AxisType type = AxisType::kInteger;
   std::int64_t least = 1;
   std::int64_t greatest = 1;
-  bool allow_infinite = false;  // "inf"
-  // Of kName and kText. A name with a parameter says which kind: "bias:R" takes
-  // a finite number, "wait_k:K" a whole number from 1 on, "copy:S" a share from
-  // 0.01 to 1, "file:CASE" a file that can be read.
-  std::vector<std::string> names;
-  // What names look like that a peer may add to a table (a regular expression);
-  // results may have them. Empty: none.
+  bool allow_infinite = false;     // "inf"
+  std::vector<std::string> names;  // of kName and kWorkload
+  // What the names of a peer's variants look like (a regular expression);
+  // ExpandSweep checks that there is such a peer. Empty: none.
   std::string other_names;
   std::string default_value;  // as written on the command line
   // The default in modes expect and gradient; empty: the same.
@@ -50,13 +48,15 @@ struct Axis {
   std::string help;
 };
 
-using AxisTable = std::vector<Axis>;
+// Far beyond what any machine holds, and small enough that sums of two lengths
+// do not overflow; whether the arrays fit is for the allocation to say.
+inline constexpr std::int64_t kGreatestLength = std::int64_t{1} << 40;
 
 inline constexpr std::size_t kMostAxisValues = 100'000;
 
 // The axes: T, U, w, K, d, B, beam, vocabulary, threads, precision, mode,
 // scope, schedule, energy, variant, workload, end.
-const AxisTable& StandardAxes();
+const std::vector<Axis>& AllAxes();
 
 // The default of the axis in a mode.
 const std::string& DefaultOf(const Axis& axis, const std::string& mode);
@@ -65,11 +65,10 @@ const std::string& DefaultOf(const Axis& axis, const std::string& mode);
 std::string DefaultText(const Axis& axis);
 
 // The axis of that name or letter; throws UserError naming `where` otherwise.
-const Axis& FindAxis(const AxisTable& table, std::string_view name,
-                     const std::string& where);
+const Axis& FindAxis(std::string_view name, const std::string& where);
 
 // The names of all axes, in the table's order.
-std::vector<std::string> AxisNames(const AxisTable& table);
+std::vector<std::string> AxisNames();
 
 // The option of an axis: "--memory-length".
 std::string OptionName(const Axis& axis);
@@ -79,16 +78,27 @@ std::string OptionName(const Axis& axis);
 // "inf", names, "=T" (kept as the text "=T": it is resolved per point; any
 // other integer axis can be named, by letter or name). At most kMostAxisValues.
 // Throws UserError for anything else, naming `where`.
-std::vector<AxisValue> ParseAxisValues(const AxisTable& table, const Axis& axis,
-                                       std::string_view text,
+std::vector<AxisValue> ParseAxisValues(const Axis& axis, std::string_view text,
                                        const std::string& where);
 
 // The same for one value from a file: a number, a name or a text.
-AxisValue CheckAxisValue(const AxisTable& table, const Axis& axis,
-                         const Json& value, const std::string& where);
+AxisValue CheckAxisValue(const Axis& axis, const Json& value,
+                         const std::string& where);
 
 // What the value of an axis in a result must be.
 Rule RuleOf(const Axis& axis);
+
+// The values of the axes `energy` and `end`, by their names.
+inline constexpr NamedValue<EnergyKind> kEnergies[] = {
+    {"dot", EnergyKind::kDot},
+    {"bilinear", EnergyKind::kBilinear},
+    {"additive", EnergyKind::kAdditive},
+    {"normalized_additive", EnergyKind::kNormalizedAdditive},
+    {"scaled_bilinear", EnergyKind::kScaledBilinear}};
+inline constexpr NamedValue<EndPolicy> kEnds[] = {
+    {"absorb", EndPolicy::kAbsorb},
+    {"stay_last", EndPolicy::kStayLast},
+    {"restart", EndPolicy::kRestart}};
 
 }  // namespace attnbench
 

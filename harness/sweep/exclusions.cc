@@ -11,27 +11,26 @@ namespace attnbench {
 namespace {
 
 // Gives `value` as the cell has it: "=T" stands for the cell's T.
-const AxisValue& ValueFor(const AxisTable& table, const Axis& axis,
-                          const AxisValue& value, const Cell& cell) {
+const AxisValue& ValueFor(const Axis& axis, const AxisValue& value,
+                          const Cell& cell) {
   if (axis.type != AxisType::kInteger || !value.is_text() ||
       !value.text().starts_with('=')) {
     return value;
   }
   const std::string other = value.text().substr(1);
-  return cell.axes.at(FindAxis(table, other, axis.name).name);
+  return cell.axes.at(FindAxis(other, axis.name).name);
 }
 
-bool Holds(const AxisTable& table, const Exclusion& exclusion,
-           const Cell& cell) {
+bool Holds(const Exclusion& exclusion, const Cell& cell) {
   if (!exclusion.mechanisms.empty() &&
       !Contains(exclusion.mechanisms, cell.mechanism)) {
     return false;
   }
   for (const auto& [name, values] : exclusion.axes) {
-    const Axis& axis = FindAxis(table, name, "exclusions");
+    const Axis& axis = FindAxis(name, "exclusions");
     const AxisValue& own = cell.axes.at(axis.name);
     const auto is_own = [&](const AxisValue& value) {
-      return !own.is_null() && ValueFor(table, axis, value, cell) == own;
+      return !own.is_null() && ValueFor(axis, value, cell) == own;
     };
     if (!std::any_of(values.begin(), values.end(), is_own)) return false;
   }
@@ -40,25 +39,22 @@ bool Holds(const AxisTable& table, const Exclusion& exclusion,
 
 }  // namespace
 
-bool IsExcluded(const AxisTable& table, std::span<const Exclusion> exclusions,
-                const Cell& cell) {
-  return std::any_of(exclusions.begin(), exclusions.end(),
-                     [&](const Exclusion& exclusion) {
-                       return Holds(table, exclusion, cell);
-                     });
+bool IsExcluded(std::span<const Exclusion> exclusions, const Cell& cell) {
+  return std::any_of(
+      exclusions.begin(), exclusions.end(),
+      [&](const Exclusion& exclusion) { return Holds(exclusion, cell); });
 }
 
-void CheckExclusions(const AxisTable& table,
-                     std::span<const SweepRequest> requests,
+void CheckExclusions(std::span<const SweepRequest> requests,
                      const std::string& where) {
   std::vector<bool> holds(requests.front().exclusions.size());
   for (SweepRequest request : requests) {
     const std::vector<Exclusion> exclusions =
         std::exchange(request.exclusions, {});
-    for (const Point& point : ExpandSweep(table, request).points) {
+    for (const Point& point : ExpandSweep(request).points) {
       for (const Cell& cell : point.cells) {
         for (std::size_t i = 0; i < holds.size(); ++i) {
-          if (!holds[i]) holds[i] = Holds(table, exclusions[i], cell);
+          if (!holds[i]) holds[i] = Holds(exclusions[i], cell);
         }
       }
     }

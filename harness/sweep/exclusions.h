@@ -12,13 +12,11 @@ namespace attnbench {
 
 // Whether one of the exclusions holds for the cell. An axis that the cell does
 // not have (null) equals no value; "=T" is the cell's own T.
-bool IsExcluded(const AxisTable& table, std::span<const Exclusion> exclusions,
-                const Cell& cell);
+bool IsExcluded(std::span<const Exclusion> exclusions, const Cell& cell);
 
 // Throws UserError naming "WHERE[i]" for the first exclusion that holds for no
 // cell of any of the requests, which differ only in what profiles replace.
-void CheckExclusions(const AxisTable& table,
-                     std::span<const SweepRequest> requests,
+void CheckExclusions(std::span<const SweepRequest> requests,
                      const std::string& where);
 
 }  // namespace attnbench

@@ -13,30 +13,28 @@
 namespace attnbench {
 namespace {
 
-std::vector<AxisValue> ValuesOf(const AxisTable& table, const Axis& axis,
+std::vector<AxisValue> ValuesOf(const Axis& axis,
                                 const OneOrMore<AxisValue>& said,
                                 const Place& place) {
   std::vector<AxisValue> values;
   said.ForEach(place, [&](const AxisValue& value, const Place& at) {
     if (!value.is_text()) {
-      values.push_back(CheckAxisValue(table, axis, ToJson(value), at.Text()));
+      values.push_back(CheckAxisValue(axis, ToJson(value), at.Text()));
       return;
     }
-    for (AxisValue& one :
-         ParseAxisValues(table, axis, value.text(), at.Text())) {
+    for (AxisValue& one : ParseAxisValues(axis, value.text(), at.Text())) {
       values.push_back(std::move(one));
     }
   });
   return values;
 }
 
-void TakeAxes(const AxisTable& table, const AxesDocument& axes,
-              const Place& place,
+void TakeAxes(const AxesDocument& axes, const Place& place,
               std::map<std::string, std::vector<AxisValue>>& taken) {
   for (const auto& [name, said] : axes.of) {
     if (said.values.empty()) continue;
     const Place at(place, name);
-    taken[name] = ValuesOf(table, FindAxis(table, name, at.Text()), said, at);
+    taken[name] = ValuesOf(FindAxis(name, at.Text()), said, at);
   }
 }
 
@@ -47,20 +45,18 @@ std::map<std::string, std::vector<OptionValue>> OptionsOf(
   return taken;
 }
 
-Alternative AlternativeOf(const AxisTable& table,
-                          const AlternativeDocument& alternative,
+Alternative AlternativeOf(const AlternativeDocument& alternative,
                           const Place& place) {
   Alternative taken = {.mechanism = alternative.mechanism,
                        .axes = {},
                        .options = OptionsOf(alternative.options)};
-  TakeAxes(table, alternative, place, taken.axes);
+  TakeAxes(alternative, place, taken.axes);
   return taken;
 }
 
-Exclusion ExclusionOf(const AxisTable& table, const ExclusionDocument& said,
-                      const Place& place) {
+Exclusion ExclusionOf(const ExclusionDocument& said, const Place& place) {
   Exclusion exclusion = {.mechanisms = said.mechanisms.values};
-  TakeAxes(table, said, place, exclusion.axes);
+  TakeAxes(said, place, exclusion.axes);
   if (exclusion.mechanisms.empty() && exclusion.axes.empty()) {
     FailAt(place, "says nothing, which holds for every cell");
   }
@@ -69,55 +65,54 @@ Exclusion ExclusionOf(const AxisTable& table, const ExclusionDocument& said,
 
 // What the file or a profile of it says, into `request`, which keeps what is
 // not said.
-void TakeProfile(const AxisTable& table, const ProfileDocument& said,
-                 const Place& place, SweepRequest& request) {
+void TakeProfile(const ProfileDocument& said, const Place& place,
+                 SweepRequest& request) {
   request.repetitions = said.repetitions.value_or(request.repetitions);
   request.trials = said.trials.value_or(request.trials);
   request.processes = said.processes.value_or(request.processes);
-  TakeAxes(table, said.axes, Place(place, "axes"), request.axes);
+  TakeAxes(said.axes, Place(place, "axes"), request.axes);
   if (!said.alternatives) return;
   const Place list(place, "alternatives");
   request.alternatives.clear();
   for (const AlternativeDocument& alternative : *said.alternatives) {
     const std::size_t index = request.alternatives.size();
     request.alternatives.push_back(
-        AlternativeOf(table, alternative, Place(list, index)));
+        AlternativeOf(alternative, Place(list, index)));
   }
 }
 
 }  // namespace
 
-SweepRequest WithProfile(const AxisTable& table, SweepRequest request,
-                         const Json& profile, const std::string& where) {
-  const Place place(where);
-  TakeProfile(table, FromJson<ProfileDocument>(profile, place), place, request);
+SweepRequest WithProfile(SweepRequest request, const ProfileDocument& profile,
+                         const std::string& where) {
+  TakeProfile(profile, Place(where), request);
   return request;
 }
 
-SweepRequest ReadExperiment(const AxisTable& table, const std::string& path,
-                            const std::string& profile) {
+SweepRequest ReadExperiment(const std::string& path, const std::string& profile,
+                            std::vector<PeerVariant> peer_variants) {
   const Place file(path);
   const auto document = FromJson<ExperimentDocument>(ReadJsonFile(path), file);
   SweepRequest request;
   request.name = document.name;
   request.seed = static_cast<std::uint64_t>(document.seed);
   request.options = OptionsOf(document.options);
-  TakeProfile(table, document, file, request);
+  request.peer_variants = std::move(peer_variants);
+  TakeProfile(document, file, request);
   const Place exclusions(file, "exclusions");
   for (const ExclusionDocument& said :
        document.exclusions.value_or(std::vector<ExclusionDocument>())) {
     const std::size_t index = request.exclusions.size();
-    request.exclusions.push_back(
-        ExclusionOf(table, said, Place(exclusions, index)));
+    request.exclusions.push_back(ExclusionOf(said, Place(exclusions, index)));
   }
   std::vector<SweepRequest> profiles = {request};
   const Place place(file, "profiles");
   if (document.profiles.quick) {
-    TakeProfile(table, *document.profiles.quick, Place(place, "quick"),
+    TakeProfile(*document.profiles.quick, Place(place, "quick"),
                 profiles.emplace_back(request));
   }
   if (!request.exclusions.empty()) {
-    CheckExclusions(table, profiles, exclusions.Text());
+    CheckExclusions(profiles, exclusions.Text());
   }
   if (profile == "full") return request;
   if (profiles.size() == 1 || profile != "quick") {

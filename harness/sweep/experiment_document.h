@@ -21,7 +21,7 @@ struct AxesDocument {
   std::map<std::string, OneOrMore<AxisValue>> of = {};
 
   static void Fields(auto& self, auto& visit) {
-    for (const Axis& axis : StandardAxes()) {
+    for (const Axis& axis : AllAxes()) {
       visit(axis.name.c_str(), self.of[axis.name],
             Rule{.may_be_absent = true, .definition = axis.name});
     }

@@ -29,9 +29,9 @@ Json TextOf(const std::vector<std::string>& patterns) {
 
 // The texts that the command line takes: numbers, ranges, and other axes by
 // letter or name.
-Json IntegerText(const AxisTable& table, const Axis& axis) {
+Json IntegerText(const Axis& axis) {
   std::vector<std::string> others;
-  for (const Axis& other : table) {
+  for (const Axis& other : AllAxes()) {
     if (other.type != AxisType::kInteger || other.name == axis.name ||
         other.of_decoder) {
       continue;
@@ -61,13 +61,13 @@ Json NameText(const Axis& axis) {
   return TextOf(patterns);
 }
 
-Json AxisValues(const AxisTable& table, const Axis& axis) {
+Json AxisValues(const Axis& axis) {
   const Json value = axis.type == AxisType::kInteger
                          ? Json{{"anyOf",
                                  {Json{{"type", "integer"},
                                        {"minimum", axis.least},
                                        {"maximum", axis.greatest}},
-                                  IntegerText(table, axis)}}}
+                                  IntegerText(axis)}}}
                          : NameText(axis);
   return Described(ValueOrList(value), axis.help);
 }
@@ -87,7 +87,7 @@ Json OptionsSchema() {
 
 }  // namespace
 
-std::string ExperimentSchemaText(const AxisTable& table) {
+std::string ExperimentSchemaText() {
   Json schema = SchemaOf<ExperimentDocument>();
   Json& definitions = schema["definitions"];
   definitions["options"] = OptionsSchema();
@@ -95,8 +95,8 @@ std::string ExperimentSchemaText(const AxisTable& table) {
       document::ListSchema(SchemaOf<AlternativeDocument>(), {.min_items = 1}),
       "mechanisms, each with values of its own in place of the common ones; "
       "without, all mechanisms");
-  for (const Axis& axis : table) {
-    definitions[axis.name] = AxisValues(table, axis);
+  for (const Axis& axis : AllAxes()) {
+    definitions[axis.name] = AxisValues(axis);
   }
   return document::SchemaText(ExperimentDocument::kTitle, schema);
 }

@@ -13,7 +13,7 @@
 namespace attnbench {
 
 // The schema as it is printed and committed.
-std::string ExperimentSchemaText(const AxisTable& table);
+std::string ExperimentSchemaText();
 
 }  // namespace attnbench
 

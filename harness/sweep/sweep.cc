@@ -12,6 +12,7 @@
 
 #include "harness/base/error.h"
 #include "harness/sweep/exclusions.h"
+#include "harness/sweep/workload_name.h"
 #include "mechanisms/registry.h"
 
 namespace attnbench {
@@ -117,7 +118,7 @@ constexpr char kDefaultOfMode[] = "=mode";
 
 // The value of the axis in a cell that has `axes`, references followed;
 // `followed` is how many led here.
-AxisValue Resolve(const AxisTable& table, const Axis& axis, const AxisMap& axes,
+AxisValue Resolve(const Axis& axis, const AxisMap& axes,
                   std::size_t followed = 0) {
   const AxisValue& value = axes.at(axis.name);
   if (value == kDefaultOfMode) {
@@ -125,7 +126,7 @@ AxisValue Resolve(const AxisTable& table, const Axis& axis, const AxisMap& axes,
   }
   if (!IsReference(axis, value)) return value;
   const std::string& text = value.text();
-  const Axis& other = FindAxis(table, text.substr(1), axis.name);
+  const Axis& other = FindAxis(text.substr(1), axis.name);
   const std::string refers = fmt::format("'{}' refers to {}", text, other.name);
   if (other.of_decoder) {
     throw UserError(axis.name, refers + ", which only whole decoders have");
@@ -135,16 +136,16 @@ AxisValue Resolve(const AxisTable& table, const Axis& axis, const AxisMap& axes,
                                    ", which differs between the cells "
                                    "that share their data");
   }
-  if (followed == table.size()) {
+  if (followed == AllAxes().size()) {
     throw UserError(axis.name, refers + ", which leads back to " + axis.name);
   }
-  const AxisValue referred = Resolve(table, other, axes, followed + 1);
+  const AxisValue referred = Resolve(other, axes, followed + 1);
   if (referred.is_null()) {
     throw UserError(axis.name, refers +
                                    ", which a mechanism of the sweep does "
                                    "not have");
   }
-  return CheckAxisValue(table, axis, ToJson(referred),
+  return CheckAxisValue(axis, ToJson(referred),
                         fmt::format("{}: '{}'", axis.name, text));
 }
 
@@ -162,17 +163,31 @@ struct Plan {
   }
 };
 
-std::vector<AxisValue> CheckValues(const AxisTable& table, const Axis& axis,
-                                   const std::vector<AxisValue>& given) {
+// Refuses a variant that neither a mechanism nor a peer has.
+void CheckVariant(const Axis& axis, const std::string& variant,
+                  const std::vector<PeerVariant>& peer_variants) {
+  std::vector<std::string> names = axis.names;
+  for (const PeerVariant& one : peer_variants) {
+    if (!Contains(names, one.name)) names.push_back(one.name);
+  }
+  if (Contains(names, variant)) return;
+  throw UserError(axis.name, UnknownName(axis.name, variant, names));
+}
+
+std::vector<AxisValue> CheckValues(
+    const Axis& axis, const std::vector<AxisValue>& given,
+    const std::vector<PeerVariant>& peer_variants) {
   std::vector<AxisValue> values;
   for (const AxisValue& value : given) {
-    values.push_back(CheckAxisValue(table, axis, ToJson(value), axis.name));
+    values.push_back(CheckAxisValue(axis, ToJson(value), axis.name));
+    if (axis.other_names.empty()) continue;
+    CheckVariant(axis, value.text(), peer_variants);
   }
   if (values.empty()) throw UserError(axis.name, "the list of values is empty");
   return values;
 }
 
-std::vector<AxisValue> AxisValuesOf(const AxisTable& table, const Axis& axis,
+std::vector<AxisValue> AxisValuesOf(const Axis& axis,
                                     const SweepRequest& request,
                                     const Alternative& alternative,
                                     const Description& description) {
@@ -191,14 +206,14 @@ std::vector<AxisValue> AxisValuesOf(const AxisTable& table, const Axis& axis,
     return {nullptr};
   }
   if (own != alternative.axes.end()) {
-    return CheckValues(table, axis, own->second);
+    return CheckValues(axis, own->second, request.peer_variants);
   }
   const auto common = request.axes.find(axis.name);
   if (common != request.axes.end()) {
-    return CheckValues(table, axis, common->second);
+    return CheckValues(axis, common->second, request.peer_variants);
   }
   if (!axis.training_default.empty()) return {kDefaultOfMode};
-  return ParseAxisValues(table, axis, axis.default_value, axis.name);
+  return ParseAxisValues(axis, axis.default_value, axis.name);
 }
 
 std::vector<OptionValue> OptionValuesOf(const OptionSpec& spec,
@@ -220,8 +235,7 @@ std::vector<OptionValue> OptionValuesOf(const OptionSpec& spec,
   return values;
 }
 
-Plan MakePlan(const AxisTable& table, const SweepRequest& request,
-              const Alternative& alternative) {
+Plan MakePlan(const SweepRequest& request, const Alternative& alternative) {
   Plan plan;
   plan.description = Describe(alternative.mechanism);
   for (const PeerVariant& variant : request.peer_variants) {
@@ -229,11 +243,11 @@ Plan MakePlan(const AxisTable& table, const SweepRequest& request,
     plan.description.variants.push_back({variant.name, variant.help});
   }
   for (const auto& [name, values] : alternative.axes) {
-    FindAxis(table, name, alternative.mechanism);
+    FindAxis(name, alternative.mechanism);
   }
-  for (const Axis& axis : table) {
+  for (const Axis& axis : AllAxes()) {
     plan.axis_values.push_back(
-        AxisValuesOf(table, axis, request, alternative, plan.description));
+        AxisValuesOf(axis, request, alternative, plan.description));
   }
   const std::vector<std::string> names = OptionNames(plan.description);
   for (const auto& [name, values] : alternative.options) {
@@ -248,10 +262,10 @@ Plan MakePlan(const AxisTable& table, const SweepRequest& request,
   return plan;
 }
 
-void CheckCommonNames(const AxisTable& table, const SweepRequest& request,
+void CheckCommonNames(const SweepRequest& request,
                       const std::vector<Plan>& plans) {
   for (const auto& [name, values] : request.axes) {
-    FindAxis(table, name, "axes");
+    FindAxis(name, "axes");
   }
   std::vector<std::string> declared;
   for (const Plan& plan : plans) {
@@ -267,8 +281,8 @@ void CheckCommonNames(const AxisTable& table, const SweepRequest& request,
 }
 
 // Refuses an axis of whole decoders, where no cell is one.
-void CheckDecoderAxes(const AxisTable& table, const SweepRequest& request) {
-  for (const Axis& axis : table) {
+void CheckDecoderAxes(const SweepRequest& request) {
+  for (const Axis& axis : AllAxes()) {
     bool is_asked_for = request.axes.contains(axis.name);
     for (const Alternative& alternative : request.alternatives) {
       is_asked_for = is_asked_for || alternative.axes.contains(axis.name);
@@ -295,7 +309,7 @@ void CheckNumberOfCells(const std::vector<Plan>& plans) {
 }
 
 bool IsCopy(const Cell& cell) {
-  return cell.Text("workload").starts_with("copy:");
+  return ParseWorkload(cell.Text("workload")).kind == WorkloadKind::kCopy;
 }
 
 // Sources and weights beyond this would fill the memory before the allocator,
@@ -379,27 +393,26 @@ std::optional<std::string> SkipReason(const Description& description,
   return reason ? reason : ModeSkipReason(description, cell);
 }
 
-Cell MakeCell(const AxisTable& table, const Plan& plan,
-              const std::vector<PeerVariant>& peer_variants,
+Cell MakeCell(const Plan& plan, const std::vector<PeerVariant>& peer_variants,
               const std::vector<std::size_t>& choice) {
   Cell cell;
   cell.mechanism = plan.description.name;
-  for (std::size_t i = 0; i < table.size(); ++i) {
-    cell.axes[table[i].name] = plan.axis_values[i][choice[i]];
+  for (std::size_t i = 0; i < AllAxes().size(); ++i) {
+    cell.axes[AllAxes()[i].name] = plan.axis_values[i][choice[i]];
   }
   AxisMap resolved;
-  for (const Axis& axis : table) {
-    resolved[axis.name] = Resolve(table, axis, cell.axes);
+  for (const Axis& axis : AllAxes()) {
+    resolved[axis.name] = Resolve(axis, cell.axes);
   }
   if (!IsWholeDecoder(resolved)) {
-    for (const Axis& axis : table) {
+    for (const Axis& axis : AllAxes()) {
       if (axis.of_decoder) resolved[axis.name] = nullptr;
     }
   }
   cell.axes = std::move(resolved);
   for (std::size_t i = 0; i < plan.option_values.size(); ++i) {
     cell.options[plan.description.options[i].name] =
-        plan.option_values[i][choice[table.size() + i]];
+        plan.option_values[i][choice[AllAxes().size() + i]];
   }
   cell.skip_reason = SkipReason(plan.description, cell);
   TakePeerVariant(peer_variants, cell);
@@ -420,12 +433,10 @@ bool NextChoice(const std::vector<std::size_t>& sizes,
 // Points in the order in which they first appear, each cell once.
 class PointList {
  public:
-  explicit PointList(const AxisTable& table) : table_(table) {}
-
   void Add(Cell cell) {
-    if (!cells_.insert(CellKey(table_, cell)).second) return;
+    if (!cells_.insert(cell.Key()).second) return;
     AxisMap axes;
-    for (const Axis& axis : table_) {
+    for (const Axis& axis : AllAxes()) {
       const AxisValue& value = cell.axes[axis.name];
       if (axis.of_point && !value.is_null()) axes[axis.name] = value;
     }
@@ -438,7 +449,6 @@ class PointList {
   std::size_t num_cells() const { return cells_.size(); }
 
  private:
-  const AxisTable& table_;
   std::vector<Point> points_;
   std::unordered_map<std::string, std::size_t> index_;
   std::unordered_set<std::string> cells_;
@@ -452,68 +462,41 @@ std::vector<Alternative> AlternativesOf(const SweepRequest& request) {
   return all;
 }
 
-// `name` is one that the table of axes allows.
-template <class Values>
-auto ValueOf(const Values& values, const std::string& name) {
-  const auto found =
-      std::find_if(std::begin(values), std::end(values),
-                   [&](const auto& value) { return value.name == name; });
-  ATTN_CHECK(found != std::end(values));
-  return found->value;
-}
-
 }  // namespace
 
-std::vector<std::string> MechanismNames() {
-  std::vector<std::string> names;
-  for (const auto* mechanism : Mechanisms<float>()) {
-    names.push_back(mechanism->Describe().name);
-  }
-  return names;
-}
-
-std::vector<std::string> CellMechanismNames() {
-  std::vector<std::string> names = MechanismNames();
-  names.emplace_back(kNoAttention);
-  return names;
-}
-
-std::int64_t Cell::Int(const std::string& axis) const {
-  const AxisValue& value = axes.at(axis);
-  return value.is_text() ? kInfiniteWidth : value.whole();
-}
-
-std::string Cell::Text(const std::string& axis) const {
-  return axes.at(axis).text();
-}
-
-Sweep ExpandSweep(const AxisTable& table, const SweepRequest& request) {
+Sweep ExpandSweep(const SweepRequest& request) {
   std::vector<Plan> plans;
   for (const Alternative& alternative : AlternativesOf(request)) {
-    plans.push_back(MakePlan(table, request, alternative));
+    plans.push_back(MakePlan(request, alternative));
   }
-  CheckCommonNames(table, request, plans);
+  CheckCommonNames(request, plans);
   CheckNumberOfCells(plans);
-  PointList points(table);
-  PointList excluded(table);
+  PointList points;
+  PointList excluded;
   bool has_whole_decoder = false;
   for (const Plan& plan : plans) {
     const std::vector<std::size_t> sizes = plan.Sizes();
     std::vector<std::size_t> choice(sizes.size());
     do {
-      Cell cell = MakeCell(table, plan, request.peer_variants, choice);
+      Cell cell = MakeCell(plan, request.peer_variants, choice);
       has_whole_decoder = has_whole_decoder || IsWholeDecoder(cell.axes);
       PointList& list =
-          IsExcluded(table, request.exclusions, cell) ? excluded : points;
+          IsExcluded(request.exclusions, cell) ? excluded : points;
       list.Add(std::move(cell));
     } while (NextChoice(sizes, choice));
   }
-  if (!has_whole_decoder) CheckDecoderAxes(table, request);
+  if (!has_whole_decoder) CheckDecoderAxes(request);
   if (points.num_cells() == 0) {
     throw UserError("exclusions", "leave no cell to measure");
   }
   return {request.name,      request.seed,  request.repetitions, request.trials,
           request.processes, points.Take(), excluded.num_cells()};
+}
+
+std::vector<Point> GroupCells(std::vector<Cell> cells) {
+  PointList points;
+  for (Cell& cell : cells) points.Add(std::move(cell));
+  return points.Take();
 }
 
 void SkipThreadsBeyond(std::int64_t cores, Sweep& sweep) {
@@ -525,33 +508,6 @@ void SkipThreadsBeyond(std::int64_t cores, Sweep& sweep) {
                       cell.Int("threads"), cores, cores == 1 ? "" : "s");
     }
   }
-}
-
-std::string CellKey(const AxisTable& table, const Cell& cell) {
-  Json key = {{"mechanism", cell.mechanism}};
-  for (const Axis& axis : table)
-    key[axis.name] = ToJson(cell.axes.at(axis.name));
-  key["options"] = OptionsJson(cell);
-  return key.dump();
-}
-
-Json OptionsJson(const Cell& cell) { return ToJson(cell.options); }
-
-Config MakeConfig(const Cell& cell) {
-  const auto is_set = [&cell](const char* axis) {
-    return !cell.axes.at(axis).is_null();
-  };
-  Config config;
-  config.dim = cell.Int("dim");
-  if (is_set("chunk_width")) config.chunk_width = cell.Int("chunk_width");
-  if (is_set("num_contexts")) config.num_contexts = cell.Int("num_contexts");
-  if (is_set("energy")) config.energy = ValueOf(kEnergies, cell.Text("energy"));
-  if (is_set("end")) config.end = ValueOf(kEnds, cell.Text("end"));
-  config.mode = cell.Text("mode");
-  config.schedule = cell.Text("schedule");
-  config.variant = cell.Text("variant");
-  config.options = cell.options;
-  return config;
 }
 
 }  // namespace attnbench

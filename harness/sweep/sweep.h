@@ -10,40 +10,29 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/sweep/axes.h"
-#include "mechanisms/mechanism.h"
+#include "harness/sweep/cell.h"
 
 namespace attnbench {
-
-// The names of all mechanisms, in the registry's order.
-std::vector<std::string> MechanismNames();
-
-// The mechanism of a cell that is a whole decoder without attention.
-inline constexpr char kNoAttention[] = "none";
-
-// The names that the mechanism of a cell may have.
-std::vector<std::string> CellMechanismNames();
 
 // What another program offers to compute (peer.h): a variant of a mechanism
 // that is not ours.
 struct PeerVariant {
-  std::string mechanism;
-  std::string name;  // as Axis::other_names of the axis variant
-  std::string help;
+  std::string mechanism = {};
+  std::string name = {};  // as Axis::other_names of the axis variant
+  std::string help = {};
   // Values of the axes mode, schedule, scope, energy and precision.
-  std::vector<std::string> modes, schedules, scopes, energies, precisions;
+  std::vector<std::string> modes = {}, schedules = {}, scopes = {},
+                           energies = {}, precisions = {};
   // In modes expect and gradient it computes a published approximation.
   bool approximates = false;
 
   static void Fields(auto& self, auto& visit) {
     const auto names = [](const char* axis) {
-      return Rule{.one_of = FindAxis(StandardAxes(), axis, "peer").names,
-                  .min_items = 1};
+      return Rule{.one_of = FindAxis(axis, "peer").names, .min_items = 1};
     };
     visit("mechanism", self.mechanism, Rule{.one_of = MechanismNames()});
     visit("name", self.name,
-          Rule{.pattern =
-                   FindAxis(StandardAxes(), "variant", "peer").other_names});
+          Rule{.pattern = FindAxis("variant", "peer").other_names});
     visit("help", self.help, kNotEmpty);
     visit("modes", self.modes, names("mode"));
     visit("schedules", self.schedules, names("schedule"));
@@ -53,29 +42,6 @@ struct PeerVariant {
     visit("approximates", self.approximates);
   }
 };
-
-// One measurement: a mechanism with a value for every axis of the table.
-struct Cell {
-  std::string mechanism;
-  AxisMap axes;                                // every axis of the table
-  std::map<std::string, OptionValue> options;  // all of the mechanism's
-  bool is_peers = false;                       // the variant is one of a peer's
-  bool peer_approximates = false;              // PeerVariant::approximates
-  // Why it cannot be measured at all ("variant moving_sum is not one of
-  // soft's"); it is in the result as `skipped`.
-  std::optional<std::string> skip_reason;
-  // What another process found: all processes of a cell take samples alike. 0:
-  // to be found.
-  std::int64_t trials_per_sample = 0;
-
-  std::int64_t Int(const std::string& axis) const;  // "inf": kInfiniteWidth
-  std::string Text(const std::string& axis) const;
-};
-
-// Whether a whole encoder and decoder is timed, and not attention alone.
-inline bool IsWholeDecoder(const AxisMap& axes) {
-  return axes.at("scope").text() == "decoder";
-}
 
 // All cells that share their data: one setting of the axes marked of_point.
 struct Point {
@@ -139,7 +105,10 @@ inline constexpr std::int64_t kMostTrials = 1'000'000'000;
 // asked for declares, for an axis that an alternative sets and its mechanism
 // does not declare, for an axis of whole decoders where no cell is one, for
 // more than kMostCells cells, and where exclusions leave none.
-Sweep ExpandSweep(const AxisTable& table, const SweepRequest& request);
+Sweep ExpandSweep(const SweepRequest& request);
+
+// Cells as points, each cell once.
+std::vector<Point> GroupCells(std::vector<Cell> cells);
 
 // Makes cells on more threads than the machine has cores skipped ones: their
 // times would be those of threads that wait for each other's core.
@@ -150,44 +119,19 @@ void SkipThreadsBeyond(std::int64_t cores, Sweep& sweep);
 // it names, each axis by itself. Throws UserError with file and key, whichever
 // profile is wrong; unknown keys name the nearest valid one. An exclusion that
 // leaves nothing out in either profile is an error.
-SweepRequest ReadExperiment(const AxisTable& table, const std::string& path,
-                            const std::string& profile);
+SweepRequest ReadExperiment(const std::string& path, const std::string& profile,
+                            std::vector<PeerVariant> peer_variants = {});
+
+struct ProfileDocument;  // experiment_document.h
 
 // The request with what a profile says in the place of its own. Throws
 // UserError naming `where`.
-SweepRequest WithProfile(const AxisTable& table, SweepRequest request,
-                         const Json& profile, const std::string& where);
+SweepRequest WithProfile(SweepRequest request, const ProfileDocument& profile,
+                         const std::string& where);
 
 // Makes the cell a peer's where its variant is one of these, and gives it a
 // skip_reason where the peer does not have what its axes ask for.
 void TakePeerVariant(const std::vector<PeerVariant>& variants, Cell& cell);
-
-// A text that is the same for the same cell and different for different ones:
-// the axes in the table's order, then the options.
-std::string CellKey(const AxisTable& table, const Cell& cell);
-
-// The options of a cell as they stand in files.
-Json OptionsJson(const Cell& cell);
-
-// The mechanism's view of a cell.
-Config MakeConfig(const Cell& cell);
-
-// The values of the axes `energy` and `end`, by their names.
-template <class Value>
-struct NamedValue {
-  std::string_view name;
-  Value value;
-};
-inline constexpr NamedValue<EnergyKind> kEnergies[] = {
-    {"dot", EnergyKind::kDot},
-    {"bilinear", EnergyKind::kBilinear},
-    {"additive", EnergyKind::kAdditive},
-    {"normalized_additive", EnergyKind::kNormalizedAdditive},
-    {"scaled_bilinear", EnergyKind::kScaledBilinear}};
-inline constexpr NamedValue<EndPolicy> kEnds[] = {
-    {"absorb", EndPolicy::kAbsorb},
-    {"stay_last", EndPolicy::kStayLast},
-    {"restart", EndPolicy::kRestart}};
 
 }  // namespace attnbench
 

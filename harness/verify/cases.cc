@@ -347,7 +347,7 @@ VerifyInputs::VerifyInputs(const VerifyCase& verify_case,
   if (given_) {
     DrawScores(verify_case, description);
   } else {
-    DrawStates(verify_case);
+    DrawStates(verify_case, description);
   }
   const Index T = verify_case.memory_length;
   const Index U = verify_case.output_length;
@@ -390,14 +390,15 @@ void VerifyInputs::DrawScores(const VerifyCase& verify_case,
   arrays_["memory"] = std::move(memory);
 }
 
-void VerifyInputs::DrawStates(const VerifyCase& verify_case) {
+void VerifyInputs::DrawStates(const VerifyCase& verify_case,
+                              const Description& description) {
   workload_ = MakeWorkload<double>({.workload = verify_case.scores,
                                     .memory_length = verify_case.memory_length,
                                     .output_length = verify_case.output_length,
                                     .dim = verify_case.config.dim,
                                     .seed = key_});
   const Sequence<double> drawn =
-      workload_->Draw(0, verify_case.config.energy)[0];
+      workload_->DrawFor(description, 0, verify_case.config.energy)[0];
   parameters_ =
       std::make_unique<ChangeableParameters>(*drawn.inputs.parameters, arrays_);
   arrays_["energy_bias"] = Scalar(drawn.inputs.energy_bias);

@@ -53,10 +53,10 @@ inline constexpr char kParameterKey[] = "parameter ";
 
 // The inputs of a case, drawn from Philox keyed by seed and case. Every array
 // can be changed, for differences. Keys: `memory` and the scores that the
-// mechanism declares; or `memory`, `states`, the declared further inputs,
-// `energy_bias` and `energy_scale` [1, 1] of SequenceInputs, and "parameter
-// attention.W" and so on, each once the mechanism has asked for it. This class
-// is not thread-safe.
+// mechanism declares; or `memory`, `states`, its further inputs, `energy_bias`
+// and `energy_scale` [1, 1] of SequenceInputs, and "parameter attention.W" and
+// so on, each once the mechanism has asked for it. This class is not
+// thread-safe.
 class VerifyInputs {
  public:
   VerifyInputs(const VerifyCase& verify_case, const Description& description,
@@ -78,7 +78,8 @@ class VerifyInputs {
  private:
   void DrawScores(const VerifyCase& verify_case,
                   const Description& description);
-  void DrawStates(const VerifyCase& verify_case);
+  void DrawStates(const VerifyCase& verify_case,
+                  const Description& description);
 
   std::uint64_t key_;
   bool given_ = true;

@@ -14,11 +14,11 @@ namespace attnbench {
 namespace {
 
 // The names of an array's rows and columns.
-struct Names {
+struct IndexNames {
   const char* row;
   const char* column;
 };
-Names NamesOf(const std::string& what) {
+IndexNames NamesOf(const std::string& what) {
   if (what.starts_with("gradient of parameter") ||
       what.starts_with("gradient of energy_")) {
     return {"row", "column"};
@@ -84,7 +84,7 @@ void Quantity::CompareExact(Index row, Index column, double expected,
                             double seen) {
   const double error = std::abs(seen - expected) / Scale(expected);
   const bool good = error <= tolerance_;  // false for NaN
-  Comparison comparison{
+  ArrayNumber comparison{
       .row = row, .column = column, .expected = expected, .seen = seen};
   comparison.p_value = good ? 1 : 0;
   const bool is_worst = comparisons_ == 0 || !(error <= largest_error_);
@@ -104,7 +104,8 @@ void Quantity::CompareExact(const Table<double>& expected,
   }
 }
 
-void Quantity::CompareCount(Comparison at, std::int64_t hits, double rounding) {
+void Quantity::CompareCount(ArrayNumber at, std::int64_t hits,
+                            double rounding) {
   at.seen = static_cast<double>(hits) / static_cast<double>(trials_);
   at.p_value = CountPValue(trials_, hits, at.expected, rounding);
   Add(at);
@@ -128,8 +129,8 @@ void Quantity::CompareMean(Index row, Index column, double expected,
   }
 }
 
-void Quantity::Add(const Comparison& comparison) {
-  const auto distance = [](const Comparison& one) {
+void Quantity::Add(const ArrayNumber& comparison) {
+  const auto distance = [](const ArrayNumber& one) {
     return std::abs(one.seen - one.expected);
   };
   const bool is_worst = p_values_.empty() ||
@@ -181,7 +182,7 @@ QuantityResult Quantity::Result() const {
 }
 
 std::string Quantity::WorstText() const {
-  const Names names = NamesOf(what_);
+  const IndexNames names = NamesOf(what_);
   std::string place = what_;
   if (worst_.row >= 0) {
     place += fmt::format(", {} {}", names.row, worst_.row + 1);

@@ -17,7 +17,7 @@ namespace attnbench {
 inline constexpr Index kNoEntry = -2;
 
 // One number of an array. Indices count from 0; -1 stands for none.
-struct Comparison {
+struct ArrayNumber {
   Index row = -1;
   Index column = -1;
   Index previous = -1;  // t(i-1), in joint counts
@@ -39,7 +39,7 @@ class Quantity {
   // The two arrays have the same shape.
   void CompareExact(const Table<double>& expected, const Table<double>& seen);
   // CountPValue says what `rounding` is.
-  void CompareCount(Comparison at, std::int64_t hits, double rounding = 0);
+  void CompareCount(ArrayNumber at, std::int64_t hits, double rounding = 0);
   // Compares an expectation with the mean of samples.
   void CompareMean(Index row, Index column, double expected,
                    const SampleMean& sample);
@@ -53,7 +53,7 @@ class Quantity {
   const std::string& what() const { return what_; }
   std::int64_t comparisons() const { return comparisons_; }
   const std::vector<double>& p_values() const { return p_values_; }
-  const Comparison& worst() const { return worst_; }
+  const ArrayNumber& worst() const { return worst_; }
   // The largest error of an exact comparison, over max(1, |expected|).
   double largest_error() const { return largest_error_; }
   bool passed() const { return passed_; }
@@ -64,7 +64,7 @@ class Quantity {
   std::string WorstText() const;
 
  private:
-  void Add(const Comparison& comparison);
+  void Add(const ArrayNumber& comparison);
 
   std::string what_;
   bool exact_ = false;
@@ -72,7 +72,7 @@ class Quantity {
   std::int64_t trials_ = 0;
   std::int64_t comparisons_ = 0;
   std::vector<double> p_values_;
-  Comparison worst_;
+  ArrayNumber worst_;
   double largest_error_ = 0;
   // The numbers that vary most; discrepancies are hardest to see in them.
   std::optional<double> hardest_count_;

@@ -143,7 +143,7 @@ class TrialSums {
   }
 
   // Compares an outcome whose expectation is 1 less the others'.
-  void CompareRest(Comparison at, std::int64_t hits, bool is_impossible,
+  void CompareRest(ArrayNumber at, std::int64_t hits, bool is_impossible,
                    Quantity& quantity) const {
     // An impossible outcome is expected exactly 0 times, so a single hit is
     // wrong.

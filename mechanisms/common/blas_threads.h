@@ -2,7 +2,7 @@
 #ifndef ATTNBENCH_MECHANISMS_COMMON_BLAS_THREADS_H_
 #define ATTNBENCH_MECHANISMS_COMMON_BLAS_THREADS_H_
 
-// OpenBLAS's own, not in every cblas.h.
+// OpenBLAS has this, but not every cblas.h declares it.
 extern "C" void openblas_set_num_threads(int num_threads);
 
 namespace attnbench {

@@ -51,7 +51,7 @@ std::string CompareText(const char* expression, const A& a, const B& b) {
 #define ATTN_CHECK_LE(a, b) ATTN_CHECK_OP(<=, a, b)
 #define ATTN_CHECK_LT(a, b) ATTN_CHECK_OP(<, a, b)
 
-// Inside loops that are timed: free in a release build.
+// These are for loops that are timed: they cost nothing in a release build.
 #ifdef NDEBUG
 #define ATTN_DCHECK_LT(a, b) \
   do {                       \

@@ -1,5 +1,5 @@
-// Eigen's matrices over our views, rows strided or not: for matrix products,
-// which run on OpenBLAS. Nothing here allocates.
+// Gives Eigen's matrices over our views, rows strided or not, for matrix
+// products, which run on OpenBLAS. Nothing here allocates.
 #ifndef ATTNBENCH_MECHANISMS_COMMON_EIGEN_VIEWS_H_
 #define ATTNBENCH_MECHANISMS_COMMON_EIGEN_VIEWS_H_
 

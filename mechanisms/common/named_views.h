@@ -22,8 +22,9 @@ struct NamedView {
 template <class T>
 class NamedViews {
  public:
-  // A name that is there already gets the new view. A view of nothing is left
-  // out: one without columns. An array of no rows has columns, and stays.
+  // A name that is there already gets the new view. A view without columns is
+  // one of nothing, and is left out; an array of no rows has columns, and
+  // stays.
   void Set(std::string name, const MatrixView<T>& view) {
     std::erase_if(all_, [&](const auto& one) { return one.name == name; });
     if (view.cols > 0) all_.push_back({std::move(name), view});

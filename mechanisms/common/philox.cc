@@ -20,7 +20,7 @@ std::array<std::uint32_t, 4> Philox(std::uint64_t seed, std::uint32_t purpose,
 }
 
 double StandardNormal(const std::array<std::uint32_t, 4>& words) {
-  // 1 minus a uniform number: log(0) cannot happen.
+  // The number is 1 minus a uniform one, so that log(0) cannot happen.
   const double radius =
       std::sqrt(-2 * std::log(1 - Uniform53(words[0], words[1])));
   return radius *

@@ -26,8 +26,9 @@ inline double SymmetricUniform24(std::uint32_t word) {
   return 2.0 * Uniform24(word) - 1.0;
 }
 
-// In [0, 1), a multiple of 2^-53. For Bernoulli draws: u < p never happens at
-// p = 0 and always at p = 1, and small p are not rounded to a coarse grid.
+// Lies in [0, 1), a multiple of 2^-53. It is for Bernoulli draws: u < p never
+// happens at p = 0 and always at p = 1, and small p are not rounded to a coarse
+// grid.
 inline double Uniform53(std::uint32_t high, std::uint32_t low) {
   const std::uint64_t bits =
       (static_cast<std::uint64_t>(high) << 21) ^ (low >> 11);

@@ -10,14 +10,14 @@
 namespace attnbench {
 namespace {
 
-// Keys made in Append, one row [d] an entry.
+// Holds the keys that are made in Append, one row [d] an entry.
 template <class Real>
 class KeyStore {
  public:
   KeyStore(Index dim, Index expected_length) : dim_(dim) {
     keys_.reserve(Size(expected_length * dim));
   }
-  // Room for `count` more keys.
+  // Makes room for `count` more keys.
   MatrixMap<Real> Extend(Index count) {
     const std::size_t old_size = keys_.size();
     keys_.resize(old_size + Size(count * dim_));
@@ -114,7 +114,7 @@ class DotEnergy final : public EnergyFromStates<Real> {
   const Real* query_ = nullptr;
 };
 
-// bilinear and scaled_bilinear.
+// Serves bilinear and scaled_bilinear.
 template <class Real>
 class BilinearEnergy final : public EnergyFromStates<Real> {
  public:
@@ -162,7 +162,7 @@ class BilinearEnergy final : public EnergyFromStates<Real> {
   const Real* state_ = nullptr;
 };
 
-// additive and normalized_additive.
+// Serves additive and normalized_additive.
 template <class Real>
 class AdditiveEnergy final : public EnergyFromStates<Real> {
  public:
@@ -237,7 +237,7 @@ class AdditiveEnergy final : public EnergyFromStates<Real> {
   Buffer<Real> v_;  // v, or g v / |v|
 };
 
-// A row of a table for each output.
+// Looks energies up in a table with a row for each output.
 template <class Real>
 class GivenEnergy final : public Energy<Real> {
  public:
@@ -325,7 +325,8 @@ EnergyCost CostOfEnergy(const Config& config, EnergyRole role,
   const bool precomputed = config.Option<std::string>("keys") == "precomputed";
   const double project = 2 * d * d;
   if (IsAdditive(config.energy)) {
-    // W s; V h + b; an addition, a tanh, a multiplication and an addition.
+    // A state takes W s, an entry V h + b, and an energy an addition, a tanh, a
+    // multiplication and an addition for each of its d terms.
     cost.flops_per_state = project;
     cost.rows_per_state += d;
     cost.flops_per_energy = 4 * d;

@@ -25,14 +25,14 @@
 
 namespace attnbench {
 
-// What the energies are for. The chunk energies of MoChA have parameters of
-// their own, and under dot keys and states of their own.
+// What the energies are for. Chunk energies, which MoChA and MAtChA have, take
+// parameters of their own, and under dot keys and states of their own.
 enum class EnergyRole { kAttention, kChunk };
 
-// What mechanisms with such energies declare: the scores that can be given for
-// them, and the keys [T, d] and states [U, d] of chunk energies under dot,
-// which must not be the memory itself (MoChA 2.4 wants energies distinct from
-// the monotonic ones).
+// Mechanisms with such energies declare these. The first three are the scores
+// that can be given for energies. The last two are the keys and states of chunk
+// energies under dot, which must not be the memory and the states themselves
+// (MoChA 2.4 wants energies distinct from the monotonic ones).
 inline const InputSpec kProbabilitiesInput = {
     .name = "p_choose", .shape = "UT", .domain = Domain::kProbability};
 inline const InputSpec kEnergiesInput = {.name = "energies", .shape = "UT"};
@@ -54,26 +54,28 @@ template <class Real>
 GivenScore<Real> FindGivenScore(const SequenceInputs<Real>& inputs,
                                 EnergyRole role);
 
-// The energies of one sequence. Evaluates at any entry appended so far.
+// Evaluates the energies of one sequence, at any entry appended so far.
 template <class Real>
 class Energy {
  public:
   virtual ~Energy() = default;
-  // Entries that follow those appended before, in the same array.
+  // Adds entries that follow those appended before, in the same array. Chunk
+  // energies under dot have all their keys from the start, and ignore them.
   virtual void Append(const MatrixView<const Real>& memory) = 0;
-  // The state of output i; its array lives until the next call.
+  // Sets the state of output i, whose array lives until the next call.
   virtual void SetState(Index output, std::span<const Real> state) = 0;
-  // The states of `count` hypotheses, one after another, projected together.
-  // UseState(i, n) then stands for SetState of output i with the n-th of them.
+  // Sets the states of `count` hypotheses, which stand one after another, and
+  // projects them together. UseState(i, n) then stands for SetState of output i
+  // with the n-th of them.
   virtual void SetStates(Index count, std::span<const Real> states) = 0;
   virtual void UseState(Index output, Index n) = 0;
   // energies[n] = a(s, h_(first + n)) for n in [0, count).
   virtual void Evaluate(Index first, Index count, Real* energies) = 0;
-  // All energies [U, T] of U states given one after another; by a matrix
-  // product under dot.
+  // Writes all energies [U, T] of U states, which stand one after another;
+  // under dot by a matrix product.
   virtual void EvaluateAll(std::span<const Real> states,
                            MatrixView<Real> energies) = 0;
-  // What Evaluate gives are probabilities p, not energies (p_choose was given).
+  // Whether Evaluate gives probabilities p, not energies (p_choose was given).
   virtual bool gives_probabilities() const { return false; }
 };
 
@@ -96,7 +98,7 @@ struct EnergyCost {
   // context right after reads nothing more.
   bool reads_memory = false;
 };
-// Nothing where the scores are given.
+// Scores that are given cost nothing.
 EnergyCost CostOfEnergy(const Config& config, EnergyRole role,
                         bool scores_given);
 

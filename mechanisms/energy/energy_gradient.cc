@@ -132,13 +132,14 @@ class EnergyGradient {
   }
 
  private:
-  // With x = tanh(query_i + key_j): adds G_ij x to d_v, and G_ij (1 - x^2),
+  // Adds, with x = tanh(query_i + key_j), G_ij x to d_v, and G_ij (1 - x^2),
   // which lacks the factor v^, to d_query_i and d_key_j.
   void AddPairs(Scratch<Real>& query, Scratch<Real>& key,
                 Scratch<Real>& d_query, Scratch<Real>& d_key,
                 Scratch<Real>& d_v) const {
     const Kernels<Real>& kernels = BestKernels<Real>();
-    // Summed for each output first: fewer roundings than one long sum.
+    // Each output has a sum of its own first, which rounds less often than one
+    // long sum.
     Scratch<Real> of_output(1, dim_);
     for (Index i = 0; i < num_outputs_; ++i) {
       of_output.map().setZero();
@@ -204,15 +205,17 @@ double EnergyGradientFlops(const Config& config, Index memory_length,
   const auto d = static_cast<double>(config.dim);
   const auto T = static_cast<double>(memory_length);
   const auto U = static_cast<double>(output_length);
-  // G H and G^T S.
+  // These are G H and G^T S.
   if (config.energy == EnergyKind::kDot) return 4 * U * T * d;
   if (!IsAdditive(config.energy)) {
-    // The same, then times W for states, memory, and with S^T for W itself.
+    // These are the same two, both times W for states and memory, and S^T times
+    // the first for W itself.
     return 4 * U * T * d + d * d * (4 * U + 2 * T);
   }
-  // For each pair and element an addition and a tanh; a product and a sum for
-  // v; 1 - x^2 times G, and two sums for it. For each state and entry a key,
-  // and a product each for itself and its matrix; b and v^.
+  // Each element of a pair takes an addition and a tanh; a product and a sum
+  // for v; 1 - x^2 times G, and two sums for it. Each state and entry takes a
+  // key, and a product each for itself and its matrix. The rest is for b and
+  // v^.
   return 9 * U * T * d + 6 * d * d * (U + T) + d * (U + 3 * T);
 }
 

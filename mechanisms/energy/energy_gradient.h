@@ -7,12 +7,12 @@
 
 namespace attnbench {
 
-// Adds to those of states, memory (chunk_states and chunk_keys for role kChunk
-// under dot) and parameters that are wanted. Parameters, by the names of
-// parameters.h: W, V, b, v, g, and r of the choice only (r shifts all energies
-// of a chunk alike, which changes nothing). The sequence's energies come from
-// states: none were given. O(U T d) under dot, and O(d^2 (T + U)) more for the
-// others.
+// Adds to the gradients of states, memory (chunk_states and chunk_keys for role
+// kChunk under dot) and parameters that are wanted. The parameters have the
+// names of parameters.h: W, V, b, v, g, and r of the choice only (r shifts all
+// energies of a chunk alike, which changes nothing). The sequence's energies
+// come from states: none were given. This takes O(U T d) under dot, and
+// O(d^2 (T + U)) more for the others.
 template <class Real>
 void AddEnergyGradient(const Config& config, const Sequence<Real>& sequence,
                        EnergyRole role,

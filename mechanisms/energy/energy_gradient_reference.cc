@@ -6,7 +6,8 @@
 namespace attnbench {
 namespace {
 
-// Sums of everything in Wider<Real>, added to what is wanted at the end.
+// Sums everything in Wider<Real>, and adds the sums to what is wanted at the
+// end.
 template <class Real>
 class Reference {
   using Wide = Wider<Real>;
@@ -168,7 +169,7 @@ class Reference {
     if (normalized) Normalize(square);
   }
 
-  // From dL/d(g v/|v|), in dv_, to dv and dg:
+  // Goes from dL/d(g v/|v|), in dv_, to dv and dg:
   // d(v_k/|v|) / dv_l = (delta_kl - v_k v_l / |v|^2) / |v|.
   void Normalize(Wide square) {
     const Wide norm = std::sqrt(square);

@@ -6,10 +6,10 @@
 namespace attnbench {
 namespace {
 
-// Rounding of an inner product of n terms whose magnitudes add up to
-// `magnitude`: a probabilistic bound (Higham and Mary 2019), 4 sqrt(n) + 16
-// units of half the machine epsilon. The certain bound, n units, would call
-// many decisions undecidable that no order of summation gets wrong.
+// Bounds the rounding of an inner product of n terms whose magnitudes add up to
+// `magnitude`: by 4 sqrt(n) + 16 units of half the machine epsilon, which holds
+// with high probability (Higham and Mary 2019). The certain bound, n units,
+// would call many decisions undecidable that no order of summation gets wrong.
 template <class Real>
 Wider<Real> InnerProductRounding(Index n, Wider<Real> magnitude) {
   const Wider<Real> unit = std::numeric_limits<Real>::epsilon() / 2;

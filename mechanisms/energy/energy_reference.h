@@ -1,7 +1,7 @@
 // The energy functions once more, as the papers write them: scalar loops in the
-// papers' order and letters, in a type wider than the one under test. Slow on
-// purpose (d^2 for every additive energy); the oracle of tests and of the gate
-// before timing, and what workload `diagonal` takes its bias from.
+// papers' order and letters, in a type wider than the one under test. They are
+// slow on purpose (d^2 for every additive energy). Tests and the gate before
+// timing compare with them, and workload `diagonal` takes its bias from them.
 #ifndef ATTNBENCH_MECHANISMS_ENERGY_ENERGY_REFERENCE_H_
 #define ATTNBENCH_MECHANISMS_ENERGY_ENERGY_REFERENCE_H_
 
@@ -23,8 +23,8 @@ struct BoundedEnergy {
   Wider<Real> rounding = 0;  // largest error of a computation in Real
 };
 
-// Stateless: every call is complete in itself. Where scores were given they are
-// looked up, and `rounding` is 0.
+// It has no state: every call is complete in itself. Scores that were given are
+// looked up, with `rounding` 0.
 template <class Real>
 class ReferenceEnergy {
  public:

@@ -26,8 +26,8 @@ inline std::int64_t TargetOf(const std::string& level) {
   CheckFailed(__FILE__, __LINE__, "no SIMD level " + level);
 }
 
-// What `dispatched` returns where the dispatcher sees only that level; then it
-// sees all of them.
+// Gives what `dispatched` returns while the dispatcher sees only that level;
+// afterwards it sees all of them.
 template <class Dispatched>
 decltype(auto) AtLevel(const std::string& level, Dispatched dispatched) {
   RestrictTargets(TargetOf(level));

@@ -29,8 +29,8 @@ HWY_INLINE hn::Vec<D> FastTanh(D d, hn::Vec<D> x) {
   } else {
     const auto a = hn::Abs(x);
     const auto t = hn::Mul(a, a);
-    // (P - 1) / t and Q - 1: for small x, where P and Q are nearly 1, only the
-    // four operations that are not yet small round.
+    // p and q are (P - 1) / t and Q - 1: for small x, where P and Q are nearly
+    // 1, only the four operations that are not yet small round.
     const auto p =
         hn::MulAdd(hn::Set(d, 0.000114311631f), t, hn::Set(d, 0.02977648f));
     auto q =
@@ -43,15 +43,15 @@ HWY_INLINE hn::Vec<D> FastTanh(D d, hn::Vec<D> x) {
     const auto more = hn::MulAdd(hn::Add(q, hn::Set(d, 2.0f)), q, square);
     const auto one = hn::Set(d, 1.0f);
     const auto y = hn::Div(hn::MulAdd(ap, q, ap), hn::Add(more, one));
-    // From there on tanh rounds to 1; far from there y would overflow.
+    // From here on tanh rounds to 1; far above, y would overflow.
     const auto is_one = hn::Ge(a, hn::Set(d, 9.0109f));
     return hn::CopySign(hn::IfThenElse(is_one, one, hn::Min(y, one)), x);
   }
 }
 
-// exp(x) to 3 ULP for x up to 88, 0 where that is no normal number. In f32
-// 2^n exp(r) with |r| <= log(2) / 2, exp(r) = 1 + r + r^2 q(r); q is a minimax
-// fit of our own, good to 0.06 units of 2^-24.
+// exp(x) to 3 ULP for x up to 88, 0 where that is no normal number. In f32 it
+// is 2^n exp(r) with |r| <= log(2) / 2, exp(r) = 1 + r + r^2 q(r); q is a
+// minimax fit of our own, good to 0.06 units of 2^-24.
 template <class D, class Real = hn::TFromD<D>>
 HWY_INLINE hn::Vec<D> FastExp(D d, hn::Vec<D> x) {
   if constexpr (sizeof(Real) == sizeof(double)) {
@@ -62,7 +62,7 @@ HWY_INLINE hn::Vec<D> FastExp(D d, hn::Vec<D> x) {
     const auto is_zero = hn::Lt(x, least);
     x = hn::Max(least, x);  // n stays an exponent, NaN stays NaN
     const auto n = hn::Round(hn::Mul(x, hn::Set(d, 1.44269504f)));
-    // log(2) in two parts, the first of which has few bits: n times it is
+    // log(2) comes in two parts, the first of which has few bits: n times it is
     // exact.
     auto r = hn::NegMulAdd(n, hn::Set(d, 0.693359375f), x);
     r = hn::NegMulAdd(n, hn::Set(d, -2.12194440e-4f), r);

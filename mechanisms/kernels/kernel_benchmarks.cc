@@ -1,7 +1,7 @@
-// The kernels by themselves, at every SIMD level and as plain loops, on Google
-// Benchmark. Times are per element: a pair of memory entry and dimension, an
-// entry of a row, or a pair of entries. Working sets fit the second-level
-// cache. Examples:
+// Times the kernels by themselves, at every SIMD level and as plain loops, on
+// Google Benchmark. Times are per element: a pair of memory entry and
+// dimension, an entry of a row, or a pair of entries. Working sets fit the
+// second-level cache. Examples:
 //
 //   build/release/kernel_benchmarks --benchmark_filter=select/
 //   build/release/kernel_benchmarks --benchmark_filter='dot_rows.*/f32'

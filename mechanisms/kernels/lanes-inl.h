@@ -26,8 +26,9 @@ Index LanesOf(D d) {
   return static_cast<Index>(hn::Lanes(d));
 }
 
-// The first `count` < N numbers at `from`, zeros after them. Reads no others: a
-// masked load where the level's cannot fault, else by way of the stack.
+// Loads the first `count` < N numbers at `from`, with zeros after them. It
+// reads no others: by a masked load where the level's cannot fault, else by way
+// of the stack.
 template <class D, class Real = hn::TFromD<D>>
 hn::Vec<D> LoadTail(D d, const Real* from, Index count) {
 #if HWY_MEM_OPS_MIGHT_FAULT

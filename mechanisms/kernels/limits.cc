@@ -85,7 +85,7 @@ template <class Real>
 Real MultiplyAdd(Index steps) {
   const hn::ScalableTag<Real> d;
   const auto lanes = static_cast<Index>(hn::Lanes(d));
-  // Different starts, or the compiler would compute one chain for all.
+  // The chains start differently, or the compiler would compute one for all.
   const auto start = [&](Index chain) HWY_ATTR {
     return hn::Iota(d, static_cast<Real>(chain * lanes));
   };

@@ -7,7 +7,7 @@
 
 namespace attnbench {
 
-// Compiled without vectorisation. Real may be long double.
+// They are compiled without vectorisation. Real may be long double.
 template <class Real>
 const Kernels<Real>& ScalarKernels();
 

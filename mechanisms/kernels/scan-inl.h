@@ -21,8 +21,8 @@ HWY_BEFORE_NAMESPACE();
 namespace attnbench::HWY_NAMESPACE {
 namespace {
 
-// Up to all lanes of the tag of doubles D from or to an array of either
-// precision; lanes from `count` on are 0, or stay unwritten.
+// Loads or stores up to all lanes of the tag of doubles D, from or to an array
+// of either precision. Lanes from `count` on are 0, or stay unwritten.
 template <class D>
 hn::Vec<D> LoadDoubles(D d, const double* from, Index count) {
   return count >= LanesOf(d) ? hn::LoadU(d, from) : LoadTail(d, from, count);
@@ -141,8 +141,8 @@ HWY_INLINE void LoadFourPassed(D d, hn::Vec<D> p0, hn::Vec<D> p1, hn::Vec<D> p2,
   a3 = Passed(d, p3, c3);
 }
 
-// One row of the scan, an element or a block of four vectors at a time. With
-// a = 1 - p, r(j) = a(j) (r(j-1) + start(j)) is what passes entry j.
+// Makes one row of the scan, an element or a block of four vectors at a time.
+// With a = 1 - p, r(j) = a(j) (r(j-1) + start(j)) is what passes entry j.
 template <class Real>
 struct SelectRow {
   const Real* p;
@@ -151,7 +151,8 @@ struct SelectRow {
   Real* alpha;
   Real* arrived;
 
-  // Up to a vector from entry j on. Takes and returns r, in all lanes.
+  // Makes up to a vector of entries from j on. Takes and returns r, in all
+  // lanes.
   template <class D>
   HWY_INLINE hn::Vec<D> Few(D d, Index j, Index count,
                             hn::Vec<D> before) const {
@@ -190,7 +191,7 @@ struct SelectRow {
     StoreFour(d, hn::Mul(p0, q0), hn::Mul(p1, q1), hn::Mul(p2, q2),
               hn::Mul(p3, q3), alpha + j);
     if (arrived != nullptr) StoreFour(d, q0, q1, q2, q3, arrived + j);
-    // Not from what was just made: the next block waits for one multiply-add.
+    // This needs nothing just made: the next block waits for one multiply-add.
     return hn::MulAdd(BroadcastLast(d, a), before, BroadcastLast(d, b));
   }
 };
@@ -241,9 +242,9 @@ void Select(const Real* p, const Real* complement, const Real* start,
   }
 }
 
-// The same backwards: dq(j) = p(j) d_alpha(j) + a(j) dq(j+1). Missing lanes
-// have p = 0 and hand dq down. A vector at a time: with five arrays,
-// interleaving costs more than it saves.
+// Does the same backwards: dq(j) = p(j) d_alpha(j) + a(j) dq(j+1). Missing
+// lanes have p = 0 and hand dq down. It takes a vector at a time: with five
+// arrays, interleaving costs more than it saves.
 template <class Real>
 void SelectBackward(const Real* p, const Real* complement, const Real* arrived,
                     const Real* d_alpha, Index count, Real* d_p,

@@ -36,7 +36,7 @@ HWY_INLINE hn::Vec<D> RunningLanes(D d, hn::Vec<D> v) {
   }
 }
 
-// One vector of RunningSums; returns what of the sum is new.
+// Makes one vector of RunningSums; returns what of the sum is new.
 template <bool Up, class D, class Real = hn::TFromD<D>>
 HWY_INLINE double RunningStep(D d, const Real* x, Index count, double before,
                               const Real* addend, Real* sums) {
@@ -108,8 +108,8 @@ void AddShifted(Real* y, Index count, Index shift) {
   }
 }
 
-// Sums over windows of 1, 2, 4, ... entries, each from the last; those that
-// `width` is made of, one behind the other, are added up.
+// Makes the sums over windows of 1, 2, 4, ... entries, each from the last, and
+// adds up those that `width` is made of, one behind the other.
 template <bool Up, class Real>
 void NarrowSums(const Real* x, Index count, Index width, Real* sums) {
   HWY_ALIGN Real y[kPiece + kNarrow];
@@ -187,7 +187,7 @@ HWY_INLINE hn::Vec<D> Reciprocal(D d, hn::Vec<D> x) {
   }
 }
 
-// One vector of entries l against four of k.
+// Takes one vector of entries l against four of k.
 template <class D>
 HWY_INLINE hn::Vec<D> ReciprocalStep(
     D d, hn::Vec<D> y, hn::Vec<D> b, hn::Vec<D> x0, hn::Vec<D> x1,
@@ -208,8 +208,8 @@ HWY_INLINE hn::Vec<D> ReciprocalStep(
   return hn::MulAdd(a3, r3, column);
 }
 
-// Up to four k against all l; rows beyond `rows` repeat the first with weight
-// 0.
+// Takes up to four k against all l; rows beyond `rows` repeat the first with
+// weight 0.
 template <class Real>
 void FourReciprocalSums(const Real* x, const Real* a, Index rows, const Real* y,
                         const Real* b, Index count, Real* row_sums,

@@ -11,7 +11,7 @@ namespace {
 
 // exp(-kWide) and its reciprocal are normal numbers with room for sums.
 constexpr double kWide = 600;
-// Independent sums of a row, so that they can share a register.
+// A row has this many independent sums, which can share a register.
 constexpr std::size_t kLanes = 8;
 
 template <class Real>
@@ -128,7 +128,7 @@ class AdaptiveExpectation final : public ChunkExpectation<Real> {
     return array.begin() + static_cast<std::ptrdiff_t>(n);
   }
 
-  // In plain numbers, e relative to the greatest of the block.
+  // Adds pairs in plain numbers, with e relative to the greatest of the block.
   void AddPairs(std::size_t lo, std::size_t mid, std::size_t hi,
                 double greatest) {
     weight_.resize(p_.size());
@@ -177,7 +177,7 @@ class AdaptiveExpectation final : public ChunkExpectation<Real> {
     return row;
   }
 
-  // The same where u spans more than plain numbers do: x and y are kept
+  // Does the same where u spans more than plain numbers do: x and y are kept
   // relative to the greatest u that they hold (limit_), row and column sums
   // relative to its reciprocal.
   void AddWidePairs(std::size_t lo, std::size_t mid, std::size_t hi) {
@@ -201,7 +201,7 @@ class AdaptiveExpectation final : public ChunkExpectation<Real> {
     }
   }
 
-  // limit_ and sum_ at n from those at its neighbour.
+  // Makes limit_ and sum_ at n from those at its neighbour.
   void GrowSum(std::size_t n, std::size_t neighbour, bool has_neighbour) {
     limit_[n] = has_neighbour ? std::max(u_[n], limit_[neighbour]) : u_[n];
     sum_[n] = std::exp(u_[n] - limit_[n]);
@@ -231,8 +231,8 @@ class AdaptiveExpectation final : public ChunkExpectation<Real> {
 
   // ---- backward ----
 
-  // For sums of e over k..l, kept relative to the greatest u among them: e(l)
-  // in that unit, and the unit before in it.
+  // Makes what sums of e over k..l need, which are kept relative to the
+  // greatest u among them: e(l) in that unit, and the unit before in it.
   void WeightsFrom(std::size_t k) {
     double greatest = u_[k];
     for (std::size_t l = k; l < u_.size(); ++l) {
@@ -242,7 +242,7 @@ class AdaptiveExpectation final : public ChunkExpectation<Real> {
     }
   }
 
-  // All pairs that start at k; returns V(k, k).
+  // Goes through all pairs that start at k; returns V(k, k).
   double BackwardFrom(std::size_t k, std::span<const Real> d) {
     double sum = 0;
     double weighted = 0;
@@ -286,8 +286,9 @@ class AdaptiveExpectation final : public ChunkExpectation<Real> {
   ModerateGradient<Real> moderate_gradient_;
   Buffer<double> start_, p_, passes_, u_;  // of the row
   Buffer<double> beta_, d_p_, d_u_;
-  // Of a block: A and B; x and y; row and column sums of 1 / (x + y) with B and
-  // A; e; the unit of x and y. Of a start k: the mass that arrives at l; S; M.
+  // For a block these are A and B; x and y; row and column sums of 1 / (x + y)
+  // with B and A; e; the unit of x and y. For a start k they are the mass that
+  // arrives at l, S and M.
   Buffer<double> mass_, sum_, total_, weight_, limit_, decay_, mean_;
 };
 

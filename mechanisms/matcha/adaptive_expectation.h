@@ -9,8 +9,8 @@
 // G(k, l) = A(k) B(l) / (x(k) + y(l)), x and y being the sums of e from k to
 // the middle and from there to l. Entry j on the left receives the row sums of
 // G for k <= j, on the right the column sums for l >= j, and both halves go on
-// alike. O(T^2) time and O(T) memory, where eq 43 has an array [T, T] for each
-// output; all terms are positive; exact for any finite u.
+// alike. It takes O(T^2) time and O(T) memory, where eq 43 has an array [T, T]
+// for each output; all terms are positive; exact for any finite u.
 //
 // Backwards, d = dL/d beta: with M(k, l) the mean of d over k..l under the
 // softmax of u, V(k, n) = p(n) M(k, n) + (1 - p(n)) V(k, n+1) is what a scan
@@ -23,7 +23,7 @@
 //
 //   dL/du(j)     = e(j) sum over k <= j <= l of G(k, l) (d(j) - M(k, l))
 //
-// O(T^2) time and O(T) memory, no division by p or 1 - p.
+// This takes O(T^2) time and O(T) memory, and never divides by p or 1 - p.
 //
 // Where all u of a row lie close together (moderate_blocks.h and, backwards,
 // moderate_gradient.h), pairs are taken by kernels. What follows here is right
@@ -42,10 +42,10 @@ template <class Real>
 std::unique_ptr<ChunkExpectation<Real>> MakeAdaptiveExpectation(
     const Config& config);
 
-// For each pair (start, choice): an addition, a division and two products with
+// Each pair (start, choice) takes an addition, a division and two products with
 // their additions; backwards 1 / (x + y) (2), and eight sums of products with
-// it and its square (16). For each entry the exp, A, B, x, y and the two sums;
-// backwards the exp.
+// it and its square (16). Each entry takes the exp, A, B, x, y and the two
+// sums; backwards the exp.
 inline constexpr FunctionCost kAdaptiveCost = {
     .forward = 8, .backward = 2, .forward_pair = 6, .backward_pair = 18};
 

@@ -70,8 +70,8 @@ class ModerateBlocks {
     }
   }
 
-  // A(k) and x(k) from the middle down to the last k that gets past it; `mid`
-  // where nothing starts.
+  // Sets A(k) and x(k) from the middle down to the last k that gets past it,
+  // and returns the last k where something starts, or `mid`.
   Index SetLeft(Index lo, Index mid) {
     double passed = 1, x = 0;
     Index first = mid, begin = mid;
@@ -88,7 +88,8 @@ class ModerateBlocks {
     return first;
   }
 
-  // B(l) and y(l) from the middle up to the last l that is reached.
+  // Sets B(l) and y(l) from the middle up to the last l that is reached, and
+  // returns the one behind.
   Index SetRight(Index mid, Index hi) {
     double passed = 1, y = 0;
     Index end = mid;
@@ -102,8 +103,8 @@ class ModerateBlocks {
     return end;
   }
 
-  // Row and column sums, in Real for so many at most: the rounding of longer
-  // sums would show.
+  // Makes row and column sums, in Real for at most kRows and kColumns terms:
+  // the rounding of longer sums would show.
   void SumPairs(Index begin, Index mid, Index end) {
     constexpr Index kRows = 256, kColumns = 1024;
     std::fill(total_.data() + begin, total_.data() + end, 0.0);
@@ -143,8 +144,8 @@ class ModerateBlocks {
   const Kernels<Real>& kernels_ = BestKernels<Real>();
   const ChoiceRow<Real>* row_ = nullptr;
   Buffer<Real> exp_u_;  // relative to the greatest of the row
-  // Of a block: A and B; x and y; row and column sums of 1 / (x + y) with B and
-  // A. Of the row: beta / exp(u).
+  // For a block these are A and B; x and y; row and column sums of 1 / (x + y)
+  // with B and A. beta_ is beta / exp(u) of the row.
   Buffer<Real> mass_, sum_;
   Buffer<double> total_;
   Buffer<Real> beta_;

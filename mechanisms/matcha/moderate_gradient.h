@@ -6,8 +6,8 @@
 //
 // whose derivatives by A, x and X (B, y and Y) are sums over l (over k) of r
 // and r^2 with weights, one kernel; from there back to p, start and u run plain
-// sums and products. Nothing is divided by what may be 0. In f64: d(j) - M
-// cancels.
+// sums and products. Nothing is divided by what may be 0. All is in f64, as
+// d(j) - M cancels.
 #ifndef ATTNBENCH_MECHANISMS_MATCHA_MODERATE_GRADIENT_H_
 #define ATTNBENCH_MECHANISMS_MATCHA_MODERATE_GRADIENT_H_
 
@@ -100,7 +100,8 @@ class ModerateGradient {
       if (would_reach >= kNegligible) return;
       reach = 0;
       would_reach = 1;
-      // Faded away rather than ended: nothing of weight comes after it.
+      // A scan that faded away, rather than ended, has nothing of weight after
+      // it.
       lives = before < 1e6 * kNegligible ? 0 : lives - 1;
     }
   };
@@ -123,8 +124,8 @@ class ModerateGradient {
     return k;
   }
 
-  // The same to the right: reach is the product of 1 - p up to the one before
-  // l.
+  // Does the same to the right: reach is the product of 1 - p up to the one
+  // before l.
   std::size_t SetRight(std::size_t mid, std::size_t hi) {
     Scan scan;
     double y = 0, Y = 0;
@@ -197,8 +198,8 @@ class ModerateGradient {
   const Kernels<double>& kernels_ = BestKernels<double>();
   const ChoiceRow<Real>* row_ = nullptr;
   Buffer<double> exp_u_, weighted_, passes_;  // exp(u), exp(u) d, 1 - p
-  // Of a block: x or y, X or Y, the reach of the scan, A or B, A X or B Y; sums
-  // over the other side.
+  // For a block these are x or y, X or Y, the reach of the scan, A or B, A X or
+  // B Y; and sums over the other side.
   Buffer<double> sum_, weighted_sum_, reach_, mass_, mass_sum_;
   std::array<Buffer<double>, 4> moments_;
   Buffer<double> d_start_, d_p_, d_passes_, d_exp_u_, d_weighted_;

@@ -245,7 +245,8 @@ class Memory final : public Mechanism<Real> {
     const bool encoded =
         config.Option<std::string>("position_encoding") != "none";
     const double products = work.scores_given ? 0 : 2 * K * d;
-    // Scores: comparison, difference, exp, sum, division.
+    // Each of the K scores takes a comparison, a difference, an exp, a sum and
+    // a division.
     const double score = 5 * K;
     Operations total;
     total.flops = T * (products + score + (encoded ? K : 0) + 2 * K * d) +

@@ -52,8 +52,8 @@ struct GivenScores {
   MatrixView<const Real> encoder;
   MatrixView<const Real> decoder;
 };
-// None where no scores were given. Throws Unsupported where others were given,
-// or one of the two alone; checks that they have K columns.
+// Gives none where no scores were given. Throws Unsupported where others were
+// given, or one of the two alone. Checks that they have K columns.
 template <class Real>
 std::optional<GivenScores<Real>> FindGiven(const SequenceInputs<Real>& inputs,
                                            Index num_contexts);

@@ -203,8 +203,9 @@ Operations CountTraining(const Config& config, const CountedWork& work) {
   const bool gradient = config.mode == "gradient";
   const bool encoded =
       config.Option<std::string>("position_encoding") != "none";
-  // Scores: comparison, difference, exp, sum, division; back: product, sum,
-  // difference, product. An encoding multiplies once each way.
+  // A score takes a comparison, a difference, an exp, a sum and a division, and
+  // back a product, a sum, a difference and a product. An encoding multiplies
+  // once each way.
   Operations total;
   total.flops = 5 * K * (T + U) + (encoded ? K * T : 0);
   if (gradient) total.flops += 4 * K * (T + U) + (encoded ? K * T : 0);

@@ -13,8 +13,9 @@
 
 namespace attnbench::memory {
 
-// Mechanism::Expect and Mechanism::Gradient. Gradients of encoder_scores and
-// decoder_scores are those before encoding and scoring, given or W h and W s.
+// These are Mechanism::Expect and Mechanism::Gradient. Gradients of
+// encoder_scores and decoder_scores are those before encoding and scoring,
+// given or W h and W s.
 template <class Real>
 void Expect(const Config& config, const Sequence<Real>& sequence,
             const Expectation<Real>& out);
@@ -33,7 +34,7 @@ void ReferenceGradient(const Config& config, const Sequence<Real>& sequence,
                        const Expectation<Real>& out,
                        const Gradients<Real>& gradients);
 
-// Mechanism::Count in modes expect and gradient.
+// This is Mechanism::Count in modes expect and gradient.
 template <class Real>
 Operations CountTraining(const Config& config, const CountedWork& work);
 

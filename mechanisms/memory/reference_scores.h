@@ -63,7 +63,7 @@ class ReferenceScores {
     return Score(decoder_scoring_, DecoderScores(i, s));
   }
 
-  // What multiplies before and after the score; k and s from 1.
+  // These multiply before and after the score; k and s count from 1.
   Wide InsideL(Index k, Index s) const {
     return place_ == "inside" ? L(k, s) : 1;
   }
@@ -110,7 +110,7 @@ class ReferenceScores {
     const Wide s_part = static_cast<Wide>(s) / static_cast<Wide>(S_);
     return (1 - k_part) * (1 - s_part) + k_part * s_part;
   }
-  // The same, renormalised over s = 1..T.
+  // Gives the same, renormalised over s = 1..T.
   Wide L(Index k, Index s) const {
     if (encoding_ == "none") return 1;
     if (encoding_ == "raw") return RawL(k, s);

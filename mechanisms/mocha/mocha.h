@@ -6,10 +6,10 @@
 //   c(i) = sum over k of exp(u(i, k)) / sum over l of exp(u(i, l)) h(k)
 //                                                                    (eq 16)
 //
-// memory [T, d], states [U, d], contexts [U, d]. U w chunk energies beside the
-// scan's; w = 1 is hard monotonic attention and computes none; w = inf attends
-// to everything up to t(i). ChunkEnergy has parameters of its own, under `dot`
-// keys and states of its own.
+// memory [T, d], states [U, d], contexts [U, d]. It takes U w chunk energies
+// beside the scan's; w = 1 is hard monotonic attention and computes none;
+// w = inf attends to everything up to t(i). ChunkEnergy has parameters of its
+// own, under `dot` keys and states of its own.
 #ifndef ATTNBENCH_MECHANISMS_MOCHA_MOCHA_H_
 #define ATTNBENCH_MECHANISMS_MOCHA_MOCHA_H_
 

@@ -24,18 +24,18 @@ namespace attnbench::mocha {
 template <class Number>
 using MovingSum = Buffer<Number> (*)(std::span<const Number> x, Index b,
                                      Index f);
-// O(T): the difference of two cumulative sums.
+// Takes O(T): each is the difference of two cumulative sums.
 template <class Number>
 Buffer<Number> MovingSumByDifferences(std::span<const Number> x, Index b,
                                       Index f);
-// O(T (b + f)): each sum on its own.
+// Takes O(T (b + f)): each is summed on its own.
 template <class Number>
 Buffer<Number> MovingSumByConvolution(std::span<const Number> x, Index b,
                                       Index f);
 
-// A PublishedChunk: writes beta [T] of config.variant for w =
-// config.chunk_width. Number: float, double, Dual<float>, Dual<double>. O(T w),
-// moving_sum O(T).
+// This is a PublishedChunk: it writes beta [T] of config.variant for
+// w = config.chunk_width. Number is float, double, Dual<float> or Dual<double>.
+// It takes O(T w), and under moving_sum O(T).
 template <class Number>
 void PublishedWindow(const Config& config, const PublishedRow<Number>& row,
                      std::span<Number> attention);

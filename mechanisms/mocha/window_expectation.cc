@@ -14,7 +14,7 @@ namespace {
 
 // Sums of terms c exp(x), each sum with a c of its own: sum n is
 // scaled[n] exp(reference), where the reference is the largest of its terms; a
-// term far below it vanishes, as it must. Default: no terms.
+// term far below it vanishes, as it must. By default there are no terms.
 //
 // The usual reference, the maximum of the terms themselves, needs an exp for
 // every addition. References here are multiples of ScaledExp::kStep, so that
@@ -69,8 +69,8 @@ struct ScaledExp {
 
 // Calls use(k, sum of term(l) over l = max(0, k-w+1)..k) for k = 0..length-1 in
 // order; w <= length. The memory is cut into blocks of w: the window that ends
-// at k is a suffix of one block and a prefix of the next. Three additions an
-// entry; `suffixes` is scratch.
+// at k is a suffix of one block and a prefix of the next. This takes three
+// additions an entry; `suffixes` is scratch.
 template <class Sums, class Term, class Use>
 void ForEachWindow(std::size_t length, std::size_t w, const Term& term,
                    Buffer<Sums>& suffixes, const Use& use) {
@@ -107,14 +107,15 @@ void ForEachWindowFrom(std::size_t w, const Buffer<Sums>& choices,
       [&](std::size_t n, const Sums& window) { use(last - n, window); });
 }
 
-// The same formulas by kernels, for rows of moderate energies: exp(u) is a
-// normal number for all of them, and in units of the largest one so are sums,
-// products and quotients. The unit is a power of two: it costs no rounding.
+// Computes the same formulas by kernels, for rows of moderate energies: exp(u)
+// is a normal number for all of them, and in units of the largest one so are
+// sums, products and quotients. The unit is a power of two: it costs no
+// rounding.
 template <class Number>
 class ModerateWindows {
  public:
-  // Whether the row is such a one. Then sets exp(u), the denominators D and the
-  // weights alpha / D.
+  // Says whether the row is such a one, and if so sets exp(u), the denominators
+  // D and the weights alpha / D.
   bool Take(std::span<const Number> u, std::span<const Number> alpha, Index w) {
     w_ = w;
     T_ = static_cast<Index>(u.size());

@@ -5,15 +5,16 @@
 //             alpha(k) exp(u(j)) / sum over l = k-w+1..k of exp(u(l))
 //                                                      (MoChA eqs 17 to 19)
 //
-// with both sums cut at the ends of the memory. O(T) an output and O(T) memory
-// whatever w is, for any finite u: nothing is clipped, and no sum is a
-// difference of longer ones, which is how moving sums lose their digits.
+// with both sums cut at the ends of the memory. It takes O(T) an output and
+// O(T) memory whatever w is, for any finite u: nothing is clipped, and no sum
+// is a difference of longer ones, which is how moving sums lose their digits.
 //
 // Where |u| is at most 80 and u spans at most 60 (600 and 400 in f64) all is
 // done by kernels in Real, which carry long sums in f64: relative error of beta
 // at most 16 units of Real and those of exp, in f64 2 min(w, T) / N units more,
 // N being the lanes. Beyond, and backwards, numbers are Carry<Real>, and the
-// error is about the rounding of Real. Both but for beta below 1e-37 (1e-200).
+// error is about the rounding of Real. Neither bound holds for beta below 1e-37
+// (1e-200).
 #ifndef ATTNBENCH_MECHANISMS_MOCHA_WINDOW_EXPECTATION_H_
 #define ATTNBENCH_MECHANISMS_MOCHA_WINDOW_EXPECTATION_H_
 
@@ -24,12 +25,12 @@
 
 namespace attnbench::mocha {
 
-// Null for chunk_width 1, where attention is alpha.
+// Gives null for chunk_width 1, where attention is alpha.
 template <class Real>
 std::unique_ptr<ChunkExpectation<Real>> MakeWindowExpectation(
     const Config& config);
 
-// Its operations for each entry of an output, as README.md counts them.
+// Counts its operations for each entry of an output, as README.md does.
 inline FunctionCost WindowCost(const Config& config, Index memory_length) {
   // A window that begins at the first entry is a prefix, and no more.
   if (config.chunk_width >= memory_length)

@@ -1,4 +1,4 @@
-// When an entry is chosen, z(i, j) of MAD eq 8 and its test-time form.
+// Says when an entry is chosen: z(i, j) of MAD eq 8 and its test-time form.
 #ifndef ATTNBENCH_MECHANISMS_MONOTONIC_CHOICE_H_
 #define ATTNBENCH_MECHANISMS_MONOTONIC_CHOICE_H_
 

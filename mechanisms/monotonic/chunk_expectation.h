@@ -1,6 +1,7 @@
-// How the distribution of the scan becomes attention: the one step of training
-// in which monotonic, mocha and matcha differ, as ChunkRule is of decoding.
-// Where there is none (monotonic, and mocha with w = 1) attention is selection.
+// This is how the distribution of the scan becomes attention: the one step of
+// training in which monotonic, mocha and matcha differ, as ChunkRule is of
+// decoding. Where there is none (monotonic, and mocha with w = 1) attention is
+// selection.
 #ifndef ATTNBENCH_MECHANISMS_MONOTONIC_CHUNK_EXPECTATION_H_
 #define ATTNBENCH_MECHANISMS_MONOTONIC_CHUNK_EXPECTATION_H_
 
@@ -16,7 +17,7 @@ namespace attnbench {
 template <class Number>
 using Carry = std::conditional_t<std::is_same_v<Number, float>, double, Number>;
 
-// One output, each [T].
+// One output; every array is [T].
 template <class Number>
 struct ChoiceRow {
   std::span<const Number> start;       // distribution of where the scan begins

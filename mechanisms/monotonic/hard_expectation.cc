@@ -23,8 +23,8 @@ class HardExpectation final : public AttentionFunction<Real> {
                const Expectation<Real>& out) override {
     const std::size_t T = Size(scores.choice.cols);
     Prepare(T);
-    // The last two rows, where nobody wants them: where an output starts, and
-    // where the next one will.
+    // These keep the last two rows where nobody wants all: where an output
+    // starts, and where the next one will.
     const MatrixView<Real>& kept =
         out.selection.data == nullptr && chunk_ == nullptr ? out.attention
                                                            : out.selection;
@@ -57,8 +57,8 @@ class HardExpectation final : public AttentionFunction<Real> {
       row->assign(Size(T), 0);
     }
     scratch_.resize(Restarts() ? Size(T) : 0);
-    // What BackwardRow wants of every output: alpha, the mass that arrived, and
-    // where it started, if that is not alpha of the one before.
+    // BackwardRow wants of every output alpha, the mass that arrived, and where
+    // it started, if that is not alpha of the one before.
     Buffer<Real> alphas(out.selection.data == nullptr ? Size(U * T) : 0);
     alphas_ = out.selection.data != nullptr ? out.selection
                                             : MatrixView(alphas.data(), U, T);
@@ -93,7 +93,8 @@ class HardExpectation final : public AttentionFunction<Real> {
     return i == 0 ? std::span<const Real>(first_) : starts_.Row(i - 1);
   }
 
-  // Output i. p and 1 - p follow from energies as sigmoid(e) and sigmoid(-e).
+  // Makes the row of output i. p and 1 - p follow from energies as sigmoid(e)
+  // and sigmoid(-e).
   ChoiceRow<Real> MakeRow(const ScoreTables<Real>& scores, Index i,
                           std::span<const Real> start,
                           std::span<const Real> alpha) {
@@ -136,14 +137,15 @@ class HardExpectation final : public AttentionFunction<Real> {
     }
   }
 
-  // d_next_ is dL/d of where output i + 1 starts; becomes that of output i.
+  // Goes back through output i: d_next_ is dL/d of where output i + 1 starts,
+  // and becomes that of output i.
   void BackwardRow(const ScoreTables<Real>& scores, Index i,
                    const Real* arrived, std::span<const Real> d_attention,
                    const ScoreGradients<Real>& gradients) {
     const Index T = scores.choice.cols;
     const ChoiceRow<Real> row = MakeRow(scores, i, StartRow(i), alphas_.Row(i));
     const std::span<Real> d_scores = gradients.choice.Row(i);
-    // What does not pass through alpha.
+    // This is what does not pass through alpha.
     const bool has_more = chunk_ != nullptr || Restarts();
     if (has_more) {
       for (Buffer<Real>* buffer : {&d_start_, &d_p_}) {
@@ -186,7 +188,7 @@ class HardExpectation final : public AttentionFunction<Real> {
   const std::unique_ptr<ChunkExpectation<Real>> chunk_;
   Buffer<Real> first_;           // where the first output starts
   Buffer<Real> p_, complement_;  // of the output at hand, where not given
-  // Of Gradient: alpha of every output; where the output after it starts.
+  // Gradient keeps alpha of every output, and where the output after it starts.
   MatrixView<Real> alphas_, starts_;
   Buffer<Real> d_next_, d_alpha_, d_start_, d_p_;
   Buffer<Carry<Real>> scratch_;

@@ -1,7 +1,7 @@
 // The training expectation of every mechanism that chooses by the monotonic
 // scan: alpha of each output from that of the one before (selection.h), under
-// any EndPolicy, then the step of the mechanism (chunk_expectation.h). Exact;
-// O(U T) for alpha, no division, no clipping.
+// any EndPolicy, then the step of the mechanism (chunk_expectation.h). It is
+// exact, with no division and no clipping, and takes O(U T) for alpha.
 #ifndef ATTNBENCH_MECHANISMS_MONOTONIC_HARD_EXPECTATION_H_
 #define ATTNBENCH_MECHANISMS_MONOTONIC_HARD_EXPECTATION_H_
 
@@ -12,7 +12,7 @@
 
 namespace attnbench {
 
-// `chunk` may be null: attention is alpha.
+// If `chunk` is null, attention is alpha.
 template <class Real>
 std::unique_ptr<AttentionFunction<Real>> MakeHardExpectation(
     const Config& config, std::unique_ptr<ChunkExpectation<Real>> chunk);

@@ -66,13 +66,14 @@ class HardDecoder final : public Decoder<Real> {
 
  private:
   enum class Outcome { kChosen, kNone, kNeedMemory };
-  // Where a hypothesis stands.
+  // Says where a hypothesis stands.
   struct Place {
     Index output;
     Index start;
   };
 
-  // Step; use_state(energy) makes the state of this output that of the energy.
+  // Does what Step does; use_state(energy) makes the state of this output that
+  // of the energy.
   template <class UseState>
   StepResult<Real> MakeOutput(const UseState& use_state,
                               std::span<Real> context) {
@@ -161,9 +162,9 @@ std::vector<OptionSpec> Options() {
 }
 
 // Flops of alpha for an entry: 1 - p, q (2) and alpha, by the recurrence;
-// backwards the cotangent of alpha, dp (2) and dq (3). Energies beside: the
-// sigmoid and its complement (a division, an exp and an addition each), and
-// p (1 - p) (2).
+// backwards the cotangent of alpha, dp (2) and dq (3). From energies it also
+// takes the sigmoid and its complement (a division, an exp and an addition
+// each), and backwards p (1 - p) (2).
 constexpr double kSelectionForwardFlops = 4;
 constexpr double kSelectionBackwardFlops = 6;
 constexpr double kSigmoidForwardFlops = 6;
@@ -288,7 +289,7 @@ Operations HardMechanism<Real>::Count(const Config& config,
   for (const StepTrace& step : work.steps) {
     const auto inspected = static_cast<double>(step.inspected);
     total.energies += inspected;
-    // A comparison with the threshold each.
+    // Each is also compared with the threshold.
     total.flops += inspected * (energy.flops_per_energy + 1);
     total.memory_rows += inspected * energy.rows_per_energy;
     other_rows += inspected * energy.parameter_rows_per_energy;

@@ -3,10 +3,10 @@
 // that a choice weights, which is the one thing a mechanism hands in.
 //
 // The scan, MAD algorithm 1: output i goes on from t(i-1), the entry that
-// output i-1 chose (t(0) is the first), and stops at the first entry chosen. At
-// most T + U - 1 energies in all under `absorb` and `stay_last`, since each
-// energy either passes an entry for good or ends an output (MAD 2.2 says max(T,
-// U), but an entry that was chosen is inspected again).
+// output i-1 chose (t(0) is the first), and stops at the first entry chosen.
+// This takes at most T + U - 1 energies in all under `absorb` and `stay_last`,
+// since each energy either passes an entry for good or ends an output (MAD 2.2
+// says max(T, U), but an entry that was chosen is inspected again).
 #ifndef ATTNBENCH_MECHANISMS_MONOTONIC_HARD_MECHANISM_H_
 #define ATTNBENCH_MECHANISMS_MONOTONIC_HARD_MECHANISM_H_
 
@@ -21,7 +21,7 @@
 
 namespace attnbench {
 
-// How a choice becomes weights.
+// Says how a choice becomes weights.
 class ChunkRule {
  public:
   // The chosen entry alone, with weight 1: no chunk energies.
@@ -56,7 +56,7 @@ class ChunkRule {
   Index width_;
 };
 
-// How a choice becomes attention in training. Defaults are those of hard
+// Says how a choice becomes attention in training. Defaults are those of hard
 // monotonic attention, where attention is alpha.
 template <class Real>
 struct ChunkTraining {
@@ -68,7 +68,7 @@ struct ChunkTraining {
   ClosedForm closed_form = nullptr;  // of the published variants
 };
 
-// What such mechanisms have in common in their descriptions: fills in modes,
+// Fills in what such mechanisms have in common in their descriptions: modes,
 // schedules, variants, options and inputs. `published` are the variants of
 // training that only approximate, without modes.
 Description HardDescription(Description about, bool has_chunk_energies,

@@ -7,8 +7,9 @@
 // and stops at the first with z = 1: t(i) = j, c(i) = h(j). Where none is
 // chosen, c(i) = 0 and EndPolicy says how output i + 1 begins.
 //
-// memory [T, d], states [U, d], contexts [U, d]. At most T + U - 1 energies
-// under `absorb` and `stay_last`; needs entry j only to decide on entry j.
+// memory [T, d], states [U, d], contexts [U, d]. It takes at most T + U - 1
+// energies under `absorb` and `stay_last`, and needs entry j only to decide on
+// entry j.
 #ifndef ATTNBENCH_MECHANISMS_MONOTONIC_MONOTONIC_H_
 #define ATTNBENCH_MECHANISMS_MONOTONIC_MONOTONIC_H_
 

@@ -5,7 +5,8 @@ namespace attnbench {
 const std::vector<ParallelConstants>& ParallelPresets() {
   using Term = ParallelConstants::Term;
   using Denominator = ParallelConstants::Denominator;
-  // name, term, its eps, denominator, its eps, inclusive, alpha clipped.
+  // The columns are name, term, its eps, denominator, its eps, inclusive, alpha
+  // clipped.
   static const std::vector<ParallelConstants> presets = {
       {"mad2017", Term::kLogClip, 1e-10, Denominator::kClip, 1e-10},
       {"tf", Term::kLogClip, 0, Denominator::kClip, 1e-10},

@@ -19,7 +19,7 @@
 
 namespace attnbench {
 
-// How one published closed form treats 1 - p and C.
+// Says how one published closed form treats 1 - p and C.
 struct ParallelConstants {
   enum class Term {
     kLogClip,  // C = exp of the sum of log(clip(1 - p, eps, 1))
@@ -38,10 +38,10 @@ struct ParallelConstants {
   bool clip_selection = false;  // alpha is clipped to [0, 1]
 };
 
-// The presets, by the names of design: mad2017, tf, nsp ...
+// All presets: mad2017, tf, nsp ...
 const std::vector<ParallelConstants>& ParallelPresets();
-// The preset of that name; none, or term_eps and denominator_eps, under
-// "none".
+// The preset that option `preset` names. Under "none" the options term_eps and
+// denominator_eps are taken.
 ParallelConstants ParallelConstantsOf(const Config& config);
 // Options preset, term_eps and denominator_eps, which only that variant reads.
 std::vector<OptionSpec> ParallelOptions(const std::string& variant);

@@ -111,7 +111,7 @@ class PublishedExpectation final : public AttentionFunction<Real> {
     }
   }
 
-  // One pass for each score, which moves with derivative 1.
+  // Makes one pass for each score, which moves with derivative 1.
   void Gradient(const ScoreTables<Real>& scores,
                 const MatrixView<const Real>& d_attention,
                 const Expectation<Real>& out,

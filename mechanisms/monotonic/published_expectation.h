@@ -18,7 +18,8 @@ namespace attnbench {
 template <class Real>
 using Dual = boost::math::differentiation::autodiff_fvar<Real, 1>;
 
-// One output, each [T]. 1 - p is formed from p, as those who published did.
+// One output; every array is [T]. 1 - p is formed from p, as those who
+// published did.
 template <class Number>
 struct PublishedRow {
   std::span<const Number> start;           // alpha of the output before
@@ -52,12 +53,12 @@ struct PublishedChunks {
 // The largest T and U of gradients, one forward pass for each of U T scores.
 inline constexpr Index kMostForwardMode = 64;
 
-// Which closed form of alpha (parallel_selection.h) the config asks for. Null:
-// alpha is by MAD eq 9.
+// Says which closed form of alpha (parallel_selection.h) the config asks for.
+// If it is null, alpha is by MAD eq 9.
 using ClosedForm = ParallelConstants (*)(const Config& config);
 
-// alpha, then the chunk. The gradient is by forward mode and throws Unsupported
-// beyond kMostForwardMode.
+// Makes alpha, then the chunk. The gradient is by forward mode and throws
+// Unsupported beyond kMostForwardMode.
 template <class Real>
 std::unique_ptr<AttentionFunction<Real>> MakePublishedExpectation(
     const Config& config, ClosedForm closed_form, PublishedChunks<Real> chunks);

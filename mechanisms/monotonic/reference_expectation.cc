@@ -95,8 +95,8 @@ class ReferenceExpectation final : public AttentionFunction<Number> {
     if (has_chunk_energies()) u_ = scores.chunk_energies.Row(i);
   }
 
-  // G(k, l) for all l; adds to `again` what chose nothing and starts from k
-  // again. arrives_(l) = start(k) prod over n = k..l-1 of (1 - p(n)).
+  // Gives G(k, l) for all l, and adds to `again` what chose nothing and starts
+  // from k again. arrives_(l) = start(k) prod over n = k..l-1 of (1 - p(n)).
   Row PathsFrom(std::size_t k, Number start, Number& again) {
     Row G(T_, 0);
     Number passed = start;
@@ -160,8 +160,8 @@ class ReferenceExpectation final : public AttentionFunction<Number> {
     }
   }
 
-  // Sums of exp(u) over k..l for growing l, as largest u and the sum beside it:
-  // eq 28 with T^2 terms and no array of T x T.
+  // Holds the sum of exp(u) over k..l for growing l, as the largest u and the
+  // sum beside it: eq 28 with T^2 terms and no array of T x T.
   struct GrowingSum {
     Row largest, sum;
   };

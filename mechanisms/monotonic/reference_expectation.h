@@ -5,9 +5,9 @@
 //   G(k, l) = start(k) p(l) prod over n = k..l-1 of (1 - p(n))     (MAD eq 9)
 //
 // times the weights that ChunkRule gives to that choice (MoChA eqs 16 and 27).
-// O(T^2) an output, O(T) memory. Gradients come from the expected value of what
-// follows (V below), not from adjoints of these sums. Nothing is shared with
-// hard_expectation.cc, which it is the oracle of.
+// This takes O(T^2) an output and O(T) memory. Gradients come from the expected
+// value of what follows (V below), not from adjoints of these sums. Nothing is
+// shared with hard_expectation.cc, which it is the oracle of.
 #ifndef ATTNBENCH_MECHANISMS_MONOTONIC_REFERENCE_EXPECTATION_H_
 #define ATTNBENCH_MECHANISMS_MONOTONIC_REFERENCE_EXPECTATION_H_
 

@@ -14,12 +14,12 @@ class ReferenceScan {
  public:
   ReferenceScan(const Config& config, const SequenceInputs<Real>& inputs);
 
-  // As Follower::Follow.
+  // Does what Follower::Follow says.
   void Follow(std::span<const Index> positions) { follow_ = positions; }
 
   enum class Outcome { kChosen, kNone, kNeedMemory };
-  // Output i with state s(i-1); once it is not kNeedMemory, t(), last_t() and
-  // inspected() are of that output.
+  // Makes output i with state s(i-1). Once the outcome is not kNeedMemory, t(),
+  // last_t() and inspected() are those of that output.
   Outcome Next(const ReferenceMemory<Real>& memory, std::span<const Real> s);
 
   Index i() const { return i_; }            // the output just made, from 0

@@ -4,8 +4,8 @@
 //   q(j)     = (1 - p(j-1)) q(j-1) + start(j)     the mass that arrives at j
 //   alpha(j) = p(j) q(j)                          (MAD eqs 9-10, appendix C)
 //
-// No division and no clipping; O(T). The gradient is the same recurrence
-// backwards, a convex combination, so it cannot explode:
+// There is no division and no clipping, and it takes O(T). The gradient is the
+// same recurrence backwards, a convex combination, so it cannot explode:
 //
 //   dq(j) = p(j) dalpha(j) + (1 - p(j)) dq(j+1)
 //   dp(j) = q(j) (dalpha(j) - dq(j+1)),  dstart(j) = dq(j)

@@ -1,7 +1,7 @@
-// Compiled twice (CMakeLists.txt), with `Eigen` defined as another namespace
-// each time: templates of one name compiled with different flags would be
-// merged by the linker, and either build might then run the other's code. No
-// container of the standard library is used, for the same reason.
+// This file is compiled twice (CMakeLists.txt), with `Eigen` defined as another
+// namespace each time: templates of one name compiled with different flags
+// would be merged by the linker, and either build might then run the other's
+// code. No container of the standard library is used, for the same reason.
 #include "mechanisms/published/protocol.h"
 
 #include <Eigen/Core>

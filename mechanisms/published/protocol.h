@@ -1,9 +1,9 @@
-// One output of the two mechanisms of the authors' benchmark program (MAD
-// appendix F), re-created: Eigen, double precision, a matrix with the memory
-// entries as its columns in Eigen's own order, no optimisation of ours.
-// protocol.cc is compiled twice, without optimisation as the authors compiled
-// theirs and with -O3, because the published 4x to 40x depends on that flag. It
-// allocates its temporaries as Eigen does, outside the counted allocator.
+// Re-creates one output of the two mechanisms of the authors' benchmark program
+// (MAD appendix F): Eigen, double precision, a matrix with the memory entries
+// as its columns in Eigen's own order, no optimisation of ours. protocol.cc is
+// compiled twice, without optimisation as the authors compiled theirs and with
+// -O3, because the published 4x to 40x depends on that flag. It allocates its
+// temporaries as Eigen does, outside the counted allocator.
 //
 // Entries as rows of that matrix would be the other reading; a strided entry
 // then makes an energy cost many times its share of a matrix product, and the
@@ -23,13 +23,13 @@ struct Entries {
   std::int64_t stride;
 };
 
-// MAD eqs 2 and 3 into context [d].
+// Writes the context [d] of MAD eqs 2 and 3.
 using SoftStep = void (*)(const Entries& memory, const double* state,
                           double* context);
 
-// MAD algorithm 1 from entry `position` on, which becomes the chosen entry;
-// p >= 0.5 chooses, and the last entry is chosen unseen. Returns the number of
-// energies evaluated.
+// Runs MAD algorithm 1 from entry `position` on, which becomes the chosen
+// entry; p >= 0.5 chooses, and the last entry is chosen unseen. Returns the
+// number of energies evaluated.
 using MonotonicStep = std::int64_t (*)(const Entries& memory,
                                        const double* state,
                                        std::int64_t* position, double* context);

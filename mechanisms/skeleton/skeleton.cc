@@ -62,11 +62,11 @@ Index MeanLength(Index i, Index memory_length) {
   return std::min(i + 1, memory_length);
 }
 
-// Training: everything is known beforehand, and what is asked for is the
-// expectation of what decoding draws. The running mean draws nothing, so it is
-// its own expectation; a mechanism that chooses entries at random weights each
-// by its probability. Views without data are not wanted, so they may be left
-// out; all others are written whole.
+// Training knows everything beforehand, and asks for the expectation of what
+// decoding draws. The running mean draws nothing, so it is its own expectation;
+// a mechanism that chooses entries at random weights each by its probability.
+// Views without data are not wanted, so they may be left out; all others are
+// written whole.
 template <class Real>
 void MakeExpectation(const Sequence<Real>& sequence,
                      const Expectation<Real>& out) {
@@ -92,10 +92,10 @@ void MakeExpectation(const Sequence<Real>& sequence,
   }
 }
 
-// Goes back from dL/dc(i) to dL/dh(j): entry j has weight 1/n in the
-// outputs i = j, j + 1, ..., so the sum grows from the last output to the
-// first, and this costs what the expectation does. Inputs that nothing depends
-// on have gradient zero. That of attention goes nowhere here: no input changes
+// Goes back from dL/dc(i) to dL/dh(j): entry j has weight 1/n in the outputs
+// i = j, j + 1, ..., so the sum grows from the last output to the first, and
+// this costs what the expectation does. Inputs that nothing depends on have
+// gradient zero. The cotangent of attention goes nowhere here: no input changes
 // the weights.
 template <class Real>
 void MakeGradient(const Sequence<Real>& sequence,
@@ -115,9 +115,9 @@ void MakeGradient(const Sequence<Real>& sequence,
   }
 }
 
-// What `list` shows and what a sweep may cross. Declare the axes that change
-// your mechanism (chunk_width, num_contexts, energy, end) and options of your
-// own; the harness checks their values before they get here.
+// Says what `list` shows and what a sweep may cross. Declare the axes that
+// change your mechanism (chunk_width, num_contexts, energy, end) and options of
+// your own; the harness checks their values before they get here.
 const Description& About() {
   static const Description about = {
       .name = "skeleton",
@@ -169,7 +169,7 @@ class Skeleton final : public Mechanism<Real> {
       MakeExpectation(sequence, out);
     }
   }
-  // The expectation too: who times training wants both.
+  // This makes the expectation too: who times training wants both.
   void Gradient(const Config& config, const Sequence<Real>& sequence,
                 const Cotangent<Real>& cotangent, const Expectation<Real>& out,
                 const Gradients<Real>& gradients) const override {
@@ -181,9 +181,9 @@ class Skeleton final : public Mechanism<Real> {
     }
   }
 
-  // Exact operations from what the steps did, never from a clock. Mode expect
-  // does what decoding does; the gradient adds a multiplication and an addition
-  // an element of every output, and writes as many rows as were read.
+  // Counts exact operations from what the steps did, never from a clock. Mode
+  // expect does what decoding does; the gradient adds a multiplication and an
+  // addition an element of every output, and writes as many rows as were read.
   Operations Count(const Config& config,
                    const CountedWork& work) const override {
     const auto d = static_cast<double>(config.dim);

@@ -4,9 +4,9 @@
 //   c(i) = 1/n sum over j = 1..n of h(j),  n = min(i, T)
 //
 // so output i needs the first i entries and no energy, attention(i, j) is 1/n
-// for j <= n, and dL/dh(j) is the sum over i >= j of 1/n dL/dc(i). All in
-// O(d (T + U)). Replace this paragraph by yours: the formula with paper and
-// equation, shapes, cost, errors.
+// for j <= n, and dL/dh(j) is the sum over i >= j of 1/n dL/dc(i). All of it
+// takes O(d (T + U)). Replace this paragraph by yours: the formula with paper
+// and equation, shapes, cost, errors.
 //
 // README.md beside this file says how to make a mechanism of it.
 #ifndef ATTNBENCH_MECHANISMS_SKELETON_SKELETON_H_

@@ -54,7 +54,7 @@ std::unique_ptr<Decoder<Real>> MakeReference(
   return std::make_unique<Reference<Real>>();
 }
 
-// Every context as the sum over all entries that its weights say.
+// Makes every context as the sum over all entries that its weights say.
 template <class Real>
 void ReferenceExpect(const Sequence<Real>& sequence,
                      const Expectation<Real>& out) {

@@ -90,7 +90,7 @@ class OnlineDecoder final : public Decoder<Real> {
   bool closed_ = false;
 };
 
-// All U outputs in one Step.
+// Makes all U outputs in one Step.
 template <class Real>
 class TeacherForcedDecoder final : public Decoder<Real> {
  public:

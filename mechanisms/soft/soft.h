@@ -3,13 +3,13 @@
 //   alpha(i, j) = exp(e(i, j)) / sum over k of exp(e(i, k))    (MAD eq 2)
 //   c(i)        = sum over j of alpha(i, j) h(j)               (MAD eq 3)
 //
-// memory [T, d], states [U, d], contexts [U, d]. Reads all T entries for each
-// of the U outputs: T U energies, and nothing before the memory is complete. An
-// empty memory gives zero contexts.
+// memory [T, d], states [U, d], contexts [U, d]. It reads all T entries for
+// each of the U outputs: that is T U energies, and nothing before the memory is
+// complete. An empty memory gives zero contexts.
 //
-// Schedule online: one state at a time, one pass over the memory each.
-// Schedule teacher_forced: all states known, contexts, and under dot energies
-// [U, T] too, by a matrix product; O(U T) memory.
+// Schedule online takes one state at a time, with a pass over the memory each.
+// Schedule teacher_forced knows all states, and makes the contexts, and under
+// dot the energies [U, T] too, by a matrix product, in O(U T) memory.
 #ifndef ATTNBENCH_MECHANISMS_SOFT_SOFT_H_
 #define ATTNBENCH_MECHANISMS_SOFT_SOFT_H_
 

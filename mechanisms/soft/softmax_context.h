@@ -3,9 +3,9 @@
 //   c = sum over j in [begin, end) of softmax(e)_j h_j      (MAD eqs 2 and 3)
 //
 // Soft attention is this over the whole memory, MoChA and MAtChA over a chunk.
-// One pass: a block of entries stays in the first-level cache between its
-// energies and its share of the context, with a running maximum, so a memory
-// under `dot` is read once instead of twice.
+// It takes one pass: a block of entries stays in the first-level cache between
+// its energies and its share of the context, with a running maximum, so a
+// memory under `dot` is read once instead of twice.
 #ifndef ATTNBENCH_MECHANISMS_SOFT_SOFTMAX_CONTEXT_H_
 #define ATTNBENCH_MECHANISMS_SOFT_SOFTMAX_CONTEXT_H_
 

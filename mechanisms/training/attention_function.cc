@@ -38,7 +38,7 @@ class Table {
     view_ = {values_.data(), rows, cols};
     return view_;
   }
-  // `wanted` where it has data.
+  // Takes `wanted` where it has data, else makes a table.
   MatrixView<Number> MakeUnless(const MatrixView<Number>& wanted, Index rows,
                                 Index cols) {
     if (wanted.data == nullptr) return Make(rows, cols);
@@ -203,7 +203,7 @@ class Training {
     return made;
   }
 
-  // What of `out` is not written yet, and the contexts.
+  // Writes what of `out` is not written yet, and the contexts.
   void Finish(const Expectation<Real>& out) {
     if constexpr (kIsReference) {
       CopyTable(MatrixView<const Number>(attention_.view()), out.attention);
@@ -291,7 +291,7 @@ class Training {
     return made;
   }
 
-  // The part of contexts in dL/d memory: attention^T dL/d contexts.
+  // Writes the part of contexts in dL/d memory: attention^T dL/d contexts.
   void SetMemoryGradient(const Cotangent<Real>& cotangent,
                          const MatrixView<Real>& d_memory) {
     if (d_memory.data == nullptr || cotangent.contexts.data == nullptr) return;

@@ -7,7 +7,8 @@
 //   attention     = function(scores)
 //   c(i)          = sum over j of attention(i, j) h(j)
 //
-// With T entries, U outputs and size d: O(U T d) from states, O(U T) memory.
+// With T entries, U outputs and size d this takes O(U T d) from states, and
+// O(U T) memory.
 #ifndef ATTNBENCH_MECHANISMS_TRAINING_ATTENTION_FUNCTION_H_
 #define ATTNBENCH_MECHANISMS_TRAINING_ATTENTION_FUNCTION_H_
 
@@ -39,16 +40,17 @@ class AttentionFunction {
   // Writes out.attention [U, T], and out.selection where it has data.
   virtual void Forward(const ScoreTables<Number>& scores,
                        const Expectation<Number>& out) = 0;
-  // Forward, then the gradients from d_attention = dL/d attention [U, T].
+  // Does Forward, then makes the gradients from d_attention = dL/d attention
+  // [U, T].
   virtual void Gradient(const ScoreTables<Number>& scores,
                         const MatrixView<const Number>& d_attention,
                         const Expectation<Number>& out,
                         const ScoreGradients<Number>& gradients) = 0;
 };
 
-// Mechanism::Expect and Mechanism::Gradient by a function in Real, or, for the
-// variant `reference`, in Wider<Real>, where everything else is in scalar loops
-// and that type too.
+// These are Mechanism::Expect and Mechanism::Gradient by a function in Real,
+// or, for the variant `reference`, in Wider<Real>, where everything else is in
+// scalar loops and that type too.
 template <class Real>
 void ExpectByFunction(AttentionFunction<Real>& function, const Config& config,
                       const Sequence<Real>& sequence,

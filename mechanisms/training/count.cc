@@ -8,7 +8,7 @@
 namespace attnbench {
 namespace {
 
-// log, sqrt and cos, three products, a difference and a sum.
+// A number takes log, sqrt and cos, three products, a difference and a sum.
 constexpr double kNoiseFlops = 8;
 
 }  // namespace
@@ -31,7 +31,8 @@ Operations CountTraining(const Config& config, const CountedWork& work,
         T * U * cost.backward + U * T * (T + 1) / 2 * cost.backward_pair;
   }
   if (NoiseOf(config) != 0) total.flops += kNoiseFlops * T * U;
-  // The tables of scores and attention, and all of that again backwards.
+  // These are the tables of scores and attention, and all of that again
+  // backwards.
   total.bytes = sizeof(Real) * T * U * (tables + 1) * (with_gradient ? 2 : 1);
   double other_rows = 0;
   for (const EnergyRole role : {EnergyRole::kAttention, EnergyRole::kChunk}) {
@@ -48,7 +49,8 @@ Operations CountTraining(const Config& config, const CountedWork& work,
         U * energy.rows_per_state + T * U * energy.parameter_rows_per_energy;
     if (with_gradient) {
       total.flops += EnergyGradientFlops(config, work.memory_length, U_outputs);
-      // Read again, pair by pair where there is a tanh, and the gradient.
+      // The memory is read again, pair by pair where there is a tanh, and its
+      // gradient is written.
       total.memory_rows += (IsAdditive(config.energy) ? T * U : T) + T;
       other_rows += 2 * U;
     }

@@ -17,9 +17,9 @@ struct FunctionCost {
   double backward_pair = 0;
 };
 
-// Mechanism::Count in modes expect and gradient: the tables of scores and
-// attention (U rows of T numbers), the energies unless scores are given, and
-// the contexts unless only attention is made.
+// This is Mechanism::Count in modes expect and gradient: the tables of scores
+// and attention (U rows of T numbers), the energies unless scores are given,
+// and the contexts unless only attention is made.
 template <class Real>
 Operations CountTraining(const Config& config, const CountedWork& work,
                          bool has_chunk_energies, const FunctionCost& cost);

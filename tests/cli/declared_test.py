@@ -137,6 +137,19 @@ class ExperimentFile(Sweeps):
         text = self.run_sweep(*TINY, "--repetitions", "100000", "--dry-run").stdout
         self.assertRegex(text, r"about \d+ min\n")
 
+    def test_the_plan_measures_small_points_of_long_trials_and_leaves_nothing(self):
+        plan = self.planned("-T", "1000", "--mechanism", "soft", "--repetitions", "1")
+        longer = self.planned("-T", "1000", "--mechanism", "soft", "--repetitions", "1000")
+        self.assertEqual((plan["num_unknown"], longer["num_unknown"]), (0, 0))
+        # A round is longer than the sample of short trials, 1 ms.
+        self.assertGreater(longer["estimated_s"] - plan["estimated_s"], 2)
+        self.assertEqual(os.listdir(self.folder) + os.listdir(os.environ["TMPDIR"]), [])
+
+    def test_the_plan_says_which_time_it_does_not_know(self):
+        plan = self.planned("-T", "1000000000", "-U", "4", "-d", "4096", "--mechanism", "soft")
+        self.assertEqual(plan["num_unknown"], 1)
+        self.assertLess(plan["estimated_s"], 2)
+
 
 class Validity(Sweeps):
     def test_every_point_has_the_clock_of_every_round(self):

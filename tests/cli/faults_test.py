@@ -75,6 +75,14 @@ class Faults(InFolder):
             self.assertEqual(self.run_here(*TINY, "--force").returncode, 0)
             self.assertEqual(self.left(), [])
 
+    def test_a_plan_that_is_interrupted_leaves_no_process_and_no_file(self):
+        with self.start(*LONG, "--dry-run") as run:
+            self.wait_for(self.left, run)
+            run.send_signal(signal.SIGINT)
+            run.stderr.read()  # ends when no worker has it open any more
+        self.assertEqual(run.returncode, 130)
+        self.assertEqual((self.left(), os.listdir(self.folder)), ([], []))
+
     def test_what_a_peer_has_started_goes_with_a_killed_run(self):
         wrapper = f"sleep 1000 & echo $! >started; mv started sleep.pid; {PEER}"
         with open(self.path("wrapper.sh"), "w", encoding="utf-8") as file:

@@ -65,6 +65,19 @@ class HazardTest(unittest.TestCase):
         cells = self.measure("hang", "--cell-limit", "3", lengths=(3,))
         self.expect_failed(cells, "timeout", "not finished after 3 s (--cell-limit)")
 
+    def test_a_plan_leaves_out_a_cell_that_fails_on_a_small_point(self):
+        for hazard, limit in (("signal", "60"), ("hang", "2")):
+            done = subprocess.run(
+                [PROGRAM, "run-sweep", "--mechanism", "soft,hazard", "-T", "300", "--dry-run",
+                 "--cell-limit", limit], capture_output=True, text=True, timeout=600,
+                check=False, env={**os.environ, "HAZARD": hazard, "HAZARD_AFTER": "0"})
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertRegex(
+                done.stdout,
+                r"2 cells, about \d+ \w+, without 1 cell that failed on a small point\n")
+        # It hung for seconds.
+        self.assertIn("attnbench: measuring 4 small points for the estimate\n", done.stderr)
+
     def test_more_time_measures_again_what_had_too_little(self):
         experiment = {
             "name": "hazard", "axes": {"memory_length": [3, 4], "output_length": 2, "dim": 4},

@@ -152,6 +152,25 @@ class GoingWrong(PeerTest):
         self.assertEqual((failed["status"], failed["samples_ns"]), (status, []))
         self.assertIn(message, failed["message"])
 
+    def test_what_it_does_not_know_is_an_error_that_names_it(self):
+        sequence = {"outputs": 1, "energy_bias": 0, "energy_scale": 0, "given": {},
+                    "cotangent": {}, "wanted": []}
+        call = {"call": "prepare", "cell": 1, "axes": {"precision": "f64", "batch": 1,
+                                                       "mechanism": "soft"},
+                "options": {}, "file": os.devnull, "parameters": {}, "draws": [[sequence]]}
+        gates = {"offset": 0, "rows": 0, "columns": 0}
+        for message, unknown in [
+            ({**call, "draws": [[{**sequence, "slopes": gates, "gates": gates}]]},
+             "gates, slopes"),
+            ({**call, "weights": {}}, "weights"),
+            (call, None),
+        ]:
+            done = subprocess.run(FAKE.split(), input=json.dumps(message), cwd=self.folder,
+                                  capture_output=True, text=True, check=True)
+            answer = json.loads(done.stdout)
+            self.assertEqual(answer, {} if unknown is None else {
+                "error": f"ValueError: the peer does not know {unknown}"})
+
     def test_wrong_numbers_get_no_time(self):
         self.expect_failed("wrong", "invalid", "context differs by 0.01")
 

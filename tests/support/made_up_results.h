@@ -19,14 +19,13 @@ inline ResultCell MadeUpResultCell(const std::string& mechanism,
                                    int processes = 1) {
   ResultCell cell;
   cell.mechanism = mechanism;
-  for (const Axis& axis : StandardAxes()) {
+  for (const Axis& axis : AllAxes()) {
     if (axis.declared || axis.of_decoder) {
       cell.axes[axis.name] = nullptr;
     } else if (axis.default_value.starts_with('=')) {
       cell.axes[axis.name] = memory_length;
     } else {
-      cell.axes[axis.name] =
-          ParseAxisValues(StandardAxes(), axis, axis.default_value, "")[0];
+      cell.axes[axis.name] = ParseAxisValues(axis, axis.default_value, "")[0];
     }
   }
   cell.axes["memory_length"] = memory_length;

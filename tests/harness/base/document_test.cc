@@ -209,6 +209,40 @@ TEST(Document, WhatAPersonWritesWronglyIsRefusedByNameAndByItsSchema) {
                                  Json{{"shares", {0.5}}, {"count", 1}}));
 }
 
+// A part of a document that another program reads too.
+struct Shared {
+  static constexpr bool kIgnoresOthers = true;
+
+  int even = 0;
+  OrderedMap<int> numbers;
+
+  static void Fields(auto& self, auto& visit) {
+    visit("even", self.even, Rule{.minimum = 4, .multiple_of = 2});
+    visit("numbers", self.numbers);
+  }
+};
+
+TEST(Document, WhatOthersReadIsIgnoredAndOrderIsKept) {
+  const Json json =
+      Json::parse(R"({"even": 6, "more": 1, "numbers": {"b": 1, "a": 2}})");
+  const auto shared = FromJson<Shared>(json, "d");
+  EXPECT_EQ(ToJson(shared).dump(), R"({"even":6,"numbers":{"b":1,"a":2}})");
+  EXPECT_TRUE(testing::Validates(SchemaOf<Shared>(), json));
+}
+
+TEST(Document, ANumberIsAMultipleOfItsRules) {
+  const Json json = Json::parse(R"({"even": 7, "numbers": {}})");
+  try {
+    FromJson<Shared>(json, "d");
+    ADD_FAILURE() << "was read: " << json;
+  } catch (const UserError& error) {
+    EXPECT_STREQ(error.what(),
+                 "d: even: 7 is no whole number from 4 that is a multiple of "
+                 "2");
+  }
+  EXPECT_FALSE(testing::Validates(SchemaOf<Shared>(), json));
+}
+
 TEST(Document, ItsSchemaTakesWhatIsWritten) {
   EXPECT_TRUE(testing::Validates(SchemaOf<Whole>(), ToJson(Example())));
 }

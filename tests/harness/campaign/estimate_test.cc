@@ -1,18 +1,22 @@
 // Guards against an estimate that leaves out rounds, trials, skipped cells or
-// long trials, or that needs the memory of what it estimates.
+// long trials, that needs the memory of what it estimates, or that measures
+// what takes as long as the sweep.
 #include "harness/campaign/estimate.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 
 namespace attnbench {
 namespace {
 
-Sweep SweepOf(const std::map<std::string, std::vector<AxisValue>>& axes) {
+Sweep SweepOf(const std::map<std::string, std::vector<AxisValue>>& axes,
+              const std::string& mechanism = "") {
   SweepRequest request;
   request.axes = axes;
-  return ExpandSweep(StandardAxes(), request);
+  if (!mechanism.empty()) request.alternatives = {{mechanism, {}, {}}};
+  return ExpandSweep(request);
 }
 
 Sweep Small() { return SweepOf({{"memory_length", {4}}, {"dim", {4}}}); }
@@ -61,6 +65,177 @@ TEST(Estimate, EveryModeAndHugeLengthsHaveAFiniteOne) {
     EXPECT_TRUE(std::isfinite(seconds));
     EXPECT_GT(seconds, 0);
   }
+}
+
+// The only axes by which the probes of a cell differ from it, in pairs.
+std::vector<std::pair<std::int64_t, std::int64_t>> ProbedLengths(
+    const Sweep& sweep) {
+  std::vector<std::pair<std::int64_t, std::int64_t>> lengths;
+  for (const Point& point : ProbesOf(sweep).points) {
+    for (const Cell& cell : point.cells) {
+      EXPECT_EQ(point.axes.at("memory_length"), cell.axes.at("memory_length"));
+      lengths.emplace_back(cell.Int("memory_length"),
+                           cell.Int("output_length"));
+    }
+  }
+  return lengths;
+}
+using Lengths = std::vector<std::pair<std::int64_t, std::int64_t>>;
+
+TEST(Probes, ThereAreNoneOfShortTrials) {
+  EXPECT_TRUE(ProbesOf(Small()).points.empty());
+}
+
+TEST(Probes, ALongTrialIsProbedWithFewOutputsOfTheSameMemory) {
+  EXPECT_EQ(ProbedLengths(SweepOf({{"memory_length", {2000}}}, "soft")),
+            (Lengths{{2000, 16}, {2000, 64}}));
+  EXPECT_EQ(ProbedLengths(SweepOf({{"memory_length", {20000}},
+                                   {"output_length", {2}},
+                                   {"workload", {"planted"}},
+                                   {"mode", {"gradient"}}},
+                                  "soft")),
+            (Lengths{{20000, 1}, {20000, 2}}));
+}
+
+TEST(Probes, AScanIsProbedWithAsManyEntriesAnOutput) {
+  EXPECT_EQ(ProbedLengths(SweepOf({{"memory_length", {20000}},
+                                   {"output_length", {5000}},
+                                   {"workload", {"planted"}}},
+                                  "monotonic")),
+            (Lengths{{256, 64}, {1024, 256}}));
+}
+
+TEST(Probes, CellsThatHaveTheSameOnesShareThem) {
+  const Sweep sweep = SweepOf({{"memory_length", {2000}},
+                               {"output_length", {1500, 2000}},
+                               {"workload", {"uniform", "planted"}}},
+                              "soft");
+  EXPECT_EQ(ProbedLengths(sweep), (Lengths{{2000, 16}, {2000, 64}}));
+}
+
+TEST(Probes, SkippedCellsHaveNone) {
+  Sweep sweep = SweepOf({{"threads", {2}}, {"memory_length", {2000}}});
+  SkipThreadsBeyond(1, sweep);
+  EXPECT_TRUE(ProbesOf(sweep).points.empty());
+}
+
+TEST(Probes, WholeDecodersTranslateOneShortSource) {
+  const Sweep sweep = SweepOf({{"scope", {"decoder"}},
+                               {"workload", {"copy:1"}},
+                               {"energy", {"additive"}},
+                               {"memory_length", {100, 200}},
+                               {"batch", {8}}},
+                              "soft");
+  EXPECT_EQ(ProbedLengths(sweep), (Lengths{{16, 16}}));
+  EXPECT_EQ(ProbesOf(sweep).points[0].cells[0].Int("batch"), 1);
+}
+
+// Made-up measurements of the probes of a sweep.
+std::vector<ResultCell> Measured(
+    const Sweep& sweep, const std::function<void(ResultCell&)>& measure) {
+  std::vector<ResultCell> measured;
+  for (const Point& point : ProbesOf(sweep).points) {
+    for (const Cell& cell : point.cells) {
+      measured.push_back(FailedCell(cell, CellStatus::kOk, ""));
+      measure(measured.back());
+    }
+  }
+  return measured;
+}
+
+// How much longer `more` rounds take.
+double SecondsOfRounds(Sweep sweep, const std::vector<ResultCell>& probed,
+                       int more = 100) {
+  sweep.repetitions = 1;
+  const double before = EstimateTime(sweep, probed).total_s();
+  sweep.repetitions += more;
+  return EstimateTime(sweep, probed).total_s() - before;
+}
+
+const double kDrawsOfARound = 16;
+
+TEST(Estimate, LongTrialsLieOnTheLineThroughTheirProbes) {
+  const Sweep sweep = SweepOf({{"memory_length", {2000}}}, "soft");
+  const auto probed = Measured(sweep, [](ResultCell& cell) {
+    const auto U = static_cast<double>(cell.axes.at("output_length").whole());
+    cell.samples_ns = {1e9, 3e6 + 1e3 * U, 2e9};
+  });
+  EXPECT_NEAR(SecondsOfRounds(sweep, probed),
+              100 * kDrawsOfARound * (3e-3 + 1e-6 * 2000), 1e-6);
+  EXPECT_EQ(EstimateTime(sweep, probed).num_unknown, 0U);
+}
+
+TEST(Estimate, LongTrialsAreNotShorterThanTheirProbes) {
+  const Sweep sweep = SweepOf({{"memory_length", {2000}}}, "soft");
+  const auto probed = Measured(sweep, [](ResultCell& cell) {
+    const auto U = static_cast<double>(cell.axes.at("output_length").whole());
+    cell.samples_ns = {3e6 - 1e3 * U};
+  });
+  EXPECT_NEAR(SecondsOfRounds(sweep, probed),
+              100 * kDrawsOfARound * (3e-3 - 1e-6 * 64), 1e-6);
+}
+
+TEST(Estimate, TheGateMakesSomeOutputsOfEveryDraw) {
+  const Sweep sweep =
+      SweepOf({{"memory_length", {200}}, {"mode", {"gradient"}}}, "soft");
+  const auto seconds = [&](double run_ns, double output_ns) {
+    const auto probed = Measured(sweep, [&](ResultCell& cell) {
+      const auto U = static_cast<double>(cell.axes.at("output_length").whole());
+      cell.samples_ns = {1e6};
+      cell.gate_ns = run_ns + U * output_ns;
+    });
+    return EstimateTime(sweep, probed).total_s();
+  };
+  // An output takes 200 (200 + 256) multiply-adds of 2^27; each draw has one
+  // output at least.
+  const double without = seconds(0, 0);
+  EXPECT_NEAR(seconds(1e6, 0) - without, 1e-3 * 16, 1e-9);
+  EXPECT_NEAR(seconds(0, 1e6) - without, 1e-3 * (16 + (1 << 27) / (200. * 456)),
+              1e-9);
+}
+
+TEST(Estimate, WholeDecodersTakeAsLongAsTheirStepsAndReads) {
+  const std::map<std::string, std::vector<AxisValue>> axes = {
+      {"scope", {"decoder"}},
+      {"workload", {"copy:1"}},
+      {"energy", {"additive"}},
+      {"memory_length", {100}},
+      {"batch", {8}}};
+  const auto seconds = [&](const std::string& mechanism, double attention_ns) {
+    const Sweep sweep = SweepOf(axes, mechanism);
+    return SecondsOfRounds(
+        sweep, Measured(sweep, [&](ResultCell& cell) {
+          cell.samples_ns = {5e6};
+          cell.decoder.emplace();
+          cell.decoder->attention_samples_ns = {attention_ns};
+        }));
+  };
+  // Sources of 50 and of 8 symbols have an end symbol, and one more is empty.
+  const double steps = (8 * 51 + 1) / 10.;
+  const double of_attention = 100 * 2e-3;
+  EXPECT_NEAR(seconds("none", 0), 100 * 5e-3 * steps + of_attention, 1e-6);
+  EXPECT_NEAR(seconds("soft", 0), 100 * 5e-3 * steps + of_attention, 1e-6);
+  EXPECT_NEAR(seconds("soft", 1e6),
+              100 * (4e-3 + 1e-3 * 100 / 16) * steps + of_attention, 1e-6);
+}
+
+TEST(Estimate, TrialsOfWhichAProbeFailedAreTakenToBeShort) {
+  const Sweep sweep = SweepOf({{"memory_length", {2000}}}, "soft");
+  const auto probed = Measured(sweep, [](ResultCell& cell) {
+    cell.samples_ns = {3e6};
+    if (cell.axes.at("output_length").whole() == 64) {
+      cell.status = CellStatus::kError;
+    }
+  });
+  EXPECT_NEAR(SecondsOfRounds(sweep, probed), 100 * 1e-3, 1e-9);
+  EXPECT_EQ(EstimateTime(sweep, probed).num_unknown, 1U);
+}
+
+TEST(Estimate, LongTrialsAreGuessedBeforeTheyAreProbed) {
+  const Sweep sweep = SweepOf({{"memory_length", {2000}}}, "soft");
+  EXPECT_GT(SecondsOfRounds(sweep, {}), 100 * 1e-2);
+  EXPECT_EQ(EstimateTime(sweep).num_unknown, 1U);
+  EXPECT_EQ(EstimateTime(Small()).num_unknown, 0U);
 }
 
 TEST(Estimate, DurationsAreRoundedUp) {

@@ -14,19 +14,18 @@
 namespace attnbench {
 namespace {
 
-using testing::MatchesRegex;
+using ::testing::MatchesRegex;
 
 Sweep SmallSweep() {
   SweepRequest request;
   request.axes = {{"memory_length", {8, 16}}};
   request.alternatives = {{"soft", {}, {}}, {"monotonic", {}, {}}};
-  return ExpandSweep(StandardAxes(), request);
+  return ExpandSweep(request);
 }
 
 std::string HashOf(const Sweep& sweep, std::size_t point = 0,
                    const char* build_id = "build", const char* peer = "") {
-  return PointHash(StandardAxes(), sweep, sweep.points.at(point), build_id,
-                   peer);
+  return PointHash(sweep, sweep.points.at(point), build_id, peer);
 }
 
 TEST(PointHash, IsTheSameForTheSame) {

@@ -17,7 +17,7 @@ TEST(WorkerRequest, ArrivesAsItWasSent) {
                    {"strict", {true}}};
   asked.alternatives = {{"mocha", {}, {}}, {"soft", {}, {}}};
   asked.alternatives[1].axes = {{"variant", {"moving_sum"}}};
-  const Sweep sweep = ExpandSweep(StandardAxes(), asked);
+  const Sweep sweep = ExpandSweep(asked);
   WorkerRequest request;
   request.axes = sweep.points.at(0).axes;
   for (const Cell& cell : sweep.points.at(0).cells) {
@@ -29,6 +29,8 @@ TEST(WorkerRequest, ArrivesAsItWasSent) {
   request.peer = "a peer";
   request.peer_limit_s = 6;
   request.cell_limit_s = 7;
+  request.epoch_ns = 8;
+  request.most_draws = 9;
   request.cells[0].trials_per_sample = 48;
   request.cells[1].is_peers = true;
   request.cells[1].peer_approximates = true;
@@ -42,20 +44,21 @@ TEST(WorkerRequest, ArrivesAsItWasSent) {
     const Cell& cell = request.cells[i];
     EXPECT_EQ(arrived.cells[i].options, cell.options);
     EXPECT_EQ(arrived.cells[i].skip_reason, cell.skip_reason);
-    EXPECT_EQ(CellKey(StandardAxes(), arrived.cells[i]),
-              CellKey(StandardAxes(), cell));
+    EXPECT_EQ(arrived.cells[i].Key(), cell.Key());
   }
 }
 
 TEST(WorkerAnswer, ArrivesAsItWasSent) {
   WorkerAnswer answer;
   answer.cells.push_back({testing::MadeUpResultCell("soft", 10, {1.5, 2.5})});
+  answer.cells[0].gate_ns = 6;
   answer.calibration_ns = {7, 8};
   const auto arrived =
       FromJson<WorkerAnswer>(Json::parse(ToJson(answer).dump()), "answer");
   ASSERT_EQ(arrived.cells.size(), 1U);
   EXPECT_EQ(arrived.cells[0].samples_ns, (std::vector<double>{1.5, 2.5}));
   EXPECT_EQ(arrived.cells[0].point, "");
+  EXPECT_EQ(arrived.cells[0].gate_ns, 6);
   EXPECT_EQ(arrived.calibration_ns, answer.calibration_ns);
   EXPECT_FALSE(arrived.failed.has_value());
 }

@@ -29,11 +29,10 @@ ClaimsLedger LedgerOf(const char* id) {
 class ClaimsMeasure : public ::testing::Test {
  protected:
   MeasuredDocuments Measure(const ClaimsLedger& ledger) {
-    return MeasureClaims(StandardAxes(), ledger,
-                         {.root = folder_.path(),
-                          .folder = folder_.path(),
-                          .quick = true,
-                          .command_line = "attnbench claims"})
+    return MeasureClaims(ledger, {.root = folder_.path(),
+                                  .folder = folder_.path(),
+                                  .quick = true,
+                                  .command_line = "attnbench claims"})
         .value();
   }
   void WriteTraining(const Json& document) {
@@ -58,13 +57,12 @@ TEST_F(ClaimsMeasure, ATrainingResultIsStoredAndNeverMade) {
 
 TEST_F(ClaimsMeasure, AQuantityOfSeveralPartsIsComputedOnce) {
   ClaimsLedger ledger = LedgerOf("mocha-params");
-  ledger.parts.push_back(ledger.parts[0]);
-  const Json document = ComputedDocument(ledger, "exact", Context());
-  EXPECT_EQ(document.at("quantities").size(), 1U);
-  ledger.parts[1].quantity["inputs"]["added"].push_back(
+  std::vector<LedgerPart>& parts = ledger.claims[0].parts;
+  parts.push_back(parts[0]);
+  EXPECT_EQ(ComputedDocument(ledger, "exact", Context()).quantities.size(), 1U);
+  parts[1].quantity.inputs["added"].push_back(
       {{"layer", "dense"}, {"inputs", 1}, {"units", 1}});
-  EXPECT_EQ(
-      ComputedDocument(ledger, "exact", Context()).at("quantities").size(), 2U);
+  EXPECT_EQ(ComputedDocument(ledger, "exact", Context()).quantities.size(), 2U);
 }
 
 TEST_F(ClaimsMeasure, WhatTheJudgeIsAskedIsAsItsSchemaSays) {
@@ -116,13 +114,49 @@ TEST_F(ClaimsLedgerTest, APartReadsAMeasurementOfItsKind) {
               HasSubstr("a quantity count is not read from verify"));
 }
 
+// The part of "exact" in the claim of that place.
+Json& InputsIn(Json& ledger, const char* id) {
+  for (Json& claim : ledger["claims"]) {
+    if (claim["id"] == id) return claim["parts"][0]["quantity"]["inputs"];
+  }
+  throw std::out_of_range(id);
+}
+
+TEST_F(ClaimsLedgerTest, WrongInputsAreToldWithClaimPartQuantityAndMember) {
+  EXPECT_THAT(ErrorOf([](Json& ledger) {
+                InputsIn(ledger, "mocha-w1")["draws"] = "4";
+              }),
+              HasSubstr("ledger.json: mocha-w1, 'numbers that differ': "
+                        "width_one_difference.draws: \"4\" is no whole number "
+                        "from 1"));
+  EXPECT_THAT(ErrorOf([](Json& ledger) {
+                InputsIn(ledger, "mad-online").erase("dim");
+              }),
+              HasSubstr("online_difference: has no 'dim'"));
+  EXPECT_THAT(ErrorOf([](Json& ledger) {
+                InputsIn(ledger, "mad-decay-r")["bias"] = 0;
+              }),
+              HasSubstr("unknown key 'bias'; did you mean 'biases'"));
+}
+
+TEST_F(ClaimsLedgerTest, AMeasurementIsToldWithItsMember) {
+  EXPECT_THAT(ErrorOf([](Json& ledger) {
+                ledger["measurements"]["verify"]["mechanisms"][1] = "mochi";
+              }),
+              HasSubstr("ledger.json: measurements.verify.mechanisms[1]: "
+                        "unknown value 'mochi'; did you mean 'mocha'"));
+  EXPECT_THAT(ErrorOf([](Json& ledger) {
+                ledger["measurements"]["bytes"]["full"]["trials"] = 0;
+              }),
+              HasSubstr("measurements.bytes.full.trials: 0 is no whole"));
+}
+
 TEST_F(ClaimsLedgerTest, ClaimsArePickedByTheirIds) {
   ClaimsLedger ledger = ReadClaimsLedger(
       "experiments/claims.json", "results/schema/claims_ledger.schema.json");
   ASSERT_EQ(ledger.claims.size(), 38U);
   KeepClaims({"mocha-w1", "mad-linear"}, ledger);
-  EXPECT_EQ(ledger.claims,
-            (std::vector<std::string>{"mad-linear", "mocha-w1"}));
+  EXPECT_EQ(ledger.Ids(), (std::vector<std::string>{"mad-linear", "mocha-w1"}));
   // A measurement that nobody reads is not made.
   EXPECT_EQ(MeasurementsOf(ledger),
             (std::vector<std::string>{"linear", "exact"}));
@@ -132,6 +166,12 @@ TEST_F(ClaimsLedgerTest, ClaimsArePickedByTheirIds) {
   } catch (const UserError& error) {
     EXPECT_THAT(error.what(), HasSubstr("did you mean 'mocha-w1'"));
   }
+}
+
+TEST(ClaimsSchema, TheCommittedFileIsWhatTheProgramMakes) {
+  auto made = nlohmann::json::parse(SchemaTextOf<ComputedResult>());
+  EXPECT_EQ(testing::SchemaOf("computed"), made)
+      << "write it again: attnbench list --schema=computed";
 }
 
 TEST(ClaimsSchema, TheContextIsThatOfEveryResult) {

@@ -17,13 +17,9 @@ namespace {
 
 using testing::HasSubstr;
 
-Sweep Expand(const SweepRequest& request) {
-  return ExpandSweep(StandardAxes(), request);
-}
-
 std::string ErrorOf(const SweepRequest& request) {
   try {
-    Expand(request);
+    ExpandSweep(request);
   } catch (const UserError& error) {
     return error.what();
   }
@@ -49,7 +45,7 @@ std::vector<Cell> AllCells(const Sweep& sweep) {
 }
 
 TEST(ExpandSweep, WithoutARequestEveryMechanismIsMeasuredWithDefaults) {
-  const Sweep sweep = Expand({});
+  const Sweep sweep = ExpandSweep({});
   ASSERT_EQ(sweep.points.size(), 1U);
   ASSERT_EQ(sweep.points[0].cells.size(), MechanismNames().size());
   const Cell& cell = sweep.points[0].cells[0];
@@ -64,7 +60,7 @@ TEST(ExpandSweep, PointsAreInTheTablesOrderWithTheLastAxisFastest) {
   request.axes["dim"] = {8, 4};
   request.axes["memory_length"] = {3, 2};
   request.axes["precision"] = {"f32", "f64"};
-  const Sweep sweep = Expand(request);
+  const Sweep sweep = ExpandSweep(request);
   std::vector<std::string> points;
   for (const Point& point : sweep.points) {
     points.push_back(point.axes["memory_length"].Shown() + " " +
@@ -80,7 +76,7 @@ TEST(ExpandSweep, PointsAreInTheTablesOrderWithTheLastAxisFastest) {
 TEST(ExpandSweep, AnAxisThatIsNotDeclaredIsNullAndNotCrossed) {
   SweepRequest request = SmallRequest({"soft", "mocha"});
   request.axes["chunk_width"] = {2, 8, "inf"};
-  const std::vector<Cell> cells = AllCells(Expand(request));
+  const std::vector<Cell> cells = AllCells(ExpandSweep(request));
   ASSERT_EQ(cells.size(), 4U);
   EXPECT_TRUE(cells[0].axes["chunk_width"].is_null());
   EXPECT_EQ(cells[1].Int("chunk_width"), 2);
@@ -92,7 +88,7 @@ TEST(ExpandSweep, AReferenceTakesTheValueOfItsPointOrCell) {
   request.axes["memory_length"] = {5, 7};
   request.axes["output_length"] = {"=T", 5};
   request.axes["chunk_width"] = {"=U"};
-  const std::vector<Cell> cells = AllCells(Expand(request));
+  const std::vector<Cell> cells = AllCells(ExpandSweep(request));
   ASSERT_EQ(cells.size(), 3U) << "T=5 has U=5 twice";
   EXPECT_EQ(cells[0].Int("output_length"), 5);
   EXPECT_EQ(cells[1].Int("output_length"), 7);
@@ -119,7 +115,7 @@ TEST(ExpandSweep, AnAlternativesOwnValuesReplaceTheCommonOnes) {
   SweepRequest request = SmallRequest({"monotonic", "monotonic", "soft"});
   request.axes["end"] = {"absorb"};
   request.alternatives[1].axes["end"] = {"stay_last", "absorb"};
-  const std::vector<Cell> cells = AllCells(Expand(request));
+  const std::vector<Cell> cells = AllCells(ExpandSweep(request));
   ASSERT_EQ(cells.size(), 3U) << "absorb is asked for twice";
   EXPECT_EQ(cells[0].Text("end"), "absorb");
   EXPECT_EQ(cells[1].Text("end"), "stay_last");
@@ -131,17 +127,17 @@ TEST(ExpandSweep, AnAlternativesOwnValuesReplaceTheCommonOnes) {
 TEST(ExpandSweep, WhatAMechanismDoesNotHaveIsSkippedWithTheReason) {
   SweepRequest request = SmallRequest({"soft", "memory"});
   request.axes["schedule"] = {"teacher_forced"};
-  std::vector<Cell> cells = AllCells(Expand(request));
+  std::vector<Cell> cells = AllCells(ExpandSweep(request));
   EXPECT_EQ(cells[0].skip_reason, std::nullopt);
   EXPECT_THAT(cells[1].skip_reason.value_or(""),
               HasSubstr("schedule teacher_forced is not one of memory's"));
   request = SmallRequest({"memory"});
   request.axes["variant"] = {"published_O3"};
-  cells = AllCells(Expand(request));
+  cells = AllCells(ExpandSweep(request));
   EXPECT_THAT(cells[0].skip_reason.value_or(""), HasSubstr("variant"));
   request = SmallRequest({"soft"});
   request.axes["scope"] = {"attention"};
-  cells = AllCells(Expand(request));
+  cells = AllCells(ExpandSweep(request));
   EXPECT_THAT(cells[0].skip_reason.value_or(""), HasSubstr("scope full"));
 }
 
@@ -157,7 +153,7 @@ TEST(ExpandSweep, WholeDecodersHavePointsOfTheirOwn) {
   SweepRequest request = DecoderRequest({"none", "soft", "mocha"});
   request.axes["scope"] = {"full", "decoder"};
   request.axes["workload"] = {"copy:1"};
-  const Sweep sweep = Expand(request);
+  const Sweep sweep = ExpandSweep(request);
   // The beam is none of attention's axes.
   ASSERT_EQ(sweep.points.size(), 3U);
   for (const Point& point : sweep.points) {
@@ -175,7 +171,7 @@ TEST(ExpandSweep, WholeDecodersHavePointsOfTheirOwn) {
 }
 
 TEST(ExpandSweep, AWholeDecoderHasOneWayToRun) {
-  EXPECT_EQ(AllCells(Expand(DecoderRequest({"none", "soft"}))).size(), 8U);
+  EXPECT_EQ(AllCells(ExpandSweep(DecoderRequest({"none", "soft"}))).size(), 8U);
   for (const auto& [axis, value] :
        std::map<std::string, AxisValue>{{"mode", "expect"},
                                         {"schedule", "teacher_forced"},
@@ -186,18 +182,18 @@ TEST(ExpandSweep, AWholeDecoderHasOneWayToRun) {
                                         {"workload", "uniform"}}) {
     SweepRequest request = DecoderRequest({"soft"});
     request.axes[axis] = {value};
-    for (const Cell& cell : AllCells(Expand(request))) {
+    for (const Cell& cell : AllCells(ExpandSweep(request))) {
       EXPECT_THAT(cell.skip_reason.value_or(""),
                   HasSubstr(axis == "workload" ? "copy:S, not uniform"
                                                : ", not " + value.Shown()));
     }
   }
   SweepRequest request = SmallRequest({"none"});
-  EXPECT_THAT(AllCells(Expand(request))[0].skip_reason.value_or(""),
+  EXPECT_THAT(AllCells(ExpandSweep(request))[0].skip_reason.value_or(""),
               HasSubstr("scope decoder only"));
   request = DecoderRequest({"soft"});
   request.axes["memory_length"] = {100'001};
-  EXPECT_THAT(AllCells(Expand(request))[0].skip_reason.value_or(""),
+  EXPECT_THAT(AllCells(ExpandSweep(request))[0].skip_reason.value_or(""),
               HasSubstr("at most memory_length 100000, not 100001"));
 }
 
@@ -223,7 +219,7 @@ TEST(ExpandSweep, ScopeAndScheduleDependOnTheModeWhereTheyAreNotGiven) {
   SweepRequest request = SmallRequest({"soft"});
   request.axes["mode"] = {"decode", "expect", "gradient"};
   std::vector<std::string> settings;
-  for (const Cell& cell : AllCells(Expand(request))) {
+  for (const Cell& cell : AllCells(ExpandSweep(request))) {
     EXPECT_EQ(cell.skip_reason, std::nullopt);
     EXPECT_EQ(MakeConfig(cell).mode, cell.Text("mode"));
     settings.push_back(cell.Text("mode") + " " + cell.Text("scope") + " " +
@@ -240,7 +236,7 @@ TEST(ExpandSweep, TrainingIsNotCrossedWithWhatOnlyDecodingHas) {
     SweepRequest request = SmallRequest({"monotonic"});
     request.axes["mode"] = {"expect"};
     request.axes[axis] = {value};
-    return AllCells(Expand(request)).at(0).skip_reason.value_or("");
+    return AllCells(ExpandSweep(request)).at(0).skip_reason.value_or("");
   };
   EXPECT_EQ(reason("scope", "full"), "");
   EXPECT_THAT(reason("schedule", "online"),
@@ -250,7 +246,7 @@ TEST(ExpandSweep, TrainingIsNotCrossedWithWhatOnlyDecodingHas) {
                         "decode"));
   SweepRequest request = SmallRequest({"monotonic"});
   request.axes["variant"] = {"parallel"};
-  EXPECT_THAT(AllCells(Expand(request))[0].skip_reason.value_or(""),
+  EXPECT_THAT(AllCells(ExpandSweep(request))[0].skip_reason.value_or(""),
               HasSubstr("mode decode is not one of variant parallel's"));
 }
 
@@ -268,16 +264,29 @@ TEST(ExpandSweep, WhatNoMechanismHasIsRefused) {
   EXPECT_THAT(ErrorOf(request), HasSubstr("did you mean 'dim'?"));
 }
 
+TEST(ExpandSweep, APeersVariantIsRefusedUnlessAPeerHasIt) {
+  SweepRequest request = SmallRequest({"soft"});
+  request.axes["variant"] = {"framework"};
+  EXPECT_THAT(ErrorOf(request), HasSubstr("unknown variant 'framework'"));
+  request.axes.clear();
+  request.alternatives[0].axes["variant"] = {"framework"};
+  EXPECT_THAT(ErrorOf(request), HasSubstr("unknown variant 'framework'"));
+  request.peer_variants = {{.mechanism = "soft", .name = "framework_compiled"}};
+  EXPECT_THAT(ErrorOf(request), HasSubstr("valid: exact, reference"));
+  request.peer_variants[0].name = "framework";
+  EXPECT_EQ(ErrorOf(request), "no error");
+}
+
 TEST(ExpandSweep, AnOptionIsCrossedWhereItIsDeclaredInItsType) {
   SweepRequest request = SmallRequest({"soft", "monotonic"});
   request.options["threshold"] = {std::string("0.25"), std::int64_t{1}};
-  const std::vector<Cell> cells = AllCells(Expand(request));
+  const std::vector<Cell> cells = AllCells(ExpandSweep(request));
   ASSERT_EQ(cells.size(), 3U);
   EXPECT_FALSE(cells[0].options.contains("threshold"));
   EXPECT_TRUE(cells[0].options.contains("keys")) << "defaults are there too";
   EXPECT_EQ(cells[1].options.at("threshold"), OptionValue(0.25));
   EXPECT_EQ(cells[2].options.at("threshold"), OptionValue(1.0));
-  EXPECT_EQ(OptionsJson(cells[1])["threshold"], Json(0.25));
+  EXPECT_EQ(cells[1].options.at("threshold"), OptionValue(0.25));
 }
 
 TEST(ExpandSweep, WrongOptionsAreRefused) {
@@ -315,7 +324,7 @@ TEST(SkipThreadsBeyond, LeavesCellsThatFitAndWhyOthersWereSkippedBefore) {
   SweepRequest request = SmallRequest({"soft"});
   request.axes["threads"] = {1, 2, 3};
   request.axes["variant"] = {"exact", "moving_sum"};
-  Sweep sweep = Expand(request);
+  Sweep sweep = ExpandSweep(request);
   SkipThreadsBeyond(2, sweep);
   std::vector<Cell> cells = AllCells(sweep);
   ASSERT_EQ(cells.size(), 6U);
@@ -331,15 +340,30 @@ TEST(SkipThreadsBeyond, LeavesCellsThatFitAndWhyOthersWereSkippedBefore) {
   }
 }
 
-TEST(CellKey, DiffersWhereAnyAxisOrOptionDiffers) {
+// The hashes of journals are made of it.
+TEST(CellIdentity, HasAKeyOfAxesInTheTablesOrderAndThenOptions) {
+  SweepRequest request = SmallRequest({"mocha"});
+  request.axes["chunk_width"] = {"inf"};
+  EXPECT_THAT(
+      AllCells(ExpandSweep(request))[0].Key(),
+      testing::StartsWith(
+          R"({"mechanism":"mocha","memory_length":3,"output_length":3,)"
+          R"("chunk_width":"inf","num_contexts":null,"dim":256,"batch":1,)"
+          R"("beam":null,"vocabulary":null,"threads":1,"precision":"f32",)"
+          R"("mode":"decode","scope":"full","schedule":"online",)"
+          R"("energy":"dot","variant":"exact","workload":"uniform",)"
+          R"("end":"absorb","options":{)"));
+}
+
+TEST(CellIdentity, HasAnotherKeyWhereAnyAxisOrOptionDiffers) {
   SweepRequest request = SmallRequest({"soft", "monotonic", "mocha"});
   request.axes["chunk_width"] = {1, 11, "inf"};
   request.axes["threads"] = {1, 11};
   request.axes["energy"] = {"dot", "additive"};
   request.options["threshold"] = {0.5, 0.25};
-  const std::vector<Cell> cells = AllCells(Expand(request));
+  const std::vector<Cell> cells = AllCells(ExpandSweep(request));
   std::set<std::string> keys;
-  for (const Cell& cell : cells) keys.insert(CellKey(StandardAxes(), cell));
+  for (const Cell& cell : cells) keys.insert(cell.Key());
   EXPECT_EQ(keys.size(), cells.size());
   EXPECT_EQ(cells.size(), 4U + 8U + 24U);
 }
@@ -350,7 +374,7 @@ TEST(MakeConfig, TakesTheCellAndLeavesWhatIsNotDeclared) {
   request.axes["chunk_width"] = {"inf"};
   request.axes["energy"] = {"normalized_additive"};
   request.axes["end"] = {"restart"};
-  const Config config = MakeConfig(AllCells(Expand(request))[0]);
+  const Config config = MakeConfig(AllCells(ExpandSweep(request))[0]);
   EXPECT_EQ(config.dim, 12);
   EXPECT_EQ(config.chunk_width, kInfiniteWidth);
   EXPECT_EQ(config.num_contexts, Config().num_contexts);
@@ -362,49 +386,40 @@ TEST(MakeConfig, TakesTheCellAndLeavesWhatIsNotDeclared) {
 TEST(MakeConfig, KnowsEveryEnergyAndEndOfTheTable) {
   SweepRequest request = SmallRequest({"mocha"});
   for (const char* name : {"energy", "end"}) {
-    const Axis& axis = FindAxis(StandardAxes(), name, "test");
+    const Axis& axis = FindAxis(name, "test");
     request.axes[name] = {axis.names.begin(), axis.names.end()};
   }
   std::set<std::pair<EnergyKind, EndPolicy>> settings;
-  for (const Cell& cell : AllCells(Expand(request))) {
+  for (const Cell& cell : AllCells(ExpandSweep(request))) {
     const Config config = MakeConfig(cell);
     settings.insert({config.energy, config.end});
   }
   EXPECT_EQ(settings.size(), 15U);
 }
 
-// A copy of the table gets one more row, and nothing else changes.
-TEST(AddingAnAxis, ShowsInCommandLineListAndCellKey) {
-  AxisTable table = StandardAxes();
-  Axis axis;
-  axis.name = "page_size";
-  axis.letter = "g";
-  axis.greatest = 9;
-  axis.default_value = "3";
-  axis.help = "made up, e.g. -g 3";
-  table.push_back(axis);
-
+TEST(EveryAxis, ShowsInCommandLineListAndKeyOfACell) {
   CLI::App app;
   Command run;
-  AddRunSweep(app, table, "", run);
-  AddList(app, table, run);
+  AddRunSweep(app, "", run);
+  AddList(app, run);
   const CLI::App* const command = app.get_subcommand("run-sweep");
-  EXPECT_NE(command->get_option_no_throw("--page-size"), nullptr);
-  EXPECT_NE(command->get_option_no_throw("-g"), nullptr);
-
   app.parse(std::vector<std::string>{"--json", "list"});
   testing::internal::CaptureStdout();
   EXPECT_EQ(run(), 0);
   std::cout.flush();
   const Json list = Json::parse(testing::internal::GetCapturedStdout());
-  EXPECT_EQ(list["axes"].back()["name"], "page_size");
-
-  SweepRequest request = SmallRequest({"soft"});
-  request.axes["page_size"] = {2, 4};
-  const Sweep sweep = ExpandSweep(table, request);
-  ASSERT_EQ(sweep.points[0].cells.size(), 2U);
-  EXPECT_THAT(CellKey(table, sweep.points[0].cells[1]),
-              HasSubstr(R"("page_size":4)"));
+  const Json key =
+      Json::parse(AllCells(ExpandSweep(SmallRequest({"soft"})))[0].Key());
+  ASSERT_EQ(list["axes"].size(), AllAxes().size());
+  for (std::size_t i = 0; i < AllAxes().size(); ++i) {
+    const Axis& axis = AllAxes()[i];
+    EXPECT_NE(command->get_option_no_throw(OptionName(axis)), nullptr);
+    if (!axis.letter.empty()) {
+      EXPECT_NE(command->get_option_no_throw("-" + axis.letter), nullptr);
+    }
+    EXPECT_EQ(list["axes"][i]["name"], axis.name);
+    EXPECT_TRUE(key.contains(axis.name)) << axis.name;
+  }
 }
 
 }  // namespace

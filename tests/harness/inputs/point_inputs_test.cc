@@ -8,6 +8,7 @@
 #include <cmath>
 #include <set>
 
+#include "mechanisms/energy/energy.h"
 #include "mechanisms/memory/memory.h"
 #include "mechanisms/registry.h"
 
@@ -115,6 +116,17 @@ TEST(PointInputs, GivesProbabilitiesToAMechanismThatTakesNothingElse) {
             nullptr);
 }
 
+TEST(PointInputs, MakesAScoreFromTheSameInputsWhicheverMechanismAsksFirst) {
+  const Description newcomer = {.scores = {{kChunkEnergiesInput}}};
+  const auto score = [](const Description& first) {
+    auto inputs = Inputs();
+    const auto batch = inputs.Training(0, Mode("expect"), AttentionOf(first));
+    return batch.sequences[0].sequence.inputs.scores.Find("chunk_energies")(3,
+                                                                            2);
+  };
+  EXPECT_EQ(score(newcomer), score(About("mocha")));
+}
+
 // The harness knows only the shape and the domain of this score, not its
 // meaning.
 TEST(PointInputs, DrawsAScoreThatOnlyAMechanismKnows) {
@@ -198,11 +210,19 @@ TEST(PointInputs, AsksInScopeFullForWhatFollowsFromStatesAndMemory) {
   EXPECT_THAT(names("expect"), ElementsAre("contexts"));
   EXPECT_THAT(names("gradient"), ElementsAre("contexts", "gradient of memory",
                                              "gradient of states"));
+  EXPECT_TRUE(inputs.Training(0, Mode("expect"), request)
+                  .sequences[0]
+                  .sequence.inputs.further.empty());
   request.mechanism = &About("mocha");
   EXPECT_THAT(
       names("gradient"),
       ElementsAre("contexts", "gradient of memory", "gradient of states",
                   "gradient of chunk_keys", "gradient of chunk_states"));
+  EXPECT_EQ(inputs.Training(0, Mode("expect"), request)
+                .sequences[0]
+                .sequence.inputs.further.Find("chunk_keys")
+                .rows,
+            kT);
   request.want_attention = true;
   EXPECT_THAT(names("expect"), ElementsAre("attention", "contexts"));
   auto batch = inputs.Training(0, Mode("gradient"), request);

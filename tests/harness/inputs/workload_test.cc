@@ -52,6 +52,12 @@ INSTANTIATE_TEST_SUITE_P(OfStates, EveryWorkload,
                          ::testing::Values("uniform", "planted", "diagonal",
                                            "bias:-1.5"));
 
+TEST_P(EveryWorkload, HasNoMoreDrawsThanAreAskedFor) {
+  WorkloadSpec spec = Spec(GetParam());
+  spec.most_draws = 2;
+  EXPECT_EQ(MakeWorkload<float>(spec)->num_draws(), 2);
+}
+
 TEST_P(EveryWorkload, GivesBothPrecisionsTheSameNumbers) {
   const auto floats = MakeWorkload<float>(Spec(GetParam()));
   const auto doubles = MakeWorkload<double>(Spec(GetParam()));
@@ -71,6 +77,27 @@ TEST_P(EveryWorkload, GivesADrawTheSameNumbersInAnyOrder) {
   Arrays(*backwards, 9, 1);
   EXPECT_EQ(Arrays(*backwards, 0, 0), first);
   EXPECT_EQ(Arrays(*forwards, 0, 0), first);
+}
+
+TEST(Workload, GivesAMechanismOnlyTheInputsThatItDeclares) {
+  const auto workload = MakeWorkload<double>(Spec("uniform"));
+  const auto names = [&](const Description& mechanism) {
+    std::vector<std::string> found;
+    const auto batch = workload->DrawFor(mechanism, 1, EnergyKind::kDot);
+    for (const auto& one : batch.at(1).inputs.further) {
+      found.push_back(one.name);
+    }
+    return found;
+  };
+  EXPECT_THAT(names({}), ::testing::IsEmpty());
+  EXPECT_THAT(names({.further = {kChunkStatesInput}}),
+              ::testing::ElementsAre("chunk_states"));
+  const auto all = workload->Draw(1, EnergyKind::kDot);
+  const auto own =
+      workload->DrawFor({.further = {kChunkStatesInput}}, 1, EnergyKind::kDot);
+  EXPECT_EQ(own[1].inputs.further.Find("chunk_states").data,
+            all[1].inputs.further.Find("chunk_states").data);
+  EXPECT_EQ(own[1].memory.data, all[1].memory.data);
 }
 
 TEST(Uniform, FillsEveryArrayWithNumbersOfItsOwn) {
@@ -235,18 +262,6 @@ TEST_F(FromFile, IsAUsersMistakeWhereItCannotBeRead) {
   EXPECT_THROW(
       MakeWorkload<float>(Spec(Workload(R"({"memory": [[1]]})"), 1, 1, 1, 1)),
       UserError);
-}
-
-TEST(ParseWorkload, RefusesWhatIsNoWorkload) {
-  for (const char* text :
-       {"", "unifrom", "uniform:1", "bias", "bias:", "bias:x", "bias:nan",
-        "bias:inf", "bias:1 ", "wait_k:0", "wait_k:-1", "wait_k:1.5",
-        "wait_k:99999999999999999999", "file:", "planted:"}) {
-    EXPECT_THROW(ParseWorkload(text), UserError) << text;
-  }
-  EXPECT_EQ(ParseWorkload("bias:-2.5").bias, -2.5);
-  EXPECT_EQ(ParseWorkload("wait_k:4").lag, 4);
-  EXPECT_EQ(ParseWorkload("file:a:b.json").path, "a:b.json");
 }
 
 }  // namespace

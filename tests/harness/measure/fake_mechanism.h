@@ -4,6 +4,8 @@
 #ifndef ATTNBENCH_TESTS_HARNESS_MEASURE_FAKE_MECHANISM_H_
 #define ATTNBENCH_TESTS_HARNESS_MEASURE_FAKE_MECHANISM_H_
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <atomic>
 #include <functional>
@@ -44,7 +46,8 @@ class FakeMechanism final : public Mechanism<float> {
   }
   std::unique_ptr<Decoder<float>> MakeDecoder(
       const Config& config,
-      const SequenceInputs<float>& /*inputs*/) const override {
+      const SequenceInputs<float>& inputs) const override {
+    EXPECT_TRUE(inputs.further.empty()) << "it declares none";
     const bool is_reference = config.variant == "reference";
     if (!is_reference) defects_.in_make();
     return std::make_unique<FakeDecoder>(*this, is_reference);

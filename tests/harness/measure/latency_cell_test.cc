@@ -20,7 +20,7 @@ std::vector<Json> Cells(
                   {"dim", {4}},
                   {"workload", {workload}}};
   for (const auto& [name, values] : axes) request.axes[name] = values;
-  const Sweep sweep = ExpandSweep(StandardAxes(), request);
+  const Sweep sweep = ExpandSweep(request);
   const RunOptions options{
       .seed = 1, .repetitions = 1, .trials = 1, .epoch_ns = 1e3};
   std::vector<Json> cells;

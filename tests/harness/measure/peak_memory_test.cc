@@ -21,7 +21,7 @@ std::map<std::string, Index> PeakBytes(const std::string& mechanism, Index T,
       {"memory_length", {T}}, {"output_length", {1}},   {"dim", {2}},
       {"mode", {"expect"}},   {"scope", {"attention"}}, {"precision", {"f64"}}};
   request.alternatives = {{mechanism, {{"variant", variants}}, {}}};
-  const Sweep sweep = ExpandSweep(StandardAxes(), request);
+  const Sweep sweep = ExpandSweep(request);
   const RunOptions options{
       .seed = 1, .repetitions = 1, .trials = 1, .epoch_ns = 1e3};
   std::map<std::string, Index> bytes;

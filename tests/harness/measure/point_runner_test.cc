@@ -24,13 +24,13 @@ using ::testing::HasSubstr;
 Cell FakeCell() {
   Cell cell;
   cell.mechanism = "fake";
-  for (const Axis& axis : StandardAxes()) {
+  for (const Axis& axis : AllAxes()) {
     cell.axes[axis.name] = nullptr;
     if (axis.declared || axis.of_decoder) continue;
     cell.axes[axis.name] =
         axis.default_value.starts_with('=')
             ? AxisValue(5)
-            : ParseAxisValues(StandardAxes(), axis, axis.default_value, "")[0];
+            : ParseAxisValues(axis, axis.default_value, "")[0];
   }
   cell.axes["memory_length"] = 8;
   cell.axes["dim"] = 3;
@@ -99,7 +99,7 @@ TEST(Runner, MeasuresACellThatIsRight) {
 TEST(Runner, GivesEveryKeyOfTheFormatInItsOrder) {
   const FakeMechanism mechanism;
   std::vector<std::string> expected = {"mechanism"};
-  for (const Axis& axis : StandardAxes()) {
+  for (const Axis& axis : AllAxes()) {
     if (!axis.of_decoder) expected.push_back(axis.name);
   }
   for (const char* key :
@@ -311,7 +311,7 @@ SweepRequest SmallRequest() {
 }
 
 std::vector<Json> RunFirstPoint(const SweepRequest& request) {
-  const Sweep sweep = ExpandSweep(StandardAxes(), request);
+  const Sweep sweep = ExpandSweep(request);
   return AsJson(
       RunPoint(sweep.points.at(0), Quick(), [](std::size_t, double) {}));
 }
@@ -327,9 +327,9 @@ std::vector<std::size_t> OrderOf(const Point& point) {
 TEST(RunPoint, TheOrderOfRoundsIsThatOfThePointWhereverItStands) {
   SweepRequest request = SmallRequest();
   request.axes["memory_length"] = {9, 10};
-  const Sweep sweep = ExpandSweep(StandardAxes(), request);
+  const Sweep sweep = ExpandSweep(request);
   request.axes["memory_length"] = {8, 9};
-  const Sweep other = ExpandSweep(StandardAxes(), request);
+  const Sweep other = ExpandSweep(request);
   ASSERT_EQ(other.points[1].axes, sweep.points[0].axes);
   EXPECT_EQ(OrderOf(other.points[1]), OrderOf(sweep.points[0]));
   EXPECT_NE(OrderOf(sweep.points[1]), OrderOf(sweep.points[0]));

@@ -242,9 +242,9 @@ TEST(TrainingGate, RefusesToCheckWhatRoundingAloneMayDecide) {
                                                  .memory_length = kT,
                                                  .output_length = kU,
                                                  .dim = 3}));
-  TrainingRequest request;
-  EXPECT_THROW(CheckTraining<float>(FakeTraining(), ConfigOf({"expect", false}),
-                                    request, 1, inputs),
+  const Way way{"expect", false};
+  EXPECT_THROW(CheckTraining<float>(FakeTraining(), ConfigOf(way),
+                                    RequestOf(way), 1, inputs),
                std::runtime_error);
 }
 

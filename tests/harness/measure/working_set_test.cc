@@ -132,7 +132,7 @@ TEST(WorkingSet, OfACellIsWhatItsTrialTouches) {
   request.alternatives = {{"monotonic", {}, {}},
                           {"memory", {{"num_contexts", {K}}}, {}},
                           {"soft", {{"mode", {"gradient"}}}, {}}};
-  const Sweep sweep = ExpandSweep(StandardAxes(), request);
+  const Sweep sweep = ExpandSweep(request);
   ASSERT_EQ(sweep.points.size(), 1U);
   RunOptions options{.seed = 1, .repetitions = 2, .trials = 1, .epoch_ns = 1e4};
   const auto run = [&] {

@@ -62,6 +62,29 @@ struct Subject {
   Config config;
 };
 
+// A mechanism that declares one more input.
+class WithInput final : public Mechanism<double> {
+ public:
+  WithInput(const Mechanism<double>& mechanism, const InputSpec& input)
+      : mechanism_(mechanism), about_(mechanism.Describe()) {
+    about_.further.push_back(input);
+  }
+  const Description& Describe() const override { return about_; }
+  std::unique_ptr<Decoder<double>> MakeDecoder(
+      const Config& config,
+      const SequenceInputs<double>& inputs) const override {
+    return mechanism_.MakeDecoder(config, inputs);
+  }
+  Operations Count(const Config& config,
+                   const CountedWork& work) const override {
+    return mechanism_.Count(config, work);
+  }
+
+ private:
+  const Mechanism<double>& mechanism_;
+  Description about_;
+};
+
 const std::vector<std::string>& Names() {
   static const std::vector<std::string> names = {"none",  "soft",   "monotonic",
                                                  "mocha", "matcha", "memory"};
@@ -339,10 +362,38 @@ TEST(Translator, ARecordAsksTheAttentionForTheSame) {
   }
 }
 
-TEST(Translator, ChunkEnergiesUnderDotAreRefused) {
-  Subject subject("mocha");
-  subject.config.energy = EnergyKind::kDot;
-  EXPECT_THROW(subject.MakeTranslator(), Unsupported);
+// Says why there is no such translator; empty if there is one.
+std::string Refusal(const Subject& subject) {
+  try {
+    subject.MakeTranslator();
+    return {};
+  } catch (const Unsupported& error) {
+    return error.what();
+  }
+}
+
+TEST(Translator, AnInputThatTheModelDoesNotMakeIsNamed) {
+  Subject mocha("mocha");
+  EXPECT_EQ(Refusal(mocha), "");
+  mocha.config.energy = EnergyKind::kDot;
+  EXPECT_EQ(Refusal(mocha),
+            "under this energy it reads chunk_keys and chunk_states, which the "
+            "model does not make");
+  Subject newcomer("soft");
+  const WithInput with_input(*newcomer.mechanism,
+                             {.name = "gates", .shape = "Td"});
+  newcomer.mechanism = &with_input;
+  EXPECT_EQ(Refusal(newcomer), "it reads gates, which the model does not make");
+}
+
+TEST(Translator, AMechanismWhoseInputsAreGivenIsServed) {
+  Subject subject("soft");
+  const WithInput with_input(*subject.mechanism,
+                             {.name = "gates", .shape = "Td"});
+  subject.mechanism = &with_input;
+  const std::vector<double> gates(Size(kSizes.units));
+  subject.inputs.further.Set("gates", {gates.data(), 1, kSizes.units});
+  EXPECT_EQ(Refusal(subject), "");
 }
 
 }  // namespace

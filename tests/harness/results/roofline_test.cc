@@ -7,12 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <fstream>
-
-#include "harness/machine/caches.h"
 #include "harness/results/sweep_result.h"
-#include "harness/system/temporary_folder.h"
 #include "tests/support/schema.h"
 
 namespace attnbench {
@@ -109,61 +104,6 @@ TEST(LimitOf, IsOfTheCellsOwnPrecisionAndThreads) {
   facts.threads = 1;
   EXPECT_FALSE(LimitOf(all, facts).has_value());
   EXPECT_FALSE(LimitOf({}, facts).has_value());
-}
-
-// A folder as Linux has it, of two caches that hold data and two that do not.
-class Caches : public ::testing::Test {
- protected:
-  void Add(int index, const char* level, const char* type, const char* size,
-           const char* cpus) {
-    const auto entry = folder_ / ("index" + std::to_string(index));
-    std::filesystem::create_directories(entry);
-    std::ofstream(entry / "level") << level << "\n";
-    std::ofstream(entry / "type") << type << "\n";
-    std::ofstream(entry / "size") << size << "\n";
-    std::ofstream(entry / "shared_cpu_list") << cpus << "\n";
-  }
-  std::vector<DataCache> Read() const { return ReadDataCaches(folder_); }
-
-  const TemporaryFolder temporary_;
-  const std::filesystem::path folder_ = temporary_.path();
-};
-
-TEST_F(Caches, AreThoseThatHoldDataNearestFirst) {
-  Add(0, "3", "Unified", "8M", "0-3,8-11");
-  Add(1, "1", "Data", "48K", "0,8");
-  Add(2, "1", "Instruction", "32K", "0,8");
-  const std::vector<DataCache> caches = Read();
-  ASSERT_EQ(caches.size(), 2U);
-  EXPECT_EQ(caches[0].level, 1);
-  EXPECT_EQ(caches[0].size_bytes, 48 * 1024);
-  EXPECT_EQ(caches[0].sharing_cpus, 2);
-  EXPECT_EQ(caches[1].level, 3);
-  EXPECT_EQ(caches[1].size_bytes, 8 * 1024 * 1024);
-  EXPECT_EQ(caches[1].sharing_cpus, 8);
-}
-
-TEST_F(Caches, ThatTheMachineDoesNotTellAreLeftOut) {
-  EXPECT_TRUE(Read().empty());
-  Add(0, "1", "Data", "", "0");
-  Add(1, "2", "Unified", "many", "0");
-  Add(2, "3", "Unified", "8M", "");
-  Add(3, "", "Unified", "8M", "0");
-  EXPECT_TRUE(Read().empty());
-}
-
-TEST(ShareBytes, IsWhatEachThreadHasWhenTheyAreSpread) {
-  const DataCache own{.level = 2, .size_bytes = 1000, .sharing_cpus = 1};
-  const DataCache shared{.level = 3, .size_bytes = 1000, .sharing_cpus = 4};
-  const DataCache of_siblings{.level = 1, .size_bytes = 64, .sharing_cpus = 2};
-  EXPECT_EQ(ShareBytes(own, 8, 8), 1000);
-  EXPECT_EQ(ShareBytes(own, 16, 8), 500);
-  EXPECT_EQ(ShareBytes(shared, 1, 8), 1000);
-  EXPECT_EQ(ShareBytes(shared, 2, 8), 1000);
-  EXPECT_EQ(ShareBytes(shared, 3, 8), 500);
-  EXPECT_EQ(ShareBytes(shared, 8, 8), 250);
-  EXPECT_EQ(ShareBytes(of_siblings, 4, 8), 64);
-  EXPECT_EQ(ShareBytes(of_siblings, 8, 8), 32);
 }
 
 // The test asserts no speed, only that there is one.

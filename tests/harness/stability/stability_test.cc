@@ -28,7 +28,7 @@ const Json& QuickResult() {
   return document;
 }
 
-bool Validates(const Json& document) {
+bool ValidatesStability(const Json& document) {
   return testing::Validates(testing::SchemaOf("stability"), document);
 }
 
@@ -230,7 +230,7 @@ TEST(StabilityGradients, ExactStaysWithinItsBoundAndClippedOnesDoNot) {
 }
 
 TEST(StabilityResult, ValidatesAgainstTheCommittedSchema) {
-  EXPECT_TRUE(Validates(QuickResult()));
+  EXPECT_TRUE(ValidatesStability(QuickResult()));
   Json small = QuickResult();
   const char* const lists[] = {"rows", "ledger", "gradients", "peers",
                                "limits"};
@@ -241,14 +241,14 @@ TEST(StabilityResult, ValidatesAgainstTheCommittedSchema) {
   for (const char* list : lists) {
     Json without = small;
     without.erase(list);
-    EXPECT_FALSE(Validates(without)) << list;
+    EXPECT_FALSE(ValidatesStability(without)) << list;
     Json more = small;
     more[list][0]["speed"] = 1;
-    EXPECT_FALSE(Validates(more)) << list;
+    EXPECT_FALSE(ValidatesStability(more)) << list;
   }
   Json hidden = small;
   hidden["rows"][0]["attention_error"] = nullptr;
-  EXPECT_FALSE(Validates(hidden)) << "null, and nothing was counted";
+  EXPECT_FALSE(ValidatesStability(hidden)) << "null, and nothing was counted";
 }
 
 TEST(StabilityResult, ReportsWhatPeersReportBesideOurs) {

@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "harness/base/error.h"
+#include "harness/sweep/workload_name.h"
 #include "harness/system/temporary_folder.h"
 
 namespace attnbench {
@@ -18,9 +19,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 
 std::vector<AxisValue> Parse(const std::string& axis, const std::string& text) {
-  const AxisTable& table = StandardAxes();
-  return ParseAxisValues(table, FindAxis(table, axis, "test"), text,
-                         "--" + axis);
+  return ParseAxisValues(FindAxis(axis, "test"), text, "--" + axis);
 }
 
 std::string ErrorOf(const std::function<void()>& action) {
@@ -67,8 +66,7 @@ TEST(Axes, TheLargestRangeIsTakenAndOneMoreIsNot) {
 }
 
 TEST(Axes, RangesAtTheGreatestValueDoNotOverflow) {
-  const std::string greatest =
-      std::to_string(FindAxis(StandardAxes(), "T", "test").greatest);
+  const std::string greatest = std::to_string(FindAxis("T", "test").greatest);
   EXPECT_EQ(Parse("T", greatest + ":" + greatest + ":x2").size(), 1U);
   EXPECT_EQ(Parse("T", "1:" + greatest + ":x1000000").size(), 3U);
   EXPECT_EQ(Parse("T", "1:" + greatest + ":" + greatest).size(), 1U);
@@ -116,6 +114,8 @@ TEST(Axes, WrongValuesSayWhatWasGivenWhereAndWhatIsAllowed) {
       {"workload", "bias:x", "needs a finite number"},
       {"workload", "bias:nan", "needs a finite number"},
       {"workload", "bias:1e999", "needs a finite number"},
+      {"workload", "bias:inf", "needs a finite number"},
+      {"workload", "bias:1 ", "needs a finite number"},
       {"workload", "wait_k:0", "'0' is not a whole number from 1"},
       {"workload", "copy:0.001", "needs a share from 0.01 to 1"},
       {"workload", "copy:1.5", "needs a share"},
@@ -123,6 +123,11 @@ TEST(Axes, WrongValuesSayWhatWasGivenWhereAndWhatIsAllowed) {
       {"workload", "copy:all", "needs a share"},
       {"vocabulary", "2", "2 is out of range; allowed: whole numbers from 3"},
       {"beam", "0", "0 is out of range"},
+      {"workload", "planted:", "unknown workload 'planted:'"},
+      {"workload", "wait_k:-1", "'-1' is not a whole number from 1"},
+      {"workload", "wait_k:1.5", "'1.5' is not a whole number from 1"},
+      {"workload", "wait_k:99999999999999999999", "is not a whole number"},
+      {"workload", "file:", "names a file that cannot be read"},
       {"workload", "uniform:2", "unknown workload 'uniform:2'"},
       {"workload", "file:no/such.json", "names a file that cannot be read"},
   };
@@ -136,17 +141,23 @@ TEST(Axes, WrongValuesSayWhatWasGivenWhereAndWhatIsAllowed) {
 
 TEST(Axes, AWorkloadFileThatCanBeReadIsAValue) {
   const TemporaryFolder folder;
-  const std::string path = folder.path() + "/case.json";
+  const std::string path = folder.path() + "/a:b.json";
   std::ofstream(path) << "{}";
   EXPECT_EQ(Parse("workload", "file:" + path),
             std::vector<AxisValue>{"file:" + path});
+  EXPECT_EQ(ParseWorkload("file:" + path).path, path);
+}
+
+TEST(ParseWorkload, GivesTheParameter) {
+  EXPECT_EQ(ParseWorkload("bias:-2.5").bias, -2.5);
+  EXPECT_EQ(ParseWorkload("wait_k:4").lag, 4);
+  EXPECT_EQ(ParseWorkload("copy:0.25").share, 0.25);
 }
 
 TEST(Axes, ValuesFromFilesAreCheckedLikeThoseOfTheCommandLine) {
-  const AxisTable& table = StandardAxes();
   const auto check = [&](const char* axis, const char* json) {
-    return CheckAxisValue(table, FindAxis(table, axis, "test"),
-                          Json::parse(json), "f.json: axes");
+    return CheckAxisValue(FindAxis(axis, "test"), Json::parse(json),
+                          "f.json: axes");
   };
   EXPECT_EQ(check("dim", "7"), AxisValue(7));
   EXPECT_EQ(check("dim", "\"7\""), AxisValue(7));
@@ -172,7 +183,7 @@ TEST(Axes, ValuesFromFilesAreCheckedLikeThoseOfTheCommandLine) {
 }
 
 TEST(Axes, EveryDefaultIsAValueOfItsAxis) {
-  for (const Axis& axis : StandardAxes()) {
+  for (const Axis& axis : AllAxes()) {
     for (const char* mode : {"decode", "expect", "gradient"}) {
       EXPECT_EQ(Parse(axis.name, DefaultOf(axis, mode)).size(), 1U)
           << axis.name;
@@ -182,27 +193,23 @@ TEST(Axes, EveryDefaultIsAValueOfItsAxis) {
 }
 
 TEST(Axes, ScopeAndScheduleHaveAnotherDefaultInTraining) {
-  const AxisTable& table = StandardAxes();
   for (const char* mode : {"expect", "gradient"}) {
-    EXPECT_EQ(DefaultOf(FindAxis(table, "scope", "x"), mode), "attention");
-    EXPECT_EQ(DefaultOf(FindAxis(table, "schedule", "x"), mode),
-              "teacher_forced");
-    EXPECT_EQ(DefaultOf(FindAxis(table, "dim", "x"), mode), "256");
+    EXPECT_EQ(DefaultOf(FindAxis("scope", "x"), mode), "attention");
+    EXPECT_EQ(DefaultOf(FindAxis("schedule", "x"), mode), "teacher_forced");
+    EXPECT_EQ(DefaultOf(FindAxis("dim", "x"), mode), "256");
   }
-  EXPECT_EQ(DefaultOf(FindAxis(table, "scope", "x"), "decode"), "full");
-  EXPECT_EQ(DefaultText(FindAxis(table, "scope", "x")),
-            "full; training: attention");
-  EXPECT_EQ(DefaultText(FindAxis(table, "dim", "x")), "256");
+  EXPECT_EQ(DefaultOf(FindAxis("scope", "x"), "decode"), "full");
+  EXPECT_EQ(DefaultText(FindAxis("scope", "x")), "full; training: attention");
+  EXPECT_EQ(DefaultText(FindAxis("dim", "x")), "256");
 }
 
 TEST(Axes, AnAxisIsFoundByNameAndByLetterAndNothingElse) {
-  const AxisTable& table = StandardAxes();
-  EXPECT_EQ(FindAxis(table, "T", "x").name, "memory_length");
-  EXPECT_EQ(FindAxis(table, "chunk_width", "x").letter, "w");
-  EXPECT_THAT(ErrorOf([&] { FindAxis(table, "chunk_widht", "here"); }),
+  EXPECT_EQ(FindAxis("T", "x").name, "memory_length");
+  EXPECT_EQ(FindAxis("chunk_width", "x").letter, "w");
+  EXPECT_THAT(ErrorOf([&] { FindAxis("chunk_widht", "here"); }),
               HasSubstr("here: unknown axis 'chunk_widht'; did you mean "
                         "'chunk_width'?"));
-  EXPECT_THROW(FindAxis(table, "", "x"), UserError);
+  EXPECT_THROW(FindAxis("", "x"), UserError);
 }
 
 TEST(UnknownName, TheNearestValidNameComesFirst) {

@@ -27,7 +27,7 @@ SweepRequest Request(const std::vector<Exclusion>& exclusions) {
 
 // Names each cell that stays as "mechanism T U w".
 std::set<std::string> Kept(const std::vector<Exclusion>& exclusions) {
-  const Sweep sweep = ExpandSweep(StandardAxes(), Request(exclusions));
+  const Sweep sweep = ExpandSweep(Request(exclusions));
   std::set<std::string> kept;
   for (const Point& point : sweep.points) {
     EXPECT_FALSE(point.cells.empty());
@@ -77,19 +77,17 @@ TEST(Exclusions, AValueCanReferToAnotherAxisOfTheCell) {
 }
 
 TEST(Exclusions, APointWithoutCellsIsNoPoint) {
-  const Sweep sweep =
-      ExpandSweep(StandardAxes(), Request({{{}, {{"memory_length", {4}}}}}));
+  const Sweep sweep = ExpandSweep(Request({{{}, {{"memory_length", {4}}}}}));
   EXPECT_EQ(sweep.points.size(), 2U);
 }
 
 TEST(Exclusions, LeavingNothingIsAnError) {
-  EXPECT_THROW(ExpandSweep(StandardAxes(), Request({{{"soft", "mocha"}, {}}})),
-               UserError);
+  EXPECT_THROW(ExpandSweep(Request({{{"soft", "mocha"}, {}}})), UserError);
 }
 
 std::string ErrorOf(const std::vector<SweepRequest>& requests) {
   try {
-    CheckExclusions(StandardAxes(), requests, "e.json: exclusions");
+    CheckExclusions(requests, "e.json: exclusions");
   } catch (const UserError& error) {
     return error.what();
   }

@@ -23,9 +23,8 @@ std::string TextOf(const std::filesystem::path& path) {
 }
 
 bool Validates(const std::string& text) {
-  return testing::Validates(
-      nlohmann::json::parse(ExperimentSchemaText(StandardAxes())),
-      Json::parse(text));
+  return testing::Validates(nlohmann::json::parse(ExperimentSchemaText()),
+                            Json::parse(text));
 }
 
 bool IsRead(const std::string& text) {
@@ -33,7 +32,7 @@ bool IsRead(const std::string& text) {
   const std::string path = folder.path() + "/experiment.json";
   std::ofstream(path) << text;
   try {
-    ReadExperiment(StandardAxes(), path, "full");
+    ReadExperiment(path, "full");
     return true;
   } catch (const UserError&) {
     return false;
@@ -42,7 +41,7 @@ bool IsRead(const std::string& text) {
 
 TEST(ExperimentSchema, TheCommittedFileIsTheSchemaOfTheTable) {
   EXPECT_TRUE(TextOf("results/schema/experiment.schema.json") ==
-              ExperimentSchemaText(StandardAxes()))
+              ExperimentSchemaText())
       << "write it again: attnbench list --experiment-schema > "
          "results/schema/experiment.schema.json";
 }

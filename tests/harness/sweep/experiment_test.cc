@@ -15,8 +15,8 @@
 namespace attnbench {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 
 std::string WriteFile(const std::string& text) {
   static const TemporaryFolder folder;
@@ -26,12 +26,12 @@ std::string WriteFile(const std::string& text) {
 }
 
 SweepRequest Read(const std::string& text, const std::string& profile) {
-  return ReadExperiment(StandardAxes(), WriteFile(text), profile);
+  return ReadExperiment(WriteFile(text), profile);
 }
 
 std::string ErrorOfPath(const std::string& path) {
   try {
-    ReadExperiment(StandardAxes(), path, "full");
+    ReadExperiment(path, "full");
   } catch (const UserError& error) {
     return error.what();
   }
@@ -134,7 +134,7 @@ TEST(ReadExperiment, MistakesNameFileAndKeyAndWhatIsAllowed) {
   for (const Wrong& wrong : cases) {
     const std::string path = WriteFile(wrong.text);
     EXPECT_THAT(ErrorOfPath(path),
-                AllOf(testing::StartsWith(path), HasSubstr(wrong.message)))
+                AllOf(::testing::StartsWith(path), HasSubstr(wrong.message)))
         << wrong.text;
   }
 }
@@ -166,9 +166,9 @@ TEST(Experiments, EveryFileExpandsInBothProfiles) {
     ++files;
     for (const char* profile : {"full", "quick"}) {
       const SweepRequest request =
-          ReadExperiment(StandardAxes(), entry.path().string(), profile);
+          ReadExperiment(entry.path().string(), profile);
       EXPECT_EQ(request.name, entry.path().stem().string());
-      const Sweep sweep = ExpandSweep(StandardAxes(), request);
+      const Sweep sweep = ExpandSweep(request);
       EXPECT_FALSE(sweep.points.empty());
       for (const Point& point : sweep.points) {
         for (const Cell& cell : point.cells) {
@@ -182,8 +182,7 @@ TEST(Experiments, EveryFileExpandsInBothProfiles) {
 
 TEST(Experiments, TheTwoSpeedFiguresHaveThePapersGrids) {
   const auto expand = [](const char* path) {
-    return ExpandSweep(StandardAxes(),
-                       ReadExperiment(StandardAxes(), path, "full"));
+    return ExpandSweep(ReadExperiment(path, "full"));
   };
   const Sweep mad = expand("experiments/mad_figure8.json");
   EXPECT_EQ(mad.points.size(), 6U * 6U * 2U);

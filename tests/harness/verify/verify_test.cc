@@ -157,10 +157,10 @@ VerifyCase FromStates(const char* mechanism, VerifyMethod method,
 }
 
 TEST(Verify, GradientsFromStatesAreComparedByEveryInput) {
-  const std::vector<std::string> data = {"memory",      "states",
-                                         "chunk_keys",  "chunk_states",
-                                         "energy_bias", "energy_scale"};
+  const std::vector<std::string> data = {"memory", "states", "energy_bias",
+                                         "energy_scale"};
   std::vector<std::string> additive = data;
+  additive.insert(additive.end(), {"chunk_keys", "chunk_states"});
   for (const char* role : {"attention.", "chunk."}) {
     for (const char* name : {"W", "V", "b", "v"}) {
       additive.push_back(std::string("parameter ") + role + name);
@@ -175,6 +175,9 @@ TEST(Verify, GradientsFromStatesAreComparedByEveryInput) {
       EXPECT_TRUE(quantity.exact()) << input;
       EXPECT_EQ(quantity.detectable(), 1e-6) << input;
     }
+    EXPECT_EQ(std::ranges::count(inputs, "chunk_keys"),
+              std::ranges::count(report.quantities, "gradient of chunk_keys",
+                                 &Quantity::what));
   };
   expect(FromStates("mocha", VerifyMethod::kSampling,
                     EnergyKind::kNormalizedAdditive),
@@ -350,7 +353,7 @@ TEST(VerifyCases, WithoutModeExpectThereAreNone) {
   EXPECT_TRUE(MakeVerifyCases(about, true).empty());
 }
 
-bool Validates(const Json& document) {
+bool ValidatesVerify(const Json& document) {
   return testing::Validates(testing::SchemaOf("verify"), document);
 }
 
@@ -367,16 +370,16 @@ TEST(VerifySchema, DocumentsValidateGoodOrBad) {
   const VerifyOptions options = {.trials = 200};
   const Json good = Document(RunGrid(grid, options));
   EXPECT_EQ(good["verdict"], "passed") << good["worst"];
-  EXPECT_TRUE(Validates(good));
+  EXPECT_TRUE(ValidatesVerify(good));
   const Json bad = Document(RunGrid(
       grid, options, {.expectation = [](const Expectation<double>& out) {
         out.attention(0, 0) = std::nan("");
       }}));
   EXPECT_EQ(bad["verdict"], "failed");
-  EXPECT_TRUE(Validates(bad));
+  EXPECT_TRUE(ValidatesVerify(bad));
   const Json thrown = Document(RunGrid(
       grid, options, {.config = [](Config&) { throw Unsupported("no"); }}));
-  EXPECT_TRUE(Validates(thrown));
+  EXPECT_TRUE(ValidatesVerify(thrown));
 }
 
 TEST(VerifyDocument, NamesAPlaceByWhatItsRowsAndColumnsAre) {
@@ -403,7 +406,7 @@ TEST(VerifySchema, EveryFieldIsWantedAndNoOtherIsTaken) {
   const auto refuses = [&](const char* where, const auto& change) {
     Json document = good;
     change(document);
-    EXPECT_FALSE(Validates(document)) << where;
+    EXPECT_FALSE(ValidatesVerify(document)) << where;
   };
   for (const auto& [name, value] : good.items()) {
     refuses("document", [&key = name](Json& json) { json.erase(key); });

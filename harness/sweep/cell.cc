@@ -1,0 +1,65 @@
+#include "harness/sweep/cell.h"
+
+#include <algorithm>
+
+#include "mechanisms/registry.h"
+
+namespace attnbench {
+namespace {
+
+// `name` is one that the table of axes allows.
+template <class Values>
+auto ValueOf(const Values& values, const std::string& name) {
+  const auto found =
+      std::find_if(std::begin(values), std::end(values),
+                   [&](const auto& value) { return value.name == name; });
+  ATTN_CHECK(found != std::end(values));
+  return found->value;
+}
+
+}  // namespace
+
+std::vector<std::string> MechanismNames() {
+  std::vector<std::string> names;
+  for (const auto* mechanism : Mechanisms<float>()) {
+    names.push_back(mechanism->Describe().name);
+  }
+  return names;
+}
+
+std::vector<std::string> CellMechanismNames() {
+  std::vector<std::string> names = MechanismNames();
+  names.emplace_back(kNoAttention);
+  return names;
+}
+
+std::int64_t CellIdentity::Int(std::string_view axis) const {
+  const AxisValue& value = axes.at(axis);
+  return value.is_text() ? kInfiniteWidth : value.whole();
+}
+
+std::string CellIdentity::Key() const {
+  Json key = {{"mechanism", mechanism}};
+  for (const auto& [axis, value] : axes) key[axis] = ToJson(value);
+  key["options"] = ToJson(options);
+  return key.dump();
+}
+
+Config MakeConfig(const CellIdentity& cell) {
+  const auto is_set = [&cell](const char* axis) {
+    return !cell.axes.at(axis).is_null();
+  };
+  Config config;
+  config.dim = cell.Int("dim");
+  if (is_set("chunk_width")) config.chunk_width = cell.Int("chunk_width");
+  if (is_set("num_contexts")) config.num_contexts = cell.Int("num_contexts");
+  if (is_set("energy")) config.energy = ValueOf(kEnergies, cell.Text("energy"));
+  if (is_set("end")) config.end = ValueOf(kEnds, cell.Text("end"));
+  config.mode = cell.Text("mode");
+  config.schedule = cell.Text("schedule");
+  config.variant = cell.Text("variant");
+  config.options = cell.options;
+  return config;
+}
+
+}  // namespace attnbench

@@ -1,0 +1,45 @@
+// The values of the axis `workload`, taken apart.
+#ifndef ATTNBENCH_HARNESS_SWEEP_WORKLOAD_NAME_H_
+#define ATTNBENCH_HARNESS_SWEEP_WORKLOAD_NAME_H_
+
+#include <string>
+#include <string_view>
+
+#include "harness/sweep/values.h"
+#include "mechanisms/mechanism.h"
+
+namespace attnbench {
+
+enum class WorkloadKind {
+  kUniform,
+  kPlanted,
+  kDiagonal,
+  kBias,
+  kWaitK,
+  kCopy,
+  kFile,
+};
+
+// "bias:R" takes a finite number, "wait_k:K" a whole number from 1 on, "copy:S"
+// a share from 0.01 to 1, "file:CASE" a file that can be read.
+inline constexpr NamedValue<WorkloadKind> kWorkloads[] = {
+    {"uniform", WorkloadKind::kUniform},   {"planted", WorkloadKind::kPlanted},
+    {"diagonal", WorkloadKind::kDiagonal}, {"bias:R", WorkloadKind::kBias},
+    {"wait_k:K", WorkloadKind::kWaitK},    {"copy:S", WorkloadKind::kCopy},
+    {"file:CASE", WorkloadKind::kFile}};
+
+struct WorkloadName {
+  WorkloadKind kind = WorkloadKind::kUniform;
+  float bias = 0;    // R of bias:R, the same in both precisions
+  Index lag = 1;     // K of wait_k:K
+  double share = 1;  // S of copy:S
+  std::string path;  // CASE of file:CASE
+};
+
+// Throws UserError naming `where` for anything that is not a workload.
+WorkloadName ParseWorkload(std::string_view text,
+                           const std::string& where = "workload");
+
+}  // namespace attnbench
+
+#endif  // ATTNBENCH_HARNESS_SWEEP_WORKLOAD_NAME_H_
