@@ -5,7 +5,8 @@
 # usage: check.sh [--all] [STEP...]
 #   format       clang-format on all C++ sources
 #   scripts      shellcheck on all scripts
-#   rooms        no room of harness/ includes one that it is not linked with
+#   rooms        each room of harness/ includes the rooms that it is linked with,
+#                and no others
 #   asan-ubsan   builds everything with clang, warnings are errors; the tests
 #                labelled `sanitized` under the address and undefined-behaviour
 #                sanitizers; with --all every test that runs a program

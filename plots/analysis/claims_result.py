@@ -11,7 +11,7 @@ by other rules than the ledger has now, is a DataError: its verdicts do not coun
 import os
 
 from analysis import ROOT, load
-from analysis.judge import ledger as ledgers
+from analysis.judge import ledger as ledgers, readings
 
 LEDGER = os.path.join(ROOT, "experiments", "claims.json")
 KINDS = ("holds", "holds only if", "fails", "not measurable here")
@@ -51,6 +51,21 @@ def own_parts(claim):
     return [part for part in claim["measured"] if part["role"] == "claim"]
 
 
+def ends(groups):
+    """Gives the least and the greatest reading of all groups; None: there is no number."""
+    known = [group for group in groups if group["least"]["value"] is not None]
+    if not known:
+        return None
+
+    def number(reading):
+        return readings.number(reading["value"])
+
+    return (
+        min((group["least"] for group in known), key=number),
+        max((group["greatest"] for group in known), key=number),
+    )
+
+
 def _by_id(document):
     return {claim["id"]: claim for claim in document["claims"]}
 
@@ -79,16 +94,3 @@ def _claim(claim, asked, where):
             for part, of_ledger in zip(parts, asked["parts"])
         ],
     }
-
-
-def number(value):
-    """Gives a number of a reading, or None; strict JSON has no infinity, so that is a
-    text.
-    """
-    if value is None:
-        return None
-    if value in ("inf", "-inf") or (
-        isinstance(value, (int, float)) and not isinstance(value, bool)
-    ):
-        return float(value)
-    raise ValueError(f"{value!r} is no number")

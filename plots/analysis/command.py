@@ -46,7 +46,11 @@ def parser(name, description):
     )
 
 
-def fail(what):
+class UsageError(Exception):
+    """The request cannot be fulfilled."""
+
+
+def fail(what, program=PROGRAM):
     line = " ".join(str(what).split())
-    print(f"{PROGRAM}: {line}", file=sys.stderr)
+    print(f"{program}: {line}", file=sys.stderr)
     return WRONG_USAGE

@@ -42,9 +42,7 @@ def select(cells):
     in every mode and scope, at each of its T, over two decades.
     """
     path = cells.attrs["path"]
-    chosen = cells[(cells["variant"] == "exact") & (cells["scope"] != load.DECODER)]
-    if chosen.empty:
-        raise load.DataError(path, "cells missing: variant exact")
+    chosen = settings.exact(cells[cells["scope"] != load.DECODER])
     chosen = settings.select(chosen, free=FREE)
     measured = chosen[chosen["status"] == "ok"]
     lengths = {

@@ -183,7 +183,9 @@ def compare_of(document, path):
     context = {
         "valid": all(side["valid"] for side in sides),
         "invalid_reasons": [
-            f"{side['path']}: {reason}" for side in sides for reason in side["invalid_reasons"]
+            f"{side['path']}: {reason}"
+            for side in sides
+            for reason in side["invalid_reasons"]
         ],
     }
     rows = [

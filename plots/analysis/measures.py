@@ -229,14 +229,18 @@ def share_of_bandwidth(quantity, cell, frame, miss):
 
 def level_of(size_bytes, cell, frame):
     """Gives the nearest level of a thread's memory that holds so much."""
+    limits = limits_of(frame, cell["precision"], cell["threads"])
+    for level in limits["levels"] if limits else ():
+        if level["size_bytes"] is None or size_bytes <= level["size_bytes"]:
+            return level
+    return None
+
+
+def limits_of(frame, precision, threads):
+    """Gives what was measured of the machine at these; None where nothing was."""
     for limits in frame.attrs["context"]["limits"]:
-        if (limits["precision"], limits["threads"]) == (
-            cell["precision"],
-            cell["threads"],
-        ):
-            for level in limits["levels"]:
-                if level["size_bytes"] is None or size_bytes <= level["size_bytes"]:
-                    return level
+        if (limits["precision"], limits["threads"]) == (precision, threads):
+            return limits
     return None
 
 

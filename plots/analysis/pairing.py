@@ -22,23 +22,12 @@ def speedups(cells):
     NaN if either of the two was skipped.
     """
     path = cells.attrs["path"]
-    keys = [*POINT, "variant"]
     is_soft = cells["mechanism"] == BASELINE
-    baseline = {}
-    for cell in cells[is_soft].to_dict("records"):
-        key = tuple(cell[k] for k in keys)
-        if key in baseline:
-            raise load.DataError(path, f"cell twice: {settings.describe(cell)}")
-        baseline[key] = cell
-    rows = []
     level = intervals.joint_level(cells[~is_soft])
-    for cell in cells[~is_soft].to_dict("records"):
-        soft = baseline.get(tuple(cell[k] for k in keys))
-        if soft is None:
-            raise load.DataError(
-                path, f"cells missing: {BASELINE} beside {settings.describe(cell)}"
-            )
-        rows.append({**cell, **ratio(soft, cell, path, level)})
+    rows = [
+        {**cell, **ratio(soft, cell, path, level)}
+        for soft, cell in with_bases(cells, is_soft, [*POINT, "variant"], BASELINE)
+    ]
     if not rows:
         raise load.DataError(path, f"cells missing: all are {BASELINE}'s")
     ratios = pandas.DataFrame(rows)
@@ -48,6 +37,27 @@ def speedups(cells):
             path, f"no two cells to compare, one is always skipped: {why}"
         )
     return ratios
+
+
+def with_bases(cells, is_base, keys, name):
+    """Gives (base, cell) for each cell that is no base: the one base that agrees with it
+    on the axes `keys`. A base that is missing is told by that name.
+    """
+    path, bases = cells.attrs["path"], {}
+    for cell in cells[is_base].to_dict("records"):
+        key = tuple(cell[axis] for axis in keys)
+        if key in bases:
+            raise load.DataError(path, f"cell twice: {settings.describe(cell)}")
+        bases[key] = cell
+    found = []
+    for cell in cells[~is_base].to_dict("records"):
+        base = bases.get(tuple(cell[axis] for axis in keys))
+        if base is None:
+            raise load.DataError(
+                path, f"cells missing: {name} beside {settings.describe(cell)}"
+            )
+        found.append((base, cell))
+    return found
 
 
 def ratio(base, cell, path, level=0.95):

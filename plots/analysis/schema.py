@@ -150,7 +150,9 @@ def _test(key, wanted, schema, validator):
     match key:
         case "type":
             kinds = [TYPES[kind] for kind in _types(wanted)]
-            return kinds[0] if len(kinds) == 1 else lambda v: any(is_it(v) for is_it in kinds)
+            if len(kinds) == 1:
+                return kinds[0]
+            return lambda v: any(is_it(v) for is_it in kinds)
         case "enum" | "const":
             allowed = wanted if key == "enum" else [wanted]
             # 1 equals true in Python, not in JSON.

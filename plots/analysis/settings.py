@@ -44,6 +44,14 @@ def select(cells, mechanisms=None, free=()):
     return cells
 
 
+def exact(cells):
+    """Gives the cells of variant exact, of which there must be some."""
+    chosen = cells[cells["variant"] == "exact"]
+    if chosen.empty:
+        raise load.DataError(cells.attrs["path"], "cells missing: variant exact")
+    return chosen
+
+
 def _require_one_setting(cells, free):
     """Refuses two values of an axis, or two options of a mechanism or a build."""
     fixed = set(cells.columns) - {*load.OUTCOMES, "mechanism", *free}

@@ -78,7 +78,7 @@ def invalid_reasons(context):
     """Says why no time of the run means anything; empty for a valid one."""
     if context["valid"]:
         return []
-    return context.get("invalid_reasons") or ["no reason is given"]
+    return context["invalid_reasons"] or ["no reason is given"]
 
 
 def validity_text(context):

@@ -8,12 +8,10 @@ decoding nor mechanisms that choose.
 
 import math
 
-from matplotlib import lines as mlines
 
 from analysis import load, published, settings, whole_decoders, words
 from analysis.pairing import BASELINE
 from figures import style
-from figures.mocha_figure3 import looks_of
 
 PAPERS_BEAM = 10
 TABLE = "britz-table-1"
@@ -39,7 +37,7 @@ def draw(frame):
             frame.attrs["path"], "no cell has a ratio to full attention"
         )
     names = list(dict.fromkeys(settings.label(cell) for cell in cells))
-    looks = looks_of(names)
+    looks = style.looks(names)
     lengths = sorted({cell["memory_length"] for cell in cells})
     beams = sorted({cell["beam"] for cell in cells}, reverse=True)
     papers = _papers_lines(lengths)
@@ -55,7 +53,7 @@ def draw(frame):
     low, high = _limits(panels_of.values())
     for panel in axes[0]:
         panel.set_ylim(low, high)
-    handles = [mlines.Line2D([], [], label=name, **looks[name]) for name in names]
+    handles = [style.handle(name, look) for name, look in looks.items()]
     style.add_foot(figure, _caption(frame), handles)
     return figure, _headlines(cells, papers, max(lengths))
 
@@ -90,20 +88,10 @@ def _draw_panel(panel, lines, lengths, looks):
     shown = [name for name in looks if lines.get(name)]
     for number, name in enumerate(shown):
         line = sorted(lines[name].items())
-        values = [value for _, (value, _, _) in line]
         # They stand beside each other, or intervals would cover each other.
         shift = 0.3 * ((number + 0.5) / len(shown) - 0.5)
-        panel.errorbar(
-            [lengths.index(length) + shift for length, _ in line],
-            values,
-            (
-                [max(0, value - low) for _, (value, low, _) in line],
-                [max(0, high - value) for _, (value, _, high) in line],
-            ),
-            capsize=1.5,
-            elinewidth=0.7,
-            **looks[name],
-        )
+        places = [lengths.index(length) + shift for length, _ in line]
+        style.draw_spans(panel, places, *zip(*(point for _, point in line)), looks[name])
     panel.axhline(1, color=style.MECHANISMS[BASELINE][0], linewidth=0.8)
     panel.set_xticks(range(len(lengths)), [str(length) for length in lengths])
     panel.set_xlabel("longest source L")

@@ -7,7 +7,6 @@ that are the same or ambiguous are grey.
 
 import math
 
-from matplotlib import lines as mlines
 
 from analysis import load, settings
 from figures import style, ticks
@@ -42,10 +41,7 @@ def draw(comparison):
         _draw_row(axes, place, row)
     _set_axes(axes, rows, comparison)
     used = [verdict for verdict in LOOKS if any(r["verdict"] == verdict for r in rows)]
-    handles = [
-        mlines.Line2D([], [], label=LOOKS[verdict][3], **_line(verdict))
-        for verdict in used
-    ]
+    handles = [style.handle(LOOKS[verdict][3], _line(verdict)) for verdict in used]
     style.add_foot(figure, _caption(comparison, rows), handles)
     return figure, _headlines(comparison, rows)
 

@@ -15,11 +15,8 @@ import os
 import sys
 
 from analysis import command, load, printed, words
+from analysis.command import UsageError
 from figures import FIGURES, READERS, context_of, data_of, fitting, style
-
-
-class UsageError(Exception):
-    """The request cannot be fulfilled."""
 
 
 def main(arguments=None):
@@ -34,17 +31,14 @@ def main(arguments=None):
             said += style.save(figure, options.output, name)
             said += [f"  {line}" for line in lines]
     except (load.DataError, UsageError) as error:
-        return fail(error)
+        return command.fail(error, "draw.py")
     except OSError as error:
-        return fail(f"{options.output}: cannot be written: {error.strerror}")
+        return command.fail(
+            f"{options.output}: cannot be written: {error.strerror}", "draw.py"
+        )
     # All lines are written at once, for a reader that takes only the first.
     sys.stdout.write("\n".join([*said, ""]))
     return 0
-
-
-def fail(what):
-    print(f"draw.py: {what}", file=sys.stderr)
-    return 2
 
 
 def parse(arguments):

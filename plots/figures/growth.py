@@ -5,7 +5,6 @@ that growth.fit puts through it. The legend has two exponents of T: of flops, ex
 of the time.
 """
 
-from matplotlib import lines as mlines
 
 from analysis import fits, growth, intervals, load, modes, words
 from figures import panels, style, ticks
@@ -50,16 +49,10 @@ def draw(cells):
 
 
 def _draw_line(axes, line, look, text):
-    x = line["memory_length"]
-    value, low, high = (line[key] for key in ("value", "low", "high"))
-    points = {**look, "linestyle": "none"}
-    axes.errorbar(
-        x, value, (value - low, high - value), capsize=1.5, elinewidth=0.7,
-        **points,
-    )
-    axes.plot(x, line["fitted"], color=look["color"], linewidth=0.8,
+    style.draw_line(axes, line, {**look, "linestyle": "none"})
+    axes.plot(line["memory_length"], line["fitted"], color=look["color"], linewidth=0.8,
               linestyle=look["linestyle"])
-    axes.add_line(mlines.Line2D([], [], label=text, **look))
+    axes.add_line(style.handle(text, look))
 
 
 def _set_axes(axes, lengths):

@@ -9,7 +9,6 @@ are the same share a line: a chunk does not change what is chosen.
 
 import math
 
-from matplotlib import lines as mlines
 
 from analysis import load, modes, settings, words, workloads
 from figures import style
@@ -54,9 +53,7 @@ def draw(cells):
     for label, rows in lines.items():
         _draw_line(axes, rows, looks[label])
     _set_axes(axes)
-    handles = [
-        mlines.Line2D([], [], label=label, **look) for label, look in looks.items()
-    ]
+    handles = [style.handle(label, look) for label, look in looks.items()]
     style.add_foot(figure, words.caption(chosen, _text(chosen)), handles)
     return figure, _headlines(lines)
 
@@ -162,7 +159,7 @@ def _set_axes(axes):
     grey = {"color": "#555555", "linewidth": 1.2}
     axes[1].legend(
         handles=[
-            mlines.Line2D([], [], label=text, linestyle=dashes, **grey)
+            style.handle(text, {**grey, "linestyle": dashes})
             for text, dashes in (("AL", "-"), ("DAL", DASHES))
         ],
         loc="upper left",

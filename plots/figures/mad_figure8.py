@@ -7,7 +7,7 @@ the authors' plot are swapped (its rows are T); here they are right.
 """
 
 from figures import heat_maps, style, ticks
-from analysis import intervals, load, pairing, published, settings, words
+from analysis import intervals, pairing, published, settings, words
 
 MECHANISMS = ["soft", "monotonic"]
 FREE = ["memory_length", "output_length", "workload", "variant"]
@@ -148,12 +148,7 @@ def _headline(rows, title):
 
 def draw_times(cells):
     """Gives the times of the optimised build, soft beside monotonic."""
-    exact = cells[cells["variant"] == "exact"]
-    if exact.empty:
-        raise load.DataError(
-            cells.attrs["path"], "cells missing: variant exact"
-        )
-    chosen = intervals.times(_select(exact))
+    chosen = intervals.times(_select(settings.exact(cells)))
     workloads = sorted(set(chosen["workload"]), reverse=True)
     norm = heat_maps.log_norm(chosen["value"])
     figure, axes = heat_maps.heat_map_figure(

@@ -7,7 +7,6 @@ last two, where constant parts weigh least.
 
 import math
 
-from matplotlib import lines as mlines
 
 from analysis import growth, intervals, load, settings, words
 from figures import style, ticks
@@ -82,9 +81,7 @@ def _draw_line(axes, line, variant, rank, count):
     axes[0].plot(x, sizes, **look)
     style.draw_line(axes[1], line, look)
     for panel, found in zip(axes, (of_memory, of_time)):
-        panel.add_line(
-            mlines.Line2D([], [], label=f"{name}: {_slopes(found)}", **look)
-        )
+        panel.add_line(style.handle(f"{name}: {_slopes(found)}", look))
     last = line.iloc[-1]
     return (
         f"{name}, T = {last['memory_length']}: {size_text(sizes[-1])}, "

@@ -10,9 +10,8 @@ apart.
 
 import math
 
-from matplotlib import lines as mlines
 
-from analysis import load, modes, pairing, settings, words
+from analysis import load, pairing, settings, words
 from figures import latency, style, ticks
 
 FREE = ["workload", "chunk_width"]
@@ -30,26 +29,20 @@ def has_data(cells):
 
 def draw(cells):
     path = cells.attrs["path"]
-    chosen = cells[cells["variant"] == "exact"]
-    if chosen.empty:
-        raise load.DataError(path, "cells missing: variant exact")
-    chosen = settings.select(chosen, free=FREE).copy()
+    chosen = settings.select(settings.exact(cells), free=FREE).copy()
     chosen["label"] = [settings.label(cell) for cell in chosen.to_dict("records")]
     ratios = pairing.speedups(chosen)
     scans = ratios[ratios["end"].notna()]
     if scans.empty:
         raise load.DataError(path, "cells missing: a mechanism that scans")
     lines = _lines(scans, path)
-    names = modes.mechanisms(scans)
     figure, axes = style.new_figure(1, 1, panel_width=4.6, panel_height=3.2)
     panel = axes[0, 0]
-    looks = _looks(lines, names)
+    looks = style.looks(list(lines))
     for label, rows in lines.items():
         _draw_line(panel, rows, looks[label])
     _set_axes(panel)
-    handles = [
-        mlines.Line2D([], [], label=label, **looks[label]) for label in lines
-    ]
+    handles = [style.handle(label, look) for label, look in looks.items()]
     style.add_foot(figure, words.caption(chosen, _text(scans), scans), handles)
     return figure, _headlines(lines)
 
@@ -73,17 +66,6 @@ def _lines(scans, path):
     return lines
 
 
-def _looks(lines, names):
-    labels = list(lines)
-    of_mechanism = [label.split(",")[0] for label in labels]
-    return {
-        label: style.line(
-            name, names, of_mechanism[:index].count(name), of_mechanism.count(name)
-        )
-        for index, (label, name) in enumerate(zip(labels, of_mechanism))
-    }
-
-
 def _on_line(rows):
     return [row for row in rows if latency.empty_share(row[1]) <= MOST_EMPTY]
 
@@ -100,18 +82,8 @@ def _draw_line(panel, rows, look):
 
 
 def _draw_points(panel, rows, look):
-    value = [cell["value"] for _, cell in rows]
-    panel.errorbar(
-        [share for share, _ in rows],
-        value,
-        (
-            [cell["value"] - cell["low"] for _, cell in rows],
-            [cell["high"] - cell["value"] for _, cell in rows],
-        ),
-        capsize=1.5,
-        elinewidth=0.7,
-        **look,
-    )
+    spans = ([cell[key] for _, cell in rows] for key in ("value", "low", "high"))
+    style.draw_spans(panel, [share for share, _ in rows], *spans, look)
 
 
 def _set_axes(panel):

@@ -7,7 +7,6 @@ left the time of all U outputs, right soft attention's time over it.
 
 import math
 
-from matplotlib import lines as mlines
 
 from analysis import intervals, load, pairing, settings, words
 from figures import style, ticks
@@ -53,13 +52,11 @@ def draw(cells):
         path,
     )
     ratios = pairing.speedups(chosen)
-    looks = looks_of(labels)
+    looks = style.looks(labels)
     figure, axes = style.new_figure(len(workloads), 2)
     for row, workload in enumerate(workloads):
         _draw_row(axes[row], workload, chosen, ratios, looks)
-    handles = [
-        mlines.Line2D([], [], label=name, **looks[name]) for name in labels
-    ]
+    handles = [style.handle(label, look) for label, look in looks.items()]
     text = (
         "Left: time to decode all U outputs, with its interval. Right: soft "
         "attention's time over it, with its interval."
@@ -83,19 +80,6 @@ def _ordered_labels(cells):
 
     unique = cells.drop_duplicates("label").to_dict("records")
     return [cell["label"] for cell in sorted(unique, key=place)]
-
-
-def looks_of(labels):
-    mechanisms = [label.split(",")[0] for label in labels]
-    looks = {}
-    for index, (label, mechanism) in enumerate(zip(labels, mechanisms)):
-        looks[label] = style.line(
-            mechanism,
-            mechanisms,
-            rank=mechanisms[:index].count(mechanism),
-            count=mechanisms.count(mechanism),
-        )
-    return looks
 
 
 def _draw_row(axes, workload, chosen, ratios, looks):

@@ -9,7 +9,6 @@ the exact one. Independent paths lose it as one over the root of their number (s
 import os
 
 import numpy
-from matplotlib import lines as mlines
 
 from analysis import growth, load
 from figures import style, ticks
@@ -29,21 +28,19 @@ def draw(outputs):
             )
     figure, axes = style.new_figure(1, 1, panel_width=4.6, panel_height=3.2)
     panel = axes[0, 0]
-    names = [output["mechanism"] for output in outputs]
+    looks = style.line_of_each([output["mechanism"] for output in outputs])
     handles, said = [], []
-    for index, output in enumerate(outputs):
+    for output, look in zip(outputs, looks):
         errors = output["latency"]["sampled"]["ap_errors"]
         paths = numpy.array([error["paths"] for error in errors], dtype=float)
         rms = numpy.array([error["rms"] for error in errors])
-        name = names[index]
-        look = style.line(name, names, names[:index].count(name), names.count(name))
         panel.plot(paths, rms, **look)
         panel.plot(paths, rms[0] / numpy.sqrt(paths), zorder=1, **IDEAL)
-        label = f"{name}, {os.path.basename(output['path'])}"
+        label = f"{output['mechanism']}, {os.path.basename(output['path'])}"
         slope = growth.slope_text(growth.exponent(paths, rms))
-        handles.append(mlines.Line2D([], [], label=f"{label}: {slope}", **look))
+        handles.append(style.handle(f"{label}: {slope}", look))
         said.append(_headline(label, slope, output))
-    handles.append(mlines.Line2D([], [], label="slope -1/2", **IDEAL))
+    handles.append(style.handle("slope -1/2", IDEAL))
     panel.set_xscale("log")
     panel.set_yscale("log")
     for axis in (panel.xaxis, panel.yaxis):

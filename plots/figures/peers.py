@@ -6,7 +6,6 @@ turn in the same rounds, on the same draws. Above 1 ours is faster.
 """
 
 import pandas
-from matplotlib import lines as mlines
 
 from analysis import intervals, load, modes, pairing, settings, words
 from figures import panels, style, ticks
@@ -69,24 +68,12 @@ def _of_pair(ratios, pair):
 
 def _ratios(cells):
     """Gives a row for each cell that is not ours, with value, low and high."""
-    path = cells.attrs["path"]
-    ours = {}
-    for cell in cells[cells["variant"] == OURS].to_dict("records"):
-        key = tuple(cell[k] for k in POINT)
-        if key in ours:
-            raise load.DataError(path, f"cell twice: {settings.describe(cell)}")
-        ours[key] = cell
-    rows = []
-    theirs = cells[cells["variant"] != OURS]
-    level = intervals.joint_level(theirs)
-    for cell in theirs.to_dict("records"):
-        own = ours.get(tuple(cell[k] for k in POINT))
-        if own is None:
-            raise load.DataError(
-                path, f"cells missing: {OURS} beside {settings.describe(cell)}"
-            )
-        ratio = pairing.ratio(cell, own, path, level)
-        rows.append({**cell, **ratio})
+    path, is_ours = cells.attrs["path"], cells["variant"] == OURS
+    level = intervals.joint_level(cells[~is_ours])
+    rows = [
+        {**cell, **pairing.ratio(cell, own, path, level)}
+        for own, cell in pairing.with_bases(cells, is_ours, POINT, OURS)
+    ]
     return pandas.DataFrame(rows)
 
 
@@ -129,7 +116,7 @@ def _handles(ratios, mechanisms):
             if is_there.any():
                 look = _look(mechanism, mechanisms, variant)
                 name = f"{variant} / {mechanism}"
-                handles.append(mlines.Line2D([], [], label=name, **look))
+                handles.append(style.handle(name, look))
     return handles
 
 

@@ -7,9 +7,8 @@ memory, and the peak.
 """
 
 import numpy
-from matplotlib import lines as mlines
 
-from analysis import fits, load, modes, settings, words
+from analysis import fits, load, measures, modes, settings, words
 from figures import style, ticks
 
 # The nearest level comes first.
@@ -36,11 +35,7 @@ def has_data(cells):
 
 
 def draw(cells):
-    path = cells.attrs["path"]
-    chosen = cells[cells["variant"] == "exact"]
-    if chosen.empty:
-        raise load.DataError(path, "cells missing: variant exact")
-    chosen = settings.select(chosen, free=FREE)
+    chosen = settings.select(settings.exact(cells), free=FREE)
     drawn = _with_rates(chosen[chosen["status"] == "ok"])
     machines = {
         precision: _machine(cells, precision, drawn["threads"].iloc[0])
@@ -98,13 +93,13 @@ def _operations(cells, name):
 
 def _machine(cells, precision, threads):
     """Gives the limits that were measured for these cells."""
-    for limits in cells.attrs["context"]["limits"]:
-        if (limits["precision"], limits["threads"]) == (precision, threads):
-            return limits
-    raise load.DataError(
-        f"{cells.attrs['path']}: context.limits",
-        f"has none of precision {precision} and threads {threads}",
-    )
+    limits = measures.limits_of(cells, precision, threads)
+    if limits is None:
+        raise load.DataError(
+            f"{cells.attrs['path']}: context.limits",
+            f"has none of precision {precision} and threads {threads}",
+        )
+    return limits
 
 
 def _bandwidth(level, mode):
@@ -203,22 +198,16 @@ def _handles(drawn, machines):
     for machine in machines:
         names += [level["name"] for level in machine["levels"]]
     handles = [
-        mlines.Line2D([], [], label=settings.label(cells.iloc[0]),
-                      **{**style.line(name, set(drawn["mechanism"]), rank, count),
-                         "linestyle": "none"})
+        style.handle(settings.label(cells.iloc[0]),
+                     {**style.line(name, set(drawn["mechanism"]), rank, count),
+                      "linestyle": "none"})
         for (name, rank, count), cells in _settings(drawn, drawn)
     ]
-    for rank, name in enumerate(dict.fromkeys(names)):
-        color, dashes = LEVEL_LOOKS[rank % len(LEVEL_LOOKS)]
-        handles.append(
-            mlines.Line2D([], [], label=name, color=color, linestyle=dashes,
-                          linewidth=1)
-        )
-    color, dashes = PEAK_LOOK
-    handles.append(
-        mlines.Line2D([], [], label="peak", color=color, linestyle=dashes,
-                      linewidth=1)
-    )
+    of_machine = {name: LEVEL_LOOKS[rank % len(LEVEL_LOOKS)]
+                  for rank, name in enumerate(dict.fromkeys(names))}
+    for name, (color, dashes) in {**of_machine, "peak": PEAK_LOOK}.items():
+        look = {"color": color, "linestyle": dashes, "linewidth": 1}
+        handles.append(style.handle(name, look))
     return handles
 
 

@@ -8,7 +8,6 @@ there is none (MAD 2.5).
 
 import os
 
-from matplotlib import lines as mlines
 
 from analysis import load
 from figures import style, ticks
@@ -31,16 +30,14 @@ def draw(outputs):
             )
     drawn = [key for key in DISTANCES if any(_line(o, key) for o in outputs)]
     figure, axes = style.new_figure(1, len(drawn))
-    names = [output["mechanism"] for output in outputs]
+    looks = style.line_of_each([output["mechanism"] for output in outputs])
     handles, said = [], []
-    for index, output in enumerate(outputs):
-        name = names[index]
-        look = style.line(name, names, names[:index].count(name), names.count(name))
+    for output, look in zip(outputs, looks):
         for panel, key in zip(axes[0], drawn):
             if line := _line(output, key):
                 panel.plot(*zip(*line), **look)
-        label = f"{name}, {os.path.basename(output['path'])}"
-        handles.append(mlines.Line2D([], [], label=label, **look))
+        label = f"{output['mechanism']}, {os.path.basename(output['path'])}"
+        handles.append(style.handle(label, look))
         said.append(_headline(label, output))
     for panel, key in zip(axes[0], drawn):
         _set_axes(panel, DISTANCES[key], outputs)

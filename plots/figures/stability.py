@@ -9,7 +9,6 @@ a line for each mechanism, variant and preset that the file has.
 
 import math
 
-from matplotlib import lines as mlines
 from matplotlib import ticker
 
 from analysis import load, words
@@ -299,17 +298,10 @@ def _label(axes, x, y):
 
 
 def _foot(figure, result, rows, names, text):
-    handles = [
-        mlines.Line2D([], [], label=name, **_look(name, names))
-        for name in names
-    ]
+    handles = [style.handle(name, _look(name, names)) for name in names]
     if (rows["not_finite"] > 0).any():
-        handles.append(
-            mlines.Line2D(
-                [], [], linestyle="none", marker="x", color="black",
-                label="not finite",
-            )
-        )
+        look = {"linestyle": "none", "marker": "x", "color": "black"}
+        handles.append(style.handle("not finite", look))
     style.add_foot(
         figure,
         f"{text} {words.context_text(result['context'])}",

@@ -14,7 +14,8 @@ import os
 import textwrap
 
 import matplotlib
-from matplotlib import colors
+import numpy
+from matplotlib import colors, lines
 from matplotlib.figure import Figure
 
 from analysis import modes, whole_file
@@ -109,21 +110,36 @@ def line(mechanism, all_mechanisms, rank=0, count=1):
     }
 
 
+def line_of_each(mechanisms):
+    """Gives the same of each of a list, which has a mechanism for each of its settings."""
+    return [
+        line(name, mechanisms, mechanisms[:index].count(name), mechanisms.count(name))
+        for index, name in enumerate(mechanisms)
+    ]
+
+
+def looks(labels):
+    """Gives the line properties by label (settings.label)."""
+    return dict(zip(labels, line_of_each([label.split(",")[0] for label in labels])))
+
+
+def handle(label, look):
+    """Gives what stands for a line in a legend."""
+    return lines.Line2D([], [], label=label, **look)
+
+
 def draw_line(axes, line, look):
     """Draws `value` over memory_length with its interval, of rows in its order."""
     # Rows without a value stay in and interrupt the line.
-    x = line["memory_length"].to_numpy(dtype=float)
-    value, low, high = (
-        line[key].to_numpy(dtype=float) for key in ("value", "low", "high")
-    )
-    axes.errorbar(
-        x,
-        value,
-        (value - low, high - value),
-        capsize=1.5,
-        elinewidth=0.7,
-        **look,
-    )
+    draw_spans(axes, line["memory_length"], line["value"], line["low"], line["high"], look)
+
+
+def draw_spans(axes, x, value, low, high, look):
+    """Draws values over x with their intervals."""
+    x, value, low, high = (numpy.asarray(one, dtype=float) for one in (x, value, low, high))
+    # Student's interval of a mean need not hold the median.
+    ends = numpy.maximum((value - low, high - value), 0)
+    axes.errorbar(x, value, ends, capsize=1.5, elinewidth=0.7, **look)
 
 
 def new_figure(

@@ -6,7 +6,6 @@ several. Cells that differ in threads only were timed in turn in every round, so
 ratio is taken round by round.
 """
 
-from matplotlib import lines as mlines
 
 from analysis import intervals, load, modes, pairing, settings, words
 from figures import panels, style, ticks
@@ -28,10 +27,7 @@ def has_data(cells):
 
 def draw(cells):
     path = cells.attrs["path"]
-    chosen = cells[cells["variant"] == "exact"]
-    if chosen.empty:
-        raise load.DataError(path, "cells missing: variant exact")
-    chosen = settings.select(chosen, free=FREE)
+    chosen = settings.select(settings.exact(cells), free=FREE)
     level = intervals.joint_level(chosen[chosen["threads"] > 1])
     ratios = {
         (*key, lengths): _ratios(cells, level)
@@ -63,10 +59,7 @@ def draw(cells):
     top = max(r["high"] for of_key in ratios.values() for r in of_key.values())
     for axes in by_pair.values():
         _set_axes(axes, measured, top)
-    handles = [
-        mlines.Line2D([], [], label=label, **look) for label, look in looks.items()
-    ]
-    handles.append(mlines.Line2D([], [], label="ideal", **IDEAL))
+    handles = [style.handle(*one) for one in (*looks.items(), ("ideal", IDEAL))]
     style.add_foot(figure, words.caption(chosen, _text(chosen, ratios)), handles)
     return figure, _headlines(chosen, ratios, labels)
 
@@ -118,18 +111,8 @@ def _ratios(group, level):
 def _draw_line(axes, looks, label, of_key):
     share = list(looks).index(label) / max(1, len(looks) - 1) - 0.5
     x = [threads * SPREAD**share for threads in of_key]
-    value = [r["value"] for r in of_key.values()]
-    axes.errorbar(
-        x,
-        value,
-        (
-            [r["value"] - r["low"] for r in of_key.values()],
-            [r["high"] - r["value"] for r in of_key.values()],
-        ),
-        capsize=1.5,
-        elinewidth=0.7,
-        **looks[label],
-    )
+    spans = ([r[key] for r in of_key.values()] for key in ("value", "low", "high"))
+    style.draw_spans(axes, x, *spans, looks[label])
 
 
 def _set_axes(axes, measured, top):

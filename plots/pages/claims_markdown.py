@@ -2,9 +2,11 @@
 from.
 """
 
+import math
 import os
 
 from analysis import claims_result, settings
+from analysis.judge import readings
 from pages import markdown
 
 MOST_PLACES = {False: 3, True: 24}  # of one file, in a cell and in a section
@@ -111,19 +113,11 @@ def rule_text(rule):
 
 def figure_text(part):
     """Gives the least and the greatest of all groups, with their intervals."""
-    known = [
-        reading
-        for group in part["groups"]
-        for reading in (group["least"], group["greatest"])
-        if reading["value"] is not None
-    ]
-    if not known:
+    ends = claims_result.ends(part["groups"])
+    if ends is None:
         return markdown.NONE
-    ends = [
-        reading_text(pick(known, key=lambda one: claims_result.number(one["value"])))
-        for pick in (min, max)
-    ]
-    return ends[0] if ends[0] == ends[1] else " to ".join(ends)
+    low, high = map(reading_text, ends)
+    return low if low == high else f"{low} to {high}"
 
 
 def reading_text(reading):
@@ -136,8 +130,8 @@ def reading_text(reading):
 
 def number_text(value):
     """Writes three digits, or all of a whole number."""
-    number = claims_result.number(value)
-    if number is None:
+    number = readings.number(value)
+    if math.isnan(number):
         return "no number"
     if abs(number) < 1e6 and number.is_integer():
         return str(int(number))

@@ -39,13 +39,11 @@ told, and a T outside their lengths is marked. Intervals hold 95 percent of a
 bootstrap over the rounds of each cell, or its processes where there are several.
 """
 
-import argparse
 import math
-import sys
 
 import numpy
 
-from analysis import crossover, load, modes, pairing, settings, words
+from analysis import command, crossover, load, modes, pairing, settings, words
 from pages import markdown, page
 
 SHARES = "0.1,0.5,1"
@@ -197,11 +195,7 @@ def _set(chosen, axes):
 
 
 def parse(arguments):
-    parser = argparse.ArgumentParser(
-        prog="crossover.py",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = command.parser("crossover.py", __doc__)
     parser.add_argument(
         "files", metavar="RESULT", nargs="+", help="of run-sweep"
     )
@@ -241,21 +235,19 @@ def _shares(text):
 
 def main(arguments=None):
     options = parse(arguments)
-    try:
-        outputs, shares = _outputs(options.outputs), _shares(options.shares)
-        results = [crossover.read(path) for path in options.files]
-        for cells in results:
-            if outputs is not None and cells["beam"].iloc[0] is not None:
-                raise load.DataError(
-                    "--outputs",
-                    f"{cells.attrs['path']} is of whole decoders, where U follows T: "
-                    "leave it out",
-                )
-        text = "\n".join(table(cells, outputs, shares) for cells in results)
-        if options.into is not None:
-            page.put_into(options.into, BEGIN, text, END)
-    except load.DataError as error:
-        print(f"crossover.py: {error}", file=sys.stderr)
-        return 2
-    sys.stdout.write(text)
-    return 0
+    return page.print_into(
+        "crossover.py", lambda: _tables(options), options.into, BEGIN, END
+    )
+
+
+def _tables(options):
+    outputs, shares = _outputs(options.outputs), _shares(options.shares)
+    results = [crossover.read(path) for path in options.files]
+    for cells in results:
+        if outputs is not None and cells["beam"].iloc[0] is not None:
+            raise load.DataError(
+                "--outputs",
+                f"{cells.attrs['path']} is of whole decoders, where U follows T: "
+                "leave it out",
+            )
+    return "\n".join(table(cells, outputs, shares) for cells in results)

@@ -23,8 +23,6 @@ again, with replacement, and the fit is repeated. They tell the noise of the
 clock; what the straight line itself misses is the largest residual.
 """
 
-import sys
-
 from analysis import command, fits, growth, load, modes, words
 from pages import markdown, page
 
@@ -117,12 +115,6 @@ def main(arguments=None):
     parser.add_argument("file", metavar="RESULT")
     parser.add_argument("--into", metavar="FILE", help="e.g. docs/speed.md")
     options = parser.parse_args(arguments)
-    try:
-        text = tables(load.load(options.file))
-        if options.into is not None:
-            page.put_into(options.into, BEGIN, text, END)
-    except load.DataError as error:
-        print(f"growth.py: {error}", file=sys.stderr)
-        return 2
-    sys.stdout.write(text)
-    return 0
+    return page.print_into(
+        parser.prog, lambda: tables(load.load(options.file)), options.into, BEGIN, END
+    )

@@ -40,6 +40,19 @@ def block(name, text):
     return f"<!-- {name} -->\n", FENCE + text + FENCE, f"<!-- /{name} -->\n"
 
 
+def print_into(program, make, path, begin, end):
+    """Prints the text that make() gives, after putting it into a page, if there is a path.
+    """
+    try:
+        text = make()
+        if path is not None:
+            put_into(path, begin, text, end)
+    except load.DataError as error:
+        return command.fail(error, program)
+    sys.stdout.write(text)
+    return 0
+
+
 def main(arguments=None):
     parser = command.parser("page.py", __doc__)
     parser.add_argument("page", metavar="PAGE", help="e.g. docs/comparing.md")
@@ -51,6 +64,5 @@ def main(arguments=None):
             raise load.DataError("stdin", "has no line: did the command fail?")
         put_into(options.page, *block(options.name, text))
     except load.DataError as error:
-        print(f"page.py: {error}", file=sys.stderr)
-        return 2
+        return command.fail(error, parser.prog)
     return 0

@@ -15,11 +15,8 @@ one line on stderr, exit code 2, and no page.
 import os
 
 from analysis import command, load, whole_file
+from analysis.command import UsageError
 from pages import assemble, documents
-
-
-class UsageError(Exception):
-    """The request cannot be fulfilled."""
 
 
 def main(arguments=None):

@@ -14,7 +14,6 @@ A pure function of these files, results/published/ and the ledger. What is wrong
 one is one line on stderr, exit code 2, and no page.
 """
 
-import argparse
 import os
 import sys
 
@@ -28,6 +27,7 @@ from pages import (
 from analysis import (
     ROOT,
     claims_result,
+    command,
     crossover,
     load,
     published,
@@ -44,11 +44,7 @@ NOT_REDRAWN = {
 
 
 def main(arguments=None):
-    parser = argparse.ArgumentParser(
-        prog="reproduction.py",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = command.parser("reproduction.py", __doc__)
     parser.add_argument("claims", metavar="CLAIMS")
     parser.add_argument("results", nargs="*", metavar="RESULT")
     parser.add_argument("-o", "--output", metavar="FILE", help="e.g. -o REPRODUCTION.md")
@@ -59,17 +55,14 @@ def main(arguments=None):
         if output is not None:
             whole_file.write(output, text.encode())
     except load.DataError as error:
-        return fail(error)
+        return command.fail(error, parser.prog)
     except OSError as error:
-        return fail(f"{output}: cannot be written: {error.strerror}")
+        return command.fail(
+            f"{output}: cannot be written: {error.strerror}", parser.prog
+        )
     if output is None:
         sys.stdout.write(text)
     return 0
-
-
-def fail(what):
-    print(f"reproduction.py: {what}", file=sys.stderr)
-    return 2
 
 
 def page(claims_path, result_paths, folder):

@@ -25,7 +25,6 @@ code and memory that such a measurement cannot show.
 
 import math
 import os
-import sys
 
 from analysis import ROOT, command, intervals, load, measures, settings, words
 from analysis.intervals import MISS
@@ -46,15 +45,11 @@ def main(arguments=None):
     parser.add_argument("--targets", metavar="FILE", default=TARGETS)
     parser.add_argument("--into", metavar="FILE", help="e.g. README.md")
     options = parser.parse_args(arguments)
-    try:
-        text = table(ledger.read(options.targets), options.files)
-        if options.into is not None:
-            page.put_into(options.into, BEGIN, text, END)
-    except load.DataError as error:
-        print(f"targets.py: {error}", file=sys.stderr)
-        return 2
-    sys.stdout.write(text)
-    return 0
+    return page.print_into(
+        parser.prog,
+        lambda: table(ledger.read(options.targets), options.files),
+        options.into, BEGIN, END,
+    )
 
 
 def table(document, paths):

@@ -4,6 +4,7 @@ from. A result that is not valid says so here, whatever its numbers look like.
 
 import json
 
+from analysis import words
 from pages import markup, tables
 
 # Two runs of one program on one machine need not have these fields of a context in
@@ -96,7 +97,7 @@ def _one(document, its_tables):
         f'<section id="file-{document.number}">',
         f"<h3>{markup.text(document.name)}: "
         f'<span class="{"good" if context["valid"] else "bad"}">{verdict}</span></h3>',
-        _reasons("Not valid because", _invalid_reasons(context)),
+        _reasons("Not valid because", words.invalid_reasons(context)),
         _reasons("Warnings", context["warnings"]),
         _coverage(document),
         _failures(document, its_tables),
@@ -115,13 +116,6 @@ def _one(document, its_tables):
 
 def has_objects(values):
     return any(isinstance(value, (dict, list)) for value in values)
-
-
-def _invalid_reasons(context):
-    reasons = context.get("invalid_reasons") or []
-    if not context["valid"] and not reasons:
-        reasons = ["the file gives no reason"]
-    return reasons
 
 
 def _reasons(title, texts):

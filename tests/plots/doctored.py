@@ -2,7 +2,7 @@
 that was chosen beforehand.
 """
 
-from made_up import make_cell
+from made_up import make_cell, make_result
 
 from analysis.judge import ledger, readings
 from analysis.judge.readings import Document
@@ -129,11 +129,11 @@ def verify(quantity, value):
     failed = int(value) if counts else 0
     one = {"what": first(of.get("what", "attention")), "worst": {"place": "output 1"},
            "tolerance": 1e-12, "largest_error": 0 if counts else value}
-    return {"kind": "verify", "cases": [{
+    return make_result("verify", cases=[{
         "mechanism": of["mechanism"], "scores": of.get("scores", "uniform"),
         "method": of.get("method", "sampling"), "failure": None,
         "quantities": [{**one, "verdict": "failed" if n < failed else "passed"}
-                       for n in range(failed + 1)]}]}
+                       for n in range(failed + 1)]}])
 
 
 def _stability(quantity, value):
@@ -141,13 +141,13 @@ def _stability(quantity, value):
     row.update({key: first(wanted) for key, wanted in quantity["of"].items()})
     over = readings.formula_value(quantity["over"], row) if "over" in quantity else 1
     row[quantity["field"]] = value * over
-    return {"kind": "stability", quantity["list"]: [row]}
+    return make_result("stability", **{quantity["list"]: [row]})
 
 
 def _named(quantity, value):
     row = {"name": quantity["name"], "labels": quantity.get("of", {}), "value": value,
            "interval": None, "inputs": quantity.get("inputs")}
-    return {"kind": quantity["kind"], "quantities": [row]}
+    return make_result(quantity["kind"], quantities=[row])
 
 
 def content(quantity, kind_of_document, value):
@@ -158,7 +158,7 @@ def content(quantity, kind_of_document, value):
         return of_rows[quantity["kind"]](quantity, value)
     cells = Cells(quantity)
     OF_CELLS[quantity["kind"]](quantity, value, cells)
-    return {"kind": kind_of_document, "cells": cells.made}
+    return make_result(kind_of_document, cells=cells.made)
 
 
 def document(quantity, kind_of_document, value):

@@ -1,5 +1,6 @@
 """Guards against walls that let everything through: scripts/rooms.py fails on each
-include that no link allows, and on rooms that use each other."""
+include that no link allows, on each link that no include needs, and on rooms that use
+each other."""
 
 import os
 import subprocess
@@ -15,9 +16,17 @@ attnbench_room(base
 attnbench_room(sweep
   USES base
   TEXT_SOURCES axes.cc)
-attnbench_room(results
+attnbench_room(results APART
   USES base sweep
   SOURCES check.cc)
+"""
+TESTS = """
+attnbench_test(sweep_test sweep
+  harness/sweep/axes_test.cc)
+attnbench_test(base_test base
+  harness/base/error_test.cc)
+# More than the room of a test.
+target_link_libraries(base_test PRIVATE attnbench_sweep)
 """
 
 
@@ -29,7 +38,13 @@ class Rooms(unittest.TestCase):
         self.write("harness/CMakeLists.txt", CMAKE)
         self.write("harness/base/error.h", "mechanisms/mechanism.h")
         self.write("harness/sweep/axes.h", "harness/base/error.h")
-        self.write("harness/results/check.cc", "harness/results/check.h")
+        self.write("harness/results/check.h", "harness/sweep/axes.h")
+        self.write("harness/results/check.cc", "harness/base/error.h")
+        self.write("tests/CMakeLists.txt", TESTS)
+        self.write("tests/harness/sweep/axes_test.cc", "harness/sweep/axes.h")
+        self.write("tests/harness/base/error_test.cc",
+                   '#include "harness/base/error.h"\n#include "tests/support/made_up.h"\n')
+        self.write("tests/support/made_up.h", "harness/sweep/axes.h")
         self.write("mechanisms/soft/soft.cc", "mechanisms/kernels/kernels.h")
         self.write("mechanisms/kernels/kernels.h", "mechanisms/common/array.h")
 
@@ -66,6 +81,25 @@ class Rooms(unittest.TestCase):
                 self.setUp()
                 self.write(file, included)
                 self.expect_wrong(file, os.path.dirname(included))
+
+    def test_a_link_that_no_include_needs_is_wrong(self):
+        self.write("harness/results/check.h", "harness/results/other.h")
+        self.expect_wrong("harness/results uses harness/sweep, of which it includes nothing")
+
+    def test_a_link_of_a_test_that_no_include_needs_is_wrong(self):
+        wrong = "base_test needs no link with harness/sweep"
+        self.write("tests/support/made_up.h", "harness/base/error.h")
+        self.expect_wrong(wrong)
+        self.write("tests/support/made_up.h", "harness/sweep/axes.h")
+        self.write("tests/CMakeLists.txt",
+                   TESTS.replace("attnbench_sweep)", "attnbench_sweep attnbench_results)"))
+        self.write("tests/harness/base/error_test.cc",
+                   '#include "tests/support/made_up.h"\n#include "harness/results/check.h"\n'
+                   '#include "harness/base/error.h"\n')
+        self.expect_wrong(wrong)  # it comes with results
+        self.write("tests/CMakeLists.txt", TESTS)
+        self.write("tests/harness/sweep/axes_test.cc", "harness/base/error.h")
+        self.expect_wrong("sweep_test needs no link with harness/sweep")
 
     def test_rooms_that_use_each_other_are_wrong(self):
         self.write("harness/CMakeLists.txt", CMAKE.replace("(base", "(base USES results"))

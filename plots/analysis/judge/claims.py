@@ -6,7 +6,6 @@ ledger, which of its claims, and where the documents of its measurements are
 (results/schema/claims.schema.json), and prints it as a table, or as JSON.
 """
 
-import argparse
 import json
 import sys
 
@@ -25,11 +24,7 @@ COUNTED = {
 
 
 def main(arguments=None):
-    parser = argparse.ArgumentParser(
-        prog="judge.py",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = command.parser("judge.py", __doc__)
     parser.add_argument("request", metavar="REQUEST", nargs="?")
     parser.add_argument(
         "--ready", action="store_true", help="only say whether this can run: exit 0"
@@ -162,9 +157,9 @@ def _joint_context(documents, context):
     """Times that mean nothing in one measurement mean nothing in the ledger."""
     reasons, warnings = list(context["invalid_reasons"]), list(context["warnings"])
     for name, document in sorted(documents.items()):
-        own = (document.content or {}).get("context")
-        if own is None:
+        if document.content is None:
             continue
+        own = document.content["context"]
         reasons += [f"{name}: {reason}" for reason in own["invalid_reasons"]]
         warnings += own["warnings"]
     return {
@@ -214,17 +209,10 @@ def _shortened(verdict, of_claim):
 
 def _figure_text(groups):
     """The least and the greatest of all groups."""
-    groups = [group for group in groups if group["least"]["value"] is not None]
-    if not groups:
+    ends = claims_result.ends(groups)
+    if ends is None:
         return "-"
-    low, high = (
-        pick(
-            (group[end] for group in groups),
-            key=lambda one: readings.number(one["value"]),
-        )
-        for pick, end in ((min, "least"), (max, "greatest"))
-    )
-    low, high = _reading_text(low), _reading_text(high)
+    low, high = map(_reading_text, ends)
     return low if low == high else f"{low} .. {high}"
 
 

@@ -7,6 +7,7 @@ is the judge's.
 
 from dataclasses import replace
 
+from analysis import words
 from analysis.judge import grown, ratios, rows, targets
 from analysis.judge.readings import Readings
 
@@ -21,11 +22,10 @@ def read(part, document, published):
     if content is None:
         return Readings([], document.none)
     found = KINDS[quantity["kind"]](part, document, published)
-    context = content.get("context") or {"valid": True}
-    if context["valid"] or not is_timed(quantity, content):
+    reasons = words.invalid_reasons(content["context"])
+    if not reasons or not is_timed(quantity, content):
         return found
-    reason = (context["invalid_reasons"] or ["no reason is given"])[0]
-    why = f"the times of {document.measurement} are not valid: {reason}"
+    why = f"the times of {document.measurement} are not valid: {reasons[0]}"
     return replace(found, list=[replace(one, why=one.why or why) for one in found.list])
 
 

@@ -75,9 +75,7 @@ class Committed(unittest.TestCase):
 class Output(PlotTest):
     def result(self, failures=0, **context):
         content = doctored.verify(ONE["parts"][0]["quantity"], failures)
-        if context:
-            content["context"] = {"valid": True, "invalid_reasons": [], "warnings": [],
-                                  **context}
+        content["context"].update(context)
         document = Document("verify", "v.json", content)
         return claims.result([ONE], {"verify": document}, CONTEXT)
 

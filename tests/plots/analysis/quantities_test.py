@@ -7,7 +7,7 @@ import unittest
 
 import doctored
 import made_up
-from made_up import make_cell, make_document
+from made_up import make_cell, make_document, make_result
 
 from analysis import ROOT
 from analysis.intervals import LAYOUT_FACTOR
@@ -339,8 +339,8 @@ class Rows(unittest.TestCase):
 
     def test_what_is_not_finite_is_infinite_and_a_list_is_read_whole(self):
         row = {"mechanism": "monotonic", "output_length": 2}
-        document = Document("m", None, {"kind": "stability", "ledger": [
-            {**row, "lost": None}, {**row, "lost": [0.25, -0.5]}]})
+        document = Document("m", None, make_result("stability", ledger=[
+            {**row, "lost": None}, {**row, "lost": [0.25, -0.5]}]))
         found = read({"kind": "stability", "from": "m", "list": "ledger",
                       "of": {"mechanism": "monotonic"}, "field": "lost", "over": "2 U"},
                      document).list
@@ -375,7 +375,7 @@ class Rows(unittest.TestCase):
                  "why": why} for n, (value, interval, why) in enumerate(
                      [("inf", None, None), (2, [1, "inf"], None), (None, None, "no torch")])]
         quantity = {"kind": "computed", "from": "m", "name": "n"}
-        found = read(quantity, Document("m", None, {"kind": "computed", "quantities": rows}))
+        found = read(quantity, Document("m", None, make_result("computed", quantities=rows)))
         values = [(one.value, one.interval, one.why) for one in found.list[:2]]
         self.assertEqual(values, [(math.inf, None, ""), (2, (1, math.inf), "")])
         self.assertFalse(found.list[2].has_number)
