@@ -58,9 +58,7 @@ Computation ReadQuantity(const std::string& name, const Json& inputs,
   FailAt(place, UnknownName("quantity", name, ComputedQuantityNames()));
 }
 
-Rule AxisRule(const std::string& axis) {
-  return RuleOf(FindAxis(axis, axis));
-}
+Rule AxisRule(const std::string& axis) { return RuleOf(FindAxis(axis, axis)); }
 
 Rule OptionRule(const std::string& mechanism, const std::string& option) {
   const auto& options = FindMechanism<double>(mechanism)->Describe().options;
