@@ -94,7 +94,7 @@ double TrialsOfRound(const Sweep& sweep, const Cell& cell) {
   return IsWholeDecoder(cell.axes) ? asked : std::max(Draws(cell), asked);
 }
 
-// The steps of a whole decoder in all its sources (decoder_inputs.h).
+// The steps of a whole decoder in all its sources (whole_decoder_inputs.h).
 double Steps(const Cell& cell) {
   return Number(cell, "batch") * (Number(cell, "memory_length") / 2 + 1) + 1;
 }
