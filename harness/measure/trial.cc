@@ -349,5 +349,6 @@ std::unique_ptr<Trial> MakeTrainingTrial(const Mechanism<Real>& mechanism,
       PointInputs<Real>&, PeerCell<Real>*);
 ATTNBENCH_INSTANTIATE(float)
 ATTNBENCH_INSTANTIATE(double)
+#undef ATTNBENCH_INSTANTIATE
 
 }  // namespace attnbench
