@@ -19,7 +19,7 @@ def main(program, *besides):
     asked = [(one["experiment"], one.get("full", {}))
              for one in measurements if one["kind"] == "sweep"]
     asked += [(name, {}) for name in besides]
-    total_s = 0
+    total_s = unknown = 0
     for name, changes in asked:
         path = f"experiments/{name}.json"
         # Only these options matter, as they are --dry-run's too.
@@ -29,9 +29,13 @@ def main(program, *besides):
                               stdout=subprocess.PIPE, text=True)
         if done.returncode != 0:
             sys.exit(done.returncode)  # the program has said why
-        estimate_s = json.loads(done.stdout)["estimated_s"]
+        plan = json.loads(done.stdout)
+        estimate_s = plan["estimated_s"]
         total_s += estimate_s
+        unknown += plan["num_unknown"]
         print(f"  {name}: about {duration_text(estimate_s)}")
+    if unknown:
+        print(f"without {unknown} cells that failed on a small point")
     others = sorted({one["kind"] for one in measurements} - {"sweep", "training"})
     print(f"about {duration_text(total_s)} in all; {', '.join(others)} and pictures "
           "tell no time beforehand and come on top")

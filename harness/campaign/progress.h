@@ -21,9 +21,10 @@ std::string PointText(const Point& point);
 
 class Progress {
  public:
-  // `sweep` outlives this. Tells at once how long the whole may take
-  // if all trials are short. The points' shares of that time are estimates
-  // without probes (estimate.h), as these would delay what is to be measured.
+  // `sweep` outlives this. Tells at once how long the whole may take, unless the
+  // length of a long trial is a guess. The points' shares of that time are
+  // estimates without probes (estimate.h), as these would delay what is to be
+  // measured.
   Progress(const Sweep& sweep, std::FILE* out, bool is_terminal);
 
   // Draws the bar, at most ten times a second, for the share of the current

@@ -304,7 +304,7 @@ struct DecayInputs {
     visit("biases", self.biases, Rule{.min_items = 1});
     visit("memory_length", self.memory_length, kAtLeastOne);
     visit("dim", self.dim, kAtLeastOne);
-    visit("draws", self.draws, kAtLeastOne);
+    visit("draws", self.draws, Rule{.minimum = 1, .maximum = kMostDraws});
   }
 };
 

@@ -150,7 +150,7 @@ struct WidthOneInputs : Sizes {
     visit("what", self.what,
           Rule{.one_of = {"positions", "contexts", "expectation", "gradient",
                           "chunk_energies"}});
-    visit("draws", self.draws, kAtLeastOne);
+    visit("draws", self.draws, Rule{.minimum = 1, .maximum = kMostDraws});
   }
 };
 

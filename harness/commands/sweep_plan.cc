@@ -120,7 +120,10 @@ Sweep PlanSweep(const SweepRequest& request) {
 int ShowSweep(const Sweep& sweep, const MeasurerOptions& options,
               bool as_json) {
   const auto probed = Measure(ProbesOf(sweep), options);
-  if (!probed) return kInterrupted;
+  if (!probed) {
+    std::cerr << "attnbench: interrupted while it measured small points\n";
+    return kInterrupted;
+  }
   const TimeEstimate estimate = EstimateTime(sweep, *probed);
   PlanDocument plan = {.name = sweep.name,
                        .num_points = sweep.points.size(),

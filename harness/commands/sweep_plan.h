@@ -17,8 +17,8 @@ namespace attnbench {
 std::optional<PeerInfo> AskPeer(const MeasurerOptions& options);
 
 // Crosses the request's axes, and skips cells that this machine cannot measure.
-// Throws UserError for every mistake that can
-// be known now, before a point would refuse it hours later.
+// Throws UserError for every mistake that can be known now, before a point
+// would refuse it hours later.
 Sweep PlanSweep(const SweepRequest& request);
 
 // Prints the points, and about how long they take, which small points tell that

@@ -119,12 +119,18 @@ TrainingBatch<Real> PointInputs<Real>::Training(
   ATTN_CHECK(request.mechanism != nullptr);
   const std::vector<Sequence<Real>> batch =
       workload_->DrawFor(*request.mechanism, draw, config.energy);
+  const bool makes_scores = request.attention_only && !gives_scores_;
+  std::vector<Sequence<Real>> scored;
+  if (makes_scores) {
+    scored = workload_->DrawFor(ForScores(), draw, config.energy);
+  }
   TrainingBatch<Real> made;
   for (Index b = 0; b < B_; ++b) {
     TrainingSequence<Real> one;
     one.sequence = batch[Size(b)];
-    if (request.attention_only && !gives_scores_) {
-      MakeScores(draw, b, config, *request.mechanism, one.sequence);
+    if (makes_scores) {
+      MakeScores(draw, b, config, *request.mechanism, scored[Size(b)],
+                 one.sequence);
     }
     SequenceInputs<Real>& inputs = one.sequence.inputs;
     inputs.scores = FirstOutputs(inputs.scores, request.most_outputs);
@@ -140,10 +146,11 @@ TrainingBatch<Real> PointInputs<Real>::Training(
 template <class Real>
 void PointInputs<Real>::MakeScores(int draw, Index b, const Config& config,
                                    const Description& mechanism,
+                                   const Sequence<Real>& scored,
                                    Sequence<Real>& sequence) {
   NamedViews<const Real> scores;
   for (const std::vector<InputSpec>& list : mechanism.scores) {
-    scores.Set(list[0].name, Score(list[0], draw, b, config));
+    scores.Set(list[0].name, Score(list[0], draw, b, config, scored));
   }
   sequence.inputs.scores = std::move(scores);
   sequence.inputs.further = {};
@@ -153,15 +160,15 @@ void PointInputs<Real>::MakeScores(int draw, Index b, const Config& config,
 template <class Real>
 MatrixView<const Real> PointInputs<Real>::Score(const InputSpec& score,
                                                 int draw, Index b,
-                                                const Config& config) {
+                                                const Config& config,
+                                                const Sequence<Real>& scored) {
   const Index rows = LengthOf(score.shape[0], config);
   const Index cols = LengthOf(score.shape[1], config);
   const bool of_contexts = score.shape[1] == 'K';
   const Index kind = of_contexts ? cols : static_cast<Index>(config.energy);
   const auto fill = [&](Array<Real>& array) {
     Allocate(rows, cols, array);
-    const auto batch = workload_->DrawFor(ForScores(), draw, config.energy);
-    FillScore(score, config, batch[Size(b)], {array.data(), rows, cols});
+    FillScore(score, config, scored, {array.data(), rows, cols});
     if (score.domain != Domain::kProbability) return;
     for (Real& value : array) value = 1 / (1 + std::exp(-value));
   };

@@ -90,10 +90,13 @@ class PointInputs {
  private:
   using Arrays = std::map<std::tuple<std::string, Index, Index>, Array<Real>>;
 
+  // `scored` is sequence b with the further inputs that scores are made of.
   void MakeScores(int draw, Index b, const Config& config,
-                  const Description& mechanism, Sequence<Real>& sequence);
+                  const Description& mechanism, const Sequence<Real>& scored,
+                  Sequence<Real>& sequence);
   MatrixView<const Real> Score(const InputSpec& score, int draw, Index b,
-                               const Config& config);
+                               const Config& config,
+                               const Sequence<Real>& scored);
   void FillScore(const InputSpec& score, const Config& config,
                  const Sequence<Real>& sequence,
                  const MatrixView<Real>& scores);

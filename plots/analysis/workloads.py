@@ -1,4 +1,4 @@
-"""The names of workloads that hold a number, as harness/sweep/axes.cc lists them."""
+"""The names of workloads that hold a number, as harness/sweep/workload_name.h lists them."""
 
 
 def number_of(workload, kind):

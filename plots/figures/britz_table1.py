@@ -8,7 +8,6 @@ decoding nor mechanisms that choose.
 
 import math
 
-
 from analysis import load, published, settings, whole_decoders, words
 from analysis.pairing import BASELINE
 from figures import style

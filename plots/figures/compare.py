@@ -7,7 +7,6 @@ that are the same or ambiguous are grey.
 
 import math
 
-
 from analysis import load, settings
 from figures import style, ticks
 

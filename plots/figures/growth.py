@@ -5,7 +5,6 @@ that growth.fit puts through it. The legend has two exponents of T: of flops, ex
 of the time.
 """
 
-
 from analysis import fits, growth, intervals, load, modes, words
 from figures import panels, style, ticks
 

@@ -9,7 +9,6 @@ are the same share a line: a chunk does not change what is chosen.
 
 import math
 
-
 from analysis import load, modes, settings, words, workloads
 from figures import style
 

@@ -7,7 +7,6 @@ last two, where constant parts weigh least.
 
 import math
 
-
 from analysis import growth, intervals, load, settings, words
 from figures import style, ticks
 

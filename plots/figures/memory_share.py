@@ -10,7 +10,6 @@ apart.
 
 import math
 
-
 from analysis import load, pairing, settings, words
 from figures import latency, style, ticks
 

@@ -7,7 +7,6 @@ left the time of all U outputs, right soft attention's time over it.
 
 import math
 
-
 from analysis import intervals, load, pairing, settings, words
 from figures import style, ticks
 

@@ -8,7 +8,6 @@ there is none (MAD 2.5).
 
 import os
 
-
 from analysis import load
 from figures import style, ticks
 

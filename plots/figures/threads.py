@@ -6,7 +6,6 @@ several. Cells that differ in threads only were timed in turn in every round, so
 ratio is taken round by round.
 """
 
-
 from analysis import intervals, load, modes, pairing, settings, words
 from figures import panels, style, ticks
 
