@@ -21,8 +21,8 @@ std::string PointText(const Point& point);
 
 class Progress {
  public:
-  // `sweep` outlives this. Tells at once how long the whole may take, unless the
-  // length of a long trial is a guess. The points' shares of that time are
+  // `sweep` outlives this. Tells at once how long the whole may take, unless
+  // the length of a long trial is a guess. The points' shares of that time are
   // estimates without probes (estimate.h), as these would delay what is to be
   // measured.
   Progress(const Sweep& sweep, std::FILE* out, bool is_terminal);

@@ -10,7 +10,7 @@ import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests" / "cli"))
+sys.path[:0] = [str(ROOT / "tests" / "cli"), str(ROOT / "tests" / "support")]
 
 from result_files import ResultFilesTest, fail, sweep  # noqa: E402
 
