@@ -34,11 +34,11 @@ def main(program, *besides):
         total_s += estimate_s
         unknown += plan["num_unknown"]
         print(f"  {name}: about {duration_text(estimate_s)}")
-    if unknown:
-        print(f"without {unknown} cells that failed on a small point")
     others = sorted({one["kind"] for one in measurements} - {"sweep", "training"})
     print(f"about {duration_text(total_s)} in all; {', '.join(others)} and pictures "
           "tell no time beforehand and come on top")
+    if unknown:
+        print(f"without {unknown} cells that failed on a small point")
 
 
 def duration_text(seconds):

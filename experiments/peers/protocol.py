@@ -43,8 +43,8 @@ class Skipped(Exception):
     """The peer has no such cell; the text says why."""
 
 
-# The arrays that the peers here read beside given scores. A mechanism that
-# declares another one is an error until it stands here, and is computed with.
+# The arrays that the peers here read beside given scores. A sequence with any
+# other array is refused: add its name here once the peers compute with it.
 ARRAYS = ("memory", "states", "chunk_keys", "chunk_states")
 OF_SEQUENCE = (
     "outputs",

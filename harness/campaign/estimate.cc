@@ -13,6 +13,7 @@
 #include "harness/inputs/workload.h"
 #include "harness/measure/gate_rounding.h"
 #include "harness/measure/point_runner.h"
+#include "harness/measure/whole_decoder_cell.h"
 #include "mechanisms/registry.h"
 
 namespace attnbench {
@@ -20,14 +21,14 @@ namespace {
 
 const double kEpochNs = RunOptions().epoch_ns;
 
-// The harness's own work, on an AMD EPYC. It matters where trials are short.
+// Rough guesses at the harness's own work, which matters where trials are
+// short.
 constexpr double kLimitsSeconds = 0.25;   // of each precision and thread count
 constexpr double kCellSeconds = 0.002;    // making and checking the least cell
 constexpr double kProcessSeconds = 0.03;  // starting and ending one
 constexpr double kNumberNs = 8;           // making a number of the inputs
 // Samples beside the rounds: calibration and each draw alone; with preparation.
 constexpr double kSamplesBeside = 3, kSamplesBesideDecoding = 10;
-constexpr double kDecoderAttentionNs = 2e6;  // a sample of it
 constexpr double kWorkNs = 1;  // of a multiply-add that is not measured
 
 constexpr int kProbeRounds = 2;
@@ -35,6 +36,10 @@ constexpr std::int64_t kProbeLength = 16;  // of a whole decoder's source
 
 double Number(const Cell& cell, const char* axis) {
   return static_cast<double>(cell.Int(axis));
+}
+
+WorkloadKind WorkloadOf(const Cell& cell) {
+  return ParseWorkload(cell.Text("workload")).kind;
 }
 
 bool IsDecoding(const Cell& cell) { return cell.Text("mode") == "decode"; }
@@ -55,7 +60,7 @@ double InputNumbers(const Cell& cell) {
 }
 
 double Draws(const Cell& cell) {
-  if (cell.Text("workload").starts_with("file:")) return 1;
+  if (WorkloadOf(cell) == WorkloadKind::kFile) return 1;
   const double bytes =
       Number(cell, "batch") * sizeof(double) * InputNumbers(cell);
   return std::clamp(std::floor(static_cast<double>(kMostDrawBytes) / bytes),
@@ -128,8 +133,9 @@ Cell Shortened(Cell cell, std::int64_t outputs) {
     cell.axes["memory_length"] = std::max<std::int64_t>(
         1, std::llround(passed * static_cast<double>(outputs)));
   }
-  const std::string workload = cell.Text("workload");
-  if (workload.starts_with("file:") || (workload == "planted" && !scans)) {
+  const WorkloadKind workload = WorkloadOf(cell);
+  if (workload == WorkloadKind::kFile ||
+      (workload == WorkloadKind::kPlanted && !scans)) {
     cell.axes["workload"] = "uniform";
   }
   cell.axes["output_length"] = outputs;
@@ -197,7 +203,7 @@ double CellSeconds(const Sweep& sweep, const Cell& cell,
   const double round_ns = TrialsOfRound(sweep, cell) * times.trial_ns;
   if (IsWholeDecoder(cell.axes)) {
     return 1e-9 * (times.gate_ns + times.trial_ns +
-                   sweep.repetitions * (round_ns + kDecoderAttentionNs));
+                   sweep.repetitions * (round_ns + kAttentionSampleNs));
   }
   // Each draw is counted twice and timed alone, and one is calibrated with.
   const double trials_beside = 3 * Draws(cell) + 3;
@@ -241,8 +247,7 @@ TimeEstimate EstimateTime(const Sweep& sweep,
     const std::vector<Cell> probes = ProbesOf(cell);
     std::vector<const ResultCell*> found;
     for (const Cell& probe : probes) {
-      const auto place = by_key.find(
-          CellIdentity{probe.mechanism, probe.axes, probe.options}.Key());
+      const auto place = by_key.find(probe.Key());
       if (place == by_key.end() || !place->second->is_ok()) {
         ++estimate.num_unknown;
         if (probed.empty()) return Guess(cell);

@@ -2,7 +2,7 @@
 // times the length of a sample, which is known. How long long trials are is
 // measured, by probes: the same cells with few outputs, as the work of every
 // mechanism is linear in the number of outputs. Counts of operations do not
-// tell it, as variants differ in speed by a factor of 10,000.
+// tell it, as variants differ in speed by orders of magnitude.
 #ifndef ATTNBENCH_HARNESS_CAMPAIGN_ESTIMATE_H_
 #define ATTNBENCH_HARNESS_CAMPAIGN_ESTIMATE_H_
 

@@ -25,7 +25,7 @@ struct MeasurerOptions {
   // check (with the inputs, for the first cell that needs them), its rounds and
   // its parts.
   std::int64_t cell_limit_s = kDefaultCellLimit;
-  // Those of RunOptions.
+  // RunOptions says what these are.
   double epoch_ns = RunOptions().epoch_ns;
   std::int64_t most_draws = kMostDraws;
 };

@@ -87,7 +87,7 @@ struct ClaimsLedger {
   }
 
   std::vector<std::string> Ids() const;
-  // Those that read a measurement, in the ledger's order.
+  // The quantities that read the measurement, in the ledger's order.
   std::vector<LedgerQuantity> QuantitiesOf(
       const std::string& measurement) const;
 };

@@ -31,14 +31,6 @@ void Allocate(Index rows, Index cols, Array<Real>& array) {
   array.resize(Size(rows * cols));
 }
 
-// Stands for every mechanism: which one asks first for a score changes nothing
-// in it.
-const Description& ForScores() {
-  static const Description about = {
-      .further = {kChunkKeysInput, kChunkStatesInput}};
-  return about;
-}
-
 template <class Real>
 void FillEnergies(EnergyKind kind, EnergyRole role,
                   const Sequence<Real>& sequence,
@@ -118,21 +110,17 @@ TrainingBatch<Real> PointInputs<Real>::Training(
     int draw, const Config& config, const TrainingRequest& request) {
   ATTN_CHECK(request.mechanism != nullptr);
   const std::vector<Sequence<Real>> batch =
-      workload_->DrawFor(*request.mechanism, draw, config.energy);
-  const bool makes_scores = request.attention_only && !gives_scores_;
-  std::vector<Sequence<Real>> scored;
-  if (makes_scores) {
-    scored = workload_->DrawFor(ForScores(), draw, config.energy);
-  }
+      workload_->Draw(draw, config.energy);
   TrainingBatch<Real> made;
   for (Index b = 0; b < B_; ++b) {
     TrainingSequence<Real> one;
     one.sequence = batch[Size(b)];
-    if (makes_scores) {
-      MakeScores(draw, b, config, *request.mechanism, scored[Size(b)],
+    SequenceInputs<Real>& inputs = one.sequence.inputs;
+    inputs.further = FurtherOf(*request.mechanism, inputs.further);
+    if (request.attention_only && !gives_scores_) {
+      MakeScores(draw, b, config, *request.mechanism, batch[Size(b)],
                  one.sequence);
     }
-    SequenceInputs<Real>& inputs = one.sequence.inputs;
     inputs.scores = FirstOutputs(inputs.scores, request.most_outputs);
     inputs.further = FirstOutputs(inputs.further, request.most_outputs);
     one.sequence.states = FirstRows(one.sequence.states, request.most_outputs);

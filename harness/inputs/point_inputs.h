@@ -90,7 +90,8 @@ class PointInputs {
  private:
   using Arrays = std::map<std::tuple<std::string, Index, Index>, Array<Real>>;
 
-  // `scored` is sequence b with the further inputs that scores are made of.
+  // `scored` is sequence b with the further inputs of all mechanisms: which
+  // mechanism asks first for a score changes nothing in it.
   void MakeScores(int draw, Index b, const Config& config,
                   const Description& mechanism, const Sequence<Real>& scored,
                   Sequence<Real>& sequence);

@@ -17,8 +17,6 @@
 namespace attnbench {
 namespace {
 
-// A sample of attention alone lasts at least so long.
-constexpr double kAttentionSampleNs = 2e6;
 // The least of so many: one interruption must not pass for a long trial.
 constexpr int kCalibrations = 3;
 

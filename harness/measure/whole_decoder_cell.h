@@ -11,6 +11,9 @@
 
 namespace attnbench {
 
+// A sample of attention alone lasts at least so long.
+inline constexpr double kAttentionSampleNs = 2e6;
+
 // The inputs, made when a cell first needs them.
 using DecoderInputsSource = std::function<const DecoderInputs&()>;
 

@@ -6,8 +6,8 @@
 namespace attnbench {
 namespace {
 
-// Sums everything in Wider<Real>, and adds the sums to what is wanted at the
-// end.
+// Every sum is made in Wider<Real>; only then is it added to the gradient that
+// is wanted.
 template <class Real>
 class Reference {
   using Wide = Wider<Real>;
