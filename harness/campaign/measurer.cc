@@ -10,6 +10,7 @@
 #include <cstring>
 #include <limits>
 #include <stdexcept>
+#include <thread>
 #include <utility>
 
 #include "harness/base/error.h"
@@ -27,6 +28,10 @@ namespace {
 // A waiting program looks up this often: for the bar, and for an interrupt.
 constexpr std::chrono::milliseconds kLookUp{100};
 constexpr std::chrono::minutes kSendLimit{1};
+// A worker that is not stopped ends itself sooner.
+constexpr std::chrono::seconds kAlarmDelay{1};
+// The signal that ends a worker may come so long before ours.
+constexpr std::chrono::seconds kSignalDelay{1};
 
 // The file in which a worker says what it is doing.
 class StepFile {
@@ -75,13 +80,24 @@ class Measurer::Worker {
     return process_.ReadLine(ChildProcess::Clock::now() + kLookUp);
   }
   WorkerStep Step() const { return step_file_.Read(); }
+  // Ends a worker that its own alarm did not end.
+  void EndIfLate() {
+    const auto time =
+        ChildProcess::Clock::now().time_since_epoch() - kAlarmDelay;
+    if (std::chrono::duration<double>(time).count() > Step().deadline_s) {
+      process_.End(SIGALRM);
+    }
+  }
   ChildProcess& process() { return process_; }
 
  private:
   static ChildProcess::Command CommandFor(int step, const std::string& folder) {
     return {
         .arguments = {"/proc/self/exe", "--simd", SimdName(), kWorkerCommand},
-        .environment = EnvironmentWith({"TMPDIR=" + folder}),
+        // OpenBLAS would start threads before the worker can keep it from that,
+        // and sends SIGINT where the system gives none.
+        .environment =
+            EnvironmentWith({"TMPDIR=" + folder, "OPENBLAS_NUM_THREADS=1"}),
         .longest_line = std::numeric_limits<std::size_t>::max(),
         .third = step,
         .echo_errors = true};
@@ -165,9 +181,11 @@ bool Measurer::TakeEnd(Work& work) {
   const ProcessEnd end = worker_->process().Stop();
   const std::string words = worker_->process().LastWords();
   worker_.reset();
-  // A scheduler that ends a job sends the signal to all of its processes.
-  if (WasInterrupted() || end.Signal() == SIGTERM || end.Signal() == SIGINT) {
-    return false;
+  if (WasInterrupted()) return false;
+  if (end.Signal() == SIGTERM || end.Signal() == SIGINT) {
+    // A scheduler that ends a job sends the signal to all of its processes.
+    std::this_thread::sleep_for(kSignalDelay);
+    if (WasInterrupted()) return false;
   }
   const std::vector<std::size_t> left = work.Left();
   if (step.cell < 0 || step.cell >= static_cast<std::int64_t>(left.size())) {
@@ -199,6 +217,7 @@ bool Measurer::MeasureOnce(Work& work) {
     while (!line && !worker_->process().HasEnded()) {
       if (WasInterrupted()) return false;
       line = worker_->Wait();
+      if (!line) worker_->EndIfLate();
       work.tick((work.process + worker_->Step().share) / sweep_.processes);
     }
     if (!line) {

@@ -31,7 +31,11 @@ class Watch {
  public:
   Watch(std::size_t num_cells, double limit_s)
       : limit_s_(limit_s), used_s_(num_cells) {}
-  ~Watch() { SetAlarm(0); }
+  ~Watch() {
+    SetAlarm(0);
+    step_.deadline_s = WorkerStep().deadline_s;
+    Report();
+  }
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
 
@@ -42,16 +46,23 @@ class Watch {
           std::chrono::duration<double>(now - begin_).count();
     }
     begin_ = now;
-    step_ = {static_cast<std::int64_t>(cell), share};
-    // A failed write is ignored: nobody may be there to read it.
-    [[maybe_unused]] const ssize_t written =
-        pwrite(kStepDescriptor, &step_, sizeof(step_), 0);
     // The time left is never 0, which would mean no alarm.
-    SetAlarm(std::max(limit_s_ - used_s_[cell], 1e-6));
+    const double left_s = std::max(limit_s_ - used_s_[cell], 1e-6);
+    step_ = {
+        static_cast<std::int64_t>(cell), share,
+        std::chrono::duration<double>(now.time_since_epoch()).count() + left_s};
+    Report();
+    SetAlarm(left_s);
   }
 
  private:
   using Clock = std::chrono::steady_clock;
+
+  // A failed write is ignored: nobody may be there to read it.
+  void Report() const {
+    [[maybe_unused]] const ssize_t written =
+        pwrite(kStepDescriptor, &step_, sizeof(step_), 0);
+  }
 
   const double limit_s_;
   std::vector<double> used_s_;  // the time of each cell's steps so far

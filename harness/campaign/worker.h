@@ -9,11 +9,12 @@
 // Between these it says nothing, as whoever reads a message takes a core away
 // from what is timed. It writes the current cell to a file that both have open
 // (WorkerStep). The time limit of a cell is the worker's own alarm: SIGALRM
-// ends it.
+// ends it. A worker that somebody has stopped gets it from us.
 #ifndef ATTNBENCH_HARNESS_CAMPAIGN_WORKER_H_
 #define ATTNBENCH_HARNESS_CAMPAIGN_WORKER_H_
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -97,6 +98,8 @@ struct WorkerAnswer {
 struct WorkerStep {
   std::int64_t cell = -1;  // index in the request's point; -1: none yet
   double share = 0;        // the share of the point that is done
+  // The time of the monotonic clock at which the cell's limit is reached.
+  double deadline_s = std::numeric_limits<double>::infinity();
 };
 inline constexpr int kStepDescriptor = 3;
 

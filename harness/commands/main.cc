@@ -1,8 +1,10 @@
 // The program: finds the command, runs it, and turns every error into one line
 // on stderr and an exit code. Under the name run-sweep (a link beside it) it
 // is `attnbench run-sweep`.
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <malloc.h>
+#include <omp.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -149,6 +151,16 @@ void TakeSimdLevel(const std::optional<std::string>& option) {
     throw UserError(place, UnknownName("SIMD level", level, levels));
   }
   ForceSimdLevel(level);
+}
+
+// A file that is opened while standard output or error is closed (2>&-) would
+// take its number, and get what is printed.
+void OpenStandardFiles() {
+  int descriptor = open("/dev/null", O_RDWR);
+  while (descriptor >= 0 && descriptor <= STDERR_FILENO) {
+    descriptor = open("/dev/null", O_RDWR);
+  }
+  close(descriptor);
 }
 
 // A trial frees its scratch arrays and the next one allocates them again.
@@ -299,9 +311,11 @@ int Main(const std::vector<std::string>& arguments) {
 }  // namespace attnbench
 
 int main(int argc, char** argv) {
+  attnbench::OpenStandardFiles();
   attnbench::KeepFreedMemory();
   // Growing beyond the file size limit (ulimit -f) is a full disk, not a crash.
   std::signal(SIGXFSZ, SIG_IGN);
   attnbench::UseOneBlasThread();
+  omp_set_dynamic(0);  // a loop gets the threads that it asks for
   attnbench::End(attnbench::Main({argv, argv + argc}));
 }

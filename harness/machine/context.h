@@ -22,7 +22,8 @@ struct OpenMp {
   std::int64_t version = 0;
   std::int64_t max_threads = 0;
   // These are environment variables; nothing where they are not set.
-  std::optional<std::string> num_threads, proc_bind, places, wait_policy;
+  std::optional<std::string> num_threads, proc_bind, places, wait_policy,
+      thread_limit, dynamic;
 
   static void Fields(auto& self, auto& visit) {
     visit("version", self.version);
@@ -31,6 +32,9 @@ struct OpenMp {
     visit("OMP_PROC_BIND", self.proc_bind);
     visit("OMP_PLACES", self.places);
     visit("OMP_WAIT_POLICY", self.wait_policy);
+    // Results from before these members lack them.
+    visit("OMP_THREAD_LIMIT", self.thread_limit, Rule{.may_be_absent = true});
+    visit("OMP_DYNAMIC", self.dynamic, Rule{.may_be_absent = true});
   }
 };
 

@@ -1,10 +1,16 @@
 #include "harness/machine/cpus.h"
 
 #include <fmt/format.h>
+#include <omp.h>
 #include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "harness/base/error.h"
 
 namespace attnbench {
 
@@ -38,6 +44,28 @@ std::string CpuListText(std::span<const int> cpus) {
     if (i > first) text += fmt::format("-{}", cpus[i]);
   }
   return text;
+}
+
+void CheckThreads(int threads) {
+  if (omp_get_thread_limit() < threads) {
+    throw UserError("--threads",
+                    fmt::format("{} threads are asked for, OMP_THREAD_LIMIT "
+                                "allows {}",
+                                threads, omp_get_thread_limit()));
+  }
+  // OpenMP itself would end the program.
+  std::vector<std::jthread> others;
+  try {
+    while (std::ssize(others) < threads - 1) {
+      others.emplace_back([](const std::stop_token& token) {
+        while (!token.stop_requested()) std::this_thread::yield();
+      });
+    }
+  } catch (const std::system_error& error) {
+    throw UserError("--threads",
+                    fmt::format("the system gives {} of {} threads: {}",
+                                others.size() + 1, threads, error.what()));
+  }
 }
 
 }  // namespace attnbench

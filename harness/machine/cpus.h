@@ -17,6 +17,10 @@ std::vector<int> AllowedCpus();
 // "0-3,8", as Linux writes it; `cpus` ascend.
 std::string CpuListText(std::span<const int> cpus);
 
+// Throws UserError if a parallel loop would not get so many threads: OpenMP has
+// a limit of its own (OMP_THREAD_LIMIT), and the system one of processes.
+void CheckThreads(int threads);
+
 }  // namespace attnbench
 
 #endif  // ATTNBENCH_HARNESS_MACHINE_CPUS_H_

@@ -179,7 +179,9 @@ Context MakeContext(const std::string& command, std::uint64_t seed) {
                     .num_threads = Variable("OMP_NUM_THREADS"),
                     .proc_bind = Variable("OMP_PROC_BIND"),
                     .places = Variable("OMP_PLACES"),
-                    .wait_policy = Variable("OMP_WAIT_POLICY")};
+                    .wait_policy = Variable("OMP_WAIT_POLICY"),
+                    .thread_limit = Variable("OMP_THREAD_LIMIT"),
+                    .dynamic = Variable("OMP_DYNAMIC")};
   context.libraries = {ATTNBENCH_LIBRARIES};
   context.command = command;
   context.date = DateUtc();

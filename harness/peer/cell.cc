@@ -86,6 +86,11 @@ class ArrayReader {
   std::ifstream file_;
 };
 
+// A peer that tells less than this share of the time that passes, with so much
+// for what it may do untimed, does not tell nanoseconds.
+constexpr double kMostPassedShare = 100;
+constexpr double kUntimedNs = 0.5e9;
+
 std::int64_t NextNumber() {
   static std::int64_t last = 0;
   return ++last;
@@ -214,6 +219,16 @@ double PeerDraws::TimeNs(std::span<const int> draws, Index first_trial,
     throw PeerError(
         fmt::format("says that {} trials took {} ns, {:.0f} ns have passed",
                     trials, elapsed, passed.count()));
+  }
+  // A first call may compile; two in a row are in another unit.
+  num_too_short_ = passed.count() > kMostPassedShare * elapsed + kUntimedNs
+                       ? num_too_short_ + 1
+                       : 0;
+  if (num_too_short_ > 1) {
+    throw PeerError(fmt::format(
+        "says that {} trials took {} ns, {:.0f} ns have passed: is its time in "
+        "nanoseconds?",
+        trials, elapsed, passed.count()));
   }
   return elapsed / static_cast<double>(trials);
 }

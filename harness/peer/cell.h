@@ -27,7 +27,7 @@ class PeerDraws {
   PeerDraws& operator=(const PeerDraws&) = delete;
 
   // Does what Trial::TimeNs does, by the peer's clock. Throws PeerError, also
-  // if the peer claims more time than has passed here.
+  // if the peer claims more time than has passed here, or hardly any of it.
   double TimeNs(std::span<const int> draws, Index first_trial, Index trials);
 
   // Asks for the outputs of a draw; their arrays go to `file`.
@@ -39,7 +39,8 @@ class PeerDraws {
   Peer& peer_;
   const std::function<PrepareCall(const std::string&)> describe_;
   const std::int64_t number_;
-  int generation_ = 0;  // of the process that holds the draws
+  int generation_ = 0;     // of the process that holds the draws
+  int num_too_short_ = 0;  // calls in a row with hardly any time
 };
 
 class ArrayWriter;  // writes the file of a message

@@ -13,8 +13,9 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
-#include <stdexcept>
 #include <utility>
+
+#include "harness/base/error.h"
 
 namespace attnbench {
 namespace {
@@ -29,8 +30,8 @@ constexpr std::chrono::hours kLongestPoll{1};
 
 void Check(int status, const char* what) {
   if (status < 0) {
-    throw std::runtime_error(fmt::format("could not be started: {}: {}", what,
-                                         std::strerror(errno)));
+    throw UserError("a process", fmt::format("could not be started: {}: {}",
+                                             what, std::strerror(errno)));
   }
 }
 
@@ -270,6 +271,11 @@ ProcessEnd ChildProcess::Stop() {
 void ChildProcess::Kill() {
   killed_ = true;
   kill(-id_, SIGKILL);
+}
+
+void ChildProcess::End(int signal) {
+  kill(id_, signal);
+  kill(id_, SIGCONT);
 }
 
 void ChildProcess::ReadErrors() {

@@ -46,7 +46,7 @@ class ChildProcess {
     bool echo_errors = false;  // show its stderr on ours, too
   };
 
-  // Throws std::runtime_error if the system has no room for one more process. A
+  // Throws UserError if the system has no room for one more process. A
   // program that cannot be started ends with status 127.
   explicit ChildProcess(const Command& command);
   ~ChildProcess();
@@ -67,6 +67,9 @@ class ChildProcess {
 
   // Kills the process, so that Stop does not wait for it.
   void Kill();
+
+  // Sends a signal that ends the process, even if somebody has stopped it.
+  void End(int signal);
 
   // The last line on stderr that is not blank, as from Shown.
   std::string LastWords() const;

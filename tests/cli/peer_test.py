@@ -190,6 +190,7 @@ class GoingWrong(PeerTest):
                            "answered 'Nonsense', which is no object of JSON")
         self.expect_failed("talk {}", "error", "its answer to 'output': has no 'sequences'")
         self.expect_failed("lie", "error", "took 1000000000000000 ns")
+        self.expect_failed("seconds", "error", "is its time in nanoseconds?")
         self.expect_failed("shape", "error", "gave contexts as [3, 3], must be [3, 4]")
         self.expect_failed("", "error", "ValueError: 'keys' is of no use",
                            "--option", "keys=on_demand")
