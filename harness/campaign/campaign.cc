@@ -17,6 +17,7 @@
 #include "harness/campaign/progress.h"
 #include "harness/campaign/resume.h"
 #include "harness/machine/calibration.h"
+#include "harness/machine/cpus.h"
 #include "harness/machine/environment.h"
 #include "harness/machine/fingerprint.h"
 #include "harness/machine/load_watch.h"
@@ -50,6 +51,7 @@ std::vector<MachineLimits> LimitsFor(const Sweep& sweep,
     }
   }
   for (const auto& one : wanted) {
+    CheckThreads(static_cast<int>(one.first));
     if (known.contains(one) || WasInterrupted()) continue;
     limits.push_back(
         MeasureLimits(one.second, static_cast<int>(one.first), kQuickRoofline));
@@ -62,26 +64,37 @@ bool IsLower(std::optional<std::int64_t> limit, std::int64_t now) {
   return !limit || *limit < now;
 }
 
+// A result that appears during a run that resumes nothing but a journal is
+// somebody else's.
+bool MayReplace(const CampaignOptions& options) {
+  std::error_code none;
+  return options.force ||
+         (options.resume && std::filesystem::exists(options.output, none));
+}
+
+// Whether beginning anew would lose something of the journal.
+bool WouldLose(const Journal& journal) {
+  const JournalContents contents = journal.Contents();
+  return contents.num_spoiled > 0 || HasPoints(contents);
+}
+
 class Campaign {
  public:
   Campaign(const Sweep& sweep, const Context& context,
            const CampaignOptions& options)
       : sweep_(sweep),
         options_(options),
-        file_(options.output, options.force || options.resume),
-        journal_(file_.target(), options.output) {
+        file_(options.output, MayReplace(options)),
+        journal_(file_.target(), options.output),
+        peer_(PeerIdentity(options.measurer.peer)) {
     static_cast<Context&>(own_context_) = context;
     finished_.limits = options.measurer.limits;
     // Another run may have written the result before we had the lock.
-    static_cast<void>(
-        ResultFile(options.output, options.force || options.resume));
+    static_cast<void>(ResultFile(options.output, MayReplace(options)));
     // The workers will need a temporary folder: a lack of one must show before
     // hours of measuring.
     static_cast<void>(TemporaryFolder());
-    const std::string peer = PeerIdentity(options.measurer.peer);
-    for (const Point& point : sweep.points) {
-      hashes_.push_back(PointHash(sweep, point, BuildId(), peer));
-    }
+    for (const Point& point : sweep.points) hashes_.push_back(HashOf(point));
     wanted_ = options.shard.value_or(Shard{}).Indices(hashes_.size());
   }
 
@@ -100,12 +113,16 @@ class Campaign {
   }
 
  private:
+  std::string HashOf(const Point& point) const {
+    return PointHash(sweep_, point, BuildId(), peer_);
+  }
+
   bool ResultIsThere() const { return std::filesystem::exists(file_.target()); }
 
   // Takes what an earlier run has finished, where --resume asks for it.
   void TakeFinished() {
     if (!options_.resume) {
-      if (!options_.force && HasPoints(journal_.Contents())) {
+      if (!options_.force && WouldLose(journal_)) {
         throw UserError(options_.output,
                         "a run of it was not finished, and left " +
                             journal_.path() +
@@ -269,10 +286,27 @@ class Campaign {
             i, [&progress](double share) { progress.Tick(share); });
       }
       if (!measured) return;
+      CheckCaseUnchanged(i);
+      if (journal_.IsRemoved()) {
+        Tell(journal_.path() +
+             ": somebody has removed it; the run ends with what it has");
+        return;
+      }
       Finish(hashes_[i], *measured);
       progress.FinishPoint(measured->cells);
     }
     measurer.Finish();
+  }
+
+  // A worker reads the file of a workload when it begins a point.
+  void CheckCaseUnchanged(std::size_t i) const {
+    const Point& point = sweep_.points[i];
+    if (HashOf(point) == hashes_[i]) return;
+    throw UserError(
+        point.axes.at("workload").text(),
+        fmt::format("was changed while it was measured; undo that and "
+                    "--resume goes on from {}, --force begins anew",
+                    journal_.path()));
   }
 
   attnbench::Run OwnRun() const {
@@ -360,9 +394,13 @@ class Campaign {
       file_.Write(ToJson(*end.result));
     } catch (const UserError& error) {
       throw UserError(
-          fmt::format("{}; all that was measured is in {}: make "
-                      "room and --resume",
-                      error.what(), journal_.path()));
+          fmt::format("{}; {}", error.what(),
+                      journal_.IsRemoved()
+                          ? "the journal is gone, too, and with it what was "
+                            "measured"
+                          : "all that was measured is in " + journal_.path() +
+                                "; once the place is free, --resume goes on "
+                                "from there"));
     }
     journal_.Remove();
     return end;
@@ -374,6 +412,7 @@ class Campaign {
   LoadWatch load_watch_;
   const ResultFile file_;
   Journal journal_;
+  const std::string peer_;           // its identity
   std::vector<std::string> hashes_;  // the hashes of all points
   std::vector<std::size_t> wanted_;  // the points of the shard
   Finished finished_;

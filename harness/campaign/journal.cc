@@ -21,6 +21,8 @@ namespace attnbench {
 namespace {
 
 constexpr std::size_t kChecksumLength = 16;
+constexpr char kNoJournal[] =
+    "and is no journal of this program; move it away, or choose another -o";
 
 std::string Checksum(std::string_view text) {
   Fnv1a hash;
@@ -30,6 +32,20 @@ std::string Checksum(std::string_view text) {
 
 std::string NumberedChecksum(std::size_t number, std::string_view text) {
   return Checksum(fmt::format("{} {}", number, text));
+}
+
+// Whether a line looks like one of a journal, whole or damaged.
+bool HasForm(std::string_view line) {
+  return line.find_first_not_of("0123456789abcdef") == kChecksumLength &&
+         line.substr(kChecksumLength).starts_with(" {");
+}
+
+bool HasLineOfForm(std::string_view text) {
+  while (!text.empty()) {
+    if (HasForm(text)) return true;
+    text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
+  }
+  return false;
 }
 
 std::optional<JournalRecord> ParseLine(std::string_view line,
@@ -110,26 +126,42 @@ void Journal::Fail(const char* what) const {
                   fmt::format("cannot be {}: {}", what, std::strerror(errno)));
 }
 
+void Journal::Open() {
+  // A pipe would wait for somebody at its other end.
+  constexpr int kFlags =
+      O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+  descriptor_ = open(path_.c_str(), kFlags, 0666);
+  if (descriptor_ < 0 && errno == ELOOP) {
+    throw UserError(path_, std::string("is a link ") + kNoJournal);
+  }
+  if (descriptor_ < 0) Fail("written");
+  struct stat status {};
+  if (fstat(descriptor_, &status) != 0) Fail("read");
+  if (!S_ISREG(status.st_mode)) {
+    throw UserError(path_, std::string("is there ") + kNoJournal);
+  }
+}
+
 // Another run may remove the file between our opening and our locking it; what
 // we have locked then is no file that anybody else would find.
 void Journal::Lock() {
   while (true) {
-    descriptor_ =
-        open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-    if (descriptor_ < 0) Fail("written");
+    Open();
     if (flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
       if (errno != EWOULDBLOCK) Fail("locked");
       throw UserError(result_, "another run is writing it and has locked " +
                                    path_ + "; wait until it ends");
     }
-    struct stat ours {
-    }, there{};
-    if (fstat(descriptor_, &ours) == 0 && stat(path_.c_str(), &there) == 0 &&
-        ours.st_ino == there.st_ino && ours.st_dev == there.st_dev) {
-      return;
-    }
+    if (!IsRemoved()) return;
     close(std::exchange(descriptor_, -1));
   }
+}
+
+bool Journal::IsRemoved() const {
+  struct stat ours {
+  }, there{};
+  return fstat(descriptor_, &ours) != 0 || lstat(path_.c_str(), &there) != 0 ||
+         ours.st_ino != there.st_ino || ours.st_dev != there.st_dev;
 }
 
 void Journal::Read() {
@@ -140,6 +172,9 @@ void Journal::Read() {
     if (count < 0) Fail("read");
     if (count == 0) break;
     text_.append(block.data(), static_cast<std::size_t>(count));
+  }
+  if (!text_.empty() && !HasLineOfForm(text_)) {
+    throw UserError(path_, std::string("is there ") + kNoJournal);
   }
   ends_in_line_ = text_.empty() || text_.back() == '\n';
   num_lines_ = static_cast<std::size_t>(
@@ -179,7 +214,7 @@ void Journal::Append(const JournalRecord& record) {
 }
 
 void Journal::Remove() {
-  unlink(path_.c_str());
+  if (!IsRemoved()) unlink(path_.c_str());
   SyncFolderOf(path_);
   close(std::exchange(descriptor_, -1));
 }

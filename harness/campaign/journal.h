@@ -78,7 +78,8 @@ class Journal {
  public:
   // Opens or makes the journal of the result `target` ("r.json": the file
   // "r.json.journal"); `result` is how messages call the result. Throws
-  // UserError if another run has it, or if it cannot be made.
+  // UserError if another run has it, if it cannot be made, or if what is there
+  // is no journal: a link, a pipe, another program's file.
   Journal(const std::string& target, std::string result);
   // Removes the file if it is empty.
   ~Journal();
@@ -86,6 +87,8 @@ class Journal {
   Journal& operator=(const Journal&) = delete;
 
   const std::string& path() const { return path_; }
+  // Whether somebody has removed the file, or its folder.
+  bool IsRemoved() const;
 
   // The journal's contents when it was opened. Throws as ParseJournal does.
   JournalContents Contents() const { return ParseJournal(text_, path_); }
@@ -98,6 +101,7 @@ class Journal {
   void Remove();
 
  private:
+  void Open();
   void Lock();
   void Read();
   [[noreturn]] void Fail(const char* what) const;

@@ -31,7 +31,6 @@ struct Finished {
   std::string difference;  // how machines differ, if that is why: "cpu was ..."
 };
 
-// Whether starting anew would lose something.
 bool HasPoints(const JournalContents& journal);
 
 // Whether the journal's points continue those of the result.

@@ -104,6 +104,10 @@ std::string FolderFor(const ClaimsArguments& arguments,
   return arguments.results;
 }
 
+bool MayReplace(const ClaimsArguments& arguments) {
+  return arguments.force || arguments.resume;
+}
+
 // Reads the measurements, writes and prints the verdicts (plots/judge.py). A
 // claim that fails is a finding, not an error of the command.
 int Judge(const JudgeRequest& request, const ClaimsArguments& arguments,
@@ -113,6 +117,7 @@ int Judge(const JudgeRequest& request, const ClaimsArguments& arguments,
   std::vector<std::string> options = {path};
   if (!arguments.output.empty()) {
     options.push_back("--output=" + arguments.output);
+    if (MayReplace(arguments)) options.emplace_back("--force");
   }
   if (arguments.json) options.emplace_back("--json");
   return RunPython("claims", kJudge, options);
@@ -129,7 +134,8 @@ int RunClaims(const std::string& command_line,
   KeepClaims(arguments.ids, ledger);
   if (!arguments.output.empty()) {
     // A place that cannot be written must show before the measurements.
-    ResultFile(arguments.output, arguments.force || arguments.resume);
+    RefuseToReplace({path}, arguments.output);
+    ResultFile(arguments.output, MayReplace(arguments));
   }
   // A judge that cannot run must show before hours of measuring.
   const int ready = RunPython("claims", kJudge, {"--ready"});

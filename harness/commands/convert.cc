@@ -35,6 +35,7 @@ int RunConvert(const ConvertArguments& arguments) {
   }
   std::optional<ResultFile> file;
   if (!arguments.output.empty()) {
+    RefuseToReplace({arguments.result}, arguments.output);
     file.emplace(arguments.output, arguments.force);
   }
   const Json made = ToGoogleBenchmark(ReadResult(arguments.result).result);

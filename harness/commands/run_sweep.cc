@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "harness/base/error.h"
 #include "harness/base/exit_code.h"
@@ -21,6 +22,9 @@
 #include "harness/peer/peer.h"
 #include "harness/sweep/shard.h"
 #include "harness/sweep/sweep.h"
+#include "harness/sweep/workload_name.h"
+#include "harness/system/result_file.h"
+#include "harness/system/source_tree.h"
 
 namespace attnbench {
 namespace {
@@ -36,6 +40,20 @@ void AddLibraries(const PeerInfo& info,
     }
     libraries[library] = version;
   }
+}
+
+// The files that say what to measure.
+std::vector<std::string> InputsOf(const SweepArguments& arguments,
+                                  const Sweep& sweep) {
+  std::vector<std::string> files;
+  if (!arguments.experiment.empty()) {
+    files.push_back(HereOrInSources(arguments.experiment));
+  }
+  for (const Point& point : sweep.points) {
+    const auto workload = ParseWorkload(point.axes.at("workload").text());
+    if (workload.kind == WorkloadKind::kFile) files.push_back(workload.path);
+  }
+  return files;
 }
 
 // Tells how the run has ended; gives the exit code.
@@ -67,6 +85,7 @@ int RunSweep(const std::string& command_line, const SweepArguments& arguments) {
                     "is missing; name the result file, such as -o "
                     "r.json (or use --dry-run)");
   }
+  RefuseToReplace(InputsOf(arguments, sweep), options.output);
   Context context = MakeContext(command_line, sweep.seed);
   if (peer) AddLibraries(*peer, context.libraries);
   return TellEnd(RunCampaign(sweep, context, options), options.output);

@@ -25,6 +25,7 @@ namespace fs = std::filesystem;
 // A temporary file's name is the target's, this, and kNumRandom letters. Nobody
 // else gives such a name to a file that is to stay.
 constexpr char kUnfinished[] = ".unfinished-";
+constexpr char kIsThere[] = "is there already; --force replaces it";
 
 // A new file beside the target, which is removed unless it was renamed to it.
 // It is locked while its owner lives: see RemoveLeftovers.
@@ -52,7 +53,7 @@ class TemporaryFile {
     if (!WriteAll(descriptor_, text)) Fail();
   }
 
-  void RenameTo(const std::string& target) {
+  void RenameTo(const std::string& target, bool may_replace) {
     // mkstemp makes files that only their owner can read.
     const mode_t mask = umask(0);
     umask(mask);
@@ -60,11 +61,30 @@ class TemporaryFile {
     if (fsync(descriptor_) != 0) Fail();
     // Some file systems tell only here that the disk is full.
     if (close(std::exchange(descriptor_, -1)) != 0) Fail();
-    if (std::rename(name_.c_str(), target.c_str()) != 0) Fail();
+    if (Rename(target, may_replace) != 0) {
+      if (errno == EEXIST) throw UserError(path_, kIsThere);
+      Fail();
+    }
     renamed_ = true;
   }
 
  private:
+  // Like rename; fails with EEXIST if something is there and `may_replace` is
+  // false.
+  int Rename(const std::string& target, bool may_replace) const {
+    if (may_replace) return std::rename(name_.c_str(), target.c_str());
+    const int status = renameat2(AT_FDCWD, name_.c_str(), AT_FDCWD,
+                                 target.c_str(), RENAME_NOREPLACE);
+    if (status == 0 || errno != EINVAL) return status;
+    // This file system cannot do both at once.
+    struct stat there {};
+    if (lstat(target.c_str(), &there) == 0) {
+      errno = EEXIST;
+      return -1;
+    }
+    return std::rename(name_.c_str(), target.c_str());
+  }
+
   void CloseAll() {
     for (int* descriptor : {&descriptor_, &lock_}) {
       if (*descriptor >= 0) close(std::exchange(*descriptor, -1));
@@ -115,8 +135,19 @@ fs::path LinkedFrom(fs::path path) {
 
 }  // namespace
 
+void RefuseToReplace(const std::vector<std::string>& inputs,
+                     const std::string& output) {
+  for (const std::string& input : inputs) {
+    std::error_code none;
+    if (!fs::equivalent(input, output, none)) continue;
+    throw UserError(output,
+                    "is read by this command, and would be replaced; "
+                    "choose another output");
+  }
+}
+
 ResultFile::ResultFile(std::string path, bool may_replace)
-    : path_(std::move(path)) {
+    : path_(std::move(path)), may_replace_(may_replace) {
   if (path_.empty()) throw UserError("--output", "the name is empty");
   std::error_code error;
   target_ = fs::weakly_canonical(LinkedFrom(fs::absolute(path_)), error);
@@ -130,9 +161,7 @@ ResultFile::ResultFile(std::string path, bool may_replace)
     if (!fs::is_regular_file(status)) {
       throw UserError(path_, "is there and is not a file that can be replaced");
     }
-    if (!may_replace) {
-      throw UserError(path_, "is there already; --force replaces it");
-    }
+    if (!may_replace) throw UserError(path_, kIsThere);
   }
   RemoveLeftovers(fs::path(target_).parent_path(),
                   fs::path(target_).filename().string() + kUnfinished);
@@ -143,7 +172,7 @@ ResultFile::ResultFile(std::string path, bool may_replace)
 void ResultFile::Write(const Json& document) const {
   TemporaryFile file(path_, target_);
   file.Write(DocumentText(document));
-  file.RenameTo(target_);
+  file.RenameTo(target_, may_replace_);
   SyncFolderOf(target_);
 }
 

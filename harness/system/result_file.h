@@ -6,10 +6,16 @@
 #define ATTNBENCH_HARNESS_SYSTEM_RESULT_FILE_H_
 
 #include <string>
+#include <vector>
 
 #include "harness/base/json.h"
 
 namespace attnbench {
+
+// Throws UserError if `output` is one of the files that the command reads,
+// under whatever name: it would be lost.
+void RefuseToReplace(const std::vector<std::string>& inputs,
+                     const std::string& output);
 
 class ResultFile {
  public:
@@ -19,7 +25,8 @@ class ResultFile {
   ResultFile(std::string path, bool may_replace);
 
   // Puts the document there, one line a cell, and follows a link. Throws
-  // UserError if the disk is full or gone; the old file is then untouched.
+  // UserError if the disk is full or gone, or if a file that may not be
+  // replaced has appeared; the old file is then untouched.
   void Write(const Json& document) const;
 
   // The path without links, the same for all names of one file.
@@ -28,6 +35,7 @@ class ResultFile {
  private:
   std::string path_;  // as the user gave it, for messages
   std::string target_;
+  bool may_replace_;
 };
 
 }  // namespace attnbench

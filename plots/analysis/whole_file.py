@@ -6,9 +6,9 @@ import os
 import tempfile
 
 
-def write(path, content, before_replacing=lambda: None):
-    """Puts the bytes there, and follows a link. `before_replacing` is called when they
-    are on the disk beside it, and stops everything by raising.
+def write(path, content, may_replace=True):
+    """Puts the bytes there, and follows a link. Raises FileExistsError if a file is there
+    that may not be replaced.
     """
     target = os.path.realpath(path)
     handle, partial = tempfile.mkstemp(
@@ -23,7 +23,9 @@ def write(path, content, before_replacing=lambda: None):
         umask = os.umask(0)
         os.umask(umask)
         os.chmod(partial, 0o666 & ~umask)
-        before_replacing()
+        # It may have appeared since the command looked.
+        if os.path.lexists(target) and not may_replace:
+            raise FileExistsError(path)
         os.replace(partial, target)
     except BaseException:
         os.unlink(partial)

@@ -18,20 +18,20 @@ from analysis import command, load, whole_file
 from analysis.command import UsageError
 from pages import assemble, documents
 
+IS_THERE = "is there already; --force replaces it"
+
 
 def main(arguments=None):
     options = parse(arguments)
     try:
-        check_output(options.output, options.force)
+        check_output(options)
         read = documents.read(options.results)
-        # Somebody may have written the file meanwhile.
-        whole_file.write(
-            options.output,
-            assemble.page(read, options.title).encode(),
-            lambda: check_output(options.output, options.force),
-        )
+        content = assemble.page(read, options.title).encode()
+        whole_file.write(options.output, content, options.force)
     except (load.DataError, UsageError) as error:
         return command.fail(error)
+    except FileExistsError:
+        return command.fail(f"{options.output}: {IS_THERE}")
     except OSError as error:
         return command.fail(f"{options.output}: cannot be written: {error.strerror}")
     return 0
@@ -50,13 +50,19 @@ def parse(arguments):
     return parser.parse_args(arguments)
 
 
-def check_output(path, force):
+def check_output(options):
     """Refuses a place that cannot be written before the work, not after."""
+    path = options.output
     folder = os.path.dirname(path) or "."
     if not os.path.isdir(folder):
         raise UsageError(f"{path}: there is no folder '{folder}'")
     if os.path.lexists(path):
         if not os.path.isfile(path):
             raise UsageError(f"{path}: is there and is not a file that can be replaced")
-        if not force:
-            raise UsageError(f"{path}: is there already; --force replaces it")
+        if any(os.path.samefile(path, one) for one in options.results if os.path.exists(one)):
+            raise UsageError(
+                f"{path}: is read by this command, and would be replaced; choose another "
+                "output"
+            )
+        if not options.force:
+            raise UsageError(f"{path}: {IS_THERE}")

@@ -108,6 +108,57 @@ class Faults(InFolder):
         with open(self.path("r.json"), encoding="utf-8") as file:
             self.assertEqual({cell["status"] for cell in json.load(file)["cells"]}, {"ok"})
 
+    def test_fewer_threads_than_were_asked_for_are_an_error(self):
+        for variable, wanted in (("OMP_THREAD_LIMIT", 2), ("OMP_DYNAMIC", 0)):
+            done = self.run_here(*TINY, "--force", "-B", "2", "-j", "2",
+                                 **{variable: "1" if wanted else "true"})
+            self.assertEqual(done.returncode, wanted, done.stderr)
+        done = self.run_here(*TINY, "--force", "-j", "2", OMP_THREAD_LIMIT="1")
+        self.assertIn("--threads: 2 threads are asked for, OMP_THREAD_LIMIT allows 1", done.stderr)
+        done = self.run_here(*TINY, "--force", OMP_THREAD_LIMIT="1", OMP_DYNAMIC="true")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with open(self.path("r.json"), encoding="utf-8") as file:
+            openmp = json.load(file)["context"]["openmp"]
+        self.assertEqual((openmp["OMP_THREAD_LIMIT"], openmp["OMP_DYNAMIC"]), ("1", "true"))
+
+    def test_a_case_that_is_edited_while_it_is_measured_ends_the_run(self):
+        def write(number):
+            with open(self.path("case.json"), "w", encoding="utf-8") as file:
+                json.dump({"mechanism": "soft", "inputs": {
+                    "memory": [[1, 2], [3, 4]], "states": [[number, 6]]}}, file)
+
+        write(5)
+        with self.start("run-sweep", "--mechanism", "soft", "--workload", "file:case.json",
+                        "--repetitions", "2000", "-o", "r.json") as run:
+            self.wait_for(self.left, run)
+            write(7)
+            error = run.stderr.read()
+        self.assertEqual(run.returncode, 2, error)
+        self.assertIn("file:case.json: was changed while it was measured", error)
+        self.assertFalse(os.path.exists(self.path("r.json")))
+
+    def test_what_the_command_reads_is_no_output_even_by_force(self):
+        with open(os.path.join(ROOT, "experiments", "ci.json"), encoding="utf-8") as file:
+            experiment = file.read()
+        with open(self.path("e.json"), "w", encoding="utf-8") as file:
+            file.write(experiment)
+        for arguments in (("run-sweep", "e.json"), ("convert", "e.json", "--format", "gbench"),
+                          ("report", "e.json"), ("claims", "--ledger", "e.json")):
+            done = self.run_here(*arguments, "-o", "e.json", "--force")
+            self.assertEqual(done.returncode, 2, done.stderr)
+            if arguments[0] != "claims":
+                self.assertIn("e.json: is read by this command", done.stderr)
+            with open(self.path("e.json"), encoding="utf-8") as file:
+                self.assertEqual(file.read(), experiment)
+
+    def test_what_is_printed_to_a_closed_file_goes_nowhere(self):
+        whole = " ".join([PROGRAM, *TINY])
+        for closed in ("2>&-", "<&-", "<&- 2>&-"):
+            done = subprocess.run(["/bin/sh", "-c", f"{whole} --force {closed}"], cwd=self.folder,
+                                  text=True, capture_output=True, check=False)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(os.listdir(self.folder), ["r.json"])
+
     def test_experiments_are_found_outside_of_the_sources(self):
         listed = json.loads(self.run_here("list", "--json").stdout)["experiments"]
         self.assertIn("ci", listed)

@@ -57,7 +57,7 @@ class Elsewhere(ResumeTest):
         before = os.path.getsize(self.journal)
         done = self.run_grid("--resume", status=2, preexec_fn=limit(4_000))
         self.assertIn("r.json: cannot be written", done.stderr)
-        self.assertIn("r.json.journal: make room and --resume", done.stderr)
+        self.assertIn("r.json.journal; once the place is free, --resume", done.stderr)
         self.assertEqual(os.listdir(self.folder), ["r.json.journal"])
         self.assertEqual(os.path.getsize(self.journal), before)
         self.run_grid("--resume")

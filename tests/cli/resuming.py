@@ -74,9 +74,9 @@ class ResumeTest(InFolder):
         return subprocess.Popen([PROGRAM, *(grid or GRID), *arguments], cwd=self.folder,
                                 text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
-    def started(self, points, *arguments):
+    def started(self, points, *arguments, grid=None):
         """Starts a run and waits until it has told of this many finished points."""
-        run = self.start(*arguments)
+        run = self.start(*arguments, grid=grid)
         while points > 0:
             line = run.stderr.readline()
             self.assertNotEqual(line, "", "ended before that")

@@ -5,6 +5,8 @@ import copy
 import os
 import random
 import re
+import resource
+import shutil
 import signal
 import subprocess
 import time
@@ -126,6 +128,63 @@ class Killed(ResumeTest):
         self.run_grid("--force")
         self.expect_whole(runs=1)
 
+    def test_a_journal_of_which_no_line_is_good_is_given_up_only_by_force(self):
+        self.stopped(2, signal.SIGKILL)
+        with open(self.journal, "rb") as file:
+            spoiled = file.read().replace(b"\n", b"\r\n")
+        with open(self.journal, "wb") as file:
+            file.write(spoiled)
+        self.assertIn("--force begins anew", self.run_grid(status=2).stderr)
+        with open(self.journal, "rb") as file:
+            self.assertEqual(file.read(), spoiled)
+        self.run_grid("--force")
+        self.expect_whole(runs=1)
+
+    def test_another_programs_file_in_the_journals_place_stays(self):
+        for arguments in ((), ("--resume",), ("--force",)):
+            with open(self.journal, "w", encoding="utf-8") as file:
+                file.write("dear diary\n")
+            done = self.run_grid(*arguments, status=2)
+            self.assertIn("r.json.journal: is there and is no journal", done.stderr)
+            with open(self.journal, encoding="utf-8") as file:
+                self.assertEqual(file.read(), "dear diary\n")
+            self.assertEqual(os.listdir(self.folder), ["r.json.journal"])
+
+    def test_a_run_whose_journal_somebody_removes_ends_with_what_it_has(self):
+        with self.started(3, grid=MANY) as run:
+            os.remove(self.journal)
+            _, error = run.communicate(timeout=600)
+        self.assertEqual(run.returncode, 130, error)
+        self.assertIn("r.json.journal: somebody has removed it; the run ends", error)
+        self.assertGreaterEqual(len(self.read()["cells"]), 6)
+        self.run_grid("--resume", grid=MANY)
+        self.expect_whole(MANY, runs=2)
+
+    def test_a_run_whose_folder_somebody_removes_ends_at_once_and_says_what_is_lost(self):
+        folder = os.path.join(self.folder, "away")
+        os.mkdir(folder)
+        with self.started(3, "-o", "away/r.json", grid=MANY[:-2]) as run:
+            shutil.rmtree(folder)
+            _, error = run.communicate(timeout=600)
+        self.assertEqual(run.returncode, 2, error)
+        self.assertIn("away/r.json: cannot be written: No such file or directory; the journal is "
+                      "gone, too, and with it what was measured", error)
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_a_result_that_appears_during_the_run_is_not_replaced(self):
+        with self.started(3, grid=MANY) as run:
+            with open(self.path("r.json"), "w", encoding="utf-8") as file:
+                file.write("theirs")
+            _, error = run.communicate(timeout=600)
+        self.assertEqual(run.returncode, 2, error)
+        self.assertIn("r.json: is there already", error)
+        self.assertIn("all that was measured is in", error)
+        with open(self.path("r.json"), encoding="utf-8") as file:
+            self.assertEqual(file.read(), "theirs")
+        os.remove(self.path("r.json"))
+        self.run_grid("--resume", grid=MANY)
+        self.expect_whole(MANY, runs=1)
+
     def test_what_force_began_does_not_go_on_from_the_old_result(self):
         self.write(whole())
         old = {c["point"]: c["samples_ns"] for c in whole()["cells"]}
@@ -137,6 +196,21 @@ class Killed(ResumeTest):
 
 
 class Interrupted(ResumeTest):
+    def worker_of(self, run):
+        """Gives the process that measures LONG, once it has drawn the inputs."""
+        while True:
+            self.assertIsNone(run.poll(), "ended before that")
+            with open(f"/proc/{run.pid}/task/{run.pid}/children", encoding="utf-8") as file:
+                workers = file.read().split()
+            for worker in workers[:1]:
+                with open(f"/proc/{worker}/cmdline", encoding="utf-8") as file:
+                    has_begun = "measure-points" in file.read()
+                with open(f"/proc/{worker}/statm", encoding="utf-8") as file:
+                    num_bytes = int(file.read().split()[1]) * resource.getpagesize()
+                if has_begun and num_bytes > 100e6:
+                    return int(worker)
+            time.sleep(0.001)
+
     def test_an_interrupt_leaves_a_partial_result_to_go_on_from(self):
         for sent in (signal.SIGINT, signal.SIGTERM):
             status, out = self.stopped(3, sent)
@@ -183,16 +257,37 @@ class Interrupted(ResumeTest):
         # comes first.
         with self.start(grid=LONG) as run:
             self.wait_for_a_point(run)
-            workers = []
-            while not workers:
-                self.assertIsNone(run.poll(), "ended before that")
-                with open(f"/proc/{run.pid}/task/{run.pid}/children", encoding="utf-8") as file:
-                    workers = file.read().split()
-            os.kill(int(workers[0]), signal.SIGTERM)
+            os.kill(self.worker_of(run), signal.SIGTERM)
             run.send_signal(signal.SIGTERM)
             _, error = run.communicate(timeout=600)
         self.assertEqual(run.returncode, 130, error)
         self.assertEqual(os.listdir(self.folder), [])
+
+    def test_a_signal_that_ends_only_the_worker_is_the_end_of_its_cell(self):
+        for sent in (signal.SIGINT, signal.SIGTERM):
+            with self.start(grid=LONG) as run:
+                self.wait_for_a_point(run)
+                os.kill(self.worker_of(run), sent)
+                _, error = run.communicate(timeout=600)
+            self.assertEqual(run.returncode, 1, error)
+            self.assertIn(f"its process was killed by signal {sent.value}", error)
+            os.remove(self.path("r.json"))
+
+    def test_a_worker_that_somebody_stops_does_not_escape_the_limit_of_its_cell(self):
+        with self.start("--cell-limit", "1", grid=LONG) as run:
+            self.wait_for_a_point(run)
+            os.kill(self.worker_of(run), signal.SIGSTOP)
+            _, error = run.communicate(timeout=600)
+        self.assertEqual(run.returncode, 1, error)
+        self.assertIn("was not finished after 1 s (--cell-limit)", error)
+
+    def test_a_worker_starts_no_threads_of_blas(self):
+        with self.start(grid=LONG) as run:
+            self.wait_for_a_point(run)
+            with open(f"/proc/{self.worker_of(run)}/environ", encoding="utf-8") as file:
+                self.assertIn("OPENBLAS_NUM_THREADS=1", file.read().split("\0"))
+            run.kill()
+            run.communicate()
 
     @staticmethod
     def give_up(cell):

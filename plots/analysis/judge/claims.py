@@ -30,6 +30,7 @@ def main(arguments=None):
         "--ready", action="store_true", help="only say whether this can run: exit 0"
     )
     parser.add_argument("-o", "--output", metavar="FILE", help="e.g. -o claims.json")
+    parser.add_argument("--force", action="store_true", help="replace the output file")
     parser.add_argument("--json", action="store_true", help="print the result itself")
     options = parser.parse_args(arguments)
     if options.ready:
@@ -39,9 +40,12 @@ def main(arguments=None):
     try:
         document = result(*read_request(options.request))
         if options.output is not None:
-            whole_file.write(options.output, load.document_text(document).encode())
+            text_of_file = load.document_text(document).encode()
+            whole_file.write(options.output, text_of_file, options.force)
     except load.DataError as error:
         return command.fail(error)
+    except FileExistsError:
+        return command.fail(f"{options.output}: is there already; --force replaces it")
     except OSError as error:
         return command.fail(f"{options.output}: cannot be written: {error.strerror}")
     sys.stdout.write(load.json_text(document) + "\n" if options.json else text(document))

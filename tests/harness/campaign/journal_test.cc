@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include <csignal>
 #include <filesystem>
@@ -181,6 +182,46 @@ TEST_F(JournalFile, KeepsWhatIsAppendedAndGoesOnAfterATornLine) {
   const JournalContents contents = Parse(Text());
   EXPECT_THAT(Numbers(contents), ElementsAre(1, 2, 3));
   EXPECT_EQ(contents.num_spoiled, 1U);
+}
+
+TEST_F(JournalFile, WhatIsNoJournalIsRefusedAndLeftAsItIs) {
+  const auto error_of_opening = [this]() -> std::string {
+    try {
+      Journal(target_, "r.json");
+    } catch (const UserError& error) {
+      return error.what();
+    }
+    return "no error";
+  };
+  for (const char* text : {"dear diary\n", "\n\n", "{}", "0123456789abcdef0 {",
+                           "0123456789ABCDEF {"}) {
+    std::ofstream(path_) << text;
+    EXPECT_THAT(error_of_opening(), HasSubstr("is there and is no journal"));
+    EXPECT_EQ(Text(), text);
+  }
+  fs::remove(path_);
+  ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
+  EXPECT_THAT(error_of_opening(), HasSubstr("is there and is no journal"));
+  EXPECT_TRUE(fs::is_fifo(path_));
+  for (const char* other : {"other", "/dev/null", "none"}) {
+    std::ofstream(folder_ / "other") << Lines({Record(1)});
+    fs::remove(path_);
+    fs::create_symlink(other, path_);
+    EXPECT_THAT(error_of_opening(), HasSubstr("is a link and is no journal"));
+    EXPECT_TRUE(fs::is_symlink(path_));
+  }
+}
+
+TEST_F(JournalFile, KnowsThatSomebodyHasRemovedIt) {
+  Journal journal(target_, "r.json");
+  journal.Append(Record(1));
+  EXPECT_FALSE(journal.IsRemoved());
+  fs::remove(path_);
+  EXPECT_TRUE(journal.IsRemoved());
+  std::ofstream(path_) << "another's";
+  EXPECT_TRUE(journal.IsRemoved());
+  journal.Remove();
+  EXPECT_EQ(Text(), "another's");
 }
 
 TEST_F(JournalFile, IsOneRunsAtATime) {

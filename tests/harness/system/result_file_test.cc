@@ -114,6 +114,32 @@ TEST_F(ResultFileTest, AResultThatIsThereIsReplacedOnlyByForce) {
   EXPECT_EQ(Json::parse(Text("r.json")), Document());
 }
 
+TEST_F(ResultFileTest, AResultThatAppearsDuringTheWorkIsReplacedOnlyByForce) {
+  const ResultFile ours(Path("r.json"), false);
+  const ResultFile forced(Path("r.json"), true);
+  std::ofstream(Path("r.json")) << "theirs";
+  EXPECT_THAT(ErrorOf([&] { ours.Write(Document()); }),
+              HasSubstr("r.json: is there already; --force replaces it"));
+  EXPECT_EQ(Text("r.json"), "theirs");
+  EXPECT_EQ(NumberOfFiles(), 1U);
+  forced.Write(Document());
+  EXPECT_EQ(Json::parse(Text("r.json")), Document());
+}
+
+TEST_F(ResultFileTest, AFileThatIsReadIsNoOutputUnderAnyName) {
+  std::ofstream(Path("case.json")) << "mine";
+  fs::create_symlink("case.json", Path("link.json"));
+  const auto refuse = [&](const char* output) {
+    return ErrorOf([&] {
+      RefuseToReplace({Path("none.json"), Path("case.json")}, Path(output));
+    });
+  };
+  EXPECT_THAT(refuse("case.json"), HasSubstr("is read by this command"));
+  EXPECT_THAT(refuse("link.json"), HasSubstr("is read by this command"));
+  EXPECT_EQ(refuse("none.json"), "no error");
+  EXPECT_EQ(refuse("other.json"), "no error");
+}
+
 TEST_F(ResultFileTest, PlacesThatCannotBeWrittenAreFoundBeforehand) {
   EXPECT_THAT(ErrorOf([&] { ResultFile(Path("no/r.json"), false); }),
               HasSubstr("there is no folder '" + Path("no") + "'"));
@@ -179,7 +205,7 @@ TEST_F(ResultFileTest, WhatAKillHasLeftGoesWithTheNextWriteAndNothingElse) {
 
 TEST_F(ResultFileTest, WhatARunThatIsAliveWritesIsLeftAlone) {
   // Another run starts the same result again and again.
-  const ResultFile file(Path("r.json"), false);
+  const ResultFile file(Path("r.json"), true);
   std::atomic<bool> done = false;
   std::thread other([&] {
     while (!done) ResultFile(Path("r.json"), true);

@@ -62,12 +62,9 @@ class WholeFileTest(Folder):
         self.assertEqual(stat.S_IMODE(self.path.stat().st_mode), 0o644)
 
     def test_a_failure_leaves_what_was_there(self):
-        def refuse():
-            raise OSError("no")
-
         self.path.write_bytes(b"old")
-        with self.assertRaises(OSError):
-            whole_file.write(self.path, b"new", refuse)
+        with self.assertRaises(FileExistsError):
+            whole_file.write(self.path, b"new", may_replace=False)
         with mock.patch("os.fsync", side_effect=OSError("no space")), \
                 self.assertRaises(OSError):
             whole_file.write(self.path, b"new")
