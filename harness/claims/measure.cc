@@ -116,7 +116,7 @@ class ClaimsMeasurer {
         cases, options,
         [&](std::size_t finished) { progress.Tell(finished, cases.size()); });
     JudgeAll(options.level, reports);
-    return ToJson(MakeVerifyResult(reports, {.context = Context(),
+    return ToJson(MakeVerifyResult(reports, {.context = OwnContext(),
                                              .false_alarm_rate = options.level,
                                              .trials = options.trials,
                                              .not_verified = {}}));

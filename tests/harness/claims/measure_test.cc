@@ -55,6 +55,18 @@ TEST_F(ClaimsMeasure, ATrainingResultIsStoredAndNeverMade) {
   EXPECT_EQ(found.file, found.path);
 }
 
+TEST_F(ClaimsMeasure, AVerificationSaysWhatItWasMadeWith) {
+  ClaimsLedger ledger = LedgerOf("mad-mass");
+  Measurement& verify = ledger.measurements.at("verify");
+  verify.mechanisms = {"memory"};
+  verify.quick->trials = 100;
+  const Json context =
+      ReadJsonFile(Measure(ledger).at("verify").path.value()).at("context");
+  EXPECT_EQ(context.at("command"), "attnbench claims");
+  EXPECT_TRUE(context.at("valid").get<bool>() ==
+              context.at("invalid_reasons").empty());
+}
+
 TEST_F(ClaimsMeasure, AQuantityOfSeveralPartsIsComputedOnce) {
   ClaimsLedger ledger = LedgerOf("mocha-params");
   std::vector<LedgerPart>& parts = ledger.claims[0].parts;
