@@ -357,6 +357,10 @@ class Campaign {
     context = finished_.context.value_or(own_context_);
     context.command = own_context_.command;
     context.points = hashes_;
+    context.cells_of_points.clear();
+    for (const Point& point : sweep_.points) {
+      context.cells_of_points.push_back(std::ssize(point.cells));
+    }
     context.shard = ShardText();
     context.limits = finished_.limits;
     context.runs = Runs();

@@ -167,7 +167,10 @@ struct Run {
 };
 
 struct SweepContext : Context {
-  std::vector<std::string> points;   // of the whole sweep, in its order
+  std::vector<std::string> points;  // of the whole sweep, in its order
+  // How many cells each of `points` has; empty in results from before this
+  // field.
+  std::vector<std::int64_t> cells_of_points;
   std::optional<std::string> shard;  // "0/4"
   std::vector<MachineLimits> limits;
   std::vector<Calibration> calibration;
@@ -176,6 +179,8 @@ struct SweepContext : Context {
   static void Fields(auto& self, auto& visit) {
     Context::Fields(self, visit);
     visit("points", self.points, kPointName);
+    visit("cells_of_points", self.cells_of_points,
+          Rule{.minimum = 1, .may_be_absent = true});
     visit("shard", self.shard, Rule{.pattern = "^[0-9]+/[1-9][0-9]*$"});
     visit("limits", self.limits);
     visit("calibration", self.calibration);

@@ -2,12 +2,37 @@
 
 #include <fmt/format.h>
 
+#include <map>
 #include <set>
+#include <tuple>
 
 #include "harness/base/error.h"
 #include "harness/base/json_file.h"
 
 namespace attnbench {
+namespace {
+
+void CheckPointsAreWhole(const SweepResult& result, const std::string& path) {
+  const auto& [points, planned] =
+      std::tie(result.context.points, result.context.cells_of_points);
+  if (planned.empty()) return;
+  if (planned.size() != points.size()) {
+    throw UserError(path + ": context.cells_of_points",
+                    fmt::format("has {} numbers, of {} points", planned.size(),
+                                points.size()));
+  }
+  std::map<std::string, std::int64_t> number;
+  for (const ResultCell& cell : result.cells) ++number[cell.point];
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const auto found = number.find(points[i]);
+    if (found == number.end() || found->second == planned[i]) continue;
+    throw UserError(path, fmt::format("has {} of the {} cells of point {}; "
+                                      "--resume measures that point again",
+                                      found->second, planned[i], points[i]));
+  }
+}
+
+}  // namespace
 
 void CheckKind(const Json& document, const std::string& kind,
                const std::string& path) {
@@ -49,7 +74,9 @@ SweepResult SweepResultOf(const Json& document, const std::string& path) {
 }
 
 ReadSweep ReadResult(const std::string& path) {
-  return {path, SweepResultOf(ReadJsonFile(path), path)};
+  ReadSweep read{path, SweepResultOf(ReadJsonFile(path), path)};
+  CheckPointsAreWhole(read.result, path);
+  return read;
 }
 
 std::vector<Run> RunsOf(const SweepResult& result) {

@@ -41,6 +41,8 @@ struct ReadSweep {
 // Beyond its schema: the cells go together in themselves (CheckCell), none is
 // there twice, and the point of each is one of the sweep's.
 SweepResult SweepResultOf(const Json& document, const std::string& path);
+// Wants also all cells of every point that is there: --resume alone can do
+// without, as it measures such a point again.
 ReadSweep ReadResult(const std::string& path);
 
 // Throws UserError if a document is not of that kind, or of another version.

@@ -11,6 +11,7 @@ of pandas would turn null and "inf" into NaN, so all columns but the numbers
 that are computed with are kept as Python objects.
 """
 
+import collections
 import json
 import math
 
@@ -211,6 +212,7 @@ def require_kind(document, path, *kinds):
             )
     check_schema(document, document["kind"], path)
     if document["kind"] == "sweep":
+        _check_points(document, path)
         for index, cell in enumerate(document["cells"]):
             _check_cell(cell, f"{path}: cells[{index}]")
 
@@ -262,6 +264,27 @@ def get(owner, key, kind, where):
         names = getattr(kind, "__name__", "number")
         raise DataError(where, f"{key} is {value!r}, it must be {names}")
     return value
+
+
+def _check_points(document, path):
+    """Requires of every point that is there all of its cells."""
+    points = document["context"]["points"]
+    planned = document["context"].get("cells_of_points")
+    if not planned:
+        return
+    if len(planned) != len(points):
+        raise DataError(
+            f"{path}: context.cells_of_points",
+            f"has {len(planned)} numbers, of {len(points)} points",
+        )
+    there = collections.Counter(cell["point"] for cell in document["cells"])
+    for point, wanted in zip(points, planned):
+        if there[point] not in (0, wanted):
+            raise DataError(
+                path,
+                f"has {there[point]} of the {wanted} cells of point {point}; --resume "
+                "measures that point again",
+            )
 
 
 def _check_cell(cell, where):

@@ -21,6 +21,7 @@ NOT_FINGERPRINT = (
     "invalid_reasons",
     "warnings",
     "points",
+    "cells_of_points",
     "shard",
     "runs",
     "limits",

@@ -76,7 +76,10 @@ class Compare(Files):
             self.assertEqual(row["verdict"], "AMBIGUOUS")
 
     def test_what_cannot_be_compared_is_3_and_what_is_no_result_2(self):
-        fewer = self.changed("b.json", self.result, lambda d: d["cells"].pop())
+        def shorten(document):
+            document["cells"].pop()
+            del document["context"]["cells_of_points"]  # older results lack it
+        fewer = self.changed("b.json", self.result, shorten)
         out, _ = self.gives(3, "compare", self.a, fewer, "--json")
         validate(strict(out), "compare")
         self.assertEqual(len(strict(out)["only_a"]), 1)
@@ -119,6 +122,19 @@ class Merge(Files):
         self.gives(0, "compare", self.a, self.path("all.json"))
         self.refused(("merge", *shards, "-o", self.path("all.json")), "--force")
         self.gives(0, "merge", *shards, "-o", self.path("all.json"), "--force")
+
+    def test_a_point_that_lacks_a_cell_is_refused(self):
+        point = self.result["context"]["points"][1]
+        fewer = self.changed("fewer.json", self.result, lambda d: d["cells"].pop())
+        lacks = f"fewer.json: has 1 of the 2 cells of point {point}"
+        self.refused(("merge", fewer, "-o", self.path("all.json")), lacks)
+        self.refused(("check", fewer, "--baseline", self.a), lacks)
+        self.refused(("compare", self.a, fewer), lacks)
+        self.refused(("report", fewer, "-o", self.path("r.html")), lacks)
+        of_others = self.changed("others.json", self.result,
+                                 lambda d: d["context"]["cells_of_points"].pop())
+        self.refused(("compare", self.a, of_others),
+                     "others.json: context.cells_of_points: has 1 numbers, of 2 points")
 
     def test_a_failed_cell_fails_the_merge_as_it_failed_its_run(self):
         whole = self.changed(

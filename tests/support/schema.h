@@ -27,7 +27,9 @@ inline nlohmann::json CommonContext() {
     auto& required = context["required"];
     required.erase(std::find(required.begin(), required.end(), name));
   }
-  context["properties"].erase("runs");
+  for (const char* name : {"cells_of_points", "runs"}) {
+    context["properties"].erase(name);
+  }
   return context;
 }
 

@@ -46,6 +46,15 @@ class LoadTest(PlotTest):
         self.assertEqual(frame.attrs["context"]["shard"], "1/4")
         self.assertEqual(frame["point"].iloc[0], made_up.POINT)
 
+    def test_a_point_that_is_there_has_all_of_its_cells(self):
+        cells = [made_up.make_cell("soft", 3, 3)]
+        self.assertEqual(len(self.load(cells, points=[made_up.POINT, "fedcba9876543210"],
+                                       cells_of_points=[1, 5])), 1)
+        for planned, what in (([2], f"has 1 of the 2 cells of point {made_up.POINT}"),
+                              ([1, 1], "cells_of_points: has 2 numbers, of 1 points")):
+            with self.assertRaisesRegex(load.DataError, what):
+                self.load(cells, points=[made_up.POINT], cells_of_points=planned)
+
     def test_every_status_is_kept_and_has_no_times(self):
         cells = [made_up.make_cell("soft", t, 3) for t in range(1, 6)]
         for cell, status in zip(cells, load.STATUSES):
