@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "harness/base/document.h"
@@ -115,6 +116,15 @@ struct Context : Setup {
     visit("valid", self.valid);
     visit("invalid_reasons", self.invalid_reasons);
     visit("warnings", self.warnings);
+  }
+  // There is a reason if and only if it is not valid.
+  static Json Conditions() {
+    const auto of = [](const char* member, Json schema) {
+      return Json{{"properties", {{member, std::move(schema)}}}};
+    };
+    return {{"if", of("valid", {{"const", true}})},
+            {"then", of("invalid_reasons", {{"maxItems", 0}})},
+            {"else", of("invalid_reasons", {{"minItems", 1}})}};
   }
 };
 

@@ -160,9 +160,9 @@ void SetValidityOfRuns(const std::string& missing, SweepContext& context) {
 std::string ValidityText(const Context& context) {
   const Texts& reasons = context.invalid_reasons;
   if (!context.valid) {
-    return fmt::format(
-        "INVALID: {}{}", reasons.empty() ? "no reason is given" : reasons[0],
-        reasons.size() < 2 ? ""
+    return fmt::format("INVALID: {}{}", reasons.at(0),
+                       reasons.size() < 2
+                           ? ""
                            : fmt::format(" (and {} more)", reasons.size() - 1));
   }
   const std::size_t warnings = context.warnings.size();

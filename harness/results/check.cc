@@ -313,9 +313,7 @@ int CheckExitCode(const CheckReport& check) {
 std::string WhyNoBaseline(const SweepResult& result) {
   const SweepContext& context = result.context;
   if (!context.valid) {
-    return "it is not valid: " + (context.invalid_reasons.empty()
-                                      ? "no reason is given"
-                                      : context.invalid_reasons[0]);
+    return "it is not valid: " + context.invalid_reasons.at(0);
   }
   std::set<std::string> points_there;
   bool is_measured = false;

@@ -32,6 +32,13 @@ void CheckPointsAreWhole(const SweepResult& result, const std::string& path) {
   }
 }
 
+void CheckValidity(const Context& context, const Place& place) {
+  if (context.valid != context.invalid_reasons.empty()) {
+    FailAt(place, context.valid ? "is valid and has invalid_reasons"
+                                : "is not valid and has no invalid_reasons");
+  }
+}
+
 }  // namespace
 
 void CheckKind(const Json& document, const std::string& kind,
@@ -60,6 +67,7 @@ SweepResult SweepResultOf(const Json& document, const std::string& path) {
                                      result.context.points.end());
   std::set<std::string> identities;
   const Place top(path);
+  CheckValidity(result.context, Place(top, "context"));
   const Place cells(top, "cells");
   for (std::size_t i = 0; i < result.cells.size(); ++i) {
     const ResultCell& cell = result.cells[i];

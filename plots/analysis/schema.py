@@ -91,7 +91,7 @@ def _in_words(schema):
         for key, (text, _) in BOUNDS.items()
         if key in schema
     ]
-    kind = schema.get("type", "array" if "maxItems" in schema else "value")
+    kind = schema.get("type", "array" if {"minItems", "maxItems"} & set(schema) else "value")
     return " ".join([" or ".join(_types(kind)), *bounds])
 
 

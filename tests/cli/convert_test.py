@@ -96,7 +96,8 @@ class ConvertTest(ResultFilesTest):
         self.assertEqual(context["library_build_type"], "debug")
         self.assertEqual(context["valid"], "false")
         self.assertEqual(context["simd"], "AVX2")
-        self.document["context"].update(build_type="Release", valid=True)
+        self.document["context"].update(build_type="Release", valid=True,
+                                        invalid_reasons=[])
         context = self.converted(self.document)["context"]
         self.assertEqual(context["library_build_type"], "release")
         self.assertEqual(context["valid"], "true")

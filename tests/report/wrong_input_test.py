@@ -41,6 +41,10 @@ class WrongInput(ReportCase):
         self.refused_file('{"kind": 1, "a": {"b": 1, "b": 2}}',
                           "the key 'b' is there twice in one object")
         self.refused_file({**good, "context": {}}, "context: commit is missing")
+        for valid, reasons in ((True, ["a debug build"]), (False, [])):
+            context = {**good["context"], "valid": valid, "invalid_reasons": reasons}
+            self.refused_file({**good, "context": context},
+                              f"context: invalid_reasons is {reasons!r}, it must be array of at")
         self.refused_file({**good, "cells": {}}, "cells")
         del good["cells"][1]["status"]
         self.refused_file(good, "cells[1]: status is missing")

@@ -122,6 +122,19 @@ TEST(ResultReader, RefusesATimeOfACellThatIsNotOk) {
       HasSubstr("cells[0]: is ok and has no operations"));
 }
 
+TEST(ResultReader, RefusesAContextThatIsValidAgainstItsReasons) {
+  EXPECT_EQ(ErrorAfter([](Json& json) {
+              json["context"]["valid"] = true;
+              json["context"]["invalid_reasons"] = {"a debug build"};
+            }),
+            "r.json: context: is valid and has invalid_reasons");
+  EXPECT_EQ(ErrorAfter([](Json& json) {
+              json["context"]["valid"] = false;
+              json["context"]["invalid_reasons"] = Json::array();
+            }),
+            "r.json: context: is not valid and has no invalid_reasons");
+}
+
 TEST(ResultReader, HoldsAWholeDecoderToItsFigures) {
   const auto error_after = [](const std::function<void(Json&)>& change) {
     Json cell = ToJson(testing::MadeUpDecoderCell("soft", 10, {5, 6}));

@@ -147,6 +147,17 @@ TEST(ResultSchema, RunsMayBeMissingAndAreWholeWhereTheyAreNot) {
   EXPECT_FALSE(with(run));
 }
 
+TEST(ResultSchema, AContextIsNotValidIfAndOnlyIfThereIsAReason) {
+  for (const bool valid : {false, true}) {
+    for (const bool has_reason : {false, true}) {
+      Json document = GoodDocument();
+      document["context"]["valid"] = valid;
+      if (has_reason) document["context"]["invalid_reasons"] = {"busy"};
+      EXPECT_EQ(Validates(document), valid != has_reason);
+    }
+  }
+}
+
 TEST(ResultSchema, ALimitIsWholeAndOfAGoodCell) {
   const Json good = {{"bound", "L2"},
                      {"limit_ns", 4},
