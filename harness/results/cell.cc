@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 namespace attnbench {
@@ -127,6 +128,13 @@ void CheckCell(const ResultCell& cell, const Place& place) {
     has(cell.interval_ns.has_value(), "interval_ns");
     has(cell.spread.has_value(), "spread");
     has(cell.numerics.has_value(), "numerics");
+    const auto& [error, bound] =
+        std::tie(cell.numerics->error, cell.numerics->error_bound);
+    if (error && bound && !(*error <= *bound)) {
+      FailAt(place, fmt::format("is ok and numerics.error {} is above "
+                                "numerics.error_bound {}",
+                                *error, *bound));
+    }
     if (is_whole) {
       has_no(cell.operations.has_value(), "operations");
       has(cell.decoder.has_value(), "decoder");

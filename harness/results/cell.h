@@ -179,9 +179,10 @@ ResultCell FailedCell(const Cell& cell, CellStatus status,
                       const std::string& message);
 
 // Throws UserError naming the place where the cell says something that does not
-// go together: a cell that is ok has every figure of its mode, samples above 0
-// and equally many of each process; any other has a message and no time at all,
-// so that nobody takes a wrong output's speed for a result.
+// go together: a cell that is ok has every figure of its mode, no error above
+// its bound, samples above 0 and equally many of each process; any other has a
+// message and no time at all, so that nobody takes a wrong output's speed for a
+// result.
 void CheckCell(const ResultCell& cell, const Place& place);
 
 // What of that a schema can say.

@@ -122,6 +122,19 @@ TEST(ResultReader, RefusesATimeOfACellThatIsNotOk) {
       HasSubstr("cells[0]: is ok and has no operations"));
 }
 
+TEST(ResultReader, RefusesAGoodCellWhoseErrorIsAboveItsBound) {
+  const auto error_of = [](double error) {
+    return ErrorAfter([error](Json& json) {
+      json["cells"][1]["numerics"]["error"] = error;
+      json["cells"][1]["numerics"]["error_bound"] = 0.5;
+    });
+  };
+  EXPECT_EQ(error_of(0.5), "no error");
+  EXPECT_EQ(error_of(0.75),
+            "r.json: cells[1]: is ok and numerics.error 0.75 is above "
+            "numerics.error_bound 0.5");
+}
+
 TEST(ResultReader, RefusesAContextThatIsValidAgainstItsReasons) {
   EXPECT_EQ(ErrorAfter([](Json& json) {
               json["context"]["valid"] = true;
