@@ -157,28 +157,36 @@ class ClaimsMeasurer {
   }
 
   // A sweep's document does not name its experiment: its cells have to be those
-  // of the measurement, in one of the profiles.
+  // of the measurement in one of the profiles, all of them.
   void RequireCellsOf(const std::string& name, const Measurement& measurement,
                       const std::string& path) const {
-    std::set<std::string> wanted;
-    for (const bool quick : {false, true}) {
+    const auto keys_of = [&](bool quick) {
+      std::set<std::string> keys;
       for (const Point& point :
            ExpandSweep(RequestOf(name, measurement, quick)).points) {
-        for (const Cell& cell : point.cells) {
-          wanted.insert(cell.Key());
-        }
+        for (const Cell& cell : point.cells) keys.insert(cell.Key());
       }
-    }
-    const SweepResult result = SweepResultOf(ReadJsonFile(path), path);
+      return keys;
+    };
+    const std::set<std::string> full = keys_of(false), quick = keys_of(true);
+    const SweepResult result = ReadResult(path).result;
+    std::set<std::string> there;
     for (std::size_t i = 0; i < result.cells.size(); ++i) {
-      const ResultCell& cell = result.cells[i];
-      if (wanted.contains(cell.Key())) continue;
+      const std::string key = result.cells[i].Key();
+      there.insert(key);
+      if (full.contains(key) || quick.contains(key)) continue;
       throw UserError(
           fmt::format("{}: cells[{}]", path, i),
           fmt::format("is no cell of measurement {}, experiment {}: is the "
                       "file another measurement's?",
                       name, measurement.experiment));
     }
+    if (there == full || there == quick) return;
+    throw UserError(
+        path, fmt::format("has {} cells; measurement {}, experiment {}, has "
+                          "{}, with --quick {}: --resume measures the others",
+                          there.size(), name, measurement.experiment,
+                          full.size(), quick.size()));
   }
 
   const ClaimsLedger& ledger_;

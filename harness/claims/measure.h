@@ -25,7 +25,8 @@ struct ClaimsOptions {
 // A measurement that cannot be made here has no path, and says why; nothing
 // comes back if the user interrupts. Tells on stderr which is being made.
 // Throws UserError as a sweep does; with `judge`, also if the folder has none
-// of the documents, or a sweep's document has other cells than the measurement.
+// of the documents, or a sweep's document has other cells than the measurement,
+// or not all of them.
 std::optional<MeasuredDocuments> MeasureClaims(const ClaimsLedger& ledger,
                                                const ClaimsOptions& options);
 

@@ -103,6 +103,14 @@ class Claims(InFolder):
                     os.path.join(results, "bytes.json"))
         self.fails("bytes.json: cells[0]: is no cell of measurement bytes, experiment "
                    "matcha_memory", "matcha-memory", "--judge", "--results", results)
+        whole = read("results", "claims", "bytes.json")
+        lost = {cell["point"] for cell in whole["cells"][-2:]}
+        whole["cells"] = [cell for cell in whole["cells"] if cell["point"] not in lost]
+        with open(os.path.join(results, "bytes.json"), "w", encoding="utf-8") as file:
+            json.dump(whole, file)
+        self.fails(f"bytes.json: has {len(whole['cells'])} cells; measurement bytes, "
+                   "experiment matcha_memory, has ", "matcha-memory", "--judge",
+                   "--results", results)
         shutil.copy(os.path.join(results, "exact.json"),
                     os.path.join(results, "bytes.json"))
         self.fails("must be 'sweep'", "matcha-memory", "--judge",
