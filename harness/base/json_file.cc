@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "harness/base/error.h"
+#include "harness/base/printable.h"
 
 template class nlohmann::basic_json<nlohmann::ordered_map>;
 
@@ -85,13 +86,6 @@ std::string ReadText(const std::string& path) {
       FailReading(path, "is larger than 512 MiB");
     }
   }
-  return text;
-}
-
-// Makes the text printable on one line, however binary the file is.
-std::string Printable(std::string text) {
-  std::replace_if(
-      text.begin(), text.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
   return text;
 }
 

@@ -12,6 +12,7 @@
 
 #include "harness/base/error.h"
 #include "harness/base/json_file.h"
+#include "harness/base/printable.h"
 #include "harness/campaign/journal.h"
 #include "harness/campaign/point_hash.h"
 #include "harness/campaign/progress.h"
@@ -32,7 +33,7 @@ namespace attnbench {
 namespace {
 
 void Tell(const std::string& text) {
-  fmt::print(stderr, "attnbench: {}\n", text);
+  fmt::print(stderr, "attnbench: {}\n", Printable(text));
 }
 
 // The machine's limits for every precision and number of threads of these

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <utility>
 
+#include "harness/base/printable.h"
+
 namespace attnbench {
 namespace {
 
@@ -70,7 +72,7 @@ void Progress::Draw(double done_s) {
 }
 
 void Progress::Line(const std::string& text) {
-  fmt::print(out_, "{}{}\n", is_terminal_ ? "\r\x1b[K" : "", text);
+  fmt::print(out_, "{}{}\n", is_terminal_ ? "\r\x1b[K" : "", Printable(text));
   std::fflush(out_);
 }
 

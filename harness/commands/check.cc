@@ -10,6 +10,7 @@
 
 #include "harness/base/error.h"
 #include "harness/base/exit_code.h"
+#include "harness/base/printable.h"
 #include "harness/commands/commands.h"
 #include "harness/commands/options.h"
 #include "harness/system/result_file.h"
@@ -55,9 +56,9 @@ int RunCheck(const CheckArguments& arguments) {
                                          arguments.baseline, result, options);
   if (arguments.update) Update(result, arguments.baseline);
   std::cout << (arguments.json ? ToJson(check).dump() + "\n"
-                               : CheckText(check));
+                               : PrintableLines(CheckText(check)));
   if (!arguments.update) return CheckExitCode(check);
-  std::cerr << "attnbench: " << arguments.baseline
+  std::cerr << "attnbench: " << Printable(arguments.baseline)
             << " is now this result; say in CHANGELOG.md what changed and "
                "why\n";
   return kGood;

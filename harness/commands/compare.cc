@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "harness/base/printable.h"
 #include "harness/commands/commands.h"
 #include "harness/commands/options.h"
 
@@ -25,7 +26,7 @@ int RunCompare(const CompareArguments& arguments) {
   const ReadSweep b = ReadResult(arguments.b);
   const Comparison comparison = CompareResults(a, b, options);
   std::cout << (arguments.json ? ToJson(comparison).dump() + "\n"
-                               : CompareText(comparison));
+                               : PrintableLines(CompareText(comparison)));
   return CompareExitCode(comparison);
 }
 

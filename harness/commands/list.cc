@@ -17,6 +17,7 @@
 #include "harness/base/document.h"
 #include "harness/base/error.h"
 #include "harness/base/parse_text.h"
+#include "harness/base/printable.h"
 #include "harness/claims/computed.h"
 #include "harness/commands/commands.h"
 #include "harness/results/sweep_result.h"
@@ -297,7 +298,7 @@ int List(const Formats& formats) {
   } else if (formats.markdown) {
     std::cout << MarkdownTable(everything.axes);
   } else {
-    std::cout << EverythingText(everything);
+    std::cout << PrintableLines(EverythingText(everything));
   }
   return 0;
 }

@@ -26,6 +26,7 @@
 #include "harness/base/error.h"
 #include "harness/base/exit_code.h"
 #include "harness/base/parse_text.h"
+#include "harness/base/printable.h"
 #include "harness/commands/commands.h"
 #include "mechanisms/common/blas_threads.h"
 #include "mechanisms/kernels/kernels.h"
@@ -35,13 +36,8 @@ namespace {
 
 // Prints one line, whatever a name from the command line or a library contains.
 void Complain(const std::string& text) {
-  std::string line = "attnbench: " + text;
-  std::replace_if(
-      line.begin(), line.end(),
-      [](char c) { return std::iscntrl(static_cast<unsigned char>(c)) != 0; },
-      ' ');
   std::cout.flush();
-  std::cerr << line << std::endl;
+  std::cerr << "attnbench: " << Printable(text) << std::endl;
 }
 
 // The command line as a shell would read it again.

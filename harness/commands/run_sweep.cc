@@ -12,6 +12,7 @@
 
 #include "harness/base/error.h"
 #include "harness/base/exit_code.h"
+#include "harness/base/printable.h"
 #include "harness/campaign/campaign.h"
 #include "harness/campaign/worker.h"
 #include "harness/commands/commands.h"
@@ -60,7 +61,7 @@ std::vector<std::string> InputsOf(const SweepArguments& arguments,
 int TellEnd(const CampaignEnd& end, const std::string& output) {
   if (end.nothing_to_do) {
     std::cout << fmt::format(
-        "{}: nothing left to do, all {} points are there\n", output,
+        "{}: nothing left to do, all {} points are there\n", Printable(output),
         end.num_points);
     return TellResult(*end.result, output);
   }

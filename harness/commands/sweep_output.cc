@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "harness/base/exit_code.h"
+#include "harness/base/printable.h"
 #include "harness/machine/validity.h"
 
 namespace attnbench {
@@ -28,12 +29,13 @@ int TellResult(const SweepResult& result, const std::string& path) {
   for (const auto& [status, count] : number) {
     counts.push_back(fmt::format("{} {}", count, status));
   }
-  std::cout << fmt::format("{}: {} cells ({}), {}\n", path, cells.size(),
-                           fmt::join(counts, ", "),
-                           ValidityText(result.context));
+  std::string text =
+      fmt::format("{}: {} cells ({}), {}\n", path, cells.size(),
+                  fmt::join(counts, ", "), ValidityText(result.context));
   for (const std::string& warning : result.context.warnings) {
-    std::cout << "  warning: " << warning << "\n";
+    text += "  warning: " + warning + "\n";
   }
+  std::cout << PrintableLines(text);
   const bool all_are_skipped =
       std::ranges::all_of(cells, [](const ResultCell& cell) {
         return cell.status == CellStatus::kSkipped;
@@ -41,12 +43,12 @@ int TellResult(const SweepResult& result, const std::string& path) {
   if (!cells.empty() && all_are_skipped) {
     std::cerr << fmt::format(
         "attnbench: every cell was skipped; the first: {}\n",
-        cells[0].message.value_or("-"));
+        Printable(cells[0].message.value_or("-")));
     return kFailed;
   }
   if (num_failed == 0) return kGood;
   std::cerr << fmt::format("attnbench: {} of {} cells failed; the first: {}\n",
-                           num_failed, cells.size(), first_failure);
+                           num_failed, cells.size(), Printable(first_failure));
   return kFailed;
 }
 

@@ -11,6 +11,7 @@
 
 #include "harness/base/document.h"
 #include "harness/base/exit_code.h"
+#include "harness/base/printable.h"
 #include "harness/campaign/estimate.h"
 #include "harness/campaign/progress.h"
 #include "harness/inputs/case_file.h"
@@ -148,7 +149,7 @@ int ShowSweep(const Sweep& sweep, const MeasurerOptions& options,
         {point.axes, point.cells.size(), estimate.point_s[i]});
     text += fmt::format("{}: {} cells\n", PointText(point), point.cells.size());
   }
-  std::cout << (as_json ? ToJson(plan).dump(2) + "\n" : text);
+  std::cout << (as_json ? ToJson(plan).dump(2) + "\n" : PrintableLines(text));
   return kGood;
 }
 

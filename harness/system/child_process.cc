@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "harness/base/error.h"
+#include "harness/base/printable.h"
 
 namespace attnbench {
 namespace {
@@ -157,12 +158,8 @@ std::string ProcessEnd::Text() const {
 }
 
 std::string Shown(const std::string& bytes) {
-  std::string text;
-  for (const char byte : bytes) {
-    text += byte < ' ' || byte == 0x7f ? '?' : byte;
-  }
-  return text.size() <= kShownLength ? text
-                                     : text.substr(0, kShownLength) + "...";
+  const std::string text = Printable(bytes.substr(0, kShownLength));
+  return bytes.size() <= kShownLength ? text : text + "...";
 }
 
 std::vector<std::string> EnvironmentWith(std::vector<std::string> variables) {
@@ -282,7 +279,7 @@ void ChildProcess::ReadErrors() {
   std::string words;
   while (pipes_->errors.ours.ReadSome(words)) {
   }
-  if (echo_errors_) std::fwrite(words.data(), 1, words.size(), stderr);
+  if (echo_errors_) std::fputs(PrintableLines(words).c_str(), stderr);
   said_ += words;
   if (said_.size() > kMostWords) said_.erase(0, said_.size() / 2);
 }

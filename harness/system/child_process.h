@@ -23,7 +23,7 @@ struct ProcessEnd {
 };
 
 // Makes of any bytes that a program wrote a text that JSON and a line of a
-// message can hold, no longer than anybody reads.
+// message can hold (Printable), no longer than anybody reads.
 std::string Shown(const std::string& bytes);
 
 // Gives our own environment with these variables ("NAME=value") replaced.

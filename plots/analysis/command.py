@@ -5,6 +5,7 @@
 import argparse
 import importlib
 import os
+import re
 import signal
 import sys
 
@@ -50,7 +51,12 @@ class UsageError(Exception):
     """The request cannot be fulfilled."""
 
 
+def printable(text):
+    """The text without what moves a terminal's cursor or changes its colours."""
+    return re.sub(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", "?", text)
+
+
 def fail(what, program=PROGRAM):
-    line = " ".join(str(what).split())
+    line = printable(" ".join(str(what).split()))
     print(f"{program}: {line}", file=sys.stderr)
     return WRONG_USAGE

@@ -37,7 +37,7 @@ def main(arguments=None):
             f"{options.output}: cannot be written: {error.strerror}", "draw.py"
         )
     # All lines are written at once, for a reader that takes only the first.
-    sys.stdout.write("\n".join([*said, ""]))
+    sys.stdout.write(command.printable("\n".join([*said, ""])))
     return 0
 
 

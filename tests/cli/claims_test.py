@@ -18,7 +18,7 @@ ATTNBENCH = os.environ["ATTNBENCH"]
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "tests", "support"))
 
-from documents import read, validate  # noqa: E402
+from documents import CONTROL, read, validate  # noqa: E402
 
 # One claim of each way to measure that takes no more than a second or two.
 IDS = ["matcha-memory", "mocha-params", "mad-clip-harmless"]
@@ -170,6 +170,19 @@ class Claims(InFolder):
         committed = verdicts(read("results", "claims.json"))
         self.assertEqual(len(committed), 38)
         self.assertEqual(verdicts(json.loads(judged.stdout)), committed)
+
+    def test_no_text_of_a_measurement_moves_the_cursor(self):
+        said = "so \x1b[31m\x9b2J\rit is"
+        document = read("results", "claims", "exact.json")
+        document["context"]["warnings"] = [said]
+        for key, code in (("warnings", 0), (said, 2)):
+            document["context"].setdefault(key, 1)
+            with open(self.path("exact.json"), "w", encoding="utf-8") as file:
+                json.dump(document, file)
+            judged = run("mocha-params", "--judge", "--results", self.folder)
+            self.assertEqual(judged.returncode, code, judged.stderr)
+            self.assertRegex(judged.stdout + judged.stderr, r"so \?\[31m\?2J.it is")
+            self.assertNotRegex(judged.stdout + judged.stderr, CONTROL)
 
     def test_without_a_folder_nothing_is_left_and_evidence_names_no_file(self):
         result = run("mocha-params", "--json", cwd=self.folder)

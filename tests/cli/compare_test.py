@@ -5,8 +5,8 @@ import copy
 import os
 import unittest
 
-from documents import read, strict, validate
-from result_files import ROOT, ResultFilesTest, fail, set_times, sweep
+from documents import CONTROL, read, strict, validate
+from result_files import ROOT, ResultFilesTest, fail, run, set_times, sweep
 
 DECODERS = read("results", "claims", "translation.json")
 SMALL = ("--mechanism", "soft,mocha", "-T", "4,6", "-d", "4", "--repetitions", "1")
@@ -93,6 +93,38 @@ class Compare(Files):
         for option in ("--level", "--margin"):
             self.refused(("compare", self.a, self.a, option, "1"), option,
                          "between 0 and 1")
+
+
+class Texts(Files):
+    def test_no_text_of_a_result_moves_the_cursor(self):
+        said = "so \x1b[31m\x9b2J\rit is"
+
+        def change(document):
+            document["context"].update(valid=False, invalid_reasons=[said], warnings=[said],
+                                       cpu=said)
+            fail(document["cells"][0], "error", said)
+            for cell in document["cells"]:
+                cell["mechanism"] += said
+        other = self.changed("b.json", self.result, change)
+        commands = (("compare", self.a, other), ("check", other, "--baseline", self.a, "--time"),
+                    ("merge", other, "-o", self.path("all.json")),
+                    ("check", other, "--baseline", self.path("none.json"), "--update"))
+        for arguments in commands:
+            done = run(*arguments)
+            self.assertIn(done.returncode, (1, 2, 3), done.stderr)
+            self.assertIn("so ?[31m?2J?it is", done.stdout + done.stderr)
+            self.assertNotRegex(done.stdout + done.stderr, CONTROL)
+        # The text itself stays.
+        with open(self.path("all.json"), encoding="utf-8") as file:
+            self.assertEqual(strict(file.read())["context"]["warnings"], [said])
+
+        def misspell(document):
+            document["cells"][0][said] = 1
+        misspelt = self.changed("c.json", self.result, misspell)
+        for arguments in (("compare", self.a, misspelt),
+                          ("report", misspelt, "-o", self.path("r.html"))):
+            self.refused(arguments, "it is")
+            self.assertNotRegex(run(*arguments).stderr, CONTROL)
 
 
 class Merge(Files):

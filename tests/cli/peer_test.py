@@ -6,7 +6,7 @@ import os
 import subprocess
 import unittest
 
-from documents import validate
+from documents import CONTROL, validate
 from in_folder import InFolder
 
 PROGRAM = os.environ["ATTNBENCH"]
@@ -194,6 +194,19 @@ class GoingWrong(PeerTest):
         self.expect_failed("shape", "error", "gave contexts as [3, 3], must be [3, 4]")
         self.expect_failed("", "error", "ValueError: 'keys' is of no use",
                            "--option", "keys=on_demand")
+
+    def test_what_it_says_does_not_move_the_cursor(self):
+        done = self.run_sweep(
+            *TINY, *BOTH, "-o", "r.json",
+            peer=FAKE + r""" talk '{"error": "so \u001b[31m\u009b2J\rit is"}'""")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertEqual(done.stderr.count("so ?[31m?2J?it is\n"), 2, done.stderr)
+        self.assertNotRegex(done.stdout + done.stderr, CONTROL)
+        done = self.run_sweep(
+            *TINY, *BOTH, "-o", "other.json",
+            peer=r"""echo '{"error": "so \u001b[31m\u009b2J\rit is"}'""")
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertNotRegex(done.stdout + done.stderr, CONTROL)
 
     def test_one_without_an_answer_is_measured_again_with_more_time(self):
         def measure(limit, *arguments, status, is_well=False):

@@ -7,6 +7,9 @@ import jsonschema
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
+# What moves a terminal's cursor or changes its colours: controls but the end of a line.
+CONTROL = r"[\x00-\x09\x0b-\x1f\x7f-\x9f]"
+
 
 def read(*path):
     with open(os.path.join(ROOT, *path), encoding="utf-8") as file:

@@ -48,7 +48,11 @@ def main(arguments=None):
         return command.fail(f"{options.output}: is there already; --force replaces it")
     except OSError as error:
         return command.fail(f"{options.output}: cannot be written: {error.strerror}")
-    sys.stdout.write(load.json_text(document) + "\n" if options.json else text(document))
+    sys.stdout.write(
+        load.json_text(document) + "\n"
+        if options.json
+        else command.printable(text(document))
+    )
     return 0
 
 

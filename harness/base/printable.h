@@ -1,0 +1,21 @@
+// What is printed must not move a terminal's cursor, change its colours or
+// clear its screen, whoever wrote it: a peer, a result of somebody else, a file
+// name. What goes out is held to that where it goes out; documents keep the
+// text as it was.
+#ifndef ATTNBENCH_HARNESS_BASE_PRINTABLE_H_
+#define ATTNBENCH_HARNESS_BASE_PRINTABLE_H_
+
+#include <string>
+
+namespace attnbench {
+
+// Makes of any bytes one line of UTF-8: '?' stands for a control character (C0,
+// DEL and C1), and U+FFFD for bytes that are not UTF-8.
+std::string Printable(const std::string& bytes);
+
+// The same for a text of several lines, which keeps their ends.
+std::string PrintableLines(const std::string& bytes);
+
+}  // namespace attnbench
+
+#endif  // ATTNBENCH_HARNESS_BASE_PRINTABLE_H_
