@@ -29,6 +29,13 @@ namespace {
 
 constexpr std::uint64_t kSeed = 1;
 
+// What cannot be read, such as a loop of links, is there.
+bool IsThere(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::status(path, error).type() !=
+         std::filesystem::file_type::not_found;
+}
+
 class ClaimsMeasurer {
  public:
   ClaimsMeasurer(const ClaimsLedger& ledger, const ClaimsOptions& options)
@@ -142,15 +149,13 @@ class ClaimsMeasurer {
   MeasuredDocument FindTraining(const Measurement& measurement) const {
     const std::string path =
         InRoot("results/training/" + measurement.experiment + ".json");
-    if (!std::filesystem::exists(path)) return {.none = "no training result"};
+    if (!IsThere(path)) return {.none = "no training result"};
     return {.path = path, .file = path};
   }
 
   MeasuredDocument FindStored(const std::string& name,
                               const std::string& path) const {
-    if (!std::filesystem::exists(path)) {
-      return {.none = path + " is not there"};
-    }
+    if (!IsThere(path)) return {.none = path + " is not there"};
     const Measurement& measurement = ledger_.measurements.at(name);
     if (measurement.kind == "sweep") RequireCellsOf(name, measurement, path);
     return Found(path);

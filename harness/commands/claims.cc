@@ -96,9 +96,10 @@ void MakeFolder(const std::string& folder) {
 std::string FolderFor(const ClaimsArguments& arguments,
                       const TemporaryFolder& temporary) {
   if (arguments.results.empty()) return temporary.path();
+  std::error_code error;
   if (!arguments.judge) {
     MakeFolder(arguments.results);
-  } else if (!fs::is_directory(arguments.results)) {
+  } else if (!fs::is_directory(arguments.results, error)) {
     throw UserError(arguments.results, "is no folder of an earlier run");
   }
   return arguments.results;

@@ -143,6 +143,13 @@ class Claims(InFolder):
         self.fails("translation.json: cells[0]: is no cell of measurement translation, "
                    "experiment britz_table3", "britz-speed", "--judge", "--results", results)
         self.fails("--results", *IDS, "--judge")
+        loop = os.path.join(results, "loop")
+        os.symlink("loop", loop)
+        self.fails("is no folder", *IDS, "--judge", "--results", loop)
+        os.remove(exact)
+        os.symlink("loop", exact)
+        self.fails("exact.json: cannot be read", "mocha-params", "--judge", "--results", results)
+        os.remove(exact)
         nowhere = os.path.join(results, "nowhere")
         self.fails("is no folder", *IDS, "--judge", "--results", nowhere)
         self.assertFalse(os.path.exists(nowhere))
