@@ -65,9 +65,11 @@ class ClaimsMeasurer {
   }
   // Seen from here: it goes into results, which others read elsewhere.
   std::string InRoot(const std::string& path) const {
-    return std::filesystem::proximate(std::filesystem::path(options_.root) /
-                                      path)
-        .string();
+    const auto whole = std::filesystem::path(options_.root) / path;
+    std::error_code error;
+    const auto here = std::filesystem::current_path(error);
+    if (error) return whole.string();  // somebody has removed the folder
+    return std::filesystem::proximate(whole, here, error).string();
   }
   Context OwnContext() const {
     return MakeContext(options_.command_line, kSeed);

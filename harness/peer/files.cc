@@ -30,8 +30,8 @@ void AddFile(const fs::path& path, Fnv1a& hash) {
 std::set<fs::path> WithNeighbours(const fs::path& path) {
   std::set<fs::path> files = {path};
   if (path.extension() != ".py") return files;
-  const fs::path folder = fs::absolute(path).parent_path();
   std::error_code error;
+  const fs::path folder = fs::absolute(path, error).parent_path();
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
        entry.increment(error)) {
     std::error_code ignored;

@@ -150,7 +150,8 @@ ResultFile::ResultFile(std::string path, bool may_replace)
     : path_(std::move(path)), may_replace_(may_replace) {
   if (path_.empty()) throw UserError("--output", "the name is empty");
   std::error_code error;
-  target_ = fs::weakly_canonical(LinkedFrom(fs::absolute(path_)), error);
+  const fs::path absolute = fs::absolute(path_, error);
+  if (!error) target_ = fs::weakly_canonical(LinkedFrom(absolute), error);
   if (error) throw UserError(path_, "cannot be written: " + error.message());
   if (!fs::is_directory(fs::path(target_).parent_path(), error)) {
     throw UserError(path_, fmt::format("there is no folder '{}'",

@@ -5,15 +5,18 @@ of a document (else a list, of steps or of outputs of `expect`) and returns the 
 and its headline lines; `has_data` says whether a file is meant for it.
 """
 
-import contextlib
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
 
 # Pictures are the same on every machine, whatever is set there for other programs.
 os.environ["MPLBACKEND"] = "Agg"
-with contextlib.chdir(os.path.dirname(__file__)):  # it may hold a matplotlibrc
-    import matplotlib
+# The folder may hold a matplotlibrc; one that was removed has no path to return to.
+_folder = os.open(".", os.O_PATH)
+os.chdir(os.path.dirname(__file__))
+import matplotlib
+os.fchdir(_folder)
+os.close(_folder)
 matplotlib.rcdefaults()
 
 from analysis import load, workloads

@@ -56,6 +56,32 @@ class Faults(InFolder):
             self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
             self.assertFalse(os.path.exists(self.path("r.json")))
 
+    def test_a_folder_that_was_removed_under_the_program_is_wrong_usage(self):
+        good = self.path("good.json")
+        self.assertEqual(self.run_here(*TINY[:-1], good).returncode, 0)
+        gone = self.path("gone")
+
+        def run_in_gone(*arguments):
+            os.mkdir(gone)
+            return subprocess.run([PROGRAM, *arguments], cwd=gone, text=True, check=False,
+                                  capture_output=True, timeout=600,
+                                  preexec_fn=lambda: os.rmdir(gone))
+
+        for arguments in (TINY, ["verify", "--quick", "-o", "v.json"],
+                          ["claims", "mocha-params", "-o", "c.json"],
+                          ["claims", "mocha-params", "--results", "c"],
+                          ["merge", good, "-o", "all.json"], ["compare", "r.json", good],
+                          ["report", "r.json", "-o", self.path("r.html")],
+                          ["report", good, "-o", "r.html"]):
+            done = run_in_gone(*arguments)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+        for arguments in ([*TINY[:-1], self.path("r.json")],
+                          ["report", good, "-o", self.path("r.html")],
+                          ["claims", "mocha-params", "matcha-memory", "--quick"]):
+            done = run_in_gone(*arguments)
+            self.assertEqual(done.returncode, 0, done.stderr)
+
     def test_limits_that_are_too_low_are_named(self):
         for limit, value, words in ((resource.RLIMIT_NOFILE, 8, "ulimit -n"),
                                     (resource.RLIMIT_NOFILE, 20, "ulimit -n"),
