@@ -9,6 +9,7 @@
 
 #include "harness/base/error.h"
 #include "harness/base/exit_code.h"
+#include "harness/base/parse_text.h"
 #include "harness/claims/judge_request.h"
 #include "harness/claims/ledger.h"
 #include "harness/claims/measure.h"
@@ -127,6 +128,7 @@ int Judge(const JudgeRequest& request, const ClaimsArguments& arguments,
 int RunClaims(const std::string& command_line,
               const ClaimsArguments& arguments) {
   const std::string own_ledger = FindInSources("claims", kLedger);
+  CheckUtf8(own_ledger, "the path of the sources");  // the judge is told it
   const std::string& path =
       arguments.ledger.empty() ? own_ledger : arguments.ledger;
   ClaimsLedger ledger = ReadClaimsLedger(

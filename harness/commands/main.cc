@@ -224,8 +224,9 @@ void CheckAddressSpace() {
 
 int Run(std::vector<std::string> arguments) {
   CheckAddressSpace();
-  for (std::size_t i = 1; i < arguments.size(); ++i) {
-    CheckUtf8(arguments[i], fmt::format("argument {}", i));
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    CheckUtf8(arguments[i],
+              i == 0 ? "the program's path" : fmt::format("argument {}", i));
   }
   const std::string command_line = CommandLine(arguments);
   if (std::filesystem::path(arguments[0]).filename() == "run-sweep") {

@@ -228,7 +228,7 @@ int Verify(const VerifyArguments& arguments, const std::string& command_line) {
   std::optional<ResultFile> file;
   if (!arguments.output.empty())
     file.emplace(arguments.output, arguments.force);
-  VerifyRun run = {.context = {},
+  VerifyRun run = {.context = MakeContext(command_line, options.seed),
                    .false_alarm_rate = options.level,
                    .trials = options.trials,
                    .not_verified = {}};
@@ -243,7 +243,6 @@ int Verify(const VerifyArguments& arguments, const std::string& command_line) {
   std::vector<CaseReport> reports = RunVerifyCases(
       cases, options,
       [&](std::size_t finished) { progress.Tell(finished, cases.size()); });
-  run.context = MakeContext(command_line, options.seed);
   JudgeAll(options.level, reports);
   if (file.has_value() || arguments.json) {
     const Json document = ToJson(MakeVerifyResult(reports, run));

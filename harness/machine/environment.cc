@@ -18,6 +18,7 @@
 
 #include "build_info.h"
 #include "harness/base/hash.h"
+#include "harness/base/parse_text.h"
 #include "harness/machine/caches.h"
 #include "harness/machine/cgroup.h"
 #include "harness/machine/cpus.h"
@@ -121,6 +122,7 @@ std::optional<std::int64_t> MemoryBytes() {
 std::optional<std::string> Variable(const char* name) {
   const char* const value = std::getenv(name);
   if (value == nullptr) return {};
+  CheckUtf8(value, name);
   return value;
 }
 

@@ -12,6 +12,7 @@
 #include <system_error>
 
 #include "harness/base/error.h"
+#include "harness/base/parse_text.h"
 #include "harness/system/disk.h"
 
 namespace attnbench {
@@ -24,7 +25,11 @@ constexpr char kBegin[] = "attnbench-temporary-";
 fs::path Place() {
   std::error_code error;
   fs::path place = fs::temp_directory_path(error);
-  if (!error) return place;
+  if (!error) {
+    // Peers are told its path in JSON.
+    CheckUtf8(place.string(), "TMPDIR");
+    return place;
+  }
   const char* const given = std::getenv("TMPDIR");
   throw UserError("TMPDIR",
                   fmt::format("'{}' is no folder: {}",

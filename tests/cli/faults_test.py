@@ -56,6 +56,28 @@ class Faults(InFolder):
             self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
             self.assertFalse(os.path.exists(self.path("r.json")))
 
+    def test_a_variable_that_is_not_utf8_is_named_before_anything_is_measured(self):
+        odd = os.fsencode(self.folder) + b"/\xff"
+        os.mkdir(odd)
+        verify = ["verify", "--quick", "-o", "r.json"]
+        for name, value, arguments in ((b"OMP_PLACES", b"\xff", TINY),
+                                       (b"OMP_PLACES", b"\xff", verify), (b"TMPDIR", odd, TINY)):
+            done = subprocess.run(
+                [PROGRAM, *arguments], cwd=self.folder, capture_output=True, check=False,
+                timeout=600, env={**os.environb, name: value})
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn(name + b": is not UTF-8 text", done.stderr.splitlines()[-1])
+            self.assertNotIn(b"verify: ", done.stderr)  # its progress
+            self.assertFalse(os.path.exists(self.path("r.json")))
+
+    def test_a_program_whose_path_is_not_utf8_is_refused(self):
+        odd = os.fsencode(self.folder) + b"/\xff"
+        os.symlink(PROGRAM, odd)
+        done = subprocess.run([odd, *TINY], cwd=self.folder, capture_output=True, check=False,
+                              timeout=600)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn(b"the program's path: is not UTF-8 text", done.stderr)
+
     def test_a_folder_that_was_removed_under_the_program_is_wrong_usage(self):
         good = self.path("good.json")
         self.assertEqual(self.run_here(*TINY[:-1], good).returncode, 0)
