@@ -14,7 +14,7 @@ from analysis import ROOT, load
 from analysis.judge import ledger as ledgers, readings
 
 LEDGER = os.path.join(ROOT, "experiments", "claims.json")
-KINDS = ("holds", "holds only if", "fails", "not measurable here")
+KINDS = ("holds", "holds only if", "fails", "undecided", "not measurable here")
 PART = ("name", "role", "unit", "rule")
 
 

@@ -87,18 +87,22 @@ def linear_figure(series, miss, reach, figure):
     return _figure(series, reach, figure, low, high)
 
 
-def figure(series, miss, reach, figure):
+def figure(series, miss, reach, figure, is_paired=False):
     """Gives a figure that is not linear (a correlation, a fit), which of single rounds
-    is another figure than of medians. The centre of each series is drawn again by
-    itself, and the interval lies between quantiles of the figures that these centres
-    give.
+    is another figure than of medians. The centre of each series is drawn again, and the
+    interval lies between quantiles of the figures that these centres give. Each is
+    drawn by itself, or, where they are of the same rounds (`is_paired`), all with the
+    same draws: what the machine does between rounds is in all of them.
     """
     low, high = -math.inf, math.inf
     if len(units(series[0])) > 1:
         random = numpy.random.default_rng(SEED)
-        drawn = figure(
-            numpy.array([redrawn_centers(units(one), miss, random) for one in series])
-        )
+
+        def redrawn(observed):
+            again = numpy.random.default_rng(SEED) if is_paired else random
+            return redrawn_centers(observed, miss, again)
+
+        drawn = figure(numpy.array([redrawn(units(one)) for one in series]))
         # A figure may be infinite, so quantiles do not lie between two figures.
         low = numpy.quantile(drawn, miss / 2, method="higher")
         high = numpy.quantile(drawn, 1 - miss / 2, method="lower")
@@ -113,9 +117,11 @@ def redrawn_centers(observed, miss, random):
     if intervals.has_order_interval(count, miss):
         drawn = random.integers(count, size=(RESAMPLES, count))
         return numpy.median(observed[drawn], axis=1)
-    return numpy.mean(observed) + stats.sem(observed) * random.standard_t(
-        count - 1, RESAMPLES
-    )
+    # Student's t, made of the observations' own deviations: the same draws move series
+    # of the same rounds together.
+    off = random.standard_normal((RESAMPLES, count)) @ (observed - numpy.mean(observed))
+    scale = count * random.chisquare(count - 1, RESAMPLES)
+    return numpy.mean(observed) + off / numpy.sqrt(scale)
 
 
 def _figure(series, reach, figure, low, high):

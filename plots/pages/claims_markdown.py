@@ -22,6 +22,7 @@ def summary(claims):
         "holds": "hold",
         "fails": "fail",
         "holds only if": "hold only under a condition",
+        "undecided": "undecided",
         "not measurable here": "cannot be measured here",
     }
     counts = ", ".join(

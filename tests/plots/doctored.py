@@ -95,14 +95,9 @@ def _place(quantity, value, cells):
     cells.add_pair(2, 2, memory_length=8, output_length=80 * value)
 
 
-def _steps(quantity, value, cells):
+def _trend(quantity, value, cells):
     for step, x in enumerate((8, 16, 32)):
-        cells.add_pair(step, value**step, **dict.fromkeys(quantity["against"], x))
-
-
-def _correlation(quantity, value, cells):
-    for step, x in enumerate((8, 16, 32)):
-        cells.add_pair(step, float(x) ** value, **{quantity["against"][0]: x})
+        cells.add_pair(step, float(x) ** value, **dict.fromkeys(quantity["against"], x))
 
 
 def _break_even(quantity, value, cells):
@@ -117,7 +112,7 @@ def _pair(factor):
 
 OF_CELLS = {
     "count": _count, "fit": _fit, "exponent": _grown, "time_growth": _grown,
-    "place_of_greatest": _place, "steps": _steps, "rank_correlation": _correlation,
+    "place_of_greatest": _place, "trend": _trend, "rank_correlation": _trend,
     "break_even": _break_even, "time_ratio": _pair(1), "whole_over_part": _pair(1),
     "ratio_to_published": _pair(2),
 }

@@ -1,6 +1,6 @@
 """Made-up results of `attnbench claims` and of whole decoders, in their form, for the
-tests of REPRODUCTION.md. Every claim of the ledger is in the former; four have
-figures, one of each verdict.
+tests of REPRODUCTION.md. Every claim of the ledger is in the former, with each of the
+five verdicts.
 """
 
 import json
@@ -35,11 +35,14 @@ ONLY_IF = [
     group("holds", reading(8e-7), chunk_energy_scale=1, precision="f32"),
     group("fails", reading("inf"), chunk_energy_scale=10, precision="f32"),
 ]
+WIDE = "the interval [-0.1, 0.2] contains 0"
+WIDE_GROUPS = [group("undecided", reading(0.05, [-0.1, 0.2]), why=WIDE)]
 # id -> (verdict, groups of its first part)
 MEASURED = {
     "mad-binary": ("holds", HOLDS),
     "mad-speedup": ("fails", FAILS),
     "mocha-moving-sum": ("holds only if chunk_energy_scale = 1", ONLY_IF),
+    "britz-gap-grows": (f"undecided: {WIDE}", WIDE_GROUPS),
 }
 
 

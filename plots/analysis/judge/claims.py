@@ -19,6 +19,7 @@ COUNTED = {
     verdicts.HOLDS: "hold",
     verdicts.FAILS: "fail",
     verdicts.HOLDS_ONLY_IF: "hold only if",
+    verdicts.UNDECIDED: "undecided",
     verdicts.NOT_MEASURABLE: "not measurable here",
 }
 
@@ -211,7 +212,7 @@ def _part_line(part, verdict_of_claim):
 def _shortened(verdict, of_claim):
     """Leaves out the reason where the claim's own verdict ends in it."""
     kind, _, why = verdict.partition(": ")
-    is_said = kind == verdicts.NOT_MEASURABLE and of_claim.endswith(why)
+    is_said = why and of_claim.endswith(why)
     return kind if is_said else verdict
 
 

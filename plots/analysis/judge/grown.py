@@ -2,13 +2,15 @@
 grow along an axis, and times fitted to counts.
 """
 
+from dataclasses import replace
+from functools import partial
+
 import numpy
 
 from analysis import fits, series
-from analysis.intervals import MISS
 from analysis.judge import readings, selected
 from analysis.judge.ratios import reading, without
-from analysis.judge.readings import Reading, Readings
+from analysis.judge.readings import Reading, Readings, of_chance
 
 # A fit has all mechanisms together, and all values of what counts depend on.
 POOLED = ("mechanism", "memory_length", "output_length", "chunk_width", "num_contexts")
@@ -60,7 +62,7 @@ def _against_axis(one):
             found.append(
                 without(members, labels, whys[0])
                 if whys
-                else one(quantity, labels, members, MISS / len(groups))
+                else of_chance(partial(one, quantity, labels, members), len(groups))
             )
         return Readings(found, none)
 
@@ -92,8 +94,8 @@ def _exponent(quantity, labels, cells, miss):
 
 
 def _time_growth(quantity, labels, cells, miss):
-    """The time at the greatest value of the axis over that at the least, the ends of
-    the two intervals crosswise.
+    """The time at the greatest value of the axis over that at the least, each without
+    what is done once for a memory where that is asked for.
     """
     axis = quantity["against"][0]
     ends = [
@@ -101,40 +103,30 @@ def _time_growth(quantity, labels, cells, miss):
     ]
     if ends[0].labels[axis] == ends[1].labels[axis]:
         return without(cells, labels, f"there are not two values of {axis}")
-    without_preparation = quantity["without_preparation"]
-    after, before = (time(end.cell, without_preparation, miss / 2) for end in ends)
-    if not (before.low > 0 and after.low > 0):
+    timed = [_times(end.cell, quantity["without_preparation"]) for end in ends]
+
+    def figure(logs):
+        after, before = numpy.split(numpy.exp(logs), [len(timed[0])])
+        return (after[0] - after[1:].sum(axis=0)) / (before[0] - before[1:].sum(axis=0))
+
+    found = series.figure(timed[0] + timed[1], miss, series.TIME, figure)
+    if not found.low > 0:
         return without(ends, labels, "the preparation may take all of the time")
-    grown = series.Estimate(
-        after.value / before.value, after.low / before.high, after.high / before.low
-    )
-    return reading(labels, grown, selected.evidence_of(ends))
+    return reading(labels, found, selected.evidence_of(ends))
 
 
-def time(cell, without_preparation, miss):
-    """A cell's time, without what is done once for a memory where that is asked for:
-    it was timed apart from the rounds, so the ends of the two intervals are taken
-    crosswise, and they share the miss.
-    """
-
-    def of(key, miss):
-        return series.center_with_layout(
-            series.logs(cell, key), miss, series.TIME
-        ).exp()
-
-    if not (without_preparation and cell["prepare_ns"]):
-        return of("samples_ns", miss)
-    whole, part = of("samples_ns", miss / 2), of("prepare_samples_ns", miss / 2)
-    return series.Estimate(
-        whole.value - part.value, whole.low - part.high, whole.high - part.low
-    )
+def _times(cell, without_preparation):
+    """The logarithms of a cell's times, and of those that are to be taken off."""
+    taken_off = without_preparation and cell["prepare_ns"]
+    keys = ["samples_ns", *(["prepare_samples_ns"] if taken_off else [])]
+    return [series.logs(cell, key) for key in keys]
 
 
 # ---- fit --------------------------------------------------------------------
 
 
 def fit(part, document, published):
-    """Times fitted to counts (fits.py): a coefficient, or the largest residual."""
+    """Times fitted to counts (fits.py): a coefficient, or the greatest |time - line| / time."""
     quantity = part["quantity"]
     cells, none = selected.cells(document, quantity["of"])
     groups = readings.grouped(
@@ -146,7 +138,8 @@ def fit(part, document, published):
         },
     )
     return Readings(
-        [_fit(quantity, *group, MISS / len(groups)) for group in groups], none
+        [of_chance(partial(_fit, quantity, *group), len(groups)) for group in groups],
+        none,
     )
 
 
@@ -164,35 +157,26 @@ def _fit(quantity, labels, cells, miss):
     medians = numpy.array([cell.cell["median_ns"] for cell in cells])
     if not fits.tells_terms(design, medians):
         return without(cells, labels, "the terms depend on each other")
-    if give == "residual":
-        found = _residual(design, medians, cells, miss)
-    else:
-        at = 1 + terms.index(give)
-        found = series.figure(
-            [series.logs(cell.cell) for cell in cells],
-            miss,
-            series.TIME,
-            lambda logs: fits.solve(design, numpy.exp(logs).T)[:, at],
-        )
-    return reading(labels, found, selected.evidence_of(cells))
 
+    def figure(logs):
+        times = numpy.exp(logs).T
+        found = fits.solve(design, times)
+        if give == "residual":
+            return (numpy.abs(times - found @ design.T) / times).max(axis=1)
+        return found[:, 1 + terms.index(give)]
 
-def _residual(design, medians, cells, miss):
-    """The greatest |time - line| / time; of each time's interval the ends that lie
-    nearest to the line and farthest from it.
-    """
-    line = design @ fits.solve(design, medians[None])[0]
-    times = [time(cell.cell, False, miss / len(cells)) for cell in cells]
-    low, high = (numpy.array([getattr(t, end) for t in times]) for end in ("low", "high"))
-
-    def distance(at):
-        return numpy.abs(at - line) / at
-
-    near = distance(numpy.clip(line, low, high))
-    far = numpy.maximum(distance(low), distance(high))
-    return series.Estimate(
-        float(distance(medians).max()), float(near.max()), float(far.max())
+    # Times of one point are of the same rounds.
+    of_one_point = len({cell.cell["point"] for cell in cells}) == 1
+    found = series.figure(
+        [series.logs(cell.cell) for cell in cells],
+        miss,
+        series.TIME,
+        figure,
+        is_paired=of_one_point,
     )
+    if give == "residual":  # no layout makes it less than nothing
+        found = replace(found, low=max(found.low, 0.0))
+    return reading(labels, found, selected.evidence_of(cells))
 
 
 KINDS = {

@@ -3,13 +3,15 @@ one point, paired in their rounds or processes.
 """
 
 import math
+from dataclasses import replace
+from functools import partial
 
 import numpy
 
-from analysis import series, whole_decoders
+from analysis import fits, series, whole_decoders
 from analysis.intervals import MISS
 from analysis.judge import readings, selected
-from analysis.judge.readings import Reading, Readings
+from analysis.judge.readings import Reading, Readings, of_chance
 
 
 def time_ratio(part, document, published):
@@ -18,13 +20,13 @@ def time_ratio(part, document, published):
 
 
 def _time_ratios(pairs):
-    def one(pair):
-        found = series.center_with_layout(
-            pair.log_ratios(), MISS / len(pairs), series.RATIO
-        )
+    def one(pair, miss):
+        if pair.why:
+            return without(pair)
+        found = series.center_with_layout(pair.log_ratios(), miss, series.RATIO)
         return reading(pair.labels, found.exp(), pair.evidence)
 
-    return [without(pair) if pair.why else one(pair) for pair in pairs]
+    return [of_chance(partial(one, pair), len(pairs)) for pair in pairs]
 
 
 def reading(labels, estimate, evidence):
@@ -62,7 +64,7 @@ def _figures(quantity, groups, one):
         found.append(
             without(members, labels, why)
             if why
-            else one(quantity, labels, members, MISS / len(groups))
+            else of_chance(partial(one, quantity, labels, members), len(groups))
         )
     return found
 
@@ -114,41 +116,36 @@ def _along(pairs, axes):
     ]
 
 
-def steps(part, document, published):
-    """How a ratio grows from each value of an axis to the next."""
-    pairs, none = selected.pairs(document, part["quantity"])
-    axes = part["quantity"]["against"]
-    twos = [
-        list(two)
-        for _, members in _along(pairs, axes)
-        for two in zip(members, members[1:])
-    ]
-    found = []
-    for two in twos:
-        labels, why = two[1].labels, selected.why_not(two)
-        if why:
-            found.append(without(two, labels, why))
-            continue
-        # It is one program at two lengths: its code lies alike in both, only its data
-        # does not.
-        figure = series.linear_figure(
-            [pair.log_ratios() for pair in two],
-            MISS / len(twos),
-            series.TIME,
-            lambda logs: logs[1] - logs[0],
-        )
-        found.append(reading(labels, figure.exp(), selected.evidence_of(two)))
-    return Readings(found, f"there is only one value of {axes[0]}" if pairs else none)
+def _of_lines(one):
+    """A figure of the pairs along axes: `one` is as in _of_groups."""
+
+    def kind(part, document, published):
+        pairs, none = selected.pairs(document, part["quantity"])
+        groups = _along(pairs, part["quantity"]["against"])
+        return Readings(_figures(part["quantity"], groups, one), none)
+
+    return kind
 
 
-def break_even(part, document, published):
-    """The value of an axis at which a ratio is 1, over a formula."""
-    pairs, none = selected.pairs(document, part["quantity"])
-    groups = _along(pairs, part["quantity"]["against"])
-    return Readings(_figures(part["quantity"], groups, _break_even), none)
+def _trend(quantity, labels, pairs, miss):
+    """The least-squares slope of ln(ratio) against ln(axis)."""
+    axis = quantity["against"][0]
+    if len(pairs) < 2:
+        return without(pairs, labels, f"there is only one value of {axis}")
+    x = numpy.log([float(pair.labels[axis]) for pair in pairs])
+    # It is one program at several lengths: its code lies alike in all, only its data
+    # does not.
+    found = series.linear_figure(
+        [pair.log_ratios() for pair in pairs],
+        miss,
+        series.TIME,
+        lambda logs: fits.slope(x, logs),
+    )
+    return reading(labels, found, selected.evidence_of(pairs))
 
 
 def _break_even(quantity, labels, pairs, miss):
+    """The value of an axis at which a ratio is 1, over a formula."""
     axis = quantity["against"][0]
     values = [pair.labels[axis] for pair in pairs]
     x = numpy.log(values)
@@ -199,15 +196,17 @@ def whole_over_part(part, document, published):
             missing.append(without([pair], pair.labels, why))
         elif series.center(series.log_ratios(of, to), MISS).value >= 0:
             faster.append((pair, series.log_ratios(of, to)))
-    found = []
-    for pair, of_attention in faster:
+
+    def one(pair, of_attention, miss):
         figure = series.linear_figure(
             [pair.log_ratios(), of_attention],
-            MISS / len(faster),
+            miss,
             series.RATIO,
             lambda logs: logs[0] - logs[1],
         )
-        found.append(reading(pair.labels, figure.exp(), pair.evidence))
+        return reading(pair.labels, figure.exp(), pair.evidence)
+
+    found = [of_chance(partial(one, *two), len(faster)) for two in faster]
     return Readings(
         missing + found,
         "attention alone is nowhere faster, so there is no speed-up to bound",
@@ -227,13 +226,15 @@ def ratio_to_published(part, document, published):
             theirs.append(of / to)
     if every and not pairs:
         none = f"no published table {quantity['table']} has these rows"
+    def over(interval, ratio):
+        return interval and tuple(end / ratio for end in interval)
+
     found = [
-        Reading(
-            one.labels,
-            one.value / ratio,
-            one.interval and tuple(end / ratio for end in one.interval),
-            one.why,
-            one.evidence,
+        replace(
+            one,
+            value=one.value / ratio,
+            interval=over(one.interval, ratio),
+            joint=over(one.joint, ratio),
         )
         for one, ratio in zip(_time_ratios(pairs), theirs)
     ]
@@ -254,8 +255,8 @@ KINDS = {
     "time_ratio": time_ratio,
     "rank_correlation": _of_groups(_rank_correlation),
     "place_of_greatest": _of_groups(_place_of_greatest),
-    "steps": steps,
-    "break_even": break_even,
+    "break_even": _of_lines(_break_even),
+    "trend": _of_lines(_trend),
     "whole_over_part": whole_over_part,
     "ratio_to_published": ratio_to_published,
 }

@@ -4,24 +4,35 @@ of and where they stand; and the rows of documents that they are read from.
 
 import json
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from analysis import load
+from analysis.intervals import MISS
 
 
 @dataclass(frozen=True)
 class Reading:
     labels: dict  # axis or other label -> value
     value: float = math.nan  # may be infinite; NaN: there is none
-    # A number that chance moves has one. The intervals of a part together miss with
-    # probability intervals.MISS at most.
+    # A number that chance moves has one: each end misses with probability
+    # intervals.MISS.
     interval: tuple | None = None
     why: str = ""  # why there is no number, or none to judge by
     evidence: list = field(default_factory=list)  # where it was read
+    # A wider interval: those of all readings of the part together miss with that
+    # probability. None: `interval` is it.
+    joint: tuple | None = None
 
     @property
     def has_number(self):
         return not math.isnan(self.value)
+
+
+def of_chance(one, count):
+    """One of `count` readings of a part; `one` makes it with an interval that misses with
+    a given probability.
+    """
+    return replace(one(2 * MISS), joint=one(MISS / count).interval)
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from analysis.judge.readings import Reading
 # These are verdicts of claims and parts. A part beside the claim that has no rule is
 # NOT_JUDGED.
 HOLDS, FAILS, HOLDS_ONLY_IF = "holds", "fails", "holds only if"
-NOT_MEASURABLE, NOT_JUDGED = "not measurable here", "not judged"
-UNDECIDED = "undecided"  # of a group
+UNDECIDED, NOT_MEASURABLE = "undecided", "not measurable here"
+NOT_JUDGED = "not judged"
 VALUE = operator.attrgetter("value")
 MOST_NAMED = 2  # of the groups for which something fails
 
@@ -26,7 +26,7 @@ class Verdict:
     text: str = ""  # the condition, or why not
 
     def __str__(self):
-        joint = {HOLDS_ONLY_IF: " ", NOT_MEASURABLE: ": "}.get(self.kind)
+        joint = {HOLDS_ONLY_IF: " ", UNDECIDED: ": ", NOT_MEASURABLE: ": "}.get(self.kind)
         return self.kind + joint + self.text if joint else self.kind
 
 
@@ -57,9 +57,10 @@ def judge_part(part, found, remedy=""):
     """`found` are Readings; `remedy` says what to do where an interval is too wide.
 
     A group fails where a reading does, else is undecided where one is, else holds.
-    A part holds where all groups do, fails where all do, holds only for some labels
-    where some groups do and some fail (the undecided ones are named apart: they are
-    no part of the condition), and is else not measurable.
+    A part holds where all groups do (or one, if that is what was claimed), fails where
+    all do, holds only for some labels where some groups do and some fail (the undecided
+    ones are named apart: they are no part of the condition), is undecided where an
+    interval is too wide to tell, and is else not measurable.
     """
     if not found.list:
         return Judged(Verdict(NOT_MEASURABLE, found.none or "no readings"))
@@ -70,12 +71,17 @@ def judge_part(part, found, remedy=""):
     groups = [_group(part, labels, some) for labels, some in members]
     if "rule" not in part:
         return Judged(Verdict(), groups)
+    if "not_given" in part:
+        why = f"the paper does not give {part['not_given']}"
+        return Judged(Verdict(NOT_MEASURABLE, why), groups)
+    if part.get("somewhere") and _in_state(groups, HOLDS):
+        return Judged(Verdict(HOLDS), groups)
     return Judged(_verdict(per, groups, remedy), groups)
 
 
 def judge_claim(parts, judged, remedy=""):
-    """A claim is the first of fails, not measurable, holds only if, that any part is
-    which is not beside; else it holds.
+    """A claim is the first of fails, not measurable, undecided, holds only if, that any
+    part is which is not beside; else it holds.
 
     Where several hold only for some of their groups, and one has the labels of all
     others, what all of them say of each of its groups decides: none may be left.
@@ -86,11 +92,12 @@ def judge_claim(parts, judged, remedy=""):
         by_kind.setdefault(one.verdict.kind, []).append((part, one))
     if FAILS in by_kind:
         return Verdict(FAILS)
-    if NOT_MEASURABLE in by_kind:
-        # One reason is enough, with its part where there are others.
-        part, one = by_kind[NOT_MEASURABLE][0]
-        name = "" if len(parts) == 1 else part["name"] + ": "
-        return Verdict(NOT_MEASURABLE, name + one.verdict.text)
+    for kind in (NOT_MEASURABLE, UNDECIDED):
+        if kind in by_kind:
+            # One reason is enough, with its part where there are others.
+            part, one = by_kind[kind][0]
+            name = "" if len(parts) == 1 else part["name"] + ": "
+            return Verdict(kind, name + one.verdict.text)
     if HOLDS_ONLY_IF in by_kind:
         return _under_all_conditions(by_kind[HOLDS_ONLY_IF], remedy)
     return Verdict(HOLDS)
@@ -118,28 +125,36 @@ def _group(part, labels, members):
         return replace(group, state=HOLDS)
     first = members[states.index(UNDECIDED)]
     is_wide = first.has_number and not first.why
-    why = _wide_text(bounds, first.interval) if is_wide else first.why or "no number"
+    why = _wide_text(bounds, first) if is_wide else first.why or "no number"
     return replace(group, state=UNDECIDED, why=why, is_wide=is_wide)
 
 
 def _state(bounds, reading):
-    """A reading is decided where all of its interval is inside the bounds, or all of it
-    outside, and where it has a number to judge by.
+    """A reading holds where all of its interval is inside the bounds. That all readings
+    of a part hold is then wrong with no greater probability than that one does, however
+    many they are (an intersection-union test). That one fails is looked for in all of
+    them, so it fails only where all of its joint interval is outside.
     """
     if not reading.has_number or reading.why:
         return UNDECIDED
-    low, high = reading.interval or (reading.value, reading.value)
-    if bounds[0] <= low and high <= bounds[1]:
+    own = reading.interval or (reading.value, reading.value)
+    if bounds[0] <= own[0] and own[1] <= bounds[1]:
         return HOLDS
+    low, high = reading.joint or own
     return FAILS if high < bounds[0] or low > bounds[1] else UNDECIDED
 
 
-def _wide_text(bounds, interval):
-    """Names the bound that the interval contains."""
-    low, high = interval
-    has_low = math.isfinite(bounds[0]) and low <= bounds[0] <= high
-    bound = bounds[0] if has_low else bounds[1]
-    return f"the interval [{low:.3g}, {high:.3g}] contains {bound:.3g}"
+def _wide_text(bounds, reading):
+    """Names the bound that the interval contains; where only the joint one does, that."""
+
+    def contained(interval):
+        return [b for b in bounds if math.isfinite(b) and interval[0] <= b <= interval[1]]
+
+    own = contained(reading.interval)
+    low, high = reading.interval if own else reading.joint
+    bound = (own or contained(reading.joint))[0]
+    name = "the interval" if own else "the joint interval"
+    return f"{name} [{low:.3g}, {high:.3g}] contains {bound:.3g}"
 
 
 def _reduced(quantity, members):
@@ -167,11 +182,18 @@ def _share(members, low, high):
 
 
 def _magnitude(reading):
-    interval = reading.interval
-    if interval is not None:
+    def magnitudes(interval):
+        if interval is None:
+            return None
         ends = sorted(map(abs, interval))
-        interval = (0.0 if interval[0] <= 0 <= interval[1] else ends[0], ends[1])
-    return replace(reading, value=abs(reading.value), interval=interval)
+        return (0.0 if interval[0] <= 0 <= interval[1] else ends[0], ends[1])
+
+    return replace(
+        reading,
+        value=abs(reading.value),
+        interval=magnitudes(reading.interval),
+        joint=magnitudes(reading.joint),
+    )
 
 
 # ---- conditions -------------------------------------------------------------
@@ -211,20 +233,22 @@ def _verdict(per, groups, remedy):
     condition = _condition(per, holding + failing) if holding and failing else ""
     if not undecided:
         return Verdict(HOLDS_ONLY_IF, condition)
+    is_wide = any(group.is_wide for group in undecided)
+    kind = UNDECIDED if is_wide else NOT_MEASURABLE
     if not holding:
         why = _reasons(undecided, len(groups), remedy)
         if failing:
             few = len(failing) <= MOST_NAMED
             named = _names(failing) if few else f"{len(failing)} others"
             why += f", and it fails for {named}"
-        return Verdict(NOT_MEASURABLE, why)
+        return Verdict(kind, why)
     apart = (
         f"undecided for {_names(undecided)}: "
         + _reasons(undecided, len(undecided), remedy)
     )
     if failing:
         return Verdict(HOLDS_ONLY_IF, f"{condition} ({apart})")
-    return Verdict(NOT_MEASURABLE, f"holds for {_names(holding)}, {apart}")
+    return Verdict(kind, f"holds for {_names(holding)}, {apart}")
 
 
 def _reasons(undecided, num_all, remedy):

@@ -27,7 +27,7 @@ ONE = {"id": "mad-one", "source": "MAD 1", "claim": "It is so.", "parts": [{
     "quantity": {"kind": "verify", "from": "verify", "of": {"mechanism": "mocha"},
                  "field": "failed"}}]}
 # Intervals of these are drawn, by another generator than that of the committed ones.
-DRAWN = ("rank_correlation", "fit", "break_even")
+DRAWN = ("rank_correlation", "fit", "break_even", "time_growth")
 
 
 class Committed(unittest.TestCase):
@@ -89,8 +89,8 @@ class Output(PlotTest):
             self.assertIn("not measurable here: ", claim["verdict"])
             self.assertEqual(len(claim["measured"]), len(asked["parts"]))
             self.assertRegex(text, rf"(?m)^{re.escape(asked['id'])} ")
-        self.assertIn("38 claims: 0 hold, 0 fail, 0 hold only if, 38 not measurable "
-                      "here; valid, 1 warning\n  warning: turbo is on\n", text)
+        self.assertIn("38 claims: 0 hold, 0 fail, 0 hold only if, 0 undecided, 38 not "
+                      "measurable here; valid, 1 warning\n  warning: turbo is on\n", text)
 
     def test_a_verdict_comes_with_its_figure_its_bound_and_its_place(self):
         made = self.result(3)

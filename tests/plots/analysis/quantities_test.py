@@ -29,6 +29,7 @@ class WholeLedger(unittest.TestCase):
             if "rule" not in part:
                 judged.append(verdicts.Judged(verdicts.Verdict()))
                 continue
+            part = {key: part[key] for key in part if key != "not_given"}
             value = doctored.forbidden(part) if n == at else doctored.allowed(part)
             kind = LEDGER["measurements"][part["quantity"]["from"]]["kind"]
             document = doctored.document(part["quantity"], kind, value)
@@ -105,15 +106,18 @@ class Ratios(unittest.TestCase):
             (reading,) = read(RATIO, sweep(*cells)).list
             self.assert_interval(reading, 10 / factor, 10 * factor)
 
-    def test_intervals_are_corrected_for_the_number_of_readings(self):
+    def test_joint_intervals_are_corrected_for_the_number_of_readings(self):
         noisy = [1000 + (10 * n if n % 2 == 0 else -40) for n in range(12)]
 
-        def width(points):
+        def widths(points):
             cells = [cell for t in range(10, 10 + points) for cell in
                      (timed("soft", t, noisy), timed("mocha", t, rounds(100)))]
-            low, high = read(RATIO, sweep(*cells)).list[0].interval
-            return high - low
-        self.assertGreater(width(20), width(1))
+            one = read(RATIO, sweep(*cells)).list[0]
+            return [high - low for low, high in (one.interval, one.joint)]
+        (own, joint), (own_of_many, joint_of_many) = widths(1), widths(20)
+        self.assertEqual(own, own_of_many)
+        self.assertLessEqual(own, joint)
+        self.assertLess(own, joint_of_many)
 
     def test_a_cell_that_failed_is_a_reading_without_a_number(self):
         soft = timed("soft", 10, rounds(1000))
@@ -234,20 +238,27 @@ class Grown(unittest.TestCase):
         self.assertEqual(read(quantity, sweep(*cells)).list[1].why,
                          "peak_memory_bytes is not counted")
 
-    def test_a_residual_has_the_interval_of_its_times(self):
-        cells = []
-        for w in (2, 4, 8, 16, 32):
-            times = [(100 + 10 * w) * (1.1 if n % 2 == 0 else 0.9) for n in range(12)]
-            cells.append(timed("mocha", 10, times, chunk_width=w,
-                               median_ns=100.0 + 10 * w, operations={"chunk_energies": w}))
+    def test_a_residual_is_that_of_times_of_the_same_rounds(self):
+        def reading(change, processes):
+            """Of times on a line but for what `change` does to those of a process."""
+            cells = []
+            for w in (2, 4, 8, 16, 32):
+                times = [(100 + 10 * w) * change(w, n) for n in range(processes)]
+                cells.append(timed("mocha", 10, times, chunk_width=w, processes=processes,
+                                   median_ns=100.0 + 10 * w,
+                                   operations={"chunk_energies": w}))
+            return read(quantity, sweep(*cells)).list[0], cells
+
         quantity = {"kind": "fit", "from": "m", "of": {"mechanism": "mocha"},
                     "terms": ["chunk_energies"], "give": "residual"}
-        (reading,) = read(quantity, sweep(*cells)).list
-        # The medians lie on the line; a tenth off it the times may be, and what layout
-        # does to one of them.
-        self.assertAlmostEqual(reading.value, 0)
-        self.assertAlmostEqual(reading.interval[0], 0)
-        self.assertAlmostEqual(reading.interval[1], math.sqrt(LAYOUT_FACTOR) / 0.9 - 1)
+        for processes in (5, 12):  # Student's interval, and that of order statistics
+            # What all of a process share bends no line.
+            of_all, cells = reading(lambda w, n: 1 + 0.1 * (n % 3), processes)
+            self.assertAlmostEqual(of_all.value, 0)
+            self.assertLess(of_all.interval[1], 0.02)
+            of_one, _ = reading(lambda w, n: 1 + 0.1 * (n % 3) * (w == 8), processes)
+            self.assertGreater(of_one.interval[1], 0.05)
+            self.assertGreaterEqual(of_one.interval[0], 0)
         for cell in cells:
             cell["operations"]["chunk_energies"] = 7
         self.assertEqual(read(quantity, sweep(*cells)).list[0].why,
@@ -264,8 +275,8 @@ class Grown(unittest.TestCase):
         # Of the processes' medians half are 450, half 550.
         cells[1]["prepare_samples_ns"] = [450.0 + 100 * (n // 2 % 2) for n in range(12)]
         low, high = read(quantity, sweep(*cells)).list[0].interval
-        self.assertGreater(high, 1.15)
-        self.assertLess(low, 0.85)
+        self.assertGreater(high, 1.05)
+        self.assertLess(low, 0.95)
 
 
 def decoder(mechanism, whole, attention, reads=None, **changes):
@@ -326,11 +337,13 @@ class Decoders(unittest.TestCase):
                   "output_length": t}
                  for t, of_mocha in ((20, 1000), (50, 800))
                  for mechanism, ns in (("soft", 1000), ("mocha", of_mocha))]
-        quantity = {**RATIO, "kind": "steps",
+        quantity = {**RATIO, "kind": "trend",
                     "against": ["memory_length", "output_length"]}
         (reading,) = read(quantity, sweep(*cells)).list
-        self.assertAlmostEqual(reading.value, 1.25)
-        self.assertEqual(reading.labels["memory_length"], 50)
+        self.assertAlmostEqual(reading.value, math.log(1.25) / math.log(50 / 20))
+        self.assertNotIn("memory_length", reading.labels)
+        (alone,) = read(quantity, sweep(*cells[:2])).list
+        self.assertIn("only one value", alone.why)
 
 
 class Rows(unittest.TestCase):

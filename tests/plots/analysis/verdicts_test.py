@@ -39,7 +39,7 @@ class Parts(unittest.TestCase):
         self.assertEqual(self.verdict(part(), between(1.1, 1.9)), "fails")
         self.assertEqual(
             self.verdict(part(), between(0.9, 1.2)),
-            "not measurable here: the interval [0.9, 1.2] contains 1; look longer")
+            "undecided: the interval [0.9, 1.2] contains 1; look longer")
         within = part(rule={"kind": "within", "low": 0.8, "high": 1})
         self.assertEqual(self.verdict(within, between(0.5, 0.7)), "fails")
         self.assertEqual(self.verdict(within, between(0.85, 0.95)), "holds")
@@ -47,7 +47,34 @@ class Parts(unittest.TestCase):
         self.assertIn("contains 0.8", self.verdict(within, between(0.5, 2)))
         self.assertIn("contains 1", self.verdict(within, between(0.9, 2)))
         endless = Reading({}, 1, (-math.inf, math.inf))
-        self.assertIn("not measurable", self.verdict(part(), endless))
+        self.assertIn("undecided", self.verdict(part(), endless))
+
+    def test_many_readings_hold_by_their_own_intervals_and_fail_by_joint_ones(self):
+        def reading(low, high, joint_low, joint_high):
+            return Reading({}, (low + high) / 2, (low, high), joint=(joint_low, joint_high))
+
+        self.assertEqual(self.verdict(part(), reading(0.5, 0.9, 0.2, 1.2)), "holds")
+        self.assertEqual(self.verdict(part(), reading(1.2, 1.4, 1.1, 1.5)), "fails")
+        self.assertEqual(
+            self.verdict(part(), reading(1.2, 1.4, 0.9, 1.7)),
+            "undecided: the joint interval [0.9, 1.7] contains 1; look longer")
+        magnitude = part(quantity={"reduce": "greatest_magnitude"})
+        self.assertEqual(self.verdict(magnitude, reading(-3, -2, -4, -1.5)), "fails")
+
+    def test_what_the_paper_says_can_be_holds_where_it_is_once(self):
+        can = {**part(["w"]), "somewhere": True}
+        self.assertEqual(self.verdict(can, of(2, w=1), of(0, w=2)), "holds")
+        self.assertEqual(self.verdict(can, of(2, w=1), of(3, w=2)), "fails")
+        self.assertEqual(
+            self.verdict(can, of(2, w=1), between(0.9, 1.2, w=2)),
+            "undecided: the interval [0.9, 1.2] contains 1 (w = 2); look longer, and it "
+            "fails for w = 1")
+
+    def test_a_figure_that_hangs_on_what_the_paper_does_not_give_is_only_shown(self):
+        found = judged({**part(), "not_given": "the size"}, of(0))
+        self.assertEqual(str(found.verdict),
+                         "not measurable here: the paper does not give the size")
+        self.assertEqual(found.groups[0].least.value, 0)
 
     def test_without_an_interval_the_number_is_judged(self):
         for value, said in ((1, "holds"), (math.nextafter(1, 2), "fails"),
@@ -120,7 +147,7 @@ class Parts(unittest.TestCase):
         one, two = between(0.5, 0.9, w=1), between(0.9, 1.1, w=2)
         self.assertEqual(
             self.verdict(part(["w"]), one, two),
-            "not measurable here: holds for w = 1, undecided for w = 2: the interval "
+            "undecided: holds for w = 1, undecided for w = 2: the interval "
             "[0.9, 1.1] contains 1; look longer")
         # What fails is one; what is undecided has no part in it.
         self.assertEqual(
@@ -140,7 +167,7 @@ class Parts(unittest.TestCase):
     def test_of_many_wide_intervals_one_is_told(self):
         self.assertEqual(
             self.verdict(part(["w"]), *(between(0.5, 1 + w, w=w) for w in (1, 2, 3))),
-            "not measurable here: the interval [0.5, 2] contains 1 (w = 1), and 2 more "
+            "undecided: the interval [0.5, 2] contains 1 (w = 1), and 2 more "
             "like it; look longer")
 
     def test_labels_that_a_mechanism_does_not_have_are_none(self):
@@ -164,11 +191,14 @@ class Claims(unittest.TestCase):
         holds, fails = Judged(Verdict("holds")), Judged(Verdict("fails"))
         if_a, if_b = (Judged(Verdict("holds only if", text)) for text in ("a = 1", "b = 2"))
         missing = Judged(Verdict("not measurable here", "no result"))
+        noisy = Judged(Verdict("undecided", "noise"))
         for judged_parts, said in (
             ((holds, holds, holds), "holds"),
             ((holds, if_a, holds), "holds only if a = 1"),
             ((if_b, if_a, holds), "holds only if b = 2 and a = 1"),
             ((if_a, missing, holds), "not measurable here: figure: no result"),
+            ((if_a, noisy, missing), "not measurable here: figure: no result"),
+            ((if_a, noisy, holds), "undecided: figure: noise"),
             ((missing, if_a, fails), "fails"),
         ):
             self.assertEqual(self.verdict(parts, *judged_parts), said)

@@ -70,10 +70,10 @@ class ClaimsTest(ReproductionTest):
                 self.assertIn(name.replace("|", "/"), row[3])
             self.assertEqual(text.count(f"\n#### {claim['id']}\n"), 1)
         self.assertIn(
-            "38 claims: 1 hold, 1 fail, 1 hold only under a condition, 35 cannot be "
-            "measured here.", text)
+            "38 claims: 1 hold, 1 fail, 1 hold only under a condition, 1 undecided, 34 "
+            "cannot be measured here.", text)
 
-    def test_each_of_the_four_verdicts_is_told_with_its_figures_and_reason(self):
+    def test_each_of_the_five_verdicts_is_told_with_its_figures_and_reason(self):
         text = self.page(document())
         self.assertEqual(self.rows_of(text, "mad-binary")[0][2:6], [
             "**holds**", "greatest difference of alpha and the choice (probability)",
@@ -85,6 +85,9 @@ class ClaimsTest(ReproductionTest):
         some = self.rows_of(text, "mocha-moving-sum")[0]
         self.assertEqual(some[2], "**holds only if** chunk_energy_scale = 1")
         self.assertEqual(some[4], "8e-07 to inf")
+        wide = self.rows_of(text, "britz-gap-grows")[0]
+        self.assertEqual(wide[2],
+                         "**undecided**: the interval \\[-0.1, 0.2\\] contains 0")
         none = self.rows_of(text, "britz-K")[0]
         self.assertEqual(none[2], "**not measurable here**: no training result")
         self.assertEqual(none[4], "–")

@@ -455,7 +455,7 @@ class LedgerTest(unittest.TestCase):
         target = {"work": "x", "result": "x", "cell": SOFT, "measure": "ratio",
                   "to": {"variant": "framework"}}
         for bound, said in (({"at_least": 2}, "holds"), ({"at_least": 4}, "fails"),
-                            ({"at_least": 3}, "not measurable here")):
+                            ({"at_least": 3}, "undecided")):
             (claim,) = ledger_of({**target, **bound})["claims"]
             made = claims.result([claim], {"x": document}, CONTEXT)
             (judged,) = made["claims"]
