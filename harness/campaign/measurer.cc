@@ -157,6 +157,7 @@ WorkerRequest Measurer::RequestFor(const Work& work) const {
       .cells = {},
       .seed = sweep_.seed,
       .repetitions = sweep_.repetitions,
+      .first_round = work.process * sweep_.repetitions,
       .trials = sweep_.trials,
       .limits = options_.limits,
       .peer = options_.peer,

@@ -90,6 +90,7 @@ class PointServer {
     RunOptions options;
     options.seed = request.seed;
     options.repetitions = request.repetitions;
+    options.first_round = request.first_round;
     options.trials = request.trials;
     options.epoch_ns = request.epoch_ns;
     options.most_draws = request.most_draws;

@@ -43,6 +43,7 @@ struct WorkerRequest {
   std::vector<AskedCell> cells;
   std::uint64_t seed = 1;
   int repetitions = 1;
+  int first_round = 0;
   int trials = 1;
   std::vector<MachineLimits> limits;
   std::string peer;  // the peer's command; empty for no peer
@@ -56,6 +57,7 @@ struct WorkerRequest {
     visit("cells", self.cells);
     visit("seed", self.seed);
     visit("repetitions", self.repetitions);
+    visit("first_round", self.first_round);
     visit("trials", self.trials);
     visit("limits", self.limits);
     visit("peer", self.peer);

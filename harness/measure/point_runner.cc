@@ -61,18 +61,18 @@ class CellRunOf final : public GuardedRun {
       SetAllocationLimit(AvailableMemoryBytes() / threads_);
       MakePeerCell();
       if (config_.mode == "decode") {
-        gate_ns_ = CpuNs([&] {
-          Pass(CheckAgainstReference(mechanism_, config_, threads_,
-                                     inputs.workload(), peer_.get()));
+        Gate([&] {
+          return CheckAgainstReference(mechanism_, config_, threads_,
+                                       inputs.workload(), peer_.get());
         });
         if (!is_ok()) return;
         trial_ = MakeDecodeTrial(mechanism_, config_, threads_,
                                  inputs.workload(), peer_.get());
       } else {
         const TrainingRequest request = MakeTrainingRequest();
-        gate_ns_ = CpuNs([&] {
-          Pass(CheckTraining(mechanism_, config_, request, threads_, inputs,
-                             peer_.get()));
+        Gate([&] {
+          return CheckTraining(mechanism_, config_, request, threads_, inputs,
+                               peer_.get());
         });
         if (!is_ok()) return;
         trial_ = MakeTrainingTrial(mechanism_, config_, request, threads_,
@@ -146,9 +146,11 @@ class CellRunOf final : public GuardedRun {
     return request;
   }
 
-  void Pass(GateResult gate) {
-    gate_ = std::move(gate);
-    if (!gate_.message.empty()) Fail(CellStatus::kInvalid, gate_.message);
+  template <class Check>
+  void Gate(const Check& check) {
+    if (cell_.was_checked()) return;
+    gate_ns_ = CpuNs([&] { gate_ = check(); });
+    if (!gate_->message.empty()) Fail(CellStatus::kInvalid, gate_->message);
   }
 
   void Count() {
@@ -246,11 +248,13 @@ class CellRunOf final : public GuardedRun {
   }
 
   std::optional<Numerics> NumericsOf() const {
-    const bool was_compared = is_ok() || !gate_.message.empty();
-    if (!was_compared) return {};
+    const bool is_wrong = gate_ && !gate_->message.empty();
+    if (!is_ok() && !is_wrong) return {};
     Numerics numerics;
-    numerics.error = Known(gate_.error);
-    numerics.error_bound = Known(gate_.error_bound);
+    if (gate_) {
+      numerics.error = Known(gate_->error);
+      numerics.error_bound = Known(gate_->error_bound);
+    }
     if (!is_ok()) return numerics;
     numerics.attention_mass = Known(counts_.attention_mass);
     numerics.context_sum = Known(counts_.context_sum);
@@ -268,7 +272,7 @@ class CellRunOf final : public GuardedRun {
   std::unique_ptr<PeerCell<Real>> peer_;  // null: ours
   std::unique_ptr<Trial> trial_;
   std::vector<int> all_draws_;
-  GateResult gate_;
+  std::optional<GateResult> gate_;
   double gate_ns_ = 0;
   Counts counts_;
   double trial_ns_ = 0;  // of the calibration
@@ -357,7 +361,8 @@ std::vector<ResultCell> RunCells(std::span<const std::unique_ptr<CellRun>> runs,
       options.calibration_ns->push_back(TimeCalibrationNs());
     }
     for (const std::size_t index :
-         RoundOrder(options.seed, point_key, round, runs.size())) {
+         RoundOrder(options.seed, point_key, options.first_round + round,
+                    runs.size())) {
       next(index);
       runs[index]->TimeRound(round);
     }

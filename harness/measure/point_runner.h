@@ -21,6 +21,7 @@ namespace attnbench {
 struct RunOptions {
   std::uint64_t seed = 1;
   int repetitions = 10;   // rounds
+  int first_round = 0;    // its number, after those of earlier processes
   int trials = 1;         // least number of trials over all rounds
   double epoch_ns = 1e6;  // a sample lasts about this long, and at least
                           // 100 times the clock's resolution

@@ -13,7 +13,8 @@
 
 namespace attnbench {
 
-// A permutation of 0 .. count - 1, the same for the same arguments.
+// A permutation of 0 .. count - 1, the same for the same arguments. Rounds are
+// counted through all processes, so that each has orders of its own.
 std::vector<std::size_t> RoundOrder(std::uint64_t seed, std::uint64_t point_key,
                                     int round, std::size_t count);
 

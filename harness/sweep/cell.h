@@ -59,6 +59,9 @@ struct Cell : CellIdentity {
   // What another process found: all processes of a cell take samples alike. 0:
   // to be found.
   std::int64_t trials_per_sample = 0;
+
+  // Whether another process has compared its outputs with the reference's.
+  bool was_checked() const { return trials_per_sample > 0; }
 };
 
 // Whether a whole encoder and decoder is timed, and not attention alone.

@@ -43,6 +43,15 @@ TEST(JoinReplicates, KeepsTheSamplesOfAllProcessesInTheirOrder) {
   EXPECT_EQ(joined.limit->fraction, 10 / *joined.median_ns);
 }
 
+TEST(JoinReplicates, TakesTheErrorOfTheProcessThatWasChecked) {
+  std::vector<ResultCell> cells = {Measured(10), Measured(20)};
+  cells[1].numerics->error.reset();
+  cells[1].numerics->error_bound.reset();
+  const ResultCell joined = JoinReplicates(cells, false);
+  EXPECT_EQ(joined.status, CellStatus::kOk);
+  EXPECT_EQ(joined.numerics->error, 1e-7);
+}
+
 TEST(JoinReplicates, JoinsTheAttentionOfWholeDecoders) {
   std::vector<ResultCell> cells = {
       testing::MadeUpDecoderCell("soft", 10, {10, 12}),
@@ -71,9 +80,7 @@ TEST(JoinReplicates, IsInvalidWhereAProcessComputesSomethingElse) {
       {"numerics.context_sum",
        [](ResultCell& cell) { cell.numerics->context_sum = 1 + 1e-15; }},
       {"numerics.context_l2",
-       [](ResultCell& cell) { cell.numerics->context_l2 = 1.0; }},
-      {"numerics.error",
-       [](ResultCell& cell) { cell.numerics->error = 2e-7; }}};
+       [](ResultCell& cell) { cell.numerics->context_l2 = 1.0; }}};
   for (const auto& [figure, change] : changes) {
     std::vector<ResultCell> cells = {Measured(10), Measured(20), Measured(30)};
     change(cells[1]);

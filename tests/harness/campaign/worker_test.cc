@@ -25,6 +25,7 @@ TEST(WorkerRequest, ArrivesAsItWasSent) {
   }
   request.seed = (std::uint64_t{1} << 63) + 1;
   request.repetitions = 4;
+  request.first_round = 12;
   request.trials = 5;
   request.peer = "a peer";
   request.peer_limit_s = 6;

@@ -133,6 +133,18 @@ TEST(Runner, GivesAWrongOutputNoTime) {
   EXPECT_EQ(cells[1]["status"], "ok");
 }
 
+TEST(Runner, ComparesInTheFirstOfSeveralProcessesOnly) {
+  Cell cell = FakeCell();
+  cell.trials_per_sample = 16;
+  const FakeMechanism mechanism;
+  const Json first = RunAll({&mechanism})[0];
+  const Json later = RunAll({&mechanism}, cell)[0];
+  EXPECT_EQ(later["status"], "ok");
+  EXPECT_TRUE(later["numerics"]["error"].is_null());
+  EXPECT_TRUE(later["numerics"]["error_bound"].is_null());
+  EXPECT_EQ(later["numerics"]["context_sum"], first["numerics"]["context_sum"]);
+}
+
 TEST(Runner, RecordsHowACellFailedAndGoesOn) {
   const struct {
     std::function<void()> defect;
