@@ -27,8 +27,8 @@ constexpr double kLimitsSeconds = 0.25;   // of each precision and thread count
 constexpr double kCellSeconds = 0.002;    // making and checking the least cell
 constexpr double kProcessSeconds = 0.03;  // starting and ending one
 constexpr double kNumberNs = 8;           // making a number of the inputs
-// Samples beside the rounds: calibration and each draw alone; with preparation.
-constexpr double kSamplesBeside = 3, kSamplesBesideDecoding = 10;
+constexpr double kSamplesBeside = 3;      // calibration and each draw alone
+constexpr double kPreparationShare = 0.25;  // of a round, where there is one
 constexpr double kWorkNs = 1;  // of a multiply-add that is not measured
 
 constexpr int kProbeRounds = 2;
@@ -207,12 +207,13 @@ double CellSeconds(const Sweep& sweep, const Cell& cell,
   }
   // Each draw is counted twice and timed alone, and one is calibrated with.
   const double trials_beside = 3 * Draws(cell) + 3;
-  const double samples_beside =
-      IsDecoding(cell) ? kSamplesBesideDecoding : kSamplesBeside;
+  const double preparation_ns =
+      IsDecoding(cell) ? kPreparationShare * kEpochNs : 0;
   return kCellSeconds +
          1e-9 * (times.gate_ns + trials_beside * times.trial_ns +
-                 samples_beside * kEpochNs +
-                 sweep.repetitions * std::max(kEpochNs, round_ns));
+                 kSamplesBeside * kEpochNs +
+                 sweep.repetitions *
+                     (std::max(kEpochNs, round_ns) + preparation_ns));
 }
 
 }  // namespace

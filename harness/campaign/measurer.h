@@ -23,7 +23,7 @@ struct MeasurerOptions {
   std::int64_t peer_limit_s = 0;
   // The seconds that all steps of a cell may take together in one process: its
   // check (with the inputs, for the first cell that needs them), its rounds and
-  // its parts.
+  // its draws.
   std::int64_t cell_limit_s = kDefaultCellLimit;
   // RunOptions says what these are.
   double epoch_ns = RunOptions().epoch_ns;

@@ -27,7 +27,8 @@
 namespace attnbench {
 namespace {
 
-constexpr int kPrepareSamples = 6;  // the fewest that have an interval
+// A sample of the preparation lasts for so much of a sample of the whole.
+constexpr double kPreparationShare = 0.25;
 constexpr int kCalibrationSamples = 3;
 constexpr double kLeastResolutions = 100;  // a sample lasts at least so many
 constexpr Index kMostTrials = Index{1} << 40;
@@ -89,14 +90,14 @@ class CellRunOf final : public GuardedRun {
     Guarded([&] {
       samples_ns_.push_back(trial_->TimeNs(
           all_draws_, round * trials_per_sample_, trials_per_sample_));
+      if (preparation_ == nullptr) return;
+      prepare_samples_ns_.push_back(preparation_->TimeNs(
+          all_draws_, round * preparation_trials_, preparation_trials_));
     });
   }
 
-  void TimeParts() override {
-    Guarded([this] {
-      TimePreparation();
-      TimeEachDraw();
-    });
+  void TimeDraws() override {
+    Guarded([this] { TimeEachDraw(); });
   }
 
   ResultCell Result() const override {
@@ -180,6 +181,10 @@ class CellRunOf final : public GuardedRun {
     if (cell_.trials_per_sample > 0) {
       trials_per_sample_ = cell_.trials_per_sample;
     }
+    preparation_ = trial_->Preparation();
+    if (preparation_ == nullptr) return;
+    preparation_trials_ = TrialsFor(kPreparationShare * options_.epoch_ns,
+                                    CalibratedNs(*preparation_));
   }
 
   // Time of a trial, roughly: doubles the number of trials until they last long
@@ -207,17 +212,6 @@ class CellRunOf final : public GuardedRun {
         std::max(duration_ns, kLeastResolutions * ClockResolutionNs());
     const double trials = std::ceil(least_ns / std::max(trial_ns, 1e-3));
     return std::clamp<Index>(static_cast<Index>(trials), 1, kMostTrials);
-  }
-
-  void TimePreparation() {
-    const std::unique_ptr<Trial> preparation = trial_->Preparation();
-    if (preparation == nullptr) return;
-    const Index trials =
-        TrialsFor(options_.epoch_ns, CalibratedNs(*preparation));
-    for (int sample = 0; sample < kPrepareSamples; ++sample) {
-      prepare_samples_ns_.push_back(
-          preparation->TimeNs(all_draws_, sample * trials, trials));
-    }
   }
 
   void TimeEachDraw() {
@@ -277,6 +271,8 @@ class CellRunOf final : public GuardedRun {
   Counts counts_;
   double trial_ns_ = 0;  // of the calibration
   Index trials_per_sample_ = 0;
+  std::unique_ptr<Trial> preparation_;  // null: there is none
+  Index preparation_trials_ = 0;
   std::vector<double> samples_ns_;
   std::vector<double> prepare_samples_ns_;
   std::vector<double> draw_ns_;
@@ -369,7 +365,7 @@ std::vector<ResultCell> RunCells(std::span<const std::unique_ptr<CellRun>> runs,
   }
   for (std::size_t index = 0; index < runs.size(); ++index) {
     next(index);
-    runs[index]->TimeParts();
+    runs[index]->TimeDraws();
   }
   std::vector<ResultCell> results;
   for (const auto& run : runs) results.push_back(run->Result());

@@ -38,7 +38,7 @@ struct RunOptions {
   }
 };
 
-// Called as a step begins (a cell's check, one of its rounds, its parts), with
+// Called as a step begins (a cell's check, one of its rounds, its draws), with
 // the number of the cell and the share of the point that is done.
 using StepBegins = std::function<void(std::size_t cell, double share)>;
 
@@ -56,10 +56,10 @@ class CellRun {
   virtual ~CellRun() = default;
   // The gate, the counts, and how many trials a sample has.
   virtual void Check() = 0;
-  // One sample.
+  // One sample, and one of the preparation where there is any.
   virtual void TimeRound(int round) = 0;
-  // What is timed once: preparation, and each draw alone.
-  virtual void TimeParts() = 0;
+  // Each draw alone.
+  virtual void TimeDraws() = 0;
   virtual ResultCell Result() const = 0;
 };
 
@@ -76,7 +76,7 @@ std::unique_ptr<CellRun> MakeCellRun(const Cell& cell,
                                      const RunOptions& options);
 
 // What all cells give after all their steps: checks, rounds in an order
-// shuffled by `point_key`, parts.
+// shuffled by `point_key`, each draw alone.
 std::vector<ResultCell> RunCells(std::span<const std::unique_ptr<CellRun>> runs,
                                  std::uint64_t point_key,
                                  const RunOptions& options,

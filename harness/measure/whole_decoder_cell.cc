@@ -62,7 +62,7 @@ class DecoderRun final : public GuardedRun {
     });
   }
 
-  void TimeParts() override {}
+  void TimeDraws() override {}
 
   ResultCell Result() const override {
     ResultCell result = FailedCell(cell_, status(), message());

@@ -87,22 +87,19 @@ def linear_figure(series, miss, reach, figure):
     return _figure(series, reach, figure, low, high)
 
 
-def figure(series, miss, reach, figure, is_paired=False):
+def figure(series, miss, reach, figure, rounds=None):
     """Gives a figure that is not linear (a correlation, a fit), which of single rounds
     is another figure than of medians. The centre of each series is drawn again, and the
-    interval lies between quantiles of the figures that these centres give. Each is
-    drawn by itself, or, where they are of the same rounds (`is_paired`), all with the
-    same draws: what the machine does between rounds is in all of them.
+    interval lies between quantiles of the figures that these centres give. `rounds` names
+    the rounds that each is of; those of the same rounds are drawn with the same draws:
+    what the machine does between rounds is in all of them. None: each has its own.
     """
     low, high = -math.inf, math.inf
     if len(units(series[0])) > 1:
-        random = numpy.random.default_rng(SEED)
-
-        def redrawn(observed):
-            again = numpy.random.default_rng(SEED) if is_paired else random
-            return redrawn_centers(observed, miss, again)
-
-        drawn = figure(numpy.array([redrawn(units(one)) for one in series]))
+        drawn = figure(numpy.array([
+            redrawn_centers(units(one), miss, numpy.random.default_rng((SEED, of)))
+            for one, of in zip(series, rounds or range(len(series)), strict=True)
+        ]))
         # A figure may be infinite, so quantiles do not lie between two figures.
         low = numpy.quantile(drawn, miss / 2, method="higher")
         high = numpy.quantile(drawn, 1 - miss / 2, method="lower")

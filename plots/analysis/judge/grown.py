@@ -109,7 +109,9 @@ def _time_growth(quantity, labels, cells, miss):
         after, before = numpy.split(numpy.exp(logs), [len(timed[0])])
         return (after[0] - after[1:].sum(axis=0)) / (before[0] - before[1:].sum(axis=0))
 
-    found = series.figure(timed[0] + timed[1], miss, series.TIME, figure)
+    # What is taken off was timed in the same processes.
+    rounds = [end for end, some in enumerate(timed) for _ in some]
+    found = series.figure(timed[0] + timed[1], miss, series.TIME, figure, rounds)
     if not found.low > 0:
         return without(ends, labels, "the preparation may take all of the time")
     return reading(labels, found, selected.evidence_of(ends))
@@ -166,13 +168,13 @@ def _fit(quantity, labels, cells, miss):
         return found[:, 1 + terms.index(give)]
 
     # Times of one point are of the same rounds.
-    of_one_point = len({cell.cell["point"] for cell in cells}) == 1
+    points = [cell.cell["point"] for cell in cells]
     found = series.figure(
         [series.logs(cell.cell) for cell in cells],
         miss,
         series.TIME,
         figure,
-        is_paired=of_one_point,
+        rounds=[points.index(point) for point in points],
     )
     if give == "residual":  # no layout makes it less than nothing
         found = replace(found, low=max(found.low, 0.0))

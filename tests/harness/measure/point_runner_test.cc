@@ -87,6 +87,7 @@ TEST(Runner, MeasuresACellThatIsRight) {
   EXPECT_LE(cell["interval_ns"][0], cell["median_ns"]);
   EXPECT_GE(cell["interval_ns"][1], cell["median_ns"]);
   EXPECT_GT(cell["prepare_ns"], 0);
+  EXPECT_EQ(cell["prepare_samples_ns"].size(), 4U) << "one a round";
   EXPECT_EQ(cell["draw_ns"].size(), 16U);
   EXPECT_EQ(cell["operations"]["memory_rows"], 8 * 5);
   EXPECT_EQ(cell["operations"]["flops"], 8 * 5 * 3);
@@ -216,7 +217,7 @@ TEST(Runner, TellsHowMuchIsDone) {
     cells.push_back(index);
     shares.push_back(share);
   });
-  // Each cell has these steps: checks, rounds in any order, parts.
+  // Each cell has these steps: checks, rounds in any order, each draw alone.
   ASSERT_EQ(shares.size(), 2U * (4 + 2));
   EXPECT_TRUE(std::is_sorted(shares.begin(), shares.end()));
   EXPECT_EQ(shares.front(), 0);
