@@ -1,5 +1,7 @@
 // The gate before the clock: no cell is timed before its output agreed with the
-// reference of its mechanism, so a speed is never that of a wrong answer.
+// reference of its mechanism, so a speed is never that of a wrong answer. Where
+// several processes decode a cell the first compares, and the sums of the
+// others must be its (replicates.h).
 #ifndef ATTNBENCH_HARNESS_MEASURE_DECODE_GATE_H_
 #define ATTNBENCH_HARNESS_MEASURE_DECODE_GATE_H_
 

@@ -39,7 +39,7 @@ class DecoderRun final : public GuardedRun {
         decoder_.reference = FindMechanism<double>(cell_.mechanism);
         decoder_.config = MakeConfig(cell_);
       }
-      if (!cell_.was_checked()) gate_ns_ = CpuNs([this] { PassGate(); });
+      gate_ns_ = CpuNs([this] { PassGate(); });
       if (!is_ok()) return;
       translator_.emplace(decoder_.MakeTranslator());
       trials_per_sample_ = cell_.trials_per_sample > 0

@@ -60,8 +60,8 @@ struct Cell : CellIdentity {
   // to be found.
   std::int64_t trials_per_sample = 0;
 
-  // Whether another process has compared its outputs with the reference's.
-  bool was_checked() const { return trials_per_sample > 0; }
+  // Whether another process has measured it.
+  bool was_measured() const { return trials_per_sample > 0; }
 };
 
 // Whether a whole encoder and decoder is timed, and not attention alone.

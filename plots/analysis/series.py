@@ -107,8 +107,8 @@ def figure(series, miss, reach, figure, rounds=None):
 
 
 def redrawn_centers(observed, miss, random):
-    """Draws the centre as RESAMPLES other measurements might have found it: it lies
-    beyond a bound as often as log_center_interval misses with that bound.
+    """Draws the centre as RESAMPLES other measurements might have found it: medians of
+    redrawn values, or, of few values, with Student's t.
     """
     count = len(observed)
     if intervals.has_order_interval(count, miss):

@@ -168,7 +168,7 @@ class Claims(InFolder):
         def verdicts(claims):
             # The digits behind it depend on the compiler.
             return {claim["id"]: (
-                re.match("fails|holds only if|holds|not measurable here",
+                re.match("fails|holds only if|holds|undecided|not measurable here",
                          claim["verdict"])[0],
                 [(part["name"], [(group["labels"], group["verdict"])
                                  for group in part["groups"]])

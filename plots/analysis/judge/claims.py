@@ -212,7 +212,8 @@ def _part_line(part, verdict_of_claim):
 def _shortened(verdict, of_claim):
     """Leaves out the reason where the claim's own verdict ends in it."""
     kind, _, why = verdict.partition(": ")
-    is_said = why and of_claim.endswith(why)
+    says_why = kind in (verdicts.UNDECIDED, verdicts.NOT_MEASURABLE)
+    is_said = says_why and of_claim.endswith(why)
     return kind if is_said else verdict
 
 

@@ -32,7 +32,12 @@ def of_chance(one, count):
     """One of `count` readings of a part; `one` makes it with an interval that misses with
     a given probability.
     """
-    return replace(one(2 * MISS), joint=one(MISS / count).interval)
+    own, wide = one(2 * MISS), one(MISS / count)
+    if own.interval is None or wide.interval is None:
+        return own if wide.has_number else wide
+    # Few values have one from order statistics and the other from Student's t.
+    lows, highs = zip(own.interval, wide.interval)
+    return replace(own, joint=(min(lows), max(highs)))
 
 
 @dataclass(frozen=True)

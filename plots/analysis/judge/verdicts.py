@@ -59,8 +59,8 @@ def judge_part(part, found, remedy=""):
     A group fails where a reading does, else is undecided where one is, else holds.
     A part holds where all groups do (or one, if that is what was claimed), fails where
     all do, holds only for some labels where some groups do and some fail (the undecided
-    ones are named apart: they are no part of the condition), is undecided where an
-    interval is too wide to tell, and is else not measurable.
+    ones are named apart: they are no part of the condition), is undecided where only
+    intervals are too wide to tell, and is else not measurable.
     """
     if not found.list:
         return Judged(Verdict(NOT_MEASURABLE, found.none or "no readings"))
@@ -71,9 +71,6 @@ def judge_part(part, found, remedy=""):
     groups = [_group(part, labels, some) for labels, some in members]
     if "rule" not in part:
         return Judged(Verdict(), groups)
-    if "not_given" in part:
-        why = f"the paper does not give {part['not_given']}"
-        return Judged(Verdict(NOT_MEASURABLE, why), groups)
     if part.get("somewhere") and _in_state(groups, HOLDS):
         return Judged(Verdict(HOLDS), groups)
     return Judged(_verdict(per, groups, remedy), groups)
@@ -118,29 +115,32 @@ def _group(part, labels, members):
     if "rule" not in part:
         return group
     bounds = ledger.bounds(part["rule"])
-    states = [_state(bounds, one) for one in members]
+    states = [_state(bounds, one, part.get("somewhere", False)) for one in members]
     if FAILS in states:
         return replace(group, state=FAILS)
     if UNDECIDED not in states:
         return replace(group, state=HOLDS)
-    first = members[states.index(UNDECIDED)]
-    is_wide = first.has_number and not first.why
+    undecided = [one for one, state in zip(members, states) if state == UNDECIDED]
+    lacking = [one for one in undecided if one.why or not one.has_number]
+    first, is_wide = (lacking or undecided)[0], not lacking
     why = _wide_text(bounds, first) if is_wide else first.why or "no number"
     return replace(group, state=UNDECIDED, why=why, is_wide=is_wide)
 
 
-def _state(bounds, reading):
+def _state(bounds, reading, one_is_enough):
     """A reading holds where all of its interval is inside the bounds. That all readings
     of a part hold is then wrong with no greater probability than that one does, however
-    many they are (an intersection-union test). That one fails is looked for in all of
-    them, so it fails only where all of its joint interval is outside.
+    many they are (an intersection-union test). A failure is looked for in all of them, so
+    a reading fails only where all of its joint interval is outside. Where one that holds
+    is enough it is the other way round.
     """
     if not reading.has_number or reading.why:
         return UNDECIDED
     own = reading.interval or (reading.value, reading.value)
-    if bounds[0] <= own[0] and own[1] <= bounds[1]:
+    joint = reading.joint or own
+    within, (low, high) = (joint, own) if one_is_enough else (own, joint)
+    if bounds[0] <= within[0] and within[1] <= bounds[1]:
         return HOLDS
-    low, high = reading.joint or own
     return FAILS if high < bounds[0] or low > bounds[1] else UNDECIDED
 
 
@@ -233,7 +233,7 @@ def _verdict(per, groups, remedy):
     condition = _condition(per, holding + failing) if holding and failing else ""
     if not undecided:
         return Verdict(HOLDS_ONLY_IF, condition)
-    is_wide = any(group.is_wide for group in undecided)
+    is_wide = all(group.is_wide for group in undecided)
     kind = UNDECIDED if is_wide else NOT_MEASURABLE
     if not holding:
         why = _reasons(undecided, len(groups), remedy)

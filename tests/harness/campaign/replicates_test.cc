@@ -80,7 +80,9 @@ TEST(JoinReplicates, IsInvalidWhereAProcessComputesSomethingElse) {
       {"numerics.context_sum",
        [](ResultCell& cell) { cell.numerics->context_sum = 1 + 1e-15; }},
       {"numerics.context_l2",
-       [](ResultCell& cell) { cell.numerics->context_l2 = 1.0; }}};
+       [](ResultCell& cell) { cell.numerics->context_l2 = 1.0; }},
+      {"numerics.error",
+       [](ResultCell& cell) { cell.numerics->error = 2e-7; }}};
   for (const auto& [figure, change] : changes) {
     std::vector<ResultCell> cells = {Measured(10), Measured(20), Measured(30)};
     change(cells[1]);

@@ -134,7 +134,7 @@ TEST(Runner, GivesAWrongOutputNoTime) {
   EXPECT_EQ(cells[1]["status"], "ok");
 }
 
-TEST(Runner, ComparesInTheFirstOfSeveralProcessesOnly) {
+TEST(Runner, ComparesDecodingInTheFirstOfSeveralProcessesOnly) {
   Cell cell = FakeCell();
   cell.trials_per_sample = 16;
   const FakeMechanism mechanism;

@@ -4,7 +4,7 @@ broken by noise, and a verdict that hides for what it holds."""
 import math
 import unittest
 
-from analysis.judge import verdicts
+from analysis.judge import readings, verdicts
 from analysis.judge.readings import Reading, Readings
 from analysis.judge.verdicts import Group, Judged, Verdict
 
@@ -70,11 +70,30 @@ class Parts(unittest.TestCase):
             "undecided: the interval [0.9, 1.2] contains 1 (w = 2); look longer, and it "
             "fails for w = 1")
 
-    def test_a_figure_that_hangs_on_what_the_paper_does_not_give_is_only_shown(self):
-        found = judged({**part(), "not_given": "the size"}, of(0))
-        self.assertEqual(str(found.verdict),
-                         "not measurable here: the paper does not give the size")
-        self.assertEqual(found.groups[0].least.value, 0)
+    def test_that_one_holds_is_looked_for_in_all_so_its_joint_interval_decides(self):
+        can = {**part(["w"]), "somewhere": True}
+        lucky = Reading({"w": 1}, 0.8, (0.7, 0.9), joint=(0.5, 1.1))
+        self.assertEqual(
+            self.verdict(can, lucky, of(2, w=2)),
+            "undecided: the joint interval [0.5, 1.1] contains 1 (w = 1); look longer, and "
+            "it fails for w = 2")
+        unlucky = Reading({"w": 1}, 1.2, (1.1, 1.3), joint=(0.9, 1.5))
+        self.assertEqual(self.verdict(can, unlucky, of(2, w=2)), "fails")
+
+    def test_a_lack_is_no_noise(self):
+        wide, lack = between(0.9, 1.2, w=1), none("no cell", w=2)
+        self.assertTrue(self.verdict(part(["w"]), wide, lack).startswith("not measurable"))
+        self.assertEqual(self.verdict(part(), wide, lack), "not measurable here: no cell")
+
+    def test_an_interval_is_never_outside_of_its_joint_one(self):
+        def one(low, high):
+            return lambda miss: Reading({}, 5, (0, 10) if miss > 0.05 else (low, high))
+
+        self.assertEqual(readings.of_chance(one(-3, 7), 1).joint, (-3, 10))
+        self.assertEqual(readings.of_chance(one(-3, 12), 2).joint, (-3, 12))
+        lacking = readings.of_chance(
+            lambda miss: between(1, 2) if miss > 0.05 else none("too wide"), 4)
+        self.assertEqual((lacking.has_number, lacking.why), (False, "too wide"))
 
     def test_without_an_interval_the_number_is_judged(self):
         for value, said in ((1, "holds"), (math.nextafter(1, 2), "fails"),
