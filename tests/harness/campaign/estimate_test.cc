@@ -27,8 +27,10 @@ TEST(Estimate, ShortTrialsTakeTheirRounds) {
   sweep.repetitions = 10;
   const double ten = EstimateTime(sweep).total_s();
   sweep.repetitions = 1010;
-  // A sample of a short trial is a millisecond.
-  EXPECT_NEAR(EstimateTime(sweep).total_s() - ten, cells * 1000 * 1e-3, 1e-9);
+  // A sample of a short trial is a millisecond, and a quarter of one that of
+  // the preparation.
+  EXPECT_NEAR(EstimateTime(sweep).total_s() - ten, cells * 1000 * 1.25e-3,
+              1e-9);
   EXPECT_GT(ten, cells * 10 * 1e-3);
 }
 
@@ -153,6 +155,7 @@ double SecondsOfRounds(Sweep sweep, const std::vector<ResultCell>& probed,
 }
 
 const double kDrawsOfARound = 16;
+const double kPreparationOfARound = 0.25e-3;
 
 TEST(Estimate, LongTrialsLieOnTheLineThroughTheirProbes) {
   const Sweep sweep = SweepOf({{"memory_length", {2000}}}, "soft");
@@ -160,8 +163,10 @@ TEST(Estimate, LongTrialsLieOnTheLineThroughTheirProbes) {
     const auto U = static_cast<double>(cell.axes.at("output_length").whole());
     cell.samples_ns = {1e9, 3e6 + 1e3 * U, 2e9};
   });
-  EXPECT_NEAR(SecondsOfRounds(sweep, probed),
-              100 * kDrawsOfARound * (3e-3 + 1e-6 * 2000), 1e-6);
+  EXPECT_NEAR(
+      SecondsOfRounds(sweep, probed),
+      100 * (kDrawsOfARound * (3e-3 + 1e-6 * 2000) + kPreparationOfARound),
+      1e-6);
   EXPECT_EQ(EstimateTime(sweep, probed).num_unknown, 0U);
 }
 
@@ -171,8 +176,9 @@ TEST(Estimate, LongTrialsAreNotShorterThanTheirProbes) {
     const auto U = static_cast<double>(cell.axes.at("output_length").whole());
     cell.samples_ns = {3e6 - 1e3 * U};
   });
-  EXPECT_NEAR(SecondsOfRounds(sweep, probed),
-              100 * kDrawsOfARound * (3e-3 - 1e-6 * 64), 1e-6);
+  EXPECT_NEAR(
+      SecondsOfRounds(sweep, probed),
+      100 * (kDrawsOfARound * (3e-3 - 1e-6 * 64) + kPreparationOfARound), 1e-6);
 }
 
 TEST(Estimate, TheGateMakesSomeOutputsOfEveryDraw) {
@@ -227,7 +233,8 @@ TEST(Estimate, TrialsOfWhichAProbeFailedAreTakenToBeShort) {
       cell.status = CellStatus::kError;
     }
   });
-  EXPECT_NEAR(SecondsOfRounds(sweep, probed), 100 * 1e-3, 1e-9);
+  EXPECT_NEAR(SecondsOfRounds(sweep, probed),
+              100 * (1e-3 + kPreparationOfARound), 1e-9);
   EXPECT_EQ(EstimateTime(sweep, probed).num_unknown, 1U);
 }
 
