@@ -21,9 +21,9 @@ std::string WithoutControls(const std::string& bytes, bool keeps_lines) {
     // U+0080 to U+009F, the controls of C1, are 0xc2 and this byte.
     const bool is_c1 =
         text[i] == '\xc2' && static_cast<unsigned char>(text[i + 1]) < 0xa0;
-    const bool is_line_end = keeps_lines && text[i] == '\n';
+    const bool is_kept = keeps_lines && (text[i] == '\n' || text[i] == '\t');
     const bool is_control =
-        IsControl(static_cast<unsigned char>(text[i])) && !is_line_end;
+        IsControl(static_cast<unsigned char>(text[i])) && !is_kept;
     printable += is_c1 || is_control ? '?' : text[i];
     if (is_c1) ++i;
   }

@@ -13,7 +13,7 @@ namespace attnbench {
 // DEL and C1), and U+FFFD for bytes that are not UTF-8.
 std::string Printable(const std::string& bytes);
 
-// The same for a text of several lines, which keeps their ends.
+// The same for a text of several lines, which keeps their ends, and tabs.
 std::string PrintableLines(const std::string& bytes);
 
 }  // namespace attnbench

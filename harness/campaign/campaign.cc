@@ -287,24 +287,26 @@ class Campaign {
             i, [&progress](double share) { progress.Tick(share); });
       }
       if (!measured) return;
-      CheckCaseUnchanged(i);
-      if (journal_.IsRemoved()) {
+      CheckInputsUnchanged(i);
+      Finish(hashes_[i], *measured);
+      progress.FinishPoint(measured->cells);
+      if (journal_.IsRemoved() && i != left.back()) {
         Tell(journal_.path() +
              ": somebody has removed it; the run ends with what it has");
         return;
       }
-      Finish(hashes_[i], *measured);
-      progress.FinishPoint(measured->cells);
     }
     measurer.Finish();
   }
 
-  // A worker reads the file of a workload when it begins a point.
-  void CheckCaseUnchanged(std::size_t i) const {
+  // A worker reads the file of a workload when it begins a point, and starts a
+  // peer more than once.
+  void CheckInputsUnchanged(std::size_t i) const {
     const Point& point = sweep_.points[i];
-    if (HashOf(point) == hashes_[i]) return;
+    const bool is_peers = PeerIdentity(options_.measurer.peer) != peer_;
+    if (!is_peers && HashOf(point) == hashes_[i]) return;
     throw UserError(
-        point.axes.at("workload").text(),
+        is_peers ? "--peer" : point.axes.at("workload").text(),
         fmt::format("was changed while it was measured; undo that and "
                     "--resume goes on from {}, --force begins anew",
                     journal_.path()));
@@ -330,9 +332,12 @@ class Campaign {
     // The run's entry is updated here, as this may be its last point.
     LookAgain(load_watch_, /*calibration=*/{}, own_context_);
     finished_.runs.back() = OwnRun();
-    journal_.Append({.point = PointRecord{hash, point.cells, point.calibration,
-                                          finished_.runs.back(),
-                                          FingerprintHash(own_context_)}});
+    if (!journal_.IsRemoved()) {
+      journal_.Append(
+          {.point = PointRecord{hash, point.cells, point.calibration,
+                                finished_.runs.back(),
+                                FingerprintHash(own_context_)}});
+    }
     finished_.points[hash] = std::move(point);
     again_.erase(hash);
   }

@@ -40,6 +40,14 @@ bool HasForm(std::string_view line) {
          line.substr(kChecksumLength).starts_with(" {");
 }
 
+// Whether a file may be what a power cut leaves of a journal's first line.
+bool IsTornAtOnce(std::string_view text) {
+  return text.find_first_not_of('\0') == std::string_view::npos ||
+         (text.size() <= kChecksumLength + 1 &&
+          HasForm(std::string(text) +
+                  std::string("0123456789abcdef {").substr(text.size())));
+}
+
 bool HasLineOfForm(std::string_view text) {
   while (!text.empty()) {
     if (HasForm(text)) return true;
@@ -160,8 +168,11 @@ void Journal::Lock() {
 bool Journal::IsRemoved() const {
   struct stat ours {
   }, there{};
-  return fstat(descriptor_, &ours) != 0 || lstat(path_.c_str(), &there) != 0 ||
-         ours.st_ino != there.st_ino || ours.st_dev != there.st_dev;
+  if (fstat(descriptor_, &ours) != 0) return false;  // nobody knows
+  if (lstat(path_.c_str(), &there) != 0) {
+    return errno == ENOENT || errno == ENOTDIR;
+  }
+  return ours.st_ino != there.st_ino || ours.st_dev != there.st_dev;
 }
 
 void Journal::Read() {
@@ -173,7 +184,7 @@ void Journal::Read() {
     if (count == 0) break;
     text_.append(block.data(), static_cast<std::size_t>(count));
   }
-  if (!text_.empty() && !HasLineOfForm(text_)) {
+  if (!text_.empty() && !IsTornAtOnce(text_) && !HasLineOfForm(text_)) {
     throw UserError(path_, std::string("is there ") + kNoJournal);
   }
   ends_in_line_ = text_.empty() || text_.back() == '\n';

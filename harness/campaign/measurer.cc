@@ -71,7 +71,11 @@ class Measurer::Worker {
   Worker() : process_(CommandFor(step_file_.descriptor(), folder_.path())) {}
 
   void Send(const WorkerRequest& request) {
-    step_file_.Write({});
+    // A cell has its limit as it begins; a peer may have to be started before.
+    const auto limit = std::chrono::duration<double>(
+        request.cell_limit_s + static_cast<double>(request.peer_limit_s));
+    const auto now = ChildProcess::Clock::now().time_since_epoch();
+    step_file_.Write({.deadline_s = (now + limit).count()});
     process_.Send(ToJson(request).dump() + "\n",
                   ChildProcess::Clock::now() + kSendLimit);
   }

@@ -18,6 +18,9 @@
 namespace attnbench {
 namespace {
 
+// The answer to a request is written in so long.
+constexpr std::chrono::minutes kAnswerLimit{1};
+
 void SetAlarm(double seconds) {
   itimerval timer{};
   const double whole = std::floor(seconds);
@@ -33,7 +36,7 @@ class Watch {
       : limit_s_(limit_s), used_s_(num_cells) {}
   ~Watch() {
     SetAlarm(0);
-    step_.deadline_s = WorkerStep().deadline_s;
+    step_.deadline_s = SecondsOf(Clock::now() + kAnswerLimit);
     Report();
   }
   Watch(const Watch&) = delete;
@@ -48,15 +51,17 @@ class Watch {
     begin_ = now;
     // The time left is never 0, which would mean no alarm.
     const double left_s = std::max(limit_s_ - used_s_[cell], 1e-6);
-    step_ = {
-        static_cast<std::int64_t>(cell), share,
-        std::chrono::duration<double>(now.time_since_epoch()).count() + left_s};
+    step_ = {static_cast<std::int64_t>(cell), share, SecondsOf(now) + left_s};
     Report();
     SetAlarm(left_s);
   }
 
  private:
   using Clock = std::chrono::steady_clock;
+
+  static double SecondsOf(Clock::time_point time) {
+    return std::chrono::duration<double>(time.time_since_epoch()).count();
+  }
 
   // A failed write is ignored: nobody may be there to read it.
   void Report() const {
@@ -128,7 +133,12 @@ class PointServer {
 }  // namespace
 
 void ServeWorker() {
-  std::signal(SIGALRM, SIG_DFL);  // whoever started us may have ignored it
+  // Whoever started us may have ignored it, or blocked it.
+  std::signal(SIGALRM, SIG_DFL);
+  sigset_t alarm;
+  sigemptyset(&alarm);
+  sigaddset(&alarm, SIGALRM);
+  sigprocmask(SIG_UNBLOCK, &alarm, nullptr);
   PointServer server;
   for (std::string line; std::getline(std::cin, line);) {
     std::cout << ToJson(server.Answer(line)).dump() << std::endl;

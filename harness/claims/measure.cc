@@ -69,7 +69,8 @@ class ClaimsMeasurer {
     std::error_code error;
     const auto here = std::filesystem::current_path(error);
     if (error) return whole.string();  // somebody has removed the folder
-    return std::filesystem::proximate(whole, here, error).string();
+    const auto seen = std::filesystem::proximate(whole, here, error);
+    return (error ? whole : seen).string();
   }
   Context OwnContext() const {
     return MakeContext(options_.command_line, kSeed);

@@ -137,7 +137,12 @@ int RunClaims(const std::string& command_line,
   KeepClaims(arguments.ids, ledger);
   if (!arguments.output.empty()) {
     // A place that cannot be written must show before the measurements.
-    RefuseToReplace({path}, arguments.output);
+    std::vector<std::string> inputs = {path};
+    for (const auto& [name, measurement] : ledger.measurements) {
+      inputs.push_back(
+          (fs::path(arguments.results) / (name + ".json")).string());
+    }
+    RefuseToReplace(inputs, arguments.output);
     ResultFile(arguments.output, MayReplace(arguments));
   }
   // A judge that cannot run must show before hours of measuring.

@@ -25,6 +25,7 @@ struct MergeArguments {
 };
 
 int RunMerge(const std::string& command_line, const MergeArguments& arguments) {
+  RefuseToReplace(arguments.parts, arguments.output);
   const ResultFile file(arguments.output, arguments.force);
   std::vector<ReadSweep> parts;
   for (const std::string& path : arguments.parts) {

@@ -20,6 +20,7 @@
 #include "harness/commands/sweep_output.h"
 #include "harness/commands/sweep_plan.h"
 #include "harness/machine/environment.h"
+#include "harness/peer/files.h"
 #include "harness/peer/peer.h"
 #include "harness/sweep/shard.h"
 #include "harness/sweep/sweep.h"
@@ -43,10 +44,10 @@ void AddLibraries(const PeerInfo& info,
   }
 }
 
-// The files that say what to measure.
+// The files that say what to measure, and by what.
 std::vector<std::string> InputsOf(const SweepArguments& arguments,
                                   const Sweep& sweep) {
-  std::vector<std::string> files;
+  std::vector<std::string> files = PeerFiles(arguments.peer);
   if (!arguments.experiment.empty()) {
     files.push_back(HereOrInSources(arguments.experiment));
   }

@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <future>
+#include <string>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -54,18 +56,22 @@ void CheckThreads(int threads) {
                                 threads, omp_get_thread_limit()));
   }
   // OpenMP itself would end the program.
+  std::promise<void> end;
+  const std::shared_future<void> ended = end.get_future().share();
   std::vector<std::jthread> others;
+  std::string why;
   try {
     while (std::ssize(others) < threads - 1) {
-      others.emplace_back([](const std::stop_token& token) {
-        while (!token.stop_requested()) std::this_thread::yield();
-      });
+      others.emplace_back([ended] { ended.wait(); });
     }
   } catch (const std::system_error& error) {
-    throw UserError("--threads",
-                    fmt::format("the system gives {} of {} threads: {}",
-                                others.size() + 1, threads, error.what()));
+    why = error.what();
   }
+  end.set_value();
+  if (why.empty()) return;
+  throw UserError("--threads",
+                  fmt::format("the system gives {} of {} threads: {}",
+                              others.size() + 1, threads, why));
 }
 
 }  // namespace attnbench

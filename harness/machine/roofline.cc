@@ -10,6 +10,7 @@
 #include "harness/base/arrays.h"
 #include "harness/machine/caches.h"
 #include "harness/machine/clock.h"
+#include "harness/machine/cpus.h"
 #include "harness/machine/environment.h"
 #include "mechanisms/common/parallel.h"
 #include "mechanisms/kernels/limits.h"
@@ -161,6 +162,7 @@ MachineLimits Measure(const std::string& precision, int threads,
 
 MachineLimits MeasureLimits(const std::string& precision, int threads,
                             const RooflineOptions& options) {
+  CheckThreads(threads);
   return precision == "f64" ? Measure<double>(precision, threads, options)
                             : Measure<float>(precision, threads, options);
 }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -86,10 +87,10 @@ class ArrayReader {
   std::ifstream file_;
 };
 
-// A peer that tells less than this share of the time that passes, with so much
-// for what it may do untimed, does not tell nanoseconds.
-constexpr double kMostPassedShare = 100;
-constexpr double kUntimedNs = 0.5e9;
+// More trials take longer. A peer that tells less than this share of that does
+// not tell nanoseconds.
+constexpr double kLeastTold = 0.01;
+constexpr double kClearlyLongerNs = 0.05e9;
 
 std::int64_t NextNumber() {
   static std::int64_t last = 0;
@@ -220,17 +221,26 @@ double PeerDraws::TimeNs(std::span<const int> draws, Index first_trial,
         fmt::format("says that {} trials took {} ns, {:.0f} ns have passed",
                     trials, elapsed, passed.count()));
   }
-  // A first call may compile; two in a row are in another unit.
-  num_too_short_ = passed.count() > kMostPassedShare * elapsed + kUntimedNs
-                       ? num_too_short_ + 1
-                       : 0;
-  if (num_too_short_ > 1) {
-    throw PeerError(fmt::format(
-        "says that {} trials took {} ns, {:.0f} ns have passed: is its time in "
-        "nanoseconds?",
-        trials, elapsed, passed.count()));
-  }
+  CheckUnit({trials, passed.count(), elapsed});
   return elapsed / static_cast<double>(trials);
+}
+
+// What a peer does untimed, such as compiling, does not grow with the number of
+// trials; it may by chance, but not twice in a row.
+void PeerDraws::CheckUnit(const Took& call) {
+  const double passed = call.passed_ns - last_.passed_ns;
+  const bool is_longer =
+      call.trials > last_.trials && last_.trials > 0 &&
+      passed > std::max(kClearlyLongerNs, call.passed_ns / 4);
+  const bool is_too_short =
+      is_longer && call.told_ns - last_.told_ns < kLeastTold * passed;
+  last_ = call;
+  num_too_short_ = is_too_short ? num_too_short_ + 1 : 0;
+  if (num_too_short_ < 2) return;
+  throw PeerError(fmt::format(
+      "says that {} trials took {} ns, {:.0f} ns have passed: is its time in "
+      "nanoseconds?",
+      call.trials, call.told_ns, call.passed_ns));
 }
 
 OutputAnswer PeerDraws::Output(int draw, const std::string& file) {

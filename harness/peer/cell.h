@@ -34,13 +34,21 @@ class PeerDraws {
   OutputAnswer Output(int draw, const std::string& file);
 
  private:
+  struct Took {
+    Index trials = 0;
+    double passed_ns = 0;  // here
+    double told_ns = 0;    // as the peer says
+  };
+
   void Prepare();
+  void CheckUnit(const Took& call);
 
   Peer& peer_;
   const std::function<PrepareCall(const std::string&)> describe_;
   const std::int64_t number_;
   int generation_ = 0;     // of the process that holds the draws
-  int num_too_short_ = 0;  // calls in a row with hardly any time
+  Took last_;              // the last call
+  int num_too_short_ = 0;  // calls in a row that tell hardly any of their time
 };
 
 class ArrayWriter;  // writes the file of a message

@@ -81,16 +81,24 @@ std::vector<std::string> CommandWords(std::string_view command) {
   return words;
 }
 
-std::string PeerIdentity(const std::string& command) {
-  if (command.empty()) return "";
-  Fnv1a hash;
+std::vector<std::string> PeerFiles(const std::string& command) {
+  std::vector<std::string> files;
   for (std::string word : CommandWords(command)) {
     const char* const home = std::getenv("HOME");
     if (home != nullptr && word.starts_with("~/")) word.replace(0, 1, home);
     std::error_code ignored;
     if (!fs::is_regular_file(word, ignored)) continue;
-    for (const fs::path& file : WithNeighbours(word)) AddFile(file, hash);
+    for (const fs::path& file : WithNeighbours(word)) {
+      files.push_back(file.string());
+    }
   }
+  return files;
+}
+
+std::string PeerIdentity(const std::string& command) {
+  if (command.empty()) return "";
+  Fnv1a hash;
+  for (const std::string& file : PeerFiles(command)) AddFile(file, hash);
   return command + " " + hash.Hex();
 }
 

@@ -13,8 +13,11 @@ namespace attnbench {
 // Nothing is expanded.
 std::vector<std::string> CommandWords(std::string_view command);
 
-// The command, with a hash of the contents of every readable file among its
-// words, and of the *.py files beside a *.py file, which it may import. It is
+// The readable files among the words of a command, and the *.py files beside a
+// *.py file, which it may import.
+std::vector<std::string> PeerFiles(const std::string& command);
+
+// The command, with a hash of the contents of its PeerFiles. It is
 // empty for an empty command. Files that are found over a search path (the
 // interpreter, installed packages) are not hashed; the peer's description has
 // their versions.

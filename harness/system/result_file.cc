@@ -75,7 +75,7 @@ class TemporaryFile {
     if (may_replace) return std::rename(name_.c_str(), target.c_str());
     const int status = renameat2(AT_FDCWD, name_.c_str(), AT_FDCWD,
                                  target.c_str(), RENAME_NOREPLACE);
-    if (status == 0 || errno != EINVAL) return status;
+    if (status == 0 || (errno != EINVAL && errno != ENOSYS)) return status;
     // This file system cannot do both at once.
     struct stat there {};
     if (lstat(target.c_str(), &there) == 0) {

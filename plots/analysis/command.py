@@ -53,7 +53,7 @@ class UsageError(Exception):
 
 def printable(text):
     """The text without what moves a terminal's cursor or changes its colours."""
-    return re.sub(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", "?", text)
+    return re.sub(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", "?", text)
 
 
 def fail(what, program=PROGRAM):

@@ -6,6 +6,7 @@ code, and leaves no process and no file.
 import json
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import time
@@ -163,6 +164,8 @@ class Faults(InFolder):
             self.assertEqual(done.returncode, wanted, done.stderr)
         done = self.run_here(*TINY, "--force", "-j", "2", OMP_THREAD_LIMIT="1")
         self.assertIn("--threads: 2 threads are asked for, OMP_THREAD_LIMIT allows 1", done.stderr)
+        done = self.run_here("roofline", "--quick", "-j", "2", OMP_THREAD_LIMIT="1")
+        self.assertIn("OMP_THREAD_LIMIT allows 1", done.stderr)
         done = self.run_here(*TINY, "--force", OMP_THREAD_LIMIT="1", OMP_DYNAMIC="true")
         self.assertEqual(done.returncode, 0, done.stderr)
         with open(self.path("r.json"), encoding="utf-8") as file:
@@ -171,9 +174,10 @@ class Faults(InFolder):
 
     def test_a_case_that_is_edited_while_it_is_measured_ends_the_run(self):
         def write(number):
-            with open(self.path("case.json"), "w", encoding="utf-8") as file:
+            with open(self.path("new.json"), "w", encoding="utf-8") as file:
                 json.dump({"mechanism": "soft", "inputs": {
                     "memory": [[1, 2], [3, 4]], "states": [[number, 6]]}}, file)
+            os.replace(self.path("new.json"), self.path("case.json"))
 
         write(5)
         with self.start("run-sweep", "--mechanism", "soft", "--workload", "file:case.json",
@@ -186,18 +190,28 @@ class Faults(InFolder):
         self.assertFalse(os.path.exists(self.path("r.json")))
 
     def test_what_the_command_reads_is_no_output_even_by_force(self):
-        with open(os.path.join(ROOT, "experiments", "ci.json"), encoding="utf-8") as file:
-            experiment = file.read()
-        with open(self.path("e.json"), "w", encoding="utf-8") as file:
-            file.write(experiment)
-        for arguments in (("run-sweep", "e.json"), ("convert", "e.json", "--format", "gbench"),
-                          ("report", "e.json"), ("claims", "--ledger", "e.json")):
-            done = self.run_here(*arguments, "-o", "e.json", "--force")
+        here = {"e.json": "experiments/ci.json", "ledger.json": "experiments/claims.json",
+                "peer.py": "tests/support/fake_peer.py",
+                "claims/exact.json": "results/claims/exact.json"}
+        os.mkdir(self.path("claims"))
+        for name, source in here.items():
+            shutil.copy(os.path.join(ROOT, source), self.path(name))
+        peer = f"PYTHONPATH={ROOT}/experiments/peers python3 {PEER.split()[1]}"
+        for name, *arguments in (
+                ("e.json", "run-sweep", "e.json"),
+                ("peer.py", *TINY[:-2], "--peer", f"sh -c '{peer}' peer.py"),
+                ("e.json", "convert", "e.json", "--format", "gbench"),
+                ("e.json", "report", "e.json"),
+                ("e.json", "merge", "e.json"),
+                ("ledger.json", "claims", "--ledger", "ledger.json"),
+                ("claims/exact.json", "claims", "mocha-params", "--judge", "--results",
+                 "claims")):
+            done = self.run_here(*arguments, "-o", name, "--force")
             self.assertEqual(done.returncode, 2, done.stderr)
-            if arguments[0] != "claims":
-                self.assertIn("e.json: is read by this command", done.stderr)
-            with open(self.path("e.json"), encoding="utf-8") as file:
-                self.assertEqual(file.read(), experiment)
+            self.assertIn(f"{name}: is read by this command", done.stderr)
+            with open(self.path(name), encoding="utf-8") as file, \
+                    open(os.path.join(ROOT, here[name]), encoding="utf-8") as before:
+                self.assertEqual(file.read(), before.read())
 
     def test_what_is_printed_to_a_closed_file_goes_nowhere(self):
         whole = " ".join([PROGRAM, *TINY])

@@ -64,7 +64,31 @@ class PeerTest(InFolder):
             self.assertNotIn("r.json", os.listdir(self.folder))
 
 
+class Slow(PeerTest):
+    def test_what_a_peer_does_untimed_may_take_longer_than_its_trials(self):
+        cells = self.measure(*BOTH, peer=FAKE + " warm")
+        self.assertEqual(cells["soft", "framework"]["status"], "ok")
+
+
 class Resumed(PeerTest):
+    def test_a_peer_that_is_edited_during_a_run_ends_it(self):
+        peer = os.path.join(self.folder, "peer.py")
+        with open(FAKE.split()[1], encoding="utf-8") as file:
+            script = file.read().replace("ROOT = ", f"ROOT = {ROOT!r} or ")
+        with open(peer, "w", encoding="utf-8") as file:
+            file.write(script)
+        command = [PROGRAM, "run-sweep", "-T", "6,7", *TINY[2:-1], "300", *BOTH, "-o", "r.json",
+                   "--peer", "/usr/bin/python3 peer.py"]
+        with subprocess.Popen(command, cwd=self.folder, text=True,
+                              stderr=subprocess.PIPE) as run:
+            while not run.stderr.readline().startswith("[1/2]"):
+                self.assertIsNone(run.poll(), "ended before that")
+            with open(peer, "a", encoding="utf-8") as file:
+                file.write("# edited")
+            error = run.stderr.read()
+        self.assertEqual(run.returncode, 2, error)
+        self.assertIn("--peer: was changed while it was measured", error)
+
     def test_points_of_another_peer_are_not_taken(self):
         self.measure(*BOTH)
         done = self.run_sweep(*TINY, *BOTH, "--resume", "-o", "r.json", peer=FAKE + " ")

@@ -160,6 +160,15 @@ class Killed(ResumeTest):
         self.run_grid("--resume", grid=MANY)
         self.expect_whole(MANY, runs=2)
 
+    def test_the_last_point_needs_no_journal(self):
+        with self.started(49, grid=MANY) as run:
+            os.remove(self.journal)
+            _, error = run.communicate(timeout=600)
+        self.assertIn(run.returncode, (0, 130), error)
+        self.assertEqual(run.returncode == 0, "has removed it" not in error, error)
+        self.run_grid("--resume", grid=MANY)
+        self.expect_whole(MANY)
+
     def test_a_run_whose_folder_somebody_removes_ends_at_once_and_says_what_is_lost(self):
         folder = os.path.join(self.folder, "away")
         os.mkdir(folder)
@@ -274,12 +283,18 @@ class Interrupted(ResumeTest):
             os.remove(self.path("r.json"))
 
     def test_a_worker_that_somebody_stops_does_not_escape_the_limit_of_its_cell(self):
-        with self.start("--cell-limit", "1", grid=LONG) as run:
+        with self.start("--cell-limit", "5", grid=LONG) as run:
             self.wait_for_a_point(run)
             os.kill(self.worker_of(run), signal.SIGSTOP)
             _, error = run.communicate(timeout=600)
         self.assertEqual(run.returncode, 1, error)
-        self.assertIn("was not finished after 1 s (--cell-limit)", error)
+        self.assertIn("was not finished after 5 s (--cell-limit)", error)
+
+    def test_an_alarm_that_is_blocked_does_not_keep_a_cell_from_its_limit(self):
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])
+        self.addCleanup(signal.pthread_sigmask, signal.SIG_UNBLOCK, [signal.SIGALRM])
+        done = self.run_grid("--cell-limit", "1", grid=LONG, status=1)
+        self.assertIn("was not finished after 1 s (--cell-limit)", done.stderr)
 
     def test_a_worker_starts_no_threads_of_blas(self):
         with self.start(grid=LONG) as run:

@@ -25,8 +25,8 @@ TEST(Printable, BytesThatAreNotUtf8AreReplaced) {
   EXPECT_EQ(Printable("torn \xc3"), "torn \ufffd");
 }
 
-TEST(Printable, OnlyLinesKeepTheirEnds) {
-  EXPECT_EQ(PrintableLines("a\r\n\x1b\u009b\n"), "a?\n??\n");
+TEST(Printable, OnlyLinesKeepTheirEndsAndTabs) {
+  EXPECT_EQ(PrintableLines("a\r\n\t\x1b\u009b\n"), "a?\n\t??\n");
 }
 
 }  // namespace

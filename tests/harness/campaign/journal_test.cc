@@ -212,6 +212,16 @@ TEST_F(JournalFile, WhatIsNoJournalIsRefusedAndLeftAsItIs) {
   }
 }
 
+TEST_F(JournalFile, WhatAPowerCutLeavesOfItsFirstLineIsSpoiled) {
+  for (const std::string& text :
+       {std::string(5, '\0'), std::string("0123"),
+        std::string("0123456789abcdef"), std::string("0123456789abcdef ")}) {
+    std::ofstream(path_, std::ios::binary) << text;
+    const Journal journal(target_, "r.json");
+    EXPECT_EQ(journal.Contents().num_spoiled, 1U) << text;
+  }
+}
+
 TEST_F(JournalFile, KnowsThatSomebodyHasRemovedIt) {
   Journal journal(target_, "r.json");
   journal.Append(Record(1));
