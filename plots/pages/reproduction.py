@@ -110,6 +110,7 @@ class Page:
 
     def _head(self):
         context = self.result["context"]
+        measured = self._measured()
         lines = [
             "# Reproduction",
             "",
@@ -119,11 +120,14 @@ class Page:
             "fails is a finding, about this machine and this program.",
             "",
             markdown.text(words.context_text(context)),
-            *self._measured(),
+            *_of_older(measured),
             "",
             *markdown.table(
                 ("", ""),
-                [[name, markdown.text(value)] for name, value in machine(context)],
+                [
+                    [name, markdown.text(value)]
+                    for name, value in machine(context, *measured)
+                ],
             ),
             "",
         ]
@@ -133,19 +137,12 @@ class Page:
         return lines
 
     def _measured(self):
-        """Says with what the files were measured that verdicts were read from: they may
-        be older than their judgement."""
+        """The contexts of the files that verdicts were read from: they may be older than
+        their judgement, and of another machine."""
         files = {evidence["file"] for claim in self.result["claims"]
                  for evidence in claim["evidence"]} - {None}
         there = [_there(file) for file in sorted(files)]
-        contexts = [load.read_json(path)["context"]
-                    for path in there if os.path.exists(path)]
-        if not contexts:
-            return []
-        commits = sorted({(context["commit"] or "unknown")[:10] for context in contexts})
-        dates = sorted(context["date"] for context in contexts)
-        return ["", f"Judged from results of commit {', '.join(commits)}, "
-                    f"begun from {dates[0]} to {dates[-1]}."]
+        return [load.read_json(path)["context"] for path in there if os.path.exists(path)]
 
     def _paper(self, paper):
         about = paper["paper"]
@@ -269,19 +266,39 @@ def decoders(paths):
     return found
 
 
-def machine(context):
-    """(name, value) of what was measured with; what is not known is left out."""
-    memory = context.get("memory_bytes")
+def _of_older(contexts):
+    """Says with what the files were measured that verdicts were read from."""
+    if not contexts:
+        return []
+    commits = sorted({(context["commit"] or "unknown")[:10] for context in contexts})
+    dates = sorted(context["date"] for context in contexts)
+    return ["", f"Judged from results of commit {', '.join(commits)}, "
+                f"begun from {dates[0]} to {dates[-1]}."]
+
+
+def machine(judged, *measured):
+    """(name, value) of what was measured with: that of `judged` where nothing else was.
+    What is not known is left out.
+    """
+
+    def texts(of):
+        return " or ".join(dict.fromkeys(
+            str(text) for text in map(of, measured or (judged,)) if text is not None))
+
+    def memory(context):
+        known = context.get("memory_bytes")
+        return None if known is None else f"{known / 2**30:.1f} GiB"
+
     known = {
-        "processor": context["cpu"],
-        "cores": context.get("cores"),
-        "caches": ", ".join(context.get("caches") or []) or None,
-        "memory": None if memory is None else f"{memory / 2**30:.1f} GiB",
-        "kernel": context.get("kernel"),
-        "compiler": context.get("compiler"),
-        "flags": context.get("flags"),
-        "SIMD": context.get("simd"),
-        "command": context["command"],
-        "warnings": "; ".join(context["warnings"]) or None,
+        "processor": texts(lambda context: context["cpu"]),
+        "cores": texts(lambda context: context.get("cores")),
+        "caches": texts(lambda context: ", ".join(context.get("caches") or []) or None),
+        "memory": texts(memory),
+        "kernel": texts(lambda context: context.get("kernel")),
+        "compiler": texts(lambda context: context.get("compiler")),
+        "flags": texts(lambda context: context.get("flags")),
+        "SIMD": texts(lambda context: context.get("simd")),
+        "command": judged["command"],
+        "warnings": "; ".join(judged["warnings"]),
     }
-    return [(name, value) for name, value in known.items() if value is not None]
+    return [(name, value) for name, value in known.items() if value]

@@ -196,10 +196,9 @@ class Faults(InFolder):
         os.mkdir(self.path("claims"))
         for name, source in here.items():
             shutil.copy(os.path.join(ROOT, source), self.path(name))
-        peer = f"PYTHONPATH={ROOT}/experiments/peers python3 {PEER.split()[1]}"
         for name, *arguments in (
                 ("e.json", "run-sweep", "e.json"),
-                ("peer.py", *TINY[:-2], "--peer", f"sh -c '{peer}' peer.py"),
+                ("peer.py", *TINY[:-2], "--peer", f"{PEER} peer.py"),
                 ("e.json", "convert", "e.json", "--format", "gbench"),
                 ("e.json", "report", "e.json"),
                 ("e.json", "merge", "e.json"),
