@@ -72,7 +72,7 @@ class Claims(InFolder):
         cells = [cell for cell in read(results, "bytes.json")["cells"]
                  if cell["variant"] == "exact"]
         rows = {group["labels"]["variant"]: group
-                for group in claims["matcha-memory"]["measured"][0]["groups"]}
+                for group in claims["matcha-memory"]["measured"][2]["groups"]}
         growth = []
         for U in (4, 16):
             of_short, of_long = (cell["peak_memory_bytes"] for cell in cells

@@ -134,12 +134,23 @@ class ClaimsTest(ReproductionTest):
         self.assertIn("not measurable here**: &lt;b&gt; \\[x\\](y) \\`z\\` \\| a\\*b\\*",
                       self.page(claims))
 
-    def test_machine_date_and_validity_come_from_the_context(self):
+    def test_the_machine_is_that_of_the_files_that_were_judged(self):
+        claims = document()
+        path = os.path.join(ROOT, "results", "mad_figure8.json")
+        measured = load.read_json(path)["context"]
+        text = self.page(claims)
+        self.assertIn(f"| kernel | {measured['kernel']} |", text)
+        self.assertNotIn("| memory | 8.0 GiB |", text)
+        for claim in claims["claims"]:
+            for evidence in claim["evidence"]:
+                evidence["file"] = None
+        self.assertIn("| memory | 8.0 GiB |", self.page(claims))
+
+    def test_date_and_validity_come_from_the_context(self):
         claims = document()
         text = self.page(claims)
         self.assertIn("Commit 0123456789; An Invented Processor 3000 @ 2.50GHz; "
                       "2026-01-02T03:04:05Z.", text)
-        self.assertIn("| memory | 8.0 GiB |", text)
         self.assertNotIn("--quick", text)
         claims["context"].update(
             valid=False, invalid_reasons=["a debug build"],
