@@ -227,6 +227,36 @@ TEST(Runner, TellsHowMuchIsDone) {
             (std::vector<std::size_t>{0, 1}));
 }
 
+TEST(Runner, CountsTheOrdersOfRoundsThroughAllProcesses) {
+  constexpr std::size_t kCells = 6;
+  const FakeMechanism mechanism;
+  RunOptions options = Quick();
+  const auto order_from = [&](int first_round) {
+    options.first_round = first_round;
+    Cell cell = FakeCell();
+    cell.skip_reason = "its order is enough";
+    std::vector<std::unique_ptr<CellRun>> runs;
+    for (std::size_t n = 0; n < kCells; ++n) {
+      runs.push_back(MakeCellRun<float>(
+          cell, mechanism,
+          []() -> PointInputs<float>& { throw WorkloadUnsupported(""); },
+          options));
+    }
+    std::vector<std::size_t> cells;
+    RunCells(runs, 0, options,
+             [&](std::size_t index, double) { cells.push_back(index); });
+    // Checks come first, and each draw alone last.
+    return std::vector<std::size_t>(cells.begin() + kCells,
+                                    cells.end() - kCells);
+  };
+  const auto first = order_from(0);
+  const auto other = order_from(2);
+  ASSERT_EQ(first.size(), 4 * kCells);
+  EXPECT_TRUE(
+      std::equal(first.begin() + 2 * kCells, first.end(), other.begin()));
+  EXPECT_NE(first, other);
+}
+
 Cell TrainingCell(const char* mode, const char* scope) {
   Cell cell = FakeCell();
   cell.axes["mode"] = mode;
