@@ -58,7 +58,7 @@ class HazardTest(unittest.TestCase):
     def test_a_crash_while_it_is_timed_costs_the_others_nothing(self):
         # The defect strikes far beyond what the checks decode, and once, as the
         # count begins anew.
-        cells = self.measure("signal", after=2000)
+        cells = self.measure("signal", after=200)
         self.expect_failed(cells, "error", "signal 11")
 
     def test_what_takes_too_long_is_a_timeout(self):
