@@ -165,7 +165,7 @@ void ReadSequence(const SequenceAnswer& answer,
 // The positions; empty for mechanisms that choose no entry.
 std::vector<Index> PositionsOf(const SequenceAnswer& answer, Index outputs,
                                Index length) {
-  const std::vector<Index> positions =
+  std::vector<Index> positions =
       answer.positions.value_or(std::vector<Index>(Size(outputs), -1));
   for (const Index position : positions) {
     if (position < length) continue;
