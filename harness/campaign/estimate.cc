@@ -28,7 +28,6 @@ constexpr double kCellSeconds = 0.002;    // making and checking the least cell
 constexpr double kProcessSeconds = 0.03;  // starting and ending one
 constexpr double kNumberNs = 8;           // making a number of the inputs
 constexpr double kSamplesBeside = 3;      // calibration and each draw alone
-constexpr double kPreparationShare = 0.25;  // of a round, where there is one
 constexpr double kWorkNs = 1;  // of a multiply-add that is not measured
 
 constexpr int kProbeRounds = 2;

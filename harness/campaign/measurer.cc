@@ -29,7 +29,7 @@ namespace {
 constexpr std::chrono::milliseconds kLookUp{100};
 constexpr std::chrono::minutes kSendLimit{1};
 // A worker that is not stopped ends itself sooner.
-constexpr std::chrono::seconds kAlarmDelay{1};
+constexpr double kAlarmDelay = 1;  // seconds
 // The signal that ends a worker may come so long before ours.
 constexpr std::chrono::seconds kSignalDelay{1};
 
@@ -72,10 +72,8 @@ class Measurer::Worker {
 
   void Send(const WorkerRequest& request) {
     // A cell has its limit as it begins; a peer may have to be started before.
-    const auto limit = std::chrono::duration<double>(
-        request.cell_limit_s + static_cast<double>(request.peer_limit_s));
-    const auto now = ChildProcess::Clock::now().time_since_epoch();
-    step_file_.Write({.deadline_s = (now + limit).count()});
+    step_file_.Write({.deadline_s = SteadySeconds() + request.cell_limit_s +
+                                    static_cast<double>(request.peer_limit_s)});
     process_.Send(ToJson(request).dump() + "\n",
                   ChildProcess::Clock::now() + kSendLimit);
   }
@@ -86,9 +84,7 @@ class Measurer::Worker {
   WorkerStep Step() const { return step_file_.Read(); }
   // Ends a worker that its own alarm did not end.
   void EndIfLate() {
-    const auto time =
-        ChildProcess::Clock::now().time_since_epoch() - kAlarmDelay;
-    if (std::chrono::duration<double>(time).count() > Step().deadline_s) {
+    if (SteadySeconds() > Step().deadline_s + kAlarmDelay) {
       process_.End(SIGALRM);
     }
   }

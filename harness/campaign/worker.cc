@@ -18,8 +18,7 @@
 namespace attnbench {
 namespace {
 
-// The answer to a request is written in so long.
-constexpr std::chrono::minutes kAnswerLimit{1};
+constexpr double kAnswerLimit = 60;  // seconds in which an answer is written
 
 void SetAlarm(double seconds) {
   itimerval timer{};
@@ -36,33 +35,26 @@ class Watch {
       : limit_s_(limit_s), used_s_(num_cells) {}
   ~Watch() {
     SetAlarm(0);
-    step_.deadline_s = SecondsOf(Clock::now() + kAnswerLimit);
+    step_.deadline_s = SteadySeconds() + kAnswerLimit;
     Report();
   }
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
 
   void Begin(std::size_t cell, double share) {
-    const Clock::time_point now = Clock::now();
+    const double now_s = SteadySeconds();
     if (step_.cell >= 0) {
-      used_s_[static_cast<std::size_t>(step_.cell)] +=
-          std::chrono::duration<double>(now - begin_).count();
+      used_s_[static_cast<std::size_t>(step_.cell)] += now_s - begin_s_;
     }
-    begin_ = now;
+    begin_s_ = now_s;
     // The time left is never 0, which would mean no alarm.
     const double left_s = std::max(limit_s_ - used_s_[cell], 1e-6);
-    step_ = {static_cast<std::int64_t>(cell), share, SecondsOf(now) + left_s};
+    step_ = {static_cast<std::int64_t>(cell), share, now_s + left_s};
     Report();
     SetAlarm(left_s);
   }
 
  private:
-  using Clock = std::chrono::steady_clock;
-
-  static double SecondsOf(Clock::time_point time) {
-    return std::chrono::duration<double>(time.time_since_epoch()).count();
-  }
-
   // A failed write is ignored: nobody may be there to read it.
   void Report() const {
     [[maybe_unused]] const ssize_t written =
@@ -72,7 +64,7 @@ class Watch {
   const double limit_s_;
   std::vector<double> used_s_;  // the time of each cell's steps so far
   WorkerStep step_;
-  Clock::time_point begin_;
+  double begin_s_ = 0;
 };
 
 // The worker's end of the pipe; it answers one request after another.
@@ -131,6 +123,11 @@ class PointServer {
 };
 
 }  // namespace
+
+double SteadySeconds() {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration<double>(now).count();
+}
 
 void ServeWorker() {
   // Whoever started us may have ignored it, or blocked it.

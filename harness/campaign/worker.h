@@ -100,9 +100,12 @@ struct WorkerAnswer {
 struct WorkerStep {
   std::int64_t cell = -1;  // index in the request's point; -1: none yet
   double share = 0;        // the share of the point that is done
-  // The time of the monotonic clock at which the cell's limit is reached.
+  // The worker is ended where SteadySeconds is later.
   double deadline_s = std::numeric_limits<double>::infinity();
 };
+
+// The time of the steady clock, which all processes of a machine share.
+double SteadySeconds();
 inline constexpr int kStepDescriptor = 3;
 
 // Answers requests from standard input until it ends.

@@ -27,8 +27,6 @@
 namespace attnbench {
 namespace {
 
-// A sample of the preparation lasts for so much of a sample of the whole.
-constexpr double kPreparationShare = 0.25;
 constexpr int kCalibrationSamples = 3;
 constexpr double kLeastResolutions = 100;  // a sample lasts at least so many
 constexpr Index kMostTrials = Index{1} << 40;

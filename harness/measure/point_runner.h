@@ -18,6 +18,9 @@
 
 namespace attnbench {
 
+// A sample of the preparation lasts for so much of a sample of the whole.
+inline constexpr double kPreparationShare = 0.25;
+
 struct RunOptions {
   std::uint64_t seed = 1;
   int repetitions = 10;   // rounds

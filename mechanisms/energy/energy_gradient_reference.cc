@@ -6,8 +6,8 @@
 namespace attnbench {
 namespace {
 
-// Every sum is made in Wider<Real>; only then is it added to the gradient that
-// is wanted.
+// This class makes every sum in Wider<Real> and then adds it to the caller's
+// gradient.
 template <class Real>
 class Reference {
   using Wide = Wider<Real>;

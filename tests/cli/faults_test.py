@@ -211,6 +211,10 @@ class Faults(InFolder):
             with open(self.path(name), encoding="utf-8") as file, \
                     open(os.path.join(ROOT, here[name]), encoding="utf-8") as before:
                 self.assertEqual(file.read(), before.read())
+        # Without --results no measurement is read here.
+        os.rename(self.path("claims/exact.json"), self.path("exact.json"))
+        done = self.run_here("claims", "mocha-params", "-o", "exact.json", "--force")
+        self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_what_is_printed_to_a_closed_file_goes_nowhere(self):
         whole = " ".join([PROGRAM, *TINY])
