@@ -15,8 +15,10 @@ if(GIT)
   if(failed EQUAL 0)
     set(commit ${head})
   endif()
-  # Results and pages are written by measuring, and nothing is built from them.
-  execute_process(COMMAND ${GIT} status --porcelain -- . :!results :!*.md
+  # Results and pages are written by measuring, and nothing is built from them but
+  # from results/effects.json.
+  execute_process(COMMAND ${GIT} status --porcelain -- .
+      :!results/[!e]* :!results/e[!f]* :!*.md
     WORKING_DIRECTORY ${SOURCE_DIR} RESULT_VARIABLE failed
     OUTPUT_VARIABLE changes ERROR_QUIET)
   if(failed EQUAL 0 AND changes STREQUAL "")

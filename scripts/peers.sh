@@ -4,11 +4,13 @@
 # rounds, and experiments/threads.json without it, draws, and writes the table
 # of targets.
 #
-# usage: peers.sh [--quick]
+# usage: peers.sh [--quick] [--builds N]
 #   --quick   fewer rounds and shorter grids; everything goes to build/peers
 #             (otherwise to results/, results/figures/ and into README.md)
+#   --builds N   relinks of the program measure in turn, a process of 5 rounds
+#                each: intervals are then over builds
 #   --help    this text
-# example: scripts/peers.sh --quick
+# example: scripts/peers.sh --builds 20
 #
 # Ends with the table of targets. An experiment that fails is named, the others
 # go on, and the exit code is 1. Other programs on the machine spoil the times.
@@ -19,6 +21,7 @@ set -euo pipefail
 
 out=results
 profile=()
+builds=()
 into=(--into README.md)
 while (($#)); do
   case $1 in
@@ -27,8 +30,13 @@ while (($#)); do
       profile=(--quick)
       into=()
       ;;
+    --builds)
+      [[ ${2-} =~ ^[0-9]+$ ]] || usage_error "--builds wants a number, e.g. --builds 20"
+      builds=(--builds "$2" --repetitions 5)
+      shift
+      ;;
     --help | -h) print_help && exit 0 ;;
-    *) usage_error "unknown argument '$1'; allowed: --quick, --help" ;;
+    *) usage_error "unknown argument '$1'; allowed: --quick, --builds N, --help" ;;
   esac
   shift
 done
@@ -54,7 +62,7 @@ measure() {
   local result=$out/$1.json
   rm -f "$result"  # an old result must not pass for this run's
   attempt "measuring $1" build/release/attnbench run-sweep "${@:2}" \
-    "${profile[@]}" -o "$result"
+    "${profile[@]}" "${builds[@]}" -o "$result"
   results+=("$result")
 }
 

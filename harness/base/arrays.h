@@ -6,12 +6,30 @@
 #include <algorithm>
 #include <cstdint>
 #include <new>
+#include <optional>
 #include <vector>
 
+#include "harness/base/purposes.h"
 #include "mechanisms/common/array.h"
 #include "mechanisms/common/philox.h"
 
 namespace attnbench {
+
+// How arrays lie in memory relative to each other moves times, and is the same
+// in every process that allocates the same. So each leaves as many cache lines
+// free behind its arrays, up to a page behind each, as its own draws say.
+struct ArrayGaps {
+  std::uint64_t seed = 0;
+  std::uint32_t process = 0;
+  std::uint64_t count = 0;
+
+  std::size_t NextBytes() {
+    constexpr std::size_t kLineBytes = 64, kLinesOfPage = 64;
+    return Philox(seed, kArrayGapPurpose, process, count++)[0] % kLinesOfPage *
+           kLineBytes;
+  }
+};
+inline thread_local std::optional<ArrayGaps> array_gaps;  // none: no gaps
 
 // Arrays are aligned like the mechanisms' own.
 template <class T>
@@ -23,7 +41,8 @@ struct AlignedAllocator {
   AlignedAllocator(const AlignedAllocator<U>& /*other*/) {}
 
   T* allocate(std::size_t count) {
-    return static_cast<T*>(::operator new(count * sizeof(T), kCacheLine));
+    const std::size_t gap = array_gaps ? array_gaps->NextBytes() : 0;
+    return static_cast<T*>(::operator new(count * sizeof(T) + gap, kCacheLine));
   }
   void deallocate(T* pointer, std::size_t /*count*/) noexcept {
     ::operator delete(pointer, kCacheLine);

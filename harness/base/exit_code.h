@@ -10,6 +10,7 @@ enum ExitCode {
   kWrongUsage = 2,        // wrong options, or malformed input
   kNothingToCompare = 3,  // no baseline, or cells that only one side has
   kInternalError = 4,
+  kNotValid = 5,      // times of a result that is not valid were compared
   kInterrupted = 130  // 128 + SIGINT; finished work is kept
 };
 

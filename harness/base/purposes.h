@@ -25,6 +25,7 @@ inline constexpr std::uint32_t kStabilityPurpose = kFirstHarnessPurpose + 11;
 inline constexpr std::uint32_t kSourceLengthPurpose = kFirstHarnessPurpose + 12;
 inline constexpr std::uint32_t kSourcePurpose = kFirstHarnessPurpose + 13;
 inline constexpr std::uint32_t kClaimsPurpose = kFirstHarnessPurpose + 14;
+inline constexpr std::uint32_t kArrayGapPurpose = kFirstHarnessPurpose + 15;
 // Hashes of names start here: the purposes of parameters, and of scores and
 // further inputs that have no number above (NamedPurpose). A new input needs
 // no line in this file.

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <set>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -115,8 +116,10 @@ class Campaign {
 
  private:
   std::string HashOf(const Point& point) const {
-    return PointHash(sweep_, point, BuildId(), peer_);
+    return PointHash(sweep_, point, BuildId(), Plan().builds, peer_);
   }
+
+  ProcessPlan Plan() const { return PlanOf(sweep_, options_.measurer); }
 
   bool ResultIsThere() const { return std::filesystem::exists(file_.target()); }
 
@@ -134,8 +137,10 @@ class Campaign {
       return;
     }
     const JournalContents journal = journal_.Contents();
-    std::set<std::string> wanted;
-    for (const std::size_t i : wanted_) wanted.insert(hashes_[i]);
+    WantedPoints wanted;
+    for (const std::size_t i : wanted_) {
+      wanted[hashes_[i]] = &sweep_.points[i];
+    }
     if (ResultIsThere() && ContinuesResult(journal)) {
       continues_result_ = true;
       result_ = ReadPrevious();
@@ -143,11 +148,10 @@ class Campaign {
       CheckFinished(options_.output);
       // A file of a longer sweep or another shard is not the one wanted.
       const SweepContext& context = result_->context;
-      result_is_whole_ = finished_.points.size() == wanted.size() &&
-                         context.points == hashes_ &&
+      result_is_whole_ = Left().empty() && context.points == hashes_ &&
                          context.shard == ShardText();
     }
-    TakeJournal(journal, wanted, own_context_, finished_);
+    TakeJournal(journal, wanted, Plan(), own_context_, finished_);
     CheckFinished(journal_.path());
     // These points were measured after the result was written.
     if (HasPoints(journal)) result_is_whole_ = false;
@@ -195,10 +199,10 @@ class Campaign {
 
   // Whether a cell of a finished point hit a limit that is higher now.
   bool HasMoreTime(std::size_t i, const FinishedPoint& point) const {
-    const attnbench::Run& run = finished_.runs[point.run];
     const MeasurerOptions& now = options_.measurer;
     for (std::size_t c = 0; c < point.cells.size(); ++c) {
       if (point.cells[c].status != CellStatus::kTimeout) continue;
+      const attnbench::Run& run = finished_.runs[*point.runs.rbegin()];
       if (IsLower(run.cell_limit_s, now.cell_limit_s)) return true;
       // A peer's cell may have met either limit.
       if (sweep_.points[i].cells[c].is_peers &&
@@ -245,18 +249,31 @@ class Campaign {
           "measured again",
           journal_.path(), num_spoiled, num_spoiled == 1 ? " is" : "s are"));
     }
-    Tell(fmt::format("{}: {} of {} points are there", options_.output,
-                     wanted_.size() - Left().size(), wanted_.size()));
+    const std::vector<std::size_t> left = Left();
+    const auto begun = std::ranges::count_if(
+        left, [this](std::size_t i) { return Processes(i) > 0; });
+    Tell(fmt::format(
+        "{}: {} of {} points are there{}", options_.output,
+        wanted_.size() - left.size(), wanted_.size(),
+        begun == 0
+            ? ""
+            : fmt::format(", and {} that not all processes have measured",
+                          begun)));
+  }
+
+  // How many processes have measured point i.
+  std::int64_t Processes(std::size_t i) const {
+    const auto point = finished_.points.find(hashes_[i]);
+    if (point == finished_.points.end() || again_.contains(hashes_[i])) {
+      return 0;
+    }
+    return point->second.Processes(sweep_.processes);
   }
 
   std::vector<std::size_t> Left() const {
     std::vector<std::size_t> left;
     for (const std::size_t i : wanted_) {
-      if (finished_.points.contains(hashes_[i]) &&
-          !again_.contains(hashes_[i])) {
-        continue;
-      }
-      left.push_back(i);
+      if (Processes(i) < sweep_.processes) left.push_back(i);
     }
     return left;
   }
@@ -266,7 +283,8 @@ class Campaign {
     return options_.shard->Text();
   }
 
-  // Measures until all is done or the user interrupts.
+  // Measures until all is done or the user interrupts. What the machine does in
+  // the course of hours is in the processes of every point.
   void Measure(const std::vector<std::size_t>& left) {
     load_watch_ = BeginWatch(own_context_);
     Sweep rest = sweep_;
@@ -278,25 +296,43 @@ class Campaign {
     own_context_.limits = finished_.limits;
     journal_.Append({.run = RunRecord{own_context_, continues_result_}});
     finished_.runs.push_back(OwnRun());
-    Progress progress(rest, stderr, isatty(STDERR_FILENO) == 1);
+    std::vector<std::int64_t> done;
+    for (const std::size_t i : left) done.push_back(Processes(i));
+    Progress progress(rest, done, stderr, isatty(STDERR_FILENO) == 1);
     Measurer measurer(sweep_, measurer_options);
-    for (const std::size_t i : left) {
-      std::optional<MeasuredPoint> measured;
-      if (!WasInterrupted()) {
-        measured = measurer.Measure(
-            i, [&progress](double share) { progress.Tick(share); });
-      }
-      if (!measured) return;
-      CheckInputsUnchanged(i);
-      Finish(hashes_[i], *measured);
-      progress.FinishPoint(measured->cells);
-      if (journal_.IsRemoved() && i != left.back()) {
-        Tell(journal_.path() +
-             ": somebody has removed it; the run ends with what it has");
-        return;
+    for (int process = 0; process < sweep_.processes; ++process) {
+      for (std::size_t n = 0; n < left.size(); ++n) {
+        const std::size_t i = left[n];
+        if (Processes(i) > process) {
+          // All of its cells have failed since.
+          if (done[n] <= process) progress.FinishPoint({});
+          continue;
+        }
+        if (!MeasurePoint(i, process, measurer, progress)) return;
+        if (journal_.IsRemoved() && !Left().empty()) {
+          Tell(journal_.path() +
+               ": somebody has removed it; the run ends with what it has");
+          return;
+        }
       }
     }
     measurer.Finish();
+  }
+
+  // False if the user interrupts.
+  bool MeasurePoint(std::size_t i, int process, Measurer& measurer,
+                    Progress& progress) {
+    if (WasInterrupted()) return false;
+    std::span<const ResultCell> before;
+    if (process > 0) before = finished_.points.at(hashes_[i]).cells;
+    const auto measured =
+        measurer.Measure(i, process, before,
+                         [&progress](double share) { progress.Tick(share); });
+    if (!measured) return false;
+    CheckInputsUnchanged(i);
+    Finish(i, process, *measured);
+    progress.FinishPoint(measured->cells);
+    return true;
   }
 
   // A worker reads the file of a workload when it begins a point, and starts a
@@ -320,25 +356,33 @@ class Campaign {
   }
 
   // This run is the last one of `runs`.
-  void Finish(const std::string& hash, const MeasuredPoint& measured) {
+  void Finish(std::size_t i, int process, const MeasuredPoint& measured) {
+    const std::string& hash = hashes_[i];
     FinishedPoint point = {.cells = measured.cells,
                            .calibration = {},
-                           .run = finished_.runs.size() - 1};
-    for (ResultCell& cell : point.cells) cell.point = hash;
+                           .runs = {finished_.runs.size() - 1}};
+    for (ResultCell& cell : point.cells) {
+      cell.point = hash;
+      if (!cell.is_ok() && process == 0) cell.processes = sweep_.processes;
+    }
     // Without a finished cell nobody looked at the clock.
-    if (!measured.calibration_ns.empty()) {
-      point.calibration = CalibrationOf(hash, measured.calibration_ns);
+    if (!measured.rounds.times.empty()) {
+      point.calibration = CalibrationOf(hash, measured.rounds);
     }
     // The run's entry is updated here, as this may be its last point.
     LookAgain(load_watch_, /*calibration=*/{}, own_context_);
     finished_.runs.back() = OwnRun();
     if (!journal_.IsRemoved()) {
       journal_.Append(
-          {.point = PointRecord{hash, point.cells, point.calibration,
+          {.point = PointRecord{hash, process, point.cells, point.calibration,
                                 finished_.runs.back(),
                                 FingerprintHash(own_context_)}});
     }
-    finished_.points[hash] = std::move(point);
+    if (process == 0) {
+      finished_.points[hash] = std::move(point);
+    } else {
+      finished_.points[hash].Add(point, sweep_.points[i], Plan());
+    }
     again_.erase(hash);
   }
 
@@ -349,7 +393,9 @@ class Campaign {
     for (const std::size_t i : wanted_) {
       const auto point = finished_.points.find(hashes_[i]);
       if (point == finished_.points.end()) continue;
-      runs[point->second.run].points.push_back(hashes_[i]);
+      for (const std::size_t run : point->second.runs) {
+        runs[run].points.push_back(hashes_[i]);
+      }
     }
     std::erase_if(runs, [](const auto& run) { return run.points.empty(); });
     if (runs.empty()) runs.push_back(OwnRun());
@@ -367,6 +413,7 @@ class Campaign {
     for (const Point& point : sweep_.points) {
       context.cells_of_points.push_back(std::ssize(point.cells));
     }
+    context.processes = sweep_.processes;
     context.shard = ShardText();
     context.limits = finished_.limits;
     context.runs = Runs();
@@ -375,18 +422,25 @@ class Campaign {
     for (const std::size_t i : wanted_) {
       const auto point = finished_.points.find(hashes_[i]);
       if (point == finished_.points.end()) continue;
-      const auto& [cells, calibration, run] = point->second;
+      const auto& [cells, calibration, runs] = point->second;
       result.cells.insert(result.cells.end(), cells.begin(), cells.end());
       if (calibration) context.calibration.push_back(*calibration);
     }
-    const auto num_points = static_cast<std::size_t>(
-        std::count_if(wanted_.begin(), wanted_.end(),
-                      [this](std::size_t i) { return IsComplete(i); }));
+    const auto num_points = std::ranges::count_if(wanted_, [this](auto i) {
+      const auto point = finished_.points.find(hashes_[i]);
+      return IsComplete(i) &&
+             point->second.Processes(sweep_.processes) == sweep_.processes;
+    });
     SetValidityOfRuns(
-        num_points == wanted_.size()
+        num_points == std::ssize(wanted_)
             ? ""
-            : fmt::format("interrupted: {} of {} points; --resume goes on",
-                          num_points, wanted_.size()),
+            : fmt::format(
+                  "interrupted: {} of {} points{}; --resume goes on",
+                  num_points, wanted_.size(),
+                  sweep_.processes == 1
+                      ? ""
+                      : fmt::format(" were measured by all {} processes",
+                                    sweep_.processes)),
         context);
     return result;
   }
@@ -427,7 +481,7 @@ class Campaign {
   std::vector<std::size_t> wanted_;  // the points of the shard
   Finished finished_;
   // These points of `finished_` are to be measured again. They stay there until
-  // then, as an interrupted run has nothing better.
+  // the first process has done so, as an interrupted run has nothing better.
   std::set<std::string> again_;
   // The result at the output path, if this run goes on from it.
   std::optional<SweepResult> result_;

@@ -25,7 +25,7 @@ struct CampaignOptions {
 struct CampaignEnd {
   bool nothing_to_do = false;  // the result was complete already
   bool interrupted = false;
-  std::size_t num_points = 0;  // finished points
+  std::size_t num_points = 0;  // that all processes have measured
   // The file's result; unset if it has no point.
   std::optional<SweepResult> result = {};
 };

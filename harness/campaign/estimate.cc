@@ -23,11 +23,12 @@ const double kEpochNs = RunOptions().epoch_ns;
 
 // Rough guesses at the harness's own work, which matters where trials are
 // short.
-constexpr double kLimitsSeconds = 0.25;   // of each precision and thread count
-constexpr double kCellSeconds = 0.002;    // making and checking the least cell
-constexpr double kProcessSeconds = 0.03;  // starting and ending one
-constexpr double kNumberNs = 8;           // making a number of the inputs
-constexpr double kSamplesBeside = 3;      // calibration and each draw alone
+constexpr double kLimitsSeconds = 0.25;    // of each precision and thread count
+constexpr double kCellSeconds = 0.002;     // making and checking the least cell
+constexpr double kProcessSeconds = 0.1;    // starting and ending one
+constexpr double kNumberNs = 8;            // making a number of the inputs
+constexpr double kSamplesBeside = 2;       // calibration
+constexpr double kProbesSeconds = 2.5e-4;  // the probes of a round
 constexpr double kWorkNs = 1;  // of a multiply-add that is not measured
 
 constexpr int kProbeRounds = 2;
@@ -92,10 +93,8 @@ double CheckedOutputs(const Cell& cell) {
                   (IsDecoding(cell) ? U : 0) + Draws(cell) + affordable);
 }
 
-double TrialsOfRound(const Sweep& sweep, const Cell& cell) {
-  const double asked =
-      std::ceil(static_cast<double>(sweep.trials) / sweep.repetitions);
-  return IsWholeDecoder(cell.axes) ? asked : std::max(Draws(cell), asked);
+double TrialsOfRound(const Sweep& sweep) {
+  return std::ceil(static_cast<double>(sweep.trials) / sweep.repetitions);
 }
 
 // The steps of a whole decoder in all its sources (whole_decoder_inputs.h).
@@ -120,7 +119,8 @@ CellTimes Guess(const Cell& cell) {
 }
 
 bool IsLong(const Sweep& sweep, const Cell& cell) {
-  return TrialsOfRound(sweep, cell) * Guess(cell).trial_ns > kEpochNs;
+  return std::max(Draws(cell), TrialsOfRound(sweep)) * Guess(cell).trial_ns >
+         kEpochNs;
 }
 
 // The cell with so many outputs. A scan passes as many entries an output.
@@ -197,22 +197,30 @@ CellTimes ByProbes(const Cell& cell, const std::vector<Cell>& probes,
                CheckedOutputs(cell))};
 }
 
+// By all processes. The first alone checks what it decodes, and times each
+// draw.
 double CellSeconds(const Sweep& sweep, const Cell& cell,
                    const CellTimes& times) {
-  const double round_ns = TrialsOfRound(sweep, cell) * times.trial_ns;
+  const double processes = sweep.processes;
+  const double round_ns = TrialsOfRound(sweep) * times.trial_ns;
   if (IsWholeDecoder(cell.axes)) {
-    return 1e-9 * (times.gate_ns + times.trial_ns +
-                   sweep.repetitions * (round_ns + kAttentionSampleNs));
+    return processes * 1e-9 *
+           (times.gate_ns + times.trial_ns +
+            sweep.repetitions * (round_ns + kAttentionSampleNs));
   }
-  // Each draw is counted twice and timed alone, and one is calibrated with.
-  const double trials_beside = 3 * Draws(cell) + 3;
+  // Each draw is counted twice, and one is calibrated with.
+  const double trials_beside = 2 * Draws(cell) + 3;
   const double preparation_ns =
       IsDecoding(cell) ? kPreparationShare * kEpochNs : 0;
-  return kCellSeconds +
-         1e-9 * (times.gate_ns + trials_beside * times.trial_ns +
-                 kSamplesBeside * kEpochNs +
-                 sweep.repetitions *
-                     (std::max(kEpochNs, round_ns) + preparation_ns));
+  const double gates = IsDecoding(cell) ? 1 : processes;
+  const double draws_ns = std::max(kEpochNs, Draws(cell) * times.trial_ns);
+  return processes * kCellSeconds +
+         1e-9 *
+             (gates * times.gate_ns + draws_ns +
+              processes *
+                  (trials_beside * times.trial_ns + kSamplesBeside * kEpochNs +
+                   sweep.repetitions *
+                       (std::max(kEpochNs, round_ns) + preparation_ns)));
 }
 
 }  // namespace
@@ -270,13 +278,15 @@ TimeEstimate EstimateTime(const Sweep& sweep,
       inputs_ns =
           kNumberNs * Draws(cell) * Number(cell, "batch") * InputNumbers(cell);
     }
-    seconds += 1e-9 * inputs_ns;
-    if (sweep.processes > 1) {
-      seconds = sweep.processes * (kProcessSeconds + seconds);
+    seconds += sweep.processes * 1e-9 * inputs_ns;
+    // Skipped cells take no rounds.
+    if (seconds > 0) {
+      seconds += sweep.processes * sweep.repetitions * kProbesSeconds;
     }
     estimate.point_s.push_back(seconds);
   }
-  estimate.start_s = kLimitsSeconds * static_cast<double>(limits.size());
+  estimate.start_s = kLimitsSeconds * static_cast<double>(limits.size()) +
+                     (limits.empty() ? 0 : sweep.processes * kProcessSeconds);
   return estimate;
 }
 

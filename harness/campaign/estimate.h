@@ -16,7 +16,7 @@
 namespace attnbench {
 
 struct TimeEstimate {
-  double start_s = 0;                // the machine's limits, once
+  double start_s = 0;                // the machine's limits and the processes
   std::vector<double> point_s = {};  // of each point of the sweep
   // The cells with long trials whose length no probe tells.
   std::size_t num_unknown = 0;

@@ -9,6 +9,7 @@
 #define ATTNBENCH_HARNESS_CAMPAIGN_JOURNAL_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -31,11 +32,13 @@ struct RunRecord {
   }
 };
 
-// A finished point. It repeats its run as judged so far, and the
-// FingerprintHash of the run's context: so a killed run has said how busy the
-// machine was, and points stay usable if the run's own line is damaged.
+// What a process has measured of a point. It repeats its run as judged so far,
+// and the FingerprintHash of the run's context: so a killed run has said how
+// busy the machine was, and points stay usable if the run's own line is
+// damaged.
 struct PointRecord {
   std::string hash;
+  std::int64_t process = 0;
   std::vector<ResultCell> cells;
   std::optional<Calibration> calibration;
   Run run;
@@ -43,6 +46,7 @@ struct PointRecord {
 
   static void Fields(auto& self, auto& visit) {
     visit("hash", self.hash, kPointName);
+    visit("process", self.process, kAtLeastZero);
     visit("cells", self.cells);
     visit("calibration", self.calibration);
     visit("run", self.run);

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -14,7 +15,6 @@
 #include <utility>
 
 #include "harness/base/error.h"
-#include "harness/campaign/replicates.h"
 #include "harness/campaign/worker.h"
 #include "harness/measure/point_runner.h"
 #include "harness/system/child_process.h"
@@ -68,7 +68,9 @@ class StepFile {
 class Measurer::Worker {
  public:
   // The peer's files lie in our folder, so they go however the worker ends.
-  Worker() : process_(CommandFor(step_file_.descriptor(), folder_.path())) {}
+  explicit Worker(const std::string& program)
+      : process_(CommandFor(program, step_file_.descriptor(), folder_.path())) {
+  }
 
   void Send(const WorkerRequest& request) {
     // A cell has its limit as it begins; a peer may have to be started before.
@@ -91,16 +93,16 @@ class Measurer::Worker {
   ChildProcess& process() { return process_; }
 
  private:
-  static ChildProcess::Command CommandFor(int step, const std::string& folder) {
-    return {
-        .arguments = {"/proc/self/exe", "--simd", SimdName(), kWorkerCommand},
-        // OpenBLAS would start threads before the worker can keep it from that,
-        // and sends SIGINT where the system gives none.
-        .environment =
-            EnvironmentWith({"TMPDIR=" + folder, "OPENBLAS_NUM_THREADS=1"}),
-        .longest_line = std::numeric_limits<std::size_t>::max(),
-        .third = step,
-        .echo_errors = true};
+  static ChildProcess::Command CommandFor(const std::string& program, int step,
+                                          const std::string& folder) {
+    return {.arguments = {program, "--simd", SimdName(), kWorkerCommand},
+            // OpenBLAS would start threads before the worker can keep it from
+            // that, and sends SIGINT where the system gives none.
+            .environment =
+                EnvironmentWith({"TMPDIR=" + folder, "OPENBLAS_NUM_THREADS=1"}),
+            .longest_line = std::numeric_limits<std::size_t>::max(),
+            .third = step,
+            .echo_errors = true};
   }
 
   const StepFile step_file_;
@@ -108,31 +110,30 @@ class Measurer::Worker {
   ChildProcess process_;
 };
 
-// The state of a point while it is measured.
+// The state of a point while a process measures it.
 struct Measurer::Work {
   const Point& point;
   const std::function<void(double)>& tick;
-  int process = 0;  // the process whose turn it is
-  // The cells that each process gave so far: all are `ok`, except perhaps the
-  // last, which ends its cell.
-  std::vector<std::vector<ResultCell>> cells = {};
-  std::vector<double> calibration_ns = {};
+  // The cells of the point that the process is to measure, and what it gave.
+  std::vector<AskedCell> asked = {};
+  std::vector<std::optional<ResultCell>> cells = {};
+  ProbedRounds rounds = {};
   bool has_lost_worker = false;  // one has ended before it measured anything
 
-  bool HasFailed(std::size_t cell) const {
-    return !cells[cell].empty() && !cells[cell].back().is_ok();
-  }
-  // The cells that the current process has not measured yet.
+  // The cells that are not measured yet, by their places in `asked`.
   std::vector<std::size_t> Left() const {
     std::vector<std::size_t> left;
-    for (std::size_t cell = 0; cell < cells.size(); ++cell) {
-      const bool is_done =
-          cells[cell].size() > static_cast<std::size_t>(process);
-      if (!is_done && !HasFailed(cell)) left.push_back(cell);
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      if (!cells[i]) left.push_back(i);
     }
     return left;
   }
 };
+
+ProcessPlan PlanOf(const Sweep& sweep, const MeasurerOptions& options) {
+  return {sweep.processes,
+          std::max<std::int64_t>(1, std::ssize(options.builds))};
+}
 
 Measurer::Measurer(const Sweep& sweep, MeasurerOptions options)
     : sweep_(sweep), options_(std::move(options)) {}
@@ -151,13 +152,19 @@ void Measurer::Finish() {
   }
 }
 
+std::string Measurer::Program() const {
+  const std::vector<std::string>& builds = options_.builds;
+  if (builds.empty()) return "/proc/self/exe";
+  return builds[static_cast<std::size_t>(process_) % builds.size()];
+}
+
 WorkerRequest Measurer::RequestFor(const Work& work) const {
   WorkerRequest request = {
       .axes = work.point.axes,
       .cells = {},
       .seed = sweep_.seed,
       .repetitions = sweep_.repetitions,
-      .first_round = work.process * sweep_.repetitions,
+      .first_round = process_ * sweep_.repetitions,
       .trials = sweep_.trials,
       .limits = options_.limits,
       .peer = options_.peer,
@@ -165,13 +172,8 @@ WorkerRequest Measurer::RequestFor(const Work& work) const {
       .cell_limit_s = static_cast<double>(options_.cell_limit_s),
       .epoch_ns = options_.epoch_ns,
       .most_draws = options_.most_draws};
-  for (const std::size_t index : work.Left()) {
-    AskedCell cell{work.point.cells[index]};
-    if (!work.cells[index].empty()) {
-      cell.trials_per_sample = *work.cells[index][0].trials_per_sample;
-    }
-    request.cells.push_back(std::move(cell));
-  }
+  for (const std::size_t i : work.Left())
+    request.cells.push_back(work.asked[i]);
   return request;
 }
 
@@ -197,29 +199,30 @@ bool Measurer::TakeEnd(Work& work) {
                     words.empty() ? "" : ": ", words));
   }
   const std::size_t index = left[static_cast<std::size_t>(step.cell)];
-  const Cell& cell = work.point.cells[index];
   const bool is_timeout = end.Signal() == SIGALRM;
   std::string message =
       is_timeout ? fmt::format("was not finished after {} s (--cell-limit)",
                                options_.cell_limit_s)
                  : "its process " + end.Text();
   if (!is_timeout && !words.empty()) message += ": " + words;
-  work.cells[index].push_back(FailedCell(
-      cell, is_timeout ? CellStatus::kTimeout : CellStatus::kError, message));
+  work.cells[index] = FailedCell(
+      work.asked[index], is_timeout ? CellStatus::kTimeout : CellStatus::kError,
+      message);
   return true;
 }
 
-// Lets the current process measure the point; false if the user interrupts.
+// Lets the current process measure what is left of the point; false if the user
+// interrupts.
 bool Measurer::MeasureOnce(Work& work) {
   for (auto left = work.Left(); !left.empty(); left = work.Left()) {
-    if (worker_ == nullptr) worker_ = std::make_unique<Worker>();
+    if (worker_ == nullptr) worker_ = std::make_unique<Worker>(Program());
     worker_->Send(RequestFor(work));
     std::optional<std::string> line;
     while (!line && !worker_->process().HasEnded()) {
       if (WasInterrupted()) return false;
       line = worker_->Wait();
       if (!line) worker_->EndIfLate();
-      work.tick((work.process + worker_->Step().share) / sweep_.processes);
+      work.tick(worker_->Step().share);
     }
     if (!line) {
       if (!TakeEnd(work)) return false;
@@ -229,40 +232,36 @@ bool Measurer::MeasureOnce(Work& work) {
     if (answer.wrong_input) throw UserError(*answer.wrong_input);
     if (answer.failed) throw std::runtime_error(*answer.failed);
     for (std::size_t i = 0; i < left.size(); ++i) {
-      work.cells[left[i]].push_back(std::move(answer.cells.at(i)));
+      work.cells[left[i]] = std::move(answer.cells.at(i));
     }
-    work.calibration_ns.insert(work.calibration_ns.end(),
-                               answer.calibration_ns.begin(),
-                               answer.calibration_ns.end());
+    work.rounds.times.insert(work.rounds.times.end(),
+                             answer.rounds.times.begin(),
+                             answer.rounds.times.end());
+    work.rounds.again += answer.rounds.again;
   }
   return true;
 }
 
 std::optional<MeasuredPoint> Measurer::Measure(
-    std::size_t index, const std::function<void(double)>& tick) {
+    std::size_t index, int process, std::span<const ResultCell> before,
+    const std::function<void(double)>& tick) {
+  if (process != process_) Finish();
+  process_ = process;
   const Point& point = sweep_.points.at(index);
   Work work{.point = point, .tick = tick};
-  work.cells.resize(point.cells.size());
-  for (; work.process < sweep_.processes; ++work.process) {
-    // With several processes each is fresh; a single one goes on and on.
-    if (sweep_.processes > 1) Finish();
-    if (!MeasureOnce(work)) return std::nullopt;
+  for (std::size_t i = 0; i < point.cells.size(); ++i) {
+    AskedCell cell{point.cells[i]};
+    if (process > 0) {
+      if (!before[i].is_ok()) continue;
+      cell.trials_per_sample = *before[i].trials_per_sample;
+    }
+    work.asked.push_back(std::move(cell));
   }
-  MeasuredPoint measured{{}, std::move(work.calibration_ns)};
-  for (std::size_t i = 0; i < work.cells.size(); ++i) {
-    std::vector<ResultCell>& of_cell = work.cells[i];
-    ResultCell& last = of_cell.back();
-    if (!work.HasFailed(i)) {
-      measured.cells.push_back(
-          JoinReplicates(of_cell, point.cells[i].is_peers));
-      continue;
-    }
-    if (of_cell.size() > 1) {
-      last.message = fmt::format("process {} of {}: {}", of_cell.size(),
-                                 sweep_.processes, *last.message);
-    }
-    last.processes = sweep_.processes;
-    measured.cells.push_back(std::move(last));
+  work.cells.resize(work.asked.size());
+  if (!MeasureOnce(work)) return std::nullopt;
+  MeasuredPoint measured{{}, std::move(work.rounds)};
+  for (std::optional<ResultCell>& cell : work.cells) {
+    measured.cells.push_back(*std::move(cell));
   }
   return measured;
 }

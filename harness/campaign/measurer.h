@@ -7,9 +7,11 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "harness/campaign/replicates.h"
 #include "harness/campaign/worker.h"
 #include "harness/sweep/sweep.h"
 
@@ -18,6 +20,9 @@ namespace attnbench {
 inline constexpr std::int64_t kDefaultCellLimit = 3600;
 
 struct MeasurerOptions {
+  // The programs whose workers measure, process after process in turn; this one
+  // where there are none. All are linked from the same objects.
+  std::vector<std::string> builds;
   std::vector<MachineLimits> limits;
   std::string peer;  // the peer's command; empty for no peer
   std::int64_t peer_limit_s = 0;
@@ -30,9 +35,12 @@ struct MeasurerOptions {
   std::int64_t most_draws = kMostDraws;
 };
 
+ProcessPlan PlanOf(const Sweep& sweep, const MeasurerOptions& options);
+
+// What one process gave of a point.
 struct MeasuredPoint {
-  std::vector<ResultCell> cells;       // in the point's order
-  std::vector<double> calibration_ns;  // one a round, for all processes
+  std::vector<ResultCell> cells;  // in the point's order
+  ProbedRounds rounds;
 };
 
 // This class is not thread-safe. Once the destructor returns, no worker is
@@ -45,13 +53,17 @@ class Measurer {
   Measurer(const Measurer&) = delete;
   Measurer& operator=(const Measurer&) = delete;
 
-  // Measures point `index` of the sweep with Sweep::processes workers one after
-  // another; none if the user interrupts (interrupt.h). A cell that a worker
-  // does not survive becomes status `error` or `timeout`, and the worker's
-  // point is measured again without it. Calls `tick` now and then with the
-  // share of the point that is done. Throws UserError as RunPoint does, and
-  // std::runtime_error if a worker fails outside of any cell.
-  std::optional<MeasuredPoint> Measure(std::size_t index,
+  // Lets process `process` of Sweep::processes measure point `index`; each is a
+  // fresh worker, which measures one point after another. `before` is what the
+  // earlier ones gave (replicates.h), nothing for the first: only its cells
+  // that are `ok` are measured. Gives none if the user interrupts
+  // (interrupt.h). A cell that a worker does not survive becomes status `error`
+  // or `timeout`, and the worker's point is measured again without it. Calls
+  // `tick` now and then with the share of the point that is done. Throws
+  // UserError as RunPoint does, and std::runtime_error if a worker fails
+  // outside of any cell.
+  std::optional<MeasuredPoint> Measure(std::size_t index, int process,
+                                       std::span<const ResultCell> before,
                                        const std::function<void(double)>& tick);
 
   // Lets the worker end. Throws std::runtime_error if it did not end well, as
@@ -63,12 +75,14 @@ class Measurer {
   struct Work;
 
   bool MeasureOnce(Work& work);
+  std::string Program() const;
   WorkerRequest RequestFor(const Work& work) const;
   bool TakeEnd(Work& work);
 
   const Sweep& sweep_;
   const MeasurerOptions options_;
   std::unique_ptr<Worker> worker_;  // null where the next point starts a worker
+  int process_ = 0;                 // whose turn it is
 };
 
 }  // namespace attnbench

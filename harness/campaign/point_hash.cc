@@ -20,7 +20,8 @@ std::string CaseText(const Point& point) {
 }  // namespace
 
 std::string PointHash(const Sweep& sweep, const Point& point,
-                      std::string_view build_id, std::string_view peer) {
+                      std::string_view build_id, std::int64_t num_builds,
+                      std::string_view peer) {
   Fnv1a hash;
   // Each part ends in a byte that no part contains.
   const auto add = [&hash](std::string_view part) {
@@ -28,8 +29,8 @@ std::string PointHash(const Sweep& sweep, const Point& point,
     hash.Add(std::string_view("\0", 1));
   };
   add(build_id);
-  add(fmt::format("{} {} {} {}", sweep.seed, sweep.repetitions, sweep.trials,
-                  sweep.processes));
+  add(fmt::format("{} {} {} {} {}", sweep.seed, sweep.repetitions, sweep.trials,
+                  sweep.processes, num_builds));
   add(ToJson(point.axes).dump());
   add(CaseText(point));
   for (const Cell& cell : point.cells) {

@@ -29,21 +29,34 @@ std::string PointText(const Point& point) {
   return text;
 }
 
-Progress::Progress(const Sweep& sweep, std::FILE* out, bool is_terminal)
+Progress::Progress(const Sweep& sweep, std::span<const std::int64_t> done,
+                   std::FILE* out, bool is_terminal)
     : sweep_(sweep),
       out_(out),
       is_terminal_(is_terminal),
       estimate_(EstimateTime(sweep)),
       start_(Clock::now()),
-      point_start_(start_) {
-  // Points with skipped cells only take a moment, too.
-  for (double& seconds : estimate_.point_s) seconds += 1e-3;
-  estimate_.start_s = 0;  // the start is over
+      line_time_(start_) {
+  for (double& seconds : estimate_.point_s) {
+    // Points with skipped cells only take a moment, too.
+    seconds = seconds / sweep.processes + 1e-3;
+  }
+  for (int process = 0; process < sweep.processes; ++process) {
+    for (std::size_t point = 0; point < sweep.points.size(); ++point) {
+      if (process < done[point]) continue;
+      steps_.push_back({process, point});
+      total_s_ += estimate_.point_s[point];
+    }
+  }
   if (is_terminal_) {
     Draw(0);
   } else {
-    Line(fmt::format("{} point{}{}", sweep.points.size(),
-                     sweep.points.size() == 1 ? "" : "s", TimeLeft(0)));
+    Line(fmt::format("{} point{}{}{}", sweep.points.size(),
+                     sweep.points.size() == 1 ? "" : "s",
+                     sweep.processes == 1
+                         ? ""
+                         : fmt::format(" by {} processes", sweep.processes),
+                     TimeLeft(0)));
   }
 }
 
@@ -51,22 +64,21 @@ std::string Progress::TimeLeft(double done_s) const {
   // The estimate is trusted until it can be compared with what happened, unless
   // it is a guess.
   constexpr double kEnoughToTell = 0.05;
-  const double total_s = estimate_.total_s();
   const double elapsed_s = Seconds(Clock::now() - start_);
-  const bool is_early = done_s < kEnoughToTell * total_s;
+  const bool is_early = done_s < kEnoughToTell * total_s_;
   if (is_early && estimate_.num_unknown > 0) return "";
   const double left =
-      is_early ? total_s - elapsed_s : elapsed_s * (total_s / done_s - 1);
+      is_early ? total_s_ - elapsed_s : elapsed_s * (total_s_ / done_s - 1);
   return left > 0 ? fmt::format(", about {} left", DurationText(left)) : "";
 }
 
 void Progress::Draw(double done_s) {
   last_draw_ = Clock::now();
-  const double share = done_s / estimate_.total_s();
+  const double share = done_s / total_s_;
   const int filled = static_cast<int>(share * kBarWidth);
   // The line fits 80 columns, because one that wraps cannot be redrawn.
   fmt::print(out_, "\r[{:#<{}}{:-<{}}] {:3.0f} %  [{}/{}]{}\x1b[K", "", filled,
-             "", kBarWidth - filled, 100 * share, point_, sweep_.points.size(),
+             "", kBarWidth - filled, 100 * share, step_, steps_.size(),
              TimeLeft(done_s));
   std::fflush(out_);
 }
@@ -79,27 +91,33 @@ void Progress::Line(const std::string& text) {
 void Progress::Tick(double share_of_point) {
   if (!is_terminal_ || Seconds(Clock::now() - last_draw_) < 0.1) return;
   const double share = std::clamp(share_of_point, 0.0, 1.0);
-  Draw(done_s_ + share * estimate_.point_s[point_]);
+  Draw(done_s_ + share * estimate_.point_s[steps_[step_].point]);
 }
 
 void Progress::FinishPoint(const std::vector<ResultCell>& cells) {
-  const std::string where = PointText(sweep_.points[point_]);
+  const auto [process, point] = steps_.at(step_++);
+  const std::string where = PointText(sweep_.points[point]);
   for (const ResultCell& cell : cells) {
     if (!IsFailure(cell.status)) continue;
     Line(fmt::format("{}: {} {}: {}", StatusName(cell.status), cell.mechanism,
                      where, cell.message.value_or("-")));
   }
-  done_s_ += estimate_.point_s[point_];
-  ++point_;
+  done_s_ += estimate_.point_s[point];
   if (is_terminal_) {
     Draw(done_s_);
-    if (point_ == sweep_.points.size()) fmt::print(out_, "\n");
-  } else {
-    Line(fmt::format("[{}/{}] {}: {} cells, {:.1f} s{}", point_,
-                     sweep_.points.size(), where, cells.size(),
-                     Seconds(Clock::now() - point_start_), TimeLeft(done_s_)));
+    if (step_ == steps_.size()) fmt::print(out_, "\n");
+    return;
   }
-  point_start_ = Clock::now();
+  const bool is_alone = sweep_.processes == 1;
+  const bool ends_process =
+      step_ == steps_.size() || steps_[step_].process != process;
+  if (!is_alone && !ends_process) return;
+  const std::string what =
+      is_alone ? fmt::format("{}: {} cells", where, cells.size())
+               : fmt::format("process {} of {}", process + 1, sweep_.processes);
+  Line(fmt::format("[{}/{}] {}, {:.1f} s{}", step_, steps_.size(), what,
+                   Seconds(Clock::now() - line_time_), TimeLeft(done_s_)));
+  line_time_ = Clock::now();
 }
 
 CountProgress::CountProgress(std::string command, std::string cases,

@@ -1,12 +1,15 @@
 // Tells how far a command is and how long it still takes. A sweep shows a bar
-// that is redrawn in place on a terminal, and one plain line a point elsewhere,
-// so that logs stay readable. Failed cells are told at once in both.
+// that is redrawn in place on a terminal. Elsewhere it writes a plain line a
+// point, or a process where there are several, so that logs stay readable.
+// Failed cells are told at once in both.
 #ifndef ATTNBENCH_HARNESS_CAMPAIGN_PROGRESS_H_
 #define ATTNBENCH_HARNESS_CAMPAIGN_PROGRESS_H_
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -21,16 +24,18 @@ std::string PointText(const Point& point);
 
 class Progress {
  public:
-  // `sweep` outlives this. Tells at once how long the whole may take, unless
-  // the length of a long trial is a guess. The points' shares of that time are
+  // `sweep` outlives this; `done` says how many processes have measured each of
+  // its points before. Tells at once how long the whole may take, unless the
+  // length of a long trial is a guess. The points' shares of that time are
   // estimates without probes (estimate.h), as these would delay what is to be
   // measured.
-  Progress(const Sweep& sweep, std::FILE* out, bool is_terminal);
+  Progress(const Sweep& sweep, std::span<const std::int64_t> done,
+           std::FILE* out, bool is_terminal);
 
   // Draws the bar, at most ten times a second, for the share of the current
   // point that is done.
   void Tick(double share_of_point);
-  // The current point is finished with these cells of the result; the next one
+  // A process has measured the current point and gave these cells; the next one
   // becomes current.
   void FinishPoint(const std::vector<ResultCell>& cells);
 
@@ -45,11 +50,17 @@ class Progress {
   const Sweep& sweep_;
   std::FILE* out_;
   bool is_terminal_;
-  std::size_t point_ = 0;
-  TimeEstimate estimate_;
-  double done_s_ = 0;  // the estimated time of finished points
+  struct Step {
+    int process;
+    std::size_t point;
+  };
+  std::vector<Step> steps_;  // all that is to be measured
+  std::size_t step_ = 0;     // the current one
+  TimeEstimate estimate_;    // by one process
+  double total_s_ = 0;       // of all steps
+  double done_s_ = 0;        // the estimated time of finished steps
   Clock::time_point start_;
-  Clock::time_point point_start_;
+  Clock::time_point line_time_;  // of the last line, or the start
   Clock::time_point last_draw_;
 };
 

@@ -7,7 +7,6 @@
 
 #include "harness/results/summary.h"
 #include "harness/results/sums.h"
-#include "harness/stats/statistics.h"
 
 namespace attnbench {
 namespace {
@@ -41,6 +40,7 @@ std::string Difference(const ResultCell& a, const ResultCell& b,
 void SetInvalid(const std::string& message, ResultCell& cell) {
   cell.status = CellStatus::kInvalid;
   cell.message = message;
+  cell.builds = 1;
   cell.samples_ns.clear();
   cell.prepare_samples_ns.clear();
   cell.draw_ns.clear();
@@ -53,45 +53,44 @@ void SetInvalid(const std::string& message, ResultCell& cell) {
   for (const Sum& sum : kSums) (*cell.numerics.*sum.value).reset();
 }
 
-std::vector<double> MedianOfEachDraw(std::span<const ResultCell> cells) {
-  std::vector<double> medians;
-  for (std::size_t draw = 0; draw < cells[0].draw_ns.size(); ++draw) {
-    std::vector<double> times;
-    for (const ResultCell& cell : cells) times.push_back(cell.draw_ns.at(draw));
-    medians.push_back(Median(times));
-  }
-  return medians;
-}
-
 void Append(const std::vector<double>& more, std::vector<double>& to) {
   to.insert(to.end(), more.begin(), more.end());
 }
 
 }  // namespace
 
-ResultCell JoinReplicates(std::span<const ResultCell> cells, bool is_peers) {
-  ResultCell joined = cells[0];
-  joined.processes = static_cast<std::int64_t>(cells.size());
-  for (std::size_t i = 1; i < cells.size(); ++i) {
-    const std::string figure = Difference(cells[0], cells[i], is_peers);
-    if (!figure.empty()) {
-      SetInvalid(fmt::format("{} of process {} of {} is not that of process 1",
-                             figure, i + 1, cells.size()),
-                 joined);
-      break;
-    }
-    Append(cells[i].samples_ns, joined.samples_ns);
-    Append(cells[i].prepare_samples_ns, joined.prepare_samples_ns);
-    if (!joined.decoder) continue;
-    Append(cells[i].decoder->attention_samples_ns,
-           joined.decoder->attention_samples_ns);
+void AddProcess(const ResultCell& next, const ProcessPlan& plan, bool is_peers,
+                ResultCell& joined) {
+  const std::int64_t number = joined.processes + 1;
+  if (!next.is_ok()) {
+    joined = next;
+    joined.message = fmt::format("process {} of {}: {}", number, plan.processes,
+                                 *next.message);
+    joined.processes = plan.processes;
+    return;
   }
-  if (joined.is_ok()) joined.draw_ns = MedianOfEachDraw(cells);
+  const std::string figure = Difference(joined, next, is_peers);
+  if (!figure.empty()) {
+    SetInvalid(fmt::format("{} of process {} of {} is not that of process 1",
+                           figure, number, plan.processes),
+               joined);
+    joined.processes = plan.processes;
+  } else {
+    joined.processes = number;
+    joined.builds = number % plan.builds == 0 ? plan.builds
+                    : number < plan.builds    ? number
+                                              : 1;
+    Append(next.samples_ns, joined.samples_ns);
+    Append(next.prepare_samples_ns, joined.prepare_samples_ns);
+    if (joined.decoder) {
+      Append(next.decoder->attention_samples_ns,
+             joined.decoder->attention_samples_ns);
+    }
+  }
   Summarize(joined);
   if (joined.limit) {
-    joined.limit->fraction = joined.limit->limit_ns / *joined.median_ns;
+    SetFraction(*joined.median_ns, joined.interval_ns, *joined.limit);
   }
-  return joined;
 }
 
 }  // namespace attnbench

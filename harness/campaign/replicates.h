@@ -2,20 +2,29 @@
 #ifndef ATTNBENCH_HARNESS_CAMPAIGN_REPLICATES_H_
 #define ATTNBENCH_HARNESS_CAMPAIGN_REPLICATES_H_
 
-#include <span>
+#include <cstdint>
 
 #include "harness/results/cell.h"
 
 namespace attnbench {
 
-// `cells` are what each process in turn gave of one cell, all `ok`. Samples are
-// joined, process after process; `draw_ns` is, for each draw, the median over
-// the processes; figures that follow from samples are made anew. Operations,
-// memory and numerics must be the same in all, or the cell is `invalid`:
-// exactly, except for the sums of a cell that `is_peers`. These agree to 1e-5
-// (f32) or 1e-10 (f64), relative, as the peer's libraries may add in an order
-// that depends on addresses.
-ResultCell JoinReplicates(std::span<const ResultCell> cells, bool is_peers);
+// All processes that are to measure a cell, and of how many builds they are.
+struct ProcessPlan {
+  std::int64_t processes = 1;
+  std::int64_t builds = 1;
+};
+
+// Adds what the next process gave to `joined`, which earlier ones gave and is
+// `ok`. Samples are appended, and figures that follow from them are made anew;
+// `draw_ns` is the first process's. If the next process failed, the cell has
+// failed, and its message says in which process. Operations, memory and
+// numerics must be the same in all, or the cell is `invalid`: exactly, except
+// for the sums of a cell that `is_peers`. These agree to 1e-5 (f32) or 1e-10
+// (f64), relative, as the peer's libraries may add in an order that depends on
+// addresses. While some are still to come, `builds` is of those that have as
+// many processes as the others.
+void AddProcess(const ResultCell& next, const ProcessPlan& plan, bool is_peers,
+                ResultCell& joined);
 
 }  // namespace attnbench
 

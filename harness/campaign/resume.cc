@@ -6,8 +6,10 @@
 #include <utility>
 
 #include "harness/base/error.h"
+#include "harness/machine/calibration.h"
 #include "harness/machine/fingerprint.h"
 #include "harness/machine/roofline.h"
+#include "mechanisms/common/check.h"
 
 namespace attnbench {
 namespace {
@@ -36,21 +38,59 @@ void LeavePoint(const std::string& hash, Finished& finished) {
   if (!finished.points.contains(hash)) finished.others.insert(hash);
 }
 
-// Adds the result's runs to those of `finished`. Gives each point's run there.
-std::map<std::string, std::size_t> TakeRuns(const SweepResult& result,
-                                            Finished& finished) {
-  std::map<std::string, std::size_t> run_of;
+// Adds the result's runs to those of `finished`. Gives each point's runs there.
+std::map<std::string, std::set<std::size_t>> TakeRuns(const SweepResult& result,
+                                                      Finished& finished) {
+  std::map<std::string, std::set<std::size_t>> runs_of;
   for (Run& run : RunsOf(result)) {
     for (const std::string& point : run.points) {
-      run_of[point] = finished.runs.size();
+      runs_of[point].insert(finished.runs.size());
     }
     run.points.clear();
     finished.runs.push_back(std::move(run));
   }
-  return run_of;
+  return runs_of;
+}
+
+bool IsPlanned(const ResultCell& cell, const Cell& planned) {
+  return planned.mechanism == cell.mechanism && planned.axes == cell.axes &&
+         planned.options == cell.options;
+}
+
+// Whether `next` has the cells that are left of a point.
+bool GoesOn(const FinishedPoint& before, const FinishedPoint& next,
+            const Point& planned) {
+  std::vector<std::string> left, given;
+  for (const ResultCell& cell : before.cells) {
+    if (cell.is_ok()) left.push_back(cell.Key());
+  }
+  for (const ResultCell& cell : next.cells) given.push_back(cell.Key());
+  return before.cells.size() == planned.cells.size() && left == given;
 }
 
 }  // namespace
+
+std::int64_t FinishedPoint::Processes(std::int64_t processes) const {
+  const auto left = std::ranges::find_if(cells, &ResultCell::is_ok);
+  return left == cells.end() ? processes : left->processes;
+}
+
+void FinishedPoint::Add(const FinishedPoint& next, const Point& planned,
+                        const ProcessPlan& plan) {
+  // A cell that has failed is not among those of `next`.
+  auto given = next.cells.begin();
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    if (!cells[i].is_ok()) continue;
+    ATTN_CHECK(given != next.cells.end());
+    AddProcess(*given++, plan, planned.cells[i].is_peers, cells[i]);
+  }
+  runs.insert(next.runs.begin(), next.runs.end());
+  if (calibration && next.calibration) {
+    calibration = Joined(*calibration, *next.calibration);
+  } else if (next.calibration) {
+    calibration = next.calibration;
+  }
+}
 
 bool HasPoints(const JournalContents& journal) {
   return std::ranges::any_of(journal.records, [](const JournalRecord& record) {
@@ -66,24 +106,24 @@ bool ContinuesResult(const JournalContents& journal) {
 }
 
 void TakeResult(const SweepResult& result, const std::string& path,
-                const std::set<std::string>& wanted,
-                const SweepContext& context, Finished& finished) {
+                const WantedPoints& wanted, const SweepContext& context,
+                Finished& finished) {
   const SweepContext& theirs = result.context;
   const bool may_take = IsSameMachine(theirs, context, finished);
-  std::map<std::string, std::size_t> run_of;
-  if (may_take) run_of = TakeRuns(result, finished);
+  std::map<std::string, std::set<std::size_t>> runs_of;
+  if (may_take) runs_of = TakeRuns(result, finished);
   std::map<std::string, FinishedPoint> points;
   for (const ResultCell& cell : result.cells) {
     FinishedPoint& point = points[cell.point];
     point.cells.push_back(cell);
     if (!may_take) continue;
-    const auto run = run_of.find(cell.point);
-    if (run == run_of.end()) {
+    const auto runs = runs_of.find(cell.point);
+    if (runs == runs_of.end()) {
       throw UserError(path, "has point " + cell.point +
                                 ", which none of context.runs has, so no run "
                                 "can go on from it; --force replaces it");
     }
-    point.run = run->second;
+    point.runs = runs->second;
   }
   for (const Calibration& entry : theirs.calibration) {
     const auto point = points.find(entry.point);
@@ -99,9 +139,9 @@ void TakeResult(const SweepResult& result, const std::string& path,
   }
 }
 
-void TakeJournal(const JournalContents& journal,
-                 const std::set<std::string>& wanted,
-                 const SweepContext& context, Finished& finished) {
+void TakeJournal(const JournalContents& journal, const WantedPoints& wanted,
+                 const ProcessPlan& plan, const SweepContext& context,
+                 Finished& finished) {
   const std::string machine = FingerprintHash(context);
   // Stays null where the run was on another machine or its line is spoiled.
   const SweepContext* of_run = nullptr;
@@ -114,9 +154,10 @@ void TakeJournal(const JournalContents& journal,
       continue;
     }
     const PointRecord& point = *record.point;
+    const auto planned = wanted.find(point.hash);
     // The point itself names its machine, as the line of its run may be
     // spoiled.
-    if (point.machine != machine || !wanted.contains(point.hash)) {
+    if (point.machine != machine || planned == wanted.end()) {
       LeavePoint(point.hash, finished);
       continue;
     }
@@ -127,11 +168,19 @@ void TakeJournal(const JournalContents& journal,
     }
     run_is_new = false;
     if (!finished.context && of_run != nullptr) finished.context = *of_run;
-    TakePoint(point.hash,
-              {.cells = point.cells,
-               .calibration = point.calibration,
-               .run = finished.runs.size() - 1},
-              finished);
+    const FinishedPoint measured = {.cells = point.cells,
+                                    .calibration = point.calibration,
+                                    .runs = {finished.runs.size() - 1}};
+    if (point.process == 0) {
+      TakePoint(point.hash, measured, finished);
+      continue;
+    }
+    const auto before = finished.points.find(point.hash);
+    if (before != finished.points.end() &&
+        before->second.Processes(plan.processes) == point.process &&
+        GoesOn(before->second, measured, *planned->second)) {
+      before->second.Add(measured, *planned->second, plan);
+    }
   }
 }
 
@@ -139,10 +188,8 @@ void CheckPlanned(const FinishedPoint& finished, const Point& planned,
                   const std::string& path) {
   auto next = planned.cells.begin();
   for (const ResultCell& cell : finished.cells) {
-    next = std::find_if(next, planned.cells.end(), [&](const Cell& one) {
-      return one.mechanism == cell.mechanism && one.axes == cell.axes &&
-             one.options == cell.options;
-    });
+    next = std::find_if(next, planned.cells.end(),
+                        [&](const Cell& one) { return IsPlanned(cell, one); });
     if (next == planned.cells.end()) {
       throw UserError(path,
                       fmt::format("has a cell of {} in point {} that is none "

@@ -4,6 +4,7 @@
 #define ATTNBENCH_HARNESS_CAMPAIGN_RESUME_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
@@ -11,15 +12,24 @@
 #include <vector>
 
 #include "harness/campaign/journal.h"
+#include "harness/campaign/replicates.h"
 #include "harness/results/sweep_result.h"
 #include "harness/sweep/sweep.h"
 
 namespace attnbench {
 
+// What is there of a point, perhaps not of all processes yet.
 struct FinishedPoint {
   std::vector<ResultCell> cells;
   std::optional<Calibration> calibration;
-  std::size_t run = 0;  // the index in Finished::runs
+  std::set<std::size_t> runs;  // indices in Finished::runs
+
+  // The number of processes that have measured it: all of `processes` where no
+  // cell is left to measure.
+  std::int64_t Processes(std::int64_t processes) const;
+  // Adds what the next process gave.
+  void Add(const FinishedPoint& next, const Point& planned,
+           const ProcessPlan& plan);
 };
 
 struct Finished {
@@ -36,16 +46,20 @@ bool HasPoints(const JournalContents& journal);
 // Whether the journal's points continue those of the result.
 bool ContinuesResult(const JournalContents& journal);
 
-// Takes points whose hash is `wanted` from a result, and from a journal, into
+// The points of a sweep, by their hashes.
+using WantedPoints = std::map<std::string, const Point*>;
+
+// Takes points that are `wanted` from a result, and from a journal, into
 // `finished`. Nothing is taken where the machine or its settings are not those
-// of `context` (fingerprint.h). Throws UserError naming `path` for a result
-// that does not say which run measured a point.
+// of `context` (fingerprint.h), nor what a process measured where an earlier
+// one's line is lost. Throws UserError naming `path` for a result that does not
+// say which run measured a point.
 void TakeResult(const SweepResult& result, const std::string& path,
-                const std::set<std::string>& wanted,
-                const SweepContext& context, Finished& finished);
-void TakeJournal(const JournalContents& journal,
-                 const std::set<std::string>& wanted,
-                 const SweepContext& context, Finished& finished);
+                const WantedPoints& wanted, const SweepContext& context,
+                Finished& finished);
+void TakeJournal(const JournalContents& journal, const WantedPoints& wanted,
+                 const ProcessPlan& plan, const SweepContext& context,
+                 Finished& finished);
 
 // Throws UserError naming `path` where a cell of a finished point is none of
 // those planned, which come in their order.

@@ -11,8 +11,10 @@
 #include <memory>
 #include <vector>
 
+#include "harness/base/arrays.h"
 #include "harness/base/error.h"
-#include "harness/machine/roofline.h"
+#include "harness/base/hash.h"
+#include "harness/machine/calibration.h"
 #include "harness/peer/peer.h"
 
 namespace attnbench {
@@ -93,7 +95,14 @@ class PointServer {
     options.most_draws = request.most_draws;
     options.limits = request.limits;
     options.peer = PeerFor(request);
-    options.calibration_ns = &answer.calibration_ns;
+    array_gaps = {.seed = request.seed,
+                  .process = static_cast<std::uint32_t>(request.first_round)};
+    // They are made when the first round begins, in a step of a cell.
+    Probing probing{.probe = [this] {
+      if (!probes_) probes_.emplace();
+      return probes_->Time();
+    }};
+    options.probing = &probing;
     Watch watch(request.cells.size(), request.cell_limit_s);
     const Point point = {request.axes,
                          {request.cells.begin(), request.cells.end()}};
@@ -103,6 +112,7 @@ class PointServer {
          })) {
       answer.cells.push_back({std::move(cell)});
     }
+    answer.rounds = std::move(probing.rounds);
   }
 
   // Starts the peer only if a cell needs it, because that may take seconds.
@@ -120,6 +130,7 @@ class PointServer {
   }
 
   std::unique_ptr<Peer> peer_;
+  std::optional<Probes> probes_;  // made when the first point is measured
 };
 
 }  // namespace
@@ -127,6 +138,13 @@ class PointServer {
 double SteadySeconds() {
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
   return std::chrono::duration<double>(now).count();
+}
+
+std::string WorkerForm() {
+  Fnv1a form;
+  form.Add(SchemaOf<WorkerRequest>().dump());
+  form.Add(SchemaOf<WorkerAnswer>().dump());
+  return form.Hex();
 }
 
 void ServeWorker() {

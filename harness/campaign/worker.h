@@ -26,6 +26,8 @@ namespace attnbench {
 
 // The name of the command that is a worker.
 inline constexpr char kWorkerCommand[] = "measure-points";
+// With this option it only says what it is (WorkerDescription).
+inline constexpr char kDescribe[] = "--describe";
 
 // A cell in a request to the worker. (A Cell is the sweep's own.)
 struct AskedCell : Cell {
@@ -82,18 +84,32 @@ struct MeasuredCell : ResultCell {
 };
 
 struct WorkerAnswer {
-  std::vector<MeasuredCell> cells;         // the cells of the request
-  std::vector<double> calibration_ns;      // one a round
+  std::vector<MeasuredCell> cells;  // the cells of the request
+  ProbedRounds rounds;
   std::optional<std::string> wrong_input;  // the text of a UserError
   std::optional<std::string> failed;       // another exception, a bug
 
   static void Fields(auto& self, auto& visit) {
     visit("cells", self.cells);
-    visit("calibration_ns", self.calibration_ns);
+    visit("rounds", self.rounds);
     visit("wrong_input", self.wrong_input);
     visit("failed", self.failed);
   }
 };
+
+// What a worker's program says of itself, so that another program can let it
+// measure.
+struct WorkerDescription {
+  std::string form;  // WorkerForm
+  Context context;
+
+  static void Fields(auto& self, auto& visit) {
+    visit("form", self.form);
+    visit("context", self.context);
+  }
+};
+// A hash of all that requests and answers consist of.
+std::string WorkerForm();
 
 // The worker's current step. It stands at the start of the worker's file number
 // 3.

@@ -251,7 +251,7 @@ ComputedRows OfReadings(const ReadingInputs& inputs, std::uint64_t seed) {
       }
       rows.push_back(
           ComputedRow({{"position_encoding", encoding}, {"place", place}},
-                      Center({figures}, miss)));
+                      EstimateOf({figures}, /*builds=*/1, Effect(), miss)));
     }
   }
   return rows;

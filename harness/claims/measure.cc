@@ -101,6 +101,10 @@ class ClaimsMeasurer {
     campaign.output = path;
     campaign.force = options_.force;
     campaign.resume = options_.resume;
+    campaign.measurer.builds = options_.builds;
+    if (!options_.builds.empty()) {
+      sweep.processes = static_cast<int>(options_.builds.size());
+    }
     campaign.measurer.limits = limits_;  // known, so not measured again
     const CampaignEnd end = RunCampaign(
         sweep, MakeContext(options_.command_line, sweep.seed), campaign);

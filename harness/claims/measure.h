@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "harness/claims/judge_request.h"
 #include "harness/claims/ledger.h"
@@ -16,10 +17,11 @@ struct ClaimsOptions {
   std::string folder;    // for documents, NAME.json for each measurement
   bool is_kept = false;  // the folder stays, so evidence can name it
   bool quick = false;
-  bool force = false;        // replace what is in the folder
-  bool resume = false;       // sweeps go on from what is in the folder
-  bool judge = false;        // measure nothing: take everything from the folder
-  std::string command_line;  // as the user typed it
+  bool force = false;   // replace what is in the folder
+  bool resume = false;  // sweeps go on from what is in the folder
+  bool judge = false;   // measure nothing: take everything from the folder
+  std::vector<std::string> builds = {};  // relinks that measure sweeps in turn
+  std::string command_line;              // as the user typed it
 };
 
 // A measurement that cannot be made here has no path, and says why; nothing

@@ -5,6 +5,7 @@
 #include <iostream>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "harness/base/error.h"
@@ -14,8 +15,10 @@
 #include "harness/claims/ledger.h"
 #include "harness/claims/measure.h"
 #include "harness/commands/commands.h"
+#include "harness/commands/sweep_options.h"
 #include "harness/machine/environment.h"
 #include "harness/system/python.h"
+#include "harness/system/relinks.h"
 #include "harness/system/result_file.h"
 #include "harness/system/source_tree.h"
 #include "harness/system/temporary_folder.h"
@@ -33,6 +36,7 @@ struct ClaimsArguments {
   std::string ledger;
   std::string results;
   std::string output;
+  std::string builds;
   bool quick = false;
   bool json = false;
   bool force = false;
@@ -73,12 +77,19 @@ void AddOptions(CLI::App& command, ClaimsArguments& arguments) {
                     "folder, e.g. --results build/claims --resume")
           ->needs(results)
           ->excludes(force);
+  CLI::Option* const builds =
+      command
+          .add_option("--builds", arguments.builds,
+                      "relinks of this program that measure the sweeps in "
+                      "turn, a process each, e.g. --builds 20 (see run-sweep)")
+          ->type_name("N");
   command
       .add_flag("--judge", arguments.judge,
                 "measure nothing: judge what an earlier run has left in the "
                 "folder, e.g. --results build/claims --judge")
       ->needs(results)
       ->excludes(resume)
+      ->excludes(builds)
       ->excludes(quick);
   command
       .add_option("--ledger", arguments.ledger,
@@ -146,6 +157,10 @@ int RunClaims(const std::string& command_line,
     RefuseToReplace(inputs, arguments.output);
     ResultFile(arguments.output, MayReplace(arguments));
   }
+  std::vector<std::string> builds;
+  if (const auto count = NumBuilds(arguments.builds)) {
+    builds = Relinks(*count, "--builds");
+  }
   // A judge that cannot run must show before hours of measuring.
   const int ready = RunPython("claims", kJudge, {"--ready"});
   if (ready != kGood) return ready;
@@ -160,6 +175,7 @@ int RunClaims(const std::string& command_line,
        .force = arguments.force,
        .resume = arguments.resume,
        .judge = arguments.judge,
+       .builds = std::move(builds),
        .command_line = command_line});
   if (!documents) {
     std::cerr << "attnbench: claims: interrupted"

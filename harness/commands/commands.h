@@ -21,7 +21,8 @@ void AddRunSweep(CLI::App& app, const std::string& command_line, Command& run);
 
 // attnbench measure-points: the process that measures points for run-sweep
 // (harness/campaign/worker.h). Nobody types it, so no help shows it.
-void AddMeasurePoints(CLI::App& app, Command& run);
+void AddMeasurePoints(CLI::App& app, const std::string& command_line,
+                      Command& run);
 
 // attnbench list.
 void AddList(CLI::App& app, Command& run);

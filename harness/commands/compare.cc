@@ -1,13 +1,24 @@
-// attnbench compare A B: compares two results, with a verdict on every cell.
+// attnbench compare A B: compares two results, with a verdict on every cell; or
+// two programs, which it lets measure in turn.
 #include "harness/results/compare.h"
 
+#include <array>
+#include <filesystem>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
+#include "harness/base/error.h"
+#include "harness/base/exit_code.h"
 #include "harness/base/printable.h"
+#include "harness/campaign/in_turn.h"
 #include "harness/commands/commands.h"
 #include "harness/commands/options.h"
+#include "harness/commands/sweep_options.h"
+#include "harness/commands/sweep_plan.h"
+#include "harness/system/relinks.h"
 
 namespace attnbench {
 namespace {
@@ -15,19 +26,81 @@ namespace {
 struct CompareArguments {
   std::string a;
   std::string b;
+  bool programs = false;
+  SweepArguments sweep;  // of two programs
   ChangeOptions change;
+  std::string format = "text";
   bool json = false;
 };
+
+std::string Formatted(const Comparison& comparison, const std::string& format) {
+  if (format == "json") return ToJson(comparison).dump() + "\n";
+  return PrintableLines(format == "markdown" ? CompareMarkdown(comparison)
+                                             : CompareText(comparison));
+}
+
+// Processes and rounds of two programs, unless options say otherwise.
+constexpr char kProcesses[] = "20";
+constexpr char kRounds[] = "5";
+
+// A program, or relinks of the one in a build folder.
+ProgramSide SideAt(const std::string& path, int builds) {
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) {
+    return {path, RelinksOf(path, builds, "compare --programs")};
+  }
+  if (!std::filesystem::is_regular_file(path, error)) {
+    throw UserError(path, "is no program and no build folder");
+  }
+  return {path, {std::filesystem::absolute(path).string()}};
+}
+
+// None if the user interrupts.
+std::optional<Comparison> ComparePrograms(const CompareArguments& arguments,
+                                          const CompareOptions& options) {
+  SweepArguments asked = arguments.sweep;
+  if (asked.experiment.empty()) {
+    throw UserError("--programs",
+                    "needs an experiment to measure, e.g. compare --programs "
+                    "build/old build/release experiments/ci.json");
+  }
+  for (const Axis& axis : AllAxes()) asked.axes[axis.name];
+  if (asked.processes.empty()) {
+    asked.processes = asked.builds.empty() ? kProcesses : asked.builds;
+  }
+  if (asked.repetitions.empty()) asked.repetitions = kRounds;
+  const SweepRequest request = MakeRequest(asked, {});
+  if (request.processes < 2) {
+    throw UserError("--processes", "is 1, and --programs needs 2 at least");
+  }
+  const int builds = NumBuilds(asked.builds).value_or(request.processes);
+  const std::array<ProgramSide, 2> sides = {SideAt(arguments.a, builds),
+                                            SideAt(arguments.b, builds)};
+  const auto results =
+      MeasureInTurn(PlanSweep(request), sides, MeasurerOptions());
+  if (!results) return {};
+  return ComparePaired((*results)[0], (*results)[1], options);
+}
 
 int RunCompare(const CompareArguments& arguments) {
   const CompareOptions options{.level = arguments.change.Level(),
                                .margin = arguments.change.Margin()};
-  const ReadSweep a = ReadResult(arguments.a);
-  const ReadSweep b = ReadResult(arguments.b);
-  const Comparison comparison = CompareResults(a, b, options);
-  std::cout << (arguments.json ? ToJson(comparison).dump() + "\n"
-                               : PrintableLines(CompareText(comparison)));
-  return CompareExitCode(comparison);
+  const std::vector<std::string> formats = {"text", "markdown", "json"};
+  if (!Contains(formats, arguments.format)) {
+    throw UserError("--format",
+                    UnknownName("format", arguments.format, formats));
+  }
+  const auto comparison =
+      arguments.programs ? ComparePrograms(arguments, options)
+                         : CompareResults(ReadResult(arguments.a),
+                                          ReadResult(arguments.b), options);
+  if (!comparison) {
+    std::cerr << "attnbench: compare: interrupted\n";
+    return kInterrupted;
+  }
+  std::cout << Formatted(*comparison,
+                         arguments.json ? "json" : arguments.format);
+  return CompareExitCode(*comparison);
 }
 
 }  // namespace
@@ -43,10 +116,46 @@ void AddCompare(CLI::App& app, Command& run) {
   command->add_option("B", arguments->b, "the result after, e.g. after.json")
       ->type_name("FILE")
       ->required();
+  CLI::Option* const experiment =
+      command
+          ->add_option("EXPERIMENT", arguments->sweep.experiment,
+                       "with --programs: the experiment to measure, e.g. "
+                       "experiments/ci.json")
+          ->type_name("FILE");
+  CLI::Option* const programs = command->add_flag(
+      "--programs", arguments->programs,
+      "A and B are two programs, or build folders, whose programs are linked "
+      "again and again in other orders; both measure EXPERIMENT in turn, e.g. "
+      "compare --programs build/old build/release experiments/ci.json");
+  experiment->needs(programs);
+  const auto add = [&](const char* name, std::string& value,
+                       const std::string& help) {
+    command->add_option(name, value, help)->type_name("N")->needs(programs);
+  };
+  add("--processes", arguments->sweep.processes,
+      "of each program, e.g. --processes 40 (default 20)");
+  add("--repetitions", arguments->sweep.repetitions,
+      "rounds of a process, e.g. --repetitions 10 (default 5)");
+  add("--builds", arguments->sweep.builds,
+      "relinks of each build folder, e.g. --builds 10 (default: one for each "
+      "process)");
+  command
+      ->add_flag("--quick", arguments->sweep.quick,
+                 "the quick profile of the experiment, e.g. --quick")
+      ->needs(programs);
   arguments->change.AddTo(*command);
-  command->add_flag("--json", arguments->json,
-                    "print one JSON document instead of the table, e.g. "
-                    "compare before.json after.json --json");
+  CLI::Option* const format =
+      command
+          ->add_option("--format", arguments->format,
+                       "text, markdown (a table for a pull request) or json, "
+                       "e.g. --format markdown")
+          ->type_name("FORMAT")
+          ->default_str("text");
+  command
+      ->add_flag("--json", arguments->json,
+                 "the same as --format json, e.g. compare before.json "
+                 "after.json --json")
+      ->excludes(format);
   command->callback([&run, arguments] {
     run = [arguments] { return RunCompare(*arguments); };
   });

@@ -22,6 +22,7 @@
 #include "harness/commands/commands.h"
 #include "harness/results/sweep_result.h"
 #include "harness/stability/result.h"
+#include "harness/stats/effects.h"
 #include "harness/sweep/experiment.h"
 #include "harness/system/source_tree.h"
 #include "harness/verify/result.h"
@@ -272,7 +273,8 @@ std::string SchemaText(const std::string& kind) {
       {"experiment", [&] { return ExperimentSchemaText(); }},
       {"verify", SchemaTextOf<VerifyResult>},
       {"stability", SchemaTextOf<StabilityResult>},
-      {"computed", SchemaTextOf<ComputedResult>}};
+      {"computed", SchemaTextOf<ComputedResult>},
+      {"effects", EffectsSchemaText}};
   const auto found = kinds.find(kind);
   if (found != kinds.end()) return found->second();
   std::vector<std::string> valid;
@@ -315,10 +317,11 @@ void AddList(CLI::App& app, Command& run) {
   const std::vector<CLI::Option*> options = {
       command->add_flag("--json", formats->json, "as JSON, e.g. list --json"),
       command
-          ->add_option("--schema", formats->schema,
-                       "the JSON Schema of results of that kind: sweep, "
-                       "verify, stability, computed; or of experiment files: "
-                       "experiment; e.g. list --schema=verify (default sweep)")
+          ->add_option(
+              "--schema", formats->schema,
+              "the JSON Schema of results of that kind: sweep, "
+              "verify, stability, computed, effects; or of experiment "
+              "files: experiment; e.g. list --schema=verify (default sweep)")
           ->type_name("KIND")
           ->expected(0, 1)
           ->default_str("sweep"),

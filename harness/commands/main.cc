@@ -241,7 +241,7 @@ int Run(std::vector<std::string> arguments) {
   AddSimdOption(app, simd);
   Command run;
   AddRunSweep(app, command_line, run);
-  AddMeasurePoints(app, run);
+  AddMeasurePoints(app, command_line, run);
   AddList(app, run);
   AddDecode(app, run);
   AddExpect(app, run);

@@ -82,25 +82,35 @@ std::string SizeText(Index bytes) {
   return fmt::format("{} MiB", bytes >> 20);
 }
 
+// "40.2 [38.9, 40.2]", in giga
+std::string RateText(double best, const std::optional<Interval>& interval) {
+  std::string text = fmt::format("{:.1f}", best * 1e-9);
+  if (!interval) return text;
+  return text + fmt::format(" [{:.1f}, {:.1f}]", interval->low * 1e-9,
+                            interval->high * 1e-9);
+}
+
 std::string LimitsTable(const std::vector<MachineLimits>& all) {
-  std::string text = fmt::format("{:<10}{:>8}  {:<8}{:>10}{:>10}{:>10}{:>10}\n",
+  std::string text = fmt::format("{:<10}{:>8}  {:<8}{:>10}{:>24}{:>24}{:>24}\n",
                                  "precision", "threads", "limit", "a thread",
                                  "GFLOP/s", "read GB/s", "copy GB/s");
   for (const MachineLimits& limits : all) {
-    text += fmt::format("{:<10}{:>8}  {:<8}{:>10}{:>10.1f}\n", limits.precision,
-                        limits.threads, "compute", "",
-                        limits.peak_flops_per_s * 1e-9);
+    text += fmt::format(
+        "{:<10}{:>8}  {:<8}{:>10}{:>24}\n", limits.precision, limits.threads,
+        "compute", "",
+        RateText(limits.peak_flops_per_s, limits.peak_interval_flops_per_s));
     for (const LevelLimits& level : limits.levels) {
-      text += fmt::format("{:<10}{:>8}  {:<8}{:>10}{:>10}{:>10.1f}{:>10.1f}\n",
-                          limits.precision, limits.threads, level.name,
-                          level.size_bytes ? SizeText(*level.size_bytes) : "",
-                          "", level.read_bytes_per_s * 1e-9,
-                          level.copy_bytes_per_s * 1e-9);
+      text += fmt::format(
+          "{:<10}{:>8}  {:<8}{:>10}{:>24}{:>24}{:>24}\n", limits.precision,
+          limits.threads, level.name,
+          level.size_bytes ? SizeText(*level.size_bytes) : "", "",
+          RateText(level.read_bytes_per_s, level.read_interval_bytes_per_s),
+          RateText(level.copy_bytes_per_s, level.copy_interval_bytes_per_s));
     }
   }
   return text +
-         "(best of all rounds, of all threads together; copy: bytes read and "
-         "bytes written)\n";
+         "(best of all rounds, of all threads together, and in [] the interval "
+         "of the rounds; copy: bytes read and bytes written)\n";
 }
 
 int RunRoofline(const std::string& command_line,

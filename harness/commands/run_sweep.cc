@@ -59,7 +59,8 @@ std::vector<std::string> InputsOf(const SweepArguments& arguments,
 }
 
 // Tells how the run has ended; gives the exit code.
-int TellEnd(const CampaignEnd& end, const std::string& output) {
+int TellEnd(const CampaignEnd& end, std::int64_t processes,
+            const std::string& output) {
   if (end.nothing_to_do) {
     std::cout << fmt::format(
         "{}: nothing left to do, all {} points are there\n", Printable(output),
@@ -68,8 +69,9 @@ int TellEnd(const CampaignEnd& end, const std::string& output) {
   }
   const int code = end.result ? TellResult(*end.result, output) : kGood;
   if (!end.interrupted) return code;
-  std::cerr << fmt::format("attnbench: interrupted after {} points\n",
-                           end.num_points);
+  std::cerr << fmt::format(
+      "attnbench: interrupted after {} points{}\n", end.num_points,
+      processes == 1 ? "" : fmt::format(" by all {} processes", processes));
   return kInterrupted;
 }
 
@@ -90,7 +92,8 @@ int RunSweep(const std::string& command_line, const SweepArguments& arguments) {
   RefuseToReplace(InputsOf(arguments, sweep), options.output);
   Context context = MakeContext(command_line, sweep.seed);
   if (peer) AddLibraries(*peer, context.libraries);
-  return TellEnd(RunCampaign(sweep, context, options), options.output);
+  return TellEnd(RunCampaign(sweep, context, options), sweep.processes,
+                 options.output);
 }
 
 }  // namespace
@@ -108,14 +111,25 @@ void AddRunSweep(CLI::App& app, const std::string& command_line, Command& run) {
   });
 }
 
-void AddMeasurePoints(CLI::App& app, Command& run) {
+void AddMeasurePoints(CLI::App& app, const std::string& command_line,
+                      Command& run) {
   CLI::App* const command = app.add_subcommand(
       kWorkerCommand, "measure points that standard input describes");
   command->group("");
-  command->callback([&run] {
-    run = [] {
-      ServeWorker();
-      return 0;
+  const auto describe = std::make_shared<bool>(false);
+  command->add_flag(kDescribe, *describe);
+  command->callback([&run, command_line, describe] {
+    run = [command_line, describe] {
+      if (*describe) {
+        std::cout << ToJson(WorkerDescription{
+                                WorkerForm(),
+                                MakeContext(command_line, /*seed=*/1)})
+                         .dump()
+                  << "\n";
+      } else {
+        ServeWorker();
+      }
+      return kGood;
     };
   });
 }

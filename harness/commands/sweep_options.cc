@@ -11,6 +11,7 @@
 #include "harness/sweep/experiment.h"
 #include "harness/sweep/shard.h"
 #include "harness/sweep/workload_name.h"
+#include "harness/system/relinks.h"
 #include "harness/system/source_tree.h"
 
 namespace attnbench {
@@ -131,6 +132,11 @@ void AddSweepOptions(CLI::App& command, SweepArguments& arguments) {
       "fresh processes, one after another, that each measure "
       "everything: where code and memory happen to lie moves times "
       "by more than rounds show, e.g. --processes 10 (default 1)");
+  add("--builds", arguments.builds, "N",
+      "relinks of this program, its objects in other orders, that measure in "
+      "turn: where code lies moves times, too, and no number of processes of "
+      "one program shows that; needs its build folder, e.g. --builds 20 "
+      "(--processes is N then, unless it is given)");
   add("--cell-limit", arguments.cell_limit, "N",
       "seconds that a cell may take in one process, all its steps "
       "together; then its status is timeout and the others go on, "
@@ -197,10 +203,23 @@ SweepRequest MakeRequest(const SweepArguments& arguments,
     request.processes = static_cast<int>(
         ParseInteger(arguments.processes, 1, kMostProcesses, "--processes"));
   }
+  if (const auto builds = NumBuilds(arguments.builds)) {
+    if (arguments.processes.empty()) request.processes = *builds;
+    if (request.processes % *builds != 0) {
+      throw UserError("--processes",
+                      fmt::format("is {}, and not a multiple of --builds {}",
+                                  request.processes, *builds));
+    }
+  }
   if (!arguments.seed.empty()) {
     request.seed = ParseSeed(arguments.seed);
   }
   return request;
+}
+
+std::optional<int> NumBuilds(const std::string& text) {
+  if (text.empty()) return {};
+  return static_cast<int>(ParseInteger(text, 2, kMostProcesses, "--builds"));
 }
 
 CampaignOptions MakeCampaignOptions(const SweepArguments& arguments) {
@@ -209,6 +228,11 @@ CampaignOptions MakeCampaignOptions(const SweepArguments& arguments) {
   options.force = arguments.force;
   options.resume = arguments.resume;
   if (!arguments.shard.empty()) options.shard = ParseShard(arguments.shard);
+  if (const auto builds = NumBuilds(arguments.builds)) {
+    if (!arguments.dry_run) {
+      options.measurer.builds = Relinks(*builds, "--builds");
+    }
+  }
   options.measurer.peer = arguments.peer;
   options.measurer.peer_limit_s =
       ParseSeconds(arguments.peer_limit, kPeerLimit, "--peer-limit");

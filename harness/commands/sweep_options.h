@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,7 @@ struct SweepArguments {
   std::string peer;
   std::string peer_limit;
   std::string processes;
+  std::string builds;
   std::string cell_limit;
   std::string shard;
   std::string output;
@@ -43,6 +45,10 @@ void AddSweepOptions(CLI::App& command, SweepArguments& arguments);
 // replace parts of it. Throws UserError naming option or file.
 SweepRequest MakeRequest(const SweepArguments& arguments,
                          std::vector<PeerVariant> peer_variants);
+
+// The number of relinks that --builds asks for; none where it is not given. One
+// build is no sample of builds.
+std::optional<int> NumBuilds(const std::string& text);
 
 // The way in which it is measured. Throws UserError naming the option.
 CampaignOptions MakeCampaignOptions(const SweepArguments& arguments);

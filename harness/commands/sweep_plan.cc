@@ -93,7 +93,8 @@ std::optional<std::vector<ResultCell>> Measure(const Sweep& probes,
   Measurer measurer(probes, options);
   std::vector<ResultCell> probed;
   for (std::size_t i = 0; i < probes.points.size(); ++i) {
-    const std::optional<MeasuredPoint> point = measurer.Measure(i, tell);
+    const std::optional<MeasuredPoint> point =
+        measurer.Measure(i, /*process=*/0, {}, tell);
     if (!point) return std::nullopt;
     probed.insert(probed.end(), point->cells.begin(), point->cells.end());
     tell(1);

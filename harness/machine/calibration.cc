@@ -2,50 +2,170 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <limits>
+#include <new>
+#include <utility>
 
+#include "harness/base/arrays.h"
+#include "harness/machine/environment.h"
 #include "harness/stats/statistics.h"
+#include "mechanisms/kernels/limits.h"
 
 namespace attnbench {
 namespace {
 
-constexpr int kRuns = 5;
+constexpr int kChainRuns = 5;
 // Each step is a multiplication and an addition of three or four cycles: 9 to
 // 15 us in all.
-constexpr int kSteps = 5'500;
+constexpr int kChainSteps = 5'500;
+constexpr char kChain[] = "chain";
+
+constexpr Index kDramPartBytes = Index{1} << 16;
+
+constexpr int kThroughputRuns = 6;
+// Each step is 7 cycles or more where a core begins two multiply-adds in each.
+constexpr Index kThroughputSteps = 1'000;
 
 // Each step needs the last one's result; x stays near 1. The loop is not
 // inlined, or the compiler could compute its result for the known argument.
 __attribute__((noinline)) double DependentSteps(double x) {
-  for (int step = 0; step < kSteps; ++step) x = x * 0.999999 + 1e-6;
+  for (int step = 0; step < kChainSteps; ++step) x = x * 0.999999 + 1e-6;
   return x;
 }
 
-}  // namespace
-
-double TimeCalibrationNs() {
+template <class Work>
+double LeastNs(int runs, const Work& work) {
   using Clock = std::chrono::steady_clock;
-  static volatile double end = 0.5;
-  double least_ns = 0;
-  for (int run = 0; run < kRuns; ++run) {
+  double least_ns = std::numeric_limits<double>::infinity();
+  for (int run = 0; run < runs; ++run) {
     const auto start = Clock::now();
-    end = DependentSteps(end);
-    const double elapsed_ns =
-        std::chrono::duration<double, std::nano>(Clock::now() - start).count();
-    least_ns = run == 0 ? elapsed_ns : std::min(least_ns, elapsed_ns);
+    work();
+    least_ns = std::min(
+        least_ns,
+        std::chrono::duration<double, std::nano>(Clock::now() - start).count());
   }
   return least_ns;
 }
 
+// The samples of each probe, one a round.
+std::map<std::string, std::vector<double>> SamplesOf(
+    const std::vector<ProbeTimes>& rounds) {
+  std::map<std::string, std::vector<double>> samples;
+  for (const ProbeTimes& round : rounds) {
+    for (const auto& [name, elapsed_ns] : round) {
+      samples[name].push_back(elapsed_ns);
+    }
+  }
+  return samples;
+}
+
+}  // namespace
+
+Probes::Probes(const std::vector<Cache>& caches) {
+  const auto size_of = [&caches](int level) {
+    Index bytes = 0;
+    for (const Cache& cache : caches) {
+      if (cache.level == level && cache.holds != "Instruction") {
+        bytes = cache.size_bytes;
+      }
+    }
+    return bytes;
+  };
+  const Index l2 = size_of(2), l3 = size_of(3);
+  const Index part = l2 / 4;
+  if (l2 > 0) Add({.name = "L2", .runs = 8}, 2 * part, part);
+  // By the time that a part is read again, it has left L2; the first walk may
+  // be the one that brings it into L3.
+  if (l2 > 0 && l3 >= 4 * l2) Add({.name = "L3", .runs = 12}, 8 * part, part);
+  // Here it has left every cache.
+  if (l2 + l3 > 0) {
+    Add({.name = "DRAM", .runs = 6}, 2 * std::max(l2, l3), kDramPartBytes);
+  }
+}
+
+// A level for which there is no memory has no probe.
+void Probes::Add(Reading reading, Index bytes, Index part_bytes) {
+  if (bytes > AvailableMemoryBytes() / 2) return;
+  reading.count = bytes / static_cast<Index>(sizeof(float));
+  reading.part = part_bytes / static_cast<Index>(sizeof(float));
+  reading.numbers.reset(new (std::nothrow) float[Size(reading.count)]);
+  if (reading.numbers == nullptr) return;
+  // Pages that nobody has written would all be one page of zeros.
+  std::fill_n(reading.numbers.get(), reading.count, 1.0F);
+  readings_.push_back(std::move(reading));
+}
+
+ProbeTimes Probes::Time() {
+  static volatile double end = 0.5;
+  const LimitKernels<float>& kernels = ChosenLimitKernels<float>();
+  ProbeTimes times;
+  times[kChain] = LeastNs(kChainRuns, [] { end = DependentSteps(end); });
+  times["throughput"] =
+      LeastNs(kThroughputRuns, [&] { kernels.multiply_add(kThroughputSteps); });
+  for (Reading& reading : readings_) {
+    times[reading.name] = LeastNs(reading.runs, [&] {
+      kernels.read(reading.numbers.get() + reading.begin, reading.part);
+      reading.begin += reading.part;
+      if (reading.begin + reading.part > reading.count) reading.begin = 0;
+    });
+  }
+  return times;
+}
+
+Excess::Excess(const std::vector<ProbeTimes>& rounds) {
+  for (const auto& [name, samples_ns] : SamplesOf(rounds)) {
+    medians_[name] = Median(samples_ns);
+  }
+}
+
+double Excess::operator()(const ProbeTimes& round) const {
+  double most = 0;
+  for (const auto& [name, elapsed_ns] : round) {
+    most = std::max(most, elapsed_ns / medians_.at(name));
+  }
+  return most;
+}
+
 Calibration CalibrationOf(const std::string& point,
-                          const std::vector<double>& samples_ns) {
-  const double median_ns = Median(samples_ns);
-  const Interval interval = MedianInterval(samples_ns);
-  const double furthest_ns =
-      std::max(interval.high - median_ns, median_ns - interval.low);
-  return {.point = point,
-          .samples_ns = samples_ns,
-          .median_ns = median_ns,
-          .deviation = furthest_ns / median_ns};
+                          const ProbedRounds& rounds) {
+  auto samples = SamplesOf(rounds.times);
+  Calibration entry{.point = point,
+                    .samples_ns = std::move(samples.extract(kChain).mapped())};
+  const Estimate center =
+      EstimateOf(Logs({entry.samples_ns}), /*builds=*/1, Effect());
+  entry.median_ns = Median(entry.samples_ns);
+  // One round alone shows no drift.
+  if (entry.samples_ns.size() > 1) {
+    entry.deviation = std::expm1(center.interval.high - center.value);
+  }
+  entry.probes = std::move(samples);
+  const Excess excess(rounds.times);
+  entry.strayed = {.again = rounds.again,
+                   .still = std::ranges::count_if(
+                       rounds.times, [&](const ProbeTimes& round) {
+                         return excess(round) > kStraying;
+                       })};
+  return entry;
+}
+
+Calibration Joined(const Calibration& a, const Calibration& b) {
+  ProbedRounds rounds;
+  for (const Calibration* one : {&a, &b}) {
+    const Calibration& other = one == &a ? b : a;
+    for (std::size_t i = 0; i < one->samples_ns.size(); ++i) {
+      ProbeTimes& times = rounds.times.emplace_back();
+      times[kChain] = one->samples_ns[i];
+      for (const auto& [name, samples_ns] : one->probes) {
+        // A process with little memory lacks the probe of a level.
+        if (other.probes.contains(name)) times[name] = samples_ns.at(i);
+      }
+    }
+    if (one->strayed) rounds.again += one->strayed->again;
+  }
+  Calibration joined = CalibrationOf(a.point, rounds);
+  joined.deviation = std::max(a.deviation, b.deviation);
+  return joined;
 }
 
 Drift DriftOf(const std::vector<Calibration>& calibration) {
@@ -62,6 +182,22 @@ Drift DriftOf(const std::vector<Calibration>& calibration) {
   }
   if (least_ns > 0) drift.between_points = greatest_ns / least_ns - 1;
   return drift;
+}
+
+std::map<std::string, double> DriftOfProbes(
+    const std::vector<Calibration>& calibration) {
+  std::map<std::string, std::vector<double>> medians;
+  for (const Calibration& entry : calibration) {
+    for (const auto& [name, samples_ns] : entry.probes) {
+      medians[name].push_back(Median(samples_ns));
+    }
+  }
+  std::map<std::string, double> drifts;
+  for (const auto& [name, of_points] : medians) {
+    const auto [least, greatest] = std::ranges::minmax(of_points);
+    drifts[name] = greatest / least - 1;
+  }
+  return drifts;
 }
 
 }  // namespace attnbench

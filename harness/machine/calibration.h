@@ -1,30 +1,96 @@
-// Measures how fast the processor's clock ran during a sweep. A fixed loop of
-// dependent multiply-adds touches no memory and cannot be overlapped, so its
-// time is a number of cycles that never changes, over the clock rate. It is
-// timed once a round, among the cells: where it drifts, times of different
-// points, or of two results, are not of the same clock (ratios within a round
-// are).
+// Probes tell how fast the machine itself was during a sweep: work that never
+// changes is timed once a round, before the cells.
+//
+// The chain is a loop of dependent multiply-adds. It touches no memory and
+// cannot be overlapped, so its time is a fixed number of cycles over the clock
+// rate: where it drifts, times of different points, or of two results, are not
+// of the same clock (ratios within a round are). It does not see a neighbour on
+// the same core or in a cache, so there are probes of these, too: a throughput
+// that fills the core's ports, and reads of L2, L3 and DRAM. A round in which
+// one of them is far above its median was disturbed, and is measured again
+// (point_runner.h).
 #ifndef ATTNBENCH_HARNESS_MACHINE_CALIBRATION_H_
 #define ATTNBENCH_HARNESS_MACHINE_CALIBRATION_H_
 
+#include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "harness/base/document.h"
+#include "harness/machine/caches.h"
 #include "harness/machine/context.h"
 
 namespace attnbench {
 
-// The loop's time now, in ns: the least of a few runs of about 10 us, because
-// an interruption makes one of them longer and a slower clock all of them. A
-// call takes about 50 us.
-double TimeCalibrationNs();
+// The times of the probes of a round in ns, by name: "chain" and "throughput",
+// and "L2", "L3" and "DRAM" where the machine tells its caches. Every round of
+// a process has the same names.
+using ProbeTimes = std::map<std::string, double>;
 
-// The entry of `context.calibration` of a point. There is one sample a round,
-// of all its processes; at least one. `deviation` is how far drift between the
-// rounds may move the median: the distance to the further end of its interval
-// (MedianInterval), relative to the median.
-Calibration CalibrationOf(const std::string& point,
-                          const std::vector<double>& samples_ns);
+// Times the probes. A process has one, as making it touches twice the memory of
+// the last cache.
+class Probes {
+ public:
+  explicit Probes(const std::vector<Cache>& caches = ReadCaches());
+
+  // The least of a few short runs of each probe, because an interruption makes
+  // one of them longer and a slower machine all of them. A call takes about
+  // 250 us where L2 has 512 KiB.
+  ProbeTimes Time();
+
+ private:
+  // Each run reads the next part of the buffer.
+  struct Reading {
+    std::string name;
+    int runs = 1;
+    std::unique_ptr<float[]> numbers = nullptr;
+    Index count = 0;
+    Index part = 0;
+    Index begin = 0;  // of the next part
+  };
+  void Add(Reading reading, Index bytes, Index part_bytes);
+
+  std::vector<Reading> readings_;
+};
+
+// What the probes say of the rounds that were kept.
+struct ProbedRounds {
+  std::vector<ProbeTimes> times;
+  std::int64_t again = 0;  // how many rounds were measured again
+
+  static void Fields(auto& self, auto& visit) {
+    visit("times", self.times);
+    visit("again", self.again, kAtLeastZero);
+  }
+};
+
+// A round strays if one of its probes takes more than this many times its
+// median. With compilers on both cores of an AMD EPYC 7003 (2 of its cores, in
+// a virtual machine), 9 in 10 rounds had the chain below 1.05, the throughput
+// below 1.2 and the reads below 1.2 to 1.4.
+inline constexpr double kStraying = 1.3;
+
+// For each round, how many times its median the worst of its probes takes.
+class Excess {
+ public:
+  explicit Excess(const std::vector<ProbeTimes>& rounds);
+  double operator()(const ProbeTimes& round) const;
+
+ private:
+  ProbeTimes medians_;
+};
+
+// The entry of `context.calibration` of a point. There is one round at least,
+// and the rounds are those of all processes, so that a process that was
+// disturbed all the time strays from the others. `deviation` is how far drift
+// between the rounds may move the median of the chain: the distance to the
+// upper end of its interval (EstimateOf), relative to it.
+Calibration CalibrationOf(const std::string& point, const ProbedRounds& rounds);
+
+// The entry of the rounds of both, `b` after `a`, with the probes that both
+// have and the larger deviation: rounds of another process show no drift.
+Calibration Joined(const Calibration& a, const Calibration& b);
 
 // The drift over all entries together.
 struct Drift {
@@ -33,6 +99,15 @@ struct Drift {
   std::string worst_point;    // the point of that deviation; may be empty
 };
 Drift DriftOf(const std::vector<Calibration>& calibration);
+
+// For each of the other probes, by name: (greatest - least) / least of its
+// medians of the points. What the cells of a point leave in the caches is a
+// part of it, so less is asked of it than of the clock.
+std::map<std::string, double> DriftOfProbes(
+    const std::vector<Calibration>& calibration);
+
+// A larger share of rounds that stray, of all points together, is a warning.
+inline constexpr double kNoticeableStrayed = 0.05;
 
 // A drift beyond this is a warning. A fixed clock stays within 0.1 percent even
 // if other programs keep every core busy; a step of another one (100 MHz) is 2

@@ -128,12 +128,28 @@ struct Context : Setup {
   }
 };
 
-// The speed of the processor's clock at a point (calibration.h).
+// How many rounds of a point strayed (calibration.h).
+struct Strayed {
+  std::int64_t again = 0;  // rounds that were measured again
+  std::int64_t still = 0;  // kept rounds that stray
+
+  static void Fields(auto& self, auto& visit) {
+    visit("again", self.again, kAtLeastZero);
+    visit("still", self.still, kAtLeastZero);
+  }
+};
+
+// The speed of the machine at a point (calibration.h): of the processor's clock
+// by the chain, and of more by the other probes. There is one sample a round,
+// for all processes.
 struct Calibration {
   std::string point;
-  std::vector<double> samples_ns;  // one a round, for all processes
+  std::vector<double> samples_ns;  // of the chain
   double median_ns = 0;
   double deviation = 0;  // how far the median may be off, relative to it
+  // Results from before these members lack them.
+  std::map<std::string, std::vector<double>> probes = {};  // by name, in ns
+  std::optional<Strayed> strayed = {};
 
   static void Fields(auto& self, auto& visit) {
     visit("point", self.point, kPointName);
@@ -141,6 +157,9 @@ struct Calibration {
           Rule{.exclusive_minimum = 0, .min_items = 1});
     visit("median_ns", self.median_ns, kAboveZero);
     visit("deviation", self.deviation, kAtLeastZero);
+    visit("probes", self.probes,
+          Rule{.exclusive_minimum = 0, .min_items = 1, .may_be_absent = true});
+    visit("strayed", self.strayed, Rule{.may_be_absent = true});
   }
 };
 
@@ -181,6 +200,9 @@ struct SweepContext : Context {
   // How many cells each of `points` has; empty in results from before this
   // field.
   std::vector<std::int64_t> cells_of_points;
+  // How many are to measure each cell; nothing in results from before this
+  // field.
+  std::optional<std::int64_t> processes;
   std::optional<std::string> shard;  // "0/4"
   std::vector<MachineLimits> limits;
   std::vector<Calibration> calibration;
@@ -190,6 +212,8 @@ struct SweepContext : Context {
     Context::Fields(self, visit);
     visit("points", self.points, kPointName);
     visit("cells_of_points", self.cells_of_points,
+          Rule{.minimum = 1, .may_be_absent = true});
+    visit("processes", self.processes,
           Rule{.minimum = 1, .may_be_absent = true});
     visit("shard", self.shard, Rule{.pattern = "^[0-9]+/[1-9][0-9]*$"});
     visit("limits", self.limits);

@@ -4,6 +4,7 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <functional>
 
@@ -149,16 +150,44 @@ MachineLimits Measure(const std::string& precision, int threads,
   auto load = loads.begin();
   limits.peak_samples = (load++)->samples;
   limits.peak_flops_per_s = Best(limits.peak_samples);
+  limits.peak_interval_flops_per_s = RateInterval(limits.peak_samples);
   for (LevelLimits& level : limits.levels) {
     level.read_samples = (load++)->samples;
     level.read_bytes_per_s = Best(level.read_samples);
+    level.read_interval_bytes_per_s = RateInterval(level.read_samples);
     level.copy_samples = (load++)->samples;
     level.copy_bytes_per_s = Best(level.copy_samples);
+    level.copy_interval_bytes_per_s = RateInterval(level.copy_samples);
   }
   return limits;
 }
 
+// The time that `amount` takes at a rate.
+Binding BindingOf(const std::string& bound, double amount, double rate,
+                  const std::optional<Interval>& interval) {
+  const auto ns_at = [amount](double per_s) { return amount / per_s * 1e9; };
+  Binding binding{bound, ns_at(rate)};
+  if (interval)
+    binding.interval_ns = {ns_at(interval->high), ns_at(interval->low)};
+  return binding;
+}
+
 }  // namespace
+
+std::optional<Interval> RateInterval(const std::vector<double>& samples) {
+  if (samples.size() < 2) return {};
+  const double count = static_cast<double>(samples.size());
+  double mean = 0, squares = 0;
+  for (const double rate : samples) mean += std::log(rate) / count;
+  for (const double rate : samples) {
+    squares += (std::log(rate) - mean) * (std::log(rate) - mean);
+  }
+  const double half_width = std::sqrt(squares / (count - 1) / count) *
+                            boost::math::quantile(boost::math::complement(
+                                boost::math::students_t(count - 1), kMiss / 2));
+  return Interval{std::exp(mean - half_width),
+                  std::max(std::exp(mean + half_width), Best(samples))};
+}
 
 MachineLimits MeasureLimits(const std::string& precision, int threads,
                             const RooflineOptions& options) {
@@ -176,12 +205,31 @@ std::optional<Binding> BindingLimit(const MachineLimits& limits,
   };
   const auto level = std::ranges::find_if(limits.levels, holds);
   if (level == limits.levels.end()) return std::nullopt;
-  const double bytes_per_s =
-      mode == "decode" ? level->read_bytes_per_s : level->copy_bytes_per_s;
-  const double compute_ns = operations.flops / limits.peak_flops_per_s * 1e9;
-  const double memory_ns = operations.bytes / bytes_per_s * 1e9;
-  if (compute_ns >= memory_ns) return Binding{"compute", compute_ns};
-  return Binding{level->name, memory_ns};
+  const Binding compute =
+      BindingOf("compute", operations.flops, limits.peak_flops_per_s,
+                limits.peak_interval_flops_per_s);
+  const Binding memory =
+      mode == "decode"
+          ? BindingOf(level->name, operations.bytes, level->read_bytes_per_s,
+                      level->read_interval_bytes_per_s)
+          : BindingOf(level->name, operations.bytes, level->copy_bytes_per_s,
+                      level->copy_interval_bytes_per_s);
+  return compute.limit_ns >= memory.limit_ns ? compute : memory;
+}
+
+void SetFraction(double median_ns, const std::optional<Interval>& interval_ns,
+                 CellLimit& limit) {
+  limit.fraction = limit.limit_ns / median_ns;
+  limit.fraction_interval.reset();
+  if (!limit.limit_interval_ns || !interval_ns || !(limit.fraction > 0)) return;
+  const auto distance = [](double limits, double times) {
+    return std::exp(std::hypot(std::log(limits), std::log(times)));
+  };
+  limit.fraction_interval = {
+      limit.fraction / distance(limit.limit_ns / limit.limit_interval_ns->low,
+                                interval_ns->high / median_ns),
+      limit.fraction * distance(limit.limit_interval_ns->high / limit.limit_ns,
+                                median_ns / interval_ns->low)};
 }
 
 std::optional<CellLimit> LimitOf(std::span<const MachineLimits> all,
@@ -193,10 +241,12 @@ std::optional<CellLimit> LimitOf(std::span<const MachineLimits> all,
   const std::optional<Binding> binding = BindingLimit(
       *limits, facts.operations, facts.working_set_bytes, facts.mode);
   if (!binding) return std::nullopt;
-  return CellLimit{.bound = binding->bound,
-                   .limit_ns = binding->limit_ns,
-                   .fraction = binding->limit_ns / facts.median_ns,
-                   .working_set_bytes = facts.working_set_bytes};
+  CellLimit limit{.bound = binding->bound,
+                  .limit_ns = binding->limit_ns,
+                  .limit_interval_ns = binding->interval_ns,
+                  .working_set_bytes = facts.working_set_bytes};
+  SetFraction(facts.median_ns, facts.interval_ns, limit);
+  return limit;
 }
 
 void AddLimits(const std::vector<MachineLimits>& more,

@@ -89,6 +89,33 @@ void JudgeDrift(const std::vector<Calibration>& calibration, Texts& reasons,
              reasons, warnings);
 }
 
+// What only the clock's chain does not see.
+void JudgeProbes(const std::vector<Calibration>& calibration, Texts& warnings) {
+  constexpr char kRemedy[] =
+      "other work shared a core, a cache or the memory; stop it and measure "
+      "again, or compare only ratios within a point";
+  for (const auto& [name, drift] : DriftOfProbes(calibration)) {
+    if (drift <= kStraying - 1) continue;
+    warnings.push_back(
+        fmt::format("the probe {} took {:.0f} % longer at one point than at "
+                    "another: {}",
+                    name, 100 * drift, kRemedy));
+  }
+  std::int64_t num_rounds = 0, num_still = 0;
+  for (const Calibration& entry : calibration) {
+    if (!entry.strayed) continue;
+    num_rounds += std::ssize(entry.samples_ns);
+    num_still += entry.strayed->still;
+  }
+  if (static_cast<double>(num_still) >
+      kNoticeableStrayed * static_cast<double>(num_rounds)) {
+    warnings.push_back(
+        fmt::format("{} of {} rounds were disturbed, also when they were "
+                    "measured again: {}",
+                    num_still, num_rounds, kRemedy));
+  }
+}
+
 std::optional<double> WorstOf(const std::vector<Run>& runs,
                               std::optional<double> Run::*load) {
   std::optional<double> worst;
@@ -138,6 +165,7 @@ void SetValidity(const Circumstances& circumstances,
   JudgeLoad(context.load_end, cores, kIntolerableLoad, "while it measured",
             reasons, warnings);
   JudgeDrift(calibration, reasons, warnings);
+  JudgeProbes(calibration, warnings);
   JudgeClock(context, warnings);
   if (context.dirty == true) {
     warnings.emplace_back(
@@ -151,6 +179,7 @@ void SetValidityOfRuns(const std::string& missing, SweepContext& context) {
   Texts reasons = TextsOf(context.runs, &Run::invalid_reasons);
   Texts warnings = TextsOf(context.runs, &Run::warnings);
   JudgeDrift(context.calibration, reasons, warnings);
+  JudgeProbes(context.calibration, warnings);
   if (!missing.empty()) reasons.push_back(missing);
   context.load = WorstOf(context.runs, &Run::load);
   context.load_end = WorstOf(context.runs, &Run::load_end);

@@ -86,15 +86,15 @@ class CellRunOf final : public GuardedRun {
 
   void TimeRound(int round) override {
     Guarded([&] {
-      samples_ns_.push_back(trial_->TimeNs(
-          all_draws_, round * trials_per_sample_, trials_per_sample_));
+      SetSample(round, Sample(*trial_, round, trials_per_sample_), samples_ns_);
       if (preparation_ == nullptr) return;
-      prepare_samples_ns_.push_back(preparation_->TimeNs(
-          all_draws_, round * preparation_trials_, preparation_trials_));
+      SetSample(round, Sample(*preparation_, round, preparation_trials_),
+                prepare_samples_ns_);
     });
   }
 
   void TimeDraws() override {
+    if (cell_.was_measured()) return;
     Guarded([this] { TimeEachDraw(); });
   }
 
@@ -114,7 +114,7 @@ class CellRunOf final : public GuardedRun {
     if (config_.mode == "decode" && mechanism_.Describe().online) {
       result.latency = counts_.latency.Mean();
     }
-    result.limit = LimitFor(*result.median_ns);
+    result.limit = LimitFor(result);
     return result;
   }
 
@@ -170,20 +170,24 @@ class CellRunOf final : public GuardedRun {
 
   void PlanSamples() {
     trial_ns_ = CalibratedNs(*trial_);
-    // Each draw equally often in every sample of every cell: which draws it has
-    // must not be what tells two samples, or two cells, apart.
-    const auto num_draws = static_cast<Index>(all_draws_.size());
-    trials_per_sample_ = std::max(options_.trials_of_round(),
-                                  TrialsFor(options_.epoch_ns, trial_ns_));
     trials_per_sample_ =
-        (trials_per_sample_ + num_draws - 1) / num_draws * num_draws;
-    if (cell_.trials_per_sample > 0) {
-      trials_per_sample_ = cell_.trials_per_sample;
-    }
+        cell_.was_measured()
+            ? cell_.trials_per_sample
+            : WholeTurns(std::max(options_.trials_of_round(),
+                                  TrialsFor(options_.epoch_ns, trial_ns_)),
+                         trial_->num_draws());
     preparation_ = trial_->Preparation();
     if (preparation_ == nullptr) return;
-    preparation_trials_ = TrialsFor(kPreparationShare * options_.epoch_ns,
-                                    CalibratedNs(*preparation_));
+    preparation_trials_ =
+        WholeTurns(TrialsFor(kPreparationShare * options_.epoch_ns,
+                             CalibratedNs(*preparation_)),
+                   trial_->num_draws());
+  }
+
+  double Sample(const Trial& trial, int round, Index trials) const {
+    return trial.TimeNs(
+        DrawsOfSample(all_draws_, trials, options_.first_round + round), 0,
+        trials);
   }
 
   // Time of a trial, roughly: doubles the number of trials until they last long
@@ -227,7 +231,7 @@ class CellRunOf final : public GuardedRun {
            VariantOf(mechanism_.Describe(), config_).counts_memory;
   }
 
-  std::optional<CellLimit> LimitFor(double median_ns) const {
+  std::optional<CellLimit> LimitFor(const ResultCell& result) const {
     const Index own_bytes = CountsMemory() ? counts_.peak_memory_bytes : 0;
     const Index working_set_bytes =
         WorkingSetBytes(counts_.view_bytes + own_bytes, counts_.parameter_bytes,
@@ -237,7 +241,8 @@ class CellRunOf final : public GuardedRun {
                                      .mode = config_.mode,
                                      .operations = counts_.operations,
                                      .working_set_bytes = working_set_bytes,
-                                     .median_ns = median_ns});
+                                     .median_ns = *result.median_ns,
+                                     .interval_ns = result.interval_ns});
   }
 
   std::optional<Numerics> NumericsOf() const {
@@ -336,6 +341,39 @@ template std::unique_ptr<CellRun> MakeCellRun(const Cell&,
                                               InputsSource<double>,
                                               const RunOptions&);
 
+namespace {
+
+// Rounds that strayed are timed again where the machine is better now
+// (RunCells).
+template <class TimeRound>
+void TimeStrayedAgain(Probing& probing, const TimeRound& time_round) {
+  std::vector<ProbeTimes>& rounds = probing.rounds.times;
+  const Excess excess(rounds);
+  std::size_t left = std::max<std::size_t>(1, rounds.size() / 2);
+  for (std::size_t round = 0; round < rounds.size() && left > 0; ++round) {
+    if (excess(rounds[round]) <= kStraying) continue;
+    --left;
+    const ProbeTimes now = probing.probe();
+    if (excess(now) >= excess(rounds[round])) continue;
+    time_round(static_cast<int>(round));
+    rounds[round] = now;
+    ++probing.rounds.again;
+  }
+}
+
+}  // namespace
+
+Index WholeTurns(Index trials, Index num_draws) {
+  return trials < num_draws ? trials
+                            : (trials + num_draws - 1) / num_draws * num_draws;
+}
+
+std::span<const int> DrawsOfSample(std::span<const int> draws, Index trials,
+                                   Index round) {
+  if (Size(trials) >= draws.size()) return draws;
+  return draws.subspan(Size(round) % draws.size(), 1);
+}
+
 std::vector<ResultCell> RunCells(std::span<const std::unique_ptr<CellRun>> runs,
                                  std::uint64_t point_key,
                                  const RunOptions& options,
@@ -343,24 +381,36 @@ std::vector<ResultCell> RunCells(std::span<const std::unique_ptr<CellRun>> runs,
   const auto num_steps =
       runs.size() * (static_cast<std::size_t>(options.repetitions) + 2);
   std::size_t num_done = 0;
+  const auto share = [&] {
+    return static_cast<double>(num_done) / static_cast<double>(num_steps);
+  };
   const auto next = [&](std::size_t cell) {
-    begins(cell,
-           static_cast<double>(num_done++) / static_cast<double>(num_steps));
+    begins(cell, share());
+    ++num_done;
   };
   for (std::size_t index = 0; index < runs.size(); ++index) {
     next(index);
     runs[index]->Check();
   }
-  for (int round = 0; round < options.repetitions; ++round) {
-    if (options.calibration_ns != nullptr) {
-      options.calibration_ns->push_back(TimeCalibrationNs());
-    }
+  const auto time_round = [&](int round, const auto& step_begins) {
     for (const std::size_t index :
          RoundOrder(options.seed, point_key, options.first_round + round,
                     runs.size())) {
-      next(index);
+      step_begins(index);
       runs[index]->TimeRound(round);
     }
+  };
+  for (int round = 0; round < options.repetitions; ++round) {
+    if (options.probing != nullptr) {
+      options.probing->rounds.times.push_back(options.probing->probe());
+    }
+    time_round(round, next);
+  }
+  if (options.probing != nullptr) {
+    // How many stray is not known before, so they do not count as steps.
+    TimeStrayedAgain(*options.probing, [&](int round) {
+      time_round(round, [&](std::size_t cell) { begins(cell, share()); });
+    });
   }
   for (std::size_t index = 0; index < runs.size(); ++index) {
     next(index);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "harness/inputs/point_inputs.h"
+#include "harness/machine/calibration.h"
 #include "harness/machine/roofline.h"
 #include "harness/peer/peer.h"
 #include "harness/results/cell.h"
@@ -20,6 +21,12 @@ namespace attnbench {
 
 // A sample of the preparation lasts for so much of a sample of the whole.
 inline constexpr double kPreparationShare = 0.25;
+
+// Times the probes of a round (calibration.h), and keeps what they said.
+struct Probing {
+  std::function<ProbeTimes()> probe;
+  ProbedRounds rounds = {};
+};
 
 struct RunOptions {
   std::uint64_t seed = 1;
@@ -32,9 +39,8 @@ struct RunOptions {
   // The machine's, for the field `limit` of cells. They outlive the runs.
   std::span<const MachineLimits> limits = {};
   Peer* peer = nullptr;  // what runs the cells that are a peer's
-  // The clock's own time goes here, once a round (calibration.h); null: it is
-  // not taken.
-  std::vector<double>* calibration_ns = nullptr;
+  // What the probes say goes here; null: none are timed, and no round strays.
+  Probing* probing = nullptr;
   // The least number of trials of one round.
   Index trials_of_round() const {
     return (trials + repetitions - 1) / repetitions;
@@ -59,9 +65,10 @@ class CellRun {
   virtual ~CellRun() = default;
   // The gate, the counts, and how many trials a sample has.
   virtual void Check() = 0;
-  // One sample, and one of the preparation where there is any.
+  // Sample number `round`, and that of the preparation where there is any; the
+  // same round once more replaces them.
   virtual void TimeRound(int round) = 0;
-  // Each draw alone.
+  // Each draw alone, in the first process.
   virtual void TimeDraws() = 0;
   virtual ResultCell Result() const = 0;
 };
@@ -78,12 +85,36 @@ std::unique_ptr<CellRun> MakeCellRun(const Cell& cell,
                                      InputsSource<Real> inputs,
                                      const RunOptions& options);
 
+// Rounds a number of trials up to whole turns of all draws where it is enough
+// for one: a sample of one draw would be of a scan whose end the processor has
+// learnt.
+Index WholeTurns(Index trials, Index num_draws);
+
+// The draws whose turn it is in a sample of so many trials. All in a sample
+// that is long enough, each equally often; else one, by the number of the round
+// over all processes, so that it is the same in all cells of a round.
+std::span<const int> DrawsOfSample(std::span<const int> draws, Index trials,
+                                   Index round);
+
 // What all cells give after all their steps: checks, rounds in an order
 // shuffled by `point_key`, each draw alone.
+//
+// Rounds that strayed (calibration.h) are measured again after the last one, in
+// their own orders and once at most, up to half of all rounds. The probes come
+// before the cells: where they stray as far as they did before, the round is
+// left as it was.
 std::vector<ResultCell> RunCells(std::span<const std::unique_ptr<CellRun>> runs,
                                  std::uint64_t point_key,
                                  const RunOptions& options,
                                  const StepBegins& begins);
+
+// Puts the sample of a round in its place; rounds come in turn, or again.
+inline void SetSample(int round, double sample_ns,
+                      std::vector<double>& samples_ns) {
+  const auto place = static_cast<std::size_t>(round);
+  if (place >= samples_ns.size()) samples_ns.resize(place + 1);
+  samples_ns[place] = sample_ns;
+}
 
 }  // namespace attnbench
 

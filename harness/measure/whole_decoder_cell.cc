@@ -52,13 +52,16 @@ class DecoderRun final : public GuardedRun {
     });
   }
 
-  void TimeRound(int /*round*/) override {
-    Guarded([this] {
-      samples_ns_.push_back(
-          TimeTrialsNs(trials_per_sample_, [this] { Translate(); }));
+  void TimeRound(int round) override {
+    Guarded([&] {
+      SetSample(round,
+                TimeTrialsNs(trials_per_sample_, [this] { Translate(); }),
+                samples_ns_);
       if (!HasAttention()) return;
-      figures_.attention_samples_ns.push_back(TimeTrialsNs(
-          *figures_.attention_trials_per_sample, [this] { Replay(); }));
+      SetSample(round,
+                TimeTrialsNs(*figures_.attention_trials_per_sample,
+                             [this] { Replay(); }),
+                figures_.attention_samples_ns);
     });
   }
 

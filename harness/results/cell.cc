@@ -66,22 +66,6 @@ Json JsonForm<CellStatus>::Schema(const Rule& /*rule*/) {
   return {{"enum", StatusNames()}};
 }
 
-Json JsonForm<Interval>::Write(const Interval& interval) {
-  return Json::array({interval.low, interval.high});
-}
-
-Interval JsonForm<Interval>::Read(const Json& json, const Rule& /*rule*/,
-                                  const Place& place) {
-  const auto ends = document::Read<std::vector<double>>(
-      json, {.minimum = 0, .min_items = 2, .max_items = 2}, place);
-  return {ends[0], ends[1]};
-}
-
-Json JsonForm<Interval>::Schema(const Rule& /*rule*/) {
-  return document::Schema<std::vector<double>>(
-      {.minimum = 0, .min_items = 2, .max_items = 2});
-}
-
 ResultCell FailedCell(const Cell& cell, CellStatus status,
                       const std::string& message) {
   ResultCell failed;
@@ -121,11 +105,17 @@ void CheckCell(const ResultCell& cell, const Place& place) {
                               has_it ? "has" : "has no", axis.name));
   }
   CheckSamples(cell.samples_ns, cell.processes, "samples_ns", place);
+  if (cell.processes % cell.builds != 0) {
+    FailAt(place, fmt::format("has {} processes of {} builds: not equally many "
+                              "of each",
+                              cell.processes, cell.builds));
+  }
   if (cell.is_ok()) {
     has(!cell.samples_ns.empty(), "samples_ns");
     has(cell.trials_per_sample.has_value(), "trials_per_sample");
     has(cell.median_ns.has_value(), "median_ns");
-    has(cell.interval_ns.has_value(), "interval_ns");
+    // A round alone has no interval.
+    has(cell.interval_ns || cell.samples_ns.size() == 1, "interval_ns");
     has(cell.spread.has_value(), "spread");
     has(cell.numerics.has_value(), "numerics");
     const auto& [error, bound] =
@@ -163,8 +153,8 @@ Json CellConditions() {
   const Json null = {{"type", "null"}};
   const Json not_null = {{"not", null}};
   Json measured = Json::object();
-  for (const char* name : {"trials_per_sample", "median_ns", "interval_ns",
-                           "spread", "numerics"}) {
+  for (const char* name :
+       {"trials_per_sample", "median_ns", "spread", "numerics"}) {
     measured[name] = not_null;
   }
   measured["samples_ns"] = {{"minItems", 1}};
@@ -194,6 +184,11 @@ Json CellConditions() {
   return {{"if", {{"properties", {{"status", {{"const", "ok"}}}}}}},
           {"then", ok},
           {"else", failed}};
+}
+
+bool IsPeers(const CellIdentity& cell) {
+  const AxisValue& variant = cell.axes.at("variant");
+  return !variant.is_null() && variant.text().starts_with("framework");
 }
 
 }  // namespace attnbench

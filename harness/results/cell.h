@@ -12,6 +12,7 @@
 #include "harness/base/document.h"
 #include "harness/latency/latency.h"
 #include "harness/machine/context.h"
+#include "harness/machine/interval_form.h"
 #include "harness/stats/statistics.h"
 #include "harness/sweep/cell.h"
 
@@ -41,14 +42,6 @@ struct JsonForm<CellStatus> {
   static Json Schema(const Rule& rule);
 };
 
-// [low, high]
-template <>
-struct JsonForm<Interval> {
-  static Json Write(const Interval& interval);
-  static Interval Read(const Json& json, const Rule& rule, const Place& place);
-  static Json Schema(const Rule& rule);
-};
-
 // Exact counts of a trial, means over the draws.
 struct CellOperations : Operations {
   static void Fields(auto& self, auto& visit) {
@@ -62,13 +55,14 @@ struct CellOperations : Operations {
 
 // How the samples are spread (summary.h).
 struct Spread {
-  std::optional<double> rounds, processes, draws;
+  std::optional<double> rounds, processes, builds, draws;
   std::int64_t outliers = 0;
   std::optional<double> drift, drift_p;
 
   static void Fields(auto& self, auto& visit) {
     visit("rounds", self.rounds);
     visit("processes", self.processes);
+    visit("builds", self.builds, Rule{.may_be_absent = true});
     visit("draws", self.draws);
     visit("outliers", self.outliers, kAtLeastZero);
     visit("drift", self.drift);
@@ -134,6 +128,7 @@ struct ResultCell : CellIdentity {
   std::vector<double> samples_ns;      // process after process
   std::optional<std::int64_t> trials_per_sample;
   std::int64_t processes = 1;
+  std::int64_t builds = 1;  // process k is of build k mod `builds`
   std::optional<double> median_ns;
   std::optional<Interval> interval_ns;
   std::optional<double> prepare_ns;
@@ -158,6 +153,7 @@ struct ResultCell : CellIdentity {
     visit("samples_ns", self.samples_ns, kAtLeastZero);
     visit("trials_per_sample", self.trials_per_sample, kAtLeastZero);
     visit("processes", self.processes, kAtLeastOne);
+    visit("builds", self.builds, Rule{.minimum = 1, .may_be_absent = true});
     visit("median_ns", self.median_ns, kAtLeastZero);
     visit("interval_ns", self.interval_ns);
     visit("prepare_ns", self.prepare_ns, kAtLeastZero);
@@ -180,9 +176,9 @@ ResultCell FailedCell(const Cell& cell, CellStatus status,
 
 // Throws UserError naming the place where the cell says something that does not
 // go together: a cell that is ok has every figure of its mode, no error above
-// its bound, samples above 0 and equally many of each process; any other has a
-// message and no time at all, so that nobody takes a wrong output's speed for a
-// result.
+// its bound, samples above 0 and equally many of each process, and equally many
+// processes of each build; any other has a message and no time at all, so that
+// nobody takes a wrong output's speed for a result.
 void CheckCell(const ResultCell& cell, const Place& place);
 
 // What of that a schema can say.
@@ -192,6 +188,10 @@ Json CellConditions();
 // process; `list` is their name.
 void CheckSamples(const std::vector<double>& samples, std::int64_t processes,
                   const char* list, const Place& place);
+
+// Whether another program measured it (experiments/peers), by its variant's
+// name: "framework" or one that begins so.
+bool IsPeers(const CellIdentity& cell);
 
 }  // namespace attnbench
 

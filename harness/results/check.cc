@@ -33,7 +33,7 @@ std::string GroupOf(const ResultCell& cell) {
 }
 
 bool HaveSameRounds(const ResultCell& a, const ResultCell& b) {
-  return a.processes == b.processes &&
+  return a.processes == b.processes && a.builds == b.builds &&
          a.samples_ns.size() == b.samples_ns.size();
 }
 
@@ -98,23 +98,40 @@ Ratios RatiosOf(const CellMatch& match) {
   return ratios;
 }
 
-CheckedRatio RatioOf(const RatioPair& pair, double miss, double margin) {
-  const auto logs = [](const ResultCell& cell, const ResultCell& reference) {
-    return PairedLogRatios(SamplesOf(cell), SamplesOf(reference));
+// A ratio of two cells in each of two runs.
+struct TwoRuns {
+  const Effects& effects;
+  bool same_program = false;
+};
+
+CheckedRatio RatioOf(const RatioPair& pair, const TwoRuns& runs, double miss,
+                     double margin) {
+  const auto center = [](const ResultCell& cell, const ResultCell& reference) {
+    return CenterOf(PairedLogRatios(SamplesOf(cell), SamplesOf(reference)),
+                    cell.builds);
   };
-  const ProcessSamples before = logs(*pair.cell.a, *pair.reference.a);
-  const ProcessSamples after = logs(*pair.cell.b, *pair.reference.b);
-  const Change change = ChangeOf(before, after, miss, margin);
+  const Center before = center(*pair.cell.a, *pair.reference.a);
+  const Center after = center(*pair.cell.b, *pair.reference.b);
+  const auto single_build = [&](const ResultCell& cell) {
+    return !runs.same_program && cell.builds == 1 ? 1 : 0;
+  };
+  const Effect& effect = IsPeers(*pair.cell.a) == IsPeers(*pair.reference.a)
+                             ? runs.effects.ratio
+                             : runs.effects.peer;
+  const Change change = ChangeOf(
+      {after.value - before.value,
+       {before.variance, after.variance},
+       effect.Parts(single_build(*pair.cell.a) + single_build(*pair.cell.b),
+                    /*of_runs=*/2)},
+      miss, margin);
   const Interval& interval = change.ratio.interval;
   const bool regressed = interval.low > 1 + margin;
   CheckedRatio ratio{static_cast<const CellIdentity&>(*pair.cell.a)};
   ratio.reference = *pair.reference.a;
-  ratio.baseline_ratio = Exp(Center(before, miss)).value;
-  ratio.result_ratio = Exp(Center(after, miss)).value;
+  ratio.baseline_ratio = std::exp(before.value);
+  ratio.result_ratio = std::exp(after.value);
   ratio.change = change.ratio.value;
-  if (interval.low > 0 && std::isfinite(interval.high)) {
-    ratio.interval = interval;
-  }
+  if (std::isfinite(interval.high)) ratio.interval = interval;
   ratio.verdict = regressed ? kRegressed : ChangeName(change.kind);
   ratio.reason =
       regressed ? fmt::format("the interval lies beyond {:g} %", 100 * margin)
@@ -143,12 +160,14 @@ TimeCheck CheckTimes(const CellMatch& match, const ReadSweep& baseline,
   for (const auto& [cell, why] : cells_left_out) {
     time.left_out.push_back({*cell, why});
   }
+  const TwoRuns runs = {options.effects, baseline.result.context.build_id ==
+                                             result.result.context.build_id};
   std::map<std::string, GroupRatios> groups;
   for (const RatioPair& pair : pairs) {
     GroupRatios& group = groups[GroupOf(*pair.reference.a)];
     group.reference = pair.reference.a;
     CheckedRatio ratio =
-        RatioOf(pair, options.level / static_cast<double>(pairs.size()),
+        RatioOf(pair, runs, options.level / static_cast<double>(pairs.size()),
                 options.margin);
     // A ratio without an interval cannot be a regression, whatever the time
     // did.
@@ -300,11 +319,11 @@ int CheckExitCode(const CheckReport& check) {
   }
   if (!check.changes.empty() || !check.failed.empty()) return kFailed;
   if (!check.time) return kGood;
+  if (!check.time->invalid_reasons.empty()) return kNotValid;
   const auto has_regressed = [](const CheckedRatio& ratio) {
     return ratio.verdict == kRegressed;
   };
-  return !check.time->invalid_reasons.empty() ||
-                 !check.time->slower_references.empty() ||
+  return !check.time->slower_references.empty() ||
                  std::ranges::any_of(check.time->ratios, has_regressed)
              ? kFailed
              : kGood;

@@ -15,6 +15,7 @@
 #include "harness/results/cell_match.h"
 #include "harness/results/sweep_result.h"
 #include "harness/stats/change.h"
+#include "harness/stats/effects.h"
 
 namespace attnbench {
 
@@ -22,6 +23,7 @@ struct CheckOptions {
   bool time = false;
   double level = kDefaultLevel;    // chance of a false regression anywhere
   double margin = kDefaultMargin;  // how much worse a ratio may get
+  Effects effects = CommittedEffects();
 };
 
 struct CheckedSetup : FingerprintDifference {
@@ -159,8 +161,9 @@ std::string CheckText(const CheckReport& check);
 
 // 3 where the baseline is absent or empty, a cell is only on one side, none was
 // measured on both, or one is in no ratio though times were asked for; 1 where
-// a number or status changed, a cell of the result failed, a ratio or a first
-// cell regressed, or times of an invalid result were asked for; otherwise 0.
+// a number or status changed or a cell of the result failed; 5 where times of
+// an invalid result were asked for; 1 where a ratio or a first cell regressed;
+// otherwise 0.
 int CheckExitCode(const CheckReport& check);
 
 // Says why `result` cannot become a baseline; empty if it can. It must be

@@ -9,6 +9,7 @@
 
 #include "harness/base/exit_code.h"
 #include "harness/results/summary.h"
+#include "mechanisms/common/check.h"
 
 namespace attnbench {
 namespace {
@@ -26,25 +27,149 @@ ComparedSide SideOf(const ReadSweep& side) {
           .warnings = context.warnings};
 }
 
+using Pairs = std::vector<CellMatch::Pair>;
+
+Center LogTimeOf(const ResultCell& cell) {
+  return CenterOf(Logs(SamplesOf(cell)), cell.builds);
+}
+
+std::optional<Interval> ExpIfFinite(double value, double half_width) {
+  if (!std::isfinite(half_width)) return {};
+  return Exp({value, {value - half_width, value + half_width}}).interval;
+}
+
+// The number of sides of which one build alone was measured. They count only
+// where the two programs differ.
+int SingleBuilds(const CellMatch::Pair& pair, const Comparison& comparison) {
+  if (comparison.a.build_id == comparison.b.build_id) return 0;
+  return (pair.a->builds == 1 ? 1 : 0) + (pair.b->builds == 1 ? 1 : 0);
+}
+
+// Of a cell beside all others, most of which are ours.
+const Effect& EffectOf(const CellMatch::Pair& pair, const Effects& effects) {
+  return IsPeers(*pair.a) ? effects.peer : effects.ratio;
+}
+
+void SetCommon(const Center& common, std::vector<Variance> parts,
+               Comparison& comparison) {
+  parts.push_back(common.variance);
+  comparison.relative = true;
+  comparison.common_ratio = std::exp(common.value);
+  comparison.common_interval =
+      ExpIfFinite(common.value, HalfWidth(parts, kMiss));
+}
+
+// The ratios of two runs.
+std::vector<LogRatio> UnpairedRatios(const Pairs& timed, const Effects& effects,
+                                     Comparison& comparison) {
+  std::vector<LogRatio> ratios;
+  std::vector<double> values;
+  for (const CellMatch::Pair& pair : timed) {
+    const Center a = LogTimeOf(*pair.a);
+    const Center b = LogTimeOf(*pair.b);
+    values.push_back(b.value - a.value);
+    ratios.push_back({values.back(), {a.variance, b.variance}});
+  }
+  if (timed.size() < kLeastCommon) {
+    for (std::size_t i = 0; i < timed.size(); ++i) {
+      ratios[i].effects =
+          effects.time.Parts(SingleBuilds(timed[i], comparison), /*of_runs=*/2);
+    }
+    if (!values.empty()) comparison.common_ratio = std::exp(Median(values));
+    return ratios;
+  }
+  const Center common = CenterOf({values});
+  SetCommon(common, effects.time.Parts(0, /*of_runs=*/2), comparison);
+  for (std::size_t i = 0; i < timed.size(); ++i) {
+    ratios[i].value -= common.value;
+    // The effects are those of a ratio of two cells of one run: as much as of
+    // one cell in two runs.
+    ratios[i].effects =
+        EffectOf(timed[i], effects)
+            .Parts(std::min(SingleBuilds(timed[i], comparison), 1),
+                   /*of_runs=*/1);
+  }
+  return ratios;
+}
+
+// The logarithms of b / a of each process.
+ProcessSamples ProcessRatios(const CellMatch::Pair& pair) {
+  const std::vector<double> a = ProcessMedians(Logs(SamplesOf(*pair.a)));
+  const std::vector<double> b = ProcessMedians(Logs(SamplesOf(*pair.b)));
+  ATTN_CHECK_EQ(a.size(), b.size());
+  ProcessSamples ratios;
+  for (std::size_t k = 0; k < a.size(); ++k) ratios.push_back({b[k] - a[k]});
+  return ratios;
+}
+
+std::int64_t PairedBuilds(const CellMatch::Pair& pair) {
+  return pair.a->builds == pair.b->builds ? pair.a->builds : 1;
+}
+
+// The median of the cells' ratios for each process.
+ProcessSamples CommonOfProcesses(const std::vector<ProcessSamples>& cells) {
+  ProcessSamples common;
+  for (std::size_t k = 0; k < cells[0].size(); ++k) {
+    std::vector<double> of_process;
+    for (const ProcessSamples& cell : cells) {
+      ATTN_CHECK_EQ(cell.size(), cells[0].size());
+      of_process.push_back(cell[k][0]);
+    }
+    common.push_back({Median(of_process)});
+  }
+  return common;
+}
+
+// The ratios of two programs that were measured in turn.
+std::vector<LogRatio> PairedRatios(const Pairs& timed, const Effects& effects,
+                                   Comparison& comparison) {
+  if (timed.empty()) return {};
+  std::vector<ProcessSamples> cells;
+  for (const CellMatch::Pair& pair : timed) {
+    cells.push_back(ProcessRatios(pair));
+  }
+  const ProcessSamples common = CommonOfProcesses(cells);
+  if (timed.size() >= kLeastCommon) {
+    SetCommon(
+        CenterOf(common, PairedBuilds(timed[0])),
+        effects.ratio.Parts(std::min(SingleBuilds(timed[0], comparison), 1),
+                            /*of_runs=*/0),
+        comparison);
+    for (ProcessSamples& cell : cells) {
+      for (std::size_t k = 0; k < cell.size(); ++k) cell[k][0] -= common[k][0];
+    }
+  } else {
+    comparison.common_ratio = std::exp(CenterOf(common).value);
+  }
+  std::vector<LogRatio> ratios;
+  for (std::size_t i = 0; i < timed.size(); ++i) {
+    const Center center = CenterOf(cells[i], PairedBuilds(timed[i]));
+    ratios.push_back(
+        {center.value,
+         {center.variance},
+         EffectOf(timed[i], effects)
+             .Parts(std::min(SingleBuilds(timed[i], comparison), 1),
+                    /*of_runs=*/0)});
+  }
+  return ratios;
+}
+
 ComparedTime TimeOf(const CellMatch::Pair& pair, const Change& change) {
   const Interval& interval = change.ratio.interval;
   ComparedTime time{static_cast<const CellIdentity&>(*pair.a)};
   time.verdict = ChangeName(change.kind);
   time.reason = change.reason;
   time.ratio = change.ratio.value;
-  if (std::isfinite(interval.low) && std::isfinite(interval.high)) {
-    time.interval = interval;
-  }
-  time.a_ns = *pair.a->median_ns;
+  if (std::isfinite(interval.high)) time.interval = interval;
+  time.a_ns = std::exp(LogTimeOf(*pair.a).value);
   time.a_processes = pair.a->processes;
-  time.b_ns = *pair.b->median_ns;
+  time.b_ns = std::exp(LogTimeOf(*pair.b).value);
   time.b_processes = pair.b->processes;
   return time;
 }
 
-void AddTimes(const CellMatch& match, const CompareOptions& options,
-              Comparison& comparison) {
-  std::vector<CellMatch::Pair> timed;
+Pairs TimedIn(const CellMatch& match, Comparison& comparison) {
+  Pairs timed;
   for (const CellMatch::Pair& pair : match.both) {
     if (pair.a->is_ok() && pair.b->is_ok()) {
       timed.push_back(pair);
@@ -52,74 +177,29 @@ void AddTimes(const CellMatch& match, const CompareOptions& options,
       comparison.untimed.push_back({*pair.a, pair.a->status, pair.b->status});
     }
   }
+  return timed;
+}
+
+void AddTimes(const CellMatch& match, const CompareOptions& options,
+              bool is_paired, Comparison& comparison) {
+  const Pairs timed = TimedIn(match, comparison);
   comparison.comparisons = static_cast<std::int64_t>(timed.size());
-  std::vector<double> ratios;
-  for (const CellMatch::Pair& pair : timed) {
-    const Change change = ChangeOf(
-        Logs(SamplesOf(*pair.a)), Logs(SamplesOf(*pair.b)),
-        options.level / static_cast<double>(timed.size()), options.margin);
-    comparison.rows.push_back(TimeOf(pair, change));
-    ratios.push_back(change.ratio.value);
+  const double miss = options.level / static_cast<double>(timed.size());
+  comparison.paired = is_paired;
+  const std::vector<LogRatio> ratios =
+      is_paired ? PairedRatios(timed, options.effects, comparison)
+                : UnpairedRatios(timed, options.effects, comparison);
+  for (std::size_t i = 0; i < timed.size(); ++i) {
+    comparison.rows.push_back(
+        TimeOf(timed[i], ChangeOf(ratios[i], miss, options.margin)));
+    if (SingleBuilds(timed[i], comparison) == 0) continue;
+    comparison.placement = std::max(comparison.placement.value_or(0),
+                                    Detectable(ratios[i].effects, miss));
   }
-  if (!ratios.empty()) comparison.common_ratio = Median(ratios);
 }
 
-CellNames NamesIn(const Comparison& comparison) {
-  CellNames names;
-  names.AddAll(comparison.rows);
-  names.AddAll(comparison.untimed);
-  names.AddAll(comparison.changes);
-  names.AddAll(comparison.only_a);
-  names.AddAll(comparison.only_b);
-  return names;
-}
-
-std::string RowText(const ComparedTime& row, const std::string& name) {
-  const std::string span =
-      row.interval ? fmt::format("[{:.3f}, {:.3f}]", row.interval->low,
-                                 row.interval->high)
-                   : "[none]";
-  return fmt::format("{:<10}{:>7.3f} {:<16} {}: {}\n", row.verdict, row.ratio,
-                     span, name, row.reason);
-}
-
-std::string SummaryText(const Comparison& comparison) {
-  std::map<std::string, int> number;
-  for (const ComparedTime& row : comparison.rows) ++number[row.verdict];
-  std::string text;
-  for (const ChangeKind kind : {ChangeKind::kFaster, ChangeKind::kSlower,
-                                ChangeKind::kSame, ChangeKind::kAmbiguous}) {
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ",
-                        number[ChangeName(kind)], ChangeName(kind));
-  }
-  text += fmt::format(
-      "; at most {:g} for any false FASTER or SLOWER among {}, "
-      "margin {:g} %",
-      comparison.level, comparison.comparisons, 100 * comparison.margin);
-  if (comparison.common_ratio) {
-    text += fmt::format("; all together {:.3f}", *comparison.common_ratio);
-  }
-  return text + "\n";
-}
-
-std::string HeadText(const Comparison& comparison) {
-  std::string text;
-  for (const ComparedSide* side : {&comparison.a, &comparison.b}) {
-    for (const std::string& reason : side->invalid_reasons) {
-      text += fmt::format("INVALID: {}: {}\n", side->path, reason);
-    }
-  }
-  for (const ComparedSetup& one : comparison.differences) {
-    text += fmt::format("differs: {}: {} and {}\n", one.field, one.a.dump(),
-                        one.b.dump());
-  }
-  return text;
-}
-
-}  // namespace
-
-Comparison CompareResults(const ReadSweep& a, const ReadSweep& b,
-                          const CompareOptions& options) {
+Comparison Compare(const ReadSweep& a, const ReadSweep& b,
+                   const CompareOptions& options, bool is_paired) {
   Comparison comparison;
   comparison.a = SideOf(a);
   comparison.b = SideOf(b);
@@ -129,7 +209,7 @@ Comparison CompareResults(const ReadSweep& a, const ReadSweep& b,
   comparison.level = options.level;
   comparison.margin = options.margin;
   const CellMatch match = MatchCells(a.result, b.result);
-  AddTimes(match, options, comparison);
+  AddTimes(match, options, is_paired, comparison);
   for (const CellMatch::Pair& pair : match.both) {
     for (NumberChange& change : NumberChanges(*pair.a, *pair.b)) {
       comparison.changes.push_back({*pair.a, std::move(change)});
@@ -144,31 +224,168 @@ Comparison CompareResults(const ReadSweep& a, const ReadSweep& b,
   return comparison;
 }
 
-std::string CompareText(const Comparison& comparison) {
-  const CellNames names = NamesIn(comparison);
-  std::string text = HeadText(comparison);
+// ---- for people -------------------------------------------------------------
+
+CellNames NamesIn(const Comparison& comparison) {
+  CellNames names;
+  names.AddAll(comparison.rows);
+  names.AddAll(comparison.untimed);
+  names.AddAll(comparison.changes);
+  names.AddAll(comparison.only_a);
+  names.AddAll(comparison.only_b);
+  return names;
+}
+
+using Lines = std::vector<std::string>;
+
+std::string SpanText(const std::optional<Interval>& interval) {
+  return interval
+             ? fmt::format("[{:.3f}, {:.3f}]", interval->low, interval->high)
+             : "[none]";
+}
+
+std::string CommonText(const Comparison& comparison) {
+  if (!comparison.relative) {
+    return fmt::format(
+        "fewer than {} cells: they cannot be divided by what they have in "
+        "common, so each ratio has in it what the machine did",
+        kLeastCommon);
+  }
+  return fmt::format(
+      "all together B takes {:.3f} {} times as long as A: {}; each change is "
+      "beside that",
+      *comparison.common_ratio, SpanText(comparison.common_interval),
+      comparison.paired ? "all of the code"
+                        : "the machine, or all of the code");
+}
+
+// What stands above the table.
+Lines HeadLines(const Comparison& comparison, const CellNames& names) {
+  Lines lines;
+  for (const ComparedSide* side : {&comparison.a, &comparison.b}) {
+    for (const std::string& reason : side->invalid_reasons) {
+      lines.push_back(fmt::format("INVALID: {}: {}", side->path, reason));
+    }
+  }
+  for (const ComparedSetup& one : comparison.differences) {
+    lines.push_back(fmt::format("differs: {}: {} and {}", one.field,
+                                one.a.dump(), one.b.dump()));
+  }
   for (const ComparedNumber& change : comparison.changes) {
-    text += fmt::format("changed: {}: {} {} -> {}\n", names.Name(change),
-                        change.field, change.a.dump(), change.b.dump());
+    lines.push_back(fmt::format("changed: {}: {} {} -> {}", names.Name(change),
+                                change.field, change.a.dump(),
+                                change.b.dump()));
   }
-  if (!comparison.rows.empty()) {
-    text += fmt::format("{:<10}{:>7} {:<16} cell: reason\n", "verdict", "B / A",
-                        "interval");
+  if (!comparison.rows.empty()) lines.push_back(CommonText(comparison));
+  return lines;
+}
+
+std::string SummaryText(const Comparison& comparison) {
+  std::map<std::string, int> number;
+  for (const ComparedTime& row : comparison.rows) ++number[row.verdict];
+  std::string text;
+  for (const ChangeKind kind : {ChangeKind::kFaster, ChangeKind::kSlower,
+                                ChangeKind::kSame, ChangeKind::kAmbiguous}) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ",
+                        number[ChangeName(kind)], ChangeName(kind));
   }
-  for (const ComparedTime& row : comparison.rows) {
-    text += RowText(row, names.Name(row));
-  }
+  return text + fmt::format(
+                    "; at most {:g} for any false FASTER or SLOWER among {}, "
+                    "margin {:g} %",
+                    comparison.level, comparison.comparisons,
+                    100 * comparison.margin);
+}
+
+// What stands below the table.
+Lines FootLines(const Comparison& comparison, const CellNames& names) {
+  Lines lines;
   for (const UntimedCell& cell : comparison.untimed) {
-    text += fmt::format("no time: {}: {} in A, {} in B\n", names.Name(cell),
-                        StatusName(cell.a_status), StatusName(cell.b_status));
+    lines.push_back(fmt::format("no time: {}: {} in A, {} in B",
+                                names.Name(cell), StatusName(cell.a_status),
+                                StatusName(cell.b_status)));
   }
   for (const CellIdentity& cell : comparison.only_a) {
-    text += fmt::format("only in A: {}\n", names.Name(cell));
+    lines.push_back(fmt::format("only in A: {}", names.Name(cell)));
   }
   for (const CellIdentity& cell : comparison.only_b) {
-    text += fmt::format("only in B: {}\n", names.Name(cell));
+    lines.push_back(fmt::format("only in B: {}", names.Name(cell)));
   }
-  return text + SummaryText(comparison);
+  if (comparison.placement) {
+    lines.push_back(
+        fmt::format("of one build a side, no change below {:.1f} % can be told "
+                    "from another "
+                    "placement of the code",
+                    100 * *comparison.placement));
+  }
+  lines.push_back(SummaryText(comparison));
+  return lines;
+}
+
+// A cell of a table, whose text may have the column's mark in it.
+std::string Escaped(const std::string& text) {
+  std::string escaped;
+  for (const char c : text) {
+    if (c == '|') escaped += '\\';
+    escaped += c;
+  }
+  return escaped;
+}
+
+}  // namespace
+
+Comparison CompareResults(const ReadSweep& a, const ReadSweep& b,
+                          const CompareOptions& options) {
+  return Compare(a, b, options, /*is_paired=*/false);
+}
+
+Comparison ComparePaired(const ReadSweep& a, const ReadSweep& b,
+                         const CompareOptions& options) {
+  return Compare(a, b, options, /*is_paired=*/true);
+}
+
+std::string CompareText(const Comparison& comparison) {
+  const CellNames names = NamesIn(comparison);
+  std::string text;
+  for (const std::string& line : HeadLines(comparison, names)) {
+    text += line + "\n";
+  }
+  if (!comparison.rows.empty()) {
+    text += fmt::format("{:<10}{:>7} {:<16} {:>7} cell: reason\n", "verdict",
+                        "change", "interval", "B / A");
+  }
+  for (const ComparedTime& row : comparison.rows) {
+    text += fmt::format("{:<10}{:>7.3f} {:<16} {:>7.3f} {}: {}\n", row.verdict,
+                        row.ratio, SpanText(row.interval), row.b_ns / row.a_ns,
+                        names.Name(row), row.reason);
+  }
+  for (const std::string& line : FootLines(comparison, names)) {
+    text += line + "\n";
+  }
+  return text;
+}
+
+std::string CompareMarkdown(const Comparison& comparison) {
+  const CellNames names = NamesIn(comparison);
+  std::string text;
+  for (const std::string& line : HeadLines(comparison, names)) {
+    text += "- " + line + "\n";
+  }
+  if (!comparison.rows.empty()) {
+    text +=
+        "\n| cell | verdict | change | interval | B / A | reason |\n"
+        "| --- | --- | ---: | --- | ---: | --- |\n";
+  }
+  for (const ComparedTime& row : comparison.rows) {
+    text += fmt::format("| {} | {} | {:.3f} | {} | {:.3f} | {} |\n",
+                        Escaped(names.Name(row)), row.verdict, row.ratio,
+                        SpanText(row.interval), row.b_ns / row.a_ns,
+                        Escaped(row.reason));
+  }
+  text += "\n";
+  for (const std::string& line : FootLines(comparison, names)) {
+    text += "- " + line + "\n";
+  }
+  return text;
 }
 
 int CompareExitCode(const Comparison& comparison) {
@@ -179,7 +396,6 @@ int CompareExitCode(const Comparison& comparison) {
       !has_intervals) {
     return kNothingToCompare;
   }
-  if (!comparison.a.valid || !comparison.b.valid) return kFailed;
   // A status that became ok is no change for the worse.
   const auto is_worse = [](const ComparedNumber& change) {
     return change.field != "status" || change.b != StatusName(CellStatus::kOk);
@@ -190,9 +406,15 @@ int CompareExitCode(const Comparison& comparison) {
   const auto is_slower = [](const ComparedTime& row) {
     return row.verdict == ChangeName(ChangeKind::kSlower);
   };
-  return std::ranges::any_of(comparison.changes, is_worse) ||
-                 std::ranges::any_of(comparison.untimed, has_failed) ||
-                 std::ranges::any_of(comparison.rows, is_slower)
+  if (std::ranges::any_of(comparison.changes, is_worse) ||
+      std::ranges::any_of(comparison.untimed, has_failed)) {
+    return kFailed;
+  }
+  if (!comparison.a.valid || !comparison.b.valid) return kNotValid;
+  const bool all_are_slower = comparison.paired && comparison.common_interval &&
+                              comparison.common_interval->low > 1 &&
+                              *comparison.common_ratio > 1 + comparison.margin;
+  return all_are_slower || std::ranges::any_of(comparison.rows, is_slower)
              ? kFailed
              : kGood;
 }

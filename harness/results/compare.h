@@ -1,8 +1,14 @@
 // Compares two results of sweeps, B against A, as a pure function of the two
 // documents: what the two were measured with, the change of every cell's time
-// (stats/change.h) with an interval that is corrected for the number of cells,
-// and what changed beside times. The answer is one JSON document
-// (results/schema/compare.schema.json); its table and exit code follow from it.
+// (stats/change.h), and what changed beside times. The answer is one JSON
+// document (results/schema/compare.schema.json); its text, table and exit code
+// follow from it.
+//
+// The machine may be slower on another day, for all cells alike. So a cell
+// is judged by its ratio over the median of all cells' ratios, the common one;
+// whether that is the machine or all of the code, two runs cannot tell. Fewer
+// than kLeastCommon cells have nothing to be divided by: they are judged by
+// their ratios alone, with what a run does to a time.
 #ifndef ATTNBENCH_HARNESS_RESULTS_COMPARE_H_
 #define ATTNBENCH_HARNESS_RESULTS_COMPARE_H_
 
@@ -14,12 +20,16 @@
 #include "harness/results/cell_match.h"
 #include "harness/results/sweep_result.h"
 #include "harness/stats/change.h"
+#include "harness/stats/effects.h"
 
 namespace attnbench {
+
+inline constexpr std::size_t kLeastCommon = 3;
 
 struct CompareOptions {
   double level = kDefaultLevel;    // of a false FASTER or SLOWER anywhere
   double margin = kDefaultMargin;  // the smallest change that matters
+  Effects effects = CommittedEffects();
 };
 
 // One of the two results, with what it was measured with and its validity.
@@ -64,7 +74,7 @@ struct ComparedNumber : CellIdentity, NumberChange {
 struct ComparedTime : CellIdentity {
   std::string verdict = {};  // ChangeName
   std::string reason = {};
-  double ratio = 0;  // B over A
+  double ratio = 0;  // B over A, over common_ratio if `relative`
   std::optional<Interval> interval = {};
   double a_ns = 0;
   std::int64_t a_processes = 1;
@@ -103,9 +113,16 @@ struct Comparison {
   std::vector<ComparedSetup> differences;
   double level = 0, margin = 0;  // those of CompareOptions
   std::int64_t comparisons = 0;  // number of `rows`
-  // The median of all ratios; far from 1 the machine has changed rather than
-  // the code. It is none without a ratio.
+  // The median of all ratios, with its interval of 95 percent: what the machine
+  // did, or all of the code. It is none without a ratio; its interval is none
+  // unless `relative`.
   std::optional<double> common_ratio;
+  std::optional<Interval> common_interval;
+  bool relative = false;  // there are enough cells to divide by common_ratio
+  bool paired = false;    // measured in turn: common_ratio is of the code alone
+  // The smallest change that another placement of the code does not explain, as
+  // a share; none where both sides have several builds, or are one program.
+  std::optional<double> placement;
   std::vector<ComparedTime> rows;
   std::vector<UntimedCell> untimed;
   std::vector<ComparedNumber> changes;
@@ -121,6 +138,10 @@ struct Comparison {
     visit("margin", self.margin);
     visit("comparisons", self.comparisons);
     visit("common_ratio", self.common_ratio);
+    visit("common_interval", self.common_interval);
+    visit("relative", self.relative);
+    visit("paired", self.paired);
+    visit("placement", self.placement);
     visit("rows", self.rows);
     visit("untimed", self.untimed);
     visit("changes", self.changes);
@@ -132,15 +153,30 @@ struct Comparison {
 Comparison CompareResults(const ReadSweep& a, const ReadSweep& b,
                           const CompareOptions& options);
 
+// Compares two programs that one run measured in turn: process k of `b` was
+// measured right after process k of `a`, so that all cells have as many. Each
+// process has a common ratio of its own, by which its cells' ratios are divided
+// (from kLeastCommon cells on); the processes, or the builds, then show all
+// that a run does.
+Comparison ComparePaired(const ReadSweep& a, const ReadSweep& b,
+                         const CompareOptions& options);
+
 // The comparison for people: first validity, fingerprints and changes of other
 // things than times, then a line a cell.
 std::string CompareText(const Comparison& comparison);
 
-// 3 where a side has cells that the other has not, or no time could be
-// compared: none is there, or none has an interval (one round); 1 where a
-// result is not valid, a number changed (NumberChanges), a status became
-// another than ok, a cell of B failed (in A too or not), or a cell is SLOWER;
-// otherwise 0.
+// The same as lists and a table for a pull request.
+std::string CompareMarkdown(const Comparison& comparison);
+
+// The first that applies:
+//
+// kNothingToCompare  a side has cells that the other has not, or no time could
+//                    be compared: none is there, or none has an interval
+// kFailed            a number changed (NumberChanges), a status became another
+//                    than ok, or a cell of B failed (in A too or not)
+// kNotValid          a result is not valid, so that its times mean nothing
+// kFailed            a cell is SLOWER, or all are together, of two programs
+//                    that were measured in turn
 int CompareExitCode(const Comparison& comparison);
 
 }  // namespace attnbench

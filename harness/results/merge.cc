@@ -47,6 +47,15 @@ std::map<std::string, Part> PartsOf(const std::vector<ReadSweep>& files) {
   return parts;
 }
 
+// Whether all processes have measured a point.
+bool IsWhole(const Part& part) {
+  const std::int64_t processes =
+      part.file->result.context.processes.value_or(1);
+  return std::ranges::none_of(part.cells, [&](const ResultCell* cell) {
+    return cell->is_ok() && cell->processes < processes;
+  });
+}
+
 // Throws UserError naming both files if they are not of one run.
 void CheckSameSweep(const ReadSweep& first, const ReadSweep& other) {
   const auto check = [&](const char* name, const auto& a, const auto& b) {
@@ -62,6 +71,7 @@ void CheckSameSweep(const ReadSweep& first, const ReadSweep& other) {
   check("commit", a.commit, b.commit);
   check("build_id", a.build_id, b.build_id);
   check("seed", a.seed, b.seed);
+  check("processes", a.processes, b.processes);
   // The message shows no points: they are too many.
   if (a.points == b.points) return;
   throw UserError(other.path,
@@ -89,8 +99,13 @@ std::string MissingText(const std::vector<ReadSweep>& files,
                         std::size_t missing, std::size_t all) {
   if (missing == 0) return "";
   const std::string shards = MissingShardsOf(files);
-  return fmt::format("{} of {} points are missing{}{}", missing, all,
-                     shards.empty() ? "" : "; ", shards);
+  const std::int64_t processes = files[0].result.context.processes.value_or(1);
+  return fmt::format(
+      "{} of {} points are missing{}{}{}", missing, all,
+      processes == 1
+          ? ""
+          : fmt::format(", or not measured by all {} processes", processes),
+      shards.empty() ? "" : "; ", shards);
 }
 
 // The part's runs, each with the part's name and with where its setup differs
@@ -153,7 +168,9 @@ Merged MergeResults(const std::vector<ReadSweep>& files,
     }
   }
   const std::size_t num_points = context.points.size();
-  merged.missing = MissingText(files, num_points - parts.size(), num_points);
+  const auto num_whole = static_cast<std::size_t>(std::ranges::count_if(
+      parts, [](const auto& one) { return IsWhole(one.second); }));
+  merged.missing = MissingText(files, num_points - num_whole, num_points);
   SetValidityOfRuns(merged.missing, context);
   return merged;
 }

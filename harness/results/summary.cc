@@ -1,8 +1,10 @@
 #include "harness/results/summary.h"
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
+#include "harness/stats/effects.h"
 #include "harness/stats/statistics.h"
 
 namespace attnbench {
@@ -36,11 +38,19 @@ std::optional<double> ProcessSpread(const std::vector<double>& medians) {
   return Over(*greatest - *least, Median(medians));
 }
 
-Spread SpreadOf(const ProcessSamples& samples,
-                const std::vector<double>& draws) {
+// The standard deviation of the logarithms between builds.
+std::optional<double> BuildSpread(const ProcessSamples& samples,
+                                  std::int64_t builds) {
+  if (builds == 1) return {};
+  const Center center = CenterOf(Logs(samples), builds);
+  return std::sqrt(center.variance.value * static_cast<double>(builds));
+}
+
+Spread SpreadOf(const ProcessSamples& samples, const ResultCell& cell) {
   Spread spread = {.rounds = RoundSpread(samples),
                    .processes = ProcessSpread(ProcessMedians(samples)),
-                   .draws = QuartileSpread(draws),
+                   .builds = BuildSpread(samples, cell.builds),
+                   .draws = QuartileSpread(cell.draw_ns),
                    .outliers = static_cast<std::int64_t>(OutliersOf(samples)),
                    .drift = {},
                    .drift_p = {}};
@@ -52,12 +62,17 @@ Spread SpreadOf(const ProcessSamples& samples,
   return spread;
 }
 
-}  // namespace
-
-Interval IntervalOf(const ProcessSamples& samples) {
-  if (samples.size() == 1) return MedianInterval(samples[0]);
-  return Exp(Center(Logs(samples), kMiss)).interval;
+// None where it is infinite.
+std::optional<Interval> Finite(const Interval& interval) {
+  if (!std::isfinite(interval.high)) return {};
+  return interval;
 }
+
+Estimate TimeOf(const ProcessSamples& samples, std::int64_t builds) {
+  return Exp(EstimateOf(Logs(samples), builds, CommittedEffects().time));
+}
+
+}  // namespace
 
 ProcessSamples SamplesOf(const ResultCell& cell) {
   return SplitProcesses(cell.samples_ns, static_cast<int>(cell.processes));
@@ -73,14 +88,16 @@ void Summarize(ResultCell& cell) {
   }
   if (cell.samples_ns.empty()) return;
   const ProcessSamples samples = SamplesOf(cell);
-  cell.median_ns = Median(ProcessMedians(samples));
-  cell.interval_ns = IntervalOf(samples);
-  cell.spread = SpreadOf(samples, cell.draw_ns);
+  const Estimate time = TimeOf(samples, cell.builds);
+  cell.median_ns = time.value;
+  cell.interval_ns = Finite(time.interval);
+  cell.spread = SpreadOf(samples, cell);
   if (!cell.decoder || cell.decoder->attention_samples_ns.empty()) return;
   const ProcessSamples attention = SplitProcesses(
       cell.decoder->attention_samples_ns, static_cast<int>(cell.processes));
-  cell.decoder->attention_median_ns = Median(ProcessMedians(attention));
-  cell.decoder->attention_interval_ns = IntervalOf(attention);
+  const Estimate attention_time = TimeOf(attention, cell.builds);
+  cell.decoder->attention_median_ns = attention_time.value;
+  cell.decoder->attention_interval_ns = Finite(attention_time.interval);
 }
 
 }  // namespace attnbench

@@ -8,18 +8,19 @@
 namespace attnbench {
 
 // Fills `median_ns`, `interval_ns`, `prepare_ns` and `spread` of a cell of a
-// result from its `samples_ns`, `processes`, `prepare_samples_ns` and
+// result from its `samples_ns`, `processes`, `builds`, `prepare_samples_ns` and
 // `draw_ns`; null where there are no samples. Nothing is ever dropped from the
 // samples: what disturbed them is counted.
 //
-// median_ns    of the samples; of the processes' medians where there are
-//              several
-// interval_ns  MedianInterval of the samples; with several processes
-//              CenterInterval of their medians' logarithms, 95 percent
+// median_ns        exp of the centre of the samples' logarithms
+// interval_ns      exp of its interval of 95 percent (EstimateOf, with the
+//                  committed effects of a time); a round alone has none
 // spread.rounds    interquartile range over the median of a process's samples,
 //                  the median over processes: the clock and the machine
 // spread.processes range of the processes' medians over their median; null for
 //                  one process
+// spread.builds    standard deviation of the logarithms of BuildMeans; null for
+//                  one build
 // spread.draws     interquartile range over the median of draw_ns: the inputs
 // spread.outliers  OutliersOf
 // spread.drift, spread.drift_p  RoundDriftOf; null below kLeastDriftRounds
@@ -27,9 +28,6 @@ void Summarize(ResultCell& cell);
 
 // The samples of a cell, by process.
 ProcessSamples SamplesOf(const ResultCell& cell);
-
-// Makes the interval of times that interval_ns has.
-Interval IntervalOf(const ProcessSamples& samples);
 
 }  // namespace attnbench
 

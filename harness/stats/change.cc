@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 namespace attnbench {
 namespace {
 
@@ -13,26 +15,19 @@ bool HoldsOne(const Interval& interval) {
   return interval.low <= 1 && interval.high >= 1;
 }
 
-std::string AmbiguousReason(const Interval& interval, bool has_few,
+std::string AmbiguousReason(const Interval& interval, double detectable,
                             double margin) {
   if (!(interval.low > 0)) {
     return "a single round has no interval: more --repetitions";
   }
-  if (has_few) {
-    const Interval of_rounds = {interval.low * kLayoutFactor,
-                                interval.high / kLayoutFactor};
-    if (HoldsOne(of_rounds) && ReachesBeyond(of_rounds, margin)) {
-      return "the rounds are too noisy: a quieter machine, more --repetitions "
-             "and --processes";
-    }
-    return fmt::format(
-        "fewer than {} processes cannot tell a change of up to {:.0f} % from "
-        "that of their layout: measure both with --processes",
-        kLeastProcesses, 100 * (kLayoutFactor - 1));
-  }
   if (!HoldsOne(interval)) {
     return fmt::format("differs, but perhaps by less than the margin of {:g} %",
                        100 * margin);
+  }
+  if (detectable > margin) {
+    return fmt::format(
+        "the same code, built or run again, may differ by {:.1f} %",
+        100 * detectable);
   }
   return fmt::format(
       "the interval reaches beyond the margin of {:g} %: more --processes",
@@ -54,30 +49,34 @@ const char* ChangeName(ChangeKind kind) {
   }
 }
 
-Change ChangeOf(const ProcessSamples& a_logs, const ProcessSamples& b_logs,
-                double miss, double margin) {
+double Detectable(const std::vector<Variance>& effects, double miss) {
+  return std::expm1(HalfWidth(effects, miss));
+}
+
+Change ChangeOf(const LogRatio& ratio, double miss, double margin) {
+  std::vector<Variance> parts = ratio.effects;
+  parts.insert(parts.end(), ratio.samples.begin(), ratio.samples.end());
+  const double half = HalfWidth(parts, miss);
   Change change;
-  change.ratio = Exp(UnpairedLogRatio(a_logs, b_logs, miss));
+  change.ratio = Exp({ratio.value, {ratio.value - half, ratio.value + half}});
   const auto& [low, high] = change.ratio.interval;
   const double most = 1 + margin;
-  const double least = 1 / most;
-  const bool has_few = HasFewProcesses(a_logs) || HasFewProcesses(b_logs);
   if (!ReachesBeyond(change.ratio.interval, margin)) {
     change.kind = ChangeKind::kSame;
     change.reason =
         fmt::format("the interval lies within {:g} %", 100 * margin);
-  } else if (low > 1 && change.ratio.value > most) {
-    change.kind = ChangeKind::kSlower;
-  } else if (high < 1 && change.ratio.value < least) {
-    change.kind = ChangeKind::kFaster;
-  } else {
-    change.reason = AmbiguousReason(change.ratio.interval, has_few, margin);
     return change;
   }
-  if (change.reason.empty()) {
-    change.reason = fmt::format("the interval excludes 1{}",
-                                has_few ? ", whatever the layout" : "");
+  if (low > 1 && change.ratio.value > most) {
+    change.kind = ChangeKind::kSlower;
+  } else if (high < 1 && change.ratio.value < 1 / most) {
+    change.kind = ChangeKind::kFaster;
+  } else {
+    change.reason = AmbiguousReason(change.ratio.interval,
+                                    Detectable(ratio.effects, miss), margin);
+    return change;
   }
+  change.reason = "the interval excludes 1";
   return change;
 }
 

@@ -6,6 +6,7 @@
 #define ATTNBENCH_HARNESS_STATS_CHANGE_H_
 
 #include <string>
+#include <vector>
 
 #include "harness/stats/statistics.h"
 
@@ -24,20 +25,25 @@ struct Change {
   Estimate ratio;  // b over a; the interval may be infinite
 };
 
-// Compares b with a, which are both logarithms of times (or of ratios):
-//
+// The logarithm of b / a with the parts of its variance.
+struct LogRatio {
+  double value = 0;
+  std::vector<Variance> samples = {};  // what the two sides' samples show
+  std::vector<Variance> effects = {};  // what they cannot show (Effect::Parts)
+};
+
 // FASTER, SLOWER  the interval of b / a excludes 1, and b / a itself lies
 //                 outside [1 / (1 + margin), 1 + margin]
 // SAME            the interval lies inside these bounds
 // AMBIGUOUS       neither
 //
-// The interval (UnpairedLogRatio) misses with probability at most `miss`: the
-// level of the whole table over its number of comparisons. With few processes
-// on a side (HasFewProcesses) it is wider by kLayoutFactor on both ends, so
-// that such a result is never SAME for a margin below 18 percent, and changed
-// only beyond that.
-Change ChangeOf(const ProcessSamples& a_logs, const ProcessSamples& b_logs,
-                double miss, double margin);
+// The interval misses with probability `miss`: the level of the whole table
+// over its number of comparisons.
+Change ChangeOf(const LogRatio& ratio, double miss, double margin);
+
+// The smallest change that samples without any noise could show, as a share:
+// exp of the half width of the effects alone, minus 1.
+double Detectable(const std::vector<Variance>& effects, double miss);
 
 }  // namespace attnbench
 

@@ -1,11 +1,11 @@
 #include "harness/stats/statistics.h"
 
 #include <algorithm>
-#include <boost/math/distributions/binomial.hpp>
 #include <boost/math/distributions/normal.hpp>
 #include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <limits>
+#include <numbers>
 #include <numeric>
 
 #include "mechanisms/common/check.h"
@@ -22,46 +22,30 @@ std::vector<double> Sorted(std::span<const double> samples) {
   return sorted;
 }
 
-// The interval of order statistics; it is the whole range if no narrower one
-// will do.
-Interval OrderInterval(const std::vector<double>& sorted, double miss) {
-  const std::size_t n = sorted.size();
-  const boost::math::binomial below(static_cast<double>(n), 0.5);
-  std::size_t k = 1;  // 1-based
-  // k + 1 will do if P(B < k + 1) = P(B <= k) is small enough.
-  while (k < n / 2 &&
-         boost::math::cdf(below, static_cast<double>(k)) <= miss / 2) {
-    ++k;
-  }
-  return {sorted[k - 1], sorted[n - k]};
+// The interquartile range of normal values over their standard deviation.
+constexpr double kNormalQuartiles = 1.349;
+
+double Mean(std::span<const double> values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) /
+         static_cast<double>(values.size());
 }
 
-// Whether the range of this many values misses seldom enough.
-bool HaveOrderInterval(std::size_t count, double miss) {
-  return std::ldexp(2.0, -static_cast<int>(count)) <= miss;
-}
-
-struct Moments {
-  double mean = 0;
-  double variance = 0;  // the variance of the mean
-};
-
-Moments MomentsOf(std::span<const double> values) {
-  const auto n = static_cast<double>(values.size());
-  const double mean = std::accumulate(values.begin(), values.end(), 0.0) / n;
+// The mean of several units.
+Center CenterOfUnits(std::span<const double> units) {
+  const auto n = static_cast<double>(units.size());
+  const double mean = Mean(units);
   double squares = 0;
-  for (const double value : values) squares += (value - mean) * (value - mean);
-  return {mean, squares / (n - 1) / n};
+  for (const double unit : units) squares += (unit - mean) * (unit - mean);
+  return {mean, {squares / (n - 1) / n, n - 1}};
 }
 
-// The |t| that Student's distribution exceeds with probability `miss`.
-double StudentQuantile(double degrees, double miss) {
-  return boost::math::quantile(
-      boost::math::complement(boost::math::students_t(degrees), miss / 2));
-}
-
-Interval Around(double center, double half_width) {
-  return {center - half_width, center + half_width};
+Center CenterOfRounds(std::span<const double> rounds) {
+  const auto n = static_cast<double>(rounds.size());
+  if (n == 1) return {rounds[0], {std::numeric_limits<double>::infinity(), 1}};
+  const double deviation =
+      (Quantile(rounds, 0.75) - Quantile(rounds, 0.25)) / kNormalQuartiles;
+  return {Median(rounds),
+          {std::numbers::pi / 2 * deviation * deviation / n, n - 1}};
 }
 
 // The ranks of the values from 1; equal values have the mean of their ranks.
@@ -101,25 +85,6 @@ double Quantile(std::span<const double> samples, double q) {
   return sorted[below] + share * (sorted[above] - sorted[below]);
 }
 
-Interval MedianInterval(std::span<const double> samples) {
-  return OrderInterval(Sorted(samples), kMiss);
-}
-
-Interval CenterInterval(std::span<const double> logs, double miss) {
-  const std::vector<double> sorted = Sorted(logs);
-  if (HaveOrderInterval(sorted.size(), miss)) {
-    return OrderInterval(sorted, miss);
-  }
-  if (sorted.size() == 1) {
-    const double infinity = std::numeric_limits<double>::infinity();
-    return {-infinity, infinity};
-  }
-  const Moments moments = MomentsOf(sorted);
-  const double degrees = static_cast<double>(sorted.size()) - 1;
-  return Around(moments.mean,
-                std::sqrt(moments.variance) * StudentQuantile(degrees, miss));
-}
-
 ProcessSamples SplitProcesses(std::span<const double> samples, int processes) {
   const auto count = static_cast<std::size_t>(processes);
   ATTN_CHECK(processes > 0 && !samples.empty() && samples.size() % count == 0);
@@ -147,10 +112,51 @@ std::vector<double> ProcessMedians(const ProcessSamples& samples) {
   return medians;
 }
 
-Estimate Center(const ProcessSamples& logs, double miss) {
-  const std::vector<double> units =
-      logs.size() == 1 ? logs[0] : ProcessMedians(logs);
-  return {Median(units), CenterInterval(units, miss)};
+std::vector<double> BuildMeans(const ProcessSamples& logs,
+                               std::int64_t builds) {
+  const std::vector<double> medians = ProcessMedians(logs);
+  const auto count = static_cast<std::size_t>(builds);
+  ATTN_CHECK(builds > 0 && medians.size() % count == 0);
+  std::vector<double> means(count);
+  for (std::size_t k = 0; k < medians.size(); ++k) {
+    means[k % count] += medians[k];
+  }
+  const auto processes = static_cast<double>(medians.size() / count);
+  for (double& mean : means) mean /= processes;
+  return means;
+}
+
+Center CenterOf(const ProcessSamples& logs, std::int64_t builds) {
+  if (builds > 1) return CenterOfUnits(BuildMeans(logs, builds));
+  if (logs.size() > 1) return CenterOfUnits(ProcessMedians(logs));
+  return CenterOfRounds(logs.at(0));
+}
+
+std::vector<Variance> Effect::Parts(double of_builds, double of_runs) const {
+  return {{of_builds * s_build * s_build, build_degrees},
+          {of_runs * s_run * s_run, run_degrees}};
+}
+
+double HalfWidth(std::span<const Variance> parts, double miss) {
+  double sum = 0;
+  double squares = 0;  // each over its degrees
+  for (const Variance& part : parts) {
+    sum += part.value;
+    squares += part.value * part.value / part.degrees;
+  }
+  if (sum == 0 || std::isinf(sum)) return sum;
+  const boost::math::students_t student(sum * sum / squares);
+  return boost::math::quantile(boost::math::complement(student, miss / 2)) *
+         std::sqrt(sum);
+}
+
+Estimate EstimateOf(const ProcessSamples& logs, std::int64_t builds,
+                    const Effect& effect, double miss) {
+  const Center center = CenterOf(logs, builds);
+  std::vector<Variance> parts = effect.Parts(builds > 1 ? 0 : 1, 1);
+  parts.push_back(center.variance);
+  const double half = HalfWidth(parts, miss);
+  return {center.value, {center.value - half, center.value + half}};
 }
 
 ProcessSamples PairedLogRatios(const ProcessSamples& numerator,
@@ -169,32 +175,6 @@ ProcessSamples PairedLogRatios(const ProcessSamples& numerator,
 Estimate Exp(const Estimate& logs) {
   return {std::exp(logs.value),
           {std::exp(logs.interval.low), std::exp(logs.interval.high)}};
-}
-
-Estimate UnpairedLogRatio(const ProcessSamples& a_logs,
-                          const ProcessSamples& b_logs, double miss) {
-  if (HasFewProcesses(a_logs) || HasFewProcesses(b_logs)) {
-    const Estimate a = Center(a_logs, miss / 2);
-    const Estimate b = Center(b_logs, miss / 2);
-    const double layout = std::log(kLayoutFactor);
-    return {b.value - a.value,
-            {b.interval.low - a.interval.high - layout,
-             b.interval.high - a.interval.low + layout}};
-  }
-  const Moments a = MomentsOf(ProcessMedians(a_logs));
-  const Moments b = MomentsOf(ProcessMedians(b_logs));
-  const double difference = b.mean - a.mean;
-  const double variance = a.variance + b.variance;
-  if (!(variance > 0)) return {difference, {difference, difference}};
-  const auto degrees_of = [](const ProcessSamples& side) {
-    return static_cast<double>(side.size()) - 1;
-  };
-  // These are the degrees of freedom of Welch and Satterthwaite.
-  const double degrees = variance * variance /
-                         (a.variance * a.variance / degrees_of(a_logs) +
-                          b.variance * b.variance / degrees_of(b_logs));
-  return {difference, Around(difference, std::sqrt(variance) *
-                                             StudentQuantile(degrees, miss))};
 }
 
 double RankCorrelation(std::span<const double> x, std::span<const double> y) {

@@ -1,17 +1,17 @@
 // The room `stats` has statistics that are functions of numbers alone.
 //
-// Samples are summarised by medians, which a few disturbed samples do not move,
-// and by intervals that assume as little about the distribution of times as the
-// number of samples allows (it is neither normal nor symmetric).
-//
-// Rounds of one process share its code layout, its pages and its place in
-// memory, so they are no independent repetitions of the measurement: if several
-// processes measured, the process is the unit, and its rounds only make its
-// median more exact.
+// There is one interval for everything. Samples are logarithms (of times, or of
+// ratios), and the value of a process is the median of its rounds, which a few
+// disturbed rounds do not move. Rounds of one process share its pages and its
+// place in memory, processes of one program its layout, and all of a run its
+// machine's state. So the unit that counts is the largest of which there are
+// several: builds, then processes, then rounds. What the samples cannot show,
+// because there is one build or one run alone, an Effect adds: an estimate from
+// elsewhere (effects.h).
 #ifndef ATTNBENCH_HARNESS_STATS_STATISTICS_H_
 #define ATTNBENCH_HARNESS_STATS_STATISTICS_H_
 
-#include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -33,23 +33,6 @@ struct Interval {
   double high = 0;
 };
 
-// The narrowest interval [x(k), x(n+1-k)] of order statistics that covers the
-// median of the distribution with probability at least 0.95: the number of
-// samples below the median is Binomial(n, 1/2), so the interval misses with
-// probability 2 P(B < k). Fewer than 6 samples cannot give 0.95; theirs is the
-// whole range. At least one sample.
-Interval MedianInterval(std::span<const double> samples);
-
-// An interval of the centre of logarithms of times or of ratios that misses
-// with probability at most `miss`, and contains their median. It is made of
-// order statistics as above if there are enough of them: from n = 1 + log2(1 /
-// miss) on the range misses with probability 2^(1-n) <= miss, whatever the
-// distribution. With fewer, only an assumption about the distribution can give
-// the coverage: Student's interval of the mean, exact where logarithms are
-// normal (so for times that many small causes multiply). One value alone has no
-// interval: it is infinite. There is at least one value.
-Interval CenterInterval(std::span<const double> logs, double miss);
-
 // The samples by [process][round]; there is at least one process, and each has
 // equally many rounds.
 using ProcessSamples = std::vector<std::vector<double>>;
@@ -60,51 +43,74 @@ ProcessSamples SplitProcesses(std::span<const double> samples, int processes);
 
 ProcessSamples Logs(ProcessSamples samples);
 
+// The medians of the processes' rounds.
 std::vector<double> ProcessMedians(const ProcessSamples& samples);
+
+// The mean of the processes' medians of each of `builds` builds: process k is
+// of build k mod `builds`. The number of processes is a multiple of `builds`.
+std::vector<double> BuildMeans(const ProcessSamples& logs, std::int64_t builds);
+
+// A part of the variance of an estimate, and the degrees of freedom with which
+// it is known.
+struct Variance {
+  double value = 0;
+  double degrees = 1;
+};
+
+// The centre of the logarithms of one series, with its squared standard error.
+struct Center {
+  double value = 0;
+  Variance variance;  // infinite if there is one round alone
+};
+
+// Takes the first of three units of which there are several:
+//
+// builds     mean of BuildMeans; s^2 / n, n - 1 degrees
+// processes  mean of ProcessMedians; s^2 / n, n - 1 degrees
+// rounds     median; pi / 2 (IQR / 1.349)^2 / n, n - 1 degrees: the variance
+//            of the median of n normal values, whose standard deviation is
+//            taken from the interquartile range (Quantile)
+Center CenterOf(const ProcessSamples& logs, std::int64_t builds = 1);
+
+// By how much the logarithm of a time or ratio moves from build to build (a
+// relink of the same objects in another order) and from run to run, as standard
+// deviations with their degrees of freedom.
+struct Effect {
+  double s_build = 0;
+  double build_degrees = 1;
+  double s_run = 0;
+  double run_degrees = 1;
+
+  // The parts of a variance that has `of_builds` times s_build^2 and `of_runs`
+  // times s_run^2.
+  std::vector<Variance> Parts(double of_builds, double of_runs) const;
+};
+
+// Student's t(1 - miss / 2) times the root of the sum of the parts, with the
+// degrees of freedom of Welch and Satterthwaite. It is infinite if a part is,
+// and 0 if all are.
+double HalfWidth(std::span<const Variance> parts, double miss);
 
 struct Estimate {
   double value = 0;
   Interval interval;
 };
 
-// The centre of logarithms with its interval: over processes if there are
-// several, otherwise over rounds.
-Estimate Center(const ProcessSamples& logs, double miss);
+// The centre of the logarithms of one run with the interval that misses with
+// probability `miss`: the effect of the run is in it, and that of the build
+// unless there are several.
+Estimate EstimateOf(const ProcessSamples& logs, std::int64_t builds,
+                    const Effect& effect, double miss = kMiss);
 
-// The ratio numerator / denominator of two cells that were timed in the same
-// rounds: the centre of the logarithms of every round's ratio. What the machine
-// does between rounds is in both times of a round and drops out. The shapes are
-// equal, and samples are above 0.
+// The logarithms of the ratios numerator / denominator, round by round, of two
+// cells that were timed in the same rounds. What the machine does between
+// rounds is in both times of a round and drops out. The shapes are equal, and
+// samples are above 0.
 ProcessSamples PairedLogRatios(const ProcessSamples& numerator,
                                const ProcessSamples& denominator);
 
 // Takes exp of an estimate of logarithms.
 Estimate Exp(const Estimate& logs);
-
-// Layout of code and memory alone, which one process cannot tell from the
-// code's own speed, is assumed to move a time by up to 18 percent: an
-// assumption, not measured here (pyperf starts 20 processes for that reason).
-inline constexpr double kLayoutFactor = 1.18;
-
-// At least this many processes on a side show what layout does. With fewer, two
-// sides whose layouts have only two speeds would often differ by chance and
-// show no spread at all (with 2 processes each in 1 case of 8, with 5 in 1 of
-// 512).
-inline constexpr std::size_t kLeastProcesses = 5;
-
-inline bool HasFewProcesses(const ProcessSamples& samples) {
-  return samples.size() < kLeastProcesses;
-}
-
-// The logarithm ln(b / a) of two measurements that were not made in the same
-// rounds. With enough processes on both sides: the difference of the means of
-// the processes' medians with Welch's interval, which has its coverage where
-// logarithms of processes' medians are normal. With few on a side: the two
-// sides' own intervals (Center), each with half of `miss`, and
-// ln(kLayoutFactor) on both ends, for what the processes that are not there
-// would have shown.
-Estimate UnpairedLogRatio(const ProcessSamples& a_logs,
-                          const ProcessSamples& b_logs, double miss);
 
 // Spearman's correlation, which is Pearson's of the ranks; equal values have
 // the mean of their ranks. It is 0 if all values of a side are equal. Both

@@ -10,12 +10,12 @@ namespace attnbench {
 
 namespace fs = std::filesystem;
 
-namespace {
-
 fs::path ProgramPath() {
   std::error_code ignored;
   return fs::read_symlink("/proc/self/exe", ignored);
 }
+
+namespace {
 
 // The file's path; empty if no folder above the program has it.
 std::string PathInSources(const std::string& file) {

@@ -5,9 +5,13 @@
 #ifndef ATTNBENCH_HARNESS_SYSTEM_SOURCE_TREE_H_
 #define ATTNBENCH_HARNESS_SYSTEM_SOURCE_TREE_H_
 
+#include <filesystem>
 #include <string>
 
 namespace attnbench {
+
+// The path of this program.
+std::filesystem::path ProgramPath();
 
 // The path of a file that `command` needs, such as "plots/report.py". Throws
 // UserError if no folder above the program has it.

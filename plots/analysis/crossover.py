@@ -27,7 +27,7 @@ LEAST_LENGTHS = 2
 @dataclass(frozen=True)
 class Model:
     names: tuple  # of TERMS
-    coefficients: numpy.ndarray  # [resamples + 1, names]; the first is the fit
+    coefficients: numpy.ndarray  # [draws + 1, names]; the first is the fit
     largest_residual: float  # signed share of the measured time
     typical_residual: float  # root of the mean square
     adaptive: bool  # chunk_energies are those since the last choice
@@ -87,25 +87,25 @@ def select(cells):
 
 def fit(group):
     """The Model of the cells of one mechanism, w or K, d, and beam."""
-    medians = group["median_ns"].to_numpy(dtype=float)
+    times = fits.times_of(group)
     columns = {name: group[name].to_numpy(dtype=float) for name in TERMS}
     told = names = _told(columns)
     while True:
         design = numpy.column_stack([columns[name] for name in names])
         fits.require_told(group, design)
-        found = fits.solve(design, medians[None])[0]
+        found = fits.solve(design, times[None])[0]
         if (found >= 0).all():
             break
         # The one that takes most off the time of a cell.
-        worst = (design * found / medians[:, None]).min(axis=0).argmin()
+        worst = (design * found / times[:, None]).min(axis=0).argmin()
         names = [name for name in names if name != names[worst]]
-    resampled = fits.solve(design, fits.resampled_medians(group))
-    residuals = design @ found / medians - 1
+    drawn = fits.solve(design, fits.redrawn_times(group))
+    residuals = design @ found / times - 1
     width = group["chunk_width"].iloc[0]
     chunks = columns["chunk_energies"].any()
     return Model(
         tuple(names),
-        numpy.vstack([found, resampled]),
+        numpy.vstack([found, drawn]),
         float(residuals[numpy.argmax(numpy.abs(residuals))]),
         float(numpy.sqrt(numpy.mean(residuals**2))),
         bool(chunks and width is None),
@@ -144,7 +144,7 @@ def counts_at(model, mechanism, length, outputs, share):
 
 
 def times_at(model, mechanism, outputs, share):
-    """Times at LENGTHS by each of the model's coefficients, [lengths, resamples + 1].
+    """Times at LENGTHS by each of the model's coefficients, [lengths, draws + 1].
     `outputs` is a number, or None for U = T.
     """
     counts = [

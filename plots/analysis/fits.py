@@ -1,31 +1,28 @@
 """Fits times to exact counts, for growth.py and crossover.py.
 
-Least squares of the relative error: each row is divided by its median, so that the
-shortest memory counts as much as the longest. A bootstrap makes the intervals: the
-rounds of each cell are drawn again, with replacement, and the fit is repeated.
+Least squares of the relative error: each row is divided by its time, so that the
+shortest memory counts as much as the longest. For the intervals the fit is repeated on
+times that other runs might have found (series.py).
 """
+
+import zlib
 
 import numpy
 
-from analysis import intervals, load, settings
+from analysis import intervals, load, series, settings
 
-LEAST_ROUNDS = 4
-RESAMPLES = 1000
-SEED = 1
 # A count differs from others if this much of it, relative to its size, is not a
 # sum of multiples of theirs.
 LEAST_OWN = 0.05
 
 
 def require_rounds(cells):
-    """Requires enough rounds of each cell for an interval."""
+    """Requires of each cell what an interval is over."""
     for cell in cells.to_dict("records"):
-        rounds = len(intervals.observations(cell["samples_ns"], cell))
-        if rounds < LEAST_ROUNDS:
+        if len(intervals.units(series.logs(cell))) == 1:
             raise load.DataError(
                 cells.attrs["path"],
-                f"cell {settings.describe(cell)} has {rounds} rounds (or processes, "
-                f"where there are several), an interval wants at least {LEAST_ROUNDS}",
+                f"cell {settings.describe(cell)} has one round, which has no interval",
             )
 
 
@@ -61,37 +58,45 @@ def own_share(column, others):
     return float(numpy.sqrt(numpy.mean((matrix @ solution - 1) ** 2)))
 
 
-def slope(x, y):
-    """Fits y [n], or each column of y [n, m], over x [n] by least squares."""
+def slope_weights(x):
+    """Gives the weights of y [n] whose sum is its slope over x [n] by least squares."""
     off = x - numpy.mean(x)
-    return off @ (y - numpy.mean(y, axis=0)) / (off @ off)
+    return off / (off @ off)
 
 
-def tells_terms(design, medians):
+def slope(x, y):
+    return slope_weights(x) @ y
+
+
+def tells_terms(design, times):
     """Whether no term is (nearly) a sum of multiples of the others."""
-    rows = design / medians[:, None]
+    rows = design / times[:, None]
     sizes = numpy.linalg.norm(rows, axis=0)
     return sizes.all() and numpy.linalg.matrix_rank(rows / sizes, 3e-5) == rows.shape[1]
 
 
-def solve(design, medians):
-    """Gives the coefficients [n, k] for each row of `medians` [n, cells]."""
+def solve(design, times):
+    """Gives the coefficients [n, k] for each row of `times` [n, cells]."""
     scale = design.max(axis=0)
-    matrices = (design / scale) / medians[:, :, None]
+    matrices = (design / scale) / times[:, :, None]
     # The columns need like sizes, or small terms would pass for rounding.
     sizes = numpy.linalg.norm(matrices, axis=1, keepdims=True)
     inverses = numpy.linalg.pinv(matrices / sizes)
     return inverses.sum(axis=2) / sizes[:, 0] / scale
 
 
-def resampled_medians(group):
-    """Draws medians [RESAMPLES, cells]. Cells of different T were not measured in the
-    same rounds, so each one's rounds are drawn separately.
-    """
-    random = numpy.random.default_rng(SEED)
-    columns = []
-    for cell in group.to_dict("records"):
-        samples = intervals.observations(cell["samples_ns"], cell)
-        drawn = random.integers(len(samples), size=(RESAMPLES, len(samples)))
-        columns.append(numpy.median(samples[drawn], axis=1))
-    return numpy.column_stack(columns)
+def times(some):
+    """Gives the time of each series."""
+    return numpy.exp([intervals.center(one)[0] for one in some])
+
+
+def times_of(group):
+    return times(map(series.logs, group.to_dict("records")))
+
+
+def redrawn_times(group):
+    """Draws times [RESAMPLES, cells]. Cells of one point have the same rounds."""
+    cells = group.to_dict("records")
+    rounds = [zlib.crc32(cell["point"].encode()) for cell in cells]
+    logs = map(series.logs, cells)
+    return numpy.exp(series.redrawn(logs, series.TIME, rounds, group.index)).T

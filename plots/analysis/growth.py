@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy
 
-from analysis import fits, load, modes, settings
+from analysis import fits, intervals, load, modes, series, settings
 
 DECADES = 2
 COUNTS = ("energies", "chunk_energies", "flops")
@@ -99,19 +99,20 @@ def exponent(lengths, values):
 
 def fit(group):
     """Gives the Fit of the cells of one mechanism, mode and scope."""
-    medians = group["median_ns"].to_numpy(dtype=float)
+    times = fits.times_of(group)
     names, design, notes = regressors(group)
     fits.require_told(group, design)
-    found = fits.solve(design, medians[None])[0]
-    resampled = fits.solve(design, fits.resampled_medians(group))
-    low, high = numpy.percentile(resampled, [2.5, 97.5], axis=0)
+    found = fits.solve(design, times[None])[0]
+    state = numpy.exp(series.redrawn_state())
+    drawn = state[:, None] * fits.solve(design, fits.redrawn_times(group))
+    ends = [intervals.of_draws(column) for column in drawn.T]
     fitted = design @ found
-    residuals = fitted / medians - 1
+    residuals = fitted / times - 1
     worst = int(numpy.argmax(numpy.abs(residuals)))
     return Fit(
         {
-            name: Term(name, *map(float, numbers))
-            for name, *numbers in zip(names, found, low, high)
+            name: Term(name, float(ns), *interval)
+            for name, ns, interval in zip(names, found, ends)
         },
         tuple(notes),
         fitted,

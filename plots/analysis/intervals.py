@@ -1,124 +1,131 @@
-"""Intervals of times and of ratios: how sure a number is.
+"""Gives every number that chance moves its interval, by one rule.
 
-They are order statistics if there are enough values: these assume no distribution, need
-no random numbers, and have an exactly known coverage. If many intervals are shown
-together each is wider, so that all of them hold together. harness/stats/statistics.h
-says why; a test holds its formulas to these.
+A series is an array of logarithms [build, process, round]: of a time, or of the ratio of
+two times of the same rounds. Rounds of a process share its code and memory, and processes
+of a build its code, so the value of a process is the median of its rounds, and the
+interval is over the largest units of which there are several: builds (the means of their
+processes), else processes, else rounds. Of builds and processes it is Student's of the
+mean. Of rounds it is that of the median, with the spread between the quartiles, which a
+few disturbed rounds do not move.
+
+No run shows what differs between runs, and one of a single build does not show what
+builds do: both are added as they were measured elsewhere (results/effects.json). The
+degrees of freedom are Welch's and Satterthwaite's. harness/stats has the same rule.
 """
 
 import math
+import os
+from dataclasses import dataclass
 
 import numpy
 from scipy import stats
 
-# The share of cases in which an interval may miss, unless something else is
-# said.
+from analysis import ROOT, load
+
+# The share of cases in which an interval may miss, unless something else is said.
 MISS = 0.05
-# Layout of code and memory alone is assumed to move a time by this much, which
-# fewer processes do not show: kLayoutFactor and kLeastProcesses of
-# harness/stats/statistics.h.
-LAYOUT_FACTOR = 1.18
-LEAST_PROCESSES = 5
+# The effects by kind: "time" of a time alone, with the machine's state in it; "ratio" of
+# two cells of ours of one run; "peer" of ours and one of another program.
+EFFECTS = load.read_json(os.path.join(ROOT, "results", "effects.json"))["effects"]
+# The quartiles of normal values are so many standard deviations apart.
+BETWEEN_QUARTILES = 1.349
 
 
-def has_few_processes(cell):
-    return cell["processes"] < LEAST_PROCESSES
+@dataclass(frozen=True)
+class Span:
+    """A number with the ends of its interval."""
+
+    value: float
+    low: float
+    high: float
+
+    def exp(self):
+        with numpy.errstate(over="ignore"):
+            return Span(*numpy.exp([self.value, self.low, self.high]).tolist())
+
+    def over(self, divisor):
+        return Span(self.value / divisor, self.low / divisor, self.high / divisor)
 
 
-def median_interval(values, level=0.95):
-    """Gives (median, low, high, coverage) by order statistics: the whole range, with
-    its lower coverage, if there are too few values for `level`.
+@dataclass(frozen=True)
+class Estimate:
+    """A number with the independent parts of its error, each as (variance, degrees)."""
+
+    value: float
+    parts: tuple = ()
+
+    def at(self, miss=MISS):
+        """Gives the Span that misses with this probability."""
+        variance = sum(part for part, _ in self.parts)
+        if variance == 0:
+            return Span(self.value, self.value, self.value)
+        if not math.isfinite(variance):
+            return Span(self.value, -math.inf, math.inf)
+        by_degrees = sum(part**2 / degrees for part, degrees in self.parts)
+        degrees = variance**2 / by_degrees if by_degrees else math.inf
+        half = float(stats.t.isf(miss / 2, degrees)) * math.sqrt(variance)
+        return Span(self.value, self.value - half, self.value + half)
+
+
+def estimate(logs, kind, count=1.0):
+    """Gives the Estimate of a series, with the effects of its kind. A sum of series that
+    builds and runs move independently has `count` times their variance.
     """
-    low, high, missed = _order_interval(values, 1 - level)
-    return float(numpy.median(values)), low, high, max(0.0, 1 - missed)
+    value, own = center(logs)
+    return Estimate(value, (own, *effects(kind, len(logs), count)))
 
 
-def center_interval(values, miss):
-    """Gives (low, high) of positive values: log_center_interval of their logarithms;
-    (0, infinity) if one is 0 and order statistics do not serve.
-    """
-    if has_order_interval(len(values), miss):
-        return _order_interval(values, miss)[:2]
-    if min(values) <= 0:
-        return 0.0, math.inf
-    low, high = log_center_interval(numpy.log(values), miss)
-    return math.exp(low), math.exp(high)
-
-
-def log_center_interval(logs, miss):
-    """Gives (low, high) of logarithms, which misses their centre with probability
-    `miss` at most.
-
-    It comes from order statistics if there are enough values, 1 + log2(1 / miss), and
-    otherwise is Student's of the mean; one value has no finite interval.
-    """
-    if has_order_interval(len(logs), miss):
-        return _order_interval(logs, miss)[:2]
-    if len(logs) == 1:
-        return -math.inf, math.inf
-    half = stats.t.isf(miss / 2, len(logs) - 1) * stats.sem(logs)
-    return numpy.mean(logs) - half, numpy.mean(logs) + half
-
-
-def has_order_interval(count, miss):
-    """Whether the range of this many values misses seldom enough."""
-    return 2 * 0.5**count <= miss
-
-
-def _order_interval(values, miss):
-    """Gives (low, high, the probability that they miss the median).
-
-    The k-th smallest and k-th largest of n values enclose the true median unless fewer
-    than k of them fall on one side of it, which has the probability 2 P(Binomial(n,
-    1/2) < k). This takes the largest k for which that is at most `miss`, or the range
-    if there is none.
-    """
-    ordered = numpy.sort(numpy.asarray(values, dtype=float))
-    n = len(ordered)
-    missed = 2 * stats.binom.cdf(numpy.arange(max(1, n // 2)), n, 0.5)
-    k = max(1, int((missed <= miss * (1 + 1e-12)).sum()))
-    return float(ordered[k - 1]), float(ordered[n - k]), float(missed[k - 1])
-
-
-def observations(samples, cell):
-    """Gives the values that an interval is over, from one for each sample of the cell.
-
-    These are the rounds of one process; if several processes measured, the median of
-    each, as what differs from process to process is the same in all its rounds.
-    """
-    samples = numpy.asarray(samples, dtype=float)
-    processes = cell["processes"]
-    if processes == 1:
-        return samples
-    return numpy.median(samples.reshape(processes, -1), axis=1)
-
-
-def joint_level(cells, level=0.95):
-    """Gives the level of each interval at which all of them together have `level`.
-
-    This is Bonferroni's, over the cells that were measured: of hundreds of intervals at
-    95 percent each, many would miss.
-    """
-    return 1 - (1 - level) / max(1, int((cells["status"] == "ok").sum()))
-
-
-def coverage_text(ratios):
-    """Says of records 'coverage 99.9 % each, 97 % or more all 24 together'."""
-    missed = [1 - ratio["coverage"] for ratio in ratios]
-    each = f"coverage {100 * (1 - max(missed)):.4g} %"
-    if len(missed) == 1:
-        return each
-    together = max(0, 1 - sum(missed))
-    return (
-        f"{each} each, {100 * together:.3g} % or more all {len(missed)} together"
+def effects(kind, builds, count=1.0):
+    """Gives the parts of the error that no round shows."""
+    one = EFFECTS[kind]
+    shown = ("run",) if builds > 1 else ("build", "run")
+    return tuple(
+        (count * one[f"s_{what}"] ** 2, one[f"{what}_degrees"]) for what in shown
     )
 
 
-def times(cells):
-    """Gives the cells with `value`, `low`, `high`: the result's own, in ns."""
-    spans = [span or (math.nan, math.nan) for span in cells["interval_ns"]]
-    return cells.assign(
-        value=cells["median_ns"],
-        low=[span[0] for span in spans],
-        high=[span[1] for span in spans],
+def processes(logs):
+    """Gives the values of the processes [build, process]."""
+    return numpy.median(logs, axis=2)
+
+
+def are_rounds(logs):
+    """Whether the units of a series are its rounds."""
+    return logs.shape[:2] == (1, 1)
+
+
+def units(logs):
+    if are_rounds(logs):
+        return logs[0, 0]
+    values = processes(logs)
+    return values.mean(axis=1) if len(values) > 1 else values[0]
+
+
+def center(logs):
+    """Gives the value of a series and (variance, degrees) of its units."""
+    observed = units(logs)
+    count = len(observed)
+    value = numpy.median(observed) if are_rounds(logs) else numpy.mean(observed)
+    if count == 1:
+        return float(value), (math.inf, 1)
+    if are_rounds(logs):
+        low, high = numpy.quantile(observed, [0.25, 0.75])
+        variance = math.pi / 2 * ((high - low) / BETWEEN_QUARTILES) ** 2
+    else:
+        variance = numpy.var(observed, ddof=1)
+    return float(value), (float(variance) / count, count - 1)
+
+
+def part_of(interval):
+    """Gives the part of an error of which a result has the ends of its interval."""
+    low, high = numpy.log(interval)
+    return ((high - low) / 2 / float(stats.norm.isf(MISS / 2))) ** 2, math.inf
+
+
+def of_draws(drawn, miss=MISS):
+    """Gives (low, high) of a number as other runs might have found it."""
+    # A number may be infinite, so an end does not lie between two of them.
+    return (
+        float(numpy.quantile(drawn, miss / 2, method="lower")),
+        float(numpy.quantile(drawn, 1 - miss / 2, method="higher")),
     )

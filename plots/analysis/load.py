@@ -30,6 +30,7 @@ OUTCOMES = (
     "samples_ns",
     "trials_per_sample",
     "processes",
+    "builds",
     "median_ns",
     "interval_ns",
     "prepare_ns",
@@ -172,6 +173,11 @@ COMPARED = (
 )
 
 
+def builds(cell):
+    """Gives how many builds measured a cell: process k is of build k mod that."""
+    return cell.get("builds") or 1
+
+
 def compare_of(document, path):
     """What `attnbench compare --json` printed, checked, as it was read from `path`.
 
@@ -294,8 +300,12 @@ def _check_cell(cell, where):
     if cell["status"] != "ok":
         return
     samples, processes = cell["samples_ns"], cell["processes"]
-    if min(*samples, *cell["interval_ns"], cell["median_ns"]) <= 0:
+    if min(*samples, *(cell["interval_ns"] or ()), cell["median_ns"]) <= 0:
         raise DataError(where, "samples_ns, interval_ns and median_ns must be above 0")
+    if processes % builds(cell):
+        raise DataError(
+            where, f"{processes} processes are not equally many of {builds(cell)} builds"
+        )
     for key in ("samples_ns", "prepare_samples_ns"):
         if len(cell[key]) % processes:
             raise DataError(

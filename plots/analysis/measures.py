@@ -1,33 +1,29 @@
-"""The quantities of targets, as a Span: a ratio of two cells of one result, a share of
-a bandwidth, or a time for each entry or the like.
+"""The quantities of targets, as a Measured: a ratio of two cells of one result, a share
+of a bandwidth, or a time for each entry or the like.
 
-Every measure takes the quantity, its cell, all cells, and the probability with which
-its interval may miss, which several intervals share. With fewer than five processes the
-interval is wider by what their layout may have done, once for the figure, as in
-harness/stats/change.h.
+Every measure but a mean takes the quantity, its cell and all cells.
 """
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy
 
-from analysis import intervals, load, pairing
+from analysis import intervals, load, pairing, series
+from analysis.intervals import Estimate, Span
 
 OF_POINT = ("memory_length", "output_length", "dim", "batch", "workload")
 SIZES = {"f32": 4, "f64": 8}
 
 
 @dataclass(frozen=True)
-class Span:
-    """A figure and its interval, or the reason why there is none."""
+class Measured:
+    """A figure with its interval, or the reason why there is none."""
 
-    value: float = math.nan
-    low: float = math.nan
-    high: float = math.nan
+    span: Span = Span(math.nan, math.nan, math.nan)
     missing: str = ""
-    of: str = ""  # what it is a share of
+    note: str = ""  # what a share is of, and the like
 
 
 @dataclass(frozen=True)
@@ -84,118 +80,70 @@ def find(frame, wanted):
 def failure(*cells):
     for cell in cells:
         if cell["status"] != "ok":
-            return Span(missing=f"{cell['status']}: {cell['message']}")
+            return Measured(missing=f"{cell['status']}: {cell['message']}")
     return None
 
 
-def leaves_out(quantity, cell):
-    """Whether preparation is left out of the time, which adds an uncertain number."""
-    return bool(quantity.get("without_preparation") and cell["prepare_ns"])
-
-
-def center(values, cell, miss):
-    """Gives the median of something for each sample of the cell, with its interval."""
-    observed = intervals.observations(values, cell)
-    return Span(
-        float(numpy.median(observed)), *intervals.center_interval(observed, miss)
-    )
-
-
-def preparation(cell, quantity, miss):
-    """Gives the time that is left out of each trial."""
-    if not leaves_out(quantity, cell):
-        return Span(0, 0, 0)
-    samples = cell["prepare_samples_ns"]
-    if not samples:
-        return Span(missing="the result has no prepare_samples_ns")
-    return center(samples, cell, miss)
-
-
-def trial(cell, quantity, miss):
-    """Gives the time of a trial; a difference takes the ends that are farthest apart.
-    """
-    each = miss / (1 + leaves_out(quantity, cell))
-    whole, less = center(cell["samples_ns"], cell, each), preparation(cell, quantity, each)
-    if less.missing:
-        return less
-    if whole.value <= less.value:
-        return Span(missing="preparation takes all of the time")
-    value = whole.value - less.value
-    if whole.low <= less.high:
-        return Span(value, 0, math.inf)
-    return Span(value, whole.low - less.high, whole.high - less.low)
-
-
-def over(numerator, denominator):
-    return numerator / denominator if denominator else math.inf
-
-
-def with_layout(span, *cells):
-    """Widens the interval by what processes that are not there would have shown."""
-    if span.missing or not any(map(intervals.has_few_processes, cells)):
-        return span
-    return replace(
-        span,
-        low=span.low / intervals.LAYOUT_FACTOR,
-        high=span.high * intervals.LAYOUT_FACTOR,
-    )
-
-
-def ratio(quantity, ours, frame, miss):
-    other = find(frame, {**quantity["of"], **quantity["to"]})
-    failed = failure(ours, other)
+def logs(quantity, *cells):
+    """Gives the series of times of cells, or the reason why there is none."""
+    failed = failure(*cells)
     if failed:
-        return failed
-    if all(ours[key] == other[key] for key in OF_POINT):
-        span = paired(quantity, other, ours, frame.attrs["path"], miss)
-        return with_layout(span, ours, other)
-    above, below = trial(other, quantity, miss / 2), trial(ours, quantity, miss / 2)
-    if above.missing or below.missing:
-        return above if above.missing else below
-    # They were not measured in the same rounds, so the farthest ends count.
-    span = Span(
-        above.value / below.value,
-        above.low / below.high,
-        over(above.high, below.low),
-    )
-    return with_layout(span, ours, other)
+        return None, failed
+    taken_off = quantity.get("without_preparation", False)
+    if taken_off and any(
+        cell["prepare_ns"] and not cell["prepare_samples_ns"] for cell in cells
+    ):
+        return None, Measured(missing="the result has no prepare_samples_ns")
+    found = [series.logs(cell, taken_off) for cell in cells]
+    if not all(numpy.isfinite(intervals.processes(one)).all() for one in found):
+        return None, Measured(missing="preparation takes all of the time")
+    return found, None
 
 
-def paired(quantity, other, ours, path, miss):
-    """Takes the ratio round by round."""
-    pairing.require_same_rounds(other, ours, path)
-    each = miss / (1 + leaves_out(quantity, other) + leaves_out(quantity, ours))
-    above, below = preparation(other, quantity, each), preparation(ours, quantity, each)
-    if above.missing or below.missing:
-        return above if above.missing else below
-
-    def of(less_above, less_below):
-        ratios = [
-            (a - less_above) / (b - less_below)
-            for a, b in zip(other["samples_ns"], ours["samples_ns"], strict=True)
-        ]
-        return center(ratios, ours, each)
-
-    fastest = ((min(other["samples_ns"]), above), (min(ours["samples_ns"]), below))
-    if any(sample <= less.value for sample, less in fastest):
-        return Span(missing="preparation takes all of the time")
-    value = of(above.value, below.value).value
-    if any(sample <= less.high for sample, less in fastest):
-        return Span(value, 0, math.inf)
-    return Span(
-        value, of(above.high, below.low).low, of(above.low, below.high).high
-    )
+def speed_over(quantity, ours, frame):
+    other = find(frame, {**quantity["of"], **quantity["to"]})
+    return quotient(quantity, other, ours, frame)
 
 
-def growth(quantity, ours, frame, miss):
-    """Gives our time here over our time there."""
-    span = ratio(quantity, ours, frame, miss)
-    if span.missing:
-        return span
-    return Span(1 / span.value, 1 / span.high, over(1, span.low))
+def time_over(quantity, ours, frame):
+    other = find(frame, {**quantity["of"], **quantity["to"]})
+    return quotient(quantity, ours, other, frame)
 
 
-def share_of_bandwidth(quantity, cell, frame, miss):
+def quotient(quantity, above, below, frame):
+    found, missing = logs(quantity, above, below)
+    if missing:
+        return missing
+    kind = series.kind_of_ratio(above, below)
+    if all(above[key] == below[key] for key in OF_POINT):
+        pairing.require_same_rounds(above, below, frame.attrs["path"])
+        with numpy.errstate(invalid="ignore"):
+            estimate = intervals.estimate(found[0] - found[1], kind)
+    else:
+        estimate = series.linear(found, (1, -1), series.TIME, kind)
+    return Measured(estimate.at().exp())
+
+
+def mean_speed_over(quantity, frame):
+    """Gives the cell with the least of several ratios, and their geometric mean."""
+    path, ratios = frame.attrs["path"], []
+    for change in quantity["among"]:
+        wanted = {**quantity["of"], **change}
+        ours, other = find(frame, wanted), find(frame, {**wanted, **quantity["to"]})
+        if failure(ours, other):
+            return ours, failure(ours, other)
+        pairing.require_same_rounds(other, ours, path)
+        ratios.append((series.log_ratios(other, ours), ours))
+    speeds = [intervals.center(ratio)[0] for ratio, _ in ratios]
+    least = min(range(len(speeds)), key=speeds.__getitem__)
+    cell, weights = ratios[least][1], [1 / len(ratios)] * len(ratios)
+    mean = series.linear([ratio for ratio, _ in ratios], weights, series.RATIO)
+    speed = math.exp(speeds[least])
+    note = f", the least {speed:.2f}x: {cell['mechanism']}, {cell['mode']}"
+    return cell, Measured(mean.at().exp(), note=note)
+
+
+def share_of_bandwidth(quantity, cell, frame):
     """Gives the time of moving what must be moved, over ours."""
     if failure(cell):
         return failure(cell)
@@ -208,23 +156,21 @@ def share_of_bandwidth(quantity, cell, frame, miss):
     held = traffic.held(cell) * SIZES[cell["precision"]]
     level = level_of(held, cell, frame)
     if level is None:
-        return Span(missing="the result has no limits")
-    span = trial(cell, quantity, miss)
-    if span.missing:
-        return span
-    least_ns = (
-        held
-        * traffic.passes(cell)
-        / level[f"{traffic.bandwidth}_bytes_per_s"]
-        * 1e9
+        return Measured(missing="the result has no limits")
+    found, missing = logs(quantity, cell)
+    if missing:
+        return missing
+    time = intervals.estimate(found[0], "time")
+    rate = level[f"{traffic.bandwidth}_bytes_per_s"]
+    # A result may have an interval of the rate, too.
+    ends = level.get(f"{traffic.bandwidth}_interval_bytes_per_s")
+    least_ns = held * traffic.passes(cell) / rate * 1e9
+    share = Estimate(
+        math.log(least_ns) - time.value,
+        (*time.parts, *([intervals.part_of(ends)] if ends else [])),
     )
-    share = Span(
-        least_ns / span.value,
-        least_ns / span.high,
-        over(least_ns, span.low),
-        of=f"{level['name']} ({held / 2**10:.0f} KiB)",
-    )
-    return with_layout(share, cell)
+    note = f" of {level['name']} ({held / 2**10:.0f} KiB)"
+    return Measured(share.at().exp(), note=note)
 
 
 def level_of(size_bytes, cell, frame):
@@ -249,27 +195,28 @@ def elements(cell):
 
 
 def ns_per(count):
-    def measure(_quantity, cell, _frame, miss):
-        if failure(cell):
-            return failure(cell)
-        span = center(cell["samples_ns"], cell, miss)
-        ends = (span.value, span.low, span.high)
-        return with_layout(Span(*(end / count(cell) for end in ends)), cell)
+    def measure(quantity, cell, _frame):
+        found, missing = logs(quantity, cell)
+        if missing:
+            return missing
+        time = intervals.estimate(found[0], "time")
+        return Measured(time.at().exp().over(count(cell)))
 
     return measure
 
 
-def peak_memory(quantity, cell, frame, _miss):
+def peak_memory(quantity, cell, frame):
     other = find(frame, {**quantity["of"], **quantity["to"]})
     if failure(cell, other):
         return failure(cell, other)
     grown = cell["peak_memory_bytes"] / other["peak_memory_bytes"]
-    return Span(grown, grown, grown)
+    return Measured(Span(grown, grown, grown))
 
 
+MEAN = "mean_speed_over"
 MEASURES = {
-    "speed_over": ratio,
-    "time_over": growth,
+    "speed_over": speed_over,
+    "time_over": time_over,
     "bytes_over": peak_memory,
     "bandwidth_share": share_of_bandwidth,
     "ns_per_element": ns_per(elements),
@@ -277,12 +224,9 @@ MEASURES = {
 }
 
 
-def span_of(quantity, frame, miss):
-    """Gives (cell, Span) of a quantity."""
+def measure(quantity, frame):
+    """Gives (cell, Measured) of a quantity."""
+    if quantity["kind"] == MEAN:
+        return mean_speed_over(quantity, frame)
     cell = find(frame, quantity["of"])
-    return cell, MEASURES[quantity["kind"]](quantity, cell, frame, miss)
-
-
-def has_interval(quantity, span):
-    """Whether the figure is uncertain; bytes are exact."""
-    return not span.missing and quantity["kind"] != "bytes_over"
+    return cell, MEASURES[quantity["kind"]](quantity, cell, frame)

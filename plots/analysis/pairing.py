@@ -1,14 +1,13 @@
 """Paired ratios of times. The cells of a point are timed one after the other in every
-round, so sample r of both saw the same machine, and the median of the ratios per round
-is free of what the machine did between rounds.
+round, so sample r of both saw the same machine, and their ratios are free of what the
+machine did between rounds.
 """
 
 import math
 
-import numpy
 import pandas
 
-from analysis import intervals, load, settings
+from analysis import load, series, settings
 
 BASELINE = "soft"
 POINT = ["workload", "memory_length", "output_length"]
@@ -18,14 +17,13 @@ def speedups(cells):
     """Gives a row for each cell that is not soft attention's, with the ratio of soft to
     it.
 
-    Adds `value`, `low`, `high`, `coverage`, `rounds` to the cell's columns; value is
-    NaN if either of the two was skipped.
+    Adds `value`, `low`, `high` to the cell's columns; NaN if either of the two was
+    skipped.
     """
     path = cells.attrs["path"]
     is_soft = cells["mechanism"] == BASELINE
-    level = intervals.joint_level(cells[~is_soft])
     rows = [
-        {**cell, **ratio(soft, cell, path, level)}
+        {**cell, **ratio(soft, cell, path)}
         for soft, cell in with_bases(cells, is_soft, [*POINT, "variant"], BASELINE)
     ]
     if not rows:
@@ -60,40 +58,25 @@ def with_bases(cells, is_base, keys, name):
     return found
 
 
-def ratio(base, cell, path, level=0.95):
-    """Gives the ratio of `base` to `cell`, two cells of one point, round by round.
-
-    `rounds` is the number of observations.
+def ratio(base, cell, path):
+    """Gives value, low and high of `base` over `cell`, two cells of one point, paired in
+    their rounds; NaN where either was skipped.
     """
     if "skipped" in (base["status"], cell["status"]):
-        return {
-            "value": math.nan,
-            "low": math.nan,
-            "high": math.nan,
-            "coverage": math.nan,
-            "rounds": 0,
-        }
+        return dict.fromkeys(("value", "low", "high"), math.nan)
     require_same_rounds(base, cell, path)
-    ratios = intervals.observations(
-        numpy.divide(base["samples_ns"], cell["samples_ns"]), cell
-    )
-    value, low, high, coverage = intervals.median_interval(ratios, level)
-    return {
-        "value": value,
-        "low": low,
-        "high": high,
-        "coverage": coverage,
-        "rounds": len(ratios),
-    }
+    return vars(series.ratio(base, cell).at().exp())
 
 
 def require_same_rounds(base, cell, path):
     """Requires sample r of both to be of the same round of the same process."""
-    for what in ("samples", "processes"):
-        of_base, of_cell = (
-            len(one["samples_ns"]) if what == "samples" else one["processes"]
-            for one in (base, cell)
-        )
+    counts = {
+        "samples": lambda one: len(one["samples_ns"]),
+        "processes": lambda one: one["processes"],
+        "builds": load.builds,
+    }
+    for what, count in counts.items():
+        of_base, of_cell = count(base), count(cell)
         if of_base != of_cell:
             raise load.DataError(
                 path,

@@ -1,43 +1,40 @@
-"""Figures of series of times: logarithms by process and round, [process, round].
-
-A figure of several series takes an array [series, n] and gives n numbers: it is
-called with the medians of the series, and with what its interval is made of.
-"""
+"""Figures of series: logarithms [build, process, round] (intervals.py)."""
 
 import math
-from dataclasses import dataclass
 
 import numpy
 from scipy import stats
 
-from analysis import intervals
+from analysis import intervals, load
+from analysis.intervals import Estimate, Span
 
-# The most that layout moves the logarithm of a ratio; each of its two times
-# moves by half of it.
-RATIO = math.log(intervals.LAYOUT_FACTOR)
-TIME = RATIO / 2
+# What builds and runs do to a time of a run whose other times it is compared with is half
+# of what they do to the ratio of two.
+RATIO, TIME = 1.0, 0.5
 RESAMPLES = 2000
 SEED = 1
 
 
-@dataclass(frozen=True)
-class Estimate:
-    value: float
-    low: float
-    high: float
+def logs(cell, without_preparation=False):
+    """Gives the series of a cell's times. What is done once for a memory is taken off in
+    the rounds in which it was timed too, else its median in each process; where it takes
+    all of a time, that has no finite logarithm.
+    """
+    times = _by_process(cell, "samples_ns")
+    if without_preparation and cell["prepare_ns"]:
+        taken_off = _by_process(cell, "prepare_samples_ns")
+        if taken_off.shape != times.shape:
+            taken_off = numpy.median(taken_off, axis=2, keepdims=True)
+        times = numpy.maximum(times - taken_off, 0)
+    with numpy.errstate(divide="ignore"):
+        return numpy.log(times)
 
-    def exp(self):
-        return Estimate(*numpy.exp([self.value, self.low, self.high]).tolist())
 
-    def over(self, divisor):
-        return Estimate(self.value / divisor, self.low / divisor, self.high / divisor)
-
-    def widened(self, by):
-        return Estimate(self.value, self.low - by, self.high + by)
-
-
-def logs(cell, key="samples_ns"):
-    return numpy.log(numpy.reshape(cell[key], (cell["processes"], -1)))
+def _by_process(cell, key):
+    """Gives [build, process, round]: process k is of build k mod builds."""
+    builds = load.builds(cell)
+    by_process = numpy.reshape(cell[key], (cell["processes"] // builds, builds, -1))
+    return by_process.swapaxes(0, 1).astype(float)
 
 
 def log_ratios(of, to):
@@ -47,90 +44,110 @@ def log_ratios(of, to):
     return logs(of) - logs(to)
 
 
-def have_equal_shapes(series):
-    return len({one.shape for one in series}) == 1
+def ratio(of, to):
+    """Gives the Estimate of `of` over `to`, of the same rounds, as a logarithm."""
+    if of is to:
+        return Estimate(0.0)
+    return intervals.estimate(log_ratios(of, to), kind_of_ratio(of, to))
 
 
-def units(one):
-    """Gives the values that an interval is over: rounds, or the medians of several
-    processes.
+def kind_of_ratio(of, to):
+    """Gives the kind of effects that a ratio of two cells has."""
+    are_peers = [cell["variant"].startswith("framework") for cell in (of, to)]
+    return "peer" if any(are_peers) and not all(are_peers) else "ratio"
+
+
+def times(cells):
+    """Gives the cells with `value`, `low`, `high` of their times in ns; NaN where there
+    is none.
     """
-    return one[0] if len(one) == 1 else numpy.median(one, axis=1)
+    none = Span(math.nan, math.nan, math.nan)
+    spans = [
+        intervals.estimate(logs(cell), "time").at().exp() if cell["samples_ns"] else none
+        for cell in cells.to_dict("records")
+    ]
+    ends = {end: [getattr(span, end) for span in spans] for end in vars(none)}
+    return cells.assign(**ends)
 
 
-def center(one, miss):
-    observed = units(one)
-    return Estimate(
-        float(numpy.median(observed)), *intervals.log_center_interval(observed, miss)
-    )
-
-
-def center_with_layout(one, miss, reach):
-    """Widens the interval by what processes that are not there would have shown.
-    `reach` is RATIO or TIME.
+def linear(series, weights, count, kind="ratio"):
+    """Gives the Estimate of a weighted sum of series of different points, which share no
+    rounds: of each process, or build, where all have the same several, and else of what
+    each series gives by itself. `count` is RATIO or TIME.
     """
-    found = center(one, miss)
-    return found.widened(reach) if _has_few_processes(one) else found
+    weights = numpy.asarray(weights, dtype=float)
+    count = count * float(weights @ weights)
+    shares_processes = len({one.shape[:2] for one in series}) == 1
+    if shares_processes and not intervals.are_rounds(series[0]):
+        by_process = [intervals.processes(one)[..., None] for one in series]
+        return intervals.estimate(numpy.tensordot(weights, by_process, 1), kind, count)
+    centers = [intervals.center(one) for one in series]
+    value = sum(weight * one for weight, (one, _) in zip(weights, centers))
+    own = [
+        (weight**2 * variance, degrees)
+        for weight, (_, (variance, degrees)) in zip(weights, centers)
+    ]
+    builds = min(map(len, series))
+    effects = intervals.effects(kind, builds, count)
+    return Estimate(float(value), (*own, *effects))
 
 
-def _has_few_processes(one):
-    return len(one) < intervals.LEAST_PROCESSES
-
-
-def linear_figure(series, miss, reach, figure):
-    """Gives a linear figure. Series of different points share no rounds, and it is
-    arbitrary which of them are put together, but any choice estimates the same: the
-    figure is made anew in each round, and its interval is that of these figures.
+def figure(series, miss, count, figure, rounds=None, has_state=False):
+    """Gives the Span of a figure that is not linear (a correlation, a fit): between
+    quantiles of the figures that redrawn series give. `figure` takes [series, n] and gives
+    n numbers. `rounds` names the rounds that each series is of; None: each has its own.
+    What has_state is a time itself, and moves with the machine's state.
     """
-    rounds = figure(numpy.reshape(series, (len(series), -1))).reshape(series[0].shape)
-    low, high = intervals.log_center_interval(units(rounds), miss)
-    return _figure(series, reach, figure, low, high)
+    centers = numpy.array([[intervals.center(one)[0]] for one in series])
+    value = float(figure(centers)[0])
+    if any(len(intervals.units(one)) == 1 for one in series):
+        return Span(value, -math.inf, math.inf)
+    numbers = range(len(series))
+    drawn = redrawn(series, count, rounds or numbers, numbers)
+    if has_state:
+        drawn += redrawn_state()
+    return Span(value, *intervals.of_draws(figure(drawn), miss))
 
 
-def figure(series, miss, reach, figure, rounds=None):
-    """Gives a figure that is not linear (a correlation, a fit), which of single rounds
-    is another figure than of medians. The centre of each series is drawn again, and the
-    interval lies between quantiles of the figures that these centres give. `rounds` names
-    the rounds that each is of; those of the same rounds are drawn with the same draws:
-    what the machine does between rounds is in all of them. None: each has its own.
+def redrawn(series, count, rounds, numbers):
+    """Draws the values [series, RESAMPLES] as other runs might have found them. Series of
+    the same rounds are moved together as far as their units are: what the machine does
+    between rounds is in all of them. What builds and runs do is drawn for each series, by
+    its number.
     """
-    low, high = -math.inf, math.inf
-    if len(units(series[0])) > 1:
-        drawn = figure(numpy.array([
-            redrawn_centers(units(one), miss, numpy.random.default_rng((SEED, of)))
-            for one, of in zip(series, rounds or range(len(series)), strict=True)
-        ]))
-        # A figure may be infinite, so quantiles do not lie between two figures.
-        low = numpy.quantile(drawn, miss / 2, method="higher")
-        high = numpy.quantile(drawn, 1 - miss / 2, method="lower")
-    return _figure(series, reach, figure, low, high)
+    return numpy.array([
+        _redrawn(one, count, of_rounds, number)
+        for one, of_rounds, number in zip(series, rounds, numbers, strict=True)
+    ])
 
 
-def redrawn_centers(observed, miss, random):
-    """Draws the centre as RESAMPLES other measurements might have found it: medians of
-    redrawn values, or, of few values, with Student's t.
-    """
-    count = len(observed)
-    if intervals.has_order_interval(count, miss):
-        drawn = random.integers(count, size=(RESAMPLES, count))
-        return numpy.median(observed[drawn], axis=1)
-    # Student's t, made of the observations' own deviations: the same draws move series
-    # of the same rounds together.
-    off = random.standard_normal((RESAMPLES, count)) @ (observed - numpy.mean(observed))
-    scale = count * random.chisquare(count - 1, RESAMPLES)
-    return numpy.mean(observed) + off / numpy.sqrt(scale)
+def _redrawn(one, count, of_rounds, number):
+    value, (variance, degrees) = intervals.center(one)
+    off = intervals.units(one) - value
+    if intervals.are_rounds(one):
+        off = numpy.sign(off)  # a value moves its median by its side alone
+    size = numpy.linalg.norm(off)
+    random = numpy.random.default_rng((SEED, 0, of_rounds))
+    normal = random.standard_normal((RESAMPLES, len(off))) @ off / (size or 1)
+    drawn = value + normal * _scale(random, variance, degrees)
+    random = numpy.random.default_rng((SEED, 1, number))
+    for place, part in enumerate(intervals.effects("ratio", len(one), count)):
+        # How large the effects are is not known well, but is the same for all series.
+        scale = _scale(numpy.random.default_rng((SEED, 2, place)), *part)
+        drawn += random.standard_normal(RESAMPLES) * scale
+    return drawn
 
 
-def _figure(series, reach, figure, low, high):
-    medians = numpy.array([[numpy.median(units(one))] for one in series])
-    value = figure(medians)[0]
-    found = Estimate(float(value), float(low), float(high))
-    if not _has_few_processes(series[0]) or math.isinf(value):
-        return found
-    # This adds up how far the figure moves when layout moves each series alone.
-    steps = reach * numpy.eye(len(series))
-    moved = [numpy.abs(figure(medians + sign * steps) - value) for sign in (-1, 1)]
-    return found.widened(float(numpy.maximum(*moved).sum()))
+def redrawn_state():
+    """Draws the machine's state, which is in all times of a run."""
+    random = numpy.random.default_rng((SEED, 3))
+    *_, state = intervals.effects("time", 1)
+    return random.standard_normal(RESAMPLES) * _scale(random, *state)
+
+
+def _scale(random, variance, degrees):
+    """Draws what the standard deviation may have been, of an estimate of its square."""
+    return numpy.sqrt(variance * degrees / random.chisquare(degrees, RESAMPLES))
 
 
 def rank_correlation(x, y):

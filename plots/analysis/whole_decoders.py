@@ -2,7 +2,7 @@
 their attention by itself took and read in the member `decoder`.
 """
 
-from analysis import intervals, load, pairing, series, workloads
+from analysis import load, pairing, series, workloads
 
 # What one model has: the size d, the share of the memory that its scans pass, and the
 # number of symbols. Times are of one number of sources.
@@ -35,7 +35,7 @@ def memory_share(cell):
 
 
 def with_ratios(cells):
-    """The cells of a frame as dicts with `ratio`: an Estimate of the time over that of
+    """The cells of a frame as dicts with `ratio`: a Span of the time over that of
     full attention in the same rounds, of the first such cell of the point; None where
     either has no time.
     """
@@ -48,8 +48,7 @@ def with_ratios(cells):
         cell["ratio"] = None
         if base is not None and cell["status"] == base["status"] == "ok":
             pairing.require_same_rounds(base, cell, cells.attrs["path"])
-            ratios = series.log_ratios(cell, base)
-            cell["ratio"] = series.center(ratios, intervals.MISS).exp()
+            cell["ratio"] = series.ratio(cell, base).at().exp()
     return rows
 
 

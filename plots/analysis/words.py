@@ -2,7 +2,7 @@
 
 import math
 
-from analysis import intervals
+import numpy
 
 
 def caption(cells, text, ratios=None):
@@ -23,18 +23,10 @@ def caption(cells, text, ratios=None):
 
 
 def _interval_text(ratios):
-    measured = ratios[ratios["rounds"] > 0]
-    rounds = sorted(set(measured["rounds"]))
-    of = "rounds"
-    if "processes" in measured and (measured["processes"].fillna(1) > 1).all():
-        of = "processes"
-    if rounds[0] == 1:
+    measured = ratios[ratios["value"].notna()]
+    if numpy.isinf(measured["high"].astype(float)).all():
         return "A single round: no interval."
-    return (
-        "Speed-up: median of the ratios per round; its interval: order "
-        f"statistics of {rounds[0]}{f' to {rounds[-1]}' * (len(rounds) > 1)} "
-        f"{of}, {intervals.coverage_text(measured.to_dict('records'))}."
-    )
+    return "Speed-up: of times of the same rounds; its 95 % interval."
 
 
 def _settings_text(cells):
@@ -103,7 +95,7 @@ def framework_text(context):
 def ratio_cell(cell):
     """Writes the number of a heat map's cell above its interval."""
     text = ratio_text(cell["value"])
-    if cell["low"] == cell["high"]:
+    if math.isinf(cell["high"]):
         return text
     # The 0 of 0.85 is left out, so that the longest interval fits its cell.
     ends = [ratio_text(cell[k]).removeprefix("0") for k in ("low", "high")]
@@ -114,6 +106,8 @@ def span_text(cell):
     """Writes a speed-up and its interval: '4.0x [3.8, 4.1]'."""
     if math.isnan(cell["value"]):
         return "skipped"
+    if math.isinf(cell["high"]):
+        return f"{ratio_text(cell['value'])}x, no interval"
     value, low, high = (ratio_text(cell[k]) for k in ("value", "low", "high"))
     return f"{value}x [{low}, {high}]"
 

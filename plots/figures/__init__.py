@@ -21,6 +21,7 @@ matplotlib.rcdefaults()
 
 from analysis import load, workloads
 from figures import (
+    aa,
     alignments,
     britz_figure2,
     britz_table1,
@@ -45,6 +46,7 @@ READERS = {
     "sweep": load.cells_of,
     "stability": load.stability_of,
     "compare": load.compare_of,
+    "aa": lambda document, path: {"path": str(path), **document},
 }
 
 
@@ -150,6 +152,7 @@ FIGURES = {
         "compare",
         "what `attnbench compare A B --json` printed",
     ),
+    "aa": Entry(aa.draw, aa.has_data, "aa", "what `scripts/aa.py judge` wrote"),
     "britz_table1": Entry(
         britz_table1.draw,
         britz_table1.has_data,

@@ -6,7 +6,6 @@ each beam, with intervals. All have one scale. The paper has neither greedy
 decoding nor mechanisms that choose.
 """
 
-import math
 
 from analysis import load, published, settings, whole_decoders, words
 from analysis.pairing import BASELINE
@@ -63,10 +62,8 @@ def _lines(cells, names, beam):
     for cell in cells:
         ratio = cell["ratio"]
         if cell["beam"] == beam and ratio and whole_decoders.is_as_trained(cell):
-            # The ratio of a single round has no interval.
-            has_ends = math.isfinite(ratio.high)
-            span = (ratio.low, ratio.high) if has_ends else [ratio.value] * 2
-            lines[settings.label(cell)][cell["memory_length"]] = (ratio.value, *span)
+            span = (ratio.value, ratio.low, ratio.high)
+            lines[settings.label(cell)][cell["memory_length"]] = span
     return lines
 
 

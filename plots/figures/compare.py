@@ -1,7 +1,7 @@
 """What changed between two results?
 
 There is a line for each cell of `attnbench compare A B --json`: the time of B over that
-of A with its interval, sorted. Colours say better or worse, not merely different; cells
+of A, over what all cells have in common, with its interval, sorted. Colours say better or worse, not merely different; cells
 that are the same or ambiguous are grey.
 """
 
@@ -69,7 +69,8 @@ def _set_axes(axes, rows, comparison):
     axes.set_xscale("log")
     axes.set_xlim(min(low, 1 / margin), max(high, margin))
     ticks.log_ticks(axes.xaxis, *axes.get_xlim(), ticks.ratio_tick)
-    axes.set_xlabel("time of B over time of A")
+    common = ", over that of all cells together" if comparison["relative"] else ""
+    axes.set_xlabel(f"time of B over time of A{common}")
     axes.set_ylim(-0.8, len(rows) - 0.2)
     if len(rows) <= MOST_NAMED:
         names = cell_names(rows)

@@ -5,7 +5,7 @@ that growth.fit puts through it. The legend has two exponents of T: of flops, ex
 of the time.
 """
 
-from analysis import fits, growth, intervals, load, modes, words
+from analysis import fits, growth, load, modes, series, words
 from figures import panels, style, ticks
 
 # The part of a panel's height, above the data, that a line of the legend takes.
@@ -22,7 +22,7 @@ def has_data(cells):
 
 
 def draw(cells):
-    chosen = intervals.times(growth.select(cells))
+    chosen = series.times(growth.select(cells))
     figure, by_pair = panels.new_figure(chosen)
     names = modes.mechanisms(chosen)
     said = []

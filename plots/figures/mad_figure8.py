@@ -7,7 +7,7 @@ the authors' plot are swapped (its rows are T); here they are right.
 """
 
 from figures import heat_maps, style, ticks
-from analysis import intervals, pairing, published, settings, words
+from analysis import pairing, published, series, settings, words
 
 MECHANISMS = ["soft", "monotonic"]
 FREE = ["memory_length", "output_length", "workload", "variant"]
@@ -148,7 +148,7 @@ def _headline(rows, title):
 
 def draw_times(cells):
     """Gives the times of the optimised build, soft beside monotonic."""
-    chosen = intervals.times(_select(settings.exact(cells)))
+    chosen = series.times(_select(settings.exact(cells)))
     workloads = sorted(set(chosen["workload"]), reverse=True)
     norm = heat_maps.log_norm(chosen["value"])
     figure, axes = heat_maps.heat_map_figure(
@@ -181,8 +181,7 @@ def draw_times(cells):
         figure,
         words.caption(
             chosen,
-            "Time to decode all U outputs, optimised build, median over "
-            f"rounds; {AXES_NOTE}",
+            f"Time to decode all U outputs, optimised build; {AXES_NOTE}",
         ),
     )
     return figure, lines

@@ -7,7 +7,7 @@ last two, where constant parts weigh least.
 
 import math
 
-from analysis import growth, intervals, load, settings, words
+from analysis import growth, load, series, settings, words
 from figures import style, ticks
 
 MECHANISM = "matcha"
@@ -39,7 +39,7 @@ def draw(cells):
         raise load.DataError(
             path, f"cells missing: {MECHANISM} with peak_memory_bytes"
         )
-    chosen = intervals.times(settings.select(chosen, free=FREE))
+    chosen = series.times(settings.select(chosen, free=FREE))
     variants = sorted(set(chosen["variant"]), key=_place)
     figure, axes = style.new_figure(1, 2)
     said = []

@@ -7,7 +7,7 @@ left the time of all U outputs, right soft attention's time over it.
 
 import math
 
-from analysis import intervals, load, pairing, settings, words
+from analysis import load, pairing, series, settings, words
 from figures import style, ticks
 
 FREE = [
@@ -31,7 +31,7 @@ def has_data(cells):
 
 def draw(cells):
     path = cells.attrs["path"]
-    chosen = intervals.times(settings.select(cells, free=FREE))
+    chosen = series.times(settings.select(cells, free=FREE))
     for cell in chosen.to_dict("records"):
         if cell["memory_length"] != cell["output_length"]:
             raise load.DataError(

@@ -7,7 +7,7 @@ turn in the same rounds, on the same draws. Above 1 ours is faster.
 
 import pandas
 
-from analysis import intervals, load, modes, pairing, settings, words
+from analysis import load, modes, pairing, settings, words
 from figures import panels, style, ticks
 
 OURS = "exact"
@@ -69,9 +69,8 @@ def _of_pair(ratios, pair):
 def _ratios(cells):
     """Gives a row for each cell that is not ours, with value, low and high."""
     path, is_ours = cells.attrs["path"], cells["variant"] == OURS
-    level = intervals.joint_level(cells[~is_ours])
     rows = [
-        {**cell, **pairing.ratio(cell, own, path, level)}
+        {**cell, **pairing.ratio(cell, own, path)}
         for own, cell in pairing.with_bases(cells, is_ours, POINT, OURS)
     ]
     return pandas.DataFrame(rows)

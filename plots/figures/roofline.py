@@ -241,6 +241,14 @@ def _headlines(drawn):
                 lines.append(
                     f"{mode}, {scope}, {cell['precision']}, "
                     f"{settings.label(cell)}, T = {longest}: "
-                    f"{cell['limit']['fraction']:.2g} of {cell['limit']['bound']}"
+                    f"{_fraction(cell['limit'])} of {cell['limit']['bound']}"
                 )
     return lines
+
+
+def _fraction(limit):
+    """'0.51', or '0.51 [0.48, 0.53]' where the result knows the interval."""
+    interval = limit.get("fraction_interval")
+    if not interval:
+        return f"{limit['fraction']:.2g}"
+    return f"{limit['fraction']:.2g} [{interval[0]:.2g}, {interval[1]:.2g}]"

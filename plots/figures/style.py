@@ -135,10 +135,9 @@ def draw_line(axes, line, look):
 
 
 def draw_spans(axes, x, value, low, high, look):
-    """Draws values over x with their intervals."""
+    """Draws values over x with their intervals, where these are finite."""
     x, value, low, high = (numpy.asarray(one, dtype=float) for one in (x, value, low, high))
-    # Student's interval of a mean need not hold the median.
-    ends = numpy.maximum((value - low, high - value), 0)
+    ends = numpy.where(numpy.isfinite(high), (value - low, high - value), 0)
     axes.errorbar(x, value, ends, capsize=1.5, elinewidth=0.7, **look)
 
 

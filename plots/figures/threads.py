@@ -6,7 +6,9 @@ several. Cells that differ in threads only were timed in turn in every round, so
 ratio is taken round by round.
 """
 
-from analysis import intervals, load, modes, pairing, settings, words
+import math
+
+from analysis import load, modes, pairing, settings, words
 from figures import panels, style, ticks
 
 IDEAL = {"color": "#909090", "linestyle": (0, (5, 1.5)), "linewidth": 0.8}
@@ -27,9 +29,8 @@ def has_data(cells):
 def draw(cells):
     path = cells.attrs["path"]
     chosen = settings.select(settings.exact(cells), free=FREE)
-    level = intervals.joint_level(chosen[chosen["threads"] > 1])
     ratios = {
-        (*key, lengths): _ratios(cells, level)
+        (*key, lengths): _ratios(cells)
         for key, group in modes.groups(chosen)
         for lengths, cells in group.groupby(LENGTHS, sort=False)
     }
@@ -55,18 +56,18 @@ def draw(cells):
     }
     for (key, of_key), (label, _) in zip(ratios.items(), labels.values()):
         _draw_line(by_pair[key[1:3]], looks, label, of_key)
-    top = max(r["high"] for of_key in ratios.values() for r in of_key.values())
+    top = max(axes.get_ylim()[1] for axes in by_pair.values())
     for axes in by_pair.values():
         _set_axes(axes, measured, top)
     handles = [style.handle(*one) for one in (*looks.items(), ("ideal", IDEAL))]
-    style.add_foot(figure, words.caption(chosen, _text(chosen, ratios)), handles)
+    style.add_foot(figure, words.caption(chosen, _text(chosen)), handles)
     return figure, _headlines(chosen, ratios, labels)
 
 
 # ---- data -------------------------------------------------------------------
 
 
-def _ratios(group, level):
+def _ratios(group):
     """Gives, for each number of threads, the time on one thread over that, with its
     interval.
     """
@@ -100,7 +101,7 @@ def _ratios(group, level):
                     f"mixed data: {axis} is {one[axis]} on 1 thread and "
                     f"{cell[axis]} on {threads}: {settings.describe(cell)}",
                 )
-        ratios[threads] = pairing.ratio(one, cell, path, level)
+        ratios[threads] = pairing.ratio(one, cell, path)
     return ratios
 
 
@@ -120,7 +121,7 @@ def _set_axes(axes, measured, top):
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlim(1 / 1.1, last * 1.1)
-    low, high = 1 / 1.1, max(last, top) * 1.1
+    low, high = 1 / 1.1, max(last * 1.1, top)
     axes.set_ylim(min(low, axes.get_ylim()[0]), high)
     axes.set_xticks(measured, measured)
     axes.minorticks_off()
@@ -150,17 +151,10 @@ def _labels(ratios):
     return labels
 
 
-def _text(chosen, ratios):
-    several = [
-        r for of_key in ratios.values() for n, r in of_key.items() if n > 1
-    ]
-    rounds = sorted({r["rounds"] for r in several})
+def _text(chosen):
     text = (
-        "Time on one thread over the time on several: median of the ratios per "
-        "round; its interval: order statistics of "
-        f"{' to '.join(map(str, rounds))} rounds, "
-        f"{intervals.coverage_text(several)}. Points stand side by side, or they "
-        "would hide each other."
+        "Time on one thread over the time on several, of the same rounds, with its "
+        "95 % interval. Points stand side by side, or they would hide each other."
     )
     for mode, scope in modes.pairs(chosen):
         cells = chosen[(chosen["mode"] == mode) & (chosen["scope"] == scope)]
@@ -204,5 +198,7 @@ def _headlines(chosen, ratios, labels):
 
 def _precise(ratio):
     """Writes '1.93x [1.90, 1.95]': a tenth is a lot here."""
+    if math.isinf(ratio["high"]):
+        return words.span_text(ratio)
     value, low, high = (ratio[key] for key in ("value", "low", "high"))
     return f"{value:.2f}x [{low:.2f}, {high:.2f}]"

@@ -15,7 +15,7 @@ that is measured alone has no beam: one sequence of states. With beams, greedy d
 decoder), of the time of their attention. Times are those of a model, fitted for each
 mechanism, d and beam to every cell of the file by
 
-  median_ns = a + u U + t T + b energies + c chunk_energies
+  time = a + u U + t T + b energies + c chunk_energies
 
 with the exact counts of the cells: least squares of the relative error, terms in
 this order, each only where the counts tell it from those before it. A term whose
@@ -35,15 +35,13 @@ scans of a result pass (nearly) one share of the memory, nothing tells what an e
 costs from what an output does, and the table has the shares that were measured.
 
 A model is no measurement: what it misses of the cells that it was fitted to is
-told, and a T outside their lengths is marked. Intervals hold 95 percent of a
-bootstrap over the rounds of each cell, or its processes where there are several.
+told, and a T outside their lengths is marked. Intervals are 95 % ones: the fit is
+repeated on times that other runs might have found.
 """
 
 import math
 
-import numpy
-
-from analysis import command, crossover, load, modes, pairing, settings, words
+from analysis import command, crossover, intervals, load, modes, pairing, settings, words
 from pages import markdown, page
 
 SHARES = "0.1,0.5,1"
@@ -124,10 +122,10 @@ def _range(rows):
 
 def _length_text(found, measured):
     """'40 [36, 44]', with a mark where that was not measured."""
-    value, *resampled = found
+    value, *drawn = found
     if math.isinf(value):
         return "never"
-    low, high = numpy.quantile(resampled, [0.025, 0.975], method="nearest")
+    low, high = intervals.of_draws(drawn)
     mark = "" if measured[0] <= value <= measured[1] else "*"
     if value == low == high:
         return f"{_whole(value)}{mark}"
@@ -180,8 +178,8 @@ def head(chosen, outputs=None):
         )
     return (
         f"{text} The least T from which on soft attention takes that many times as "
-        f"long, by a model fitted on exact counts ({cells}), with its interval over "
-        f"rounds or processes; *: not within these T; never: not up to T = "
+        f"long, by a model fitted on exact counts ({cells}), with its 95 % "
+        f"interval; *: not within these T; never: not up to T = "
         f"{crossover.MOST}. "
         + words.context_text(chosen.attrs["context"])
     )

@@ -10,17 +10,16 @@ With --into both also go between the lines <!-- growth table --> and
 Exponents are slopes of log(count) over log(T): exact, as counts are. Times are
 fitted, for each mechanism, mode and scope, by
 
-  median_ns = a + b energies + c chunk_energies + f flops_beyond
+  time = a + b energies + c chunk_energies + f flops_beyond
 
 over all T (and w). Least squares of the relative error: each row is divided by its
-median, so that the shortest memory counts as much as the longest. A term is in it only
+time, so that the shortest memory counts as much as the longest. A term is in it only
 if the counts tell it from those before it; flops_beyond, the flops beyond a fixed
 number for each energy, only if energies do not describe them (pairs of entries of
 matcha, the contexts of memory). Nothing forces a coefficient to be positive.
 
-Intervals hold 95 percent of a bootstrap: the rounds of each cell are drawn
-again, with replacement, and the fit is repeated. They tell the noise of the
-clock; what the straight line itself misses is the largest residual.
+Intervals are 95 % ones: the fit is repeated on times that other runs might have found.
+What the straight line itself misses is the largest residual.
 """
 
 from analysis import command, fits, growth, load, modes, words
@@ -80,7 +79,7 @@ def tables(cells):
             "",
             *markdown.table(EXPONENT_HEAD, exponents),
             "",
-            "Time, with 95 % intervals over rounds:",
+            "Time, with 95 % intervals:",
             "",
             *markdown.table(TIME_HEAD, times),
             "",

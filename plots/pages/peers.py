@@ -1,8 +1,7 @@
 """Compares ours with a framework: its time over ours, of the same rounds.
 
 A pair is a cell of variant framework and the cell of variant exact that agrees
-with it on every axis. Intervals are order statistics of the ratios per round;
-they are widened (Bonferroni) so that all of a file hold together.
+with it on every axis. Each ratio has its 95 % interval.
 """
 
 import json
@@ -11,7 +10,7 @@ import math
 from analysis import load, pairing, settings, words
 from pages import markup
 
-LEVEL = 0.95
+HOW = "Above 1 ours is faster. Ratios are of the same rounds, with 95 % intervals."
 HEAD = (
     "mode, scope",
     "mechanism",
@@ -64,12 +63,6 @@ def _setting(cell):
     )
 
 
-def ratio(ours, theirs, path, comparisons):
-    """Gives pairing.ratio at a level that is shared by so many comparisons."""
-    level = 1 - (1 - LEVEL) / comparisons
-    return pairing.ratio(theirs, ours, path, level)
-
-
 def _one(document, number):
     cells = document.content["cells"]
     found = pairs(cells)
@@ -79,7 +72,7 @@ def _one(document, number):
         if ours is not None and cells[ours]["status"] == cells[theirs]["status"] == "ok"
     ]
     ratios = {
-        theirs: ratio(cells[ours], cells[theirs], document.path, len(comparable))
+        theirs: pairing.ratio(cells[theirs], cells[ours], document.path)
         for ours, theirs in comparable
     }
     rows = [_row(cells, number, *pair, ratios.get(pair[1])) for pair in found]
@@ -87,34 +80,11 @@ def _one(document, number):
     caption = f"{document.name}: a framework's time over ours"
     if framework:
         caption += f" ({framework})"
+    how = HOW if ratios else "No pair of cells was measured."
     return (
-        f"<h3>{markup.text(document.name)}</h3>\n<p>{_how(list(ratios.values()))}</p>\n"
+        f"<h3>{markup.text(document.name)}</h3>\n<p>{how}</p>\n"
         + markup.table(caption, HEAD, rows)
     )
-
-
-def _how(ratios):
-    if not ratios:
-        return "No pair of cells was measured."
-    each = min(ratio["coverage"] for ratio in ratios)
-    together = 1 - len(ratios) * (1 - each)
-    text = (
-        "Above 1 ours is faster. Median of the ratios per round, and an interval "
-        "of order statistics; "
-    )
-    if together >= LEVEL:
-        percent = _percent(together)
-        return text + f"all {len(ratios)} hold together with probability {percent}."
-    return text + (
-        f"too few rounds for all {len(ratios)} to hold together: where rounds were "
-        f"fewest the interval is their range and holds alone with probability "
-        f"{_percent(each)}."
-    )
-
-
-def _percent(probability):
-    # A bound is rounded down.
-    return f"at least {math.floor(1000 * probability + 1e-9) / 10:g} %"
 
 
 def _row(cells, number, ours, theirs, found):
@@ -128,9 +98,9 @@ def _row(cells, number, ours, theirs, found):
     value = span = markup.NONE
     if found:
         value = _link(number, theirs, f"{words.ratio_text(found['value'])}x")
-        span = "{} to {}".format(
-            *(words.ratio_text(found[key]) for key in ("low", "high"))
-        )
+        if math.isfinite(found["high"]):
+            ends = (words.ratio_text(found[key]) for key in ("low", "high"))
+            span = " to ".join(ends)
     return [
         ("td", markup.text(f"{cell.get('mode')}, {cell.get('scope')}")),
         ("th", markup.text(cell["mechanism"])),

@@ -22,6 +22,7 @@ NOT_FINGERPRINT = (
     "warnings",
     "points",
     "cells_of_points",
+    "processes",
     "shard",
     "runs",
     "limits",

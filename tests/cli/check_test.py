@@ -122,7 +122,7 @@ class Check(ResultFilesTest):
                 set_times(document, lambda cell: 3 * (
                     mocha_ns if cell["mechanism"] == "mocha" else 100.0))
             return self.changed(name, self.baseline, change)
-        slower, same = of("slower.json", 130.0), of("same.json", 100.0)
+        slower, same = of("slower.json", 300.0), of("same.json", 100.0)
         self.gives(0, "check", slower, "--baseline", base)
         self.gives(0, "check", same, "--baseline", base, "--time")
         out, _ = self.gives(1, "check", slower, "--baseline", base, "--time", "--json")

@@ -20,35 +20,63 @@ class Files(ResultFilesTest):
         self.a = self.write("a.json", self.result)
 
 
+# Beyond whatever the committed effects may be.
+MARGIN = ("--margin", "0.5")
+
+
 class Compare(Files):
-    def slower(self):
-        def change(document):
-            set_times(document, lambda cell: 120.0 * cell["memory_length"])
-        return self.changed("b.json", self.result, change)
+    def slower(self, all_together=1.0):
+        """One cell of four takes three times as long, beside `all_together`."""
+        def time_ns(cell):
+            slower = cell["mechanism"] == "mocha" and cell["memory_length"] == 6
+            return (3.0 if slower else 1.0) * all_together * 100.0 * cell["memory_length"]
+        return self.changed("b.json", self.result, lambda d: set_times(d, time_ns))
 
     def test_a_result_is_the_same_as_itself(self):
-        out, err = self.gives(0, "compare", self.a, self.a)
+        out, err = self.gives(0, "compare", self.a, self.a, *MARGIN)
         self.assertEqual(err, "")
         self.assertEqual(out.count("\nSAME "), 4)
         self.assertIn("4 SAME, 0 AMBIGUOUS", out)
 
-    def test_slower_fails_in_the_table_and_in_json(self):
-        out, _ = self.gives(1, "compare", self.a, self.slower())
-        self.assertIn("SLOWER      1.200 [", out)
-        self.assertIn("all together 1.200", out)
-        out, _ = self.gives(1, "compare", self.a, self.slower(), "--json")
+    def test_slower_fails_in_every_format(self):
+        out, _ = self.gives(1, "compare", self.a, self.slower(1.3))
+        self.assertIn("SLOWER      3.000 [", out)
+        self.assertIn("]     3.900 mocha T=6", out)
+        self.assertIn("all together B takes 1.300 [", out)
+        table = self.gives(1, "compare", self.a, self.slower(), "--format", "markdown")[0]
+        self.assertIn("| mocha T=6 U=6 | SLOWER | 3.000 | [", table)
+        out = self.gives(1, "compare", self.a, self.slower(), "--json")[0]
+        self.assertEqual(
+            out, self.gives(1, "compare", self.a, self.slower(), "--format=json")[0])
         document = strict(out)
         validate(document, "compare")
-        self.assertEqual({row["verdict"] for row in document["rows"]}, {"SLOWER"})
-        # With a margin of 30 % the same change does not matter.
-        out, _ = self.gives(0, "compare", self.a, self.slower(), "--margin", "0.3")
+        slower = [row for row in document["rows"] if row["verdict"] == "SLOWER"]
+        self.assertEqual([row["mechanism"] for row in slower], ["mocha"])
+        self.refused(("compare", self.a, self.a, "--format", "markdwn"),
+                     "--format: unknown format 'markdwn'", "'markdown'?")
+        self.refused(("compare", self.a, self.a, "--format", "text", "--json"),
+                     "excludes")
+
+    def test_all_cells_alike_are_the_machine_and_not_slower(self):
+        def change(document):
+            set_times(document, lambda cell: 300.0 * cell["memory_length"])
+        other = self.changed("b.json", self.result, change)
+        out, _ = self.gives(0, "compare", self.a, other, *MARGIN)
+        self.assertIn("all together B takes 3.000 [", out)
         self.assertIn("4 SAME", out)
+
+    def test_times_that_are_not_valid_have_their_own_exit_code(self):
+        def change(document):
+            document["context"].update(valid=False, invalid_reasons=["a debug build"])
+        invalid = self.changed("b.json", self.result, change)
+        out, _ = self.gives(5, "compare", self.a, invalid)
+        self.assertIn("INVALID: ", out)
 
     def test_a_count_that_changed_fails_though_no_time_did(self):
         def change(document):
             document["cells"][1]["operations"]["energies"] += 1
         other = self.changed("b.json", self.result, change)
-        out, _ = self.gives(1, "compare", self.a, other)
+        out, _ = self.gives(1, "compare", self.a, other, *MARGIN)
         self.assertRegex(out.split("verdict", 1)[0], r"changed: .*operations\.energies")
         self.assertIn("4 SAME", out)
 

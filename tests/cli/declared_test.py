@@ -162,6 +162,9 @@ class Validity(Sweeps):
         for entry in calibration:
             self.assertEqual(len(entry["samples_ns"]), 7)
             self.assertEqual(entry["median_ns"], sorted(entry["samples_ns"])[3])
+            self.assertIn("throughput", entry["probes"])
+            self.assertEqual({len(samples) for samples in entry["probes"].values()}, {7})
+            self.assertLessEqual(entry["strayed"]["again"], 3)
 
     def test_the_last_line_says_whether_it_is_valid_and_why_not(self):
         out, document = self.measured(*TINY, "--repetitions", "7")

@@ -51,7 +51,7 @@ class Elsewhere(ResumeTest):
         for entry in whole()["context"]["calibration"]:
             cells = [c for c in whole()["cells"] if c["point"] == entry["point"]]
             records.append({"point": {
-                "hash": entry["point"], "cells": cells, "calibration": entry,
+                "hash": entry["point"], "process": 0, "cells": cells, "calibration": entry,
                 "run": {**whole()["context"]["runs"][0], "points": []}, "machine": machine}})
         self.write_records(records)
         before = os.path.getsize(self.journal)

@@ -121,7 +121,8 @@ class Measuring(PeerTest):
             ours, peers = cells["soft", "exact"], cells["soft", "framework"]
             self.assertEqual(len(peers["samples_ns"]), 3)
             self.assertEqual(len(peers["draw_ns"]), len(ours["draw_ns"]))
-            self.assertEqual(peers["trials_per_sample"] % len(peers["draw_ns"]), 0)
+            trials, draws = peers["trials_per_sample"], len(peers["draw_ns"])
+            self.assertTrue(trials < draws or trials % draws == 0, trials)
             self.assertEqual(peers["operations"], ours["operations"])
             self.assertIsNone(peers["peak_memory_bytes"])
             self.assertIsInstance(peers["prepare_ns"], float)

@@ -37,6 +37,7 @@ def set_times(document, time_ns, processes=10):
         cell["samples_ns"] = [middle * (1 + 0.0005 * process)
                               for process in range(processes) for _ in range(2)]
         cell["median_ns"] = middle
+        cell["interval_ns"] = [middle, middle]
 
 
 def fail(cell, status, message):

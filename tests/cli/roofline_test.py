@@ -45,7 +45,10 @@ class Roofline(InFolder):
                          [(1, "f32"), (1, "f64"), (2, "f32"), (2, "f64")])
         for one in document["limits"]:
             self.assertEqual(one["peak_flops_per_s"], max(one["peak_samples"]))
+            self.assertEqual(len(one["peak_interval_flops_per_s"]), 2)
             for level in one["levels"]:
+                low, high = level["read_interval_bytes_per_s"]
+                self.assertTrue(low <= level["read_bytes_per_s"] <= high)
                 self.assertIn("\n{:<10}{:>8}  {:<8}".format(one["precision"], one["threads"],
                                                            level["name"]), result.stdout)
 

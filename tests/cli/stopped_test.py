@@ -13,7 +13,7 @@ import subprocess
 import time
 import unittest
 
-from resuming import LONG, MANY, POINTS, PROGRAM, ResumeTest, whole
+from resuming import LONG, MANY, POINTS, PROGRAM, ResumeTest, figures, whole
 
 
 class Killed(ResumeTest):
@@ -107,6 +107,30 @@ class Killed(ResumeTest):
         self.assertIn("r.json.journal: 2 lines are torn or damaged", done.stderr)
         self.assertIn("r.json: 3 of 12 points are there", done.stderr)
         self.expect_whole(runs=2)
+
+    def test_a_run_of_several_processes_goes_on_in_the_one_where_it_was_stopped(self):
+        grid = [*MANY, "--processes", "3"]
+        for sent in (signal.SIGKILL, signal.SIGINT):
+            with self.subTest(sent=sent):
+                with self.started(1, grid=grid) as run:
+                    run.send_signal(sent)
+                    run.communicate(timeout=600)
+                self.assertNotEqual(run.returncode, 0, "the run was faster than the test")
+                if sent == signal.SIGINT:
+                    part = self.read()
+                    self.assertIn("of 50 points were measured by all 3 processes",
+                                  part["context"]["invalid_reasons"][-1])
+                    self.assertLess({cell["processes"] for cell in part["cells"]}, {1, 2, 3})
+                done = self.run_grid("--resume", grid=grid)
+                self.assertIn("50 that not all processes have measured", done.stderr)
+                context, cells = (self.read()[key] for key in ("context", "cells"))
+                self.assertEqual([figures(cell) for cell in cells],
+                                 [figures(cell) for cell in whole(tuple(grid))["cells"]])
+                self.assertEqual({len(cell["samples_ns"]) for cell in cells}, {6})
+                self.assertEqual({len(one["samples_ns"]) for one in context["calibration"]}, {6})
+                self.assertEqual([len(run["points"]) for run in context["runs"]], [50, 50])
+                self.assertEqual(os.listdir(self.folder), ["r.json"])
+                os.remove(self.path("r.json"))
 
     def test_a_run_whose_line_is_damaged_is_still_known(self):
         self.stopped(2, signal.SIGKILL)

@@ -8,6 +8,7 @@
 
 #include "harness/results/summary.h"
 #include "harness/results/sweep_result.h"
+#include "harness/stats/effects.h"
 
 namespace attnbench::testing {
 
@@ -76,6 +77,15 @@ inline ResultCell MadeUpDecoderCell(const std::string& mechanism,
           .energies_per_output = 3, .zero_contexts = 0.0, .memory_read = 1.0}};
   Summarize(cell);
   return cell;
+}
+
+// Effects so small that a percent can be told; those of the program may change.
+inline Effects QuietEffects() {
+  const Effect ratio = {
+      .s_build = 0.005, .build_degrees = 19, .s_run = 0.002, .run_degrees = 10};
+  Effects effects = {.time = ratio, .ratio = ratio, .peer = ratio};
+  effects.time.s_run = 0.02;
+  return effects;
 }
 
 // The same as JSON, for tests that change it here and there.

@@ -27,7 +27,7 @@ inline nlohmann::json CommonContext() {
     auto& required = context["required"];
     required.erase(std::find(required.begin(), required.end(), name));
   }
-  for (const char* name : {"cells_of_points", "runs"}) {
+  for (const char* name : {"cells_of_points", "processes", "runs"}) {
     context["properties"].erase(name);
   }
   return context;

@@ -2,7 +2,7 @@
 grow along an axis, and times fitted to counts.
 """
 
-from dataclasses import replace
+import math
 from functools import partial
 
 import numpy
@@ -85,12 +85,8 @@ def _exponent(quantity, labels, cells, miss):
         evidence = selected.evidence_of(cells)
         return Reading(labels, float(fits.slope(x, numpy.log(y))), evidence=evidence)
     times = [series.logs(cell.cell) for cell in cells]
-    if not series.have_equal_shapes(times):
-        return without(cells, labels, selected.NO_SAME_ROUNDS)
-    figure = series.linear_figure(
-        times, miss, series.TIME, lambda logs: fits.slope(x, logs)
-    )
-    return reading(labels, figure, selected.evidence_of(cells))
+    found = series.linear(times, fits.slope_weights(x), series.TIME)
+    return reading(labels, found.at(miss), selected.evidence_of(cells))
 
 
 def _time_growth(quantity, labels, cells, miss):
@@ -103,25 +99,11 @@ def _time_growth(quantity, labels, cells, miss):
     ]
     if ends[0].labels[axis] == ends[1].labels[axis]:
         return without(cells, labels, f"there are not two values of {axis}")
-    timed = [_times(end.cell, quantity["without_preparation"]) for end in ends]
-
-    def figure(logs):
-        after, before = numpy.split(numpy.exp(logs), [len(timed[0])])
-        return (after[0] - after[1:].sum(axis=0)) / (before[0] - before[1:].sum(axis=0))
-
-    # What is taken off was timed in the same processes.
-    rounds = [end for end, some in enumerate(timed) for _ in some]
-    found = series.figure(timed[0] + timed[1], miss, series.TIME, figure, rounds)
-    if not found.low > 0:
-        return without(ends, labels, "the preparation may take all of the time")
-    return reading(labels, found, selected.evidence_of(ends))
-
-
-def _times(cell, without_preparation):
-    """The logarithms of a cell's times, and of those that are to be taken off."""
-    taken_off = without_preparation and cell["prepare_ns"]
-    keys = ["samples_ns", *(["prepare_samples_ns"] if taken_off else [])]
-    return [series.logs(cell, key) for key in keys]
+    times = [series.logs(end.cell, quantity["without_preparation"]) for end in ends]
+    found = series.linear(times, (1, -1), series.TIME)
+    if not math.isfinite(found.value):
+        return without(ends, labels, "the preparation takes all of the time")
+    return reading(labels, found.at(miss).exp(), selected.evidence_of(ends))
 
 
 # ---- fit --------------------------------------------------------------------
@@ -156,8 +138,8 @@ def _fit(quantity, labels, cells, miss):
     if why:
         return without(cells, labels, why)
     design = numpy.array([[1.0, *row] for row in counts])
-    medians = numpy.array([cell.cell["median_ns"] for cell in cells])
-    if not fits.tells_terms(design, medians):
+    times = [series.logs(cell.cell) for cell in cells]
+    if not fits.tells_terms(design, fits.times(times)):
         return without(cells, labels, "the terms depend on each other")
 
     def figure(logs):
@@ -169,15 +151,8 @@ def _fit(quantity, labels, cells, miss):
 
     # Times of one point are of the same rounds.
     points = [cell.cell["point"] for cell in cells]
-    found = series.figure(
-        [series.logs(cell.cell) for cell in cells],
-        miss,
-        series.TIME,
-        figure,
-        rounds=[points.index(point) for point in points],
-    )
-    if give == "residual":  # no layout makes it less than nothing
-        found = replace(found, low=max(found.low, 0.0))
+    rounds = [points.index(point) for point in points]
+    found = series.figure(times, miss, series.TIME, figure, rounds, has_state=True)
     return reading(labels, found, selected.evidence_of(cells))
 
 

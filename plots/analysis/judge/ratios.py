@@ -8,8 +8,7 @@ from functools import partial
 
 import numpy
 
-from analysis import fits, series, whole_decoders
-from analysis.intervals import MISS
+from analysis import fits, intervals, series, whole_decoders
 from analysis.judge import readings, selected
 from analysis.judge.readings import Reading, Readings, of_chance
 
@@ -23,14 +22,13 @@ def _time_ratios(pairs):
     def one(pair, miss):
         if pair.why:
             return without(pair)
-        found = series.center_with_layout(pair.log_ratios(), miss, series.RATIO)
-        return reading(pair.labels, found.exp(), pair.evidence)
+        return reading(pair.labels, pair.ratio().at(miss).exp(), pair.evidence)
 
     return [of_chance(partial(one, pair), len(pairs)) for pair in pairs]
 
 
-def reading(labels, estimate, evidence):
-    return Reading(labels, estimate.value, (estimate.low, estimate.high), "", evidence)
+def reading(labels, span, evidence):
+    return Reading(labels, span.value, (span.low, span.high), "", evidence)
 
 
 def without(one, labels=None, why=None):
@@ -77,19 +75,14 @@ def _rank_correlation(quantity, labels, pairs, miss):
         series.RATIO,
         lambda logs: series.rank_correlation(x, logs),
     )
-    # What layout adds knows nothing of what a correlation can be.
-    interval = (max(found.low, -1.0), min(found.high, 1.0))
-    return Reading(labels, found.value, interval, "", selected.evidence_of(pairs))
+    return reading(labels, found, selected.evidence_of(pairs))
 
 
 def _place_of_greatest(quantity, labels, pairs, miss):
     """The interval has the places of all that may be the greatest: their ratio's
     interval reaches as far as that of the greatest.
     """
-    found = [
-        series.center_with_layout(pair.log_ratios(), miss / len(pairs), series.RATIO)
-        for pair in pairs
-    ]
+    found = [pair.ratio().at(miss / len(pairs)) for pair in pairs]
     places = [readings.formula_value(quantity["over"], pair.labels) for pair in pairs]
     top = max(range(len(pairs)), key=lambda n: found[n].value)
     may_be = [place for place, one in zip(places, found) if one.high >= found[top].low]
@@ -133,15 +126,9 @@ def _trend(quantity, labels, pairs, miss):
     if len(pairs) < 2:
         return without(pairs, labels, f"there is only one value of {axis}")
     x = numpy.log([float(pair.labels[axis]) for pair in pairs])
-    # It is one program at several lengths: its code lies alike in all, only its data
-    # does not.
-    found = series.linear_figure(
-        [pair.log_ratios() for pair in pairs],
-        miss,
-        series.TIME,
-        lambda logs: fits.slope(x, logs),
-    )
-    return reading(labels, found, selected.evidence_of(pairs))
+    ratios = [pair.log_ratios() for pair in pairs]
+    found = series.linear(ratios, fits.slope_weights(x), series.RATIO)
+    return reading(labels, found.at(miss), selected.evidence_of(pairs))
 
 
 def _break_even(quantity, labels, pairs, miss):
@@ -194,17 +181,13 @@ def whole_over_part(part, document, published):
         elif not (of["samples_ns"] and to["samples_ns"]):
             why = "the attention was not timed in the rounds of the whole"
             missing.append(without([pair], pair.labels, why))
-        elif series.center(series.log_ratios(of, to), MISS).value >= 0:
+        elif intervals.center(series.log_ratios(of, to))[0] >= 0:
             faster.append((pair, series.log_ratios(of, to)))
 
     def one(pair, of_attention, miss):
-        figure = series.linear_figure(
-            [pair.log_ratios(), of_attention],
-            miss,
-            series.RATIO,
-            lambda logs: logs[0] - logs[1],
-        )
-        return reading(pair.labels, figure.exp(), pair.evidence)
+        # Both were timed in the same rounds, and each has the effects of a ratio.
+        found = intervals.estimate(pair.log_ratios() - of_attention, "ratio", count=2)
+        return reading(pair.labels, found.at(miss).exp(), pair.evidence)
 
     found = [of_chance(partial(one, *two), len(faster)) for two in faster]
     return Readings(

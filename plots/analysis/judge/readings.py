@@ -14,8 +14,7 @@ from analysis.intervals import MISS
 class Reading:
     labels: dict  # axis or other label -> value
     value: float = math.nan  # may be infinite; NaN: there is none
-    # A number that chance moves has one: each end misses with probability
-    # intervals.MISS.
+    # A number that chance moves has one: each end misses with probability MISS.
     interval: tuple | None = None
     why: str = ""  # why there is no number, or none to judge by
     evidence: list = field(default_factory=list)  # where it was read
@@ -35,9 +34,7 @@ def of_chance(one, count):
     own, wide = one(2 * MISS), one(MISS / count)
     if own.interval is None or wide.interval is None:
         return own if wide.has_number else wide
-    # Few values have one from order statistics and the other from Student's t.
-    lows, highs = zip(own.interval, wide.interval)
-    return replace(own, joint=(min(lows), max(highs)))
+    return replace(own, joint=wide.interval)
 
 
 @dataclass(frozen=True)

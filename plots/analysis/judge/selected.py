@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from analysis import load, series, whole_decoders
 from analysis.judge import readings
 
-NO_SAME_ROUNDS = "not all cells have as many rounds"
-
 
 @dataclass(frozen=True)
 class Cell:
@@ -30,6 +28,9 @@ class Pair:
 
     def log_ratios(self):
         return series.log_ratios(self.of.cell, self.to.cell)
+
+    def ratio(self):
+        return series.ratio(self.of.cell, self.to.cell)
 
 
 def cells(document, selector):
@@ -105,20 +106,14 @@ def _pair(of, to, mechanism_of_to):
     if mechanism_of_to:
         labels["mechanism"] = to.labels["mechanism"]
     why = of.why or to.why
-    if not why and not series.have_equal_shapes(
-        [series.logs(of.cell), series.logs(to.cell)]
-    ):
+    if not why and series.logs(of.cell).shape != series.logs(to.cell).shape:
         why = "the two were not timed in the same rounds"
     return Pair(of, to, labels, of.evidence + to.evidence, why)
 
 
 def why_not(some):
     """Why cells as a whole, or pairs, say nothing of times; empty: they do."""
-    whys = [one.why for one in some if one.why]
-    if whys:
-        return whys[0]
-    timed = [getattr(one, "of", one).cell for one in some]
-    return "" if series.have_equal_shapes(map(series.logs, timed)) else NO_SAME_ROUNDS
+    return next((one.why for one in some if one.why), "")
 
 
 def evidence_of(some):

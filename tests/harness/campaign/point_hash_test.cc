@@ -24,8 +24,9 @@ Sweep SmallSweep() {
 }
 
 std::string HashOf(const Sweep& sweep, std::size_t point = 0,
-                   const char* build_id = "build", const char* peer = "") {
-  return PointHash(sweep, sweep.points.at(point), build_id, peer);
+                   const char* build_id = "build", const char* peer = "",
+                   std::int64_t num_builds = 1) {
+  return PointHash(sweep, sweep.points.at(point), build_id, num_builds, peer);
 }
 
 TEST(PointHash, IsTheSameForTheSame) {
@@ -36,7 +37,8 @@ TEST(PointHash, IsTheSameForTheSame) {
 
 TEST(PointHash, DiffersInWhateverResultsFollowFrom) {
   std::set<std::string> hashes = {HashOf(SmallSweep()), HashOf(SmallSweep(), 1),
-                                  HashOf(SmallSweep(), 0, "another")};
+                                  HashOf(SmallSweep(), 0, "another"),
+                                  HashOf(SmallSweep(), 0, "build", "", 2)};
   const std::function<void(Sweep&)> changes[] = {
       [](Sweep& sweep) { ++sweep.seed; },
       [](Sweep& sweep) { ++sweep.repetitions; },
@@ -52,7 +54,7 @@ TEST(PointHash, DiffersInWhateverResultsFollowFrom) {
     change(sweep);
     hashes.insert(HashOf(sweep));
   }
-  EXPECT_EQ(hashes.size(), 3 + std::size(changes));
+  EXPECT_EQ(hashes.size(), 4 + std::size(changes));
 }
 
 TEST(PointHash, IsTheSameWhereverThePointStands) {

@@ -19,7 +19,8 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-const std::set<std::string> kWanted = {"a", "b", "c"};
+constexpr std::int64_t kProcesses = 3;
+constexpr ProcessPlan kPlan{.processes = kProcesses};
 
 SweepContext ContextOf(const std::string& date) {
   SweepContext context;
@@ -47,6 +48,20 @@ std::vector<ResultCell> Cells(const std::string& hash) {
   return cells;
 }
 
+attnbench::Point Planned() {
+  attnbench::Point planned;
+  for (const ResultCell& cell : Cells("a")) {
+    Cell& one = planned.cells.emplace_back();
+    one.mechanism = cell.mechanism;
+    one.axes = cell.axes;
+    one.options = cell.options;
+  }
+  return planned;
+}
+const attnbench::Point kPlanned = Planned();
+const WantedPoints kWanted = {
+    {"a", &kPlanned}, {"b", &kPlanned}, {"c", &kPlanned}};
+
 Calibration ClockOf(const std::string& hash) {
   return {.point = hash, .samples_ns = {1}, .median_ns = 1, .deviation = 0};
 }
@@ -56,8 +71,8 @@ JournalRecord RunBegins(const SweepContext& context,
   return {.run = RunRecord{context, continues_result}};
 }
 
-JournalRecord Point(const std::string& hash, const Run& run) {
-  return {.point = PointRecord{hash, Cells(hash), ClockOf(hash), run,
+JournalRecord Point(const std::string& hash, const Run& run, int process = 0) {
+  return {.point = PointRecord{hash, process, Cells(hash), ClockOf(hash), run,
                                FingerprintHash(ContextOf("any"))}};
 }
 
@@ -87,7 +102,7 @@ std::vector<std::string> Hashes(const Finished& finished) {
 }
 
 std::string DateOf(const Finished& finished, const std::string& hash) {
-  return finished.runs.at(finished.points.at(hash).run).date;
+  return finished.runs.at(*finished.points.at(hash).runs.begin()).date;
 }
 
 // Runs are compared as JSON, so that any difference counts.
@@ -96,7 +111,7 @@ Json Runs(const std::vector<Run>& runs) { return ToJson(runs); }
 
 TEST(Resume, TakesWhatTheJournalHasOfThisSweep) {
   Finished finished;
-  TakeJournal(TwoRuns(), kWanted, ContextOf("now"), finished);
+  TakeJournal(TwoRuns(), kWanted, kPlan, ContextOf("now"), finished);
   EXPECT_THAT(Hashes(finished), ElementsAre("a", "b"));
   EXPECT_EQ(ToJson(finished.points["b"].cells), ToJson(Cells("b")));
   EXPECT_EQ(finished.points["b"].calibration->point, "b");
@@ -104,11 +119,62 @@ TEST(Resume, TakesWhatTheJournalHasOfThisSweep) {
   EXPECT_EQ(ToJson(*finished.context), ToJson(ContextOf("1st")));
 }
 
+TEST(Resume, JoinsWhatTheProcessesMeasuredInSeveralRuns) {
+  JournalContents journal = TwoRuns();
+  journal.records.push_back(Point("a", Entry("2nd", 7), 1));
+  Finished finished;
+  TakeJournal(journal, kWanted, kPlan, ContextOf("now"), finished);
+  const FinishedPoint& point = finished.points["a"];
+  EXPECT_EQ(point.Processes(kProcesses), 2);
+  EXPECT_EQ(point.cells[1].samples_ns.size(), 2U);
+  EXPECT_EQ(point.calibration->samples_ns.size(), 2U);
+  EXPECT_THAT(point.runs, ElementsAre(0, 1));
+  EXPECT_EQ(finished.points["b"].Processes(kProcesses), 1);
+}
+
+TEST(Resume, GoesOnFromAPointOfAResultThatNotAllProcessesHaveMeasured) {
+  JournalContents journal = {.records = {RunBegins(ContextOf("3rd"), true),
+                                         Point("c", Entry("3rd", 7), 1)}};
+  Finished finished;
+  TakeResult(ResultOfC(), "r.json", kWanted, ContextOf("now"), finished);
+  TakeJournal(journal, kWanted, kPlan, ContextOf("now"), finished);
+  EXPECT_EQ(finished.points["c"].Processes(kProcesses), 2);
+  EXPECT_THAT(finished.points["c"].runs, ElementsAre(1, 2));
+}
+
+TEST(Resume, TakesNoProcessAfterOneThatIsLost) {
+  JournalContents journal = TwoRuns();
+  journal.records.push_back(Point("a", Entry("2nd", 7), 2));
+  journal.records.push_back(Point("c", Entry("2nd", 7), 1));
+  JournalRecord of_one_cell = Point("b", Entry("2nd", 7), 1);
+  of_one_cell.point->cells.pop_back();
+  journal.records.push_back(of_one_cell);
+  Finished finished;
+  TakeJournal(journal, kWanted, kPlan, ContextOf("now"), finished);
+  EXPECT_THAT(Hashes(finished), ElementsAre("a", "b"));
+  EXPECT_EQ(finished.points["a"].Processes(kProcesses), 1);
+  EXPECT_EQ(finished.points["b"].Processes(kProcesses), 1);
+}
+
+TEST(Resume, APointWithoutACellThatIsLeftIsMeasuredByAllProcesses) {
+  FinishedPoint point{.cells = Cells("a"), .calibration = {}, .runs = {0}};
+  point.cells[0] = FailedCell(kPlanned.cells[0], CellStatus::kError, "x");
+  EXPECT_EQ(point.Processes(kProcesses), 1);
+  FinishedPoint next{.cells = Cells("a"), .calibration = {}, .runs = {1}};
+  next.cells.erase(next.cells.begin());
+  point.Add(next, kPlanned, kPlan);
+  EXPECT_EQ(point.cells[0].status, CellStatus::kError);
+  EXPECT_EQ(point.cells[1].processes, 2);
+  next.cells[0] = FailedCell(kPlanned.cells[1], CellStatus::kError, "y");
+  point.Add(next, kPlanned, kPlan);
+  EXPECT_EQ(point.Processes(kProcesses), kProcesses);
+}
+
 TEST(Resume, KnowsEveryRunAsItWasJudgedLast) {
   JournalContents journal = TwoRuns();
   journal.records.push_back(Point("c", Entry("2nd", 7)));
   Finished finished;
-  TakeJournal(journal, kWanted, ContextOf("now"), finished);
+  TakeJournal(journal, kWanted, kPlan, ContextOf("now"), finished);
   EXPECT_EQ(RunsOf(finished), Runs({Entry("1st", 1), Entry("2nd", 7)}));
   EXPECT_EQ(DateOf(finished, "a"), "1st");
   EXPECT_EQ(DateOf(finished, "b"), "2nd");
@@ -119,14 +185,14 @@ TEST(Resume, RunsOfTheSameSecondAreTwo) {
   journal.records[2] = RunBegins(ContextOf("1st"));
   journal.records[3] = Point("b", Entry("1st", 2));
   Finished finished;
-  TakeJournal(journal, kWanted, ContextOf("now"), finished);
+  TakeJournal(journal, kWanted, kPlan, ContextOf("now"), finished);
   EXPECT_EQ(RunsOf(finished), Runs({Entry("1st", 1), Entry("1st", 2)}));
 }
 
 TEST(Resume, TakesTheSameFromAResult) {
   Finished finished;
   TakeResult(ResultOfC(), "r.json", kWanted, ContextOf("now"), finished);
-  TakeJournal(TwoRuns(), kWanted, ContextOf("now"), finished);
+  TakeJournal(TwoRuns(), kWanted, kPlan, ContextOf("now"), finished);
   EXPECT_THAT(Hashes(finished), ElementsAre("a", "b", "c"));
   EXPECT_EQ(ToJson(finished.points["c"].cells), ToJson(Cells("c")));
   EXPECT_EQ(finished.points["c"].calibration->point, "c");
@@ -140,7 +206,7 @@ TEST(Resume, APointThatWasMeasuredAgainIsTheLaterOne) {
   journal.records.push_back(Point("c", Entry("2nd", 7)));
   Finished finished;
   TakeResult(ResultOfC(), "r.json", kWanted, ContextOf("now"), finished);
-  TakeJournal(journal, kWanted, ContextOf("now"), finished);
+  TakeJournal(journal, kWanted, kPlan, ContextOf("now"), finished);
   EXPECT_EQ(DateOf(finished, "c"), "2nd");
 }
 
@@ -149,7 +215,7 @@ TEST(Resume, TakesNothingFromAnotherMachine) {
   other.cpu = "y";
   Finished finished;
   TakeResult(ResultOfC(), "r.json", kWanted, other, finished);
-  TakeJournal(TwoRuns(), kWanted, other, finished);
+  TakeJournal(TwoRuns(), kWanted, kPlan, other, finished);
   EXPECT_TRUE(finished.points.empty());
   EXPECT_THAT(finished.runs, IsEmpty());
   EXPECT_FALSE(finished.context.has_value());
@@ -175,7 +241,7 @@ JournalContents TwoRunsWhoseLinesAreSpoiled() {
 
 TEST(Resume, TakesPointsWhoseRunIsSpoiled) {
   Finished finished;
-  TakeJournal(TwoRunsWhoseLinesAreSpoiled(), kWanted, ContextOf("now"),
+  TakeJournal(TwoRunsWhoseLinesAreSpoiled(), kWanted, kPlan, ContextOf("now"),
               finished);
   EXPECT_THAT(Hashes(finished), ElementsAre("a", "b"));
   EXPECT_EQ(RunsOf(finished), Runs({Entry("1st", 1), Entry("2nd", 2)}));
@@ -185,7 +251,7 @@ TEST(Resume, TakesNoPointOfAnotherMachineWhoseRunIsSpoiled) {
   SweepContext other = ContextOf("now");
   other.cpu = "y";
   Finished finished;
-  TakeJournal(TwoRunsWhoseLinesAreSpoiled(), kWanted, other, finished);
+  TakeJournal(TwoRunsWhoseLinesAreSpoiled(), kWanted, kPlan, other, finished);
   EXPECT_TRUE(finished.points.empty());
   EXPECT_THAT(finished.others, ElementsAre("a", "another", "b"));
 }
@@ -197,7 +263,7 @@ TEST(Resume, APointWhoseRunIsSpoiledIsNotOfTheRunBeforeIt) {
   journal.records[1].point->machine = "another";
   journal.records.erase(journal.records.begin() + 2);
   Finished finished;
-  TakeJournal(journal, kWanted, ContextOf("now"), finished);
+  TakeJournal(journal, kWanted, kPlan, ContextOf("now"), finished);
   EXPECT_THAT(Hashes(finished), ElementsAre("b"));
   EXPECT_FALSE(finished.context.has_value());
   EXPECT_THAT(finished.others, ElementsAre("a", "another"));
@@ -211,7 +277,7 @@ TEST(Resume, KeepsTheLimitsOfEveryRun) {
   journal.records[0].run->context.limits = {f32};
   journal.records[2].run->context.limits = {f32, f64};
   Finished finished;
-  TakeJournal(journal, kWanted, ContextOf("now"), finished);
+  TakeJournal(journal, kWanted, kPlan, ContextOf("now"), finished);
   EXPECT_EQ(ToJson(finished.limits),
             ToJson(std::vector<MachineLimits>{f32, f64}));
 }
@@ -238,18 +304,11 @@ TEST(Resume, RefusesAResultWhosePointNoRunMeasured) {
 }
 
 TEST(Resume, RefusesCellsThatWereNotPlanned) {
-  attnbench::Point planned;
-  for (const ResultCell& cell : Cells("a")) {
-    Cell& one = planned.cells.emplace_back();
-    one.mechanism = cell.mechanism;
-    one.axes = cell.axes;
-    one.options = cell.options;
-  }
   const auto is_refused = [&](const std::function<void(FinishedPoint&)>& do_) {
-    FinishedPoint finished{.cells = Cells("a"), .calibration = {}, .run = 0};
+    FinishedPoint finished{.cells = Cells("a"), .calibration = {}, .runs = {0}};
     do_(finished);
     try {
-      CheckPlanned(finished, planned, "r.json");
+      CheckPlanned(finished, kPlanned, "r.json");
       return false;
     } catch (const UserError& error) {
       EXPECT_THAT(error.what(), HasSubstr("r.json: has a cell of"));

@@ -53,36 +53,43 @@ TEST(WorkerAnswer, ArrivesAsItWasSent) {
   WorkerAnswer answer;
   answer.cells.push_back({testing::MadeUpResultCell("soft", 10, {1.5, 2.5})});
   answer.cells[0].gate_ns = 6;
-  answer.calibration_ns = {7, 8};
+  answer.rounds = {.times = {{{"chain", 7}, {"L2", 3}}, {{"chain", 8}}},
+                   .again = 1};
   const auto arrived =
       FromJson<WorkerAnswer>(Json::parse(ToJson(answer).dump()), "answer");
   ASSERT_EQ(arrived.cells.size(), 1U);
   EXPECT_EQ(arrived.cells[0].samples_ns, (std::vector<double>{1.5, 2.5}));
   EXPECT_EQ(arrived.cells[0].point, "");
   EXPECT_EQ(arrived.cells[0].gate_ns, 6);
-  EXPECT_EQ(arrived.calibration_ns, answer.calibration_ns);
+  EXPECT_EQ(arrived.rounds.times, answer.rounds.times);
+  EXPECT_EQ(arrived.rounds.again, 1);
   EXPECT_FALSE(arrived.failed.has_value());
 }
 
 TEST(MachineLimits, ArriveAsTheyWereSent) {
-  const MachineLimits limits{.precision = "f64",
-                             .threads = 2,
-                             .peak_flops_per_s = 1.1e11,
-                             .peak_samples = {1e11, 1.1e11},
-                             .levels = {{.name = "L1",
-                                         .size_bytes = 49152,
-                                         .array_bytes = 100,
-                                         .read_bytes_per_s = 0.1,
-                                         .copy_bytes_per_s = 0.2,
-                                         .read_samples = {0.1},
-                                         .copy_samples = {0.2, 0.15}},
-                                        {.name = "DRAM",
-                                         .size_bytes = {},
-                                         .array_bytes = 7,
-                                         .read_bytes_per_s = 0.3,
-                                         .copy_bytes_per_s = 0.4,
-                                         .read_samples = {0.3},
-                                         .copy_samples = {0.4}}}};
+  const MachineLimits limits{
+      .precision = "f64",
+      .threads = 2,
+      .peak_flops_per_s = 1.1e11,
+      .peak_samples = {1e11, 1.1e11},
+      .levels = {{.name = "L1",
+                  .size_bytes = 49152,
+                  .array_bytes = 100,
+                  .read_bytes_per_s = 0.1,
+                  .copy_bytes_per_s = 0.2,
+                  .read_interval_bytes_per_s = {},
+                  .copy_interval_bytes_per_s = Interval{0.14, 0.25},
+                  .read_samples = {0.1},
+                  .copy_samples = {0.2, 0.15}},
+                 {.name = "DRAM",
+                  .size_bytes = {},
+                  .array_bytes = 7,
+                  .read_bytes_per_s = 0.3,
+                  .copy_bytes_per_s = 0.4,
+                  .read_interval_bytes_per_s = {},
+                  .copy_interval_bytes_per_s = {},
+                  .read_samples = {0.3},
+                  .copy_samples = {0.4}}}};
   EXPECT_EQ(ToJson(FromJson<MachineLimits>(ToJson(limits), "limits")),
             ToJson(limits));
 }

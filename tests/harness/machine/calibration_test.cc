@@ -1,19 +1,26 @@
-// Guards against a drift of the clock that is not seen, and against one slow
-// sample that is taken for a drift.
+// Guards against a drift of the clock and a disturbed round that are not seen,
+// and against one slow sample that is taken for a drift.
 #include "harness/machine/calibration.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <numbers>
 #include <vector>
+
+#include "tests/support/probed.h"
 
 namespace attnbench {
 namespace {
+
+using ::testing::ElementsAre;
 
 constexpr int kRounds = 20;
 
 Calibration Point(const std::string& name,
                   const std::vector<double>& samples_ns) {
-  return CalibrationOf(name, samples_ns);
+  return CalibrationOf(name, testing::ChainOnly(samples_ns));
 }
 
 Calibration Steady(const std::string& name, double ns) {
@@ -25,8 +32,9 @@ TEST(Calibration, KeepsEverySampleAndSaysTheMedian) {
   EXPECT_EQ(entry.point, "p");
   EXPECT_EQ(entry.samples_ns, (std::vector<double>{3, 1, 2}));
   EXPECT_EQ(entry.median_ns, 2.0);
-  // Three rounds have no narrower interval than their range.
-  EXPECT_EQ(entry.deviation, 0.5);
+  // Three rounds tell next to nothing of their median.
+  EXPECT_GT(entry.deviation, 1);
+  EXPECT_EQ(Point("p", {3}).deviation, 0);
 }
 
 TEST(Calibration, ASteadyClockDoesNotDrift) {
@@ -47,7 +55,11 @@ TEST(Calibration, AClockThatSlowsDownHalfWayDrifts) {
     samples[static_cast<std::size_t>(round)] = 13;
   }
   const Drift drift = DriftOf({Steady("a", 11), Point("b", samples)});
-  EXPECT_NEAR(drift.within_point, 1.5 / 11.5, 1e-12);
+  // t with 19 degrees is 2.093, the interquartile range ln 1.3.
+  EXPECT_NEAR(drift.within_point,
+              std::expm1(2.0930 * std::sqrt(std::numbers::pi / 2 / kRounds) *
+                         std::log(1.3) / 1.349),
+              1e-4);
   EXPECT_EQ(drift.worst_point, "b");
 }
 
@@ -65,9 +77,90 @@ TEST(Calibration, OfNothingIsNoDrift) {
   EXPECT_EQ(drift.worst_point, "");
 }
 
+// ---- the other probes -------------------------------------------------------
+
+ProbedRounds TwoProbes(const std::vector<double>& chain_ns,
+                       const std::vector<double>& read_ns) {
+  ProbedRounds rounds = testing::ChainOnly(chain_ns);
+  for (std::size_t i = 0; i < read_ns.size(); ++i) {
+    rounds.times[i]["L2"] = read_ns[i];
+  }
+  return rounds;
+}
+
+TEST(Calibration, KeepsTheSamplesOfEveryProbeByItsName) {
+  const Calibration entry =
+      CalibrationOf("p", TwoProbes({1, 2, 3}, {40, 60, 50}));
+  EXPECT_EQ(entry.samples_ns, (std::vector<double>{1, 2, 3}));
+  ASSERT_EQ(entry.probes.size(), 1U) << "the chain's stand by themselves";
+  EXPECT_EQ(entry.probes.at("L2"), (std::vector<double>{40, 60, 50}));
+}
+
+TEST(Calibration, ARoundStraysByItsWorstProbe) {
+  const Excess excess(TwoProbes({10, 10, 20}, {100, 100, 90}).times);
+  EXPECT_DOUBLE_EQ(excess({{"chain", 12}, {"L2", 150}}), 1.5);
+  EXPECT_DOUBLE_EQ(excess({{"chain", 20}, {"L2", 150}}), 2.0);
+}
+
+TEST(Calibration, CountsTheRoundsThatStrayFromThoseOfAllProcesses) {
+  ProbedRounds rounds =
+      TwoProbes({10, 10, 10, 10, 14, 14}, {50, 50, 65, 66, 50, 50});
+  rounds.again = 7;
+  const Calibration entry = CalibrationOf("p", rounds);
+  EXPECT_EQ(entry.strayed->still, 3) << "65 is just 1.3 times the median";
+  EXPECT_EQ(entry.strayed->again, 7);
+}
+
+TEST(Calibration, ProbesDriftBetweenPointsByTheirMedians) {
+  const auto drifts = DriftOfProbes(
+      {CalibrationOf("a", TwoProbes({10, 10, 10}, {100, 500, 100})),
+       CalibrationOf("b", TwoProbes({20, 20, 20}, {150, 150, 150})),
+       Steady("c", 10)});
+  ASSERT_EQ(drifts.size(), 1U);
+  EXPECT_DOUBLE_EQ(drifts.at("L2"), 0.5);
+}
+
+std::vector<std::string> NamesOn(const std::string& machine) {
+  Probes probes(machine.empty() ? std::vector<Cache>() : ReadCaches(machine));
+  std::vector<std::string> names;
+  for (const auto& [name, elapsed_ns] : probes.Time()) names.push_back(name);
+  return names;
+}
+
+TEST(Probes, AreOfTheLevelsThatTheMachineTells) {
+  EXPECT_THAT(NamesOn(""), ElementsAre("chain", "throughput"));
+  EXPECT_THAT(NamesOn("l2:1(size=65536) pu:2"),
+              ElementsAre("DRAM", "L2", "chain", "throughput"));
+  EXPECT_THAT(NamesOn("l3:1(size=262144) l2:1(size=65536) pu:2"),
+              ElementsAre("DRAM", "L2", "L3", "chain", "throughput"));
+  EXPECT_THAT(NamesOn("l3:1(size=262143) l2:1(size=65536) pu:2"),
+              ElementsAre("DRAM", "L2", "chain", "throughput"))
+      << "nothing has room between so small an L3 and L2";
+}
+
 // Fewer cycles than the loop has steps would mean that the compiler took it
 // apart. No processor has 10 GHz.
-TEST(Calibration, TheLoopIsRun) { EXPECT_GT(TimeCalibrationNs(), 550); }
+TEST(Probes, RunTheLoopOfTheChain) {
+  EXPECT_GT(Probes(std::vector<Cache>()).Time().at("chain"), 550);
+}
+
+TEST(Calibration, IsJoinedOfTheProbesThatBothProcessesHave) {
+  ProbedRounds first, second;
+  first.times = {{{"chain", 10.0}, {"DRAM", 5.0}},
+                 {{"chain", 11.0}, {"DRAM", 6.0}}};
+  first.again = 1;
+  second.times = {{{"chain", 30.0}}, {{"chain", 30.0}}};
+  const Calibration joined =
+      Joined(CalibrationOf("p", first), CalibrationOf("p", second));
+  EXPECT_EQ(joined.samples_ns, (std::vector<double>{10, 11, 30, 30}));
+  EXPECT_TRUE(joined.probes.empty());
+  EXPECT_EQ(joined.strayed->again, 1);
+  EXPECT_EQ(joined.deviation, CalibrationOf("p", first).deviation);
+  const Calibration both =
+      Joined(CalibrationOf("p", first), CalibrationOf("p", first));
+  EXPECT_EQ(both.probes.at("DRAM"), (std::vector<double>{5, 6, 5, 6}));
+  EXPECT_EQ(Joined(both, joined).samples_ns.size(), 8U);
+}
 
 }  // namespace
 }  // namespace attnbench

@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "harness/machine/calibration.h"
+#include "tests/support/probed.h"
 
 namespace attnbench {
 namespace {
@@ -55,14 +56,15 @@ void ExpectWarning(const Change& change, const char* text, const char* remedy) {
 // Two points of which the second is slower by `drift`.
 std::vector<Calibration> Drifting(double drift) {
   const std::vector<double> one(10, 100.0), other(10, 100.0 * (1 + drift));
-  return {CalibrationOf("a", one), CalibrationOf("b", other)};
+  return {CalibrationOf("a", testing::ChainOnly(one)),
+          CalibrationOf("b", testing::ChainOnly(other))};
 }
 
 // A point of which half of the rounds are slower by `drift`.
 std::vector<Calibration> Unsteady(double drift) {
   std::vector<double> samples(10, 100.0);
   for (std::size_t i = 0; i < 5; ++i) samples[i] *= 1 + drift;
-  return {CalibrationOf("here", samples)};
+  return {CalibrationOf("here", testing::ChainOnly(samples))};
 }
 
 TEST(Validity, AQuietRunIsValidWithoutWarnings) {
@@ -119,6 +121,45 @@ TEST(Validity, DriftOfTheClockIsToldAndALargeOneIsInvalid) {
   const Context steady =
       Judged([](Facts& f) { f.calibration = Drifting(.01); });
   EXPECT_THAT(steady.warnings, IsEmpty());
+}
+
+// A point with a probe that takes this long, and rounds of which some stray.
+Calibration Probed(double read_ns, std::int64_t rounds, std::int64_t still) {
+  const std::vector<double> chain(static_cast<std::size_t>(rounds), 10.0);
+  Calibration entry = CalibrationOf("p", testing::ChainOnly(chain));
+  entry.probes["L2"] = {read_ns};
+  entry.strayed->still = still;
+  return entry;
+}
+
+TEST(Validity, AProbeThatIsSlowerAtAPointIsTold) {
+  ExpectWarning(
+      [](Facts& f) {
+        f.calibration = {Probed(10, 9, 0), Probed(14, 9, 0)};
+      },
+      "probe L2 took 40 % longer", "stop it");
+  EXPECT_THAT(Judged([](Facts& f) {
+                f.calibration = {Probed(10, 9, 0), Probed(12.9, 9, 0)};
+              }).warnings,
+              IsEmpty());
+}
+
+TEST(Validity, RoundsThatStillStrayAreToldWhereTheyAreMoreThanOneInTwenty) {
+  ExpectWarning(
+      [](Facts& f) {
+        f.calibration = {Probed(9, 10, 2), Probed(9, 20, 0)};
+      },
+      "2 of 30 rounds were disturbed", "stop it");
+  EXPECT_THAT(Judged([](Facts& f) {
+                f.calibration = {Probed(9, 10, 1), Probed(9, 10, 0)};
+              }).warnings,
+              IsEmpty());
+  EXPECT_THAT(Judged([](Facts& f) {
+                f.calibration = {Probed(9, 1, 1)};
+                f.calibration[0].strayed.reset();
+              }).warnings,
+              IsEmpty())
+      << "an old result does not know";
 }
 
 TEST(Validity, SettingsThatDisturbAreToldWithWhatToDo) {

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <functional>
 
 #include "tests/support/made_up_results.h"
@@ -32,6 +33,10 @@ Json Cell(const std::string& mechanism, double time_ns) {
 
 std::vector<Json> Cells() {
   return {Cell("soft", 1000), Cell("mocha", 100), Cell("matcha", 200)};
+}
+
+CheckOptions Timed() {
+  return {.time = true, .effects = testing::QuietEffects()};
 }
 
 Json Check(const std::vector<Json>& baseline, const std::vector<Json>& result,
@@ -155,7 +160,7 @@ TEST(Check, AResultFromBeforeTheFieldLatencyHasNone) {
 TEST(Check, TimesAreLookedAtOnlyWhereAsked) {
   const auto slower = [](auto& cells) { cells[1] = Cell("mocha", 130); };
   EXPECT_EQ(CheckExitCode(AfterChange(slower)), 0);
-  const Json check = AfterChange(slower, {.time = true});
+  const Json check = AfterChange(slower, Timed());
   EXPECT_EQ(CheckExitCode(check), 1);
   EXPECT_THAT(
       CheckText(check),
@@ -168,7 +173,7 @@ TEST(Check, AMachineThatIsSlowerInEverythingIsNoRegression) {
       [](auto& cells) {
         cells = {Cell("soft", 3000), Cell("mocha", 300), Cell("matcha", 600)};
       },
-      {.time = true});
+      Timed());
   EXPECT_EQ(CheckExitCode(check), 0);
   ASSERT_EQ(check.at("time").at("ratios").size(), 2U);
   for (const Json& ratio : check.at("time").at("ratios")) {
@@ -178,10 +183,9 @@ TEST(Check, AMachineThatIsSlowerInEverythingIsNoRegression) {
 }
 
 TEST(Check, ARatioThatGotBetterIsGood) {
-  EXPECT_EQ(
-      CheckExitCode(AfterChange(
-          [](auto& cells) { cells[1] = Cell("mocha", 50); }, {.time = true})),
-      0);
+  EXPECT_EQ(CheckExitCode(AfterChange(
+                [](auto& cells) { cells[1] = Cell("mocha", 50); }, Timed())),
+            0);
 }
 
 TEST(Check, AFirstCellThatGotSlowerRegresses) {
@@ -192,7 +196,7 @@ TEST(Check, AFirstCellThatGotSlowerRegresses) {
       before.push_back(Cell(names[i], 100));
       after.push_back(Cell(names[i], times[i]));
     }
-    return Check(before, after, {.time = true});
+    return Check(before, after, Timed());
   };
   const Json check = outcome({130, 100, 100, 100});
   EXPECT_EQ(CheckExitCode(check), 1);
@@ -213,12 +217,11 @@ TEST(Check, AFirstCellThatGotSlowerRegresses) {
 }
 
 TEST(Check, TimesWithoutARatioAreNothingToCompare) {
-  EXPECT_EQ(CheckExitCode(Check({Cells()[0]}, {Cells()[0]}, {.time = true})),
-            3);
+  EXPECT_EQ(CheckExitCode(Check({Cells()[0]}, {Cells()[0]}, Timed())), 3);
   // Cells of different precisions are not compared with each other.
   std::vector<Json> cells = {Cells()[0], Cells()[1]};
   cells[1]["precision"] = "f64";
-  EXPECT_EQ(CheckExitCode(Check(cells, cells, {.time = true})), 3);
+  EXPECT_EQ(CheckExitCode(Check(cells, cells, Timed())), 3);
 }
 
 TEST(Check, ATimedCellInNoRatioIsNamedAndNotGood) {
@@ -245,7 +248,7 @@ TEST(Check, ATimedCellInNoRatioIsNamedAndNotGood) {
     const auto baseline = with_fourth(before);
     const auto result = with_fourth(after);
     EXPECT_EQ(CheckExitCode(Check(baseline, result)), 0);
-    const Json check = Check(baseline, result, {.time = true});
+    const Json check = Check(baseline, result, Timed());
     EXPECT_EQ(check.at("time").at("ratios").size(), 2U);
     EXPECT_EQ(CheckExitCode(check), 3) << why;
     const std::string text = CheckText(check);
@@ -253,7 +256,7 @@ TEST(Check, ATimedCellInNoRatioIsNamedAndNotGood) {
     EXPECT_THAT(text, HasSubstr("0 of 2 ratios regressed, 1 cells have none"));
   }
   const auto same = with_fourth(same_rounds);
-  EXPECT_EQ(CheckExitCode(Check(same, same, {.time = true})), 0);
+  EXPECT_EQ(CheckExitCode(Check(same, same, Timed())), 0);
 }
 
 TEST(Check, TimesOfOneRoundHaveNoRatioAndAreNotGood) {
@@ -264,7 +267,7 @@ TEST(Check, TimesOfOneRoundHaveNoRatioAndAreNotGood) {
   std::vector<Json> slower = cells;
   slower.back() = MadeUpCell("mocha", 20, {1e6});
   EXPECT_EQ(CheckExitCode(Check(cells, slower)), 0);
-  const Json check = Check(cells, slower, {.time = true});
+  const Json check = Check(cells, slower, Timed());
   EXPECT_EQ(CheckExitCode(check), 3);
   EXPECT_EQ(check.at("time").at("ratios").size(), 2U);
   const std::string text = CheckText(check);
@@ -274,14 +277,50 @@ TEST(Check, TimesOfOneRoundHaveNoRatioAndAreNotGood) {
   EXPECT_THAT(text, HasSubstr("0 of 2 ratios regressed, 2 cells have none"));
 }
 
-TEST(Check, TimesOfAResultThatIsNotValidFail) {
+// Of the ratio, s_run counts in each of the two runs, and s_build if there are
+// two builds.
+TEST(Check, ARatioHasInItWhatRunsAndBuildsDo) {
+  const auto half_width = [](std::int64_t builds, const std::string& build_id) {
+    std::vector<Json> cells = {MadeUpCell("soft", 10, {5, 5, 5, 5}, 4),
+                               MadeUpCell("mocha", 10, {7, 7, 7, 7}, 4)};
+    for (Json& cell : cells) cell["builds"] = builds;
+    ReadSweep result = MadeUpResult("mine.json", cells);
+    result.result.context.build_id = build_id;
+    const CheckReport check = CheckAgainst(MadeUpResult("base.json", cells),
+                                           "base.json", result, Timed());
+    return std::log(check.time->ratios.at(0).interval->high);
+  };
+  const Effect effect = testing::QuietEffects().ratio;
+  const std::string same = testing::MadeUpContext().build_id;
+  const auto expected = [&](double of_builds) {
+    return HalfWidth(effect.Parts(of_builds, 2), kDefaultLevel);
+  };
+  EXPECT_NEAR(half_width(1, same), expected(0), 1e-9);
+  EXPECT_NEAR(half_width(1, "another"), expected(2), 1e-9);
+  EXPECT_NEAR(half_width(2, "another"), expected(0), 1e-9);
+}
+
+// Every other process is of the second build, which is slower: two builds tell
+// less than four processes.
+TEST(Check, ARatioIsOverBuildsWhereThereAreSeveral) {
+  const auto width = [](std::int64_t builds) {
+    std::vector<Json> cells = {MadeUpCell("soft", 10, {5, 5, 5, 5}, 4),
+                               MadeUpCell("mocha", 10, {7, 8, 7, 8}, 4)};
+    for (Json& cell : cells) cell["builds"] = builds;
+    const Json ratio = Check(cells, cells, Timed()).at("time").at("ratios")[0];
+    return std::log(ratio.at("interval")[1].get<double>());
+  };
+  EXPECT_GT(width(2), 2 * width(1));
+}
+
+TEST(Check, TimesOfAResultThatIsNotValidHaveTheirOwnExitCode) {
   ReadSweep result = MadeUpResult("mine.json", Cells());
   result.result.context.valid = false;
   result.result.context.invalid_reasons = {"a debug build"};
   for (const bool time : {false, true}) {
     const CheckReport check = CheckAgainst(MadeUpResult("base.json", Cells()),
                                            "base.json", result, {.time = time});
-    EXPECT_EQ(attnbench::CheckExitCode(check), time ? 1 : 0);
+    EXPECT_EQ(attnbench::CheckExitCode(check), time ? 5 : 0);
   }
 }
 

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <functional>
 
 #include "tests/support/made_up_results.h"
@@ -36,7 +37,7 @@ std::vector<Json> Cells() {
 }
 
 Json Compare(const ReadSweep& a, const ReadSweep& b) {
-  return ToJson(CompareResults(a, b, {}));
+  return ToJson(CompareResults(a, b, {.effects = testing::QuietEffects()}));
 }
 
 int CompareExitCode(const Json& comparison) {
@@ -96,6 +97,7 @@ TEST(Compare, FindsTheSlowerAndTheFasterCellWhereverTheyStand) {
   EXPECT_EQ(rows[2].at("verdict"), "FASTER");
   EXPECT_EQ(CompareExitCode(comparison), 1);
   EXPECT_THAT(TextOf(comparison), HasSubstr("SLOWER      1.200 [1.1"));
+  EXPECT_THAT(TextOf(comparison), HasSubstr("]     1.200 mocha T=10"));
   EXPECT_THAT(TextOf(comparison), HasSubstr("1 FASTER, 1 SLOWER, 1 SAME"));
 }
 
@@ -106,13 +108,245 @@ TEST(Compare, FasterAloneIsGood) {
             0);
 }
 
+std::vector<Json> ScaledCells(double factor) {
+  std::vector<Json> cells = Cells();
+  for (Json& cell : cells) {
+    for (Json& sample : cell["samples_ns"]) {
+      sample = factor * sample.get<double>();
+    }
+  }
+  return cells;
+}
+
+TEST(Compare, WhatAllCellsHaveInCommonIsSaidAndIsNoVerdict) {
+  const Json comparison = Compare(MadeUpResult("a.json", Cells()),
+                                  MadeUpResult("b.json", ScaledCells(1.3)));
+  EXPECT_EQ(CompareExitCode(comparison), 0);
+  EXPECT_TRUE(comparison.at("relative"));
+  EXPECT_NEAR(comparison.at("common_ratio").get<double>(), 1.3, 1e-9);
+  // The machine's state is in each of the two runs; t with 10 degrees is 2.228.
+  EXPECT_NEAR(comparison.at("common_interval")[1].get<double>(),
+              1.3 * std::exp(2.2281 * std::sqrt(2) * 0.02), 1e-4);
+  for (const Json& row : comparison.at("rows")) {
+    EXPECT_EQ(row.at("verdict"), "SAME");
+    EXPECT_NEAR(row.at("ratio").get<double>(), 1, 1e-9);
+  }
+  EXPECT_THAT(TextOf(comparison), HasSubstr("all together B takes 1.300 [1.2"));
+  EXPECT_THAT(TextOf(comparison), HasSubstr("the machine, or all of the code"));
+  EXPECT_THAT(TextOf(comparison), HasSubstr("]     1.300 mocha T=10"));
+}
+
+TEST(Compare, ACellIsJudgedBesideWhatAllHaveInCommon) {
+  std::vector<Json> cells = ScaledCells(1.3);
+  cells[1] = MadeUpCell("mocha", 10, Samples(100), 10);
+  const Json comparison =
+      Compare(MadeUpResult("a.json", Cells()), MadeUpResult("b.json", cells));
+  EXPECT_EQ(comparison.at("rows")[1].at("verdict"), "FASTER");
+  EXPECT_NEAR(comparison.at("rows")[1].at("ratio").get<double>(), 1 / 1.3,
+              1e-9);
+}
+
+TEST(Compare, FewerThanThreeCellsHaveInThemWhatTheMachineDid) {
+  const auto two = [](double factor) {
+    std::vector<Json> cells = ScaledCells(factor);
+    cells.pop_back();
+    return MadeUpResult("r.json", cells);
+  };
+  const Json comparison = Compare(two(1), two(1.3));
+  EXPECT_FALSE(comparison.at("relative"));
+  EXPECT_TRUE(comparison.at("common_interval").is_null());
+  EXPECT_NEAR(comparison.at("common_ratio").get<double>(), 1.3, 1e-9);
+  EXPECT_EQ(CompareExitCode(comparison), 1);
+  EXPECT_THAT(TextOf(comparison), HasSubstr("fewer than 3 cells"));
+  // Two runs of the same program explain 7 percent.
+  EXPECT_EQ(CompareExitCode(Compare(two(1), two(1.06))), 0);
+}
+
 TEST(Compare, IntervalsAreCorrectedForTheNumberOfCells) {
-  const auto width = [](const Json& comparison) {
-    const Json& interval = comparison.at("rows")[0].at("interval");
+  const auto width = [](std::size_t count) {
+    std::vector<Json> cells;
+    while (cells.size() < count) {
+      cells.push_back(MadeUpCell("soft", static_cast<int>(cells.size()) + 1,
+                                 Samples(1000), 10));
+    }
+    const ReadSweep result = MadeUpResult("r.json", cells);
+    const Json interval = Compare(result, result).at("rows")[0].at("interval");
     return interval[1].get<double>() - interval[0].get<double>();
   };
-  const ReadSweep one = MadeUpResult("r.json", {Cells()[0]});
-  EXPECT_GT(width(AfterChange([](auto&) {})), 1.2 * width(Compare(one, one)));
+  EXPECT_GT(width(30), 1.3 * width(3));
+}
+
+TEST(Compare, SaysWhatAnotherPlacementExplainsUnlessBuildsShowIt) {
+  const auto compare = [](std::int64_t builds, const std::string& build_id) {
+    std::vector<Json> cells = Cells();
+    for (Json& cell : cells) cell["builds"] = builds;
+    ReadSweep b = MadeUpResult("b.json", cells);
+    b.result.context.build_id = build_id;
+    return Compare(MadeUpResult("a.json", Cells()), b);
+  };
+  const Json one = compare(1, "another");
+  const double expected = std::expm1(
+      HalfWidth(testing::QuietEffects().ratio.Parts(1, 1), 0.05 / 3));
+  EXPECT_NEAR(one.at("placement").get<double>(), expected, 1e-9);
+  EXPECT_THAT(TextOf(one),
+              HasSubstr("of one build a side, no change below 1."));
+  // A has one build still.
+  EXPECT_NEAR(compare(5, "another").at("placement").get<double>(), expected,
+              1e-9);
+  EXPECT_TRUE(
+      compare(1, testing::MadeUpContext().build_id).at("placement").is_null());
+}
+
+// Then each side's build is in its own times.
+TEST(Compare, OfFewCellsEachSidesBuildCounts) {
+  const ReadSweep a = MadeUpResult("a.json", {Cells()[0]});
+  ReadSweep b = a;
+  b.result.context.build_id = "another";
+  EXPECT_NEAR(
+      Compare(a, b).at("placement").get<double>(),
+      std::expm1(HalfWidth(testing::QuietEffects().time.Parts(2, 2), 0.05)),
+      1e-9);
+}
+
+TEST(Compare, WritesATableForAPullRequest) {
+  std::vector<Json> cells = ScaledCells(1.3);
+  cells[1] = MadeUpCell("mocha", 10, Samples(100), 10);
+  cells.pop_back();
+  cells.push_back(MadeUpCell("a|b", 20, Samples(1300), 10));
+  std::vector<Json> before = Cells();
+  before[2] = MadeUpCell("a|b", 20, Samples(1000), 10);
+  before.push_back(MadeUpCell("soft", 40, Samples(1), 10));
+  const std::string text = CompareMarkdown(CompareResults(
+      MadeUpResult("a.json", before), MadeUpResult("b.json", cells),
+      {.effects = testing::QuietEffects()}));
+  EXPECT_THAT(text, ::testing::StartsWith("- all together B takes 1.300 ["));
+  EXPECT_THAT(
+      text,
+      HasSubstr("\n\n| cell | verdict | change | interval | B / A | reason |\n"
+                "| --- | --- | ---: | --- | ---: | --- |\n| soft T=10"));
+  EXPECT_THAT(text, HasSubstr("| mocha T=10 U=10 | FASTER | 0.769 | [0.7"));
+  EXPECT_THAT(text, HasSubstr("] | 1.000 | the interval excludes 1 |\n"));
+  EXPECT_THAT(text, HasSubstr("| a\\|b T=20"));
+  EXPECT_THAT(text, HasSubstr("|\n\n- only in A: soft T=40 U=40\n- 1 FASTER"));
+}
+
+// ---- processes of two programs in turn --------------------------------------
+
+// Twelve processes of one round; process k takes machine[k] times as long.
+std::vector<double> InTurn(double time_ns, const std::vector<double>& machine) {
+  std::vector<double> samples;
+  for (std::size_t k = 0; k < machine.size(); ++k) {
+    samples.push_back(time_ns * machine[k] *
+                      (1 + 0.0005 * static_cast<double>(k % 5)));
+  }
+  return samples;
+}
+
+ReadSweep ResultInTurn(const std::string& build_id,
+                       const std::vector<double>& times,
+                       const std::vector<double>& machine,
+                       std::int64_t builds = 1) {
+  std::vector<Json> cells;
+  for (const double time_ns : times) {
+    cells.push_back(MadeUpCell("soft", static_cast<int>(cells.size()) + 1,
+                               InTurn(time_ns, machine),
+                               static_cast<int>(machine.size())));
+    cells.back()["builds"] = builds;
+  }
+  ReadSweep result = MadeUpResult(build_id + ".json", cells);
+  result.result.context.build_id = build_id;
+  return result;
+}
+
+const std::vector<double> kMachineOfA = {1, 1.5, 1, 2, 1, 1, 3, 1, 1, 1, 1, 1};
+const std::vector<double> kMachineOfB = {2, 1, 1, 1, 1, 4, 1, 1, 1.2, 1, 1, 1};
+
+// A run may do anything: the processes themselves show it.
+CompareOptions PairedOptions() {
+  CompareOptions options{.effects = testing::QuietEffects()};
+  options.effects.ratio.s_run = options.effects.time.s_run = 10;
+  return options;
+}
+
+TEST(ComparePaired, WhatTheMachineDoesFromProcessToProcessDropsOut) {
+  const Comparison comparison = ComparePaired(
+      ResultInTurn("a", {100, 200, 300}, kMachineOfA),
+      ResultInTurn("b", {100, 220, 300}, kMachineOfB), PairedOptions());
+  EXPECT_EQ(comparison.rows[0].verdict, "SAME");
+  EXPECT_EQ(comparison.rows[1].verdict, "SLOWER");
+  EXPECT_NEAR(comparison.rows[1].ratio, 1.1, 1e-9);
+  EXPECT_EQ(comparison.rows[2].verdict, "SAME");
+  EXPECT_TRUE(comparison.relative);
+  EXPECT_GT(comparison.common_interval->high, 1);
+  EXPECT_EQ(CompareExitCode(comparison), 1);
+}
+
+TEST(ComparePaired, AllTogetherMayBeSlower) {
+  const Comparison slower = ComparePaired(
+      ResultInTurn("a", {100, 200, 300}, kMachineOfA),
+      ResultInTurn("b", {150, 300, 450}, kMachineOfA), PairedOptions());
+  EXPECT_TRUE(slower.paired);
+  EXPECT_EQ(slower.rows[0].verdict, "SAME");
+  EXPECT_NEAR(*slower.common_ratio, 1.5, 1e-9);
+  EXPECT_THAT(CompareText(slower), HasSubstr("as long as A: all of the code"));
+  EXPECT_EQ(CompareExitCode(slower), 1);
+  // Of two runs it may be the machine.
+  const Comparison apart = CompareResults(
+      ResultInTurn("a", {100, 200, 300}, kMachineOfA),
+      ResultInTurn("b", {150, 300, 450}, kMachineOfA), PairedOptions());
+  EXPECT_FALSE(apart.paired);
+  EXPECT_EQ(CompareExitCode(apart), 0);
+}
+
+TEST(ComparePaired, TheBuildCountsOnceUnlessThereAreSeveral) {
+  const auto half_width = [](const std::string& b, std::int64_t builds) {
+    const std::vector<double> times = {100, 200, 300};
+    const Comparison comparison = ComparePaired(
+        ResultInTurn("a", times, kMachineOfA, builds),
+        ResultInTurn(b, times, kMachineOfB, builds), PairedOptions());
+    return std::log(comparison.rows[0].interval->high);
+  };
+  const double expected =
+      HalfWidth(testing::QuietEffects().ratio.Parts(1, 0), 0.05 / 3);
+  EXPECT_NEAR(half_width("b", 1), expected, 1e-9);
+  EXPECT_NEAR(half_width("b", 4), 0, 1e-9);
+  EXPECT_NEAR(half_width("a", 1), 0, 1e-9);
+}
+
+// The processes of builds 0 and 1 are a tenth faster and slower: as builds they
+// are 2 values, which tell next to nothing, as processes 12.
+TEST(ComparePaired, BuildsAreTheUnitWhereThereAreSeveral) {
+  const auto width = [](std::int64_t builds) {
+    std::vector<double> layout;
+    for (int k = 0; k < 12; ++k) layout.push_back(k % 2 == 0 ? 0.9 : 1.1);
+    ReadSweep b = ResultInTurn("a", {100, 200, 300}, kMachineOfB, builds);
+    for (std::size_t k = 0; k < layout.size(); ++k) {
+      b.result.cells[1].samples_ns[k] *= layout[k];
+    }
+    const Comparison comparison =
+        ComparePaired(ResultInTurn("a", {100, 200, 300}, kMachineOfA, builds),
+                      b, PairedOptions());
+    const Interval interval = *comparison.rows[1].interval;
+    return std::log(interval.high / interval.low);
+  };
+  EXPECT_GT(width(2), 5 * width(1));
+}
+
+TEST(ComparePaired, FewerThanThreeCellsAreComparedByThemselves) {
+  const std::vector<double> quiet(12, 1.0);
+  const Comparison comparison =
+      ComparePaired(ResultInTurn("a", {100, 200}, quiet),
+                    ResultInTurn("b", {130, 260}, quiet), PairedOptions());
+  EXPECT_FALSE(comparison.relative);
+  EXPECT_NEAR(*comparison.common_ratio, 1.3, 1e-9);
+  EXPECT_EQ(comparison.rows[0].verdict, "SLOWER");
+}
+
+TEST(ComparePaired, OneProcessEachHasNoInterval) {
+  const ReadSweep one = ResultInTurn("a", {100, 200, 300}, {1});
+  const Comparison comparison = ComparePaired(one, one, PairedOptions());
+  EXPECT_FALSE(comparison.rows[0].interval.has_value());
+  EXPECT_EQ(attnbench::CompareExitCode(comparison), 3);
 }
 
 TEST(Compare, CellsOfOneSideFailWhateverTheOthersSay) {
@@ -202,7 +436,7 @@ TEST(Compare, WhatChangedBesideTimesFailsAndComesFirst) {
           "changed: soft T=10 U=10: operations.flops 100.5 -> 101.5\n"
           "changed: mocha T=10 U=10: peak_memory_bytes 4096 -> null\n"
           "changed: soft T=20 U=20: numerics.context_sum -0.25 -> -0.2501\n"
-          "verdict "));
+          "all together B takes 1.000 ["));
   for (const Json& row : comparison.at("rows")) {
     EXPECT_EQ(row.at("verdict"), "SAME");
   }
@@ -254,19 +488,28 @@ TEST(Compare, SaysFirstWhatIsNotValidAndWhatDiffers) {
   b.result.context.invalid_reasons = {"built without optimisation"};
   b.result.context.cpu = "another";
   const Json comparison = Compare(a, b);
-  EXPECT_EQ(CompareExitCode(comparison), 1);
+  EXPECT_EQ(CompareExitCode(comparison), 5);
   EXPECT_THAT(
       TextOf(comparison),
       ::testing::StartsWith("INVALID: b.json: built without optimisation\n"
                             "differs: cpu: \"a processor\" and \"another\"\n"));
 }
 
-TEST(Compare, OneProcessEachIsNotSame) {
-  const ReadSweep one =
-      MadeUpResult("r.json", {MadeUpCell("soft", 10, Samples(1000), 1)});
-  const Json comparison = Compare(one, one);
-  EXPECT_EQ(comparison.at("rows")[0].at("verdict"), "AMBIGUOUS");
-  EXPECT_EQ(CompareExitCode(comparison), 0);
+TEST(Compare, TimesOfAResultThatIsNotValidAreNoVerdictButItsNumbersAre) {
+  const auto exit_code = [](const auto& change) {
+    std::vector<Json> cells = Cells();
+    change(cells);
+    ReadSweep b = MadeUpResult("b.json", cells);
+    b.result.context.valid = false;
+    return CompareExitCode(Compare(MadeUpResult("a.json", Cells()), b));
+  };
+  EXPECT_EQ(exit_code([](auto& cells) {
+              cells[1] = MadeUpCell("mocha", 10, Samples(200), 10);
+            }),
+            5);
+  EXPECT_EQ(exit_code([](auto& cells) { cells[1]["peak_memory_bytes"] = 7; }),
+            1);
+  EXPECT_EQ(exit_code([](auto& cells) { cells.pop_back(); }), 3);
 }
 
 TEST(Compare, TimesOfOneRoundAreNothingToCompare) {

@@ -12,6 +12,7 @@
 #include "harness/machine/fingerprint.h"
 #include "harness/machine/validity.h"
 #include "tests/support/made_up_results.h"
+#include "tests/support/probed.h"
 
 namespace attnbench {
 namespace {
@@ -54,8 +55,8 @@ void SetClock(double time_ns, ReadSweep& part) {
   SweepContext& context = part.result.context;
   context.calibration.clear();
   for (const std::string& point : context.runs[0].points) {
-    context.calibration.push_back(
-        CalibrationOf(point, std::vector<double>(10, time_ns)));
+    context.calibration.push_back(CalibrationOf(
+        point, testing::ChainOnly(std::vector<double>(10, time_ns))));
   }
 }
 
@@ -167,6 +168,22 @@ TEST(Merge, AnInterruptCountsWhilePointsAreMissingAndNoLonger) {
   ASSERT_EQ(runs.size(), 3U);
   EXPECT_EQ(runs[0].file, "rest.json");
   EXPECT_EQ(runs[1].file, "shard0.json");
+}
+
+TEST(Merge, APointThatNotAllProcessesHaveMeasuredIsMissing) {
+  ReadSweep first = Shard(0, 2), other = Shard(1, 2);
+  first.result.context.processes = other.result.context.processes = 2;
+  for (ReadSweep* file : {&first, &other}) {
+    for (ResultCell& cell : file->result.cells) cell.processes = 2;
+  }
+  EXPECT_EQ(MergeResults({first, other}, "merge").missing, "");
+  other.result.cells[1].processes = 1;
+  const Merged merged = MergeResults({first, other}, "merge");
+  EXPECT_THAT(merged.missing,
+              HasSubstr("1 of 5 points are missing, or not measured by all 2"));
+  EXPECT_FALSE(merged.result.context.valid);
+  other.result.context.processes = 3;
+  EXPECT_THAT(ErrorOf({first, other}), HasSubstr("it has processes 3, not 2"));
 }
 
 TEST(Merge, MissingPointsAreCountedWithTheirShard) {

@@ -7,6 +7,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "harness/results/sweep_result.h"
 #include "tests/support/schema.h"
 
@@ -106,6 +108,53 @@ TEST(LimitOf, IsOfTheCellsOwnPrecisionAndThreads) {
   EXPECT_FALSE(LimitOf({}, facts).has_value());
 }
 
+TEST(LimitOf, TheIntervalOfAFractionHasBothTimesErrors) {
+  MachineLimits limits = MadeUp();
+  CellFacts facts{.precision = "f32",
+                  .threads = 2,
+                  .mode = "decode",
+                  .operations = {.flops = 1000, .bytes = 4000},
+                  .working_set_bytes = 8000,
+                  .median_ns = 250,
+                  .interval_ns = Interval{200, 300}};
+  EXPECT_FALSE(LimitOf({&limits, 1}, facts)->fraction_interval.has_value())
+      << "the bandwidth of an old result has no interval";
+  limits.levels[1].read_interval_bytes_per_s = Interval{16e9, 25e9};
+  limits.levels[1].copy_interval_bytes_per_s = Interval{1e9, 99e9};
+  limits.peak_interval_flops_per_s = Interval{1e9, 999e9};
+  const CellLimit limit = *LimitOf({&limits, 1}, facts);
+  EXPECT_DOUBLE_EQ(limit.limit_interval_ns->low, 160);
+  EXPECT_DOUBLE_EQ(limit.limit_interval_ns->high, 250);
+  // Independent errors of 25 % and of 20 % downwards, of 25 % twice upwards.
+  const double down = std::hypot(std::log(1.25), std::log(1.2));
+  const double up = std::sqrt(2) * std::log(1.25);
+  EXPECT_NEAR(limit.fraction_interval->low, 0.8 * std::exp(-down), 1e-12);
+  EXPECT_NEAR(limit.fraction_interval->high, 0.8 * std::exp(up), 1e-12);
+  facts.interval_ns.reset();
+  EXPECT_FALSE(LimitOf({&limits, 1}, facts)->fraction_interval.has_value());
+  facts.interval_ns = Interval{200, 300};
+  facts.operations = {.flops = 1e6};
+  EXPECT_DOUBLE_EQ(LimitOf({&limits, 1}, facts)->limit_interval_ns->low,
+                   1e6 / 999);
+  facts.operations = {};
+  EXPECT_FALSE(LimitOf({&limits, 1}, facts)->fraction_interval.has_value())
+      << "nothing has no logarithm";
+}
+
+TEST(RateInterval, IsStudentsOfTheLogarithmsUpToTheBest) {
+  EXPECT_FALSE(RateInterval({5}).has_value());
+  // The quantile of 2 degrees of freedom is 4.302653; the logarithms' standard
+  // deviation is 1.
+  const double half_width = 4.302653 / std::sqrt(3);
+  const Interval wide = *RateInterval({std::exp(1), std::exp(2), std::exp(3)});
+  EXPECT_NEAR(std::log(wide.low), 2 - half_width, 1e-6);
+  EXPECT_NEAR(std::log(wide.high), 2 + half_width, 1e-6);
+  std::vector<double> many(20, 10.0);
+  many[3] = 11;
+  EXPECT_DOUBLE_EQ(RateInterval(many)->high, 11);
+  EXPECT_LT(RateInterval(many)->low, 10.05);
+}
+
 // The test asserts no speed, only that there is one.
 TEST(MeasureLimits, GivesEveryLevelASampleARoundAndTheBestOfThem) {
   const MachineLimits limits =
@@ -115,6 +164,7 @@ TEST(MeasureLimits, GivesEveryLevelASampleARoundAndTheBestOfThem) {
   EXPECT_EQ(limits.peak_samples.size(), 2U);
   EXPECT_THAT(limits.peak_samples,
               ::testing::Contains(limits.peak_flops_per_s));
+  EXPECT_GE(limits.peak_interval_flops_per_s->high, limits.peak_flops_per_s);
   Index nearer_bytes = 0;
   for (const LevelLimits& level : limits.levels) {
     SCOPED_TRACE(level.name);
@@ -130,6 +180,8 @@ TEST(MeasureLimits, GivesEveryLevelASampleARoundAndTheBestOfThem) {
       EXPECT_DOUBLE_EQ(best, std::max(samples.at(0), samples.at(1)));
       EXPECT_GT(std::min(samples.at(0), samples.at(1)), 0);
     }
+    EXPECT_GE(level.read_interval_bytes_per_s->high, level.read_bytes_per_s);
+    EXPECT_GE(level.copy_interval_bytes_per_s->high, level.copy_bytes_per_s);
   }
 }
 
@@ -159,11 +211,13 @@ TEST(RooflineSchema, IsOfTheDocumentAndWantsEveryField) {
     EXPECT_FALSE(testing::Validates(schema, document)) << name;
   }
   for (const auto& [name, value] : good["limits"][0].items()) {
+    if (name.find("interval") != std::string::npos) continue;  // new
     Json document = good;
     document["limits"][0].erase(name);
     EXPECT_FALSE(testing::Validates(schema, document)) << name;
   }
   for (const auto& [name, value] : good["limits"][0]["levels"][0].items()) {
+    if (name.find("interval") != std::string::npos) continue;  // new
     Json document = good;
     document["limits"][0]["levels"][0].erase(name);
     EXPECT_FALSE(testing::Validates(schema, document)) << name;

@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "harness/stats/effects.h"
+
 namespace attnbench {
 namespace {
 
@@ -18,18 +20,26 @@ ResultCell CellOf(const Times& samples, const Times& prepare,
   return cell;
 }
 
+void ExpectTime(const ResultCell& cell, const ProcessSamples& samples) {
+  const Estimate time =
+      Exp(EstimateOf(Logs(samples), cell.builds, CommittedEffects().time));
+  EXPECT_NEAR(*cell.median_ns, time.value, 1e-9);
+  EXPECT_NEAR(cell.interval_ns->low, time.interval.low, 1e-9);
+  EXPECT_NEAR(cell.interval_ns->high, time.interval.high, 1e-9);
+}
+
 TEST(Summary, FollowsFromTheSamples) {
   ResultCell cell = CellOf({3, 1, 2}, {7, 9, 8}, {2, 6, 4});
   Summarize(cell);
-  EXPECT_EQ(cell.median_ns, 2);
-  EXPECT_EQ(cell.interval_ns->low, 1);
-  EXPECT_EQ(cell.interval_ns->high, 3);
+  ExpectTime(cell, {{3, 1, 2}});
+  EXPECT_NEAR(*cell.median_ns, 2, 1e-12);
   EXPECT_EQ(cell.prepare_ns, 8);
   // The quartiles are 1.5 and 2.5, 3 and 5.
   EXPECT_EQ(cell.spread->rounds, 0.5);
   EXPECT_EQ(cell.spread->draws, 0.5);
   EXPECT_EQ(cell.spread->outliers, 0);
   EXPECT_FALSE(cell.spread->processes.has_value());
+  EXPECT_FALSE(cell.spread->builds.has_value());
   EXPECT_FALSE(cell.spread->drift.has_value());
   EXPECT_FALSE(cell.spread->drift_p.has_value());
 }
@@ -38,18 +48,28 @@ TEST(Summary, TakesProcessesApart) {
   ResultCell cell = CellOf({1, 2, 9, 4, 5, 60, 5, 6, 7}, {7}, {1});
   cell.processes = 3;
   Summarize(cell);
-  EXPECT_EQ(cell.median_ns, 5);  // of 2, 5, 6
+  ExpectTime(cell, {{1, 2, 9}, {4, 5, 60}, {5, 6, 7}});
+  EXPECT_NEAR(*cell.median_ns, std::cbrt(2.0 * 5 * 6), 1e-12);
   EXPECT_EQ(cell.spread->processes, (6.0 - 2) / 5);
   // The ratios are 4 / 2, 28 / 5 and 1 / 6.
   EXPECT_EQ(cell.spread->rounds, 2);
-  // The interval is Student's for ln 2, ln 5, ln 6.
-  const double mean = std::log(60.0) / 3;
-  const double deviation = std::sqrt((std::pow(std::log(2.0) - mean, 2) +
-                                      std::pow(std::log(5.0) - mean, 2) +
-                                      std::pow(std::log(6.0) - mean, 2)) /
-                                     2);
-  EXPECT_NEAR(cell.interval_ns->high,
-              std::exp(mean + 4.30265 * deviation / std::sqrt(3)), 1e-3);
+}
+
+TEST(Summary, TakesBuildsApart) {
+  ResultCell cell = CellOf({1, 2, 4, 8}, {7}, {1});
+  cell.processes = 4;
+  cell.builds = 2;
+  Summarize(cell);
+  ExpectTime(cell, {{1}, {2}, {4}, {8}});
+  // The builds are at 2 and 4, geometric means of 1 and 4, 2 and 8.
+  EXPECT_NEAR(*cell.spread->builds, std::log(2) / std::sqrt(2), 1e-12);
+}
+
+TEST(Summary, OfOneRoundHasNoInterval) {
+  ResultCell cell = CellOf({5}, {7}, {1});
+  Summarize(cell);
+  EXPECT_NEAR(*cell.median_ns, 5, 1e-12);
+  EXPECT_FALSE(cell.interval_ns.has_value());
 }
 
 TEST(Summary, TellsOutliersAndDriftAndDropsNothing) {

@@ -99,6 +99,12 @@ TEST(ResultReader, FindsWhatASchemaCannotSay) {
                 json["cells"][0]["processes"] = 2;
               }),
               HasSubstr("3 samples of 2 processes"));
+  EXPECT_THAT(ErrorAfter([](Json& json) {
+                json["cells"][0]["samples_ns"] = {1, 2, 3};
+                json["cells"][0]["processes"] = 3;
+                json["cells"][0]["builds"] = 2;
+              }),
+              HasSubstr("3 processes of 2 builds"));
   EXPECT_THAT(
       ErrorAfter([](Json& json) { json["cells"][2] = json["cells"][1]; }),
       HasSubstr("cells[2]: is there twice"));

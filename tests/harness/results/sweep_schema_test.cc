@@ -174,12 +174,25 @@ TEST(ResultSchema, ALimitIsWholeAndOfAGoodCell) {
     EXPECT_FALSE(with(limit)) << name;
   }
   Json limit = good;
+  limit["limit_interval_ns"] = {3, 4};
+  limit["fraction_interval"] = {0.4, 0.6};
+  EXPECT_TRUE(with(limit));
   limit["bound"] = "L0";
   EXPECT_FALSE(with(limit));
   EXPECT_FALSE(CellValidates([&](Json& cell) {
     MakeInvalid(cell);
     cell["limit"] = good;
   }));
+}
+
+TEST(ResultSchema, AnOldCalibrationIsOfTheChainAlone) {
+  Json document = GoodDocument();
+  Json& entry = document["context"]["calibration"][0];
+  entry["probes"] = {{"L2", {5}}};
+  entry["strayed"] = {{"again", 1}, {"still", 0}};
+  EXPECT_TRUE(Validates(document));
+  entry["probes"]["L2"] = {0};
+  EXPECT_FALSE(Validates(document));
 }
 
 TEST(ResultSchema, ALatencyIsWholeNullOrNotThere) {

@@ -1,5 +1,5 @@
-// Guards against intervals that are off by one rank: they look plausible and
-// cover too little or too much.
+// Guards against intervals of the wrong unit, or without what a run cannot see
+// of itself: they look plausible and cover too little.
 #include "harness/stats/statistics.h"
 
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <numeric>
+#include <numbers>
 #include <vector>
 
 #include "mechanisms/common/philox.h"
@@ -15,42 +15,10 @@
 namespace attnbench {
 namespace {
 
-std::vector<double> OneTo(std::size_t count) {
-  std::vector<double> samples(count);
-  std::iota(samples.rbegin(), samples.rend(), 1.0);  // in falling order
-  return samples;
-}
-
 TEST(Median, IsTheMiddleSampleOrTheMeanOfTwo) {
   EXPECT_EQ(Median(std::vector<double>{7}), 7);
   EXPECT_EQ(Median(std::vector<double>{5, 1, 9}), 5);
   EXPECT_EQ(Median(std::vector<double>{4, 1, 9, 2}), 3);
-}
-
-TEST(MedianInterval, IsTheWholeRangeWhereNothingLessCovers) {
-  for (std::size_t count = 1; count <= 8; ++count) {
-    const Interval interval = MedianInterval(OneTo(count));
-    EXPECT_EQ(interval.low, 1) << count;
-    EXPECT_EQ(interval.high, static_cast<double>(count)) << count;
-  }
-}
-
-// These ranks are from tables of the sign test at 95 percent.
-TEST(MedianInterval, HasTheRanksOfTheBinomialDistribution) {
-  const struct {
-    std::size_t count;
-    double low;
-  } table[] = {{9, 2}, {10, 2}, {12, 3}, {20, 6}, {25, 8}, {50, 18}, {100, 40}};
-  for (const auto& [count, low] : table) {
-    const Interval interval = MedianInterval(OneTo(count));
-    EXPECT_EQ(interval.low, low) << count;
-    EXPECT_EQ(interval.high, static_cast<double>(count) + 1 - low) << count;
-  }
-}
-
-TEST(MedianInterval, ServesManySamples) {
-  const Interval interval = MedianInterval(OneTo(100000));
-  EXPECT_NEAR(interval.low, 49690, 2);
 }
 
 TEST(Quantile, IsLinearBetweenNeighbours) {
@@ -61,99 +29,6 @@ TEST(Quantile, IsLinearBetweenNeighbours) {
   EXPECT_EQ(Quantile(std::vector<double>{7}, 0.75), 7);
 }
 
-// These quantiles are from tables: 4.303 with 2 degrees, 2.776 with 4.
-TEST(CenterInterval, IsStudentsWhereOrderStatisticsCannotReachTheLevel) {
-  const Interval three = CenterInterval(std::vector<double>{1, 2, 3}, 0.05);
-  EXPECT_NEAR(three.low, 2 - 4.3027 / std::sqrt(3), 1e-4);
-  EXPECT_NEAR(three.high, 2 + 4.3027 / std::sqrt(3), 1e-4);
-  const Interval five = CenterInterval(OneTo(5), 0.05);
-  EXPECT_NEAR(five.high - five.low, 2 * 2.7764 * std::sqrt(2.5 / 5), 1e-3);
-}
-
-TEST(CenterInterval, IsOfOrderStatisticsFromThereOn) {
-  // 2^(1-6) <= 0.05 < 2^(1-5).
-  const Interval six = CenterInterval(OneTo(6), 0.05);
-  EXPECT_EQ(six.low, 1);
-  EXPECT_EQ(six.high, 6);
-  // An outlier moves Student's interval, not this one.
-  std::vector<double> samples = OneTo(20);
-  samples[0] = 1e6;
-  const Interval twenty = CenterInterval(samples, 0.05);
-  EXPECT_EQ(twenty.low, 6);
-  EXPECT_EQ(twenty.high, 15);
-  // A smaller share of misses needs more samples.
-  EXPECT_GT(CenterInterval(OneTo(6), 0.01).high, 6);
-}
-
-// The same file holds plots/analysis/intervals.py to the same intervals, and
-// tests/plots/analysis/intervals_test.py holds it to SciPy's binomial and
-// Student's distributions; null is infinite.
-TEST(CenterInterval, IsThatOfTheTableThatPlotsReadToo) {
-  std::ifstream file("tests/harness/stats/intervals.json");
-  const auto cases = nlohmann::json::parse(file);
-  ASSERT_GT(cases.size(), 20U);
-  for (const auto& row : cases) {
-    const auto values = row.at("values").get<std::vector<double>>();
-    const Interval logs =
-        CenterInterval(Logs({values})[0], row.at("miss").get<double>());
-    if (row.at("low").is_null()) {
-      EXPECT_TRUE(std::isinf(logs.low) && std::isinf(logs.high)) << row;
-      continue;
-    }
-    const double low = row.at("low").get<double>();
-    const double high = row.at("high").get<double>();
-    EXPECT_NEAR(std::exp(logs.low), low, 1e-8 * low) << row;
-    EXPECT_NEAR(std::exp(logs.high), high, 1e-8 * high) << row;
-  }
-}
-
-TEST(CenterInterval, OfOneValueIsInfinite) {
-  EXPECT_TRUE(std::isinf(CenterInterval(std::vector<double>{1}, 0.05).high));
-}
-
-TEST(CenterInterval, ContainsTheMedianOfAnyFewValues) {
-  for (std::size_t count = 2; count <= 12; ++count) {
-    for (const double miss : {0.05, 1e-3, 1e-6}) {
-      std::vector<double> values(count, 1.0);
-      values[0] = 1e3;  // the mean is far from the median
-      const Interval interval = CenterInterval(values, miss);
-      EXPECT_LE(interval.low, Median(values)) << count;
-      EXPECT_GE(interval.high, Median(values)) << count;
-    }
-  }
-}
-
-// The share of intervals of `count` normal logarithms that hold their centre,
-// 0.
-double Coverage(int count, double miss) {
-  constexpr int kTrials = 4000;
-  int covered = 0;
-  for (int trial = 0; trial < kTrials; ++trial) {
-    std::vector<double> logs;
-    for (int i = 0; i < count; ++i) {
-      logs.push_back(0.1 * StandardNormal(Philox(
-                               /*seed=*/1, /*purpose=*/0x7fffffff,
-                               static_cast<std::uint32_t>(count),
-                               static_cast<std::uint64_t>(trial * 100 + i))));
-    }
-    const Interval interval = CenterInterval(logs, miss);
-    covered += interval.low <= 0 && 0 <= interval.high ? 1 : 0;
-  }
-  return static_cast<double>(covered) / kTrials;
-}
-
-// The bounds are four standard deviations of 4000 trials. Student's coverage is
-// exact, that of order statistics at least as said: (8, 0.05) has 0.992, (20,
-// 0.05) has 0.959.
-TEST(CenterInterval, CoversAsOftenAsItSays) {
-  const double tolerance = 4 * std::sqrt(0.05 * 0.95 / 4000);
-  for (const int count : {2, 3, 5}) {
-    EXPECT_NEAR(Coverage(count, 0.05), 0.95, tolerance) << count;
-  }
-  EXPECT_NEAR(Coverage(8, 0.05), 0.992, tolerance);
-  EXPECT_NEAR(Coverage(20, 0.05), 0.959, tolerance);
-}
-
 TEST(Processes, AreSplitInTheirOrder) {
   EXPECT_EQ(SplitProcesses(std::vector<double>{1, 2, 3, 4, 5, 6}, 2),
             (ProcessSamples{{1, 2, 3}, {4, 5, 6}}));
@@ -161,14 +36,143 @@ TEST(Processes, AreSplitInTheirOrder) {
             (std::vector<double>{2, 5}));
 }
 
+TEST(Center, OfARoundAloneHasNoError) {
+  const Center center = CenterOf({{3}});
+  EXPECT_EQ(center.value, 3);
+  EXPECT_TRUE(std::isinf(center.variance.value));
+}
+
+// The quartiles of 1 to 5 are 2 and 4.
+TEST(Center, OfRoundsIsTheirMedianWhateverAFewDo) {
+  const double variance = std::numbers::pi / 2 * (2 / 1.349) * (2 / 1.349) / 5;
+  for (const double last : {5.0, 1e6}) {
+    const Center center = CenterOf({{3, 1, 2, 4, last}});
+    EXPECT_EQ(center.value, 3);
+    EXPECT_NEAR(center.variance.value, variance, 1e-12);
+    EXPECT_EQ(center.variance.degrees, 4);
+  }
+}
+
 TEST(Center, TakesProcessesNotRoundsWhereThereAreSeveral) {
-  // Nothing varies within a process, so rounds would give an empty interval.
-  const ProcessSamples logs(3, std::vector<double>(50, 0.0));
-  ProcessSamples apart = logs;
-  apart[1].assign(50, 1.0);
-  EXPECT_EQ(Center(logs, 0.05).interval.high, 0);
-  EXPECT_GT(Center(apart, 0.05).interval.high, 1);
-  EXPECT_EQ(Center(apart, 0.05).value, 0);
+  // Nothing varies within a process, so rounds would leave no variance.
+  const std::vector<double> rounds(50, 0.0);
+  const std::vector<double> others(50, 3.0);
+  const Center center = CenterOf({rounds, others, rounds});
+  EXPECT_EQ(center.value, 1);
+  EXPECT_NEAR(center.variance.value, 3.0 / 3, 1e-12);
+  EXPECT_EQ(center.variance.degrees, 2);
+}
+
+TEST(Center, TakesBuildsNotProcessesWhereThereAreSeveral) {
+  // Processes 0, 2, 4 are of one build, processes 1, 3, 5 of the other.
+  const ProcessSamples logs = {{1}, {5}, {2}, {6}, {3}, {7}};
+  EXPECT_EQ(BuildMeans(logs, 2), (std::vector<double>{2, 6}));
+  const Center center = CenterOf(logs, 2);
+  EXPECT_EQ(center.value, 4);
+  EXPECT_NEAR(center.variance.value, 8.0 / 2, 1e-12);
+  EXPECT_EQ(center.variance.degrees, 1);
+}
+
+// 5.88 degrees, for which t at 97.5 percent is 2.4591.
+TEST(HalfWidth, HasTheDegreesOfWelchAndSatterthwaite) {
+  const Variance parts[] = {{0.5, 4}, {2, 4}};
+  EXPECT_NEAR(HalfWidth(parts, 0.05), 2.4591 * std::sqrt(2.5), 1e-3);
+  const Variance nothing[] = {{0, 4}};
+  EXPECT_EQ(HalfWidth(nothing, 0.05), 0);
+}
+
+constexpr Effect kEffect = {
+    .s_build = 0.03, .build_degrees = 19, .s_run = 0.1, .run_degrees = 10};
+
+double HalfWidthOf(const ProcessSamples& logs, std::int64_t builds) {
+  const Estimate estimate = EstimateOf(logs, builds, kEffect);
+  return estimate.interval.high - estimate.value;
+}
+
+TEST(Estimate, HasInItWhatOneRunCannotShow) {
+  const ProcessSamples same(6, {7.0});
+  const std::vector<Variance> run_alone = {{0.01, 10}};
+  const std::vector<Variance> both = {{0.01, 10}, {0.0009, 19}};
+  EXPECT_NEAR(HalfWidthOf(same, 2), HalfWidth(run_alone, 0.05), 1e-12);
+  EXPECT_NEAR(HalfWidthOf(same, 1), HalfWidth(both, 0.05), 1e-12);
+}
+
+Effect EffectOf(const nlohmann::json& row) {
+  return {.s_build = row.at("s_build").get<double>(),
+          .build_degrees = row.at("build_degrees").get<double>(),
+          .s_run = row.at("s_run").get<double>(),
+          .run_degrees = row.at("run_degrees").get<double>()};
+}
+
+// The same file holds plots/analysis/intervals.py to the same rule, and
+// tests/plots/analysis/intervals_test.py holds it to SciPy; null is infinite.
+TEST(Estimate, IsThatOfTheTableThatPlotsReadToo) {
+  std::ifstream file("tests/harness/stats/intervals.json");
+  const auto cases = nlohmann::json::parse(file);
+  ASSERT_GT(cases.size(), 20U);
+  for (const auto& row : cases) {
+    const Estimate estimate =
+        EstimateOf(row.at("logs").get<ProcessSamples>(),
+                   row.at("builds").get<std::int64_t>(),
+                   EffectOf(row.at("effect")), row.at("miss").get<double>());
+    EXPECT_NEAR(estimate.value, row.at("value").get<double>(), 1e-9) << row;
+    const auto& [low, high] = estimate.interval;
+    if (row.at("low").is_null()) {
+      EXPECT_TRUE(std::isinf(low) && std::isinf(high)) << row;
+      continue;
+    }
+    EXPECT_NEAR(low, row.at("low").get<double>(), 1e-8) << row;
+    EXPECT_NEAR(high, row.at("high").get<double>(), 1e-8) << row;
+  }
+}
+
+constexpr int kTrials = 4000;
+
+// The share of intervals that hold their centre, 0, where builds, runs,
+// processes and rounds move times as the effect and these standard deviations
+// say.
+double Coverage(std::size_t processes, std::size_t rounds,
+                std::int64_t builds) {
+  constexpr double kProcess = 0.02, kRound = 0.05;
+  int covered = 0;
+  std::uint64_t place = 0;
+  const auto normal = [&](std::uint32_t trial) {
+    return StandardNormal(
+        Philox(/*seed=*/1, /*purpose=*/0x7fffffff, trial, place++));
+  };
+  for (std::uint32_t trial = 0; trial < kTrials; ++trial) {
+    place = 1000 * static_cast<std::uint64_t>(builds) + 100 * processes;
+    const double run = kEffect.s_run * normal(trial);
+    std::vector<double> of_builds;
+    for (std::int64_t i = 0; i < builds; ++i) {
+      of_builds.push_back(kEffect.s_build * normal(trial));
+    }
+    ProcessSamples logs(processes);
+    for (std::size_t k = 0; k < processes; ++k) {
+      const double process =
+          run + of_builds[k % of_builds.size()] + kProcess * normal(trial);
+      for (std::size_t i = 0; i < rounds; ++i) {
+        logs[k].push_back(process + kRound * normal(trial));
+      }
+    }
+    const Interval interval = EstimateOf(logs, builds, kEffect).interval;
+    covered += interval.low <= 0 && 0 <= interval.high ? 1 : 0;
+  }
+  return static_cast<double>(covered) / kTrials;
+}
+
+// The effects are known here, but count as estimates of 10 degrees, so the
+// intervals cover somewhat more than they say: t is 2.228 instead of 1.960.
+TEST(Estimate, CoversAsOftenAsItSays) {
+  const double tolerance = 4 * std::sqrt(0.05 * 0.95 / kTrials);
+  const struct {
+    std::size_t processes, rounds;
+    std::int64_t builds;
+  } designs[] = {{1, 20, 1}, {5, 3, 1}, {20, 2, 20}, {12, 3, 4}};
+  for (const auto& [processes, rounds, builds] : designs) {
+    EXPECT_NEAR(Coverage(processes, rounds, builds), 0.965, tolerance)
+        << processes << " processes of " << builds << " builds";
+  }
 }
 
 TEST(PairedLogRatios, AreTakenRoundByRound) {
@@ -177,32 +181,6 @@ TEST(PairedLogRatios, AreTakenRoundByRound) {
   const ProcessSamples above = {{2, 20, 200}, {6, 60, 600}};
   for (const auto& process : PairedLogRatios(above, below)) {
     for (const double log : process) EXPECT_NEAR(std::exp(log), 2, 1e-12);
-  }
-}
-
-ProcessSamples OneRoundEach(const std::vector<double>& logs) {
-  ProcessSamples samples;
-  for (const double log : logs) samples.push_back({log});
-  return samples;
-}
-
-// Welch's interval: the means have variances 0.5 and 2 (2.5/5, 10/5), there are
-// 5.88 degrees, and t at 97.5 percent is 2.4591.
-TEST(UnpairedLogRatio, IsWelchsOfTheProcesses) {
-  const Estimate estimate = UnpairedLogRatio(
-      OneRoundEach({1, 2, 3, 4, 5}), OneRoundEach({12, 14, 16, 18, 20}), 0.05);
-  EXPECT_NEAR(estimate.value, 13, 1e-12);
-  EXPECT_NEAR(estimate.interval.high - 13, 2.4591 * std::sqrt(2.5), 1e-3);
-  EXPECT_NEAR(13 - estimate.interval.low, 2.4591 * std::sqrt(2.5), 1e-3);
-}
-
-TEST(UnpairedLogRatio, OfFewProcessesLeavesRoomForTheirLayout) {
-  const std::vector<double> rounds(20, 0.0);
-  for (const std::size_t few : {1U, 4U}) {
-    const Estimate estimate = UnpairedLogRatio(
-        ProcessSamples(few, rounds), ProcessSamples(10, rounds), 0.05);
-    EXPECT_NEAR(std::exp(estimate.interval.high), 1.18, 1e-9) << few;
-    EXPECT_NEAR(std::exp(estimate.interval.low), 1 / 1.18, 1e-9) << few;
   }
 }
 

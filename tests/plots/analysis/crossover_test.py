@@ -214,8 +214,8 @@ class Table(PlotTest):
         refused([c for c in cells() if c["memory_length"] == 16], "memory_length")
         refused([c for c in cells() if c["output_length"] == 8], "output_length")
         refused([dict(c, mode="expect") for c in cells()], "mode decode")
-        few = [dict(c, samples_ns=c["samples_ns"][:3]) for c in cells()]
-        refused(few, "3 rounds")
+        few = [dict(c, samples_ns=c["samples_ns"][:1]) for c in cells()]
+        refused(few, "one round")
         lone = [c for c in cells() if c["mechanism"] != "mocha"
                 or (c["memory_length"], c["workload"]) == (16, "uniform")]
         refused(lone, "2 cells of mocha")
@@ -318,15 +318,6 @@ class Table(PlotTest):
         self.assertIn(f"Left out: monotonic, d = 64, L = {failed['memory_length']}, beam "
                       f"{failed['beam']}: invalid.", out)
 
-    def test_samples_of_several_processes_are_no_rounds_of_one(self):
-        costs = {"soft": (300.0, 10.0, 40.0), "monotonic": (300.0, 900.0, 50.0)}
-        made = beam_document(costs)
-        for cell in made["cells"]:
-            cell["processes"] = 3
-        code, out, err = self.printed(self.write(made))
-        self.assertEqual((code, out), (2, ""))
-        self.assertIn("3 rounds (or processes", err)
-
     def test_beams_that_cannot_be_counted_are_refused(self):
         costs = {"soft": (300.0, 10.0, 40.0), "monotonic": (300.0, 900.0, 50.0)}
 
@@ -356,10 +347,10 @@ class Table(PlotTest):
         refused(lambda made: made["cells"][1].update(chunk_width="inf"),
                 "cells[1]", "without an end")
 
-        def three_rounds(made):
-            made["cells"][0]["samples_ns"] = [1.0] * 3
-            own(0, attention_samples_ns=[1.0] * 3)(made)
-        refused(three_rounds, "3 rounds")
+        def one_round(made):
+            made["cells"][0]["samples_ns"] = [1.0]
+            own(0, attention_samples_ns=[1.0])(made)
+        refused(one_round, "one round")
 
     def test_only_a_result_of_its_experiments_goes_into_reports(self):
         def is_one(command):

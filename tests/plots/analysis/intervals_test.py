@@ -1,50 +1,242 @@
-"""Guards against intervals that are not SciPy's, or not those of the program: the table
-tests/harness/stats/intervals.json, which the program is held to, is made again."""
+"""Guards against intervals that are not those of the rule, that hold the truth less often
+than they say, and against a second rule beside it."""
 
 import math
 import pathlib
+import re
 import unittest
 
+import known_effects
 import numpy
-from documents import read
+from made_up import make_cell
 from scipy import stats
 
 from analysis import ROOT, intervals, series
 
-TABLE = read("tests", "harness", "stats", "intervals.json")
+# Two-sided Student's t of 5 %, from a table.
+T_1, T_2, T_4 = 12.7062, 4.30265, 2.77645
 
 
-class AgainstSciPy(unittest.TestCase):
-    def scipys(self, logs, miss):
-        """(low, high), without a line of ours."""
-        n = len(logs)
-        ordered = numpy.sort(logs)
-        if 2 * stats.binom.cdf(0, n, 0.5) <= miss:
-            rank = max(1, int(stats.binom.ppf(miss / 2, n, 0.5)))
-            return ordered[rank - 1], ordered[n - rank]
-        if not stats.sem(logs):
-            return ordered[0], ordered[0]
-        return stats.t.interval(
-            1 - miss, n - 1, loc=numpy.mean(logs), scale=stats.sem(logs))
+def of_processes(*values, rounds=1):
+    """A series of one build, whose processes have all rounds alike."""
+    return numpy.array([[[value] * rounds for value in values]], dtype=float)
 
-    def test_the_table_that_the_program_is_held_to_is_scipys(self):
-        self.assertGreater(len(TABLE), 20)
-        for row in TABLE:
-            if len(row["values"]) == 1:
-                self.assertEqual((row["low"], row["high"]), (None, None))
-                continue
-            low, high = numpy.exp(self.scipys(numpy.log(row["values"]), row["miss"]))
-            self.assertAlmostEqual(low / row["low"], 1, delta=1e-8, msg=row)
-            self.assertAlmostEqual(high / row["high"], 1, delta=1e-8, msg=row)
 
-    def test_ours_are_those_of_the_table(self):
-        for row in TABLE:
-            low, high = intervals.log_center_interval(numpy.log(row["values"]), row["miss"])
-            if row["low"] is None:
-                self.assertEqual((low, high), (-math.inf, math.inf))
-                continue
-            self.assertAlmostEqual(low, math.log(row["low"]), places=8)
-            self.assertAlmostEqual(high, math.log(row["high"]), places=8)
+def of_rounds(*values):
+    return numpy.array([[values]], dtype=float)
+
+
+class Rule(unittest.TestCase):
+    def assert_span(self, span, value, half):
+        for found, wanted in zip(
+                (span.value, span.low, span.high), (value, value - half, value + half)):
+            self.assertAlmostEqual(found, wanted, places=4)
+
+    def test_of_rounds_the_median_has_an_error_by_the_quartiles(self):
+        known_effects.use(self)
+        # The quartiles are 1 and 3: sqrt(pi / 2) * 2 / 1.349 / sqrt(5) = 0.83098.
+        span = intervals.estimate(of_rounds(4, 0, 2, 1, 3), "time").at()
+        self.assert_span(span, 2, T_4 * 0.83098)
+        # Of 0, 1, 2, 4 they are 0.75 and 2.5: 1.25331 * 1.75 / 1.349 / 2.
+        span = intervals.estimate(of_rounds(0, 1, 2, 4), "time").at()
+        self.assert_span(span, 1.5, 3.18245 * 0.81295)
+
+    def test_disturbed_rounds_move_neither_the_value_nor_its_interval(self):
+        known_effects.use(self)
+        quiet = list(range(20))
+        span = intervals.estimate(of_rounds(*quiet), "time").at()
+        for disturbed in ([1000], [1000] * 4):
+            loud = quiet[:-len(disturbed)] + disturbed
+            self.assertEqual(intervals.estimate(of_rounds(*loud), "time").at(), span)
+            # Processes are as robust to disturbed rounds.
+            processes = numpy.array([[quiet, loud, quiet]], dtype=float)
+            self.assert_span(intervals.estimate(processes, "time").at(), 9.5, 0)
+
+    def test_of_processes_the_mean_of_their_medians_has_students_interval(self):
+        known_effects.use(self)
+        span = intervals.estimate(of_processes(0, 1, 5, rounds=3), "time").at()
+        self.assert_span(span, 2, T_2 * math.sqrt(7 / 3))
+
+    def test_of_builds_their_processes_are_averaged_first(self):
+        # Process k is of build k mod 2: 0 and 0.2, 1 and 1.4.
+        known_effects.use(self, s_build=9, s_run=0)
+        cell = make_cell("soft", 4, 4, processes=4, builds=2, samples_ns=[
+            math.exp(log) for log in (0, 0, 1, 1, 0.2, 0.2, 1.4, 1.4)])
+        logs = series.logs(cell)
+        self.assertEqual(logs.shape, (2, 2, 2))
+        # What builds do is in the builds themselves, so no effect of theirs is added.
+        self.assert_span(intervals.estimate(logs, "time").at(), 0.65, T_1 * 0.55)
+
+    def test_one_round_has_no_finite_interval(self):
+        span = intervals.estimate(of_rounds(3), "time").at()
+        self.assertEqual((span.value, span.low, span.high), (3, -math.inf, math.inf))
+        span = span.exp()
+        self.assertEqual((span.low, span.high), (0, math.inf))
+
+    def test_effects_are_added_with_the_degrees_of_welch_and_satterthwaite(self):
+        known_effects.use(self, s_build=0.03, s_run=0.02)
+        logs = of_processes(0, 0.1, 0.2)
+        # 0.01 / 3 with 2 degrees, 0.0009 with 19 and 0.0004 with 10: together 0.0046333
+        # with 3.8238, whose t is 2.82764.
+        self.assert_span(
+            intervals.estimate(logs, "time").at(), 0.1, 2.82764 * math.sqrt(0.0046333))
+        # Builds show their own effect: 0.01 / 3 with 2 and 0.0004 with 10 degrees are
+        # 0.0037333 with 2.5016.
+        logs = logs.swapaxes(0, 1)
+        self.assert_span(
+            intervals.estimate(logs, "time").at(), 0.1, 3.57322 * math.sqrt(0.0037333))
+
+    def test_kinds_have_effects_of_their_own(self):
+        logs = of_processes(0, 0, 0)
+        highs = [intervals.estimate(logs, kind).at().high for kind in
+                 ("ratio", "peer", "time")]
+        self.assertEqual(highs, sorted(set(highs)))
+
+    def test_a_smaller_miss_has_a_wider_interval(self):
+        estimate = intervals.Estimate(0.0, ((1.0, 4),))
+        self.assertAlmostEqual(estimate.at(0.05).high, T_4, places=4)
+        self.assertAlmostEqual(estimate.at(0.01).low, -4.60409, places=4)
+        # A part without an end of its degrees is normal.
+        normal = intervals.Estimate(0.0, ((1.0, math.inf),))
+        self.assertAlmostEqual(normal.at().high, 1.95996, places=4)
+        again = intervals.Estimate(0.0, (intervals.part_of([2, 8]),)).at().exp()
+        self.assertAlmostEqual(again.low, 0.5)
+
+    def test_the_committed_effects_are_known(self):
+        for one in intervals.EFFECTS.values():
+            self.assertEqual(
+                set(one), {"s_build", "build_degrees", "s_run", "run_degrees"})
+
+
+class Coverage(unittest.TestCase):
+    BUILD, RUN, ROUND = 0.03, 0.04, 0.02
+    TIMES = 2000
+
+    def covered(self, builds, rounds):
+        """How often the interval holds the truth, 0, when times are normal and effects
+        are known by as many builds and runs as the estimates are said to be of.
+        """
+        random = numpy.random.default_rng(5)
+        held = 0
+        for _ in range(self.TIMES):
+            known_effects.use(self, *(
+                size * math.sqrt(random.chisquare(degrees) / degrees)
+                for size, degrees in ((self.BUILD, 19), (self.RUN, 10))))
+            logs = (
+                random.normal(0, self.RUN)
+                + random.normal(0, self.BUILD, (builds, 1, 1))
+                + random.normal(0, self.ROUND, (builds, 1, rounds)))
+            span = intervals.estimate(logs, "ratio").at()
+            held += span.low <= 0 <= span.high
+            self.doCleanups()
+        return held / self.TIMES
+
+    def test_intervals_hold_the_truth_as_often_as_they_say(self):
+        for builds, rounds in ((20, 5), (1, 20)):
+            held = self.covered(builds, rounds)
+            self.assertTrue(0.93 <= held <= 0.97, (builds, held))
+
+
+class Linear(unittest.TestCase):
+    def test_what_all_of_a_process_share_drops_out(self):
+        known_effects.use(self)
+        one, other = of_processes(0, 5, 1), of_processes(1, 6, 2.3)
+        found = series.linear([other, one], (1, -1), series.TIME)
+        self.assertAlmostEqual(found.value, 1.1)
+        self.assertAlmostEqual(found.at().high - 1.1, T_2 * 0.1, places=4)
+
+    def test_variances_of_single_processes_add_up(self):
+        known_effects.use(self)
+        one, other = of_rounds(0, 1, 2, 3, 4), of_rounds(10, 11, 12)
+        errors = [intervals.center(some)[1][0] for some in (one, other)]
+        found = series.linear([one, other], (2, -3), series.TIME)
+        self.assertAlmostEqual(found.value, 2 * 2 - 3 * 11)
+        parts = [part for part, _ in found.parts[:2]]
+        numpy.testing.assert_allclose(parts, [4 * errors[0], 9 * errors[1]])
+        # So do those of series with unlike processes.
+        found = series.linear([one, of_processes(0, 1)], (1, 1), series.TIME)
+        self.assertAlmostEqual(found.parts[1][0], 0.25)
+
+    def test_a_cell_over_itself_is_exactly_one(self):
+        cell = make_cell("soft", 4, 4)
+        self.assertEqual(series.ratio(cell, cell).at().exp(), intervals.Span(1, 1, 1))
+        span = series.ratio(cell, dict(cell)).at().exp()
+        self.assertLess(span.low, span.value)
+
+    def test_every_series_has_effects_of_its_own(self):
+        known_effects.use(self, s_run=1)
+        # A time has half the variance of a ratio: the ratio of two has that of one.
+        for count, wanted in ((series.TIME, 1), (series.RATIO, 2)):
+            for logs in (of_processes(0, 0, 0), of_rounds(0, 0, 0)):
+                found = series.linear([logs, logs], (1, -1), count)
+                self.assertAlmostEqual(sum(part for part, _ in found.parts), wanted)
+
+
+class Logs(unittest.TestCase):
+    def prepared(self, times, taken_off, **changes):
+        cell = make_cell("memory", 4, 4, samples_ns=times, prepare_ns=1.0,
+                         prepare_samples_ns=taken_off, **changes)
+        return numpy.exp(series.logs(cell, without_preparation=True)).tolist()
+
+    def test_preparation_is_taken_off_in_the_rounds_where_it_was_timed(self):
+        self.assertEqual(
+            [round(ns, 9) for ns in self.prepared([10, 20, 30], [1, 2, 4])[0][0]],
+            [9, 18, 26])
+
+    def test_preparation_of_other_rounds_is_taken_off_by_its_median_in_a_process(self):
+        found = self.prepared([10, 20, 30, 40], [1, 1, 9, 2, 2, 9], processes=2)
+        numpy.testing.assert_allclose(found, [[[9, 19], [28, 38]]])
+
+    def test_preparation_that_takes_all_leaves_no_finite_logarithm(self):
+        self.assertEqual(self.prepared([10, 20], [10, 25]), [[[0, 0]]])
+
+
+class Redrawn(unittest.TestCase):
+    SERIES = (of_rounds(0, 1, 2, 3, 40), of_processes(-1, 0, 2),
+              of_processes(0, 1, 3).swapaxes(0, 1))
+
+    def test_draws_lie_beyond_an_interval_as_often_as_it_says(self):
+        known_effects.use(self)
+        for one in self.SERIES:
+            drawn = numpy.concatenate([
+                series.redrawn([one], series.RATIO, [n], [n])[0] for n in range(10)])
+            for miss in (0.05, 0.2):
+                span = intervals.estimate(one, "ratio").at(miss)
+                beyond = ((drawn < span.low) | (drawn > span.high)).mean()
+                self.assertAlmostEqual(beyond, miss, delta=0.1 * miss)
+
+    def test_series_of_the_same_rounds_move_together(self):
+        known_effects.use(self)
+        one, other = of_rounds(0, 1, 2, 3, 4), of_rounds(4, 3, 2, 1, 0)
+
+        def correlation(some, rounds):
+            return numpy.corrcoef(series.redrawn(some, series.TIME, rounds, [0, 1]))[0, 1]
+        self.assertAlmostEqual(correlation([one, one], [7, 7]), 1)
+        self.assertAlmostEqual(correlation([one, other], [7, 7]), -1)
+        self.assertLess(abs(correlation([one, one], [7, 8])), 0.1)
+        # A disturbed round counts as one: without it these have no correlation.
+        one, other = of_rounds(-1, 1, -1, 1, 9), of_rounds(-1, -1, 1, 1, 9)
+        self.assertLess(abs(correlation([one, other], [7, 7])), 0.8)
+
+    def test_effects_move_every_series_by_itself(self):
+        known_effects.use(self, s_run=1)
+        still = of_processes(0, 0, 0)
+        drawn = series.redrawn([still, still], series.TIME, [7, 7], [0, 1])
+        self.assertLess(abs(numpy.corrcoef(drawn)[0, 1]), 0.2)
+        self.assertAlmostEqual(drawn[0].std(), math.sqrt(0.5 * 10 / 8), delta=0.05)
+
+    def test_a_time_itself_moves_with_the_machine(self):
+        def width(has_state):
+            span = series.figure([of_processes(0, 0)], 0.05, series.TIME,
+                                 lambda logs: logs[0], has_state=has_state)
+            return span.high - span.low
+        self.assertGreater(width(True), 3 * width(False))
+
+    def test_ends_of_draws_are_draws(self):
+        drawn = [*range(1, 1000), math.inf]
+        self.assertEqual(intervals.of_draws(drawn, 0.05), (25, 976))
+        self.assertEqual(intervals.of_draws(drawn, 0.001), (1, math.inf))
+        self.assertEqual(intervals.of_draws([math.inf] * 9, 0.05), (math.inf, math.inf))
 
     def test_rank_correlation_is_spearmans(self):
         random = numpy.random.default_rng(1)
@@ -53,36 +245,16 @@ class AgainstSciPy(unittest.TestCase):
         for column, value in zip(y.T, found):
             self.assertAlmostEqual(stats.spearmanr(x, column).statistic, value)
 
-    def test_layout_moves_as_much_here_as_in_the_program(self):
-        header = pathlib.Path(ROOT, "harness", "stats", "statistics.h").read_text()
-        self.assertIn(f"kLayoutFactor = {intervals.LAYOUT_FACTOR};", header)
-        self.assertIn(f"kLeastProcesses = {intervals.LEAST_PROCESSES};", header)
-        self.assertIn(f"kMiss = {intervals.MISS};", header)
 
+class OneRule(unittest.TestCase):
+    # Names of what ends of intervals are made of.
+    OTHERS = re.compile(r"\b(t|norm|binom)\.\w+\(|\bsem\(|quantile\(|percentile\(|bootstrap")
 
-class Redrawn(unittest.TestCase):
-    # Of 5 values the range misses the median in one of 16 cases.
-    def test_few_values_lie_beyond_their_interval_as_often_as_it_says(self):
-        few = numpy.arange(-2.0, 3)
-        random = numpy.random.default_rng(1)
-        times = 10 * series.RESAMPLES
-        for miss in (0.05, 0.005):
-            low, high = intervals.log_center_interval(few, miss)
-            drawn = numpy.concatenate(
-                [series.redrawn_centers(few, miss, random) for _ in range(10)])
-            # Within four standard deviations of a count.
-            expected = times * miss / 2
-            for beyond in (drawn < low, drawn > high):
-                self.assertAlmostEqual(
-                    int(beyond.sum()), expected, delta=4 * math.sqrt(expected))
-
-    def test_many_values_have_their_medians(self):
-        drawn = numpy.sort(series.redrawn_centers(
-            numpy.arange(40.0), 0.05, numpy.random.default_rng(1)))
-        self.assertGreater(drawn[0], 5)
-        self.assertLess(drawn[-1], 34)
-        # The standard deviation of the median of 40 uniform values is 40 / 13.
-        self.assertAlmostEqual(drawn[1950] - drawn[50], 2 * 1.96 * 40 / 13, delta=2.5)
+    def test_no_other_file_makes_intervals(self):
+        self.assertRegex(pathlib.Path(intervals.__file__).read_text(), self.OTHERS)
+        for path in pathlib.Path(ROOT, "plots").rglob("*.py"):
+            if path.name != "intervals.py":
+                self.assertNotRegex(path.read_text(), self.OTHERS, path)
 
 
 if __name__ == "__main__":

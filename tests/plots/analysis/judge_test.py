@@ -27,7 +27,7 @@ ONE = {"id": "mad-one", "source": "MAD 1", "claim": "It is so.", "parts": [{
     "quantity": {"kind": "verify", "from": "verify", "of": {"mechanism": "mocha"},
                  "field": "failed"}}]}
 # Intervals of these are drawn, by another generator than that of the committed ones.
-DRAWN = ("rank_correlation", "fit", "break_even", "time_growth")
+DRAWN = ("rank_correlation", "fit", "break_even")
 
 
 class Committed(unittest.TestCase):

@@ -72,11 +72,21 @@ class LoadTest(PlotTest):
         self.assertEqual(frame["samples_ns"].iloc[0], samples)
         self.assertEqual(frame["processes"].iloc[0], 2)
 
-    def test_points_and_processes_are_no_settings(self):
+    def test_a_cell_is_of_one_build_unless_it_says_more(self):
+        cell = made_up.make_cell("soft", 3, 3, processes=4)
+        self.assertEqual(load.builds(cell), 1)
+        for builds in (2, 4):
+            (found,) = self.load([{**cell, "builds": builds}]).to_dict("records")
+            self.assertEqual(load.builds(found), builds)
+        with self.assertRaisesRegex(load.DataError, "4 processes are not equally many of 3"):
+            self.load([{**cell, "builds": 3}])
+
+    def test_points_processes_and_builds_are_no_settings(self):
         cells = made_up.mocha_cells((10, 20))
         for cell in cells:
             length = cell["memory_length"]
-            cell.update(point=f"{length:016x}", processes=length // 10)
+            processes = length // 10
+            cell.update(point=f"{length:016x}", processes=processes, builds=processes)
         self.draws("--figure", "mocha_figure3", self.write(made_up.make_document(cells)))
 
     def test_what_is_no_result_is_refused_by_name(self):

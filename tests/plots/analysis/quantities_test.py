@@ -6,11 +6,11 @@ import os
 import unittest
 
 import doctored
+import known_effects
 import made_up
 from made_up import make_cell, make_document, make_result
 
 from analysis import ROOT
-from analysis.intervals import LAYOUT_FACTOR
 from analysis.judge import ledger, quantities, verdicts
 from analysis.judge.readings import Document
 
@@ -39,6 +39,7 @@ class WholeLedger(unittest.TestCase):
         return str(verdicts.judge_claim(claim["parts"], judged))
 
     def test_every_claim_holds_or_fails_by_what_its_documents_say(self):
+        known_effects.use(self)
         count = 0
         for claim in LEDGER["claims"]:
             self.assertEqual(self.verdict_with(claim, None), "holds", claim["id"])
@@ -88,22 +89,35 @@ class Ratios(unittest.TestCase):
         # The same axes, but on other draws and in other rounds.
         elsewhere = timed("mocha", 10, rounds(1), point="ff", chunk_width=2)
         finer = timed("mocha", 10, rounds(1), precision="f64")
+        known_effects.use(self)
         (reading,) = read(RATIO, sweep(soft, mocha, elsewhere, finer)).list
         self.assertAlmostEqual(reading.value, 10)
-        # The drift is in both, and drops out; what layout does is in neither.
-        self.assert_interval(reading, 10 / LAYOUT_FACTOR, 10 * LAYOUT_FACTOR)
+        # The drift is in both, and drops out.
+        self.assert_interval(reading, 10, 10)
         self.assertEqual(reading.labels["mechanism"], "soft")
         self.assertEqual(reading.labels["chunk_width"], 8)
         self.assertEqual(reading.evidence[1], {
             "measurement": "m", "file": "m.json", "point": mocha["point"],
             "place": "cells[1]"})
 
-    def test_five_processes_show_what_layout_does(self):
-        for processes, factor in ((4, LAYOUT_FACTOR), (5, 1)):
-            cells = [timed(name, 10, [ns] * 20, processes=processes)
+    def test_several_builds_show_what_builds_do(self):
+        known_effects.use(self, s_build=0.1)
+        for builds, is_wide in ((1, True), (2, False)):
+            cells = [timed(name, 10, [ns] * 20, processes=4, builds=builds)
                      for name, ns in (("soft", 1000), ("mocha", 100))]
             (reading,) = read(RATIO, sweep(*cells)).list
-            self.assert_interval(reading, 10 / factor, 10 * factor)
+            self.assertEqual(reading.interval[1] > 10.1, is_wide)
+
+    def test_a_ratio_to_a_peer_has_the_effects_of_one(self):
+        widths = {}
+        for variant in ("exact", "framework"):
+            cells = (timed("soft", 10, rounds(1000), variant=variant),
+                     timed("mocha", 10, rounds(100)))
+            quantity = {**RATIO, "of": {"mechanism": "soft", "variant": variant},
+                        "to": {"mechanism": "mocha", "variant": "exact"}}
+            (reading,) = read(quantity, sweep(*cells)).list
+            widths[variant] = reading.interval[1]
+        self.assertGreater(widths["framework"], widths["exact"])
 
     def test_joint_intervals_are_corrected_for_the_number_of_readings(self):
         noisy = [1000 + (10 * n if n % 2 == 0 else -40) for n in range(12)]
@@ -115,8 +129,8 @@ class Ratios(unittest.TestCase):
             return [high - low for low, high in (one.interval, one.joint)]
         (own, joint), (own_of_many, joint_of_many) = widths(1), widths(20)
         self.assertEqual(own, own_of_many)
-        self.assertLessEqual(own, joint)
-        self.assertLess(own, joint_of_many)
+        self.assertLess(own, joint)
+        self.assertLess(joint, joint_of_many)
 
     def test_a_cell_that_failed_is_a_reading_without_a_number(self):
         soft = timed("soft", 10, rounds(1000))
@@ -200,7 +214,7 @@ class Ratios(unittest.TestCase):
             (reading,) = read(quantity, sweep(*cells)).list
             return reading.value, reading.interval
         self.assertEqual(place(2), (2, (2, 2)))
-        # A layout apart it may be either.
+        # So near to each other it may be either.
         self.assertEqual(place(4.5), (2, (0.5, 2)))
 
     def test_a_ratio_that_is_never_one_has_no_break_even(self):
@@ -224,9 +238,10 @@ class Grown(unittest.TestCase):
                     "field": "time", "against": ["memory_length", "output_length"]}
         found = read(quantity, sweep(*cells)).list
         self.assertEqual([round(one.value, 9) for one in found], [1, 2])
-        # Times that are a layout apart, over four times the length.
-        self.assertAlmostEqual(found[1].interval[1],
-                               2 + math.log(LAYOUT_FACTOR) / math.log(4))
+        # Each of the times has an effect, over four times the length.
+        low, high = found[1].interval
+        self.assertAlmostEqual((low + high) / 2, 2)
+        self.assertGreater(high, 2.02)
         quantity["field"] = "chunk_energies"
         found = read(quantity, sweep(*cells)).list
         self.assertIn("two values", found[0].why)
@@ -250,12 +265,12 @@ class Grown(unittest.TestCase):
 
         quantity = {"kind": "fit", "from": "m", "of": {"mechanism": "mocha"},
                     "terms": ["chunk_energies"], "give": "residual"}
+        known_effects.use(self)
         for processes in (5, 12):
             # What all of a process share bends no line.
             of_all, cells = reading(lambda w, n: 1 + 0.1 * (n % 3), processes)
             self.assertAlmostEqual(of_all.value, 0)
             self.assertLess(of_all.interval[1], 0.02)
-            # With 5 processes this one is Student's.
             self.assertLess(of_all.joint[1], 0.02)
             of_one, _ = reading(lambda w, n: 1 + 0.1 * (n % 3) * (w == 8), processes)
             self.assertGreater(of_one.interval[1], 0.05)
@@ -266,6 +281,7 @@ class Grown(unittest.TestCase):
                          "the terms depend on each other")
 
     def test_the_preparation_that_is_taken_off_has_an_interval_too(self):
+        known_effects.use(self)
         cells = [timed("memory", t, rounds(1000), output_length=10, processes=6,
                        prepare_ns=500, prepare_samples_ns=rounds(500)) for t in (10, 20)]
         quantity = {"kind": "time_growth", "from": "m", "of": {"mechanism": "memory"},
@@ -273,11 +289,13 @@ class Grown(unittest.TestCase):
         (reading,) = read(quantity, sweep(*cells)).list
         self.assertAlmostEqual(reading.value, 1)
         self.assertAlmostEqual(reading.interval[1], 1)
-        # Of the processes' medians half are 450, half 550.
+        # Half of the processes take 450 off, half 550.
         cells[1]["prepare_samples_ns"] = [450.0 + 100 * (n // 2 % 2) for n in range(12)]
         low, high = read(quantity, sweep(*cells)).list[0].interval
         self.assertGreater(high, 1.05)
         self.assertLess(low, 0.95)
+        cells[1]["prepare_samples_ns"] = rounds(1000)
+        self.assertIn("takes all of the time", read(quantity, sweep(*cells)).list[0].why)
 
 
 def decoder(mechanism, whole, attention, reads=None, **changes):
@@ -293,8 +311,10 @@ class Decoders(unittest.TestCase):
         soft = decoder("soft", 1000, 100)
         (reading,) = read(quantity, sweep(soft, decoder("mocha", 900, 50))).list
         self.assertAlmostEqual(reading.value, 1000 / 900 / 2)
-        # Layout may move either speed-up.
-        self.assertAlmostEqual(reading.interval[1], 1000 / 900 / 2 * LAYOUT_FACTOR**2)
+        # Builds and runs may move either speed-up.
+        (whole,) = read(RATIO, sweep(soft, decoder("mocha", 900, 50))).list
+        both, one = (math.log(some.interval[1] / some.value) for some in (reading, whole))
+        self.assertAlmostEqual(both / one, math.sqrt(2))
         found = read(quantity, sweep(soft, decoder("mocha", 900, 200)))
         self.assertEqual(found.list, [])
         self.assertIn("nowhere faster", found.none)

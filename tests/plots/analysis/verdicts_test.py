@@ -85,12 +85,12 @@ class Parts(unittest.TestCase):
         self.assertTrue(self.verdict(part(["w"]), wide, lack).startswith("not measurable"))
         self.assertEqual(self.verdict(part(), wide, lack), "not measurable here: no cell")
 
-    def test_an_interval_is_never_outside_of_its_joint_one(self):
-        def one(low, high):
-            return lambda miss: Reading({}, 5, (0, 10) if miss > 0.05 else (low, high))
+    def test_each_end_and_all_joint_intervals_miss_with_the_same_probability(self):
+        def one(miss):
+            return Reading({}, 5, (-1 / miss, 1 / miss))
 
-        self.assertEqual(readings.of_chance(one(-3, 7), 1).joint, (-3, 10))
-        self.assertEqual(readings.of_chance(one(-3, 12), 2).joint, (-3, 12))
+        found = readings.of_chance(one, 4)
+        self.assertEqual((found.interval, found.joint), ((-10, 10), (-80, 80)))
         lacking = readings.of_chance(
             lambda miss: between(1, 2) if miss > 0.05 else none("too wide"), 4)
         self.assertEqual((lacking.has_number, lacking.why), (False, "too wide"))

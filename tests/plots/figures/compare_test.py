@@ -28,7 +28,8 @@ def document(rows, **changes):
                 "valid": True, "invalid_reasons": [], "warnings": []}
     return {"schema_version": 1, "kind": "compare", "a": side("a.json"),
             "b": side("b.json"), "differences": [], "level": 0.05, "margin": 0.05,
-            "comparisons": len(rows), "common_ratio": 1.0, "rows": rows,
+            "comparisons": len(rows), "common_ratio": 1.0,
+            "common_interval": [0.9, 1.1], "relative": True, "paired": False, "placement": None, "rows": rows,
             "untimed": [], "changes": [], "only_a": [], "only_b": [], **changes}
 
 
@@ -45,7 +46,8 @@ class CompareFigure(PlotTest):
         words = self.svg("compare")
         for text in ("FASTER: B is better", "SLOWER: B is worse", "mocha, T = 8, U = 8",
                      "a.json, commit 0123456789, A Processor",
-                     "Points without a line have no interval"):
+                     "Points without a line have no interval",
+                     "time of B over time of A, over that of all cells together"):
             self.assertIn(text, words)
         self.assertNotIn("NOT VALID", words)
 
@@ -83,6 +85,11 @@ class CompareFigure(PlotTest):
         for text in ("NOT VALID: b.json: a debug build", "The two differ in cpu",
                      "1 cells of one side only"):
             self.assertIn(text, words)
+
+    def test_too_few_cells_are_over_nothing_in_common(self):
+        few = document(ROWS[:2], relative=False, common_interval=None)
+        self.draws(self.write(few))
+        self.assertNotIn("all cells together", self.svg("compare"))
 
     def test_hundreds_of_cells_have_no_names_and_are_drawn(self):
         rows = [row("soft", length, 1 + length / 1e4, "SAME")

@@ -3,6 +3,7 @@ without figures, and against a share of the memory that is not what was passed."
 
 import unittest
 
+import known_effects
 from made_up import make_cell, make_document, stop
 from plot_case import PlotTest
 
@@ -44,6 +45,10 @@ def frame(made):
 
 
 class LatencyFigure(PlotTest):
+    def setUp(self):
+        super().setUp()
+        known_effects.use(self)
+
     def fails(self, made, *parts, figure="latency"):
         path = self.write(make_document(made))
         self.fails_with(["--figure", figure, path], *parts)

@@ -59,6 +59,15 @@ class RooflineFigure(PlotTest):
         self.assertIn("  decode, full, f32, soft, T = 64: 0.25 of L1\n", out)
         self.assertNotIn("T = 8:", out)
 
+    def test_a_fraction_is_told_with_its_interval_where_there_is_one(self):
+        made = cells()
+        for cell in made:
+            if cell["limit"]:
+                cell["limit"]["fraction_interval"] = [0.2, 0.31]
+        code, out, err, _ = self.draw(document(made))
+        self.assertEqual(code, 0, err)
+        self.assertIn("soft, T = 64: 0.25 [0.2, 0.31] of L1\n", out)
+
     def test_points_and_lines_are_where_the_numbers_put_them(self):
         frame = load.cells_of(document(), "r.json")
         figure, _ = roofline.draw(frame)

@@ -11,11 +11,11 @@ import os
 import subprocess
 import tempfile
 import unittest
-from unittest import mock
 
 import jsonschema
+import known_effects
 import made_up
-from analysis import ROOT, intervals, load, measures, settings
+from analysis import ROOT, load, measures, settings
 from analysis.judge import claims, ledger
 from analysis.judge.readings import Document
 from documents import validate
@@ -23,15 +23,14 @@ from pages import targets
 
 PROGRAM = os.environ["ATTNBENCH"]
 
-FEW = intervals.LEAST_PROCESSES
 CONTEXT = made_up.make_document([])["context"]
 SOFT = {"mechanism": "soft", "variant": "exact", "memory_length": 100}
 # Rounds of a machine that is twice as slow now and then: only pairs tell.
 ROUNDS = [1000, 2000, 1000, 2000, 1000, 2000]
 
 
-KINDS = {"ratio": "speed_over", "growth": "time_over", "peak_memory": "bytes_over",
-         "bandwidth": "bandwidth_share"}
+KINDS = {"ratio": "speed_over", "mean": "mean_speed_over", "growth": "time_over",
+         "peak_memory": "bytes_over", "bandwidth": "bandwidth_share"}
 
 
 def ledger_of(*wanted):
@@ -42,7 +41,8 @@ def ledger_of(*wanted):
         quantity = {"kind": KINDS.get(kind, kind), "from": target["result"],
                     "of": target["cell"]}
         quantity |= {key: target[key] for key in
-                     ("to", "moves", "without_preparation", "beside") if key in target}
+                     ("to", "moves", "without_preparation", "beside", "among")
+                     if key in target}
         part = {"name": target["work"], "role": "beside", "unit": "ratio",
                 "quantity": quantity}
         for key in ("at_least", "at_most"):
@@ -75,10 +75,7 @@ class TargetsTest(unittest.TestCase):
         holder = tempfile.TemporaryDirectory()
         self.addCleanup(holder.cleanup)
         self.folder = holder.name
-        # Cells here are of one process; what layout adds has tests of its own.
-        without = mock.patch.object(intervals, "LEAST_PROCESSES", 1)
-        without.start()
-        self.addCleanup(without.stop)
+        known_effects.use(self)
 
     def write(self, name, document):
         path = os.path.join(self.folder, name)
@@ -108,34 +105,22 @@ class TargetsTest(unittest.TestCase):
         target = {"measure": "ratio", "to": {"variant": "framework"}, "at_least": 2}
         self.assertEqual(
             self.row(target, cells()),
-            ["≥ 2x framework", "3.0x", "yes", "–", "4 ns per energy"])
-        self.assertEqual(self.row({**target, "at_least": 4}, cells())[2], "no")
+            ["≥ 2x framework", "3.0x", "met", "–", "2.83 ns per energy"])
+        self.assertEqual(self.row({**target, "at_least": 4}, cells())[2], "missed")
 
-    def test_an_interval_that_holds_the_target_is_unclear(self):
-        measured = cells()
-        measured[1]["samples_ns"] = [ns * k for ns, k in
-                                     zip(ROUNDS, (1, 1, 2, 4, 5, 5))]
+    def test_a_verdict_is_of_the_row_and_of_a_target_that_is_easier(self):
+        # The logarithms' quartiles are 0.16736 apart: 4 exp(-+ 2.5706 * 0.06348).
+        measured = [cell(samples_ns=[1000] * 6), cell(variant="framework", samples_ns=[
+            1000 * k for k in (3, 3.6, 4, 4, 4.5, 9)])]
         target = {"measure": "ratio", "to": {"variant": "framework"}}
-        for bound, met in (
-            ({"at_least": 2}, "unclear"), ({"at_least": 1}, "yes"),
-            ({"at_least": 6}, "no"), ({"at_most": 2}, "unclear"),
-            ({"at_most": 5}, "yes"), ({"at_most": 0.5}, "no"), ({}, "–"),
+        for bound, said in (
+            ({"at_least": 3}, "met"), ({"at_least": 3.6}, "met within 10 %"),
+            ({"at_least": 4}, "open"), ({"at_least": 4.95}, "missed"),
+            ({"at_most": 5}, "met"), ({"at_most": 4.4}, "met within 10 %"),
+            ({"at_most": 4}, "open"), ({"at_most": 3}, "missed"), ({}, "–"),
         ):
             fields = self.row({**target, **bound}, measured)
-            self.assertEqual(fields[1:3], ["3.0x [1.0, 5.0]", met])
-
-    def test_rounds_too_few_for_the_level_have_students_interval(self):
-        # Two logarithms, 1 and 3 ln 2 around 2 ln 2: 12.706 standard errors of
-        # ln 2, so 4 / 2^12.706 to 4 * 2^12.706. Of five it is 2.776 of 0.316 ln 2.
-        target = {"measure": "ratio", "to": {"variant": "framework"}, "at_least": 2}
-        for factors, interval in (((2, 8), "[0.00, 26731]"),
-                                  ((2, 4, 4, 4, 8), "[2.2, 7.4]")):
-            measured = [cell(samples_ns=[1000] * len(factors)),
-                        cell(variant="framework",
-                             samples_ns=[1000 * k for k in factors])]
-            value = sorted(factors)[len(factors) // 2] if len(factors) > 2 else 5
-            self.assertEqual(self.row(target, measured)[1],
-                             f"{value:.1f}x {interval}")
+            self.assertEqual(fields[1:3], ["4.0x [3.4, 4.7]", said], bound)
 
     def test_one_round_has_no_interval_and_decides_nothing(self):
         target = {"measure": "ratio", "to": {"variant": "framework"}}
@@ -143,75 +128,63 @@ class TargetsTest(unittest.TestCase):
                     cell(variant="framework", samples_ns=[3000])]
         for bound in ({"at_least": 2}, {"at_most": 2}, {"at_least": 4}):
             self.assertEqual(self.row({**target, **bound}, measured)[1:3],
-                             ["3.0x, no interval", "unclear"])
+                             ["3.0x, no interval", "open"])
         self.assertEqual(
             self.row({"measure": "growth", "to": {"variant": "framework"},
                       "at_most": 2}, measured)[1:3],
-            ["0.33x, no interval", "unclear"])
+            ["0.33x, no interval", "open"])
         self.assertEqual(
             self.row({"measure": "ns_per_entry", "at_most": 4}, measured)[1:3],
-            ["2, no interval", "unclear"])
+            ["2, no interval", "open"])
 
-    def test_intervals_are_corrected_for_the_number_that_is_shown(self):
-        factors = [2, 3, 3, 3, 3, 4]
-        measured = [cell(samples_ns=[1000] * 6, peak_memory_bytes=1),
-                    cell(variant="framework", peak_memory_bytes=1,
-                         samples_ns=[1000 * k for k in factors])]
-        target = {"measure": "ratio", "to": {"variant": "framework"}}
-        path = self.write("x.json", made_up.make_document(measured))
-        bytes_of = {"measure": "peak_memory", "to": {"variant": "framework"}}
-        for wanted, line, interval in (
-            # The range of six rounds misses in 1 of 32 cases. Bytes are exact.
-            ([target, bytes_of], "all 1 together, 95 % each", "[2.0, 4.0]"),
-            # Too often for two. Student's, 3.163 standard errors of 0.0911.
-            ([target, target], "all 2 together, 97.5 % each", "[2.2, 3.9]"),
-        ):
-            rows = [{"work": "work", "result": "x", "cell": SOFT, **one}
-                    for one in wanted]
-            table = targets.table(ledger_of(*rows), [path]).splitlines()
-            self.assertIn("Intervals: 95 % or more " + line, table[0])
-            self.assertIn(f"| 3.0x {interval} |", table[4])
+    def test_verdicts_are_counted_and_with_them_those_that_chance_gives(self):
+        path = self.write("x.json", made_up.make_document(cells()))
+        target = {"measure": "ratio", "to": {"variant": "framework"}, "work": "work",
+                  "result": "x", "cell": SOFT}
+        bounds = [{"at_least": n} for n in (1, 2, 3.2, 4)] + [{}]
+        table = targets.table(ledger_of(*({**target, **one} for one in bounds)), [path])
+        self.assertTrue(table.startswith(
+            "4 rows have a target: 2 met, 1 met within 10 %, 1 missed, 0 open. Each "
+            "interval is a 95 % one, so at most 0.2 false verdicts are to be expected, if "), table)
 
-    def test_few_processes_leave_room_for_their_layout(self):
-        def measured(processes, **changes):
-            few = {"processes": processes, "samples_ns": [1000.0] * 20, **changes}
-            return [cell(**few), made_up.make_cell("soft", 200, 10, **few),
-                    cell(variant="framework",
-                         **{**few, "samples_ns": [3000.0] * 20})]
+    def test_the_effects_are_those_of_what_is_measured(self):
+        def width(target, *changes):
+            known_effects.use(self, s_run=0.1)
+            said = self.row(target, cells(*changes))[1]
+            return tuple(map(float, said.split("[")[1].split("]")[0].split(", ")))
+        # t with 10 degrees is 2.228: a tenth of a ratio, and of a time.
+        self.assertEqual(width({"measure": "ratio", "to": {"variant": "framework"}}, 300),
+                         (240, 375))
+        low, high = width({"measure": "ns_per_entry"})
+        self.assertLess(low, 2.83 * 0.8)
 
-        ratio = {"measure": "ratio", "to": {"variant": "framework"}, "at_least": 2.6}
-        growth = {"measure": "growth", "to": {"memory_length": 200}, "at_most": 1.1}
-        entry = {"measure": "ns_per_entry", "at_most": 2.1}
-        exact = {"measure": "peak_memory", "to": {"variant": "framework"}}
-        operations = {"operations": {"energies": 500}, "peak_memory_bytes": 1}
-        with mock.patch.object(intervals, "LEAST_PROCESSES", FEW):
-            # 18 percent, once for the figure, on both ends.
-            for target, narrow, wide in (
-                (ratio, ["3.0x", "yes"], ["3.0x [2.5, 3.5]", "unclear"]),
-                (growth, ["1.0x", "yes"], ["1.0x [0.85, 1.2]", "unclear"]),
-                (entry, ["2 [2, 2]", "yes"], ["2 [1.69, 2.36]", "unclear"]),
-                (exact, ["1.0x", "–"], ["1.0x", "–"]),
-            ):
-                for processes, wanted in ((1, wide), (4, wide), (5, narrow),
-                                          (10, narrow)):
-                    self.assertEqual(
-                        self.row(target, measured(processes, **operations))[1:3],
-                        wanted, (target, processes))
-            share = made_up.make_cell("soft", 16, 10, dim=64, time_ns=10240)
-            self.assertEqual(self.share("memory", share)[1:3],
-                             ["0.5 [0.424, 0.59] of L1 (4 KiB)", "no"])
-            self.assertIn("1 of them are of fewer than 5 processes and wider by a "
-                          "factor of 1.18", self.run_main(ratio, measured(1)))
-            self.assertNotIn("wider", self.run_main(ratio, measured(5)))
+    def test_many_speeds_have_one_mean_and_the_least_is_told(self):
+        measured = []
+        for mechanism, mode, speed in (("soft", "decode", 2), ("soft", "expect", 1),
+                                       ("mocha", "decode", 4)):
+            for threads, time_ns in ((1, 1000 * speed), (2, 1000)):
+                measured.append(made_up.make_cell(
+                    mechanism, 8, 8, mode=mode, threads=threads, time_ns=float(time_ns)))
+        target = {"measure": "mean", "cell": {"threads": 2}, "to": {"threads": 1},
+                  "at_least": 1.8, "among": [
+                      {"mechanism": "soft", "mode": "decode"}, {"mode": "expect"},
+                      {"mechanism": "mocha"}]}
+        self.assertEqual(self.row(target, measured), [
+            "≥ 1.8x the speed at j = 1",
+            "2.0x, the least 1.00x: soft, expect", "met", "–", "–"])
+        made_up.stop(measured[-1], "error", "no such thing")
+        self.assertEqual(self.row(target, measured)[1:3], ["error: no such thing", "missed"])
 
-    def test_what_stands_beside_counts_too(self):
-        measured = [*cells(mode="expect", scope="attention"),
-                    *cells(5, mode="expect", scope="full")]
-        target = {"cell": {**SOFT, "scope": "attention"}, "measure": "ratio",
-                  "to": {"variant": "framework"}}
-        self.assertIn("all 1 together", self.run_main(target, measured))
-        self.assertIn("all 2 together", self.run_main(
-            {**target, "beside": {"scope": "full"}}, measured))
+    def test_the_error_of_a_mean_is_that_of_a_mean(self):
+        known_effects.use(self, s_run=0.1)
+        measured = [made_up.make_cell(mechanism, 8, 8, threads=threads, time_ns=1e3 * ns)
+                    for mechanism in ("soft", "mocha", "matcha", "memory")
+                    for threads, ns in ((1, 100.0), (2, 1.0))]
+        among = [{"mechanism": name} for name in ("soft", "mocha", "matcha", "memory")]
+        target = {"measure": "mean", "cell": {"threads": 2}, "to": {"threads": 1},
+                  "among": among}
+        # Of four with a tenth each: 100 exp(2.228 * 0.1 / 2).
+        self.assertTrue(self.row(target, measured)[1].startswith("100x [89, 112]"))
 
     def test_rounds_that_cannot_be_paired_are_an_error(self):
         target = {"measure": "ratio", "to": {"variant": "framework"}}
@@ -230,7 +203,7 @@ class TargetsTest(unittest.TestCase):
                   "to": {"variant": "framework"}, "beside": {"scope": "full"}}
         fields = self.row(target, measured)
         self.assertEqual([fields[1], fields[3], fields[4]],
-                         ["3.0x", "5.0x", "2 ns per element"])
+                         ["3.0x", "5.0x", "1.41 ns per element"])
 
     def test_the_other_scope_says_its_lengths_where_they_are_others(self):
         measured = cells(mode="expect", scope="attention")
@@ -270,103 +243,52 @@ class TargetsTest(unittest.TestCase):
                          "(`published_O3` (f64, stay_last))")
 
     def test_preparation_is_left_out_where_the_target_says_so(self):
-        # Rounds enough: the level is shared by the ratios and the preparation.
-        measured = [cell(samples_ns=ROUNDS * 2, prepare_ns=500,
-                         prepare_samples_ns=[500] * 12),
-                    cell(variant="framework", samples_ns=ROUNDS * 2, prepare_ns=0,
-                         prepare_samples_ns=[0])]
+        # 1000 or 2000 in turn, and the preparation of the same round.
+        measured = [cell(prepare_ns=500, prepare_samples_ns=[500, 1500] * 3),
+                    cell(variant="framework", prepare_ns=0)]
         target = {"measure": "ratio", "to": {"variant": "framework"},
                   "without_preparation": True}
-        # 1000 / 500 and 2000 / 1500 in turn.
-        self.assertEqual(self.row(target, measured)[1], "1.7x [1.3, 2.0]")
-        measured[0]["prepare_samples_ns"] = [1000] * 12
-        self.assertIn("preparation takes", self.row(target, measured)[1])
-        # A trial of 1000 may have been preparation only: the ratio may be anything.
-        measured[0]["prepare_samples_ns"] = [500] * 9 + [1000] * 3
-        self.assertEqual(self.row(target, measured)[1], "1.7x, no interval")
-        measured[0]["prepare_samples_ns"] = [500]
-        self.assertEqual(self.row(target, measured)[1], "1.7x, no interval")
+        fields = self.row(target, measured)
+        # 1000 / 500 and 2000 / 500 in turn.
+        self.assertTrue(fields[1].startswith("2.8x ["), fields)
+        self.assertEqual(fields[4], "1 ns per energy")
+        measured[0]["prepare_samples_ns"] = [1000] * 6
+        self.assertEqual(self.row(target, measured)[1], "preparation takes all of the time")
+        measured[0]["prepare_samples_ns"] = []
+        self.assertEqual(self.row(target, measured)[1],
+                         "the result has no prepare_samples_ns")
+        del target["without_preparation"]
+        self.assertEqual(self.row(target, measured)[1], "1.0x")
 
-    def test_the_interval_is_wider_by_that_of_the_preparation(self):
-        # Its interval is 400 to 600, from the second smallest to the second
-        # largest of twelve samples, and its median 500.
-        noisy = {"prepare_ns": 500, "samples_ns": ROUNDS * 2,
-                 "prepare_samples_ns": [400] * 3 + [500] * 6 + [600] * 3}
-        measured = [cell(**noisy), cell(variant="framework",
-                                        samples_ns=ROUNDS * 2)]
-        target = {"measure": "ratio", "to": {"variant": "framework"},
-                  "without_preparation": True}
-        # 2000 / 1600 to 1000 / 400.
-        self.assertEqual(self.row(target, measured)[1], "1.7x [1.2, 2.5]")
-        # 1000 and 2000 have the median 1500: of both 1000 [400, 1600].
-        measured = [cell(**noisy), made_up.make_cell("soft", 200, 10, **noisy)]
-        target = {"measure": "growth", "to": {"memory_length": "greatest"},
-                  "without_preparation": True}
-        self.assertEqual(self.row(target, measured)[1], "1.0x [0.25, 4.0]")
-
-    def test_preparation_in_several_processes_is_of_processes(self):
-        # Four samples of each of six processes: medians 100 to 600.
-        samples = [100 * p for p in range(1, 7) for _ in range(4)]
+    def test_preparation_is_of_every_process(self):
         measured = [cell(samples_ns=[1000.0] * 6, processes=6, prepare_ns=350,
-                         prepare_samples_ns=samples)]
-        span = measures.preparation(
-            measured[0], {"without_preparation": True}, intervals.MISS)
-        self.assertEqual((span.value, span.low, span.high), (350, 100, 600))
-        measured[0]["prepare_samples_ns"] = samples[:-1]
+                         prepare_samples_ns=[100] * 23)]
         self.assertIn("equally many of each of 6 processes",
                       self.run_main({"measure": "ns_per_entry"}, measured))
 
-    def test_an_interval_made_of_several_has_a_part_of_the_level_for_each(self):
-        # Six rounds are enough for 0.05, and for no part of it.
-        self.assertEqual(intervals.center_interval(ROUNDS, 0.05), (1000, 2000))
-        low, high = intervals.center_interval(ROUNDS, 0.025)
-        prepared = cell(prepare_ns=1, prepare_samples_ns=[1.0] * 20)
-        target = {"without_preparation": True, "of": SOFT,
-                  "to": {"memory_length": 200}}
-        for one, less, wanted in ((cell(), 0, (1000, 2000)),
-                                  (prepared, 1, (low, high))):
-            span = measures.trial(one, target, 0.05)
-            self.assertAlmostEqual(span.low, wanted[0] - less)
-            self.assertAlmostEqual(span.high, wanted[1] - less)
-        # Two times, so half for each.
-        other = made_up.make_cell("soft", 200, 10, samples_ns=ROUNDS)
-        frame = load.cells_of(made_up.make_document([cell(), other]), "x.json")
-        span = measures.ratio(target, cell(), frame, 0.05)
-        self.assertAlmostEqual(span.low, low / high)
-        # Ratios of 1.5 and 2, and what is left out of both: a third for each.
-        other = cell(variant="framework", samples_ns=[1500, 4000] * 3, prepare_ns=1,
-                     prepare_samples_ns=[1.0] * 20)
-        frame = load.cells_of(made_up.make_document([prepared, other]), "x.json")
-        span = measures.ratio({**target, "to": {"variant": "framework"}}, prepared,
-                              frame, 0.05)
-        ratios = [1499 / 999, 3999 / 1999] * 3
-        self.assertAlmostEqual(span.low,
-                               intervals.center_interval(ratios, 0.05 / 3)[0])
-
     def test_cells_of_two_points_are_not_paired(self):
-        # Each of the two times has half of the level: six rounds are too few.
-        rounds = {"samples_ns": ROUNDS * 2}
-        other = made_up.make_cell("soft", 200, 10, **rounds)
+        # Their rounds vary together, but were not the same: both errors of 0.2629 count.
+        other = made_up.make_cell("soft", 200, 10, samples_ns=ROUNDS)
         target = {"measure": "growth", "to": {"memory_length": "greatest"}}
-        self.assertEqual(self.row(target, [cell(**rounds), other])[:2],
-                         ["(the time at the greatest T)", "1.0x [0.50, 2.0]"])
+        self.assertEqual(self.row(target, [cell(), other])[:2],
+                         ["(the time at the greatest T)", "1.0x [0.44, 2.3]"])
 
     def test_growth_is_ours_over_the_other(self):
         wide = cell(chunk_width=8, samples_ns=[3 * ns for ns in ROUNDS])
         target = {"cell": {"chunk_width": 8}, "measure": "growth",
                   "to": {"chunk_width": 4}, "at_most": 2}
         self.assertEqual(self.row(target, [cell(chunk_width=4), wide])[:3],
-                         ["≤ 2x the time at w = 4", "3.0x", "no"])
+                         ["≤ 2x the time at w = 4", "3.0x", "missed"])
 
     def test_times_and_bytes(self):
-        measured = [cell(peak_memory_bytes=10)]
+        measured = [cell(samples_ns=[2000] * 6, peak_memory_bytes=10)]
         self.assertEqual(
-            self.row({"measure": "ns_per_entry", "at_most": 4}, measured)[1:3],
-            ["3 [2, 4]", "yes"])
+            self.row({"measure": "ns_per_entry", "at_most": 4.1}, measured)[1:3],
+            ["4 [4, 4]", "met"])
         measured.append(cell(variant="parallel", peak_memory_bytes=4))
         self.assertEqual(
             self.row({"measure": "peak_memory", "to": {"variant": "parallel"},
-                      "at_most": 2.1}, measured)[1:3], ["2.5x", "no"])
+                      "at_most": 2.1}, measured)[1:3], ["2.5x", "missed"])
 
     def share(self, of, measured, precision="f32", threads=1, say=None):
         """The fields of a share of the bandwidth of a made-up machine: L1 of 4 KiB
@@ -394,22 +316,34 @@ class TargetsTest(unittest.TestCase):
                                      time_ns=5120)
         self.assertEqual(self.share("contexts", measured)[:3],
                          ["≥ 0.6 of reading 2 K d an output",
-                          "0.5 [0.5, 0.5] of L1 (2 KiB)", "no"])
+                          "0.5 [0.5, 0.5] of L1 (2 KiB)", "missed"])
         # U T read and U T written, by the copy bandwidth, which has both.
         measured = made_up.make_cell("monotonic", 256, 16, time_ns=16384)
         self.assertEqual(self.share("alpha", measured)[:3],
                          ["≥ 0.6 of copying p to alpha",
-                          "1 [1, 1] of L2 (32 KiB)", "yes"])
+                          "1 [1, 1] of L2 (32 KiB)", "met"])
         measured = made_up.make_cell("monotonic", 256, 16, time_ns=16384,
                                      precision="f64")
         self.assertEqual(self.share("alpha", measured, "f64")[1],
                          "2 [2, 2] of L2 (64 KiB)")
 
+    def test_the_error_of_a_bandwidth_is_in_a_share_of_it(self):
+        measured = made_up.make_cell("soft", 16, 10, dim=64, time_ns=10240)
+        quantity = {"kind": "bandwidth_share", "of": {"variant": "exact"}, "moves": "memory"}
+        for key, low in (("read", 0.4), ("copy", 0.5)):
+            document = made_up.make_document([measured])
+            limits = made_up.limits((("L1", 4096, 8e9),))
+            limits["levels"][0][f"{key}_interval_bytes_per_s"] = [6.4e9, 10e9]
+            document["context"]["limits"] = [limits]
+            _, found = measures.measure(quantity, load.cells_of(document, "x"))
+            self.assertAlmostEqual(found.span.low, low)
+            self.assertAlmostEqual(found.span.high, 0.25 / low)
+
     def test_a_share_wants_limits_of_its_precision_and_threads(self):
         measured = made_up.make_cell("soft", 16, 10, dim=64)
         for limits in ({"precision": "f64"}, {"threads": 2}):
             self.assertEqual(self.share("memory", measured, **limits)[1:3],
-                             ["the result has no limits", "no"])
+                             ["the result has no limits", "missed"])
         measured["batch"] = 2
         self.assertIn("batch is 2",
                       self.share("memory", measured, say=self.run_main))
@@ -419,10 +353,10 @@ class TargetsTest(unittest.TestCase):
         measured = cells()
         made_up.stop(measured[1], "error", "no such thing")
         self.assertEqual(self.row(target, measured)[1:3],
-                         ["error: no such thing", "no"])
+                         ["error: no such thing", "missed"])
         self.assertEqual(
             self.row({"measure": "bandwidth", "moves": "memory", "at_least": 0.1},
-                     cells())[1:3], ["the result has no limits", "no"])
+                     cells())[1:3], ["the result has no limits", "missed"])
 
     def test_a_missing_cell_or_file_is_said_and_nothing_is_printed(self):
         target = {"measure": "ratio", "to": {"variant": "framework"}}
@@ -455,7 +389,7 @@ class LedgerTest(unittest.TestCase):
         target = {"work": "x", "result": "x", "cell": SOFT, "measure": "ratio",
                   "to": {"variant": "framework"}}
         for bound, said in (({"at_least": 2}, "holds"), ({"at_least": 4}, "fails"),
-                            ({"at_least": 3}, "undecided")):
+                            ({"at_least": 2.9}, "undecided")):
             (claim,) = ledger_of({**target, **bound})["claims"]
             made = claims.result([claim], {"x": document}, CONTEXT)
             (judged,) = made["claims"]
@@ -533,7 +467,7 @@ class ExperimentsTest(unittest.TestCase):
 
     def test_every_target_finds_its_cells_in_its_experiment(self):
         wanted = targets.parts(ledger.read(targets.TARGETS))
-        self.assertGreater(len(wanted), 30)
+        self.assertGreater(len(wanted), 20)
         for profile in (None, "quick"):
             frames = {}
             for target in wanted:
@@ -542,7 +476,8 @@ class ExperimentsTest(unittest.TestCase):
                     if name not in frames:
                         frames[name] = load.cells_of(made_up.make_document(
                             self.cells(name, profile)), name)
-                    self.assertNotIn("{", targets.row(target, frames[name], intervals.MISS))
+                    fields, _ = targets.row(target, frames[name])
+                    self.assertNotIn("{", "".join(fields))
 
 
 if __name__ == "__main__":

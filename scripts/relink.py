@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+"""Links a program again from the objects of its build folder, in other orders: code lies
+elsewhere in each, which alone may move its times.
+
+usage: relink.py BUILD N
+example: scripts/relink.py build/release 20
+
+Writes BUILD/relinks/attnbench-1 to -N and leaves what is newer than BUILD/attnbench.
+The order of number K is the same in every run. An error gives one line on stderr and exit
+code 2.
+"""
+
+import os
+import random
+import shlex
+import subprocess
+import sys
+
+NAME = "attnbench"
+
+
+class RelinkError(Exception):
+    """The message is for the user."""
+
+
+def commands_of(build):
+    """Gives the commands that make the program, the last one links it."""
+    try:
+        done = subprocess.run(["ninja", "-C", build, "-t", "commands", NAME],
+                              capture_output=True, text=True, check=False)
+    except FileNotFoundError as error:
+        raise RelinkError("ninja is missing (scripts/setup.sh installs it)") from error
+    if done.returncode != 0:
+        lines = (done.stderr or done.stdout).strip().splitlines() or ["ninja failed"]
+        raise RelinkError(f"{build}: is no build folder of {NAME}: {lines[-1]}")
+    return [line for line in done.stdout.splitlines() if line.strip()]
+
+
+def words_of(command, program):
+    """Gives the words of the part of a command that runs `program` of this base name."""
+    for part in command.split("&&"):
+        words = shlex.split(part)
+        if words and os.path.basename(words[0]) == program:
+            return words
+    return []
+
+
+def archives_of(commands):
+    """Gives the objects of each static library."""
+    found = {}
+    for command in commands:
+        words = words_of(command, "ar")
+        if words:
+            found[words[2]] = words[3:]
+    return found
+
+
+def link_words(commands):
+    """Gives the linking command without its objects and libraries of ours, and the objects."""
+    archives = archives_of(commands)
+    parts = [shlex.split(part) for part in commands[-1].split("&&")]
+    linking = [words for words in parts if "-o" in words]
+    if len(linking) != 1:
+        raise RelinkError("the last command of the build does not link the program")
+    kept, objects = [], []
+    for word in linking[0]:
+        if word in archives:
+            objects += archives[word]
+        elif word.endswith(".o"):
+            objects.append(word)
+        else:
+            kept.append(word)
+    return kept, sorted(set(objects))
+
+
+def link(build, kept, objects, number):
+    """Links number `number`, unless it is there and newer than the program."""
+    path = os.path.join("relinks", f"{NAME}-{number}")
+    whole, program = os.path.join(build, path), os.path.join(build, NAME)
+    if os.path.exists(whole) and os.path.getmtime(whole) > os.path.getmtime(program):
+        return
+    order = objects.copy()
+    random.Random(number).shuffle(order)
+    at = kept.index("-o")
+    words = [*kept[:at], *order, "-o", path + ".new", *kept[at + 2:]]
+    try:
+        done = subprocess.run(words, cwd=build, capture_output=True, text=True, check=False)
+    except FileNotFoundError as error:
+        raise RelinkError(f"the linker {words[0]} is missing") from error
+    if done.returncode != 0:
+        said = done.stderr.strip().splitlines() or ["no reason given"]
+        raise RelinkError(f"{whole}: cannot be linked: {said[-1]}")
+    os.replace(whole + ".new", whole)
+
+
+def main(build, number):
+    program = os.path.join(build, NAME)
+    if not os.path.exists(program):
+        raise RelinkError(f"{build}: has no {NAME}; build it first")
+    kept, objects = link_words(commands_of(build))
+    built = os.path.getmtime(program)
+    if any(os.path.getmtime(os.path.join(build, one)) > built for one in objects):
+        raise RelinkError(f"{build}: has objects that are newer than {NAME}; build it first")
+    os.makedirs(os.path.join(build, "relinks"), exist_ok=True)
+    for one in range(1, number + 1):
+        link(build, kept, objects, one)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 3 or not sys.argv[2].isdecimal():
+        sys.exit(__doc__)
+    try:
+        main(sys.argv[1], int(sys.argv[2]))
+    except (RelinkError, OSError) as error:
+        print(f"relink.py: {error}", file=sys.stderr)
+        sys.exit(2)

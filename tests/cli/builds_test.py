@@ -1,0 +1,128 @@
+"""Relinks of a program, and two programs measured in turn, from outside."""
+
+import json
+import os
+import shutil
+import subprocess
+import unittest
+
+from documents import ROOT, validate
+from in_folder import InFolder
+
+PROGRAM = os.environ["ATTNBENCH"]
+SWEEP = ("run-sweep", "--mechanism", "soft,monotonic", "-T", "4", "-U", "2", "-d", "4",
+         "--repetitions", "2", "-o", "r.json")
+EXPERIMENT = {
+    "name": "small", "question": "?", "source": "none", "seed": 1, "repetitions": 2,
+    "axes": {"memory_length": [4, 6], "output_length": 2, "dim": 4},
+    "alternatives": [{"mechanism": "soft"}, {"mechanism": "monotonic"},
+                     {"mechanism": "mocha"}],
+}
+
+
+class BuildsTest(InFolder):
+    def run_program(self, *arguments, status=0, program=PROGRAM):
+        done = subprocess.run([program, *arguments], cwd=self.folder, text=True,
+                              capture_output=True, timeout=600, check=False)
+        if status is not None:
+            self.assertEqual(done.returncode, status, done.stderr)
+        return done
+
+    def write(self, name, text):
+        with open(self.path(name), "w", encoding="utf-8") as file:
+            file.write(text)
+        return self.path(name)
+
+
+class Relinks(BuildsTest):
+    def setUp(self):
+        super().setUp()
+        self.relinks = os.path.join(os.path.dirname(PROGRAM), "relinks")
+        if not os.path.exists(self.relinks):
+            self.addCleanup(shutil.rmtree, self.relinks, ignore_errors=True)
+
+    def test_each_process_is_of_the_next_relink(self):
+        self.run_program(*SWEEP, "--builds", "2", "--processes", "4")
+        with open(self.path("r.json"), encoding="utf-8") as file:
+            document = json.load(file)
+        validate(document, "sweep")
+        for cell in document["cells"]:
+            self.assertEqual((cell["builds"], cell["processes"]), (2, 4))
+            self.assertEqual(len(cell["samples_ns"]), 8)
+            self.assertGreaterEqual(cell["spread"]["builds"], 0)
+        programs = [os.path.join(self.relinks, f"attnbench-{n}") for n in (1, 2)]
+        contents = []
+        for program in programs:
+            with open(program, "rb") as file:
+                contents.append(file.read())
+            self.assertEqual(self.run_program("list", program=program).stdout,
+                             self.run_program("list").stdout)
+        self.assertNotEqual(*contents)
+
+    def test_what_cannot_be_linked_again_is_told_before_anything_is_measured(self):
+        copied = shutil.copy(PROGRAM, self.path("attnbench"))
+        os.makedirs(self.path("scripts"))
+        os.symlink(os.path.join(ROOT, "scripts", "relink.py"), self.path("scripts/relink.py"))
+        done = self.run_program(*SWEEP, "--builds", "2", status=2, program=copied)
+        self.assertIn("is no build folder of attnbench", done.stderr)
+        self.assertIn("--builds: needs a build folder", done.stderr)
+        self.assertNotIn("r.json", os.listdir(self.folder))
+
+    def test_a_wrong_number_of_builds_is_refused(self):
+        for arguments, words in ((("--builds", "1"), "--builds: "),
+                                 (("--builds", "two"), "--builds: "),
+                                 (("--builds", "2", "--processes", "3"),
+                                  "--processes: is 3, and not a multiple of --builds 2")):
+            with self.subTest(arguments):
+                done = self.run_program(*SWEEP, *arguments, status=2)
+                self.assertIn(words, done.stderr)
+        self.assertIn("--builds: ", self.run_program("claims", "--builds", "1", status=2).stderr)
+
+
+class Programs(BuildsTest):
+    def compare(self, old, new, *arguments, status=0):
+        experiment = self.write("small.json", json.dumps(EXPERIMENT))
+        return self.run_program("compare", "--programs", old, new, experiment,
+                                "--processes", "3", *arguments, status=status)
+
+    def test_two_programs_measure_in_turn(self):
+        other = shutil.copy(PROGRAM, self.path("other"))
+        done = self.run_program(
+            "compare", "--programs", PROGRAM, other,
+            self.write("small.json", json.dumps(EXPERIMENT)), "--processes", "3",
+            "--json", "--margin", "0.9", status=None)
+        document = json.loads(done.stdout)
+        validate(document, "compare")
+        self.assertEqual(len(document["rows"]), 6)
+        self.assertEqual({(row["a_processes"], row["b_processes"]) for row in document["rows"]},
+                         {(3, 3)})
+        self.assertEqual((document["a"]["path"], document["b"]["path"]), (PROGRAM, other))
+        self.assertEqual(document["changes"], [])
+        self.assertNotIn("SLOWER", {row["verdict"] for row in document["rows"]})
+        self.assertEqual(sorted(os.listdir(self.folder)), ["other", "small.json"])
+
+    def test_what_is_no_program_of_this_form_is_refused_before_anything_is_measured(self):
+        stranger = self.write("stranger", "#!/bin/sh\necho hello\n")
+        older = self.write("older", "#!/bin/sh\necho '{\"form\": \"0\"}'\n")
+        plain = self.write("plain", "no program")
+        for path in (stranger, older):
+            os.chmod(path, 0o755)
+        for path, words in ((stranger, "does not say what it is"),
+                            (older, "writes results of another form"),
+                            (plain, "does not say what it is"),
+                            (self.path("missing"), "is no program and no build folder"),
+                            (self.folder, "has no attnbench; build it first")):
+            with self.subTest(path):
+                done = self.compare(PROGRAM, path, status=2)
+                self.assertIn(words, done.stderr)
+                self.assertEqual(done.stdout, "")
+                self.assertNotIn("points", done.stderr)
+
+    def test_options_of_programs_go_together(self):
+        done = self.run_program("compare", "--programs", PROGRAM, PROGRAM, status=2)
+        self.assertIn("needs an experiment", done.stderr)
+        self.run_program("compare", "a.json", "b.json", "--processes", "3", status=2)
+
+
+if __name__ == "__main__":
+    unittest.main()
