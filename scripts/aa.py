@@ -1,32 +1,40 @@
 #!/usr/bin/env python3
 """Measures how far apart runs and builds of one program are, and whether the rule of
-intervals knows it: an A/A study.
+intervals knows it: an A/A study. Then it plants a slow-down and looks for it.
 
 usage: aa.py measure BUILD FOLDER   times experiments/aa.json again and again with the
                                     program of a build folder and with relinks of it
        aa.py effects FOLDER         writes results/effects.json from the runs that are
                                     for it
-       aa.py judge BUILD FOLDER     writes results/aa.json from pairs of other runs: the
-                                    share of rows that are called different
+       aa.py plant BUILD FOLDER     slows one mechanism down, and looks for it again and
+                                    again with `compare --programs`
+       aa.py judge BUILD FOLDER     writes results/aa.json: the share of rows of pairs of
+                                    other runs that are called different, and how often
+                                    the planted slow-down was found
 example: scripts/aa.py measure build/release build/aa
 
-`effects` comes into the program when it is built, so build it anew before `judge`. The
+`effects` comes into the program when it is built, so build it anew before the others. The
 two runs of a pair are as far apart in time as can be. An error gives one line on stderr
-and exit code 2. It takes about half an hour, and other programs spoil it.
+and exit code 2. Each part takes up to half an hour, and other programs spoil it.
 """
 
 import json
 import math
 import os
+import pathlib
+import shlex
+import shutil
 import subprocess
 import sys
+import time
 
 import numpy
 from scipy import stats
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-sys.path.insert(0, os.path.join(ROOT, "plots"))
+sys.path[:0] = [os.path.join(ROOT, "plots"), os.path.join(ROOT, "scripts")]
 
+import relink  # noqa: E402
 from analysis import intervals, load, series, whole_file  # noqa: E402
 
 EXPERIMENT = os.path.join(ROOT, "experiments", "aa.json")
@@ -34,10 +42,21 @@ PEERS = os.path.join(ROOT, "experiments", "peers", "alpha.json")
 FRAMEWORK = f"/usr/bin/python3 {os.path.join(ROOT, 'experiments/peers/framework.py')}"
 RUNS, BUILDS = 12, 8
 PAIRS = {"runs": 40, "relinks": 20}
+# Every seventh entry of a memory is scored twice.
+PLANTED = {
+    "mechanism": "memory",
+    "mode": "decode",
+    "file": "mechanisms/memory/memory.cc",
+    "old": "        ScoreEntry(first + n);\n",
+    "new": "        ScoreEntry(first + n);\n"
+           "        if ((first + n) % 7 == 0) ScoreEntry(first + n);\n",
+}
+SEARCHES, MARGIN = 10, 0.02
 
 
 def main(arguments):
-    commands = {"measure": (measure, 2), "effects": (effects, 1), "judge": (judge, 2)}
+    commands = {"measure": (measure, 2), "effects": (effects, 1), "plant": (plant, 2),
+                "judge": (judge, 2)}
     command, count = commands.get(arguments[0] if arguments else "", (None, 0))
     if command is None or len(arguments) != count + 1:
         sys.exit(__doc__)
@@ -122,10 +141,9 @@ def rows_of(cells):
 
 
 def effect(runs):
-    """Gives the effect of builds and runs on rows [run][row][build, process, round]: the
-    components of variance of a table of runs and builds, the mean over rows. Each run has
-    a process of each build; what a process does counts with the run, but not what rounds
-    show of themselves.
+    """Gives the effect of builds, processes and runs on rows [run][row][build, process,
+    round]: the components of variance of a table of runs and builds, the mean over rows.
+    Each run has a process of each build; its rounds show a part of what is left.
     """
     # A run of one build has processes in their place.
     table = numpy.array([
@@ -136,26 +154,90 @@ def effect(runs):
     of_runs = table.mean(axis=2, keepdims=True) - whole
     of_builds = table.mean(axis=0, keepdims=True) - whole
     rest = table - whole - of_runs - of_builds
-    degrees = {"run": count_runs - 1, "build": count_builds - 1}
-    noise = (rest**2).sum(axis=(0, 2)) / (degrees["run"] * degrees["build"])
+    degrees = {"build": count_builds - 1, "run": count_runs - 1}
+    degrees["process"] = degrees["build"] * degrees["run"]
+    noise = (rest**2).sum(axis=(0, 2)) / degrees["process"]
     of_rounds = numpy.mean([
         [intervals.center(row[build:build + 1, process:process + 1])[1][0]
          for build in range(row.shape[0]) for process in range(row.shape[1])]
         for rows in runs for row in rows
     ])
     squares = {
-        "run": (of_runs**2).sum(axis=(0, 2)) / degrees["run"]
-               + noise * (1 - 1 / count_builds) - of_rounds,
         "build": (of_builds**2).sum(axis=(0, 2)) / degrees["build"] - noise / count_runs,
+        "process": noise - of_rounds,
+        "run": (of_runs**2).sum(axis=(0, 2)) / degrees["run"] - noise / count_builds,
     }
     return {
         key: value
-        for what in ("build", "run")
+        for what, square in squares.items()
         for key, value in (
-            (f"s_{what}", round(math.sqrt(max(0.0, squares[what].mean())), 4)),
+            (f"s_{what}", round(math.sqrt(max(0.0, square.mean())), 4)),
             (f"{what}_degrees", degrees[what]),
         )
     }
+
+
+# ---- a planted slow-down -----------------------------------------------------
+
+
+def plant(build, folder):
+    planted = plant_build(build, folder)
+    for number in range(SEARCHES):
+        start = time.monotonic()
+        said = run([os.path.join(build, "attnbench"), "compare", "--programs", build, planted,
+                    EXPERIMENT, "--repetitions", "2", "--margin", str(MARGIN), "--json"],
+                   codes=(0, 1, 5))
+        found = {"minutes": (time.monotonic() - start) / 60, **json.loads(said)}
+        with open(os.path.join(folder, f"planted-{number}.json"), "w") as file:
+            json.dump(found, file)
+        print(f"aa.py: {number + 1} of {SEARCHES}", flush=True)
+
+
+def plant_build(build, folder):
+    """Gives a build folder with all that a program is linked from; one object of it is
+    compiled from the changed source.
+    """
+    build, planted = pathlib.Path(build).resolve(), pathlib.Path(folder).resolve() / "build"
+    source = pathlib.Path(ROOT, PLANTED["file"])
+    text = source.read_text()
+    if text.count(PLANTED["old"]) != 1:
+        raise load.DataError(source, "no longer has the text that is to be changed")
+    commands = relink.commands_of(build)
+    kept, objects = relink.link_words(commands)
+    for name in ["build.ninja", "CMakeFiles/rules.ninja", *objects]:
+        os.makedirs((planted / name).parent, exist_ok=True)
+        shutil.copy2(build / name, planted / name)
+    changed = planted / source.name
+    changed.write_text(text.replace(PLANTED["old"], PLANTED["new"]))
+    [compiling] = [one for one in commands if one.endswith(str(source))]
+    subprocess.run([*shlex.split(compiling)[:-1], changed], cwd=planted, check=True)
+    (planted / "relinks").mkdir(exist_ok=True)
+    (planted / relink.NAME).touch()
+    relink.link(planted, kept, objects, 0)
+    os.replace(planted / "relinks" / f"{relink.NAME}-0", planted / relink.NAME)
+    return str(planted)
+
+
+def planted_of(folder):
+    """Gives what each search for the slow-down found."""
+    searches = []
+    for number in range(SEARCHES):
+        found = load.read_json(os.path.join(folder, f"planted-{number}.json"))
+        slow = [row["mechanism"] == PLANTED["mechanism"] and row["mode"] == PLANTED["mode"]
+                for row in found["rows"]]
+        [row] = [row for row, is_slow in zip(found["rows"], slow) if is_slow]
+        searches.append({
+            "minutes": round(found["minutes"], 2),
+            "rows": len(slow),
+            "verdict": row["verdict"],
+            "ratio": row["ratio"],
+            "interval": row["interval"],
+            "others_different": sum(
+                row["verdict"] in ("FASTER", "SLOWER") and not is_slow
+                for row, is_slow in zip(found["rows"], slow)),
+        })
+    return {key: PLANTED[key] for key in ("mechanism", "mode", "file", "new")} | {
+        "margin": MARGIN, "searches": searches}
 
 
 # ---- pairs -------------------------------------------------------------------
@@ -173,11 +255,15 @@ def judge(build, folder):
         "context": context,
         "pairs": pairs,
         "shares": [share(pairs, of, by) for of in PAIRS for by in ("compare", "table")],
+        "planted": planted_of(folder),
     }
     write("aa.json", document)
     for one in document["shares"]:
         print(f"{one['of']} by {one['by']}: {100 * one['share']:.2g} % "
               f"[{100 * one['low']:.2g}, {100 * one['high']:.2g}] of rows called different")
+    searches = document["planted"]["searches"]
+    found = [one for one in searches if one["verdict"] == "SLOWER"]
+    print(f"planted: found in {len(found)} of {len(searches)} searches")
 
 
 def context_of(folder):
@@ -226,9 +312,8 @@ def distances_of(a_cells, b_cells, are_builds):
     for a, b in zip(rows_of(a_cells), rows_of(b_cells), strict=True):
         both = [intervals.center(one) for one in (a, b)]
         parts = [part for _, part in both]
-        for what in (("build", "run") if are_builds else ("run",)):
-            one = intervals.EFFECTS["ratio"]
-            parts.append((2 * one[f"s_{what}"] ** 2, one[f"{what}_degrees"]))
+        build, *others = intervals.effects("ratio", a.shape, count=2)
+        parts += [build, *others] if are_builds else others
         span = intervals.Estimate(both[0][0] - both[1][0], tuple(parts)).at()
         distances.append(abs(span.value) / (span.high - span.value))
     return distances

@@ -358,31 +358,20 @@ class Campaign {
   // This run is the last one of `runs`.
   void Finish(std::size_t i, int process, const MeasuredPoint& measured) {
     const std::string& hash = hashes_[i];
-    FinishedPoint point = {.cells = measured.cells,
-                           .calibration = {},
-                           .runs = {finished_.runs.size() - 1}};
-    for (ResultCell& cell : point.cells) {
-      cell.point = hash;
-      if (!cell.is_ok() && process == 0) cell.processes = sweep_.processes;
-    }
-    // Without a finished cell nobody looked at the clock.
-    if (!measured.rounds.times.empty()) {
-      point.calibration = CalibrationOf(hash, measured.rounds);
-    }
+    FinishedPoint part = PartOf(measured, hash, process, sweep_.processes);
+    part.runs = {finished_.runs.size() - 1};
     // The run's entry is updated here, as this may be its last point.
     LookAgain(load_watch_, /*calibration=*/{}, own_context_);
     finished_.runs.back() = OwnRun();
     if (!journal_.IsRemoved()) {
       journal_.Append(
-          {.point = PointRecord{hash, process, point.cells, point.calibration,
+          {.point = PointRecord{hash, process, part.cells, part.calibration,
                                 finished_.runs.back(),
                                 FingerprintHash(own_context_)}});
     }
-    if (process == 0) {
-      finished_.points[hash] = std::move(point);
-    } else {
-      finished_.points[hash].Add(point, sweep_.points[i], Plan());
-    }
+    FinishedPoint& point = finished_.points[hash];
+    if (process == 0) point = {};
+    point.Add(part, sweep_.points[i], Plan());
     again_.erase(hash);
   }
 

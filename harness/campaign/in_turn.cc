@@ -74,19 +74,8 @@ class Side {
     FinishedPoint& point = points_[i];
     auto measured = measurer_->Measure(i, process, point.cells, tick);
     if (!measured) return {};
-    FinishedPoint next{.cells = measured->cells, .calibration = {}, .runs = {}};
-    for (ResultCell& cell : next.cells) {
-      cell.point = context_.points[i];
-      if (!cell.is_ok() && process == 0) cell.processes = sweep_.processes;
-    }
-    if (!measured->rounds.times.empty()) {
-      next.calibration = CalibrationOf(context_.points[i], measured->rounds);
-    }
-    if (process == 0) {
-      point = std::move(next);
-    } else {
-      point.Add(next, sweep_.points[i], plan_);
-    }
+    point.Add(PartOf(*measured, context_.points[i], process, sweep_.processes),
+              sweep_.points[i], plan_);
     LookAgain(watch_, /*calibration=*/{}, context_);
     return std::move(measured->cells);
   }

@@ -77,6 +77,10 @@ std::int64_t FinishedPoint::Processes(std::int64_t processes) const {
 
 void FinishedPoint::Add(const FinishedPoint& next, const Point& planned,
                         const ProcessPlan& plan) {
+  if (cells.empty()) {
+    *this = next;
+    return;
+  }
   // A cell that has failed is not among those of `next`.
   auto given = next.cells.begin();
   for (std::size_t i = 0; i < cells.size(); ++i) {
@@ -90,6 +94,21 @@ void FinishedPoint::Add(const FinishedPoint& next, const Point& planned,
   } else if (next.calibration) {
     calibration = next.calibration;
   }
+}
+
+FinishedPoint PartOf(const MeasuredPoint& measured, const std::string& hash,
+                     int process, std::int64_t processes) {
+  FinishedPoint part{.cells = measured.cells, .calibration = {}, .runs = {}};
+  for (ResultCell& cell : part.cells) {
+    cell.point = hash;
+    // No other process will measure it.
+    if (!cell.is_ok() && process == 0) cell.processes = processes;
+  }
+  // Without a finished cell nobody looked at the clock.
+  if (!measured.rounds.times.empty()) {
+    part.calibration = CalibrationOf(hash, measured.rounds);
+  }
+  return part;
 }
 
 bool HasPoints(const JournalContents& journal) {

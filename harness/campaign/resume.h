@@ -1,5 +1,6 @@
 // Reads what an earlier run has finished of a sweep from its journal, its
-// result, or both. All are pure functions.
+// result, or both, and joins what its processes measure. All are pure
+// functions.
 #ifndef ATTNBENCH_HARNESS_CAMPAIGN_RESUME_H_
 #define ATTNBENCH_HARNESS_CAMPAIGN_RESUME_H_
 
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "harness/campaign/journal.h"
+#include "harness/campaign/measurer.h"
 #include "harness/campaign/replicates.h"
 #include "harness/results/sweep_result.h"
 #include "harness/sweep/sweep.h"
@@ -27,10 +29,14 @@ struct FinishedPoint {
   // The number of processes that have measured it: all of `processes` where no
   // cell is left to measure.
   std::int64_t Processes(std::int64_t processes) const;
-  // Adds what the next process gave.
+  // Adds what the next process gave; takes that of the first.
   void Add(const FinishedPoint& next, const Point& planned,
            const ProcessPlan& plan);
 };
+
+// What process `process` of `processes` measured of the point with this hash.
+FinishedPoint PartOf(const MeasuredPoint& measured, const std::string& hash,
+                     int process, std::int64_t processes);
 
 struct Finished {
   std::map<std::string, FinishedPoint> points;  // by hash

@@ -97,7 +97,7 @@ struct WorkerAnswer {
   }
 };
 
-// What a worker's program says of itself, so that another program can let it
+// A worker's program describes itself, so that another program can let it
 // measure.
 struct WorkerDescription {
   std::string form;  // WorkerForm

@@ -35,8 +35,8 @@ class Probes {
   explicit Probes(const std::vector<Cache>& caches = ReadCaches());
 
   // The least of a few short runs of each probe, because an interruption makes
-  // one of them longer and a slower machine all of them. A call takes about
-  // 250 us where L2 has 512 KiB.
+  // one of them longer and a slower machine all of them. A call takes the
+  // longer, the larger L2 is, because each run reads a share of its size.
   ProbeTimes Time();
 
  private:
@@ -66,9 +66,7 @@ struct ProbedRounds {
 };
 
 // A round strays if one of its probes takes more than this many times its
-// median. With compilers on both cores of an AMD EPYC 7003 (2 of its cores, in
-// a virtual machine), 9 in 10 rounds had the chain below 1.05, the throughput
-// below 1.2 and the reads below 1.2 to 1.4.
+// median. A lower limit would measure many rounds of a busy machine again.
 inline constexpr double kStraying = 1.3;
 
 // For each round, how many times its median the worst of its probes takes.

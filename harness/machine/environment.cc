@@ -22,14 +22,8 @@
 #include "harness/machine/caches.h"
 #include "harness/machine/cgroup.h"
 #include "harness/machine/cpus.h"
+#include "harness/machine/sanitized.h"
 #include "mechanisms/kernels/kernels.h"
-
-#if defined(__has_feature)
-#define ATTNBENCH_CLANG_SANITIZES \
-  (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
-#else
-#define ATTNBENCH_CLANG_SANITIZES 0
-#endif
 
 namespace attnbench {
 namespace {
@@ -197,10 +191,7 @@ Circumstances CircumstancesNow() {
 #ifndef __OPTIMIZE__
   circumstances.is_optimised = false;
 #endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || \
-    ATTNBENCH_CLANG_SANITIZES
-  circumstances.is_sanitized = true;
-#endif
+  circumstances.is_sanitized = kIsSanitized;
 #ifndef NDEBUG
   circumstances.has_checks = true;
 #endif

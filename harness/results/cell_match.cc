@@ -15,6 +15,15 @@ std::map<std::string, const ResultCell*> ByIdentity(const SweepResult& result) {
 
 }  // namespace
 
+EffectCounts HiddenIn(const CellMatch::Pair& pair, bool same_program) {
+  EffectCounts counts{.builds = 0, .processes = 0, .runs = 2};
+  for (const ResultCell* cell : {pair.a, pair.b}) {
+    if (cell->builds == 1 && !same_program) ++counts.builds;
+    if (cell->processes == 1) ++counts.processes;
+  }
+  return counts;
+}
+
 CellMatch MatchCells(const SweepResult& a, const SweepResult& b) {
   const auto of_a = ByIdentity(a);
   const auto of_b = ByIdentity(b);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "harness/results/sweep_result.h"
+#include "harness/stats/statistics.h"
 
 namespace attnbench {
 
@@ -26,6 +27,10 @@ struct CellMatch {
 
 // Cells are paired by their CellIdentity.
 CellMatch MatchCells(const SweepResult& a, const SweepResult& b);
+
+// What a comparison of the pair's times does not show, as two runs measured
+// them. Builds count only where the programs differ.
+EffectCounts HiddenIn(const CellMatch::Pair& pair, bool same_program);
 
 // Short names of cells, "mocha T=10 w=4 f64": the mechanism, and the axes and
 // options that differ between the cells that were added.

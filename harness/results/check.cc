@@ -112,18 +112,14 @@ CheckedRatio RatioOf(const RatioPair& pair, const TwoRuns& runs, double miss,
   };
   const Center before = center(*pair.cell.a, *pair.reference.a);
   const Center after = center(*pair.cell.b, *pair.reference.b);
-  const auto single_build = [&](const ResultCell& cell) {
-    return !runs.same_program && cell.builds == 1 ? 1 : 0;
-  };
   const Effect& effect = IsPeers(*pair.cell.a) == IsPeers(*pair.reference.a)
                              ? runs.effects.ratio
                              : runs.effects.peer;
-  const Change change = ChangeOf(
-      {after.value - before.value,
-       {before.variance, after.variance},
-       effect.Parts(single_build(*pair.cell.a) + single_build(*pair.cell.b),
-                    /*of_runs=*/2)},
-      miss, margin);
+  const Change change =
+      ChangeOf({after.value - before.value,
+                {before.variance, after.variance},
+                effect.Parts(HiddenIn(pair.cell, runs.same_program))},
+               miss, margin);
   const Interval& interval = change.ratio.interval;
   const bool regressed = interval.low > 1 + margin;
   CheckedRatio ratio{static_cast<const CellIdentity&>(*pair.cell.a)};

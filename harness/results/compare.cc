@@ -38,11 +38,25 @@ std::optional<Interval> ExpIfFinite(double value, double half_width) {
   return Exp({value, {value - half_width, value + half_width}}).interval;
 }
 
-// The number of sides of which one build alone was measured. They count only
-// where the two programs differ.
-int SingleBuilds(const CellMatch::Pair& pair, const Comparison& comparison) {
-  if (comparison.a.build_id == comparison.b.build_id) return 0;
-  return (pair.a->builds == 1 ? 1 : 0) + (pair.b->builds == 1 ? 1 : 0);
+EffectCounts HiddenFrom(const CellMatch::Pair& pair,
+                        const Comparison& comparison) {
+  return HiddenIn(pair, comparison.a.build_id == comparison.b.build_id);
+}
+
+// Effects are those of a ratio of two cells of one run: twice those of a cell
+// beside all others.
+EffectCounts Halves(EffectCounts counts) {
+  return {.builds = counts.builds / 2,
+          .processes = counts.processes / 2,
+          .runs = counts.runs / 2};
+}
+
+// Two programs that were measured in turn are of one run.
+EffectCounts HiddenOfOneRun(const CellMatch::Pair& pair,
+                            const Comparison& comparison) {
+  EffectCounts counts = Halves(HiddenFrom(pair, comparison));
+  counts.runs = 0;
+  return counts;
 }
 
 // Of a cell beside all others, most of which are ours.
@@ -72,22 +86,20 @@ std::vector<LogRatio> UnpairedRatios(const Pairs& timed, const Effects& effects,
   }
   if (timed.size() < kLeastCommon) {
     for (std::size_t i = 0; i < timed.size(); ++i) {
-      ratios[i].effects =
-          effects.time.Parts(SingleBuilds(timed[i], comparison), /*of_runs=*/2);
+      ratios[i].effects = effects.time.Parts(HiddenFrom(timed[i], comparison));
     }
     if (!values.empty()) comparison.common_ratio = std::exp(Median(values));
     return ratios;
   }
   const Center common = CenterOf({values});
-  SetCommon(common, effects.time.Parts(0, /*of_runs=*/2), comparison);
+  // Builds differ by cells, so they drop out of what all have in common.
+  EffectCounts hidden = HiddenFrom(timed[0], comparison);
+  hidden.builds = 0;
+  SetCommon(common, effects.time.Parts(hidden), comparison);
   for (std::size_t i = 0; i < timed.size(); ++i) {
     ratios[i].value -= common.value;
-    // The effects are those of a ratio of two cells of one run: as much as of
-    // one cell in two runs.
-    ratios[i].effects =
-        EffectOf(timed[i], effects)
-            .Parts(std::min(SingleBuilds(timed[i], comparison), 1),
-                   /*of_runs=*/1);
+    ratios[i].effects = EffectOf(timed[i], effects)
+                            .Parts(Halves(HiddenFrom(timed[i], comparison)));
   }
   return ratios;
 }
@@ -130,11 +142,9 @@ std::vector<LogRatio> PairedRatios(const Pairs& timed, const Effects& effects,
   }
   const ProcessSamples common = CommonOfProcesses(cells);
   if (timed.size() >= kLeastCommon) {
-    SetCommon(
-        CenterOf(common, PairedBuilds(timed[0])),
-        effects.ratio.Parts(std::min(SingleBuilds(timed[0], comparison), 1),
-                            /*of_runs=*/0),
-        comparison);
+    SetCommon(CenterOf(common, PairedBuilds(timed[0])),
+              effects.ratio.Parts(HiddenOfOneRun(timed[0], comparison)),
+              comparison);
     for (ProcessSamples& cell : cells) {
       for (std::size_t k = 0; k < cell.size(); ++k) cell[k][0] -= common[k][0];
     }
@@ -144,12 +154,10 @@ std::vector<LogRatio> PairedRatios(const Pairs& timed, const Effects& effects,
   std::vector<LogRatio> ratios;
   for (std::size_t i = 0; i < timed.size(); ++i) {
     const Center center = CenterOf(cells[i], PairedBuilds(timed[i]));
-    ratios.push_back(
-        {center.value,
-         {center.variance},
-         EffectOf(timed[i], effects)
-             .Parts(std::min(SingleBuilds(timed[i], comparison), 1),
-                    /*of_runs=*/0)});
+    ratios.push_back({center.value,
+                      {center.variance},
+                      EffectOf(timed[i], effects)
+                          .Parts(HiddenOfOneRun(timed[i], comparison))});
   }
   return ratios;
 }
@@ -192,7 +200,7 @@ void AddTimes(const CellMatch& match, const CompareOptions& options,
   for (std::size_t i = 0; i < timed.size(); ++i) {
     comparison.rows.push_back(
         TimeOf(timed[i], ChangeOf(ratios[i], miss, options.margin)));
-    if (SingleBuilds(timed[i], comparison) == 0) continue;
+    if (HiddenFrom(timed[i], comparison).builds == 0) continue;
     comparison.placement = std::max(comparison.placement.value_or(0),
                                     Detectable(ratios[i].effects, miss));
   }

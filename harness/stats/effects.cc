@@ -9,6 +9,8 @@ struct WrittenEffect : Effect {
   static void Fields(auto& self, auto& visit) {
     visit("s_build", self.s_build, kAtLeastZero);
     visit("build_degrees", self.build_degrees, kAboveZero);
+    visit("s_process", self.s_process, kAtLeastZero);
+    visit("process_degrees", self.process_degrees, kAboveZero);
     visit("s_run", self.s_run, kAtLeastZero);
     visit("run_degrees", self.run_degrees, kAboveZero);
   }
@@ -29,8 +31,8 @@ struct WrittenEffects {
 
 struct EffectsDocument {
   static constexpr char kTitle[] =
-      "Standard deviations of logarithms of times from build to build and from "
-      "run to run";
+      "Standard deviations of logarithms of times from build to build, from "
+      "process to process and from run to run";
 
   int schema_version = 1;
   std::string kind = "effects";

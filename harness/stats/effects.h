@@ -1,7 +1,7 @@
-// The committed estimates of what one run of one program cannot see of itself:
-// by how much times move from build to build and from run to run. They are in
-// results/effects.json (results/schema/effects.schema.json), which CMake
-// compiles into the program, so that it needs no file.
+// The committed estimates of what one run of one program does not show: by how
+// much times move from build to build, from process to process and from run to
+// run. They are in results/effects.json (results/schema/effects.schema.json),
+// which CMake compiles into the program, so that it needs no file.
 #ifndef ATTNBENCH_HARNESS_STATS_EFFECTS_H_
 #define ATTNBENCH_HARNESS_STATS_EFFECTS_H_
 

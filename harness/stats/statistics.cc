@@ -132,9 +132,10 @@ Center CenterOf(const ProcessSamples& logs, std::int64_t builds) {
   return CenterOfRounds(logs.at(0));
 }
 
-std::vector<Variance> Effect::Parts(double of_builds, double of_runs) const {
-  return {{of_builds * s_build * s_build, build_degrees},
-          {of_runs * s_run * s_run, run_degrees}};
+std::vector<Variance> Effect::Parts(const EffectCounts& counts) const {
+  return {{counts.builds * s_build * s_build, build_degrees},
+          {counts.processes * s_process * s_process, process_degrees},
+          {counts.runs * s_run * s_run, run_degrees}};
 }
 
 double HalfWidth(std::span<const Variance> parts, double miss) {
@@ -153,7 +154,10 @@ double HalfWidth(std::span<const Variance> parts, double miss) {
 Estimate EstimateOf(const ProcessSamples& logs, std::int64_t builds,
                     const Effect& effect, double miss) {
   const Center center = CenterOf(logs, builds);
-  std::vector<Variance> parts = effect.Parts(builds > 1 ? 0 : 1, 1);
+  std::vector<Variance> parts =
+      effect.Parts({.builds = builds > 1 ? 0.0 : 1.0,
+                    .processes = logs.size() > 1 ? 0.0 : 1.0,
+                    .runs = 1});
   parts.push_back(center.variance);
   const double half = HalfWidth(parts, miss);
   return {center.value, {center.value - half, center.value + half}};

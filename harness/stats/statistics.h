@@ -6,8 +6,8 @@
 // place in memory, processes of one program its layout, and all of a run its
 // machine's state. So the unit that counts is the largest of which there are
 // several: builds, then processes, then rounds. What the samples cannot show,
-// because there is one build or one run alone, an Effect adds: an estimate from
-// elsewhere (effects.h).
+// because there is one build, one process or one run alone, an Effect adds: an
+// estimate from elsewhere (effects.h).
 #ifndef ATTNBENCH_HARNESS_STATS_STATISTICS_H_
 #define ATTNBENCH_HARNESS_STATS_STATISTICS_H_
 
@@ -72,18 +72,26 @@ struct Center {
 //            taken from the interquartile range (Quantile)
 Center CenterOf(const ProcessSamples& logs, std::int64_t builds = 1);
 
+// How often each of the squares of an Effect is in a variance.
+struct EffectCounts {
+  double builds = 0;
+  double processes = 0;
+  double runs = 0;
+};
+
 // By how much the logarithm of a time or ratio moves from build to build (a
-// relink of the same objects in another order) and from run to run, as standard
-// deviations with their degrees of freedom.
+// relink of the same objects in another order), from process to process of one
+// build and from run to run, as standard deviations with their degrees of
+// freedom.
 struct Effect {
   double s_build = 0;
   double build_degrees = 1;
+  double s_process = 0;
+  double process_degrees = 1;
   double s_run = 0;
   double run_degrees = 1;
 
-  // The parts of a variance that has `of_builds` times s_build^2 and `of_runs`
-  // times s_run^2.
-  std::vector<Variance> Parts(double of_builds, double of_runs) const;
+  std::vector<Variance> Parts(const EffectCounts& counts) const;
 };
 
 // Student's t(1 - miss / 2) times the root of the sum of the parts, with the
@@ -97,8 +105,8 @@ struct Estimate {
 };
 
 // The centre of the logarithms of one run with the interval that misses with
-// probability `miss`: the effect of the run is in it, and that of the build
-// unless there are several.
+// probability `miss`: the effect of the run is in it, and those of the build
+// and the process unless there are several.
 Estimate EstimateOf(const ProcessSamples& logs, std::int64_t builds,
                     const Effect& effect, double miss = kMiss);
 

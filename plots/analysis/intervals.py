@@ -8,9 +8,9 @@ processes), else processes, else rounds. Of builds and processes it is Student's
 mean. Of rounds it is that of the median, with the spread between the quartiles, which a
 few disturbed rounds do not move.
 
-No run shows what differs between runs, and one of a single build does not show what
-builds do: both are added as they were measured elsewhere (results/effects.json). The
-degrees of freedom are Welch's and Satterthwaite's. harness/stats has the same rule.
+No run shows what differs between runs, one of a single build does not show what builds
+do, and one of a single process not what processes do: these are added as they were
+measured elsewhere (results/effects.json). The degrees of freedom are Welch's and Satterthwaite's. harness/stats has the same rule.
 """
 
 import math
@@ -72,15 +72,19 @@ def estimate(logs, kind, count=1.0):
     builds and runs move independently has `count` times their variance.
     """
     value, own = center(logs)
-    return Estimate(value, (own, *effects(kind, len(logs), count)))
+    return Estimate(value, (own, *effects(kind, logs.shape, count)))
 
 
-def effects(kind, builds, count=1.0):
-    """Gives the parts of the error that no round shows."""
+def effects(kind, shape, count=1.0):
+    """Gives the parts of the error that a series of this shape does not show; the last
+    is that of the run.
+    """
+    builds, processes = shape[:2]
+    hidden = {"build": builds == 1, "process": builds * processes == 1, "run": True}
     one = EFFECTS[kind]
-    shown = ("run",) if builds > 1 else ("build", "run")
     return tuple(
-        (count * one[f"s_{what}"] ** 2, one[f"{what}_degrees"]) for what in shown
+        (count * one[f"s_{what}"] ** 2, one[f"{what}_degrees"])
+        for what, is_hidden in hidden.items() if is_hidden
     )
 
 

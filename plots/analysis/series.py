@@ -87,9 +87,8 @@ def linear(series, weights, count, kind="ratio"):
         (weight**2 * variance, degrees)
         for weight, (_, (variance, degrees)) in zip(weights, centers)
     ]
-    builds = min(map(len, series))
-    effects = intervals.effects(kind, builds, count)
-    return Estimate(float(value), (*own, *effects))
+    smallest = numpy.min([one.shape for one in series], axis=0)
+    return Estimate(float(value), (*own, *intervals.effects(kind, smallest, count)))
 
 
 def figure(series, miss, count, figure, rounds=None, has_state=False):
@@ -131,7 +130,7 @@ def _redrawn(one, count, of_rounds, number):
     normal = random.standard_normal((RESAMPLES, len(off))) @ off / (size or 1)
     drawn = value + normal * _scale(random, variance, degrees)
     random = numpy.random.default_rng((SEED, 1, number))
-    for place, part in enumerate(intervals.effects("ratio", len(one), count)):
+    for place, part in enumerate(intervals.effects("ratio", one.shape, count)):
         # How large the effects are is not known well, but is the same for all series.
         scale = _scale(numpy.random.default_rng((SEED, 2, place)), *part)
         drawn += random.standard_normal(RESAMPLES) * scale
@@ -141,7 +140,7 @@ def _redrawn(one, count, of_rounds, number):
 def redrawn_state():
     """Draws the machine's state, which is in all times of a run."""
     random = numpy.random.default_rng((SEED, 3))
-    *_, state = intervals.effects("time", 1)
+    *_, state = intervals.effects("time", (1, 1))
     return random.standard_normal(RESAMPLES) * _scale(random, *state)
 
 

@@ -33,6 +33,8 @@ class ComparePy(ResultFilesTest):
         document = copy.deepcopy(self.swept)
         for cell in document["cells"]:
             cell["samples_ns"] = [factor * (100.0 + i) for i in range(12)]
+            # The sweep has a single round, so its cells have no interval.
+            cell["interval_ns"] = [factor * 100.0, factor * 111.0]
         if fails:
             fail(document["cells"][-1], "timeout", "longer than 2 s")
         return document

@@ -81,8 +81,12 @@ inline ResultCell MadeUpDecoderCell(const std::string& mechanism,
 
 // Effects so small that a percent can be told; those of the program may change.
 inline Effects QuietEffects() {
-  const Effect ratio = {
-      .s_build = 0.005, .build_degrees = 19, .s_run = 0.002, .run_degrees = 10};
+  const Effect ratio = {.s_build = 0.005,
+                        .build_degrees = 19,
+                        .s_process = 0.003,
+                        .process_degrees = 77,
+                        .s_run = 0.002,
+                        .run_degrees = 10};
   Effects effects = {.time = ratio, .ratio = ratio, .peer = ratio};
   effects.time.s_run = 0.02;
   return effects;

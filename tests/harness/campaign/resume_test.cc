@@ -48,19 +48,25 @@ std::vector<ResultCell> Cells(const std::string& hash) {
   return cells;
 }
 
-attnbench::Point Planned() {
-  attnbench::Point planned;
-  for (const ResultCell& cell : Cells("a")) {
-    Cell& one = planned.cells.emplace_back();
-    one.mechanism = cell.mechanism;
-    one.axes = cell.axes;
-    one.options = cell.options;
-  }
+// Made on first use: names of mechanisms in other files may not be there before
+// main.
+const attnbench::Point& Planned() {
+  static const attnbench::Point planned = [] {
+    attnbench::Point made;
+    for (const ResultCell& cell : Cells("a")) {
+      Cell& one = made.cells.emplace_back();
+      one.mechanism = cell.mechanism;
+      one.axes = cell.axes;
+      one.options = cell.options;
+    }
+    return made;
+  }();
   return planned;
 }
-const attnbench::Point kPlanned = Planned();
-const WantedPoints kWanted = {
-    {"a", &kPlanned}, {"b", &kPlanned}, {"c", &kPlanned}};
+
+WantedPoints Wanted() {
+  return {{"a", &Planned()}, {"b", &Planned()}, {"c", &Planned()}};
+}
 
 Calibration ClockOf(const std::string& hash) {
   return {.point = hash, .samples_ns = {1}, .median_ns = 1, .deviation = 0};
@@ -111,7 +117,7 @@ Json Runs(const std::vector<Run>& runs) { return ToJson(runs); }
 
 TEST(Resume, TakesWhatTheJournalHasOfThisSweep) {
   Finished finished;
-  TakeJournal(TwoRuns(), kWanted, kPlan, ContextOf("now"), finished);
+  TakeJournal(TwoRuns(), Wanted(), kPlan, ContextOf("now"), finished);
   EXPECT_THAT(Hashes(finished), ElementsAre("a", "b"));
   EXPECT_EQ(ToJson(finished.points["b"].cells), ToJson(Cells("b")));
   EXPECT_EQ(finished.points["b"].calibration->point, "b");
@@ -123,7 +129,7 @@ TEST(Resume, JoinsWhatTheProcessesMeasuredInSeveralRuns) {
   JournalContents journal = TwoRuns();
   journal.records.push_back(Point("a", Entry("2nd", 7), 1));
   Finished finished;
-  TakeJournal(journal, kWanted, kPlan, ContextOf("now"), finished);
+  TakeJournal(journal, Wanted(), kPlan, ContextOf("now"), finished);
   const FinishedPoint& point = finished.points["a"];
   EXPECT_EQ(point.Processes(kProcesses), 2);
   EXPECT_EQ(point.cells[1].samples_ns.size(), 2U);
@@ -136,8 +142,8 @@ TEST(Resume, GoesOnFromAPointOfAResultThatNotAllProcessesHaveMeasured) {
   JournalContents journal = {.records = {RunBegins(ContextOf("3rd"), true),
                                          Point("c", Entry("3rd", 7), 1)}};
   Finished finished;
-  TakeResult(ResultOfC(), "r.json", kWanted, ContextOf("now"), finished);
-  TakeJournal(journal, kWanted, kPlan, ContextOf("now"), finished);
+  TakeResult(ResultOfC(), "r.json", Wanted(), ContextOf("now"), finished);
+  TakeJournal(journal, Wanted(), kPlan, ContextOf("now"), finished);
   EXPECT_EQ(finished.points["c"].Processes(kProcesses), 2);
   EXPECT_THAT(finished.points["c"].runs, ElementsAre(1, 2));
 }
@@ -150,7 +156,7 @@ TEST(Resume, TakesNoProcessAfterOneThatIsLost) {
   of_one_cell.point->cells.pop_back();
   journal.records.push_back(of_one_cell);
   Finished finished;
-  TakeJournal(journal, kWanted, kPlan, ContextOf("now"), finished);
+  TakeJournal(journal, Wanted(), kPlan, ContextOf("now"), finished);
   EXPECT_THAT(Hashes(finished), ElementsAre("a", "b"));
   EXPECT_EQ(finished.points["a"].Processes(kProcesses), 1);
   EXPECT_EQ(finished.points["b"].Processes(kProcesses), 1);
@@ -158,15 +164,15 @@ TEST(Resume, TakesNoProcessAfterOneThatIsLost) {
 
 TEST(Resume, APointWithoutACellThatIsLeftIsMeasuredByAllProcesses) {
   FinishedPoint point{.cells = Cells("a"), .calibration = {}, .runs = {0}};
-  point.cells[0] = FailedCell(kPlanned.cells[0], CellStatus::kError, "x");
+  point.cells[0] = FailedCell(Planned().cells[0], CellStatus::kError, "x");
   EXPECT_EQ(point.Processes(kProcesses), 1);
   FinishedPoint next{.cells = Cells("a"), .calibration = {}, .runs = {1}};
   next.cells.erase(next.cells.begin());
-  point.Add(next, kPlanned, kPlan);
+  point.Add(next, Planned(), kPlan);
   EXPECT_EQ(point.cells[0].status, CellStatus::kError);
   EXPECT_EQ(point.cells[1].processes, 2);
-  next.cells[0] = FailedCell(kPlanned.cells[1], CellStatus::kError, "y");
-  point.Add(next, kPlanned, kPlan);
+  next.cells[0] = FailedCell(Planned().cells[1], CellStatus::kError, "y");
+  point.Add(next, Planned(), kPlan);
   EXPECT_EQ(point.Processes(kProcesses), kProcesses);
 }
 
@@ -174,7 +180,7 @@ TEST(Resume, KnowsEveryRunAsItWasJudgedLast) {
   JournalContents journal = TwoRuns();
   journal.records.push_back(Point("c", Entry("2nd", 7)));
   Finished finished;
-  TakeJournal(journal, kWanted, kPlan, ContextOf("now"), finished);
+  TakeJournal(journal, Wanted(), kPlan, ContextOf("now"), finished);
   EXPECT_EQ(RunsOf(finished), Runs({Entry("1st", 1), Entry("2nd", 7)}));
   EXPECT_EQ(DateOf(finished, "a"), "1st");
   EXPECT_EQ(DateOf(finished, "b"), "2nd");
@@ -185,14 +191,14 @@ TEST(Resume, RunsOfTheSameSecondAreTwo) {
   journal.records[2] = RunBegins(ContextOf("1st"));
   journal.records[3] = Point("b", Entry("1st", 2));
   Finished finished;
-  TakeJournal(journal, kWanted, kPlan, ContextOf("now"), finished);
+  TakeJournal(journal, Wanted(), kPlan, ContextOf("now"), finished);
   EXPECT_EQ(RunsOf(finished), Runs({Entry("1st", 1), Entry("1st", 2)}));
 }
 
 TEST(Resume, TakesTheSameFromAResult) {
   Finished finished;
-  TakeResult(ResultOfC(), "r.json", kWanted, ContextOf("now"), finished);
-  TakeJournal(TwoRuns(), kWanted, kPlan, ContextOf("now"), finished);
+  TakeResult(ResultOfC(), "r.json", Wanted(), ContextOf("now"), finished);
+  TakeJournal(TwoRuns(), Wanted(), kPlan, ContextOf("now"), finished);
   EXPECT_THAT(Hashes(finished), ElementsAre("a", "b", "c"));
   EXPECT_EQ(ToJson(finished.points["c"].cells), ToJson(Cells("c")));
   EXPECT_EQ(finished.points["c"].calibration->point, "c");
@@ -205,8 +211,8 @@ TEST(Resume, APointThatWasMeasuredAgainIsTheLaterOne) {
   JournalContents journal = TwoRuns();
   journal.records.push_back(Point("c", Entry("2nd", 7)));
   Finished finished;
-  TakeResult(ResultOfC(), "r.json", kWanted, ContextOf("now"), finished);
-  TakeJournal(journal, kWanted, kPlan, ContextOf("now"), finished);
+  TakeResult(ResultOfC(), "r.json", Wanted(), ContextOf("now"), finished);
+  TakeJournal(journal, Wanted(), kPlan, ContextOf("now"), finished);
   EXPECT_EQ(DateOf(finished, "c"), "2nd");
 }
 
@@ -214,8 +220,8 @@ TEST(Resume, TakesNothingFromAnotherMachine) {
   SweepContext other = ContextOf("now");
   other.cpu = "y";
   Finished finished;
-  TakeResult(ResultOfC(), "r.json", kWanted, other, finished);
-  TakeJournal(TwoRuns(), kWanted, kPlan, other, finished);
+  TakeResult(ResultOfC(), "r.json", Wanted(), other, finished);
+  TakeJournal(TwoRuns(), Wanted(), kPlan, other, finished);
   EXPECT_TRUE(finished.points.empty());
   EXPECT_THAT(finished.runs, IsEmpty());
   EXPECT_FALSE(finished.context.has_value());
@@ -227,7 +233,7 @@ TEST(Resume, TakesNothingFromAResultOfSeveralMachines) {
   SweepResult merged = ResultOfC();
   merged.context.runs[0].differs = Members{{"cpu", "y"}};
   Finished finished;
-  TakeResult(merged, "r.json", kWanted, ContextOf("now"), finished);
+  TakeResult(merged, "r.json", Wanted(), ContextOf("now"), finished);
   EXPECT_TRUE(finished.points.empty());
   EXPECT_EQ(finished.difference, R"(cpu was ["y","x"] and is "x")");
 }
@@ -241,7 +247,7 @@ JournalContents TwoRunsWhoseLinesAreSpoiled() {
 
 TEST(Resume, TakesPointsWhoseRunIsSpoiled) {
   Finished finished;
-  TakeJournal(TwoRunsWhoseLinesAreSpoiled(), kWanted, kPlan, ContextOf("now"),
+  TakeJournal(TwoRunsWhoseLinesAreSpoiled(), Wanted(), kPlan, ContextOf("now"),
               finished);
   EXPECT_THAT(Hashes(finished), ElementsAre("a", "b"));
   EXPECT_EQ(RunsOf(finished), Runs({Entry("1st", 1), Entry("2nd", 2)}));
@@ -251,7 +257,7 @@ TEST(Resume, TakesNoPointOfAnotherMachineWhoseRunIsSpoiled) {
   SweepContext other = ContextOf("now");
   other.cpu = "y";
   Finished finished;
-  TakeJournal(TwoRunsWhoseLinesAreSpoiled(), kWanted, kPlan, other, finished);
+  TakeJournal(TwoRunsWhoseLinesAreSpoiled(), Wanted(), kPlan, other, finished);
   EXPECT_TRUE(finished.points.empty());
   EXPECT_THAT(finished.others, ElementsAre("a", "another", "b"));
 }
@@ -263,7 +269,7 @@ TEST(Resume, APointWhoseRunIsSpoiledIsNotOfTheRunBeforeIt) {
   journal.records[1].point->machine = "another";
   journal.records.erase(journal.records.begin() + 2);
   Finished finished;
-  TakeJournal(journal, kWanted, kPlan, ContextOf("now"), finished);
+  TakeJournal(journal, Wanted(), kPlan, ContextOf("now"), finished);
   EXPECT_THAT(Hashes(finished), ElementsAre("b"));
   EXPECT_FALSE(finished.context.has_value());
   EXPECT_THAT(finished.others, ElementsAre("a", "another"));
@@ -277,7 +283,7 @@ TEST(Resume, KeepsTheLimitsOfEveryRun) {
   journal.records[0].run->context.limits = {f32};
   journal.records[2].run->context.limits = {f32, f64};
   Finished finished;
-  TakeJournal(journal, kWanted, kPlan, ContextOf("now"), finished);
+  TakeJournal(journal, Wanted(), kPlan, ContextOf("now"), finished);
   EXPECT_EQ(ToJson(finished.limits),
             ToJson(std::vector<MachineLimits>{f32, f64}));
 }
@@ -296,7 +302,7 @@ TEST(Resume, RefusesAResultWhosePointNoRunMeasured) {
   of_no_run.context.runs[1].points.clear();
   Finished finished;
   try {
-    TakeResult(of_no_run, "r.json", kWanted, ContextOf("now"), finished);
+    TakeResult(of_no_run, "r.json", Wanted(), ContextOf("now"), finished);
     FAIL();
   } catch (const UserError& error) {
     EXPECT_THAT(error.what(), HasSubstr("r.json: has point c, which none of"));
@@ -308,7 +314,7 @@ TEST(Resume, RefusesCellsThatWereNotPlanned) {
     FinishedPoint finished{.cells = Cells("a"), .calibration = {}, .runs = {0}};
     do_(finished);
     try {
-      CheckPlanned(finished, kPlanned, "r.json");
+      CheckPlanned(finished, Planned(), "r.json");
       return false;
     } catch (const UserError& error) {
       EXPECT_THAT(error.what(), HasSubstr("r.json: has a cell of"));

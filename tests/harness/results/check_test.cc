@@ -277,12 +277,14 @@ TEST(Check, TimesOfOneRoundHaveNoRatioAndAreNotGood) {
   EXPECT_THAT(text, HasSubstr("0 of 2 ratios regressed, 2 cells have none"));
 }
 
-// Of the ratio, s_run counts in each of the two runs, and s_build if there are
-// two builds.
-TEST(Check, ARatioHasInItWhatRunsAndBuildsDo) {
-  const auto half_width = [](std::int64_t builds, const std::string& build_id) {
-    std::vector<Json> cells = {MadeUpCell("soft", 10, {5, 5, 5, 5}, 4),
-                               MadeUpCell("mocha", 10, {7, 7, 7, 7}, 4)};
+// Of the ratio, s_run counts in each of the two runs, s_process where a run is
+// of one process, and s_build if there are two builds.
+TEST(Check, ARatioHasInItWhatRunsProcessesAndBuildsDo) {
+  const auto half_width = [](std::int64_t builds, const std::string& build_id,
+                             int processes = 4) {
+    std::vector<Json> cells = {
+        MadeUpCell("soft", 10, {5, 5, 5, 5}, processes),
+        MadeUpCell("mocha", 10, {7, 7, 7, 7}, processes)};
     for (Json& cell : cells) cell["builds"] = builds;
     ReadSweep result = MadeUpResult("mine.json", cells);
     result.result.context.build_id = build_id;
@@ -292,9 +294,13 @@ TEST(Check, ARatioHasInItWhatRunsAndBuildsDo) {
   };
   const Effect effect = testing::QuietEffects().ratio;
   const std::string same = testing::MadeUpContext().build_id;
-  const auto expected = [&](double of_builds) {
-    return HalfWidth(effect.Parts(of_builds, 2), kDefaultLevel);
+  const auto expected = [&](double of_builds, double of_processes = 0) {
+    return HalfWidth(
+        effect.Parts(
+            {.builds = of_builds, .processes = of_processes, .runs = 2}),
+        kDefaultLevel);
   };
+  EXPECT_NEAR(half_width(1, same, 1), expected(0, 2), 1e-9);
   EXPECT_NEAR(half_width(1, same), expected(0), 1e-9);
   EXPECT_NEAR(half_width(1, "another"), expected(2), 1e-9);
   EXPECT_NEAR(half_width(2, "another"), expected(0), 1e-9);

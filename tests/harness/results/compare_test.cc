@@ -176,6 +176,24 @@ TEST(Compare, IntervalsAreCorrectedForTheNumberOfCells) {
   EXPECT_GT(width(30), 1.3 * width(3));
 }
 
+TEST(Compare, AProcessAloneDoesNotShowWhatProcessesDo) {
+  const auto half_width = [](int processes) {
+    const std::vector<double> still(4, 100);
+    const std::vector<Json> cells = {MadeUpCell("soft", 10, still, processes),
+                                     MadeUpCell("soft", 20, still, processes),
+                                     MadeUpCell("soft", 30, still, processes)};
+    const ReadSweep result = MadeUpResult("r.json", cells);
+    return std::log(
+        Compare(result, result).at("rows")[0].at("interval")[1].get<double>());
+  };
+  const Effect effect = testing::QuietEffects().ratio;
+  EXPECT_NEAR(half_width(4), HalfWidth(effect.Parts({.runs = 1}), 0.05 / 3),
+              1e-9);
+  EXPECT_NEAR(half_width(1),
+              HalfWidth(effect.Parts({.processes = 1, .runs = 1}), 0.05 / 3),
+              1e-9);
+}
+
 TEST(Compare, SaysWhatAnotherPlacementExplainsUnlessBuildsShowIt) {
   const auto compare = [](std::int64_t builds, const std::string& build_id) {
     std::vector<Json> cells = Cells();
@@ -185,14 +203,17 @@ TEST(Compare, SaysWhatAnotherPlacementExplainsUnlessBuildsShowIt) {
     return Compare(MadeUpResult("a.json", Cells()), b);
   };
   const Json one = compare(1, "another");
-  const double expected = std::expm1(
-      HalfWidth(testing::QuietEffects().ratio.Parts(1, 1), 0.05 / 3));
-  EXPECT_NEAR(one.at("placement").get<double>(), expected, 1e-9);
+  const auto expected = [](double of_builds) {
+    return std::expm1(HalfWidth(
+        testing::QuietEffects().ratio.Parts({.builds = of_builds, .runs = 1}),
+        0.05 / 3));
+  };
+  EXPECT_NEAR(one.at("placement").get<double>(), expected(1), 1e-9);
   EXPECT_THAT(TextOf(one),
               HasSubstr("of one build a side, no change below 1."));
   // A has one build still.
-  EXPECT_NEAR(compare(5, "another").at("placement").get<double>(), expected,
-              1e-9);
+  EXPECT_NEAR(compare(5, "another").at("placement").get<double>(),
+              expected(0.5), 1e-9);
   EXPECT_TRUE(
       compare(1, testing::MadeUpContext().build_id).at("placement").is_null());
 }
@@ -204,7 +225,8 @@ TEST(Compare, OfFewCellsEachSidesBuildCounts) {
   b.result.context.build_id = "another";
   EXPECT_NEAR(
       Compare(a, b).at("placement").get<double>(),
-      std::expm1(HalfWidth(testing::QuietEffects().time.Parts(2, 2), 0.05)),
+      std::expm1(HalfWidth(
+          testing::QuietEffects().time.Parts({.builds = 2, .runs = 2}), 0.05)),
       1e-9);
 }
 
@@ -307,7 +329,7 @@ TEST(ComparePaired, TheBuildCountsOnceUnlessThereAreSeveral) {
     return std::log(comparison.rows[0].interval->high);
   };
   const double expected =
-      HalfWidth(testing::QuietEffects().ratio.Parts(1, 0), 0.05 / 3);
+      HalfWidth(testing::QuietEffects().ratio.Parts({.builds = 1}), 0.05 / 3);
   EXPECT_NEAR(half_width("b", 1), expected, 1e-9);
   EXPECT_NEAR(half_width("b", 4), 0, 1e-9);
   EXPECT_NEAR(half_width("a", 1), 0, 1e-9);

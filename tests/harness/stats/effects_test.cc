@@ -17,10 +17,9 @@ namespace {
 using ::testing::HasSubstr;
 
 Json Document() {
-  const Json effect = {{"s_build", 0.01},
-                       {"build_degrees", 19},
-                       {"s_run", 0.02},
-                       {"run_degrees", 10}};
+  const Json effect = {{"s_build", 0.01},   {"build_degrees", 19},
+                       {"s_process", 0.03}, {"process_degrees", 77},
+                       {"s_run", 0.02},     {"run_degrees", 10}};
   Json effects;
   double s_run = 0.1;
   for (const char* kind : {"time", "ratio", "peer"}) {
@@ -51,6 +50,8 @@ TEST(Effects, AreReadByTheirKinds) {
   EXPECT_EQ(effects.peer.s_run, 2.1);
   EXPECT_EQ(effects.time.s_build, 0.01);
   EXPECT_EQ(effects.time.build_degrees, 19);
+  EXPECT_EQ(effects.time.s_process, 0.03);
+  EXPECT_EQ(effects.time.process_degrees, 77);
   EXPECT_EQ(effects.time.run_degrees, 10);
 }
 

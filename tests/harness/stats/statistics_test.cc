@@ -1,5 +1,5 @@
-// Guards against intervals of the wrong unit, or without what a run cannot see
-// of itself: they look plausible and cover too little.
+// Guards against intervals of the wrong unit, or without what a run does not
+// show: they look plausible and cover too little.
 #include "harness/stats/statistics.h"
 
 #include <gtest/gtest.h>
@@ -81,8 +81,12 @@ TEST(HalfWidth, HasTheDegreesOfWelchAndSatterthwaite) {
   EXPECT_EQ(HalfWidth(nothing, 0.05), 0);
 }
 
-constexpr Effect kEffect = {
-    .s_build = 0.03, .build_degrees = 19, .s_run = 0.1, .run_degrees = 10};
+constexpr Effect kEffect = {.s_build = 0.03,
+                            .build_degrees = 19,
+                            .s_process = 0.02,
+                            .process_degrees = 77,
+                            .s_run = 0.1,
+                            .run_degrees = 10};
 
 double HalfWidthOf(const ProcessSamples& logs, std::int64_t builds) {
   const Estimate estimate = EstimateOf(logs, builds, kEffect);
@@ -92,14 +96,19 @@ double HalfWidthOf(const ProcessSamples& logs, std::int64_t builds) {
 TEST(Estimate, HasInItWhatOneRunCannotShow) {
   const ProcessSamples same(6, {7.0});
   const std::vector<Variance> run_alone = {{0.01, 10}};
-  const std::vector<Variance> both = {{0.01, 10}, {0.0009, 19}};
+  const std::vector<Variance> build_too = {{0.01, 10}, {0.0009, 19}};
+  const std::vector<Variance> all = {{0.01, 10}, {0.0009, 19}, {0.0004, 77}};
+  const ProcessSamples one_process(1, std::vector<double>(6, 7.0));
   EXPECT_NEAR(HalfWidthOf(same, 2), HalfWidth(run_alone, 0.05), 1e-12);
-  EXPECT_NEAR(HalfWidthOf(same, 1), HalfWidth(both, 0.05), 1e-12);
+  EXPECT_NEAR(HalfWidthOf(same, 1), HalfWidth(build_too, 0.05), 1e-12);
+  EXPECT_NEAR(HalfWidthOf(one_process, 1), HalfWidth(all, 0.05), 1e-12);
 }
 
 Effect EffectOf(const nlohmann::json& row) {
   return {.s_build = row.at("s_build").get<double>(),
           .build_degrees = row.at("build_degrees").get<double>(),
+          .s_process = row.at("s_process").get<double>(),
+          .process_degrees = row.at("process_degrees").get<double>(),
           .s_run = row.at("s_run").get<double>(),
           .run_degrees = row.at("run_degrees").get<double>()};
 }
@@ -133,7 +142,7 @@ constexpr int kTrials = 4000;
 // say.
 double Coverage(std::size_t processes, std::size_t rounds,
                 std::int64_t builds) {
-  constexpr double kProcess = 0.02, kRound = 0.05;
+  constexpr double kRound = 0.05;
   int covered = 0;
   std::uint64_t place = 0;
   const auto normal = [&](std::uint32_t trial) {
@@ -149,8 +158,8 @@ double Coverage(std::size_t processes, std::size_t rounds,
     }
     ProcessSamples logs(processes);
     for (std::size_t k = 0; k < processes; ++k) {
-      const double process =
-          run + of_builds[k % of_builds.size()] + kProcess * normal(trial);
+      const double process = run + of_builds[k % of_builds.size()] +
+                             kEffect.s_process * normal(trial);
       for (std::size_t i = 0; i < rounds; ++i) {
         logs[k].push_back(process + kRound * normal(trial));
       }

@@ -1,10 +1,12 @@
 """Guards against intervals that are not those of the rule, that hold the truth less often
 than they say, and against a second rule beside it."""
 
+import json
 import math
 import pathlib
 import re
 import unittest
+from unittest import mock
 
 import known_effects
 import numpy
@@ -86,6 +88,35 @@ class Rule(unittest.TestCase):
         self.assert_span(
             intervals.estimate(logs, "time").at(), 0.1, 3.57322 * math.sqrt(0.0037333))
 
+    def test_a_process_alone_has_the_effect_of_processes(self):
+        known_effects.use(self, s_build=0.02, s_process=0.03)
+        self.assertAlmostEqual(self.variance(of_rounds(0, 0, 0)), 0.0013)
+        self.assertAlmostEqual(self.variance(of_processes(0, 0, 0)), 0.0004)
+        self.assertEqual(self.variance(of_processes(0, 0, 0).swapaxes(0, 1)), 0)
+
+    def variance(self, logs):
+        return sum(part for part, _ in intervals.estimate(logs, "time").parts)
+
+    def test_the_program_has_the_same_rule(self):
+        # tests/harness/stats/statistics_test.cc reads this table, too.
+        rows = json.loads(
+            pathlib.Path(ROOT, "tests/harness/stats/intervals.json").read_text())
+        self.assertGreater(len(rows), 20)
+        for row in rows:
+            with mock.patch.dict(intervals.EFFECTS, ratio=row["effect"]):
+                self.assert_row(row)
+
+    def assert_row(self, row):
+        builds = row["builds"]
+        logs = numpy.reshape(row["logs"], (len(row["logs"]) // builds, builds, -1))
+        span = intervals.estimate(logs.swapaxes(0, 1), "ratio").at(row["miss"])
+        self.assertAlmostEqual(span.value, row["value"])
+        if row["low"] is None:
+            self.assertEqual((span.low, span.high), (-math.inf, math.inf))
+        else:
+            self.assertAlmostEqual(span.low, row["low"])
+            self.assertAlmostEqual(span.high, row["high"])
+
     def test_kinds_have_effects_of_their_own(self):
         logs = of_processes(0, 0, 0)
         highs = [intervals.estimate(logs, kind).at().high for kind in
@@ -105,7 +136,8 @@ class Rule(unittest.TestCase):
     def test_the_committed_effects_are_known(self):
         for one in intervals.EFFECTS.values():
             self.assertEqual(
-                set(one), {"s_build", "build_degrees", "s_run", "run_degrees"})
+                set(one), {"s_build", "build_degrees", "s_process", "process_degrees",
+                           "s_run", "run_degrees"})
 
 
 class Coverage(unittest.TestCase):

@@ -1,0 +1,25 @@
+// Whether a sanitizer is in this program: everything takes many times as long.
+#ifndef ATTNBENCH_HARNESS_MACHINE_SANITIZED_H_
+#define ATTNBENCH_HARNESS_MACHINE_SANITIZED_H_
+
+#if defined(__has_feature)
+#define ATTNBENCH_CLANG_SANITIZES \
+  (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
+#else
+#define ATTNBENCH_CLANG_SANITIZES 0
+#endif
+
+namespace attnbench {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || \
+    ATTNBENCH_CLANG_SANITIZES
+inline constexpr bool kIsSanitized = true;
+#else
+inline constexpr bool kIsSanitized = false;
+#endif
+
+}  // namespace attnbench
+
+#undef ATTNBENCH_CLANG_SANITIZES
+
+#endif  // ATTNBENCH_HARNESS_MACHINE_SANITIZED_H_
