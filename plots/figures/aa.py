@@ -40,7 +40,8 @@ def draw(study):
     axes.set_xlabel("distance in half widths of the 95 % interval")
     axes.set_ylabel("share of rows")
     style.add_foot(figure, _CAPTION, handles)
-    return figure, [_headline(share) for share in study["shares"]]
+    headlines = [_headline(share) for share in study["shares"]]
+    return figure, [*headlines, _planted(study["planted"])]
 
 
 def _headline(share):
@@ -49,6 +50,20 @@ def _headline(share):
     return (
         f"{share['pairs']} pairs of {share['of']}: {rule} calls {mean:.2g} % "
         f"[{low:.2g}, {high:.2g}] of rows different"
+    )
+
+
+def _planted(planted):
+    searches = planted["searches"]
+    found = sum(search["verdict"] == "SLOWER" for search in searches)
+    ratios = [search["ratio"] for search in searches]
+    others = sum(search["others_different"] for search in searches)
+    rows = sum(search["rows"] - 1 for search in searches)
+    return (
+        f"{planted['mechanism']} made {100 * (numpy.median(ratios) - 1):.1f} % slower: found "
+        f"in {found} of {len(searches)} comparisons of two programs of at most "
+        f"{max(search['minutes'] for search in searches):.1f} minutes; of the others {others} "
+        f"of {rows} rows called different"
     )
 
 
