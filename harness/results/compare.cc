@@ -176,6 +176,22 @@ ComparedTime TimeOf(const CellMatch::Pair& pair, const Change& change) {
   return time;
 }
 
+// A sample that is too short for all draws is of one.
+bool IsOfAllDraws(const ResultCell& cell) {
+  return *cell.trials_per_sample >= std::ssize(cell.draw_ns);
+}
+
+Change ChangeIn(const CellMatch::Pair& pair, const LogRatio& ratio, double miss,
+                double margin) {
+  Change change = ChangeOf(ratio, miss, margin);
+  if (IsOfAllDraws(*pair.a) != IsOfAllDraws(*pair.b)) {
+    change.kind = ChangeKind::kAmbiguous;
+    change.reason =
+        "a sample is of all draws on one side and of one on the other";
+  }
+  return change;
+}
+
 Pairs TimedIn(const CellMatch& match, Comparison& comparison) {
   Pairs timed;
   for (const CellMatch::Pair& pair : match.both) {
@@ -199,7 +215,7 @@ void AddTimes(const CellMatch& match, const CompareOptions& options,
                 : UnpairedRatios(timed, options.effects, comparison);
   for (std::size_t i = 0; i < timed.size(); ++i) {
     comparison.rows.push_back(
-        TimeOf(timed[i], ChangeOf(ratios[i], miss, options.margin)));
+        TimeOf(timed[i], ChangeIn(timed[i], ratios[i], miss, options.margin)));
     if (HiddenFrom(timed[i], comparison).builds == 0) continue;
     comparison.placement = std::max(comparison.placement.value_or(0),
                                     Detectable(ratios[i].effects, miss));

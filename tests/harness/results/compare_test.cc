@@ -176,6 +176,20 @@ TEST(Compare, IntervalsAreCorrectedForTheNumberOfCells) {
   EXPECT_GT(width(30), 1.3 * width(3));
 }
 
+TEST(Compare, SamplesOfOneDrawTellNothingOfThoseOfAll) {
+  const auto after = [](int trials_of_b) {
+    return AfterChange([&](std::vector<Json>& cells) {
+             cells[0]["draw_ns"] = std::vector<double>(16, 1.0);
+             cells[0]["trials_per_sample"] = trials_of_b;
+           })
+        .at("rows")[0]
+        .at("verdict")
+        .get<std::string>();
+  };
+  EXPECT_EQ(after(32), "SAME");
+  EXPECT_EQ(after(15), "AMBIGUOUS");
+}
+
 TEST(Compare, AProcessAloneDoesNotShowWhatProcessesDo) {
   const auto half_width = [](int processes) {
     const std::vector<double> still(4, 100);
