@@ -52,6 +52,7 @@ PLANTED = {
            "        if ((first + n) % 7 == 0) ScoreEntry(first + n);\n",
 }
 SEARCHES, MARGIN = 10, 0.02
+DESIGNS = [(20, 2), (40, 5)]  # processes of each program, rounds of a process
 
 
 def main(arguments):
@@ -182,15 +183,23 @@ def effect(runs):
 
 def plant(build, folder):
     planted = plant_build(build, folder)
-    for number in range(SEARCHES):
-        start = time.monotonic()
-        said = run([os.path.join(build, "attnbench"), "compare", "--programs", build, planted,
-                    EXPERIMENT, "--repetitions", "2", "--margin", str(MARGIN), "--json"],
-                   codes=(0, 1, 5))
-        found = {"minutes": (time.monotonic() - start) / 60, **json.loads(said)}
-        with open(os.path.join(folder, f"planted-{number}.json"), "w") as file:
-            json.dump(found, file)
-        print(f"aa.py: {number + 1} of {SEARCHES}", flush=True)
+    for processes, rounds in DESIGNS:
+        for one in (build, planted):
+            run([sys.executable, relink.__file__, one, str(processes)])
+        for number in range(SEARCHES):
+            start = time.monotonic()
+            said = run([os.path.join(build, "attnbench"), "compare", "--programs", build,
+                        planted, EXPERIMENT, "--processes", str(processes), "--repetitions",
+                        str(rounds), "--margin", str(MARGIN), "--json"], codes=(0, 1, 5))
+            found = {"minutes": (time.monotonic() - start) / 60, **json.loads(said)}
+            with open(path_of_search(folder, processes, rounds, number), "w") as file:
+                json.dump(found, file)
+            print(f"aa.py: {number + 1} of {SEARCHES} with {processes} processes of "
+                  f"{rounds} rounds", flush=True)
+
+
+def path_of_search(folder, processes, rounds, number):
+    return os.path.join(folder, f"planted-{processes}-{rounds}-{number}.json")
 
 
 def plant_build(build, folder):
@@ -221,12 +230,15 @@ def plant_build(build, folder):
 def planted_of(folder):
     """Gives what each search for the slow-down found."""
     searches = []
-    for number in range(SEARCHES):
-        found = load.read_json(os.path.join(folder, f"planted-{number}.json"))
+    for processes, rounds, number in (
+            (*design, number) for design in DESIGNS for number in range(SEARCHES)):
+        found = load.read_json(path_of_search(folder, processes, rounds, number))
         slow = [row["mechanism"] == PLANTED["mechanism"] and row["mode"] == PLANTED["mode"]
                 for row in found["rows"]]
         [row] = [row for row, is_slow in zip(found["rows"], slow) if is_slow]
         searches.append({
+            "processes": processes,
+            "rounds": rounds,
             "minutes": round(found["minutes"], 2),
             "rows": len(slow),
             "verdict": row["verdict"],
@@ -261,9 +273,6 @@ def judge(build, folder):
     for one in document["shares"]:
         print(f"{one['of']} by {one['by']}: {100 * one['share']:.2g} % "
               f"[{100 * one['low']:.2g}, {100 * one['high']:.2g}] of rows called different")
-    searches = document["planted"]["searches"]
-    found = [one for one in searches if one["verdict"] == "SLOWER"]
-    print(f"planted: found in {len(found)} of {len(searches)} searches")
 
 
 def context_of(folder):

@@ -143,7 +143,7 @@ class NumbersTest(DocumentsTest):
 
     def test_the_findings_about_runs_of_one_program_are_those_of_the_committed_result(self):
         lines = [line for line in drawn("aa").splitlines() if line.startswith("  ")]
-        self.assertEqual(len(lines), 5)
+        self.assertEqual(len(lines), 6)
         self.stands_in("\n".join(lines), ["docs/comparing.md"])
 
     def test_the_targets_are_those_of_the_committed_results(self):
