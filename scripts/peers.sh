@@ -8,7 +8,8 @@
 #   --quick   fewer rounds and shorter grids; everything goes to build/peers
 #             (otherwise to results/, results/figures/ and into README.md)
 #   --builds N   relinks of the program measure in turn, a process of 5 rounds
-#                each: intervals are then over builds
+#                each (one where a round takes long): intervals are then over
+#                builds
 #   --help    this text
 # example: scripts/peers.sh --builds 20
 #
@@ -32,7 +33,7 @@ while (($#)); do
       ;;
     --builds)
       [[ ${2-} =~ ^[0-9]+$ ]] || usage_error "--builds wants a number, e.g. --builds 20"
-      builds=(--builds "$2" --repetitions 5)
+      builds=(--builds "$2")
       shift
       ;;
     --help | -h) print_help && exit 0 ;;
@@ -59,10 +60,15 @@ attempt() {
 # measure NAME EXPERIMENT [OPTION...]: writes NAME.json.
 results=()
 measure() {
-  local result=$out/$1.json
+  local result=$out/$1.json rounds=()
+  if ((${#builds[@]})); then
+    # A round of memory attention lasts long, as 100000 outputs are one trial.
+    rounds=(--repetitions 5)
+    [[ $1 != peers_memory_online ]] || rounds=(--repetitions 1)
+  fi
   rm -f "$result"  # an old result must not pass for this run's
   attempt "measuring $1" build/release/attnbench run-sweep "${@:2}" \
-    "${profile[@]}" "${builds[@]}" -o "$result"
+    "${profile[@]}" "${builds[@]}" "${rounds[@]}" -o "$result"
   results+=("$result")
 }
 
