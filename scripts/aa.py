@@ -4,6 +4,8 @@ intervals knows it: an A/A study. Then it plants a slow-down and looks for it.
 
 usage: aa.py measure BUILD FOLDER   times experiments/aa.json again and again with the
                                     program of a build folder and with relinks of it
+                                    (a run that is in FOLDER is not made again, so the
+                                    study may be stopped and go on another time)
        aa.py effects FOLDER         writes results/effects.json from the runs that are
                                     for it
        aa.py plant BUILD FOLDER     slows one mechanism down, and looks for it again and
@@ -13,9 +15,9 @@ usage: aa.py measure BUILD FOLDER   times experiments/aa.json again and again wi
                                     the planted slow-down was found
 example: scripts/aa.py measure build/release build/aa
 
-`effects` comes into the program when it is built, so build it anew before the others. The
-two runs of a pair are as far apart in time as can be. An error gives one line on stderr
-and exit code 2. Each part takes up to half an hour, and other programs spoil it.
+The program is built with effects.json in it: run `effects`, build again, then `plant` and
+`judge`. The two runs of a pair are as far apart in time as can be. An error gives one line
+on stderr and exit code 2. Each part takes up to half an hour, and other programs spoil it.
 """
 
 import json
@@ -68,8 +70,7 @@ def main(arguments):
 
 
 def measure(build, folder):
-    relinks = BUILDS + 2 * PAIRS["relinks"]
-    run([sys.executable, os.path.join(ROOT, "scripts/relink.py"), build, str(relinks)])
+    relink.main(build, BUILDS + 2 * PAIRS["relinks"])
     os.makedirs(folder, exist_ok=True)
     own = os.path.join(build, "attnbench")
     halves = [[], []]
@@ -78,9 +79,9 @@ def measure(build, folder):
             halves[half].append((own, f"runs-{number}-{half}"))
     for number in range(PAIRS["relinks"]):
         for half in (0, 1):
-            relink = os.path.join(
+            program = os.path.join(
                 build, "relinks", f"attnbench-{BUILDS + 1 + 2 * number + half}")
-            halves[half].append((relink, f"relinks-{number}-{half}"))
+            halves[half].append((program, f"relinks-{number}-{half}"))
     plan = halves[0] + halves[1]
     between = len(plan) // RUNS
     for number, (program, name) in enumerate(plan):
@@ -96,6 +97,8 @@ def measure(build, folder):
 
 def sweep(program, name, folder, experiment, *options):
     path = os.path.join(folder, name + ".json")
+    if os.path.exists(path):
+        return
     run([program, "run-sweep", experiment, *options, "-o", path, "--force"])
 
 
@@ -118,10 +121,14 @@ def effects(folder):
         "time": effect([[series.logs(cell) for cell in cells] for cells in ours]),
         "ratio": effect([rows_of(cells) for cells in ours]),
         "peer": effect([rows_of(cells) for cells in peers]),
+        "speed": effect_of_speed(ours),
     }
-    # A peer is not linked again, so that only our side of a ratio moves with builds.
-    found["peer"].update(
-        (key, found["ratio"][key]) for key in ("s_build", "build_degrees"))
+    # A peer is not linked again, so that only our side of a ratio moves with builds. Both
+    # sides move with processes; those of peers are few.
+    ratio, peer = found["ratio"], found["peer"]
+    for what in ("build", "process"):
+        if what == "build" or peer["s_process"] < ratio["s_process"]:
+            peer.update({key: ratio[key] for key in (f"s_{what}", f"{what}_degrees")})
     document = {"schema_version": 1, "kind": "effects", "effects": found}
     write("effects.json", document)
 
@@ -143,39 +150,67 @@ def rows_of(cells):
 
 def effect(runs):
     """Gives the effect of builds, processes and runs on rows [run][row][build, process,
-    round]: the components of variance of a table of runs and builds, the mean over rows.
-    Each run has a process of each build; its rounds show a part of what is left.
+    round], each with its degrees of freedom by the jackknife: over builds, else over runs.
     """
-    # A run of one build has processes in their place.
+    # A run of one build has processes in their place. [run, row, build]
     table = numpy.array([
-        [numpy.median(row, axis=2).reshape(-1) for row in rows] for rows in runs
-    ])  # [run, row, build]
+        [numpy.median(row, axis=2).reshape(-1) for row in rows] for rows in runs])
+    errors = numpy.array([
+        [[intervals.center(rounds.reshape(1, 1, -1))[1][0]
+          for rounds in row.reshape(-1, row.shape[2])] for row in rows] for rows in runs])
+    whole = components(table, errors)
+    found = {}
+    for what, square in whole.items():
+        found |= {f"s_{what}": round(math.sqrt(max(0.0, square)), 4), f"{what}_degrees": 1}
+        axis = 2 if what == "build" else 0
+        count = table.shape[axis]
+        if count == 2:
+            continue  # nothing is left to make them of
+        others = [
+            components(numpy.delete(table, one, axis), numpy.delete(errors, one, axis))[what]
+            for one in range(count)
+        ]
+        spread = (count - 1) * numpy.var(others)
+        degrees = 2 * square**2 / spread if square > 0 else 1.0
+        found[f"{what}_degrees"] = round(float(numpy.clip(degrees, 1, count - 1)), 1)
+    return found
+
+
+def components(table, errors):
+    """Gives the components of variance of a table [run, row, build], the mean over rows;
+    each run has a process of each build, whose rounds show the squared `errors`.
+    """
     count_runs, _, count_builds = table.shape
     whole = table.mean(axis=(0, 2), keepdims=True)
     of_runs = table.mean(axis=2, keepdims=True) - whole
     of_builds = table.mean(axis=0, keepdims=True) - whole
     rest = table - whole - of_runs - of_builds
-    degrees = {"build": count_builds - 1, "run": count_runs - 1}
-    degrees["process"] = degrees["build"] * degrees["run"]
-    noise = (rest**2).sum(axis=(0, 2)) / degrees["process"]
-    of_rounds = numpy.mean([
-        [intervals.center(row[build:build + 1, process:process + 1])[1][0]
-         for build in range(row.shape[0]) for process in range(row.shape[1])]
-        for rows in runs for row in rows
-    ])
-    squares = {
-        "build": (of_builds**2).sum(axis=(0, 2)) / degrees["build"] - noise / count_runs,
-        "process": noise - of_rounds,
-        "run": (of_runs**2).sum(axis=(0, 2)) / degrees["run"] - noise / count_builds,
-    }
+
+    def mean_square(parts, degrees):
+        return (parts**2).sum(axis=(0, 2)).mean() / degrees
+
+    noise = mean_square(rest, (count_builds - 1) * (count_runs - 1))
     return {
-        key: value
-        for what, square in squares.items()
-        for key, value in (
-            (f"s_{what}", round(math.sqrt(max(0.0, square.mean())), 4)),
-            (f"{what}_degrees", degrees[what]),
-        )
+        "build": mean_square(of_builds, count_builds - 1) - noise / count_runs,
+        "process": noise - errors.mean(),
+        "run": mean_square(of_runs, count_runs - 1) - noise / count_builds,
     }
+
+
+def effect_of_speed(runs):
+    """Gives how far a cell's time of one process moves away from the mean of all cells of
+    that process, as a share of the mean's own move: by regression of squares on squares,
+    so that what moves at any speed is the intercept.
+    """
+    times = numpy.array([
+        [numpy.median(series.logs(cell), axis=2).reshape(-1) for cell in cells]
+        for cells in runs
+    ])  # [run, cell, process]
+    moves = times - times.mean(axis=(0, 2), keepdims=True)
+    common = moves.mean(axis=1, keepdims=True)
+    fit = stats.linregress((common**2).reshape(-1),
+                           ((moves - common) ** 2).mean(axis=1).reshape(-1))
+    return {"share": round(math.sqrt(max(0.0, fit.slope)), 3), "degrees": len(runs) - 1}
 
 
 # ---- a planted slow-down -----------------------------------------------------
@@ -183,15 +218,16 @@ def effect(runs):
 
 def plant(build, folder):
     planted = plant_build(build, folder)
-    for processes, rounds in DESIGNS:
-        for one in (build, planted):
-            run([sys.executable, relink.__file__, one, str(processes)])
-        for number in range(SEARCHES):
+    for one in (build, planted):
+        relink.main(one, max(processes for processes, _ in DESIGNS))
+    for number in range(SEARCHES):
+        for processes, rounds in DESIGNS:
             start = time.monotonic()
             said = run([os.path.join(build, "attnbench"), "compare", "--programs", build,
                         planted, EXPERIMENT, "--processes", str(processes), "--repetitions",
                         str(rounds), "--margin", str(MARGIN), "--json"], codes=(0, 1, 5))
-            found = {"minutes": (time.monotonic() - start) / 60, **json.loads(said)}
+            found = {"minutes": (time.monotonic() - start) / 60, "planted": PLANTED,
+                     **json.loads(said)}
             with open(path_of_search(folder, processes, rounds, number), "w") as file:
                 json.dump(found, file)
             print(f"aa.py: {number + 1} of {SEARCHES} with {processes} processes of "
@@ -220,10 +256,7 @@ def plant_build(build, folder):
     changed.write_text(text.replace(PLANTED["old"], PLANTED["new"]))
     [compiling] = [one for one in commands if one.endswith(str(source))]
     subprocess.run([*shlex.split(compiling)[:-1], changed], cwd=planted, check=True)
-    (planted / "relinks").mkdir(exist_ok=True)
-    (planted / relink.NAME).touch()
-    relink.link(planted, kept, objects, 0)
-    os.replace(planted / "relinks" / f"{relink.NAME}-0", planted / relink.NAME)
+    relink.link(planted, kept, objects, relink.NAME)
     return str(planted)
 
 
@@ -232,7 +265,10 @@ def planted_of(folder):
     searches = []
     for processes, rounds, number in (
             (*design, number) for design in DESIGNS for number in range(SEARCHES)):
-        found = load.read_json(path_of_search(folder, processes, rounds, number))
+        path = path_of_search(folder, processes, rounds, number)
+        found = load.read_json(path)
+        if found["planted"] != PLANTED:
+            raise load.DataError(path, "is of another planted slow-down")
         slow = [row["mechanism"] == PLANTED["mechanism"] and row["mode"] == PLANTED["mode"]
                 for row in found["rows"]]
         [row] = [row for row, is_slow in zip(found["rows"], slow) if is_slow]
@@ -241,6 +277,7 @@ def planted_of(folder):
             "rounds": rounds,
             "minutes": round(found["minutes"], 2),
             "rows": len(slow),
+            "valid": found["a"]["valid"] and found["b"]["valid"],
             "verdict": row["verdict"],
             "ratio": row["ratio"],
             "interval": row["interval"],
@@ -276,18 +313,24 @@ def judge(build, folder):
 
 
 def context_of(folder):
-    """Gives the context of the first run, with how many of all runs were disturbed."""
+    """Gives the context of the first run, when the last one began, and how many of all
+    runs were disturbed.
+    """
     contexts = [
         load.read_json(os.path.join(folder, f"{of}-{number}-{half}.json"))["context"]
         for of in PAIRS for number in range(PAIRS[of]) for half in (0, 1)
     ]
     disturbed = [one for one in contexts if not one["valid"]]
+    if len({one["build_id"] for one in contexts}) > 1:
+        raise load.DataError(folder, "has runs of several programs")
+    is_disturbed = len(disturbed) > len(contexts) / 2
     keys = ("commit", "dirty", "build_id", "compiler", "flags", "cpu", "caches", "cores",
             "kernel", "simd", "date")
     return {
         **{key: contexts[0][key] for key in keys},
-        "valid": True,
-        "invalid_reasons": [],
+        "until": max(one["date"] for one in contexts),
+        "valid": not is_disturbed,
+        "invalid_reasons": ["most runs are not valid"] if is_disturbed else [],
         "warnings": [
             f"{len(disturbed)} of {len(contexts)} runs are not valid and count as they "
             f"came: {disturbed[0]['invalid_reasons'][0]}"
@@ -321,22 +364,24 @@ def distances_of(a_cells, b_cells, are_builds):
     for a, b in zip(rows_of(a_cells), rows_of(b_cells), strict=True):
         both = [intervals.center(one) for one in (a, b)]
         parts = [part for _, part in both]
-        build, *others = intervals.effects("ratio", a.shape, count=2)
-        parts += [build, *others] if are_builds else others
+        hidden = intervals.effects("ratio", a.shape, count=2)
+        parts += hidden if are_builds else hidden[1:]
         span = intervals.Estimate(both[0][0] - both[1][0], tuple(parts)).at()
         distances.append(abs(span.value) / (span.high - span.value))
     return distances
 
 
 def share(pairs, of, by):
-    """Gives the share of rows that are called different; its interval is over pairs, as
-    the rows of a pair are of the same two runs.
+    """Gives the share of rows that are called different, and the number of pairs with any
+    such row. The share's interval is over pairs, as the rows of a pair are of the same two
+    runs.
     """
     shares = [one["different"][by] / one["rows"][by] for one in pairs if one["of"] == of]
-    mean = numpy.mean(shares)
-    half = stats.t.isf(intervals.MISS / 2, len(shares) - 1) * stats.sem(shares)
-    return {"of": of, "by": by, "pairs": len(shares), "share": round(float(mean), 5),
-            "low": round(max(0.0, float(mean - half)), 5), "high": round(float(mean + half), 5)}
+    value, own = intervals.center(numpy.reshape(shares, (-1, 1, 1)))
+    span = intervals.Estimate(value, (own,)).at()
+    return {"of": of, "by": by, "pairs": len(shares),
+            "pairs_called": sum(one > 0 for one in shares), "share": round(value, 5),
+            "low": round(max(0.0, span.low), 5), "high": round(span.high, 5)}
 
 
 def write(name, document):
@@ -347,6 +392,7 @@ def write(name, document):
 if __name__ == "__main__":
     try:
         main(sys.argv[1:])
-    except (load.DataError, OSError) as error:
+    except (load.DataError, relink.RelinkError, subprocess.CalledProcessError,
+            OSError) as error:
         print(f"aa.py: {error}", file=sys.stderr)
         sys.exit(2)

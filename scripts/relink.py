@@ -36,21 +36,12 @@ def commands_of(build):
     return [line for line in done.stdout.splitlines() if line.strip()]
 
 
-def words_of(command, program):
-    """Gives the words of the part of a command that runs `program` of this base name."""
-    for part in command.split("&&"):
-        words = shlex.split(part)
-        if words and os.path.basename(words[0]) == program:
-            return words
-    return []
-
-
 def archives_of(commands):
     """Gives the objects of each static library."""
     found = {}
-    for command in commands:
-        words = words_of(command, "ar")
-        if words:
+    for part in "&&".join(commands).split("&&"):
+        words = shlex.split(part)
+        if words and os.path.basename(words[0]) == "ar":
             found[words[2]] = words[3:]
     return found
 
@@ -73,16 +64,11 @@ def link_words(commands):
     return kept, sorted(set(objects))
 
 
-def link(build, kept, objects, number):
-    """Links number `number`, unless it is there and newer than the program."""
-    path = os.path.join("relinks", f"{NAME}-{number}")
-    whole, program = os.path.join(build, path), os.path.join(build, NAME)
-    if os.path.exists(whole) and os.path.getmtime(whole) > os.path.getmtime(program):
-        return
-    order = objects.copy()
-    random.Random(number).shuffle(order)
+def link(build, kept, objects, path):
+    """Links the objects, in this order, as BUILD/path."""
+    whole = os.path.join(build, path)
     at = kept.index("-o")
-    words = [*kept[:at], *order, "-o", path + ".new", *kept[at + 2:]]
+    words = [*kept[:at], *objects, "-o", path + ".new", *kept[at + 2:]]
     try:
         done = subprocess.run(words, cwd=build, capture_output=True, text=True, check=False)
     except FileNotFoundError as error:
@@ -103,7 +89,13 @@ def main(build, number):
         raise RelinkError(f"{build}: has objects that are newer than {NAME}; build it first")
     os.makedirs(os.path.join(build, "relinks"), exist_ok=True)
     for one in range(1, number + 1):
-        link(build, kept, objects, one)
+        path = os.path.join("relinks", f"{NAME}-{one}")
+        whole = os.path.join(build, path)
+        if os.path.exists(whole) and os.path.getmtime(whole) > built:
+            continue
+        order = objects.copy()
+        random.Random(one).shuffle(order)
+        link(build, kept, order, path)
 
 
 if __name__ == "__main__":

@@ -300,20 +300,17 @@ class Campaign {
     for (const std::size_t i : left) done.push_back(Processes(i));
     Progress progress(rest, done, stderr, isatty(STDERR_FILENO) == 1);
     Measurer measurer(sweep_, measurer_options);
-    for (int process = 0; process < sweep_.processes; ++process) {
-      for (std::size_t n = 0; n < left.size(); ++n) {
-        const std::size_t i = left[n];
-        if (Processes(i) > process) {
-          // All of its cells have failed since.
-          if (done[n] <= process) progress.FinishPoint({});
-          continue;
-        }
-        if (!MeasurePoint(i, process, measurer, progress)) return;
-        if (journal_.IsRemoved() && !Left().empty()) {
-          Tell(journal_.path() +
-               ": somebody has removed it; the run ends with what it has");
-          return;
-        }
+    for (const auto& [process, n] : progress.steps()) {
+      const std::size_t i = left[n];
+      if (Processes(i) > process) {  // all of its cells have failed since
+        progress.FinishPoint({});
+        continue;
+      }
+      if (!MeasurePoint(i, process, measurer, progress)) return;
+      if (journal_.IsRemoved() && !Left().empty()) {
+        Tell(journal_.path() +
+             ": somebody has removed it; the run ends with what it has");
+        return;
       }
     }
     measurer.Finish();

@@ -117,19 +117,16 @@ std::optional<std::array<ReadSweep, 2>> MeasureInTurn(
   CatchInterrupts();
   const std::vector<std::int64_t> none_done(sweep.points.size());
   Progress progress(sweep, none_done, stderr, isatty(STDERR_FILENO) == 1);
-  for (int process = 0; process < sweep.processes; ++process) {
-    for (std::size_t i = 0; i < sweep.points.size(); ++i) {
-      std::vector<ResultCell> cells;
-      for (const int turn : {0, 1}) {
-        const auto which = static_cast<std::size_t>((process + turn) % 2);
-        const auto given = both[which].Measure(i, process, [&](double share) {
-          progress.Tick((turn + share) / 2);
-        });
-        if (!given) return {};
-        cells.insert(cells.end(), given->begin(), given->end());
-      }
-      progress.FinishPoint(cells);
+  for (const auto& [process, i] : progress.steps()) {
+    std::vector<ResultCell> cells;
+    for (const int turn : {0, 1}) {
+      const auto which = static_cast<std::size_t>((process + turn) % 2);
+      const auto given = both[which].Measure(
+          i, process, [&](double share) { progress.Tick((turn + share) / 2); });
+      if (!given) return {};
+      cells.insert(cells.end(), given->begin(), given->end());
     }
+    progress.FinishPoint(cells);
   }
   for (Side& side : both) side.Finish();
   return std::array<ReadSweep, 2>{both[0].Result(), both[1].Result()};

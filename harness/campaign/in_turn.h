@@ -20,8 +20,8 @@ struct ProgramSide {
   std::vector<std::string> builds;
 };
 
-// The results of both, the sweep's points measured by the one and at once by
-// the other, in every process the other way round; none if the user interrupts.
+// The results of both programs. Both measure a point, one right after the
+// other; every process swaps which is first. None if the user interrupts.
 // Throws UserError, before anything is measured, if a program is no attnbench,
 // or one whose workers or results have another form than ours.
 std::optional<std::array<ReadSweep, 2>> MeasureInTurn(

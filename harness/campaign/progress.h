@@ -24,6 +24,11 @@ std::string PointText(const Point& point);
 
 class Progress {
  public:
+  struct Step {
+    int process;
+    std::size_t point;  // its index
+  };
+
   // `sweep` outlives this; `done` says how many processes have measured each of
   // its points before. Tells at once how long the whole may take, unless the
   // length of a long trial is a guess. The points' shares of that time are
@@ -31,6 +36,9 @@ class Progress {
   // measured.
   Progress(const Sweep& sweep, std::span<const std::int64_t> done,
            std::FILE* out, bool is_terminal);
+
+  // All that is to be measured: every point by a process, then by the next one.
+  const std::vector<Step>& steps() const { return steps_; }
 
   // Draws the bar, at most ten times a second, for the share of the current
   // point that is done.
@@ -50,10 +58,6 @@ class Progress {
   const Sweep& sweep_;
   std::FILE* out_;
   bool is_terminal_;
-  struct Step {
-    int process;
-    std::size_t point;
-  };
   std::vector<Step> steps_;  // all that is to be measured
   std::size_t step_ = 0;     // the current one
   TimeEstimate estimate_;    // by one process

@@ -43,7 +43,7 @@ std::string Formatted(const Comparison& comparison, const std::string& format) {
 constexpr char kProcesses[] = "20";
 constexpr char kRounds[] = "5";
 
-// A program, or relinks of the one in a build folder.
+// A program, or so many relinks of the one in a build folder.
 ProgramSide SideAt(const std::string& path, int builds) {
   std::error_code error;
   if (std::filesystem::is_directory(path, error)) {
@@ -64,18 +64,15 @@ std::optional<Comparison> ComparePrograms(const CompareArguments& arguments,
                     "needs an experiment to measure, e.g. compare --programs "
                     "build/old build/release experiments/ci.json");
   }
-  for (const Axis& axis : AllAxes()) asked.axes[axis.name];
-  if (asked.processes.empty()) {
-    asked.processes = asked.builds.empty() ? kProcesses : asked.builds;
-  }
+  if (asked.processes.empty()) asked.processes = kProcesses;
   if (asked.repetitions.empty()) asked.repetitions = kRounds;
   const SweepRequest request = MakeRequest(asked, {});
   if (request.processes < 2) {
     throw UserError("--processes", "is 1, and --programs needs 2 at least");
   }
-  const int builds = NumBuilds(asked.builds).value_or(request.processes);
-  const std::array<ProgramSide, 2> sides = {SideAt(arguments.a, builds),
-                                            SideAt(arguments.b, builds)};
+  const std::array<ProgramSide, 2> sides = {
+      SideAt(arguments.a, request.processes),
+      SideAt(arguments.b, request.processes)};
   const auto results =
       MeasureInTurn(PlanSweep(request), sides, MeasurerOptions());
   if (!results) return {};
@@ -136,9 +133,6 @@ void AddCompare(CLI::App& app, Command& run) {
       "of each program, e.g. --processes 40 (default 20)");
   add("--repetitions", arguments->sweep.repetitions,
       "rounds of a process, e.g. --repetitions 10 (default 5)");
-  add("--builds", arguments->sweep.builds,
-      "relinks of each build folder, e.g. --builds 10 (default: one for each "
-      "process)");
   command
       ->add_flag("--quick", arguments->sweep.quick,
                  "the quick profile of the experiment, e.g. --quick")

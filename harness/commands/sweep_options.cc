@@ -182,9 +182,10 @@ SweepRequest MakeRequest(const SweepArguments& arguments,
     TakeMechanisms(arguments.mechanisms, request);
   }
   for (const Axis& axis : AllAxes()) {
-    const std::string& text = arguments.axes.at(axis.name);
-    if (text.empty()) continue;
-    request.axes[axis.name] = ParseAxisValues(axis, text, OptionName(axis));
+    const auto text = arguments.axes.find(axis.name);
+    if (text == arguments.axes.end() || text->second.empty()) continue;
+    request.axes[axis.name] =
+        ParseAxisValues(axis, text->second, OptionName(axis));
     for (Alternative& alternative : request.alternatives) {
       alternative.axes.erase(axis.name);
     }

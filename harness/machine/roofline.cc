@@ -4,7 +4,6 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <functional>
 
@@ -176,17 +175,12 @@ Binding BindingOf(const std::string& bound, double amount, double rate,
 
 std::optional<Interval> RateInterval(const std::vector<double>& samples) {
   if (samples.size() < 2) return {};
-  const double count = static_cast<double>(samples.size());
-  double mean = 0, squares = 0;
-  for (const double rate : samples) mean += std::log(rate) / count;
-  for (const double rate : samples) {
-    squares += (std::log(rate) - mean) * (std::log(rate) - mean);
-  }
-  const double half_width = std::sqrt(squares / (count - 1) / count) *
-                            boost::math::quantile(boost::math::complement(
-                                boost::math::students_t(count - 1), kMiss / 2));
-  return Interval{std::exp(mean - half_width),
-                  std::max(std::exp(mean + half_width), Best(samples))};
+  ProcessSamples rates;  // each counts as a unit
+  for (const double rate : samples) rates.push_back({rate});
+  Interval interval =
+      Exp(EstimateOf(Logs(rates), /*builds=*/1, Effect())).interval;
+  interval.high = std::max(interval.high, Best(samples));
+  return interval;
 }
 
 MachineLimits MeasureLimits(const std::string& precision, int threads,

@@ -89,7 +89,8 @@ void JudgeDrift(const std::vector<Calibration>& calibration, Texts& reasons,
              reasons, warnings);
 }
 
-// What only the clock's chain does not see.
+// The chain sees the clock alone; the other probes see shared cores, caches and
+// memory.
 void JudgeProbes(const std::vector<Calibration>& calibration, Texts& warnings) {
   constexpr char kRemedy[] =
       "other work shared a core, a cache or the memory; stop it and measure "

@@ -86,8 +86,8 @@ std::unique_ptr<CellRun> MakeCellRun(const Cell& cell,
                                      const RunOptions& options);
 
 // Rounds a number of trials up to whole turns of all draws where it is enough
-// for one: a sample of one draw would be of a scan whose end the processor has
-// learnt.
+// for one. If every sample repeated one draw, the processor would learn where
+// its scan ends.
 Index WholeTurns(Index trials, Index num_draws);
 
 // The draws whose turn it is in a sample of so many trials. All in a sample

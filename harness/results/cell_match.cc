@@ -17,8 +17,9 @@ std::map<std::string, const ResultCell*> ByIdentity(const SweepResult& result) {
 
 EffectCounts HiddenIn(const CellMatch::Pair& pair, bool same_program) {
   EffectCounts counts{.builds = 0, .processes = 0, .runs = 2};
+  const bool same_builds = same_program && pair.a->builds == pair.b->builds;
   for (const ResultCell* cell : {pair.a, pair.b}) {
-    if (cell->builds == 1 && !same_program) ++counts.builds;
+    if (cell->builds == 1 && !same_builds) ++counts.builds;
     if (cell->processes == 1) ++counts.processes;
   }
   return counts;

@@ -29,7 +29,7 @@ struct CellMatch {
 CellMatch MatchCells(const SweepResult& a, const SweepResult& b);
 
 // What a comparison of the pair's times does not show, as two runs measured
-// them. Builds count only where the programs differ.
+// them. Builds count unless both sides are of the same program alone.
 EffectCounts HiddenIn(const CellMatch::Pair& pair, bool same_program);
 
 // Short names of cells, "mocha T=10 w=4 f64": the mechanism, and the axes and

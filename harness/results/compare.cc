@@ -40,26 +40,22 @@ std::optional<Interval> ExpIfFinite(double value, double half_width) {
 
 EffectCounts HiddenFrom(const CellMatch::Pair& pair,
                         const Comparison& comparison) {
-  return HiddenIn(pair, comparison.a.build_id == comparison.b.build_id);
+  EffectCounts counts =
+      HiddenIn(pair, comparison.a.build_id == comparison.b.build_id);
+  if (comparison.paired) counts.runs = 0;  // one run measured both
+  return counts;
 }
 
-// Effects are those of a ratio of two cells of one run: twice those of a cell
-// beside all others.
+// An Effect is of a ratio of two cells. A cell over the centre of all cells has
+// half of that variance.
 EffectCounts Halves(EffectCounts counts) {
   return {.builds = counts.builds / 2,
           .processes = counts.processes / 2,
           .runs = counts.runs / 2};
 }
 
-// Two programs that were measured in turn are of one run.
-EffectCounts HiddenOfOneRun(const CellMatch::Pair& pair,
-                            const Comparison& comparison) {
-  EffectCounts counts = Halves(HiddenFrom(pair, comparison));
-  counts.runs = 0;
-  return counts;
-}
-
-// Of a cell beside all others, most of which are ours.
+// Each cell is compared with all others, most of which are ours, so a peer's
+// cell has a peer's effect.
 const Effect& EffectOf(const CellMatch::Pair& pair, const Effects& effects) {
   return IsPeers(*pair.a) ? effects.peer : effects.ratio;
 }
@@ -92,14 +88,19 @@ std::vector<LogRatio> UnpairedRatios(const Pairs& timed, const Effects& effects,
     return ratios;
   }
   const Center common = CenterOf({values});
-  // Builds differ by cells, so they drop out of what all have in common.
+  // A build moves each cell differently, so the centre of all hardly moves
+  // with it.
   EffectCounts hidden = HiddenFrom(timed[0], comparison);
   hidden.builds = 0;
+  // Cells do not show what a process does to all of them.
+  hidden.processes = 1.0 / static_cast<double>(timed[0].a->processes) +
+                     1.0 / static_cast<double>(timed[0].b->processes);
   SetCommon(common, effects.time.Parts(hidden), comparison);
   for (std::size_t i = 0; i < timed.size(); ++i) {
     ratios[i].value -= common.value;
     ratios[i].effects = EffectOf(timed[i], effects)
                             .Parts(Halves(HiddenFrom(timed[i], comparison)));
+    ratios[i].effects.push_back(effects.OfSpeed(common.value));
   }
   return ratios;
 }
@@ -143,7 +144,7 @@ std::vector<LogRatio> PairedRatios(const Pairs& timed, const Effects& effects,
   const ProcessSamples common = CommonOfProcesses(cells);
   if (timed.size() >= kLeastCommon) {
     SetCommon(CenterOf(common, PairedBuilds(timed[0])),
-              effects.ratio.Parts(HiddenOfOneRun(timed[0], comparison)),
+              effects.ratio.Parts(Halves(HiddenFrom(timed[0], comparison))),
               comparison);
     for (ProcessSamples& cell : cells) {
       for (std::size_t k = 0; k < cell.size(); ++k) cell[k][0] -= common[k][0];
@@ -157,7 +158,7 @@ std::vector<LogRatio> PairedRatios(const Pairs& timed, const Effects& effects,
     ratios.push_back({center.value,
                       {center.variance},
                       EffectOf(timed[i], effects)
-                          .Parts(HiddenOfOneRun(timed[i], comparison))});
+                          .Parts(Halves(HiddenFrom(timed[i], comparison)))});
   }
   return ratios;
 }
@@ -176,19 +177,31 @@ ComparedTime TimeOf(const CellMatch::Pair& pair, const Change& change) {
   return time;
 }
 
-// A sample that is too short for all draws is of one.
+// A sample of fewer trials than draws uses one draw alone (DrawsOfSample).
 bool IsOfAllDraws(const ResultCell& cell) {
   return *cell.trials_per_sample >= std::ssize(cell.draw_ns);
 }
 
+// The slowest draw over the fastest.
+double RangeOfDraws(const ResultCell& cell) {
+  if (cell.draw_ns.empty()) return 1;
+  const auto [least, greatest] = std::ranges::minmax(cell.draw_ns);
+  return greatest / least;
+}
+
+// Samples of one draw and samples of all may differ by as much as draws do.
 Change ChangeIn(const CellMatch::Pair& pair, const LogRatio& ratio, double miss,
                 double margin) {
   Change change = ChangeOf(ratio, miss, margin);
-  if (IsOfAllDraws(*pair.a) != IsOfAllDraws(*pair.b)) {
-    change.kind = ChangeKind::kAmbiguous;
-    change.reason =
-        "a sample is of all draws on one side and of one on the other";
-  }
+  if (IsOfAllDraws(*pair.a) == IsOfAllDraws(*pair.b)) return change;
+  const double range = std::max(RangeOfDraws(*pair.a), RangeOfDraws(*pair.b));
+  const Interval& interval = change.ratio.interval;
+  if (interval.low > range || interval.high < 1 / range) return change;
+  change.kind = ChangeKind::kAmbiguous;
+  change.reason = fmt::format(
+      "a sample is of all draws on one side and of one on the "
+      "other, and draws differ by {:.0f} %",
+      100 * (range - 1));
   return change;
 }
 
@@ -205,14 +218,13 @@ Pairs TimedIn(const CellMatch& match, Comparison& comparison) {
 }
 
 void AddTimes(const CellMatch& match, const CompareOptions& options,
-              bool is_paired, Comparison& comparison) {
+              Comparison& comparison) {
   const Pairs timed = TimedIn(match, comparison);
   comparison.comparisons = static_cast<std::int64_t>(timed.size());
   const double miss = options.level / static_cast<double>(timed.size());
-  comparison.paired = is_paired;
   const std::vector<LogRatio> ratios =
-      is_paired ? PairedRatios(timed, options.effects, comparison)
-                : UnpairedRatios(timed, options.effects, comparison);
+      comparison.paired ? PairedRatios(timed, options.effects, comparison)
+                        : UnpairedRatios(timed, options.effects, comparison);
   for (std::size_t i = 0; i < timed.size(); ++i) {
     comparison.rows.push_back(
         TimeOf(timed[i], ChangeIn(timed[i], ratios[i], miss, options.margin)));
@@ -230,10 +242,11 @@ Comparison Compare(const ReadSweep& a, const ReadSweep& b,
   for (auto& one : FingerprintDifferences(a.result.context, b.result.context)) {
     comparison.differences.push_back({std::move(one)});
   }
+  comparison.paired = is_paired;
   comparison.level = options.level;
   comparison.margin = options.margin;
   const CellMatch match = MatchCells(a.result, b.result);
-  AddTimes(match, options, is_paired, comparison);
+  AddTimes(match, options, comparison);
   for (const CellMatch::Pair& pair : match.both) {
     for (NumberChange& change : NumberChanges(*pair.a, *pair.b)) {
       comparison.changes.push_back({*pair.a, std::move(change)});
@@ -336,9 +349,8 @@ Lines FootLines(const Comparison& comparison, const CellNames& names) {
   }
   if (comparison.placement) {
     lines.push_back(
-        fmt::format("of one build a side, no change below {:.1f} % can be told "
-                    "from another "
-                    "placement of the code",
+        fmt::format("where a side is one build, no change below {:.1f} % can "
+                    "be told from another placement of the code",
                     100 * *comparison.placement));
   }
   lines.push_back(SummaryText(comparison));

@@ -16,8 +16,19 @@ struct WrittenEffect : Effect {
   }
 };
 
+struct WrittenSpeed {
+  double share = 0;
+  double degrees = 1;
+
+  static void Fields(auto& self, auto& visit) {
+    visit("share", self.share, kAtLeastZero);
+    visit("degrees", self.degrees, kAboveZero);
+  }
+};
+
 struct WrittenEffects {
   WrittenEffect time = {}, ratio = {}, peer = {};
+  WrittenSpeed speed = {};
 
   static void Fields(auto& self, auto& visit) {
     visit("time", self.time,
@@ -26,6 +37,11 @@ struct WrittenEffects {
           Rule{.description = "the ratio of two cells of one run"});
     visit("peer", self.peer,
           Rule{.description = "the ratio of a cell of ours and a peer's"});
+    visit("speed", self.speed,
+          Rule{.description =
+                   "how far a cell's ratio of two runs moves away from "
+                   "the one that all cells have in common, as a share "
+                   "of that one's logarithm"});
   }
 };
 
@@ -50,7 +66,16 @@ struct EffectsDocument {
 
 Effects EffectsOf(const Json& document, const std::string& path) {
   const auto read = FromJson<EffectsDocument>(document, path).effects;
-  return {.time = read.time, .ratio = read.ratio, .peer = read.peer};
+  return {.time = read.time,
+          .ratio = read.ratio,
+          .peer = read.peer,
+          .speed_share = read.speed.share,
+          .speed_degrees = read.speed.degrees};
+}
+
+Variance Effects::OfSpeed(double common_log_ratio) const {
+  const double deviation = speed_share * common_log_ratio;
+  return {deviation * deviation, speed_degrees};
 }
 
 const Effects& CommittedEffects() {

@@ -24,6 +24,8 @@ std::vector<double> Sorted(std::span<const double> samples) {
 
 // The interquartile range of normal values over their standard deviation.
 constexpr double kNormalQuartiles = 1.349;
+// By so many values fewer do the quartiles of a few values tell their spread.
+constexpr double kTooNarrow = 1.1;
 
 double Mean(std::span<const double> values) {
   return std::accumulate(values.begin(), values.end(), 0.0) /
@@ -45,7 +47,8 @@ Center CenterOfRounds(std::span<const double> rounds) {
   const double deviation =
       (Quantile(rounds, 0.75) - Quantile(rounds, 0.25)) / kNormalQuartiles;
   return {Median(rounds),
-          {std::numbers::pi / 2 * deviation * deviation / n, n - 1}};
+          {std::numbers::pi / 2 * deviation * deviation / (n - kTooNarrow),
+           std::max(1.0, (n - 1) / 2)}};
 }
 
 // The ranks of the values from 1; equal values have the mean of their ranks.

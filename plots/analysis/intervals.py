@@ -10,7 +10,8 @@ few disturbed rounds do not move.
 
 No run shows what differs between runs, one of a single build does not show what builds
 do, and one of a single process not what processes do: these are added as they were
-measured elsewhere (results/effects.json). The degrees of freedom are Welch's and Satterthwaite's. harness/stats has the same rule.
+measured elsewhere (results/effects.json). The degrees of freedom are Welch's and
+Satterthwaite's. harness/stats has the same rule.
 """
 
 import math
@@ -29,6 +30,8 @@ MISS = 0.05
 EFFECTS = load.read_json(os.path.join(ROOT, "results", "effects.json"))["effects"]
 # The quartiles of normal values are so many standard deviations apart.
 BETWEEN_QUARTILES = 1.349
+# By so many values fewer do the quartiles of a few values tell their spread (simulated).
+TOO_NARROW = 1.1
 
 
 @dataclass(frozen=True)
@@ -115,15 +118,10 @@ def center(logs):
     if are_rounds(logs):
         low, high = numpy.quantile(observed, [0.25, 0.75])
         variance = math.pi / 2 * ((high - low) / BETWEEN_QUARTILES) ** 2
-    else:
-        variance = numpy.var(observed, ddof=1)
+        return float(value), (
+            float(variance) / (count - TOO_NARROW), max(1.0, (count - 1) / 2))
+    variance = numpy.var(observed, ddof=1)
     return float(value), (float(variance) / count, count - 1)
-
-
-def part_of(interval):
-    """Gives the part of an error of which a result has the ends of its interval."""
-    low, high = numpy.log(interval)
-    return ((high - low) / 2 / float(stats.norm.isf(MISS / 2))) ** 2, math.inf
 
 
 def of_draws(drawn, miss=MISS):

@@ -162,13 +162,10 @@ def share_of_bandwidth(quantity, cell, frame):
         return missing
     time = intervals.estimate(found[0], "time")
     rate = level[f"{traffic.bandwidth}_bytes_per_s"]
-    # A result may have an interval of the rate, too.
-    ends = level.get(f"{traffic.bandwidth}_interval_bytes_per_s")
+    rates = numpy.log(level[f"{traffic.bandwidth}_samples"])
+    _, of_rate = intervals.center(rates.reshape(1, -1, 1))
     least_ns = held * traffic.passes(cell) / rate * 1e9
-    share = Estimate(
-        math.log(least_ns) - time.value,
-        (*time.parts, *([intervals.part_of(ends)] if ends else [])),
-    )
+    share = Estimate(math.log(least_ns) - time.value, (*time.parts, of_rate))
     note = f" of {level['name']} ({held / 2**10:.0f} KiB)"
     return Measured(share.at().exp(), note=note)
 

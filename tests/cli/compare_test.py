@@ -59,10 +59,10 @@ class Compare(Files):
 
     def test_all_cells_alike_are_the_machine_and_not_slower(self):
         def change(document):
-            set_times(document, lambda cell: 300.0 * cell["memory_length"])
+            set_times(document, lambda cell: 105.0 * cell["memory_length"])
         other = self.changed("b.json", self.result, change)
         out, _ = self.gives(0, "compare", self.a, other, *MARGIN)
-        self.assertIn("all together B takes 3.000 [", out)
+        self.assertIn("all together B takes 1.050 [", out)
         self.assertIn("4 SAME", out)
 
     def test_times_that_are_not_valid_have_their_own_exit_code(self):

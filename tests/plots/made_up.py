@@ -164,7 +164,7 @@ def limits(levels, precision="f32", threads=1, peak_flops_per_s=1e11):
         rates = {"read": rate, "copy": rate / 2}
         return {"name": name, "size_bytes": size, "array_bytes": 1,
                 **{f"{what}_bytes_per_s": rate for what, rate in rates.items()},
-                **{f"{what}_samples": [rate] for what, rate in rates.items()}}
+                **{f"{what}_samples": [rate, rate] for what, rate in rates.items()}}
     return {"precision": precision, "threads": threads,
             "peak_flops_per_s": peak_flops_per_s, "peak_samples": [peak_flops_per_s],
             "levels": [level(*one) for one in levels]}

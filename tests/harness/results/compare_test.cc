@@ -176,18 +176,65 @@ TEST(Compare, IntervalsAreCorrectedForTheNumberOfCells) {
   EXPECT_GT(width(30), 1.3 * width(3));
 }
 
-TEST(Compare, SamplesOfOneDrawTellNothingOfThoseOfAll) {
-  const auto after = [](int trials_of_b) {
+TEST(Compare, SamplesOfOneDrawAndOfAllMayDifferAsDrawsDo) {
+  const auto after = [](int trials_of_b, double slowest_draw) {
     return AfterChange([&](std::vector<Json>& cells) {
+             cells[0] = MadeUpCell("soft", 10, Samples(2000), 10);
              cells[0]["draw_ns"] = std::vector<double>(16, 1.0);
+             cells[0]["draw_ns"][3] = slowest_draw;
              cells[0]["trials_per_sample"] = trials_of_b;
            })
         .at("rows")[0]
         .at("verdict")
         .get<std::string>();
   };
-  EXPECT_EQ(after(32), "SAME");
-  EXPECT_EQ(after(15), "AMBIGUOUS");
+  EXPECT_EQ(after(32, 3), "SLOWER");
+  EXPECT_EQ(after(15, 3), "AMBIGUOUS");
+  EXPECT_EQ(after(15, 1.5), "SLOWER");
+}
+
+// Of another speed of the machine by a factor of e a cell may have a tenth
+// more or less.
+TEST(Compare, AnotherSpeedOfTheMachineDoesNotMoveAllCellsAlike) {
+  Effects effects = testing::QuietEffects();
+  const auto half_width = [&](double factor) {
+    const Comparison comparison = CompareResults(
+        MadeUpResult("a.json", Cells()),
+        MadeUpResult("b.json", ScaledCells(factor)), {.effects = effects});
+    return std::log(comparison.rows[0].interval->high /
+                    comparison.rows[0].ratio);
+  };
+  const double alike = half_width(std::exp(1.0));
+  EXPECT_NEAR(half_width(1), alike, 1e-9);
+  effects.speed_share = 0.1;
+  effects.speed_degrees = 1e9;
+  EXPECT_NEAR(half_width(1), alike, 1e-9);
+  EXPECT_GT(half_width(std::exp(1.0)), 0.1);
+}
+
+TEST(Compare, OneSideOfSeveralBuildsLeavesThatOfTheOther) {
+  const auto half_width = [](int builds_of_a, int builds_of_b) {
+    const auto result = [](int builds) {
+      std::vector<Json> cells;
+      for (const int length : {10, 20, 30}) {
+        cells.push_back(
+            MadeUpCell("soft", length, std::vector<double>(4, 100), 4));
+        cells.back()["builds"] = builds;
+      }
+      return MadeUpResult("r.json", cells);
+    };
+    return std::log(Compare(result(builds_of_a), result(builds_of_b))
+                        .at("rows")[0]
+                        .at("interval")[1]
+                        .get<double>());
+  };
+  const Effect effect = testing::QuietEffects().ratio;
+  const auto expected = [&](double of_builds) {
+    return HalfWidth(effect.Parts({.builds = of_builds, .runs = 1}), 0.05 / 3);
+  };
+  EXPECT_NEAR(half_width(4, 4), expected(0), 1e-9);
+  EXPECT_NEAR(half_width(1, 1), expected(0), 1e-9);
+  EXPECT_NEAR(half_width(4, 1), expected(0.5), 1e-9);
 }
 
 TEST(Compare, AProcessAloneDoesNotShowWhatProcessesDo) {
@@ -224,7 +271,7 @@ TEST(Compare, SaysWhatAnotherPlacementExplainsUnlessBuildsShowIt) {
   };
   EXPECT_NEAR(one.at("placement").get<double>(), expected(1), 1e-9);
   EXPECT_THAT(TextOf(one),
-              HasSubstr("of one build a side, no change below 1."));
+              HasSubstr("where a side is one build, no change below 1."));
   // A has one build still.
   EXPECT_NEAR(compare(5, "another").at("placement").get<double>(),
               expected(0.5), 1e-9);

@@ -7,6 +7,7 @@ import glob
 import io
 import itertools
 import json
+import math
 import os
 import subprocess
 import tempfile
@@ -109,9 +110,9 @@ class TargetsTest(unittest.TestCase):
         self.assertEqual(self.row({**target, "at_least": 4}, cells())[2], "missed")
 
     def test_a_verdict_is_of_the_row_and_of_a_target_that_is_easier(self):
-        # The logarithms' quartiles are 0.16736 apart: 4 exp(-+ 2.5706 * 0.06348).
-        measured = [cell(samples_ns=[1000] * 6), cell(variant="framework", samples_ns=[
-            1000 * k for k in (3, 3.6, 4, 4, 4.5, 9)])]
+        # The logarithms' quartiles are ln(1.25) apart: 4 exp(-+ 2.5019 * 0.06279).
+        measured = [cell(samples_ns=[1000] * 12), cell(variant="framework", samples_ns=[
+            1000 * k for k in (3, 3.6, 4, 4, 4.5, 9) for _ in range(2)])]
         target = {"measure": "ratio", "to": {"variant": "framework"}}
         for bound, said in (
             ({"at_least": 3}, "met"), ({"at_least": 3.6}, "met within 10 %"),
@@ -267,11 +268,11 @@ class TargetsTest(unittest.TestCase):
                       self.run_main({"measure": "ns_per_entry"}, measured))
 
     def test_cells_of_two_points_are_not_paired(self):
-        # Their rounds vary together, but were not the same: both errors of 0.2629 count.
+        # Their rounds vary together, but were not the same: both errors of 0.2909 count.
         other = made_up.make_cell("soft", 200, 10, samples_ns=ROUNDS)
         target = {"measure": "growth", "to": {"memory_length": "greatest"}}
         self.assertEqual(self.row(target, [cell(), other])[:2],
-                         ["(the time at the greatest T)", "1.0x [0.44, 2.3]"])
+                         ["(the time at the greatest T)", "1.0x [0.35, 2.9]"])
 
     def test_growth_is_ours_over_the_other(self):
         wide = cell(chunk_width=8, samples_ns=[3 * ns for ns in ROUNDS])
@@ -330,14 +331,15 @@ class TargetsTest(unittest.TestCase):
     def test_the_error_of_a_bandwidth_is_in_a_share_of_it(self):
         measured = made_up.make_cell("soft", 16, 10, dim=64, time_ns=10240)
         quantity = {"kind": "bandwidth_share", "of": {"variant": "exact"}, "moves": "memory"}
-        for key, low in (("read", 0.4), ("copy", 0.5)):
+        # Of two rates 1 and exp(0.02) the mean's error is 0.01, and t is 12.7062.
+        for key, half in (("read", 0.127062), ("copy", 0)):
             document = made_up.make_document([measured])
             limits = made_up.limits((("L1", 4096, 8e9),))
-            limits["levels"][0][f"{key}_interval_bytes_per_s"] = [6.4e9, 10e9]
+            limits["levels"][0][f"{key}_samples"] = [8e9, 8e9 * math.exp(0.02)]
             document["context"]["limits"] = [limits]
             _, found = measures.measure(quantity, load.cells_of(document, "x"))
-            self.assertAlmostEqual(found.span.low, low)
-            self.assertAlmostEqual(found.span.high, 0.25 / low)
+            self.assertAlmostEqual(found.span.low, 0.5 * math.exp(-half))
+            self.assertAlmostEqual(found.span.high, 0.5 * math.exp(half))
 
     def test_a_share_wants_limits_of_its_precision_and_threads(self):
         measured = made_up.make_cell("soft", 16, 10, dim=64)
