@@ -5,14 +5,17 @@ elsewhere in each, which alone may move its times.
 usage: relink.py BUILD N
 example: scripts/relink.py build/release 20
 
-Writes BUILD/relinks/attnbench-1 to -N and leaves what is newer than BUILD/attnbench.
-The order of number K is the same in every run. An error gives one line on stderr and exit
+Writes BUILD/relinks/attnbench-1 to -N, unless they are there already, of the same
+BUILD/attnbench. The order of number K is the same in every run. An error gives one line on stderr and exit
 code 2.
 """
 
+import hashlib
 import os
+import pathlib
 import random
 import shlex
+import shutil
 import subprocess
 import sys
 
@@ -79,6 +82,18 @@ def link(build, kept, objects, path):
     os.replace(whole + ".new", whole)
 
 
+def clear_others(relinks, program):
+    """Removes relinks of another program than this."""
+    with open(program, "rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    of_program = relinks / "program.sha256"
+    if of_program.exists() and of_program.read_text() == digest:
+        return
+    shutil.rmtree(relinks, ignore_errors=True)
+    relinks.mkdir()
+    of_program.write_text(digest)
+
+
 def main(build, number):
     program = os.path.join(build, NAME)
     if not os.path.exists(program):
@@ -87,11 +102,10 @@ def main(build, number):
     built = os.path.getmtime(program)
     if any(os.path.getmtime(os.path.join(build, one)) > built for one in objects):
         raise RelinkError(f"{build}: has objects that are newer than {NAME}; build it first")
-    os.makedirs(os.path.join(build, "relinks"), exist_ok=True)
+    clear_others(pathlib.Path(build, "relinks"), program)
     for one in range(1, number + 1):
         path = os.path.join("relinks", f"{NAME}-{one}")
-        whole = os.path.join(build, path)
-        if os.path.exists(whole) and os.path.getmtime(whole) > built:
+        if os.path.exists(os.path.join(build, path)):
             continue
         order = objects.copy()
         random.Random(one).shuffle(order)

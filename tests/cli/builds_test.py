@@ -41,6 +41,13 @@ class Relinks(BuildsTest):
         if not os.path.exists(self.relinks):
             self.addCleanup(shutil.rmtree, self.relinks, ignore_errors=True)
 
+    def test_relinks_of_another_program_are_made_again_however_new_they_are(self):
+        os.makedirs(self.relinks, exist_ok=True)
+        for name in ("attnbench-1", "program.sha256"):
+            with open(os.path.join(self.relinks, name), "w", encoding="utf-8") as file:
+                file.write("of another")
+        self.run_program(*SWEEP, "--builds", "2")
+
     def test_each_process_is_of_the_next_relink(self):
         self.run_program(*SWEEP, "--builds", "2", "--processes", "4")
         with open(self.path("r.json"), encoding="utf-8") as file:
