@@ -124,8 +124,8 @@ std::vector<double> BuildMeans(const ProcessSamples& logs,
   for (std::size_t k = 0; k < medians.size(); ++k) {
     means[k % count] += medians[k];
   }
-  const auto processes = static_cast<double>(medians.size() / count);
-  for (double& mean : means) mean /= processes;
+  const std::size_t processes = medians.size() / count;
+  for (double& mean : means) mean /= static_cast<double>(processes);
   return means;
 }
 
