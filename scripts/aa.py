@@ -89,7 +89,7 @@ def measure(build, folder):
             sweep(own, f"effects-{number // between}", folder, EXPERIMENT,
                   "--builds", str(BUILDS))
             sweep(own, f"peers-{number // between}", folder, PEERS, "-T", "256",
-                  "-U", "128", "--repetitions", "5", "--processes", "2",
+                  "-U", "128", "--repetitions", "5", "--processes", "6",
                   "--peer", FRAMEWORK)
         sweep(program, name, folder, EXPERIMENT)
         print(f"aa.py: {number + 1} of {len(plan)}", flush=True)
