@@ -54,7 +54,7 @@ PLANTED = {
            "        if ((first + n) % 7 == 0) ScoreEntry(first + n);\n",
 }
 SEARCHES, MARGIN = 10, 0.02
-DESIGNS = [(20, 2), (40, 5)]  # processes of each program, rounds of a process
+DESIGNS = [(20, 2), (40, 10)]  # processes of each program, rounds of a process
 
 
 def main(arguments):
@@ -150,7 +150,9 @@ def rows_of(cells):
 
 def effect(runs):
     """Gives the effect of builds, processes and runs on rows [run][row][build, process,
-    round], each with its degrees of freedom by the jackknife: over builds, else over runs.
+    round]: standard deviations with their degrees of freedom, the mean over rows. Each run
+    has a process of each build. A mean of builds or runs has a share of what processes do,
+    which is left in, so that its degrees are known.
     """
     # A run of one build has processes in their place. [run, row, build]
     table = numpy.array([
@@ -158,43 +160,38 @@ def effect(runs):
     errors = numpy.array([
         [[intervals.center(rounds.reshape(1, 1, -1))[1][0]
           for rounds in row.reshape(-1, row.shape[2])] for row in rows] for rows in runs])
-    whole = components(table, errors)
-    found = {}
-    for what, square in whole.items():
-        found |= {f"s_{what}": round(math.sqrt(max(0.0, square)), 4), f"{what}_degrees": 1}
-        axis = 2 if what == "build" else 0
-        count = table.shape[axis]
-        if count == 2:
-            continue  # nothing is left to make them of
-        others = [
-            components(numpy.delete(table, one, axis), numpy.delete(errors, one, axis))[what]
-            for one in range(count)
-        ]
-        spread = (count - 1) * numpy.var(others)
-        degrees = 2 * square**2 / spread if square > 0 else 1.0
-        found[f"{what}_degrees"] = round(float(numpy.clip(degrees, 1, count - 1)), 1)
-    return found
-
-
-def components(table, errors):
-    """Gives the components of variance of a table [run, row, build], the mean over rows;
-    each run has a process of each build, whose rounds show the squared `errors`.
-    """
     count_runs, _, count_builds = table.shape
-    whole = table.mean(axis=(0, 2), keepdims=True)
-    of_runs = table.mean(axis=2, keepdims=True) - whole
-    of_builds = table.mean(axis=0, keepdims=True) - whole
-    rest = table - whole - of_runs - of_builds
-
-    def mean_square(parts, degrees):
-        return (parts**2).sum(axis=(0, 2)).mean() / degrees
-
-    noise = mean_square(rest, (count_builds - 1) * (count_runs - 1))
-    return {
-        "build": mean_square(of_builds, count_builds - 1) - noise / count_runs,
-        "process": noise - errors.mean(),
-        "run": mean_square(of_runs, count_runs - 1) - noise / count_builds,
+    process = of_processes(table, errors)
+    by_jackknife = (count_runs - 1) * numpy.var([
+        of_processes(numpy.delete(table, one, 0), numpy.delete(errors, one, 0))
+        for one in range(count_runs)])
+    degrees = 2 * process**2 / by_jackknife if process > 0 else 1
+    found = {
+        "build": (mean_square(table.mean(axis=0)), count_builds - 1),
+        "process": (process, float(numpy.clip(degrees, 1, count_runs - 1))),
+        "run": (mean_square(table.mean(axis=2).T), count_runs - 1),
     }
+    return {
+        key: value
+        for what, (square, degrees) in found.items()
+        for key, value in ((f"s_{what}", round(math.sqrt(max(0.0, square)), 4)),
+                           (f"{what}_degrees", round(degrees, 1)))
+    }
+
+
+def mean_square(values):
+    """Gives the variance of values [row, one], the mean over rows."""
+    return numpy.var(values, axis=1, ddof=1).mean()
+
+
+def of_processes(table, errors):
+    """Gives the variance of processes of a table [run, row, build], whose rounds show the
+    squared `errors`: what neither runs nor builds nor rounds explain.
+    """
+    rest = (table - table.mean(axis=0, keepdims=True) - table.mean(axis=2, keepdims=True)
+            + table.mean(axis=(0, 2), keepdims=True))
+    degrees = (table.shape[0] - 1) * (table.shape[2] - 1)
+    return (rest**2).sum(axis=(0, 2)).mean() / degrees - errors.mean()
 
 
 def effect_of_speed(runs):
@@ -321,7 +318,7 @@ def context_of(folder):
         for of in PAIRS for number in range(PAIRS[of]) for half in (0, 1)
     ]
     disturbed = [one for one in contexts if not one["valid"]]
-    if len({one["build_id"] for one in contexts}) > 1:
+    if len({one["build_id"] for one in contexts[:2 * PAIRS["runs"]]}) > 1:
         raise load.DataError(folder, "has runs of several programs")
     is_disturbed = len(disturbed) > len(contexts) / 2
     keys = ("commit", "dirty", "build_id", "compiler", "flags", "cpu", "caches", "cores",

@@ -132,12 +132,11 @@ Calibration CalibrationOf(const std::string& point,
   auto samples = SamplesOf(rounds.times);
   Calibration entry{.point = point,
                     .samples_ns = std::move(samples.extract(kChain).mapped())};
-  const Estimate center =
-      EstimateOf(Logs({entry.samples_ns}), /*builds=*/1, Effect());
   entry.median_ns = Median(entry.samples_ns);
   // One round alone shows no drift.
   if (entry.samples_ns.size() > 1) {
-    entry.deviation = std::expm1(center.interval.high - center.value);
+    const Center center = CenterOf(Logs({entry.samples_ns}));
+    entry.deviation = std::expm1(2 * std::sqrt(center.variance.value));
   }
   entry.probes = std::move(samples);
   const Excess excess(rounds.times);

@@ -82,8 +82,8 @@ class Excess {
 // The entry of `context.calibration` of a point. There is one round at least,
 // and the rounds are those of all processes, so that a process that was
 // disturbed all the time strays from the others. `deviation` is how far drift
-// between the rounds may move the median of the chain: the distance to the
-// upper end of its interval (EstimateOf), relative to it.
+// between the rounds may move the median of the chain: two of its standard
+// errors (CenterOf), relative to it.
 Calibration CalibrationOf(const std::string& point, const ProbedRounds& rounds);
 
 // The entry of the rounds of both, `b` after `a`, with the probes that both

@@ -32,8 +32,9 @@ TEST(Calibration, KeepsEverySampleAndSaysTheMedian) {
   EXPECT_EQ(entry.point, "p");
   EXPECT_EQ(entry.samples_ns, (std::vector<double>{3, 1, 2}));
   EXPECT_EQ(entry.median_ns, 2.0);
-  // Three rounds tell next to nothing of their median.
-  EXPECT_GT(entry.deviation, 1);
+  // The logarithms' quartiles are ln(3) / 2 apart:
+  // exp(2 * 1.2533 * 0.5493 / 1.349 / sqrt(1.9)) - 1.
+  EXPECT_NEAR(entry.deviation, 1.0970, 1e-3);
   EXPECT_EQ(Point("p", {3}).deviation, 0);
 }
 
@@ -55,12 +56,11 @@ TEST(Calibration, AClockThatSlowsDownHalfWayDrifts) {
     samples[static_cast<std::size_t>(round)] = 13;
   }
   const Drift drift = DriftOf({Steady("a", 11), Point("b", samples)});
-  // t with 9.5 degrees is 2.2441, the interquartile range ln 1.3.
-  EXPECT_NEAR(
-      drift.within_point,
-      std::expm1(2.2441 * std::sqrt(std::numbers::pi / 2 / (kRounds - 1.1)) *
-                 std::log(1.3) / 1.349),
-      1e-4);
+  // The interquartile range is ln 1.3.
+  EXPECT_NEAR(drift.within_point,
+              std::expm1(2 * std::sqrt(std::numbers::pi / 2 / (kRounds - 1.1)) *
+                         std::log(1.3) / 1.349),
+              1e-4);
   EXPECT_EQ(drift.worst_point, "b");
 }
 
