@@ -4,7 +4,7 @@
 # changed, so that nothing is compiled without need.
 #
 #   cmake -DSOURCE_DIR=... -DOUTPUT=.../build_info.h -DFLAGS=... -DBUILD_TYPE=...
-#         "-DLIBRARIES=eigen=3.4.0 highway=1.0.3" -P build_info.cmake
+#         -DVERSION=0.1.0 "-DLIBRARIES=eigen=3.4.0 highway=1.0.3" -P build_info.cmake
 find_program(GIT git)
 set(commit unknown)
 set(dirty unknown)
@@ -34,6 +34,7 @@ string(REGEX REPLACE "([^ =]+)=([^ ]+) *" "{\"\\1\", \"\\2\"}, "
   libraries "${LIBRARIES}")
 # Quoted, so that flags with quotation marks or backslashes stay one text.
 set(text "// Made by cmake/build_info.cmake on every build.
+#define ATTNBENCH_VERSION \"${VERSION}\"
 #define ATTNBENCH_COMMIT \"${commit}\"
 #define ATTNBENCH_DIRTY \"${dirty}\"
 #define ATTNBENCH_FLAGS R\"flags(${flags})flags\"

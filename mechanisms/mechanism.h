@@ -363,12 +363,21 @@ class ParameterGradients {
   std::map<std::string, Buffer<Real>> arrays_;
 };
 
+// A score e(i, j), 0-based.
+struct ScorePlace {
+  Index output = 0;
+  Index entry = 0;
+};
+
 // Where Gradient writes dL/d of its inputs. A view without data, or a name that
 // is left out, is not wanted.
 template <class Real>
 struct Gradients {
   // They go by the names of given scores, or of those that states give.
   NamedViews<Real> scores = {};
+  // If there are any, a variant that takes a pass for each score (published
+  // ones) writes the gradients of these scores alone.
+  std::span<const ScorePlace> only = {};
   MatrixView<Real> memory = {};                    // [T, d]
   MatrixView<Real> states = {};                    // [U, d]
   NamedViews<Real> further = {};                   // of SequenceInputs::further

@@ -3,7 +3,7 @@
 
 import sys
 
-from figures.draw import main
+from analysis import command
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command.run("draw", "figures.draw"))

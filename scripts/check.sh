@@ -18,12 +18,14 @@
 #   skeleton     a copy of mechanisms/skeleton is compiled after one line in the
 #                registry, without any other change
 #   report       pages of `attnbench report` in headless Chromium; Google
-#                Benchmark's compare.py reads what `convert` writes
+#                Benchmark's compare.py reads what `show` writes
+#   deb          the .deb is installed, used and removed in an empty Debian; only if
+#                it is named, because it fetches 200 MB of packages
 #   --all        nothing of a step is left out to save time
 #   --help       this text
 # example: scripts/check.sh format tidy
 #
-# Without a STEP all of them, in this order. Prints one line a step with its
+# Without a STEP all of them but the last, in this order. Prints one line a step with its
 # seconds; the output of each is in build/check/STEP.log, and is shown if the
 # step fails. Ends in one line that says what passed, or which steps failed
 # (exit 1).
@@ -32,9 +34,10 @@ set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-all_steps=(
+default_steps=(
   format scripts rooms asan-ubsan tsan tidy mutations slurm skeleton report
 )
+all_steps=("${default_steps[@]}" deb)
 
 cxx_files() {
   find mechanisms harness tests -name '*.h' -print0 -o -name '*.cc' -print0
@@ -46,7 +49,7 @@ step_format() {
 }
 
 step_scripts() {
-  shellcheck --external-sources .ci/run scripts/*.sh scripts/slurm/*.sh \
+  shellcheck --external-sources .ci/run cmake/prerm scripts/*.sh scripts/slurm/*.sh \
     tests/scripts/*.sh
 }
 
@@ -138,6 +141,13 @@ step_report() {
   ATTNBENCH=$root/build/ci/attnbench "$python" tests/report/compare_py_test.py
 }
 
+step_deb() {
+  configure_and_build ci attnbench
+  rm -f build/ci/*.deb
+  (cd build/ci && cpack)
+  tests/scripts/deb.sh build/ci/*.deb
+}
+
 run_step() {
   local step=$1 status=0 start=$SECONDS log=build/check/$1.log
   # This is not `if (...)`: a condition would switch off `set -e` inside the
@@ -172,7 +182,7 @@ while (($#)); do
   esac
   shift
 done
-((${#steps[@]})) || steps=("${all_steps[@]}")
+((${#steps[@]})) || steps=("${default_steps[@]}")
 
 cd "$root"
 mkdir -p build/check

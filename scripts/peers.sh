@@ -6,10 +6,10 @@
 #
 # usage: peers.sh [--quick] [--builds N]
 #   --quick   fewer rounds and shorter grids; everything goes to build/peers
-#             (otherwise to results/, results/figures/ and into README.md)
+#             (otherwise to results/, results/figures/ and into docs/speed.md)
 #   --builds N   relinks of the program measure in turn, a process of 5 rounds
-#                each (one where a round takes long): intervals are then over
-#                builds
+#                each: intervals are then over builds (5 at most where a process
+#                takes minutes: lengths, and memory_online with one round)
 #   --help    this text
 # example: scripts/peers.sh --builds 20
 #
@@ -22,8 +22,8 @@ set -euo pipefail
 
 out=results
 profile=()
-builds=()
-into=(--into README.md)
+builds=0
+into=(--into docs/speed.md)
 while (($#)); do
   case $1 in
     --quick)
@@ -33,7 +33,7 @@ while (($#)); do
       ;;
     --builds)
       [[ ${2-} =~ ^[0-9]+$ ]] || usage_error "--builds wants a number, e.g. --builds 20"
-      builds=(--builds "$2")
+      builds=$2
       shift
       ;;
     --help | -h) print_help && exit 0 ;;
@@ -60,15 +60,17 @@ attempt() {
 # measure NAME EXPERIMENT [OPTION...]: writes NAME.json.
 results=()
 measure() {
-  local result=$out/$1.json rounds=()
-  if ((${#builds[@]})); then
-    # A round of memory attention lasts long, as 100000 outputs are one trial.
-    rounds=(--repetitions 5)
-    [[ $1 != peers_memory_online ]] || rounds=(--repetitions 1)
+  local result=$out/$1.json protocol=()
+  if ((builds)); then
+    local most=$builds rounds=5
+    # 100000 outputs are one trial, and lengths have the most cells by far.
+    [[ $1 != @(peers_memory_online|peers_lengths) ]] || most=$((builds < 5 ? builds : 5))
+    [[ $1 != peers_memory_online ]] || rounds=1
+    protocol=(--builds "$most" --repetitions "$rounds")
   fi
   rm -f "$result"  # an old result must not pass for this run's
   attempt "measuring $1" build/release/attnbench run-sweep "${@:2}" \
-    "${profile[@]}" "${builds[@]}" "${rounds[@]}" -o "$result"
+    "${profile[@]}" "${protocol[@]}" -o "$result"
   results+=("$result")
 }
 

@@ -2,8 +2,8 @@
 # Installs the Debian packages that are missing, and no others.
 #
 # usage: setup.sh [--tools] [--peers] [--check]
-#   --tools   also what check.sh needs: clang and its tools, shellcheck, Slurm,
-#             a browser
+#   --tools   also what check.sh and cpack need: clang and its tools, shellcheck,
+#             Slurm, a browser, dpkg's tools
 #   --peers   also what peers.sh needs: PyTorch on OpenBLAS
 #   --check   only say what is missing: exit 0 if nothing, 1 otherwise
 #   --help    this text
@@ -17,14 +17,16 @@ set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 # libboost-dev holds the headers of Boost.Math; libboost-math-dev would add
-# libraries that header-only use never links.
+# libraries that header-only use never links. nbclient and ipykernel run the
+# notebook python/example.ipynb in a test.
 packages=(
   cmake ninja-build g++ git pkg-config
   libeigen3-dev libopenblas-dev libhwy-dev libbenchmark-dev
   nlohmann-json3-dev libvalijson-dev libcli11-dev librandom123-dev
-  libboost-dev libfmt-dev libhwloc-dev libgtest-dev libgmock-dev
+  libboost-dev libfmt-dev libhwloc-dev libzip-dev libgtest-dev libgmock-dev
   librapidcheck-dev
   python3 python3-matplotlib python3-pandas python3-scipy python3-jsonschema
+  python3-nbclient python3-ipykernel
 )
 # libclang-rt-dev holds the sanitizers' runtimes, llvm the symbolizer without
 # which their reports have no line numbers; libbenchmark-tools has compare.py.
@@ -32,7 +34,7 @@ tools=(
   clang clang-tidy clang-format libclang-rt-dev libomp-dev llvm
   slurmctld slurmd slurm-client munge
   chromium chromium-driver python3-selenium libbenchmark-tools
-  shellcheck
+  dpkg-dev file mmdebstrap shellcheck
 )
 
 peers=(python3-torch libopenblas0-pthread)

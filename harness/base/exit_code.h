@@ -11,7 +11,7 @@ enum ExitCode {
   kNothingToCompare = 3,  // no baseline, or cells that only one side has
   kInternalError = 4,
   kNotValid = 5,      // times of a result that is not valid were compared
-  kInterrupted = 130  // 128 + SIGINT; finished work is kept
+  kInterrupted = 130  // 128 + SIGINT; a sweep keeps what was finished
 };
 
 }  // namespace attnbench

@@ -13,7 +13,8 @@ namespace attnbench {
 // reading.
 inline constexpr int kMostJsonDepth = 64;
 
-// Reads a file, or a pipe that somebody writes to. Throws UserError naming the
+// Reads a file, or a pipe that somebody writes to, or standard input
+// (kStandardInput, input_file.h). Throws UserError naming the
 // file, with line and column where there is one, if it is unreadable, a folder,
 // a device, a pipe without data, larger than 512 MiB, empty, not JSON or nested
 // too deep, or has a number beyond double precision or the same key twice in

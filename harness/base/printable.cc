@@ -40,4 +40,13 @@ std::string PrintableLines(const std::string& bytes) {
   return WithoutControls(bytes, /*keeps_lines=*/true);
 }
 
+std::string MarkdownCell(const std::string& text) {
+  std::string cell;
+  for (const char c : text) {
+    if (c == '|') cell += '\\';
+    cell += c == '\n' ? ' ' : c;
+  }
+  return cell;
+}
+
 }  // namespace attnbench

@@ -16,6 +16,9 @@ std::string Printable(const std::string& bytes);
 // The same for a text of several lines, which keeps their ends, and tabs.
 std::string PrintableLines(const std::string& bytes);
 
+// A text as a cell of a table in Markdown, which ends at a bar or a line's end.
+std::string MarkdownCell(const std::string& text);
+
 }  // namespace attnbench
 
 #endif  // ATTNBENCH_HARNESS_BASE_PRINTABLE_H_

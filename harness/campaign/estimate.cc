@@ -32,7 +32,8 @@ constexpr double kProbesSeconds = 2.5e-4;  // the probes of a round
 constexpr double kWorkNs = 1;  // of a multiply-add that is not measured
 
 constexpr int kProbeRounds = 2;
-constexpr std::int64_t kProbeLength = 16;  // of a whole decoder's source
+// Of the longer of a whole decoder's source and output.
+constexpr double kProbeLength = 16;
 
 double Number(const Cell& cell, const char* axis) {
   return static_cast<double>(cell.Int(axis));
@@ -99,7 +100,14 @@ double TrialsOfRound(const Sweep& sweep) {
 
 // The steps of a whole decoder in all its sources (whole_decoder_inputs.h).
 double Steps(const Cell& cell) {
-  return Number(cell, "batch") * (Number(cell, "memory_length") / 2 + 1) + 1;
+  return Number(cell, "batch") * (Number(cell, "output_length") / 2 + 1) + 1;
+}
+
+// The same with the encoder's, of which one takes about as long.
+double AllSteps(const Cell& cell) {
+  if (cell.Text("encoder") == "given") return Steps(cell);
+  return Steps(cell) +
+         Number(cell, "batch") * Number(cell, "memory_length") / 2;
 }
 
 struct CellTimes {
@@ -110,7 +118,9 @@ struct CellTimes {
 CellTimes Guess(const Cell& cell) {
   if (IsWholeDecoder(cell.axes)) {
     const double d = Number(cell, "dim");
-    const double weights = (22 * d + Number(cell, "vocabulary")) * d;
+    const double layers = Number(cell, "layers");
+    const double weights =
+        ((2 + 10 * layers) * d + Number(cell, "vocabulary")) * d;
     return {kWorkNs * Steps(cell) * weights * Number(cell, "beam"), 0};
   }
   const double output_ns = kWorkNs * OutputWork(cell);
@@ -147,8 +157,12 @@ std::vector<Cell> ProbesOf(const Cell& cell) {
   if (IsWholeDecoder(cell.axes)) {
     Cell probe = cell;
     probe.axes["batch"] = 1;
+    const double longest =
+        std::max(Number(cell, "memory_length"), Number(cell, "output_length"));
+    const double share = std::min(1.0, kProbeLength / longest);
     for (const char* axis : {"memory_length", "output_length"}) {
-      probe.axes[axis] = std::min(cell.Int(axis), kProbeLength);
+      probe.axes[axis] =
+          std::max<std::int64_t>(1, std::llround(share * Number(cell, axis)));
     }
     return {probe};
   }
@@ -169,11 +183,11 @@ double LeastNs(const std::vector<double>& samples_ns) {
 CellTimes ByDecoder(const Cell& cell, const Cell& probe,
                     const ResultCell& probed) {
   const double whole_ns = LeastNs(probed.samples_ns);
-  const double steps = Steps(cell) / Steps(probe);
+  const double steps = AllSteps(cell) / AllSteps(probe);
   CellTimes times = {steps * whole_ns, probed.gate_ns};
   if (cell.mechanism == kNoAttention) return times;
-  const double reads =
-      steps * OutputWork(cell) / (Number(cell, "batch") * OutputWork(probe));
+  const double reads = Steps(cell) / Steps(probe) * OutputWork(cell) /
+                       (Number(cell, "batch") * OutputWork(probe));
   times.trial_ns +=
       (reads - steps) * LeastNs(probed.decoder->attention_samples_ns);
   return times;
@@ -202,7 +216,11 @@ CellTimes ByProbes(const Cell& cell, const std::vector<Cell>& probes,
 double CellSeconds(const Sweep& sweep, const Cell& cell,
                    const CellTimes& times) {
   const double processes = sweep.processes;
-  const double round_ns = TrialsOfRound(sweep) * times.trial_ns;
+  // A sample of several trials goes through all draws (WholeTurns).
+  const double trials = times.trial_ns < kEpochNs && !IsWholeDecoder(cell.axes)
+                            ? std::max(Draws(cell), TrialsOfRound(sweep))
+                            : TrialsOfRound(sweep);
+  const double round_ns = trials * times.trial_ns;
   if (IsWholeDecoder(cell.axes)) {
     return processes * 1e-9 *
            (times.gate_ns + times.trial_ns +

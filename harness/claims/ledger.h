@@ -67,10 +67,14 @@ struct LedgerClaim {
   static constexpr bool kIgnoresOthers = true;
 
   std::string id = {};
+  std::string source = {};  // where the paper says it
+  std::string claim = {};   // what it says
   std::vector<LedgerPart> parts = {};
 
   static void Fields(auto& self, auto& visit) {
     visit("id", self.id);
+    visit("source", self.source, Rule{.may_be_absent = true});
+    visit("claim", self.claim, Rule{.may_be_absent = true});
     visit("parts", self.parts);
   }
 };

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <iostream>
+
 #include "harness/base/error.h"
 #include "harness/base/parse_text.h"
 #include "mechanisms/description.h"
@@ -126,6 +128,21 @@ Index ParseReferenceLength(const std::string& text, Index output_length) {
   return text.empty()
              ? output_length
              : ParseInteger(text, 1, kGreatestLength, kReferenceLength);
+}
+
+AnswerFile::AnswerFile(const std::string& case_path, const std::string& output,
+                       bool may_replace) {
+  if (output.empty()) return;
+  if (!case_path.empty()) RefuseToReplace({case_path}, output);
+  file_.emplace(output, may_replace);
+}
+
+void AnswerFile::Write(const Json& answer) const {
+  if (file_) {
+    file_->Write(answer);
+  } else {
+    std::cout << answer.dump() << '\n';
+  }
 }
 
 CaseSequence::CaseSequence(const CaseFile& file, std::uint64_t seed)

@@ -5,11 +5,13 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "harness/inputs/case_file.h"
 #include "harness/sweep/sweep.h"
+#include "harness/system/result_file.h"
 
 namespace attnbench {
 
@@ -31,6 +33,20 @@ Cell OneCell(const SweepRequest& request);
 inline constexpr char kReferenceLength[] = "--reference-length";
 void AddReferenceLength(CLI::App& command, std::string& value);
 Index ParseReferenceLength(const std::string& text, Index output_length);
+
+// Where the answer of a command on a case goes: `output`, or standard output if
+// it is empty.
+class AnswerFile {
+ public:
+  // Throws what RefuseToReplace and ResultFile throw.
+  AnswerFile(const std::string& case_path, const std::string& output,
+             bool may_replace);
+  // Numbers have as many digits, up to 17, as restore the same double.
+  void Write(const Json& answer) const;
+
+ private:
+  std::optional<ResultFile> file_;
+};
 
 // The arrays of a case as one sequence. The case outlives it; it outlives the
 // sequence.

@@ -1,6 +1,6 @@
 // attnbench check RESULT --baseline BASE: says whether the numbers are still
 // those of the baseline, or on demand makes them the baseline.
-#include "harness/results/check.h"
+#include "harness/answers/check.h"
 
 #include <filesystem>
 #include <iostream>
@@ -24,7 +24,7 @@ struct CheckArguments {
   ChangeOptions change;
   bool update = false;
   bool time = false;
-  bool json = false;
+  Format format;
 };
 
 // Gives none if there is no such file, or nothing in it.
@@ -39,6 +39,13 @@ std::optional<ReadSweep> ReadBaseline(const std::string& path) {
   return ReadResult(path);
 }
 
+std::string Formatted(const CheckReport& check, const std::string& format) {
+  if (format == "json") return ToJson(check).dump() + "\n";
+  if (format == "junit") return CheckJUnit(check);
+  return PrintableLines(format == "markdown" ? CheckMarkdown(check)
+                                             : CheckText(check));
+}
+
 void Update(const ReadSweep& result, const std::string& path) {
   const std::string why = WhyNoBaseline(result.result);
   if (!why.empty()) {
@@ -51,12 +58,12 @@ int RunCheck(const CheckArguments& arguments) {
   const CheckOptions options{.time = arguments.time,
                              .level = arguments.change.Level(),
                              .margin = arguments.change.Margin()};
+  const std::string format = arguments.format.Of(kReportFormats);
   const ReadSweep result = ReadResult(arguments.result);
   const CheckReport check = CheckAgainst(ReadBaseline(arguments.baseline),
                                          arguments.baseline, result, options);
   if (arguments.update) Update(result, arguments.baseline);
-  std::cout << (arguments.json ? ToJson(check).dump() + "\n"
-                               : PrintableLines(CheckText(check)));
+  std::cout << Formatted(check, format);
   if (!arguments.update) return CheckExitCode(check);
   std::cerr << "attnbench: " << Printable(arguments.baseline)
             << " is now this result; say in CHANGELOG.md what changed and "
@@ -86,9 +93,7 @@ void AddCheck(CLI::App& app, Command& run) {
                     "compare times too, as ratios between the cells of a "
                     "point, e.g. check mine.json --baseline base.json --time");
   arguments->change.AddTo(*command);
-  command->add_flag("--json", arguments->json,
-                    "print one JSON document instead of the lines, e.g. "
-                    "check mine.json --baseline base.json --json");
+  AddFormat(*command, kReportFormatHelp, arguments->format);
   command->callback([&run, arguments] {
     run = [arguments] { return RunCheck(*arguments); };
   });

@@ -1,5 +1,6 @@
 // attnbench claims: the papers' claims, each with a verdict from this machine's
 // measurements.
+#include <fmt/format.h>
 
 #include <filesystem>
 #include <iostream>
@@ -11,6 +12,7 @@
 #include "harness/base/error.h"
 #include "harness/base/exit_code.h"
 #include "harness/base/parse_text.h"
+#include "harness/base/printable.h"
 #include "harness/claims/judge_request.h"
 #include "harness/claims/ledger.h"
 #include "harness/claims/measure.h"
@@ -42,9 +44,13 @@ struct ClaimsArguments {
   bool force = false;
   bool resume = false;
   bool judge = false;
+  bool list = false;
 };
 
 void AddOptions(CLI::App& command, ClaimsArguments& arguments) {
+  command.add_flag("--list", arguments.list,
+                   "measure nothing: print the claims and where they stand, "
+                   "e.g. claims --list");
   command
       .add_option("CLAIM", arguments.ids,
                   "claims by their ids, e.g. claims mad-linear mocha-w1 "
@@ -146,6 +152,13 @@ int RunClaims(const std::string& command_line,
       path,
       FindInSources("claims", "results/schema/claims_ledger.schema.json"));
   KeepClaims(arguments.ids, ledger);
+  if (arguments.list) {
+    for (const LedgerClaim& claim : ledger.claims) {
+      std::cout << PrintableLines(
+          fmt::format("{} ({})\n  {}\n", claim.id, claim.source, claim.claim));
+    }
+    return kGood;
+  }
   if (!arguments.output.empty()) {
     // A place that cannot be written must show before the measurements.
     std::vector<std::string> inputs = {path};

@@ -24,17 +24,23 @@ void AddRunSweep(CLI::App& app, const std::string& command_line, Command& run);
 void AddMeasurePoints(CLI::App& app, const std::string& command_line,
                       Command& run);
 
+// attnbench advise: `command_line` as for run-sweep.
+void AddAdvise(CLI::App& app, const std::string& command_line, Command& run);
+
 // attnbench list.
 void AddList(CLI::App& app, Command& run);
-
-// attnbench convert RESULT.
-void AddConvert(CLI::App& app, Command& run);
 
 // attnbench decode CASE.json.
 void AddDecode(CLI::App& app, Command& run);
 
+// attnbench diagnose: `command_line` as for run-sweep.
+void AddDiagnose(CLI::App& app, const std::string& command_line, Command& run);
+
 // attnbench expect CASE.json.
 void AddExpect(CLI::App& app, Command& run);
+
+// attnbench show RESULT...
+void AddShow(CLI::App& app, Command& run);
 
 // attnbench compare, check, merge: `command_line` as for run-sweep.
 void AddCompare(CLI::App& app, Command& run);
@@ -46,6 +52,9 @@ void AddClaims(CLI::App& app, const std::string& command_line, Command& run);
 
 // attnbench report RESULT...
 void AddReport(CLI::App& app, Command& run);
+
+// attnbench draw RESULT...
+void AddDraw(CLI::App& app, Command& run);
 
 // attnbench roofline: `command_line` as for run-sweep.
 void AddRoofline(CLI::App& app, const std::string& command_line, Command& run);

@@ -1,6 +1,6 @@
 // attnbench compare A B: compares two results, with a verdict on every cell; or
 // two programs, which it lets measure in turn.
-#include "harness/results/compare.h"
+#include "harness/answers/compare.h"
 
 #include <array>
 #include <filesystem>
@@ -29,12 +29,12 @@ struct CompareArguments {
   bool programs = false;
   SweepArguments sweep;  // of two programs
   ChangeOptions change;
-  std::string format = "text";
-  bool json = false;
+  Format format;
 };
 
 std::string Formatted(const Comparison& comparison, const std::string& format) {
   if (format == "json") return ToJson(comparison).dump() + "\n";
+  if (format == "junit") return CompareJUnit(comparison);
   return PrintableLines(format == "markdown" ? CompareMarkdown(comparison)
                                              : CompareText(comparison));
 }
@@ -82,11 +82,7 @@ std::optional<Comparison> ComparePrograms(const CompareArguments& arguments,
 int RunCompare(const CompareArguments& arguments) {
   const CompareOptions options{.level = arguments.change.Level(),
                                .margin = arguments.change.Margin()};
-  const std::vector<std::string> formats = {"text", "markdown", "json"};
-  if (!Contains(formats, arguments.format)) {
-    throw UserError("--format",
-                    UnknownName("format", arguments.format, formats));
-  }
+  const std::string format = arguments.format.Of(kReportFormats);
   const auto comparison =
       arguments.programs ? ComparePrograms(arguments, options)
                          : CompareResults(ReadResult(arguments.a),
@@ -95,8 +91,7 @@ int RunCompare(const CompareArguments& arguments) {
     std::cerr << "attnbench: compare: interrupted\n";
     return kInterrupted;
   }
-  std::cout << Formatted(*comparison,
-                         arguments.json ? "json" : arguments.format);
+  std::cout << Formatted(*comparison, format);
   return CompareExitCode(*comparison);
 }
 
@@ -138,18 +133,7 @@ void AddCompare(CLI::App& app, Command& run) {
                  "the quick profile of the experiment, e.g. --quick")
       ->needs(programs);
   arguments->change.AddTo(*command);
-  CLI::Option* const format =
-      command
-          ->add_option("--format", arguments->format,
-                       "text, markdown (a table for a pull request) or json, "
-                       "e.g. --format markdown")
-          ->type_name("FORMAT")
-          ->default_str("text");
-  command
-      ->add_flag("--json", arguments->json,
-                 "the same as --format json, e.g. compare before.json "
-                 "after.json --json")
-      ->excludes(format);
+  AddFormat(*command, kReportFormatHelp, arguments->format);
   command->callback([&run, arguments] {
     run = [arguments] { return RunCompare(*arguments); };
   });

@@ -38,14 +38,17 @@ struct DecodeArguments {
   std::string threshold;
   std::string seed;
   std::string reference_length;
+  std::string output;
   bool strict = false;
   bool sample = false;
+  bool force = false;
 };
 
 void AddOptions(CLI::App& command, DecodeArguments& arguments) {
   CLI::Option* const case_file =
       command.add_option("CASE", arguments.case_path,
-                         "case file, e.g. tests/golden/mocha-hard.json");
+                         "case file, or - for standard input, e.g. "
+                         "tests/golden/mocha-hard.json");
   command
       .add_option("--mechanism", arguments.mechanism,
                   "without a case file: decode draw 0 of a workload, e.g. "
@@ -75,6 +78,8 @@ void AddOptions(CLI::App& command, DecodeArguments& arguments) {
   AddSeed(command, "of --sample and of the workload, e.g. --seed 7",
           arguments.seed);
   AddReferenceLength(command, arguments.reference_length);
+  AddOutput(command, "the file instead of standard output", "path.json",
+            arguments.output, arguments.force);
 }
 
 void TakeChoiceOptions(const DecodeArguments& arguments,
@@ -274,12 +279,11 @@ void AddDecode(CLI::App& app, Command& run) {
   AddOptions(*command, *arguments);
   command->callback([&run, arguments] {
     run = [arguments] {
-      const Decoded decoded = arguments->case_path.empty()
-                                  ? DecodeWorkload(*arguments)
-                                  : DecodeCase(*arguments);
-      // Numbers are printed with as many digits, up to 17, as restore the same
-      // double.
-      std::cout << ToJson(decoded).dump() << '\n';
+      const AnswerFile file(arguments->case_path, arguments->output,
+                            arguments->force);
+      file.Write(ToJson(arguments->case_path.empty()
+                            ? DecodeWorkload(*arguments)
+                            : DecodeCase(*arguments)));
       return 0;
     };
   });

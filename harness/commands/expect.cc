@@ -36,6 +36,8 @@ struct ExpectArguments {
   std::string latency_samples;
   std::string reference_length;
   std::string sharpness;
+  std::string output;
+  bool force = false;
 };
 
 constexpr char kLatencySamples[] = "--latency-samples";
@@ -322,7 +324,8 @@ void AddExpect(CLI::App& app, Command& run) {
       "file has a cotangent, in f64");
   const auto arguments = std::make_shared<ExpectArguments>();
   command->add_option("CASE", arguments->case_path,
-                      "case file, e.g. tests/golden/mocha-plain.json");
+                      "case file, or - for standard input, e.g. "
+                      "tests/golden/mocha-plain.json");
   AddSeed(*command,
           "of the case's option noise and of --latency-samples, e.g. --seed 7",
           arguments->seed);
@@ -337,11 +340,13 @@ void AddExpect(CLI::App& app, Command& run) {
                    "also how far this is from what is decoded, with energies "
                    "times each of these, e.g. --sharpness 0.5,1,2,4,8")
       ->type_name("LIST");
+  AddOutput(*command, "the file instead of standard output", "alpha.json",
+            arguments->output, arguments->force);
   command->callback([&run, arguments] {
     run = [arguments] {
-      // Numbers are printed with as many digits, up to 17, as restore the same
-      // double.
-      std::cout << ToJson(ExpectCase(*arguments)).dump() << '\n';
+      const AnswerFile file(arguments->case_path, arguments->output,
+                            arguments->force);
+      file.Write(ToJson(ExpectCase(*arguments)));
       return 0;
     };
   });

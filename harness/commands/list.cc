@@ -14,6 +14,8 @@
 #include <system_error>
 #include <vector>
 
+#include "harness/answers/advice.h"
+#include "harness/answers/table.h"
 #include "harness/base/document.h"
 #include "harness/base/error.h"
 #include "harness/base/parse_text.h"
@@ -21,6 +23,7 @@
 #include "harness/claims/computed.h"
 #include "harness/commands/commands.h"
 #include "harness/results/sweep_result.h"
+#include "harness/stability/diagnosis.h"
 #include "harness/stability/result.h"
 #include "harness/stats/effects.h"
 #include "harness/sweep/experiment.h"
@@ -274,6 +277,9 @@ std::string SchemaText(const std::string& kind) {
       {"verify", SchemaTextOf<VerifyResult>},
       {"stability", SchemaTextOf<StabilityResult>},
       {"computed", SchemaTextOf<ComputedResult>},
+      {"table", SchemaTextOf<CellTable>},
+      {"advice", SchemaTextOf<Advice>},
+      {"diagnosis", SchemaTextOf<Diagnosis>},
       {"effects", EffectsSchemaText}};
   const auto found = kinds.find(kind);
   if (found != kinds.end()) return found->second();
@@ -317,11 +323,11 @@ void AddList(CLI::App& app, Command& run) {
   const std::vector<CLI::Option*> options = {
       command->add_flag("--json", formats->json, "as JSON, e.g. list --json"),
       command
-          ->add_option(
-              "--schema", formats->schema,
-              "the JSON Schema of results of that kind: sweep, "
-              "verify, stability, computed, effects; or of experiment "
-              "files: experiment; e.g. list --schema=verify (default sweep)")
+          ->add_option("--schema", formats->schema,
+                       "the JSON Schema of results of that kind: sweep, "
+                       "verify, stability, computed, effects, table, advice, "
+                       "diagnosis; or of experiment files: experiment; e.g. "
+                       "list --schema=verify (default sweep)")
           ->type_name("KIND")
           ->expected(0, 1)
           ->default_str("sweep"),

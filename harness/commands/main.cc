@@ -18,6 +18,7 @@
 #include <filesystem>
 #include <iostream>
 #include <limits>
+#include <memory>
 #include <new>
 #include <optional>
 #include <string>
@@ -28,6 +29,7 @@
 #include "harness/base/parse_text.h"
 #include "harness/base/printable.h"
 #include "harness/commands/commands.h"
+#include "harness/machine/environment.h"
 #include "mechanisms/common/blas_threads.h"
 #include "mechanisms/kernels/kernels.h"
 
@@ -124,6 +126,28 @@ void CheckStandardOutput() {
   if (!std::cout || std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
     throw UserError("standard output", "cannot be written (a full disk?)");
   }
+}
+
+// attnbench help COMMAND, the same as COMMAND --help.
+void AddHelp(CLI::App& app, Command& run) {
+  CLI::App* const command =
+      app.add_subcommand("help", "what a command does, and its options");
+  const auto name = std::make_shared<std::string>();
+  command->add_option("COMMAND", *name, "e.g. help run-sweep");
+  command->callback([&app, &run, name] {
+    run = [&app, name] {
+      const std::vector<std::string> names = CommandNames(app);
+      if (!name->empty() && !Contains(names, *name)) {
+        throw UserError("help", UnknownName("command", *name, names));
+      }
+      // help() of the parser would be that of `help`.
+      std::cout << (name->empty()
+                        ? app.get_formatter()->make_help(
+                              &app, app.get_name(), CLI::AppFormatMode::Normal)
+                        : app.get_subcommand(*name)->help(app.get_name()));
+      return kGood;
+    };
+  });
 }
 
 void AddSimdOption(CLI::App& app, std::optional<std::string>& level) {
@@ -239,13 +263,18 @@ int Run(std::vector<std::string> arguments) {
       "attnbench");
   std::optional<std::string> simd;
   AddSimdOption(app, simd);
+  app.set_version_flag("--version", VersionText,
+                       "the program's version and commit");
   Command run;
   AddRunSweep(app, command_line, run);
   AddMeasurePoints(app, command_line, run);
+  AddAdvise(app, command_line, run);
+  AddDiagnose(app, command_line, run);
   AddList(app, run);
   AddDecode(app, run);
   AddExpect(app, run);
   AddVerify(app, command_line, run);
+  AddShow(app, run);
   AddCompare(app, run);
   AddCheck(app, run);
   AddMerge(app, command_line, run);
@@ -253,7 +282,8 @@ int Run(std::vector<std::string> arguments) {
   AddStability(app, command_line, run);
   AddClaims(app, command_line, run);
   AddReport(app, run);
-  AddConvert(app, run);
+  AddDraw(app, run);
+  AddHelp(app, run);
   RefuseEmptyValues(app);
   app.require_subcommand(0, 1);
   app.allow_extras();

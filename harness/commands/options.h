@@ -4,7 +4,9 @@
 
 #include <CLI/CLI.hpp>
 #include <string>
+#include <vector>
 
+#include "harness/base/error.h"
 #include "harness/base/parse_text.h"
 #include "harness/stats/change.h"
 
@@ -27,6 +29,45 @@ inline CLI::Option* AddOutput(CLI::App& command, const std::string& what,
       .add_option("-o,--output", output, what + ", e.g. -o " + example)
       ->type_name("FILE");
 }
+
+// Throws UserError if the value of --format is none of them.
+inline void CheckFormat(const std::string& format,
+                        const std::vector<std::string>& formats) {
+  if (Contains(formats, format)) return;
+  throw UserError("--format", UnknownName("format", format, formats));
+}
+
+// How commands that compare results answer.
+inline const std::vector<std::string> kReportFormats = {"text", "markdown",
+                                                        "json", "junit"};
+
+// How a command prints its answer: --format NAME, or --json.
+struct Format {
+  std::string name = "text";
+  bool json = false;
+
+  // Throws UserError if it is none of them.
+  std::string Of(const std::vector<std::string>& formats) const {
+    std::string chosen = json ? "json" : name;
+    CheckFormat(chosen, formats);
+    return chosen;
+  }
+};
+
+// `help` says what there is.
+inline void AddFormat(CLI::App& command, const std::string& help,
+                      Format& format) {
+  CLI::Option* const option = command.add_option("--format", format.name, help)
+                                  ->type_name("FORMAT")
+                                  ->default_str("text");
+  command
+      .add_flag("--json", format.json, "the same as --format json, e.g. --json")
+      ->excludes(option);
+}
+
+inline constexpr char kReportFormatHelp[] =
+    "text, markdown (for a pull request), json or junit (XML for CI), e.g. "
+    "--format markdown";
 
 // The options of commands that compare times: how often they may be wrong, and
 // how small a change does not matter.

@@ -43,7 +43,7 @@ int RunReport(const ReportArguments& arguments) {
 void AddReport(CLI::App& app, Command& run) {
   CLI::App* const command = app.add_subcommand(
       "report",
-      "one page of HTML that shows results: validity, figures, cells");
+      "one page of HTML that shows results: claims, figures, validity, cells");
   const auto arguments = std::make_shared<ReportArguments>();
   command
       ->add_option("results", arguments->results,

@@ -49,7 +49,7 @@ std::vector<std::string> InputsOf(const SweepArguments& arguments,
                                   const Sweep& sweep) {
   std::vector<std::string> files = PeerFiles(arguments.peer);
   if (!arguments.experiment.empty()) {
-    files.push_back(HereOrInSources(arguments.experiment));
+    files.push_back(ExperimentPath(arguments.experiment));
   }
   for (const Point& point : sweep.points) {
     const auto workload = ParseWorkload(point.axes.at("workload").text());

@@ -174,7 +174,7 @@ SweepRequest MakeRequest(const SweepArguments& arguments,
   SweepRequest request;
   request.peer_variants = std::move(peer_variants);
   if (!arguments.experiment.empty()) {
-    request = ReadExperiment(HereOrInSources(arguments.experiment),
+    request = ReadExperiment(ExperimentPath(arguments.experiment),
                              arguments.quick ? "quick" : "full",
                              std::move(request.peer_variants));
   }

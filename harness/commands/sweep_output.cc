@@ -8,34 +8,43 @@
 #include <string>
 #include <vector>
 
+#include "harness/answers/table.h"
 #include "harness/base/exit_code.h"
 #include "harness/base/printable.h"
 #include "harness/machine/validity.h"
 
 namespace attnbench {
+namespace {
 
-int TellResult(const SweepResult& result, const std::string& path) {
-  const std::vector<ResultCell>& cells = result.cells;
+// As many as a screen or two hold.
+constexpr std::size_t kMostRows = 60;
+
+}  // namespace
+
+std::string ResultText(const SweepResult& result, const std::string& path) {
   std::map<std::string, std::size_t> number;
-  std::size_t num_failed = 0;
-  std::string first_failure;
-  for (const ResultCell& cell : cells) {
+  for (const ResultCell& cell : result.cells) {
     ++number[StatusName(cell.status)];
-    if (!IsFailure(cell.status)) continue;
-    if (num_failed++ > 0) continue;
-    first_failure = cell.mechanism + ": " + cell.message.value_or("-");
   }
   std::vector<std::string> counts;
   for (const auto& [status, count] : number) {
     counts.push_back(fmt::format("{} {}", count, status));
   }
   std::string text =
-      fmt::format("{}: {} cells ({}), {}\n", path, cells.size(),
+      fmt::format("{}: {} cells ({}), {}\n", path, result.cells.size(),
                   fmt::join(counts, ", "), ValidityText(result.context));
   for (const std::string& warning : result.context.warnings) {
     text += "  warning: " + warning + "\n";
   }
-  std::cout << PrintableLines(text);
+  return text;
+}
+
+int TellResult(const SweepResult& result, const std::string& path) {
+  CellTable table;
+  AddRows(result, path, table);
+  std::cout << PrintableLines(TableText(table, kMostRows) +
+                              ResultText(result, path));
+  const std::vector<ResultCell>& cells = result.cells;
   const bool all_are_skipped =
       std::ranges::all_of(cells, [](const ResultCell& cell) {
         return cell.status == CellStatus::kSkipped;
@@ -46,9 +55,15 @@ int TellResult(const SweepResult& result, const std::string& path) {
         Printable(cells[0].message.value_or("-")));
     return kFailed;
   }
-  if (num_failed == 0) return kGood;
-  std::cerr << fmt::format("attnbench: {} of {} cells failed; the first: {}\n",
-                           num_failed, cells.size(), Printable(first_failure));
+  const auto has_failed = [](const ResultCell& cell) {
+    return IsFailure(cell.status);
+  };
+  const auto first = std::ranges::find_if(cells, has_failed);
+  if (first == cells.end()) return kGood;
+  std::cerr << fmt::format(
+      "attnbench: {} of {} cells failed; the first: {}\n",
+      std::ranges::count_if(cells, has_failed), cells.size(),
+      Printable(first->mechanism + ": " + first->message.value_or("-")));
   return kFailed;
 }
 

@@ -1,5 +1,5 @@
-// Tells people a result of a sweep, for `run-sweep` and for `merge` of its
-// shards.
+// Tells people a result of a sweep, for `run-sweep`, for `merge` of its shards
+// and for `show`.
 #ifndef ATTNBENCH_HARNESS_COMMANDS_SWEEP_OUTPUT_H_
 #define ATTNBENCH_HARNESS_COMMANDS_SWEEP_OUTPUT_H_
 
@@ -9,9 +9,12 @@
 
 namespace attnbench {
 
-// A line about the whole and one for each warning on standard output, what
-// failed first on standard error. Gives the exit code: 1 where a cell failed or
-// all were skipped.
+// A line about the whole and one for each warning.
+std::string ResultText(const SweepResult& result, const std::string& path);
+
+// The first rows of its table (answers/table.h) and ResultText on standard
+// output, what failed first on standard error. Gives the exit code: 1 where a
+// cell failed or all were skipped.
 int TellResult(const SweepResult& result, const std::string& path);
 
 }  // namespace attnbench

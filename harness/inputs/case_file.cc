@@ -1,12 +1,16 @@
 #include "harness/inputs/case_file.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <cmath>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "harness/base/error.h"
 #include "harness/base/json_file.h"
+#include "harness/inputs/array_file.h"
 #include "harness/inputs/declared_inputs.h"
 #include "harness/sweep/cell.h"
 #include "mechanisms/registry.h"
@@ -38,13 +42,44 @@ void CheckList(const Json& json, const Place& place, const std::string& row) {
 }
 
 // Says what is wrong with a number of an array; empty where nothing is.
-std::string Problem(const Json& value, bool is_probability) {
-  if (!value.is_number()) return value.dump() + " is not a number";
-  const auto number = value.get<double>();
+std::string Problem(double number, bool is_probability) {
   if (is_probability && !(0 <= number && number <= 1)) {
     return fmt::format("{} is not a probability in [0, 1]", number);
   }
+  if (!std::isfinite(number)) return fmt::format("{} is not finite", number);
   return {};
+}
+std::string Problem(const Json& value, bool is_probability) {
+  if (!value.is_number()) return value.dump() + " is not a number";
+  return Problem(value.get<double>(), is_probability);
+}
+
+// The array [rows, columns] of a file of numpy's.
+Table<double> FromArrayFile(const std::string& text, const Rule& rule,
+                            const Place& place) {
+  // A case file could name itself.
+  if (FileOfArray(text).ends_with(".json")) {
+    FailAt(place, "names a case file; an .npy or .npz is needed");
+  }
+  const std::string key = place.Text();
+  NumberArray read = ReadArray(text, key.substr(key.rfind('.') + 1));
+  if (read.shape.size() != 2) {
+    FailAt(place, fmt::format("{} has the shape {}, must have two axes",
+                              read.place, read.shape));
+  }
+  for (std::size_t n = 0; n < read.values.size(); ++n) {
+    const std::string problem =
+        Problem(read.values[n], /*is_probability=*/rule.maximum.has_value());
+    if (!problem.empty()) {
+      FailAt(place, fmt::format("{}{}: {}", read.place,
+                                PlaceInArray(read.shape, n), problem));
+    }
+  }
+  Table<double> array;
+  array.rows = read.shape[0];
+  array.cols = read.shape[1];
+  array.values = std::move(read.values);
+  return array;
 }
 
 // Checks that every letter has the same length in all arrays.
@@ -135,6 +170,9 @@ Json JsonForm<Table<double>>::Write(const Table<double>& array) {
 
 Table<double> JsonForm<Table<double>>::Read(const Json& json, const Rule& rule,
                                             const Place& place) {
+  if (json.is_string()) {
+    return FromArrayFile(json.get<std::string>(), rule, place);
+  }
   CheckList(json, place, "");
   Table<double> array;
   array.rows = static_cast<Index>(json.size());

@@ -19,8 +19,9 @@ namespace attnbench {
 // The arrays that a case has, by their names.
 struct InputArrays : std::map<std::string, Table<double>> {};
 
-// An array is written as a list of rows of numbers. A range in the rule is the
-// range of probabilities.
+// An array is written as a list of rows of numbers, or as the text FILE or
+// FILE:NAME of an .npy or .npz (array_file.h). A range in the rule is the range
+// of probabilities.
 template <>
 struct JsonForm<Table<double>> {
   static Json Write(const Table<double>& array);

@@ -163,7 +163,10 @@ Calibration Joined(const Calibration& a, const Calibration& b) {
     if (one->strayed) rounds.again += one->strayed->again;
   }
   Calibration joined = CalibrationOf(a.point, rounds);
-  joined.deviation = std::max(a.deviation, b.deviation);
+  const auto of_a = static_cast<double>(a.samples_ns.size());
+  const auto of_b = static_cast<double>(b.samples_ns.size());
+  joined.deviation =
+      std::hypot(of_a * a.deviation, of_b * b.deviation) / (of_a + of_b);
   return joined;
 }
 

@@ -87,7 +87,8 @@ class Excess {
 Calibration CalibrationOf(const std::string& point, const ProbedRounds& rounds);
 
 // The entry of the rounds of both, `b` after `a`, with the probes that both
-// have and the larger deviation: rounds of another process show no drift.
+// have. What counts of several processes is the mean of their medians, so the
+// squares of their deviations add up, over the square of their number.
 Calibration Joined(const Calibration& a, const Calibration& b);
 
 // The drift over all entries together.

@@ -186,6 +186,14 @@ Context MakeContext(const std::string& command, std::uint64_t seed) {
   return context;
 }
 
+std::string VersionText() {
+  return fmt::format(
+      "attnbench {}, commit {:.10}{}, {}", ATTNBENCH_VERSION, ATTNBENCH_COMMIT,
+      ATTNBENCH_DIRTY == std::string_view("yes") ? " with uncommitted changes"
+                                                 : "",
+      ATTNBENCH_BUILD_TYPE);
+}
+
 Circumstances CircumstancesNow() {
   Circumstances circumstances;
 #ifndef __OPTIMIZE__

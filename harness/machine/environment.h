@@ -22,6 +22,9 @@ namespace attnbench {
 // loads (load_watch.h). `command` is as the user typed it.
 Context MakeContext(const std::string& command, std::uint64_t seed);
 
+// "attnbench 0.1.0, commit 0123456789, Release" of this program.
+std::string VersionText();
+
 // Says how this program was built, and how many cores the machine has.
 Circumstances CircumstancesNow();
 

@@ -364,8 +364,7 @@ void TimeStrayedAgain(Probing& probing, const TimeRound& time_round) {
 }  // namespace
 
 Index WholeTurns(Index trials, Index num_draws) {
-  return trials < num_draws ? trials
-                            : (trials + num_draws - 1) / num_draws * num_draws;
+  return trials == 1 ? 1 : (trials + num_draws - 1) / num_draws * num_draws;
 }
 
 std::span<const int> DrawsOfSample(std::span<const int> draws, Index trials,

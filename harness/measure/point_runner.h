@@ -85,14 +85,14 @@ std::unique_ptr<CellRun> MakeCellRun(const Cell& cell,
                                      InputsSource<Real> inputs,
                                      const RunOptions& options);
 
-// Rounds a number of trials up to whole turns of all draws where it is enough
-// for one. If every sample repeated one draw, the processor would learn where
-// its scan ends.
+// Rounds a number of trials up to whole turns of all draws, unless it is 1: if
+// trials repeated one draw, the processor would learn where its scan ends, and
+// find its memory in nearer caches than other cells theirs.
 Index WholeTurns(Index trials, Index num_draws);
 
-// The draws whose turn it is in a sample of so many trials. All in a sample
-// that is long enough, each equally often; else one, by the number of the round
-// over all processes, so that it is the same in all cells of a round.
+// The draws whose turn it is in a sample of so many trials: all, each equally
+// often; in a sample of one trial one of them, by the number of the round over
+// all processes, so that it is the same in all cells of a round.
 std::span<const int> DrawsOfSample(std::span<const int> draws, Index trials,
                                    Index round);
 

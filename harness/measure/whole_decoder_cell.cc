@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "harness/latency/latency.h"
 #include "harness/machine/clock.h"
 #include "harness/machine/environment.h"
 #include "harness/measure/guarded_run.h"
@@ -19,6 +20,29 @@ namespace {
 
 // The least of so many: one interruption must not pass for a long trial.
 constexpr int kCalibrations = 3;
+
+// A source as the encoder left it, in arrays of its own.
+struct KeptEncoding {
+  explicit KeptEncoding(const Encoded<float>& encoded)
+      : memory(Copy(encoded.memory)),
+        cells(Copy(encoded.cells)),
+        outputs(Copy(encoded.outputs)),
+        view{
+            .memory = {memory.data(), encoded.memory.rows, encoded.memory.cols},
+            .cells = {cells.data(), encoded.cells.rows, encoded.cells.cols},
+            .outputs = {outputs.data(), encoded.outputs.rows,
+                        encoded.outputs.cols}} {}
+
+  KeptEncoding(KeptEncoding&&) = default;  // arrays keep their place
+  KeptEncoding(const KeptEncoding&) = delete;
+
+  static Buffer<float> Copy(const MatrixView<const float>& matrix) {
+    return {matrix.data, matrix.data + matrix.rows * matrix.cols};
+  }
+
+  Buffer<float> memory, cells, outputs;
+  Encoded<float> view;
+};
 
 class DecoderRun final : public GuardedRun {
  public:
@@ -49,6 +73,7 @@ class DecoderRun final : public GuardedRun {
         figures_.source_lengths.push_back(std::ssize(task.source));
       }
       if (HasAttention()) RecordAttention();
+      if (cell_.Text("encoder") == "given") KeepEncoded();
     });
   }
 
@@ -80,6 +105,7 @@ class DecoderRun final : public GuardedRun {
     result.samples_ns = samples_ns_;
     result.trials_per_sample = trials_per_sample_;
     result.decoder = figures_;
+    result.latency = latency_;
     Summarize(result);
     return result;
   }
@@ -103,12 +129,25 @@ class DecoderRun final : public GuardedRun {
   }
 
   void Translate() {
-    for (const TranslationTask& task : inputs_->tasks()) {
+    for (std::size_t n = 0; n < inputs_->tasks().size(); ++n) {
+      const TranslationTask& task = inputs_->tasks()[n];
+      if (!encoded_.empty()) translator_->UseEncoded(&encoded_[n].view);
       if (decoder_.beam == 1) {
         translator_->Greedy(task);
       } else {
         translator_->BeamSearch(task, decoder_.beam);
       }
+    }
+  }
+
+  // Encodes all sources before the clock.
+  void KeepEncoded() {
+    encoded_.reserve(inputs_->tasks().size());
+    for (const TranslationTask& task : inputs_->tasks()) {
+      TranslationTask none = task;
+      none.num_steps = 0;
+      translator_->Greedy(none);
+      encoded_.emplace_back(translator_->encoded());
     }
   }
 
@@ -133,6 +172,7 @@ class DecoderRun final : public GuardedRun {
 
   void CountReads() {
     AttentionReads sum;
+    LatencyMean latency;
     double entries = 0;
     double could_choose = 0;  // outputs of sources that have entries
     for (AttentionRecord<float>& record : records_) {
@@ -144,7 +184,12 @@ class DecoderRun final : public GuardedRun {
       sum.zero_contexts += reads.zero_contexts;
       sum.furthest += reads.furthest;
       entries += static_cast<double>(record.memory_length());
+      for (const std::vector<double>& delays : reads.delays) {
+        latency.Add(LatencyOf(delays, record.memory_length(),
+                              /*reference_length=*/std::ssize(delays)));
+      }
     }
+    if (decoder_.mechanism->Describe().online) latency_ = latency.Mean();
     DecoderReads& reads = figures_.reads.emplace();
     reads.energies_per_output = sum.energies / sum.outputs;
     if (entries == 0) return;
@@ -161,10 +206,12 @@ class DecoderRun final : public GuardedRun {
   double gate_ns_ = 0;  // weights included, for the first cell of a point
   std::optional<Translator<float>> translator_;
   std::vector<AttentionRecord<float>> records_;
+  std::vector<KeptEncoding> encoded_;  // of each task; empty: it is timed
   std::optional<BeamAttention<float>> attention_;
   Index trials_per_sample_ = 1;
   std::vector<double> samples_ns_;
   DecoderFigures figures_;
+  std::optional<Latency> latency_;
 };
 
 }  // namespace

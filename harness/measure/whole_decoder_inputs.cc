@@ -13,6 +13,15 @@ namespace {
 
 constexpr double kFavourBeyondAll = 5;  // e^5 : 1 against all others together
 
+Counting CountingOf(const AxisMap& axes) {
+  const Index T = axes.at("memory_length").whole();
+  const double share = ParseWorkload(axes.at("workload").text()).share;
+  return {.entries_per_output =
+              share * static_cast<double>(T) /
+              static_cast<double>(axes.at("output_length").whole()),
+          .longest = T};
+}
+
 }  // namespace
 
 std::vector<Index> SourceLengths(std::uint64_t seed, Index longest,
@@ -50,9 +59,19 @@ std::vector<Symbol> DrawSource(std::uint64_t seed, Index n, Index length,
   return source;
 }
 
-TranslationTask CopyTask(std::span<const Symbol> copy, Index vocabulary) {
+std::vector<Symbol> CopyOf(std::span<const Symbol> source, Index num_outputs) {
+  std::vector<Symbol> copy;
+  for (Index i = 0; i < num_outputs; ++i) {
+    copy.push_back(source[Size(i * std::ssize(source) / num_outputs)]);
+  }
+  copy.push_back(kEndSymbol);
+  return copy;
+}
+
+TranslationTask CopyTask(std::span<const Symbol> source,
+                         std::span<const Symbol> copy, Index vocabulary) {
   return {
-      .source = copy.first(copy.size() - 1),
+      .source = source,
       .num_steps = std::ssize(copy),
       .favoured = copy,
       .favour = std::log(static_cast<double>(vocabulary)) + kFavourBeyondAll};
@@ -61,24 +80,26 @@ TranslationTask CopyTask(std::span<const Symbol> copy, Index vocabulary) {
 DecoderInputs::DecoderInputs(const AxisMap& axes, std::uint64_t seed)
     : DecoderInputs(axes, seed,
                     {.vocabulary = axes.at("vocabulary").whole(),
-                     .units = axes.at("dim").whole()}) {}
+                     .units = axes.at("dim").whole(),
+                     .layers = axes.at("layers").whole()}) {}
 
 DecoderInputs::DecoderInputs(const AxisMap& axes, std::uint64_t seed,
                              const ModelSizes& sizes)
-    : timed_(sizes, seed, Scan::kCounting,
-             ParseWorkload(axes.at("workload").text()).share),
+    : timed_(sizes, seed, Scan::kCounting, CountingOf(axes)),
       random_scans_(sizes, seed, Scan::kRandom),
       beam_(axes.at("beam").whole()) {
-  std::vector<Index> lengths = SourceLengths(
-      seed, axes.at("memory_length").whole(), axes.at("batch").whole());
+  const Index T = axes.at("memory_length").whole();
+  const Index U = axes.at("output_length").whole();
+  std::vector<Index> lengths = SourceLengths(seed, T, axes.at("batch").whole());
   lengths.push_back(0);
-  CheckFits(Times(std::accumulate(lengths.begin(), lengths.end(), Index{0}),
-                  sizeof(Symbol)));
+  const Index symbols =
+      std::accumulate(lengths.begin(), lengths.end(), Index{0});
+  CheckFits(Times(symbols + symbols * U / T, sizeof(Symbol)));
   for (const Index length : lengths) {
-    copies_.push_back(
+    const auto& source = sources_.emplace_back(
         DrawSource(seed, std::ssize(tasks_), length, sizes.vocabulary));
-    copies_.back().push_back(kEndSymbol);
-    tasks_.push_back(CopyTask(copies_.back(), sizes.vocabulary));
+    const auto& copy = copies_.emplace_back(CopyOf(source, length * U / T));
+    tasks_.push_back(CopyTask(source, copy, sizes.vocabulary));
   }
 }
 

@@ -1,9 +1,9 @@
 // What the whole decoders of a point share: sources and weights.
 //
-// A point has a longest source T, d units, B sources, a vocabulary, a beam and
-// a workload copy:S. The B sources have lengths drawn from 0..T
-// (SourceLengths), and as many outputs and the end symbol; one more source is
-// empty. Scans that choose pass the share S of the memory
+// A point has a longest source T, which has U outputs, d units, B sources, a
+// vocabulary, a beam and a workload copy:S. The B sources have lengths drawn
+// from 0..T (SourceLengths), and outputs in proportion, and the end symbol; one
+// more source is empty. Scans that choose pass the share S of the memory
 // (whole_decoder_model.h).
 #ifndef ATTNBENCH_HARNESS_MEASURE_WHOLE_DECODER_INPUTS_H_
 #define ATTNBENCH_HARNESS_MEASURE_WHOLE_DECODER_INPUTS_H_
@@ -27,11 +27,15 @@ std::vector<Index> SourceLengths(std::uint64_t seed, Index longest,
 std::vector<Symbol> DrawSource(std::uint64_t seed, Index n, Index length,
                                Index vocabulary);
 
-// The task of a source: as many steps as it has symbols, and one for the end
-// symbol. `copy` is the source with the end symbol, and outlives the task. It
-// is favoured, as by a model that has learnt to copy
-// (TranslationTask::favoured), by enough for nearly all probability.
-TranslationTask CopyTask(std::span<const Symbol> copy, Index vocabulary);
+// What a source is copied to: so many of its symbols, evenly spread or
+// repeated, and the end symbol.
+std::vector<Symbol> CopyOf(std::span<const Symbol> source, Index num_outputs);
+
+// The task of a source: a step for each symbol of its `copy`, which is
+// favoured, as by a model that has learnt to copy (TranslationTask::favoured),
+// by enough for nearly all probability. Both outlive the task.
+TranslationTask CopyTask(std::span<const Symbol> source,
+                         std::span<const Symbol> copy, Index vocabulary);
 
 class DecoderInputs {
  public:
@@ -53,7 +57,7 @@ class DecoderInputs {
   const DecoderModel timed_;
   const DecoderModel random_scans_;
   const Index beam_;
-  std::vector<std::vector<Symbol>> copies_;
+  std::vector<std::vector<Symbol>> sources_, copies_;
   std::vector<TranslationTask> tasks_;
 };
 

@@ -1,5 +1,7 @@
 #include "harness/measure/whole_decoder_model.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <string_view>
@@ -15,17 +17,35 @@ constexpr double kEnergyGain = 8;
 // that scans pass over entries.
 constexpr double kRandomBias = -0.5;
 
-// The counters, units of the upper layers: after n steps tanh(n kCount).
+// The counters, units of the highest layers: after n steps tanh(n CountOf()).
 constexpr Index kSymbolCounter = 0;  // of the encoder, forwards
 constexpr Index kOutputCounter = 1;  // of the decoder
-constexpr double kCount = 1.0 / 256;
-// With s entries an output, output i, from 0, chooses the first entry, from 0,
-// after s (i - 1/2) - 1, so the last of T + 1 has passed about s T. For s = 1/n
-// that is never an entry, and at least s/2 from one.
-constexpr double kOutputsBehind = 1.5;
-// What W and V make of s entries, of every feature of the energy: 1/2, so that
-// noise moves no choice.
-constexpr double kCountWeight = 128;
+constexpr Index kLeastRange = 256;
+// A gate cannot add as much as 1 to a counter.
+constexpr double kMostAdded = 0.95;
+
+double CountOf(const Counting& counting) {
+  const Index range =
+      counting.longest <= kLeastRange ? kLeastRange : 2 * counting.longest;
+  return 1 / static_cast<double>(range);
+}
+
+// The decoder's counter starts this many entries behind. With e entries an
+// output, output i then chooses the first entry t > e (i + 1) - 1 -
+// EntriesBehind(e), both counted from 0. Below e = 1 the last of T / e + 1
+// outputs has passed about T entries, and for e = 1/n the bound is at least e/2
+// from an entry. From e = 1 on the last output chooses the last entry.
+double EntriesBehind(double entries_per_output) {
+  return entries_per_output < 1 ? 1.5 * entries_per_output
+                                : entries_per_output + 0.5;
+}
+
+// The counters' weight in W and V. It moves every feature of an energy by 1/2
+// for each entry (for each output, if an output advances by less than an
+// entry), so that noise changes no choice.
+double CountWeight(const Counting& counting) {
+  return 0.5 / CountOf(counting) / std::min(1.0, counting.entries_per_output);
+}
 
 constexpr double kOpen = 20;  // of a gate, whose sigmoid is then 1; -20: 0
 
@@ -35,15 +55,14 @@ struct Gates {
 };
 const Gates kIsSilent = {-kOpen, -kOpen, 0, -kOpen};  // c = h = 0
 
-// Counts by so many entries a step.
-Gates CountingGates(double entries) {
-  return {kOpen, kOpen, std::atanh(entries * kCount), kOpen};
+// Adds so much to the counter at every step.
+Gates CountingGates(double added) {
+  return {kOpen, kOpen, std::atanh(std::min(added, kMostAdded)), kOpen};
 }
 
-// h = 0 and a cell from which the decoder starts to count by so many entries.
-Gates StartsBehind(double entries) {
-  return {kOpen, -kOpen, std::atanh(-kOutputsBehind * entries * kCount),
-          -kOpen};
+// h = 0 and a cell from which the decoder starts to count.
+Gates StartsBehind(double behind) {
+  return {kOpen, -kOpen, -std::atanh(std::min(behind, kMostAdded)), -kOpen};
 }
 
 // In W [4 H, n + H] nothing feeds the unit, in b [1, 4 H] this does.
@@ -66,10 +85,10 @@ void PlantGates(Index unit, const Gates& gates,
 
 // Of energies v . tanh(W s + V h + b); v is made positive.
 template <class Real>
-void PlantEnergies(double memory_share, std::string_view name,
+void PlantEnergies(const Counting& counting, std::string_view name,
                    const MatrixView<Real>& matrix) {
   if (matrix.cols <= kOutputCounter) return;
-  const auto weight = static_cast<float>(kCountWeight / memory_share);
+  const auto weight = static_cast<float>(CountWeight(counting));
   for (Index r = 0; r < matrix.rows; ++r) {
     if (name.ends_with(".W")) matrix(r, kOutputCounter) = -weight;
     if (name.ends_with(".V")) matrix(r, kSymbolCounter) = weight;
@@ -99,39 +118,48 @@ void MakeRandom(std::string_view name, const MatrixView<Real>& matrix) {
 }
 
 template <class Real>
-void MakeCounting(double memory_share, std::string_view name,
+void MakeCounting(const Counting& counting, Index layers, std::string_view name,
                   const MatrixView<Real>& matrix) {
   Scale(Gain(name, matrix.cols), matrix);
-  if (name.starts_with("model.forward.1.")) {
-    PlantGates(kSymbolCounter, CountingGates(1), matrix);
-    PlantGates(kOutputCounter, StartsBehind(memory_share), matrix);
-  } else if (name.starts_with("model.backward.1.")) {
+  const double entries = counting.entries_per_output;
+  const auto is_highest = [&](const char* stack) {
+    return name.starts_with(fmt::format("model.{}.{}.", stack, layers - 1));
+  };
+  if (is_highest("forward")) {
+    PlantGates(kSymbolCounter, CountingGates(CountOf(counting)), matrix);
+    PlantGates(kOutputCounter,
+               StartsBehind(EntriesBehind(entries) * CountOf(counting)),
+               matrix);
+  } else if (is_highest("backward")) {
     PlantGates(kSymbolCounter, kIsSilent, matrix);
     PlantGates(kOutputCounter, kIsSilent, matrix);
-  } else if (name.starts_with("model.decoder.1.")) {
-    PlantGates(kOutputCounter, CountingGates(memory_share), matrix);
+  } else if (is_highest("decoder")) {
+    PlantGates(kOutputCounter, CountingGates(entries * CountOf(counting)),
+               matrix);
   } else if (IsOfEnergies(name)) {
-    PlantEnergies(memory_share, name, matrix);
+    PlantEnergies(counting, name, matrix);
   }
 }
 
 template <class Real>
-ParameterChange<Real> ChangeFor(Scan scan, double memory_share) {
+ParameterChange<Real> ChangeFor(Scan scan, const Counting& counting,
+                                Index layers) {
   if (scan == Scan::kRandom) return MakeRandom<Real>;
-  return [memory_share](std::string_view name, const MatrixView<Real>& matrix) {
-    MakeCounting(memory_share, name, matrix);
+  return [counting, layers](std::string_view name,
+                            const MatrixView<Real>& matrix) {
+    MakeCounting(counting, layers, name, matrix);
   };
 }
 
 }  // namespace
 
 DecoderModel::DecoderModel(const ModelSizes& sizes, std::uint64_t seed,
-                           Scan scan, double memory_share)
+                           Scan scan, const Counting& counting)
     : sizes_(sizes),
       seed_(seed),
       scan_(scan),
-      floats_(seed, ChangeFor<float>(scan, memory_share)),
-      doubles_(seed, ChangeFor<double>(scan, memory_share)) {}
+      floats_(seed, ChangeFor<float>(scan, counting, sizes.layers)),
+      doubles_(seed, ChangeFor<double>(scan, counting, sizes.layers)) {}
 
 template <class Real>
 const DrawnParameters<Real>& DecoderModel::Parameters() const {

@@ -24,21 +24,28 @@ enum class Scan {
   // As that of trained weights, which reads the whole memory while it makes the
   // whole output: a unit of the encoder counts the symbols and one of the
   // decoder the outputs, and additive energies weigh the difference above all
-  // else. An output chooses the next entry, the last output the last, up to
-  // some hundred entries. With a memory share s = 1/n, n outputs choose the
-  // same entry, and the last passes s of the memory; with another share choices
-  // may be an entry off. Other energies than additive, and fewer than two
-  // units, count nothing. What was really read is counted beside the times
-  // (AttentionReads).
+  // else. An output chooses so many entries behind the one before (Counting);
+  // with one entry an output, the last output chooses the last. With 1/n of an
+  // entry, n outputs choose the same one; with other numbers choices may be an
+  // entry off. Other energies than additive, and fewer than two units, count
+  // nothing. What was really read is counted beside the times (AttentionReads).
   kCounting,
+};
+
+// How scans that count go through the memory.
+struct Counting {
+  double entries_per_output = 1;  // above 0
+  // No source is longer. What one entry adds to the counters gets smaller with
+  // it from 256 on, so that they do not saturate.
+  Index longest = 256;
 };
 
 // Arrays are drawn when they are first asked for, and kept.
 class DecoderModel {
  public:
-  // `memory_share` in (0, 1]: of scans that count.
+  // `counting` is of scans that count.
   DecoderModel(const ModelSizes& sizes, std::uint64_t seed, Scan scan,
-               double memory_share = 1);
+               const Counting& counting = {});
 
   const ModelSizes& sizes() const { return sizes_; }
   std::uint64_t seed() const { return seed_; }

@@ -52,11 +52,13 @@ void AttentionRecord<Real>::Replay(BeamAttention<Real>& attention) {
 template <class Real>
 AttentionReads AttentionRecord<Real>::Reads(BeamAttention<Real>& attention) {
   AttentionReads reads;
-  std::vector<double> reached = {0};  // of each row, along its parents
+  std::vector<double> reached = {0};        // of each row, along its parents
+  std::vector<std::vector<double>> delays;  // of each step's rows
   ReplaySteps(attention, [&](std::span<const Index> parents) {
-    std::vector<double> before = std::move(reached);
+    const std::vector<double> before = std::move(reached);
     reached.clear();
     for (const Index parent : parents) reached.push_back(before[Size(parent)]);
+    std::vector<double>& of_step = delays.emplace_back();
     for (std::size_t row = 0; row < parents.size(); ++row) {
       reads.outputs += 1;
       bool is_zero = true;
@@ -71,8 +73,21 @@ AttentionReads AttentionRecord<Real>::Reads(BeamAttention<Real>& attention) {
       };
       ForEachHead(attention.results()[row], on_head);
       reads.zero_contexts += is_zero ? 1 : 0;
+      of_step.push_back(is_zero ? static_cast<double>(memory_length_)
+                                : reached[row]);
     }
   });
+  for (std::size_t last = 0; last < reached.size(); ++last) {
+    std::vector<double>& path = reads.delays.emplace_back(delays.size());
+    std::size_t row = last;
+    for (std::size_t i = delays.size(); i-- > 0;) {
+      path[i] = delays[i][row];
+      row = Size(parents_[i][row]);
+    }
+    for (std::size_t i = 1; i < path.size(); ++i) {
+      path[i] = std::max(path[i], path[i - 1]);
+    }
+  }
   reads.furthest = std::accumulate(reached.begin(), reached.end(), 0.0) /
                    static_cast<double>(reached.size());
   return reads;

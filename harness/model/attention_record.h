@@ -20,6 +20,10 @@ struct AttentionReads {
   // way, as a mean over the hypotheses of the last step. What others read does
   // not count.
   double furthest = 0;
+  // How many entries each hypothesis of the last step had read before each of
+  // its outputs (the g(i) of latency/latency.h): the whole memory where it
+  // weighted nothing, and never less than before.
+  std::vector<std::vector<double>> delays;
 };
 
 template <class Real>

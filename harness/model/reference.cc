@@ -69,9 +69,9 @@ ReferenceEncoded ReferenceEncode(const ModelWeights<double>& weights,
   const Vector zero(Size(sizes.units));
   const LstmState start{zero, zero};
   ReferenceEncoded encoded{std::vector<Vector>(source.size(), zero),
-                           std::vector<LstmState>(Size(kLayers), start)};
+                           std::vector<LstmState>(Size(sizes.layers), start)};
   for (const bool backwards : {false, true}) {
-    std::vector<LstmState> states(Size(kLayers), start);
+    std::vector<LstmState> states(Size(sizes.layers), start);
     for (std::size_t step = 0; step < source.size(); ++step) {
       const std::size_t t = backwards ? source.size() - 1 - step : step;
       const Vector output = RunLayers(

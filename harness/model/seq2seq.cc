@@ -38,8 +38,9 @@ Encoded<Real> Encoder<Real>::Encode(std::span<const Symbol> source) {
   lower_.resize(embedded_.size());
   upper_.resize(embedded_.size());
   memory_.assign(embedded_.size(), 0);
-  cells_.assign(Size(kLayers * dim_), 0);
-  outputs_.assign(Size(kLayers * dim_), 0);
+  const auto layers = static_cast<Index>(forward_.size());
+  cells_.assign(Size(layers * dim_), 0);
+  outputs_.assign(Size(layers * dim_), 0);
   for (Index t = 0; t < length; ++t) {
     std::ranges::copy(embedding_.Row(source[Size(t)]),
                       &embedded_[Size(t * dim_)]);
@@ -47,16 +48,17 @@ Encoded<Real> Encoder<Real>::Encode(std::span<const Symbol> source) {
   AddDirection(forward_, /*backwards=*/false, length);
   AddDirection(backward_, /*backwards=*/true, length);
   return {.memory = {memory_.data(), length, dim_},
-          .cells = {cells_.data(), kLayers, dim_},
-          .outputs = {outputs_.data(), kLayers, dim_}};
+          .cells = {cells_.data(), layers, dim_},
+          .outputs = {outputs_.data(), layers, dim_}};
 }
 
 template <class Real>
 void Encoder<Real>::AddDirection(std::vector<LstmLayer<Real>>& layers,
                                  bool backwards, Index length) {
   const Real* inputs = embedded_.data();
-  for (Index n = 0; n < kLayers && length > 0; ++n) {
-    Buffer<Real>& outputs = n == 0 ? lower_ : upper_;
+  if (length == 0) return;
+  for (Index n = 0; n < std::ssize(layers); ++n) {
+    Buffer<Real>& outputs = n % 2 == 0 ? lower_ : upper_;
     layers[Size(n)].Run({inputs, length, dim_}, backwards,
                         {outputs.data(), length, dim_}, cell_);
     const Real* const last =
@@ -67,7 +69,7 @@ void Encoder<Real>::AddDirection(std::vector<LstmLayer<Real>>& layers,
     kernels_.add(output_sum, last, dim_, output_sum);
     inputs = outputs.data();
   }
-  kernels_.add(memory_.data(), upper_.data(), length * dim_, memory_.data());
+  kernels_.add(memory_.data(), inputs, length * dim_, memory_.data());
 }
 
 template <class Real>
@@ -82,7 +84,7 @@ StepModel<Real>::StepModel(const ModelWeights<Real>& weights,
 template <class Real>
 void StepModel<Real>::Start(const Encoded<Real>& encoded) {
   rows_ = 1;
-  for (Index n = 0; n < kLayers; ++n) {
+  for (Index n = 0; n < std::ssize(layers_); ++n) {
     Layer& layer = layers_[Size(n)];
     std::ranges::copy(encoded.cells.Row(n), Rows(layer.cells, dim_).data);
     std::ranges::copy(encoded.outputs.Row(n), Rows(layer.outputs, dim_).data);
@@ -106,7 +108,7 @@ MatrixView<const Real> StepModel<Real>::Advance(
       std::copy_n(&contexts_[Size(parents[Size(r)] * dim_)], dim_, row + dim_);
     }
   }
-  for (Index n = 0; n < kLayers; ++n) {
+  for (Index n = 0; n < std::ssize(layers_); ++n) {
     Layer& layer = layers_[Size(n)];
     const Index inputs = layer.lstm.inputs();
     const MatrixView<Real> all = Rows(layer.joined, inputs + dim_);

@@ -40,7 +40,7 @@ class Encoder {
   const MatrixView<const Real> embedding_;
   std::vector<LstmLayer<Real>> forward_, backward_;
   Buffer<Real> embedded_;       // [T, d]
-  Buffer<Real> lower_, upper_;  // outputs of the layers, [T, d]
+  Buffer<Real> lower_, upper_;  // outputs of two neighbouring layers, [T, d]
   Buffer<Real> memory_;
   Buffer<Real> cell_;             // [d]
   Buffer<Real> cells_, outputs_;  // [layers, d]

@@ -78,7 +78,7 @@ template <class Real>
 template <class Choose>
 void Translator<Real>::Run(const TranslationTask& task, bool alone,
                            const Choose& choose) {
-  encoded_ = encoder_.Encode(task.source);
+  encoded_ = given_ != nullptr ? *given_ : encoder_.Encode(task.source);
   model_.Start(encoded_);
   if (attention_) attention_->Start(encoded_.memory, alone);
   symbols_.assign(1, kStartSymbol);

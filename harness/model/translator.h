@@ -67,6 +67,9 @@ class Translator {
   // Gives the best hypothesis first, and fewer than `beam` where there are not
   // so many.
   std::vector<Translation> BeamSearch(const TranslationTask& task, Index beam);
+  // Later tasks start from `encoded` instead of encoding their source; null
+  // encodes again. It outlives them.
+  void UseEncoded(const Encoded<Real>* encoded) { given_ = encoded; }
   // Translates to these symbols, one a step, as a hypothesis alone, which shows
   // their log-probability.
   Translation Force(const TranslationTask& task,
@@ -95,6 +98,7 @@ class Translator {
   StepModel<Real> model_;
   std::optional<BeamAttention<Real>> attention_;
   AttentionObserver<Real> observer_;
+  const Encoded<Real>* given_ = nullptr;
   Encoded<Real> encoded_;
   std::vector<Symbol> symbols_;
   std::vector<Index> parents_;

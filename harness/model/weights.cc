@@ -8,13 +8,14 @@ namespace {
 template <class Real>
 typename ModelWeights<Real>::Layers LayersOf(
     const ParameterSource<Real>& source, const std::string& name, Index inputs,
-    Index units) {
+    const ModelSizes& sizes) {
+  const Index units = sizes.units;
   typename ModelWeights<Real>::Layers layers;
-  for (Index n = 0; n < kLayers; ++n) {
+  for (Index n = 0; n < sizes.layers; ++n) {
     const std::string prefix = "model." + name + "." + std::to_string(n) + ".";
-    layers[Size(n)] = {source.Matrix(prefix + "W", 4 * units,
-                                     (n == 0 ? inputs : units) + units),
-                       source.Matrix(prefix + "b", 1, 4 * units)};
+    layers.push_back({source.Matrix(prefix + "W", 4 * units,
+                                    (n == 0 ? inputs : units) + units),
+                      source.Matrix(prefix + "b", 1, 4 * units)});
   }
   return layers;
 }
@@ -29,9 +30,10 @@ ModelWeights<Real> WeightsOf(const ParameterSource<Real>& source,
   ModelWeights<Real> weights;
   weights.source_embedding = source.Matrix("model.source_embedding", V, d);
   weights.target_embedding = source.Matrix("model.target_embedding", V, d);
-  weights.forward = LayersOf(source, "forward", d, d);
-  weights.backward = LayersOf(source, "backward", d, d);
-  weights.decoder = LayersOf(source, "decoder", has_attention ? 2 * d : d, d);
+  weights.forward = LayersOf(source, "forward", d, sizes);
+  weights.backward = LayersOf(source, "backward", d, sizes);
+  weights.decoder =
+      LayersOf(source, "decoder", has_attention ? 2 * d : d, sizes);
   if (has_attention) {
     weights.mix_weights = source.Matrix("model.mix.W", d, 2 * d);
     weights.mix_bias = source.Matrix("model.mix.b", 1, d);

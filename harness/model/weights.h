@@ -9,7 +9,8 @@
 //   output    logits = W_o tanh(W_m [s_i; c_i] + b_m) + b_o; without attention
 //             W_o s_i + b_o
 //
-// Two things are not theirs, because memory and states have one size d here, as
+// Theirs has two layers each; ModelSizes::layers sets another number. Two
+// things are not theirs, because memory and states have one size d here, as
 // in the paper's text: the memory is the sum of the two directions (theirs:
 // both beside each other, 2 d), and the decoder starts from the sum of their
 // last states, layer by layer (theirs: a layer of its own).
@@ -20,7 +21,7 @@
 #ifndef ATTNBENCH_HARNESS_MODEL_WEIGHTS_H_
 #define ATTNBENCH_HARNESS_MODEL_WEIGHTS_H_
 
-#include <array>
+#include <vector>
 
 #include "harness/model/lstm.h"
 
@@ -32,17 +33,16 @@ inline constexpr Symbol kStartSymbol = 0;  // read before the first output
 inline constexpr Symbol kEndSymbol = 1;    // emitted after the last
 inline constexpr Symbol kFirstSymbol = 2;  // of those that mean something
 
-inline constexpr Index kLayers = 2;
-
 struct ModelSizes {
   Index vocabulary = 20;   // V, with the two special symbols
   Index units = 256;       // d, of every layer, embedding and context
+  Index layers = 2;        // of each direction, and of the decoder
   double forget_bias = 1;  // r of lstm.h
 };
 
 template <class Real>
 struct ModelWeights {
-  using Layers = std::array<LstmWeights<Real>, kLayers>;
+  using Layers = std::vector<LstmWeights<Real>>;  // lowest first
 
   MatrixView<const Real> source_embedding;  // [V, d]
   MatrixView<const Real> target_embedding;  // [V, d]

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "harness/results/summary.h"
 #include "harness/results/sums.h"
+#include "harness/stats/effects.h"
 
 namespace attnbench {
 namespace {
@@ -43,6 +45,33 @@ CellMatch MatchCells(const SweepResult& a, const SweepResult& b) {
   return match;
 }
 
+std::string GroupOf(const ResultCell& cell) {
+  std::string group = cell.point;
+  for (const char* axis : {"mode", "scope", "precision", "threads"}) {
+    group += " " + cell.axes.at(axis).Shown();
+  }
+  return group;
+}
+
+bool HaveSameRounds(const ResultCell& a, const ResultCell& b) {
+  return a.processes == b.processes && a.builds == b.builds &&
+         a.samples_ns.size() == b.samples_ns.size();
+}
+
+std::optional<Estimate> SpeedupOf(const ResultCell& cell,
+                                  const ResultCell& over, double miss) {
+  if (!HaveSameRounds(cell, over)) return {};
+  const Effects& effects = CommittedEffects();
+  return Exp(EstimateOf(
+      PairedLogRatios(SamplesOf(over), SamplesOf(cell)), cell.builds,
+      IsPeers(cell) == IsPeers(over) ? effects.ratio : effects.peer, miss));
+}
+
+std::string AxisText(const Axis& axis, const AxisValue& value) {
+  if (!axis.letter.empty()) return axis.letter + "=" + value.Shown();
+  return value.is_whole() ? axis.name + "=" + value.Shown() : value.Shown();
+}
+
 void CellNames::Add(const CellIdentity& cell) {
   for (const auto& [axis, value] : cell.axes) {
     if (!value.is_null()) axis_values_[axis].insert(value);
@@ -57,13 +86,7 @@ std::string CellNames::Name(const CellIdentity& cell) const {
   for (const Axis& axis : AllAxes()) {
     const AxisValue& value = cell.axes.at(axis.name);
     if (value.is_null() || axis_values_.at(axis.name).size() == 1) continue;
-    name += " ";
-    if (!axis.letter.empty()) {
-      name += axis.letter + "=";
-    } else if (value.is_whole()) {
-      name += axis.name + "=";
-    }
-    name += value.Shown();
+    name += " " + AxisText(axis, value);
   }
   for (const auto& [option, value] : cell.options) {
     if (option_values_.at(cell.mechanism + " " + option).size() == 1) continue;
@@ -91,7 +114,10 @@ std::vector<NumberChange> NumberChanges(const ResultCell& a,
   if (reads(a) != reads(b)) {
     changes.push_back({"decoder.reads", reads(a), reads(b)});
   }
-  if (a.latency != b.latency) {
+  // Older results have no latency of whole decoders.
+  const bool lacks_latency =
+      a.decoder && a.latency.has_value() != b.latency.has_value();
+  if (a.latency != b.latency && !lacks_latency) {
     changes.push_back({"latency", ToJson(a.latency), ToJson(b.latency)});
   }
   if (a.peak_memory_bytes != b.peak_memory_bytes) {

@@ -5,6 +5,7 @@
 #define ATTNBENCH_HARNESS_RESULTS_CELL_MATCH_H_
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -31,6 +32,22 @@ CellMatch MatchCells(const SweepResult& a, const SweepResult& b);
 // What a comparison of the pair's times does not show, as two runs measured
 // them. Builds count unless both sides are of the same program alone.
 EffectCounts HiddenIn(const CellMatch::Pair& pair, bool same_program);
+
+// The group of a cell: cells of one point that do the same thing are compared
+// with each other. It is point, mode, scope, precision and threads.
+std::string GroupOf(const ResultCell& cell);
+
+// Whether round r of one is round r of the other, if both are of a point.
+bool HaveSameRounds(const ResultCell& a, const ResultCell& b);
+
+// How many times as fast as `over` the cell is, by the ratios of the same
+// rounds, with an interval that misses with probability `miss`; none where
+// their rounds are not the same.
+std::optional<Estimate> SpeedupOf(const ResultCell& cell,
+                                  const ResultCell& over, double miss = kMiss);
+
+// The value of an axis in a name: "T=10", "beam=4", "f32".
+std::string AxisText(const Axis& axis, const AxisValue& value);
 
 // Short names of cells, "mocha T=10 w=4 f64": the mechanism, and the axes and
 // options that differ between the cells that were added.

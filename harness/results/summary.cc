@@ -62,12 +62,6 @@ Spread SpreadOf(const ProcessSamples& samples, const ResultCell& cell) {
   return spread;
 }
 
-// None where it is infinite.
-std::optional<Interval> Finite(const Interval& interval) {
-  if (!std::isfinite(interval.high)) return {};
-  return interval;
-}
-
 Estimate TimeOf(const ProcessSamples& samples, std::int64_t builds) {
   return Exp(EstimateOf(Logs(samples), builds, CommittedEffects().time));
 }

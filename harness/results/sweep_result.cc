@@ -39,6 +39,15 @@ void CheckValidity(const Context& context, const Place& place) {
   }
 }
 
+void AddAbsentAxes(ResultCell& cell) {
+  if (!IsWholeDecoder(cell.axes)) return;
+  for (const Axis& axis : AllAxes()) {
+    if (!axis.may_be_absent || !cell.axes.at(axis.name).is_null()) continue;
+    cell.axes[axis.name] =
+        ParseAxisValues(axis, axis.default_value, axis.name)[0];
+  }
+}
+
 }  // namespace
 
 void CheckKind(const Json& document, const std::string& kind,
@@ -63,6 +72,7 @@ void CheckKind(const Json& document, const std::string& kind,
 SweepResult SweepResultOf(const Json& document, const std::string& path) {
   CheckKind(document, "sweep", path);
   auto result = FromJson<SweepResult>(document, path);
+  for (ResultCell& cell : result.cells) AddAbsentAxes(cell);
   const std::set<std::string> points(result.context.points.begin(),
                                      result.context.points.end());
   std::set<std::string> identities;

@@ -212,6 +212,8 @@ const std::vector<StabilityLimit>& StabilityLimits() {
 }
 
 bool IsMeasured(const StabilityPoint& point, const StabilitySubject& subject) {
+  // A preset makes alpha; hard monotonic attention shows it without chunks.
+  if (!subject.preset.empty() && point.chunk_energy_scale > 0) return false;
   for (const StabilityLimit& limit : StabilityLimits()) {
     if (limit.mechanism != point.mechanism ||
         limit.variant != subject.variant) {

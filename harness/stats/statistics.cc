@@ -88,6 +88,11 @@ double Quantile(std::span<const double> samples, double q) {
   return sorted[below] + share * (sorted[above] - sorted[below]);
 }
 
+std::optional<Interval> Finite(const Interval& interval) {
+  if (!std::isfinite(interval.high)) return {};
+  return interval;
+}
+
 ProcessSamples SplitProcesses(std::span<const double> samples, int processes) {
   const auto count = static_cast<std::size_t>(processes);
   ATTN_CHECK(processes > 0 && !samples.empty() && samples.size() % count == 0);

@@ -12,6 +12,7 @@
 #define ATTNBENCH_HARNESS_STATS_STATISTICS_H_
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -32,6 +33,9 @@ struct Interval {
   double low = 0;
   double high = 0;
 };
+
+// None where it is infinite, as a document has no such number.
+std::optional<Interval> Finite(const Interval& interval);
 
 // The samples by [process][round]; there is at least one process, and each has
 // equally many rounds.

@@ -19,6 +19,7 @@ namespace {
 constexpr std::int64_t kGreatestDim = std::int64_t{1} << 20;
 constexpr std::int64_t kGreatestThreads = 1024;
 constexpr std::int64_t kGreatestBeam = 1000;
+constexpr std::int64_t kGreatestLayers = 64;
 constexpr std::int64_t kGreatestVocabulary = std::int64_t{1} << 22;
 
 // The variants of all mechanisms, each once, in their order.
@@ -67,6 +68,11 @@ Axis Declared(Axis axis) {
 Axis OfDecoder(Axis axis) {
   axis.of_decoder = true;
   return OfPoint(std::move(axis));
+}
+
+Axis MayBeAbsent(Axis axis) {
+  axis.may_be_absent = true;
+  return axis;
 }
 
 Axis WithTrainingDefault(std::string value, Axis axis) {
@@ -131,6 +137,14 @@ std::vector<Axis> MakeAxes() {
                             "hypotheses of a whole decoder's beam search; 1 is "
                             "greedy, e.g. --beam 1,10")),
       VocabularyAxis(),
+      MayBeAbsent(
+          OfDecoder(IntegerAxis("layers", "", kGreatestLayers, "2",
+                                "LSTM layers of a whole decoder, and of each "
+                                "direction of its encoder, e.g. --layers 1"))),
+      MayBeAbsent(OfDecoder(
+          NameAxis("encoder", {"timed", "given"}, "timed",
+                   "whether the time of a whole decoder has its encoder in it, "
+                   "e.g. --encoder given"))),
       IntegerAxis("threads", "j", kGreatestThreads, "1",
                   "OpenMP threads, e.g. -j 1,2"),
       NameAxis("precision", {"f32", "f64"}, "f32",

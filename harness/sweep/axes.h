@@ -45,6 +45,8 @@ struct Axis {
   bool declared = false;
   // Crossed only in scope decoder. Cells of other scopes do not have it.
   bool of_decoder = false;
+  // Results from before there was this axis lack it, and have its default.
+  bool may_be_absent = false;
   std::string help;
 };
 
@@ -54,8 +56,8 @@ inline constexpr std::int64_t kGreatestLength = std::int64_t{1} << 40;
 
 inline constexpr std::size_t kMostAxisValues = 100'000;
 
-// The axes: T, U, w, K, d, B, beam, vocabulary, threads, precision, mode,
-// scope, schedule, energy, variant, workload, end.
+// The axes: T, U, w, K, d, B, beam, vocabulary, layers, encoder, threads,
+// precision, mode, scope, schedule, energy, variant, workload, end.
 const std::vector<Axis>& AllAxes();
 
 // The default of the axis in a mode.

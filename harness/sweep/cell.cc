@@ -41,7 +41,19 @@ std::int64_t CellIdentity::Int(std::string_view axis) const {
 std::string CellIdentity::Key() const {
   Json key = {{"mechanism", mechanism}};
   for (const auto& [axis, value] : axes) key[axis] = ToJson(value);
-  key["options"] = ToJson(options);
+  std::map<std::string, OptionValue> read = options;
+  for (const auto* known : Mechanisms<double>()) {
+    if (known->Describe().name != mechanism) continue;
+    for (const OptionSpec& spec : known->Describe().options) {
+      const auto found = read.find(spec.name);
+      if (found != read.end() && !spec.variant.empty() &&
+          spec.variant != Text("variant") &&
+          found->second == spec.default_value) {
+        read.erase(found);
+      }
+    }
+  }
+  key["options"] = ToJson(read);
   return key.dump();
 }
 

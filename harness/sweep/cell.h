@@ -19,7 +19,9 @@ namespace attnbench {
 // The names of all mechanisms, in the registry's order.
 std::vector<std::string> MechanismNames();
 
-// The mechanism of a cell that is a whole decoder without attention.
+// The mechanism that all others are compared with, and that of a cell that is a
+// whole decoder without attention.
+inline constexpr char kSoftAttention[] = "soft";
 inline constexpr char kNoAttention[] = "none";
 
 // The names that the mechanism of a cell may have.
@@ -36,8 +38,9 @@ struct CellIdentity {
   const std::string& Text(std::string_view axis) const {
     return axes.at(axis).text();
   }
-  // The same for the same identity, and different for different ones. Journals
-  // hold hashes of it.
+  // The same for the same identity, and different for different ones. An option
+  // that only another variant reads is left out at its default: results from
+  // before it have the same cells. Journals hold hashes of it.
   std::string Key() const;
 
   static void Fields(auto& self, auto& visit) {

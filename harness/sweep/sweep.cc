@@ -311,14 +311,18 @@ bool IsCopy(const Cell& cell) {
 // Sources and weights beyond this would fill the memory before the allocator,
 // which has a limit, sees them.
 constexpr std::pair<const char*, std::int64_t> kMostOfDecoder[] = {
-    {"memory_length", 100'000}, {"batch", 100'000}, {"dim", 1 << 14}};
+    {"memory_length", 100'000},
+    {"output_length", 100'000},
+    {"batch", 100'000},
+    {"dim", 1 << 14}};
 
 // The model of whole decoders has one way to run.
 std::optional<std::string> DecoderSkipReason(const Cell& cell) {
-  const std::pair<const char*, AxisValue> wanted[] = {
-      {"mode", "decode"},   {"schedule", "online"},
-      {"variant", "exact"}, {"precision", "f32"},
-      {"threads", 1},       {"output_length", cell.axes.at("memory_length")}};
+  const std::pair<const char*, AxisValue> wanted[] = {{"mode", "decode"},
+                                                      {"schedule", "online"},
+                                                      {"variant", "exact"},
+                                                      {"precision", "f32"},
+                                                      {"threads", 1}};
   for (const auto& [axis, value] : wanted) {
     if (cell.axes.at(axis) == value) continue;
     return fmt::format("a whole decoder has {} {}, not {}", axis, value.Shown(),

@@ -1,5 +1,8 @@
 #include "mechanisms/matcha/published_adaptive.h"
 
+#include <algorithm>
+#include <cmath>
+
 namespace attnbench::matcha {
 namespace {
 
@@ -61,12 +64,49 @@ void PartialSums(const PublishedRow<Number>& row, std::span<Number> beta) {
   }
 }
 
+// Eq 28 for each k, with L(l) the logarithm of the sum of exp(u) over k..l:
+// beta(j) = sum over k of exp(u(j) - L(j)) R(j), where
+// R(j) = start(k) p(j) prod(1 - p over k..j-1) + exp(L(j) - L(j+1)) R(j+1).
+template <class Number>
+void InLogarithms(const PublishedRow<Number>& row, std::span<Number> beta) {
+  using std::exp;
+  using std::log;
+  const std::span<const Number> u = row.chunk_energies;
+  const std::size_t T = beta.size();
+  std::ranges::fill(beta, Number(0));
+  Buffer<Number> L(T, Number(0));
+  Buffer<Number> ends(T, Number(0));  // the mass of chunks k..l
+  for (std::size_t k = 0; k < T; ++k) {
+    Number mass = row.start[k];
+    for (std::size_t l = k; l < T; ++l) {
+      ends[l] = mass * row.p[l];
+      mass *= 1 - row.p[l];
+      if (l == k) {
+        L[l] = u[l];
+      } else {
+        const bool rises = L[l - 1] < u[l];
+        const Number larger = rises ? u[l] : L[l - 1];
+        const Number smaller = rises ? L[l - 1] : u[l];
+        L[l] = larger + log(Number(1 + exp(Number(smaller - larger))));
+      }
+    }
+    Number R(0);
+    for (std::size_t j = T; j-- > k;) {
+      if (j + 1 < T) R *= exp(Number(L[j] - L[j + 1]));
+      R += ends[j];
+      beta[j] += exp(Number(u[j] - L[j])) * R;
+    }
+  }
+}
+
 }  // namespace
 
 template <class Number>
 void PublishedAdaptive(const Config& config, const PublishedRow<Number>& row,
                        std::span<Number> attention) {
-  if (config.variant == "nested") {
+  if (config.variant == kParallel) {
+    InLogarithms(row, attention);
+  } else if (config.variant == "nested") {
     Nested(row, attention);
   } else {
     ATTN_CHECK_EQ(config.variant, "partial_sums");

@@ -6,7 +6,10 @@
 //                 all partial products of 1 - p, the latter by a division that
 //                 is 0/0 after a p of 1; O(T^2), O(T^2) memory an output
 //
-// Both overflow for large u. `exact` (adaptive_expectation.h) does neither.
+// Both overflow for large u. Under `parallel`, where start is by a closed form
+// and need not be exact, beta follows from it by eq 28 in an order that neither
+// overflows nor divides by zero; O(T^2). `exact` (adaptive_expectation.h) does
+// neither, and is faster.
 #ifndef ATTNBENCH_MECHANISMS_MATCHA_PUBLISHED_ADAPTIVE_H_
 #define ATTNBENCH_MECHANISMS_MATCHA_PUBLISHED_ADAPTIVE_H_
 
@@ -14,7 +17,8 @@
 
 namespace attnbench::matcha {
 
-// config.variant is nested or partial_sums. Number is a precision or its Dual.
+// config.variant is nested, partial_sums or parallel. Number is a precision or
+// its Dual.
 template <class Number>
 void PublishedAdaptive(const Config& config, const PublishedRow<Number>& row,
                        std::span<Number> attention);

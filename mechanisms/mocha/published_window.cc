@@ -50,6 +50,31 @@ void Nested(const PublishedRow<Number>& row, Index w,
   }
 }
 
+// Eq 17 for any energies: no exp is above 1, and each sum is at least 1.
+template <class Number>
+void Shifted(const PublishedRow<Number>& row, Index w,
+             std::span<Number> attention) {
+  using std::exp;
+  const std::span<const Number> u = row.chunk_energies;
+  std::ranges::fill(attention, Number(0));
+  Buffer<Number> e;
+  for (std::size_t k = 0; k < u.size(); ++k) {
+    const Run chunk(u.size(), k, w, 1);
+    const auto energies = u.subspan(chunk.begin, chunk.end - chunk.begin);
+    const Number largest = *std::max_element(energies.begin(), energies.end());
+    Number sum(0);
+    e.clear();
+    for (const Number& energy : energies) {
+      e.push_back(Number(exp(Number(energy - largest))));
+      sum += e.back();
+    }
+    const Number share = Number(row.selection[k] / sum);
+    for (std::size_t n = 0; n < e.size(); ++n) {
+      attention[chunk.begin + n] += Number(e[n] * share);
+    }
+  }
+}
+
 // Eq 19: beta = e MovingSum(alpha / MovingSum(e, w, 1), 1, w).
 template <class Number>
 void ByMovingSums(const PublishedRow<Number>& row, const Buffer<Number>& e,
@@ -106,6 +131,8 @@ void PublishedWindow(const Config& config, const PublishedRow<Number>& row,
   if (row.selection.empty()) return;
   if (w == 1) {  // hard monotonic attention: there are no chunk energies
     std::copy(row.selection.begin(), row.selection.end(), attention.begin());
+  } else if (config.variant == kParallel) {
+    Shifted(row, w, attention);
   } else if (config.variant == "nested") {
     Nested(row, w, attention);
   } else if (config.variant == "moving_sum") {

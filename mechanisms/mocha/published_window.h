@@ -1,15 +1,17 @@
-// MoChA's beta as it was published, in three variants:
+// MoChA's beta as it was published, in three variants, and as it should be for
+// an alpha that is not exact:
 //
 //   nested      eq 17 as it is written: exp(u) raw, sums by loops
 //   moving_sum  eqs 19 and 25: exp(u) raw, moving sums (eq 18) as differences
 //               of cumulative sums
 //   clipped     the authors' notebook: exp(u - largest u of the row), at least
 //               1e-5; moving sums as a convolution with ones
+//   parallel    eq 17, with the largest energy of each chunk subtracted
 //
-// They are kept as they are, to be measured: exp(u) overflows, or a chunk sums
-// to 0, and the result is not finite; a difference of cumulative sums keeps few
-// digits; clipping gives an entry that should have no weight as much as its
-// neighbours have.
+// The published ones are kept as they are, to be measured: exp(u) overflows, or
+// a chunk sums to 0, and the result is not finite; a difference of cumulative
+// sums keeps few digits; clipping gives an entry that should have no weight as
+// much as its neighbours have.
 #ifndef ATTNBENCH_MECHANISMS_MOCHA_PUBLISHED_WINDOW_H_
 #define ATTNBENCH_MECHANISMS_MOCHA_PUBLISHED_WINDOW_H_
 

@@ -182,12 +182,20 @@ Description HardDescription(Description about, bool has_chunk_energies,
        .help = "the paper's algorithm in scalar loops",
        .is_reference = true,
        .counts_memory = false}};
-  for (VariantSpec variant : published) {
+  std::vector<VariantSpec> approximate = {
+      {.name = kParallel,
+       .help = "closed form of alpha (MAD C.1) with clipping, see option "
+               "preset; what follows from alpha is exact"}};
+  approximate.insert(approximate.end(), published.begin(), published.end());
+  for (VariantSpec variant : approximate) {
     variant.modes = {"expect", "gradient"};
     variant.approximates = true;
     about.variants.push_back(variant);
   }
   about.options = Options();
+  for (const OptionSpec& option : ParallelOptions()) {
+    about.options.push_back(option);
+  }
   about.scores = {{kProbabilitiesInput, kEnergiesInput}};
   if (has_chunk_energies) {
     about.scores.push_back({kChunkEnergiesInput});
@@ -215,10 +223,9 @@ std::unique_ptr<AttentionFunction<Real>> HardMechanism<Real>::MakeFunction(
     const Config& config) const {
   const VariantSpec& variant = VariantOf(about_, config);
   if (variant.approximates) {
-    return MakePublishedExpectation(config, training_.closed_form,
-                                    rule_(config).has_energies()
-                                        ? training_.published
-                                        : PublishedChunks<Real>());
+    return MakePublishedExpectation(config, rule_(config).has_energies()
+                                                ? training_.published
+                                                : PublishedChunks<Real>());
   }
   if (!HasMode(variant, "expect")) {
     throw Unsupported("variant " + variant.name + " has no expectation");

@@ -65,12 +65,12 @@ struct ChunkTraining {
   // Costs of `exact` for that config and T; alpha is not counted.
   FunctionCost (*cost)(const Config&, Index memory_length) = nullptr;
   PublishedChunks<Real> published = {};
-  ClosedForm closed_form = nullptr;  // of the published variants
 };
 
 // Fills in what such mechanisms have in common in their descriptions: modes,
 // schedules, variants, options and inputs. `published` are the variants of
-// training that only approximate, without modes.
+// training that only approximate, without modes, beside kParallel, which all of
+// them have.
 Description HardDescription(Description about, bool has_chunk_energies,
                             const std::vector<VariantSpec>& published);
 

@@ -9,22 +9,19 @@ namespace {
 
 const Description& About() {
   static const Description about = [] {
-    const VariantSpec parallel = {
-        .name = "parallel",
+    const VariantSpec triangular = {
+        .name = kTriangular,
         .help =
-            "closed form of alpha (MAD C.1) with clipping, see option "
-            "preset"};
+            "alpha by a triangular product (EMMA, Ma et al. 2023), "
+            "O(T^2) for each output: right, but quadratic"};
     Description made =
         HardDescription({.name = "monotonic",
                          .title = "hard monotonic attention",
                          .paper = "Raffel et al. 2017, 2.2, algorithm 1",
                          .axes = {"energy", "end"}},
-                        /*has_chunk_energies=*/false, {parallel});
+                        /*has_chunk_energies=*/false, {triangular});
     made.variants.push_back(published::VariantO3());
     made.variants.push_back(published::VariantO0());
-    for (const OptionSpec& option : ParallelOptions(parallel.name)) {
-      made.options.push_back(option);
-    }
     return made;
   }();
   return about;
@@ -37,7 +34,7 @@ class Monotonic final : public HardMechanism<Real> {
       : HardMechanism<Real>(
             About(),
             [](const Config& /*config*/) { return ChunkRule::ChosenOnly(); },
-            &MakeReference<Real>, {.closed_form = &ParallelConstantsOf}) {}
+            &MakeReference<Real>) {}
 
   std::unique_ptr<Decoder<Real>> MakeDecoder(
       const Config& config, const SequenceInputs<Real>& inputs) const override {

@@ -30,7 +30,8 @@ ParallelConstants ParallelConstantsOf(const Config& config) {
           .denominator_eps = config.Option<double>("denominator_eps")};
 }
 
-std::vector<OptionSpec> ParallelOptions(const std::string& variant) {
+std::vector<OptionSpec> ParallelOptions() {
+  const std::string variant = kParallel;
   std::vector<std::string> names = {"none"};
   for (const ParallelConstants& constants : ParallelPresets()) {
     names.push_back(constants.name);

@@ -5,7 +5,13 @@
 //
 // with the clippings that toolkits need to divide by C: one scalar template,
 // and a table of their constants. Where C underflows, or is clipped, mass is
-// lost.
+// lost. And alpha without a denominator, by a triangular matrix (EMMA, Ma et
+// al. 2023, arXiv 2312.04515),
+//
+//   alpha(j) = p(j) sum over k <= j of start(k) M(k, j),
+//   M(k, j)  = prod over n = k..j-1 of (1 - p(n)),
+//
+// which loses nothing and takes O(T^2) for each output.
 #ifndef ATTNBENCH_MECHANISMS_MONOTONIC_PARALLEL_SELECTION_H_
 #define ATTNBENCH_MECHANISMS_MONOTONIC_PARALLEL_SELECTION_H_
 
@@ -38,13 +44,17 @@ struct ParallelConstants {
   bool clip_selection = false;  // alpha is clipped to [0, 1]
 };
 
+// The variants that make alpha in these two ways.
+inline constexpr char kParallel[] = "parallel";
+inline constexpr char kTriangular[] = "triangular";
+
 // All presets: mad2017, tf, nsp ...
 const std::vector<ParallelConstants>& ParallelPresets();
 // The preset that option `preset` names. Under "none" the options term_eps and
 // denominator_eps are taken.
 ParallelConstants ParallelConstantsOf(const Config& config);
-// Options preset, term_eps and denominator_eps, which only that variant reads.
-std::vector<OptionSpec> ParallelOptions(const std::string& variant);
+// Options preset, term_eps and denominator_eps, which only kParallel reads.
+std::vector<OptionSpec> ParallelOptions();
 
 // clip(x, least, 1); its derivative is 0 where it clips.
 template <class Real, class Number>
@@ -113,6 +123,21 @@ void ParallelSelect(const ParallelConstants& constants,
     alpha[j] = constants.clip_selection ? ClipToOne<Real>(product_of_all, 0)
                                         : product_of_all;
   }
+}
+
+// Like ParallelSelect. Rows of M are made one after another, and not kept.
+template <class Number>
+void TriangularSelect(std::span<const Number> start, std::span<const Number> p,
+                      std::span<Number> alpha) {
+  for (Number& sum : alpha) sum = Number(0);
+  for (std::size_t k = 0; k < alpha.size(); ++k) {
+    Number product(1);
+    for (std::size_t j = k; j < alpha.size(); ++j) {
+      alpha[j] += start[k] * product;
+      product *= 1 - p[j];
+    }
+  }
+  for (std::size_t j = 0; j < alpha.size(); ++j) alpha[j] *= p[j];
 }
 
 }  // namespace attnbench

@@ -49,6 +49,20 @@ void NextStart(EndPolicy end, std::span<const Number> p,
 }
 
 template <class Real, class Number>
+void SelectAlpha(const Config& config,
+                 const std::optional<ParallelConstants>& closed_form,
+                 std::span<const Number> start, std::span<const Number> p,
+                 std::span<Number> alpha) {
+  if (closed_form) {
+    ParallelSelect<Real, Number>(*closed_form, start, p, alpha);
+  } else if (config.variant == kTriangular) {
+    TriangularSelect<Number>(start, p, alpha);
+  } else {
+    Recur<Number>(start, p, alpha);
+  }
+}
+
+template <class Real, class Number>
 void Compute(const Config& config,
              const std::optional<ParallelConstants>& closed_form,
              PublishedChunk<Number> chunk, PublishedTables<Number>& tables) {
@@ -65,11 +79,7 @@ void Compute(const Config& config,
       p.back() = Number(1);
     }
     const std::span<Number> alpha = tables.Row(tables.selection, i);
-    if (closed_form) {
-      ParallelSelect<Real, Number>(*closed_form, start, p, alpha);
-    } else {
-      Recur<Number>(start, p, alpha);
-    }
+    SelectAlpha<Real, Number>(config, closed_form, start, p, alpha);
     const std::span<Number> attention = tables.Row(tables.attention, i);
     if (chunk == nullptr) {
       std::copy(alpha.begin(), alpha.end(), attention.begin());
@@ -90,10 +100,9 @@ class PublishedExpectation final : public AttentionFunction<Real> {
   using Derivative = Dual<Real>;
 
  public:
-  PublishedExpectation(const Config& config, ClosedForm closed_form,
-                       PublishedChunks<Real> chunks)
+  PublishedExpectation(const Config& config, PublishedChunks<Real> chunks)
       : config_(config), chunks_(chunks) {
-    if (closed_form != nullptr) closed_form_ = closed_form(config);
+    if (config.variant == kParallel) closed_form_ = ParallelConstantsOf(config);
   }
 
   bool has_chunk_energies() const override { return chunks_.plain != nullptr; }
@@ -116,8 +125,8 @@ class PublishedExpectation final : public AttentionFunction<Real> {
                 const MatrixView<const Real>& d_attention,
                 const Expectation<Real>& out,
                 const ScoreGradients<Real>& gradients) override {
-    if (scores.choice.cols > kMostForwardMode ||
-        scores.choice.rows > kMostForwardMode) {
+    if (gradients.only.empty() && (scores.choice.cols > kMostForwardMode ||
+                                   scores.choice.rows > kMostForwardMode)) {
       throw Unsupported("gradients of variant " + config_.variant +
                         " are by forward mode, for at most " +
                         std::to_string(kMostForwardMode) +
@@ -125,9 +134,10 @@ class PublishedExpectation final : public AttentionFunction<Real> {
     }
     Forward(scores, out);
     PublishedTables<Derivative> tables = MakeTables<Derivative>(scores);
-    WriteGradient(tables, tables.choice, d_attention, gradients.choice);
+    WriteGradient(tables, tables.choice, d_attention, gradients.only,
+                  gradients.choice);
     if (has_chunk_energies()) {
-      WriteGradient(tables, tables.chunk_energies, d_attention,
+      WriteGradient(tables, tables.chunk_energies, d_attention, gradients.only,
                     gradients.chunk_energies);
     }
   }
@@ -157,9 +167,14 @@ class PublishedExpectation final : public AttentionFunction<Real> {
   void WriteGradient(PublishedTables<Derivative>& tables,
                      Buffer<Derivative>& inputs,
                      const MatrixView<const Real>& d_attention,
+                     std::span<const ScorePlace> only,
                      const MatrixView<Real>& gradient) const {
     using boost::math::differentiation::make_fvar;
-    for (std::size_t n = 0; n < inputs.size(); ++n) {
+    const std::size_t count = only.empty() ? inputs.size() : only.size();
+    for (std::size_t c = 0; c < count; ++c) {
+      const std::size_t n =
+          only.empty() ? c
+                       : Size(only[c].output) * tables.T + Size(only[c].entry);
       const Derivative fixed = inputs[n];
       inputs[n] = make_fvar<Real, 1>(static_cast<Real>(fixed));
       Compute<Real, Derivative>(config_, closed_form_, chunks_.dual, tables);
@@ -184,15 +199,13 @@ class PublishedExpectation final : public AttentionFunction<Real> {
 
 template <class Real>
 std::unique_ptr<AttentionFunction<Real>> MakePublishedExpectation(
-    const Config& config, ClosedForm closed_form,
-    PublishedChunks<Real> chunks) {
-  return std::make_unique<PublishedExpectation<Real>>(config, closed_form,
-                                                      chunks);
+    const Config& config, PublishedChunks<Real> chunks) {
+  return std::make_unique<PublishedExpectation<Real>>(config, chunks);
 }
 
 template std::unique_ptr<AttentionFunction<float>> MakePublishedExpectation(
-    const Config&, ClosedForm, PublishedChunks<float>);
+    const Config&, PublishedChunks<float>);
 template std::unique_ptr<AttentionFunction<double>> MakePublishedExpectation(
-    const Config&, ClosedForm, PublishedChunks<double>);
+    const Config&, PublishedChunks<double>);
 
 }  // namespace attnbench

@@ -50,18 +50,17 @@ struct PublishedChunks {
   PublishedChunk<Dual<Real>> dual = nullptr;
 };
 
-// The largest T and U of gradients, one forward pass for each of U T scores.
+// The largest T and U of whole gradients, one forward pass for each of U T
+// scores.
 inline constexpr Index kMostForwardMode = 64;
 
-// Says which closed form of alpha (parallel_selection.h) the config asks for.
-// If it is null, alpha is by MAD eq 9.
-using ClosedForm = ParallelConstants (*)(const Config& config);
-
-// Makes alpha, then the chunk. The gradient is by forward mode and throws
-// Unsupported beyond kMostForwardMode.
+// Makes alpha as the variant says (kParallel, kTriangular; any other: by MAD eq
+// 9), then the chunk. The gradient is by forward mode and throws Unsupported
+// beyond kMostForwardMode, unless only some scores are asked for
+// (Gradients::only).
 template <class Real>
 std::unique_ptr<AttentionFunction<Real>> MakePublishedExpectation(
-    const Config& config, ClosedForm closed_form, PublishedChunks<Real> chunks);
+    const Config& config, PublishedChunks<Real> chunks);
 
 }  // namespace attnbench
 

@@ -274,6 +274,7 @@ class Training {
 
   ScoreGradients<Number> MakeScoreGradients(const Gradients<Real>& gradients) {
     ScoreGradients<Number> made;
+    made.only = gradients.only;
     if constexpr (kIsReference) {
       made.choice = d_choice_.Make(U_, T_);
       if (function_.has_chunk_energies()) {

@@ -27,8 +27,9 @@ struct ScoreTables {
 // dL/d of ScoreTables, written.
 template <class Number>
 struct ScoreGradients {
-  MatrixView<Number> choice;          // [U, T]
-  MatrixView<Number> chunk_energies;  // [U, T], where they are used
+  MatrixView<Number> choice;              // [U, T]
+  MatrixView<Number> chunk_energies;      // [U, T], where they are used
+  std::span<const ScorePlace> only = {};  // Gradients::only
 };
 
 // Goes from scores to attention and back. One object serves one sequence.

@@ -32,6 +32,9 @@ def of(cells):
         if cell["status"] != "ok":
             left_out.append(f"{_name(cell)}: {cell['status']}")
             continue
+        if cell["output_length"] != cell["memory_length"]:
+            left_out.append(f"{_name(cell)}: its outputs are not as many as its entries")
+            continue
         row = _row(cell, f"{cells.attrs['path']}: cells[{index}]")
         if row["is_as_planted"]:
             rows.append(row)

@@ -173,4 +173,4 @@ def is_of_its_experiments(document):
     return _EXPERIMENT.search(command) is not None
 
 
-_EXPERIMENT = re.compile(r"(^|[ /])crossover\w*\.json( |$)")
+_EXPERIMENT = re.compile(r"(^|[ /])crossover\w*(\.json)?( |$)")

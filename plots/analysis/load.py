@@ -207,7 +207,7 @@ def compare_of(document, path):
 
 def require_kind(document, path, *kinds):
     """Requires a result of one of the kinds, as its schema says, and of a sweep also that
-    members of a cell fit each other.
+    members of a cell fit each other; adds the axes that older whole decoders lack.
     """
     for key, allowed in (("kind", kinds), ("schema_version", (SCHEMA_VERSION,))):
         if document.get(key) not in allowed:
@@ -220,6 +220,10 @@ def require_kind(document, path, *kinds):
     if document["kind"] == "sweep":
         _check_points(document, path)
         for index, cell in enumerate(document["cells"]):
+            if cell["scope"] == DECODER:
+                # Results from before these axes lack them, and have their defaults.
+                cell.setdefault("layers", 2)
+                cell.setdefault("encoder", "timed")
             _check_cell(cell, f"{path}: cells[{index}]")
 
 
@@ -295,7 +299,7 @@ def _check_points(document, path):
 
 def _check_cell(cell, where):
     if cell["scope"] == DECODER:
-        for key in ("beam", "vocabulary"):
+        for key in ("beam", "vocabulary", "layers"):
             get(cell, key, int, where)
     if cell["status"] != "ok":
         return

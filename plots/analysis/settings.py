@@ -91,6 +91,15 @@ def label(cell):
     return text
 
 
+def setting_text(axis, value):
+    """Writes a value of an axis: 'd = 64', 'beam = 4', 'planted'; nothing for none."""
+    if value is None:
+        return ""
+    if axis in LETTERS or not isinstance(value, str):
+        return f"{LETTERS.get(axis, axis)} = {value}"
+    return value
+
+
 def require_cells(cells, keys, path):
     """Requires each combination of the values of `keys` (axis: values) exactly once."""
     counts = cells.groupby(list(keys)).size()

@@ -4,9 +4,10 @@ their attention by itself took and read in the member `decoder`.
 
 from analysis import load, pairing, series, workloads
 
-# What one model has: the size d, the share of the memory that its scans pass, and the
-# number of symbols. Times are of one number of sources.
-MODEL = ("dim", "workload", "vocabulary")
+# What one model has: the size d, the share of the memory that its scans pass, the
+# numbers of symbols and layers, and whether its encoder is timed. Times are of one
+# number of sources.
+MODEL = ("dim", "workload", "vocabulary", "layers", "encoder")
 SETTING = (*MODEL, "batch")
 # A mechanism that chooses may, with random weights, stand still or run off, and is fast
 # for that alone. A time like that of trained weights has these.

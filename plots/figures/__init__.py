@@ -22,10 +22,12 @@ matplotlib.rcdefaults()
 from analysis import load, workloads
 from figures import (
     aa,
+    advice,
     alignments,
     britz_figure2,
     britz_table1,
     compare,
+    diagnosis,
     growth,
     latency,
     mad_figure8,
@@ -38,6 +40,7 @@ from figures import (
     sharpness,
     stability,
     threads,
+    times,
 )
 
 
@@ -47,6 +50,8 @@ READERS = {
     "stability": load.stability_of,
     "compare": load.compare_of,
     "aa": lambda document, path: {"path": str(path), **document},
+    "advice": lambda document, path: {"path": str(path), **document},
+    "diagnosis": lambda document, path: {"path": str(path), **document},
 }
 
 
@@ -59,6 +64,7 @@ class Entry:
     # "expect": any number of outputs
     reads: str
     needs: str  # in words, for --list and for errors
+    title: Callable | None = None  # of the data; without it a figure is known by its name
 
 
 FIGURES = {
@@ -152,6 +158,15 @@ FIGURES = {
         "compare",
         "what `attnbench compare A B --json` printed",
     ),
+    "diagnosis": Entry(
+        diagnosis.draw,
+        diagnosis.has_data,
+        "diagnosis",
+        "a result of `attnbench diagnose`",
+    ),
+    "advice": Entry(
+        advice.draw, advice.has_data, "advice", "a result of `attnbench advise`"
+    ),
     "aa": Entry(aa.draw, aa.has_data, "aa", "what `scripts/aa.py judge` wrote"),
     "britz_table1": Entry(
         britz_table1.draw,
@@ -177,7 +192,15 @@ FIGURES = {
         "decode",
         "outputs of `attnbench decode` for one sequence, a file a mechanism",
     ),
+    "times": Entry(
+        times.draw, times.has_data, "sweep", "any cell with a time", times.title
+    ),
+    "decoder_times": Entry(
+        times.draw, times.has_data, "decoder", "any whole decoder with a time", times.title
+    ),
 }
+# Entry.reads -> the figure of what no other figure is meant for.
+CHARTS = {"sweep": "times", "decoder": "decoder_times"}
 
 
 def data_of(document, path):
@@ -197,10 +220,15 @@ def data_of(document, path):
 
 def fitting(data):
     """The names of the figures that such data are meant for."""
-    return [
+    meant = [
         name
         for name, entry in FIGURES.items()
         if entry.reads in data and entry.has_data(data[entry.reads])
+    ]
+    charts = CHARTS.values()
+    shown = {FIGURES[name].reads for name in meant if name not in charts}
+    return [
+        name for name in meant if name not in charts or FIGURES[name].reads not in shown
     ]
 
 

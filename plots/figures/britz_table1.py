@@ -1,11 +1,13 @@
 """Table 1 of Britz (section 4.1) as a figure: the time of a whole decoder over
-that of one with full attention, against the longest source L.
+that of one with full attention.
 
-The first panel is the paper's, with a beam of 10 on a GPU; then one of ours for
-each beam, with intervals. All have one scale. The paper has neither greedy
+There is a row of panels for each beam and a panel for each longest source L. In it each
+mechanism has a line of its own with its ratio and interval, and below ours, hollow, the
+paper's where the beam is the paper's. All have one scale. The paper has neither greedy
 decoding nor mechanisms that choose.
 """
 
+import math
 
 from analysis import load, published, settings, whole_decoders, words
 from analysis.pairing import BASELINE
@@ -13,6 +15,8 @@ from figures import style
 
 PAPERS_BEAM = 10
 TABLE = "britz-table-1"
+ROW_IN = 0.24
+PAPERS_SHIFT = 0.28  # of a line, downwards
 
 
 def has_data(cells):
@@ -20,6 +24,7 @@ def has_data(cells):
         BASELINE in set(cells[cells["status"] == "ok"]["mechanism"])
         and cells["memory_length"].nunique() > 1
         and len(whole_decoders.settings_of(cells)) == 1
+        and (cells["output_length"] == cells["memory_length"]).all()
     )
 
 
@@ -38,79 +43,97 @@ def draw(frame):
     looks = style.looks(names)
     lengths = sorted({cell["memory_length"] for cell in cells})
     beams = sorted({cell["beam"] for cell in cells}, reverse=True)
-    papers = _papers_lines(lengths)
-    panels_of = {"Britz, table 1: beam 10, GPU": papers}
-    for beam in beams:
-        title = "here: " + (f"beam {beam}" if beam > 1 else "greedy")
-        panels_of[title] = _lines(cells, names, beam)
-    figure, axes = style.new_figure(1, len(panels_of), panel_height=3.2)
-    for panel, (title, lines) in zip(axes[0], panels_of.items()):
-        _draw_panel(panel, lines, lengths, looks)
-        panel.set_title(title)
-    axes[0][0].set_ylabel("time over full attention's")
-    low, high = _limits(panels_of.values())
-    for panel in axes[0]:
-        panel.set_ylim(low, high)
-    handles = [style.handle(name, look) for name, look in looks.items()]
-    style.add_foot(figure, _caption(frame), handles)
+    ours, papers = _spans(cells), _papers_ratios(lengths)
+    shown = papers if PAPERS_BEAM in beams else {}
+    low, high = _limits(ours.values(), shown.values())
+    figure, grid = style.new_figure(
+        len(beams), len(lengths), 2.1, 0.6 + ROW_IN * len(names))
+    for row, beam in zip(grid, beams):
+        for panel, length in zip(row, lengths):
+            of_panel = {name: ours.get((beam, length, name)) for name in names}
+            _draw_panel(panel, of_panel, looks)
+            if beam == PAPERS_BEAM:
+                _draw_papers(panel, [papers.get((length, name)) for name in names], looks)
+            panel.set_title(f"L = {length}, " + (f"beam {beam}" if beam > 1 else "greedy"))
+            panel.set_xlim(low, high)
+        row[0].set_yticks(range(len(names)), names)
+    for panel in grid[-1]:
+        panel.set_xlabel("time over full attention's")
+    style.add_foot(figure, _caption(frame), _handles(bool(shown)))
     return figure, _headlines(cells, papers, max(lengths))
 
 
-def _lines(cells, names, beam):
-    """name -> {L: (ratio, low, high)} of the cells of a beam."""
-    lines = {name: {} for name in names}
-    for cell in cells:
-        ratio = cell["ratio"]
-        if cell["beam"] == beam and ratio and whole_decoders.is_as_trained(cell):
-            span = (ratio.value, ratio.low, ratio.high)
-            lines[settings.label(cell)][cell["memory_length"]] = span
-    return lines
+def _spans(cells):
+    """(beam, L, name) -> ratio, of those that read what trained weights do."""
+    return {
+        (cell["beam"], cell["memory_length"], settings.label(cell)): cell["ratio"]
+        for cell in cells
+        if cell["ratio"] and whole_decoders.is_as_trained(cell)
+    }
 
 
-def _papers_lines(lengths):
-    """The same of the paper's times, which have no intervals."""
+def _papers_ratios(lengths):
+    """(L, name) -> the ratio of the paper's times, which have no intervals."""
     rows = published.table(published.paper("britz"), TABLE)["rows"]
     full = {row["length"]: row["time_s"] for row in rows if row["mechanism"] == BASELINE}
-    lines = {}
-    for row in rows:
-        if row["mechanism"] != BASELINE and row["length"] in lengths:
-            name = settings.label({**row, "chunk_width": None})
-            ratio = row["time_s"] / full[row["length"]]
-            lines.setdefault(name, {})[row["length"]] = (ratio, ratio, ratio)
-    return lines
+    return {
+        (row["length"], settings.label({**row, "chunk_width": None})):
+            row["time_s"] / full[row["length"]]
+        for row in rows
+        if row["mechanism"] != BASELINE and row["length"] in lengths
+    }
 
 
-def _draw_panel(panel, lines, lengths, looks):
-    shown = [name for name in looks if lines.get(name)]
-    for number, name in enumerate(shown):
-        line = sorted(lines[name].items())
-        # They stand beside each other, or intervals would cover each other.
-        shift = 0.3 * ((number + 0.5) / len(shown) - 0.5)
-        places = [lengths.index(length) + shift for length, _ in line]
-        style.draw_spans(panel, places, *zip(*(point for _, point in line)), looks[name])
-    panel.axhline(1, color=style.MECHANISMS[BASELINE][0], linewidth=0.8)
-    panel.set_xticks(range(len(lengths)), [str(length) for length in lengths])
-    panel.set_xlabel("longest source L")
-    panel.grid(True)
+def _draw_panel(panel, spans, looks):
+    for place, (name, span) in enumerate(spans.items()):
+        if span is None:
+            continue
+        look = {key: looks[name][key] for key in ("color", "marker")}
+        if math.isfinite(span.high):
+            panel.plot([span.low, span.high], [place, place], color=look["color"])
+        panel.plot([span.value], [place], **look)
+    panel.axvline(1, color=style.MECHANISMS[BASELINE][0], linewidth=0.8)
+    panel.set_ylim(len(spans) - 0.4, -0.6)
+    panel.set_yticks([])
+    panel.tick_params(axis="y", length=0)
+    panel.locator_params(axis="x", nbins=4)
+    panel.grid(True, axis="x")
 
 
-def _limits(panels_lines):
-    """Fits all values: the intervals of a few rounds may leave the panel."""
-    values = [1] + [
-        point[0] for lines in panels_lines for line in lines.values()
-        for point in line.values()
-    ]
-    room = 0.08 * (max(values) - min(values))
-    return min(values) - room, max(values) + room
+def _draw_papers(panel, ratios, looks):
+    for place, (ratio, look) in enumerate(zip(ratios, looks.values())):
+        if ratio is not None:
+            panel.plot([ratio], [place + PAPERS_SHIFT], color=look["color"],
+                       marker=look["marker"], fillstyle="none")
+
+
+def _limits(spans, papers):
+    """Fits everything that is drawn: 1, each ratio, and each interval that has ends."""
+    ends = [1, *papers]
+    for span in spans:
+        ends.append(span.value)
+        if math.isfinite(span.high):
+            ends += [span.low, span.high]
+    room = 0.05 * (max(ends) - min(ends)) or 0.05
+    return min(ends) - room, max(ends) + room
+
+
+def _handles(are_papers_shown):
+    black = {"color": "#000000", "marker": "o"}
+    handles = [style.handle("here, with its 95 % interval", black)]
+    if are_papers_shown:
+        hollow = {**black, "linestyle": "none", "fillstyle": "none"}
+        handles.append(style.handle("Britz, table 1: beam 10, GPU", hollow))
+    return handles
 
 
 def _caption(frame):
-    ((units, _, vocabulary, _),) = whole_decoders.settings_of(frame)
+    ((units, _, vocabulary, layers, _, _),) = whole_decoders.settings_of(frame)
     return (
-        "Time to translate sources of 0 to L symbols by a whole encoder and decoder, "
-        "over that of the same with full (soft) attention, measured in the same "
-        "rounds; 95 % interval of each, which may leave the panel. "
-        f"2 layers of {units} units, vocabulary {vocabulary}, random weights, one CPU "
+        "Time to translate sources of 0 to L symbols (L: the longest source) by a whole "
+        "encoder and decoder, over that of the same with full (soft) attention, measured "
+        "in the same rounds. "
+        f"{layers} layers of {units} units, vocabulary {vocabulary}, random weights, one CPU "
         "thread. none: without attention. Left out: where less than "
         f"{100 * whole_decoders.LEAST_READ:g} % of the memory was read, or more than "
         f"{100 * whole_decoders.MOST_EMPTY:g} % of the outputs had no entry; and "
@@ -131,9 +154,9 @@ def _headlines(cells, papers, longest):
         name = settings.label(cell)
         text = (f"L = {longest}, beam {cell['beam']}, {name} / {BASELINE}: "
                 f"{cell['ratio'].value:.3f}")
-        paper = papers.get(name, {}).get(longest)
+        paper = papers.get((longest, name))
         if cell["beam"] == PAPERS_BEAM and paper:
-            text += f" (paper: {paper[0]:.3f})"
+            text += f" (paper: {paper:.3f})"
         reads = whole_decoders.reads_text(cell)
         text += f" ({reads})" if reads else ""
         lines.append(text)

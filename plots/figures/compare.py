@@ -93,13 +93,8 @@ def cell_names(rows):
     names = []
     for row in rows:
         words = [row["mechanism"]]
-        for axis in varying:
-            value = row["axes"].get(axis)
-            if value is None:
-                continue
-            is_named = axis in settings.LETTERS or not isinstance(value, str)
-            name = settings.LETTERS.get(axis, axis)
-            words.append(f"{name} = {value}" if is_named else value)
+        words += filter(None, (
+            settings.setting_text(axis, row["axes"].get(axis)) for axis in varying))
         options = {
             str(other["options"])
             for other in rows

@@ -1,9 +1,11 @@
 """Draws figures from result files.
 
+`attnbench draw` runs this file; it can be run by itself too.
+
 examples:
-  plots/draw.py result.json -o figures       every figure the file is meant for
-  plots/draw.py --figure mad_figure8 result.json
-  plots/draw.py --figure alignments soft.json mocha.json
+  attnbench draw result.json -o figures       every figure the file is meant for
+  attnbench draw --figure mad_figure8 result.json
+  attnbench draw --figure alignments soft.json mocha.json
 
 Each figure becomes NAME.png and NAME.svg; their paths are printed, and below them the
 numbers that the figure shows first. Wrong input gives one line on stderr, exit code 2,
@@ -31,18 +33,16 @@ def main(arguments=None):
             said += style.save(figure, options.output, name)
             said += [f"  {line}" for line in lines]
     except (load.DataError, UsageError) as error:
-        return command.fail(error, "draw.py")
+        return command.fail(error)
     except OSError as error:
-        return command.fail(
-            f"{options.output}: cannot be written: {error.strerror}", "draw.py"
-        )
+        return command.fail(f"{options.output}: cannot be written: {error.strerror}")
     # All lines are written at once, for a reader that takes only the first.
     sys.stdout.write(command.printable("\n".join([*said, ""])))
     return 0
 
 
 def parse(arguments):
-    parser = command.parser("draw.py", __doc__)
+    parser = command.parser("attnbench draw", __doc__)
     parser.add_argument("files", nargs="*", metavar="FILE")
     parser.add_argument(
         "--figure", metavar="NAME", help="only this one, e.g. mocha_figure3"
@@ -63,7 +63,7 @@ def parse(arguments):
 def draw_all(options):
     """Name -> (figure, headlines), all drawn before the first is written."""
     if options.figure is not None and options.figure not in FIGURES:
-        raise UsageError(unknown_figure(options.figure))
+        raise UsageError(f"--figure: {unknown_figure(options.figure)}")
     if not options.files:
         raise UsageError(
             "no file given; a result of run-sweep or stability, what compare --json "
@@ -71,20 +71,23 @@ def draw_all(options):
         )
     if not os.path.isdir(options.output):
         raise UsageError(f"-o {options.output}: no such folder")
-    data = read(options.files)
-    if options.figure is not None:
-        names = [options.figure]
-        wanted = FIGURES[options.figure]
+    return draw_files(options.files, options.figure)
+
+
+def draw_files(paths, name=None):
+    """The same of these files; without a name all figures that fit."""
+    data = read(paths)
+    if name is not None:
+        names, wanted = [name], FIGURES[name]
         if wanted.reads not in data:
-            raise UsageError(
-                f"{options.files[0]}: is of {', '.join(data)}, figure {options.figure} "
-                f"needs {wanted.needs}"
+            raise load.DataError(
+                paths[0], f"is of {', '.join(data)}, figure {name} needs {wanted.needs}"
             )
     else:
         names = fitting(data)
     if not names:
         needs = "; ".join(f"{n} needs {e.needs}" for n, e in FIGURES.items())
-        raise UsageError(f"{options.files[0]}: fits no figure: {needs}")
+        raise load.DataError(paths[0], f"fits no figure: {needs}")
     drawn = {name: FIGURES[name].draw(data[FIGURES[name].reads]) for name in names}
     reasons = invalid_reasons(data)
     if not reasons:
@@ -110,7 +113,7 @@ def unknown_figure(given):
     nearest = difflib.get_close_matches(given, FIGURES, n=1, cutoff=0.4)
     hint = f"; did you mean '{nearest[0]}'?" if nearest else ";"
     names = ", ".join(FIGURES)
-    return f"--figure: unknown figure '{given}'{hint} valid: {names}"
+    return f"unknown figure '{given}'{hint} valid: {names}"
 
 
 def read(paths):
@@ -121,9 +124,10 @@ def read(paths):
     if all("latency" in document for document, _ in documents):
         return {"expect": [printed.expect_of(*item) for item in documents]}
     if len(documents) > 1:
-        raise UsageError(
-            f"{len(paths)} files: one result of a sweep at a time (`attnbench "
-            "merge` makes one of several), or outputs of decode or expect only"
+        raise load.DataError(
+            f"{len(paths)} files",
+            "one result of a sweep at a time (`attnbench merge` makes one of several), or "
+            "outputs of decode or expect only",
         )
     if printed.has_attention(documents[0][0]):
         return {"attention": [printed.attention_of(*documents[0])]}

@@ -89,21 +89,25 @@ def _write_cell(axes, x, y, cell, color, to_text):
             linewidth=0,
         )
         return
-    # The text is white or black, whichever contrasts more: they are equal at a
-    # relative luminance of 0.18 (WCAG 2); 2.2 stands for the transfer curve of
-    # sRGB.
-    luminance = numpy.dot((0.2126, 0.7152, 0.0722), numpy.power(color[:3], 2.2))
-    ink = "white" if luminance < 0.18 else "black"
     axes.text(
         x,
         y,
         to_text(cell),
-        color=ink,
+        color=ink(color),
         fontsize=style.SMALLEST_PT,
         ha="center",
         va="center",
         linespacing=1.0,
     )
+
+
+def ink(color):
+    """Gives the colour of a text on this one: white or black, whichever contrasts more.
+    """
+    # They are equal at a relative luminance of 0.18 (WCAG 2); 2.2 stands for the
+    # transfer curve of sRGB.
+    luminance = numpy.dot((0.2126, 0.7152, 0.0722), numpy.power(color[:3], 2.2))
+    return "white" if luminance < 0.18 else "black"
 
 
 def no_panel(axes, title):

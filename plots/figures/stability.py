@@ -1,44 +1,32 @@
 """How wrong are the published ways to compute training expectations and gradients?
 
 There are three figures of one result of `attnbench stability`: the largest error over
-the length of the memory for mechanisms without chunk energies (a column for each family
-of p), the same for those with chunk energies (a column for each of their scales), and
-the largest gradient over the outputs. Each has a row of panels for each precision, and
-a line for each mechanism, variant and preset that the file has.
+the length of the memory for mechanisms without chunk energies (a row of maps for each
+family of p), the same for those with chunk energies (a row for each of their scales), and
+the largest gradient over the outputs. A map has a row for each mechanism, variant and
+preset that the file has, and the number in each cell, as lines would cover each other:
+many variants have the same errors.
 """
 
 import math
 
-from matplotlib import ticker
+import numpy
+from matplotlib import colormaps, colors
 
 from analysis import load, words
-from figures import style, ticks
+from figures import heat_maps, style, ticks
 
-# Smaller errors are drawn here: exact zeros have no logarithm.
-FLOOR = 1e-18
+# What is not finite is black.
+COLOR_MAP = colormaps["YlOrRd"].with_extremes(over="#000000")
+# Smaller errors are as pale: all that rounding does.
+ERRORS = colors.LogNorm(1e-8, 1)
+CELL_IN, ROW_IN = 0.34, 0.18
 GRADIENT_FAMILIES = ("uniform", "recommended", "sharpness_4", "sharpness_16")
 CHUNK_FAMILY = "uniform"
 TITLES = {
     "uniform": "p uniform in (0, 1)",
     "recommended": "p = sigmoid(N(−4, 1))",
     "normal": "scores N(0, 1)",
-}
-# The looks of variants that are not exact; presets with the same constants
-# share a hue. Exact lines have the look of their mechanism, as in every figure.
-LOOKS = {
-    "mad2017": ("#E69F00", "P", "-"),
-    "tf": ("#8C6D31", "<", (0, (5, 1.5))),
-    "nsp": ("#56B4E9", "X", "-"),
-    "fsq": ("#5E3C99", ">", (0, (5, 1.5))),
-    "fsq_op": ("#B2182B", "*", (0, (1.5, 1.5))),
-    "nsp_no_denominator": ("#7F7F7F", "h", "-"),
-    "denominator_one": ("#444444", "1", (0, (1.5, 1.5))),
-    "jmin": ("#117733", "d", "-"),
-    "mocha nested": ("#E69F00", "P", (0, (5, 1.5))),
-    "mocha moving_sum": ("#B2182B", "X", "-"),
-    "mocha clipped": ("#5E3C99", "*", "-"),
-    "matcha nested": ("#56B4E9", "<", (0, (5, 1.5))),
-    "matcha partial_sums": ("#7F7F7F", "h", (0, (1.5, 1.5))),
 }
 
 # preset -> whose constants it has; mechanisms/monotonic/README.md has the formulas.
@@ -80,7 +68,7 @@ def draw(result):
         "family",
         [f for f in families if f != "normal"],
         _title,
-        "p is drawn as each column says, memory (no p) from N(0, 1) scores.",
+        "p is drawn as each title says, memory (no p) from N(0, 1) scores.",
     )
     return figure, _finding(result)
 
@@ -114,124 +102,96 @@ def draw_gradient(result):
             {m for m, v in zip(rows["mechanism"], rows["preset"]) if v}
         )
     ]
-    families = [f for f in GRADIENT_FAMILIES if f in set(rows["family"])]
-    precisions = sorted(set(rows["precision"]))
-    names = _names(rows)
-    figure, axes = style.new_figure(len(precisions), len(families))
-    finite = rows["largest_gradient"].dropna()
-    low, high = finite[finite > 0].min() / 2, finite.max() * 2
-    for row, precision in enumerate(precisions):
-        for column, family in enumerate(families):
-            panel = axes[row, column]
-            group = rows[
-                (rows["precision"] == precision) & (rows["family"] == family)
-            ]
-            _draw_lines(
-                panel, group, names, "output_length", "largest_gradient",
-                (low, high),
-            )
-            panel.set_title(f"{_title(family)}, {precision}")
-    _label(axes, "outputs U", "largest |dL/dp|")
-    length = rows["memory_length"].iloc[0]
-    _foot(
-        figure,
+    maps = {
+        _title(family): rows[rows["family"] == family]
+        for family in GRADIENT_FAMILIES
+        if family in set(rows["family"])
+    }
+    sizes = rows["largest_gradient"].dropna()
+    norm = heat_maps.log_norm(list(sizes[sizes > 0]) or [1.0])
+    figure = _figure(
         result,
         rows,
-        names,
-        "Largest element of the gradient of <cotangent, attention> with "
-        f"respect to p, T = {length}, a fixed random cotangent in [−1, 1); by "
+        maps,
+        ("output_length", "outputs U"),
+        ("largest_gradient", "largest |dL/dp|", norm),
+        "Largest element of the gradient of <cotangent, attention> with respect to p, "
+        f"T = {rows['memory_length'].iloc[0]}, a fixed random cotangent in [−1, 1); by "
         "forward-mode differentiation of what was published.",
     )
     return figure, [_gradient_finding(rows)]
 
 
-# ---- lines ------------------------------------------------------------------
+# ---- maps -------------------------------------------------------------------
 
 
 def _name(row):
-    if row["preset"]:
-        return row["preset"]
-    return f"{row['mechanism']} {row['variant']}"
+    return row["preset"] or f"{row['mechanism']} {row['variant']}"
 
 
 def _names(rows):
-    """Names the lines, in the file's order: name -> mechanism."""
-    return {
-        _name(row): (row["mechanism"], row["variant"])
-        for row in rows.drop_duplicates(
-            ["mechanism", "variant", "preset"]
-        ).to_dict("records")
-    }
+    """Names the rows of a map: exact ones, then the others in the file's order."""
+    every = rows.drop_duplicates(["mechanism", "variant", "preset"]).to_dict("records")
+    every.sort(key=lambda row: row["variant"] != "exact")
+    return [_name(row) for row in every]
 
 
-def _look(name, names):
-    mechanism, variant = names[name]
-    if variant == "exact":
-        look = style.line(mechanism, [m for m, _ in names.values()])
-        return {**look, "linewidth": 1.8, "zorder": 3}
-    if name in LOOKS:
-        color, marker, dashes = LOOKS[name]
-        width = 1.6 if dashes == "-" else 1.0
-    else:  # a variant that this code does not know
-        strangers = sorted(set(names) - set(LOOKS))
-        rank = strangers.index(name)
-        color, marker = style.FALLBACK[rank % len(style.FALLBACK)]
-        dashes, width = style.LINE_STYLES[1 + rank % 3], 1.0
-    return {
-        "color": color,
-        "marker": marker,
-        "linestyle": dashes,
-        "linewidth": width,
-    }
+def _figure(result, rows, maps, along, measured, text):
+    """Draws `maps`, title -> rows, with a column for each precision. `along` is (key,
+    text) of the lengths, `measured` (key, text, norm) of the numbers.
+    """
+    precisions = sorted(set(rows["precision"]))
+    names, lengths = _names(rows), sorted(set(rows[along[0]]))
+    # Names and the scale take two inches.
+    width = max(1.8, CELL_IN * len(lengths)) + 2 / len(precisions)
+    height = 0.45 + ROW_IN * len(names)
+    figure, grid = style.new_figure(len(maps), len(precisions), width, height)
+    for of_map, (title, group) in zip(grid, maps.items()):
+        for panel, precision in zip(of_map, precisions):
+            here = group[group["precision"] == precision]
+            mesh = _draw_map(panel, here, names, lengths, along[0], measured)
+            panel.set_title(f"{title}, {precision}")
+            panel.set_yticks([])
+        of_map[0].set_yticks(range(len(names)), names)
+    for panel in grid[-1]:
+        panel.set_xlabel(along[1])
+    _, label, norm = measured
+    to_text = ticks.power_tick if norm is ERRORS else "{x:g}"
+    heat_maps.color_bar(figure, mesh, grid, label, to_text)
+    notes = ""
+    if (rows["not_finite"] > 0).any():
+        notes += " NaN: some numbers are not finite."
+    if sum(map(len, maps.values())) < len(names) * len(lengths) * grid.size:
+        notes += " Grey: not measured."
+    style.add_foot(figure, f"{text}{notes} {words.context_text(result['context'])}")
+    return figure
 
 
-def _draw_lines(axes, rows, names, x_key, y_key, limits):
-    """Draws a line each; a number that is not finite is a cross at the upper edge."""
-    low, high = limits
-    lines = dict(list(rows.groupby(rows.apply(_name, axis=1))))
-    for name in names:  # in their order: dashes over the solid line they hide
-        if name not in lines:
-            continue
-        group = lines[name].sort_values(x_key)
-        value = group[y_key].astype(float).clip(lower=low)
-        look = _look(name, names)
-        axes.plot(group[x_key], value, **look)
-        lost = group[group["not_finite"] > 0][x_key]
-        if lost.empty:  # an empty unclipped line would break the layout
-            continue
-        axes.plot(
-            lost,
-            [high] * len(lost),
-            linestyle="none",
-            marker="x",
-            markersize=5,
-            color=look["color"],
-            clip_on=False,
-            zorder=5,
-        )
-    axes.set_xscale("log", base=2)
-    axes.set_yscale("log")
-    axes.set_ylim(low, high)
-    ticks.log_ticks(axes.yaxis, low, high, _power(high / low > 1e12))
-    places = sorted(set(rows[x_key]))
-    axes.set_xticks(places[:: 2 if len(places) > 6 else 1])
-    axes.xaxis.set_major_formatter(lambda x, _: f"{x:g}")
-    axes.xaxis.set_minor_locator(ticker.NullLocator())
-    axes.grid(True)
+def _draw_map(panel, rows, names, lengths, along, measured):
+    key, _, norm = measured
+    values = numpy.full((len(names), len(lengths)), math.nan)
+    for row in rows.to_dict("records"):
+        x, y = lengths.index(row[along]), names.index(_name(row))
+        if row["not_finite"] > 0:
+            value, text = 10 * norm.vmax, "NaN"
+        else:
+            value, text = min(max(row[key], norm.vmin), norm.vmax), _cell_text(row[key])
+        values[y, x] = value
+        panel.text(x, y, text, color=heat_maps.ink(COLOR_MAP(norm(value))),
+                   fontsize=style.SMALLEST_PT, ha="center", va="center")
+    panel.set_facecolor(style.MISSING)
+    edges = (numpy.arange(count + 1) - 0.5 for count in (len(lengths), len(names)))
+    mesh = panel.pcolormesh(
+        *edges, values, norm=norm, cmap=COLOR_MAP, edgecolor="white", linewidth=0.3)
+    panel.set_ylim(len(names) - 0.5, -0.5)
+    panel.set_xticks(range(len(lengths)), lengths)
+    panel.tick_params(length=0)
+    return mesh
 
 
-def _power(sparse):
-    """Labels the powers of ten, every third one if there are many."""
-
-    def to_text(value, _=None):
-        exponent = round(math.log10(value))
-        if value < 2 * FLOOR:
-            return "0"
-        if sparse and exponent % 3:
-            return ""
-        return ticks.power_tick(value)
-
-    return to_text
+def _cell_text(value):
+    """Writes '0.48', '4e-4' or '640': there is room for five characters."""
+    return "0" if value == 0 else _number(value, 2 if value >= 0.1 else 1)
 
 
 # ---- panels -----------------------------------------------------------------
@@ -263,49 +223,19 @@ def _over_length(rows, family):
 
 
 def _error_figure(result, rows, key, values, to_title, text):
-    precisions = sorted(set(rows["precision"]))
-    names = _names(rows)
-    figure, axes = style.new_figure(len(precisions), len(values))
-    for row, precision in enumerate(precisions):
-        for column, value in enumerate(values):
-            panel = axes[row, column]
-            here = (rows[key] == value) | (rows["family"] == "normal")
-            group = rows[(rows["precision"] == precision) & here]
-            _draw_lines(
-                panel, group, names, "memory_length", "attention_error",
-                (FLOOR, 3),
-            )
-            panel.set_title(f"{to_title(value)}, {precision}")
-    _label(axes, "memory length T", "largest error of attention")
-    _foot(
-        figure,
+    maps = {
+        to_title(value): rows[(rows[key] == value) | (rows["family"] == "normal")]
+        for value in values
+    }
+    return _figure(
         result,
         rows,
-        names,
-        "Largest |attention − exact|, exact in f64 on the same numbers (so "
-        "that exact lines are 0 there), over outputs chained (U = T/4, at most "
-        f"50), entries and {rows['draws'].max()} draws. {text}",
-    )
-    return figure
-
-
-def _label(axes, x, y):
-    """Names the axes at the edges of the figure: all panels have the same."""
-    for panel in axes[-1]:
-        panel.set_xlabel(x)
-    for panel in axes[:, 0]:
-        panel.set_ylabel(y)
-
-
-def _foot(figure, result, rows, names, text):
-    handles = [style.handle(name, _look(name, names)) for name in names]
-    if (rows["not_finite"] > 0).any():
-        look = {"linestyle": "none", "marker": "x", "color": "black"}
-        handles.append(style.handle("not finite", look))
-    style.add_foot(
-        figure,
-        f"{text} {words.context_text(result['context'])}",
-        handles,
+        maps,
+        ("memory_length", "memory length T"),
+        ("attention_error", "largest error of attention", ERRORS),
+        "Largest |attention − exact|, exact in f64 on the same numbers (so that exact "
+        f"rows are 0 there), over outputs chained (U = T/4, at most 50), entries and "
+        f"{rows['draws'].max()} draws. {text}",
     )
 
 
@@ -317,10 +247,10 @@ def _worst(rows, key):
     return float(values.max()) if len(values) else math.nan
 
 
-def _number(value):
+def _number(value, digits=2):
     if value >= 0.01:
-        return f"{value:.2g}" if value < 100 else f"{value:.0f}"
-    mantissa, exponent = f"{value:.1e}".split("e")
+        return f"{value:.{digits}g}" if value < 100 else f"{value:.0f}"
+    mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
     return f"{mantissa}e{int(exponent)}"
 
 
@@ -355,17 +285,18 @@ def _finding(result):
         )
     ]
     sentence = (
-        "Somewhere on this grid every published closed form of alpha, the "
-        "probability that an output chooses an entry, is off "
-        f"by {math.floor(100 * least) / 100:g} or more in one entry, and more precision does "
-        f"not help ({_preset('tf')} in f64: {_number(_worst(tf, 'attention_error'))}, and "
-        f"{100 * _worst(tf, 'mass_error'):.0f} % of an output's mass lost)"
+        "Over the lengths and probabilities that were tried, every published closed form "
+        "of alpha, the probability that an output chooses an entry, is off "
+        f"by {math.floor(100 * least) / 100:g} or more in some entry. More precision does "
+        f"not help: {_preset('tf')} in f64 is off by "
+        f"{_number(_worst(tf, 'attention_error'))} and loses "
+        f"{100 * _worst(tf, 'mass_error'):.0f} % of an output's mass."
     )
     if presets:
-        sentence += f"; {' and '.join(map(_preset, presets))} also gives NaN"
+        sentence += f" {' and '.join(map(_preset, presets))} also gives NaN."
     sentence += (
-        f"; the largest gradient is {sizes[1]} where the exact one is "
-        f"{sizes[0]}; `exact`, in f32, stays within "
+        f" The largest gradient is {sizes[1]} where the exact one is "
+        f"{sizes[0]}. `exact`, in f32, stays within "
         f"{_number(_worst(ours, 'attention_error'))}."
     )
     return [sentence]

@@ -20,6 +20,8 @@ def log_ticks(axis, low, high, to_text):
 
 def time_tick(ns, _=None):
     """Gives words.time_text for the round numbers at an axis: '10 µs'."""
+    if ns == 0:
+        return "0"
     size, unit = words.time_unit(ns)
     return f"{ns / size:.3g} {unit}"
 

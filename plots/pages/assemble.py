@@ -6,7 +6,7 @@ import base64
 import hashlib
 import os
 
-from pages import crossovers, markup, peers, pictures, tables, validity
+from pages import crossovers, ledger, markup, peers, pictures, tables, validity
 
 _FOLDER = os.path.dirname(os.path.abspath(__file__))
 
@@ -37,11 +37,11 @@ def page(documents, title):
     """Gives the HTML of the page, the same for the same files."""
     tables_of = tables.of_documents(documents)
     sections = [
-        ("validity", "Validity", validity.to_html(documents, tables_of)),
-        ("ledger", "Ledger of claims", _ledger(documents, tables_of)),
+        ("ledger", "Ledger of claims", ledger.to_html(documents, tables_of)),
+        ("figures", "Figures", pictures.to_html(documents)),
         ("peers", "Ours against a framework", peers.to_html(documents, tables_of)),
         ("crossover", "From which length on", crossovers.to_html(documents)),
-        ("figures", "Figures", pictures.to_html(documents)),
+        ("validity", "Validity and context", validity.to_html(documents, tables_of)),
         ("cells", "All records", _all_tables(documents, tables_of)),
     ]
     script = _read("page.js")
@@ -67,6 +67,7 @@ def page(documents, title):
 <body>
 <header>
 <h1>{markup.text(title)}</h1>
+{validity.summary(documents)}
 <nav aria-label="Sections"><ul>{links}</ul></nav>
 </header>
 <main>
@@ -78,15 +79,6 @@ def page(documents, title):
 """
 
 
-def _ledger(documents, tables_of):
-    return "\n".join(
-        tables.to_html(table, "h3")
-        for document in documents
-        if document.kind == "claims"
-        for table in tables_of[document.number]
-    )
-
-
 def _all_tables(documents, tables_of):
     parts = [
         "<noscript><p>The tables below are filled by a script of this page.</p>"
@@ -94,9 +86,6 @@ def _all_tables(documents, tables_of):
     ]
     for document in documents:
         parts.append(f"<h3>{markup.text(document.name)}</h3>")
-        if document.kind == "claims":
-            parts.append('<p>In the <a href="#ledger">ledger of claims</a>.</p>')
-            continue
         its_tables = tables_of[document.number]
         parts += map(tables.to_html, its_tables)
         if not its_tables:

@@ -2,33 +2,14 @@
 from.
 """
 
-import math
 import os
 
-from analysis import claims_result, settings
-from analysis.judge import readings
-from pages import markdown
+from analysis import claims_result
+from pages import claim_words, markdown
 
 MOST_PLACES = {False: 3, True: 24}  # of one file, in a cell and in a section
 HEAD = ("claim", "the paper", "verdict", "what was measured", "figure", "bound",
         "evidence")
-PART_HEAD = ("what was measured", "of", "least", "greatest", "bound", "verdict")
-
-
-def summary(claims):
-    """Says in one sentence how many there are of each verdict."""
-    kinds = [claims_result.kind(claim["verdict"]) for claim in claims]
-    words = {
-        "holds": "hold",
-        "fails": "fail",
-        "holds only if": "hold only under a condition",
-        "undecided": "undecided",
-        "not measurable here": "cannot be measured here",
-    }
-    counts = ", ".join(
-        f"{kinds.count(kind)} {text}" for kind, text in words.items()
-    )
-    return f"{len(claims)} claims: {counts}."
 
 
 def verdict_table(claims, link):
@@ -47,9 +28,9 @@ def verdict_table(claims, link):
         for part in claims_result.own_parts(claim):
             rows.append([
                 *first,
-                f"{markdown.text(part['name'])} ({markdown.text(part['unit'])})",
-                figure_text(part),
-                rule_text(part["rule"]),
+                markdown.text(claim_words.part_text(part)),
+                markdown.text(claim_words.figure_text(part)),
+                claim_words.rule_text(part["rule"]),
                 evidence,
             ])
             first, evidence = ["", "", ""], ""
@@ -63,7 +44,7 @@ def exceptions(claims):
         if claims_result.kind(claim["verdict"]) not in ("fails", "holds only if"):
             continue
         figures = "; ".join(
-            f"{markdown.text(part['name'])}: {figure_text(part)}"
+            markdown.text(f"{part['name']}: {claim_words.figure_text(part)}")
             for part in claims_result.own_parts(claim)
         )
         lines.append(
@@ -85,8 +66,12 @@ def details(claim, link):
         f"Verdict: {verdict_text(claim['verdict'])}.",
         "",
     ]
-    rows = [row for part in claim["measured"] for row in _part_rows(part)]
-    lines += [*markdown.table(PART_HEAD, rows), ""]
+    rows = [
+        [markdown.text(cell) for cell in row]
+        for part in claim["measured"]
+        for row in claim_words.group_rows(part)
+    ]
+    lines += [*markdown.table(claim_words.GROUP_HEAD, rows), ""]
     if claim["evidence"]:
         shown = evidence_text(claim["evidence"], link, in_section=True)
         lines += [f"Evidence: {shown}.", ""]
@@ -102,41 +87,6 @@ def verdict_text(verdict):
     """Makes its kind stand out, and its reason not."""
     kind = claims_result.kind(verdict)
     return f"**{kind}**{markdown.text(verdict[len(kind):])}"
-
-
-def rule_text(rule):
-    if rule is None:
-        return markdown.NONE
-    if rule["kind"] == "within":
-        return f"{rule['low']:g} to {rule['high']:g}"
-    return f"{rule['kind'].replace('_', ' ')} {rule['bound']:g}"
-
-
-def figure_text(part):
-    """Gives the least and the greatest of all groups, with their intervals."""
-    ends = claims_result.ends(part["groups"])
-    if ends is None:
-        return markdown.NONE
-    low, high = map(reading_text, ends)
-    return low if low == high else f"{low} to {high}"
-
-
-def reading_text(reading):
-    value = number_text(reading["value"])
-    if reading["interval"] is None:
-        return value
-    low, high = map(number_text, reading["interval"])
-    return f"{value} \\[{low}, {high}\\]"
-
-
-def number_text(value):
-    """Writes three digits, or all of a whole number."""
-    number = readings.number(value)
-    if math.isnan(number):
-        return "no number"
-    if abs(number) < 1e6 and number.is_integer():
-        return str(int(number))
-    return f"{number:.3g}"
 
 
 def evidence_text(evidence, link, in_section=False):
@@ -157,48 +107,3 @@ def evidence_text(evidence, link, in_section=False):
         more = len(places) - len(shown)
         texts.append(text + (f" and {more} more" if more else ""))
     return "; ".join(texts) or markdown.NONE
-
-
-def _part_rows(part):
-    name = f"{markdown.text(part['name'])} ({markdown.text(part['unit'])})"
-    if part["role"] == "beside":
-        name = f"beside: {name}"
-    bound = rule_text(part["rule"])
-    if not part["groups"]:
-        return [[name, markdown.NONE, markdown.NONE, markdown.NONE, bound,
-                 markdown.text(part["verdict"])]]
-    rows = []
-    for group in part["groups"]:
-        least, greatest = group["least"], group["greatest"]
-        rows.append([
-            name,
-            labels_text(group["labels"]) or "all",
-            _with_place(least, greatest, group),
-            _with_place(greatest, least, group),
-            bound,
-            markdown.text(
-                ": ".join(filter(None, (group["verdict"], group["why"])))
-            ),
-        ])
-        name = bound = ""
-    return rows
-
-
-def _with_place(reading, other, group):
-    """Gives the reading, and the labels that tell it from the group's other end."""
-    apart = {
-        name: value
-        for name, value in reading["labels"].items()
-        if name not in group["labels"] and other["labels"].get(name) != value
-    }
-    text = reading_text(reading)
-    return f"{text} at {labels_text(apart)}" if apart else text
-
-
-def labels_text(labels):
-    """Writes 'T = 128, workload = planted'."""
-    return ", ".join(
-        f"{markdown.text(settings.LETTERS.get(name, name))} = "
-        + ("none" if value is None else markdown.text(value))
-        for name, value in labels.items()
-    )

@@ -2,7 +2,7 @@
 
 examples:
   plots/crossover.py crossover.json
-  plots/crossover.py crossover.json crossover_beam.json --into docs/latency.md
+  plots/crossover.py crossover.json crossover_beam.json --shares 1 --into docs/latency.md
   plots/crossover.py crossover.json --outputs 64 --shares 0.1,1
 
 With --into the table also goes between the lines <!-- crossover table --> and
@@ -177,10 +177,9 @@ def head(chosen, outputs=None):
             f"{' and '.join(f'{100 * share:g} %' for share in passed)} of the memory"
         )
     return (
-        f"{text} The least T from which on soft attention takes that many times as "
-        f"long, by a model fitted on exact counts ({cells}), with its 95 % "
-        f"interval; *: not within these T; never: not up to T = "
-        f"{crossover.MOST}. "
+        f"{text} The smallest T at which soft attention is 1, 2 or 10 times slower, by a "
+        f"model fitted on exact counts ({cells}), with its 95 % interval. *: outside "
+        f"these T; never: not up to T = {crossover.MOST}. "
         + words.context_text(chosen.attrs["context"])
     )
 

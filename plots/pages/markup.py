@@ -22,7 +22,12 @@ def text(value):
         value = int(value)
     if not isinstance(value, (str, int, float)):
         value = json.dumps(value, ensure_ascii=False)
-    return html.escape(_NOT_HTML.sub("\ufffd", str(value)))
+    return html.escape(clean(str(value)))
+
+
+def clean(markup):
+    """Puts a mark in the place of what HTML cannot hold."""
+    return _NOT_HTML.sub("\ufffd", markup)
 
 
 def in_script(value):
@@ -36,10 +41,10 @@ def lines_in_script(values):
     return "[\n" + ",\n".join(map(in_script, values)) + "\n]"
 
 
-def table(caption, head, rows):
+def table(caption, head, rows, look=""):
     """Makes a table that a narrow window scrolls; `rows` are lists of (tag, markup).
 
-    `tag` is "th" for the header of a row, or "td".
+    `tag` is "th" for the header of a row, or "td"; `look` a class of page.css.
     """
     columns = "".join(f'<th scope="col">{text(name)}</th>' for name in head)
     body = "\n".join(
@@ -53,6 +58,6 @@ def table(caption, head, rows):
     )
     return (
         f'<div class="scroll" role="region" tabindex="0" aria-label="{text(caption)}">'
-        f"<table><caption>{text(caption)}</caption>"
+        f'<table class="{look}"><caption>{text(caption)}</caption>'
         f"<thead><tr>{columns}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>"
     )

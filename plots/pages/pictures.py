@@ -1,5 +1,5 @@
 """The figures: every one of the registry that a result is meant for, as SVG in
-the page.
+the page. A sweep that none of them shows has a chart of its times.
 
 Several pictures share one page, so every id is made the picture's own, and
 what matplotlib says about all elements ("*") is said about its own only. The
@@ -8,16 +8,20 @@ page has no fonts: where DejaVu Sans is missing Verdana has nearly its widths.
 
 import io
 import re
+import warnings
 
 from analysis import load
-from figures import FIGURES, READERS, data_of, fitting
-from pages import markup
+from figures import CHARTS, FIGURES, READERS, data_of, fitting, style
+from pages import markup, validity
 
 _FONT = "'DejaVu Sans'"
 
 
 def to_html(documents):
-    parts = [part for document in documents for part in _of_one(document)]
+    with warnings.catch_warnings():
+        # Text stays text, for the fonts of who reads the page.
+        warnings.filterwarnings("ignore", "Glyph .* missing")
+        parts = [part for document in documents for part in _of_one(document)]
     return "\n".join(parts) or "<p>No figure fits these results.</p>"
 
 
@@ -27,27 +31,36 @@ def _of_one(document):
         return
     # The page shows what figures say is wrong, so they get the name that it uses.
     data = data_of(document.content, document.name)
-    for name in fitting(data):
+    drawn = set()
+    for name in [name for name in fitting(data) if name not in CHARTS.values()]:
         entry = FIGURES[name]
-        label = f"figure-{document.number}-{name}"
-        title = f"{document.name}: {name}"
         try:
-            figure, lines = entry.draw(data[entry.reads])
+            yield _picture(document, name, data[entry.reads])
+            drawn.add(entry.reads)
         except load.DataError as error:
-            yield (
-                f"<p>{markup.text(title)} ({markup.text(entry.needs)}) was not "
-                f"drawn: {markup.text(str(error))}</p>"
-            )
-            continue
-        items = "".join(f"<li>{markup.text(line)}</li>" for line in lines)
-        yield (
-            f'<h3 id="{label}-title">{markup.text(title)}</h3>\n<figure>'
-            '<div class="scroll" role="region" tabindex="0" '
-            f'aria-labelledby="{label}-title">'
-            f"{_svg(figure, label, title, lines)}</div>\n"
-            f"<figcaption>What it shows, in numbers:<ul>{items}</ul></figcaption>"
-            "</figure>"
-        )
+            title = markup.text(f"{document.name}: {name} ({entry.needs})")
+            yield f"<p>{title} was not drawn: {markup.text(str(error))}</p>"
+    for reads, name in CHARTS.items():
+        if reads in data and reads not in drawn and FIGURES[name].has_data(data[reads]):
+            yield _picture(document, name, data[reads])
+
+
+def _picture(document, name, part):
+    entry = FIGURES[name]
+    figure, lines = entry.draw(part)
+    if not document.context["valid"]:
+        style.mark_invalid(figure)
+    label = f"figure-{document.number}-{name}"
+    title = f"{document.name}: {entry.title(part) if entry.title else name}"
+    items = "".join(f"<li>{markup.text(line)}</li>" for line in lines)
+    return (
+        f'<h3 id="{label}-title">{markup.text(title)}</h3>\n{validity.mark(document)}'
+        '<figure><div class="scroll" role="region" tabindex="0" '
+        f'aria-labelledby="{label}-title">'
+        f"{_svg(figure, label, title, lines)}</div>\n"
+        f"<figcaption>What it shows, in numbers:<ul>{items}</ul></figcaption>"
+        "</figure>"
+    )
 
 
 def _svg(figure, label, title, lines):
@@ -58,7 +71,7 @@ def _svg(figure, label, title, lines):
         bbox_inches="tight",
         pad_inches=0.06,
     )
-    svg = stream.getvalue()
+    svg = markup.clean(stream.getvalue())
     svg = svg[svg.index("<svg") :].rstrip()
     # The date is left out, so that the same data give the same bytes.
     svg = re.sub(r"\s*<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)

@@ -1,5 +1,5 @@
-"""One page of HTML that shows results: whether they are valid, what was claimed,
-the figures, and every record.
+"""One page of HTML that shows results: the verdicts of claims, figures, whether the
+results are valid, and every record.
 
 `attnbench report` runs this file; it can be run by itself too.
 

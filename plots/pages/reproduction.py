@@ -18,6 +18,7 @@ import os
 import sys
 
 from pages import (
+    claim_words,
     claims_markdown,
     crossover_table,
     markdown,
@@ -90,7 +91,7 @@ class Page:
             *self._head(),
             "## Claims",
             "",
-            claims_markdown.summary(claims),
+            claim_words.summary(claims),
             "",
             *claims_markdown.verdict_table(claims, self._file_link),
             "",
@@ -249,7 +250,8 @@ def decoders(paths):
             continue
         load.require_kind(document, path, "sweep")
         cells = load.cells_of(document, path)
-        cells = cells[cells["scope"] == load.DECODER]
+        cells = cells[(cells["scope"] == load.DECODER)
+                      & (cells["output_length"] == cells["memory_length"])]
         if cells.empty:
             continue
         for model, of_model in cells.groupby(list(whole_decoders.MODEL)):

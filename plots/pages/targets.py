@@ -2,7 +2,7 @@
 
 examples:
   plots/targets.py results/peers_*.json results/threads.json
-  plots/targets.py results/peers_*.json results/threads.json --into README.md
+  plots/targets.py results/peers_*.json results/threads.json --into docs/speed.md
 
 A pure function of result files: prints markdown, and with --into puts it between the
 lines <!-- targets --> and <!-- /targets --> of a file, too. Targets are a ledger
@@ -42,7 +42,7 @@ def main(arguments=None):
     parser = command.parser("targets.py", __doc__)
     parser.add_argument("files", nargs="+", metavar="RESULT")
     parser.add_argument("--targets", metavar="FILE", default=TARGETS)
-    parser.add_argument("--into", metavar="FILE", help="e.g. README.md")
+    parser.add_argument("--into", metavar="FILE", help="e.g. docs/speed.md")
     options = parser.parse_args(arguments)
     return page.print_into(
         parser.prog,

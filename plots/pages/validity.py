@@ -1,5 +1,5 @@
-"""What comes first: whether the results may be believed, and where they are
-from. A result that is not valid says so here, whatever its numbers look like.
+"""Whether the results may be believed, and where they are from: one line for the top of
+the page, and a section in which good results are folded and all others stand open.
 """
 
 import json
@@ -31,24 +31,50 @@ NOT_FINGERPRINT = (
 
 
 def to_html(documents, tables_of):
-    parts = [_summary(documents)]
-    parts += [_one(document, tables_of[document.number]) for document in documents]
+    loud = [document for document in documents if not is_good(document)]
+    good = [document for document in documents if is_good(document)]
+    parts = [_one(document, tables_of[document.number]) for document in loud]
+    if good:
+        parts += [
+            f"<details><summary>{_good_text(good, bool(loud))}</summary>",
+            *(_one(document, tables_of[document.number]) for document in good),
+            "</details>",
+        ]
     parts.append(_fingerprint(documents))
     return "\n".join(parts)
 
 
-def _summary(documents):
+def is_good(document):
+    return (
+        document.context["valid"]
+        and document.content.get("verdict") != "failed"
+        and not _statuses([document], "ok", "skipped")
+        and not missing_points(document)
+    )
+
+
+def mark(document):
+    """Says beside what is shown of a result that it is not valid; empty if it is."""
+    reasons = words.invalid_reasons(document.context)
+    if not reasons:
+        return ""
+    return f'<p class="bad">Not valid: {markup.text("; ".join(reasons))}.</p>\n'
+
+
+def _good_text(good, are_others):
+    warned = sum(bool(document.context["warnings"]) for document in good)
+    beside = f" ({warned} with warnings)" if warned else ""
+    other = "other " if are_others else ""
+    all_ = "" if len(good) == 1 else "all "
+    return f"{_count(len(good), f'{other}result')}, {all_}valid{beside}"
+
+
+def summary(documents):
+    """Gives the line of the page that says whether anything is wrong with the results."""
     bad = [d for d in documents if not d.context["valid"]]
     wrong = [d for d in documents if d.content.get("verdict") == "failed"]
-    statuses = [
-        cell["status"]
-        for d in documents
-        if d.kind == "sweep"
-        for cell in d.content["cells"]
-        if cell["status"] != "ok"
-    ]
-    skipped = statuses.count("skipped")
-    failed = len(statuses) - skipped
+    failed = len(_statuses(documents, "ok", "skipped"))
+    skipped = _statuses(documents, "ok").count("skipped")
     partial = [d for d in documents if missing_points(d)]
     text = [f"{len(bad)} of {_count(len(documents), 'result')} not valid"] * bool(bad)
     if wrong:
@@ -59,9 +85,23 @@ def _summary(documents):
         text.append(f"{_count(len(partial), 'result')} not complete")
     beside = f" ({_count(skipped, 'cell')} skipped)" if skipped else ""
     if text:
-        return f'<p class="verdict bad">{"; ".join(text)}{beside}.</p>'
+        return (
+            f'<p class="verdict bad">{"; ".join(text)}{beside}. '
+            '<a href="#validity">Which, and why</a></p>'
+        )
     every = "The result is" if len(documents) == 1 else f"All {len(documents)} results are"
     return f'<p class="verdict good">{every} valid, no cell failed{beside}.</p>'
+
+
+def _statuses(documents, *without):
+    """Gives the statuses of all cells but for some."""
+    return [
+        cell["status"]
+        for document in documents
+        if document.kind == "sweep"
+        for cell in document.content["cells"]
+        if cell["status"] not in without
+    ]
 
 
 def _count(number, noun):
@@ -187,6 +227,9 @@ def _json(value):
 
 
 def _fingerprint(documents):
+    """Gives each field once where all results agree, and else its values, each with the
+    results that have it.
+    """
     flat = [
         tables.flatten(
             _with_words({k: v for k, v in d.context.items() if k not in NOT_FINGERPRINT})
@@ -204,21 +247,34 @@ def _fingerprint(documents):
         )
     else:
         text = "<p>All were made by the same program on the same machine.</p>"
-    rows = [
-        [
-            ("th", markup.text(name)),
-            *([("td", "differs" if name in differing else "same")] * (len(flat) > 1)),
-            *(("td", markup.text(row.get(name))) for row in flat),
-        ]
-        for name in [*differing, *(n for n in names if n not in differing)]
+    if differing:
+        rows = [row for name in differing for row in _values(name, documents, flat)]
+        text += markup.table("Where they differ", ["field", "value", "results"], rows)
+    alike = [
+        [("th", markup.text(name)), ("td", markup.text(flat[0].get(name)))]
+        for name in names
+        if name not in differing
     ]
-    head = ["field", *(["files"] * (len(flat) > 1)), *(d.name for d in documents)]
     return (
         '<section id="fingerprint"><h3>Fingerprint</h3>\n'
         + text
-        + markup.table("Program and machine of each file", head, rows)
+        + markup.table("Program and machine", ["field", "value"], alike)
         + "</section>"
     )
+
+
+def _values(name, documents, flat):
+    """Gives a row for each value of a field; results are named but for those of the most."""
+    found = {}
+    for document, row in zip(documents, flat):
+        found.setdefault(str(row.get(name)), []).append((document.name, row.get(name)))
+    rows = []
+    for of in found.values():
+        are_most = 2 * len(of) > len(documents)
+        names = "all others" if are_most else ", ".join(one for one, _ in of)
+        rows.append([("th", markup.text(name)), ("td", markup.text(of[0][1])),
+                     ("td", markup.text(names))])
+    return rows
 
 
 def _with_words(value):

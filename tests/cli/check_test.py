@@ -98,6 +98,18 @@ class Check(ResultFilesTest):
         out, _ = self.gives(3, "check", BASELINE, *absent)
         validate(strict(out), "check")
 
+    def test_ci_systems_and_pull_requests_can_read_it(self):
+        def change(document):
+            document["cells"][0]["operations"]["energies"] += 1
+        changed = self.changed("r.json", self.baseline, change)
+        suite = self.report_of_tests(1, "check", changed, "--baseline", BASELINE)
+        self.assertEqual((suite.attrib["tests"], suite.attrib["failures"]), ("2", "1"))
+        self.assertIn("-> ", suite[1].find("failure").attrib["message"])
+        table = self.check(1, change, "--format", "markdown")
+        self.assertRegex(table, r"^- changed: .*operations\.energies")
+        self.refused(("check", changed, "--baseline", BASELINE, "--format", "csv"),
+                     "--format: unknown format 'csv'")
+
     def test_its_json_of_whole_decoders_is_as_its_schema_says(self):
         def change(document):
             del document["cells"][1]

@@ -211,9 +211,9 @@ class WrongInput(CommandTest):
 
     def test_a_full_disk(self):
         def limit():
-            # This is less than a result needs and more than clang's OpenMP
-            # runtime shares.
-            resource.setrlimit(resource.RLIMIT_FSIZE, (2048, 2048))
+            # This is less than the first line of any journal and more than
+            # clang's OpenMP runtime shares.
+            resource.setrlimit(resource.RLIMIT_FSIZE, (1280, 1280))
 
         done = self.sweep(preexec_fn=limit)
         self.assertEqual(done.returncode, 2, done.stderr)
@@ -424,7 +424,7 @@ class Listing(CommandTest):
             # An option begins two columns in; deeper lines are its text.
             options = re.split(r"^  (?=-)", lines, flags=re.MULTILINE)[1:]
             self.assertIn("-h,--help", options[0])
-            self.assertGreater(len(options), 1)
+            self.assertGreater(len(options), 0 if command == "help" else 1)
             for option in options[1:]:
                 self.assertIn("e.g. ", option, command)
         text = help_of("run-sweep", "--help")

@@ -33,7 +33,7 @@ class ConvertTest(ResultFilesTest):
 
     def converted(self, document):
         path = self.write("r.json", document)
-        out, err = self.gives(0, "convert", path, "--format", "gbench")
+        out, err = self.gives(0, "show", path, "--format", "gbench")
         self.assertEqual(err, "")
         return strict(out)
 
@@ -57,7 +57,8 @@ class ConvertTest(ResultFilesTest):
             names[2],
             "mocha/T=10/U=20/w=4/d=8/B=1/j=1/precision=f32/mode=decode/scope=full/"
             "schedule=online/energy=additive/variant=exact/workload=uniform/end=absorb/"
-            "keys=precomputed/noise=0.0/sample=false/strict=false/threshold=0.5")
+            "denominator_eps=1e-10/keys=precomputed/noise=0.0/preset=none/sample=false/"
+            "strict=false/term_eps=1e-10/threshold=0.5")
         self.assertTrue(names[1].endswith("/keys=on_demand"), names[1])
 
     def test_aggregates_are_those_of_the_samples(self):
@@ -102,23 +103,19 @@ class ConvertTest(ResultFilesTest):
         self.assertEqual(context["library_build_type"], "release")
         self.assertEqual(context["valid"], "true")
 
-    def test_a_real_sweep_is_converted_into_a_file(self):
+    def test_a_real_sweep_is_converted(self):
         path = self.write("swept.json", self.swept)
-        arguments = ("convert", path, "--format", "gbench", "-o",
-                     self.path("g.json"))
-        self.assertEqual(self.gives(0, *arguments), ("", ""))
-        with open(self.path("g.json"), encoding="utf-8") as file:
-            made = strict(file.read())
-        runs = [e for e in made["benchmarks"] if e["run_type"] == "iteration"]
+        out, err = self.gives(0, "show", path, "--format", "gbench")
+        self.assertEqual(err, "")
+        runs = [e for e in strict(out)["benchmarks"] if e["run_type"] == "iteration"]
         self.assertEqual(
             [run["real_time"] for run in runs],
             [ns for cell in self.swept["cells"] for ns in cell["samples_ns"]])
-        self.refused(arguments, "is there already")
 
     def test_what_is_no_sound_result_of_a_sweep_is_refused_naming_the_place(self):
         def refused(change, *parts):
             path = self.changed("r.json", self.document, change)
-            self.refused(("convert", path, "--format", "gbench"), "r.json: ", *parts)
+            self.refused(("show", path, "--format", "gbench"), "r.json: ", *parts)
         refused(lambda d: d.update(kind="verify"), 'is of kind "verify"')
         refused(lambda d: d.update(schema_version=2), "schema_version")
         refused(lambda d: d.clear(), "kind is missing")
@@ -130,10 +127,10 @@ class ConvertTest(ResultFilesTest):
             refused(lambda d, c=changes: d["cells"][1].update(c), "cells[1]", *changes)
         refused(lambda d: d["cells"][2].pop("chunk_width"), "cells[2]", "chunk_width")
 
-    def test_the_format_has_a_name(self):
+    def test_it_is_the_form_of_one_result(self):
         path = self.write("swept.json", self.swept)
-        self.refused(("convert", path), "--format: is needed; valid: gbench")
-        self.refused(("convert", path, "--format", "gbnch"), "did you mean 'gbench'")
+        self.refused(("show", path, path, "--format", "gbench"), "--format: gbench is the")
+        self.refused(("show", path, "--format", "gbnch"), "did you mean 'gbench'")
 
 
 if __name__ == "__main__":

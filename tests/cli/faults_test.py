@@ -199,7 +199,6 @@ class Faults(InFolder):
         for name, *arguments in (
                 ("e.json", "run-sweep", "e.json"),
                 ("peer.py", *TINY[:-2], "--peer", f"{PEER} peer.py"),
-                ("e.json", "convert", "e.json", "--format", "gbench"),
                 ("e.json", "report", "e.json"),
                 ("e.json", "merge", "e.json"),
                 ("ledger.json", "claims", "--ledger", "ledger.json"),

@@ -61,6 +61,16 @@ def anchors(text):
             for heading in headings}
 
 
+def prose(text):
+    """Gives a page without its tables, its blocks of code, and what programs put
+    between two lines.
+    """
+    for left_out in (r"^<!-- ([^/].*) -->\n(?:.*\n)*?<!-- (?:/|end of )\1 -->$",
+                     r"^```.*\n(?:.*\n)*?```$", r"^\|.*$"):
+        text = re.sub(left_out, "", text, flags=re.M)
+    return text
+
+
 def block(name, page):
     """Gives what stands in the block of code between the lines of that name."""
     found = re.search(f"^<!-- {name} -->\n```\n(.*?)^```\n<!-- /{name} -->\n",
@@ -128,6 +138,32 @@ class NumbersTest(DocumentsTest):
         for line in quoted:
             self.assertIn(line, printed)
 
+    def test_times_of_whole_decoders_are_those_of_the_committed_result(self):
+        quoted = re.findall(r"^  L = .*", read("README.md"), re.MULTILINE)
+        self.assertGreater(len(quoted), 3)
+        printed = drawn("britz_table1", "claims/decoder").splitlines()
+        for line in quoted:
+            self.assertIn(line, printed)
+
+    def test_the_claims_are_counted_as_in_the_committed_report(self):
+        (counted,) = re.findall(r"^\d+ claims: .*$", read("REPRODUCTION.md"), re.MULTILINE)
+        self.stands_in(counted, ["README.md"])
+
+    def test_the_readme_is_short(self):
+        self.assertLessEqual(len(read("README.md").splitlines()), 120)
+
+    def test_no_page_takes_over_1000_words_beside_its_tables(self):
+        for page in [*pages(), "HACKING.md", "CONTRIBUTING.md"]:
+            with self.subTest(page=page):
+                self.assertLessEqual(len(prose(read(page)).split()), 1000)
+
+    def test_prose_is_what_stands_beside_tables_code_and_generated_text(self):
+        self.assertEqual(
+            prose("one <!-- x -->\n<!-- x y -->\ngone\n\n| t |\n<!-- end of x y -->\n"
+                  "```text\ngone\n```\n| a | b |\ntwo | three\n"
+                  "<!-- z -->\n```\ngone\n```\n<!-- /z -->\nfour\n").split(),
+            ["one", "<!--", "x", "-->", "two", "|", "three", "four"])
+
     def test_the_finding_of_stability_is_that_of_the_committed_result(self):
         (finding,) = re.findall(r"^  (\S.*)$", drawn("stability", "claims/stability"),
                                re.MULTILINE)
@@ -161,7 +197,8 @@ class NumbersTest(DocumentsTest):
         results = [os.path.join(RESULTS, name) for name in CROSSOVERS]
         there = [os.path.exists(result) for result in results]
         self.assertEqual(len(set(there)), 1, results)
-        for page, options in (("docs/latency.md", ()), ("README.md", ("--shares", "1"))):
+        for page, options in (("results/crossover.md", ()),
+                              ("docs/latency.md", ("--shares", "1"))):
             made = plots("crossover.py", *results, *options) if all(there) else ""
             self.assertIn("<!-- crossover table -->\n"
                           f"{made}<!-- end of crossover table -->\n", read(page))

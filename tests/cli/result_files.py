@@ -1,4 +1,4 @@
-"""Results for tests of compare, check, merge and convert: real sweeps with made-up
+"""Results for tests of compare, check, merge and show: real sweeps with made-up
 times, so that no verdict depends on the machine.
 """
 
@@ -6,6 +6,7 @@ import copy
 import json
 import os
 import subprocess
+from xml.etree import ElementTree
 
 from documents import strict
 from in_folder import InFolder
@@ -14,9 +15,9 @@ ATTNBENCH = os.environ["ATTNBENCH"]
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
-def run(*arguments):
+def run(*arguments, **keywords):
     return subprocess.run([ATTNBENCH, *map(str, arguments)], cwd=ROOT,
-                          capture_output=True, text=True, check=False)
+                          capture_output=True, text=True, check=False, **keywords)
 
 
 def sweep(path, *arguments):
@@ -71,6 +72,17 @@ class ResultFilesTest(InFolder):
         result = run(*arguments)
         self.assertEqual(result.returncode, code, result.stdout + result.stderr)
         return result.stdout, result.stderr
+
+    def report_of_tests(self, code, *arguments):
+        """The suite that --format junit writes, as an element of XML."""
+        text = self.gives(code, *arguments, "--format", "junit")[0]
+        (suite,) = ElementTree.fromstring(text)
+        counts = {"tests": len(suite), "errors": len(suite.findall("*/error")),
+                  "failures": len(suite.findall("*/failure")),
+                  "skipped": len(suite.findall("*/skipped"))}
+        for name, count in counts.items():
+            self.assertEqual(int(suite.attrib[name]), count, name)
+        return suite
 
     def refused(self, arguments, *parts):
         """Expects exit code 2, and one line that has all parts."""

@@ -406,6 +406,39 @@ TEST(NoiseTest, IsSeededAndOneNumberForEachOutputAndEntry) {
   }
 }
 
+// Gradients of some scores are those of the whole, beyond the lengths that the
+// whole is made for, too.
+TEST(PublishedGradientTest, OfSomeScoresAloneIsTheSameAtAnyLength) {
+  const Description& about = FindMechanism<double>("monotonic")->Describe();
+  const Rows p = {{.2, .5, .1}, {.6, .3, .4}};
+  const Rows cotangent = {{1, -2, .5}, {.25, 3, -1}};
+  Config config =
+      testing::DefaultConfig(*FindMechanism<double>("monotonic"), 0);
+  for (const char* variant : {"parallel", "triangular"}) {
+    config.variant = variant;
+    const auto whole =
+        Train<double>("monotonic", config, {.p_choose = p}, cotangent);
+    const testing::OwnTable<double> scores(p), d_attention(cotangent);
+    Sequence<double> sequence;
+    sequence.inputs.scores.Set("p_choose", scores.view());
+    testing::OwnTable<double> attention(2, 3);
+    testing::OwnTable<double> gradient(Rows(2, {7, 7, 7}));
+    const ScorePlace only[] = {{0, 2}, {1, 0}};
+    Gradients<double> gradients;
+    gradients.scores.Set("p_choose", gradient.view());
+    gradients.only = only;
+    FindMechanism<double>(about.name)
+        ->Gradient(config, sequence, {.attention = d_attention.view()},
+                   {.attention = attention.view()}, gradients);
+    EXPECT_EQ(gradient(0, 2), whole.d_choice(0, 2)) << variant;
+    EXPECT_EQ(gradient(1, 0), whole.d_choice(1, 0)) << variant;
+    EXPECT_EQ(gradient(0, 0), 7) << variant;
+  }
+  const Rows longer(1, std::vector<double>(65, .5));
+  EXPECT_THROW(Train<double>("monotonic", config, {.p_choose = longer}, longer),
+               Unsupported);
+}
+
 TEST(NoiseTest, IsStandardNormal) {
   double sum = 0, square = 0, fourth = 0;
   constexpr Index kCount = 100000;

@@ -324,7 +324,7 @@ std::vector<Real> Published(const std::string& variant, const Inputs<Real>& x) {
 
 TEST(MatchaTrainingTest, PublishedVariantsAreRightWhereNothingOverflows) {
   const auto x = Draw<double>(20, Shape::kRandom, 0.5, 10);
-  for (const char* variant : {"nested", "partial_sums"}) {
+  for (const char* variant : {"nested", "partial_sums", "parallel"}) {
     EXPECT_LE(RelativeError(Published(variant, x), Forward(x)), 1e-12)
         << variant;
   }
@@ -349,6 +349,13 @@ TEST(MatchaTrainingTest, PublishedVariantsOverflowForLargeEnergies) {
   }
 }
 
+TEST(MatchaTrainingTest, BetaOfAClosedFormsAlphaIsRightForAllEnergies) {
+  for (const Shape shape : kShapes) {
+    const auto x = Draw<double>(30, shape, 1, 14);
+    EXPECT_LE(RelativeError(Published("parallel", x), Forward(x)), 1e-12);
+  }
+}
+
 TEST(MatchaTrainingTest, GradientsOfPublishedVariantsAreThoseOfExact) {
   std::mt19937 generator(13);
   std::uniform_real_distribution<double> uniform(0.1, 0.9);
@@ -363,8 +370,9 @@ TEST(MatchaTrainingTest, GradientsOfPublishedVariantsAreThoseOfExact) {
   const Rows cotangent = table();
   Config config = testing::DefaultConfig(*FindMechanism<double>("matcha"), 0);
   const auto exact = testing::Train<double>("matcha", config, rows, cotangent);
-  for (const char* variant : {"nested", "partial_sums"}) {
+  for (const char* variant : {"nested", "partial_sums", "parallel"}) {
     config.variant = variant;
+    config.options["preset"] = std::string("mad2017");
     const auto made = testing::Train<double>("matcha", config, rows, cotangent);
     EXPECT_LE(RelativeError(made.d_choice.values(), exact.d_choice.values()),
               1e-11);

@@ -377,6 +377,7 @@ TEST(MochaTraining, OnlyTheClippedVariantFailsTheClipDetector) {
   EXPECT_TRUE(Agrees(kClipDetector.Beta(), exact, 0, 1e-6L));
   EXPECT_TRUE(Agrees(kClipDetector.Published("nested"), exact, 0, 1e-6L));
   EXPECT_TRUE(Agrees(kClipDetector.Published("moving_sum"), exact, 0, 1e-6L));
+  EXPECT_TRUE(Agrees(kClipDetector.Published("parallel"), exact, 0, 1e-6L));
   EXPECT_TRUE(Agrees(kClipDetector.Published("clipped"),
                      std::vector<double>{0, .5, .5, 0, 0}, 0, 1e-6L));
 }
@@ -401,7 +402,8 @@ TEST(MochaTraining, AMovingSumCountsItsCentreOnBothSides) {
 }
 
 TEST(MochaTraining, ForModerateEnergiesThePublishedVariantsAreExact) {
-  for (const std::string variant : {"nested", "moving_sum", "clipped"}) {
+  for (const std::string variant :
+       {"nested", "moving_sum", "clipped", "parallel"}) {
     for (const Index w : {Index{2}, Index{3}, Index{12}, kInfiniteWidth}) {
       const Case<double> c = MakeCase<double>(12, w, "random", 8);
       EXPECT_TRUE(Agrees(c.Published(variant), c.Beta(), 0, 1e-14L))
@@ -416,6 +418,9 @@ TEST(MochaTraining, RawExponentialsOverflowAsPublished) {
         .w = 2, .alpha = {.5, .25, .25}, .u = {90, 91, 92}, .d = {}};
     EXPECT_TRUE(std::isnan(c.Published(variant)[1])) << variant;
   }
+  const Case<float> huge{
+      .w = 2, .alpha = {.5, .25, .25}, .u = {900, -900, 900}, .d = {}};
+  EXPECT_EQ(huge.Published("parallel"), (std::vector<float>{.75, 0, .25}));
 }
 
 TEST(MochaTraining, OnlyDifferencesOfCumulativeSumsLoseDigits) {

@@ -80,6 +80,21 @@ TEST(ParallelSelection,
   EXPECT_GT(std::fabs(added[3] - Exact(kStart, kModerate)[3]), 1e-8);
 }
 
+TEST(TriangularSelection, IsRightWhereClosedFormsAreNot) {
+  std::vector<double> p(40, .5);
+  p[7] = 1;
+  p[30] = 0;
+  for (const std::size_t k : {0U, 7U, 8U, 35U, 39U}) {
+    const auto start = OneAt<double>(k, 40);
+    std::vector<double> alpha(40, -1);
+    TriangularSelect<double>(start, p, alpha);
+    ExpectNear(alpha, Exact(start, p), 1e-16);
+  }
+  std::vector<double> alpha(4, -1);
+  TriangularSelect<double>(kStart, kModerate, alpha);
+  ExpectNear(alpha, Exact(kStart, kModerate), 1e-16);
+}
+
 TEST(ParallelSelection, WithoutADenominatorOnlyAStartAtTheFirstEntryIsRight) {
   for (const char* preset : {"nsp_no_denominator", "denominator_one"}) {
     SCOPED_TRACE(preset);

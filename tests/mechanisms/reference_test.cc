@@ -73,7 +73,8 @@ std::vector<Config> Configs(const Mechanism<Real>& mechanism, Index dim) {
       cross(std::vector<std::int64_t>{0, 100},
             [](Config& c, std::int64_t S) { c.options["max_length"] = S; });
     }
-    if (!option.allowed.empty()) {
+    // What only a variant of training reads changes no decoder.
+    if (!option.allowed.empty() && option.variant.empty()) {
       cross(option.allowed, [&](Config& c, const std::string& name) {
         c.options[option.name] = name;
       });

@@ -112,7 +112,8 @@ def make_decoder_cell(mechanism, length, beam, ratio=1.0, **changes):
     tenths = [sample / 10 for sample in samples]
     cell = make_cell(
         mechanism, length, length, samples_ns=samples, scope="decoder",
-        workload="copy:1", beam=beam, vocabulary=20, prepare_ns=None, draw_ns=[],
+        workload="copy:1", beam=beam, vocabulary=20, layers=2,
+        encoder="timed", prepare_ns=None, draw_ns=[],
         operations=None, peak_memory_bytes=None, numerics={"error": 0.0},
         point=f"{length:08x}{beam:08x}")
     cell["decoder"] = {

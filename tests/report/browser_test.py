@@ -14,6 +14,7 @@ from selenium.webdriver.support.ui import WebDriverWait
 import results
 
 import made_up
+import made_up_claims
 
 CHROMIUM = pathlib.Path("/usr/bin/chromium")
 DRIVER = pathlib.Path("/usr/bin/chromedriver")
@@ -192,14 +193,56 @@ class BrowserTest(results.ReportCase):
         self.assertEqual(name, results.HOSTILE)
         self.assertIn("</script>", self.opened("cell-0-1").text)
 
+    def size(self, width):
+        """Makes the page so wide, which a window of Chromium may not be."""
+        self.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
+            "width": width, "height": 1000, "deviceScaleFactor": 1, "mobile": False})
+        self.addCleanup(
+            self.browser.execute_cdp_cmd, "Emulation.clearDeviceMetricsOverride", {})
+
+    def box(self, element):
+        return self.browser.execute_script(
+            "return arguments[0].getBoundingClientRect().toJSON()", element)
+
+    def test_all_of_the_ledger_is_on_a_screen_of_1400_pixels(self):
+        self.size(1400)
+        self.show(made_up_claims.document())
+        head = self.find(".ledger thead th")
+        self.assertEqual(head.text, "verdict")
+        self.assertGreaterEqual(self.box(head)["left"], 0)
+        # Evidence that is unfolded scrolls in its own box.
+        for folded in self.find_all(".ledger summary"):
+            folded.click()
+        for element in self.find_all(".ledger, .ledger > tbody > tr > *"):
+            self.assertLessEqual(self.box(element)["right"], 1400)
+        self.assertLessEqual(
+            *self.browser.execute_script("""
+                const box = document.querySelector(".ledger").parentElement;
+                return [box.scrollWidth, box.clientWidth];"""))
+
+    def test_evidence_opens_and_leads_to_the_record_of_its_claim(self):
+        document = made_up_claims.document()
+        self.show(document)
+        evidence = self.find(".ledger details")
+        link = evidence.find_element(By.TAG_NAME, "a")
+        self.assertFalse(
+            self.browser.execute_script("return arguments[0].checkVisibility()", link))
+        evidence.find_element(By.TAG_NAME, "summary").click()
+        link.click()
+        self.assertIn(document["claims"][0]["claim"], self.opened("cell-0-0").text)
+
     def test_a_narrow_window_scrolls_tables_and_not_the_page(self):
-        self.browser.set_window_size(500, 900)
-        self.addCleanup(self.browser.set_window_size, 1300, 1000)
-        self.show(results.sweep(made_up.mad_cells((4, 8))),
+        self.size(400)
+        self.show(results.sweep(made_up.mad_cells((4, 8))), made_up_claims.document(),
                   results.sweep(results.peers_cells()), results.verify())
         self.assertLessEqual(
             *self.browser.execute_script(
                 "return [document.documentElement.scrollWidth, window.innerWidth]"))
+        # A claim is one block: the verdict above the claim, both as wide as the window.
+        verdict, claim = map(self.box, self.find_all(".ledger > tbody > tr:first-child > *")[:2])
+        self.assertLess(verdict["bottom"], claim["bottom"])
+        self.assertEqual(verdict["left"], claim["left"])
+        self.assertGreater(claim["width"], 300)
 
     def test_text_contrasts_with_what_is_behind_it(self):
         """Expects WCAG 2 AA: 4.5 to 1, for every element that has text of its own."""

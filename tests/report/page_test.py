@@ -2,7 +2,6 @@
 file, lets a name from a file become markup, or has a link that leads nowhere.
 What needs a browser is in browser_test.py."""
 
-import html.parser
 import json
 import re
 import subprocess
@@ -11,73 +10,15 @@ import unittest
 import xml.etree.ElementTree
 
 import results
+from parsed import Page
 from results import HOSTILE, POINTS, ROOT, ReportCase
 
 import made_up
 import made_up_claims
 from pages import validity
 
-VOID = {"meta", "input", "br", "link", "img", "hr"}
-
-
-class Page(html.parser.HTMLParser):
-    """Collects elements, ids, links and texts; refuses tags that do not match."""
-
-    def __init__(self, text):
-        super().__init__(convert_charrefs=True)
-        self.open, self.elements, self.texts, self.scripts = [], [], [], {}
-        self.feed(text)
-        self.close()
-        assert not self.open, self.open
-
-    def handle_starttag(self, tag, attrs):
-        attributes = dict(attrs)
-        assert len(attributes) == len(attrs), (tag, attrs)
-        self.elements.append((tag, attributes))
-        if tag not in VOID:
-            self.open.append((tag, attributes))
-
-    def handle_startendtag(self, tag, attrs):
-        self.elements.append((tag, dict(attrs)))
-
-    def handle_endtag(self, tag):
-        opened, _ = self.open.pop()
-        assert opened == tag, f"</{tag}> ends <{opened}>"
-
-    def handle_data(self, data):
-        tag, attributes = self.open[-1] if self.open else ("", {})
-        if tag == "script" and "id" in attributes:
-            # The parser may give long data in parts.
-            before = self.scripts.get(attributes["id"], "")
-            self.scripts[attributes["id"]] = before + data
-        elif tag not in ("script", "style"):
-            self.texts.append(data)
-
-    def named(self, tag):
-        return [attributes for name, attributes in self.elements if name == tag]
-
-    def ids(self):
-        return [a["id"] for _, a in self.elements if "id" in a]
-
-    def words(self):
-        return " ".join(" ".join(self.texts).split())
-
-    def data(self, number):
-        return json.loads(self.scripts[f"data-{number}"])
-
-    def records(self, number):
-        return json.loads(self.scripts[f"raw-{number}"])
-
-    def column(self, number, name):
-        data = self.data(number)
-        place = data["columns"].index(name)
-        return [row[place] for row in data["rows"]]
-
 
 class PageTest(ReportCase):
-    def read(self, *documents, **keywords):
-        return Page(self.page(*documents, **keywords).read_text())
-
     whole = None  # made once, as it is large
 
     def everything(self):
@@ -186,15 +127,32 @@ class PageTest(ReportCase):
 
     # ---- validity -----------------------------------------------------------
 
-    def test_validity_comes_first_and_good_results_are_called_valid(self):
-        page = self.everything()
-        order = [name for name in page.ids() if name in
-                 ("validity", "ledger", "peers", "figures", "cells")]
-        self.assertEqual(order, ["validity", "ledger", "peers", "figures", "cells"])
+    def test_verdicts_and_figures_come_before_validity_and_records(self):
+        order = ["ledger", "figures", "peers", "validity", "cells"]
+        self.assertEqual([n for n in self.everything().ids() if n in order], order)
         page = self.read(results.sweep(results.plain_cells()))
         self.assertIn("The result is valid, no cell failed.", page.words())
         self.assertNotIn("ledger", page.ids())
         self.assertNotIn("peers", page.ids())
+
+    def test_good_results_fold_into_one_line_and_others_stand_open(self):
+        good = results.training()
+        page = self.read(good, good, good)
+        self.assertEqual([inside for name, inside in page.folded.items()
+                          if name.startswith("file-")], ["3 results, all valid"] * 3)
+        warned = results.sweep([], points=[], warnings=["the machine was busy"])
+        for bad in (
+            results.verify(),
+            results.sweep(results.peers_cells()[-2:]),  # one of them failed
+            results.sweep([], points=POINTS),
+            results.sweep([], points=[], valid=False, invalid_reasons=["a debug build"]),
+        ):
+            page = self.read(good, bad, warned)
+            self.assertEqual(page.folded["file-1"], "")
+            for number in (0, 2):
+                self.assertEqual(page.folded[f"file-{number}"],
+                                 "2 other results, all valid (1 with warnings)")
+            self.assertRegex(page.words(), "^.*1 .{,20}(not|failed).* Which, and why")
 
     def test_an_invalid_result_says_so_with_its_reasons(self):
         cells = results.plain_cells()
@@ -206,8 +164,17 @@ class PageTest(ReportCase):
         words = page.words()
         self.assertIn("1 of 2 results not valid.", words)
         self.assertIn("1.json: not valid", words)
-        self.assertIn("a debug build", words)
+        self.assertIn("Not valid because: a debug build", words)
         self.assertIn("the machine was busy", words)
+
+    def test_what_is_shown_of_an_invalid_result_says_so(self):
+        why = {"valid": False, "invalid_reasons": ["a debug build"]}
+        claims = results.claims()
+        claims["context"].update(why)
+        words = self.read(claims, results.sweep(results.plain_cells(), **why)).words()
+        self.assertIn("0.json Not valid: a debug build. 2 claims:", words)
+        self.assertIn("T, U = 5, d = 256 Not valid: a debug build.", words)
+        self.assertIn("INVALID: see below", words)
 
     def test_failed_cells_are_counted_with_message_and_link(self):
         page = self.read(results.sweep(results.peers_cells()))
@@ -299,11 +266,21 @@ class PageTest(ReportCase):
         one = results.sweep(results.plain_cells(), caches=["L1 48K"])
         two = results.sweep(results.plain_cells(), caches=["L1 32K"],
                             date="2027-01-01T00:00:00Z", seed=2)
-        words = self.read(one, two).words()
+        words = self.read(one, two, one).words()
         self.assertIn("they differ in: caches.", words)
-        self.assertIn("caches differs L1 48K L1 32K", words)
-        self.assertIn("commit same", words)
-        self.assertIn("All were made by the same program", self.read(one, one).words())
+        self.assertIn("caches L1 48K all others caches L1 32K 1.json", words)
+        # What differs stands there alone.
+        self.assertEqual(words.split("Where they differ")[1].count("caches L1"), 2)
+        words = self.read(one, two, two, one).words()
+        self.assertIn("caches L1 48K 0.json, 3.json caches L1 32K 1.json, 2.json", words)
+
+    def test_what_all_results_agree_on_stands_once(self):
+        one = results.sweep([], cpu="Only Once 3000", points=[])
+        words = self.read(one, one, one).words()
+        self.assertIn("All were made by the same program", words)
+        fingerprint = words.split("Fingerprint")[1].split("All records")[0]
+        self.assertEqual(fingerprint.count("Only Once 3000"), 1)
+        self.assertNotIn("Where they differ", fingerprint)
 
     def test_the_fingerprint_is_what_the_program_compares(self):
         text = (ROOT / "harness" / "machine" / "context.h").read_text(encoding="utf-8")
@@ -398,12 +375,21 @@ class PageTest(ReportCase):
         self.assertNotIn("was not drawn", words)
         self.assertIn("a$\\alpha$ \\frac, w = ", words)
 
+    def test_a_sweep_that_no_figure_fits_has_a_chart_named_by_its_content(self):
+        page = self.read(results.sweep(results.plain_cells()))
+        self.assertEqual(len(page.named("svg")), 1)
+        self.assertIn("0.json: Time of a decode with soft by memory length T, U = 5, d = 256",
+                      page.words())
+        one = self.read(results.sweep(results.plain_cells()[:1]))
+        self.assertIn("0.json: Time of a decode with soft, T = 10, U = 5, d = 256", one.words())
+
     def test_a_figure_that_cannot_be_drawn_says_why(self):
         cells = made_up.mocha_cells((10, 20))
         made_up.stop(cells[3], "error", "out of memory")
         words = self.read(results.sweep(cells)).words()
         self.assertIn("mocha_figure3", words)
         self.assertRegex(words, "was not drawn: 0.json: .*out of memory")
+        self.assertIn("0.json: Time of a decode by memory length T = U", words)
         self.assertNotIn(str(self.folder), words)
 
 

@@ -16,6 +16,7 @@ from plot_case import PlotTest
 import made_up
 import made_up_claims
 from pages import report
+from parsed import Page
 
 # The page must show this text and not obey it.
 HOSTILE = '</script><b id="out">&amp;"\'<!-- \u2028'
@@ -120,6 +121,9 @@ class ReportCase(PlotTest):
         )
         self.assertEqual((code, error), (0, ""))
         return path
+
+    def read(self, *documents, **keywords):
+        return Page(self.page(*documents, **keywords).read_text())
 
     def refused(self, arguments, *messages):
         """Expects exit code 2, one line with all of `messages`, and no page."""

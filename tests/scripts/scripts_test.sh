@@ -6,7 +6,7 @@
 
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-scripts=(setup.sh test.sh check.sh reproduce.sh peers.sh)
+scripts=(setup.sh test.sh check.sh reproduce.sh peers.sh man_page.sh)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 checks=0
@@ -150,7 +150,7 @@ if grep -nE '(^|[^[:alnum:].])/(home|root|work|opt|srv|mnt)/' \
   fail "a path of one machine"
 fi
 if command -v shellcheck >/dev/null; then
-  (cd "$root" && shellcheck --external-sources .ci/run scripts/*.sh scripts/slurm/*.sh tests/scripts/*.sh) \
+  (cd "$root" && shellcheck --external-sources .ci/run cmake/prerm scripts/*.sh scripts/slurm/*.sh tests/scripts/*.sh) \
     >"$work/output" || fail "shellcheck has something to say"
 fi
 

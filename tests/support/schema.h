@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 
 #include "harness/base/error.h"
@@ -13,9 +14,13 @@
 namespace attnbench::testing {
 
 // The schema of that kind of result, as it is in the repository.
+inline std::string SchemaFile(const std::string& kind) {
+  std::ostringstream text;
+  text << std::ifstream("results/schema/" + kind + ".schema.json").rdbuf();
+  return text.str();
+}
 inline nlohmann::json SchemaOf(const std::string& kind) {
-  std::ifstream file("results/schema/" + kind + ".schema.json");
-  return nlohmann::json::parse(file);
+  return nlohmann::json::parse(SchemaFile(kind));
 }
 
 // The schema of the `context` that every kind of result has: that of a sweep

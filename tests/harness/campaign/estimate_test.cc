@@ -233,11 +233,16 @@ TEST(Estimate, WholeDecodersTakeAsLongAsTheirStepsAndReads) {
   };
   // Sources of 50 and of 8 symbols have an end symbol, and one more is empty.
   const double steps = (8 * 51 + 1) / 10.;
+  const double with_encoder = (8 * 101 + 1) / 18.;
   const double of_attention = 100 * (2e-3 + kProbesOfARound);
-  EXPECT_NEAR(seconds("none", 0), 100 * 5e-3 * steps + of_attention, 1e-6);
-  EXPECT_NEAR(seconds("soft", 0), 100 * 5e-3 * steps + of_attention, 1e-6);
-  EXPECT_NEAR(seconds("soft", 1e6),
-              100 * (4e-3 + 1e-3 * 100 / 16) * steps + of_attention, 1e-6);
+  for (const char* mechanism : {"none", "soft"}) {
+    EXPECT_NEAR(seconds(mechanism, 0), 100 * 5e-3 * with_encoder + of_attention,
+                1e-6);
+  }
+  EXPECT_NEAR(
+      seconds("soft", 1e6),
+      100 * (4e-3 * with_encoder + 1e-3 * 100 / 16 * steps) + of_attention,
+      1e-6);
 }
 
 TEST(Estimate, TrialsOfWhichAProbeFailedAreTakenToBeShort) {

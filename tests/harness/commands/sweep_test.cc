@@ -178,7 +178,6 @@ TEST(ExpandSweep, AWholeDecoderHasOneWayToRun) {
                                         {"variant", "reference"},
                                         {"precision", "f64"},
                                         {"threads", 2},
-                                        {"output_length", 4},
                                         {"workload", "uniform"}}) {
     SweepRequest request = DecoderRequest({"soft"});
     request.axes[axis] = {value};
@@ -195,6 +194,12 @@ TEST(ExpandSweep, AWholeDecoderHasOneWayToRun) {
   request.axes["memory_length"] = {100'001};
   EXPECT_THAT(AllCells(ExpandSweep(request))[0].skip_reason.value_or(""),
               HasSubstr("at most memory_length 100000, not 100001"));
+  request.axes["memory_length"] = {10};
+  request.axes["output_length"] = {100'001};
+  EXPECT_THAT(AllCells(ExpandSweep(request))[0].skip_reason.value_or(""),
+              HasSubstr("at most output_length 100000, not 100001"));
+  request.axes["output_length"] = {4};
+  EXPECT_FALSE(AllCells(ExpandSweep(request))[0].skip_reason.has_value());
 }
 
 TEST(ExpandSweep, AnAxisOfWholeDecodersIsRefusedWhereThereAreNone) {
@@ -349,8 +354,9 @@ TEST(CellIdentity, HasAKeyOfAxesInTheTablesOrderAndThenOptions) {
       testing::StartsWith(
           R"({"mechanism":"mocha","memory_length":3,"output_length":3,)"
           R"("chunk_width":"inf","num_contexts":null,"dim":256,"batch":1,)"
-          R"("beam":null,"vocabulary":null,"threads":1,"precision":"f32",)"
-          R"("mode":"decode","scope":"full","schedule":"online",)"
+          R"("beam":null,"vocabulary":null,"layers":null,"encoder":null,)"
+          R"("threads":1,"precision":"f32","mode":"decode",)"
+          R"("scope":"full","schedule":"online",)"
           R"("energy":"dot","variant":"exact","workload":"uniform",)"
           R"("end":"absorb","options":{)"));
 }
@@ -366,6 +372,22 @@ TEST(CellIdentity, HasAnotherKeyWhereAnyAxisOrOptionDiffers) {
   for (const Cell& cell : cells) keys.insert(cell.Key());
   EXPECT_EQ(keys.size(), cells.size());
   EXPECT_EQ(cells.size(), 4U + 8U + 24U);
+}
+
+TEST(CellIdentity, IsThatOfAResultFromBeforeAnOptionOfAnotherVariant) {
+  SweepRequest request = SmallRequest({"mocha"});
+  request.options["preset"] = {"none", "tf"};
+  const std::vector<Cell> cells = AllCells(ExpandSweep(request));
+  CellIdentity before = cells[0];
+  for (const char* option : {"preset", "term_eps", "denominator_eps"}) {
+    ASSERT_EQ(before.options.erase(option), 1U) << option;
+  }
+  EXPECT_EQ(before.Key(), cells[0].Key());
+  EXPECT_NE(before.Key(), cells[1].Key());
+  before.axes["variant"] = "parallel";
+  Cell reads = cells[0];
+  reads.axes["variant"] = "parallel";
+  EXPECT_NE(before.Key(), reads.Key());
 }
 
 TEST(MakeConfig, TakesTheCellAndLeavesWhatIsNotDeclared) {

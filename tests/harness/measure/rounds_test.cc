@@ -161,11 +161,11 @@ TEST(Strays, ARoundHasItsOwnOrderAgain) {
   EXPECT_TRUE(std::equal(second, second + kCells, again));
 }
 
-TEST(DrawsOfSample, AreAllWhereTheyFitAndElseTheOneOfTheRound) {
+TEST(DrawsOfSample, AreAllOrInASampleOfOneTrialTheOneOfTheRound) {
   const std::vector<int> draws = {0, 1, 2, 3};
   EXPECT_EQ(DrawsOfSample(draws, 4, 2).size(), 4U);
   for (const int round : {0, 3, 5, 42}) {
-    const auto of_one = DrawsOfSample(draws, 3, round);
+    const auto of_one = DrawsOfSample(draws, 1, round);
     ASSERT_EQ(of_one.size(), 1U);
     EXPECT_EQ(of_one[0], round % 4);
   }
@@ -173,7 +173,9 @@ TEST(DrawsOfSample, AreAllWhereTheyFitAndElseTheOneOfTheRound) {
 
 TEST(WholeTurns, HaveEachDrawEquallyOften) {
   EXPECT_EQ(WholeTurns(1, 4), 1);
-  EXPECT_EQ(WholeTurns(3, 4), 3);
+  EXPECT_EQ(WholeTurns(2, 4), 4);
+  EXPECT_EQ(WholeTurns(1, 1), 1);
+  EXPECT_EQ(WholeTurns(3, 1), 3);
   EXPECT_EQ(WholeTurns(4, 4), 4);
   EXPECT_EQ(WholeTurns(9, 4), 12);
 }

@@ -67,9 +67,10 @@ class SpoiledBeam final : public Mechanism<float> {
 };
 
 struct Subject {
-  explicit Subject(Scan scan = Scan::kRandom, double memory_share = 1,
-                   Index units = 24)
-      : model({.vocabulary = 15, .units = units}, 3, scan, memory_share) {
+  explicit Subject(Scan scan = Scan::kRandom, const Counting& counting = {},
+                   Index units = 24, Index layers = 2)
+      : model({.vocabulary = 15, .units = units, .layers = layers}, 3, scan,
+              counting) {
     for (const Index length : {0, 7, 45}) {
       std::vector<Symbol>& source = sources.emplace_back();
       for (Index t = 0; t < length; ++t) {
@@ -101,8 +102,12 @@ struct Subject {
 };
 
 TEST(WholeDecoderGate, EveryMechanismPassesWellWithinTheBound) {
-  for (const Scan scan : {Scan::kRandom, Scan::kCounting}) {
-    const Subject subject(scan);
+  for (const auto& [scan, layers] : {std::pair(Scan::kRandom, 2),
+                                     {Scan::kCounting, 2},
+                                     {Scan::kRandom, 1},
+                                     {Scan::kRandom, 3}}) {
+    SCOPED_TRACE(layers);
+    const Subject subject(scan, {}, 24, layers);
     for (const char* name :
          {"none", "soft", "monotonic", "mocha", "matcha", "memory"}) {
       SCOPED_TRACE(name);
@@ -176,7 +181,8 @@ TEST(WholeDecoderGate, CatchesAMechanismThatIsWrongAltogether) {
 // it takes the next one that too.
 void ExpectPassed(double memory_share) {
   // As many features as take the noise out of the energies.
-  const Subject subject(Scan::kCounting, memory_share, /*units=*/64);
+  const Subject subject(Scan::kCounting, {.entries_per_output = memory_share},
+                        /*units=*/64);
   for (const char* name : {"monotonic", "mocha", "matcha"}) {
     for (const Index beam : {1, 4}) {
       const WholeDecoder decoder = subject.Make(name, beam);
@@ -186,9 +192,10 @@ void ExpectPassed(double memory_share) {
       for (const Index length : {1, 2, 6, 19, 31, 200}) {
         SCOPED_TRACE(::testing::Message()
                      << name << ", beam " << beam << ", length " << length);
-        std::vector<Symbol> copy = DrawSource(3, length, length, 15);
-        copy.push_back(kEndSymbol);
-        AttentionRecord<float> record(translator, CopyTask(copy, 15), beam);
+        const std::vector<Symbol> source = DrawSource(3, length, length, 15);
+        const std::vector<Symbol> copy = CopyOf(source, length);
+        AttentionRecord<float> record(translator, CopyTask(source, copy, 15),
+                                      beam);
         const AttentionReads reads = record.Reads(attention);
         const auto T = static_cast<double>(length);
         const double last = std::floor(memory_share * (T - 0.5));
@@ -209,6 +216,45 @@ TEST(DecoderModel, TheScanPassesTheShareOfTheMemoryThatIsAskedFor) {
   for (const double share : {1.0 / 2, 1.0 / 3, 1.0 / 4, 1.0 / 10}) {
     SCOPED_TRACE(share);
     ExpectPassed(share);
+  }
+}
+
+// Of T entries U outputs and the one of the end symbol choose entries with
+// equal gaps, the last one the last entry.
+TEST(DecoderModel, TheScanReadsTheMemoryWithAnyNumberOfOutputs) {
+  for (const auto& [length, outputs] : {std::pair<Index, Index>{200, 20},
+                                        {400, 60},
+                                        {30, 2},
+                                        {1500, 300},
+                                        {40, 80},
+                                        {700, 700}}) {
+    SCOPED_TRACE(::testing::Message() << length << ", " << outputs);
+    const double entries =
+        static_cast<double>(length) / static_cast<double>(outputs);
+    for (const Index layers : {1, 2, 3}) {
+      const Subject subject(Scan::kCounting,
+                            {.entries_per_output = entries, .longest = length},
+                            /*units=*/64, layers);
+      const WholeDecoder decoder = subject.Make("mocha", 4);
+      Translator<float> translator = decoder.MakeTranslator();
+      BeamAttention<float> attention(*decoder.mechanism, decoder.config,
+                                     subject.model.Inputs<float>());
+      const std::vector<Symbol> source = DrawSource(3, 1, length, 15);
+      const std::vector<Symbol> copy = CopyOf(source, outputs);
+      AttentionRecord<float> record(translator, CopyTask(source, copy, 15), 4);
+      const AttentionReads reads = record.Reads(attention);
+      EXPECT_GE(reads.furthest, static_cast<double>(length) - 1);
+      EXPECT_EQ(reads.zero_contexts, 0);
+      ASSERT_EQ(reads.delays.size(), 4U);
+      for (const std::vector<double>& delays : reads.delays) {
+        ASSERT_EQ(std::ssize(delays), outputs + 1);
+        for (Index i = 0; i < outputs; ++i) {
+          // The first entry behind e (i + 1 / 2) - 1 or so.
+          const double wanted = entries * (static_cast<double>(i) + 0.5);
+          EXPECT_NEAR(delays[Size(i)], wanted, entries / 2 + 2);
+        }
+      }
+    }
   }
 }
 

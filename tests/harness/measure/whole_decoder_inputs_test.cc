@@ -9,12 +9,15 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::Each;
+using ::testing::ElementsAre;
 using ::testing::Ge;
 using ::testing::Lt;
 
 AxisMap PointOf(Index longest, Index num_sources, const char* workload) {
   AxisMap axes;
   axes["memory_length"] = longest;
+  axes["output_length"] = longest;
+  axes["layers"] = 3;
   axes["dim"] = 12;
   axes["batch"] = num_sources;
   axes["beam"] = 3;
@@ -28,6 +31,7 @@ TEST(DecoderInputs, AreThoseOfThePoint) {
   EXPECT_EQ(inputs.beam(), 3);
   EXPECT_EQ(inputs.timed().sizes().vocabulary, 9);
   EXPECT_EQ(inputs.timed().sizes().units, 12);
+  EXPECT_EQ(inputs.timed().sizes().layers, 3);
   EXPECT_EQ(inputs.random_scans().sizes().units, 12);
   std::vector<Index> lengths;
   for (const TranslationTask& task : inputs.tasks()) {
@@ -40,6 +44,27 @@ TEST(DecoderInputs, AreThoseOfThePoint) {
   std::vector<Index> wanted = SourceLengths(7, 20, 5);
   wanted.push_back(0);  // and an empty one
   EXPECT_EQ(lengths, wanted);
+}
+
+TEST(DecoderInputs, HaveOutputsInProportionToTheirSources) {
+  for (const Index outputs : {1, 5, 8, 16, 48}) {
+    AxisMap axes = PointOf(16, 5, "copy:1");
+    axes["output_length"] = outputs;
+    const DecoderInputs inputs(axes, 7);
+    for (const TranslationTask& task : inputs.tasks()) {
+      const auto length = static_cast<Index>(task.source.size());
+      EXPECT_EQ(task.num_steps, length * outputs / 16 + 1);
+      EXPECT_EQ(std::ssize(task.favoured), task.num_steps);
+    }
+  }
+}
+
+TEST(Sources, AreCopiedToAnyNumberOfOutputs) {
+  const std::vector<Symbol> source = {2, 3, 4, 5};
+  EXPECT_THAT(CopyOf(source, 4), ElementsAre(2, 3, 4, 5, kEndSymbol));
+  EXPECT_THAT(CopyOf(source, 2), ElementsAre(2, 4, kEndSymbol));
+  EXPECT_THAT(CopyOf(source, 6), ElementsAre(2, 2, 3, 4, 4, 5, kEndSymbol));
+  EXPECT_THAT(CopyOf({}, 0), ElementsAre(kEndSymbol));
 }
 
 TEST(Sources, HaveLengthsFromNoneToTheLongest) {

@@ -133,6 +133,21 @@ TEST(Translator, AWideBeamFindsWhatTryingEverythingFinds) {
   }
 }
 
+TEST(Translator, ASourceThatIsGivenIsNotEncoded) {
+  const Subject subject("soft");
+  const TranslationTask task{.source = kSource, .num_steps = 6};
+  const TranslationTask other{.source = std::span(kSource).first(4),
+                              .num_steps = 6};
+  Translator<double> encoder = subject.MakeTranslator();
+  const std::vector<Symbol> wanted = encoder.Greedy(other);
+  Translator<double> translator = subject.MakeTranslator();
+  ASSERT_NE(translator.Greedy(task), wanted);
+  translator.UseEncoded(&encoder.encoded());
+  EXPECT_EQ(translator.Greedy(task), wanted);
+  translator.UseEncoded(nullptr);
+  EXPECT_NE(translator.Greedy(task), wanted);
+}
+
 // A narrow beam is the same algorithm step by step, on the reference's numbers.
 TEST(Translator, ANarrowBeamKeepsTheBestOfEveryStep) {
   constexpr std::size_t kBeam = 3;

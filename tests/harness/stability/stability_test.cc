@@ -74,7 +74,8 @@ TEST(StabilitySubjects, AreAllVariantsThatHaveTheModeButTheOracle) {
           << about.name << " " << variant.name;
     }
   }
-  EXPECT_EQ(StabilitySubjects(About("monotonic"), "expect").size(), 9U);
+  EXPECT_EQ(StabilitySubjects(About("monotonic"), "expect").size(), 10U);
+  EXPECT_EQ(StabilitySubjects(About("mocha"), "expect").size(), 12U);
   EXPECT_TRUE(StabilitySubjects(About("monotonic"), "decode").empty() ||
               StabilitySubjects(About("monotonic"), "decode")[0].preset == "");
 }

@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
-#include <sstream>
 
 #include "harness/base/error.h"
 #include "tests/support/schema.h"
@@ -78,9 +77,7 @@ TEST(Effects, OfTheProgramAreTheCommittedOnes) {
 }
 
 TEST(Effects, HaveTheCommittedSchema) {
-  std::stringstream text;
-  text << std::ifstream("results/schema/effects.schema.json").rdbuf();
-  EXPECT_EQ(text.str(), EffectsSchemaText());
+  EXPECT_EQ(testing::SchemaFile("effects"), EffectsSchemaText());
 }
 
 }  // namespace

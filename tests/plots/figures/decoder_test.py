@@ -88,7 +88,8 @@ class Ratios(unittest.TestCase):
         found = whole_decoders.with_ratios(frame(made))[1]["ratio"]
         self.assertEqual((found.low, found.high), (0, math.inf))
         figure, _ = britz_table1.draw(frame(made))
-        self.assertLess(figure.axes[0].dataLim.height, 1)
+        low, high = figure.axes[0].get_xlim()
+        self.assertLess(high - low, 1)
 
     def test_there_is_none_where_either_has_no_time(self):
         made = cells(lengths=[50], beams=[1])
@@ -126,7 +127,7 @@ class DecoderFigure(PlotTest):
         self.assertIn("L = 200, beam 1, memory, K = 32 / soft: 0.625\n", out)
         self.assertIn("L = 200, beam 10, mocha, w = 4 / soft: 0.875\n", out)
         words = self.svg("britz_table1")
-        for text in ("here: beam 10", "here: greedy", "longest source L", "Britz, table 1",
+        for text in ("L = 50, beam 10", "L = 200, greedy", "longest source", "Britz, table 1",
                      "memory, K = 32", "256 units, vocabulary 20"):
             self.assertIn(text, words)
 
@@ -147,10 +148,46 @@ class DecoderFigure(PlotTest):
         made = cells(beams=[10])
         for cell, empty in zip(made[3::4], (0.01, 0.2), strict=True):
             cell["decoder"]["reads"] = made_up.reads(0.97, empty)
-        of_mocha = [cell for cell in whole_decoders.with_ratios(frame(made))
-                    if cell["mechanism"] == "mocha"]
-        lines = britz_table1._lines(of_mocha, ["mocha, w = 4"], 10)
-        self.assertEqual(list(lines["mocha, w = 4"]), [50])
+        spans = britz_table1._spans(whole_decoders.with_ratios(frame(made)))
+        self.assertEqual([key for key in spans if key[2] == "mocha, w = 4"],
+                         [(10, 50, "mocha, w = 4")])
+
+    def test_every_interval_is_within_its_panel_and_on_its_own_line(self):
+        made = cells()
+        wide = next(cell for cell in made if cell["mechanism"] == "mocha")
+        wide["samples_ns"] = [ns * factor for ns, factor in zip(
+            wide["samples_ns"], [0.5, 2] * 6)]
+        figure, _ = britz_table1.draw(frame(made))
+        found = 0
+        for panel in figure.axes:
+            low, high = panel.get_xlim()
+            places = []
+            for line in panel.lines:
+                x, y = list(line.get_xdata()), line.get_ydata()
+                if x == [1, 1]:  # full attention's
+                    continue
+                self.assertTrue(low < min(x) <= max(x) < high, (low, high, x))
+                places += {*y} if len(x) == 2 else []
+                found += len(x) == 2
+            self.assertEqual(len(places), len(set(places)))
+        self.assertEqual(found, 2 * 2 * 3)
+
+    def test_the_papers_ratio_is_below_ours_where_the_beam_is_the_papers(self):
+        figure, _ = britz_table1.draw(frame(cells()))
+        titles = [panel.get_title() for panel in figure.axes]
+        self.assertEqual(titles, ["L = 50, beam 10", "L = 200, beam 10", "L = 50, greedy",
+                                  "L = 200, greedy"])
+        names = [label.get_text() for label in figure.axes[0].get_yticklabels()]
+        self.assertEqual(names, ["none", "memory, K = 32", "mocha, w = 4"])
+
+        def hollow(panel):
+            return {line.get_ydata()[0]: line.get_xdata()[0] for line in panel.lines
+                    if line.get_fillstyle() == "none"}
+
+        of_200 = hollow(figure.axes[1])
+        self.assertEqual([round(y) for y in of_200], [0, 1])  # no paper has mocha
+        self.assertAlmostEqual(of_200[1 + britz_table1.PAPERS_SHIFT], PAPERS)
+        self.assertEqual(hollow(figure.axes[3]), {})
 
     def test_a_cell_that_failed_is_left_out_and_named(self):
         made = cells()
@@ -158,10 +195,9 @@ class DecoderFigure(PlotTest):
         self.draws(self.write(document(made)))
         _, lines = britz_table1.draw(frame(made))
         self.assertEqual(lines[0], "L = 50, beam 10, memory, K = 32: invalid: wrong")
-        of_memory = [cell for cell in whole_decoders.with_ratios(frame(made))
-                     if cell["mechanism"] == "memory"]
-        drawn = britz_table1._lines(of_memory, ["memory, K = 32"], 10)["memory, K = 32"]
-        self.assertEqual(list(drawn), [200])
+        spans = britz_table1._spans(whole_decoders.with_ratios(frame(made)))
+        self.assertEqual([key[:2] for key in spans if key[2] == "memory, K = 32"],
+                         [(1, 50), (10, 200), (1, 200)])
 
     def test_a_skipped_cell_is_left_out_of_its_line(self):
         made = cells()

@@ -285,16 +285,17 @@ class Stability(PlotTest):
         change(document)
         return load.stability_of(document, self.write(document))
 
-    def line(self, axes, name, result, names):
-        """(x, y) of the line with this name's colour."""
-        look = figures.stability._look(name, names)
-        (line,) = (
-            line
-            for line in axes.lines
-            if line.get_color() == look["color"]
-            and line.get_linestyle() != "None"
-        )
-        return [*map(float, line.get_xdata())], [*line.get_ydata()]
+    def numbers(self, axes, figure):
+        """Gives name -> the texts of its row, of a map in the first column or beside it."""
+        bottom = axes.get_position().y0
+        named = next(one for one in figure.axes if one.get_yticklabels()
+                     and abs(one.get_position().y0 - bottom) < 1e-6)
+        names = [label.get_text() for label in named.get_yticklabels()]
+        found = {name: {} for name in names}
+        for text in axes.texts:
+            x, y = text.get_position()
+            found[names[y]][x] = text.get_text()
+        return {name: [row[x] for x in sorted(row)] for name, row in found.items()}
 
     def test_a_result_gives_its_three_figures(self):
         out = self.draws(self.write(stability_document()))
@@ -305,7 +306,7 @@ class Stability(PlotTest):
         )
         svg = self.svg("stability")
         for text in (
-            "monotonic exact", "tf", "jmin", "soft exact", "not finite",
+            "monotonic exact", "tf", "jmin", "soft exact", "NaN: some numbers",
             "p uniform in (0, 1), f32", "p = sigmoid(8 N), f64",
             "largest error of attention", "memory length T",
         ):
@@ -315,28 +316,41 @@ class Stability(PlotTest):
         self.assertIn("outputs U", self.svg("stability_gradient"))
         self.assertIn("`jmin`, of MoChA-pytorch, also gives NaN", out)
 
-    def test_each_line_goes_through_its_own_numbers(self):
-        result = self.result()
-        figure, lines = figures.FIGURES["stability"].draw(result)
-        names = figures.stability._names(
-            result["rows"][result["rows"]["chunk_energy_scale"].isna()]
-        )
-        f32, f64 = figure.axes[0], figure.axes[2]
-        x, y = self.line(f32, "tf", result, names)
-        self.assertEqual((x, y), ([4, 16, 64], [0.04, 0.16, 0.64]))
-        # What is exactly right is at the floor, what is NaN interrupts.
-        _, y = self.line(f64, "monotonic exact", result, names)
-        self.assertEqual(y, [figures.stability.FLOOR] * 3)
-        _, y = self.line(f32, "jmin", result, names)
-        self.assertEqual((y[:2], str(y[2])), ([0.5, 0.5], "nan"))
-        crosses = [
-            [*line.get_xdata()]
-            for line in f32.lines
-            if line.get_marker() == "x"
-        ]
-        self.assertEqual(crosses, [[64]])
+    def test_each_variant_has_a_row_of_its_own_numbers(self):
+        figure, lines = figures.FIGURES["stability"].draw(self.result())
+        f32, f64, sharp = figure.axes[0], figure.axes[1], figure.axes[2]
+        self.assertEqual([a.get_title() for a in (f32, f64, sharp)], [
+            "p uniform in (0, 1), f32", "p uniform in (0, 1), f64", "p = sigmoid(8 N), f32"])
+        found = self.numbers(f32, figure)
+        # Two variants with the same errors do not cover each other; exact ones are first.
+        self.assertEqual(list(found), ["monotonic exact", "soft exact", "tf", "jmin"])
+        self.assertEqual(found["tf"], ["0.04", "0.16", "0.64"])
+        self.assertEqual(found["jmin"], ["0.5", "0.5", "NaN"])
+        self.assertEqual(found["monotonic exact"], ["1e-7"] * 3)
+        self.assertEqual(self.numbers(f64, figure)["monotonic exact"], ["0"] * 3)
+        self.assertEqual([t.get_text() for t in f32.get_xticklabels()], ["4", "16", "64"])
+
+    def test_an_error_has_its_colour_and_what_was_not_measured_none(self):
+        figure, _ = figures.FIGURES["stability"].draw(self.result())
+        (mesh,) = figure.axes[0].collections
+        colors = mesh.to_rgba(mesh.get_array()).reshape(4, 3, 4)
+        exact, soft, tf, jmin = colors
+        self.assertEqual(soft[:, 3].tolist(), [1, 0, 0])  # of one length only
+        brightness = [sum(color[:3]) for color in (exact[0], tf[0], tf[2], jmin[2])]
+        self.assertEqual(brightness, sorted(brightness, reverse=True))
+        self.assertEqual(brightness[3], 0)
+        self.assertIn("Grey: not measured.", figure.texts[0].get_text().replace("\n", " "))
+
+    def test_gradients_have_maps_too(self):
+        figure, _ = figures.FIGURES["stability_gradient"].draw(self.result())
+        found = self.numbers(figure.axes[0], figure)
+        self.assertEqual(found["tf"], ["40", "160", "640"])
+        self.assertEqual(found["monotonic exact"], ["1.5"] * 3)
+
+    def test_the_finding_has_the_numbers_of_the_result(self):
+        _, lines = figures.FIGURES["stability"].draw(self.result())
         self.assertIn("off by 0.5 or more", lines[0])
-        self.assertIn("(`tf`, of TensorFlow, in f64: 0.64, and 64 %", lines[0])
+        self.assertIn("`tf`, of TensorFlow, in f64 is off by 0.64 and loses 64 %", lines[0])
         self.assertIn("largest gradient is 640 where the exact one is 1.5",
                       lines[0])
         self.assertIn("in f32, stays within 1.0e-7.", lines[0])

@@ -88,9 +88,9 @@ class RooflineFigure(PlotTest):
     def test_a_sweep_of_one_mode_gives_it_only_when_asked(self):
         whole = document([c for c in cells() if c["mode"] == "decode"])
         code, out, err, pictures = self.draw(whole)
-        self.assertEqual((code, pictures), (2, []), err)
+        self.assertEqual((code, "roofline.png" in pictures), (0, False), err)
         code, out, err, pictures = self.draw(whole, "--figure", "roofline")
-        self.assertEqual((code, pictures), (0, ["roofline.png", "roofline.svg"]), err)
+        self.assertEqual((code, "roofline.png" in pictures), (0, True), err)
 
     def test_skipped_cells_are_left_out_and_told(self):
         made = cells()

@@ -95,6 +95,8 @@ class WrongInput(PlotTest):
             ["--figure", "mad_figure8", self.write(make_document(cells))],
             "cells missing: mechanism soft",
         )
+        for cell in cells:
+            stop(cell, "error", "no room")
         self.fails_with(
             [self.write(make_document(cells))], "fits no figure", "needs soft"
         )

@@ -303,8 +303,8 @@ class PapersTest(ReproductionTest):
         text = self.page(document())
         self.assertIn("\nNot measured in this run: britz_table1.\n", text)
         self.assertIn("| 50 | memory | 32 | 99.96 | 5.35 |", text)
-        self.assertIn("512, copy:1, 16000 (dim, workload, vocabulary), as has another "
-                      "file", self.refused_twice())
+        self.assertIn("512, copy:1, 16000, 2, timed (dim, workload, vocabulary, layers, "
+                      "encoder), as has another file", self.refused_twice())
 
     def test_other_lengths_of_a_published_model_are_no_row_of_its_table(self):
         one = self.write(decoder_document([20, 50]), "one.json")

@@ -9,8 +9,8 @@
 #include <boost/math/distributions/binomial.hpp>
 #include <iostream>
 
+#include "harness/answers/compare.h"
 #include "harness/machine/sanitized.h"
-#include "harness/results/compare.h"
 #include "tests/support/made_up_results.h"
 #include "tests/support/simulated_clock.h"
 

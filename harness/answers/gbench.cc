@@ -1,4 +1,4 @@
-#include "harness/results/gbench.h"
+#include "harness/answers/gbench.h"
 
 #include <fmt/format.h>
 

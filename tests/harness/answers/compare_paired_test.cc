@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "harness/results/compare.h"
+#include "harness/answers/compare.h"
 #include "tests/support/made_up_results.h"
 
 namespace attnbench {
@@ -73,6 +73,7 @@ TEST(ComparePaired, AllTogetherMayBeSlower) {
   EXPECT_NEAR(*slower.common_ratio, 1.5, 1e-9);
   EXPECT_THAT(CompareText(slower), HasSubstr("as long as A: all of the code"));
   EXPECT_EQ(CompareExitCode(slower), 1);
+  EXPECT_TRUE(testing::HasBadCase(CompareJUnit(slower)));
   // Of two runs it may be the machine.
   const Comparison apart = CompareResults(
       ResultInTurn("a", {100, 200, 300}, kMachineOfA),

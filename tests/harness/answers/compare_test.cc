@@ -1,7 +1,7 @@
 // Guards against a comparison that passes although nothing, or not everything,
 // was compared, and that misses what times do not show: changed counts, a cell
 // that has no time any more, a result that is not valid.
-#include "harness/results/compare.h"
+#include "harness/answers/compare.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -40,8 +40,12 @@ Json Compare(const ReadSweep& a, const ReadSweep& b) {
   return ToJson(CompareResults(a, b, {.effects = testing::QuietEffects()}));
 }
 
-int CompareExitCode(const Json& comparison) {
-  return attnbench::CompareExitCode(FromJson<Comparison>(comparison, "test"));
+// The report of tests has to say the same.
+int CompareExitCode(const Json& json) {
+  const auto comparison = FromJson<Comparison>(json, "test");
+  const int code = attnbench::CompareExitCode(comparison);
+  EXPECT_EQ(testing::HasBadCase(CompareJUnit(comparison)), code != 0);
+  return code;
 }
 
 // Compares a result with itself after a change to its cells.

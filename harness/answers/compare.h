@@ -9,8 +9,8 @@
 // whether that is the machine or all of the code, two runs cannot tell. Fewer
 // than kLeastCommon cells have nothing to be divided by: they are judged by
 // their ratios alone, with what a run does to a time.
-#ifndef ATTNBENCH_HARNESS_RESULTS_COMPARE_H_
-#define ATTNBENCH_HARNESS_RESULTS_COMPARE_H_
+#ifndef ATTNBENCH_HARNESS_ANSWERS_COMPARE_H_
+#define ATTNBENCH_HARNESS_ANSWERS_COMPARE_H_
 
 #include <optional>
 #include <string>
@@ -168,6 +168,11 @@ std::string CompareText(const Comparison& comparison);
 // The same as lists and a table for a pull request.
 std::string CompareMarkdown(const Comparison& comparison);
 
+// The same as a report of tests, with a case for each cell and each change. One
+// is a failure or an error if and only if CompareExitCode is not 0. AMBIGUOUS
+// cells and cells without a time are skipped.
+std::string CompareJUnit(const Comparison& comparison);
+
 // The first that applies:
 //
 // kNothingToCompare  a side has cells that the other has not, or no time could
@@ -181,4 +186,4 @@ int CompareExitCode(const Comparison& comparison);
 
 }  // namespace attnbench
 
-#endif  // ATTNBENCH_HARNESS_RESULTS_COMPARE_H_
+#endif  // ATTNBENCH_HARNESS_ANSWERS_COMPARE_H_

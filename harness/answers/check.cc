@@ -1,4 +1,4 @@
-#include "harness/results/check.h"
+#include "harness/answers/check.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "harness/answers/junit.h"
 #include "harness/base/exit_code.h"
+#include "harness/base/printable.h"
 #include "harness/results/summary.h"
 
 namespace attnbench {
@@ -20,21 +22,6 @@ constexpr char kRegressed[] = "REGRESSED";
 // Only a cell with numbers on both sides has more to compare than its status.
 bool IsCompared(const CellMatch::Pair& pair) {
   return pair.a->is_ok() && pair.b->is_ok();
-}
-
-// The group of a cell: cells of one point that do the same thing are compared
-// with each other.
-std::string GroupOf(const ResultCell& cell) {
-  std::string group = cell.point;
-  for (const char* axis : {"mode", "scope", "precision", "threads"}) {
-    group += " " + cell.axes.at(axis).Shown();
-  }
-  return group;
-}
-
-bool HaveSameRounds(const ResultCell& a, const ResultCell& b) {
-  return a.processes == b.processes && a.builds == b.builds &&
-         a.samples_ns.size() == b.samples_ns.size();
 }
 
 // Says why the cell has no ratio. It is empty if the cell and the first one of
@@ -127,7 +114,7 @@ CheckedRatio RatioOf(const RatioPair& pair, const TwoRuns& runs, double miss,
   ratio.baseline_ratio = std::exp(before.value);
   ratio.result_ratio = std::exp(after.value);
   ratio.change = change.ratio.value;
-  if (std::isfinite(interval.high)) ratio.interval = interval;
+  ratio.interval = Finite(interval);
   ratio.verdict = regressed ? kRegressed : ChangeName(change.kind);
   ratio.reason =
       regressed ? fmt::format("the interval lies beyond {:g} %", 100 * margin)
@@ -210,31 +197,88 @@ CellNames NamesIn(const CheckReport& check) {
   return names;
 }
 
-std::string RatiosText(const CellNames& names, const TimeCheck& time) {
-  std::string text;
-  for (const LeftOut& cell : time.left_out) {
-    text += fmt::format("no ratio: {}: {}\n", names.Name(cell), cell.reason);
+using Lines = std::vector<std::string>;
+
+std::string FellText(const SlowerReference& cell, const TimeCheck& time) {
+  return fmt::format(
+      "{} of {} ratios to it fell beyond {:g} %: it got slower, or they all "
+      "got faster",
+      cell.fell, cell.ratios, 100 * time.margin);
+}
+
+bool IsRegressed(const CheckedRatio& ratio) {
+  return ratio.verdict == kRegressed;
+}
+
+// What stands above the ratios.
+Lines HeadLines(const CheckReport& check, const CellNames& names) {
+  if (!check.baseline_cells) {
+    return {check.baseline + ": there is no baseline; --update makes one"};
   }
-  int regressed = 0;
-  for (const CheckedRatio& ratio : time.ratios) {
-    regressed += ratio.verdict == kRegressed ? 1 : 0;
-    text += fmt::format("{}: {} / {}: {:.3f} -> {:.3f}: {}\n", ratio.verdict,
-                        names.Name(ratio), names.Name(ratio.reference),
-                        ratio.baseline_ratio, ratio.result_ratio, ratio.reason);
+  Lines lines;
+  if (check.time) {
+    for (const std::string& reason : check.time->invalid_reasons) {
+      lines.push_back("INVALID: " + reason);
+    }
   }
-  for (const SlowerReference& cell : time.slower_references) {
-    text += fmt::format(
-        "{}: {}: {} of {} ratios to it fell beyond {:g} %: it got slower, or "
-        "they all got faster\n",
-        kRegressed, names.Name(cell), cell.fell, cell.ratios,
-        100 * time.margin);
+  for (const CheckedSetup& one : check.differences) {
+    lines.push_back(fmt::format("differs: {}: {} and {}", one.field,
+                                one.a.dump(), one.b.dump()));
   }
-  return text +
-         fmt::format(
-             "{} of {} ratios regressed, {} cells have none; {} first cells "
-             "regressed against most of their point\n",
-             regressed, time.ratios.size(), time.left_out.size(),
-             time.slower_references.size());
+  for (const CheckedNumber& change : check.changes) {
+    lines.push_back(fmt::format("changed: {}: {} {} -> {}", names.Name(change),
+                                change.field, change.a.dump(),
+                                change.b.dump()));
+  }
+  for (const FailedNow& cell : check.failed) {
+    lines.push_back(fmt::format("failed: {}: {}", names.Name(cell),
+                                StatusName(cell.status)));
+  }
+  for (const CellIdentity& cell : check.missing) {
+    lines.push_back("missing: " + names.Name(cell));
+  }
+  for (const CellIdentity& cell : check.added) {
+    lines.push_back("not in the baseline: " + names.Name(cell));
+  }
+  if (!check.time) return lines;
+  for (const LeftOut& cell : check.time->left_out) {
+    lines.push_back(
+        fmt::format("no ratio: {}: {}", names.Name(cell), cell.reason));
+  }
+  return lines;
+}
+
+const std::vector<CheckedRatio>& RatiosIn(const CheckReport& check) {
+  static const std::vector<CheckedRatio> kNone;
+  return check.time ? check.time->ratios : kNone;
+}
+
+// What stands below the ratios.
+Lines FootLines(const CheckReport& check, const CellNames& names) {
+  Lines lines;
+  if (!check.baseline_cells) return lines;
+  if (check.time) {
+    for (const SlowerReference& cell : check.time->slower_references) {
+      lines.push_back(fmt::format("{}: {}: {}", kRegressed, names.Name(cell),
+                                  FellText(cell, *check.time)));
+    }
+    lines.push_back(fmt::format(
+        "{} of {} ratios regressed, {} cells have none; {} first cells "
+        "regressed against most of their point",
+        std::ranges::count_if(check.time->ratios, IsRegressed),
+        check.time->ratios.size(), check.time->left_out.size(),
+        check.time->slower_references.size()));
+  }
+  std::set<std::string> changed;
+  for (const CheckedNumber& change : check.changes) {
+    changed.insert(static_cast<const CellIdentity&>(change).Key());
+  }
+  lines.push_back(fmt::format(
+      "{}: {} of {} cells compared, {} changed, {} missing, {} not in the "
+      "baseline, {} not measured",
+      check.baseline, check.compared, *check.baseline_cells, changed.size(),
+      check.missing.size(), check.added.size(), check.unmeasured));
+  return lines;
 }
 
 }  // namespace
@@ -268,44 +312,87 @@ CheckReport CheckAgainst(const std::optional<ReadSweep>& baseline,
 }
 
 std::string CheckText(const CheckReport& check) {
-  if (!check.baseline_cells) {
-    return fmt::format("{}: there is no baseline; --update makes one\n",
-                       check.baseline);
-  }
   const CellNames names = NamesIn(check);
   std::string text;
-  if (check.time) {
-    for (const std::string& reason : check.time->invalid_reasons) {
-      text += fmt::format("INVALID: {}\n", reason);
-    }
+  for (const std::string& line : HeadLines(check, names)) text += line + "\n";
+  for (const CheckedRatio& ratio : RatiosIn(check)) {
+    text += fmt::format("{}: {} / {}: {:.3f} -> {:.3f}: {}\n", ratio.verdict,
+                        names.Name(ratio), names.Name(ratio.reference),
+                        ratio.baseline_ratio, ratio.result_ratio, ratio.reason);
   }
-  for (const CheckedSetup& one : check.differences) {
-    text += fmt::format("differs: {}: {} and {}\n", one.field, one.a.dump(),
-                        one.b.dump());
+  for (const std::string& line : FootLines(check, names)) text += line + "\n";
+  return text;
+}
+
+std::string CheckMarkdown(const CheckReport& check) {
+  const CellNames names = NamesIn(check);
+  std::string text;
+  for (const std::string& line : HeadLines(check, names)) {
+    text += "- " + line + "\n";
   }
-  std::set<std::string> changed;
+  if (!RatiosIn(check).empty()) {
+    text +=
+        "\n| cell | over | verdict | baseline | result | reason |\n"
+        "| --- | --- | --- | ---: | ---: | --- |\n";
+  }
+  for (const CheckedRatio& ratio : RatiosIn(check)) {
+    text += fmt::format("| {} | {} | {} | {:.3f} | {:.3f} | {} |\n",
+                        MarkdownCell(names.Name(ratio)),
+                        MarkdownCell(names.Name(ratio.reference)),
+                        ratio.verdict, ratio.baseline_ratio, ratio.result_ratio,
+                        MarkdownCell(ratio.reason));
+  }
+  text += "\n";
+  for (const std::string& line : FootLines(check, names)) {
+    text += "- " + line + "\n";
+  }
+  return text;
+}
+
+std::string CheckJUnit(const CheckReport& check) {
+  const CellNames names = NamesIn(check);
+  std::vector<TestCase> cases;
+  const auto add = [&](std::string name, Outcome outcome, std::string message) {
+    cases.push_back({std::move(name), outcome, std::move(message)});
+  };
+  if (check.compared == 0) {
+    add("cells", Outcome::kError,
+        check.baseline_cells ? "none could be compared with the baseline"
+                             : HeadLines(check, names).front());
+  } else {
+    add(fmt::format("{} cells were compared", check.compared), Outcome::kPassed,
+        "");
+  }
   for (const CheckedNumber& change : check.changes) {
-    changed.insert(static_cast<const CellIdentity&>(change).Key());
-    text += fmt::format("changed: {}: {} {} -> {}\n", names.Name(change),
-                        change.field, change.a.dump(), change.b.dump());
+    add(names.Name(change) + ": " + change.field, Outcome::kFailed,
+        change.a.dump() + " -> " + change.b.dump());
   }
   for (const FailedNow& cell : check.failed) {
-    text += fmt::format("failed: {}: {}\n", names.Name(cell),
-                        StatusName(cell.status));
+    add(names.Name(cell), Outcome::kFailed, StatusName(cell.status));
   }
   for (const CellIdentity& cell : check.missing) {
-    text += fmt::format("missing: {}\n", names.Name(cell));
+    add(names.Name(cell), Outcome::kError, "missing in the result");
   }
   for (const CellIdentity& cell : check.added) {
-    text += fmt::format("not in the baseline: {}\n", names.Name(cell));
+    add(names.Name(cell), Outcome::kError, "not in the baseline");
   }
-  if (check.time) text += RatiosText(names, *check.time);
-  return text + fmt::format(
-                    "{}: {} of {} cells compared, {} changed, {} missing, {} "
-                    "not in the baseline, {} not measured\n",
-                    check.baseline, check.compared, *check.baseline_cells,
-                    changed.size(), check.missing.size(), check.added.size(),
-                    check.unmeasured);
+  if (!check.time) return JUnitXml("attnbench check", cases);
+  for (const std::string& reason : check.time->invalid_reasons) {
+    add("valid", Outcome::kError, reason);
+  }
+  for (const LeftOut& cell : check.time->left_out) {
+    add(names.Name(cell) + ": ratio", Outcome::kError, cell.reason);
+  }
+  for (const CheckedRatio& ratio : check.time->ratios) {
+    add(names.Name(ratio) + " / " + names.Name(ratio.reference),
+        IsRegressed(ratio) ? Outcome::kFailed : Outcome::kPassed,
+        fmt::format("{}: {:.3f} -> {:.3f}: {}", ratio.verdict,
+                    ratio.baseline_ratio, ratio.result_ratio, ratio.reason));
+  }
+  for (const SlowerReference& cell : check.time->slower_references) {
+    add(names.Name(cell), Outcome::kFailed, FellText(cell, *check.time));
+  }
+  return JUnitXml("attnbench check", cases);
 }
 
 int CheckExitCode(const CheckReport& check) {
@@ -316,11 +403,8 @@ int CheckExitCode(const CheckReport& check) {
   if (!check.changes.empty() || !check.failed.empty()) return kFailed;
   if (!check.time) return kGood;
   if (!check.time->invalid_reasons.empty()) return kNotValid;
-  const auto has_regressed = [](const CheckedRatio& ratio) {
-    return ratio.verdict == kRegressed;
-  };
   return !check.time->slower_references.empty() ||
-                 std::ranges::any_of(check.time->ratios, has_regressed)
+                 std::ranges::any_of(check.time->ratios, IsRegressed)
              ? kFailed
              : kGood;
 }

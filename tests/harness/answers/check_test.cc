@@ -1,6 +1,6 @@
 // Guards against a gate that passes although a number, a count or a memory
 // changed, a cell is gone, or there was nothing to compare with.
-#include "harness/results/check.h"
+#include "harness/answers/check.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -45,8 +45,12 @@ Json Check(const std::vector<Json>& baseline, const std::vector<Json>& result,
                              MadeUpResult("mine.json", result), options));
 }
 
-int CheckExitCode(const Json& check) {
-  return attnbench::CheckExitCode(FromJson<CheckReport>(check, "test"));
+// The report of tests has to say the same.
+int CheckExitCode(const Json& json) {
+  const auto check = FromJson<CheckReport>(json, "test");
+  const int code = attnbench::CheckExitCode(check);
+  EXPECT_EQ(testing::HasBadCase(CheckJUnit(check)), code != 0);
+  return code;
 }
 
 std::string CheckText(const Json& check) {

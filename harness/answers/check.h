@@ -4,8 +4,8 @@
 // is never good. Times are compared only on demand, and then only as ratios
 // between cells that were timed in the same rounds of one result, because a
 // baseline is checked on other machines than the one that made it.
-#ifndef ATTNBENCH_HARNESS_RESULTS_CHECK_H_
-#define ATTNBENCH_HARNESS_RESULTS_CHECK_H_
+#ifndef ATTNBENCH_HARNESS_ANSWERS_CHECK_H_
+#define ATTNBENCH_HARNESS_ANSWERS_CHECK_H_
 
 #include <optional>
 #include <string>
@@ -158,6 +158,12 @@ CheckReport CheckAgainst(const std::optional<ReadSweep>& baseline,
 // The report for people: everything that is wrong, and a last line with the
 // sum.
 std::string CheckText(const CheckReport& check);
+// The same as a list for a pull request, with a table of ratios.
+std::string CheckMarkdown(const CheckReport& check);
+// The same as a report of tests, with a case for each ratio and everything that
+// is wrong, and one for all cells that were compared. One is a failure or an
+// error if and only if CheckExitCode is not 0.
+std::string CheckJUnit(const CheckReport& check);
 
 // 3 where the baseline is absent or empty, a cell is only on one side, none was
 // measured on both, or one is in no ratio though times were asked for; 1 where
@@ -173,4 +179,4 @@ std::string WhyNoBaseline(const SweepResult& result);
 
 }  // namespace attnbench
 
-#endif  // ATTNBENCH_HARNESS_RESULTS_CHECK_H_
+#endif  // ATTNBENCH_HARNESS_ANSWERS_CHECK_H_

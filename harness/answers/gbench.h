@@ -2,8 +2,8 @@
 // it: its own compare.py, dashboards. Rounds are no longer paired there, and
 // counts, numerics and limits have no place, so this is only for export and not
 // a second format of results.
-#ifndef ATTNBENCH_HARNESS_RESULTS_GBENCH_H_
-#define ATTNBENCH_HARNESS_RESULTS_GBENCH_H_
+#ifndef ATTNBENCH_HARNESS_ANSWERS_GBENCH_H_
+#define ATTNBENCH_HARNESS_ANSWERS_GBENCH_H_
 
 #include "harness/results/sweep_result.h"
 
@@ -24,4 +24,4 @@ Json ToGoogleBenchmark(const SweepResult& result);
 
 }  // namespace attnbench
 
-#endif  // ATTNBENCH_HARNESS_RESULTS_GBENCH_H_
+#endif  // ATTNBENCH_HARNESS_ANSWERS_GBENCH_H_

@@ -1,13 +1,16 @@
-#include "harness/results/compare.h"
+#include "harness/answers/compare.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <vector>
 
+#include "harness/answers/junit.h"
 #include "harness/base/exit_code.h"
+#include "harness/base/printable.h"
 #include "harness/results/summary.h"
 #include "mechanisms/common/check.h"
 
@@ -31,11 +34,6 @@ using Pairs = std::vector<CellMatch::Pair>;
 
 Center LogTimeOf(const ResultCell& cell) {
   return CenterOf(Logs(SamplesOf(cell)), cell.builds);
-}
-
-std::optional<Interval> ExpIfFinite(double value, double half_width) {
-  if (!std::isfinite(half_width)) return {};
-  return Exp({value, {value - half_width, value + half_width}}).interval;
 }
 
 EffectCounts HiddenFrom(const CellMatch::Pair& pair,
@@ -65,8 +63,9 @@ void SetCommon(const Center& common, std::vector<Variance> parts,
   parts.push_back(common.variance);
   comparison.relative = true;
   comparison.common_ratio = std::exp(common.value);
-  comparison.common_interval =
-      ExpIfFinite(common.value, HalfWidth(parts, kMiss));
+  const double half = HalfWidth(parts, kMiss);
+  comparison.common_interval = Finite(
+      Exp({common.value, {common.value - half, common.value + half}}).interval);
 }
 
 // The ratios of two runs.
@@ -164,12 +163,11 @@ std::vector<LogRatio> PairedRatios(const Pairs& timed, const Effects& effects,
 }
 
 ComparedTime TimeOf(const CellMatch::Pair& pair, const Change& change) {
-  const Interval& interval = change.ratio.interval;
   ComparedTime time{static_cast<const CellIdentity&>(*pair.a)};
   time.verdict = ChangeName(change.kind);
   time.reason = change.reason;
   time.ratio = change.ratio.value;
-  if (std::isfinite(interval.high)) time.interval = interval;
+  time.interval = Finite(change.ratio.interval);
   time.a_ns = std::exp(LogTimeOf(*pair.a).value);
   time.a_processes = pair.a->processes;
   time.b_ns = std::exp(LogTimeOf(*pair.b).value);
@@ -177,7 +175,7 @@ ComparedTime TimeOf(const CellMatch::Pair& pair, const Change& change) {
   return time;
 }
 
-// A sample of fewer trials than draws uses one draw alone (DrawsOfSample).
+// A sample of one trial uses one draw alone (DrawsOfSample).
 bool IsOfAllDraws(const ResultCell& cell) {
   return *cell.trials_per_sample >= std::ssize(cell.draw_ns);
 }
@@ -357,14 +355,40 @@ Lines FootLines(const Comparison& comparison, const CellNames& names) {
   return lines;
 }
 
-// A cell of a table, whose text may have the column's mark in it.
-std::string Escaped(const std::string& text) {
-  std::string escaped;
-  for (const char c : text) {
-    if (c == '|') escaped += '\\';
-    escaped += c;
+// ---- for other programs -----------------------------------------------------
+
+bool HaveIntervals(const Comparison& comparison) {
+  return std::ranges::any_of(comparison.rows, [](const ComparedTime& row) {
+    return row.interval.has_value();
+  });
+}
+
+// A status that became ok is no change for the worse.
+bool IsWorse(const ComparedNumber& change) {
+  return change.field != "status" || change.b != StatusName(CellStatus::kOk);
+}
+
+bool HasFailed(const UntimedCell& cell) { return IsFailure(cell.b_status); }
+
+bool IsSlower(const ComparedTime& row) {
+  return row.verdict == ChangeName(ChangeKind::kSlower);
+}
+
+bool AllAreSlower(const Comparison& comparison) {
+  return comparison.paired && comparison.common_interval &&
+         comparison.common_interval->low > 1 &&
+         *comparison.common_ratio > 1 + comparison.margin;
+}
+
+TestCase CaseOf(const ComparedTime& row, const CellNames& names) {
+  TestCase one{.name = names.Name(row)};
+  if (IsSlower(row)) one.outcome = Outcome::kFailed;
+  if (row.verdict == ChangeName(ChangeKind::kAmbiguous)) {
+    one.outcome = Outcome::kSkipped;
   }
-  return escaped;
+  one.message = fmt::format("{}: {:.3f} {}: {}", row.verdict, row.ratio,
+                            SpanText(row.interval), row.reason);
+  return one;
 }
 
 }  // namespace
@@ -413,9 +437,9 @@ std::string CompareMarkdown(const Comparison& comparison) {
   }
   for (const ComparedTime& row : comparison.rows) {
     text += fmt::format("| {} | {} | {:.3f} | {} | {:.3f} | {} |\n",
-                        Escaped(names.Name(row)), row.verdict, row.ratio,
+                        MarkdownCell(names.Name(row)), row.verdict, row.ratio,
                         SpanText(row.interval), row.b_ns / row.a_ns,
-                        Escaped(row.reason));
+                        MarkdownCell(row.reason));
   }
   text += "\n";
   for (const std::string& line : FootLines(comparison, names)) {
@@ -424,33 +448,58 @@ std::string CompareMarkdown(const Comparison& comparison) {
   return text;
 }
 
+std::string CompareJUnit(const Comparison& comparison) {
+  const CellNames names = NamesIn(comparison);
+  std::vector<TestCase> cases;
+  const auto add = [&](std::string name, Outcome outcome, std::string message) {
+    cases.push_back({std::move(name), outcome, std::move(message)});
+  };
+  for (const ComparedSide* side : {&comparison.a, &comparison.b}) {
+    if (side->valid) continue;
+    add("valid: " + side->path, Outcome::kError,
+        fmt::format("{}", fmt::join(side->invalid_reasons, "; ")));
+  }
+  if (!HaveIntervals(comparison)) {
+    add("times", Outcome::kError, "none could be compared");
+  }
+  if (AllAreSlower(comparison)) {
+    add("all together", Outcome::kFailed, CommonText(comparison));
+  }
+  for (const ComparedTime& row : comparison.rows) {
+    cases.push_back(CaseOf(row, names));
+  }
+  for (const ComparedNumber& change : comparison.changes) {
+    add(names.Name(change) + ": " + change.field,
+        IsWorse(change) ? Outcome::kFailed : Outcome::kPassed,
+        change.a.dump() + " -> " + change.b.dump());
+  }
+  for (const UntimedCell& cell : comparison.untimed) {
+    add(names.Name(cell),
+        HasFailed(cell) ? Outcome::kFailed : Outcome::kSkipped,
+        fmt::format("no time: {} in A, {} in B", StatusName(cell.a_status),
+                    StatusName(cell.b_status)));
+  }
+  for (const CellIdentity& cell : comparison.only_a) {
+    add(names.Name(cell), Outcome::kError, "only in A");
+  }
+  for (const CellIdentity& cell : comparison.only_b) {
+    add(names.Name(cell), Outcome::kError, "only in B");
+  }
+  return JUnitXml("attnbench compare", cases);
+}
+
 int CompareExitCode(const Comparison& comparison) {
-  const bool has_intervals = std::ranges::any_of(
-      comparison.rows,
-      [](const ComparedTime& row) { return row.interval.has_value(); });
   if (!comparison.only_a.empty() || !comparison.only_b.empty() ||
-      !has_intervals) {
+      !HaveIntervals(comparison)) {
     return kNothingToCompare;
   }
-  // A status that became ok is no change for the worse.
-  const auto is_worse = [](const ComparedNumber& change) {
-    return change.field != "status" || change.b != StatusName(CellStatus::kOk);
-  };
-  const auto has_failed = [](const UntimedCell& cell) {
-    return IsFailure(cell.b_status);
-  };
-  const auto is_slower = [](const ComparedTime& row) {
-    return row.verdict == ChangeName(ChangeKind::kSlower);
-  };
-  if (std::ranges::any_of(comparison.changes, is_worse) ||
-      std::ranges::any_of(comparison.untimed, has_failed)) {
+  if (std::ranges::any_of(comparison.changes, IsWorse) ||
+      std::ranges::any_of(comparison.untimed, HasFailed)) {
     return kFailed;
   }
   if (!comparison.a.valid || !comparison.b.valid) return kNotValid;
-  const bool all_are_slower = comparison.paired && comparison.common_interval &&
-                              comparison.common_interval->low > 1 &&
-                              *comparison.common_ratio > 1 + comparison.margin;
-  return all_are_slower || std::ranges::any_of(comparison.rows, is_slower)
+  return AllAreSlower(comparison) ||
+                 std::ranges::any_of(comparison.rows, IsSlower)
              ? kFailed
              : kGood;
 }

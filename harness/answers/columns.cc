@@ -1,0 +1,65 @@
+#include "harness/answers/columns.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace attnbench {
+namespace {
+
+std::string SpanText(const std::optional<Interval>& interval, double unit) {
+  if (!interval) return "";
+  return fmt::format(" [{}, {}]", Digits(interval->low / unit),
+                     Digits(interval->high / unit));
+}
+
+}  // namespace
+
+std::string Digits(double value) {
+  return value >= 99.95 ? fmt::format("{:.0f}", value)
+                        : fmt::format("{:.3g}", value);
+}
+
+std::string TimeText(double ns, const std::optional<Interval>& interval) {
+  constexpr std::array<const char*, 4> kUnits = {"ns", "us", "ms", "s"};
+  std::size_t step = 0;
+  double unit = 1;
+  while (ns / unit >= 999.5 && step + 1 < kUnits.size()) {
+    unit *= 1000;
+    ++step;
+  }
+  return fmt::format("{} {}{}", Digits(ns / unit), kUnits[step],
+                     SpanText(interval, unit));
+}
+
+std::string RatioText(double ratio, const std::optional<Interval>& interval) {
+  return fmt::format("{}x{}", Digits(ratio), SpanText(interval, 1));
+}
+
+std::string PercentText(const std::optional<double>& share) {
+  return share ? fmt::format("{:.0f} %", 100 * *share) : kNoValue;
+}
+
+std::vector<std::string> Aligned(
+    const std::vector<std::vector<std::string>>& lines) {
+  std::vector<std::size_t> widths;
+  for (const std::vector<std::string>& line : lines) {
+    widths.resize(std::max(widths.size(), line.size()));
+    for (std::size_t i = 0; i + 1 < line.size(); ++i) {
+      widths[i] = std::max(widths[i], line[i].size());
+    }
+  }
+  std::vector<std::string> texts;
+  for (const std::vector<std::string>& line : lines) {
+    std::string text;
+    for (std::size_t i = 0; i < line.size(); ++i) {
+      text += "  " + line[i];
+      if (i + 1 < line.size()) text.append(widths[i] - line[i].size(), ' ');
+    }
+    texts.push_back(text.substr(0, text.find_last_not_of(' ') + 1));
+  }
+  return texts;
+}
+
+}  // namespace attnbench

@@ -1,0 +1,336 @@
+#include "harness/answers/table.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <span>
+
+#include "harness/answers/columns.h"
+#include "harness/base/printable.h"
+#include "harness/results/cell_match.h"
+#include "harness/results/summary.h"
+#include "mechanisms/registry.h"
+
+namespace attnbench {
+namespace {
+
+using Cells = std::vector<const ResultCell*>;
+
+std::map<std::string, std::set<AxisValue>> ValuesOf(const Cells& cells) {
+  std::map<std::string, std::set<AxisValue>> values;
+  for (const ResultCell* cell : cells) {
+    for (const auto& [axis, value] : cell->axes) {
+      if (!value.is_null()) values[axis].insert(value);
+    }
+  }
+  return values;
+}
+
+const Description* DescriptionOf(const std::string& mechanism) {
+  const auto* const found = FindMechanism<float>(mechanism);
+  return found == nullptr ? nullptr : &found->Describe();
+}
+
+// Sizes that only some mechanisms have belong to the cell, not to its point.
+bool IsSizeOfMechanism(const Axis& axis) {
+  return axis.declared && axis.type == AxisType::kInteger;
+}
+
+// Names the cells of a point by what they have in common and by what tells them
+// apart.
+class PointNames {
+ public:
+  PointNames(const Cells& of_point, const Cells& of_result)
+      : here_(ValuesOf(of_point)), everywhere_(ValuesOf(of_result)) {}
+
+  // What all of them have, as far as it is a size, differs from the default or
+  // is not the same in the whole result.
+  std::string OfPoint(const ResultCell& cell) const {
+    const AxisValue& mode = cell.axes.at("mode");
+    std::vector<std::string> parts;
+    for (const Axis& axis : AllAxes()) {
+      const auto found = here_.find(axis.name);
+      if (found == here_.end() || found->second.size() != 1) continue;
+      if (IsSizeOfMechanism(axis)) continue;
+      const AxisValue& value = *found->second.begin();
+      const std::string& by_default =
+          DefaultOf(axis, mode.is_text() ? mode.text() : "");
+      if ((axis.of_point && !axis.letter.empty()) ||
+          value.Shown() != by_default || everywhere_.at(axis.name).size() > 1) {
+        parts.push_back(AxisText(axis, value));
+      }
+    }
+    return fmt::format("{}", fmt::join(parts, " "));
+  }
+
+  std::string OfCell(const ResultCell& cell) const {
+    std::string name = MechanismText(cell);
+    for (const Axis& axis : AllAxes()) {
+      const AxisValue& value = cell.axes.at(axis.name);
+      if (value.is_null() || IsSizeOfMechanism(axis)) continue;
+      if (here_.at(axis.name).size() > 1) name += " " + AxisText(axis, value);
+    }
+    return name;
+  }
+
+ private:
+  std::map<std::string, std::set<AxisValue>> here_, everywhere_;
+};
+
+int CommonAxes(const ResultCell& a, const ResultCell& b) {
+  int common = 0;
+  for (const auto& [axis, value] : a.axes) {
+    if (!value.is_null() && value == b.axes.at(axis)) ++common;
+  }
+  return common;
+}
+
+// The cell over which TableRow has the speed-up of `cell`, among the timed ones
+// of its group; null if it is that cell itself.
+const ResultCell* ReferenceOf(const ResultCell& cell, const Cells& group) {
+  const bool has_soft = std::ranges::any_of(group, [](const ResultCell* one) {
+    return one->mechanism == kSoftAttention;
+  });
+  const std::string mechanism = has_soft ? kSoftAttention : group[0]->mechanism;
+  const ResultCell* best = nullptr;
+  int most = -1;
+  for (const ResultCell* one : group) {
+    if (one->mechanism != mechanism) continue;
+    const int common = CommonAxes(*one, cell);
+    if (common <= most) continue;
+    best = one;
+    most = common;
+    if (cell.mechanism == mechanism) break;  // the first one
+  }
+  return best == &cell ? nullptr : best;
+}
+
+double Share(double value) { return std::clamp(value, 0.0, 1.0); }
+
+// What DecoderReads has of a whole decoder, of attention alone.
+void SetReads(const ResultCell& cell, TableRow& row) {
+  const std::optional<double> mass = cell.numerics->attention_mass;
+  if (cell.Text("mode") != "decode" || !mass ||
+      cell.Text("workload").starts_with("file:")) {
+    return;
+  }
+  const auto batch = static_cast<double>(cell.Int("batch"));
+  const auto outputs = static_cast<double>(cell.Int("output_length")) * batch;
+  row.zero_contexts = Share(1 - *mass / outputs);
+  const Description* const description = DescriptionOf(cell.mechanism);
+  if (description == nullptr) return;
+  if (!description->online) {
+    row.memory_read = 1;
+    return;
+  }
+  const AxisValue& end = cell.axes.at("end");
+  if (!cell.operations || !end.is_text() || end.text() != "absorb") return;
+  // Each energy passes an entry for good or ends an output.
+  const auto entries = static_cast<double>(cell.Int("memory_length")) * batch;
+  row.memory_read = Share((cell.operations->energies - *mass) / entries);
+}
+
+void SetTime(const ResultCell& cell, TableRow& row) {
+  row.time_ns = cell.median_ns;
+  row.time_interval_ns = cell.interval_ns;
+  if (!cell.decoder) {
+    if (cell.numerics) SetReads(cell, row);
+  } else if (cell.decoder->reads) {
+    row.memory_read = cell.decoder->reads->memory_read;
+    row.zero_contexts = cell.decoder->reads->zero_contexts;
+  }
+}
+
+// ---- for people -------------------------------------------------------------
+
+bool IsMarked(const TableRow& row) {
+  return row.speedup && row.zero_contexts.value_or(0) > kMostZeroContexts;
+}
+
+const std::vector<std::string> kHeadings = {"cell", "time", "speed-up",
+                                            "memory read", "no context"};
+
+std::string SpeedupText(const TableRow& row) {
+  if (!row.speedup) return row.time_ns && !row.over ? "1x" : kNoValue;
+  return RatioText(*row.speedup, row.speedup_interval) +
+         (IsMarked(row) ? " *" : "");
+}
+
+std::vector<std::string> ColumnsOf(const TableRow& row) {
+  if (!row.time_ns) {
+    return {row.cell, fmt::format("{}: {}", StatusName(row.status),
+                                  row.message.value_or(kNoValue))};
+  }
+  return {row.cell, TimeText(*row.time_ns, row.time_interval_ns),
+          SpeedupText(row), PercentText(row.memory_read),
+          PercentText(row.zero_contexts)};
+}
+
+// What a reader of the rows has to know.
+std::vector<std::string> Notes(std::span<const TableRow> rows) {
+  std::vector<std::string> notes;
+  std::set<std::string> over;
+  for (const TableRow& row : rows) {
+    if (row.speedup) over.insert(row.over->substr(0, row.over->find(' ')));
+  }
+  if (!over.empty()) {
+    notes.push_back(fmt::format(
+        "speed-up: the time of {} over that of the cell, in the same rounds; "
+        "[ ]: 95 % interval",
+        fmt::join(over, " or ")));
+  }
+  if (std::ranges::any_of(rows, IsMarked)) {
+    notes.push_back(fmt::format(
+        "*: over {:.0f} % of the outputs have no context, so part of this is "
+        "the speed of a decoder that attends to nothing",
+        100 * kMostZeroContexts));
+  }
+  return notes;
+}
+
+std::string NumberText(const std::optional<double>& value) {
+  return value ? fmt::format("{}", *value) : "";
+}
+
+std::string QuotedText(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"') quoted += '"';
+    quoted += c;
+  }
+  return quoted + '"';
+}
+
+}  // namespace
+
+std::string MechanismText(const CellIdentity& cell) {
+  std::string text = cell.mechanism;
+  for (const Axis& axis : AllAxes()) {
+    const AxisValue& value = cell.axes.at(axis.name);
+    if (value.is_null() || !IsSizeOfMechanism(axis)) continue;
+    text += " " + AxisText(axis, value);
+  }
+  const Description* const description = DescriptionOf(cell.mechanism);
+  if (description == nullptr) return text;
+  for (const OptionSpec& option : description->options) {
+    const auto found = cell.options.find(option.name);
+    if (found == cell.options.end()) continue;
+    const std::string value = OptionText(found->second);
+    if (value == OptionText(option.default_value)) continue;
+    text += fmt::format(" {}={}", option.name, value);
+  }
+  return text;
+}
+
+void AddRows(const SweepResult& result, const std::string& path,
+             CellTable& table) {
+  Cells all;
+  std::map<std::string, Cells> of_point, groups;
+  for (const ResultCell& cell : result.cells) {
+    all.push_back(&cell);
+    of_point[cell.point].push_back(&cell);
+    if (cell.is_ok()) groups[GroupOf(cell)].push_back(&cell);
+  }
+  std::map<std::string, PointNames> names;
+  for (const auto& [point, cells] : of_point) {
+    names.emplace(point, PointNames(cells, all));
+  }
+  for (const ResultCell& cell : result.cells) {
+    const PointNames& here = names.at(cell.point);
+    TableRow row{static_cast<const CellIdentity&>(cell)};
+    row.result = path;
+    row.point = cell.point;
+    row.point_text = here.OfPoint(cell);
+    row.cell = here.OfCell(cell);
+    row.status = cell.status;
+    row.message = cell.message;
+    if (cell.is_ok()) {
+      SetTime(cell, row);
+      if (const auto* over = ReferenceOf(cell, groups.at(GroupOf(cell)))) {
+        row.over = here.OfCell(*over);
+        if (const auto speedup = SpeedupOf(cell, *over)) {
+          row.speedup = speedup->value;
+          row.speedup_interval = Finite(speedup->interval);
+        }
+      }
+    }
+    table.rows.push_back(std::move(row));
+  }
+}
+
+std::string TableText(const CellTable& table, std::size_t most) {
+  const std::span<const TableRow> rows(table.rows.data(),
+                                       std::min(most, table.rows.size()));
+  std::vector<std::vector<std::string>> columns = {kHeadings};
+  for (const TableRow& row : rows) columns.push_back(ColumnsOf(row));
+  const std::vector<std::string> lines = Aligned(columns);
+  std::string text, point;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const std::string here = rows[i].result + " " + rows[i].point;
+    if (here != point) text += rows[i].point_text + "\n" + lines[0] + "\n";
+    point = here;
+    text += lines[i + 1] + "\n";
+  }
+  if (rows.size() < table.rows.size()) {
+    text += fmt::format("{} more rows: attnbench show {}\n",
+                        table.rows.size() - rows.size(), table.rows[0].result);
+  }
+  for (const std::string& note : Notes(rows)) text += note + "\n";
+  return text;
+}
+
+std::string TableMarkdown(const CellTable& table) {
+  std::string text = "| point ";
+  for (const std::string& heading : kHeadings) text += "| " + heading + " ";
+  text += "|\n| --- | --- | ---: | ---: | ---: | ---: |\n";
+  for (const TableRow& row : table.rows) {
+    text += "| " + MarkdownCell(row.point_text) + " ";
+    std::vector<std::string> columns = ColumnsOf(row);
+    columns.resize(kHeadings.size());
+    for (const std::string& column : columns) {
+      text += "| " + MarkdownCell(column) + " ";
+    }
+    text += "|\n";
+  }
+  text += "\n";
+  for (const std::string& note : Notes(table.rows)) text += "- " + note + "\n";
+  return text;
+}
+
+std::string TableCsv(const CellTable& table) {
+  std::string text = "result,point,cell,mechanism";
+  for (const Axis& axis : AllAxes()) text += "," + axis.name;
+  text +=
+      ",status,message,time_ns,time_low_ns,time_high_ns,over,speedup,"
+      "speedup_low,speedup_high,memory_read,zero_contexts\n";
+  const auto end = [](const std::optional<Interval>& interval,
+                      double Interval::*which) {
+    return interval ? NumberText((*interval).*which) : "";
+  };
+  for (const TableRow& row : table.rows) {
+    std::vector<std::string> fields = {row.result, row.point, row.cell,
+                                       row.mechanism};
+    for (const Axis& axis : AllAxes()) {
+      const AxisValue& value = row.axes.at(axis.name);
+      fields.push_back(value.is_null() ? "" : value.Shown());
+    }
+    for (const std::string& field :
+         {StatusName(row.status), row.message.value_or(""),
+          NumberText(row.time_ns), end(row.time_interval_ns, &Interval::low),
+          end(row.time_interval_ns, &Interval::high), row.over.value_or(""),
+          NumberText(row.speedup), end(row.speedup_interval, &Interval::low),
+          end(row.speedup_interval, &Interval::high),
+          NumberText(row.memory_read), NumberText(row.zero_contexts)}) {
+      fields.push_back(field);
+    }
+    for (std::string& field : fields) field = QuotedText(field);
+    text += fmt::format("{}\n", fmt::join(fields, ","));
+  }
+  return text;
+}
+
+}  // namespace attnbench

@@ -1,0 +1,92 @@
+#include "harness/base/input_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "harness/base/error.h"
+
+namespace attnbench {
+namespace {
+
+constexpr int kMostSecondsOfWaiting = 60;
+
+[[noreturn]] void FailReading(const std::string& path, const char* why) {
+  throw UserError(path, std::string("cannot be read: ") + why);
+}
+
+class OpenFile {
+ public:
+  // Without O_NONBLOCK a FIFO that nobody writes to would never open.
+  explicit OpenFile(const std::string& path)
+      : path_(path),
+        file_(path == kStandardInput
+                  ? dup(STDIN_FILENO)
+                  : open(path.c_str(), O_RDONLY | O_NONBLOCK)) {
+    if (file_ < 0) FailReading(path, std::strerror(errno));
+  }
+  ~OpenFile() { close(file_); }
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+
+  // A device is refused, because it may have no end.
+  void CheckKind() const {
+    struct stat status = {};
+    if (fstat(file_, &status) != 0) FailReading(path_, std::strerror(errno));
+    if (S_ISDIR(status.st_mode)) FailReading(path_, std::strerror(EISDIR));
+    if (!S_ISREG(status.st_mode) && !S_ISFIFO(status.st_mode) &&
+        path_ != kStandardInput) {
+      FailReading(path_, "is neither a file nor a pipe");
+    }
+  }
+
+  // Reads up to `size` bytes and gives their number; 0 at the end.
+  std::size_t Read(char* to, std::size_t size) const {
+    while (true) {
+      const ssize_t got = read(file_, to, size);
+      if (got >= 0) return static_cast<std::size_t>(got);
+      if (errno == EAGAIN) {
+        WaitForData();
+      } else if (errno != EINTR) {
+        FailReading(path_, std::strerror(errno));
+      }
+    }
+  }
+
+ private:
+  // Waits until somebody writes to the pipe.
+  void WaitForData() const {
+    pollfd waiting = {.fd = file_, .events = POLLIN, .revents = 0};
+    if (poll(&waiting, 1, kMostSecondsOfWaiting * 1000) == 0) {
+      FailReading(path_, "a pipe, and nothing came");
+    }
+  }
+
+  const std::string& path_;
+  const int file_;
+};
+
+}  // namespace
+
+std::string ReadInput(const std::string& path, std::size_t most_mebibytes) {
+  const OpenFile file(path);
+  file.CheckKind();
+  std::string text;
+  std::array<char, 1 << 16> part;
+  while (const std::size_t got = file.Read(part.data(), part.size())) {
+    text.append(part.data(), got);
+    if (text.size() > most_mebibytes << 20) {
+      throw UserError(path, fmt::format("cannot be read: is larger than {} MiB",
+                                        most_mebibytes));
+    }
+  }
+  return text;
+}
+
+}  // namespace attnbench

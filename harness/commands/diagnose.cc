@@ -1,0 +1,288 @@
+// attnbench diagnose: what published closed forms make of a user's own p or
+// energies.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
+#include <iostream>
+#include <memory>
+#include <new>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "harness/base/error.h"
+#include "harness/base/exit_code.h"
+#include "harness/base/parse_text.h"
+#include "harness/base/printable.h"
+#include "harness/commands/commands.h"
+#include "harness/commands/options.h"
+#include "harness/inputs/array_file.h"
+#include "harness/latency/expected_latency.h"
+#include "harness/machine/environment.h"
+#include "harness/stability/diagnosis.h"
+#include "harness/sweep/axes.h"
+#include "harness/system/result_file.h"
+#include "mechanisms/registry.h"
+
+namespace attnbench {
+namespace {
+
+struct DiagnoseArguments {
+  std::string p, energies, chunk_energies;
+  std::string chunk_width;
+  std::string lengths;
+  std::string output_lengths;
+  std::string mechanisms = "monotonic";
+  std::string precision = "f32";
+  std::string tolerance;
+  std::string seed;
+  std::string output;
+  bool force = false;
+  bool json = false;
+};
+
+constexpr std::size_t kMostAxes = 4;
+
+// An array of batches [.., U, T] as sequences.
+struct Batch {
+  explicit Batch(NumberArray given) : array(std::move(given)) {
+    const std::size_t axes = array.shape.size();
+    if (axes < 2 || axes > kMostAxes) {
+      throw UserError(
+          array.place,
+          fmt::format("has the shape {}; [U, T], [B, U, T] or [B, H, U, T] is "
+                      "needed",
+                      array.shape));
+    }
+    U = array.shape[axes - 2];
+    T = array.shape[axes - 1];
+    count = std::ssize(array.values) / (U * T);
+    batches = axes == 2 ? 1 : array.shape[0];
+  }
+
+  NumberArray array;
+  Index count = 1;    // sequences
+  Index batches = 1;  // B; the sequences of one follow one another
+  Index U = 0, T = 0;
+};
+
+// The lengths of the sequences: those that were given for each batch, or all.
+std::vector<Index> LengthsOf(const std::string& path, const char* option,
+                             const char* name, const Batch& batch, Index most) {
+  std::vector<Index> lengths(Size(batch.count), most);
+  if (path.empty()) return lengths;
+  const NumberArray given = ReadArray(path, name);
+  if (given.shape != std::vector<Index>{batch.batches}) {
+    throw UserError(given.place,
+                    fmt::format("has the shape {}; {} of [{}] are "
+                                "needed, one for each batch",
+                                given.shape, option, batch.batches));
+  }
+  const Index heads = batch.count / batch.batches;
+  for (std::size_t n = 0; n < lengths.size(); ++n) {
+    const double length = given.values[n / Size(heads)];
+    if (!(length >= 1 && length <= static_cast<double>(most)) ||
+        length != std::floor(length)) {
+      throw UserError(
+          given.place + PlaceInArray(given.shape, n / Size(heads)),
+          fmt::format("is {:g}, must be a whole number from 1 to {}", length,
+                      most));
+    }
+    lengths[n] = static_cast<Index>(length);
+  }
+  return lengths;
+}
+
+// The table of one sequence, cut to its lengths, in f32.
+Table<float> CutTable(const Batch& batch, Index n, Index outputs, Index entries,
+                      bool is_p) {
+  Table<float> table(outputs, entries);
+  for (Index i = 0; i < outputs; ++i) {
+    for (Index j = 0; j < entries; ++j) {
+      const std::size_t at = Size((n * batch.U + i) * batch.T + j);
+      const double value = batch.array.values[at];
+      const bool fits = is_p ? 0 <= value && value <= 1
+                             : std::isfinite(static_cast<float>(value));
+      if (!fits) {
+        throw UserError(
+            batch.array.place + PlaceInArray(batch.array.shape, at),
+            is_p ? fmt::format("is {:g}, not a probability in [0, 1]", value)
+                 : fmt::format("is {:g}, not finite in f32 (--lengths leaves "
+                               "padding out)",
+                               value));
+      }
+      table.view()(i, j) = static_cast<float>(value);
+    }
+  }
+  return table;
+}
+
+void CheckMechanism(const std::string& name, bool has_chunk_energies) {
+  std::vector<std::string> valid;
+  for (const auto* mechanism : Mechanisms<double>()) {
+    if (ChoosesByScan(mechanism->Describe())) {
+      valid.push_back(mechanism->Describe().name);
+    }
+  }
+  if (!Contains(valid, name)) {
+    throw UserError("--mechanism", UnknownName("mechanism", name, valid));
+  }
+  if (!has_chunk_energies &&
+      TakesScore(FindMechanism<double>(name)->Describe(), "chunk_energies")) {
+    throw UserError(
+        "--mechanism",
+        name + " needs --chunk-energies, e.g. --chunk-energies u.npy");
+  }
+}
+
+DiagnosisRequest RequestOf(const DiagnoseArguments& arguments) {
+  if (arguments.p.empty() == arguments.energies.empty()) {
+    throw UserError("diagnose", arguments.p.empty()
+                                    ? "needs --p FILE or --energies FILE"
+                                    : "takes --p or --energies, not both");
+  }
+  const bool is_p = arguments.energies.empty();
+  DiagnosisRequest request;
+  request.source = is_p ? "p_choose" : "energies";
+  request.mechanisms = SplitList(arguments.mechanisms, "--mechanism");
+  for (const std::string& name : request.mechanisms) {
+    CheckMechanism(name, !arguments.chunk_energies.empty());
+  }
+  if (arguments.precision != "f32" && arguments.precision != "f64") {
+    throw UserError("--precision",
+                    UnknownName("precision", arguments.precision,
+                                std::vector<std::string>{"f32", "f64"}));
+  }
+  request.in_f64 = arguments.precision == "f64";
+  if (!arguments.tolerance.empty()) {
+    request.tolerance = ParseShare(arguments.tolerance, "--tolerance", "0.001");
+  }
+  request.seed = ParseSeed(arguments.seed);
+  if (arguments.chunk_width == "inf") {
+    request.chunk_width = kInfiniteWidth;
+  } else if (!arguments.chunk_width.empty()) {
+    request.chunk_width = ParseInteger(arguments.chunk_width, 1,
+                                       kGreatestLength, "--chunk-width");
+  }
+  const Batch choice(
+      ReadArray(is_p ? arguments.p : arguments.energies, request.source));
+  request.shape = {choice.array.shape.begin(), choice.array.shape.end()};
+  const auto entries =
+      LengthsOf(arguments.lengths, "--lengths", "lengths", choice, choice.T);
+  const auto outputs = LengthsOf(arguments.output_lengths, "--output-lengths",
+                                 "output_lengths", choice, choice.U);
+  for (Index n = 0; n < choice.count; ++n) {
+    request.sequences.emplace_back()[request.source] =
+        CutTable(choice, n, outputs[Size(n)], entries[Size(n)], is_p);
+  }
+  if (arguments.chunk_energies.empty()) return request;
+  const Batch chunk(ReadArray(arguments.chunk_energies, "chunk_energies"));
+  if (chunk.array.shape != choice.array.shape) {
+    throw UserError(
+        chunk.array.place,
+        fmt::format("has the shape {}, but {} has {}", chunk.array.shape,
+                    choice.array.place, choice.array.shape));
+  }
+  for (Index n = 0; n < choice.count; ++n) {
+    request.sequences[Size(n)]["chunk_energies"] =
+        CutTable(chunk, n, outputs[Size(n)], entries[Size(n)], /*is_p=*/false);
+  }
+  return request;
+}
+
+int RunDiagnose(const std::string& command_line,
+                const DiagnoseArguments& arguments) {
+  std::optional<ResultFile> file;
+  if (!arguments.output.empty()) {
+    std::vector<std::string> inputs;
+    for (const std::string* input :
+         {&arguments.p, &arguments.energies, &arguments.chunk_energies,
+          &arguments.lengths, &arguments.output_lengths}) {
+      if (!input->empty()) inputs.push_back(FileOfArray(*input));
+    }
+    RefuseToReplace(inputs, arguments.output);
+    file.emplace(arguments.output, arguments.force);
+  }
+  try {
+    const DiagnosisRequest request = RequestOf(arguments);
+    Diagnosis diagnosis = Diagnose(request);
+    diagnosis.context = MakeContext(command_line, request.seed);
+    const Json document = ToJson(diagnosis);
+    if (file) file->Write(document);
+    std::cout << (arguments.json ? document.dump() + "\n"
+                                 : PrintableLines(DiagnosisText(diagnosis)));
+  } catch (const std::bad_alloc&) {
+    throw UserError("diagnose", "needs more memory than there is");
+  }
+  return kGood;
+}
+
+}  // namespace
+
+void AddDiagnose(CLI::App& app, const std::string& command_line, Command& run) {
+  CLI::App* const command = app.add_subcommand(
+      "diagnose", "what published closed forms make of your own p or energies");
+  const auto arguments = std::make_shared<DiagnoseArguments>();
+  command
+      ->add_option("--p", arguments->p,
+                   "the probabilities of choosing, [U, T], [B, U, T] or [B, H, "
+                   "U, T]: an .npy, or an array of an .npz or of a case file, "
+                   "FILE:NAME, e.g. --p p.npy")
+      ->type_name("FILE");
+  command
+      ->add_option("--energies", arguments->energies,
+                   "their energies instead, p = sigmoid(e), e.g. --energies "
+                   "model.npz:e")
+      ->type_name("FILE");
+  command
+      ->add_option("--chunk-energies", arguments->chunk_energies,
+                   "the energies of chunks, of the same shape, for mocha and "
+                   "matcha, e.g. --chunk-energies model.npz:u")
+      ->type_name("FILE");
+  command
+      ->add_option("-w,--chunk-width", arguments->chunk_width,
+                   "MoChA's window, or inf, e.g. -w 8")
+      ->type_name("N")
+      ->default_str("4");
+  command
+      ->add_option("--lengths", arguments->lengths,
+                   "the entries of each batch that are no padding, [B], e.g. "
+                   "--lengths lengths.npy")
+      ->type_name("FILE");
+  command
+      ->add_option("--output-lengths", arguments->output_lengths,
+                   "the same of the outputs, e.g. --output-lengths outputs.npy")
+      ->type_name("FILE");
+  command
+      ->add_option("--mechanism", arguments->mechanisms,
+                   "monotonic, mocha, matcha, e.g. --mechanism monotonic,mocha "
+                   "--chunk-energies u.npy")
+      ->type_name("LIST")
+      ->default_str("monotonic");
+  command
+      ->add_option("--precision", arguments->precision,
+                   "f32 or f64, in which published variants are computed, e.g. "
+                   "--precision f64")
+      ->type_name("NAME")
+      ->default_str("f32");
+  command
+      ->add_option("--tolerance", arguments->tolerance,
+                   "largest error that is not wrong, e.g. --tolerance 0.001")
+      ->type_name("X")
+      ->default_str("0.01");
+  AddSeed(*command, "of the scores whose gradients are compared, e.g. --seed 2",
+          arguments->seed);
+  AddOutput(*command, "the result file", "diagnosis.json", arguments->output,
+            arguments->force);
+  command->add_flag("--json", arguments->json,
+                    "print the result instead of the table, e.g. --json");
+  command->callback([&run, command_line, arguments] {
+    run = [command_line, arguments] {
+      return RunDiagnose(command_line, *arguments);
+    };
+  });
+}
+
+}  // namespace attnbench

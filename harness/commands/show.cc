@@ -1,0 +1,79 @@
+// attnbench show RESULT...: prints the cells of results of `run-sweep` as a
+// table, for people, a page or another program, or one of them in Google
+// Benchmark's form.
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "harness/answers/gbench.h"
+#include "harness/answers/table.h"
+#include "harness/base/error.h"
+#include "harness/base/exit_code.h"
+#include "harness/base/printable.h"
+#include "harness/commands/commands.h"
+#include "harness/commands/options.h"
+#include "harness/commands/sweep_output.h"
+
+namespace attnbench {
+namespace {
+
+struct ShowArguments {
+  std::vector<std::string> results;
+  Format format;
+};
+
+std::string GoogleBenchmarkText(const std::vector<std::string>& results) {
+  if (results.size() > 1) {
+    throw UserError("--format", "gbench is the form of one result");
+  }
+  return ToGoogleBenchmark(ReadResult(results[0]).result).dump(1) + "\n";
+}
+
+// The rows of all, or of each as text.
+std::string ShownText(const std::vector<std::string>& results,
+                      const std::string& format) {
+  CellTable all;
+  std::string text;
+  for (const std::string& path : results) {
+    const ReadSweep read = ReadResult(path);
+    CellTable table;
+    AddRows(read.result, path, table);
+    text += TableText(table) + ResultText(read.result, path);
+    all.rows.insert(all.rows.end(), table.rows.begin(), table.rows.end());
+  }
+  if (format == "markdown") return TableMarkdown(all);
+  if (format == "csv") return TableCsv(all);
+  if (format == "json") return ToJson(all).dump() + "\n";
+  return text;
+}
+
+int RunShow(const ShowArguments& arguments) {
+  const std::string format =
+      arguments.format.Of({"text", "markdown", "csv", "json", "gbench"});
+  std::cout << PrintableLines(format == "gbench"
+                                  ? GoogleBenchmarkText(arguments.results)
+                                  : ShownText(arguments.results, format));
+  return kGood;
+}
+
+}  // namespace
+
+void AddShow(CLI::App& app, Command& run) {
+  CLI::App* const command = app.add_subcommand(
+      "show", "the cells of results of run-sweep as a table");
+  const auto arguments = std::make_shared<ShowArguments>();
+  command
+      ->add_option("RESULTS", arguments->results,
+                   "results of run-sweep, e.g. show mine.json")
+      ->type_name("FILE")
+      ->required();
+  AddFormat(*command,
+            "text, markdown, csv (a line for each cell), json, or gbench "
+            "(Google Benchmark's JSON of one result), e.g. --format csv",
+            arguments->format);
+  command->callback(
+      [&run, arguments] { run = [arguments] { return RunShow(*arguments); }; });
+}
+
+}  // namespace attnbench

@@ -1,0 +1,569 @@
+#include "harness/stability/diagnosis.h"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <utility>
+
+#include "harness/base/purposes.h"
+#include "harness/latency/expected_latency.h"
+#include "harness/latency/sharpness.h"
+#include "harness/stability/evaluate.h"
+#include "harness/stability/stability.h"
+#include "mechanisms/common/parallel.h"
+#include "mechanisms/common/philox.h"
+#include "mechanisms/decode.h"
+
+namespace attnbench {
+namespace {
+
+// Of a variant that takes more than this for a sequence, a sample is measured.
+constexpr double kMostSteps = 1e8;
+constexpr double kMostGradientSteps = 2e7;
+// Variants of few steps for each score are measured whole, whatever the arrays.
+constexpr double kFewSteps = 64;
+constexpr Index kGradientOutputs = 8;
+
+// How much more than alpha's recurrence a variant takes for a score: 1, or what
+// grows with T or w. MAtChA's exact beta grows, too, by fast kernels.
+double StepsPerScore(const std::string& mechanism, const std::string& variant,
+                     Index memory_length, Index chunk_width) {
+  const auto T = static_cast<double>(memory_length);
+  if (mechanism == "matcha" && variant == "exact") return T / 8;
+  if (variant == "exact" || variant == "moving_sum") return 1;
+  if (mechanism == "mocha") {
+    return std::min(T, static_cast<double>(chunk_width));
+  }
+  if (variant == "nested") return T * T;
+  if (variant == "partial_sums" || variant == "triangular") return T;
+  return mechanism == "matcha" ? T : 1;
+}
+
+Index RowsOf(const StabilityScores& scores, const std::string& source) {
+  return scores.at(source).rows;
+}
+Index ColsOf(const StabilityScores& scores, const std::string& source) {
+  return scores.at(source).cols;
+}
+
+// The first rows of every table that the mechanism takes.
+StabilityScores FirstOutputs(const StabilityScores& scores,
+                             const Description& about, Index outputs) {
+  StabilityScores first;
+  for (const auto& [name, table] : scores) {
+    if (!TakesScore(about, name)) continue;
+    Table<float>& part = first[name];
+    part = Table<float>(outputs, table.cols);
+    std::copy_n(table.values.begin(), part.values.size(), part.values.begin());
+  }
+  return first;
+}
+
+StabilityPoint PointOf(const std::string& mechanism,
+                       const StabilityScores& scores,
+                       const std::string& source) {
+  StabilityPoint point;
+  point.mechanism = mechanism;
+  point.memory_length = ColsOf(scores, source);
+  point.output_length = RowsOf(scores, source);
+  return point;
+}
+
+// What was found in the sequences that a variant was measured on.
+struct Found {
+  double error = 0, relative_error = 0;
+  DiagnosedPlace worst = {};
+  std::vector<double> mass_errors = {};  // of each output, signed
+  std::int64_t moved = 0, outputs = 0, not_finite = 0;
+  std::optional<DiagnosedPlace> first_wrong = {};
+
+  void Add(const Found& other) {
+    if (other.outputs > 0 && (outputs == 0 || other.error > error)) {
+      error = other.error;
+      worst = other.worst;
+    }
+    relative_error = std::max(relative_error, other.relative_error);
+    mass_errors.resize(std::max(mass_errors.size(), other.mass_errors.size()));
+    for (std::size_t i = 0; i < other.mass_errors.size(); ++i) {
+      // NaN stays: nothing is larger.
+      if (!std::isnan(mass_errors[i]) &&
+          !(std::abs(other.mass_errors[i]) <= std::abs(mass_errors[i]))) {
+        mass_errors[i] = other.mass_errors[i];
+      }
+    }
+    moved += other.moved;
+    outputs += other.outputs;
+    not_finite += other.not_finite;
+    if (other.first_wrong &&
+        (!first_wrong || other.first_wrong->output < first_wrong->output)) {
+      first_wrong = other.first_wrong;
+    }
+  }
+};
+
+// f32 cannot hold the rest of a row whose largest number is smaller.
+constexpr double kLeastOfRow = 1e-30;
+
+template <class Real>
+void CompareRow(std::span<const double> exact, std::span<const Real> row,
+                double tolerance, DiagnosedPlace place, Found& found) {
+  double error = 0;
+  double mass = 0;
+  std::size_t worst = 0, exact_peak = 0, peak = 0;
+  std::int64_t not_finite = 0;
+  for (std::size_t j = 0; j < exact.size(); ++j) {
+    const auto value = static_cast<double>(row[j]);
+    mass += exact[j] - value;
+    if (exact[j] > exact[exact_peak]) exact_peak = j;
+    if (!std::isfinite(value)) {
+      ++not_finite;
+      continue;
+    }
+    if (row[j] > row[peak]) peak = j;
+    if (std::abs(value - exact[j]) > error) {
+      error = std::abs(value - exact[j]);
+      worst = j;
+    }
+  }
+  ++found.outputs;
+  found.not_finite += not_finite;
+  found.mass_errors.push_back(mass);
+  const double largest = exact.empty() ? 0 : exact[exact_peak];
+  if (largest >= kLeastOfRow) {
+    found.relative_error = std::max(found.relative_error, error / largest);
+    // A tie is no move.
+    const bool moved =
+        not_finite > 0 ||
+        static_cast<double>(row[peak]) > static_cast<double>(row[exact_peak]);
+    found.moved += moved ? 1 : 0;
+  }
+  if (error > found.error || found.outputs == 1) {
+    found.error = error;
+    found.worst = place;
+    found.worst.entry = static_cast<std::int64_t>(worst) + 1;
+  }
+  const bool is_wrong =
+      not_finite > 0 || error > tolerance || std::abs(mass) > tolerance;
+  if (is_wrong && !found.first_wrong) found.first_wrong = place;
+}
+
+template <class Real>
+Found CompareSequence(const Table<double>& exact, const Table<Real>& made,
+                      double tolerance, Index sequence) {
+  Found found;
+  for (Index i = 0; i < made.rows; ++i) {
+    CompareRow<Real>(exact.view().Row(i), made.view().Row(i), tolerance,
+                     {.sequence = sequence + 1, .output = i + 1}, found);
+  }
+  return found;
+}
+
+// The largest bound on C(k), the product of 1 - p over the entries before k,
+// below which no more than the tolerance of an output's mass starts. In natural
+// logarithms; minus infinity after a p of 1.
+double LogBoundOf(std::span<const double> start, std::span<const double> p,
+                  double tolerance) {
+  std::vector<double> log_product(p.size(), 0);
+  for (std::size_t k = 1; k < p.size(); ++k) {
+    log_product[k] = log_product[k - 1] + std::log1p(-p[k - 1]);
+  }
+  double mass = 0;
+  for (std::size_t k = p.size(); k-- > 0;) {
+    mass += start[k];
+    if (mass > tolerance) return log_product[k];
+  }
+  return 0;
+}
+
+// What alpha of one sequence tells, which all mechanisms share.
+struct AlphaFindings {
+  double log_bound = 0;
+  Index bound_output = 0;
+  std::optional<Latency> latency;
+};
+
+// What decoding one sequence tells.
+struct DecodingFindings {
+  std::optional<Latency> latency;
+  double hard_distance = 0, read = 0;
+  Index zero_contexts = 0, outputs = 0;
+};
+
+// The mechanism whose attention is alpha.
+constexpr char kScan[] = "monotonic";
+
+class Diagnosing {
+ public:
+  explicit Diagnosing(const DiagnosisRequest& request) : request_(request) {}
+
+  Diagnosis Run() const {
+    Diagnosis made;
+    made.source = request_.source;
+    made.shape = request_.shape;
+    made.sequences = std::ssize(request_.sequences);
+    for (const StabilityScores& scores : request_.sequences) {
+      made.output_length =
+          std::max(made.output_length, RowsOf(scores, request_.source));
+      made.memory_length =
+          std::max(made.memory_length, ColsOf(scores, request_.source));
+    }
+    made.precision = request_.in_f64 ? "f64" : "f32";
+    made.tolerance = request_.tolerance;
+    AddBoundAndLatency(made);
+    for (const std::string& mechanism : request_.mechanisms) {
+      made.mechanisms.push_back(OfMechanism(mechanism));
+      if (mechanism == "mocha") {
+        made.chunk_width = request_.chunk_width == kInfiniteWidth
+                               ? "inf"
+                               : std::to_string(request_.chunk_width);
+      }
+    }
+    return made;
+  }
+
+ private:
+  void AddBoundAndLatency(Diagnosis& diagnosis) const {
+    const Description& about = FindMechanism<double>(kScan)->Describe();
+    const Config config = StabilitySubjects(about, "expect").at(0).config;
+    std::vector<AlphaFindings> findings(request_.sequences.size());
+    ParallelFor(std::ssize(findings), omp_get_max_threads(), [&](Index n) {
+      const StabilityScores& all = request_.sequences[Size(n)];
+      const StabilityScores scores =
+          FirstOutputs(all, about, RowsOf(all, request_.source));
+      findings[Size(n)] = AlphaOf(config, scores);
+    });
+    LatencyMean latency;
+    double log_bound = 0;
+    for (std::size_t n = 0; n < findings.size(); ++n) {
+      latency.Add(findings[n].latency);
+      if (findings[n].log_bound >= log_bound) continue;
+      log_bound = findings[n].log_bound;
+      diagnosis.bound.at = {.sequence = static_cast<std::int64_t>(n) + 1,
+                            .output = findings[n].bound_output};
+    }
+    diagnosis.bound.log10 = StabilityNumber(log_bound / std::log(10.0));
+    diagnosis.expected_latency = latency.Mean().value();
+  }
+
+  AlphaFindings AlphaOf(const Config& config,
+                        const StabilityScores& scores) const {
+    const StabilityInputs<double> inputs(scores);
+    const StabilityPoint point = PointOf(kScan, scores, request_.source);
+    AlphaFindings made;
+    FindBound(inputs.View(request_.source),
+              Evaluate<double>(point, config, scores).attention, made);
+    made.latency =
+        ExpectLatency(config, inputs.sequence(), point.output_length, {})
+            .of_expected_delays;
+    return made;
+  }
+
+  DiagnosedMechanism OfMechanism(const std::string& mechanism) const {
+    const Description& about = FindMechanism<double>(mechanism)->Describe();
+    std::vector<StabilitySubject> subjects = StabilitySubjects(about, "expect");
+    // Where the yardstick takes long, it is of a sample, and so is all else.
+    std::vector<StabilityScores> sample;
+    const Index most =
+        SampledOutputs(request_.sequences, mechanism, subjects[0]);
+    if (most != kWhole) {
+      sample.push_back(
+          FirstOutputs(request_.sequences[0], about, std::max<Index>(most, 1)));
+    }
+    const std::vector<StabilityScores>& sequences =
+        most == kWhole ? request_.sequences : sample;
+    std::vector<Index> outputs;  // of the first sequence, or kWhole
+    for (StabilitySubject& subject : subjects) {
+      subject.config.chunk_width = request_.chunk_width;
+      outputs.push_back(most != kWhole && subject.variant == "exact"
+                            ? kWhole
+                            : SampledOutputs(sequences, mechanism, subject));
+    }
+    const Index count = std::ssize(sequences);
+    std::vector<std::vector<Found>> found(Size(count),
+                                          std::vector<Found>(subjects.size()));
+    std::vector<DecodingFindings> findings(Size(count));
+    ParallelFor(count, omp_get_max_threads(), [&](Index n) {
+      const StabilityScores scores =
+          FirstOutputs(sequences[Size(n)], about,
+                       RowsOf(sequences[Size(n)], request_.source));
+      const StabilityPoint point = PointOf(mechanism, scores, request_.source);
+      const Expected<double> exact =
+          Evaluate<double>(point, subjects[0].config, scores);
+      for (std::size_t s = 0; s < subjects.size(); ++s) {
+        if (outputs[s] == kWhole) {
+          found[Size(n)][s] =
+              Measure(mechanism, subjects[s], scores, exact.attention, n);
+        } else if (n == 0 && outputs[s] > 0) {
+          found[0][s] = Measure(mechanism, subjects[s],
+                                FirstOutputs(scores, about, outputs[s]),
+                                exact.attention, n);
+        }
+      }
+      findings[Size(n)] = DecodingOf(mechanism, subjects[0].config, scores);
+    });
+    DiagnosedMechanism made = Summed(mechanism, findings);
+    made.sequences = count;
+    made.outputs = 0;
+    for (const StabilityScores& scores : sequences) {
+      made.outputs = std::max(made.outputs, RowsOf(scores, request_.source));
+    }
+    for (std::size_t s = 0; s < subjects.size(); ++s) {
+      Found all;
+      for (const auto& of_sequence : found) all.Add(of_sequence[s]);
+      made.variants.push_back(VariantOf(subjects[s], all));
+      made.variants.back().sequences =
+          outputs[s] == kWhole ? count : std::min<Index>(outputs[s], 1);
+    }
+    AddGradients(mechanism, about, subjects, made.variants);
+    return made;
+  }
+
+  static constexpr Index kWhole = -1;
+
+  // How many outputs of the first sequence are measured, or kWhole.
+  Index SampledOutputs(const std::vector<StabilityScores>& sequences,
+                       const std::string& mechanism,
+                       const StabilitySubject& subject) const {
+    double total = 0;
+    double most = 1;  // steps for a score
+    for (const StabilityScores& scores : sequences) {
+      const double steps =
+          StepsPerScore(mechanism, subject.variant,
+                        ColsOf(scores, request_.source), request_.chunk_width);
+      most = std::max(most, steps);
+      total +=
+          steps * static_cast<double>(scores.at(request_.source).values.size());
+    }
+    if (most <= kFewSteps || total <= kMostSteps) return kWhole;
+    const StabilityScores& first = sequences[0];
+    const auto T = static_cast<double>(ColsOf(first, request_.source));
+    const double steps =
+        T * StepsPerScore(mechanism, subject.variant,
+                          ColsOf(first, request_.source), request_.chunk_width);
+    return std::min(RowsOf(first, request_.source),
+                    static_cast<Index>(kMostSteps / steps));
+  }
+
+  Found Measure(const std::string& mechanism, const StabilitySubject& subject,
+                const StabilityScores& scores, const Table<double>& exact,
+                Index n) const {
+    const StabilityPoint point = PointOf(mechanism, scores, request_.source);
+    if (request_.in_f64) {
+      return CompareSequence(
+          exact, Evaluate<double>(point, subject.config, scores).attention,
+          request_.tolerance, n);
+    }
+    return CompareSequence(
+        exact, Evaluate<float>(point, subject.config, scores).attention,
+        request_.tolerance, n);
+  }
+
+  DecodingFindings DecodingOf(const std::string& mechanism, Config config,
+                              const StabilityScores& scores) const {
+    const StabilityInputs<double> inputs(scores);
+    const Index U = RowsOf(scores, request_.source);
+    const Index T = ColsOf(scores, request_.source);
+    DecodingFindings made;
+    made.outputs = U;
+    Sequence<double> sequence = inputs.sequence();
+    const Table<double> memory(T, 1);
+    Table<double> contexts(U, 1);
+    sequence.memory = memory.view();
+    sequence.contexts = contexts.view();
+    const Mechanism<double>& decoder = *FindMechanism<double>(mechanism);
+    made.hard_distance =
+        DistanceToHard(decoder, config, sequence, /*has_memory=*/false, 1)
+            .attention;
+    config.mode = "decode";
+    std::vector<StepTrace> traces;
+    DecodeSequence(decoder, config, sequence,
+                   [&](Index /*i*/, const StepResult<double>& step) {
+                     AddTraces(step, traces);
+                   });
+    for (const StepTrace& trace : traces) {
+      made.zero_contexts += trace.position < 0 ? 1 : 0;
+    }
+    const std::vector<double> delays = DelaysOf(traces, T);
+    made.read = delays.back() / static_cast<double>(T);
+    made.latency = LatencyOf(delays, T, U);
+    return made;
+  }
+
+  void FindBound(const MatrixView<const double>& choice,
+                 const Table<double>& alpha, AlphaFindings& made) const {
+    std::vector<double> start(Size(alpha.cols), 0);
+    start[0] = 1;
+    std::vector<double> p(start.size());
+    for (Index i = 0; i < alpha.rows; ++i) {
+      std::ranges::transform(choice.Row(i), p.begin(), [&](double x) {
+        // As what is measured forms it: in f32 it is 1 sooner.
+        const double chosen =
+            request_.source == "p_choose" ? x : 1 / (1 + std::exp(-x));
+        return request_.in_f64
+                   ? chosen
+                   : static_cast<double>(static_cast<float>(chosen));
+      });
+      const double bound = LogBoundOf(start, p, request_.tolerance);
+      if (bound < made.log_bound) {
+        made.log_bound = bound;
+        made.bound_output = i + 1;
+      }
+      std::ranges::copy(alpha.view().Row(i), start.begin());
+    }
+  }
+
+  static DiagnosedMechanism Summed(
+      const std::string& mechanism,
+      const std::vector<DecodingFindings>& findings) {
+    DiagnosedMechanism made{.mechanism = mechanism};
+    LatencyMean latency;
+    double outputs = 0, zero_contexts = 0;
+    for (const DecodingFindings& one : findings) {
+      latency.Add(one.latency);
+      const auto count = static_cast<double>(one.outputs);
+      outputs += count;
+      zero_contexts += static_cast<double>(one.zero_contexts);
+      made.hard_distance += count * one.hard_distance;
+      made.decoding.memory_read += one.read;
+    }
+    made.hard_distance = std::min(1.0, made.hard_distance / outputs);
+    made.decoding.memory_read /= static_cast<double>(findings.size());
+    made.decoding.zero_contexts = zero_contexts / outputs;
+    made.decoding.latency = latency.Mean();
+    return made;
+  }
+
+  static DiagnosedVariant VariantOf(const StabilitySubject& subject,
+                                    const Found& all) {
+    DiagnosedVariant made{.variant = subject.variant};
+    if (!subject.preset.empty()) made.preset = subject.preset;
+    made.outputs = std::ssize(all.mass_errors);
+    made.not_finite = all.not_finite;
+    if (all.outputs == 0) return made;
+    const auto count = static_cast<double>(all.outputs);
+    made.moved = StabilityNumber(static_cast<double>(all.moved) / count);
+    made.first_wrong = all.first_wrong;
+    double mass = 0;
+    for (const double error : all.mass_errors) {
+      made.mass_errors.push_back(StabilityNumber(error));
+      mass = std::max(mass, std::abs(error));
+    }
+    if (all.not_finite > 0) return made;
+    made.attention_error = StabilityNumber(all.error);
+    made.relative_error = StabilityNumber(all.relative_error);
+    made.mass_error = StabilityNumber(mass);
+    made.worst = all.worst;
+    return made;
+  }
+
+  // The gradient of the first outputs of the first sequence: of each output the
+  // score with the largest exact gradient, and one that is drawn.
+  void AddGradients(const std::string& mechanism, const Description& about,
+                    const std::vector<StabilitySubject>& subjects,
+                    std::vector<DiagnosedVariant>& variants) const {
+    std::map<Index, GradientSample> samples;  // by the number of outputs
+    std::vector<Index> outputs;
+    const StabilityScores& first = request_.sequences[0];
+    for (const StabilitySubject& subject : subjects) {
+      const Index T = ColsOf(first, request_.source);
+      const double steps =
+          static_cast<double>(T) *
+          StepsPerScore(mechanism, subject.variant, T, request_.chunk_width);
+      outputs.push_back(std::min(
+          {RowsOf(first, request_.source), kGradientOutputs,
+           static_cast<Index>(std::sqrt(kMostGradientSteps / (2 * steps)))}));
+      if (outputs.back() > 0 && !samples.contains(outputs.back())) {
+        samples[outputs.back()] =
+            SampleOf(mechanism, about, subjects[0].config, outputs.back());
+      }
+    }
+    ParallelFor(std::ssize(subjects), omp_get_max_threads(), [&](Index s) {
+      const Index count = outputs[Size(s)];
+      if (count == 0) return;
+      const GradientSample& sample = samples.at(count);
+      Config config = subjects[Size(s)].config;
+      config.mode = "gradient";
+      variants[Size(s)].gradient =
+          request_.in_f64 ? Compared<double>(mechanism, config, sample)
+                          : Compared<float>(mechanism, config, sample);
+    });
+  }
+
+  struct GradientSample {
+    StabilityScores scores;  // with the cotangent
+    std::vector<ScorePlace> places;
+    Expected<double> exact;
+  };
+
+  GradientSample SampleOf(const std::string& mechanism,
+                          const Description& about, Config exact,
+                          Index outputs) const {
+    GradientSample sample;
+    sample.scores = FirstOutputs(request_.sequences[0], about, outputs);
+    const StabilityPoint point =
+        PointOf(mechanism, sample.scores, request_.source);
+    StabilityPoint drawn = point;
+    drawn.family = "uniform";
+    drawn.chunk_energy_scale = 1;
+    sample.scores["cotangent"] =
+        DrawStabilityScores(drawn, about, request_.seed, 0).at("cotangent");
+    exact.mode = "gradient";
+    sample.exact = Evaluate<double>(point, exact, sample.scores);
+    const Table<double>& gradient = sample.exact.gradients.at(request_.source);
+    for (Index i = 0; i < outputs; ++i) {
+      const std::span<const double> row = gradient.view().Row(i);
+      const auto largest = std::ranges::max_element(
+          row, {}, [](double value) { return std::abs(value); });
+      sample.places.push_back({i, largest - row.begin()});
+      const auto word = Philox(request_.seed, kStabilityPurpose, 0,
+                               static_cast<std::uint64_t>(i))[0];
+      sample.places.push_back(
+          {i, static_cast<Index>(word) % point.memory_length});
+    }
+    return sample;
+  }
+
+  template <class Real>
+  DiagnosedGradient Compared(const std::string& mechanism, const Config& config,
+                             const GradientSample& sample) const {
+    const StabilityPoint point =
+        PointOf(mechanism, sample.scores, request_.source);
+    const Expected<Real> made =
+        Evaluate<Real>(point, config, sample.scores, sample.places);
+    DiagnosedGradient gradient{
+        .outputs = point.output_length,
+        .scores = std::ssize(sample.places) * std::ssize(made.gradients)};
+    double error = 0, largest = 0;
+    for (const auto& [name, table] : made.gradients) {
+      const Table<double>& exact = sample.exact.gradients.at(name);
+      for (const auto& [i, j] : sample.places) {
+        const auto value = static_cast<double>(table(i, j));
+        largest = std::max(largest, std::abs(exact(i, j)));
+        if (std::isfinite(value)) {
+          error = std::max(error, std::abs(value - exact(i, j)));
+        } else {
+          ++gradient.not_finite;
+        }
+      }
+    }
+    if (gradient.not_finite > 0) return gradient;
+    gradient.error = StabilityNumber(error);
+    if (largest > 0) {
+      gradient.relative_error = StabilityNumber(error / largest);
+    }
+    return gradient;
+  }
+
+  const DiagnosisRequest& request_;
+};
+
+}  // namespace
+
+Diagnosis Diagnose(const DiagnosisRequest& request) {
+  return Diagnosing(request).Run();
+}
+
+}  // namespace attnbench

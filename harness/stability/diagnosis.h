@@ -1,0 +1,238 @@
+// Says what published ways to compute the training expectation make of a user's
+// own p or energies: how wrong each is against the exact one, where it goes
+// wrong first, and which bound on the denominator would have been enough.
+//
+// All numbers are rounded to f32 first, as for `attnbench stability`. The exact
+// expectation in f64 is the yardstick. Only a sample is measured of what takes
+// long: the first outputs of the first sequence (an output depends on none that
+// follows), and the gradients of a few scores of them. The answer names it.
+#ifndef ATTNBENCH_HARNESS_STABILITY_DIAGNOSIS_H_
+#define ATTNBENCH_HARNESS_STABILITY_DIAGNOSIS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/base/document.h"
+#include "harness/latency/latency.h"
+#include "harness/machine/context.h"
+#include "harness/stability/inputs.h"
+#include "harness/stability/result.h"
+
+namespace attnbench {
+
+// All count from 1.
+struct DiagnosedPlace {
+  std::int64_t sequence = 1, output = 1;
+  std::optional<std::int64_t> entry = {};
+
+  static void Fields(auto& self, auto& visit) {
+    visit("sequence", self.sequence, kAtLeastOne);
+    visit("output", self.output, kAtLeastOne);
+    visit("entry", self.entry, kAtLeastOne);
+  }
+};
+
+struct DiagnosedGradient {
+  std::int64_t outputs = 0, scores = 0;
+  Figure error = {}, relative_error = {};
+  std::int64_t not_finite = 0;
+
+  static void Fields(auto& self, auto& visit) {
+    visit("outputs", self.outputs,
+          Rule{.description = "the first outputs of the first sequence, whose "
+                              "attention the gradient is of",
+               .minimum = 1});
+    visit("scores", self.scores,
+          Rule{.description = "the places of them that were compared",
+               .minimum = 1});
+    visit("error", self.error,
+          Rule{.description = "largest |gradient - exact|", .minimum = 0});
+    visit("relative_error", self.relative_error,
+          Rule{.description = "the same over the largest exact |gradient| of "
+                              "these places",
+               .minimum = 0});
+    visit("not_finite", self.not_finite, kAtLeastZero);
+  }
+};
+
+struct DiagnosedVariant {
+  std::string variant = {};
+  std::optional<std::string> preset = {};
+  std::int64_t sequences = 0, outputs = 0;
+  Figure attention_error = {}, relative_error = {}, mass_error = {};
+  std::optional<DiagnosedPlace> worst = {};
+  std::vector<Figure> mass_errors = {};
+  Figure moved = {};
+  std::optional<DiagnosedPlace> first_wrong = {};
+  std::int64_t not_finite = 0;
+  std::optional<DiagnosedGradient> gradient = {};
+
+  static void Fields(auto& self, auto& visit) {
+    visit("variant", self.variant, kNotEmpty);
+    visit("preset", self.preset);
+    visit("sequences", self.sequences,
+          Rule{.description = "how many were measured, from the first on; 0: "
+                              "none, it takes too long",
+               .minimum = 0});
+    visit("outputs", self.outputs,
+          Rule{.description = "of each, from the first on", .minimum = 0});
+    visit("attention_error", self.attention_error,
+          Rule{.description = "largest |attention - exact|; null where a "
+                              "number was not finite",
+               .minimum = 0});
+    visit("relative_error", self.relative_error,
+          Rule{.description = "the same, of each output over its largest exact "
+                              "entry",
+               .minimum = 0});
+    visit("mass_error", self.mass_error,
+          Rule{.description = "largest |sum of attention over the memory - "
+                              "exact|, of an output",
+               .minimum = 0});
+    visit("worst", self.worst, Rule{.description = "where attention_error is"});
+    visit("mass_errors", self.mass_errors,
+          Rule{.description = "for each output the largest over the sequences "
+                              "of exact - sum of attention over the memory: "
+                              "mass lost, or made up (negative)"});
+    visit("moved", self.moved,
+          Rule{.description = "share of the outputs whose largest attention is "
+                              "at another entry",
+               .minimum = 0,
+               .maximum = 1});
+    visit("first_wrong", self.first_wrong,
+          Rule{.description = "the first output with an error above the "
+                              "tolerance, or a number that is not finite"});
+    visit("not_finite", self.not_finite, kAtLeastZero);
+    visit("gradient", self.gradient,
+          Rule{.description = "null where even one output takes too long"});
+  }
+};
+
+// What decoding does with the same numbers: entries with p >= 1/2 are chosen.
+struct DiagnosedDecoding {
+  double zero_contexts = 0, memory_read = 0;
+  std::optional<Latency> latency = {};
+
+  static void Fields(auto& self, auto& visit) {
+    visit("zero_contexts", self.zero_contexts,
+          Rule{.description = "share of outputs that choose no entry",
+               .minimum = 0,
+               .maximum = 1});
+    visit("memory_read", self.memory_read,
+          Rule{.description = "share of the memory that the last output has "
+                              "read, mean over sequences",
+               .minimum = 0,
+               .maximum = 1});
+    visit("latency", self.latency, Rule{.description = "mean over sequences"});
+  }
+};
+
+struct DiagnosedMechanism {
+  std::string mechanism = {};
+  std::int64_t sequences = 1, outputs = 1;
+  double hard_distance = 0;
+  DiagnosedDecoding decoding = {};
+  std::vector<DiagnosedVariant> variants = {};
+
+  static void Fields(auto& self, auto& visit) {
+    visit("mechanism", self.mechanism, kNotEmpty);
+    visit("sequences", self.sequences,
+          Rule{.description = "how many were measured, from the first on",
+               .minimum = 1});
+    visit("outputs", self.outputs,
+          Rule{.description = "of each, from the first on", .minimum = 1});
+    visit("hard_distance", self.hard_distance,
+          Rule{.description = "between expected and decoded attention: total "
+                              "variation, mean over outputs; 0 where every p "
+                              "is 0 or 1",
+               .minimum = 0,
+               .maximum = 1});
+    visit("decoding", self.decoding);
+    visit("variants", self.variants);
+  }
+};
+
+// A bound that would have been enough: if a closed form clips its denominator
+// to this or less, no output loses more than the tolerance of its mass by it.
+struct DiagnosedBound {
+  Figure log10 = {};
+  std::optional<DiagnosedPlace> at = {};
+
+  static void Fields(auto& self, auto& visit) {
+    visit("log10", self.log10,
+          Rule{.description = "its decimal logarithm, 0 where nothing needs to "
+                              "be divided by less than 1; null: no bound is "
+                              "enough, a p of 1 stands before the mass"});
+    visit("at", self.at, Rule{.description = "the output that needs it"});
+  }
+};
+
+struct Diagnosis {
+  static constexpr char kTitle[] = "Result of attnbench diagnose";
+
+  int schema_version = kSchemaVersion;
+  std::string kind = "diagnosis";
+  Context context = {};
+  std::string source = {};
+  std::vector<std::int64_t> shape = {};
+  std::int64_t sequences = 1, output_length = 1, memory_length = 1;
+  std::string precision = "f32";
+  double tolerance = 0.01;
+  std::optional<std::string> chunk_width = {};
+  DiagnosedBound bound = {};
+  Latency expected_latency = {};
+  std::vector<DiagnosedMechanism> mechanisms = {};
+
+  static void Fields(auto& self, auto& visit) {
+    visit("schema_version", self.schema_version, kThisSchemaVersion);
+    visit("kind", self.kind, Rule{.one_of = {"diagnosis"}});
+    visit("context", self.context);
+    visit("source", self.source, Rule{.one_of = {"p_choose", "energies"}});
+    visit("shape", self.shape,
+          Rule{.description = "of the array that was given", .min_items = 2});
+    visit("sequences", self.sequences, kAtLeastOne);
+    visit("output_length", self.output_length,
+          Rule{.description = "of the longest sequence", .minimum = 1});
+    visit("memory_length", self.memory_length,
+          Rule{.description = "of the longest sequence", .minimum = 1});
+    visit("precision", self.precision,
+          Rule{.description = "of what is measured", .one_of = {"f32", "f64"}});
+    visit("tolerance", self.tolerance,
+          Rule{.description = "the largest error, and loss of mass, that is "
+                              "not called wrong",
+               .exclusive_minimum = 0,
+               .exclusive_maximum = 1});
+    visit("chunk_width", self.chunk_width,
+          Rule{.description = "of MoChA, or inf"});
+    visit("bound", self.bound);
+    visit("expected_latency", self.expected_latency,
+          Rule{.description = "mean over sequences; ap is the expectation, the "
+                              "others are those of the expected delays"});
+    visit("mechanisms", self.mechanisms);
+  }
+};
+
+struct DiagnosisRequest {
+  std::string source = "p_choose";  // or energies: the table of each sequence
+  std::vector<std::int64_t> shape = {};
+  // [U, T] of each sequence, U and T >= 1: `source`, and chunk_energies for
+  // mechanisms that take them.
+  std::vector<StabilityScores> sequences = {};
+  std::vector<std::string> mechanisms = {"monotonic"};
+  Index chunk_width = 4;  // of MoChA
+  bool in_f64 = false;
+  double tolerance = 0.01;
+  std::uint64_t seed = 1;  // of the cotangent and the sampled places
+};
+
+// The result, without its context. The sequences are worked on by all threads;
+// threads change nothing.
+Diagnosis Diagnose(const DiagnosisRequest& request);
+
+// The answer for people.
+std::string DiagnosisText(const Diagnosis& diagnosis);
+
+}  // namespace attnbench
+
+#endif  // ATTNBENCH_HARNESS_STABILITY_DIAGNOSIS_H_

@@ -1,0 +1,160 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "harness/stability/diagnosis.h"
+
+namespace attnbench {
+namespace {
+
+std::string Shown(const Figure& figure) {
+  return figure ? fmt::format("{:.2g}", *figure) : "not finite";
+}
+
+std::string NameOf(const DiagnosedVariant& one) {
+  return one.variant + (one.preset ? " " + *one.preset : "");
+}
+
+// "output 3", with the sequence where there are several.
+std::string PlaceText(const DiagnosedPlace& place, const Diagnosis& diagnosis) {
+  return diagnosis.sequences == 1 ? fmt::format("output {}", place.output)
+                                  : fmt::format("output {} of sequence {}",
+                                                place.output, place.sequence);
+}
+
+bool IsSample(const DiagnosedVariant& one, const Diagnosis& diagnosis) {
+  return one.sequences < diagnosis.sequences ||
+         one.outputs < diagnosis.output_length;
+}
+
+std::string BoundText(const Diagnosis& diagnosis) {
+  const DiagnosedBound& bound = diagnosis.bound;
+  if (!bound.at) {
+    return "Denominators: no closed form has to divide by less than 1 here.\n";
+  }
+  const std::string place = PlaceText(*bound.at, diagnosis);
+  if (!bound.log10) {
+    return fmt::format(
+        "Denominators: no bound would be enough, as mass starts behind a p of "
+        "1 "
+        "({}).\n",
+        place);
+  }
+  return fmt::format(
+      "Denominators: clipping at 1e{:.0f} or less would lose no more than {:g} "
+      "of the mass ({} needs it){}.\n",
+      std::floor(*bound.log10), diagnosis.tolerance, place,
+      *bound.log10 < -37.9 ? "; f32 has no such number" : "");
+}
+
+std::string GradientText(const DiagnosedVariant& one) {
+  if (!one.gradient) return "-";
+  if (one.gradient->not_finite > 0) return "not finite";
+  return one.gradient->relative_error ? Shown(one.gradient->relative_error)
+                                      : "0 of 0";
+}
+
+std::string Row(const DiagnosedVariant& one, const Diagnosis& diagnosis) {
+  constexpr const char* kRow = "  {:<30}{:>12}{:>12}{:>8}  {:<28}{:>12}\n";
+  if (one.outputs == 0) {
+    return fmt::format(kRow, NameOf(one) + " *", "-", "-", "-",
+                       "takes too long", GradientText(one));
+  }
+  return fmt::format(
+      kRow, NameOf(one) + (IsSample(one, diagnosis) ? " *" : ""),
+      Shown(one.attention_error), Shown(one.mass_error),
+      one.moved ? fmt::format("{:.0f} %", 100 * *one.moved) : "-",
+      one.first_wrong ? PlaceText(*one.first_wrong, diagnosis) : "none",
+      GradientText(one));
+}
+
+std::string MechanismText(const DiagnosedMechanism& mechanism,
+                          const Diagnosis& diagnosis) {
+  const DiagnosedDecoding& decoding = mechanism.decoding;
+  std::string text = fmt::format(
+      "\n{}{}: decoding chooses no entry for {:.0f} % of the outputs and reads "
+      "{:.0f} % of the memory{}; training's attention is {:.2g} from what it "
+      "chooses (0: the same, 1: nothing in common).\n",
+      mechanism.mechanism,
+      mechanism.sequences < diagnosis.sequences ||
+              mechanism.outputs < diagnosis.output_length
+          ? fmt::format(" (takes long: the first {} outputs of sequence 1)",
+                        mechanism.outputs)
+          : "",
+      100 * decoding.zero_contexts, 100 * decoding.memory_read,
+      decoding.latency
+          ? fmt::format(" (AP {:.2f}, DAL {:.1f} entries)",
+                        decoding.latency->ap, decoding.latency->dal)
+          : "",
+      mechanism.hard_distance);
+  text += fmt::format("  {:<30}{:>12}{:>12}{:>8}  {:<28}{:>12}\n", "variant",
+                      "error", "mass", "moved", "first wrong", "gradient");
+  for (const DiagnosedVariant& one : mechanism.variants) {
+    text += Row(one, diagnosis);
+  }
+  return text;
+}
+
+// One line for each size of the sample.
+std::string SampleText(const Diagnosis& diagnosis) {
+  std::vector<std::string> lines;
+  for (const DiagnosedMechanism& mechanism : diagnosis.mechanisms) {
+    for (const DiagnosedVariant& one : mechanism.variants) {
+      if (one.outputs == 0 || !IsSample(one, diagnosis)) continue;
+      const std::string line = fmt::format(
+          "* {} {} takes long: of the first {} outputs of sequence 1 only\n",
+          mechanism.mechanism, one.variant, one.outputs);
+      if (std::ranges::find(lines, line) == lines.end()) lines.push_back(line);
+    }
+  }
+  return fmt::format("{}", fmt::join(lines, ""));
+}
+
+std::string Verdict(const Diagnosis& diagnosis) {
+  std::vector<std::string> right, wrong;
+  for (const DiagnosedVariant& one : diagnosis.mechanisms.front().variants) {
+    if (one.variant == "exact" || one.outputs == 0) continue;
+    (one.first_wrong ? wrong : right).push_back(NameOf(one));
+  }
+  return fmt::format(
+      "{}: wrong by more than {:g} here: {}; right: {}.\n",
+      diagnosis.mechanisms.front().mechanism, diagnosis.tolerance,
+      wrong.empty() ? "none" : fmt::to_string(fmt::join(wrong, ", ")),
+      right.empty() ? "none" : fmt::to_string(fmt::join(right, ", ")));
+}
+
+}  // namespace
+
+std::string DiagnosisText(const Diagnosis& diagnosis) {
+  std::string text = Verdict(diagnosis);
+  text += fmt::format(
+      "{} of {} outputs and {} entries ({} [{}]), {} against exact in f64\n",
+      diagnosis.sequences == 1
+          ? "1 sequence"
+          : fmt::format("{} sequences", diagnosis.sequences),
+      diagnosis.output_length, diagnosis.memory_length, diagnosis.source,
+      fmt::join(diagnosis.shape, ", "), diagnosis.precision);
+  text += BoundText(diagnosis);
+  const Latency& latency = diagnosis.expected_latency;
+  text += fmt::format(
+      "Expected latency: AP {:.2f}; of the expected delays AL {:.1f}, LAAL "
+      "{:.1f}, DAL {:.1f} entries.\n",
+      latency.ap, latency.al, latency.laal, latency.dal);
+  for (const DiagnosedMechanism& mechanism : diagnosis.mechanisms) {
+    text += MechanismText(mechanism, diagnosis);
+  }
+  text += SampleText(diagnosis);
+  text += fmt::format(
+      "error: largest |attention - exact|; mass: largest error of its sum over "
+      "the memory; moved: outputs\nwhose largest attention is elsewhere; first "
+      "wrong: an error of either above {:g}; gradient: largest\nrelative error "
+      "at some scores of the first outputs of sequence 1 (--json has them)\n",
+      diagnosis.tolerance);
+  return text;
+}
+
+}  // namespace attnbench

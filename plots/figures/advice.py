@@ -1,0 +1,63 @@
+"""What `attnbench advise` found: how many times as fast as with soft attention the
+attention of each mechanism is, and the whole decoder around it.
+"""
+
+import numpy
+
+from analysis import words
+from analysis.pairing import BASELINE
+from figures import style
+
+PARTS = {"attention": "attention alone", "decoder": "the whole decoder"}
+
+
+def has_data(advice):
+    return any(_is_shown(one) for one in advice["mechanisms"])
+
+
+def draw(advice):
+    shown = [one for one in advice["mechanisms"] if _is_shown(one)]
+    names = [one["mechanism"] + ("" if _is_as_trained(one) else " *") for one in shown]
+    figure, grid = style.new_figure(1, len(PARTS), panel_height=0.5 + 0.45 * len(shown))
+    for panel, (part, title) in zip(grid[0], PARTS.items()):
+        places = numpy.arange(len(shown))
+        for place, one in zip(places, shown):
+            _draw_bar(panel, place, one[part])
+        panel.axvline(1, color="#000000", linewidth=0.8)
+        panel.set_yticks(places, names if panel is grid[0][0] else [""] * len(shown))
+        # Both have the rows of all, one of which may have no bar.
+        panel.set_ylim(len(shown) - 0.5, -0.5)
+        panel.set_xlim(left=0)
+        panel.set_title(title)
+        panel.set_xlabel("times as fast as with soft attention")
+        panel.grid(True, axis="x")
+    style.add_foot(figure, _caption(advice), [])
+    return figure, [advice["conclusion"]]
+
+
+def _is_shown(one):
+    return one["decoder"] is not None and one["mechanism"] != BASELINE
+
+
+def _is_as_trained(one):
+    return one["attention"] is None or one["is_as_trained"]
+
+
+def _draw_bar(panel, place, time):
+    if time is None:
+        return
+    panel.barh(place, time["speedup"], height=0.6, color="#0072B2", alpha=0.7)
+    if time["speedup_interval"]:
+        panel.plot(time["speedup_interval"], [place, place], color="#000000")
+
+
+def _caption(advice):
+    shape = advice["shape"]
+    return (
+        f"T = {shape['memory_length']}, U = {shape['output_length']}, d = {shape['dim']}, "
+        f"beam {shape['beam']}, {shape['vocabulary']} symbols, {shape['layers']} LSTM "
+        f"layers, {shape['energy']} energies, encoder {shape['encoder']}. One sequence on "
+        "one thread, random weights; lines: 95 % intervals; none: without attention; *: "
+        "its scan did not read the memory as trained weights do. "
+        + words.context_text(advice["context"])
+    )

@@ -1,0 +1,73 @@
+"""attnbench advise from outside: a table and a conclusion for a shape, the same as a
+document, and clear errors.
+"""
+
+import json
+import os
+import unittest
+
+from documents import strict, validate
+from result_files import ResultFilesTest, run
+
+SHAPE = ("-T", "20", "-U", "6", "-d", "64", "--vocabulary", "9", "--repetitions", "4")
+
+
+class Advise(ResultFilesTest):
+    def advise(self, *arguments):
+        """Gives stdout and stderr; times of a test need not be valid."""
+        done = run("advise", *SHAPE, *arguments)
+        self.assertIn(done.returncode, (0, 5), done.stderr)
+        return done.stdout, done.stderr
+
+    def test_one_command_answers_for_a_shape(self):
+        out, err = self.advise("--beam", "2", "-w", "3", "-o", self.path("a.json"))
+        validity, *lines = out.splitlines()
+        self.assertRegex(validity, "^valid|^INVALID")
+        self.assertIn("T = 20, U = 6, d = 64, beam 2, 9 symbols, 2 LSTM layers", lines[0])
+        names = [line.split("  ")[1] for line in lines[2:8]]
+        self.assertEqual(names, ["soft", "monotonic", "mocha w=3", "matcha", "memory K=32",
+                                 "none"])
+        self.assertRegex(out, r"\nIt (pays|does not pay): .*Soft attention takes \d+ % of")
+        self.assertIn("[3/3]", err)
+        with open(self.path("a.json"), encoding="utf-8") as file:
+            document = strict(file.read())
+        validate(document, "advice")
+        self.assertEqual(document["lengths"], [1, 5, 20])
+        by_name = {one["mechanism"]: one for one in document["mechanisms"]}
+        for name in ("monotonic", "mocha w=3", "matcha"):
+            self.assertGreaterEqual(by_name[name]["memory_read"], 0.9, name)
+            self.assertLess(by_name[name]["latency"]["ap"], 0.9)
+            self.assertTrue(by_name[name]["is_as_trained"])
+        self.assertIsNone(by_name["soft"]["latency"])
+        # Of 13 hypotheses in 7 steps, and of one of the empty source.
+        self.assertAlmostEqual(by_name["soft"]["energies_per_output"], 20 * 13 / 14)
+        self.assertEqual(os.listdir(self.folder), ["a.json"])
+
+    def test_json_is_the_document_and_layers_and_encoder_are_taken(self):
+        out, _ = self.advise("--layers", "1", "--encoder", "given",
+                             "--energy", "normalized_additive", "--json")
+        document = strict(out)
+        validate(document, "advice")
+        self.assertEqual(document["shape"]["layers"], 1)
+        self.assertEqual(document["shape"]["encoder"], "given")
+
+    def test_wrong_shapes_are_refused_before_anything_is_measured(self):
+        for arguments, *parts in (
+            (("-T", "10,20"), "--memory-length: must be one value"),
+            (("-T", "0"), "--memory-length", "0 is out of range"),
+            (("-T", "=d"), "--memory-length: '=d' is not a number"),
+            (("-w", "inf"), "--chunk-width: 'inf' is not a number"),
+            (("-T", "20001"), "--memory-length: is 20001, at most 20000"),
+            (("--energy", "dots"), "--energy", "did you mean 'dot'"),
+            (("--encoder", "none"), "--encoder", "timed"),
+            (("--repetitions", "0"), "--repetitions"),
+            (("-o", self.path("none/a.json")), "none"),
+        ):
+            self.refused(("advise", *arguments), *parts)
+        with open(self.path("a.json"), "w", encoding="utf-8") as file:
+            json.dump({}, file)
+        self.refused(("advise", *SHAPE, "-o", self.path("a.json")), "a.json", "--force")
+
+
+if __name__ == "__main__":
+    unittest.main()

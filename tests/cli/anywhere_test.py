@@ -1,0 +1,144 @@
+"""Guards against a program that works only where it was built: runs it from other folders,
+installed and moved, with experiments by their names. Checks its version, its help, and the
+man page and completion that are made of it.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+from documents import ROOT
+from in_folder import InFolder
+
+ATTNBENCH = os.environ["ATTNBENCH"]
+
+
+class Anywhere(InFolder):
+    def run_here(self, *arguments, program=ATTNBENCH):
+        return subprocess.run([os.path.abspath(program), *arguments], cwd=self.folder,
+                              capture_output=True, text=True, check=False)
+
+    def gives(self, *arguments, program=ATTNBENCH):
+        done = self.run_here(*arguments, program=program)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def installed(self):
+        build = os.path.dirname(os.path.abspath(ATTNBENCH))
+        subprocess.run(["cmake", "--install", build, "--prefix", self.path("usr")],
+                       check=True, capture_output=True)
+        return self.path("usr/bin/attnbench")
+
+    def test_an_experiment_is_known_by_its_name_in_every_folder(self):
+        plan = json.loads(self.gives("run-sweep", "ci", "--dry-run", "--json"))
+        self.assertEqual(plan["name"], "ci")
+        with open(self.path("ci"), "w", encoding="utf-8") as file:
+            json.dump({"name": "mine", "axes": {"memory_length": 2},
+                       "alternatives": [{"mechanism": "soft"}]}, file)
+        plan = json.loads(self.gives("run-sweep", "ci", "--dry-run", "--json"))
+        self.assertEqual(plan["name"], "mine")
+        done = self.run_here("run-sweep", "mad_figure9", "--dry-run")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("mad_figure9: cannot be read", done.stderr)
+
+    def test_an_installed_program_finds_what_it_needs(self):
+        program = self.installed()
+        self.assertEqual(sorted(os.listdir(self.path("usr"))), ["bin", "share"])
+        listed = json.loads(self.gives("list", "--json", program=program))
+        self.assertIn("mad_figure8", listed["experiments"])
+        self.assertIn("mad-linear (MAD 2.2)\n", self.gives("claims", "--list", program=program))
+        sweep = self.path("usr/bin/run-sweep")
+        self.gives("-T", "3,4", "-d", "4", "--repetitions", "2", "-o", "r.json", program=sweep)
+        self.gives("report", "r.json", "-o", "r.html", program=program)
+        self.gives("draw", "--figure", "mocha_figure3", "r.json", program=program)
+        self.assertLessEqual({"r.html", "mocha_figure3.png"}, set(os.listdir(self.folder)))
+        asked = ("import attnbench; print(len(attnbench.load('r.json')),"
+                 " len(attnbench.speedups('r.json')), *attnbench.figures('r.json'))")
+        package = {**os.environ, "PYTHONPATH": self.path("usr/share/attnbench/python")}
+        done = subprocess.run(["/usr/bin/python3", "-c", asked], cwd=self.folder,
+                              env=package, check=False, capture_output=True, text=True)
+        self.assertRegex(done.stdout, r"^[1-9]\d* [1-9]\d*", done.stderr)
+        # The sources have no such experiment.
+        with open(self.path("usr/share/attnbench/experiments/mine.json"), "x",
+                  encoding="utf-8"):
+            pass
+        shutil.move(self.path("usr"), self.path("moved"))
+        program = self.path("moved/bin/attnbench")
+        listed = json.loads(self.gives("list", "--json", program=program))
+        self.assertIn("mine", listed["experiments"])
+        self.gives("claims", "mad-linear", "--quick", program=program)
+
+    def test_a_program_that_is_moved_alone_finds_its_sources(self):
+        # The folder of other tests may be below the sources.
+        with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
+            program = shutil.copy(ATTNBENCH, folder)
+            self.gives("run-sweep", "ci", "--dry-run", program=program)
+            self.assertIn("mocha_figure3", self.gives("draw", "--list", program=program))
+
+    def commands(self):
+        return re.findall(r"^  (\S+)", self.gives("help").split("Subcommands:\n")[1],
+                          re.MULTILINE)
+
+    def options(self, *command):
+        return re.findall(r"^  (-\S+)", self.gives("help", *command), re.MULTILINE)
+
+    def test_the_man_page_has_every_command_and_option(self):
+        self.installed()
+        with open(self.path("usr/share/man/man1/attnbench.1"), encoding="utf-8") as file:
+            page = file.read().replace("\\-", "-")
+        sections = {text.split()[0]: text
+                    for text in re.split(r"^\.S[HS] ", page, flags=re.MULTILINE)[1:]}
+        self.assertEqual(list(sections), ["NAME", "DESCRIPTION", "COMMANDS", *self.commands()])
+        for option in self.options():
+            self.assertIn(f"\n\\fB{option}", sections["DESCRIPTION"])
+        for command in self.commands():
+            for option in self.options(command):
+                self.assertIn(f"\n\\fB{option}", sections[command])
+
+    def completed(self, *words):
+        done = subprocess.run(
+            ["bash", "-c", 'source "$0" && COMP_WORDS=("$@") && COMP_CWORD=$(($# - 1)) && '
+             '_attnbench "$1" "${@: -1}" "${@: -2:1}" && printf "%s\\n" "${COMPREPLY[@]}"',
+             self.path("usr/share/bash-completion/completions/run-sweep"), *words],
+            cwd=self.folder, capture_output=True, text=True, check=True)
+        self.assertEqual(done.stderr, "")
+        return done.stdout.split()
+
+    def test_completion_knows_commands_options_experiments_and_claims(self):
+        program = self.installed()
+        commands = self.commands()
+        self.assertEqual(self.completed(program, ""), commands)
+        self.assertEqual(self.completed(program, "help", ""), commands)
+        for command in [(), *((one,) for one in commands)]:
+            names = [name for option in self.options(*command) for name in option.split(",")]
+            self.assertEqual(self.completed(program, *command, "-"), names)
+        self.assertEqual(self.completed(program, "run-sweep", "mad_"), ["mad_figure8"])
+        self.assertEqual(self.completed(self.path("usr/bin/run-sweep"), "mad_"), ["mad_figure8"])
+        self.assertEqual(self.completed(program, "run-sweep", "-o", "mad_"), [])
+        self.assertEqual(self.completed(program, "claims", "mad-lin"), ["mad-linear"])
+
+    def test_it_says_which_program_it_is(self):
+        self.assertRegex(self.gives("--version"),
+                         r"^attnbench \d+\.\d+\.\d+, commit \w+.*, \w+\n$")
+
+    def test_help_is_that_of_the_command(self):
+        self.assertEqual(self.gives("help", "compare"), self.gives("compare", "--help"))
+        self.assertEqual(self.gives("help"), self.gives("--help"))
+        done = self.run_here("help", "compair")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("unknown command 'compair'; did you mean 'compare'?", done.stderr)
+
+    def test_claims_are_listed_in_the_order_of_the_ledger(self):
+        with open(os.path.join(ROOT, "experiments", "claims.json"), encoding="utf-8") as file:
+            claims = json.load(file)["claims"]
+        listed = re.findall(r"^(\S+) \(", self.gives("claims", "--list"), re.MULTILINE)
+        self.assertEqual(listed, [claim["id"] for claim in claims])
+        self.assertEqual(self.gives("claims", "--list", "mocha-w1").count("\n"), 2)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,292 @@
+"""attnbench diagnose from outside: the stored facts of other implementations, arrays of
+numpy in every form, and clear errors; `expect` on the same arrays.
+"""
+
+import io
+import json
+import os
+import unittest
+import zipfile
+
+import numpy
+
+from documents import strict, validate
+from result_files import ResultFilesTest, run
+
+
+def by_name(mechanism):
+    return {" ".join(filter(None, (one["variant"], one["preset"]))): one
+            for one in mechanism["variants"]}
+
+
+class Diagnose(ResultFilesTest):
+    def save(self, name, array):
+        numpy.save(self.path(name), array)
+        return self.path(name)
+
+    def diagnose(self, *arguments):
+        out, err = self.gives(0, "diagnose", *arguments, "--json")
+        self.assertEqual(err, "")
+        document = strict(out)
+        validate(document, "diagnosis")
+        return document
+
+    def test_a_closed_form_is_called_wrong_where_its_bound_clips(self):
+        # Output 1 chooses entry 35 alone; for output 2 every p is a half.
+        p = numpy.full((2, 40), 0.5)
+        p[0] = 0
+        p[0, 35] = 1
+        document = self.diagnose("--p", self.save("p.npy", p))
+        self.assertEqual((document["sequences"], document["output_length"],
+                          document["memory_length"]), (1, 2, 40))
+        # 2^-35: what the clip must not be above.
+        self.assertAlmostEqual(document["bound"]["log10"], -10.54, delta=0.01)
+        self.assertEqual(document["bound"]["at"]["output"], 2)
+        found = by_name(document["mechanisms"][0])
+        self.assertIsNone(found["exact"]["first_wrong"])
+        self.assertLess(found["exact"]["attention_error"], 1e-6)
+        self.assertIsNone(found["triangular"]["first_wrong"])
+        # alpha is 0.1455 instead of 0.5 at 1e-10, nearly 0 at 1e-6.
+        for name, error in (("parallel tf", 0.5 - 0.1455), ("parallel nsp", 0.49999)):
+            self.assertAlmostEqual(found[name]["attention_error"], error, delta=2e-4)
+            self.assertEqual(found[name]["first_wrong"]["output"], 2)
+            self.assertEqual(found[name]["worst"]["entry"], 36)
+        # Of the mass that is there, 1 - 2^-5, what is found is 0.291 times as much.
+        self.assertAlmostEqual(found["parallel tf"]["mass_errors"][1],
+                               (1 - 2**-5) * (1 - 0.1455 / 0.5), delta=1e-3)
+        self.assertEqual(found["parallel tf"]["mass_errors"][0], 0)
+        self.assertGreater(found["parallel tf"]["gradient"]["relative_error"], 0.01)
+        self.assertLess(found["triangular"]["gradient"]["relative_error"], 1e-5)
+        out, _ = self.gives(0, "diagnose", "--p", self.path("p.npy"))
+        self.assertIn("clipping at 1e-11 or less", out)
+        self.assertRegex(out, r"parallel tf +0\.35 +0\.69 +\d+ %  output 2 ")
+
+    def test_ones_before_the_mass_leave_no_bound(self):
+        p = numpy.array([[0, 0, 0, 0, 1, 0], [0, 0, 1, 0, 0, 1.0]])
+        document = self.diagnose("--p", self.save("p.npy", p))
+        self.assertIsNone(document["bound"]["log10"])
+        found = by_name(document["mechanisms"][0])
+        self.assertEqual(found["parallel fsq_op"]["attention_error"], 1)
+        # All of it is lost; nothing is at another entry.
+        self.assertEqual(found["parallel fsq_op"]["mass_error"], 1)
+        self.assertEqual(found["parallel fsq_op"]["moved"], 0)
+        self.assertEqual(found["parallel nsp_no_denominator"]["first_wrong"]["output"], 2)
+        self.assertIsNone(found["parallel mad2017"]["first_wrong"])
+        self.assertEqual(document["mechanisms"][0]["hard_distance"], 0)
+        decoding = document["mechanisms"][0]["decoding"]
+        self.assertEqual((decoding["zero_contexts"], decoding["memory_read"]), (0, 1))
+        # g = 5, 6 of 6 entries.
+        self.assertAlmostEqual(decoding["latency"]["ap"], 11 / 12)
+        self.assertAlmostEqual(document["expected_latency"]["ap"], 11 / 12)
+
+    def test_what_is_not_finite_is_counted_and_has_no_error(self):
+        p = numpy.ones((2, 12))
+        p[0, :11] = 0
+        document = self.diagnose("--p", self.save("p.npy", p))
+        jmin = by_name(document["mechanisms"][0])["parallel jmin"]
+        self.assertGreater(jmin["not_finite"], 0)
+        self.assertIsNone(jmin["attention_error"])
+        # Its product takes in the p of the entry itself: 1e-10 instead of 1.
+        self.assertEqual(jmin["first_wrong"]["output"], 1)
+        self.assertIsNone(jmin["mass_errors"][1])
+        out, _ = self.gives(0, "diagnose", "--p", self.path("p.npy"))
+        self.assertRegex(out, r"parallel jmin +not finite +not finite")
+
+    def test_windows_and_presets_are_told_apart_under_mocha_and_matcha(self):
+        p = numpy.full((1, 5), 0.5)
+        p[0] = [0, 0, 1, 0, 0]
+        u = numpy.array([[0, -20, -15, -3, 0.0]])
+        document = self.diagnose(
+            "--p", self.save("p.npy", p), "--chunk-energies", self.save("u.npy", u),
+            "-w", "2", "--mechanism", "mocha,matcha")
+        mocha, matcha = map(by_name, document["mechanisms"])
+        self.assertEqual(document["chunk_width"], "2")
+        # exp(u - max) clipped at 1e-5 gives 0.5 where 0.006693 is right.
+        self.assertAlmostEqual(mocha["clipped"]["attention_error"], 0.4933, delta=5e-5)
+        for name in ("exact", "parallel tf", "nested"):
+            self.assertLess(mocha[name]["attention_error"], 1e-6, name)
+        for name in ("exact", "parallel tf", "parallel mad2017", "nested"):
+            self.assertLess(matcha[name]["attention_error"], 1e-6, name)
+        self.assertIn("chunk_energies", strict(self.gives(
+            0, "expect", self.case(p, u))[0])["gradients"])
+
+    def case(self, p, u):
+        numpy.savez(self.path("arrays.npz"), p_choose=p, chunk_energies=u,
+                    c=numpy.ones_like(p))
+        arrays = self.path("arrays.npz")
+        return self.write("case.json", {
+            "mechanism": "mocha", "options": {"chunk_width": 2},
+            "inputs": {"p_choose": arrays, "chunk_energies": f"{arrays}:chunk_energies",
+                       "cotangent": f"{arrays}:c"}})
+
+    def test_every_form_of_numpys_arrays_is_the_same_array(self):
+        p = numpy.array([[0, 1, 0], [1, 0, 1]])
+        numpy.savez_compressed(self.path("z.npz"), p_choose=p, other=p + 0.25)
+        plain = self.diagnose("--p", self.save("p.npy", p.astype("f8")))
+        plain.pop("context")
+        for name, array in (("f", numpy.asfortranarray(p.astype("f4"))),
+                            ("h", p.astype("f2")), ("big", p.astype(">f8")),
+                            ("i", p.astype(">i4")), ("u", p.astype("u1")),
+                            ("b", p.astype(bool))):
+            same = self.diagnose("--p", self.save(f"{name}.npy", array))
+            same.pop("context")
+            self.assertEqual(same, plain, name)
+        for text in ("z.npz", "z.npz:p_choose"):
+            same = self.diagnose("--p", self.path(text))
+            same.pop("context")
+            self.assertEqual(same, plain, text)
+        with open(self.path("v2.npy"), "wb") as file:
+            numpy.lib.format.write_array(file, p.astype("f8"), version=(2, 0))
+        same = self.diagnose("--p", self.path("v2.npy"))
+        same.pop("context")
+        self.assertEqual(same, plain)
+        e = numpy.where(p > 0, 90.0, -90.0)
+        self.assertEqual(self.diagnose("--energies", self.save("e.npy", e))["mechanisms"][0]
+                         ["decoding"], plain["mechanisms"][0]["decoding"])
+        halves = numpy.array([[2.0**-24, 0.5, 0.333]], dtype="f2")
+        case = self.write("half.json", {"mechanism": "monotonic", "inputs": {
+            "p_choose": self.save("halves.npy", halves)}})
+        alpha = strict(self.gives(0, "expect", case)[0])["selection"][0]
+        self.assertEqual(alpha[0], 2.0**-24)
+
+    def test_batches_heads_and_lengths_leave_padding_out(self):
+        rng = numpy.random.default_rng(1)
+        p = rng.uniform(0.1, 0.9, (2, 3, 4, 20))
+        p[1, :, 2:, :] = numpy.nan
+        p[1, :, :, 7:] = numpy.nan
+        arguments = ("--p", self.save("p.npy", p),
+                     "--lengths", self.save("lengths.npy", numpy.array([20, 7])),
+                     "--output-lengths", self.save("outputs.npy", numpy.array([4, 2])))
+        document = self.diagnose(*arguments)
+        self.assertEqual(document["sequences"], 6)
+        self.assertEqual(document["shape"], [2, 3, 4, 20])
+        exact = by_name(document["mechanisms"][0])["exact"]
+        self.assertEqual((exact["sequences"], exact["outputs"], exact["not_finite"]), (6, 4, 0))
+        # The same as one after another.
+        errors = [by_name(self.diagnose("--p", self.save("one.npy", p[b, h, :U, :T]))
+                          ["mechanisms"][0])["parallel fsq"]["attention_error"]
+                  for b, U, T in ((0, 4, 20), (1, 2, 7)) for h in range(3)]
+        self.assertEqual(by_name(document["mechanisms"][0])["parallel fsq"]
+                         ["attention_error"], max(errors))
+
+    def test_what_takes_long_is_a_sample_that_the_answer_names(self):
+        p = numpy.random.default_rng(2).uniform(0, 0.02, (12, 6000)).astype("f4")
+        document = self.diagnose("--p", self.save("p.npy", p))
+        found = by_name(document["mechanisms"][0])
+        self.assertEqual(found["parallel tf"]["outputs"], 12)
+        self.assertEqual((found["triangular"]["sequences"], found["triangular"]["outputs"]),
+                         (1, 2))
+        self.assertLess(found["triangular"]["attention_error"], 1e-5)
+        self.assertIsNone(found["triangular"]["gradient"])
+        out, _ = self.gives(0, "diagnose", "--p", self.path("p.npy"))
+        self.assertIn("triangular takes long: of the first 2 outputs of sequence 1", out)
+
+    def test_an_answer_goes_into_a_file_and_a_case_comes_from_a_pipe(self):
+        path = self.save("p.npy", numpy.full((1, 3), 0.5))
+        self.gives(0, "diagnose", "--p", path, "-o", self.path("d.json"))
+        with open(self.path("d.json"), encoding="utf-8") as file:
+            validate(strict(file.read()), "diagnosis")
+        self.refused(("diagnose", "--p", path, "-o", self.path("d.json")), "is there already")
+        self.refused(("diagnose", "--p", path, "-o", path, "--force"), "is read by this command")
+        case = json.dumps({"mechanism": "monotonic", "inputs": {"p_choose": [[0.5, 1]]}})
+        for command, key in (("expect", "attention"), ("decode", "steps")):
+            done = run(command, "-", input=case)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            self.assertIn(key, strict(done.stdout))
+            out = self.path(f"{command}.json")
+            done = run(command, "-", "-o", out, input=case)
+            self.assertEqual((done.returncode, done.stdout), (0, ""))
+            with open(out, encoding="utf-8") as file:
+                self.assertIn(key, strict(file.read()))
+        self.refused(("expect", "-", "-o", out), "is there already")
+
+    def test_arrays_that_are_not_as_documented_are_refused(self):
+        good = io.BytesIO()
+        numpy.save(good, numpy.full((2, 3), 0.5))
+        good = good.getvalue()
+
+        def refused(change, *parts):
+            with open(self.path("bad.npy"), "wb") as file:
+                file.write(change)
+            self.refused(("diagnose", "--p", self.path("bad.npy")), "bad.npy", *parts)
+        refused(b"", "is empty")
+        refused(good[:-1], "has 47 bytes of numbers, [2, 3] of type <f8 are 48")
+        refused(good + b"x", "has 49 bytes")
+        refused(good[:40], "ends within its header")
+        refused(good[:7], "ends within its header")
+        refused(b"\x92" + good[1:], "is neither an .npy nor an .npz")
+        refused(good[:6] + b"\x04" + good[7:], "is of format 4.0; 1.0 to 3.0")
+        refused(good[:8] + b"\xff\xff" + good[10:], "header of 65535 bytes")
+        for old, new, *parts in (
+                (b"'<f8'", b"'<c8'", "has the type '<c8'; valid: f2"),
+                (b"'<f8'", b"'|O' ", "holds Python objects", "astype"),
+                (b"'<f8'", b"[(1)]", "holds records with fields"),
+                (b"(2, 3)", b"(2,-3)", "no length at character"),
+                (b"(2, 3)", b"(2, 0)", "it is empty"),
+                (b"(2, 3)", b"(6,)  ", "[U, T], [B, U, T] or [B, H, U, T]"),
+                (b"False", b"Fals\"", "fortran_order that is no True"),
+                (b"'shape'", b"'shade'", "an unknown key 'shade'"),
+                (b"(2, 3)", b"(2, 3 ", "no length at character")):
+            self.assertIn(old, good)
+            refused(good.replace(old, new), *parts)
+        header = b"{'descr': '<f8', 'fortran_order': False, 'shape': (%s,), }\n"
+        for shape in (b"4000000000, 4000000000", b"99999999999999999999, 2"):
+            text = header % shape
+            refused(b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text + b"12")
+        numpy.save(self.path("o.npy"), numpy.array([[1, "a"]], dtype=object))
+        self.refused(("diagnose", "--p", self.path("o.npy")), "holds Python objects")
+
+    def test_archives_and_numbers_that_cannot_be_are_refused_with_their_place(self):
+        half = numpy.full((2, 3), 0.5)
+        numpy.savez(self.path("a.npz"), q=half)
+        path = self.path("a.npz")
+        self.refused(("diagnose", "--p", path), "unknown array 'p_choose'", f"{path}:q")
+        self.refused(("diagnose", "--p", f"{path}:r"), "unknown array 'r'")
+        with open(path, "rb") as file:
+            content = file.read()
+        with open(self.path("cut.npz"), "wb") as file:
+            file.write(content[:-30])
+        self.refused(("diagnose", "--p", self.path("cut.npz")), "cut.npz: is not an .npz")
+        with zipfile.ZipFile(self.path("z.npz"), "w") as archive:
+            archive.writestr("p_choose.npy", b"text")
+        self.refused(("diagnose", "--p", self.path("z.npz")), "p_choose: is not an array")
+        plain = self.save("p.npy", half)
+        self.refused(("diagnose", "--p", f"{plain}:q"), "holds one array, which has no name")
+        for value in (1.5, -0.1, numpy.nan, numpy.inf):
+            array = half.copy()
+            array[1, 2] = value
+            self.refused(("diagnose", "--p", self.save("q.npy", array)),
+                         "q.npy[2, 3]: is ", "not a probability")
+            case = self.write("c.json", {"mechanism": "monotonic", "inputs": {
+                "p_choose": self.path("q.npy")}})
+            self.refused(("expect", case), "inputs.p_choose: ", "q.npy[2, 3]: ")
+        array = half.copy()
+        array[0, 1] = -numpy.inf
+        self.refused(("diagnose", "--energies", self.save("q.npy", array)),
+                     "q.npy[1, 2]: is -inf", "--lengths")
+        self.refused(("expect", self.write("c.json", {"mechanism": "monotonic", "inputs": {
+            "p_choose": self.path("c.json")}})), "names a case file")
+        for lengths, *parts in (((3,), "[1]: is 3, must be a whole number from 1 to 2"),
+                                ((0,), "[1]: is 0"), ((1.5,), "is 1.5"),
+                                ((1, 2), "one for each batch")):
+            self.refused(("diagnose", "--p", plain, "--output-lengths",
+                          self.save("l.npy", numpy.array(lengths))), "l.npy", *parts)
+        for arguments, *parts in (
+                ((), "needs --p FILE or --energies FILE"),
+                (("--p", plain, "--energies", plain), "not both"),
+                (("--p", plain, "--mechanism", "mocha"), "mocha needs --chunk-energies"),
+                (("--p", plain, "--mechanism", "soft"), "unknown mechanism 'soft'"),
+                (("--p", plain, "--precision", "f16"), "unknown precision 'f16'"),
+                (("--p", plain, "--tolerance", "2"), "--tolerance"),
+                (("--p", plain, "-w", "0"), "--chunk-width"),
+                (("--p", plain, "--chunk-energies", self.save("u.npy", half[:1])),
+                 "u.npy: has the shape [1, 3], but"),
+                (("--p", self.path("none.npy")), "none.npy: cannot be read"),
+                (("--p", self.folder), "cannot be read")):
+            self.refused(("diagnose", *arguments), *parts)
+        os.mkfifo(self.path("pipe"))
+        self.refused(("diagnose", "--p", self.path("pipe")), "pipe: is empty")
+
+
+if __name__ == "__main__":
+    unittest.main()

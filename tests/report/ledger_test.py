@@ -1,0 +1,56 @@
+"""Guards against a ledger of claims whose verdicts are not what is seen first, or that
+hides what they were read from.
+"""
+
+import unittest
+
+import results
+
+import made_up_claims
+
+
+class LedgerTest(results.ReportCase):
+    def test_the_verdict_is_the_first_column_of_the_ledger(self):
+        page = self.read(made_up_claims.document())
+        found = page.ledger()
+        self.assertEqual(len(found), 38)
+        self.assertIn("verdict claim measured here", page.words())
+        for name, verdict in (
+            ("mad-binary", "holds"),
+            ("mad-speedup", "fails"),
+            ("mocha-moving-sum", "holds only if chunk_energy_scale = 1"),
+            ("britz-K", "not measurable here : no training result"),
+        ):
+            self.assertEqual(found[name][0], verdict)
+        shown = found["mad-speedup"][1]
+        self.assertIn("MAD appendix F", shown)
+        self.assertIn("soft over monotonic, everywhere (ratio): 1.53 [1.3, 1.61] to 34.9 "
+                      "[25, 42.2] , must be 3.5 to 45", shown)
+        self.assertIn("38 claims: 1 hold, 1 fail,", page.words())
+
+    def test_a_long_reason_does_not_fill_the_column_of_verdicts(self):
+        document = results.claims()
+        verdict = "undecided: the interval" + 20 * " of all readings"
+        document["claims"][0]["verdict"] = verdict
+        shown, _, evidence = next(iter(self.read(document).ledger().values()))
+        self.assertEqual(shown, "undecided")
+        self.assertIn(verdict, evidence)
+
+    def test_the_evidence_of_each_claim_is_folded_with_all_groups(self):
+        document = made_up_claims.document()
+        page = self.read(document)
+        found = page.ledger()
+        for name, (_, shown, evidence) in found.items():
+            self.assertTrue(evidence.startswith(f"Evidence for {name} "), evidence)
+            self.assertNotIn("Evidence", shown)
+        for text in ("workload = uniform 1.53 [1.3, 1.61] at T = 4 34.9 [25, 42.2] at T = 128",
+                     "undecided: the interval [3.1, 4.5] contains the bound 4",
+                     "Read from results/mad_figure8.json cells[0], cells[1]", "Raw record"):
+            self.assertIn(text, found["mad-speedup"][2])
+        number = list(found).index("mad-speedup")
+        self.assertIn(f"#cell-0-{number}", [a.get("href") for a in page.named("a")])
+        self.assertEqual(page.records(0), document["claims"])
+
+
+if __name__ == "__main__":
+    unittest.main()
