@@ -16,6 +16,7 @@ namespace attnbench {
 namespace {
 
 constexpr int kMostSecondsOfWaiting = 60;
+constexpr int kMostSecondsWithoutWriter = 5;
 
 [[noreturn]] void FailReading(const std::string& path, const char* why) {
   throw UserError(path, std::string("cannot be read: ") + why);
@@ -35,7 +36,8 @@ class OpenFile {
   OpenFile(const OpenFile&) = delete;
   OpenFile& operator=(const OpenFile&) = delete;
 
-  // A device is refused, because it may have no end.
+  // A device is refused, because it may have no end. A pipe that nobody has
+  // opened for writing yet would read as empty.
   void CheckKind() const {
     struct stat status = {};
     if (fstat(file_, &status) != 0) FailReading(path_, std::strerror(errno));
@@ -43,6 +45,9 @@ class OpenFile {
     if (!S_ISREG(status.st_mode) && !S_ISFIFO(status.st_mode) &&
         path_ != kStandardInput) {
       FailReading(path_, "is neither a file nor a pipe");
+    }
+    if (S_ISFIFO(status.st_mode) && path_ != kStandardInput) {
+      WaitForData(kMostSecondsWithoutWriter, "a pipe that nobody writes to");
     }
   }
 
@@ -52,7 +57,7 @@ class OpenFile {
       const ssize_t got = read(file_, to, size);
       if (got >= 0) return static_cast<std::size_t>(got);
       if (errno == EAGAIN) {
-        WaitForData();
+        WaitForData(kMostSecondsOfWaiting, "a pipe, and nothing came");
       } else if (errno != EINTR) {
         FailReading(path_, std::strerror(errno));
       }
@@ -61,10 +66,10 @@ class OpenFile {
 
  private:
   // Waits until somebody writes to the pipe.
-  void WaitForData() const {
+  void WaitForData(int most_seconds, const char* otherwise) const {
     pollfd waiting = {.fd = file_, .events = POLLIN, .revents = 0};
-    if (poll(&waiting, 1, kMostSecondsOfWaiting * 1000) == 0) {
-      FailReading(path_, "a pipe, and nothing came");
+    if (poll(&waiting, 1, most_seconds * 1000) == 0) {
+      FailReading(path_, otherwise);
     }
   }
 

@@ -20,6 +20,7 @@
 #include "harness/inputs/workload.h"
 #include "harness/latency/latency.h"
 #include "harness/machine/environment.h"
+#include "harness/system/result_file.h"
 #include "mechanisms/registry.h"
 
 namespace attnbench {
@@ -211,6 +212,7 @@ Decoded Decode(const Mechanism<double>& mechanism, Config config,
 
 Decoded DecodeCase(const DecodeArguments& arguments) {
   const CaseFile file = ReadCaseFile(arguments.case_path);
+  RefuseToReplace(file.inputs.files, arguments.output);
   SweepRequest request = RequestOfCase(file, "decode");
   CheckInputsOfMechanism(file);
   TakeChoiceOptions(arguments, request);

@@ -68,12 +68,21 @@ struct Batch {
   Index U = 0, T = 0;
 };
 
+// The array, none of whose files the answer will replace.
+NumberArray ReadKept(const DiagnoseArguments& arguments,
+                     const std::string& text, const std::string& name) {
+  NumberArray array = ReadArray(text, name);
+  RefuseToReplace(array.files, arguments.output);
+  return array;
+}
+
 // The lengths of the sequences: those that were given for each batch, or all.
-std::vector<Index> LengthsOf(const std::string& path, const char* option,
+std::vector<Index> LengthsOf(const DiagnoseArguments& arguments,
+                             const std::string& path, const char* option,
                              const char* name, const Batch& batch, Index most) {
   std::vector<Index> lengths(Size(batch.count), most);
   if (path.empty()) return lengths;
-  const NumberArray given = ReadArray(path, name);
+  const NumberArray given = ReadKept(arguments, path, name);
   if (given.shape != std::vector<Index>{batch.batches}) {
     throw UserError(given.place,
                     fmt::format("has the shape {}; {} of [{}] are "
@@ -166,19 +175,21 @@ DiagnosisRequest RequestOf(const DiagnoseArguments& arguments) {
     request.chunk_width = ParseInteger(arguments.chunk_width, 1,
                                        kGreatestLength, "--chunk-width");
   }
-  const Batch choice(
-      ReadArray(is_p ? arguments.p : arguments.energies, request.source));
+  const Batch choice(ReadKept(
+      arguments, is_p ? arguments.p : arguments.energies, request.source));
   request.shape = {choice.array.shape.begin(), choice.array.shape.end()};
-  const auto entries =
-      LengthsOf(arguments.lengths, "--lengths", "lengths", choice, choice.T);
-  const auto outputs = LengthsOf(arguments.output_lengths, "--output-lengths",
-                                 "output_lengths", choice, choice.U);
+  const auto entries = LengthsOf(arguments, arguments.lengths, "--lengths",
+                                 "lengths", choice, choice.T);
+  const auto outputs =
+      LengthsOf(arguments, arguments.output_lengths, "--output-lengths",
+                "output_lengths", choice, choice.U);
   for (Index n = 0; n < choice.count; ++n) {
     request.sequences.emplace_back()[request.source] =
         CutTable(choice, n, outputs[Size(n)], entries[Size(n)], is_p);
   }
   if (arguments.chunk_energies.empty()) return request;
-  const Batch chunk(ReadArray(arguments.chunk_energies, "chunk_energies"));
+  const Batch chunk(
+      ReadKept(arguments, arguments.chunk_energies, "chunk_energies"));
   if (chunk.array.shape != choice.array.shape) {
     throw UserError(
         chunk.array.place,
@@ -196,13 +207,6 @@ int RunDiagnose(const std::string& command_line,
                 const DiagnoseArguments& arguments) {
   std::optional<ResultFile> file;
   if (!arguments.output.empty()) {
-    std::vector<std::string> inputs;
-    for (const std::string* input :
-         {&arguments.p, &arguments.energies, &arguments.chunk_energies,
-          &arguments.lengths, &arguments.output_lengths}) {
-      if (!input->empty()) inputs.push_back(FileOfArray(*input));
-    }
-    RefuseToReplace(inputs, arguments.output);
     file.emplace(arguments.output, arguments.force);
   }
   try {

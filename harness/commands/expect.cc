@@ -22,6 +22,7 @@
 #include "harness/commands/options.h"
 #include "harness/latency/expected_latency.h"
 #include "harness/latency/sharpness.h"
+#include "harness/system/result_file.h"
 #include "mechanisms/description.h"
 #include "mechanisms/registry.h"
 #include "mechanisms/sample.h"
@@ -297,6 +298,7 @@ Expected ExpectCase(const ExpectArguments& arguments) {
         "expect", "a case file is needed, e.g. tests/golden/mocha-plain.json");
   }
   const CaseFile file = ReadCaseFile(arguments.case_path);
+  RefuseToReplace(file.inputs.files, arguments.output);
   const std::string mode =
       file.Find("cotangent") != nullptr ? "gradient" : "expect";
   const SweepRequest request = RequestOfCase(file, mode);

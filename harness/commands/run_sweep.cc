@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@
 #include "harness/commands/sweep_options.h"
 #include "harness/commands/sweep_output.h"
 #include "harness/commands/sweep_plan.h"
+#include "harness/inputs/case_file.h"
 #include "harness/machine/environment.h"
 #include "harness/peer/files.h"
 #include "harness/peer/peer.h"
@@ -51,9 +53,16 @@ std::vector<std::string> InputsOf(const SweepArguments& arguments,
   if (!arguments.experiment.empty()) {
     files.push_back(ExperimentPath(arguments.experiment));
   }
+  std::set<std::string> read;
   for (const Point& point : sweep.points) {
     const auto workload = ParseWorkload(point.axes.at("workload").text());
-    if (workload.kind == WorkloadKind::kFile) files.push_back(workload.path);
+    if (workload.kind != WorkloadKind::kFile ||
+        !read.insert(workload.path).second)
+      continue;
+    files.push_back(workload.path);
+    for (const std::string& array : ReadCaseFile(workload.path).inputs.files) {
+      files.push_back(array);
+    }
   }
   return files;
 }

@@ -393,7 +393,28 @@ NumberArray FromCase(const std::string& path,
   for (const auto& [input, table] : file.inputs) names.push_back(input);
   const std::string chosen = ChooseName(asked, name, names, path);
   const Table<double>& table = file.inputs.at(chosen);
-  return {path + ": inputs." + chosen, {table.rows, table.cols}, table.values};
+  NumberArray array{
+      path + ": inputs." + chosen, {table.rows, table.cols}, table.values};
+  array.files = file.inputs.files;
+  return array;
+}
+
+NumberArray FromNumpy(const std::string& path,
+                      const std::optional<std::string>& asked,
+                      const std::string& name) {
+  const std::string bytes = ReadInput(path, kMostMebibytes);
+  if (bytes.empty()) Fail(path, "is empty");
+  if (bytes.starts_with(kZipMagic)) {
+    const Archive archive(bytes, path);
+    const std::string chosen = ChooseName(asked, name, archive.Names(), path);
+    return FromNpy(archive.Bytes(chosen), path + ": " + chosen);
+  }
+  if (!bytes.starts_with(kNpyMagic)) {
+    Fail(path,
+         "is neither an .npy nor an .npz of numpy, nor a case file (.json)");
+  }
+  if (asked) Fail(path, "holds one array, which has no name");
+  return FromNpy(bytes, path);
 }
 
 // FILE:NAME, where there is no file of the whole name.
@@ -411,20 +432,10 @@ std::pair<std::string, std::optional<std::string>> PathAndName(
 
 NumberArray ReadArray(const std::string& text, const std::string& name) {
   const auto [path, asked] = PathAndName(text);
-  if (path.ends_with(".json")) return FromCase(path, asked, name);
-  const std::string bytes = ReadInput(path, kMostMebibytes);
-  if (bytes.empty()) Fail(path, "is empty");
-  if (bytes.starts_with(kZipMagic)) {
-    const Archive archive(bytes, path);
-    const std::string chosen = ChooseName(asked, name, archive.Names(), path);
-    return FromNpy(archive.Bytes(chosen), path + ": " + chosen);
-  }
-  if (!bytes.starts_with(kNpyMagic)) {
-    Fail(path,
-         "is neither an .npy nor an .npz of numpy, nor a case file (.json)");
-  }
-  if (asked) Fail(path, "holds one array, which has no name");
-  return FromNpy(bytes, path);
+  NumberArray array = path.ends_with(".json") ? FromCase(path, asked, name)
+                                              : FromNumpy(path, asked, name);
+  array.files.push_back(path);
+  return array;
 }
 
 std::string FileOfArray(const std::string& text) {

@@ -16,6 +16,7 @@ struct NumberArray {
   std::string place;           // the file, and the array's name if it has one
   std::vector<Index> shape;    // no length is 0
   std::vector<double> values;  // the last axis is the fastest
+  std::vector<std::string> files = {};  // all that were read for it
 };
 
 // Reads FILE, or FILE:NAME. In an .npz or a case file it is the array NAME, or

@@ -211,6 +211,9 @@ InputArrays JsonForm<InputArrays>::Read(const Json& json, const Rule& /*rule*/,
         is_probability ? Rule{.minimum = 0, .maximum = 1} : Rule();
     inputs[name] =
         document::Read<Table<double>>(rows, rule, Place(place, name));
+    if (rows.is_string()) {
+      inputs.files.push_back(FileOfArray(rows.get<std::string>()));
+    }
   }
   return inputs;
 }

@@ -17,7 +17,9 @@
 namespace attnbench {
 
 // The arrays that a case has, by their names.
-struct InputArrays : std::map<std::string, Table<double>> {};
+struct InputArrays : std::map<std::string, Table<double>> {
+  std::vector<std::string> files;  // those of numpy's that they are read from
+};
 
 // An array is written as a list of rows of numbers, or as the text FILE or
 // FILE:NAME of an .npy or .npz (array_file.h). A range in the rule is the range

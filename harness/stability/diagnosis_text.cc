@@ -55,7 +55,7 @@ std::string GradientText(const DiagnosedVariant& one) {
   if (!one.gradient) return "-";
   if (one.gradient->not_finite > 0) return "not finite";
   return one.gradient->relative_error ? Shown(one.gradient->relative_error)
-                                      : "0 of 0";
+                                      : Shown(one.gradient->error) + " of 0";
 }
 
 std::string Row(const DiagnosedVariant& one, const Diagnosis& diagnosis) {

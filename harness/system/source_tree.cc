@@ -41,7 +41,7 @@ std::string PathInSources(const std::string& file) {
 }  // namespace
 
 std::string FindInSources(const std::string& command, const std::string& file) {
-  const std::string found = PathInSources(file);
+  std::string found = PathInSources(file);
   if (!found.empty()) return found;
   throw UserError(command,
                   fmt::format("no {} in a folder above {}, nor in {}; it is "

@@ -64,17 +64,19 @@ void PartialSums(const PublishedRow<Number>& row, std::span<Number> beta) {
   }
 }
 
-// Eq 28 for each k, with L(l) the logarithm of the sum of exp(u) over k..l:
-// beta(j) = sum over k of exp(u(j) - L(j)) R(j), where
-// R(j) = start(k) p(j) prod(1 - p over k..j-1) + exp(L(j) - L(j+1)) R(j+1).
+// Eq 28 for each k, with m(l) the maximum of u over k..l and S(l) the sum of
+// exp(u - m(l)) over k..l: beta(j) = sum over k of exp(u(j) - m(j)) / S(j)
+// R(j), where R(j) = start(k) p(j) prod(1 - p over k..j-1)
+//              + exp(m(j) - m(j+1)) S(j) / S(j+1) R(j+1).
+// One number for m + log S would lose the digits of log S where u is large.
 template <class Number>
-void InLogarithms(const PublishedRow<Number>& row, std::span<Number> beta) {
+void ByRunningMaximum(const PublishedRow<Number>& row, std::span<Number> beta) {
   using std::exp;
-  using std::log;
   const std::span<const Number> u = row.chunk_energies;
   const std::size_t T = beta.size();
   std::ranges::fill(beta, Number(0));
-  Buffer<Number> L(T, Number(0));
+  Buffer<Number> m(T, Number(0));
+  Buffer<Number> S(T, Number(0));
   Buffer<Number> ends(T, Number(0));  // the mass of chunks k..l
   for (std::size_t k = 0; k < T; ++k) {
     Number mass = row.start[k];
@@ -82,19 +84,21 @@ void InLogarithms(const PublishedRow<Number>& row, std::span<Number> beta) {
       ends[l] = mass * row.p[l];
       mass *= 1 - row.p[l];
       if (l == k) {
-        L[l] = u[l];
+        m[l] = u[l];
+        S[l] = Number(1);
+      } else if (m[l - 1] < u[l]) {
+        m[l] = u[l];
+        S[l] = S[l - 1] * exp(Number(m[l - 1] - u[l])) + 1;
       } else {
-        const bool rises = L[l - 1] < u[l];
-        const Number larger = rises ? u[l] : L[l - 1];
-        const Number smaller = rises ? L[l - 1] : u[l];
-        L[l] = larger + log(Number(1 + exp(Number(smaller - larger))));
+        m[l] = m[l - 1];
+        S[l] = S[l - 1] + exp(Number(u[l] - m[l]));
       }
     }
     Number R(0);
     for (std::size_t j = T; j-- > k;) {
-      if (j + 1 < T) R *= exp(Number(L[j] - L[j + 1]));
+      if (j + 1 < T) R *= exp(Number(m[j] - m[j + 1])) * S[j] / S[j + 1];
       R += ends[j];
-      beta[j] += exp(Number(u[j] - L[j])) * R;
+      beta[j] += exp(Number(u[j] - m[j])) / S[j] * R;
     }
   }
 }
@@ -105,7 +109,7 @@ template <class Number>
 void PublishedAdaptive(const Config& config, const PublishedRow<Number>& row,
                        std::span<Number> attention) {
   if (config.variant == kParallel) {
-    InLogarithms(row, attention);
+    ByRunningMaximum(row, attention);
   } else if (config.variant == "nested") {
     Nested(row, attention);
   } else {

@@ -22,6 +22,7 @@ LENGTHS = numpy.unique(numpy.geomspace(1, MOST, 1500).astype(int))
 TERMS = ("constant", "outputs", "entries", "energies", "chunk_energies")
 FREE = ("memory_length", "output_length", "dim", "workload", "chunk_width")
 LEAST_LENGTHS = 2
+ROUNDING = 1e-9  # as a share of a time; a fit leaves it to terms that are not there
 
 
 @dataclass(frozen=True)
@@ -94,10 +95,12 @@ def fit(group):
         design = numpy.column_stack([columns[name] for name in names])
         fits.require_told(group, design)
         found = fits.solve(design, times[None])[0]
-        if (found >= 0).all():
+        shares = design * found / times[:, None]
+        adds = shares.max(axis=0) > ROUNDING
+        if adds.all():
             break
-        # The one that takes most off the time of a cell.
-        worst = (design * found / times[:, None]).min(axis=0).argmin()
+        # Of the others the one that takes most off the time of a cell.
+        worst = numpy.where(adds, math.inf, shares.min(axis=0)).argmin()
         names = [name for name in names if name != names[worst]]
     drawn = fits.solve(design, fits.redrawn_times(group))
     residuals = design @ found / times - 1

@@ -8,6 +8,7 @@ and its headline lines; `has_data` says whether a file is meant for it.
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 # Pictures are the same on every machine, whatever is set there for other programs.
 os.environ["MPLBACKEND"] = "Agg"
@@ -23,6 +24,7 @@ from analysis import load, workloads
 from figures import (
     aa,
     advice,
+    algorithms,
     alignments,
     britz_figure2,
     britz_table1,
@@ -31,7 +33,6 @@ from figures import (
     growth,
     latency,
     mad_figure8,
-    matcha_algorithms,
     memory_share,
     mocha_figure3,
     monte_carlo,
@@ -128,9 +129,15 @@ FIGURES = {
         "sweep",
         "the same beside soft, of one T and one U",
     ),
+    "monotonic_algorithms": Entry(
+        partial(algorithms.draw, algorithms.MONOTONIC),
+        partial(algorithms.has_data, algorithms.MONOTONIC),
+        "sweep",
+        "variants of monotonic in mode expect, with their bytes, over lengths T",
+    ),
     "matcha_algorithms": Entry(
-        matcha_algorithms.draw,
-        matcha_algorithms.has_data,
+        partial(algorithms.draw, algorithms.MATCHA),
+        partial(algorithms.has_data, algorithms.MATCHA),
         "sweep",
         "variants of matcha in mode expect, with their bytes, over lengths T",
     ),

@@ -59,6 +59,10 @@ PICTURES = (
         "Distance of expected and decoded attention as the choice gets sharper.",
     ),
     Picture(
+        "monotonic_algorithms", "", "Algorithms for monotonic attention",
+        "Time and bytes of each algorithm of monotonic attention's expectation over T.",
+    ),
+    Picture(
         "matcha_algorithms", "", "Algorithms for adaptive chunks",
         "Time and bytes of each algorithm of MAtChA's expectation over T.",
     ),

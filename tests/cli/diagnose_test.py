@@ -187,7 +187,14 @@ class Diagnose(ResultFilesTest):
         with open(self.path("d.json"), encoding="utf-8") as file:
             validate(strict(file.read()), "diagnosis")
         self.refused(("diagnose", "--p", path, "-o", self.path("d.json")), "is there already")
-        self.refused(("diagnose", "--p", path, "-o", path, "--force"), "is read by this command")
+        kept = self.path("kept.json")
+        with open(kept, "w", encoding="utf-8") as file:
+            json.dump({"mechanism": "monotonic", "inputs": {"p_choose": path}}, file)
+        sweep = ("run-sweep", "--mechanism", "monotonic", "--mode", "expect",
+                 "--workload", "file:" + kept)
+        for command in (("diagnose", "--p", path), ("diagnose", "--p", kept), ("expect", kept),
+                        ("decode", kept), sweep):
+            self.refused((*command, "-o", path, "--force"), "is read by this command")
         case = json.dumps({"mechanism": "monotonic", "inputs": {"p_choose": [[0.5, 1]]}})
         for command, key in (("expect", "attention"), ("decode", "steps")):
             done = run(command, "-", input=case)
@@ -285,7 +292,7 @@ class Diagnose(ResultFilesTest):
                 (("--p", self.folder), "cannot be read")):
             self.refused(("diagnose", *arguments), *parts)
         os.mkfifo(self.path("pipe"))
-        self.refused(("diagnose", "--p", self.path("pipe")), "pipe: is empty")
+        self.refused(("diagnose", "--p", self.path("pipe")), "a pipe that nobody writes to")
 
 
 if __name__ == "__main__":

@@ -356,6 +356,15 @@ TEST(MatchaTrainingTest, BetaOfAClosedFormsAlphaIsRightForAllEnergies) {
   }
 }
 
+TEST(MatchaTrainingTest,
+     BetaOfAClosedFormsAlphaKeepsItsDigitsForLargeEnergies) {
+  auto x = Draw<float>(300, Shape::kRandom, 1, 15);
+  for (float& u : x.u) u = std::round(u);
+  const std::vector<float> near = Published("parallel", x);
+  for (float& u : x.u) u += 0x1p20F;  // without rounding
+  EXPECT_EQ(Published("parallel", x), near);
+}
+
 TEST(MatchaTrainingTest, GradientsOfPublishedVariantsAreThoseOfExact) {
   std::mt19937 generator(13);
   std::uniform_real_distribution<double> uniform(0.1, 0.9);

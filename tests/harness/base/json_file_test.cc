@@ -35,11 +35,23 @@ TEST(ReadJsonFile, RefusesADevice) {
   }
 }
 
-TEST(ReadJsonFile, DoesNotWaitForAPipeThatNobodyWritesTo) {
+TEST(ReadJsonFile, WaitsAWhileForAPipeThatNobodyWritesTo) {
   const TemporaryFolder folder;
   const std::string path = folder.path() + "/pipe";
   ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
-  EXPECT_THAT(ErrorOf(path), HasSubstr("is empty"));
+  EXPECT_THAT(ErrorOf(path), HasSubstr("a pipe that nobody writes to"));
+}
+
+TEST(ReadJsonFile, WaitsForTheWriterOfAPipe) {
+  const TemporaryFolder folder;
+  const std::string path = folder.path() + "/pipe";
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  std::thread writer([&path] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    std::ofstream(path) << R"({"a": [1]})";
+  });
+  EXPECT_EQ(ReadJsonFile(path), Json({{"a", {1}}}));
+  writer.join();
 }
 
 TEST(ReadJsonFile, ReadsAPipeWhoseDataComeLater) {

@@ -7,7 +7,7 @@ from made_up import make_cell, make_document
 from plot_case import PlotTest
 
 from analysis import load
-from figures import matcha_algorithms
+from figures import algorithms
 
 LENGTHS = (16, 64, 256)
 
@@ -26,7 +26,7 @@ def cells():
     return made[:-1]  # nested stops earlier
 
 
-class MatchaAlgorithmsFigure(PlotTest):
+class AlgorithmsFigure(PlotTest):
     def test_a_sweep_over_algorithms_gives_it_and_no_other(self):
         out = self.draws(self.write(make_document(cells())))
         self.assertEqual(self.pictures(),
@@ -41,18 +41,29 @@ class MatchaAlgorithmsFigure(PlotTest):
 
     def test_a_result_of_two_scopes_is_not_meant_for_it(self):
         def fits(made):
-            return matcha_algorithms.has_data(
-                load.cells_of(make_document(made), "r.json"))
+            return algorithms.has_data(
+                algorithms.MATCHA, load.cells_of(make_document(made), "r.json"))
         self.assertTrue(fits(cells()))
         self.assertFalse(fits(cells() + [{**one, "scope": "full"} for one in cells()]))
 
     def test_lines_are_bytes_and_times(self):
-        figure, _ = matcha_algorithms.draw(
-            load.cells_of(make_document(cells()), "r.json"))
+        figure, _ = algorithms.draw(
+            algorithms.MATCHA, load.cells_of(make_document(cells()), "r.json"))
         left, right = figure.axes
         self.assertEqual(list(left.lines[0].get_ydata()), [40 * t for t in LENGTHS])
         for found, t in zip(right.containers[1].lines[0].get_ydata(), LENGTHS, strict=True):
             self.assertAlmostEqual(found, 3.0 * t * t, places=6)
+
+    def test_those_of_monotonic_attention_have_a_figure_of_their_own(self):
+        made = []
+        for one in cells():
+            variant = {"exact": "exact", "partial_sums": "triangular",
+                       "nested": "parallel"}[one["variant"]]
+            made.append({**one, "mechanism": "monotonic", "variant": variant})
+        out = self.draws(self.write(make_document(made)))
+        self.assertEqual(self.pictures(),
+                         ["monotonic_algorithms.png", "monotonic_algorithms.svg"])
+        self.assertIn("  triangular (EMMA), T = 256: 512 KiB", out)
 
     def test_what_has_no_bytes_is_left_out_and_alone_is_an_error(self):
         made = cells()

@@ -1,4 +1,4 @@
-"""What do the algorithms for MAtChA's expectation cost?
+"""What do the algorithms of one training expectation cost?
 
 The panels show the bytes that each asked for and its time, over the length of the
 memory. The legend has the exponents of T: over all T, and in parentheses between the
@@ -6,73 +6,85 @@ last two, where constant parts weigh least.
 """
 
 import math
+from dataclasses import dataclass
 
 from analysis import growth, load, series, settings, words
 from figures import style, ticks
 
-MECHANISM = "matcha"
-# variant: what stands behind its name
-ALGORITHMS = {
-    "exact": "ours",
-    "partial_sums": "eqs 40 to 43",
-    "nested": "eq 28",
-}
+
+@dataclass(frozen=True)
+class Subject:
+    mechanism: str
+    what: str
+    algorithms: dict  # variant: what stands behind its name
+
+
+MATCHA = Subject(
+    "matcha",
+    "MAtChA's expectation from given p and chunk energies",
+    {"exact": "ours", "partial_sums": "eqs 40 to 43", "nested": "eq 28"},
+)
+MONOTONIC = Subject(
+    "monotonic",
+    "Monotonic attention's expectation from given p",
+    {"exact": "ours", "parallel": "closed form", "triangular": "EMMA"},
+)
 FREE = ["memory_length", "variant"]
 SIZES = ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
 
 
-def has_data(cells):
-    chosen = _counted(cells)
+def has_data(subject, cells):
+    chosen = _counted(subject, cells)
     return (
         chosen["variant"].nunique() > 1
         and chosen["memory_length"].nunique() > 1
         and set(chosen["mode"]) == {"expect"}
         and chosen["scope"].nunique() == 1
-        and set(cells["mechanism"]) == {MECHANISM}
+        and set(cells["mechanism"]) == {subject.mechanism}
     )
 
 
-def draw(cells):
+def draw(subject, cells):
     path = cells.attrs["path"]
-    chosen = _counted(cells)
+    mechanism = subject.mechanism
+    chosen = _counted(subject, cells)
     if chosen.empty:
         raise load.DataError(
-            path, f"cells missing: {MECHANISM} with peak_memory_bytes"
+            path, f"cells missing: {mechanism} with peak_memory_bytes"
         )
     chosen = series.times(settings.select(chosen, free=FREE))
-    variants = sorted(set(chosen["variant"]), key=_place)
+    order = list(subject.algorithms)
+    variants = sorted(
+        set(chosen["variant"]),
+        key=lambda name: (order.index(name) if name in order else len(order), name),
+    )
     figure, axes = style.new_figure(1, 2)
     said = []
     for rank, variant in enumerate(variants):
         line = chosen[chosen["variant"] == variant].sort_values("memory_length")
         if line["memory_length"].duplicated().any():
-            raise load.DataError(path, f"cell twice: {MECHANISM}, {variant}")
+            raise load.DataError(path, f"cell twice: {mechanism}, {variant}")
         if len(line) < 2:
             raise load.DataError(
-                path, f"cells missing: {MECHANISM}, {variant}, at a second T"
+                path, f"cells missing: {mechanism}, {variant}, at a second T"
             )
-        said.append(_draw_line(axes[0], line, variant, rank, len(variants)))
+        look = style.line(mechanism, [mechanism], rank, len(variants))
+        name = f"{variant} ({subject.algorithms.get(variant, 'variant')})"
+        said.append(_draw_line(axes[0], line, name, look))
     _set_axes(axes[0], sorted(set(chosen["memory_length"])))
-    style.add_foot(figure, words.caption(chosen, _text(chosen)))
+    style.add_foot(figure, words.caption(chosen, _text(subject, chosen)))
     return figure, said
 
 
-def _counted(cells):
+def _counted(subject, cells):
     return cells[
-        (cells["mechanism"] == MECHANISM)
+        (cells["mechanism"] == subject.mechanism)
         & cells["peak_memory_bytes"].notna()
         & (cells["status"] == "ok")
     ]
 
 
-def _place(variant):
-    order = list(ALGORITHMS)
-    return (order.index(variant) if variant in order else len(order), variant)
-
-
-def _draw_line(axes, line, variant, rank, count):
-    look = style.line(MECHANISM, [MECHANISM], rank, count)
-    name = f"{variant} ({ALGORITHMS.get(variant, 'variant')})"
+def _draw_line(axes, line, name, look):
     x = line["memory_length"].to_numpy(dtype=float)
     sizes = line["peak_memory_bytes"].to_numpy(dtype=float)
     of_memory = growth.exponent(x, sizes)
@@ -130,11 +142,10 @@ def _sizes(low, high):
     return [2.0**power for power in range(first, last + 1, step)]
 
 
-def _text(chosen):
+def _text(subject, chosen):
     cell = chosen.iloc[0]
     return (
-        f"MAtChA's expectation from given p and chunk energies, U = "
-        f"{cell['output_length']}. Left: bytes asked for at the peak, exact. "
+        f"{subject.what}, U = {cell['output_length']}. Left: bytes asked for at the peak, exact. "
         "Right: time, with its interval. In the legends the exponent of T, over "
         "all T and (in parentheses) between the last two."
     )
