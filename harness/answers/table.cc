@@ -119,13 +119,15 @@ void SetReads(const ResultCell& cell, TableRow& row) {
   }
   const auto batch = static_cast<double>(cell.Int("batch"));
   const auto outputs = static_cast<double>(cell.Int("output_length")) * batch;
-  row.zero_contexts = Share(1 - *mass / outputs);
   const Description* const description = DescriptionOf(cell.mechanism);
-  if (description == nullptr) return;
-  if (!description->online) {
+  if (description != nullptr && !description->online) {
+    // Such a mechanism weighs all entries, by weights of any sum.
+    row.zero_contexts = 0;
     row.memory_read = 1;
     return;
   }
+  row.zero_contexts = Share(1 - *mass / outputs);
+  if (description == nullptr) return;
   const AxisValue& end = cell.axes.at("end");
   if (!cell.operations || !end.is_text() || end.text() != "absorb") return;
   // Each energy passes an entry for good or ends an output.

@@ -42,8 +42,17 @@ std::string UnknownName(std::string_view what, std::string_view given,
                        [given](const std::string& a, const std::string& b) {
                          return EditDistance(given, a) < EditDistance(given, b);
                        });
-  return fmt::format("unknown {} '{}'; did you mean '{}'? valid: {}", what,
-                     given, *nearest, fmt::join(valid, ", "));
+  // As many as a line holds.
+  constexpr std::size_t kMostListed = 200;
+  std::size_t listed = 0;
+  for (std::size_t length = 0; listed < valid.size(); ++listed) {
+    length += valid[listed].size() + 2;
+    if (length > kMostListed) break;
+  }
+  const std::size_t others = valid.size() - listed;
+  return fmt::format("unknown {} '{}'; did you mean '{}'? valid: {}{}", what,
+                     given, *nearest, fmt::join(valid.first(listed), ", "),
+                     others == 0 ? "" : fmt::format(" and {} more", others));
 }
 
 }  // namespace attnbench

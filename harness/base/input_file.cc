@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "harness/base/error.h"
 
@@ -36,9 +37,8 @@ class OpenFile {
   OpenFile(const OpenFile&) = delete;
   OpenFile& operator=(const OpenFile&) = delete;
 
-  // A device is refused, because it may have no end. A pipe that nobody has
-  // opened for writing yet would read as empty.
-  void CheckKind() const {
+  // A device is refused, because it may have no end.
+  void CheckKind() {
     struct stat status = {};
     if (fstat(file_, &status) != 0) FailReading(path_, std::strerror(errno));
     if (S_ISDIR(status.st_mode)) FailReading(path_, std::strerror(EISDIR));
@@ -46,18 +46,24 @@ class OpenFile {
         path_ != kStandardInput) {
       FailReading(path_, "is neither a file nor a pipe");
     }
-    if (S_ISFIFO(status.st_mode) && path_ != kStandardInput) {
-      WaitForData(kMostSecondsWithoutWriter, "a pipe that nobody writes to");
-    }
+    is_new_pipe_ = S_ISFIFO(status.st_mode) && path_ != kStandardInput;
   }
 
   // Reads up to `size` bytes and gives their number; 0 at the end.
-  std::size_t Read(char* to, std::size_t size) const {
+  std::size_t Read(char* to, std::size_t size) {
+    // A pipe that nobody has opened for writing yet would read as empty.
+    const bool may_lack_writer = std::exchange(is_new_pipe_, false) &&
+                                 !HasData(kMostSecondsWithoutWriter);
     while (true) {
       const ssize_t got = read(file_, to, size);
+      if (got == 0 && may_lack_writer) {
+        FailReading(path_, "a pipe that nobody writes to");
+      }
       if (got >= 0) return static_cast<std::size_t>(got);
       if (errno == EAGAIN) {
-        WaitForData(kMostSecondsOfWaiting, "a pipe, and nothing came");
+        if (!HasData(kMostSecondsOfWaiting)) {
+          FailReading(path_, "a pipe, and nothing came");
+        }
       } else if (errno != EINTR) {
         FailReading(path_, std::strerror(errno));
       }
@@ -65,22 +71,21 @@ class OpenFile {
   }
 
  private:
-  // Waits until somebody writes to the pipe.
-  void WaitForData(int most_seconds, const char* otherwise) const {
+  // Waits until somebody has written to the pipe; false if nobody does.
+  bool HasData(int most_seconds) const {
     pollfd waiting = {.fd = file_, .events = POLLIN, .revents = 0};
-    if (poll(&waiting, 1, most_seconds * 1000) == 0) {
-      FailReading(path_, otherwise);
-    }
+    return poll(&waiting, 1, most_seconds * 1000) != 0;
   }
 
   const std::string& path_;
   const int file_;
+  bool is_new_pipe_ = false;
 };
 
 }  // namespace
 
 std::string ReadInput(const std::string& path, std::size_t most_mebibytes) {
-  const OpenFile file(path);
+  OpenFile file(path);
   file.CheckKind();
   std::string text;
   std::array<char, 1 << 16> part;

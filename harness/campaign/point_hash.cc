@@ -3,18 +3,26 @@
 #include <fmt/format.h>
 
 #include "harness/base/hash.h"
+#include "harness/base/input_file.h"
 #include "harness/base/json_file.h"
+#include "harness/inputs/array_file.h"
+#include "harness/inputs/case_file.h"
 #include "harness/machine/environment.h"
 #include "harness/sweep/workload_name.h"
 
 namespace attnbench {
 namespace {
 
-// The contents of the workload's file, which may be edited between two runs.
+// The contents of the workload's file, and of the arrays that it names, which
+// may be edited between two runs.
 std::string CaseText(const Point& point) {
   const WorkloadName workload = ParseWorkload(point.axes.at("workload").text());
   if (workload.kind != WorkloadKind::kFile) return "";
-  return ReadJsonFile(workload.path).dump();
+  std::string text = ReadJsonFile(workload.path).dump();
+  for (const std::string& file : FilesOf(workload)) {
+    if (file != workload.path) text += ReadInput(file, kMostArrayMebibytes);
+  }
+  return text;
 }
 
 }  // namespace

@@ -48,9 +48,10 @@ struct ClaimsArguments {
 };
 
 void AddOptions(CLI::App& command, ClaimsArguments& arguments) {
-  command.add_flag("--list", arguments.list,
-                   "measure nothing: print the claims and where they stand, "
-                   "e.g. claims --list");
+  CLI::Option* const list = command.add_flag(
+      "--list", arguments.list,
+      "measure nothing: print the claims and where they stand, e.g. claims "
+      "--list");
   command
       .add_option("CLAIM", arguments.ids,
                   "claims by their ids, e.g. claims mad-linear mocha-w1 "
@@ -60,13 +61,16 @@ void AddOptions(CLI::App& command, ClaimsArguments& arguments) {
       command.add_flag("--quick", arguments.quick,
                        "smaller grids and fewer trials, under a minute, e.g. "
                        "claims --quick");
-  command.add_flag("--json", arguments.json,
-                   "print the result instead of the table, e.g. claims "
-                   "--quick --json");
+  command
+      .add_flag("--json", arguments.json,
+                "print the result instead of the table, e.g. claims "
+                "--quick --json")
+      ->excludes(list);
   command
       .add_option("-o,--output", arguments.output,
                   "the result file, e.g. -o claims.json")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->excludes(list);
   CLI::Option* const results =
       command
           .add_option("--results", arguments.results,

@@ -17,9 +17,11 @@
 #include "harness/commands/case_request.h"
 #include "harness/commands/commands.h"
 #include "harness/commands/options.h"
+#include "harness/inputs/case_file.h"
 #include "harness/inputs/workload.h"
 #include "harness/latency/latency.h"
 #include "harness/machine/environment.h"
+#include "harness/sweep/workload_name.h"
 #include "harness/system/result_file.h"
 #include "mechanisms/registry.h"
 
@@ -245,6 +247,8 @@ Decoded DecodeWorkload(const DecodeArguments& arguments) {
   }
   TakeChoiceOptions(arguments, request);
   const Cell cell = OneCell(request);
+  RefuseToReplace(FilesOf(ParseWorkload(cell.Text("workload"))),
+                  arguments.output);
   const std::string where = "workload " + cell.Text("workload");
   try {
     const auto workload =

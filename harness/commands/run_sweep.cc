@@ -53,15 +53,13 @@ std::vector<std::string> InputsOf(const SweepArguments& arguments,
   if (!arguments.experiment.empty()) {
     files.push_back(ExperimentPath(arguments.experiment));
   }
-  std::set<std::string> read;
+  std::set<std::string> workloads;
   for (const Point& point : sweep.points) {
-    const auto workload = ParseWorkload(point.axes.at("workload").text());
-    if (workload.kind != WorkloadKind::kFile ||
-        !read.insert(workload.path).second)
-      continue;
-    files.push_back(workload.path);
-    for (const std::string& array : ReadCaseFile(workload.path).inputs.files) {
-      files.push_back(array);
+    workloads.insert(point.axes.at("workload").text());
+  }
+  for (const std::string& name : workloads) {
+    for (const std::string& file : FilesOf(ParseWorkload(name))) {
+      files.push_back(file);
     }
   }
   return files;

@@ -27,7 +27,6 @@
 namespace attnbench {
 namespace {
 
-constexpr std::size_t kMostMebibytes = 4096;
 constexpr std::size_t kMostHeaderBytes = 10'000;  // what numpy reads, too
 constexpr std::size_t kMostAxes = 32;
 constexpr std::string_view kNpyMagic = "\x93NUMPY";
@@ -164,7 +163,7 @@ std::size_t CountOf(const std::vector<Index>& shape, const std::string& place) {
   std::size_t count = 1;
   for (const Index length : shape) {
     if (__builtin_mul_overflow(count, Size(length), &count) ||
-        count > (kMostMebibytes << 20) / sizeof(double)) {
+        count > (kMostArrayMebibytes << 20) / sizeof(double)) {
       Fail(place, fmt::format("has the shape {}, which is too large", shape));
     }
   }
@@ -340,8 +339,8 @@ class Archive {
                        &about) != 0) {
       Fail(place, "cannot be found in the archive");
     }
-    if (about.size > kMostMebibytes << 20) {
-      Fail(place, fmt::format("is larger than {} MiB", kMostMebibytes));
+    if (about.size > kMostArrayMebibytes << 20) {
+      Fail(place, fmt::format("is larger than {} MiB", kMostArrayMebibytes));
     }
     const std::unique_ptr<zip_file_t, Close> file(
         zip_fopen_index(zip_.get(), static_cast<zip_uint64_t>(index), 0));
@@ -402,7 +401,7 @@ NumberArray FromCase(const std::string& path,
 NumberArray FromNumpy(const std::string& path,
                       const std::optional<std::string>& asked,
                       const std::string& name) {
-  const std::string bytes = ReadInput(path, kMostMebibytes);
+  const std::string bytes = ReadInput(path, kMostArrayMebibytes);
   if (bytes.empty()) Fail(path, "is empty");
   if (bytes.starts_with(kZipMagic)) {
     const Archive archive(bytes, path);

@@ -5,12 +5,15 @@
 #ifndef ATTNBENCH_HARNESS_INPUTS_ARRAY_FILE_H_
 #define ATTNBENCH_HARNESS_INPUTS_ARRAY_FILE_H_
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
 #include "harness/base/arrays.h"
 
 namespace attnbench {
+
+inline constexpr std::size_t kMostArrayMebibytes = 4096;  // of a file
 
 struct NumberArray {
   std::string place;           // the file, and the array's name if it has one

@@ -62,7 +62,12 @@ Table<double> FromArrayFile(const std::string& text, const Rule& rule,
     FailAt(place, "names a case file; an .npy or .npz is needed");
   }
   const std::string key = place.Text();
-  NumberArray read = ReadArray(text, key.substr(key.rfind('.') + 1));
+  NumberArray read;
+  try {
+    read = ReadArray(text, key.substr(key.rfind('.') + 1));
+  } catch (const UserError& error) {
+    FailAt(place, error.what());
+  }
   if (read.shape.size() != 2) {
     FailAt(place, fmt::format("{} has the shape {}, must have two axes",
                               read.place, read.shape));
@@ -257,6 +262,13 @@ CaseFile ReadCaseFile(const std::string& path) {
   CheckShapes(file);
   CheckTogether(file);
   return file;
+}
+
+std::vector<std::string> FilesOf(const WorkloadName& workload) {
+  if (workload.kind != WorkloadKind::kFile) return {};
+  std::vector<std::string> files = ReadCaseFile(workload.path).inputs.files;
+  files.push_back(workload.path);
+  return files;
 }
 
 void CheckInputsOfMechanism(const CaseFile& file) {

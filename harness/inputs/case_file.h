@@ -12,6 +12,7 @@
 #include "harness/base/arrays.h"
 #include "harness/base/document.h"
 #include "harness/sweep/axes.h"
+#include "harness/sweep/workload_name.h"
 #include "mechanisms/mechanism.h"
 
 namespace attnbench {
@@ -71,6 +72,10 @@ struct CaseFile {
 // scores that stand for the same thing (p_choose beside energies), a score that
 // no mechanism can start from with the others (encoder without decoder scores).
 CaseFile ReadCaseFile(const std::string& path);
+
+// The files that a workload is drawn from: a case, and the arrays that it
+// names.
+std::vector<std::string> FilesOf(const WorkloadName& workload);
 
 // Throws UserError if the file lacks scores that its mechanism starts from
 // (Description::scores), or has scores that this mechanism does not take. A

@@ -154,15 +154,16 @@ struct DiagnosedMechanism {
 };
 
 // A bound that would have been enough: if a closed form clips its denominator
-// to this or less, no output loses more than the tolerance of its mass by it.
+// to this or less, no output loses more than the tolerance of its mass by it,
+// beside what outputs before it have lost.
 struct DiagnosedBound {
   Figure log10 = {};
   std::optional<DiagnosedPlace> at = {};
 
   static void Fields(auto& self, auto& visit) {
     visit("log10", self.log10,
-          Rule{.description = "its decimal logarithm, 0 where nothing needs to "
-                              "be divided by less than 1; null: no bound is "
+          Rule{.description = "its decimal logarithm, 0 where a bound of 1 "
+                              "does no harm; null: no bound is "
                               "enough, a p of 1 stands before the mass"});
     visit("at", self.at, Rule{.description = "the output that needs it"});
   }

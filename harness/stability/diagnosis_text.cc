@@ -34,7 +34,10 @@ bool IsSample(const DiagnosedVariant& one, const Diagnosis& diagnosis) {
 std::string BoundText(const Diagnosis& diagnosis) {
   const DiagnosedBound& bound = diagnosis.bound;
   if (!bound.at) {
-    return "Denominators: no closed form has to divide by less than 1 here.\n";
+    return fmt::format(
+        "Denominators: even clipped at 1 an output by itself would lose no "
+        "more than {:g} of its mass; losses of outputs add up.\n",
+        diagnosis.tolerance);
   }
   const std::string place = PlaceText(*bound.at, diagnosis);
   if (!bound.log10) {
@@ -45,8 +48,9 @@ std::string BoundText(const Diagnosis& diagnosis) {
         place);
   }
   return fmt::format(
-      "Denominators: clipping at 1e{:.0f} or less would lose no more than {:g} "
-      "of the mass ({} needs it){}.\n",
+      "Denominators: clipped at 1e{:.0f} or less, an output by itself would "
+      "lose no more than {:g} of its mass ({} needs it); losses of outputs add "
+      "up{}.\n",
       std::floor(*bound.log10), diagnosis.tolerance, place,
       *bound.log10 < -37.9 ? "; f32 has no such number" : "");
 }
@@ -118,7 +122,8 @@ std::string Verdict(const Diagnosis& diagnosis) {
   std::vector<std::string> right, wrong;
   for (const DiagnosedVariant& one : diagnosis.mechanisms.front().variants) {
     if (one.variant == "exact" || one.outputs == 0) continue;
-    (one.first_wrong ? wrong : right).push_back(NameOf(one));
+    (one.first_wrong ? wrong : right)
+        .push_back(NameOf(one) + (IsSample(one, diagnosis) ? " *" : ""));
   }
   return fmt::format(
       "{}: wrong by more than {:g} here: {}; right: {}.\n",
@@ -141,9 +146,9 @@ std::string DiagnosisText(const Diagnosis& diagnosis) {
   text += BoundText(diagnosis);
   const Latency& latency = diagnosis.expected_latency;
   text += fmt::format(
-      "Expected latency: AP {:.2f}; of the expected delays AL {:.1f}, LAAL "
-      "{:.1f}, DAL {:.1f} entries.\n",
-      latency.ap, latency.al, latency.laal, latency.dal);
+      "Expected latency: AP {:.2f}; of the expected delays AL {:.1f}, DAL "
+      "{:.1f} entries.\n",
+      latency.ap, latency.al, latency.dal);
   for (const DiagnosedMechanism& mechanism : diagnosis.mechanisms) {
     text += MechanismText(mechanism, diagnosis);
   }

@@ -26,7 +26,8 @@ MATCHA = Subject(
 )
 MONOTONIC = Subject(
     "monotonic",
-    "Monotonic attention's expectation from given p",
+    "Monotonic attention's expectation from given p (EMMA's T x T product is made row "
+    "by row)",
     {"exact": "ours", "parallel": "closed form", "triangular": "EMMA"},
 )
 FREE = ["memory_length", "variant"]

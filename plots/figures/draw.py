@@ -66,8 +66,8 @@ def draw_all(options):
         raise UsageError(f"--figure: {unknown_figure(options.figure)}")
     if not options.files:
         raise UsageError(
-            "no file given; a result of run-sweep or stability, what compare --json "
-            "printed, or outputs of decode or expect"
+            "no file given; a result of run-sweep, stability, advise or diagnose, what "
+            "compare --json printed, or outputs of decode or expect"
         )
     if not os.path.isdir(options.output):
         raise UsageError(f"-o {options.output}: no such folder")
@@ -86,8 +86,9 @@ def draw_files(paths, name=None):
     else:
         names = fitting(data)
     if not names:
-        needs = "; ".join(f"{n} needs {e.needs}" for n, e in FIGURES.items())
-        raise load.DataError(paths[0], f"fits no figure: {needs}")
+        raise load.DataError(
+            paths[0], "fits no figure; `attnbench draw --list` says what each needs"
+        )
     drawn = {name: FIGURES[name].draw(data[FIGURES[name].reads]) for name in names}
     reasons = invalid_reasons(data)
     if not reasons:
@@ -111,9 +112,8 @@ def invalid_reasons(data):
 
 def unknown_figure(given):
     nearest = difflib.get_close_matches(given, FIGURES, n=1, cutoff=0.4)
-    hint = f"; did you mean '{nearest[0]}'?" if nearest else ";"
-    names = ", ".join(FIGURES)
-    return f"unknown figure '{given}'{hint} valid: {names}"
+    hint = f" did you mean '{nearest[0]}'?" if nearest else ""
+    return f"unknown figure '{given}';{hint} `attnbench draw --list` names all"
 
 
 def read(paths):

@@ -2,7 +2,7 @@
 figures and tables beside ours.
 
 examples:
-  plots/reproduction.py results/claims.json results/mad_figure8.json -o REPRODUCTION.md
+  plots/reproduction.py results/claims.json results/claims/speedup.json -o REPRODUCTION.md
   plots/reproduction.py results/claims.json results/*.json results/claims/decoder.json
 
 The first file is a result of `attnbench claims`, of all claims of experiments/claims.json.

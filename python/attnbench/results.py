@@ -285,4 +285,6 @@ def _zero_contexts(cell):
     mass = (cell["numerics"] or {}).get("attention_mass")
     if mass is None or cell["mode"] != "decode" or cell["workload"].startswith("file:"):
         return math.nan
+    if cell["latency"] is None:  # not online: all entries are weighed, to any sum
+        return 0.0
     return min(1.0, max(0.0, 1 - mass / (cell["output_length"] * cell["batch"])))

@@ -58,7 +58,7 @@ class Diagnose(ResultFilesTest):
         self.assertGreater(found["parallel tf"]["gradient"]["relative_error"], 0.01)
         self.assertLess(found["triangular"]["gradient"]["relative_error"], 1e-5)
         out, _ = self.gives(0, "diagnose", "--p", self.path("p.npy"))
-        self.assertIn("clipping at 1e-11 or less", out)
+        self.assertIn("clipped at 1e-11 or less", out)
         self.assertRegex(out, r"parallel tf +0\.35 +0\.69 +\d+ %  output 2 ")
 
     def test_ones_before_the_mass_leave_no_bound(self):
@@ -193,7 +193,9 @@ class Diagnose(ResultFilesTest):
         sweep = ("run-sweep", "--mechanism", "monotonic", "--mode", "expect",
                  "--workload", "file:" + kept)
         for command in (("diagnose", "--p", path), ("diagnose", "--p", kept), ("expect", kept),
-                        ("decode", kept), sweep):
+                        ("decode", kept), sweep,
+                        ("decode", "--mechanism", "monotonic", "-T", "3", "-U", "1",
+                         "--workload", "file:" + kept)):
             self.refused((*command, "-o", path, "--force"), "is read by this command")
         case = json.dumps({"mechanism": "monotonic", "inputs": {"p_choose": [[0.5, 1]]}})
         for command, key in (("expect", "attention"), ("decode", "steps")):

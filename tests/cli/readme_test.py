@@ -134,7 +134,8 @@ class NumbersTest(DocumentsTest):
         quoted = [line for name in pages()
                   for line in re.findall(r"^  \S.*x \[.*", read(name), re.MULTILINE)]
         self.assertGreater(len(quoted), 10)
-        printed = (drawn("mad_figure8") + drawn("mocha_figure3")).splitlines()
+        printed = (drawn("mad_figure8", "claims/speedup")
+                   + drawn("mocha_figure3", "claims/figure3")).splitlines()
         for line in quoted:
             self.assertIn(line, printed)
 

@@ -55,7 +55,7 @@ def claim(asked):
         for number, part in enumerate(asked["parts"])
     ]
     evidence = [
-        {"measurement": "speedup", "file": "results/mad_figure8.json",
+        {"measurement": "speedup", "file": "results/claims/speedup.json",
          "point": "0123456789abcdef", "place": f"cells[{cell}]"}
         for cell in range(5)
     ]

@@ -15,7 +15,7 @@ import made_up
 from documents import ROOT
 from matplotlib.figure import Figure
 
-FIGURE3 = os.path.join(ROOT, "results", "mocha_figure3.json")
+FIGURE3 = os.path.join(ROOT, "results", "claims", "figure3.json")
 VERIFY = os.path.join(ROOT, "results", "verify_mocha.json")
 EXPECTED = [os.path.join(ROOT, "results", f"expect_{name}.json")
             for name in ("mocha", "matcha")]

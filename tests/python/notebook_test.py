@@ -32,7 +32,7 @@ class Notebook(unittest.TestCase):
         picture = base64.b64decode(shown["figure"][0]["image/png"])
         self.assertEqual(picture[:8], b"\x89PNG\r\n\x1a\n")
         self.assertIn("text/html", shown["load"][0])
-        faster = attnbench.speedups(os.path.join(ROOT, "results", "mocha_figure3.json"))
+        faster = attnbench.speedups(os.path.join(ROOT, "results", "claims", "figure3.json"))
         at_100 = faster[faster["memory_length"] == 100]
         for speedup in at_100["speedup"].round(2):
             self.assertIn(f"{speedup:.2f}", shown["speedups"][0]["text/plain"])

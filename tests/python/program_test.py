@@ -18,8 +18,8 @@ from documents import ROOT
 
 PROGRAM = os.environ["ATTNBENCH"]
 # One of our mechanisms, other programs, several builds, whole decoders, three variants.
-SWEEPS = ("mocha_figure3", "peers_lengths", "claims/decoder", "claims/translation",
-          "mad_figure8", "threads")
+SWEEPS = ("claims/figure3", "peers_lengths", "claims/decoder", "claims/translation",
+          "claims/speedup", "threads")
 
 
 def committed(name):

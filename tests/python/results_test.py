@@ -112,8 +112,8 @@ class Committed(LoadTest):
                 self.assertEqual(wanted - there, set())
 
     def test_a_cell_is_a_row_with_its_members(self):
-        path = committed("mocha_figure3.json")
-        frame, document = attnbench.load(path), read("results", "mocha_figure3.json")
+        path = committed("claims/figure3.json")
+        frame, document = attnbench.load(path), read("results", "claims/figure3.json")
         self.assertEqual(len(frame), len(document["cells"]))
         for number in (1, 3, 5):
             cell, row = document["cells"][number], frame.loc[number]

@@ -45,7 +45,7 @@ class LedgerTest(results.ReportCase):
             self.assertNotIn("Evidence", shown)
         for text in ("workload = uniform 1.53 [1.3, 1.61] at T = 4 34.9 [25, 42.2] at T = 128",
                      "undecided: the interval [3.1, 4.5] contains the bound 4",
-                     "Read from results/mad_figure8.json cells[0], cells[1]", "Raw record"):
+                     "Read from results/claims/speedup.json cells[0], cells[1]", "Raw record"):
             self.assertIn(text, found["mad-speedup"][2])
         number = list(found).index("mad-speedup")
         self.assertIn(f"#cell-0-{number}", [a.get("href") for a in page.named("a")])

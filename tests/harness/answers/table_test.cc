@@ -140,6 +140,14 @@ TEST(Table, SharesAreOfEntriesPassedAndOfOutputsWithoutAContext) {
   EXPECT_EQ(TableOf({TimedCell("soft", 1)}).rows[0].memory_read, 1.0);
 }
 
+TEST(Table, AMechanismThatWeighsAllEntriesAlwaysHasAContext) {
+  ResultCell cell = TimedCell("memory", 1);
+  cell.numerics->attention_mass = 3;  // of 10 outputs: weights sum to T / K
+  const TableRow row = TableOf({cell}).rows[0];
+  EXPECT_EQ(row.zero_contexts, 0.0);
+  EXPECT_EQ(row.memory_read, 1.0);
+}
+
 TEST(Table, SharesThatCountsDoNotTellAreLeftOut) {
   for (const auto& [axis, value] :
        {std::pair<std::string, AxisValue>{"end", "restart"},

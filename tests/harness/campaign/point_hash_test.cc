@@ -57,6 +57,33 @@ TEST(PointHash, DiffersInWhateverResultsFollowFrom) {
   EXPECT_EQ(hashes.size(), 4 + std::size(changes));
 }
 
+// numpy's format 1: magic, version, length of the header, header, data.
+std::string Npy(char first, char second) {
+  std::string header =
+      "{'descr': '|u1', 'fortran_order': False, 'shape': (1, 2), }";
+  header.resize(117, ' ');
+  header += '\n';
+  return std::string("\x93NUMPY\x01\0", 8) + static_cast<char>(header.size()) +
+         '\0' + header + first + second;
+}
+
+TEST(PointHash, DiffersIfAnArrayThatACaseNamesDoes) {
+  const TemporaryFolder folder;
+  const std::string path = folder.path() + "/case.json";
+  const std::string array = folder.path() + "/p.npy";
+  std::ofstream(path)
+      << R"({"mechanism": "monotonic", "inputs": {"p_choose": ")" << array
+      << "\"}}";
+  std::set<std::string> hashes;
+  for (const char value : {'\0', '\1'}) {
+    std::ofstream(array) << Npy(1, value);
+    Sweep sweep = SmallSweep();
+    sweep.points[0].axes["workload"] = "file:" + path;
+    hashes.insert(HashOf(sweep));
+  }
+  EXPECT_EQ(hashes.size(), 2U);
+}
+
 TEST(PointHash, IsTheSameWhereverThePointStands) {
   Sweep sweep = SmallSweep();
   std::swap(sweep.points[0], sweep.points[1]);
@@ -77,13 +104,14 @@ TEST(PointHash, DiffersWhereTheCaseFileDoes) {
   const std::string path = folder.path() + "/case.json";
   Sweep sweep = SmallSweep();
   sweep.points[0].axes["workload"] = "file:" + path;
-  const auto hash_of = [&](const char* text) {
-    std::ofstream(path) << text;
+  const auto hash_of = [&](const char* inputs) {
+    std::ofstream(path) << R"({"mechanism": "soft", "inputs": )" << inputs
+                        << "}";
     return HashOf(sweep);
   };
-  const std::string hash = hash_of(R"({"inputs": 1})");
-  EXPECT_EQ(hash_of(R"({"inputs":1})"), hash);
-  EXPECT_NE(hash_of(R"({"inputs": 2})"), hash);
+  const std::string hash = hash_of(R"({"energies": [[1]]})");
+  EXPECT_EQ(hash_of(R"({"energies":[[1]]})"), hash);
+  EXPECT_NE(hash_of(R"({"energies": [[2]]})"), hash);
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ from analysis import schema
 
 # A result, its schema, and a list in it.
 LISTS = (
-    ("mocha_figure3.json", "sweep", "cells"),
+    ("claims/figure3.json", "sweep", "cells"),
     ("claims/translation.json", "sweep", "cells"),
     ("claims/stability.json", "stability", "rows"),
     ("claims/verify.json", "verify", "cases"),

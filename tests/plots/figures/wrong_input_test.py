@@ -98,7 +98,7 @@ class WrongInput(PlotTest):
         for cell in cells:
             stop(cell, "error", "no room")
         self.fails_with(
-            [self.write(make_document(cells))], "fits no figure", "needs soft"
+            [self.write(make_document(cells))], "fits no figure", "draw --list"
         )
 
     def test_mixed_data(self):
@@ -145,7 +145,7 @@ class WrongInput(PlotTest):
             ["--figure", "mocha_figure", path],
             "'mocha_figure'",
             "did you mean 'mocha_figure3'?",
-            "mad_figure8",
+            "draw --list",
         )
 
     def test_a_figure_of_the_other_kind_of_file(self):

@@ -11,9 +11,9 @@ from analysis import ROOT
 from documents import read, validate
 from pages import reproduction
 
-# Sweeps have longer ones of their own in results/, of 20 rounds in one process.
+# The measurements of claims that have figures of their own.
 OF_CLAIMS = [f"results/claims/{name}.json"
-             for name in ("decoder", "stability", "translation")]
+             for name in ("decoder", "figure3", "speedup", "stability", "translation")]
 
 
 class StaleTest(unittest.TestCase):

@@ -95,10 +95,10 @@ class ClaimsTest(ReproductionTest):
 
     def test_evidence_is_linked_and_says_how_much_of_it_is_not_shown(self):
         evidence = self.rows_of(self.page(document()), "mad-speedup")[0][6]
-        link = os.path.relpath(ROOT / "results" / "mad_figure8.json", self.folder)
+        link = os.path.relpath(ROOT / "results/claims/speedup.json", self.folder)
         self.assertEqual(
             evidence,
-            f"[mad_figure8.json]({link}) `cells[0]`, `cells[1]`, `cells[2]` and 2 more")
+            f"[speedup.json]({link}) `cells[0]`, `cells[1]`, `cells[2]` and 2 more")
         section = self.page(document()).split("#### mad-speedup\n")[1].split("####")[0]
         self.assertIn(", `cells[4]` of `0123456789abcdef`.", section)
 
@@ -137,7 +137,7 @@ class ClaimsTest(ReproductionTest):
 
     def test_the_machine_is_that_of_the_files_that_were_judged(self):
         claims = document()
-        path = os.path.join(ROOT, "results", "mad_figure8.json")
+        path = os.path.join(ROOT, "results", "claims", "speedup.json")
         measured = load.read_json(path)["context"]
         text = self.page(claims)
         self.assertIn(f"| kernel | {measured['kernel']} |", text)
