@@ -90,6 +90,25 @@ void ByMovingSums(const PublishedRow<Number>& row, const Buffer<Number>& e,
   }
 }
 
+// Eq 17 for any energies, where those of a row lie close together by one exp an
+// entry: e of the least is then a normal number.
+template <class Number>
+void OfAnyEnergies(const PublishedRow<Number>& row, Index w,
+                   std::span<Number> attention) {
+  using std::exp;
+  const std::span<const Number> u = row.chunk_energies;
+  const auto [least, largest] = std::minmax_element(u.begin(), u.end());
+  if (!(Number(*largest - *least) <= Number(40))) {
+    return Shifted(row, w, attention);
+  }
+  Buffer<Number> e;
+  e.reserve(u.size());
+  for (const Number& energy : u) {
+    e.push_back(Number(exp(Number(energy - *largest))));
+  }
+  ByMovingSums(row, e, w, &MovingSumByConvolution<Number>, attention);
+}
+
 }  // namespace
 
 template <class Number>
@@ -132,7 +151,7 @@ void PublishedWindow(const Config& config, const PublishedRow<Number>& row,
   if (w == 1) {  // hard monotonic attention: there are no chunk energies
     std::copy(row.selection.begin(), row.selection.end(), attention.begin());
   } else if (config.variant == kParallel) {
-    Shifted(row, w, attention);
+    OfAnyEnergies(row, w, attention);
   } else if (config.variant == "nested") {
     Nested(row, w, attention);
   } else if (config.variant == "moving_sum") {
