@@ -132,13 +132,16 @@ Buffer<Number> MovingSumByDifferences(std::span<const Number> x, Index b,
 template <class Number>
 Buffer<Number> MovingSumByConvolution(std::span<const Number> x, Index b,
                                       Index f) {
-  Buffer<Number> sums;
-  sums.reserve(x.size());
-  for (std::size_t n = 0; n < x.size(); ++n) {
-    const Run run(x.size(), n, b, f);
-    Number sum(0);
-    for (std::size_t m = run.begin; m < run.end; ++m) sum += x[m];
-    sums.push_back(sum);
+  const auto size = static_cast<Index>(x.size());
+  Buffer<Number> sums(x.size(), Number(0));
+  const Number* const from = x.data();
+  Number* const to = sums.data();
+  // One neighbour of all entries after another, in the order of the entries.
+  for (Index m = -std::min(b, size) + 1; m < std::min(f, size); ++m) {
+    const Index end = std::min(size, size - m);
+    for (Index n = std::max(-m, Index{0}); n < end; ++n) {
+      to[n] += from[n + m];
+    }
   }
   return sums;
 }
