@@ -327,8 +327,8 @@ std::vector<Vector> LogMasses(const DecayInputs& inputs, double bias,
   for (int draw = 0; draw < inputs.draws; ++draw) {
     Sequence<double> sequence = workload->Draw(draw, config.energy)[0];
     sequence.inputs.energy_bias = bias;
-    const auto energy =
-        MakeEnergy(config, sequence.inputs, EnergyRole::kAttention);
+    const auto energy = MakeEnergy(config, sequence.inputs,
+                                   EnergyRole::kAttention, EnergyUse::kFew);
     energy->Append(sequence.memory);
     energy->SetState(0, sequence.states.Row(0));
     Vector energies(Size(spec.memory_length));

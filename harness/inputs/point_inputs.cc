@@ -40,7 +40,8 @@ void FillEnergies(EnergyKind kind, EnergyRole role,
   config.energy = kind;
   const OptionSpec keys = KeysOption();
   config.options[keys.name] = keys.default_value;
-  const auto energy = MakeEnergy(config, sequence.inputs, role);
+  const auto energy =
+      MakeEnergy(config, sequence.inputs, role, EnergyUse::kFew);
   energy->Append(sequence.memory);
   const MatrixView<const Real>& states = sequence.states;
   energy->EvaluateAll({states.data, Size(states.rows * states.cols)}, energies);

@@ -198,7 +198,7 @@ class DecodeGate {
     config.want_weights = true;
     const Decoded<Real> reference =
         Decode(mechanism_, config, sequence, found.positions);
-    const double delta = EnergyRounding(sequence, config_.dim);
+    const double delta = EnergyRounding(sequence, config_);
     const double largest_entry = LargestAbsolute(sequence.memory);
     for (Index i = 0; i < sequence.contexts.rows; ++i) {
       const std::size_t output = Size(i);

@@ -30,10 +30,11 @@ struct GateResult {
 // where eps is half the machine epsilon, n entries are weighted, mass is the
 // sum of the reference's |weights| and
 //
-//   delta = eps ((sqrt(d)/2 + 8) max(1, largest |s|) max(1, largest |h|) + 4
-//   |r|)
+//   delta = eps ((sqrt(d)/2 + 8) max(1, largest |s|) max(1, largest |h|) +
+//                6 sum |v| + 4 |r|)
 //
-// bounds the rounding of an energy with bias r: an inner product of d terms
+// bounds the rounding of an energy with bias r, and v of additive ones (of
+// energy.h, with its scale; 0 for others): an inner product of d terms
 // errs by less than about eps sqrt(d) |s| |h| (Higham and Mary 2019, a bound
 // that holds with high probability; the certain one, with d for sqrt(d), would
 // let real mistakes pass). Where no entry is weighted, or one with weight 1,

@@ -52,12 +52,30 @@ double LargestNorm(const MatrixView<const Real>& matrix) {
   return std::sqrt(largest);
 }
 
+// The sum of |v| of additive energies, 0 for others: their kernels err by units
+// of it however small the states are (energy.h).
+template <class Real>
+double SumOfAdditiveFactors(const Sequence<Real>& sequence,
+                            const Config& config) {
+  const bool is_normalized = config.energy == EnergyKind::kNormalizedAdditive;
+  if (config.energy != EnergyKind::kAdditive && !is_normalized) return 0;
+  const MatrixView<const Real> v =
+      sequence.inputs.parameters->Matrix("attention.v", 1, config.dim);
+  double sum = 0;
+  for (const Real value : v.Row(0)) sum += std::abs(static_cast<double>(value));
+  if (!is_normalized) return sum;
+  const auto scale = static_cast<double>(sequence.inputs.energy_scale);
+  const double g =
+      scale == 0 ? 1 / std::sqrt(static_cast<double>(config.dim)) : scale;
+  return std::abs(g) * sum / LargestNorm(v);
+}
+
 // The bound on how far rounding moves an energy, or a score of Britz: the delta
 // of decode_gate.h. Computed ones are inner products: sqrt(d)/2 + 8 units of
 // the product of norms, a probabilistic bound (Higham and Mary 2019) for the
 // partial sums of the kernels. Given ones are only shifted by their maximum.
 template <class Real>
-double EnergyRounding(const Sequence<Real>& sequence, Index dim) {
+double EnergyRounding(const Sequence<Real>& sequence, const Config& config) {
   const SequenceInputs<Real>& inputs = sequence.inputs;
   if (!inputs.scores.empty()) {
     double largest = 1;
@@ -76,7 +94,8 @@ double EnergyRounding(const Sequence<Real>& sequence, Index dim) {
   const double bias =
       std::abs(static_cast<double>(sequence.inputs.energy_bias));
   return kRoundoff<Real> *
-         ((std::sqrt(static_cast<double>(dim)) / 2 + 8) * scale + 4 * bias);
+         ((std::sqrt(static_cast<double>(config.dim)) / 2 + 8) * scale +
+          6 * SumOfAdditiveFactors(sequence, config) + 4 * bias);
 }
 
 }  // namespace attnbench

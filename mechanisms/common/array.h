@@ -10,6 +10,7 @@
 #include <limits>
 #include <new>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "mechanisms/common/check.h"
@@ -99,6 +100,26 @@ struct Allocator {
 
 template <class T>
 using Buffer = std::vector<T, Allocator<T>>;
+
+// Leaves new elements without a value: to write them twice takes as long as
+// some of the work.
+template <class T>
+struct UnsetAllocator : Allocator<T> {
+  template <class U>
+  struct rebind {
+    using other = UnsetAllocator<U>;
+  };
+  void construct(T* at) { new (at) T; }
+  template <class... Arguments>
+  void construct(T* at, Arguments&&... arguments) {
+    new (at) T(std::forward<Arguments>(arguments)...);
+  }
+};
+
+// A Buffer of numbers whose new elements have no value. Whoever makes one
+// writes all of it before anything is read.
+template <class T>
+using UnsetBuffer = std::vector<T, UnsetAllocator<T>>;
 
 // A number of elements as the standard library wants it.
 inline std::size_t Size(Index count) {

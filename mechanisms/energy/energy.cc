@@ -10,6 +10,10 @@
 namespace attnbench {
 namespace {
 
+bool PrecomputesKeys(const Config& config) {
+  return config.Option<std::string>("keys") == "precomputed";
+}
+
 // Holds the keys that are made in Append, one row [d] an entry.
 template <class Real>
 class KeyStore {
@@ -121,7 +125,7 @@ class BilinearEnergy final : public EnergyFromStates<Real> {
   BilinearEnergy(const Config& config, const SequenceInputs<Real>& inputs,
                  EnergyRole role)
       : EnergyFromStates<Real>(config, inputs, role),
-        precomputed_(config.Option<std::string>("keys") == "precomputed"),
+        precomputed_(PrecomputesKeys(config)),
         g_(static_cast<Real>(EnergyScale(config, inputs))),
         W_(GetEnergyParameters(config, *inputs.parameters, role).W),
         keys_(config.dim, precomputed_ ? inputs.expected_length : 0),
@@ -167,9 +171,10 @@ template <class Real>
 class AdditiveEnergy final : public EnergyFromStates<Real> {
  public:
   AdditiveEnergy(const Config& config, const SequenceInputs<Real>& inputs,
-                 EnergyRole role)
+                 EnergyRole role, EnergyUse use)
       : EnergyFromStates<Real>(config, inputs, role),
-        precomputed_(config.Option<std::string>("keys") == "precomputed"),
+        precomputed_(PrecomputesKeys(config)),
+        factored_(precomputed_ && use == EnergyUse::kMany),
         parameters_(GetEnergyParameters(config, *inputs.parameters, role)),
         keys_(config.dim, precomputed_ ? inputs.expected_length : 0),
         key_(precomputed_ ? 0 : Size(config.dim)),
@@ -189,24 +194,30 @@ class AdditiveEnergy final : public EnergyFromStates<Real> {
       MatrixMap<Real> keys = keys_.Extend(rows.rows);
       keys.noalias() = Map(rows) * Map(parameters_.V).transpose();
       keys.rowwise() += Map(parameters_.b).row(0);
+      if (factored_) FactorKeys(rows.rows, keys.data());
     }
   }
   void SetState(Index /*output*/, std::span<const Real> state) override {
     VectorMap<Real>(query_.data(), this->dim_).noalias() =
         Map(parameters_.W) * ConstVectorMap<Real>(state.data(), this->dim_);
     query_at_ = query_.data();
+    if (factored_) FactorQueries(query_);
   }
   void SetStates(Index count, std::span<const Real> states) override {
     queries_.resize(Size(count * this->dim_));
     Map(MatrixView<Real>(queries_.data(), count, this->dim_)).noalias() =
         Map(MatrixView<const Real>(states.data(), count, this->dim_)) *
         Map(parameters_.W).transpose();
+    if (factored_) FactorQueries(queries_);
   }
   void UseState(Index /*output*/, Index n) override {
     query_at_ = &queries_[Size(n * this->dim_)];
+    exp_query_at_ = Size(n * this->dim_);
   }
   void Evaluate(Index first, Index count, Real* energies) override {
-    if (precomputed_) {
+    if (factored_) {
+      EvaluateFactored(first, count, energies);
+    } else if (precomputed_) {
       this->kernels_.additive_rows(query_at_, keys_.Row(first), this->dim_,
                                    v_.data(), count, this->dim_, energies);
     } else {
@@ -217,6 +228,45 @@ class AdditiveEnergy final : public EnergyFromStates<Real> {
   }
 
  private:
+  // Replaces the last `count` keys, at `keys`, by exp of twice them; those for
+  // which that is no number stay.
+  void FactorKeys(Index count, Real* keys) {
+    for (Index n = 0; n < count; ++n) {
+      Real* const key = keys + n * this->dim_;
+      Real least, greatest;
+      this->kernels_.range(key, this->dim_, &least, &greatest);
+      const bool fits = greatest <= kMostKey<Real> && least >= -kMostKey<Real>;
+      is_factored_.push_back(fits);
+      if (fits) {
+        this->kernels_.exp_twice(key, kMostKey<Real>, this->dim_, key);
+      }
+    }
+  }
+  void FactorQueries(const Buffer<Real>& queries) {
+    exp_queries_.resize(queries.size());
+    this->kernels_.exp_twice(queries.data(), kMostQuery<Real>,
+                             std::ssize(queries), exp_queries_.data());
+    exp_query_at_ = 0;
+  }
+  void EvaluateFactored(Index first, Index count, Real* energies) {
+    const Index end = first + count;
+    while (first < end) {
+      const bool is_factored = is_factored_[Size(first)];
+      Index next = first + 1;
+      while (next < end && is_factored_[Size(next)] == is_factored) ++next;
+      if (is_factored) {
+        this->kernels_.factored_additive_rows(
+            &exp_queries_[exp_query_at_], keys_.Row(first), this->dim_,
+            v_.data(), next - first, this->dim_, energies);
+      } else {
+        this->kernels_.additive_rows(query_at_, keys_.Row(first), this->dim_,
+                                     v_.data(), next - first, this->dim_,
+                                     energies);
+      }
+      energies += next - first;
+      first = next;
+    }
+  }
   void EvaluateOnDemand(Index j, Real* energy) {
     VectorMap<Real> key(key_.data(), this->dim_);
     const ConstVectorMap<Real> entry(memory_.all().Row(j).data(), this->dim_);
@@ -227,9 +277,13 @@ class AdditiveEnergy final : public EnergyFromStates<Real> {
   }
 
   const bool precomputed_;
+  const bool factored_;
   const EnergyParameters<Real> parameters_;
   JoinedRows<Real> memory_;
-  KeyStore<Real> keys_;   // V h + b of all entries, where precomputed
+  KeyStore<Real> keys_;       // V h + b of all entries, or exp of twice that
+  Buffer<char> is_factored_;  // whether it is that, where factored
+  Buffer<Real> exp_queries_;  // exp of twice W s, likewise
+  std::size_t exp_query_at_ = 0;
   Buffer<Real> key_;      // V h + b of the entry at hand, where not
   Buffer<Real> query_;    // W s
   Buffer<Real> queries_;  // W s of each hypothesis
@@ -293,7 +347,7 @@ GivenScore<Real> FindGivenScore(const SequenceInputs<Real>& inputs,
 template <class Real>
 std::unique_ptr<Energy<Real>> MakeEnergy(const Config& config,
                                          const SequenceInputs<Real>& inputs,
-                                         EnergyRole role) {
+                                         EnergyRole role, EnergyUse use) {
   if (!inputs.scores.empty()) {
     return std::make_unique<GivenEnergy<Real>>(FindGivenScore(inputs, role));
   }
@@ -305,12 +359,12 @@ std::unique_ptr<Energy<Real>> MakeEnergy(const Config& config,
       return std::make_unique<BilinearEnergy<Real>>(config, inputs, role);
     case EnergyKind::kAdditive:
     case EnergyKind::kNormalizedAdditive:
-      return std::make_unique<AdditiveEnergy<Real>>(config, inputs, role);
+      return std::make_unique<AdditiveEnergy<Real>>(config, inputs, role, use);
   }
   ATTN_CHECK(false);
 }
 
-EnergyCost CostOfEnergy(const Config& config, EnergyRole role,
+EnergyCost CostOfEnergy(const Config& config, EnergyRole role, EnergyUse use,
                         bool scores_given) {
   const auto d = static_cast<double>(config.dim);
   EnergyCost cost;
@@ -322,7 +376,7 @@ EnergyCost CostOfEnergy(const Config& config, EnergyRole role,
     cost.reads_memory = role == EnergyRole::kAttention;
     return cost;
   }
-  const bool precomputed = config.Option<std::string>("keys") == "precomputed";
+  const bool precomputed = PrecomputesKeys(config);
   const double project = 2 * d * d;
   if (IsAdditive(config.energy)) {
     // A state takes W s, an entry V h + b, and an energy an addition, a tanh, a
@@ -333,6 +387,13 @@ EnergyCost CostOfEnergy(const Config& config, EnergyRole role,
     if (precomputed) {
       cost.flops_per_entry = project + d;
       cost.rows_per_entry = 2;
+      if (use == EnergyUse::kMany) {
+        // An exp and a doubling of each number. Two terms take two products
+        // with an addition, three products, two additions and a division.
+        cost.flops_per_entry += 2 * d;
+        cost.flops_per_state += 2 * d;
+        cost.flops_per_energy = 5 * d;
+      }
     } else {
       cost.flops_per_energy += project + d;
       cost.parameter_rows_per_energy = d;
@@ -367,8 +428,8 @@ template GivenScore<double> FindGivenScore(const SequenceInputs<double>&,
                                            EnergyRole);
 template std::unique_ptr<Energy<float>> MakeEnergy(const Config&,
                                                    const SequenceInputs<float>&,
-                                                   EnergyRole);
+                                                   EnergyRole, EnergyUse);
 template std::unique_ptr<Energy<double>> MakeEnergy(
-    const Config&, const SequenceInputs<double>&, EnergyRole);
+    const Config&, const SequenceInputs<double>&, EnergyRole, EnergyUse);
 
 }  // namespace attnbench

@@ -3,6 +3,8 @@
 // which is made again for every (i, j): a table of them would be [U, T, d].
 #include "mechanisms/energy/energy_gradient.h"
 
+#include <algorithm>
+
 #include "mechanisms/common/eigen_views.h"
 #include "mechanisms/kernels/kernels.h"
 
@@ -133,25 +135,64 @@ class EnergyGradient {
 
  private:
   // Adds, with x = tanh(query_i + key_j), G_ij x to d_v, and G_ij (1 - x^2),
-  // which lacks the factor v^, to d_query_i and d_key_j.
+  // which lacks the factor v^, to d_query_i and d_key_j. In the letters of
+  // factored_additive_backward x = 1 - 2 r and 1 - x^2 = 4 (r - r^2).
   void AddPairs(Scratch<Real>& query, Scratch<Real>& key,
                 Scratch<Real>& d_query, Scratch<Real>& d_key,
                 Scratch<Real>& d_v) const {
     const Kernels<Real>& kernels = BestKernels<Real>();
-    // Each output has a sum of its own first, which rounds less often than one
-    // long sum.
-    Scratch<Real> of_output(1, dim_);
+    Scratch<Real> exp_query(num_outputs_, dim_);
     for (Index i = 0; i < num_outputs_; ++i) {
-      of_output.map().setZero();
-      const Real* q = query.Row(i);
-      Real* const d_q = d_query.Row(i);
-      Real* const d_v_i = of_output.Row(0);
-      for (Index j = 0; j < length_; ++j) {
-        kernels.additive_backward(q, key.Row(j), G_(i, j), dim_, d_q,
-                                  d_key.Row(j), d_v_i);
-      }
-      d_v.map() += of_output.map();
+      kernels.exp_twice(query.Row(i), kMostQuery<Real>, dim_, exp_query.Row(i));
     }
+    Scratch<Real> quarter_d_query(num_outputs_, dim_);
+    // Each block has a sum of its own first, which rounds less often than one
+    // long sum.
+    Scratch<Real> of_block(1, dim_);
+    for (Index j = 0; j < length_;) {
+      Index count = 0;  // of keys that are replaced by their factors
+      while (count < kBlock && j + count < length_ &&
+             Factor(key.Row(j + count))) {
+        ++count;
+      }
+      of_block.map().setZero();
+      if (count > 0) {
+        double weights = 0;
+        for (Index i = 0; i < num_outputs_; ++i) {
+          const auto w = G_.Row(i).subspan(Size(j), Size(count));
+          if (std::ranges::all_of(w, [](Real x) { return x == 0; })) continue;
+          kernels.factored_additive_backward(
+              exp_query.Row(i), key.Row(j), dim_, w.data(), count, dim_,
+              quarter_d_query.Row(i), d_key.Row(j), of_block.Row(0));
+          for (const Real x : w) weights += x;
+        }
+        d_v.map().array() +=
+            static_cast<Real>(weights) - 2 * of_block.map().array();
+        kernels.scale(4, count * dim_, d_key.Row(j));
+      } else {
+        for (Index i = 0; i < num_outputs_; ++i) {
+          kernels.additive_backward(query.Row(i), key.Row(j), G_(i, j), dim_,
+                                    d_query.Row(i), d_key.Row(j),
+                                    of_block.Row(0));
+        }
+        d_v.map() += of_block.map();
+      }
+      j += std::max(count, Index{1});
+    }
+    d_query.map() += 4 * quarter_d_query.map();
+  }
+
+  // Keys that are taken together, so that they stay in the cache.
+  static constexpr Index kBlock = 8;
+
+  // Replaces a key by exp of twice it, unless that is no number.
+  bool Factor(Real* key) const {
+    const Kernels<Real>& kernels = BestKernels<Real>();
+    Real least, greatest;
+    kernels.range(key, dim_, &least, &greatest);
+    if (!(greatest <= kMostKey<Real> && least >= -kMostKey<Real>)) return false;
+    kernels.exp_twice(key, kMostKey<Real>, dim_, key);
+    return true;
   }
 
   MatrixView<Real> Parameter(const char* name, Index rows, Index cols) const {
@@ -212,11 +253,11 @@ double EnergyGradientFlops(const Config& config, Index memory_length,
     // the first for W itself.
     return 4 * U * T * d + d * d * (4 * U + 2 * T);
   }
-  // Each element of a pair takes an addition and a tanh; a product and a sum
-  // for v; 1 - x^2 times G, and two sums for it. Each state and entry takes a
-  // key, and a product each for itself and its matrix. The rest is for b and
-  // v^.
-  return 9 * U * T * d + 6 * d * d * (U + T) + d * (U + 3 * T);
+  // Each element of a pair takes a product, an addition and a division for r; a
+  // product and a sum for v; r - r^2 times G, and two sums for it. Each state
+  // and entry takes a key with its exp, and a product each for itself and its
+  // matrix. The rest is for b and v^.
+  return 9 * U * T * d + 6 * d * d * (U + T) + d * (3 * U + 5 * T);
 }
 
 template void AddEnergyGradient(const Config&, const Sequence<float>&,

@@ -10,7 +10,9 @@
 
 #include <hwy/contrib/math/math-inl.h>
 
+#include <algorithm>
 #include <limits>
+#include <numbers>
 
 #include "mechanisms/kernels/lanes-inl.h"
 
@@ -49,33 +51,66 @@ HWY_INLINE hn::Vec<D> FastTanh(D d, hn::Vec<D> x) {
   }
 }
 
-// exp(x) to 3 ULP for x up to 88, 0 where that is no normal number. In f32 it
-// is 2^n exp(r) with |r| <= log(2) / 2, exp(r) = 1 + r + r^2 q(r); q is a
-// minimax fit of our own, good to 0.06 units of 2^-24.
+// exp(x) 2^-power, both of which and the result are normal numbers: 2^n exp(r)
+// with |r| <= log(2) / 2, exp(r) = 1 + r + r^2 q(r). q is a fit of our own: in
+// f32 a minimax one, good to 0.06 units of 2^-24, in f64 at Chebyshev nodes, to
+// 0.15 units of 2^-53. NaN stays NaN.
 template <class D, class Real = hn::TFromD<D>>
-HWY_INLINE hn::Vec<D> FastExp(D d, hn::Vec<D> x) {
-  if constexpr (sizeof(Real) == sizeof(double)) {
-    return hn::Exp(d, x);
-  } else {
-    const hn::RebindToSigned<D> di;
-    const auto least = hn::Set(d, -87.5f);
-    const auto is_zero = hn::Lt(x, least);
-    x = hn::Max(least, x);  // n stays an exponent, NaN stays NaN
-    const auto n = hn::Round(hn::Mul(x, hn::Set(d, 1.44269504f)));
-    // log(2) comes in two parts, the first of which has few bits: n times it is
-    // exact.
-    auto r = hn::NegMulAdd(n, hn::Set(d, 0.693359375f), x);
-    r = hn::NegMulAdd(n, hn::Set(d, -2.12194440e-4f), r);
-    auto q = hn::Set(d, 0.00138131483f);
+HWY_INLINE hn::Vec<D> ModerateExp(D d, hn::Vec<D> x, int power = 0) {
+  constexpr bool kSingle = sizeof(Real) == sizeof(float);
+  const hn::RebindToSigned<D> di;
+  using Integer = hn::TFromD<decltype(di)>;
+  // Adding this leaves n in the last bits.
+  const auto magic = hn::Set(d, kSingle ? Real(0x1.8p23) : Real(0x1.8p52));
+  const auto shifted =
+      hn::MulAdd(x, hn::Set(d, std::numbers::log2e_v<Real>), magic);
+  const auto n = hn::Sub(shifted, magic);
+  // log(2) comes in two parts, the first of which has few bits: n times it is
+  // exact.
+  auto r = hn::NegMulAdd(
+      n, hn::Set(d, kSingle ? Real(0.693359375) : Real(0x1.62e42feep-1)), x);
+  r = hn::NegMulAdd(
+      n,
+      hn::Set(d, kSingle ? Real(-2.12194440e-4) : Real(0x1.a39ef35793c76p-33)),
+      r);
+  const auto r2 = hn::Mul(r, r);
+  hn::Vec<D> q;
+  if constexpr (kSingle) {
+    q = hn::Set(d, 0.00138131483f);
     q = hn::MulAdd(q, r, hn::Set(d, 0.00836941041f));
     q = hn::MulAdd(q, r, hn::Set(d, 0.041668456f));
     q = hn::MulAdd(q, r, hn::Set(d, 0.166665152f));
     q = hn::MulAdd(q, r, hn::Set(d, 0.49999994f));
-    const auto y = hn::Add(hn::MulAdd(hn::Mul(r, r), q, r), hn::Set(d, 1.0f));
-    const auto exponent = hn::Add(hn::ConvertTo(di, n), hn::Set(di, 127));
-    const auto power = hn::BitCast(d, hn::ShiftLeft<23>(exponent));
-    return hn::IfThenZeroElse(is_zero, hn::Mul(y, power));
+  } else {
+    const auto pair = [&](double c0, double c1) HWY_ATTR {
+      return hn::MulAdd(hn::Set(d, c1), r, hn::Set(d, c0));
+    };
+    const auto r4 = hn::Mul(r2, r2);
+    const auto low = hn::MulAdd(pair(0.04166666666662416, 0.008333333333330065),
+                                r2, pair(0.5, 0.16666666666666669));
+    const auto middle =
+        hn::MulAdd(pair(2.480152131972762e-05, 2.7557268478279004e-06), r2,
+                   pair(0.0013888888917198419, 0.00019841269863041851));
+    const auto high = pair(2.762007713646922e-07, 2.51003767988125e-08);
+    q = hn::MulAdd(hn::MulAdd(high, r4, middle), r4, low);
   }
+  const auto y = hn::Add(hn::MulAdd(r2, q, r), hn::Set(d, Real{1}));
+  constexpr int kBias = kSingle ? 127 : 1023;
+  const auto exponent =
+      hn::Add(hn::BitCast(di, shifted),
+              hn::Set(di, static_cast<Integer>(kBias - power)));
+  return hn::Mul(
+      y, hn::BitCast(d, hn::ShiftLeft < kSingle ? 23 : 52 > (exponent)));
+}
+
+// exp(x) to 3 ULP for x up to 88 (700 in f64), 0 where that is no normal
+// number.
+template <class D, class Real = hn::TFromD<D>>
+HWY_INLINE hn::Vec<D> FastExp(D d, hn::Vec<D> x) {
+  const auto least =
+      hn::Set(d, sizeof(Real) == sizeof(float) ? Real(-87.5) : Real(-708));
+  const auto is_zero = hn::Lt(x, least);
+  return hn::IfThenZeroElse(is_zero, ModerateExp(d, AtLeast(d, least, x)));
 }
 
 // y = f(x) element by element, for any count.
@@ -134,22 +169,59 @@ void Scale(Real factor, Index count, Real* x) {
   });
 }
 
-template <bool Complement, class Real>
-void Sigmoids(const Real* x, Index count, Real* y) {
-  // exp of minus the magnitude never overflows.
-  Transform(x, count, y, [](auto d, auto v) HWY_ATTR {
-    const auto one = hn::Set(d, Real{1});
+// exp of minus the magnitude never overflows.
+template <class Real>
+void Sigmoid(const Real* x, Index count, Real* y, Real* complement) {
+  const hn::ScalableTag<Real> d;
+  const Index lanes = LanesOf(d);
+  const auto one = hn::Set(d, Real{1});
+  for (Index k = 0; k < count; k += lanes) {
+    const Index size = std::min(lanes, count - k);
+    const auto store = [&](auto value, Real* to) HWY_ATTR {
+      if (size == lanes) {
+        hn::StoreU(value, d, to + k);
+      } else {
+        StoreTail(d, value, to + k, size);
+      }
+    };
+    const auto v =
+        size == lanes ? hn::LoadU(d, x + k) : LoadTail(d, x + k, size);
     const auto z = FastExp(d, hn::Neg(hn::Abs(v)));
-    const auto is_small =
-        Complement ? hn::Ge(v, hn::Zero(d)) : hn::Lt(v, hn::Zero(d));
-    return hn::Div(hn::IfThenElse(is_small, z, one), hn::Add(one, z));
-  });
+    const auto sum = hn::Add(one, z);
+    const auto larger = hn::Div(one, sum), smaller = hn::Div(z, sum);
+    const auto is_negative = hn::Lt(v, hn::Zero(d));
+    store(hn::IfThenElse(is_negative, smaller, larger), y);
+    if (complement != nullptr) {
+      store(hn::IfThenElse(is_negative, larger, smaller), complement);
+    }
+  }
 }
 
 template <class Real>
-void Sigmoid(const Real* x, Index count, Real* y, Real* complement) {
-  if (complement != nullptr) Sigmoids<true>(x, count, complement);
-  Sigmoids<false>(x, count, y);
+void SoftmaxBackward(const Real* alpha, const Real* d, Index count,
+                     Real* d_energies) {
+  const hn::ScalableTag<double> tag;
+  const Index lanes = LanesOf(tag);
+  const auto load = [&](const Real* from, Index j) HWY_ATTR {
+    return j < count ? LoadDoubles(tag, from + j, count - j) : hn::Zero(tag);
+  };
+  auto sum0 = hn::Zero(tag), sum1 = sum0, sum2 = sum0, sum3 = sum0;
+  const auto add = [&](auto& sum, Index j) HWY_ATTR {
+    sum = hn::MulAdd(load(alpha, j), load(d, j), sum);
+  };
+  for (Index j = 0; j < count; j += 4 * lanes) {
+    add(sum0, j);
+    add(sum1, j + lanes);
+    add(sum2, j + 2 * lanes);
+    add(sum3, j + 3 * lanes);
+  }
+  const auto mean = hn::Set(
+      tag, hn::GetLane(hn::SumOfLanes(
+               tag, hn::Add(hn::Add(sum0, sum1), hn::Add(sum2, sum3)))));
+  for (Index j = 0; j < count; j += lanes) {
+    StoreDoubles(tag, hn::Mul(load(alpha, j), hn::Sub(load(d, j), mean)),
+                 count - j, d_energies + j);
+  }
 }
 
 template <class Real>
@@ -171,20 +243,31 @@ Real Largest(const Real* x, Index count) {
 }
 
 template <class Real>
-Real Smallest(const Real* x, Index count) {
+void Range(const Real* x, Index count, Real* smallest, Real* largest) {
   const hn::ScalableTag<Real> d;
   const Index lanes = LanesOf(d);
-  auto smallest = hn::Set(d, std::numeric_limits<Real>::infinity());
+  constexpr Real kInfinity = std::numeric_limits<Real>::infinity();
+  auto low = hn::Set(d, kInfinity), high = hn::Set(d, -kInfinity);
   Index k = 0;
   for (; k + lanes <= count; k += lanes) {
-    smallest = hn::Min(smallest, hn::LoadU(d, x + k));
+    const auto v = hn::LoadU(d, x + k);
+    low = hn::Min(low, v);
+    high = hn::Max(high, v);
   }
-  Real result = k == 0 ? std::numeric_limits<Real>::infinity()
-                       : hn::GetLane(hn::MinOfLanes(d, smallest));
+  // clang 14 takes a reduction of infinities for one of finite numbers.
+  *smallest = k == 0 ? kInfinity : hn::GetLane(hn::MinOfLanes(d, low));
+  *largest = k == 0 ? -kInfinity : hn::GetLane(hn::MaxOfLanes(d, high));
   for (; k < count; ++k) {
-    if (x[k] < result) result = x[k];
+    if (x[k] < *smallest) *smallest = x[k];
+    if (x[k] > *largest) *largest = x[k];
   }
-  return result;
+}
+
+template <class Real>
+void ExpScaled(const Real* x, Index count, int power, Real* y) {
+  Transform(x, count, y, [power](auto d, auto v) HWY_ATTR {
+    return ModerateExp(d, v, power);
+  });
 }
 
 template <class Real>

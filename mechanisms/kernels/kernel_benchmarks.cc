@@ -8,6 +8,8 @@
 #include <benchmark/benchmark.h>
 
 #include <functional>
+#include <iterator>
+#include <numeric>
 #include <random>
 #include <string>
 #include <vector>
@@ -33,8 +35,12 @@ struct Arrays {
       for (Real& value : *array) value = static_cast<Real>(uniform(generator));
     }
     start[0] = 1;
+    std::partial_sum(x.begin(), x.end(), std::back_inserter(sums));
   }
   std::vector<Real> rows = std::vector<Real>(Size(kRows * kDim));
+  std::vector<Real> d_rows = rows;
+  std::vector<Real> sums;  // in rising order
+  std::vector<double> passed = std::vector<double>(Size(kLength), 0.5);
   std::vector<Real> x = std::vector<Real>(Size(kLength));
   std::vector<Real> y = x, z = x, start = x, out = x, other = x;
   std::vector<Real> scratch = std::vector<Real>(Size(kLength + 1));
@@ -91,6 +97,17 @@ void RegisterLevel(const std::string& level, const Kernels<Real>& kernels) {
     k.additive_backward(a.x.data(), a.y.data(), 1, kDim, a.out.data(),
                         a.other.data(), a.scratch.data());
   });
+  add("factored_additive_rows", kRows * kDim, [](const auto& k, auto& a) {
+    k.factored_additive_rows(a.x.data(), a.rows.data(), kDim, a.y.data(), kRows,
+                             kDim, a.out.data());
+  });
+  add("factored_additive_backward", kRows * kDim, [](const auto& k, auto& a) {
+    for (Index j = 0; j < kRows; j += 8) {
+      k.factored_additive_backward(a.x.data(), &a.rows[Size(j * kDim)], kDim,
+                                   a.y.data(), 8, kDim, a.out.data(),
+                                   &a.d_rows[Size(j * kDim)], a.other.data());
+    }
+  });
   add("add_rows", kRows * kDim, [](const auto& k, auto& a) {
     k.add_rows(a.x.data(), a.rows.data(), kDim, kRows, kDim, a.out.data());
   });
@@ -108,14 +125,23 @@ void RegisterLevel(const std::string& level, const Kernels<Real>& kernels) {
   add("largest", kLength, [](const auto& k, auto& a) {
     benchmark::DoNotOptimize(k.largest(a.x.data(), kLength));
   });
-  add("smallest", kLength, [](const auto& k, auto& a) {
-    benchmark::DoNotOptimize(k.smallest(a.x.data(), kLength));
+  add("range", kLength, [](const auto& k, auto& a) {
+    k.range(a.x.data(), kLength, a.out.data(), a.other.data());
+  });
+  add("exp_scaled", kLength, [](const auto& k, auto& a) {
+    k.exp_scaled(a.x.data(), kLength, 1, a.out.data());
+  });
+  add("softmax_backward", kLength, [](const auto& k, auto& a) {
+    k.softmax_backward(a.x.data(), a.y.data(), kLength, a.out.data());
   });
   add("exp_sum", kLength, [](const auto& k, auto& a) {
     benchmark::DoNotOptimize(k.exp_sum(a.x.data(), 1, kLength, a.out.data()));
   });
   add("sigmoid", kLength, [](const auto& k, auto& a) {
     k.sigmoid(a.x.data(), kLength, a.out.data(), nullptr);
+  });
+  add("sigmoid_with_complement", kLength, [](const auto& k, auto& a) {
+    k.sigmoid(a.x.data(), kLength, a.out.data(), a.other.data());
   });
 
   add("select", kLength, [](const auto& k, auto& a) {
@@ -138,6 +164,15 @@ void RegisterLevel(const std::string& level, const Kernels<Real>& kernels) {
   add("reciprocal_sums", kPairs * kPairs, [](const auto& k, auto& a) {
     k.reciprocal_sums(a.x.data(), a.y.data(), kPairs, a.z.data(), a.y.data(),
                       kPairs, a.out.data(), a.other.data());
+  });
+  // Per number of one side.
+  add("cauchy_sums", kLength, [](const auto& k, auto& a) {
+    k.cauchy_sums(a.sums.data(), a.y.data(), kLength, a.sums.data(), a.z.data(),
+                  kLength, a.out.data(), a.other.data());
+  });
+  add("adaptive_blocks", kLength, [](const auto& k, auto& a) {
+    k.adaptive_blocks(a.x.data(), a.y.data(), a.z.data(), a.passed.data(),
+                      kLength, a.out.data());
   });
 }
 

@@ -8,6 +8,8 @@
 // clang-format off
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
+#include "mechanisms/kernels/adaptive-inl.h"
+#include "mechanisms/kernels/cauchy-inl.h"
 #include "mechanisms/kernels/elements-inl.h"
 #include "mechanisms/kernels/rows-inl.h"
 #include "mechanisms/kernels/scan-inl.h"
@@ -24,21 +26,31 @@ const Kernels<Real>* Table() {
       .dot_rows = &DotRows<Real>,
       .additive_rows = &AdditiveRows<Real>,
       .additive_backward = &AdditiveBackward<Real>,
+      .exp_twice = &ExpTwice<Real>,
+      .factored_additive_rows = &FactoredAdditiveRows<Real>,
+      .factored_additive_backward = &FactoredAdditiveBackward<Real>,
       .add_rows = &AddRows<Real>,
       .scale = &Scale<Real>,
       .add = &Add<Real>,
       .multiply = &Multiply<Real>,
       .divide = &Divide<Real>,
       .largest = &Largest<Real>,
-      .smallest = &Smallest<Real>,
+      .range = &Range<Real>,
       .exp_sum = &ExpSum<Real>,
+      .exp_scaled = &ExpScaled<Real>,
+      .softmax_backward = &SoftmaxBackward<Real>,
       .sigmoid = &Sigmoid<Real>,
       .select = &Select<Real>,
+      .select_rows = &SelectRows<Real>,
       .select_backward = &SelectBackward<Real>,
       .sums_up_to = &SumsUpTo<Real>,
       .sums_from = &SumsFrom<Real>,
       .reciprocal_sums = &ReciprocalSums<Real>,
-      .reciprocal_moments = &ReciprocalMoments<Real>};
+      .reciprocal_moments = &ReciprocalMoments<Real>,
+      .cauchy_sums = &CauchySums<Real>,
+      .cauchy_moments = &CauchyMoments<Real>,
+      .adaptive_blocks = &AdaptiveBlocks<Real>,
+      .adaptive_blocks_backward = &AdaptiveBlocksBackward<Real>};
   return &table;
 }
 

@@ -41,6 +41,29 @@ struct Kernels {
                             std::int64_t dim, Real* d_query, Real* d_key,
                             Real* d_v);
 
+  // e = exp(2 x), with x clamped to [-limit, limit].
+  void (*exp_twice)(const Real* x, Real limit, std::int64_t count, Real* e);
+
+  // Makes the energies of additive_rows from exp(2 query) and exp(2 key), by
+  // tanh(a + b) = 1 - 2 / (1 + exp(2a) exp(2b)). The error is at most
+  // 6 u sum |v[k]|, where a and b are at most kMostQuery and kMostKey; beyond
+  // kMostQuery it is enough to clamp a.
+  void (*factored_additive_rows)(const Real* exp_query, const Real* exp_keys,
+                                 std::int64_t row_stride, const Real* v,
+                                 std::int64_t count, std::int64_t dim,
+                                 Real* energies);
+
+  // Makes the gradients of `count` such energies: with r = 1 / (1 + exp_query
+  // exp_keys[j]), adds weights[j] r to half_d_v, and weights[j] (r - r^2) to
+  // quarter_d_query and quarter_d_keys[j]. Half and quarter are what the
+  // factors -2 and 4 are left out of. Each pair errs by 5 u of its weight.
+  void (*factored_additive_backward)(const Real* exp_query,
+                                     const Real* exp_keys,
+                                     std::int64_t row_stride,
+                                     const Real* weights, std::int64_t count,
+                                     std::int64_t dim, Real* quarter_d_query,
+                                     Real* quarter_d_keys, Real* half_d_v);
+
   // context += sum over j of weights[j] rows[j], j in increasing order for each
   // element.
   void (*add_rows)(const Real* weights, const Real* rows,
@@ -58,8 +81,9 @@ struct Kernels {
   // The largest of x; -infinity where count is 0.
   Real (*largest)(const Real* x, std::int64_t count);
 
-  // The smallest of x; infinity where count is 0.
-  Real (*smallest)(const Real* x, std::int64_t count);
+  // The smallest and the largest of x; infinity and -infinity where count is 0.
+  void (*range)(const Real* x, std::int64_t count, Real* smallest,
+                Real* largest);
 
   // weights = exp(energies - shift), 0 where that underflows; returns their
   // sum. `weights` may be `energies`; no energy exceeds the shift by more than
@@ -67,6 +91,16 @@ struct Kernels {
   // errs by 3 ULP beyond the error of the rounded difference.
   Real (*exp_sum)(const Real* energies, Real shift, std::int64_t count,
                   Real* weights);
+
+  // y = exp(x) 2^-power to 3 ULP, for |x| up to 80 (600 in f64) and results
+  // that are normal numbers.
+  void (*exp_scaled)(const Real* x, std::int64_t count, int power, Real* y);
+
+  // d_energies(j) = alpha(j) (d(j) - m), m = sum over k of alpha(k) d(k): what
+  // a softmax hands back. Sum and difference are in f64: m errs by at most
+  // (count / N + 4) of its units of sum |alpha d|.
+  void (*softmax_backward)(const Real* alpha, const Real* d, std::int64_t count,
+                           Real* d_energies);
 
   // y = 1 / (1 + exp(-x)), without overflow for any finite x, and 1 - y to the
   // same relative precision unless `complement` is null. `y` may be `x`. The
@@ -82,6 +116,14 @@ struct Kernels {
   // in Real.
   void (*select)(const Real* p, const Real* complement, const Real* start,
                  std::int64_t count, Real* alpha, Real* arrived);
+
+  // Does so for several rows, each of which starts where the one before it was
+  // chosen. Rows of `complement` and `arrived`, which may be null, stand one
+  // after another. A row's bits do not depend on how many there are.
+  void (*select_rows)(const Real* p, std::int64_t p_stride,
+                      const Real* complement, const Real* start,
+                      std::int64_t rows, std::int64_t count, Real* alpha,
+                      std::int64_t alpha_stride, Real* arrived);
 
   // Does the same backwards, with q in `arrived`:
   //   dq(j) = p(j) d_alpha(j) + (1 - p(j)) dq(j+1)
@@ -115,7 +157,56 @@ struct Kernels {
   void (*reciprocal_moments)(Real x, Real a, Real a2, const Real* y,
                              const Real* b, const Real* b2, std::int64_t count,
                              Real row_sums[4], Real* const column_sums[4]);
+
+  // Makes the sums of reciprocal_sums, both written, in near-linear time; x and
+  // y are each in rising or in falling order. The error is at most
+  // kCauchyError of the same sum of magnitudes.
+  void (*cauchy_sums)(const Real* x, const Real* a, std::int64_t rows,
+                      const Real* y, const Real* b, std::int64_t count,
+                      Real* row_sums, Real* column_sums);
+
+  // Does the same of reciprocal_moments, over all k; the sums with squares err
+  // by kCauchySquareError.
+  void (*cauchy_moments)(const Real* x, const Real* a, const Real* a2,
+                         std::int64_t rows, const Real* y, const Real* b,
+                         const Real* b2, std::int64_t count,
+                         Real* const row_sums[4], Real* const column_sums[4]);
+
+  // Takes MAtChA's pairs (k, l) of the same block of kAdaptiveBlock entries,
+  // with e > 0 and S(k, l) the sum of e over k..l:
+  //   G(k, l) = start(k) p(l) prod over n = k..l-1 of passed(n) / S(k, l),
+  //   beta(j) += sum over k <= j <= l of G(k, l).
+  void (*adaptive_blocks)(const Real* e, const Real* start, const Real* p,
+                          const double* passed, std::int64_t count, Real* beta);
+
+  // Adds the derivatives of sum over j of weighted(j) beta(j), with p moving
+  // against `passed`.
+  void (*adaptive_blocks_backward)(const Real* e, const Real* weighted,
+                                   const Real* start, const Real* p,
+                                   const double* passed, std::int64_t count,
+                                   Real* d_e, Real* d_weighted, Real* d_start,
+                                   Real* d_p);
 };
+
+// exp of twice these is a number, and so is exp of twice their difference: what
+// lies beyond is saturated.
+template <class Real>
+inline constexpr Real kMostQuery = sizeof(Real) == sizeof(float) ? 43 : 345;
+template <class Real>
+inline constexpr Real kMostKey = sizeof(Real) == sizeof(float) ? 31 : 320;
+
+inline constexpr std::int64_t kAdaptiveBlock = 16;
+
+// Terms of the expansions of cauchy_sums; those of cauchy_moments are more.
+template <class Real>
+inline constexpr int kCauchyTerms = sizeof(Real) == sizeof(float) ? 9 : 18;
+
+template <class Real>
+inline constexpr double kCauchyError = sizeof(Real) == sizeof(float) ? 6e-6
+                                                                     : 1e-13;
+// Of the sums with squares.
+template <class Real>
+inline constexpr double kCauchySquareError = 20 * kCauchyError<Real>;
 
 // The kernels of the best level that this CPU has.
 template <class Real>

@@ -1,4 +1,5 @@
-// What the kernels share: loads and stores of the last few elements.
+// What the kernels share: loads and stores of the last few elements, and of
+// either precision as f64.
 // clang-format off
 #if defined(ATTNBENCH_MECHANISMS_KERNELS_LANES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef ATTNBENCH_MECHANISMS_KERNELS_LANES_INL_H_
@@ -53,6 +54,57 @@ void StoreTail(D d, hn::Vec<D> value, Real* to, Index count) {
   HWY_ALIGN Real lanes[hn::MaxLanes(D())];
   hn::Store(value, d, lanes);
   std::memcpy(to, lanes, static_cast<std::size_t>(count) * sizeof(Real));
+}
+
+// Loads or stores up to all lanes of the tag of doubles D, from or to an array
+// of either precision. Lanes from `count` on are 0, or stay unwritten.
+template <class D>
+hn::Vec<D> LoadDoubles(D d, const double* from, Index count) {
+  return count >= LanesOf(d) ? hn::LoadU(d, from) : LoadTail(d, from, count);
+}
+template <class D>
+hn::Vec<D> LoadDoubles(D d, const float* from, Index count) {
+  const hn::Rebind<float, D> narrow;
+  return hn::PromoteTo(d, count >= LanesOf(d) ? hn::LoadU(narrow, from)
+                                              : LoadTail(narrow, from, count));
+}
+template <class D>
+void StoreDoubles(D d, hn::Vec<D> value, Index count, double* to) {
+  if (count >= LanesOf(d)) {
+    hn::StoreU(value, d, to);
+  } else {
+    StoreTail(d, value, to, count);
+  }
+}
+template <class D>
+void StoreDoubles(D d, hn::Vec<D> value, Index count, float* to) {
+  const hn::Rebind<float, D> narrow;
+  const auto rounded = hn::DemoteTo(narrow, value);
+  if (count >= LanesOf(d)) {
+    hn::StoreU(rounded, narrow, to);
+  } else {
+    StoreTail(narrow, rounded, to, count);
+  }
+}
+
+// The lesser of both, the greater of both; where v is NaN, so is the result.
+template <class D>
+HWY_INLINE hn::Vec<D> AtMost([[maybe_unused]] D d, hn::Vec<D> limit,
+                             hn::Vec<D> v) {
+#if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR
+  return hn::Min(limit, v);  // of a NaN the second
+#else
+  return hn::IfThenElse(hn::Gt(v, limit), limit, v);
+#endif
+}
+template <class D>
+HWY_INLINE hn::Vec<D> AtLeast([[maybe_unused]] D d, hn::Vec<D> limit,
+                              hn::Vec<D> v) {
+#if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR
+  return hn::Max(limit, v);
+#else
+  return hn::IfThenElse(hn::Lt(v, limit), limit, v);
+#endif
 }
 
 // Kernels that move lanes are for vectors whose size is known when they are

@@ -8,6 +8,8 @@
 #endif
 // clang-format on
 
+#include <algorithm>
+
 #include "mechanisms/kernels/elements-inl.h"
 #include "mechanisms/kernels/lanes-inl.h"
 
@@ -154,6 +156,133 @@ void AdditiveBackward(const Real* query, const Real* key, Real weight,
     StoreTail(d, hn::Add(LoadTail(d, d_v + k, n), wx), d_v + k, n);
     StoreTail(d, hn::Add(LoadTail(d, d_query + k, n), slope), d_query + k, n);
     StoreTail(d, hn::Add(LoadTail(d, d_key + k, n), slope), d_key + k, n);
+  }
+}
+
+template <class Real>
+void ExpTwice(const Real* x, Real limit, Index count, Real* e) {
+  Transform(x, count, e, [limit](auto d, auto v) HWY_ATTR {
+    const auto clamped =
+        AtLeast(d, hn::Set(d, -limit), AtMost(d, hn::Set(d, limit), v));
+    return FastExp(d, hn::Add(clamped, clamped));
+  });
+}
+
+// 1 + ab, at most so large that a product of two is a number; NaN stays NaN.
+template <class D, class Real = hn::TFromD<D>>
+HWY_INLINE hn::Vec<D> OneAndProduct(D d, hn::Vec<D> a, hn::Vec<D> b) {
+  const auto most = hn::Set(
+      d, static_cast<Real>(sizeof(Real) == sizeof(float) ? 0x1p60 : 0x1p500));
+  return AtMost(d, most, hn::MulAdd(a, b, hn::Set(d, Real{1})));
+}
+
+// Two vectors of terms share a division: v0 / x0 + v1 / x1.
+template <class Real>
+void FactoredAdditiveRows(const Real* exp_query, const Real* exp_keys,
+                          Index row_stride, const Real* v, Index count,
+                          Index dim, Real* energies) {
+  const hn::ScalableTag<Real> d;
+  const Index lanes = LanesOf(d);
+  auto all = hn::Zero(d);  // sum of v
+  for (Index k = 0; k < dim; k += lanes) {
+    all = hn::Add(all, dim - k >= lanes ? hn::LoadU(d, v + k)
+                                        : LoadTail(d, v + k, dim - k));
+  }
+  const Real v_sum = hn::GetLane(hn::SumOfLanes(d, all));
+  for (Index j = 0; j < count; ++j) {
+    const Real* HWY_RESTRICT key = exp_keys + j * row_stride;
+    auto sum = hn::Zero(d);
+    Index k = 0;
+    for (; k + 2 * lanes <= dim; k += 2 * lanes) {
+      const auto x0 =
+          OneAndProduct(d, hn::LoadU(d, exp_query + k), hn::LoadU(d, key + k));
+      const auto x1 = OneAndProduct(d, hn::LoadU(d, exp_query + k + lanes),
+                                    hn::LoadU(d, key + k + lanes));
+      const auto terms = hn::MulAdd(hn::LoadU(d, v + k), x1,
+                                    hn::Mul(hn::LoadU(d, v + k + lanes), x0));
+      sum = hn::Add(sum, hn::Div(terms, hn::Mul(x0, x1)));
+    }
+    if (k + lanes <= dim) {
+      const auto x =
+          OneAndProduct(d, hn::LoadU(d, exp_query + k), hn::LoadU(d, key + k));
+      sum = hn::Add(sum, hn::Div(hn::LoadU(d, v + k), x));
+      k += lanes;
+    }
+    if (k < dim) {
+      const auto x = OneAndProduct(d, LoadTail(d, exp_query + k, dim - k),
+                                   LoadTail(d, key + k, dim - k));
+      sum = hn::Add(sum, hn::Div(LoadTail(d, v + k, dim - k), x));
+    }
+    energies[j] = v_sum - 2 * hn::GetLane(hn::SumOfLanes(d, sum));
+  }
+}
+
+// What one state adds stays in registers through the rows.
+template <class Real>
+void FactoredAdditiveBackward(const Real* exp_query, const Real* exp_keys,
+                              Index row_stride, const Real* weights,
+                              Index count, Index dim, Real* quarter_d_query,
+                              Real* quarter_d_keys, Real* half_d_v) {
+  const hn::ScalableTag<Real> d;
+  const Index lanes = LanesOf(d);
+  const auto one = hn::Set(d, Real{1});
+  Index k = 0;
+  for (; k + 2 * lanes <= dim; k += 2 * lanes) {
+    const auto a0 = hn::LoadU(d, exp_query + k),
+               a1 = hn::LoadU(d, exp_query + k + lanes);
+    auto query0 = hn::LoadU(d, quarter_d_query + k),
+         query1 = hn::LoadU(d, quarter_d_query + k + lanes);
+    auto v0 = hn::LoadU(d, half_d_v + k),
+         v1 = hn::LoadU(d, half_d_v + k + lanes);
+    for (Index j = 0; j < count; ++j) {
+      const auto w = hn::Set(d, weights[j]);
+      const Real* HWY_RESTRICT key = exp_keys + j * row_stride + k;
+      Real* HWY_RESTRICT to = quarter_d_keys + j * row_stride + k;
+      const auto r0 = hn::Div(one, hn::MulAdd(a0, hn::LoadU(d, key), one));
+      const auto r1 =
+          hn::Div(one, hn::MulAdd(a1, hn::LoadU(d, key + lanes), one));
+      const auto wr0 = hn::Mul(w, r0), wr1 = hn::Mul(w, r1);
+      const auto slope0 = hn::NegMulAdd(wr0, r0, wr0),
+                 slope1 = hn::NegMulAdd(wr1, r1, wr1);
+      v0 = hn::Add(v0, wr0);
+      v1 = hn::Add(v1, wr1);
+      query0 = hn::Add(query0, slope0);
+      query1 = hn::Add(query1, slope1);
+      hn::StoreU(hn::Add(hn::LoadU(d, to), slope0), d, to);
+      hn::StoreU(hn::Add(hn::LoadU(d, to + lanes), slope1), d, to + lanes);
+    }
+    hn::StoreU(query0, d, quarter_d_query + k);
+    hn::StoreU(query1, d, quarter_d_query + k + lanes);
+    hn::StoreU(v0, d, half_d_v + k);
+    hn::StoreU(v1, d, half_d_v + k + lanes);
+  }
+  for (; k < dim; k += lanes) {
+    const Index size = std::min(lanes, dim - k);
+    const auto load = [&](const Real* from) HWY_ATTR {
+      return size == lanes ? hn::LoadU(d, from) : LoadTail(d, from, size);
+    };
+    const auto store = [&](auto value, Real* to) HWY_ATTR {
+      if (size == lanes) {
+        hn::StoreU(value, d, to);
+      } else {
+        StoreTail(d, value, to, size);
+      }
+    };
+    const auto a = load(exp_query + k);
+    auto query = load(quarter_d_query + k);
+    auto v = load(half_d_v + k);
+    for (Index j = 0; j < count; ++j) {
+      const auto r =
+          hn::Div(one, hn::MulAdd(a, load(exp_keys + j * row_stride + k), one));
+      const auto wr = hn::Mul(hn::Set(d, weights[j]), r);
+      const auto slope = hn::NegMulAdd(wr, r, wr);
+      v = hn::Add(v, wr);
+      query = hn::Add(query, slope);
+      Real* const to = quarter_d_keys + j * row_stride + k;
+      store(hn::Add(load(to), slope), to);
+    }
+    store(query, quarter_d_query + k);
+    store(v, half_d_v + k);
   }
 }
 

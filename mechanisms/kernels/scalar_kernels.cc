@@ -49,6 +49,42 @@ void AdditiveBackward(const Real* query, const Real* key, Real weight,
 }
 
 template <class Real>
+void ExpTwice(const Real* x, Real limit, Index count, Real* e) {
+  for (Index k = 0; k < count; ++k) {
+    e[k] = std::exp(2 * std::clamp(x[k], -limit, limit));
+  }
+}
+
+template <class Real>
+void FactoredAdditiveRows(const Real* exp_query, const Real* exp_keys,
+                          Index row_stride, const Real* v, Index count,
+                          Index dim, Real* energies) {
+  for (Index j = 0; j < count; ++j) {
+    const Real* key = exp_keys + j * row_stride;
+    Real sum = 0;
+    for (Index k = 0; k < dim; ++k) {
+      sum += v[k] - 2 * v[k] / (1 + exp_query[k] * key[k]);
+    }
+    energies[j] = sum;
+  }
+}
+
+template <class Real>
+void FactoredAdditiveBackward(const Real* exp_query, const Real* exp_keys,
+                              Index row_stride, const Real* weights,
+                              Index count, Index dim, Real* quarter_d_query,
+                              Real* quarter_d_keys, Real* half_d_v) {
+  for (Index j = 0; j < count; ++j) {
+    for (Index k = 0; k < dim; ++k) {
+      const Real r = 1 / (1 + exp_query[k] * exp_keys[j * row_stride + k]);
+      half_d_v[k] += weights[j] * r;
+      quarter_d_query[k] += weights[j] * (r - r * r);
+      quarter_d_keys[j * row_stride + k] += weights[j] * (r - r * r);
+    }
+  }
+}
+
+template <class Real>
 void AddRows(const Real* weights, const Real* rows, Index row_stride,
              Index count, Index dim, Real* context) {
   for (Index j = 0; j < count; ++j) {
@@ -86,10 +122,20 @@ Real Largest(const Real* x, Index count) {
 }
 
 template <class Real>
-Real Smallest(const Real* x, Index count) {
-  Real smallest = std::numeric_limits<Real>::infinity();
-  for (Index k = 0; k < count; ++k) smallest = std::min(smallest, x[k]);
-  return smallest;
+void Range(const Real* x, Index count, Real* smallest, Real* largest) {
+  *smallest = std::numeric_limits<Real>::infinity();
+  *largest = -*smallest;
+  for (Index k = 0; k < count; ++k) {
+    *smallest = std::min(*smallest, x[k]);
+    *largest = std::max(*largest, x[k]);
+  }
+}
+
+template <class Real>
+void ExpScaled(const Real* x, Index count, int power, Real* y) {
+  for (Index k = 0; k < count; ++k) {
+    y[k] = std::ldexp(std::exp(x[k]), -power);
+  }
 }
 
 template <class Real>
@@ -100,6 +146,14 @@ Real ExpSum(const Real* energies, Real shift, Index count, Real* weights) {
     sum += weights[k];
   }
   return sum;
+}
+
+template <class Real>
+void SoftmaxBackward(const Real* alpha, const Real* d, Index count,
+                     Real* d_energies) {
+  Real mean = 0;
+  for (Index j = 0; j < count; ++j) mean += alpha[j] * d[j];
+  for (Index j = 0; j < count; ++j) d_energies[j] = alpha[j] * (d[j] - mean);
 }
 
 template <class Real>
@@ -126,6 +180,19 @@ void Select(const Real* p, const Real* complement, const Real* start,
     alpha[j] = p[j] * q;
     if (arrived != nullptr) arrived[j] = q;
     q *= Passed(p, complement, j);
+  }
+}
+
+template <class Real>
+void SelectRows(const Real* p, Index p_stride, const Real* complement,
+                const Real* start, Index rows, Index count, Real* alpha,
+                Index alpha_stride, Real* arrived) {
+  for (Index i = 0; i < rows; ++i) {
+    Real* const made = alpha + i * alpha_stride;
+    Select(p + i * p_stride,
+           complement == nullptr ? nullptr : complement + i * count, start,
+           count, made, arrived == nullptr ? nullptr : arrived + i * count);
+    start = made;
   }
 }
 
@@ -197,25 +264,105 @@ void ReciprocalMoments(Real x, Real a, Real a2, const Real* y, const Real* b,
 }
 
 template <class Real>
+void CauchySums(const Real* x, const Real* a, Index rows, const Real* y,
+                const Real* b, Index count, Real* row_sums, Real* column_sums) {
+  std::fill_n(column_sums, count, Real{0});
+  ReciprocalSums(x, a, rows, y, b, count, row_sums, column_sums);
+}
+
+template <class Real>
+void CauchyMoments(const Real* x, const Real* a, const Real* a2, Index rows,
+                   const Real* y, const Real* b, const Real* b2, Index count,
+                   Real* const row_sums[4], Real* const column_sums[4]) {
+  for (int n = 0; n < 4; ++n) std::fill_n(column_sums[n], count, Real{0});
+  for (Index k = 0; k < rows; ++k) {
+    Real row[4];
+    ReciprocalMoments(x[k], a[k], a2[k], y, b, b2, count, row, column_sums);
+    for (int n = 0; n < 4; ++n) row_sums[n][k] = row[n];
+  }
+}
+
+// The entry behind the block of k.
+Index EndOfBlock(Index k, Index count) {
+  return std::min(count, (k / kAdaptiveBlock + 1) * kAdaptiveBlock);
+}
+
+template <class Real>
+void AdaptiveBlocks(const Real* e, const Real* start, const Real* p,
+                    const double* passed, Index count, Real* beta) {
+  for (Index k = 0; k < count; ++k) {
+    Real mass = start[k];
+    Real sum = 0;
+    for (Index l = k; l < EndOfBlock(k, count); ++l) {
+      sum += e[l];
+      for (Index j = k; j <= l; ++j) beta[j] += mass * p[l] / sum;
+      mass *= static_cast<Real>(passed[l]);
+    }
+  }
+}
+
+template <class Real>
+void AdaptiveBlocksBackward(const Real* e, const Real* weighted,
+                            const Real* start, const Real* p,
+                            const double* passed, Index count, Real* d_e,
+                            Real* d_weighted, Real* d_start, Real* d_p) {
+  for (Index k = 0; k < count; ++k) {
+    Real reached = 1;  // the product of `passed` over k..l-1
+    Real sum = 0, weighted_sum = 0;
+    for (Index l = k; l < EndOfBlock(k, count); ++l) {
+      sum += e[l];
+      weighted_sum += weighted[l];
+      const Real mean = weighted_sum / sum;
+      const Real G = start[k] * p[l] * reached / sum;
+      for (Index j = k; j <= l; ++j) {
+        d_weighted[j] += G;
+        d_e[j] -= G * mean;
+      }
+      d_start[k] += p[l] * reached * mean;
+      d_p[l] += start[k] * reached * mean;
+      // Through `passed` of each entry before l.
+      for (Index n = k; n < l; ++n) {
+        Real others = 1;
+        for (Index m = k; m < l; ++m) {
+          if (m != n) others *= static_cast<Real>(passed[m]);
+        }
+        d_p[n] -= start[k] * p[l] * others * mean;
+      }
+      reached *= static_cast<Real>(passed[l]);
+    }
+  }
+}
+
+template <class Real>
 constexpr Kernels<Real> kTable = {
     .dot_rows = &DotRows<Real>,
     .additive_rows = &AdditiveRows<Real>,
     .additive_backward = &AdditiveBackward<Real>,
+    .exp_twice = &ExpTwice<Real>,
+    .factored_additive_rows = &FactoredAdditiveRows<Real>,
+    .factored_additive_backward = &FactoredAdditiveBackward<Real>,
     .add_rows = &AddRows<Real>,
     .scale = &Scale<Real>,
     .add = &Add<Real>,
     .multiply = &Multiply<Real>,
     .divide = &Divide<Real>,
     .largest = &Largest<Real>,
-    .smallest = &Smallest<Real>,
+    .range = &Range<Real>,
     .exp_sum = &ExpSum<Real>,
+    .exp_scaled = &ExpScaled<Real>,
+    .softmax_backward = &SoftmaxBackward<Real>,
     .sigmoid = &Sigmoid<Real>,
     .select = &Select<Real>,
+    .select_rows = &SelectRows<Real>,
     .select_backward = &SelectBackward<Real>,
     .sums_up_to = &SumsUpTo<Real>,
     .sums_from = &SumsFrom<Real>,
     .reciprocal_sums = &ReciprocalSums<Real>,
-    .reciprocal_moments = &ReciprocalMoments<Real>};
+    .reciprocal_moments = &ReciprocalMoments<Real>,
+    .cauchy_sums = &CauchySums<Real>,
+    .cauchy_moments = &CauchyMoments<Real>,
+    .adaptive_blocks = &AdaptiveBlocks<Real>,
+    .adaptive_blocks_backward = &AdaptiveBlocksBackward<Real>};
 
 }  // namespace
 

@@ -21,37 +21,6 @@ HWY_BEFORE_NAMESPACE();
 namespace attnbench::HWY_NAMESPACE {
 namespace {
 
-// Loads or stores up to all lanes of the tag of doubles D, from or to an array
-// of either precision. Lanes from `count` on are 0, or stay unwritten.
-template <class D>
-hn::Vec<D> LoadDoubles(D d, const double* from, Index count) {
-  return count >= LanesOf(d) ? hn::LoadU(d, from) : LoadTail(d, from, count);
-}
-template <class D>
-hn::Vec<D> LoadDoubles(D d, const float* from, Index count) {
-  const hn::Rebind<float, D> narrow;
-  return hn::PromoteTo(d, count >= LanesOf(d) ? hn::LoadU(narrow, from)
-                                              : LoadTail(narrow, from, count));
-}
-template <class D>
-void StoreDoubles(D d, hn::Vec<D> value, Index count, double* to) {
-  if (count >= LanesOf(d)) {
-    hn::StoreU(value, d, to);
-  } else {
-    StoreTail(d, value, to, count);
-  }
-}
-template <class D>
-void StoreDoubles(D d, hn::Vec<D> value, Index count, float* to) {
-  const hn::Rebind<float, D> narrow;
-  const auto rounded = hn::DemoteTo(narrow, value);
-  if (count >= LanesOf(d)) {
-    hn::StoreU(rounded, narrow, to);
-  } else {
-    StoreTail(narrow, rounded, to, count);
-  }
-}
-
 // The map of each lane becomes the composition of those of all lanes before it
 // (after it, where not Up) and its own, which is applied last.
 template <bool Up, int Shift = 1, class D>
@@ -239,6 +208,205 @@ void Select(const Real* p, const Real* complement, const Real* start,
     if (out == nullptr) continue;
     std::fill(out, out + begin, Real{0});
     std::fill(out + j, out + count, Real{0});
+  }
+}
+
+#if HWY_TARGET != HWY_SCALAR
+// Four rows in the four lanes, each a block of four entries behind the one
+// above it, from which it takes where it starts: the recurrence then runs down
+// the entries and needs no prefix over lanes.
+template <class Real>
+class SelectFour {
+  static constexpr Index kRows = 4;
+  using D = hn::CappedTag<double, kRows>;
+  using Narrow = hn::CappedTag<Real, kRows>;
+  using V = hn::Vec<D>;
+
+ public:
+  const Real* p;
+  Index p_stride;
+  const Real* complement;
+  Index rows, count;
+  Real* alpha;
+  Index alpha_stride;
+  Real* arrived;
+
+  void Run(const Real* start) const {
+    const D d;
+    // Less mass than this rounds to 0 in Real, whatever p is.
+    constexpr double kVanished = sizeof(Real) == sizeof(float) ? 7e-46 : 0;
+    Index begin = 0, last = 0;
+    FindNonzero(start, count, begin, last);
+    begin -= begin % kRows;
+    auto passed = hn::Zero(d);
+    V a0 = passed, a1 = passed, a2 = passed, a3 = passed;  // alpha, step before
+    Index top = begin;  // the block of the first row
+    while (top - kRows * (rows - 1) < count) {
+      V p0, p1, p2, p3, s0, s1, s2, s3, q0, q1, q2, q3;
+      Load(p, p_stride, top, begin, p0, p1, p2, p3);
+      V c0 = Passed(d, p0), c1 = Passed(d, p1), c2 = Passed(d, p2),
+        c3 = Passed(d, p3);
+      if (complement != nullptr) {
+        Load(complement, count, top, begin, s0, s1, s2, s3);
+        c0 = Passed(d, p0, s0), c1 = Passed(d, p1, s1);
+        c2 = Passed(d, p2, s2), c3 = Passed(d, p3, s3);
+      }
+      const auto first = [&](Index k) HWY_ATTR {
+        return hn::Set(
+            d, top + k < count ? static_cast<double>(start[top + k]) : 0.0);
+      };
+      s0 = MoveLanes<true, 1>(d, a0, first(0));
+      s1 = MoveLanes<true, 1>(d, a1, first(1));
+      s2 = MoveLanes<true, 1>(d, a2, first(2));
+      s3 = MoveLanes<true, 1>(d, a3, first(3));
+      q0 = hn::Add(passed, s0);
+      passed = hn::MulAdd(c0, passed, hn::Mul(c0, s0));
+      q1 = hn::Add(passed, s1);
+      passed = hn::MulAdd(c1, passed, hn::Mul(c1, s1));
+      q2 = hn::Add(passed, s2);
+      passed = hn::MulAdd(c2, passed, hn::Mul(c2, s2));
+      q3 = hn::Add(passed, s3);
+      passed = hn::MulAdd(c3, passed, hn::Mul(c3, s3));
+      // NaN is no less than anything.
+      passed =
+          hn::IfThenZeroElse(hn::Le(passed, hn::Set(d, kVanished)), passed);
+      a0 = Rounded(hn::Mul(p0, q0)), a1 = Rounded(hn::Mul(p1, q1));
+      a2 = Rounded(hn::Mul(p2, q2)), a3 = Rounded(hn::Mul(p3, q3));
+      Store(a0, a1, a2, a3, top, begin, alpha, alpha_stride);
+      if (arrived != nullptr) {
+        Store(q0, q1, q2, q3, top, begin, arrived, count);
+      }
+      top += kRows;
+      if (top < last) continue;
+      const auto rest = hn::Or(hn::Or(hn::Or(a0, a1), hn::Or(a2, a3)), passed);
+      if (hn::AllTrue(d, hn::Eq(rest, hn::Zero(d)))) break;
+    }
+    for (Index r = 0; r < rows; ++r) {
+      const Index end = std::clamp(top - kRows * r, begin, count);
+      for (Real* const out :
+           {alpha + r * alpha_stride,
+            arrived == nullptr ? nullptr : arrived + r * count}) {
+        if (out == nullptr) continue;
+        std::fill(out, out + begin, Real{0});
+        std::fill(out + end, out + count, Real{0});
+      }
+    }
+  }
+
+ private:
+  // What the next row starts with is what is written.
+  static V Rounded(V alpha) {
+    if constexpr (sizeof(Real) == sizeof(double)) {
+      return alpha;
+    } else {
+      return hn::PromoteTo(D(), hn::DemoteTo(Narrow(), alpha));
+    }
+  }
+
+  // Entry k of the four that row r has at block top - 4 r goes to lane r of vk;
+  // what lies before `begin` or outside the array is 0.
+  void Load(const Real* from, Index stride, Index top, Index begin, V& v0,
+            V& v1, V& v2, V& v3) const {
+    const Narrow n;
+    const auto row = [&](Index r) HWY_ATTR {
+      const Index at = top - kRows * r;
+      if (r >= rows || at < begin || at >= count) return hn::Zero(n);
+      const Real* const here = from + r * stride + at;
+      return at + kRows <= count ? hn::LoadU(n, here)
+                                 : LoadTail(n, here, count - at);
+    };
+    auto r0 = row(0), r1 = row(1), r2 = row(2), r3 = row(3);
+    Transpose(r0, r1, r2, r3);
+    v0 = Widened(r0), v1 = Widened(r1), v2 = Widened(r2), v3 = Widened(r3);
+  }
+
+  void Store(V v0, V v1, V v2, V v3, Index top, Index begin, Real* to,
+             Index stride) const {
+    const Narrow n;
+    auto r0 = Narrowed(v0), r1 = Narrowed(v1), r2 = Narrowed(v2),
+         r3 = Narrowed(v3);
+    Transpose(r0, r1, r2, r3);
+    const auto store = [&](Index r, auto value) HWY_ATTR {
+      const Index at = top - kRows * r;
+      if (r >= rows || at < begin || at >= count) return;
+      Real* const here = to + r * stride + at;
+      if (at + kRows <= count) {
+        hn::StoreU(value, n, here);
+      } else {
+        StoreTail(n, value, here, count - at);
+      }
+    };
+    store(0, r0);
+    store(1, r1);
+    store(2, r2);
+    store(3, r3);
+  }
+
+  static V Widened(hn::Vec<Narrow> v) {
+    if constexpr (sizeof(Real) == sizeof(double)) {
+      return v;
+    } else {
+      return hn::PromoteTo(D(), v);
+    }
+  }
+  static hn::Vec<Narrow> Narrowed(V v) {
+    if constexpr (sizeof(Real) == sizeof(double)) {
+      return v;
+    } else {
+      return hn::DemoteTo(Narrow(), v);
+    }
+  }
+
+  template <class T>
+  static void Transpose(T& r0, T& r1, T& r2, T& r3) {
+    const Narrow n;
+    const auto low0 = hn::InterleaveLower(n, r0, r1),
+               high0 = hn::InterleaveUpper(n, r0, r1),
+               low1 = hn::InterleaveLower(n, r2, r3),
+               high1 = hn::InterleaveUpper(n, r2, r3);
+    // Interleaving goes by blocks of 16 bytes: two doubles or four floats.
+    const auto& second = sizeof(Real) == sizeof(double) ? high0 : low0;
+    r0 = hn::ConcatLowerLower(n, low1, low0);
+    r3 = hn::ConcatUpperUpper(n, high1, high0);
+    if constexpr (sizeof(Real) == sizeof(double)) {
+      r1 = hn::ConcatLowerLower(n, high1, second);
+      r2 = hn::ConcatUpperUpper(n, low1, low0);
+    } else {
+      r1 = hn::ConcatUpperUpper(n, low1, second);
+      r2 = hn::ConcatLowerLower(n, high1, high0);
+    }
+  }
+};
+#endif
+
+template <class Real>
+void SelectRows(const Real* p, Index p_stride, const Real* complement,
+                const Real* start, Index rows, Index count, Real* alpha,
+                Index alpha_stride, Real* arrived) {
+  const auto at = [count](auto* array, Index i) {
+    return array == nullptr ? nullptr : array + i * count;
+  };
+  Index i = 0;
+  // With fewer lanes nothing is won, with more a prefix over them is faster.
+#if HWY_TARGET != HWY_SCALAR
+  if constexpr (kMaxLanes<hn::ScalableTag<double>> == 4) {
+    for (; i < rows; i += 4) {
+      const SelectFour<Real> four = {p + i * p_stride,
+                                     p_stride,
+                                     at(complement, i),
+                                     std::min(Index{4}, rows - i),
+                                     count,
+                                     alpha + i * alpha_stride,
+                                     alpha_stride,
+                                     at(arrived, i)};
+      four.Run(i == 0 ? start : alpha + (i - 1) * alpha_stride);
+    }
+  }
+#endif
+  for (; i < rows; ++i) {
+    Select(p + i * p_stride, at(complement, i),
+           i == 0 ? start : alpha + (i - 1) * alpha_stride, count,
+           alpha + i * alpha_stride, at(arrived, i));
   }
 }
 

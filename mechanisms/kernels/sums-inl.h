@@ -19,7 +19,7 @@ HWY_BEFORE_NAMESPACE();
 namespace attnbench::HWY_NAMESPACE {
 namespace {
 
-// Sums over windows up to this width are doubled, in pieces of this many
+// Sums over windows up to this width are quadrupled, in pieces of this many
 // entries that stay in the first-level cache; for wider ones two running sums
 // cost less.
 constexpr Index kNarrow = 64;
@@ -85,30 +85,38 @@ void RunningSums(const Real* x, Index count, const Real* addend, Real* sums) {
   }
 }
 
-// y(k) += y(k - shift) for k = shift..count-1, all from the old values (Up);
-// y(k) += y(k + shift) for k = 0..count-1-shift.
+// y(k) += y(k - shift) + y(k - 2 shift) + y(k - 3 shift) for k = 3 shift..
+// count-1, all from the old values (Up); the same with + for k = 0..
+// count-1 - 3 shift.
 template <bool Up, class Real>
-void AddShifted(Real* y, Index count, Index shift) {
+void AddThreeShifted(Real* y, Index count, Index shift) {
   const hn::ScalableTag<Real> d;
   const Index lanes = LanesOf(d);
+  const Index step = Up ? -shift : shift;
+  const auto four = [&](const Real* at) HWY_ATTR {
+    return hn::Add(
+        hn::Add(hn::LoadU(d, at), hn::LoadU(d, at + step)),
+        hn::Add(hn::LoadU(d, at + 2 * step), hn::LoadU(d, at + 3 * step)));
+  };
+  const auto one = [&](Real* at) {
+    *at = (*at + at[step]) + (at[2 * step] + at[3 * step]);
+  };
   if constexpr (Up) {
     Index k = count;
-    for (; k - lanes >= shift; k -= lanes) {
-      Real* const at = y + k - lanes;
-      hn::StoreU(hn::Add(hn::LoadU(d, at), hn::LoadU(d, at - shift)), d, at);
+    for (; k - lanes >= 3 * shift; k -= lanes) {
+      hn::StoreU(four(y + k - lanes), d, y + k - lanes);
     }
-    while (--k >= shift) y[k] += y[k - shift];
+    while (--k >= 3 * shift) one(y + k);
   } else {
     Index k = 0;
-    for (; k + lanes <= count - shift; k += lanes) {
-      Real* const at = y + k;
-      hn::StoreU(hn::Add(hn::LoadU(d, at), hn::LoadU(d, at + shift)), d, at);
+    for (; k + lanes <= count - 3 * shift; k += lanes) {
+      hn::StoreU(four(y + k), d, y + k);
     }
-    for (; k < count - shift; ++k) y[k] += y[k + shift];
+    for (; k < count - 3 * shift; ++k) one(y + k);
   }
 }
 
-// Makes the sums over windows of 1, 2, 4, ... entries, each from the last, and
+// Makes the sums over windows of 1, 4, 16, ... entries, each from the last, and
 // adds up those that `width` is made of, one behind the other.
 template <bool Up, class Real>
 void NarrowSums(const Real* x, Index count, Index width, Real* sums) {
@@ -122,16 +130,17 @@ void NarrowSums(const Real* x, Index count, Index width, Real* sums) {
     end = std::copy(x + first - before, x + first + size + behind, end);
     std::fill(end, y + size + halo, Real{0});
     Index done = 0;  // entries of each window
-    for (Index wide = 1; wide <= width; wide *= 2) {
-      if (wide > 1) AddShifted<Up>(y, size + halo, wide / 2);
-      if ((width & wide) == 0) continue;
-      const Real* const from = Up ? y + halo - done : y + done;
-      if (done == 0) {
-        std::copy(from, from + size, sums + first);
-      } else {
-        Add(sums + first, from, size, sums + first);
+    for (Index wide = 1; wide <= width; wide *= 4) {
+      if (wide > 1) AddThreeShifted<Up>(y, size + halo, wide / 4);
+      for (Index n = width / wide % 4; n > 0; --n) {
+        const Real* const from = Up ? y + halo - done : y + done;
+        if (done == 0) {
+          std::copy(from, from + size, sums + first);
+        } else {
+          Add(sums + first, from, size, sums + first);
+        }
+        done += wide;
       }
-      done += wide;
     }
   }
 }

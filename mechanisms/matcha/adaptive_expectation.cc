@@ -17,6 +17,9 @@ constexpr std::size_t kLanes = 8;
 template <class Real>
 class AdaptiveExpectation final : public ChunkExpectation<Real> {
  public:
+  explicit AdaptiveExpectation(bool quadratic)
+      : moderate_(quadratic), moderate_gradient_(quadratic) {}
+
   void Forward(const ChoiceRow<Real>& row, std::span<Real> attention) override {
     if (attention.empty()) return;
     if (moderate_.Take(row)) return moderate_.Forward(row, attention);
@@ -296,10 +299,23 @@ class AdaptiveExpectation final : public ChunkExpectation<Real> {
 
 template <class Real>
 std::unique_ptr<ChunkExpectation<Real>> MakeAdaptiveExpectation(
-    const Config& /*config*/) {
-  return std::make_unique<AdaptiveExpectation<Real>>();
+    const Config& config) {
+  return std::make_unique<AdaptiveExpectation<Real>>(config.variant == kPairs);
 }
 
+template <class Real>
+FunctionCost AdaptiveCost(const Config& config) {
+  FunctionCost cost = {
+      .forward = 8, .backward = 2, .forward_pair = 6, .backward_pair = 18};
+  if (config.variant == kPairs) return cost;
+  cost.longest_block = kLongestBlock;
+  cost.forward_doubling = 2 * 3 * kCauchyTerms<Real>;
+  cost.backward_doubling = 6 * 3 * kCauchyTerms<double>;
+  return cost;
+}
+
+template FunctionCost AdaptiveCost<float>(const Config&);
+template FunctionCost AdaptiveCost<double>(const Config&);
 template std::unique_ptr<ChunkExpectation<float>> MakeAdaptiveExpectation(
     const Config&);
 template std::unique_ptr<ChunkExpectation<double>> MakeAdaptiveExpectation(

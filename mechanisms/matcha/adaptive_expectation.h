@@ -9,8 +9,9 @@
 // G(k, l) = A(k) B(l) / (x(k) + y(l)), x and y being the sums of e from k to
 // the middle and from there to l. Entry j on the left receives the row sums of
 // G for k <= j, on the right the column sums for l >= j, and both halves go on
-// alike. It takes O(T^2) time and O(T) memory, where eq 43 has an array [T, T]
-// for each output; all terms are positive; exact for any finite u.
+// alike. It takes O(T) memory, where eq 43 has an array [T, T] for each output;
+// all terms are positive; exact for any finite u. Taken pair by pair it is
+// O(T^2); long blocks of moderate u need not be (moderate_blocks.h).
 //
 // Backwards, d = dL/d beta: with M(k, l) the mean of d over k..l under the
 // softmax of u, V(k, n) = p(n) M(k, n) + (1 - p(n)) V(k, n+1) is what a scan
@@ -38,6 +39,9 @@
 
 namespace attnbench::matcha {
 
+// The variant that goes through all pairs.
+inline constexpr char kPairs[] = "pairs";
+
 template <class Real>
 std::unique_ptr<ChunkExpectation<Real>> MakeAdaptiveExpectation(
     const Config& config);
@@ -45,9 +49,11 @@ std::unique_ptr<ChunkExpectation<Real>> MakeAdaptiveExpectation(
 // Each pair (start, choice) takes an addition, a division and two products with
 // their additions; backwards 1 / (x + y) (2), and eight sums of products with
 // it and its square (16). Each entry takes the exp, A, B, x, y and the two
-// sums; backwards the exp.
-inline constexpr FunctionCost kAdaptiveCost = {
-    .forward = 8, .backward = 2, .forward_pair = 6, .backward_pair = 18};
+// sums; backwards the exp. In halves that are long (moderate_blocks.h) it takes
+// three flops for each term of its moments and of its sums, of which there are
+// two; backwards six.
+template <class Real>
+FunctionCost AdaptiveCost(const Config& config);
 
 }  // namespace attnbench::matcha
 

@@ -17,12 +17,19 @@ std::vector<VariantSpec> PublishedVariants() {
 }
 
 const Description& About() {
-  static const Description about =
-      HardDescription({.name = "matcha",
-                       .title = "monotonic adaptive chunkwise attention",
-                       .paper = "Chiu and Raffel 2018, appendix C, eq 27",
-                       .axes = {"energy", "end"}},
-                      /*has_chunk_energies=*/true, PublishedVariants());
+  static const Description about = [] {
+    Description made =
+        HardDescription({.name = "matcha",
+                         .title = "monotonic adaptive chunkwise attention",
+                         .paper = "Chiu and Raffel 2018, appendix C, eq 27",
+                         .axes = {"energy", "end"}},
+                        /*has_chunk_energies=*/true, PublishedVariants());
+    made.variants.push_back(
+        {.name = kPairs,
+         .help = "what exact does, by all pairs of start and choice, O(T^2)",
+         .modes = {"expect", "gradient"}});
+    return made;
+  }();
   return about;
 }
 
@@ -35,8 +42,10 @@ std::unique_ptr<const Mechanism<Real>> MakeMechanism() {
       &MakeReference<Real>,
       ChunkTraining<Real>{
           .exact = &MakeAdaptiveExpectation<Real>,
-          .cost = [](const Config& /*config*/,
-                     Index /*memory_length*/) { return kAdaptiveCost; },
+          .cost =
+              [](const Config& config, Index /*memory_length*/) {
+                return AdaptiveCost<Real>(config);
+              },
           .published = {&PublishedAdaptive<Real>,
                         &PublishedAdaptive<Dual<Real>>}});
 }

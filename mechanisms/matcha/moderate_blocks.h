@@ -1,7 +1,8 @@
 // beta of MAtChA by divide and conquer, as in adaptive_expectation.h, for rows
 // whose chunk energies lie so close together that exp(u) of all of them, their
 // sums and reciprocals fit into plain numbers with one common unit: then all
-// pairs of two halves are one call of a kernel, in Real.
+// pairs of two halves are one call of a kernel, in Real. Long halves take it in
+// near-linear time, all of the row in O(T log T); blocks are where it begins.
 #ifndef ATTNBENCH_MECHANISMS_MATCHA_MODERATE_BLOCKS_H_
 #define ATTNBENCH_MECHANISMS_MATCHA_MODERATE_BLOCKS_H_
 
@@ -14,16 +15,34 @@
 
 namespace attnbench::matcha {
 
+// Where both halves of a block are longer than half of this, near-linear time
+// is less.
+inline constexpr Index kLongestBlock = 512;
+constexpr bool AreLong(Index left, Index right) {
+  return 4 * left * right > kLongestBlock * (left + right);
+}
+
+// The middle of a block whose first entry is at a multiple of kAdaptiveBlock,
+// and which is longer: another one.
+constexpr Index MiddleOf(Index lo, Index hi) {
+  const Index blocks = (hi - lo + kAdaptiveBlock - 1) / kAdaptiveBlock;
+  return lo + blocks / 2 * kAdaptiveBlock;
+}
+
 template <class Real>
 class ModerateBlocks {
  public:
+  // If `quadratic`, all pairs are gone through.
+  explicit ModerateBlocks(bool quadratic) : quadratic_(quadratic) {}
+
   // Whether the row is such a one; then Forward may be called.
   bool Take(const ChoiceRow<Real>& row) {
     const auto T = static_cast<Index>(row.p.size());
     exp_u_.resize(row.p.size());
     const std::span<const Real> u = row.chunk_energies;
-    const Real greatest = kernels_.largest(u.data(), T);
-    if (!(greatest - kernels_.smallest(u.data(), T) <= kRange)) return false;
+    Real least, greatest;
+    kernels_.range(u.data(), T, &least, &greatest);
+    if (!(greatest - least <= kRange)) return false;
     kernels_.exp_sum(u.data(), greatest, T, exp_u_.data());
     return true;
   }
@@ -31,9 +50,13 @@ class ModerateBlocks {
   void Forward(const ChoiceRow<Real>& row, std::span<Real> attention) {
     const std::size_t T = attention.size();
     row_ = &row;
-    for (auto* array : {&mass_, &sum_, &beta_}) array->resize(T);
-    total_.resize(T);
-    std::ranges::fill(beta_, Real{0});
+    for (auto* array : {&mass_, &sum_, &pair_sums_}) array->resize(T);
+    for (auto* array : {&total_, &passes_}) array->resize(T);
+    for (std::size_t j = 0; j < T; ++j) passes_[j] = row.Passed(j);
+    beta_.assign(T, 0);
+    kernels_.adaptive_blocks(exp_u_.data(), row.start.data(), row.p.data(),
+                             passes_.data(), static_cast<Index>(T),
+                             beta_.data());
     AddBlock(0, static_cast<Index>(T));
     kernels_.multiply(beta_.data(), exp_u_.data(), static_cast<Index>(T),
                       attention.data());
@@ -45,13 +68,12 @@ class ModerateBlocks {
   static constexpr Real kRange = kSingle ? 40 : 300;
   // What is left of a scan's mass is dropped below this share of it.
   static constexpr double kNegligible = kSingle ? 1e-30 : 1e-150;
-  // Below this the pairs are taken one by one.
-  static constexpr Index kSmall = 16;
 
-  // Adds sum of G(k, l) over k <= j <= l to beta(j), for lo <= k <= l < hi.
+  // Adds sum of G(k, l) over k <= j <= l to beta(j), for lo <= k <= l < hi that
+  // are not in the same block of kAdaptiveBlock entries.
   void AddBlock(Index lo, Index hi) {
-    if (hi - lo <= kSmall) return AddSmall(lo, hi);
-    const Index mid = lo + (hi - lo) / 2;
+    if (hi - lo <= kAdaptiveBlock) return;
+    const Index mid = MiddleOf(lo, hi);
     AddBlock(lo, mid);
     AddBlock(mid, hi);
     const Index begin = SetLeft(lo, mid);
@@ -77,7 +99,7 @@ class ModerateBlocks {
     Index first = mid, begin = mid;
     while (begin > lo) {
       const auto k = Size(begin - 1);
-      passed *= row_->Passed(k);
+      passed *= passes_[k];
       if (passed < kNegligible) break;
       --begin;
       x += exp_u_[k];
@@ -98,7 +120,7 @@ class ModerateBlocks {
       y += exp_u_[l];
       sum_[l] = static_cast<Real>(y);
       mass_[l] = static_cast<Real>(row_->p[l] * passed);
-      passed *= row_->Passed(l);
+      passed *= passes_[l];
     }
     return end;
   }
@@ -106,6 +128,9 @@ class ModerateBlocks {
   // Makes row and column sums, in Real for at most kRows and kColumns terms:
   // the rounding of longer sums would show.
   void SumPairs(Index begin, Index mid, Index end) {
+    if (!quadratic_ && AreLong(mid - begin, end - mid)) {
+      return SumLongHalves(begin, mid, end);
+    }
     constexpr Index kRows = 256, kColumns = 1024;
     std::fill(total_.data() + begin, total_.data() + end, 0.0);
     Real rows[kRows], columns[kColumns];
@@ -125,29 +150,28 @@ class ModerateBlocks {
     }
   }
 
-  void AddSmall(Index lo, Index hi) {
-    Real G[kSmall];
-    for (auto k = Size(lo); k < Size(hi); ++k) {
-      double mass = row_->start[k];
-      if (mass == 0) continue;
-      Real sum = 0;
-      for (auto l = k; l < Size(hi); ++l) {
-        sum += exp_u_[l];
-        G[l - k] = static_cast<Real>(mass * row_->p[l]) / sum;
-        mass *= row_->Passed(l);
-      }
-      Real after = 0;
-      for (auto l = Size(hi); l-- > k;) beta_[l] += after += G[l - k];
-    }
+  void SumLongHalves(Index begin, Index mid, Index end) {
+    Index last = mid;  // after the last k where something starts
+    while (mass_[Size(last - 1)] == 0) --last;
+    kernels_.cauchy_sums(sum_.data() + begin, mass_.data() + begin,
+                         last - begin, sum_.data() + mid, mass_.data() + mid,
+                         end - mid, pair_sums_.data() + begin,
+                         pair_sums_.data() + mid);
+    std::copy(pair_sums_.data() + begin, pair_sums_.data() + last,
+              total_.data() + begin);
+    std::fill(total_.data() + last, total_.data() + mid, 0.0);
+    std::copy(pair_sums_.data() + mid, pair_sums_.data() + end,
+              total_.data() + mid);
   }
 
+  const bool quadratic_;
   const Kernels<Real>& kernels_ = BestKernels<Real>();
   const ChoiceRow<Real>* row_ = nullptr;
   Buffer<Real> exp_u_;  // relative to the greatest of the row
   // For a block these are A and B; x and y; row and column sums of 1 / (x + y)
   // with B and A. beta_ is beta / exp(u) of the row.
-  Buffer<Real> mass_, sum_;
-  Buffer<double> total_;
+  Buffer<Real> mass_, sum_, pair_sums_;
+  Buffer<double> total_, passes_;  // passes_: 1 - p
   Buffer<Real> beta_;
 };
 

@@ -16,6 +16,7 @@
 #include <span>
 
 #include "mechanisms/kernels/kernels.h"
+#include "mechanisms/matcha/moderate_blocks.h"
 #include "mechanisms/monotonic/chunk_expectation.h"
 
 namespace attnbench::matcha {
@@ -23,6 +24,9 @@ namespace attnbench::matcha {
 template <class Real>
 class ModerateGradient {
  public:
+  // If `quadratic`, all pairs are gone through.
+  explicit ModerateGradient(bool quadratic) : quadratic_(quadratic) {}
+
   // Whether the row is such a one; then Backward may be called.
   bool Take(const ChoiceRow<Real>& row) {
     const auto [least, greatest] = std::ranges::minmax(row.chunk_energies);
@@ -40,7 +44,6 @@ class ModerateGradient {
   void Backward(const ChoiceRow<Real>& row, std::span<const Real> d,
                 const ChoiceRowGradient<Real>& gradient) {
     const std::size_t T = d.size();
-    row_ = &row;
     weighted_.resize(T);
     for (std::size_t j = 0; j < T; ++j) weighted_[j] = exp_u_[j] * d[j];
     for (auto* array : {&sum_, &weighted_sum_, &reach_, &mass_, &mass_sum_}) {
@@ -51,7 +54,14 @@ class ModerateGradient {
          {&d_start_, &d_p_, &d_passes_, &d_exp_u_, &d_weighted_}) {
       array->assign(T, 0);
     }
-    AddBlock(0, T);
+    start_.assign(row.start.begin(), row.start.end());
+    p_.assign(row.p.begin(), row.p.end());
+    const auto count = static_cast<Index>(T);
+    kernels_.adaptive_blocks_backward(
+        exp_u_.data(), weighted_.data(), start_.data(), p_.data(),
+        passes_.data(), count, d_exp_u_.data(), d_weighted_.data(),
+        d_start_.data(), d_p_.data());
+    AddBlock(0, count);
     for (std::size_t j = 0; j < T; ++j) {
       gradient.start[j] += static_cast<Real>(d_start_[j]);
       gradient.p[j] += static_cast<Real>(d_p_[j] - d_passes_[j]);
@@ -67,24 +77,19 @@ class ModerateGradient {
   static constexpr double kNegligible =
       std::is_same_v<Real, float> ? 1e-30 : 1e-150;
 
-  // Adds what the pairs (k, l) with lo <= k <= l < hi give.
-  void AddBlock(std::size_t lo, std::size_t hi) {
-    if (hi - lo == 1) return AddOne(lo);
-    const std::size_t mid = lo + (hi - lo) / 2;
-    AddBlock(lo, mid);
-    AddBlock(mid, hi);
-    const std::size_t begin = SetLeft(lo, mid);
-    const std::size_t end = SetRight(mid, hi);
+  // Adds what the pairs (k, l) with lo <= k <= l < hi give that are not in the
+  // same block of kAdaptiveBlock entries.
+  void AddBlock(Index lo, Index hi) {
+    if (hi - lo <= kAdaptiveBlock) return;
+    const Index middle = MiddleOf(lo, hi);
+    AddBlock(lo, middle);
+    AddBlock(middle, hi);
+    const std::size_t mid = Size(middle);
+    const std::size_t begin = SetLeft(Size(lo), mid);
+    const std::size_t end = SetRight(mid, Size(hi));
     SumPairs(begin, mid, end);
     LeftBackward(begin, mid);
     RightBackward(mid, end);
-  }
-
-  // beta(j) = start p, whatever u.
-  void AddOne(std::size_t j) {
-    const double d = weighted_[j] / exp_u_[j];
-    d_start_[j] += row_->p[j] * d;
-    d_p_[j] += row_->start[j] * d;
   }
 
   // A scan that gives out has one more life, with what it would carry past the
@@ -118,7 +123,7 @@ class ModerateGradient {
       sum_[k] = x += exp_u_[k];
       weighted_sum_[k] = X += weighted_[k];
       reach_[k] = scan.reach;
-      mass_[k] = row_->start[k] * scan.reach;
+      mass_[k] = start_[k] * scan.reach;
       mass_sum_[k] = mass_[k] * X;
     }
     return k;
@@ -134,7 +139,7 @@ class ModerateGradient {
       sum_[l] = y += exp_u_[l];
       weighted_sum_[l] = Y += weighted_[l];
       reach_[l] = scan.reach;
-      mass_[l] = row_->p[l] * scan.reach;
+      mass_[l] = p_[l] * scan.reach;
       mass_sum_[l] = mass_[l] * Y;
       scan.Pass(passes_[l]);
       ++l;
@@ -145,6 +150,17 @@ class ModerateGradient {
   void SumPairs(std::size_t begin, std::size_t mid, std::size_t end) {
     const auto count = static_cast<Index>(end - mid);
     double* columns[4];
+    if (!quadratic_ && AreLong(static_cast<Index>(mid - begin), count)) {
+      double* rows[4];
+      for (std::size_t n = 0; n < 4; ++n) {
+        rows[n] = moments_[n].data() + begin;
+        columns[n] = moments_[n].data() + mid;
+      }
+      return kernels_.cauchy_moments(
+          sum_.data() + begin, mass_.data() + begin, mass_sum_.data() + begin,
+          static_cast<Index>(mid - begin), sum_.data() + mid,
+          mass_.data() + mid, mass_sum_.data() + mid, count, rows, columns);
+    }
     for (std::size_t n = 0; n < 4; ++n) {
       columns[n] = moments_[n].data() + mid;
       std::fill_n(columns[n], count, 0.0);
@@ -175,7 +191,7 @@ class ModerateGradient {
       const Sides d = DerivativesAt(k);
       d_start_[k] += d.mass * reach_[k];
       if (k > begin) d_reach *= passes_[k - 1];
-      d_reach += d.mass * row_->start[k];
+      d_reach += d.mass * start_[k];
       d_passes_[k] += d_reach * (k + 1 < mid ? reach_[k + 1] : 1);
       d_exp_u_[k] += d_sum += d.sum;
       d_weighted_[k] += d_weighted_sum += d.weighted_sum;
@@ -189,15 +205,16 @@ class ModerateGradient {
       d_passes_[l] += d_reach * reach_[l];
       const Sides d = DerivativesAt(l);
       d_p_[l] += d.mass * reach_[l];
-      d_reach = d.mass * row_->p[l] + passes_[l] * d_reach;
+      d_reach = d.mass * p_[l] + passes_[l] * d_reach;
       d_exp_u_[l] += d_sum += d.sum;
       d_weighted_[l] += d_weighted_sum += d.weighted_sum;
     }
   }
 
   const Kernels<double>& kernels_ = BestKernels<double>();
-  const ChoiceRow<Real>* row_ = nullptr;
+  const bool quadratic_;
   Buffer<double> exp_u_, weighted_, passes_;  // exp(u), exp(u) d, 1 - p
+  Buffer<double> start_, p_;
   // For a block these are x or y, X or Y, the reach of the scan, A or B, A X or
   // B Y; and sums over the other side.
   Buffer<double> sum_, weighted_sum_, reach_, mass_, mass_sum_;

@@ -119,18 +119,16 @@ class ModerateWindows {
   bool Take(std::span<const Number> u, std::span<const Number> alpha, Index w) {
     w_ = w;
     T_ = static_cast<Index>(u.size());
-    const Number largest = kernels_.largest(u.data(), T_);
-    const Number smallest = kernels_.smallest(u.data(), T_);
+    Number smallest, largest;
+    kernels_.range(u.data(), T_, &smallest, &largest);
     if (!(largest <= kLargest && smallest >= -kLargest &&
           largest - smallest <= kRange)) {
       return false;
     }
     for (auto* array : {&exp_u_, &D_, &weights_}) array->resize(u.size());
     scratch_.resize(u.size() + 1);
-    kernels_.exp_sum(u.data(), 0, T_, exp_u_.data());
-    kernels_.scale(
-        std::exp2(-std::rint(largest * std::numbers::log2e_v<Number>)), T_,
-        exp_u_.data());
+    const Number power = std::rint(largest * std::numbers::log2e_v<Number>);
+    kernels_.exp_scaled(u.data(), T_, static_cast<int>(power), exp_u_.data());
     SumsUpTo(exp_u_.data(), D_.data());
     kernels_.divide(alpha.data(), D_.data(), T_, weights_.data());
     return true;

@@ -23,27 +23,31 @@ class HardExpectation final : public AttentionFunction<Real> {
                const Expectation<Real>& out) override {
     const std::size_t T = Size(scores.choice.cols);
     Prepare(T);
-    // These keep the last two rows where nobody wants all: where an output
-    // starts, and where the next one will.
+    // These keep the rows of two turns where nobody wants all: where outputs
+    // start, and where the next ones will.
     const MatrixView<Real>& kept =
         out.selection.data == nullptr && chunk_ == nullptr ? out.attention
                                                            : out.selection;
-    Buffer<Real> alphas(kept.data == nullptr ? 2 * T : 0);
-    Buffer<Real> restarts(Restarts() ? 2 * T : 0);
+    const std::size_t rows = Size(RowsTogether());
+    UnsetBuffer<Real> alphas(kept.data == nullptr ? 2 * rows * T : 0);
+    UnsetBuffer<Real> restarts(Restarts() ? 2 * T : 0);
     std::span<const Real> start = first_;
-    for (Index i = 0; i < scores.choice.rows; ++i) {
-      const std::size_t turn = Size(i % 2) * T;
-      const std::span<Real> alpha = kept.data != nullptr
-                                        ? kept.Row(i)
-                                        : std::span(alphas).subspan(turn, T);
-      const ChoiceRow<Real> row = MakeRow(scores, i, start, alpha);
-      ForwardRow(row, alpha, nullptr, out.attention.Row(i));
-      start = alpha;
-      if (!Restarts()) continue;
-      const auto next = std::span(restarts).subspan(turn, T);
-      Restart(row, next);
+    ForEachTurn(scores.choice.rows, [&](Index first, Index count) {
+      const std::size_t turn = Size(first) / rows % 2;
+      const MatrixView<Real> alpha =
+          kept.data != nullptr
+              ? kept.Rows(first, count)
+              : MatrixView<Real>(alphas.data() + turn * rows * T, count,
+                                 scores.choice.cols);
+      ForwardRows(scores, first, start, alpha, nullptr,
+                  out.attention.Rows(first, count));
+      const std::span<const Real> began = start;
+      start = alpha.Row(count - 1);
+      if (!Restarts()) return;
+      const auto next = std::span(restarts).subspan(turn * T, T);
+      Restart(RowOfTurn(scores, first, 0, began, start), next);
       start = next;
-    }
+    });
   }
 
   void Gradient(const ScoreTables<Real>& scores,
@@ -59,19 +63,21 @@ class HardExpectation final : public AttentionFunction<Real> {
     scratch_.resize(Restarts() ? Size(T) : 0);
     // BackwardRow wants of every output alpha, the mass that arrived, and where
     // it started, if that is not alpha of the one before.
-    Buffer<Real> alphas(out.selection.data == nullptr ? Size(U * T) : 0);
+    UnsetBuffer<Real> alphas(out.selection.data == nullptr ? Size(U * T) : 0);
     alphas_ = out.selection.data != nullptr ? out.selection
                                             : MatrixView(alphas.data(), U, T);
-    Buffer<Real> arrived(Size(U * T));
-    Buffer<Real> restarts(Restarts() ? Size(U * T) : 0);
+    UnsetBuffer<Real> arrived(Size(U * T));
+    UnsetBuffer<Real> restarts(Restarts() ? Size(U * T) : 0);
     starts_ = Restarts() ? MatrixView(restarts.data(), U, T) : alphas_;
-    for (Index i = 0; i < U; ++i) {
-      const ChoiceRow<Real> row =
-          MakeRow(scores, i, StartRow(i), alphas_.Row(i));
-      ForwardRow(row, alphas_.Row(i), arrived.data() + i * T,
-                 out.attention.Row(i));
-      if (Restarts()) Restart(row, starts_.Row(i));
-    }
+    ForEachTurn(U, [&](Index first, Index count) {
+      ForwardRows(scores, first, StartRow(first), alphas_.Rows(first, count),
+                  arrived.data() + first * T, out.attention.Rows(first, count));
+      if (Restarts()) {
+        Restart(
+            RowOfTurn(scores, first, 0, StartRow(first), alphas_.Row(first)),
+            starts_.Row(first));
+      }
+    });
     for (Index i = U; i-- > 0;) {
       BackwardRow(scores, i, arrived.data() + i * T, d_attention.Row(i),
                   gradients);
@@ -79,13 +85,25 @@ class HardExpectation final : public AttentionFunction<Real> {
   }
 
  private:
+  static constexpr Index kRowsTogether = 4;
+
   bool Restarts() const { return end_ == EndPolicy::kRestart; }
+
+  // Outputs that are taken together: a kernel makes several rows at once, but a
+  // restart is made of the row before.
+  Index RowsTogether() const { return Restarts() ? 1 : kRowsTogether; }
+  template <class Turn>
+  void ForEachTurn(Index outputs, const Turn& turn) const {
+    for (Index first = 0; first < outputs; first += RowsTogether()) {
+      turn(first, std::min(RowsTogether(), outputs - first));
+    }
+  }
 
   void Prepare(std::size_t T) {
     first_.assign(T, 0);
     if (T > 0) first_[0] = 1;
-    p_.resize(T);
-    complement_.resize(T);
+    p_.resize(T * Size(RowsTogether()));
+    complement_.resize(p_.size());
   }
 
   // This says where output i starts.
@@ -93,47 +111,76 @@ class HardExpectation final : public AttentionFunction<Real> {
     return i == 0 ? std::span<const Real>(first_) : starts_.Row(i - 1);
   }
 
-  // Makes the row of output i. p and 1 - p follow from energies as sigmoid(e)
-  // and sigmoid(-e).
-  ChoiceRow<Real> MakeRow(const ScoreTables<Real>& scores, Index i,
-                          std::span<const Real> start,
-                          std::span<const Real> alpha) {
+  // Makes p and 1 - p of a turn's outputs; they follow from energies as
+  // sigmoid(e) and sigmoid(-e).
+  void MakeTurn(const ScoreTables<Real>& scores, Index first, Index count) {
+    const Index T = scores.choice.cols;
+    const bool stays = end_ == EndPolicy::kStayLast;
+    for (Index n = 0; n < count && T > 0; ++n) {
+      const std::span<const Real> given = scores.choice.Row(first + n);
+      Real* const p = p_.data() + n * T;
+      Real* const complement = complement_.data() + n * T;
+      if (!scores.probabilities) {
+        kernels_.sigmoid(given.data(), T, p, complement);
+      } else if (stays) {
+        std::ranges::copy(given, p);
+      }
+      if (stays) p[T - 1] = 1, complement[T - 1] = 0;
+    }
+  }
+
+  // Output n of the turn that was made.
+  ChoiceRow<Real> RowOfTurn(const ScoreTables<Real>& scores, Index first,
+                            Index n, std::span<const Real> start,
+                            std::span<const Real> alpha) const {
+    const std::size_t T = alpha.size();
     ChoiceRow<Real> row{.start = start,
-                        .p = scores.choice.Row(i),
+                        .p = scores.choice.Row(first + n),
                         .complement = {},
                         .selection = alpha,
                         .chunk_energies = {}};
-    if (chunk_ != nullptr) row.chunk_energies = scores.chunk_energies.Row(i);
-    const std::span<const Real> given = row.p;
-    if (!scores.probabilities) {
-      const Index T = scores.choice.cols;
-      kernels_.sigmoid(given.data(), T, p_.data(), complement_.data());
-      row.p = p_;
-      row.complement = complement_;
-    } else if (end_ == EndPolicy::kStayLast) {
-      std::ranges::copy(given, p_.begin());
-      row.p = p_;
+    if (chunk_ != nullptr) {
+      row.chunk_energies = scores.chunk_energies.Row(first + n);
     }
-    if (end_ == EndPolicy::kStayLast && !p_.empty()) {
-      p_.back() = 1;
-      complement_.back() = 0;
+    if (IsMade(scores)) row.p = std::span(p_).subspan(Size(n) * T, T);
+    if (!scores.probabilities) {
+      row.complement = std::span(complement_).subspan(Size(n) * T, T);
     }
     return row;
+  }
+
+  // Whether p is not the one that was given.
+  bool IsMade(const ScoreTables<Real>& scores) const {
+    return !scores.probabilities || end_ == EndPolicy::kStayLast;
   }
 
   static const Real* DataOrNull(std::span<const Real> row) {
     return row.empty() ? nullptr : row.data();
   }
 
-  // Writes alpha, attention and, unless it is null, the mass that arrived.
-  void ForwardRow(const ChoiceRow<Real>& row, std::span<Real> alpha,
-                  Real* arrived, std::span<Real> attention) {
-    kernels_.select(row.p.data(), DataOrNull(row.complement), row.start.data(),
-                    static_cast<Index>(alpha.size()), alpha.data(), arrived);
-    if (chunk_ != nullptr) {
-      chunk_->Forward(row, attention);
-    } else if (alpha.data() != attention.data()) {
-      std::ranges::copy(alpha, attention.begin());
+  // Writes alpha, attention and, unless it is null, the mass that arrived of a
+  // turn's outputs, the first of which starts at `start`.
+  void ForwardRows(const ScoreTables<Real>& scores, Index first,
+                   std::span<const Real> start, const MatrixView<Real>& alpha,
+                   Real* arrived, const MatrixView<Real>& attention) {
+    const Index T = alpha.cols;
+    if (T == 0) return;
+    MakeTurn(scores, first, alpha.rows);
+    const bool is_made = IsMade(scores);
+    kernels_.select_rows(is_made ? p_.data() : scores.choice.Row(first).data(),
+                         is_made ? T : scores.choice.row_stride,
+                         scores.probabilities ? nullptr : complement_.data(),
+                         start.data(), alpha.rows, T, alpha.data,
+                         alpha.row_stride, arrived);
+    for (Index n = 0; n < alpha.rows; ++n) {
+      if (chunk_ != nullptr) {
+        chunk_->Forward(
+            RowOfTurn(scores, first, n, n == 0 ? start : alpha.Row(n - 1),
+                      alpha.Row(n)),
+            attention.Row(n));
+      } else if (alpha.data != attention.data) {
+        std::ranges::copy(alpha.Row(n), attention.Row(n).begin());
+      }
     }
   }
 
@@ -143,7 +190,9 @@ class HardExpectation final : public AttentionFunction<Real> {
                    const Real* arrived, std::span<const Real> d_attention,
                    const ScoreGradients<Real>& gradients) {
     const Index T = scores.choice.cols;
-    const ChoiceRow<Real> row = MakeRow(scores, i, StartRow(i), alphas_.Row(i));
+    MakeTurn(scores, i, 1);
+    const ChoiceRow<Real> row =
+        RowOfTurn(scores, i, 0, StartRow(i), alphas_.Row(i));
     const std::span<Real> d_scores = gradients.choice.Row(i);
     // This is what does not pass through alpha.
     const bool has_more = chunk_ != nullptr || Restarts();
@@ -187,7 +236,7 @@ class HardExpectation final : public AttentionFunction<Real> {
   const EndPolicy end_;
   const std::unique_ptr<ChunkExpectation<Real>> chunk_;
   Buffer<Real> first_;           // where the first output starts
-  Buffer<Real> p_, complement_;  // of the output at hand, where not given
+  Buffer<Real> p_, complement_;  // of a turn's outputs, where not given
   // Gradient keeps alpha of every output, and where the output after it starts.
   MatrixView<Real> alphas_, starts_;
   Buffer<Real> d_next_, d_alpha_, d_start_, d_p_;

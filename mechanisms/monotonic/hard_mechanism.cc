@@ -21,9 +21,11 @@ class HardDecoder final : public Decoder<Real> {
               ChunkRule rule)
       : end_(config.end),
         rule_(rule),
-        energy_(MakeEnergy(config, inputs, EnergyRole::kAttention)),
+        energy_(MakeEnergy(config, inputs, EnergyRole::kAttention,
+                           EnergyUse::kFew)),
         chunk_energy_(rule.has_energies()
-                          ? MakeEnergy(config, inputs, EnergyRole::kChunk)
+                          ? MakeEnergy(config, inputs, EnergyRole::kChunk,
+                                       rule.energy_use())
                           : nullptr),
         choice_(config, inputs, energy_->gives_probabilities()),
         softmax_(config.want_weights) {}
@@ -279,10 +281,10 @@ Operations HardMechanism<Real>::Count(const Config& config,
     }
     return CountTraining<Real>(config, work, rule.has_energies(), cost);
   }
-  const EnergyCost energy =
-      CostOfEnergy(config, EnergyRole::kAttention, work.scores_given);
-  const EnergyCost chunk =
-      CostOfEnergy(config, EnergyRole::kChunk, work.scores_given);
+  const EnergyCost energy = CostOfEnergy(config, EnergyRole::kAttention,
+                                         EnergyUse::kFew, work.scores_given);
+  const EnergyCost chunk = CostOfEnergy(config, EnergyRole::kChunk,
+                                        rule.energy_use(), work.scores_given);
   const auto d = static_cast<double>(config.dim);
   const auto T = static_cast<double>(work.memory_length);
   Operations total;

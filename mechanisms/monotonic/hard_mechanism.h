@@ -14,6 +14,7 @@
 #include <span>
 #include <vector>
 
+#include "mechanisms/energy/energy.h"
 #include "mechanisms/mechanism.h"
 #include "mechanisms/monotonic/chunk_expectation.h"
 #include "mechanisms/monotonic/published_expectation.h"
@@ -36,6 +37,11 @@ class ChunkRule {
 
   bool has_energies() const { return kind_ != Kind::kChosenOnly; }
   bool since_last() const { return kind_ == Kind::kSinceLast; }
+  // Of the chunk energies: from a width of 4 on factors of them cost less.
+  EnergyUse energy_use() const {
+    return kind_ == Kind::kWindow && width_ >= 4 ? EnergyUse::kMany
+                                                 : EnergyUse::kFew;
+  }
   // The first entry weighted, for a scan that began at `start`.
   Index Begin(Index start, Index position) const {
     switch (kind_) {

@@ -29,7 +29,8 @@ template <class Real>
 class OnlineDecoder final : public Decoder<Real> {
  public:
   OnlineDecoder(const Config& config, const SequenceInputs<Real>& inputs)
-      : energy_(MakeEnergy(config, inputs, EnergyRole::kAttention)),
+      : energy_(MakeEnergy(config, inputs, EnergyRole::kAttention,
+                           EnergyUse::kMany)),
         softmax_(config.want_weights) {}
 
   void Append(const MatrixView<const Real>& rows) override {
@@ -97,7 +98,8 @@ class TeacherForcedDecoder final : public Decoder<Real> {
   TeacherForcedDecoder(const Config& config, const SequenceInputs<Real>& inputs)
       : kernels_(BestKernels<Real>()),
         dim_(config.dim),
-        energy_(MakeEnergy(config, inputs, EnergyRole::kAttention)) {}
+        energy_(MakeEnergy(config, inputs, EnergyRole::kAttention,
+                           EnergyUse::kMany)) {}
 
   void Append(const MatrixView<const Real>& rows) override {
     energy_->Append(rows);
@@ -203,8 +205,8 @@ class Soft final : public Mechanism<Real> {
       return CountTraining<Real>(config, work, /*has_chunk_energies=*/false,
                                  kSoftmaxCost);
     }
-    const EnergyCost energy =
-        CostOfEnergy(config, EnergyRole::kAttention, work.scores_given);
+    const EnergyCost energy = CostOfEnergy(config, EnergyRole::kAttention,
+                                           EnergyUse::kMany, work.scores_given);
     const auto d = static_cast<double>(config.dim);
     const auto T = static_cast<double>(work.memory_length);
     const auto U = static_cast<double>(work.steps.size());

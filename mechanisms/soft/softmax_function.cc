@@ -1,7 +1,6 @@
 #include "mechanisms/soft/softmax_function.h"
 
 #include "mechanisms/kernels/kernels.h"
-#include "mechanisms/monotonic/chunk_expectation.h"
 
 namespace attnbench::soft {
 namespace {
@@ -32,13 +31,8 @@ class SoftmaxFunction final : public AttentionFunction<Real> {
       const std::span<const Real> alpha = out.attention.Row(i);
       const std::span<const Real> d = d_attention.Row(i);
       const std::span<Real> d_energies = gradients.choice.Row(i);
-      Carry<Real> mean = 0;
-      for (std::size_t j = 0; j < d.size(); ++j) {
-        mean += static_cast<Carry<Real>>(alpha[j]) * d[j];
-      }
-      for (std::size_t j = 0; j < d.size(); ++j) {
-        d_energies[j] = static_cast<Real>(alpha[j] * (d[j] - mean));
-      }
+      kernels_.softmax_backward(alpha.data(), d.data(), std::ssize(d),
+                                d_energies.data());
     }
   }
 

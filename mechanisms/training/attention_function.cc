@@ -34,14 +34,20 @@ template <class Number>
 class Table {
  public:
   MatrixView<Number> Make(Index rows, Index cols) {
-    values_.assign(Size(rows * cols), Number{0});
+    MakeUnset(rows, cols);
+    std::ranges::fill(values_, Number{0});
+    return view_;
+  }
+  // Makes one that somebody else will write.
+  MatrixView<Number> MakeUnset(Index rows, Index cols) {
+    values_.resize(Size(rows * cols));
     view_ = {values_.data(), rows, cols};
     return view_;
   }
-  // Takes `wanted` where it has data, else makes a table.
+  // Takes `wanted` where it has data, else makes a table, to be written.
   MatrixView<Number> MakeUnless(const MatrixView<Number>& wanted, Index rows,
                                 Index cols) {
-    if (wanted.data == nullptr) return Make(rows, cols);
+    if (wanted.data == nullptr) return MakeUnset(rows, cols);
     ATTN_CHECK_EQ(wanted.rows, rows);
     ATTN_CHECK_EQ(wanted.cols, cols);
     return view_ = wanted;
@@ -49,7 +55,7 @@ class Table {
   const MatrixView<Number>& view() const { return view_; }
 
  private:
-  Buffer<Number> values_;
+  UnsetBuffer<Number> values_;
   MatrixView<Number> view_;
 };
 
@@ -134,8 +140,9 @@ class Training {
       if (!sequence_.inputs.scores.empty()) {
         return FindGivenScore(sequence_.inputs, role).table.Rows(0, U_);
       }
-      const MatrixView<Number> energies = table.Make(U_, T_);
-      const auto energy = MakeEnergy(config_, sequence_.inputs, role);
+      const MatrixView<Number> energies = table.MakeUnset(U_, T_);
+      const auto energy =
+          MakeEnergy(config_, sequence_.inputs, role, EnergyUse::kMany);
       energy->Append(sequence_.memory);
       if (T_ > 0) energy->EvaluateAll(AllStates(), energies);
       return energies;
@@ -177,7 +184,7 @@ class Training {
     }
     if (choice_.view().data == nullptr) {
       const MatrixView<const Number> given = scores_.choice;
-      CopyTable(given, choice_.Make(U_, T_));
+      CopyTable(given, choice_.MakeUnset(U_, T_));
     }
     const SequenceInputs<Real>& inputs = sequence_.inputs;
     for (Index i = 0; i < U_; ++i) {
@@ -236,7 +243,9 @@ class Training {
         return cotangent.attention.Rows(0, U_);
       }
     }
-    const MatrixView<Number> d_attention = d_attention_.Make(U_, T_);
+    const MatrixView<Number> d_attention = from_contexts && !kIsReference
+                                               ? d_attention_.MakeUnset(U_, T_)
+                                               : d_attention_.Make(U_, T_);
     const MatrixView<const Real>& h = sequence_.memory;
     if (from_contexts && T_ > 0) {
       ATTN_CHECK(h.data != nullptr);

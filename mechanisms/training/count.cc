@@ -1,5 +1,8 @@
 #include "mechanisms/training/count.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "mechanisms/energy/energy.h"
 #include "mechanisms/energy/energy_gradient.h"
 #include "mechanisms/energy/parameters.h"
@@ -25,10 +28,14 @@ Operations CountTraining(const Config& config, const CountedWork& work,
   Operations total;
   total.energies = T * U;
   if (has_chunk_energies) total.chunk_energies = T * U;
-  total.flops = T * U * cost.forward + U * T * (T + 1) / 2 * cost.forward_pair;
+  const double block = std::min(T, cost.longest_block);
+  const double pairs = T * (block + 1) / 2;
+  const double doublings = T > block ? T * std::log2(T / block) : 0;
+  total.flops = U * (T * cost.forward + pairs * cost.forward_pair +
+                     doublings * cost.forward_doubling);
   if (with_gradient) {
-    total.flops +=
-        T * U * cost.backward + U * T * (T + 1) / 2 * cost.backward_pair;
+    total.flops += U * (T * cost.backward + pairs * cost.backward_pair +
+                        doublings * cost.backward_doubling);
   }
   if (NoiseOf(config) != 0) total.flops += kNoiseFlops * T * U;
   // These are the tables of scores and attention, and all of that again
@@ -38,7 +45,8 @@ Operations CountTraining(const Config& config, const CountedWork& work,
   for (const EnergyRole role : {EnergyRole::kAttention, EnergyRole::kChunk}) {
     if (work.scores_given) break;
     if (role == EnergyRole::kChunk && !has_chunk_energies) continue;
-    const EnergyCost energy = CostOfEnergy(config, role, false);
+    const EnergyCost energy =
+        CostOfEnergy(config, role, EnergyUse::kMany, false);
     total.flops += T * energy.flops_per_entry + U * energy.flops_per_state +
                    T * U * energy.flops_per_energy;
     // Under dot all energies are one product, which reads a key once.

@@ -107,12 +107,12 @@ TEST(CountTest, SoftReadsTTimesUEntries) {
 TEST(CountTest, SoftUnderAdditiveKeysPrecomputed) {
   Config config = ConfigFor("soft");
   config.energy = EnergyKind::kAdditive;
-  // V h + b takes 2 d^2 + d = 36 for each entry, with one row read and one
-  // written; W s 32 for each output; each energy 4 d = 16, with a key and a row
-  // read.
+  // V h + b takes 2 d^2 + d = 36 for each entry and the exp 2 d = 8, with one
+  // row read and one written; W s 32 for each output, and its exp 8; each
+  // energy 5 d = 20, with a key and a row read.
   ExpectCount(
       "soft", config, 5, std::vector<StepTrace>(2),
-      {10, 0, 5 * 2 + 10 * 2, 5 * 36 + 2 * 32 + 10 * 16 + 2 * Softmax(5),
+      {10, 0, 5 * 2 + 10 * 2, 5 * 44 + 2 * 40 + 10 * 20 + 2 * Softmax(5),
        kRowBytes * (30 + 2 * (1 + 4) + 2)});
 }
 
@@ -163,17 +163,18 @@ TEST(CountTest, TrainingUnderAdditiveReadsAKeyForEachPair) {
   config.mode = "expect";
   config.energy = EnergyKind::kAdditive;
   config.options["noise"] = 1.0;
-  // V h + b takes 36 for each entry, W s 32 for each output; each pair takes 4
-  // d, 10, 8 for noise and 2 d. The rows are memory read and key written, a key
-  // for each pair, the memory for contexts, and W for each output.
-  const double flops = 5 * 36 + 2 * 32 + 10 * (16 + 10 + 8 + 8);
+  // V h + b takes 44 for each entry with the exp, W s 40 for each output; each
+  // pair takes 5 d, 10, 8 for noise and 2 d. The rows are memory read and key
+  // written, a key for each pair, the memory for contexts, and W for each
+  // output.
+  const double flops = 5 * 44 + 2 * 40 + 10 * (20 + 10 + 8 + 8);
   ExpectCount("monotonic", config, 5, std::vector<StepTrace>(2),
               {10, 0, 2 * 5 + 10 + 5, flops,
                kRowBytes * (25 + 2 * (1 + 4) + 2) + 4 * 10 * 2});
   config.options["keys"] = std::string("on_demand");
   // Each pair reads the memory, and the d rows of V with it.
   ExpectCount("monotonic", config, 5, std::vector<StepTrace>(2),
-              {10, 0, 10 + 5, flops + 5 * 36,
+              {10, 0, 10 + 5, 2 * 32 + 10 * (16 + 36 + 10 + 8 + 8),
                kRowBytes * (15 + 10 * 4 + 2 * (1 + 4) + 2) + 4 * 10 * 2});
 }
 

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <numbers>
 #include <random>
 #include <string>
 #include <vector>
@@ -130,6 +131,74 @@ TYPED_TEST(ElementKernelsTest, LargestFindsTheLargestWhereverItStands) {
         for (Index k = 0; k < length; ++k) x[k] -= 10;
         x[at] = -3;
         ASSERT_EQ(kernels.largest(x.data(), length), -3);
+        x[length - 1 - at] -= 20;
+        Real smallest = 0, largest = 0;
+        kernels.range(x.data(), length, &smallest, &largest);
+        ASSERT_EQ(smallest, x[length - 1 - at]);
+        ASSERT_EQ(largest, kernels.largest(x.data(), length));
+      }
+    }
+    Real smallest = 0, largest = 0;
+    kernels.range(nullptr, 0, &smallest, &largest);
+    EXPECT_EQ(largest, -std::numeric_limits<Real>::infinity());
+    EXPECT_EQ(smallest, std::numeric_limits<Real>::infinity());
+  }
+}
+
+TYPED_TEST(ElementKernelsTest, ExpScaledIsWithinThreeUlpInItsUnit) {
+  using Real = TypeParam;
+  std::mt19937 generator(11);
+  const double most = sizeof(Real) == sizeof(float) ? 80 : 600;
+  for (const std::string& level : SimdLevels()) {
+    const Kernels<Real>& kernels = KernelsAt<Real>(level);
+    for (const Index length : Lengths()) {
+      for (const double centre : {-most + 20, 0.0, most - 20}) {
+        SCOPED_TRACE(level + " length " + std::to_string(length));
+        GuardedArray<Real> x(length, kNaN<Real>);
+        Fill(generator, length, 20, x.data());
+        for (Index k = 0; k < length; ++k) x[k] += static_cast<Real>(centre);
+        auto y = Output<Real>(length);
+        const int power = static_cast<int>(centre * std::numbers::log2e);
+        kernels.exp_scaled(x.data(), length, power, y.data());
+        EXPECT_TRUE(y.GuardsIntact());
+        for (Index k = 0; k < length; ++k) {
+          const Wide exact =
+              std::ldexp(std::exp(static_cast<Wide>(x[k])), -power);
+          EXPECT_LE(ErrorInUlp(y[k], exact), 3) << x[k];
+        }
+      }
+    }
+  }
+}
+
+TYPED_TEST(ElementKernelsTest, SoftmaxBackwardIsWithinItsBound) {
+  using Real = TypeParam;
+  std::mt19937 generator(12);
+  for (const std::string& level : SimdLevels()) {
+    for (const Index length : Lengths()) {
+      SCOPED_TRACE(level + " length " + std::to_string(length));
+      GuardedArray<Real> alpha(length, kNaN<Real>), d = alpha;
+      Fill(generator, length, 1, alpha.data());
+      Fill(generator, length, 1, d.data());
+      for (Index k = 0; k < length; ++k) {
+        alpha[k] = std::abs(alpha[k]);
+        d[k] += 100;  // the difference cancels
+      }
+      auto found = Output<Real>(length);
+      KernelsAt<Real>(level).softmax_backward(alpha.data(), d.data(), length,
+                                              found.data());
+      EXPECT_TRUE(found.GuardsIntact());
+      std::vector<Wide> exact(Size(length));
+      ScalarKernels<Wide>().softmax_backward(
+          Widened(alpha).data(), Widened(d).data(), length, exact.data());
+      Wide magnitude = 101;
+      for (Index k = 0; k < length; ++k) magnitude += 101 * alpha[k];
+      for (Index k = 0; k < length; ++k) {
+        const Wide bound =
+            kUnit<Real> * std::abs(exact[Size(k)]) +
+            static_cast<Wide>(length + 5) * kUnit<double> * magnitude;
+        const Wide error = std::abs(found[k] - exact[Size(k)]);
+        if (!(error <= bound)) FAIL() << k << " error " << error;
       }
     }
   }

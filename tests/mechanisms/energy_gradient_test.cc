@@ -66,7 +66,8 @@ class Problem {
 
   double Loss() {
     const Sequence<Real> sequence = View();
-    const auto energy = MakeEnergy(config_, sequence.inputs, role_);
+    const auto energy =
+        MakeEnergy(config_, sequence.inputs, role_, EnergyUse::kMany);
     energy->Append(sequence.memory);
     std::vector<Real> energies(cotangent_.memory.size());
     energy->EvaluateAll(inputs_.states,
@@ -338,7 +339,8 @@ TYPED_TEST(EnergyGradientOf, TheScaleIsOfScaledEnergiesAndStartsAtRootOfD) {
         return static_cast<double>(
             energy(0, 0, state, sequence.memory.Row(0)).value);
       }
-      const auto energy = MakeEnergy(config, sequence.inputs, role);
+      const auto energy =
+          MakeEnergy(config, sequence.inputs, role, EnergyUse::kMany);
       energy->Append(sequence.memory);
       energy->SetState(0, state);
       Real e = 0;
@@ -366,7 +368,7 @@ TEST(EnergyGradientTest, CountsItsProducts) {
   EXPECT_EQ(count(EnergyKind::kBilinear), 4 * 30 + 25 * (4 * 2 + 2 * 3));
   EXPECT_EQ(count(EnergyKind::kScaledBilinear), count(EnergyKind::kBilinear));
   EXPECT_EQ(count(EnergyKind::kAdditive),
-            9 * 30 + 6 * 25 * (2 + 3) + 5 * (2 + 9));
+            9 * 30 + 6 * 25 * (2 + 3) + 5 * (6 + 15));
   EXPECT_EQ(count(EnergyKind::kNormalizedAdditive),
             count(EnergyKind::kAdditive));
 }

@@ -128,16 +128,55 @@ TYPED_TEST(EnergyTest, AllEnergiesAtOnceAreThoseOneByOneBiasIncluded) {
     sequence.inputs.energy_bias = Real{-1.5};
     Config config = DefaultConfig(soft, 6);
     config.energy = kind;
-    const auto energy =
-        MakeEnergy(config, sequence.inputs, EnergyRole::kAttention);
-    energy->Append(sequence.memory);
-    std::vector<Real> all(5 * 9), one_by_one(5 * 9);
-    energy->EvaluateAll(inputs.states, {all.data(), 5, 9});
-    for (Index i = 0; i < 5; ++i) {
-      energy->SetState(i, sequence.states.Row(i));
-      energy->Evaluate(0, 9, &one_by_one[Size(9 * i)]);
+    for (const EnergyUse use : {EnergyUse::kFew, EnergyUse::kMany}) {
+      const auto energy =
+          MakeEnergy(config, sequence.inputs, EnergyRole::kAttention, use);
+      energy->Append(sequence.memory);
+      std::vector<Real> all(5 * 9), one_by_one(5 * 9);
+      energy->EvaluateAll(inputs.states, {all.data(), 5, 9});
+      for (Index i = 0; i < 5; ++i) {
+        energy->SetState(i, sequence.states.Row(i));
+        energy->Evaluate(0, 9, &one_by_one[Size(9 * i)]);
+      }
+      ExpectNear(all, one_by_one);
     }
-    ExpectNear(all, one_by_one);
+  }
+}
+
+// Entries 2 and 5 are so large that exp of twice their keys is no number, and
+// so is the state of output 1.
+TYPED_TEST(EnergyTest, KeysWithoutFactorsTakeTheirTanhInAnyPieces) {
+  using Real = TypeParam;
+  const Mechanism<Real>& soft = *FindMechanism<Real>("soft");
+  for (const EnergyKind kind :
+       {EnergyKind::kAdditive, EnergyKind::kNormalizedAdditive}) {
+    DrawnInputs<Real> inputs(9, 5, 6, 3);
+    for (const Index j : {2, 5}) {
+      for (Index k = 0; k < 6; ++k) inputs.memory[Size(6 * j + k)] *= 1000;
+    }
+    for (Index k = 0; k < 6; ++k) inputs.states[Size(6 + k)] *= 1000;
+    const Sequence<Real> sequence = inputs.View();
+    Config config = DefaultConfig(soft, 6);
+    config.energy = kind;
+    const auto energies = [&](EnergyUse use, Index piece) {
+      const auto energy =
+          MakeEnergy(config, sequence.inputs, EnergyRole::kAttention, use);
+      for (Index j = 0; j < 9; j += piece) {
+        energy->Append(sequence.memory.Rows(j, std::min(piece, 9 - j)));
+      }
+      std::vector<Real> made(5 * 9);
+      energy->SetStates(5, inputs.states);
+      for (Index i = 0; i < 5; ++i) {
+        energy->UseState(i, i);
+        energy->Evaluate(0, 9, &made[Size(9 * i)]);
+      }
+      return made;
+    };
+    // The projections of keys round by how many there are.
+    for (const Index piece : {9, 4, 1}) {
+      ExpectNear(energies(EnergyUse::kMany, piece),
+                 energies(EnergyUse::kFew, piece));
+    }
   }
 }
 

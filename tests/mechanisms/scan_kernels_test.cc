@@ -177,6 +177,74 @@ TYPED_TEST(ScanKernelsTest, WhatASaturatedEntryLetsPassKeepsItsDigits) {
   }
 }
 
+// Rows start where the ones above them were chosen: late, early, or nowhere.
+TYPED_TEST(ScanKernelsTest, RowsTogetherAreThoseOfOneAfterAnother) {
+  using Real = TypeParam;
+  std::mt19937 generator(5);
+  std::uniform_real_distribution<double> uniform(0, 1);
+  std::set<Index> lengths = Lengths();
+  lengths.insert(300);
+  for (const std::string& level : SimdLevels()) {
+    const Kernels<Real>& kernels = KernelsAt<Real>(level);
+    for (const Index count : lengths) {
+      for (const double scale : {0.02, 0.5, 1.0}) {
+        for (const Index first : {Index{0}, count / 2}) {
+          constexpr Index kRows = 9;
+          PaddedRows<Real> p(generator, kRows, count, 0),
+              alpha(generator, kRows, count, 0);
+          std::vector<double> complements, starts(Size(count), 0);
+          for (Index i = 0; i < kRows; ++i) {
+            for (Index j = 0; j < count; ++j) {
+              const double drawn = scale * uniform(generator);
+              p.Row(i)[j] = static_cast<Real>(j == 7 ? 1 : drawn);
+              complements.push_back(1 - static_cast<double>(p.Row(i)[j]));
+            }
+          }
+          if (count > 0) starts[Size(first)] = 1;
+          const auto start = Input<Real>(starts);
+          const auto complement = Input<Real>(complements);
+          for (const bool has_complement : {false, true}) {
+            SCOPED_TRACE(level + " length " + std::to_string(count) +
+                         ", p up to " + std::to_string(scale) + " from " +
+                         std::to_string(first));
+            const Real* const passed =
+                has_complement ? complement.data() : nullptr;
+            auto arrived = Output<Real>(kRows * count);
+            kernels.select_rows(p.Row(0), p.stride, passed, start.data(), kRows,
+                                count, alpha.Row(0), alpha.stride,
+                                arrived.data());
+            EXPECT_TRUE(arrived.GuardsIntact() && alpha.values.GuardsIntact());
+            const Real* from = start.data();
+            for (Index i = 0; i < kRows; ++i) {
+              std::vector<Wide> exact(Size(count)), exact_arrived = exact;
+              const auto wide = [count](const Real* row) {
+                return std::vector<Wide>(row, row + count);
+              };
+              ScalarKernels<Wide>().select(wide(p.Row(i)).data(), nullptr,
+                                           wide(from).data(), count,
+                                           exact.data(), exact_arrived.data());
+              auto row = Output<Real>(count), of_row = row;
+              std::copy_n(alpha.Row(i), count, row.data());
+              std::copy_n(arrived.data() + i * count, count, of_row.data());
+              const Wide error = SelectError<Real>(count);
+              ExpectRelative(row, exact, error);
+              ExpectRelative(of_row, exact_arrived, error);
+              // The same bits alone.
+              auto alone = Output<Real>(count);
+              kernels.select_rows(
+                  p.Row(i), p.stride,
+                  passed == nullptr ? nullptr : passed + i * count, from, 1,
+                  count, alone.data(), count, nullptr);
+              EXPECT_TRUE(SameBits(alone.data(), row.data(), count));
+              from = alpha.Row(i);
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
 // If every entry's rounding took a share, the error would be 1e-3 in f32.
 TYPED_TEST(ScanKernelsTest, ALongMemoryKeepsItsDigits) {
   using Real = TypeParam;
