@@ -77,13 +77,18 @@ void RegisterLevel(const std::string& level, const Kernels<Real>& kernels) {
   const auto windows = [&](Index width) {
     add("sums_up_to_" + std::to_string(width), kLength,
         [width](const auto& k, auto& a) {
-          k.sums_up_to(a.x.data(), kLength, width, a.scratch.data(),
+          k.sums_up_to(a.x.data(), nullptr, kLength, width, a.scratch.data(),
                        a.out.data());
         });
     add("sums_from_" + std::to_string(width), kLength,
         [width](const auto& k, auto& a) {
-          k.sums_from(a.x.data(), kLength, width, a.scratch.data(),
+          k.sums_from(a.x.data(), a.y.data(), kLength, width, a.scratch.data(),
                       a.out.data());
+        });
+    add("ratios_up_to_" + std::to_string(width), kLength,
+        [width](const auto& k, auto& a) {
+          k.ratios_up_to(a.x.data(), a.y.data(), kLength, width,
+                         a.scratch.data(), a.other.data(), a.out.data());
         });
   };
   add("dot_rows", kRows * kDim, [](const auto& k, auto& a) {

@@ -45,6 +45,7 @@ const Kernels<Real>* Table() {
       .select_backward = &SelectBackward<Real>,
       .sums_up_to = &SumsUpTo<Real>,
       .sums_from = &SumsFrom<Real>,
+      .ratios_up_to = &RatiosUpTo<Real>,
       .reciprocal_sums = &ReciprocalSums<Real>,
       .reciprocal_moments = &ReciprocalMoments<Real>,
       .cauchy_sums = &CauchySums<Real>,

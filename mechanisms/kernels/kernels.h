@@ -133,14 +133,21 @@ struct Kernels {
                           std::int64_t count, Real* d_p, Real* d_start);
 
   // sums(k) = sum of x(l) over l = max(0, k-width+1)..k, and over
-  // l = k..min(k+width-1, count-1); width >= 1. `scratch` holds
-  // min(width, count) + 1 numbers. This takes O(count) whatever the width. For
-  // x >= 0 the error is at most 20 u + width / N units of f64 of the sum,
-  // however small it is beside other entries.
-  void (*sums_up_to)(const Real* x, std::int64_t count, std::int64_t width,
-                     Real* scratch, Real* sums);
-  void (*sums_from)(const Real* x, std::int64_t count, std::int64_t width,
-                    Real* scratch, Real* sums);
+  // l = k..min(k+width-1, count-1), each times factors(k) unless that is null;
+  // width >= 1. `scratch` holds min(width, count) + 1 numbers. `sums` may be
+  // `factors`, but not x. This takes O(count) whatever the width. For x >= 0
+  // the error is at most 20 u + width / N units of f64 of the sum, however
+  // small it is beside other entries.
+  void (*sums_up_to)(const Real* x, const Real* factors, std::int64_t count,
+                     std::int64_t width, Real* scratch, Real* sums);
+  void (*sums_from)(const Real* x, const Real* factors, std::int64_t count,
+                    std::int64_t width, Real* scratch, Real* sums);
+
+  // Makes of the first of these sums inverses(k) = 1 / sum(k) and ratios(k) =
+  // numerators(k) / sum(k), which err by 2 u and 3 u more.
+  void (*ratios_up_to)(const Real* x, const Real* numerators,
+                       std::int64_t count, std::int64_t width, Real* scratch,
+                       Real* inverses, Real* ratios);
 
   // Over all pairs of k in [0, rows) and l in [0, count), x and y positive:
   //   row_sums(k) = sum over l of b(l) / (x(k) + y(l))

@@ -216,18 +216,30 @@ Real SumOf(const Real* x, Index first, Index end) {
 }
 
 template <class Real>
-void SumsUpTo(const Real* x, Index count, Index width, Real* /*scratch*/,
-              Real* sums) {
+void SumsUpTo(const Real* x, const Real* factors, Index count, Index width,
+              Real* /*scratch*/, Real* sums) {
   for (Index k = 0; k < count; ++k) {
     sums[k] = SumOf(x, width > k ? 0 : k - width + 1, k + 1);
+    if (factors != nullptr) sums[k] *= factors[k];
   }
 }
 
 template <class Real>
-void SumsFrom(const Real* x, Index count, Index width, Real* /*scratch*/,
-              Real* sums) {
+void SumsFrom(const Real* x, const Real* factors, Index count, Index width,
+              Real* /*scratch*/, Real* sums) {
   for (Index k = 0; k < count; ++k) {
     sums[k] = SumOf(x, k, width > count - k ? count : k + width);
+    if (factors != nullptr) sums[k] *= factors[k];
+  }
+}
+
+template <class Real>
+void RatiosUpTo(const Real* x, const Real* numerators, Index count, Index width,
+                Real* scratch, Real* inverses, Real* ratios) {
+  SumsUpTo<Real>(x, nullptr, count, width, scratch, inverses);
+  for (Index k = 0; k < count; ++k) {
+    ratios[k] = numerators[k] / inverses[k];
+    inverses[k] = 1 / inverses[k];
   }
 }
 
@@ -357,6 +369,7 @@ constexpr Kernels<Real> kTable = {
     .select_backward = &SelectBackward<Real>,
     .sums_up_to = &SumsUpTo<Real>,
     .sums_from = &SumsFrom<Real>,
+    .ratios_up_to = &RatiosUpTo<Real>,
     .reciprocal_sums = &ReciprocalSums<Real>,
     .reciprocal_moments = &ReciprocalMoments<Real>,
     .cauchy_sums = &CauchySums<Real>,

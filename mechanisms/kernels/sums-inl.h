@@ -19,11 +19,11 @@ HWY_BEFORE_NAMESPACE();
 namespace attnbench::HWY_NAMESPACE {
 namespace {
 
-// Sums over windows up to this width are quadrupled, in pieces of this many
-// entries that stay in the first-level cache; for wider ones two running sums
-// cost less.
+// Sums over windows up to this width are quadrupled, in pieces of so many bytes
+// that stay in the first-level cache; for wider ones two running sums cost
+// less.
 constexpr Index kNarrow = 64;
-constexpr Index kPiece = 3072;
+constexpr Index kPieceBytes = 8192;
 
 // The sum of the lanes up to each (from each on, where not Up).
 template <bool Up, int Shift = 1, class D>
@@ -85,62 +85,149 @@ void RunningSums(const Real* x, Index count, const Real* addend, Real* sums) {
   }
 }
 
-// y(k) += y(k - shift) + y(k - 2 shift) + y(k - 3 shift) for k = 3 shift..
-// count-1, all from the old values (Up); the same with + for k = 0..
-// count-1 - 3 shift.
-template <bool Up, class Real>
-void AddThreeShifted(Real* y, Index count, Index shift) {
+// How a sum over a window is written.
+template <class Real>
+struct PlainSum {
+  Real* sums;
+
+  PlainSum From(Index k) const { return {sums + k}; }
+  template <class Store>
+  HWY_INLINE void Write(Index k, auto /*load*/, const Store& store,
+                        auto sum) const {
+    store(sums + k, sum);
+  }
+};
+
+// Times a factor.
+template <class Real>
+struct Product {
+  const Real* factors;
+  Real* products;
+
+  Product From(Index k) const { return {factors + k, products + k}; }
+  template <class Store>
+  HWY_INLINE void Write(Index k, auto load, const Store& store,
+                        auto sum) const {
+    store(products + k, hn::Mul(load(factors + k), sum));
+  }
+};
+
+// Its reciprocal, and what a number has for each of it.
+template <class Real>
+struct Ratio {
+  const Real* numerators;
+  Real* inverses;
+  Real* ratios;
+
+  Ratio From(Index k) const {
+    return {numerators + k, inverses + k, ratios + k};
+  }
+  template <class Store>
+  HWY_INLINE void Write(Index k, auto load, const Store& store,
+                        auto sum) const {
+    const auto inverse =
+        hn::Div(hn::Set(hn::DFromV<decltype(sum)>(), Real{1}), sum);
+    store(inverses + k, inverse);
+    store(ratios + k, hn::Mul(load(numerators + k), inverse));
+  }
+};
+
+// Writes the sums that get(k) makes, a vector of those from k on, for k in
+// [0, count).
+template <class Real, class Get, class Out>
+HWY_INLINE void WriteSums(Index count, const Get& get, const Out& out) {
   const hn::ScalableTag<Real> d;
   const Index lanes = LanesOf(d);
-  const Index step = Up ? -shift : shift;
-  const auto four = [&](const Real* at) HWY_ATTR {
-    return hn::Add(
-        hn::Add(hn::LoadU(d, at), hn::LoadU(d, at + step)),
-        hn::Add(hn::LoadU(d, at + 2 * step), hn::LoadU(d, at + 3 * step)));
-  };
-  const auto one = [&](Real* at) {
-    *at = (*at + at[step]) + (at[2 * step] + at[3 * step]);
-  };
-  if constexpr (Up) {
-    Index k = count;
-    for (; k - lanes >= 3 * shift; k -= lanes) {
-      hn::StoreU(four(y + k - lanes), d, y + k - lanes);
-    }
-    while (--k >= 3 * shift) one(y + k);
-  } else {
-    Index k = 0;
-    for (; k + lanes <= count - 3 * shift; k += lanes) {
-      hn::StoreU(four(y + k), d, y + k);
-    }
-    for (; k < count - 3 * shift; ++k) one(y + k);
+  Index k = 0;
+  for (; k + lanes <= count; k += lanes) {
+    out.Write(
+        k, [d](const Real* from) HWY_ATTR { return hn::LoadU(d, from); },
+        [d](Real* to, auto v) HWY_ATTR { hn::StoreU(v, d, to); }, get(k));
   }
+  if (k == count) return;
+  const Index size = count - k;
+  out.Write(
+      k, [=](const Real* from) HWY_ATTR { return LoadTail(d, from, size); },
+      [=](Real* to, auto v) HWY_ATTR { StoreTail(d, v, to, size); }, get(k));
 }
 
 // Makes the sums over windows of 1, 4, 16, ... entries, each from the last, and
-// adds up those that `width` is made of, one behind the other.
-template <bool Up, class Real>
-void NarrowSums(const Real* x, Index count, Index width, Real* sums) {
-  HWY_ALIGN Real y[kPiece + kNarrow];
-  const Index halo = width - 1;  // entries that windows reach beyond a piece
+// adds up those that `width` is made of, one behind the other. Windows reach
+// back (Up) or forward into a halo, which lies so that entry 0 of a piece is at
+// the beginning of a cache line.
+template <bool Up, class Real, class Out>
+void NarrowSums(const Real* x, Index count, Index width, const Out& out) {
+  const hn::ScalableTag<Real> d;
+  constexpr Index kLine = 64 / sizeof(Real);
+  constexpr Index kMost = hn::MaxLanes(d);
+  constexpr Index kPiece = kPieceBytes / sizeof(Real);
+  constexpr Index kRoom = kPiece + kNarrow + 2 * kLine + 4 * kMost;
+  HWY_ALIGN Real buffers[3][kRoom];
+  const Index lanes = LanesOf(d);
+  const Index halo = (width + kLine - 1) / kLine * kLine + kLine;
+  const Index sign = Up ? -1 : 1;
   for (Index first = 0; first < count; first += kPiece) {
     const Index size = std::min(kPiece, count - first);
-    const Index before = Up ? std::min(halo, first) : 0;
-    const Index behind = Up ? 0 : std::min(halo, count - first - size);
-    Real* end = std::fill_n(y, Up ? halo - before : 0, Real{0});
-    end = std::copy(x + first - before, x + first + size + behind, end);
-    std::fill(end, y + size + halo, Real{0});
-    Index done = 0;  // entries of each window
-    for (Index wide = 1; wide <= width; wide *= 4) {
-      if (wide > 1) AddThreeShifted<Up>(y, size + halo, wide / 4);
-      for (Index n = width / wide % 4; n > 0; --n) {
-        const Real* const from = Up ? y + halo - done : y + done;
-        if (done == 0) {
-          std::copy(from, from + size, sums + first);
-        } else {
-          Add(sums + first, from, size, sums + first);
-        }
-        done += wide;
+    const Index begin = Up ? halo : 0;  // where entry 0 of the piece is
+    const Index all = size + halo;
+    Index valid = all + 4 * kMost;  // numbers of y
+    {
+      const Index from = Up ? std::max(first - halo, Index{0}) : first;
+      const Index to = Up ? first + size : std::min(first + all, count);
+      Real* end =
+          std::fill_n(buffers[0], Up ? halo - (first - from) : 0, Real{0});
+      end = std::copy(x + from, x + to, end);
+      std::fill(end, buffers[0] + valid, Real{0});
+    }
+    Real* y = buffers[0];
+    Real* next = buffers[1];
+    Real* const sums = buffers[2];  // of the digits that are done
+    Index done = 0;                 // entries of each window
+    const auto four = [&](const Real* at, Index shift) HWY_ATTR {
+      const Index step = sign * shift;
+      return hn::Add(
+          hn::Add(hn::LoadU(d, at), hn::LoadU(d, at + step)),
+          hn::Add(hn::LoadU(d, at + 2 * step), hn::LoadU(d, at + 3 * step)));
+    };
+    for (Index wide = 1;; wide *= 4) {
+      const bool is_last = 4 * wide > width;
+      const Index digit = width / wide % 4;
+      // The last windows may be made where they are written.
+      if (is_last && digit == 1 && wide > 1) {
+        const Real* const at = y + begin + sign * done;
+        const auto get = [&](Index k) HWY_ATTR {
+          const auto sum = four(at + k, wide / 4);
+          return done == 0 ? sum : hn::Add(hn::LoadU(d, sums + k), sum);
+        };
+        WriteSums<Real>(size, get, out.From(first));
+        break;
       }
+      if (wide > 1) {
+        // What lies nearer to an end reaches beyond it, and nobody wants it.
+        const Index reach = 3 * wide / 4;
+        Index k = Up ? kLine + (wide > 4 ? wide : 0) : 0;
+        const Index end = Up ? all : valid - reach - lanes + 1;
+        for (; k < end; k += lanes) {
+          hn::StoreU(four(y + k, wide / 4), d, next + k);
+        }
+        valid = k;
+        std::swap(y, next);
+      }
+      const Real* const at = y + begin + sign * done;
+      const auto get = [&](Index k) HWY_ATTR {
+        auto sum = hn::LoadU(d, at + k);
+        for (Index n = 1; n < digit; ++n) {
+          sum = hn::Add(sum, hn::LoadU(d, at + k + sign * n * wide));
+        }
+        return done == 0 ? sum : hn::Add(hn::LoadU(d, sums + k), sum);
+      };
+      if (is_last) {
+        WriteSums<Real>(size, get, out.From(first));
+        break;
+      }
+      if (digit == 0) continue;
+      for (Index k = 0; k < size; k += lanes) hn::StoreU(get(k), d, sums + k);
+      done += digit * wide;
     }
   }
 }
@@ -148,10 +235,9 @@ void NarrowSums(const Real* x, Index count, Index width, Real* sums) {
 // The array is cut into blocks of `width`: a window is the end of one and the
 // beginning of the next. Whatever the width, an entry is added three times.
 template <class Real>
-void SumsUpTo(const Real* x, Index count, Index width, Real* scratch,
-              Real* sums) {
+void WideSumsUpTo(const Real* x, Index count, Index width, Real* scratch,
+                  Real* sums) {
   if (width >= count) return RunningSums<true, Real>(x, count, nullptr, sums);
-  if (width <= kNarrow) return NarrowSums<true>(x, count, width, sums);
   // scratch(n): the last width - n entries of the block before.
   scratch[width] = 0;
   for (Index first = 0; first < count; first += width) {
@@ -166,10 +252,9 @@ void SumsUpTo(const Real* x, Index count, Index width, Real* scratch,
 
 // Does the same from the other end.
 template <class Real>
-void SumsFrom(const Real* x, Index count, Index width, Real* scratch,
-              Real* sums) {
+void WideSumsFrom(const Real* x, Index count, Index width, Real* scratch,
+                  Real* sums) {
   if (width >= count) return RunningSums<false, Real>(x, count, nullptr, sums);
-  if (width <= kNarrow) return NarrowSums<false>(x, count, width, sums);
   // scratch(n): the first n entries of the block behind.
   scratch[0] = 0;
   for (Index end = count; end > 0; end -= std::min(width, end)) {
@@ -182,6 +267,61 @@ void SumsFrom(const Real* x, Index count, Index width, Real* scratch,
       RunningSums<true, Real>(x + first, width, nullptr, scratch + 1);
     }
   }
+}
+
+constexpr bool IsNarrow(Index count, Index width) {
+  return width < count && width <= kNarrow;
+}
+
+// Makes of sums that stand where `out` writes what it writes.
+template <class Real, class Out>
+void FinishSums(const Real* sums, Index count, const Out& out) {
+  const hn::ScalableTag<Real> d;
+  const Index lanes = LanesOf(d);
+  WriteSums<Real>(
+      count,
+      [=](Index k) HWY_ATTR {
+        return count - k >= lanes ? hn::LoadU(d, sums + k)
+                                  : LoadTailOr(d, sums + k, count - k, Real{1});
+      },
+      out);
+}
+
+template <class Real>
+void SumsUpTo(const Real* x, const Real* factors, Index count, Index width,
+              Real* scratch, Real* sums) {
+  const Product<Real> product = {factors, sums};
+  if (IsNarrow(count, width)) {
+    if (factors == nullptr) {
+      return NarrowSums<true>(x, count, width, PlainSum<Real>{sums});
+    }
+    return NarrowSums<true>(x, count, width, product);
+  }
+  WideSumsUpTo(x, count, width, scratch, sums);
+  if (factors != nullptr) FinishSums(sums, count, product);
+}
+
+template <class Real>
+void SumsFrom(const Real* x, const Real* factors, Index count, Index width,
+              Real* scratch, Real* sums) {
+  const Product<Real> product = {factors, sums};
+  if (IsNarrow(count, width)) {
+    if (factors == nullptr) {
+      return NarrowSums<false>(x, count, width, PlainSum<Real>{sums});
+    }
+    return NarrowSums<false>(x, count, width, product);
+  }
+  WideSumsFrom(x, count, width, scratch, sums);
+  if (factors != nullptr) FinishSums(sums, count, product);
+}
+
+template <class Real>
+void RatiosUpTo(const Real* x, const Real* numerators, Index count, Index width,
+                Real* scratch, Real* inverses, Real* ratios) {
+  const Ratio<Real> ratio = {numerators, inverses, ratios};
+  if (IsNarrow(count, width)) return NarrowSums<true>(x, count, width, ratio);
+  WideSumsUpTo(x, count, width, scratch, inverses);
+  FinishSums(inverses, count, ratio);
 }
 
 template <class D, class Real = hn::TFromD<D>>

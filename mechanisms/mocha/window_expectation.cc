@@ -114,8 +114,8 @@ void ForEachWindowFrom(std::size_t w, const Buffer<Sums>& choices,
 template <class Number>
 class ModerateWindows {
  public:
-  // Says whether the row is such a one, and if so sets exp(u), the denominators
-  // D and the weights alpha / D.
+  // Says whether the row is such a one, and if so sets exp(u), 1 / D of the
+  // denominators D, and the weights alpha / D.
   bool Take(std::span<const Number> u, std::span<const Number> alpha, Index w) {
     w_ = w;
     T_ = static_cast<Index>(u.size());
@@ -125,18 +125,19 @@ class ModerateWindows {
           largest - smallest <= kRange)) {
       return false;
     }
-    for (auto* array : {&exp_u_, &D_, &weights_}) array->resize(u.size());
+    for (auto* array : {&exp_u_, &inverse_D_, &weights_}) {
+      array->resize(u.size());
+    }
     scratch_.resize(u.size() + 1);
     const Number power = std::rint(largest * std::numbers::log2e_v<Number>);
     kernels_.exp_scaled(u.data(), T_, static_cast<int>(power), exp_u_.data());
-    SumsUpTo(exp_u_.data(), D_.data());
-    kernels_.divide(alpha.data(), D_.data(), T_, weights_.data());
+    kernels_.ratios_up_to(exp_u_.data(), alpha.data(), T_, w_, scratch_.data(),
+                          inverse_D_.data(), weights_.data());
     return true;
   }
 
   void Forward(std::span<Number> beta) {
-    SumsFrom(weights_.data(), beta.data());
-    kernels_.multiply(exp_u_.data(), beta.data(), T_, beta.data());
+    SumsFrom(weights_.data(), exp_u_.data(), beta.data());
   }
 
   // Writes m and dL/du.
@@ -144,11 +145,11 @@ class ModerateWindows {
                 std::span<Number> d_u) {
     sums_.resize(d.size());
     kernels_.multiply(exp_u_.data(), d.data(), T_, sums_.data());
-    SumsUpTo(sums_.data(), means.data());
-    kernels_.divide(means.data(), D_.data(), T_, means.data());
-    SumsFrom(weights_.data(), sums_.data());
+    kernels_.sums_up_to(sums_.data(), inverse_D_.data(), T_, w_,
+                        scratch_.data(), means.data());
+    SumsFrom(weights_.data(), nullptr, sums_.data());
     kernels_.multiply(weights_.data(), means.data(), T_, weights_.data());
-    SumsFrom(weights_.data(), d_u.data());
+    SumsFrom(weights_.data(), nullptr, d_u.data());
     for (std::size_t j = 0; j < d.size(); ++j) {
       d_u[j] = exp_u_[j] * (d[j] * sums_[j] - d_u[j]);
     }
@@ -159,17 +160,14 @@ class ModerateWindows {
   static constexpr Number kLargest = kSingle ? 80 : 600;
   static constexpr Number kRange = kSingle ? 60 : 400;
 
-  void SumsUpTo(const Number* x, Number* sums) {
-    kernels_.sums_up_to(x, T_, w_, scratch_.data(), sums);
-  }
-  void SumsFrom(const Number* x, Number* sums) {
-    kernels_.sums_from(x, T_, w_, scratch_.data(), sums);
+  void SumsFrom(const Number* x, const Number* factors, Number* sums) {
+    kernels_.sums_from(x, factors, T_, w_, scratch_.data(), sums);
   }
 
   const Kernels<Number>& kernels_ = BestKernels<Number>();
   Index w_ = 0;
   Index T_ = 0;
-  Buffer<Number> exp_u_, D_, weights_, scratch_;
+  Buffer<Number> exp_u_, inverse_D_, weights_, scratch_;
   Buffer<Number> sums_;  // of Backward
 };
 

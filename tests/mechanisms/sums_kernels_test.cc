@@ -55,15 +55,32 @@ void ExpectSums(const std::string& level, const GuardedArray<Real>& x,
   auto sums = Output<Real>(count);
   auto scratch = Output<Real>(std::min(width, count) + 1);
 
-  ScalarKernels<Wide>().sums_up_to(wide_x.data(), count, width, nullptr,
-                                   exact.data());
-  kernels.sums_up_to(x.data(), count, width, scratch.data(), sums.data());
-  ExpectRelative(sums, exact, share);
+  auto factors = Output<Real>(count);
+  for (Index k = 0; k < count; ++k) factors[k] = static_cast<Real>(k + 1) / 7;
+  const std::vector<Wide> wide_factors = Widened(factors);
+  for (const bool has_factors : {false, true}) {
+    const Real* const by = has_factors ? factors.data() : nullptr;
+    const Wide* const wide_by = has_factors ? wide_factors.data() : nullptr;
+    ScalarKernels<Wide>().sums_up_to(wide_x.data(), wide_by, count, width,
+                                     nullptr, exact.data());
+    kernels.sums_up_to(x.data(), by, count, width, scratch.data(), sums.data());
+    ExpectRelative(sums, exact, share);
 
-  ScalarKernels<Wide>().sums_from(wide_x.data(), count, width, nullptr,
-                                  exact.data());
-  kernels.sums_from(x.data(), count, width, scratch.data(), sums.data());
-  ExpectRelative(sums, exact, share);
+    ScalarKernels<Wide>().sums_from(wide_x.data(), wide_by, count, width,
+                                    nullptr, exact.data());
+    kernels.sums_from(x.data(), by, count, width, scratch.data(), sums.data());
+    ExpectRelative(sums, exact, share);
+  }
+
+  auto inverses = Output<Real>(count);
+  std::vector<Wide> exact_inverses(Size(count));
+  ScalarKernels<Wide>().ratios_up_to(wide_x.data(), wide_factors.data(), count,
+                                     width, nullptr, exact_inverses.data(),
+                                     exact.data());
+  kernels.ratios_up_to(x.data(), factors.data(), count, width, scratch.data(),
+                       inverses.data(), sums.data());
+  ExpectRelative(inverses, exact_inverses, share + 2 * kUnit<Real>);
+  ExpectRelative(sums, exact, share + 3 * kUnit<Real>);
   EXPECT_TRUE(scratch.GuardsIntact());
 }
 
