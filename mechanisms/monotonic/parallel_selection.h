@@ -19,6 +19,7 @@
 #include <limits>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "mechanisms/mechanism.h"
@@ -85,12 +86,22 @@ Number ParallelFactor(const ParallelConstants& constants,
   return complement;
 }
 
+// exp(x), sooner where it is 0: libraries take long over what underflows.
+template <class Real, class Number>
+Number ExpOfLogs(const Number& x) {
+  using std::exp;
+  if constexpr (std::is_same_v<Real, Number>) {
+    constexpr Real kZero = sizeof(Real) == sizeof(float) ? -104 : -746;
+    if (x < kZero) return 0;
+  }
+  return Number(exp(x));
+}
+
 // Number is Real, or a dual number over it. All arrays are [T].
 template <class Real, class Number>
 void ParallelSelect(const ParallelConstants& constants,
                     std::span<const Number> start, std::span<const Number> p,
                     std::span<Number> alpha) {
-  using std::exp;
   using std::log;
   const bool in_logs = constants.term == ParallelConstants::Term::kLogClip ||
                        constants.term == ParallelConstants::Term::kLogAdd;
@@ -100,14 +111,14 @@ void ParallelSelect(const ParallelConstants& constants,
   for (std::size_t j = 0; j < alpha.size(); ++j) {
     const Number factor =
         ParallelFactor<Real, Number>(constants, Number(Real{1} - p[j]));
-    const Number before = in_logs ? Number(exp(log_product)) : product;
+    const Number before = product;
     if (in_logs) {
       log_product += log(factor);
+      product = ExpOfLogs<Real, Number>(log_product);
     } else {
       product *= factor;
     }
-    const Number after = in_logs ? Number(exp(log_product)) : product;
-    const Number C = constants.inclusive ? after : before;
+    const Number C = constants.inclusive ? product : before;
     switch (constants.denominator) {
       case ParallelConstants::Denominator::kClip:
         sum += start[j] / ClipToOne<Real>(C, constants.denominator_eps);

@@ -1,5 +1,6 @@
 #include "mechanisms/monotonic/published_expectation.h"
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <string>
@@ -39,12 +40,14 @@ void Recur(std::span<const Number> start, std::span<const Number> p,
 template <class Number>
 void NextStart(EndPolicy end, std::span<const Number> p,
                std::span<const Number> alpha, Buffer<Number>& start) {
+  if (end != EndPolicy::kRestart) {
+    std::ranges::copy(alpha, start.begin());
+    return;
+  }
   Number reaches_end(1);
   for (std::size_t k = start.size(); k-- > 0;) {
     reaches_end *= 1 - p[k];
-    start[k] = end == EndPolicy::kRestart
-                   ? Number(alpha[k] + start[k] * reaches_end)
-                   : alpha[k];
+    start[k] = alpha[k] + start[k] * reaches_end;
   }
 }
 
