@@ -12,6 +12,7 @@
 #include "harness/latency/expected_latency.h"
 #include "harness/latency/sharpness.h"
 #include "harness/stability/evaluate.h"
+#include "harness/stability/row_difference.h"
 #include "harness/stability/stability.h"
 #include "mechanisms/common/parallel.h"
 #include "mechanisms/common/philox.h"
@@ -105,49 +106,22 @@ struct Found {
   }
 };
 
-// f32 cannot hold the rest of a row whose largest number is smaller.
-constexpr double kLeastOfRow = 1e-30;
-
-template <class Real>
-void CompareRow(std::span<const double> exact, std::span<const Real> row,
-                double tolerance, DiagnosedPlace place, Found& found) {
-  double error = 0;
-  double mass = 0;
-  std::size_t worst = 0, exact_peak = 0, peak = 0;
-  std::int64_t not_finite = 0;
-  for (std::size_t j = 0; j < exact.size(); ++j) {
-    const auto value = static_cast<double>(row[j]);
-    mass += exact[j] - value;
-    if (exact[j] > exact[exact_peak]) exact_peak = j;
-    if (!std::isfinite(value)) {
-      ++not_finite;
-      continue;
-    }
-    if (row[j] > row[peak]) peak = j;
-    if (std::abs(value - exact[j]) > error) {
-      error = std::abs(value - exact[j]);
-      worst = j;
-    }
-  }
+void AddRow(const RowDifference& row, bool moved, double tolerance,
+            DiagnosedPlace place, Found& found) {
   ++found.outputs;
-  found.not_finite += not_finite;
-  found.mass_errors.push_back(mass);
-  const double largest = exact.empty() ? 0 : exact[exact_peak];
-  if (largest >= kLeastOfRow) {
-    found.relative_error = std::max(found.relative_error, error / largest);
-    // A tie is no move.
-    const bool moved =
-        not_finite > 0 ||
-        static_cast<double>(row[peak]) > static_cast<double>(row[exact_peak]);
-    found.moved += moved ? 1 : 0;
+  found.not_finite += row.not_finite;
+  found.mass_errors.push_back(row.missing);
+  if (const std::optional<double> relative = row.relative()) {
+    found.relative_error = std::max(found.relative_error, *relative);
+    found.moved += row.not_finite > 0 || moved ? 1 : 0;
   }
-  if (error > found.error || found.outputs == 1) {
-    found.error = error;
+  if (row.error > found.error || found.outputs == 1) {
+    found.error = row.error;
     found.worst = place;
-    found.worst.entry = static_cast<std::int64_t>(worst) + 1;
+    found.worst.entry = static_cast<std::int64_t>(row.worst) + 1;
   }
-  const bool is_wrong =
-      not_finite > 0 || error > tolerance || std::abs(mass) > tolerance;
+  const bool is_wrong = row.not_finite > 0 || row.error > tolerance ||
+                        std::abs(row.missing) > tolerance;
   if (is_wrong && !found.first_wrong) found.first_wrong = place;
 }
 
@@ -156,8 +130,14 @@ Found CompareSequence(const Table<double>& exact, const Table<Real>& made,
                       double tolerance, Index sequence) {
   Found found;
   for (Index i = 0; i < made.rows; ++i) {
-    CompareRow<Real>(exact.view().Row(i), made.view().Row(i), tolerance,
-                     {.sequence = sequence + 1, .output = i + 1}, found);
+    const std::span<const Real> row = made.view().Row(i);
+    const RowDifference difference =
+        CompareRows<Real>(exact.view().Row(i), row);
+    // A tie is no move.
+    const bool moved =
+        !row.empty() && row[difference.peak] > row[difference.exact_peak];
+    AddRow(difference, moved, tolerance,
+           {.sequence = sequence + 1, .output = i + 1}, found);
   }
   return found;
 }

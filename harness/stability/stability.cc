@@ -9,6 +9,7 @@
 #include <string>
 
 #include "harness/stability/evaluate.h"
+#include "harness/stability/row_difference.h"
 #include "mechanisms/registry.h"
 
 namespace attnbench {
@@ -37,32 +38,18 @@ class Difference {
  private:
   template <class Real>
   void AddRow(std::span<const double> exact, std::span<const Real> found) {
-    double largest_exact = 0;
-    double error = 0;
-    double missing = 0;
-    for (std::size_t j = 0; j < exact.size(); ++j) {
-      const auto value = static_cast<double>(found[j]);
-      if (!std::isfinite(value)) {
-        ++not_finite_;
-        continue;
-      }
-      largest_exact = std::max(largest_exact, std::fabs(exact[j]));
-      largest_ = std::max(largest_, std::fabs(value));
-      error = std::max(error, std::fabs(value - exact[j]));
-      missing += exact[j] - value;
-    }
-    error_ = std::max(error_, error);
-    mass_ = std::max(mass_, std::fabs(missing));
-    // f32 cannot hold the rest of such a row.
-    if (largest_exact < kLeastOfRow) return;
-    relative_ = std::max(relative_, error / largest_exact);
+    const RowDifference row = CompareRows<Real>(exact, found);
+    not_finite_ += row.not_finite;
+    largest_ = std::max(largest_, row.largest);
+    error_ = std::max(error_, row.error);
+    mass_ = std::max(mass_, std::fabs(row.missing));
+    relative_ = std::max(relative_, row.relative().value_or(0));
   }
 
   Figure OrNull(double value) const {
     return not_finite_ > 0 ? std::nullopt : StabilityNumber(value);
   }
 
-  static constexpr double kLeastOfRow = 1e-30;
   double error_ = 0;
   double relative_ = 0;
   double mass_ = 0;
