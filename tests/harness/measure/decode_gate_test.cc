@@ -4,6 +4,8 @@
 
 #include <gmock/gmock.h>
 
+#include "harness/inputs/drawn_parameters.h"
+#include "harness/measure/gate_rounding.h"
 #include "tests/harness/measure/fake_mechanism.h"
 #include "tests/support/two_heads.h"
 
@@ -54,6 +56,32 @@ TEST(Gate, LetsRoundingThroughAndReportsIt) {
       });
   EXPECT_EQ(result.message, "");
   EXPECT_NEAR(result.error, 1e-6, 2e-7);
+}
+
+// Their error does not shrink with the states.
+TEST(Gate, HasRoomForTheFactorsOfAdditiveEnergies) {
+  constexpr Index kDim = 64;
+  const DrawnParameters<float> parameters(1);
+  const std::vector<float> tiny(kDim, 1e-6F);
+  Sequence<float> sequence;
+  sequence.inputs.parameters = &parameters;
+  sequence.states = sequence.memory = {tiny.data(), 1, kDim};
+  Config config;
+  config.dim = kDim;
+  const double dot = EnergyRounding(sequence, config);
+  const auto row = parameters.Matrix("attention.v", 1, kDim).Row(0);
+  double sum = 0, square = 0;
+  for (const float v : row) {
+    sum += std::abs(v);
+    square += v * v;
+  }
+  const double unit = 6 * kRoundoff<float> * sum;
+  config.energy = EnergyKind::kAdditive;
+  EXPECT_NEAR(EnergyRounding(sequence, config) - dot, unit, 1e-6 * unit);
+  config.energy = EnergyKind::kNormalizedAdditive;
+  sequence.inputs.energy_scale = 2;
+  EXPECT_NEAR(EnergyRounding(sequence, config) - dot,
+              2 / std::sqrt(square) * unit, 1e-5 * unit);
 }
 
 TEST(Gate, SeesOneWrongElementAndNamesItsPlace) {
