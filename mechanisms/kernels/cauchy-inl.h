@@ -341,33 +341,53 @@ void MeetPoints(CauchySide<Real, kWeights>& x, const CauchyRun& points,
   }
 }
 
-// Numbers against numbers.
+// Numbers against numbers, in pieces: the rounding of sums over thousands of
+// numbers in Real would show.
+constexpr Index kPairRows = 64, kPairColumns = 256;
+
+// Calls meet(k, number of rows, l, number of columns) for each piece.
+template <class Function>
+void ForPieces(const CauchyRun& run, const CauchyRun& other,
+               const Function& meet) {
+  for (Index k = run.begin; k < run.end; k += kPairRows) {
+    for (Index l = other.begin; l < other.end; l += kPairColumns) {
+      meet(k, std::min(kPairRows, run.end - k), l,
+           std::min(kPairColumns, other.end - l));
+    }
+  }
+}
+
 template <class Real>
 void MeetPairs(CauchySide<Real, 1>& x, const CauchyRun& run,
                CauchySide<Real, 1>& y, const CauchyRun& other) {
-  constexpr Index kRows = 64;
-  Real rows[kRows];
-  for (Index k = run.begin; k < run.end; k += kRows) {
-    const Index size = std::min(kRows, run.end - k);
-    ReciprocalSums(x.x + k, x.weights[0] + k, size, y.x + other.begin,
-                   y.weights[0] + other.begin, other.end - other.begin, rows,
-                   y.sums[0] + other.begin);
-    for (Index n = 0; n < size; ++n) x.sums[0][k + n] += rows[n];
-  }
+  Real rows[kPairRows], columns[kPairColumns];
+  ForPieces(run, other, [&](Index k, Index num_rows, Index l, Index count) {
+    std::fill_n(columns, count, Real{0});
+    ReciprocalSums(x.x + k, x.weights[0] + k, num_rows, y.x + l,
+                   y.weights[0] + l, count, rows, columns);
+    Add(x.sums[0] + k, rows, num_rows, x.sums[0] + k);
+    Add(y.sums[0] + l, columns, count, y.sums[0] + l);
+  });
 }
 template <class Real>
 void MeetPairs(CauchySide<Real, 2>& x, const CauchyRun& run,
                CauchySide<Real, 2>& y, const CauchyRun& other) {
-  Real* columns[4];
-  for (int s = 0; s < 4; ++s) columns[s] = y.sums[s] + other.begin;
-  for (Index k = run.begin; k < run.end; ++k) {
-    Real row[4];
-    ReciprocalMoments(x.x[k], x.weights[0][k], x.weights[1][k],
-                      y.x + other.begin, y.weights[0] + other.begin,
-                      y.weights[1] + other.begin, other.end - other.begin, row,
-                      columns);
-    for (int s = 0; s < 4; ++s) x.sums[s][k] += row[s];
-  }
+  Real of_columns[4][kPairColumns];
+  Real* const columns[4] = {of_columns[0], of_columns[1], of_columns[2],
+                            of_columns[3]};
+  ForPieces(run, other, [&](Index k, Index num_rows, Index l, Index count) {
+    for (Real* column : columns) std::fill_n(column, count, Real{0});
+    for (Index end = k + num_rows; k < end; ++k) {
+      Real row[4];
+      ReciprocalMoments(x.x[k], x.weights[0][k], x.weights[1][k], y.x + l,
+                        y.weights[0] + l, y.weights[1] + l, count, row,
+                        columns);
+      for (int s = 0; s < 4; ++s) x.sums[s][k] += row[s];
+    }
+    for (int s = 0; s < 4; ++s) {
+      Add(y.sums[s] + l, columns[s], count, y.sums[s] + l);
+    }
+  });
 }
 
 template <class Real>
