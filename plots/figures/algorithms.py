@@ -1,12 +1,15 @@
-"""What do the algorithms of one training expectation cost?
+"""What do the algorithms of one training expectation cost, and of its gradient?
 
 The panels show the bytes that each asked for and its time, over the length of the
-memory. The legend has the exponents of T: over all T, and in parentheses between the
-last two, where constant parts weigh least.
+memory, a row for each mode. The legend has the exponents of T: over all T, and in
+parentheses over long T alone, where constant parts weigh least. A line that ends before
+the others says what its last T takes.
 """
 
 import math
 from dataclasses import dataclass
+
+from matplotlib import patheffects
 
 from analysis import growth, load, series, settings, words
 from figures import style, ticks
@@ -22,7 +25,8 @@ class Subject:
 MATCHA = Subject(
     "matcha",
     "MAtChA's expectation from given p and chunk energies",
-    {"exact": "ours", "partial_sums": "eqs 40 to 43", "nested": "eq 28"},
+    {"exact": "ours", "pairs": "ours, pair by pair", "partial_sums": "eqs 40 to 43",
+     "nested": "eq 28"},
 )
 MONOTONIC = Subject(
     "monotonic",
@@ -30,8 +34,12 @@ MONOTONIC = Subject(
     "by row)",
     {"exact": "ours", "parallel": "closed form", "triangular": "EMMA"},
 )
-FREE = ["memory_length", "variant"]
-SIZES = ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
+FREE = ["memory_length", "variant", "mode"]
+# Rows of panels, and what they are called.
+MODES = {"expect": "expectation", "gradient": "expectation and gradient"}
+LONG = 2048  # T from which on a line's exponent is given by itself
+MOST_DIGITS = 36  # of all labels of an axis, each as long as the longest
+SIZES = ((2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
 
 
 def has_data(subject, cells):
@@ -39,7 +47,7 @@ def has_data(subject, cells):
     return (
         chosen["variant"].nunique() > 1
         and chosen["memory_length"].nunique() > 1
-        and set(chosen["mode"]) == {"expect"}
+        and "expect" in set(chosen["mode"]) <= set(MODES)
         and chosen["scope"].nunique() == 1
         and set(cells["mechanism"]) == {subject.mechanism}
     )
@@ -47,34 +55,46 @@ def has_data(subject, cells):
 
 def draw(subject, cells):
     path = cells.attrs["path"]
-    mechanism = subject.mechanism
     chosen = _counted(subject, cells)
     if chosen.empty:
         raise load.DataError(
-            path, f"cells missing: {mechanism} with peak_memory_bytes"
+            path, f"cells missing: {subject.mechanism} with peak_memory_bytes"
         )
     chosen = series.times(settings.select(chosen, free=FREE))
-    order = list(subject.algorithms)
-    variants = sorted(
-        set(chosen["variant"]),
-        key=lambda name: (order.index(name) if name in order else len(order), name),
-    )
-    figure, axes = style.new_figure(1, 2)
+    modes = [mode for mode in MODES if mode in set(chosen["mode"])]
+    figure, axes = style.new_figure(len(modes), 2)
+    lengths = sorted(set(chosen["memory_length"]))
     said = []
-    for rank, variant in enumerate(variants):
-        line = chosen[chosen["variant"] == variant].sort_values("memory_length")
+    for panels, mode in zip(axes, modes):
+        of_mode = chosen[chosen["mode"] == mode]
+        said += _draw_mode(subject, panels, of_mode, lengths[-1], path)
+        _set_axes(panels, lengths, MODES[mode] if len(modes) > 1 else "")
+    style.add_foot(figure, words.caption(chosen, _text(subject, chosen)))
+    return figure, said
+
+
+def _draw_mode(subject, panels, cells, longest, path):
+    mechanism = subject.mechanism
+    of_gradient = set(cells["mode"]) == {"gradient"}
+    order = list(subject.algorithms)
+    # Colours are those of the variants of the subject, whichever a mode has.
+    others = sorted(set(cells["variant"]) - set(order))
+    said = []
+    for rank, variant in enumerate(order + others):
+        line = cells[cells["variant"] == variant].sort_values("memory_length")
+        if line.empty:
+            continue
         if line["memory_length"].duplicated().any():
             raise load.DataError(path, f"cell twice: {mechanism}, {variant}")
         if len(line) < 2:
             raise load.DataError(
                 path, f"cells missing: {mechanism}, {variant}, at a second T"
             )
-        look = style.line(mechanism, [mechanism], rank, len(variants))
+        look = style.line(mechanism, [mechanism], rank, len(order + others))
         name = f"{variant} ({subject.algorithms.get(variant, 'variant')})"
-        said.append(_draw_line(axes[0], line, name, look))
-    _set_axes(axes[0], sorted(set(chosen["memory_length"])))
-    style.add_foot(figure, words.caption(chosen, _text(subject, chosen)))
-    return figure, said
+        text = _draw_line(panels, line, name, look, longest)
+        said.append(f"gradient, {text}" if of_gradient else text)
+    return said
 
 
 def _counted(subject, cells):
@@ -85,25 +105,41 @@ def _counted(subject, cells):
     ]
 
 
-def _draw_line(axes, line, name, look):
+def _draw_line(panels, line, name, look, longest):
     x = line["memory_length"].to_numpy(dtype=float)
     sizes = line["peak_memory_bytes"].to_numpy(dtype=float)
-    of_memory = growth.exponent(x, sizes)
-    of_time = growth.exponent(x, line["value"])
-    axes[0].plot(x, sizes, **look)
-    style.draw_line(axes[1], line, look)
-    for panel, found in zip(axes, (of_memory, of_time)):
-        panel.add_line(style.handle(f"{name}: {_slopes(found)}", look))
+    of_memory, of_time = _slopes(x, sizes), _slopes(x, line["value"])
+    panels[0].plot(x, sizes, **look)
+    style.draw_line(panels[1], line, look)
     last = line.iloc[-1]
+    size, time = size_text(sizes[-1]), words.time_text(last["value"])
+    for panel, slopes, y, cost in (
+        (panels[0], of_memory, sizes[-1], size),
+        (panels[1], of_time, last["value"], time),
+    ):
+        panel.add_line(style.handle(f"{name}: {slopes}", look))
+        if x[-1] < longest:
+            _mark_end(panel, x[-1], y, cost, look["color"])
     return (
-        f"{name}, T = {last['memory_length']}: {size_text(sizes[-1])}, "
-        f"{words.time_text(last['value'])}; exponents of T {_slopes(of_memory)} "
-        f"of memory, {_slopes(of_time)} of time"
+        f"{name}, T = {last['memory_length']}: {size}, {time}; "
+        f"exponents of T {of_memory} of memory, {of_time} of time"
     )
 
 
-def _slopes(found):
-    return f"{growth.slope_text(found)} ({found.steps[-1]:.2f})"
+def _mark_end(panel, x, y, text, color):
+    panel.annotate(
+        text, (x, y), xytext=(0, 4), textcoords="offset points", ha="center",
+        color=color, fontsize=style.SMALLEST_PT,
+        path_effects=[patheffects.withStroke(linewidth=2, foreground="white")],
+    )
+
+
+def _slopes(x, values):
+    """Writes the exponent over all T, and that over long ones, or else the last two."""
+    is_long = x >= LONG if (x >= LONG).sum() > 1 else x >= x[-2]
+    every = growth.exponent(x, values)
+    of_long = growth.exponent(x[is_long], values[is_long])
+    return f"{growth.slope_text(every)} ({growth.slope_text(of_long)})"
 
 
 def size_text(size, _=None):
@@ -113,21 +149,27 @@ def size_text(size, _=None):
     return f"{size:.3g} B"
 
 
-def _set_axes(axes, lengths):
-    for panel, what, to_text in (
-        (axes[0], "bytes asked for", size_text),
-        (axes[1], "time", ticks.time_tick),
+def _set_axes(panels, lengths, what):
+    # Labels must not run into each other; the greatest length has one.
+    step = -(-len(lengths) * len(str(lengths[-1])) // MOST_DIGITS)
+    shown = lengths[::-step][::-1]
+    for panel, measure, to_text in (
+        (panels[0], "bytes asked for", size_text),
+        (panels[1], "time", ticks.time_tick),
     ):
         panel.set_xscale("log", base=2)
         panel.set_yscale("log")
-        panel.set_xticks(lengths, lengths)
+        panel.set_xticks(shown, shown)
         panel.minorticks_off()
         panel.grid(True)
+        panel.set_xlim(lengths[0] / 1.4, lengths[-1] * 1.4)
+        panel.set_title(what)
         panel.set_xlabel("memory length T")
-        panel.set_ylabel(what)
+        panel.set_ylabel(measure)
         # The upper limit leaves room for the legend above the lines.
         low, high = panel.get_ylim()
-        panel.set_ylim(low, high * (high / low) ** 0.35)
+        room = 0.1 + 0.085 * len(panel.get_legend_handles_labels()[0])
+        panel.set_ylim(low, high * (high / low) ** room)
         if to_text is size_text:
             panel.set_yticks(_sizes(*panel.get_ylim()))
             panel.yaxis.set_major_formatter(to_text)
@@ -146,7 +188,9 @@ def _sizes(low, high):
 def _text(subject, chosen):
     cell = chosen.iloc[0]
     return (
-        f"{subject.what}, U = {cell['output_length']}. Left: bytes asked for at the peak, exact. "
-        "Right: time, with its interval. In the legends the exponent of T, over "
-        "all T and (in parentheses) between the last two."
+        f"{subject.what}, U = {cell['output_length']}. Left: bytes asked for at the peak, "
+        "exact. Right: time, with its interval. In the legends the exponent of T, over "
+        f"all T and (in parentheses) from T = {LONG} on, or between a line's last two. "
+        "A line that ends before the others says what its last T takes: the next takes "
+        "too long, or too much memory."
     )

@@ -23,7 +23,8 @@ def time_tick(ns, _=None):
     if ns == 0:
         return "0"
     size, unit = words.time_unit(ns)
-    return f"{ns / size:.3g} {unit}"
+    # With three digits 1000 would be 1e+03.
+    return f"{ns / size:.3g} {unit}" if ns < 1000 * size else f"{ns / size:.0f} {unit}"
 
 
 def ratio_tick(value, _=None):

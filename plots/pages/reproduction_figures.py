@@ -64,7 +64,8 @@ PICTURES = (
     ),
     Picture(
         "matcha_algorithms", "", "Algorithms for adaptive chunks",
-        "Time and bytes of each algorithm of MAtChA's expectation over T.",
+        "Time and bytes of each algorithm of MAtChA's expectation, and of its gradient, "
+        "over T.",
     ),
     Picture(
         "latency", "", "How late outputs come",

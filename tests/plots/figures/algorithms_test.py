@@ -16,9 +16,10 @@ def cell(variant, t, **changes):
     size = {"exact": 40 * t, "partial_sums": 8 * t * t, "nested": 16 * t}[variant]
     time_ns = {"exact": 5.0 * t, "partial_sums": 3.0 * t * t,
                "nested": 1.0 * t**3}[variant]
-    return make_cell("matcha", t, 4, variant=variant, mode="expect",
-                     scope="attention", schedule="teacher_forced", time_ns=time_ns,
-                     **{"peak_memory_bytes": size, **changes})
+    return make_cell("matcha", t, 4, variant=variant, scope="attention",
+                     schedule="teacher_forced",
+                     **{"time_ns": time_ns, "peak_memory_bytes": size,
+                        "mode": "expect", **changes})
 
 
 def cells():
@@ -39,17 +40,58 @@ class AlgorithmsFigure(PlotTest):
                       "1.00 (1.00) of memory, 3.00 (3.00) of time\n", out)
         self.assertIn("nested (eq 28): 3.00 (3.00)", self.svg("matcha_algorithms"))
 
+    def drawn(self, made):
+        figure, said = algorithms.draw(
+            algorithms.MATCHA, load.cells_of(make_document(made), "r.json"))
+        return figure.axes, said
+
+    def test_gradients_have_a_row_of_their_own(self):
+        gradients = [cell("exact", t, mode="gradient", time_ns=20.0 * t)
+                     for t in LENGTHS[:2]]
+        axes, said = self.drawn(cells() + gradients)
+        self.assertEqual([panel.get_title() for panel in axes],
+                         2 * ["expectation"] + 2 * ["expectation and gradient"])
+        self.assertEqual(list(axes[2].lines[0].get_ydata()), [640, 2560])
+        # The variant looks as it does above.
+        self.assertEqual(axes[2].lines[0].get_color(), axes[0].lines[0].get_color())
+        self.assertEqual(len(axes[0].lines), 6)  # three and their legend's
+        self.assertEqual(said[-1], "gradient, exact (ours), T = 64: 2.5 KiB, 1.28 µs; "
+                         "exponents of T 1.00 (1.00) of memory, 1.00 (1.00) of time")
+
+    def test_a_line_that_ends_before_the_others_says_what_its_last_takes(self):
+        (left, right), _ = self.drawn(cells())
+        self.assertEqual([text.get_text() for text in left.texts], ["1 KiB"])
+        self.assertEqual([text.get_text() for text in right.texts], ["262 µs"])
+        self.assertEqual(right.texts[0].xy[0], 64)
+        self.assertAlmostEqual(right.texts[0].xy[1], 64.0**3, places=6)
+
+    def test_the_exponent_in_parentheses_is_of_long_memories(self):
+        # Linear up to 2048, and then quadratic, with a last step that is cubic.
+        times = {256: 1, 2048: 8, 4096: 32, 16384: 2048}
+        _, said = self.drawn([cell("exact", t, time_ns=1e3 * ns)
+                              for t, ns in times.items()])
+        # By least squares over logarithms to base 2: 0, 1, 3 and 0, 2, 8.
+        self.assertIn("(2.71) of time", said[0])
+
+    def test_labels_of_lengths_do_not_run_into_each_other(self):
+        lengths = [2**n for n in range(4, 18)]
+        (left, _), _ = self.drawn([cell("exact", t) for t in lengths])
+        self.assertEqual(list(left.get_xticks()), [32, 256, 2048, 16384, 131072])
+        (left, _), _ = self.drawn(cells())
+        self.assertEqual(list(left.get_xticks()), list(LENGTHS))
+
     def test_a_result_of_two_scopes_is_not_meant_for_it(self):
         def fits(made):
             return algorithms.has_data(
                 algorithms.MATCHA, load.cells_of(make_document(made), "r.json"))
         self.assertTrue(fits(cells()))
         self.assertFalse(fits(cells() + [{**one, "scope": "full"} for one in cells()]))
+        gradients = [{**one, "mode": "gradient"} for one in cells()]
+        self.assertTrue(fits(cells() + gradients))
+        self.assertFalse(fits(gradients))
 
     def test_lines_are_bytes_and_times(self):
-        figure, _ = algorithms.draw(
-            algorithms.MATCHA, load.cells_of(make_document(cells()), "r.json"))
-        left, right = figure.axes
+        (left, right), _ = self.drawn(cells())
         self.assertEqual(list(left.lines[0].get_ydata()), [40 * t for t in LENGTHS])
         for found, t in zip(right.containers[1].lines[0].get_ydata(), LENGTHS, strict=True):
             self.assertAlmostEqual(found, 3.0 * t * t, places=6)
