@@ -22,6 +22,7 @@ from pages import (
     claims_markdown,
     crossover_table,
     markdown,
+    matcha_cost,
     published_markdown,
     reproduction_figures,
 )
@@ -182,7 +183,17 @@ class Page:
         ]
         for claim in claims:
             lines += claims_markdown.details(claim, self._file_link)
+            if claim["id"] == matcha_cost.CLAIM:
+                lines += self._matcha_cost()
         return lines
+
+    def _matcha_cost(self):
+        if matcha_cost.FIGURE not in self.figures:
+            return []
+        (path,) = self.figures[matcha_cost.FIGURE].paths
+        note = matcha_cost.note(load.load(path))
+        link = self._file_link(os.path.basename(path), path)
+        return [f"{markdown.text(note)} From {link}.", ""] if note else []
 
     def _pictures(self, key):
         lines = []

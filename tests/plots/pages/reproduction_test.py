@@ -10,7 +10,7 @@ import shutil
 import unittest
 from unittest import mock
 
-from made_up import decoded, mad_cells, make_document
+from made_up import decoded, mad_cells, make_cell, make_document
 from made_up_claims import decoder_document, document
 import known_effects
 import made_up_crossover
@@ -227,6 +227,36 @@ class PapersTest(ReproductionTest):
         self.assertIn("![Figure 8, appendix F](figures/mad_figure8.png)", part)
         self.assertIn("From [mad_figure8.json](mad_figure8.json): Commit", part)
         self.assertRegex(part, "- uniform, optimised: [0-4] of 4 from 4x to 40x")
+
+    def matcha(self, mode, variant, t, time_ns, size):
+        return make_cell("matcha", t, 2, variant=variant, mode=mode, scope="attention",
+                         schedule="teacher_forced", time_ns=time_ns, precision="f64",
+                         peak_memory_bytes=size)
+
+    def test_what_is_left_of_the_advice_against_matcha_is_told_by_a_result(self):
+        cells = [self.matcha("expect", *of) for of in (
+            ("exact", 16, 1e3, 2**10), ("pairs", 16, 1e3, 2**10),
+            ("partial_sums", 16, 4e3, 2**11), ("exact", 2048, 1e6, 2**20),
+            ("pairs", 2048, 4e6, 2**20), ("partial_sums", 2048, 5e7, 2**25),
+            ("exact", 4096, 2e6, 2**21), ("pairs", 4096, 16e6, 2**21))]
+        cells += [self.matcha("gradient", *of) for of in (
+            ("exact", 16, 3e3, 2**11), ("pairs", 16, 3e3, 2**11),
+            ("exact", 2048, 3e6, 2**21), ("pairs", 2048, 9e6, 2**21))]
+        path = self.write(make_document(cells), "matcha_algorithms.json")
+        self.drawn("matcha_algorithms")
+        section = self.page(document(), path).split("#### matcha-memory\n")[1]
+        section = section.split("\n#### ")[0]
+        for said in (
+                "at T = 2048, U = 2, in f64, the expectation takes 1 MiB where eqs 40 to "
+                "43 take 32 MiB and 50x",
+                "From T = 2048 to 4096 its time grows with T to the power of 1.00. At T = "
+                "4096, it takes 2.00 ms and 2 MiB; all pairs of start and choice, in "
+                "O(T^2), take 8.0x",
+                "With its gradient, at T = 2048, it takes 3.00 ms and 2 MiB; all pairs of "
+                "start and choice, in O(T^2), take 3.0x",
+                "From [matcha_algorithms.json](matcha_algorithms.json)."):
+            self.assertIn(said, section)
+        self.assertNotIn("recommends against", self.page(document()))
 
     def test_outputs_of_a_command_make_one_figure_together(self):
         alignments = reproduction_figures.Picture("alignments", "", "Paths", "Of two.")
