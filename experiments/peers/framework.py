@@ -3,7 +3,8 @@
 
     run-sweep --peer '/usr/bin/python3 experiments/peers/framework.py' ...
 
-Debian's python3-torch on OpenBLAS. Decoding is in framework_decode.py, training
+Debian's python3-torch on OpenBLAS. Every cell runs the fastest of several ways to
+write it, eager and by torch.jit.script, as measured when it is prepared. Decoding is in framework_decode.py, training
 in framework_training.py. A batch is a dimension of the tensors; sequences of
 different lengths would need padding and masks, and are skipped.
 """
@@ -34,11 +35,11 @@ DEFAULTS = {
     "place": "inside",
     "max_length": 0,
 }
+CODE = "eager or torch.jit.script, whichever is faster for a cell"
 HELP = {
     "soft": "PyTorch: matrix products and softmax",
-    "monotonic": "PyTorch: a scan by vectorised energies or one at a time, "
-    "whichever is faster; in training the closed form by cumprod and cumsum, "
-    "constants of preset tf",
+    "monotonic": "PyTorch: a scan by vectorised energies or one at a time; in "
+    "training the closed form by cumprod and cumsum, constants of preset tf",
     "mocha": "PyTorch: the same scan; in training beta by moving sums of "
     "clipped exponentials, as differences of cumsum",
     "matcha": "PyTorch: the same scan; in training eqs 40 to 43 by T x T arrays",
@@ -68,7 +69,11 @@ def describe(blas_name):
     return {
         "protocol": 1,
         "name": "framework",
-        "libraries": {"torch": torch.__version__, "torch_blas": blas_name},
+        "libraries": {
+            "torch": torch.__version__,
+            "torch_blas": blas_name,
+            "torch_code": CODE,
+        },
         "variants": [
             {
                 "mechanism": mechanism,

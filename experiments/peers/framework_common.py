@@ -1,10 +1,20 @@
-"""What decoding and training with PyTorch share: tensors of a cell, energies."""
+"""What decoding and training with PyTorch share: tensors of a cell, energies, and the
+choice between several ways to write the same thing."""
+
+import time
+from typing import Optional
 
 import torch
+from torch import Tensor
 
 # Rows of tanh [T, d] that are made at once: all of them would leave the cache,
 # and for long memories not fit.
 BLOCK_ELEMENTS = 1 << 18
+
+# A scripted function is compiled in its first runs.
+WARM_UPS = 3
+WARM_UP_S = 0.5
+ROUNDS = 3
 
 
 def tensor(array):
@@ -23,6 +33,61 @@ def sequences_of(values, batch):
     return [values.numpy()] if batch == 1 else list(values.numpy())
 
 
+# ---- ways to write it -------------------------------------------------------
+
+
+def both(function):
+    """The function as it stands, and compiled by torch.jit.script."""
+    return (function, torch.jit.script(function))
+
+
+def fastest(ways, run):
+    """The way with which run(way) is fastest here: after warming up they take turns."""
+    if len(ways) == 1:
+        return ways[0]
+    for way in ways:
+        start = time.perf_counter()
+        for _ in range(WARM_UPS):
+            run(way)
+            if time.perf_counter() - start > WARM_UP_S:
+                break
+    times = [[] for _ in ways]
+    for _ in range(ROUNDS):
+        for way, of_way in zip(ways, times):
+            start = time.perf_counter_ns()
+            run(way)
+            of_way.append(time.perf_counter_ns() - start)
+    return ways[min(range(len(ways)), key=lambda n: min(times[n]))]
+
+
+# ---- energies ---------------------------------------------------------------
+
+
+def query_of(state: Tensor, W: Optional[Tensor]):
+    """What meets the keys: W s, or the state itself where energies are products."""
+    return state if W is None else torch.nn.functional.linear(state, W)
+
+
+def energies_of(keys: Tensor, query: Tensor, v: Optional[Tensor]):
+    """[..., T] of one state: keys [..., T, d], query [..., d]."""
+    if v is None:
+        return (keys @ query.unsqueeze(-1)).squeeze(-1)
+    # A new array for the tanh would leave the cache sooner.
+    return (keys + query.unsqueeze(-2)).tanh_() @ v
+
+
+def additive_energies(keys: Tensor, queries: Tensor, v: Tensor, rows: int):
+    """[..., U, T], by so many rows of [T, d] at once."""
+    keys = keys.unsqueeze(-3)
+    return torch.cat(
+        [
+            (keys + block.unsqueeze(-2)).tanh_() @ v
+            for block in queries.split(rows, dim=-2)
+        ],
+        dim=-2,
+    )
+
+
 class Additive:
     """v . tanh(W s + V h + b), the keys V h + b made once."""
 
@@ -36,23 +101,9 @@ class Additive:
     def keys(self, memory):
         return torch.nn.functional.linear(memory, self.V, self.b)
 
-    def query(self, state):
-        return torch.nn.functional.linear(state, self.W)
-
-    def of_state(self, keys, query):
-        """[..., T] of one state: keys [..., T, d], query [..., d]."""
-        return torch.tanh(keys + query.unsqueeze(-2)) @ self.v
-
-    def of_all(self, keys, queries, in_blocks):
+    def of_all(self, keys, states, in_blocks):
         """[..., U, T]; with in_blocks never [U, T, d] at once."""
-        keys = keys.unsqueeze(-3)
-        size = queries.shape[-2]
+        rows = states.shape[-2]
         if in_blocks:
-            size = max(1, BLOCK_ELEMENTS // max(1, keys.numel()))
-        return torch.cat(
-            [
-                torch.tanh(keys + block.unsqueeze(-2)) @ self.v
-                for block in queries.split(max(1, size), dim=-2)
-            ],
-            dim=-2,
-        )
+            rows = BLOCK_ELEMENTS // max(1, keys.numel())
+        return additive_energies(keys, query_of(states, self.W), self.v, max(1, rows))

@@ -1,13 +1,129 @@
-"""Decoding with PyTorch, as a user writes it: a loop over the outputs."""
+"""Decoding with PyTorch, as a user writes it: a loop over the outputs, as it stands or
+compiled by torch.jit.script, whichever is faster for the cell."""
 
-import time
+from typing import List, Optional
 
 import torch
+from torch import Tensor
 
 import protocol
-from framework_common import Additive, batch_of, sequences_of, tensor
+from framework_common import (
+    Additive,
+    batch_of,
+    both,
+    energies_of,
+    fastest,
+    query_of,
+    sequences_of,
+    tensor,
+)
 
 HARD = ("monotonic", "mocha", "matcha")
+# In place of a chunk's width. `hard` has the numbers: TorchScript has no constants of a
+# module.
+SINCE_LAST, NO_CHUNKS = 0, -1
+
+
+# ---- one output after the other ---------------------------------------------
+
+
+def soft(memory: Tensor, keys: Tensor, states: Tensor,
+         W: Optional[Tensor], v: Optional[Tensor]):
+    contexts: List[Tensor] = []
+    for state in states.unbind(-2):
+        weights = torch.softmax(energies_of(keys, query_of(state, W), v), -1)
+        contexts.append((weights.unsqueeze(-2) @ memory).squeeze(-2))
+    return contexts
+
+
+def soft_of_one(memory: Tensor, keys: Tensor, states: Tensor,
+                W: Optional[Tensor], v: Optional[Tensor]):
+    """The same of one sequence, by products of matrix and vector."""
+    contexts: List[Tensor] = []
+    for state in states.unbind(0):
+        if v is None:
+            energies = keys @ state
+        else:
+            energies = energies_of(keys, query_of(state, W), v)
+        contexts.append(torch.softmax(energies, -1) @ memory)
+    return contexts
+
+
+def read_kept(kept: Tensor, states: Tensor, decoder: Tensor):
+    contexts: List[Tensor] = []
+    for state in states.unbind(-2):
+        weights = torch.softmax(state @ decoder.t(), -1)
+        contexts.append((weights.unsqueeze(-2) @ kept).squeeze(-2))
+    return contexts
+
+
+def read_kept_of_one(kept: Tensor, states: Tensor, decoder: Tensor):
+    contexts: List[Tensor] = []
+    for state in states.unbind(0):
+        contexts.append(torch.softmax(decoder @ state, -1) @ kept)
+    return contexts
+
+
+def energies_at(keys: Tensor, query: Tensor, v: Optional[Tensor], bias: float):
+    energies = keys @ query if v is None else energies_of(keys, query, v)
+    return energies + bias if bias != 0.0 else energies
+
+
+def scan_rest(keys: Tensor, query: Tensor, v: Optional[Tensor], bias: float,
+              start: int) -> int:
+    """All energies from `start` on at once; the first that is not negative, or -1."""
+    hits = (energies_at(keys[start:], query, v, bias) >= 0).nonzero()
+    return start + int(hits[0]) if hits.shape[0] > 0 else -1
+
+
+def scan_by_entry(keys: Tensor, query: Tensor, v: Optional[Tensor], bias: float,
+                  start: int) -> int:
+    """One energy after the other."""
+    for entry in range(start, keys.shape[0]):
+        if float(energies_at(keys[entry : entry + 1], query, v, bias)) >= 0:
+            return entry
+    return -1
+
+
+def hard(memory: Tensor, keys: Tensor, states: Tensor, W: Optional[Tensor],
+         v: Optional[Tensor], bias: float, chunk_keys: Tensor, chunk_states: Tensor,
+         chunk_W: Optional[Tensor], chunk_v: Optional[Tensor], width: int,
+         by_entry: bool):
+    """Hard monotonic attention, MoChA or MAtChA, of one sequence."""
+    contexts: List[Tensor] = []
+    positions: List[int] = []
+    start = 0
+    for i in range(states.shape[0]):
+        position = -1
+        if start >= 0:
+            query = query_of(states[i], W)
+            if by_entry:
+                position = scan_by_entry(keys, query, v, bias, start)
+            else:
+                position = scan_rest(keys, query, v, bias, start)
+        positions.append(position)
+        if position < 0:
+            contexts.append(torch.zeros_like(states[i]))
+        elif width == -1:
+            contexts.append(memory[position])
+        else:
+            begin = start if width == 0 else max(0, position - width + 1)
+            query = query_of(chunk_states[i], chunk_W)
+            energies = energies_at(
+                chunk_keys[begin : position + 1], query, chunk_v, 0.0
+            )
+            weights = torch.softmax(energies, -1)
+            contexts.append(weights @ memory[begin : position + 1])
+        start = position
+    return contexts, positions
+
+
+SOFT, SOFT_OF_ONE = both(soft), both(soft_of_one)
+READ_KEPT, READ_KEPT_OF_ONE = both(read_kept), both(read_kept_of_one)
+HARD_WAYS = [(way, by_entry) for way in both(hard) for by_entry in (False, True)]
+
+
+# ---- cells ------------------------------------------------------------------
 
 
 class Decoding:
@@ -32,21 +148,30 @@ class Decoding:
                 [HardSequence(one, cell, self.parameters) for one in draw]
                 for draw in cell.draws
             ]
-            self.scan = self.fastest_scan()
-            return
-        all_at_once = cell.axes["schedule"] == "teacher_forced"
-        self.decode = {
-            ("soft", False): self.soft,
-            ("soft", True): self.soft_at_once,
-            ("memory", False): self.fixed_memory,
-        }[mechanism, all_at_once]
-        self.draws = [
-            (
-                batch_of([one.memory for one in draw]),
-                batch_of([one.states[: one.outputs] for one in draw]),
-            )
-            for draw in cell.draws
-        ]
+            ways = HARD_WAYS
+        else:
+            self.draws = [
+                (
+                    batch_of([one.memory for one in draw]),
+                    batch_of([one.states[: one.outputs] for one in draw]),
+                )
+                for draw in cell.draws
+            ]
+            is_one = len(cell.draws[0]) == 1
+            if mechanism == "memory":
+                self.decode = self.fixed_memory
+                ways = READ_KEPT_OF_ONE if is_one else READ_KEPT
+            elif cell.axes["schedule"] == "teacher_forced":
+                self.decode = self.soft_at_once
+                ways = (None,)
+            else:
+                self.decode = self.soft
+                ways = SOFT_OF_ONE if is_one else SOFT
+        self.way = fastest(ways, self.run_first)
+
+    def run_first(self, way):
+        self.way = way
+        self.run(0)
 
     def run(self, draw):
         with torch.inference_mode():
@@ -64,84 +189,30 @@ class Decoding:
             positions = [None] * batch
         return [({"contexts": c}, p) for c, p in zip(contexts, positions)]
 
-    # ---- soft ---------------------------------------------------------------
-
     def soft(self, draw):
         memory, states = draw
-        contexts = []
-        if memory.dim() == 2 and not self.energy:
-            for state in states:
-                weights = torch.softmax(memory @ state, -1)
-                contexts.append(weights @ memory)
-            return contexts, None
+        if not self.energy:
+            return self.way(memory, memory, states, None, None), None
         energy = self.energy
-        keys = energy.keys(memory) if energy else None
-        for state in states.unbind(-2):
-            if energy:
-                energies = energy.of_state(keys, energy.query(state))
-            else:
-                energies = (memory @ state.unsqueeze(-1)).squeeze(-1)
-            weights = torch.softmax(energies, -1)
-            contexts.append((weights.unsqueeze(-2) @ memory).squeeze(-2))
-        return contexts, None
+        return self.way(memory, energy.keys(memory), states, energy.W, energy.v), None
 
     def soft_at_once(self, draw):
         memory, states = draw
         if self.energy:
-            energies = self.energy.of_all(
-                self.energy.keys(memory), self.energy.query(states), True
-            )
+            energies = self.energy.of_all(self.energy.keys(memory), states, True)
         else:
             energies = states @ memory.transpose(-1, -2)
         return torch.softmax(energies, -1) @ memory, None
-
-    # ---- Britz --------------------------------------------------------------
 
     def fixed_memory(self, draw):
         memory, states = draw
         scores = memory @ self.parameters["memory.encoder"].t()
         kept = torch.softmax(scores, -1).transpose(-1, -2) @ memory
-        decoder = self.parameters["memory.decoder"]
-        contexts = []
-        if memory.dim() == 2:
-            for state in states:
-                contexts.append(torch.softmax(decoder @ state, -1) @ kept)
-            return contexts, None
-        for state in states.unbind(-2):
-            weights = torch.softmax(state @ decoder.t(), -1)
-            contexts.append((weights.unsqueeze(-2) @ kept).squeeze(-2))
-        return contexts, None
-
-    # ---- hard ---------------------------------------------------------------
+        return self.way(kept, states, self.parameters["memory.decoder"]), None
 
     def choose_entries(self, draw):
-        made = [one.decode(self.scan) for one in draw]
+        made = [one.decode(*self.way) for one in draw]
         return [contexts for contexts, _ in made], [p for _, p in made]
-
-    def fastest_scan(self):
-        """Of the two ways to write the scan the one that is faster here."""
-        times = {}
-        for scan in (scan_rest, scan_by_entry, scan_rest, scan_by_entry):
-            self.scan = scan
-            start = time.perf_counter_ns()
-            self.run(0)
-            passed = time.perf_counter_ns() - start
-            times[scan] = min(passed, times.get(scan, passed))
-        return min(times, key=times.get)
-
-
-def scan_rest(energies_from, length, start):
-    """All energies from `start` on at once; the first that is not negative."""
-    hits = (energies_from(start, length) >= 0).nonzero()
-    return start + hits[0].item() if hits.shape[0] else None
-
-
-def scan_by_entry(energies_from, length, start):
-    """One energy after the other."""
-    for entry in range(start, length):
-        if energies_from(entry, entry + 1).item() >= 0:
-            return entry
-    return None
 
 
 class HardSequence:
@@ -150,69 +221,42 @@ class HardSequence:
     def __init__(self, one, cell, parameters):
         self.memory = tensor(one.memory)
         self.states = tensor(one.states[: one.outputs])
-        self.bias = one.energy_bias
-        self.mechanism = cell.axes["mechanism"]
-        width = cell.axes["chunk_width"]
-        self.width = len(one.memory) if width == "inf" else width
-        self.has_chunks = self.mechanism != "monotonic" and self.width != 1
+        self.bias = float(one.energy_bias)
+        self.width = self.width_of(cell, len(one.memory))
+        self.has_chunks = self.width != NO_CHUNKS
         self.energy = self.chunk_energy = None
+        # Where there are no chunks these are not read.
+        self.chunk_keys, self.chunk_states = self.memory, self.states
         if cell.axes["energy"] == "additive":
             self.energy = Additive(parameters, "attention")
             if self.has_chunks:
                 self.chunk_energy = Additive(parameters, "chunk")
-            self.chunk_states = self.states
         elif self.has_chunks:
             self.chunk_keys = tensor(one.chunk_keys)
             self.chunk_states = tensor(one.chunk_states[: one.outputs])
 
-    def decode(self, scan):
-        memory, length = self.memory, len(self.memory)
-        keys, chunk_keys = self.make_keys()
-        contexts, positions, start = [], [], 0
-        for i, state in enumerate(self.states):
-            position = None
-            if start is not None:
-                energies_from = self.energies_of(keys, state)
-                position = scan(energies_from, length, start)
-            positions.append(-1 if position is None else position)
-            if position is None:
-                contexts.append(torch.zeros_like(state))
-            elif not self.has_chunks:
-                contexts.append(memory[position])
-            else:
-                begin = start
-                if self.mechanism == "mocha":
-                    begin = max(0, position - self.width + 1)
-                window = slice(begin, position + 1)
-                energies = self.chunk_energies(chunk_keys[window], i)
-                weights = torch.softmax(energies, -1)
-                contexts.append(weights @ memory[window])
-            start = position
-        return contexts, positions
+    @staticmethod
+    def width_of(cell, length):
+        mechanism, width = cell.axes["mechanism"], cell.axes["chunk_width"]
+        if mechanism == "matcha":
+            return SINCE_LAST
+        if mechanism == "monotonic" or width == 1:
+            return NO_CHUNKS
+        return length if width == "inf" else width
 
-    def make_keys(self):
-        if not self.energy:
-            return self.memory, self.chunk_keys if self.has_chunks else None
-        keys = self.energy.keys(self.memory)
-        if not self.has_chunks:
-            return keys, None
-        return keys, self.chunk_energy.keys(self.memory)
+    def decode(self, way, by_entry):
+        keys, W, v = self.scored_by(self.energy, self.memory)
+        chunk_keys, chunk_W, chunk_v = self.scored_by(
+            self.chunk_energy, self.chunk_keys
+        )
+        return way(
+            self.memory, keys, self.states, W, v, self.bias, chunk_keys,
+            self.chunk_states, chunk_W, chunk_v, self.width, by_entry,
+        )
 
-    def energies_of(self, keys, state):
-        bias = self.bias
-        if self.energy:
-            query = self.energy.query(state)
-
-            def energies_from(first, last):
-                return self.energy.of_state(keys[first:last], query) + bias
-
-            return energies_from
-        if bias:
-            return lambda first, last: keys[first:last] @ state + bias
-        return lambda first, last: keys[first:last] @ state
-
-    def chunk_energies(self, keys, output):
-        state = self.chunk_states[output]
-        if not self.chunk_energy:
-            return keys @ state
-        return self.chunk_energy.of_state(keys, self.chunk_energy.query(state))
+    @staticmethod
+    def scored_by(energy, memory):
+        """(keys, W, v) of a sequence."""
+        if energy is None:
+            return memory, None, None
+        return energy.keys(memory), energy.W, energy.v

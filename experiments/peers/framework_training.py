@@ -1,88 +1,93 @@
 """Training expectations and gradients with PyTorch: closed forms over whole
-rows, and autograd backwards through them.
+rows, and autograd backwards through them. A cell takes the fastest way to write them
+(`ways`): as they stand or compiled by torch.jit.script, and with products by
+torch.cumprod or through logarithms.
 
 Constants are those of toolkits (preset tf): terms of the cumulative product at
 least the smallest normal number, denominators at least 1e-10; exponentials of
 chunk energies at least 1e-5, their moving sums as differences of cumsum.
 """
 
+from typing import List
+
 import torch
+from torch import Tensor
 from torch.nn.functional import pad
 
 import protocol
-from framework_common import Additive, batch_of, sequences_of, tensor
-
-LEAST_DENOMINATOR = 1e-10
-LEAST_EXP = 1e-5
+from framework_common import Additive, batch_of, both, fastest, sequences_of, tensor
 
 
-def exclusive_product(p):
-    """Products of 1 - p over all entries before: [..., T]."""
-    least = torch.finfo(p.dtype).tiny
-    logs = torch.log(torch.clamp(1 - p, least, 1))
-    return torch.exp(torch.cumsum(pad(logs, (1, 0))[..., :-1], -1))
+def exclusive_product(p: Tensor, least: float, by_logs: bool):
+    """Products of 1 - p over all entries before: [..., T]. `least` is the smallest
+    normal number, which TorchScript cannot ask for.
+    """
+    factors = torch.clamp(1 - p, least, 1.0)
+    if by_logs:
+        logs = torch.log(factors)
+        return torch.exp(torch.cumsum(pad(logs, [1, 0])[..., :-1], -1))
+    return torch.cumprod(pad(factors, [1, 0], value=1.0)[..., :-1], -1)
 
 
-def first_start(p):
+def first_start(p: Tensor):
     start = torch.zeros_like(p[..., 0, :])
     start[..., 0] = 1
     return start
 
 
-def selection(p):
+def selection(p: Tensor, least: float, by_logs: bool):
     """alpha [..., U, T]: p C cumsum(previous / clip(C))."""
-    products = exclusive_product(p)
+    products = exclusive_product(p, least, by_logs)
     factors = p * products
-    denominators = torch.clamp(products, LEAST_DENOMINATOR, 1)
-    rows, previous = [], first_start(p)
+    denominators = torch.clamp(products, 1e-10, 1.0)
+    rows: List[Tensor] = []
+    previous = first_start(p)
     for factor, denominator in zip(factors.unbind(-2), denominators.unbind(-2)):
         previous = factor * torch.cumsum(previous / denominator, -1)
         rows.append(previous)
     return torch.stack(rows, -2)
 
 
-def clipped_exp(u):
-    largest = u.max(-1, keepdim=True).values
-    return torch.exp(u - largest).clamp(min=LEAST_EXP)
+def clipped_exp(u: Tensor):
+    return torch.exp(u - torch.amax(u, -1, keepdim=True)).clamp(min=1e-5)
 
 
-def sum_back(x, width):
+def sum_back(x: Tensor, width: int):
     """Of the `width` entries that end at each."""
     sums = torch.cumsum(x, -1)
     if width >= x.shape[-1]:
         return sums
-    return sums - pad(sums, (width, 0))[..., : x.shape[-1]]
+    return sums - pad(sums, [width, 0])[..., : x.shape[-1]]
 
 
-def sum_forward(x, width):
+def sum_forward(x: Tensor, width: int):
     """Of the `width` entries that begin at each."""
     length = x.shape[-1]
     sums = torch.cumsum(x, -1)
     width = min(width, length)
-    last = sums[..., -1:].expand(*sums.shape[:-1], width - 1)
+    last = sums[..., -1:].expand(list(sums.shape[:-1]) + [width - 1])
     ends = torch.cat([sums[..., width - 1 :], last], -1)
-    return ends - pad(sums, (1, 0))[..., :-1]
+    return ends - pad(sums, [1, 0])[..., :-1]
 
 
-def chunkwise(p, u, width):
-    """MoChA's beta: eq 19, or alpha where the window is one entry."""
-    alpha = selection(p)
-    if width == 1:
-        return alpha
+def chunkwise(p: Tensor, u: Tensor, width: int, least: float, by_logs: bool):
+    """MoChA's beta: eq 19."""
     e = clipped_exp(u)
+    alpha = selection(p, least, by_logs)
     return e * sum_forward(alpha / sum_back(e, width), width)
 
 
-def adaptive(p, u):
+def adaptive(p: Tensor, u: Tensor, least: float, by_logs: bool):
     """MAtChA's beta: eqs 40 to 43, an array [T, T] an output."""
     length = p.shape[-1]
-    products = exclusive_product(p)
-    denominators = torch.clamp(products, LEAST_DENOMINATOR, 1)
+    products = exclusive_product(p, least, by_logs)
+    denominators = torch.clamp(products, 1e-10, 1.0)
     e = clipped_exp(u)
-    before = pad(torch.cumsum(e, -1), (1, 0))
+    before = pad(torch.cumsum(e, -1), [1, 0])
     is_inside = torch.ones(length, length, dtype=torch.bool).triu()
     one = torch.ones((), dtype=p.dtype)
-    rows, start = [], first_start(p)
+    rows: List[Tensor] = []
+    start = first_start(p)
     for i in range(p.shape[-2]):
         denominator, ends = denominators[..., i, :], before[..., i, :]
         sums = torch.where(
@@ -97,6 +102,14 @@ def adaptive(p, u):
     return torch.stack(rows, -2)
 
 
+def ways(function):
+    """(function, by_logs) of all ways to write it."""
+    return [(way, by_logs) for way in both(function) for by_logs in (False, True)]
+
+
+SELECTION, CHUNKWISE, ADAPTIVE = map(ways, (selection, chunkwise, adaptive))
+
+
 class Training:
     """A cell of mode expect or gradient."""
 
@@ -109,10 +122,19 @@ class Training:
         self.is_full = axes["scope"] == "full"
         self.is_additive = axes["energy"] == "additive"
         self.draws = [self.tensors_of(draw) for draw in cell.draws]
-        if self.with_gradient:
-            self.run = self.gradient
-        else:
-            self.run = self.expect
+        self.run = self.gradient if self.with_gradient else self.expect
+        self.way = fastest(self.ways(), self.run_first)
+
+    def ways(self):
+        if self.mechanism == "matcha":
+            return ADAPTIVE
+        if self.mechanism == "mocha" and self.width != 1:
+            return CHUNKWISE
+        return (None,) if self.mechanism in ("soft", "memory") else SELECTION
+
+    def run_first(self, way):
+        self.way = way
+        self.run(0)
 
     # ---- inputs -------------------------------------------------------------
 
@@ -187,26 +209,26 @@ class Training:
             if self.mechanism == "soft":
                 return torch.softmax(energies, -1)
             p = torch.sigmoid(energies)
-        if self.mechanism == "monotonic":
-            return selection(p)
+        function, by_logs = self.way
+        constants = (float(torch.finfo(p.dtype).tiny), by_logs)
+        if self.mechanism == "monotonic" or self.width == 1:
+            return function(p, *constants)
         u = self.energies(leaves, "chunk")
         if self.mechanism == "matcha":
-            return adaptive(p, u)
+            return function(p, u, *constants)
         width = p.shape[-1] if self.width == "inf" else self.width
-        return chunkwise(p, u, width)
+        return function(p, u, width, *constants)
 
     def energies(self, leaves, role):
         """[..., U, T], with r where it matters."""
         name = "energies" if role == "attention" else "chunk_energies"
         if name in leaves:
             return leaves[name]
-        if role == "chunk" and self.width == 1:
-            return None
         if self.is_additive:
             additive = Additive(leaves, role)
             energies = additive.of_all(
                 additive.keys(leaves["memory"]),
-                additive.query(leaves["states"]),
+                leaves["states"],
                 not self.with_gradient,
             )
         elif role == "attention":
