@@ -22,7 +22,8 @@
 //   tanh(a + b) = 1 - 2 / (1 + exp(2a) exp(2b)):
 //
 // exp(2b) is made once a key, exp(2a) once a state. The error is then absolute,
-// 6 units of rounding of sum |v|, instead of 4 ULP of each tanh.
+// a few units of rounding of sum |v| (kernels.h), instead of 4 ULP of each
+// tanh.
 #ifndef ATTNBENCH_MECHANISMS_ENERGY_ENERGY_H_
 #define ATTNBENCH_MECHANISMS_ENERGY_ENERGY_H_
 

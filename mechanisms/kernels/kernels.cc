@@ -23,6 +23,7 @@ namespace {
 template <class Real>
 const Kernels<Real>* Table() {
   static constexpr Kernels<Real> table = {
+      .lanes = static_cast<Index>(hn::MaxLanes(hn::ScalableTag<Real>())),
       .dot_rows = &DotRows<Real>,
       .additive_rows = &AdditiveRows<Real>,
       .additive_backward = &AdditiveBackward<Real>,

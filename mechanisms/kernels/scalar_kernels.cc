@@ -347,6 +347,7 @@ void AdaptiveBlocksBackward(const Real* e, const Real* weighted,
 
 template <class Real>
 constexpr Kernels<Real> kTable = {
+    .lanes = 1,
     .dot_rows = &DotRows<Real>,
     .additive_rows = &AdditiveRows<Real>,
     .additive_backward = &AdditiveBackward<Real>,

@@ -9,6 +9,7 @@ from analysis import load
 KINDS = (
     "sweep",
     "verify",
+    "kernel_errors",
     "stability",
     "roofline",
     "claims",

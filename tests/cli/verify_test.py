@@ -5,11 +5,12 @@ exit code or without naming what, that depends on threads, and against wrong
 options that are taken."""
 
 import os
+import re
 import subprocess
 import tempfile
 import unittest
 
-from documents import strict
+from documents import strict, validate
 
 ATTNBENCH = os.environ["ATTNBENCH"]
 WITH_NEWCOMER = os.environ["ATTNBENCH_WITH_NEWCOMER"]
@@ -125,6 +126,48 @@ class Verify(unittest.TestCase):
             self.assertEqual((result.returncode, result.stdout), (2, ""), result.stderr)
             self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
             self.assertIn(naming, result.stderr)
+
+    def test_kernels_keep_their_bounds(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "k.json")
+            result = run("--kernels", "--quick", "--seed", 5, "-o", path)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            with open(path, encoding="utf-8") as file:
+                document = strict(file.read())
+        validate(document, "kernel_errors")
+        self.assertEqual((document["kind"], document["verdict"], document["quick"]),
+                         ("kernel_errors", "passed", True))
+        self.assertEqual(document["context"]["seed"], 5)
+        rows = document["rows"]
+        values = {key: {row[key] for row in rows} for key in
+                  ("kernel", "precision", "level", "family")}
+        # Every result of every kernel in each precision, level and family.
+        self.assertEqual(values["precision"], {"f32", "f64"})
+        self.assertEqual(values["family"],
+                         {"random", "cancelling", "saturated", "adversarial"})
+        self.assertIn(document["context"]["simd"], values["level"])
+        self.assertEqual(len(values["kernel"]), 15)
+        results = {(row["kernel"], row["what"]) for row in rows}
+        self.assertEqual(len(rows), len(results) * 2 * len(values["level"]) * 4)
+        for row in rows:
+            self.assertLessEqual(row["error"], row["bound"], row)
+        for kernel, what in results:
+            self.assertRegex(result.stdout, f"(?m)^{kernel} +{re.escape(what)} .* passed ")
+        self.assertIn("all within their bounds", result.stdout)
+
+    def test_one_level_of_kernels_is_measured_where_one_is_forced(self):
+        done = subprocess.run([ATTNBENCH, "verify", "--kernels", "--quick", "--json"],
+                              capture_output=True, text=True, check=True,
+                              env={**os.environ, "ATTNBENCH_SIMD": "SCALAR"})
+        self.assertEqual({row["level"] for row in strict(done.stdout)["rows"]}, {"SCALAR"})
+
+    def test_options_of_mechanisms_mean_nothing_to_kernels(self):
+        for option in (("--mechanism", "soft"), ("--trials", 500), ("--level", 0.1)):
+            result = run("--kernels", "--quick", *option)
+            self.assertEqual((result.returncode, result.stdout), (2, ""), result.stderr)
+            self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
+            for name in (option[0], "--kernels"):
+                self.assertIn(name, result.stderr)
 
 
 if __name__ == "__main__":

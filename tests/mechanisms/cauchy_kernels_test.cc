@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "mechanisms/kernels/error_bounds.h"
 #include "tests/support/kernel_arrays.h"
 
 namespace attnbench::testing {
@@ -264,7 +265,8 @@ TYPED_TEST(CauchyKernelsTest, ShortBlocksAddEveryPairOfTheirOwn) {
                                                passed.data(), count,
                                                beta.data());
         // All terms are positive and summed in f64; one rounding is Real's.
-        ExpectRelative(beta, exact, kUnit<Real> + 200 * kUnit<double>);
+        ExpectRelative(beta, exact,
+                       kUnit<Real> + kAdaptiveError * kUnit<double>);
       }
     }
   }

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "mechanisms/kernels/error_bounds.h"
 #include "tests/support/kernel_arrays.h"
 
 namespace attnbench::testing {
@@ -103,8 +104,7 @@ TYPED_TEST(FactoredKernelsTest, EnergiesAreWithinTheirBoundWhereverKeysLie) {
               magnitude += std::abs(static_cast<Wide>(x.v[k]));
             }
             const Wide bound =
-                (10 + static_cast<Wide>(dim) / N + std::log2(N)) * kUnit<Real> *
-                magnitude;
+                FactoredRowsError(dim, N) * kUnit<Real> * magnitude;
             const Wide error = std::abs(energies[j] - exact);
             if (!(error <= bound)) {
               FAIL() << "row " << j << ": " << energies[j] << " instead of "
@@ -193,9 +193,11 @@ TYPED_TEST(FactoredKernelsTest, GradientsAreThoseOfTheTanh) {
                 exact_key.data(), exact_v.data());
             sum += weights[j];
             for (Index k = 0; k < dim; ++k) {
-              EXPECT_NEAR(static_cast<double>(4 * d_keys.Row(j)[k]),
-                          static_cast<double>(exact_key[Size(k)]),
-                          static_cast<double>(60 * kUnit<Real>));
+              EXPECT_NEAR(
+                  static_cast<double>(4 * d_keys.Row(j)[k]),
+                  static_cast<double>(exact_key[Size(k)]),
+                  4 * FactoredBackwardError(0) *
+                      static_cast<double>(kUnit<Real> * std::abs(weights[j])));
             }
           }
           for (Index k = 0; k < dim; ++k) {

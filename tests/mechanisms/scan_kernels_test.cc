@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "mechanisms/kernels/error_bounds.h"
 #include "tests/support/finite_difference.h"
 #include "tests/support/kernel_arrays.h"
 
@@ -21,7 +22,7 @@ constexpr Wide kDoubleUnit = kUnit<double>;
 // The documented largest relative error of `select`.
 template <class Real>
 Wide SelectError(Index count) {
-  return 4 * static_cast<Wide>(count + 1) * kDoubleUnit + 2 * kUnit<Real>;
+  return attnbench::SelectError(count) * kDoubleUnit + 2 * kUnit<Real>;
 }
 
 // p, 1 - p where p is above a half (NaN elsewhere, which nobody may read), and

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "mechanisms/kernels/error_bounds.h"
 #include "tests/support/kernel_arrays.h"
 
 namespace attnbench::testing {
@@ -46,10 +47,8 @@ void ExpectSums(const std::string& level, const GuardedArray<Real>& x,
                 Index width) {
   const Kernels<Real>& kernels = KernelsAt<Real>(level);
   const Index count = x.size();
-  const auto N = static_cast<Wide>(LanesAt<Real>(level));
-  const Wide share =
-      20 * kUnit<Real> +
-      static_cast<Wide>(std::min(width, count)) / N * kUnit<double>;
+  const Wide share = kUnit<Real> * WindowError<Real>(std::min(width, count),
+                                                     LanesAt<Real>(level));
   const std::vector<Wide> wide_x = Widened(x);
   std::vector<Wide> exact(Size(count));
   auto sums = Output<Real>(count);
@@ -158,14 +157,11 @@ TYPED_TEST(SumsKernelsTest, ReciprocalSumsAddEveryPairOnce) {
         KernelsAt<Real>(level).reciprocal_sums(
             x.data(), a.data(), rows, y.data(), b.data(), count,
             row_sums.data(), column_sums.data());
-        // The error has x + y, 3 ULP of the reciprocal, and two roundings for
-        // every addition.
-        const auto additions = static_cast<Wide>(LanesAt<Real>(level) + 5 +
-                                                 static_cast<double>(count) /
-                                                     LanesAt<Real>(level));
-        ExpectRelative(row_sums, exact_rows, (7 + 2 * additions) * kUnit<Real>);
+        ExpectRelative(
+            row_sums, exact_rows,
+            ReciprocalRowError(count, LanesAt<Real>(level)) * kUnit<Real>);
         ExpectRelative(column_sums, exact_columns,
-                       static_cast<Wide>(7 + 2 * (rows + 1)) * kUnit<Real>);
+                       ReciprocalColumnError(rows) * kUnit<Real>);
       }
     }
   }

@@ -153,6 +153,7 @@ class Kinds(ProgramTest):
             "claims": committed("claims"),
             "computed": committed("claims/exact"),
             "effects": committed("effects"),
+            "kernel_errors": committed("kernel_errors"),
             "published": committed("published/mocha"),
             "stability": committed("claims/stability"),
             "verify": committed("verify_mocha"),

@@ -41,12 +41,7 @@ inline std::set<Index> Lengths() {
 
 template <class Real>
 double LanesAt(const std::string& level) {
-  const std::size_t bytes = level.starts_with("AVX3")   ? 64
-                            : level.starts_with("AVX2") ? 32
-                            : level == "SCALAR"         ? sizeof(Real)
-                                                        : 16;
-  const std::size_t lanes = bytes / sizeof(Real);
-  return static_cast<double>(lanes);
+  return static_cast<double>(KernelsAt<Real>(level).lanes);
 }
 
 // An array that starts one element off a cache line, with a guard on either

@@ -1,0 +1,76 @@
+// The largest errors that kernels.h promises, as numbers: tests and `attnbench
+// verify --kernels` take them from here. They count roundings one by one and
+// hold for any input, unless they say that they were measured. N is
+// Kernels::lanes; in units of u = half the machine epsilon of Real.
+#ifndef ATTNBENCH_MECHANISMS_KERNELS_ERROR_BOUNDS_H_
+#define ATTNBENCH_MECHANISMS_KERNELS_ERROR_BOUNDS_H_
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+namespace attnbench {
+
+// In ULP: the reduced argument, the polynomial and the last sum of exp make
+// 1.9 u; the sigmoid adds a sum and a quotient.
+inline constexpr double kExpUlp = 3;
+inline constexpr double kSigmoidUlp = 4;
+
+// A unit of f64 in units of Real.
+template <class Real>
+inline constexpr double kUnitOfDouble =
+    std::numeric_limits<double>::epsilon() /
+    static_cast<double>(std::numeric_limits<Real>::epsilon());
+
+// Of a sum over lanes, beside the errors of its terms.
+inline double SumError(std::int64_t count, double N) {
+  return static_cast<double>(count) / N + std::log2(N) + 1;
+}
+
+// Of sum |v|: twice the sum of quotients errs by 10, the two exp in it, and by
+// its additions; then there are the sum of v and a difference.
+inline double FactoredRowsError(std::int64_t dim, double N) {
+  return 2 * static_cast<double>(dim) / N + 3 * std::log2(N) + 14;
+}
+
+// Of the sum of |weights|, over `count` pairs; the pair by itself is at most 5.
+inline double FactoredBackwardError(std::int64_t count) {
+  return static_cast<double>(count) + 5;
+}
+
+// In units of f64, of m in softmax_backward; N counts doubles.
+inline double SoftmaxBackwardError(std::int64_t count, double N) {
+  return static_cast<double>(count) / (4 * N) + std::log2(N) + 4;
+}
+
+// In units of f64: at most four roundings an entry.
+inline double SelectError(std::int64_t count) {
+  return 4 * static_cast<double>(count + 1);
+}
+
+// Narrow windows are up to 15 sums one upon another.
+template <class Real>
+double WindowError(std::int64_t width, double N) {
+  return 20 + static_cast<double>(width) / N * kUnitOfDouble<Real>;
+}
+
+// Of the sums of magnitudes of reciprocal_sums: x + y, a reciprocal and its
+// product with the weight are 8, the rest is additions. In f32 the reciprocal
+// is 6: x86 guesses it to 1.5 2^-12, the square of which is 2.25 u, and
+// Newton's step rounds three times.
+inline double ReciprocalRowError(std::int64_t count, double N) {
+  return 8 + SumError(count, N);
+}
+inline double ReciprocalColumnError(std::int64_t rows) {
+  return 9 + static_cast<double>(rows);
+}
+
+// In units of f64. Forwards: the mass and the sum of e to an entry are up to 15
+// roundings each, G two more, and sums over l and k 31. Backwards a mean has
+// 32, what a scan from k is worth 48 more, and the sums over k and l the rest.
+inline constexpr double kAdaptiveError = 64;
+inline constexpr double kAdaptiveBackwardError = 120;
+
+}  // namespace attnbench
+
+#endif  // ATTNBENCH_MECHANISMS_KERNELS_ERROR_BOUNDS_H_
