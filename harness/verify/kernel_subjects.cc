@@ -781,11 +781,11 @@ KernelSubject<Real> SelectRows() {
           }};
 }
 
-template <class Real>
-KernelSubject<Real> Windows(
-    const std::string& kernel,
-    decltype(Kernels<Real>::sums_up_to) Kernels<Real>::*sums,
-    decltype(Kernels<Wide>::sums_up_to) Kernels<Wide>::*reference) {
+// `sums` calls a kernel of either precision; numbers are at least `least`, and
+// `further` is what the kernel does to a sum.
+template <class Real, class Sums>
+KernelSubject<Real> Windows(const std::string& kernel, double least,
+                            double further, const Sums& sums) {
   return {
       .kernel = kernel,
       .results = {{"windows of 64", "u of the sum"},
@@ -794,9 +794,9 @@ KernelSubject<Real> Windows(
       .search_size = 150,
       .searched = 12'000,
       .ranges =
-          [](Index n) {
+          [=](Index n) {
             return std::vector{
-                NumberRange{n, 0, kSingle<Real> ? 0x1p100 : 0x1p900}};
+                NumberRange{n, least, kSingle<Real> ? 0x1p100 : 0x1p900}};
           },
       // A difference of longer sums would cancel.
       .cancel = [](auto& random, auto& in) { Spread(random, -50, 50, in[0]); },
@@ -808,13 +808,14 @@ KernelSubject<Real> Windows(
             Array<Real> found = in[0], scratch(in[0].size() + 1);
             Array<Wide> exact = wide;
             for (const Index width : {64, 256}) {
-              (kernels.*sums)(in[0].data(), count, width, scratch.data(),
-                              found.data());
-              (ScalarKernels<Wide>().*reference)(wide.data(), count, width,
-                                                 nullptr, exact.data());
+              sums(kernels, in[0].data(), count, width, scratch.data(),
+                   found.data());
+              sums(ScalarKernels<Wide>(), wide.data(), count, width,
+                   static_cast<Wide*>(nullptr), exact.data());
               AddShares(found, exact, exact, kUnit<Real>,
-                        WindowError<Real>(std::min(width, count),
-                                          static_cast<double>(kernels.lanes)),
+                        further + WindowError<Real>(
+                                      std::min(width, count),
+                                      static_cast<double>(kernels.lanes)),
                         0, worst[width == 64 ? 0 : 1]);
             }
           }};
@@ -832,10 +833,25 @@ std::vector<KernelSubject<Real>> KernelSubjects() {
           SoftmaxBackward<Real>(),
           Sigmoid<Real>(),
           SelectRows<Real>(),
-          Windows<Real>("sums_up_to", &Kernels<Real>::sums_up_to,
-                        &Kernels<Wide>::sums_up_to),
-          Windows<Real>("sums_from", &Kernels<Real>::sums_from,
-                        &Kernels<Wide>::sums_from),
+          Windows<Real>("sums_up_to", 0, 0,
+                        [](const auto& kernels, const auto* x, Index count,
+                           Index width, auto* scratch, auto* sums) {
+                          kernels.sums_up_to(x, nullptr, count, width, scratch,
+                                             sums);
+                        }),
+          Windows<Real>("sums_from", 0, 0,
+                        [](const auto& kernels, const auto* x, Index count,
+                           Index width, auto* scratch, auto* sums) {
+                          kernels.sums_from(x, nullptr, count, width, scratch,
+                                            sums);
+                        }),
+          Windows<Real>("ratios_up_to", 0x1p-60, kRatioError,
+                        [](const auto& kernels, const auto* x, Index count,
+                           Index width, auto* scratch, auto* ratios) {
+                          std::vector inverses(x, x + count);
+                          kernels.ratios_up_to(x, x, count, width, scratch,
+                                               inverses.data(), ratios);
+                        }),
           ReciprocalSums<Real>(),
           CauchySums<Real>(),
           CauchyMoments<Real>(),

@@ -54,6 +54,10 @@ double WindowError(std::int64_t width, double N) {
   return 20 + static_cast<double>(width) / N * kUnitOfDouble<Real>;
 }
 
+// What ratios_up_to adds to that: a reciprocal, and a product with it.
+inline constexpr double kInverseError = 2;
+inline constexpr double kRatioError = 3;
+
 // Of the sums of magnitudes of reciprocal_sums: x + y, a reciprocal and its
 // product with the weight are 8, the rest is additions. In f32 the reciprocal
 // is 6: x86 guesses it to 1.5 2^-12, the square of which is 2.25 u, and

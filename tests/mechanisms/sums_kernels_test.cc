@@ -78,8 +78,8 @@ void ExpectSums(const std::string& level, const GuardedArray<Real>& x,
                                      exact.data());
   kernels.ratios_up_to(x.data(), factors.data(), count, width, scratch.data(),
                        inverses.data(), sums.data());
-  ExpectRelative(inverses, exact_inverses, share + 2 * kUnit<Real>);
-  ExpectRelative(sums, exact, share + 3 * kUnit<Real>);
+  ExpectRelative(inverses, exact_inverses, share + kInverseError * kUnit<Real>);
+  ExpectRelative(sums, exact, share + kRatioError * kUnit<Real>);
   EXPECT_TRUE(scratch.GuardsIntact());
 }
 
