@@ -202,6 +202,36 @@ def compare_of(document, path):
     return {**document, "rows": rows, "path": str(path), "context": context}
 
 
+def programs_of(document, path):
+    """The rows of a comparison of two programs as a frame, with their axes; its context is
+    that of the newer program, B, and `older` the commit of A.
+
+    `ratio` and `interval` are of B over A itself, not over what all rows have in common.
+    """
+    if not document["paired"]:
+        raise DataError(path, "is of two results; compare --programs measures in turn")
+    both = compare_of(document, path)
+    common = (document["common_ratio"], document["common_interval"])
+    rows = [_alone(row, *common) if document["relative"] else row
+            for row in document["rows"]]
+    frame = pandas.DataFrame(rows)
+    frame.attrs["path"] = path
+    frame.attrs["context"] = {
+        **{key: document["b"][key] for key in ("commit", "cpu", "date", "warnings")},
+        **both["context"],
+        "dirty": None,
+        "older": document["a"]["commit"],
+    }
+    return frame
+
+
+def _alone(row, common, interval):
+    """The row's ratio of B over A. Its interval misses if one of the two does."""
+    ends = row["interval"] and interval and [
+        own * of_all for own, of_all in zip(row["interval"], interval)]
+    return {**row, "ratio": row["ratio"] * common, "interval": ends}
+
+
 # ---- checks -----------------------------------------------------------------
 
 

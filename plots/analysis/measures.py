@@ -1,7 +1,7 @@
 """The quantities of targets, as a Measured: a ratio of two cells of one result, a share
 of a bandwidth, or a time for each entry or the like.
 
-Every measure but a mean takes the quantity, its cell and all cells.
+Every measure takes the quantity, its cell and all cells, but for those of OF_ALL.
 """
 
 import math
@@ -10,9 +10,10 @@ from dataclasses import dataclass
 
 import numpy
 
-from analysis import intervals, load, pairing, series
+from analysis import fits, intervals, load, pairing, series, settings, words
 from analysis.intervals import Estimate, Span
 
+OF_NAME = ("energy", "schedule", "mode", "scope")
 OF_POINT = ("memory_length", "output_length", "dim", "batch", "workload")
 SIZES = {"f32": 4, "f64": 8}
 
@@ -210,7 +211,49 @@ def peak_memory(quantity, cell, frame):
     return Measured(Span(grown, grown, grown))
 
 
-MEAN = "mean_speed_over"
+def exponent(quantity, frame):
+    """Gives the cell with the greatest T, and the exponent of T of the time."""
+    lengths = quantity["of"]["memory_length"]
+    lacking = sorted(set(lengths) - set(frame["memory_length"]))
+    if lacking:  # as in a quick profile
+        return {}, Measured(missing=f"T = {lacking[0]} was not measured")
+    cells = [find(frame, {**quantity["of"], "memory_length": t}) for t in lengths]
+    cell = cells[-1]
+    found, missing = logs(quantity, *cells)
+    if missing:
+        return cell, missing
+    weights = fits.slope_weights(numpy.log(lengths))
+    return cell, Measured(series.linear(found, weights, series.TIME).at())
+
+
+# ---- two programs -----------------------------------------------------------
+
+
+def program_speed_over(quantity, frame):
+    cell = find(frame, quantity["of"])
+    low, high = cell["interval"] or (0, math.inf)
+    return cell, Measured(Span(1 / cell["ratio"], 1 / high, 1 / low if low else math.inf))
+
+
+def slowest_program_over(_quantity, frame):
+    """Gives the cell of which it is surest that it got slower."""
+    rows = [row for row in frame.to_dict("records") if row["interval"] is not None]
+    cell = max(rows, key=lambda row: row["interval"][0])
+    low, high = cell["interval"]
+    place = ", ".join((settings.describe(cell), *(cell[key] for key in OF_NAME)))
+    time = words.span_text({"value": cell["ratio"], "low": low, "high": high})
+    note = f" of {len(rows)} cells: {place} ({time})"
+    return cell, Measured(Span(low, low, low), note=note)
+
+
+MEAN, EXPONENT = "mean_speed_over", "exponent"
+# These take the quantity and all cells, and give the cell that they are of, too.
+OF_ALL = {
+    MEAN: mean_speed_over,
+    EXPONENT: exponent,
+    "program_speed_over": program_speed_over,
+    "slowest_program_over": slowest_program_over,
+}
 MEASURES = {
     "speed_over": speed_over,
     "time_over": time_over,
@@ -223,7 +266,7 @@ MEASURES = {
 
 def measure(quantity, frame):
     """Gives (cell, Measured) of a quantity."""
-    if quantity["kind"] == MEAN:
-        return mean_speed_over(quantity, frame)
+    if quantity["kind"] in OF_ALL:
+        return OF_ALL[quantity["kind"]](quantity, frame)
     cell = find(frame, quantity["of"])
     return cell, MEASURES[quantity["kind"]](quantity, cell, frame)

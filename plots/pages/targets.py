@@ -1,8 +1,9 @@
 """Writes the table of targets and what was measured.
 
 examples:
-  plots/targets.py results/peers_*.json results/threads.json
-  plots/targets.py results/peers_*.json results/threads.json --into docs/speed.md
+  plots/targets.py results/peers_*.json results/threads.json results/matcha_algorithms.json
+  plots/targets.py results/peers_*.json results/threads.json results/matcha_algorithms.json \
+    results/kernels_again.json --into docs/speed.md
 
 A pure function of result files: prints markdown, and with --into puts it between the
 lines <!-- targets --> and <!-- /targets --> of a file, too. Targets are a ledger
@@ -10,7 +11,8 @@ lines <!-- targets --> and <!-- /targets --> of a file, too. Targets are a ledge
 it names a result file (without .json) and a cell in it, and its name may have axes of
 the cell in braces. A ratio is the other cell's time over ours (growth: ours over the
 other's), of the two samples of the same round where both are of one point. Preparation
-that is left out is subtracted in every round. A share of a bandwidth is of the smallest
+that is left out is subtracted in every round. What two programs took is of a comparison
+(attnbench compare --programs --json), whose rows are "not measured" without it. A share of a bandwidth is of the smallest
 level of the machine's memory that holds what is read or copied. An error gives one line
 on stderr, exit code 2, and nothing on stdout.
 
@@ -18,7 +20,7 @@ Each row has its own 95 % interval. Its verdict is the first of these that is so
   met              the whole interval is on the right side of the target
   met within 10 %  it is on the right side of a target that is 10 % easier
   missed           it is on the wrong side of the target, or nothing was measured
-  open             the interval holds the target
+  open             the interval holds the target, or no comparison was given
 """
 
 import math
@@ -32,10 +34,12 @@ from pages import page
 
 TARGETS = os.path.join(ROOT, "experiments", "peers", "targets.json")
 NONE = "–"
+COMPARE = "compare"
 BEGIN, END = "<!-- targets -->\n", "<!-- /targets -->\n"
 SIGNS = {"at_least": "≥", "at_most": "≤"}
 EASIER = {"at_least": 0.9, "at_most": 1.1}
 MET, NEARLY, MISSED, OPEN = "met", "met within 10 %", "missed", "open"
+NOT_MEASURED = "not measured"
 
 
 def main(arguments=None):
@@ -53,17 +57,21 @@ def main(arguments=None):
 
 def table(document, paths):
     results = {
-        os.path.basename(path).removesuffix(".json"): load.load(path)
-        for path in paths
+        os.path.basename(path).removesuffix(".json"): read(path) for path in paths
     }
+    measurements = document["measurements"]
     rows, found = [], []
     for part in parts(document):
         name = part["quantity"]["from"]
-        if name not in results:
+        if name in results:
+            fields, said = row(part, results[name])
+        elif measurements[name]["kind"] == COMPARE:
+            said = OPEN
+            fields = [part["name"], aim(part), NOT_MEASURED, said, NONE, NONE]
+        else:
             raise load.DataError(
                 ", ".join(paths), f"there is no {name}.json among them"
             )
-        fields, said = row(part, results[name])
         rows.append(f"| {' | '.join(fields)} |")
         found.append(said)
     return "\n".join([
@@ -78,14 +86,21 @@ def table(document, paths):
     ])
 
 
+def read(path):
+    """The cells of a sweep, or the rows of a comparison of two programs."""
+    document = load.read(path, "sweep", COMPARE)
+    of_kind = load.cells_of if document["kind"] == "sweep" else load.programs_of
+    return of_kind(document, path)
+
+
 def count_line(found):
     """Says how many verdicts there are of each kind, and how many chance may give."""
     judged = [said for said in found if said != NONE]
     kinds = (MET, NEARLY, MISSED, OPEN)
     counts = ", ".join(f"{judged.count(kind)} {kind}" for kind in kinds)
     return (
-        f"{len(judged)} rows have a target: {counts}. Each interval is a "
-        f"{100 * (1 - MISS):g} % one, so at most {MISS * len(judged):.3g} false verdicts "
+        f"{len(judged)} rows have a target: {counts}. Each interval is at "
+        f"least a {100 * (1 - MISS):g} % one, so at most {MISS * len(judged):.3g} false verdicts "
         "are to be expected, if every true value is exactly its target."
     )
 
@@ -93,7 +108,8 @@ def count_line(found):
 def context_line(results):
     """Says where everything was measured: by one commit, on one machine."""
     for key in ("commit", "cpu", "dirty"):
-        values = {frame.attrs["context"][key] for frame in results.values()}
+        # A comparison does not know whether its sources had changes.
+        values = {frame.attrs["context"][key] for frame in results.values()} - {None}
         if len(values) > 1:
             raise load.DataError(
                 ", ".join(frame.attrs["path"] for frame in results.values()),
@@ -101,13 +117,19 @@ def context_line(results):
             )
     # If one result is invalid, the table must not hide it.
     contexts = [frame.attrs["context"] for frame in results.values()]
-    context = max(contexts, key=lambda c: (not c["valid"], c["date"]))
+    context = max(
+        contexts, key=lambda c: (not c["valid"], c["dirty"] is not None, c["date"])
+    )
     versions = {
         words.framework_text(frame.attrs["context"])
         for frame in results.values()
     } - {""}
     framework = "; ".join(sorted(versions)) or "not measured"
-    return f"Framework: {framework}. {words.context_text(context)}"
+    older = "".join(
+        f"The program before: commit {context['older'][:10]}. "
+        for context in contexts if "older" in context
+    )
+    return f"Framework: {framework}. {older}{words.context_text(context)}"
 
 
 def parts(document):
@@ -167,6 +189,9 @@ def aim(part):
         "bandwidth_share": f" of {measures.TRAFFIC[moves].words}",
         "ns_per_element": " ns per element",
         "ns_per_entry": " ns per entry",
+        measures.EXPONENT: " as the exponent of T",
+        "program_speed_over": "x the program before",
+        "slowest_program_over": "x the time of the program before, as far as is sure",
     }[quantity["kind"]]
     if "rule" not in part:
         return f"({unit.strip().removeprefix('x ')})"
@@ -228,15 +253,23 @@ def ratio_text(span):
 
 def cost(cell, quantity):
     """Writes our time, in the unit of its work."""
-    if quantity["kind"] == measures.MEAN:
+    if quantity["kind"] in (measures.MEAN, "slowest_program_over"):
         return NONE
-    found, missing = measures.logs(quantity, cell)
-    if missing:
+    time = time_of(cell, quantity)
+    if time is None:
         return NONE
-    time = math.exp(intervals.center(found[0])[0])
     if cell["mode"] != "decode":
         return f"{time / measures.elements(cell):.3g} ns per element"
-    if cell["operations"]["energies"] > 0:
-        return f"{time / cell['operations']['energies']:.3g} ns per energy"
+    energies = cell.get("operations", {}).get("energies", 0)
+    if energies > 0:
+        return f"{time / energies:.3g} ns per energy"
     outputs = cell["output_length"] * cell["batch"]
     return f"{time / outputs:.3g} ns per output"
+
+
+def time_of(cell, quantity):
+    """Gives our time of a cell in ns; None where there is none."""
+    if not cell or "b_ns" in cell:
+        return cell.get("b_ns")
+    found, missing = measures.logs(quantity, cell)
+    return None if missing else math.exp(intervals.center(found[0])[0])

@@ -12,6 +12,8 @@ from analysis import load
 
 # Kinds of quantities that are read from a measurement of the same kind.
 OWN = ("verify", "stability", "computed", "training")
+# Those that are read from a comparison of two programs.
+OF_PROGRAMS = ("program_speed_over", "slowest_program_over")
 
 
 def read(path):
@@ -39,7 +41,8 @@ def _check_part(part, measurements, where):
             f"{where}, '{part['name']}'", f"there is no measurement {name}"
         )
     kind, made = quantity["kind"], measurements[name]["kind"]
-    if (kind if kind in OWN else None) != (made if made in OWN else None):
+    wanted = kind if kind in OWN else "compare" if kind in OF_PROGRAMS else "sweep"
+    if wanted != made:
         raise load.DataError(
             f"{where}, '{part['name']}'",
             f"a quantity {kind} is not read from {name}, a measurement of kind {made}",
