@@ -1,15 +1,17 @@
 #!/usr/bin/env bash
 # Compares ours with a framework: installs what is missing, PyTorch too, builds,
 # times every experiment of experiments/peers with the framework in the same
-# rounds, and experiments/threads.json without it, draws, and writes the table
-# of targets.
+# rounds, and experiments/threads.json and matcha_algorithms.json without it,
+# draws, and writes the table of targets.
 #
-# usage: peers.sh [--quick] [--builds N]
+# usage: peers.sh [--quick] [--builds N] [--before BUILD]
 #   --quick   fewer rounds and shorter grids; everything goes to build/peers
 #             (otherwise to results/, results/figures/ and into docs/speed.md)
 #   --builds N   relinks of the program measure in turn, a process of 5 rounds
 #                each: intervals are then over builds (5 at most where a process
 #                takes minutes: lengths, and memory_online with one round)
+#   --before BUILD   compares with an older program, or its build folder, too, by
+#             experiments/kernels_again.json; without it these rows are open
 #   --help    this text
 # example: scripts/peers.sh --builds 20
 #
@@ -23,6 +25,7 @@ set -euo pipefail
 out=results
 profile=()
 builds=0
+before=
 into=(--into docs/speed.md)
 while (($#)); do
   case $1 in
@@ -36,8 +39,13 @@ while (($#)); do
       builds=$2
       shift
       ;;
+    --before)
+      [[ -e ${2-} ]] || usage_error "--before wants a program or a build folder"
+      before=$(realpath -- "$2")
+      shift
+      ;;
     --help | -h) print_help && exit 0 ;;
-    *) usage_error "unknown argument '$1'; allowed: --quick, --builds N, --help" ;;
+    *) usage_error "unknown argument '$1'; allowed: --quick, --builds N, --before BUILD, --help" ;;
   esac
   shift
 done
@@ -63,8 +71,8 @@ measure() {
   local result=$out/$1.json protocol=()
   if ((builds)); then
     local most=$builds rounds=5
-    # 100000 outputs are one trial, and lengths have the most cells by far.
-    [[ $1 != @(peers_memory_online|peers_lengths) ]] || most=$((builds < 5 ? builds : 5))
+    # Some cells of matcha_algorithms take a minute in each process, too. 100000 outputs are one trial, and lengths have the most cells by far.
+    [[ $1 != @(peers_memory_online|peers_lengths|matcha_algorithms) ]] || most=$((builds < 5 ? builds : 5))
     [[ $1 != peers_memory_online ]] || rounds=1
     protocol=(--builds "$most" --repetitions "$rounds")
   fi
@@ -80,6 +88,18 @@ for experiment in experiments/peers/*.json; do
   measure "peers_$name" "$experiment" --peer "$python experiments/peers/framework.py"
 done
 measure threads experiments/threads.json
+measure matcha_algorithms experiments/matcha_algorithms.json
+
+# compare_programs: writes kernels_again.json. That a cell is slower is a finding.
+compare_programs() {
+  build/release/attnbench compare --programs "$before" build/release \
+    experiments/kernels_again.json --processes 8 "${profile[@]}" --json \
+    >"$out/kernels_again.json" || (($? == 1))
+}
+if [[ -n $before ]]; then
+  attempt "comparing with $before" compare_programs
+  results+=("$out/kernels_again.json")
+fi
 
 attempt "drawing peers" "$python" plots/draw.py --figure peers \
   "$out/peers_lengths.json" -o "$out/figures"
