@@ -214,7 +214,8 @@ def programs_of(document, path):
     common = (document["common_ratio"], document["common_interval"])
     rows = [_alone(row, *common) if document["relative"] else row
             for row in document["rows"]]
-    frame = pandas.DataFrame(rows)
+    # As objects: an axis that a mechanism lacks stays None.
+    frame = pandas.DataFrame(rows, dtype=object)
     frame.attrs["path"] = path
     frame.attrs["context"] = {
         **{key: document["b"][key] for key in ("commit", "cpu", "date", "warnings")},

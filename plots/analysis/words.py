@@ -113,7 +113,9 @@ def span_text(cell):
 
 
 def ratio_text(value):
-    """Writes a speed-up in about three characters: 0.85, 4.0, 37."""
+    """Writes a speed-up in about three characters: 0.85, 4.0, 37, 1e+08."""
+    if value >= 1e6:
+        return f"{value:.0e}"
     digits = 0 if value >= 9.95 else 1 if value >= 0.995 else 2
     return f"{value:.{digits}f}"
 
