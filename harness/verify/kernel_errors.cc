@@ -97,7 +97,7 @@ class KernelMeasurer {
         const KernelInput<Real> input = Draw(family, size);
         const std::vector<WorstError> errors = Measure(input, found);
         for (std::size_t r = 0; r < errors.size(); ++r) {
-          if (size > subject_.search_size ||
+          if (size != subject_.search_size ||
               errors[r].ratio <= starts_[r].ratio) {
             continue;
           }

@@ -61,7 +61,7 @@ struct KernelSubject {
 
   std::string kernel;
   std::vector<Result> results;
-  // Lengths of inputs, and the longest from which the search starts.
+  // Lengths of inputs, and which of them the search takes.
   std::vector<Index> sizes;
   Index search_size = 0;
   int searched = 0;  // inputs, at effort 1

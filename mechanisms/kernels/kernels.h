@@ -53,9 +53,10 @@ struct Kernels {
 
   // Makes the energies of additive_rows from exp(2 query) and exp(2 key), by
   // tanh(a + b) = 1 - 2 / (1 + exp(2a) exp(2b)). With those of exp_twice the
-  // error is at most (2 dim / N + 3 log2 N + 14) u sum |v[k]| (up to 10 were
-  // found), where a and b are at most kMostQuery and kMostKey, and |v| 2^60
-  // (2^500 in f64); beyond kMostQuery it is enough to clamp a.
+  // error is at most (2 dim / N + 3 log2 N + 14) u sum |v[k]|: 3 for ordinary
+  // inputs, and in a search over dim = 64 up to 15, or 61 where N is 1. a and b
+  // are at most kMostQuery and kMostKey, and |v| 2^60 (2^500 in f64); beyond
+  // kMostQuery it is enough to clamp a.
   void (*factored_additive_rows)(const Real* exp_query, const Real* exp_keys,
                                  std::int64_t row_stride, const Real* v,
                                  std::int64_t count, std::int64_t dim,
