@@ -781,11 +781,11 @@ KernelSubject<Real> SelectRows() {
           }};
 }
 
-// `sums` calls a kernel of either precision; numbers are at least `least`, and
-// `further` is what the kernel does to a sum.
+// `sums` calls a kernel of either precision. `further` is what the kernel does
+// to a sum.
 template <class Real, class Sums>
 KernelSubject<Real> Windows(const std::string& kernel, double least,
-                            double further, const Sums& sums) {
+                            double greatest, double further, const Sums& sums) {
   return {
       .kernel = kernel,
       .results = {{"windows of 64", "u of the sum"},
@@ -795,8 +795,7 @@ KernelSubject<Real> Windows(const std::string& kernel, double least,
       .searched = 12'000,
       .ranges =
           [=](Index n) {
-            return std::vector{
-                NumberRange{n, least, kSingle<Real> ? 0x1p100 : 0x1p900}};
+            return std::vector{NumberRange{n, least, greatest}};
           },
       // A difference of longer sums would cancel.
       .cancel = [](auto& random, auto& in) { Spread(random, -50, 50, in[0]); },
@@ -833,19 +832,19 @@ std::vector<KernelSubject<Real>> KernelSubjects() {
           SoftmaxBackward<Real>(),
           Sigmoid<Real>(),
           SelectRows<Real>(),
-          Windows<Real>("sums_up_to", 0, 0,
+          Windows<Real>("sums_up_to", 0, kSingle<Real> ? 0x1p100 : 0x1p900, 0,
                         [](const auto& kernels, const auto* x, Index count,
                            Index width, auto* scratch, auto* sums) {
                           kernels.sums_up_to(x, nullptr, count, width, scratch,
                                              sums);
                         }),
-          Windows<Real>("sums_from", 0, 0,
+          Windows<Real>("sums_from", 0, kSingle<Real> ? 0x1p100 : 0x1p900, 0,
                         [](const auto& kernels, const auto* x, Index count,
                            Index width, auto* scratch, auto* sums) {
                           kernels.sums_from(x, nullptr, count, width, scratch,
                                             sums);
                         }),
-          Windows<Real>("ratios_up_to", 0x1p-60, kRatioError,
+          Windows<Real>("ratios_up_to", 0x1p-50, 0x1p50, kRatioError,
                         [](const auto& kernels, const auto* x, Index count,
                            Index width, auto* scratch, auto* ratios) {
                           std::vector inverses(x, x + count);

@@ -157,7 +157,8 @@ struct Kernels {
                     std::int64_t width, Real* scratch, Real* sums);
 
   // Makes of the first of these sums inverses(k) = 1 / sum(k) and ratios(k) =
-  // numerators(k) / sum(k), which err by 2 u and 3 u more.
+  // numerators(k) / sum(k), which err by 2 u and 3 u more where all three are
+  // normal numbers.
   void (*ratios_up_to)(const Real* x, const Real* numerators,
                        std::int64_t count, std::int64_t width, Real* scratch,
                        Real* inverses, Real* ratios);

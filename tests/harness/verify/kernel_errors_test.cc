@@ -43,7 +43,7 @@ TEST(KernelErrors, EveryKernelKeepsItsBoundInEveryFamily) {
         << row.kernel << ", " << row.what << ", " << row.precision << ", "
         << row.family << ": " << row.error.value_or(-1) << " of " << row.bound;
   }
-  EXPECT_EQ(kernels.size(), 15U);
+  EXPECT_EQ(kernels.size(), 16U);
   EXPECT_EQ(families.size(), kKernelFamilies.size());
 }
 
@@ -55,9 +55,9 @@ TEST(KernelErrors, AWrongKernelFailsAndNoOther) {
     BestKernels<float>().sigmoid(x, count, y, complement);
     for (Index n = 0; n < count; ++n) y[n] *= 1 + 0x1p-20f;
   };
-  wrong.sums_from = [](const float* x, Index count, Index width, float* scratch,
-                       float* sums) {
-    BestKernels<float>().sums_from(x, count, width - 1, scratch, sums);
+  wrong.sums_from = [](const float* x, const float* factors, Index count,
+                       Index width, float* scratch, float* sums) {
+    BestKernels<float>().sums_from(x, factors, count, width - 1, scratch, sums);
   };
   wrong.cauchy_sums = [](const float* x, const float* a, Index rows,
                          const float* y, const float* b, Index count,
