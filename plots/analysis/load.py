@@ -206,7 +206,8 @@ def programs_of(document, path):
     """The rows of a comparison of two programs as a frame, with their axes; its context is
     that of the newer program, B, and `older` the commit of A.
 
-    `ratio` and `interval` are of B over A itself, not over what all rows have in common.
+    `ratio` and `interval` are of B over A itself, not over what all rows have in common,
+    and None of a cell that has no time on both sides.
     """
     if not document["paired"]:
         raise DataError(path, "is of two results; compare --programs measures in turn")
@@ -214,6 +215,8 @@ def programs_of(document, path):
     common = (document["common_ratio"], document["common_interval"])
     rows = [_alone(row, *common) if document["relative"] else row
             for row in document["rows"]]
+    rows += [{**row, "ratio": None, "interval": None, "b_ns": None}
+             for row in document["untimed"]]
     # As objects: an axis that a mechanism lacks stays None.
     frame = pandas.DataFrame(rows, dtype=object)
     frame.attrs["path"] = path

@@ -231,6 +231,10 @@ def exponent(quantity, frame):
 
 def program_speed_over(quantity, frame):
     cell = find(frame, quantity["of"])
+    if cell["ratio"] is None:
+        return cell, Measured(
+            missing=f"before: {cell['a_status']}, now: {cell['b_status']}"
+        )
     low, high = cell["interval"] or (0, math.inf)
     return cell, Measured(Span(1 / cell["ratio"], 1 / high, 1 / low if low else math.inf))
 

@@ -55,12 +55,14 @@ def has_data(subject, cells):
 
 def draw(subject, cells):
     path = cells.attrs["path"]
-    chosen = _counted(subject, cells)
+    # A cell that failed must not look like the end of a line.
+    of_mechanism = cells[cells["mechanism"] == subject.mechanism]
+    chosen = _counted(subject, settings.select(of_mechanism, free=FREE))
     if chosen.empty:
         raise load.DataError(
             path, f"cells missing: {subject.mechanism} with peak_memory_bytes"
         )
-    chosen = series.times(settings.select(chosen, free=FREE))
+    chosen = series.times(chosen)
     modes = [mode for mode in MODES if mode in set(chosen["mode"])]
     figure, axes = style.new_figure(len(modes), 2)
     lengths = sorted(set(chosen["memory_length"]))

@@ -3,7 +3,7 @@ and against an algorithm whose bytes are not known passing for one without."""
 
 import unittest
 
-from made_up import make_cell, make_document
+from made_up import make_cell, make_document, stop
 from plot_case import PlotTest
 
 from analysis import load
@@ -129,6 +129,9 @@ class AlgorithmsFigure(PlotTest):
         made = cells()
         made[0]["output_length"] = 8
         fails(made, "mixed data: output_length is 4, 8")
+        made = cells()
+        stop(made[-1], "invalid", "differs from the reference")
+        fails(made, "is invalid: differs from the reference")
 
 
 if __name__ == "__main__":
