@@ -41,7 +41,7 @@ struct CauchyKind {
   static constexpr int kSums = kWeights * kPowers;
   // Terms that have the digits of Real.
   static constexpr int kOrder =
-      sizeof(Real) == sizeof(float) && kPowers == 2 ? 14 : kCauchyTerms<Real>;
+      kPowers == 2 ? kCauchyMomentTerms<Real> : kCauchyTerms<Real>;
   static_assert(kOrder <= kCauchyOrder);
   // Fewer numbers than this cost less one by one.
   static constexpr Index kLeastOfOctave = 2 * kOrder;

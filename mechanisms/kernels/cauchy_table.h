@@ -10,7 +10,7 @@
 namespace attnbench {
 
 // Terms of an expansion in each variable.
-inline constexpr std::int64_t kCauchyOrder = 18;
+inline constexpr std::int64_t kCauchyOrder = 22;
 // Numbers of a row of the table; those behind the order are 0.
 inline constexpr std::int64_t kCauchyStride = 24;
 // From this distance of octaves on the lesser of x and y is nothing beside the
@@ -20,7 +20,7 @@ inline constexpr std::int64_t kCauchyDistances = 65;
 // With x = 2^e (3 + s) / 2, y = 2^(e - d) (3 + t) / 2 and s, t in [-1, 1]:
 //   1 / (x + y)   = 2^-e    sum over m, n of C[m][n] T_m(s) T_n(t)
 //   1 / (x + y)^2 = 2^(-2e) sum over m, n of C2[m][n] T_m(s) T_n(t)
-// up to 4.5e-14 and 1.1e-12 of it, at the ends of octaves. Both are
+// up to 4e-17 and 2e-15 of it, at the ends of octaves. Both are
 // [kCauchyOrder][kCauchyStride], for d from 0 to kCauchyDistances - 1. They are
 // made at the first call.
 const double* CauchyTable(std::int64_t distance);

@@ -225,9 +225,12 @@ inline constexpr Real kMostKey = sizeof(Real) == sizeof(float) ? 31 : 320;
 
 inline constexpr std::int64_t kAdaptiveBlock = 16;
 
-// Terms of the expansions of cauchy_sums; those of cauchy_moments are more.
+// Terms of the expansions of cauchy_sums and of cauchy_moments.
 template <class Real>
 inline constexpr int kCauchyTerms = sizeof(Real) == sizeof(float) ? 9 : 18;
+template <class Real>
+inline constexpr int kCauchyMomentTerms = sizeof(Real) == sizeof(float) ? 14
+                                                                        : 22;
 
 // These are not proven: the expansions leave out up to 3.1e-7 in f32 and
 // 4.5e-14 in f64 (squares 1.1e-12), where numbers lie at the ends of octaves,

@@ -310,7 +310,7 @@ FunctionCost AdaptiveCost(const Config& config) {
   if (config.variant == kPairs) return cost;
   cost.longest_block = kLongestBlock;
   cost.forward_doubling = 2 * 3 * kCauchyTerms<Real>;
-  cost.backward_doubling = 6 * 3 * kCauchyTerms<double>;
+  cost.backward_doubling = 6 * 3 * kCauchyMomentTerms<double>;
   return cost;
 }
 
