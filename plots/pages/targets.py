@@ -12,15 +12,16 @@ it names a result file (without .json) and a cell in it, and its name may have a
 the cell in braces. A ratio is the other cell's time over ours (growth: ours over the
 other's), of the two samples of the same round where both are of one point. Preparation
 that is left out is subtracted in every round. What two programs took is of a comparison
-(attnbench compare --programs --json), whose rows are "not measured" without it. A share of a bandwidth is of the smallest
-level of the machine's memory that holds what is read or copied. An error gives one line
-on stderr, exit code 2, and nothing on stdout.
+(attnbench compare --programs --json). A share of a bandwidth is of the smallest level of
+the machine's memory that holds what is read or copied. The rows of a file that is not
+given are "not measured". An error gives one line on stderr, exit code 2, and nothing on
+stdout.
 
 Each row has its own 95 % interval. Its verdict is the first of these that is so:
   met              the whole interval is on the right side of the target
   met within 10 %  it is on the right side of a target that is 10 % easier
   missed           it is on the wrong side of the target, or nothing was measured
-  open             the interval holds the target, or no comparison was given
+  open             the interval holds the target, or its file was not given
 """
 
 import math
@@ -59,19 +60,14 @@ def table(document, paths):
     results = {
         os.path.basename(path).removesuffix(".json"): read(path) for path in paths
     }
-    measurements = document["measurements"]
     rows, found = [], []
     for part in parts(document):
         name = part["quantity"]["from"]
         if name in results:
             fields, said = row(part, results[name])
-        elif measurements[name]["kind"] == COMPARE:
+        else:
             said = OPEN
             fields = [part["name"], aim(part), NOT_MEASURED, said, NONE, NONE]
-        else:
-            raise load.DataError(
-                ", ".join(paths), f"there is no {name}.json among them"
-            )
         rows.append(f"| {' | '.join(fields)} |")
         found.append(said)
     return "\n".join([

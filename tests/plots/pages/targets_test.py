@@ -363,12 +363,16 @@ class TargetsTest(TableTest):
             self.row({"measure": "bandwidth", "moves": "memory", "at_least": 0.1},
                      cells())[1:3], ["the result has no limits", "missed"])
 
-    def test_a_missing_cell_or_file_is_said_and_nothing_is_printed(self):
+    def test_a_file_that_is_not_given_leaves_its_rows_open(self):
+        target = {"measure": "ratio", "to": {"variant": "framework"}, "at_least": 2}
+        self.assertEqual(
+            self.row({**target, "result": "y"}, cells())[:3],
+            ["≥ 2x framework", "not measured", "open"])
+
+    def test_a_missing_cell_is_said_and_nothing_is_printed(self):
         target = {"measure": "ratio", "to": {"variant": "framework"}}
         self.assertIn("cell missing: ", self.run_main(target, [cell()]))
         self.assertIn("there 2 times: ", self.run_main(target, [cell(), *cells()]))
-        self.assertIn("there is no y.json",
-                      self.run_main({**target, "result": "y"}, cells()))
 
     def test_a_page_gets_the_table_between_its_two_lines(self):
         target = {"measure": "ratio", "to": {"variant": "framework"}}
