@@ -253,9 +253,8 @@ class TrainingGate {
   double RelativeBound(const TrainingSequence<Real>& one) const {
     const MatrixView<Real>& attention = one.expectation.attention;
     const auto factors = static_cast<double>(attention.rows + attention.cols);
-    const double relative =
-        std::expm1(EnergyRounding(one.sequence, config_)) +
-        8 * kRoundoff<Real> * std::sqrt(factors);
+    const double relative = std::expm1(EnergyRounding(one.sequence, config_)) +
+                            8 * kRoundoff<Real> * std::sqrt(factors);
     if (must_agree_ && !(relative < 0.5)) {
       throw std::runtime_error(fmt::format(
           "rounding may move an output by {:.3g} times what it is; it cannot "
