@@ -195,7 +195,7 @@ KernelSubject<Real> FactoredRows() {
       .cancel = &CancelFactored<Real>,
       .repair = {},
       .measure =
-          [](const auto& kernels, const auto& in, Errors& worst) {
+          [=](const auto& kernels, const auto& in, Errors& worst) {
             const Index dim = std::ssize(in[0]);
             Array<Real> energies(kRows);
             Array<Wide> exact(kRows);
@@ -368,7 +368,8 @@ KernelSubject<Real> SelectRows() {
             const double bound = 2 + SelectError(count) * kUnitOfDouble<Real>;
             for (std::size_t n = 0; n < alpha.size(); ++n) {
               // Every row starts with what the ones above have lost.
-              const Wide row = static_cast<Wide>(n / in[2].size() + 1);
+              const std::size_t above = n / in[2].size();
+              const Wide row = static_cast<Wide>(above + 1);
               const Wide floor =
                   8 * row * static_cast<Wide>(count + 1) * kLeast<Real>;
               worst[0].Add(alpha[n] - exact[n], row * kUnit<Real> * exact[n],

@@ -162,7 +162,7 @@ KernelSubject<Real> CauchyMoments() {
           .ranges = [](Index n) { return CauchyRanges<Real>(n, 2); },
           .cancel =
               [](auto& random, auto& in) {
-                for (const std::size_t n : {1, 2, 4, 5}) {
+                for (const std::size_t n : {1U, 2U, 4U, 5U}) {
                   AlternateSigns(random, in[n]);
                 }
               },

@@ -105,10 +105,6 @@ using Buffer = std::vector<T, Allocator<T>>;
 // some of the work.
 template <class T>
 struct UnsetAllocator : Allocator<T> {
-  template <class U>
-  struct rebind {
-    using other = UnsetAllocator<U>;
-  };
   void construct(T* at) { new (at) T; }
   template <class... Arguments>
   void construct(T* at, Arguments&&... arguments) {

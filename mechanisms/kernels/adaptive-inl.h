@@ -52,33 +52,34 @@ void AdaptiveBlocks(const Real* e, const Real* start, const Real* p,
                     const double* passed, Index count, Real* beta) {
   const BlockLanes d;
   const Index lanes = LanesOf(d);
-  HWY_ALIGN double e_[kBlockNumbers], start_[kBlockNumbers], p_[kBlockNumbers],
-      passed_[kBlockNumbers], G[kBlockNumbers], beta_[kBlockNumbers];
+  HWY_ALIGN double e_lanes[kBlockNumbers], start_lanes[kBlockNumbers],
+      p_lanes[kBlockNumbers], passed_lanes[kBlockNumbers], G[kBlockNumbers],
+      beta_lanes[kBlockNumbers];
   for (Index first = 0; first < count; first += kBlock * lanes) {
     const Index left = count - first;
-    LoadBlocks(e + first, left, 1, e_);
-    LoadBlocks(start + first, left, 0, start_);
-    LoadBlocks(p + first, left, 0, p_);
-    LoadBlocks(passed + first, left, 0, passed_);
-    std::fill_n(beta_, kBlockNumbers, 0.0);
+    LoadBlocks(e + first, left, 1, e_lanes);
+    LoadBlocks(start + first, left, 0, start_lanes);
+    LoadBlocks(p + first, left, 0, p_lanes);
+    LoadBlocks(passed + first, left, 0, passed_lanes);
+    std::fill_n(beta_lanes, kBlockNumbers, 0.0);
     for (Index k = 0; k < kBlock; ++k) {
-      auto mass = hn::Load(d, start_ + k * lanes);
+      auto mass = hn::Load(d, start_lanes + k * lanes);
       if (hn::AllTrue(d, hn::Eq(mass, hn::Zero(d)))) continue;
       auto sum = hn::Zero(d);
       for (Index l = k; l < kBlock; ++l) {
-        sum = hn::Add(sum, hn::Load(d, e_ + l * lanes));
-        hn::Store(hn::Div(hn::Mul(mass, hn::Load(d, p_ + l * lanes)), sum), d,
-                  G + l * lanes);
-        mass = hn::Mul(mass, hn::Load(d, passed_ + l * lanes));
+        sum = hn::Add(sum, hn::Load(d, e_lanes + l * lanes));
+        hn::Store(hn::Div(hn::Mul(mass, hn::Load(d, p_lanes + l * lanes)), sum),
+                  d, G + l * lanes);
+        mass = hn::Mul(mass, hn::Load(d, passed_lanes + l * lanes));
       }
       auto after = hn::Zero(d);
       for (Index l = kBlock; l-- > k;) {
         after = hn::Add(after, hn::Load(d, G + l * lanes));
-        double* const at = beta_ + l * lanes;
+        double* const at = beta_lanes + l * lanes;
         hn::Store(hn::Add(hn::Load(d, at), after), d, at);
       }
     }
-    AddBlocks(beta_, left, beta + first);
+    AddBlocks(beta_lanes, left, beta + first);
   }
 }
 
@@ -89,56 +90,60 @@ void AdaptiveBlocksBackward(const Real* e, const Real* weighted,
                             Real* d_weighted, Real* d_start, Real* d_p) {
   const BlockLanes d;
   const Index lanes = LanesOf(d);
-  HWY_ALIGN double e_[kBlockNumbers], w_[kBlockNumbers], start_[kBlockNumbers],
-      p_[kBlockNumbers], passed_[kBlockNumbers], mean_[kBlockNumbers],
-      arrived_[kBlockNumbers], G[kBlockNumbers], d_e_[kBlockNumbers],
-      d_w_[kBlockNumbers], d_start_[kBlockNumbers], d_p_[kBlockNumbers];
+  HWY_ALIGN double e_lanes[kBlockNumbers], w_lanes[kBlockNumbers],
+      start_lanes[kBlockNumbers], p_lanes[kBlockNumbers],
+      passed_lanes[kBlockNumbers], mean_lanes[kBlockNumbers],
+      arrived_lanes[kBlockNumbers], G[kBlockNumbers], d_e_lanes[kBlockNumbers],
+      d_w_lanes[kBlockNumbers], d_start_lanes[kBlockNumbers],
+      d_p_lanes[kBlockNumbers];
   const auto one = hn::Set(d, 1.0);
   for (Index first = 0; first < count; first += kBlock * lanes) {
     const Index left = count - first;
-    LoadBlocks(e + first, left, 1, e_);
-    LoadBlocks(weighted + first, left, 0, w_);
-    LoadBlocks(start + first, left, 0, start_);
-    LoadBlocks(p + first, left, 0, p_);
-    LoadBlocks(passed + first, left, 0, passed_);
-    for (double* out : {d_e_, d_w_, d_start_, d_p_}) {
+    LoadBlocks(e + first, left, 1, e_lanes);
+    LoadBlocks(weighted + first, left, 0, w_lanes);
+    LoadBlocks(start + first, left, 0, start_lanes);
+    LoadBlocks(p + first, left, 0, p_lanes);
+    LoadBlocks(passed + first, left, 0, passed_lanes);
+    for (double* out : {d_e_lanes, d_w_lanes, d_start_lanes, d_p_lanes}) {
       std::fill_n(out, kBlockNumbers, 0.0);
     }
     for (Index k = kBlock; k-- > 0;) {
-      auto mass = hn::Load(d, start_ + k * lanes);
+      auto mass = hn::Load(d, start_lanes + k * lanes);
       auto sum = hn::Zero(d), weighted_sum = hn::Zero(d);
       for (Index l = k; l < kBlock; ++l) {
         const Index at = l * lanes;
-        sum = hn::Add(sum, hn::Load(d, e_ + at));
-        weighted_sum = hn::Add(weighted_sum, hn::Load(d, w_ + at));
+        sum = hn::Add(sum, hn::Load(d, e_lanes + at));
+        weighted_sum = hn::Add(weighted_sum, hn::Load(d, w_lanes + at));
         const auto r = hn::Div(one, sum);
-        hn::Store(hn::Mul(weighted_sum, r), d, mean_ + at);
-        hn::Store(mass, d, arrived_ + at);
-        hn::Store(hn::Mul(hn::Mul(mass, hn::Load(d, p_ + at)), r), d, G + at);
-        mass = hn::Mul(mass, hn::Load(d, passed_ + at));
+        hn::Store(hn::Mul(weighted_sum, r), d, mean_lanes + at);
+        hn::Store(mass, d, arrived_lanes + at);
+        hn::Store(hn::Mul(hn::Mul(mass, hn::Load(d, p_lanes + at)), r), d,
+                  G + at);
+        mass = hn::Mul(mass, hn::Load(d, passed_lanes + at));
       }
       auto value = hn::Zero(d);  // of a scan from k that has passed l
       auto chosen = hn::Zero(d), chosen_mean = hn::Zero(d);
       for (Index l = kBlock; l-- > k;) {
         const Index at = l * lanes;
-        const auto mean = hn::Load(d, mean_ + at), g = hn::Load(d, G + at);
+        const auto mean = hn::Load(d, mean_lanes + at), g = hn::Load(d, G + at);
         const auto add = [&](double* to, auto x) HWY_ATTR {
           hn::Store(hn::Add(hn::Load(d, to + at), x), d, to + at);
         };
-        add(d_p_, hn::Mul(hn::Load(d, arrived_ + at), hn::Sub(mean, value)));
-        value = hn::MulAdd(hn::Load(d, p_ + at), mean,
-                           hn::Mul(hn::Load(d, passed_ + at), value));
+        add(d_p_lanes,
+            hn::Mul(hn::Load(d, arrived_lanes + at), hn::Sub(mean, value)));
+        value = hn::MulAdd(hn::Load(d, p_lanes + at), mean,
+                           hn::Mul(hn::Load(d, passed_lanes + at), value));
         chosen = hn::Add(chosen, g);
         chosen_mean = hn::MulAdd(g, mean, chosen_mean);
-        add(d_w_, chosen);
-        add(d_e_, hn::Neg(chosen_mean));
+        add(d_w_lanes, chosen);
+        add(d_e_lanes, hn::Neg(chosen_mean));
       }
-      hn::Store(value, d, d_start_ + k * lanes);
+      hn::Store(value, d, d_start_lanes + k * lanes);
     }
-    AddBlocks(d_e_, left, d_e + first);
-    AddBlocks(d_w_, left, d_weighted + first);
-    AddBlocks(d_start_, left, d_start + first);
-    AddBlocks(d_p_, left, d_p + first);
+    AddBlocks(d_e_lanes, left, d_e + first);
+    AddBlocks(d_w_lanes, left, d_weighted + first);
+    AddBlocks(d_start_lanes, left, d_start + first);
+    AddBlocks(d_p_lanes, left, d_p + first);
   }
 }
 

@@ -35,10 +35,10 @@ constexpr int kMostOctaves = 64;
 constexpr Index kShortSum = 64;
 
 // One weight a number and the powers 1, or two weights and the powers 1 and 2.
-template <class Real, int kWeights>
+template <class Real, int Weights>
 struct CauchyKind {
-  static constexpr int kPowers = kWeights;
-  static constexpr int kSums = kWeights * kPowers;
+  static constexpr int kPowers = Weights;
+  static constexpr int kSums = Weights * kPowers;
   // Terms that have the digits of Real.
   static constexpr int kOrder =
       kPowers == 2 ? kCauchyMomentTerms<Real> : kCauchyTerms<Real>;
@@ -54,18 +54,18 @@ struct CauchyRun {
   int octave;    // the number of it, or -1
 };
 
-template <class Real, int kWeights>
+template <class Real, int Weights>
 struct CauchySide {
-  using Kind = CauchyKind<Real, kWeights>;
+  using Kind = CauchyKind<Real, Weights>;
 
   const Real* x;
   Index count;
-  const Real* weights[kWeights];
+  const Real* weights[Weights];
   Real* sums[Kind::kSums];  // of the other side's weights, power by power
 
   CauchyRun runs[2 * kMostOctaves + 1];
   int num_runs = 0, num_octaves = 0;
-  HWY_ALIGN double moments[kMostOctaves][kWeights][kCauchyStride];
+  HWY_ALIGN double moments[kMostOctaves][Weights][kCauchyStride];
   HWY_ALIGN double coefficients[kMostOctaves][Kind::kSums][kCauchyStride];
 };
 
@@ -98,16 +98,16 @@ void CutIntoOctaves(Side& side) {
 }
 
 // With t = x scale - 3: moments(n) = sum of w T_n(t).
-template <int kOrder, class Real>
+template <int Order, class Real>
 void ChebyshevMoments(const Real* x, const Real* w, Index count, Real scale,
                       double* moments) {
   const hn::ScalableTag<Real> d;
   const Index lanes = LanesOf(d);
   const auto factor = hn::Set(d, 2 * scale), shift = hn::Set(d, Real{-6});
-  HWY_ALIGN Real sums[kOrder * hn::MaxLanes(hn::ScalableTag<Real>())];
+  HWY_ALIGN Real sums[Order * hn::MaxLanes(hn::ScalableTag<Real>())];
   Index k = 0;
   while (k < count) {
-    std::fill_n(sums, kOrder * lanes, Real{0});
+    std::fill_n(sums, Order * lanes, Real{0});
     const Index end = std::min(count, k + kShortSum * lanes);
     // Four vectors at a time, because each waits for the term before.
     for (; k < end; k += 4 * lanes) {
@@ -128,7 +128,7 @@ void ChebyshevMoments(const Real* x, const Real* w, Index count, Real scale,
            v1 = hn::Mul(hn::Mul(vt, half), v0),
            y1 = hn::Mul(hn::Mul(yt, half), y0),
            z1 = hn::Mul(hn::Mul(zt, half), z0);
-      for (int n = 0; n < kOrder; ++n) {
+      for (int n = 0; n < Order; ++n) {
         Real* const at = sums + n * lanes;
         const auto sum = hn::Add(hn::Add(u0, v0), hn::Add(y0, z0));
         hn::Store(hn::Add(hn::Load(d, at), sum), d, at);
@@ -139,7 +139,7 @@ void ChebyshevMoments(const Real* x, const Real* w, Index count, Real scale,
       }
     }
     k = end;
-    for (int n = 0; n < kOrder; ++n) {
+    for (int n = 0; n < Order; ++n) {
       moments[n] += static_cast<double>(
           hn::GetLane(hn::SumOfLanes(d, hn::Load(d, sums + n * lanes))));
     }
@@ -147,14 +147,14 @@ void ChebyshevMoments(const Real* x, const Real* w, Index count, Real scale,
 }
 
 // sums(k) += sum over n of c(n) T_n(t(k)), by Clenshaw's recurrence.
-template <int kOrder, class Real>
+template <int Order, class Real>
 void AddChebyshev(const Real* x, Index count, Real scale,
                   const double* coefficients, Real* sums) {
   const hn::ScalableTag<Real> d;
   const Index lanes = LanesOf(d);
   const auto factor = hn::Set(d, 2 * scale), shift = hn::Set(d, Real{-6});
-  Real c[kOrder];
-  for (int n = 0; n < kOrder; ++n) c[n] = static_cast<Real>(coefficients[n]);
+  Real c[Order];
+  for (int n = 0; n < Order; ++n) c[n] = static_cast<Real>(coefficients[n]);
   const auto half = hn::Set(d, Real(0.5));
   Index k = 0;
   for (; k + 4 * lanes <= count; k += 4 * lanes) {
@@ -162,9 +162,9 @@ void AddChebyshev(const Real* x, Index count, Real scale,
       return hn::MulAdd(hn::LoadU(d, x + k + n * lanes), factor, shift);
     };
     const auto ut = t(0), vt = t(1), yt = t(2), zt = t(3);
-    auto u1 = hn::Set(d, c[kOrder - 1]), v1 = u1, y1 = u1, z1 = u1;
+    auto u1 = hn::Set(d, c[Order - 1]), v1 = u1, y1 = u1, z1 = u1;
     auto u2 = hn::Zero(d), v2 = u2, y2 = u2, z2 = u2;
-    for (int n = kOrder - 1; n-- > 1;) {
+    for (int n = Order - 1; n-- > 1;) {
       const auto cn = hn::Set(d, c[n]);
       const auto u0 = hn::MulAdd(ut, u1, hn::Sub(cn, u2)),
                  v0 = hn::MulAdd(vt, v1, hn::Sub(cn, v2)),
@@ -191,8 +191,8 @@ void AddChebyshev(const Real* x, Index count, Real scale,
                            : LoadTail(d, from + k, size);
     };
     const auto t2 = hn::MulAdd(load(x), factor, shift);
-    auto b1 = hn::Set(d, c[kOrder - 1]), b2 = hn::Zero(d);
-    for (int n = kOrder - 1; n-- > 1;) {
+    auto b1 = hn::Set(d, c[Order - 1]), b2 = hn::Zero(d);
+    for (int n = Order - 1; n-- > 1;) {
       const auto b0 = hn::MulAdd(t2, b1, hn::Sub(hn::Set(d, c[n]), b2));
       b2 = b1;
       b1 = b0;
@@ -250,18 +250,18 @@ void MeetOctaves(Side& x, const CauchyRun& run, Side& y,
 }
 
 // Numbers of one side and an octave of the other.
-template <class Real, int kWeights>
-void MeetPoints(CauchySide<Real, kWeights>& x, const CauchyRun& points,
-                CauchySide<Real, kWeights>& y, const CauchyRun& octave) {
-  using Kind = CauchyKind<Real, kWeights>;
+template <class Real, int Weights>
+void MeetPoints(CauchySide<Real, Weights>& x, const CauchyRun& points,
+                CauchySide<Real, Weights>& y, const CauchyRun& octave) {
+  using Kind = CauchyKind<Real, Weights>;
   constexpr int kOrder = Kind::kOrder;
   const hn::ScalableTag<Real> d;
   const Index lanes = LanesOf(d);
   const auto one = hn::Set(d, Real{1}), half = hn::Set(d, Real(0.5));
   const auto scale =
       hn::Set(d, static_cast<Real>(std::ldexp(1.0, 1 - octave.exponent)));
-  Real m[kWeights][kOrder];
-  for (int w = 0; w < kWeights; ++w) {
+  Real m[Weights][kOrder];
+  for (int w = 0; w < Weights; ++w) {
     for (int n = 0; n < kOrder; ++n) {
       m[w][n] = static_cast<Real>(y.moments[octave.octave][w][n]);
     }
@@ -287,7 +287,7 @@ void MeetPoints(CauchySide<Real, kWeights>& x, const CauchyRun& points,
       // Of the square: its terms have factors a / root + n.
       const auto ratio = hn::Div(a, root);
       const auto square_unit = hn::Mul(unit, hn::Div(scale, root));
-      for (int w = 0; w < kWeights; ++w) {
+      for (int w = 0; w < Weights; ++w) {
         auto sum = hn::Set(d, m[w][kOrder - 1]);
         auto slope = hn::Set(d, (kOrder - 1) * m[w][kOrder - 1]);
         for (int n = kOrder - 1; n-- > 1;) {
@@ -315,10 +315,10 @@ void MeetPoints(CauchySide<Real, kWeights>& x, const CauchyRun& points,
         }
         if constexpr (Kind::kPowers == 2) {
           slope = hn::Mul(slope, r);
-          add(x.sums[kWeights + w],
+          add(x.sums[Weights + w],
               hn::Mul(square_unit, hn::MulAdd(ratio, sum, slope)));
           term = hn::Mul(square_unit, load(x.weights[w], Real{0}));
-          at = sums + (kWeights + w) * kOrder * lanes;
+          at = sums + (Weights + w) * kOrder * lanes;
           hn::Store(hn::MulAdd(hn::Mul(term, ratio), half, hn::Load(d, at)), d,
                     at);
           auto factor = ratio;
@@ -395,9 +395,9 @@ Real ScaleOf(const CauchyRun& run) {
   return static_cast<Real>(std::ldexp(1.0, 1 - run.exponent));
 }
 
-template <class Real, int kWeights>
-void PrepareSide(CauchySide<Real, kWeights>& side) {
-  using Kind = CauchyKind<Real, kWeights>;
+template <class Real, int Weights>
+void PrepareSide(CauchySide<Real, Weights>& side) {
+  using Kind = CauchyKind<Real, Weights>;
   for (Real* sums : side.sums) std::fill_n(sums, side.count, Real{0});
   CutIntoOctaves(side);
   for (int n = 0; n < side.num_runs; ++n) {
@@ -406,7 +406,7 @@ void PrepareSide(CauchySide<Real, kWeights>& side) {
     for (auto& coefficients : side.coefficients[run.octave]) {
       std::fill_n(coefficients, kCauchyStride, 0.0);
     }
-    for (int w = 0; w < kWeights; ++w) {
+    for (int w = 0; w < Weights; ++w) {
       double* const moments = side.moments[run.octave][w];
       std::fill_n(moments, kCauchyStride, 0.0);
       ChebyshevMoments<Kind::kOrder>(
@@ -416,9 +416,9 @@ void PrepareSide(CauchySide<Real, kWeights>& side) {
   }
 }
 
-template <class Real, int kWeights>
-void FinishSide(CauchySide<Real, kWeights>& side) {
-  using Kind = CauchyKind<Real, kWeights>;
+template <class Real, int Weights>
+void FinishSide(CauchySide<Real, Weights>& side) {
+  using Kind = CauchyKind<Real, Weights>;
   for (int n = 0; n < side.num_runs; ++n) {
     const CauchyRun& run = side.runs[n];
     if (run.octave < 0) continue;

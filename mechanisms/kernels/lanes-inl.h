@@ -91,7 +91,7 @@ void StoreDoubles(D d, hn::Vec<D> value, Index count, float* to) {
 template <class D>
 HWY_INLINE hn::Vec<D> AtMost([[maybe_unused]] D d, hn::Vec<D> limit,
                              hn::Vec<D> v) {
-#if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR
+#if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
   return hn::Min(limit, v);  // of a NaN the second
 #else
   return hn::IfThenElse(hn::Gt(v, limit), limit, v);
@@ -100,7 +100,7 @@ HWY_INLINE hn::Vec<D> AtMost([[maybe_unused]] D d, hn::Vec<D> limit,
 template <class D>
 HWY_INLINE hn::Vec<D> AtLeast([[maybe_unused]] D d, hn::Vec<D> limit,
                               hn::Vec<D> v) {
-#if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR
+#if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
   return hn::Max(limit, v);
 #else
   return hn::IfThenElse(hn::Lt(v, limit), limit, v);

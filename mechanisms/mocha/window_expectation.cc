@@ -129,7 +129,9 @@ class ModerateWindows {
       array->resize(u.size());
     }
     scratch_.resize(u.size() + 1);
-    const Number power = std::rint(largest * std::numbers::log2e_v<Number>);
+    // Of no entries the largest is minus infinity.
+    const Number power =
+        std::rint(std::max(largest, -kLargest) * std::numbers::log2e_v<Number>);
     kernels_.exp_scaled(u.data(), T_, static_cast<int>(power), exp_u_.data());
     kernels_.ratios_up_to(exp_u_.data(), alpha.data(), T_, w_, scratch_.data(),
                           inverse_D_.data(), weights_.data());
