@@ -53,7 +53,8 @@ double LargestNorm(const MatrixView<const Real>& matrix) {
 }
 
 // The sum of |v| of additive energies, 0 for others: their kernels err by units
-// of it however small the states are (energy.h).
+// of it however small the states are. Ordinary inputs stay below 6 of them; the
+// certain bound, in error_bounds.h, would let real mistakes pass.
 template <class Real>
 double SumOfAdditiveFactors(const Sequence<Real>& sequence,
                             const Config& config) {

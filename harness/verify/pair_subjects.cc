@@ -38,6 +38,12 @@ std::vector<NumberRange> PairRanges(Index rows, Index count, int weights,
 }
 
 template <class Real>
+void CancelWeights(KernelRandom& random, KernelInput<Real>& in) {
+  AlternateSigns(random, in[1]);
+  AlternateSigns(random, in[3]);
+}
+
+template <class Real>
 KernelSubject<Real> ReciprocalSums() {
   const double least = kSingle<Real> ? 0x1p-100 : 0x1p-900;
   const double greatest = kSingle<Real> ? 0x1p124 : 0x1p1000;
@@ -52,11 +58,7 @@ KernelSubject<Real> ReciprocalSums() {
                 return PairRanges(std::min(n, Index{6}), n, 1, least, greatest,
                                   false);
               },
-          .cancel =
-              [](auto& random, auto& in) {
-                AlternateSigns(random, in[1]);
-                AlternateSigns(random, in[3]);
-              },
+          .cancel = &CancelWeights<Real>,
           .repair = {},
           .measure =
               [](const auto& kernels, const auto& in, Errors& worst) {
@@ -113,11 +115,7 @@ KernelSubject<Real> CauchySums() {
           .search_size = 48,
           .searched = 16'000,
           .ranges = [](Index n) { return CauchyRanges<Real>(n, 1); },
-          .cancel =
-              [](auto& random, auto& in) {
-                AlternateSigns(random, in[1]);
-                AlternateSigns(random, in[3]);
-              },
+          .cancel = &CancelWeights<Real>,
           .repair = {},
           .measure =
               [](const auto& kernels, const auto& in, Errors& worst) {

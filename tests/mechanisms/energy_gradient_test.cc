@@ -55,7 +55,7 @@ class Problem {
         d_memory_(T, d, kStart),
         d_chunk_keys_(T, d, kStart) {
     for (Real& h : inputs_.memory) h *= Real{1.5};
-    // Of what nobody attends to: single entries, and an output altogether.
+    // Some weights are 0, and one output has no others.
     for (std::size_t n = 0; n < cotangent_.memory.size(); ++n) {
       if (n % 3 == 1 || n < Size(T)) cotangent_.memory[n] = 0;
     }

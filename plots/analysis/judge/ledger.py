@@ -12,7 +12,7 @@ from analysis import load
 
 # Kinds of quantities that are read from a measurement of the same kind.
 OWN = ("verify", "stability", "computed", "training")
-# Those that are read from a comparison of two programs.
+# A comparison of two programs gives these.
 OF_PROGRAMS = ("program_speed_over", "slowest_program_over")
 
 
