@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "harness/inputs/declared_inputs.h"
+#include "mechanisms/energy/parameters.h"
 #include "mechanisms/mechanism.h"
 
 namespace attnbench {
@@ -52,23 +53,27 @@ double LargestNorm(const MatrixView<const Real>& matrix) {
   return std::sqrt(largest);
 }
 
-// The sum of |v| of additive energies, 0 for others: their kernels err by units
+// The sum of |v| of additive energies, the larger one where chunk energies have
+// a v, too; 0 for others: their kernels err by units
 // of it however small the states are. Ordinary inputs stay below 6 of them; the
 // certain bound, in error_bounds.h, would let real mistakes pass.
 template <class Real>
-double SumOfAdditiveFactors(const Sequence<Real>& sequence,
-                            const Config& config) {
-  const bool is_normalized = config.energy == EnergyKind::kNormalizedAdditive;
-  if (config.energy != EnergyKind::kAdditive && !is_normalized) return 0;
-  const MatrixView<const Real> v =
-      sequence.inputs.parameters->Matrix("attention.v", 1, config.dim);
-  double sum = 0;
-  for (const Real value : v.Row(0)) sum += std::abs(static_cast<double>(value));
-  if (!is_normalized) return sum;
-  const auto scale = static_cast<double>(sequence.inputs.energy_scale);
-  const double g =
-      scale == 0 ? 1 / std::sqrt(static_cast<double>(config.dim)) : scale;
-  return std::abs(g) * sum / LargestNorm(v);
+double SumOfAbsoluteV(const Sequence<Real>& sequence, const Config& config) {
+  if (!IsAdditive(config.energy)) return 0;
+  double largest = 0;
+  for (const EnergyRole role : {EnergyRole::kAttention, EnergyRole::kChunk}) {
+    const MatrixView<const Real> v =
+        GetEnergyParameters(config, *sequence.inputs.parameters, role).v;
+    double sum = 0;
+    for (const Real value : v.Row(0)) {
+      sum += std::abs(static_cast<double>(value));
+    }
+    if (IsScaled(config.energy)) {
+      sum *= std::abs(EnergyScale(config, sequence.inputs)) / LargestNorm(v);
+    }
+    largest = std::max(largest, sum);
+  }
+  return largest;
 }
 
 // The bound on how far rounding moves an energy, or a score of Britz: the delta
@@ -96,7 +101,7 @@ double EnergyRounding(const Sequence<Real>& sequence, const Config& config) {
       std::abs(static_cast<double>(sequence.inputs.energy_bias));
   return kRoundoff<Real> *
          ((std::sqrt(static_cast<double>(config.dim)) / 2 + 8) * scale +
-          6 * SumOfAdditiveFactors(sequence, config) + 4 * bias);
+          6 * SumOfAbsoluteV(sequence, config) + 4 * bias);
 }
 
 }  // namespace attnbench

@@ -4,6 +4,7 @@
 
 #include "mechanisms/common/eigen_views.h"
 #include "mechanisms/common/joined_rows.h"
+#include "mechanisms/energy/additive_pairs.h"
 #include "mechanisms/energy/parameters.h"
 #include "mechanisms/kernels/kernels.h"
 
@@ -174,52 +175,43 @@ class AdditiveEnergy final : public EnergyFromStates<Real> {
                  EnergyRole role, EnergyUse use)
       : EnergyFromStates<Real>(config, inputs, role),
         precomputed_(PrecomputesKeys(config)),
-        factored_(precomputed_ && use == EnergyUse::kMany),
         parameters_(GetEnergyParameters(config, *inputs.parameters, role)),
-        keys_(config.dim, precomputed_ ? inputs.expected_length : 0),
+        v_(MakeV(config, inputs)),
+        keys_(v_, precomputed_ ? inputs.expected_length : 0,
+              precomputed_ && use == EnergyUse::kMany),
         key_(precomputed_ ? 0 : Size(config.dim)),
-        query_(Size(config.dim)),
-        v_(parameters_.v.data, parameters_.v.data + config.dim) {
-    if (!IsScaled(config.energy)) return;
-    double square = 0;
-    for (const Real x : v_) square += static_cast<double>(x) * x;
-    const double g = EnergyScale(config, inputs);
-    this->kernels_.scale(static_cast<Real>(g / std::sqrt(square)), config.dim,
-                         v_.data());
-  }
+        query_(Size(config.dim)) {}
 
   void Append(const MatrixView<const Real>& rows) override {
     memory_.Append(rows);
     if (precomputed_) {
-      MatrixMap<Real> keys = keys_.Extend(rows.rows);
+      MatrixMap<Real> keys = Map(keys_.Extend(rows.rows));
       keys.noalias() = Map(rows) * Map(parameters_.V).transpose();
       keys.rowwise() += Map(parameters_.b).row(0);
-      if (factored_) FactorKeys(rows.rows, keys.data());
+      keys_.Finish();
     }
   }
   void SetState(Index /*output*/, std::span<const Real> state) override {
     VectorMap<Real>(query_.data(), this->dim_).noalias() =
         Map(parameters_.W) * ConstVectorMap<Real>(state.data(), this->dim_);
     query_at_ = query_.data();
-    if (factored_) FactorQueries(query_);
+    Factor(query_);
   }
   void SetStates(Index count, std::span<const Real> states) override {
     queries_.resize(Size(count * this->dim_));
     Map(MatrixView<Real>(queries_.data(), count, this->dim_)).noalias() =
         Map(MatrixView<const Real>(states.data(), count, this->dim_)) *
         Map(parameters_.W).transpose();
-    if (factored_) FactorQueries(queries_);
+    Factor(queries_);
   }
   void UseState(Index /*output*/, Index n) override {
     query_at_ = &queries_[Size(n * this->dim_)];
-    exp_query_at_ = Size(n * this->dim_);
+    exp_query_at_ = keys_.factored() ? n * this->dim_ : 0;
   }
   void Evaluate(Index first, Index count, Real* energies) override {
-    if (factored_) {
-      EvaluateFactored(first, count, energies);
-    } else if (precomputed_) {
-      this->kernels_.additive_rows(query_at_, keys_.Row(first), this->dim_,
-                                   v_.data(), count, this->dim_, energies);
+    if (precomputed_) {
+      keys_.Evaluate(query_at_, exp_queries_.data() + exp_query_at_, first,
+                     count, energies);
     } else {
       for (Index n = 0; n < count; ++n)
         EvaluateOnDemand(first + n, energies + n);
@@ -228,44 +220,23 @@ class AdditiveEnergy final : public EnergyFromStates<Real> {
   }
 
  private:
-  // Replaces the last `count` keys, at `keys`, by exp of twice them; those for
-  // which that is no number stay.
-  void FactorKeys(Index count, Real* keys) {
-    for (Index n = 0; n < count; ++n) {
-      Real* const key = keys + n * this->dim_;
-      Real least, greatest;
-      this->kernels_.range(key, this->dim_, &least, &greatest);
-      const bool fits = greatest <= kMostKey<Real> && least >= -kMostKey<Real>;
-      is_factored_.push_back(fits);
-      if (fits) {
-        this->kernels_.exp_twice(key, kMostKey<Real>, this->dim_, key);
-      }
-    }
+  Buffer<Real> MakeV(const Config& config,
+                     const SequenceInputs<Real>& inputs) const {
+    Buffer<Real> v(parameters_.v.data, parameters_.v.data + config.dim);
+    if (!IsScaled(config.energy)) return v;
+    double square = 0;
+    for (const Real x : v) square += static_cast<double>(x) * x;
+    const double g = EnergyScale(config, inputs);
+    this->kernels_.scale(static_cast<Real>(g / std::sqrt(square)), config.dim,
+                         v.data());
+    return v;
   }
-  void FactorQueries(const Buffer<Real>& queries) {
+  void Factor(const Buffer<Real>& queries) {
+    if (!keys_.factored()) return;
     exp_queries_.resize(queries.size());
-    this->kernels_.exp_twice(queries.data(), kMostQuery<Real>,
-                             std::ssize(queries), exp_queries_.data());
+    FactorQueries(std::ssize(queries) / this->dim_, this->dim_, queries.data(),
+                  exp_queries_.data());
     exp_query_at_ = 0;
-  }
-  void EvaluateFactored(Index first, Index count, Real* energies) {
-    const Index end = first + count;
-    while (first < end) {
-      const bool is_factored = is_factored_[Size(first)];
-      Index next = first + 1;
-      while (next < end && is_factored_[Size(next)] == is_factored) ++next;
-      if (is_factored) {
-        this->kernels_.factored_additive_rows(
-            &exp_queries_[exp_query_at_], keys_.Row(first), this->dim_,
-            v_.data(), next - first, this->dim_, energies);
-      } else {
-        this->kernels_.additive_rows(query_at_, keys_.Row(first), this->dim_,
-                                     v_.data(), next - first, this->dim_,
-                                     energies);
-      }
-      energies += next - first;
-      first = next;
-    }
   }
   void EvaluateOnDemand(Index j, Real* energy) {
     VectorMap<Real> key(key_.data(), this->dim_);
@@ -277,18 +248,16 @@ class AdditiveEnergy final : public EnergyFromStates<Real> {
   }
 
   const bool precomputed_;
-  const bool factored_;
   const EnergyParameters<Real> parameters_;
   JoinedRows<Real> memory_;
-  KeyStore<Real> keys_;       // V h + b of all entries, or exp of twice that
-  Buffer<char> is_factored_;  // whether it is that, where factored
-  Buffer<Real> exp_queries_;  // exp of twice W s, likewise
-  std::size_t exp_query_at_ = 0;
+  const Buffer<Real> v_;      // v, or g v / |v|
+  AdditiveKeys<Real> keys_;   // V h + b of all entries, where precomputed
+  Buffer<Real> exp_queries_;  // exp of twice W s, where factored
+  Index exp_query_at_ = 0;
   Buffer<Real> key_;      // V h + b of the entry at hand, where not
   Buffer<Real> query_;    // W s
   Buffer<Real> queries_;  // W s of each hypothesis
   const Real* query_at_ = nullptr;
-  Buffer<Real> v_;  // v, or g v / |v|
 };
 
 // Looks energies up in a table with a row for each output.

@@ -3,10 +3,8 @@
 // which is made again for every (i, j): a table of them would be [U, T, d].
 #include "mechanisms/energy/energy_gradient.h"
 
-#include <algorithm>
-
 #include "mechanisms/common/eigen_views.h"
-#include "mechanisms/kernels/kernels.h"
+#include "mechanisms/energy/additive_pairs.h"
 
 namespace attnbench {
 namespace {
@@ -17,10 +15,8 @@ class Scratch {
  public:
   Scratch(Index rows, Index cols)
       : values_(Size(rows * cols)), rows_(rows), cols_(cols) {}
-  MatrixMap<Real> map() {
-    return {values_.data(), rows_, cols_, Eigen::OuterStride<>(cols_)};
-  }
-  Real* Row(Index r) { return values_.data() + r * cols_; }
+  MatrixView<Real> View() { return {values_.data(), rows_, cols_}; }
+  MatrixMap<Real> map() { return Map(View()); }
 
  private:
   Buffer<Real> values_;
@@ -100,7 +96,8 @@ class EnergyGradient {
     key.map().rowwise() += Map(parameters_.b).row(0);
     Scratch<Real> d_query(num_outputs_, dim_), d_key(length_, dim_);
     Scratch<Real> d_v(1, dim_);  // dL/d v^
-    AddPairs(query, key, d_query, d_key, d_v);
+    AddAdditivePairs<Real>(query.View(), key.View(), G_, d_query.View(),
+                           d_key.View(), d_v.View().data);
 
     const auto v = Map(parameters_.v).row(0);
     const Real norm = scaled_ ? v.norm() : Real{1};
@@ -134,67 +131,6 @@ class EnergyGradient {
   }
 
  private:
-  // Adds, with x = tanh(query_i + key_j), G_ij x to d_v, and G_ij (1 - x^2),
-  // which lacks the factor v^, to d_query_i and d_key_j. In the letters of
-  // factored_additive_backward x = 1 - 2 r and 1 - x^2 = 4 (r - r^2).
-  void AddPairs(Scratch<Real>& query, Scratch<Real>& key,
-                Scratch<Real>& d_query, Scratch<Real>& d_key,
-                Scratch<Real>& d_v) const {
-    const Kernels<Real>& kernels = BestKernels<Real>();
-    Scratch<Real> exp_query(num_outputs_, dim_);
-    for (Index i = 0; i < num_outputs_; ++i) {
-      kernels.exp_twice(query.Row(i), kMostQuery<Real>, dim_, exp_query.Row(i));
-    }
-    Scratch<Real> quarter_d_query(num_outputs_, dim_);
-    // Each block has a sum of its own first, which rounds less often than one
-    // long sum.
-    Scratch<Real> of_block(1, dim_);
-    for (Index j = 0; j < length_;) {
-      Index count = 0;  // of keys that are replaced by their factors
-      while (count < kBlock && j + count < length_ &&
-             Factor(key.Row(j + count))) {
-        ++count;
-      }
-      of_block.map().setZero();
-      if (count > 0) {
-        double weights = 0;
-        for (Index i = 0; i < num_outputs_; ++i) {
-          const auto w = G_.Row(i).subspan(Size(j), Size(count));
-          if (std::ranges::all_of(w, [](Real x) { return x == 0; })) continue;
-          kernels.factored_additive_backward(
-              exp_query.Row(i), key.Row(j), dim_, w.data(), count, dim_,
-              quarter_d_query.Row(i), d_key.Row(j), of_block.Row(0));
-          for (const Real x : w) weights += x;
-        }
-        d_v.map().array() +=
-            static_cast<Real>(weights) - 2 * of_block.map().array();
-        kernels.scale(4, count * dim_, d_key.Row(j));
-      } else {
-        for (Index i = 0; i < num_outputs_; ++i) {
-          kernels.additive_backward(query.Row(i), key.Row(j), G_(i, j), dim_,
-                                    d_query.Row(i), d_key.Row(j),
-                                    of_block.Row(0));
-        }
-        d_v.map() += of_block.map();
-      }
-      j += std::max(count, Index{1});
-    }
-    d_query.map() += 4 * quarter_d_query.map();
-  }
-
-  // Keys that are taken together, so that they stay in the cache.
-  static constexpr Index kBlock = 8;
-
-  // Replaces a key by exp of twice it, unless that is no number.
-  bool Factor(Real* key) const {
-    const Kernels<Real>& kernels = BestKernels<Real>();
-    Real least, greatest;
-    kernels.range(key, dim_, &least, &greatest);
-    if (!(greatest <= kMostKey<Real> && least >= -kMostKey<Real>)) return false;
-    kernels.exp_twice(key, kMostKey<Real>, dim_, key);
-    return true;
-  }
-
   MatrixView<Real> Parameter(const char* name, Index rows, Index cols) const {
     return d_parameters_->Matrix(ParameterPrefix(role_) + name, rows, cols);
   }

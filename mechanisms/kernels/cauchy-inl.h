@@ -80,7 +80,8 @@ void CutIntoOctaves(Side& side) {
     const auto* const end = std::partition_point(
         x + begin, x + side.count,
         [=](auto value) { return rises ? value < 2 * least : value >= least; });
-    CauchyRun run = {begin, end - x, exponent, -1};
+    // Weights of a group that holds NaN are NaN, too, wherever it is cut.
+    CauchyRun run = {begin, std::max<Index>(end - x, begin + 1), exponent, -1};
     const bool is_octave = run.end - run.begin > Side::Kind::kLeastOfOctave &&
                            side.num_octaves < kMostOctaves;
     CauchyRun* const last =

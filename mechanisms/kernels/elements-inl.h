@@ -96,11 +96,11 @@ HWY_INLINE hn::Vec<D> ModerateExp(D d, hn::Vec<D> x, int power = 0) {
   }
   const auto y = hn::Add(hn::MulAdd(r2, q, r), hn::Set(d, Real{1}));
   constexpr int kBias = kSingle ? 127 : 1023;
+  constexpr int kMantissaBits = kSingle ? 23 : 52;
   const auto exponent =
       hn::Add(hn::BitCast(di, shifted),
               hn::Set(di, static_cast<Integer>(kBias - power)));
-  return hn::Mul(
-      y, hn::BitCast(d, hn::ShiftLeft < kSingle ? 23 : 52 > (exponent)));
+  return hn::Mul(y, hn::BitCast(d, hn::ShiftLeft<kMantissaBits>(exponent)));
 }
 
 // exp(x) to 3 ULP for x up to 88 (700 in f64), 0 where that is no normal
@@ -154,12 +154,6 @@ template <class Real>
 void Multiply(const Real* x, const Real* y, Index count, Real* z) {
   Transform(x, y, count, z,
             [](auto v, auto w) HWY_ATTR { return hn::Mul(v, w); });
-}
-
-template <class Real>
-void Divide(const Real* x, const Real* y, Index count, Real* z) {
-  Transform(x, y, count, z,
-            [](auto v, auto w) HWY_ATTR { return hn::Div(v, w); });
 }
 
 template <class Real>
@@ -248,18 +242,26 @@ void Range(const Real* x, Index count, Real* smallest, Real* largest) {
   const Index lanes = LanesOf(d);
   constexpr Real kInfinity = std::numeric_limits<Real>::infinity();
   auto low = hn::Set(d, kInfinity), high = hn::Set(d, -kInfinity);
+  // Which number Min and Max of NaN give depends on the CPU.
+  auto is_nan = hn::IsNaN(low);
   Index k = 0;
   for (; k + lanes <= count; k += lanes) {
     const auto v = hn::LoadU(d, x + k);
     low = hn::Min(low, v);
     high = hn::Max(high, v);
+    is_nan = hn::Or(is_nan, hn::IsNaN(v));
   }
+  bool any_nan = !hn::AllFalse(d, is_nan);
   // clang 14 takes a reduction of infinities for one of finite numbers.
   *smallest = k == 0 ? kInfinity : hn::GetLane(hn::MinOfLanes(d, low));
   *largest = k == 0 ? -kInfinity : hn::GetLane(hn::MaxOfLanes(d, high));
   for (; k < count; ++k) {
     if (x[k] < *smallest) *smallest = x[k];
     if (x[k] > *largest) *largest = x[k];
+    any_nan = any_nan || std::isnan(x[k]);
+  }
+  if (any_nan) {
+    *smallest = *largest = std::numeric_limits<Real>::quiet_NaN();
   }
 }
 

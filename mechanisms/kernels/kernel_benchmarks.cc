@@ -124,9 +124,6 @@ void RegisterLevel(const std::string& level, const Kernels<Real>& kernels) {
   add("multiply", kLength, [](const auto& k, auto& a) {
     k.multiply(a.x.data(), a.y.data(), kLength, a.out.data());
   });
-  add("divide", kLength, [](const auto& k, auto& a) {
-    k.divide(a.x.data(), a.y.data(), kLength, a.out.data());
-  });
   add("largest", kLength, [](const auto& k, auto& a) {
     benchmark::DoNotOptimize(k.largest(a.x.data(), kLength));
   });

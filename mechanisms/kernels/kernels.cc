@@ -34,7 +34,6 @@ const Kernels<Real>* Table() {
       .scale = &Scale<Real>,
       .add = &Add<Real>,
       .multiply = &Multiply<Real>,
-      .divide = &Divide<Real>,
       .largest = &Largest<Real>,
       .range = &Range<Real>,
       .exp_sum = &ExpSum<Real>,

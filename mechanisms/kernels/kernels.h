@@ -55,8 +55,8 @@ struct Kernels {
   // tanh(a + b) = 1 - 2 / (1 + exp(2a) exp(2b)). With those of exp_twice the
   // error is at most (2 dim / N + 3 log2 N + 14) u sum |v[k]|: 3 for ordinary
   // inputs, and in a search over dim = 64 up to 15, or 61 where N is 1. a and b
-  // are at most kMostQuery and kMostKey, and |v| 2^60 (2^500 in f64); beyond
-  // kMostQuery it is enough to clamp a.
+  // are at most kMostQuery and kMostKey, and |v| kMostV; beyond kMostQuery it
+  // is enough to clamp a.
   void (*factored_additive_rows)(const Real* exp_query, const Real* exp_keys,
                                  std::int64_t row_stride, const Real* v,
                                  std::int64_t count, std::int64_t dim,
@@ -83,15 +83,15 @@ struct Kernels {
   // x *= factor.
   void (*scale)(Real factor, std::int64_t count, Real* x);
 
-  // z = x + y, x y and x / y, element by element. `z` may be `x` or `y`.
+  // z = x + y and x y, element by element. `z` may be `x` or `y`.
   void (*add)(const Real* x, const Real* y, std::int64_t count, Real* z);
   void (*multiply)(const Real* x, const Real* y, std::int64_t count, Real* z);
-  void (*divide)(const Real* x, const Real* y, std::int64_t count, Real* z);
 
   // The largest of x; -infinity where count is 0.
   Real (*largest)(const Real* x, std::int64_t count);
 
-  // The smallest and the largest of x; infinity and -infinity where count is 0.
+  // The smallest and the largest of x; infinity and -infinity where count is 0,
+  // and NaN both if any x is.
   void (*range)(const Real* x, std::int64_t count, Real* smallest,
                 Real* largest);
 
@@ -147,10 +147,10 @@ struct Kernels {
 
   // sums(k) = sum of x(l) over l = max(0, k-width+1)..k, and over
   // l = k..min(k+width-1, count-1), each times factors(k) unless that is null;
-  // width >= 1. `scratch` holds min(width, count) + 1 numbers. `sums` may be
-  // `factors`, but not x. This takes O(count) whatever the width. For x >= 0
-  // the error is at most 20 u + width / N units of f64 of the sum, however
-  // small it is beside other entries.
+  // width >= 1. `scratch` holds min(width, count) + 1 numbers. This takes
+  // O(count) whatever the width. For x >= 0 the error is at most 20 u +
+  // width / N units of f64 of the sum, however small it is beside other
+  // entries.
   void (*sums_up_to)(const Real* x, const Real* factors, std::int64_t count,
                      std::int64_t width, Real* scratch, Real* sums);
   void (*sums_from)(const Real* x, const Real* factors, std::int64_t count,
@@ -222,6 +222,9 @@ template <class Real>
 inline constexpr Real kMostQuery = sizeof(Real) == sizeof(float) ? 43 : 345;
 template <class Real>
 inline constexpr Real kMostKey = sizeof(Real) == sizeof(float) ? 31 : 320;
+template <class Real>
+inline constexpr double kMostV = sizeof(Real) == sizeof(float) ? 0x1p60
+                                                               : 0x1p500;
 
 inline constexpr std::int64_t kAdaptiveBlock = 16;
 

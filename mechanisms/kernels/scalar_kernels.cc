@@ -110,11 +110,6 @@ void Multiply(const Real* x, const Real* y, Index count, Real* z) {
 }
 
 template <class Real>
-void Divide(const Real* x, const Real* y, Index count, Real* z) {
-  for (Index k = 0; k < count; ++k) z[k] = x[k] / y[k];
-}
-
-template <class Real>
 Real Largest(const Real* x, Index count) {
   Real largest = -std::numeric_limits<Real>::infinity();
   for (Index k = 0; k < count; ++k) largest = std::max(largest, x[k]);
@@ -126,6 +121,10 @@ void Range(const Real* x, Index count, Real* smallest, Real* largest) {
   *smallest = std::numeric_limits<Real>::infinity();
   *largest = -*smallest;
   for (Index k = 0; k < count; ++k) {
+    if (std::isnan(x[k])) {
+      *smallest = *largest = x[k];
+      return;
+    }
     *smallest = std::min(*smallest, x[k]);
     *largest = std::max(*largest, x[k]);
   }
@@ -358,7 +357,6 @@ constexpr Kernels<Real> kTable = {
     .scale = &Scale<Real>,
     .add = &Add<Real>,
     .multiply = &Multiply<Real>,
-    .divide = &Divide<Real>,
     .largest = &Largest<Real>,
     .range = &Range<Real>,
     .exp_sum = &ExpSum<Real>,

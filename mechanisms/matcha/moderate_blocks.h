@@ -15,8 +15,8 @@
 
 namespace attnbench::matcha {
 
-// Where both halves of a block are longer than half of this, near-linear time
-// is less.
+// Near-linear time is less where the harmonic mean of a block's halves is more
+// than half of this.
 inline constexpr Index kLongestBlock = 512;
 constexpr bool AreLong(Index left, Index right) {
   return 4 * left * right > kLongestBlock * (left + right);

@@ -29,9 +29,11 @@ class ModerateGradient {
 
   // Whether the row is such a one; then Backward may be called.
   bool Take(const ChoiceRow<Real>& row) {
-    const auto [least, greatest] = std::ranges::minmax(row.chunk_energies);
-    if (!(greatest - least <= kRange)) return false;
     const std::size_t T = row.p.size();
+    Real least, greatest;
+    BestKernels<Real>().range(row.chunk_energies.data(), static_cast<Index>(T),
+                              &least, &greatest);
+    if (!(greatest - least <= kRange)) return false;
     exp_u_.assign(row.chunk_energies.begin(), row.chunk_energies.end());
     kernels_.exp_sum(exp_u_.data(), greatest, static_cast<Index>(T),
                      exp_u_.data());

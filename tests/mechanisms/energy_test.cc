@@ -180,6 +180,28 @@ TYPED_TEST(EnergyTest, KeysWithoutFactorsTakeTheirTanhInAnyPieces) {
   }
 }
 
+TYPED_TEST(EnergyTest, ALargeVTakesItsTanhForEveryEnergy) {
+  using Real = TypeParam;
+  const Mechanism<Real>& soft = *FindMechanism<Real>("soft");
+  DrawnInputs<Real> inputs(9, 1, 6, 3);
+  for (Real& x : inputs.memory) x *= 30;
+  Sequence<Real> sequence = inputs.View();
+  sequence.inputs.energy_scale =
+      static_cast<Real>(std::is_same_v<Real, float> ? 1e30 : 1e160);
+  Config config = DefaultConfig(soft, 6);
+  config.energy = EnergyKind::kNormalizedAdditive;
+  const auto energies = [&](EnergyUse use) {
+    const auto energy =
+        MakeEnergy(config, sequence.inputs, EnergyRole::kAttention, use);
+    energy->Append(sequence.memory);
+    std::vector<Real> made(9);
+    energy->SetState(0, inputs.states);
+    energy->Evaluate(0, 9, made.data());
+    return made;
+  };
+  EXPECT_EQ(energies(EnergyUse::kMany), energies(EnergyUse::kFew));
+}
+
 TYPED_TEST(EnergyTest, SoftAttentionRefusesProbabilities) {
   using Real = TypeParam;
   const Mechanism<Real>& soft = *FindMechanism<Real>("soft");

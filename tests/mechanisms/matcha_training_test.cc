@@ -322,6 +322,23 @@ std::vector<Real> Published(const std::string& variant, const Inputs<Real>& x) {
   return beta;
 }
 
+// Sums in near-linear time look for octaves, in which NaN is not.
+TEST(MatchaTrainingTest, NanInALongMemoryEndsInNan) {
+  constexpr std::size_t T = 1200;
+  for (const std::size_t at : {0, 700, 1199}) {
+    Rows u(1, std::vector<double>(T, 0));
+    u[0][at] = std::nan("");
+    const auto made = testing::Train<float>(
+        "matcha", testing::DefaultConfig(*FindMechanism<float>("matcha"), 0),
+        {.p_choose = Rows(1, std::vector<double>(T, 0.01)),
+         .chunk_energies = u},
+        Rows(1, std::vector<double>(T, 1)));
+    EXPECT_TRUE(std::isnan(made.attention(0, static_cast<Index>(at)))) << at;
+    EXPECT_TRUE(std::isnan(made.d_chunk_energies(0, static_cast<Index>(at))))
+        << at;
+  }
+}
+
 TEST(MatchaTrainingTest, PublishedVariantsAreRightWhereNothingOverflows) {
   const auto x = Draw<double>(20, Shape::kRandom, 0.5, 10);
   for (const char* variant : {"nested", "partial_sums", "parallel"}) {

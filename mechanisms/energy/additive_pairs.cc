@@ -1,0 +1,153 @@
+#include "mechanisms/energy/additive_pairs.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+#include "mechanisms/common/eigen_views.h"
+#include "mechanisms/kernels/kernels.h"
+
+namespace attnbench {
+namespace {
+
+// Keys whose gradients are taken together, so that they stay in the cache.
+constexpr Index kBlock = 8;
+
+// Replaces a key by exp of twice it, unless that is no number.
+template <class Real>
+bool Factor(Index dim, Real* key) {
+  const Kernels<Real>& kernels = BestKernels<Real>();
+  Real least, greatest;
+  kernels.range(key, dim, &least, &greatest);
+  if (!(greatest <= kMostKey<Real> && least >= -kMostKey<Real>)) return false;
+  kernels.exp_twice(key, kMostKey<Real>, dim, key);
+  return true;
+}
+
+}  // namespace
+
+template <class Real>
+AdditiveKeys<Real>::AdditiveKeys(std::span<const Real> v, Index expected_length,
+                                 bool factored)
+    : v_(v),
+      dim_(std::ssize(v)),
+      factored_(factored && std::ranges::all_of(v, [](Real x) {
+                  return std::abs(x) <= kMostV<Real>;
+                })) {
+  keys_.reserve(Size(expected_length * dim_));
+}
+
+template <class Real>
+MatrixView<Real> AdditiveKeys<Real>::Extend(Index count) {
+  const std::size_t old_size = keys_.size();
+  keys_.resize(old_size + Size(count * dim_));
+  return {keys_.data() + old_size, count, dim_};
+}
+
+template <class Real>
+void AdditiveKeys<Real>::Finish() {
+  if (!factored_) return;
+  for (std::size_t at = is_factored_.size() * Size(dim_); at < keys_.size();
+       at += Size(dim_)) {
+    is_factored_.push_back(Factor(dim_, keys_.data() + at));
+  }
+}
+
+template <class Real>
+void AdditiveKeys<Real>::Evaluate(const Real* query, const Real* exp_query,
+                                  Index first, Index count,
+                                  Real* energies) const {
+  const Kernels<Real>& kernels = BestKernels<Real>();
+  const Real* const v = v_.data();
+  if (!factored_) {
+    return kernels.additive_rows(query, Row(first), dim_, v, count, dim_,
+                                 energies);
+  }
+  const Index end = first + count;
+  while (first < end) {
+    const bool is_factored = is_factored_[Size(first)];
+    Index next = first + 1;
+    while (next < end && is_factored_[Size(next)] == is_factored) ++next;
+    if (is_factored) {
+      kernels.factored_additive_rows(exp_query, Row(first), dim_, v,
+                                     next - first, dim_, energies);
+    } else {
+      kernels.additive_rows(query, Row(first), dim_, v, next - first, dim_,
+                            energies);
+    }
+    energies += next - first;
+    first = next;
+  }
+}
+
+template <class Real>
+void FactorQueries(Index count, Index dim, const Real* queries,
+                   Real* exp_queries) {
+  BestKernels<Real>().exp_twice(queries, kMostQuery<Real>, count * dim,
+                                exp_queries);
+}
+
+// In the letters of factored_additive_backward x = 1 - 2 r and
+// 1 - x^2 = 4 (r - r^2).
+template <class Real>
+void AddAdditivePairs(const MatrixView<const Real>& queries,
+                      const MatrixView<Real>& keys,
+                      const MatrixView<const Real>& G,
+                      const MatrixView<Real>& d_queries,
+                      const MatrixView<Real>& d_keys, Real* d_v) {
+  const Kernels<Real>& kernels = BestKernels<Real>();
+  const Index dim = queries.cols;
+  Buffer<Real> factors(Size(queries.rows * dim)), quarters(factors.size());
+  const MatrixView<Real> exp_queries(factors.data(), queries.rows, dim);
+  const MatrixView<Real> quarter_d_queries(quarters.data(), queries.rows, dim);
+  FactorQueries(queries.rows, dim, queries.data, factors.data());
+  // Each block has a sum of its own first, which rounds less often than one
+  // long sum.
+  Buffer<Real> of_block(Size(dim));
+  VectorMap<Real> block_sum(of_block.data(), dim);
+  VectorMap<Real> sum(d_v, dim);
+  for (Index j = 0; j < keys.rows;) {
+    Index count = 0;  // of keys that are replaced by their factors
+    while (count < kBlock && j + count < keys.rows &&
+           Factor(dim, keys.Row(j + count).data())) {
+      ++count;
+    }
+    block_sum.setZero();
+    if (count > 0) {
+      double weights = 0;
+      for (Index i = 0; i < queries.rows; ++i) {
+        const auto w = G.Row(i).subspan(Size(j), Size(count));
+        if (std::ranges::all_of(w, [](Real x) { return x == 0; })) continue;
+        kernels.factored_additive_backward(
+            exp_queries.Row(i).data(), keys.Row(j).data(), dim, w.data(), count,
+            dim, quarter_d_queries.Row(i).data(), d_keys.Row(j).data(),
+            of_block.data());
+        for (const Real x : w) weights += x;
+      }
+      sum.array() += static_cast<Real>(weights) - 2 * block_sum.array();
+      kernels.scale(4, count * dim, d_keys.Row(j).data());
+    } else {
+      for (Index i = 0; i < queries.rows; ++i) {
+        kernels.additive_backward(queries.Row(i).data(), keys.Row(j).data(),
+                                  G(i, j), dim, d_queries.Row(i).data(),
+                                  d_keys.Row(j).data(), of_block.data());
+      }
+      sum += block_sum;
+    }
+    j += std::max(count, Index{1});
+  }
+  Map(d_queries) += 4 * Map(quarter_d_queries);
+}
+
+#define ATTNBENCH_INSTANTIATE(Real)                              \
+  template class AdditiveKeys<Real>;                             \
+  template void FactorQueries(Index, Index, const Real*, Real*); \
+  template void AddAdditivePairs(                                \
+      const MatrixView<const Real>&, const MatrixView<Real>&,    \
+      const MatrixView<const Real>&, const MatrixView<Real>&,    \
+      const MatrixView<Real>&, Real*);
+ATTNBENCH_INSTANTIATE(float)
+ATTNBENCH_INSTANTIATE(double)
+#undef ATTNBENCH_INSTANTIATE
+
+}  // namespace attnbench
