@@ -197,6 +197,9 @@ struct SequenceInputs {
   std::uint32_t stream = 0;
   // T where it is known beforehand, else 0: lets the decoder allocate once.
   Index expected_length = 0;
+  // [T], in training: with what probability the scan of the first output begins
+  // at each entry, of mechanisms that scan. Empty: at the first entry.
+  std::span<const Real> start = {};
 };
 
 // What one output did: its first head, which the others follow. Most mechanisms
@@ -343,6 +346,7 @@ template <class Real>
 struct Cotangent {
   MatrixView<const Real> attention = {};  // [U, T]
   MatrixView<const Real> contexts = {};   // [U, d]
+  MatrixView<const Real> selection = {};  // [U, T]; not of published variants
 };
 
 // Gradients of parameters by the names that ParameterSource has, and of the
@@ -381,11 +385,12 @@ struct Gradients {
   MatrixView<Real> memory = {};                    // [T, d]
   MatrixView<Real> states = {};                    // [U, d]
   NamedViews<Real> further = {};                   // of SequenceInputs::further
+  std::span<Real> start = {};                      // [T]; empty: not wanted
   ParameterGradients<Real>* parameters = nullptr;  // added to
 };
 
-// Writes zeros to all of `gradients` but scores and parameters. Gradient starts
-// from them, and inputs that it does not read keep them.
+// Writes zeros to all of `gradients` but scores, start and parameters. Gradient
+// starts from them, and inputs that it does not read keep them.
 template <class Real>
 void ZeroInputGradients(const Gradients<Real>& gradients) {
   const auto zero = [](const MatrixView<Real>& view) {
@@ -437,7 +442,8 @@ class Mechanism {
     throw Unsupported("has no mode expect");
   }
   // Makes the expectation, and the gradients of
-  //   L = <cotangent.attention, attention> + <cotangent.contexts, contexts>.
+  //   L = <cotangent.attention, attention> + <cotangent.contexts, contexts>
+  //       + <cotangent.selection, selection>.
   // Exact zeros and ones of p are fine. Throws Unsupported. Thread-safe.
   virtual void Gradient(const Config& /*config*/,
                         const Sequence<Real>& /*sequence*/,

@@ -22,7 +22,7 @@ class HardExpectation final : public AttentionFunction<Real> {
   void Forward(const ScoreTables<Real>& scores,
                const Expectation<Real>& out) override {
     const std::size_t T = Size(scores.choice.cols);
-    Prepare(T);
+    Prepare(scores);
     // These keep the rows of two turns where nobody wants all: where outputs
     // start, and where the next ones will.
     const MatrixView<Real>& kept =
@@ -51,12 +51,11 @@ class HardExpectation final : public AttentionFunction<Real> {
   }
 
   void Gradient(const ScoreTables<Real>& scores,
-                const MatrixView<const Real>& d_attention,
-                const Expectation<Real>& out,
+                const Cotangent<Real>& cotangent, const Expectation<Real>& out,
                 const ScoreGradients<Real>& gradients) override {
     const Index U = scores.choice.rows;
     const Index T = scores.choice.cols;
-    Prepare(Size(T));
+    Prepare(scores);
     for (Buffer<Real>* row : {&d_next_, &d_alpha_, &d_start_, &d_p_}) {
       row->assign(Size(T), 0);
     }
@@ -79,8 +78,10 @@ class HardExpectation final : public AttentionFunction<Real> {
       }
     });
     for (Index i = U; i-- > 0;) {
-      BackwardRow(scores, i, arrived.data() + i * T, d_attention.Row(i),
-                  gradients);
+      BackwardRow(scores, i, arrived.data() + i * T, cotangent, gradients);
+    }
+    if (!gradients.start.empty()) {
+      std::ranges::copy(d_next_, gradients.start.begin());
     }
   }
 
@@ -99,9 +100,14 @@ class HardExpectation final : public AttentionFunction<Real> {
     }
   }
 
-  void Prepare(std::size_t T) {
+  void Prepare(const ScoreTables<Real>& scores) {
+    const std::size_t T = Size(scores.choice.cols);
     first_.assign(T, 0);
-    if (T > 0) first_[0] = 1;
+    if (!scores.start.empty()) {
+      std::ranges::copy(scores.start, first_.begin());
+    } else if (T > 0) {
+      first_[0] = 1;
+    }
     p_.resize(T * Size(RowsTogether()));
     complement_.resize(p_.size());
   }
@@ -187,9 +193,10 @@ class HardExpectation final : public AttentionFunction<Real> {
   // Goes back through output i: d_next_ is dL/d of where output i + 1 starts,
   // and becomes that of output i.
   void BackwardRow(const ScoreTables<Real>& scores, Index i,
-                   const Real* arrived, std::span<const Real> d_attention,
+                   const Real* arrived, const Cotangent<Real>& cotangent,
                    const ScoreGradients<Real>& gradients) {
     const Index T = scores.choice.cols;
+    const std::span<const Real> d_attention = cotangent.attention.Row(i);
     MakeTurn(scores, i, 1);
     const ChoiceRow<Real> row =
         RowOfTurn(scores, i, 0, StartRow(i), alphas_.Row(i));
@@ -215,6 +222,10 @@ class HardExpectation final : public AttentionFunction<Real> {
     }
     if (chunk_ == nullptr) {
       kernels_.add(d_next_.data(), d_attention.data(), T, d_alpha_.data());
+    }
+    if (cotangent.selection.data != nullptr) {
+      kernels_.add(d_alpha_.data(), cotangent.selection.Row(i).data(), T,
+                   d_alpha_.data());
     }
     kernels_.select_backward(row.p.data(), DataOrNull(row.complement), arrived,
                              d_alpha_.data(), T, d_scores.data(),

@@ -112,6 +112,10 @@ class PublishedExpectation final : public AttentionFunction<Real> {
 
   void Forward(const ScoreTables<Real>& scores,
                const Expectation<Real>& out) override {
+    if (!scores.start.empty()) {
+      throw Unsupported("variant " + config_.variant +
+                        " begins at the first entry");
+    }
     PublishedTables<Real> tables = MakeTables<Real>(scores);
     Compute<Real, Real>(config_, closed_form_, chunks_.plain, tables);
     for (Index i = 0; i < tables.U; ++i) {
@@ -125,9 +129,12 @@ class PublishedExpectation final : public AttentionFunction<Real> {
 
   // Makes one pass for each score, which moves with derivative 1.
   void Gradient(const ScoreTables<Real>& scores,
-                const MatrixView<const Real>& d_attention,
-                const Expectation<Real>& out,
+                const Cotangent<Real>& cotangent, const Expectation<Real>& out,
                 const ScoreGradients<Real>& gradients) override {
+    if (cotangent.selection.data != nullptr) {
+      throw Unsupported("variant " + config_.variant +
+                        " has gradients of attention only");
+    }
     if (gradients.only.empty() && (scores.choice.cols > kMostForwardMode ||
                                    scores.choice.rows > kMostForwardMode)) {
       throw Unsupported("gradients of variant " + config_.variant +
@@ -137,11 +144,11 @@ class PublishedExpectation final : public AttentionFunction<Real> {
     }
     Forward(scores, out);
     PublishedTables<Derivative> tables = MakeTables<Derivative>(scores);
-    WriteGradient(tables, tables.choice, d_attention, gradients.only,
+    WriteGradient(tables, tables.choice, cotangent.attention, gradients.only,
                   gradients.choice);
     if (has_chunk_energies()) {
-      WriteGradient(tables, tables.chunk_energies, d_attention, gradients.only,
-                    gradients.chunk_energies);
+      WriteGradient(tables, tables.chunk_energies, cotangent.attention,
+                    gradients.only, gradients.chunk_energies);
     }
   }
 

@@ -23,7 +23,11 @@ class ReferenceExpectation final : public AttentionFunction<Number> {
     const Index U = scores.choice.rows;
     T_ = Size(scores.choice.cols);
     starts_.assign(1, Row(T_, 0));
-    if (T_ > 0) starts_[0][0] = 1;
+    if (!scores.start.empty()) {
+      starts_[0].assign(scores.start.begin(), scores.start.end());
+    } else if (T_ > 0) {
+      starts_[0][0] = 1;
+    }
     for (Index i = 0; i < U; ++i) {
       SetOutput(scores, i);
       Row next(T_, 0);
@@ -46,7 +50,7 @@ class ReferenceExpectation final : public AttentionFunction<Number> {
   }
 
   void Gradient(const ScoreTables<Number>& scores,
-                const MatrixView<const Number>& d_attention,
+                const Cotangent<Number>& cotangent,
                 const Expectation<Number>& out,
                 const ScoreGradients<Number>& gradients) override {
     Forward(scores, out);
@@ -54,9 +58,13 @@ class ReferenceExpectation final : public AttentionFunction<Number> {
     for (Index i = scores.choice.rows; i-- > 0;) {
       SetOutput(scores, i);
       const Row& start = starts_[Size(i)];
-      const std::span<const Number> d = d_attention.Row(i);
+      const std::span<const Number> d = cotangent.attention.Row(i);
       Row d_start(T_, 0), d_p(T_, 0), d_u(T_, 0), alpha(T_, 0);
       Row mean = rule_.since_last() ? Row() : ChunkMeans(d);
+      Row d_alpha(T_, 0);
+      if (cotangent.selection.data != nullptr) {
+        std::ranges::copy(cotangent.selection.Row(i), d_alpha.begin());
+      }
       for (std::size_t k = 0; k < T_; ++k) {
         if (rule_.since_last()) mean = ChunkMeansFrom(k, d);
         Number ignored = 0;
@@ -64,7 +72,7 @@ class ReferenceExpectation final : public AttentionFunction<Number> {
         // V(n): expected value from n on, for a scan that began at k.
         Number V = end_ == EndPolicy::kRestart ? d_next[k] : 0;
         for (std::size_t n = T_; n-- > k;) {
-          const Number chosen = mean[n] + d_next[n];
+          const Number chosen = mean[n] + d_next[n] + d_alpha[n];
           d_p[n] += arrives_[n] * (chosen - V);
           V = p_[n] * chosen + not_p_[n] * V;
         }
@@ -75,6 +83,9 @@ class ReferenceExpectation final : public AttentionFunction<Number> {
       if (!rule_.since_last()) AddChunkGradient(alpha, mean, d, d_u);
       WriteScoreGradients(scores, i, d_p, d_u, gradients);
       d_next = d_start;
+    }
+    if (!gradients.start.empty()) {
+      std::ranges::copy(d_next, gradients.start.begin());
     }
   }
 

@@ -23,13 +23,12 @@ class SoftmaxFunction final : public AttentionFunction<Real> {
   }
 
   void Gradient(const ScoreTables<Real>& scores,
-                const MatrixView<const Real>& d_attention,
-                const Expectation<Real>& out,
+                const Cotangent<Real>& cotangent, const Expectation<Real>& out,
                 const ScoreGradients<Real>& gradients) override {
     Forward(scores, out);
     for (Index i = 0; i < scores.choice.rows; ++i) {
       const std::span<const Real> alpha = out.attention.Row(i);
-      const std::span<const Real> d = d_attention.Row(i);
+      const std::span<const Real> d = cotangent.attention.Row(i);
       const std::span<Real> d_energies = gradients.choice.Row(i);
       kernels_.softmax_backward(alpha.data(), d.data(), std::ssize(d),
                                 d_energies.data());

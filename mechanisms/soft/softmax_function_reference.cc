@@ -31,7 +31,7 @@ class SoftmaxReference final : public AttentionFunction<Number> {
   // The Jacobian d alpha(j) / d e(k) = alpha(j) (1{j = k} - alpha(k)), entry by
   // entry.
   void Gradient(const ScoreTables<Number>& scores,
-                const MatrixView<const Number>& d_attention,
+                const Cotangent<Number>& cotangent,
                 const Expectation<Number>& out,
                 const ScoreGradients<Number>& gradients) override {
     Forward(scores, out);
@@ -41,7 +41,7 @@ class SoftmaxReference final : public AttentionFunction<Number> {
         Number sum = 0;
         for (Index j = 0; j < T; ++j) {
           const Number identity = j == k ? 1 : 0;
-          sum += d_attention(i, j) * out.attention(i, j) *
+          sum += cotangent.attention(i, j) * out.attention(i, j) *
                  (identity - out.attention(i, k));
         }
         gradients.choice(i, k) = sum;

@@ -103,13 +103,20 @@ class Training {
                 const Gradients<Real>& gradients) {
     const Expectation<Number> made = MakeOutputs(out);
     const ScoreGradients<Number> d_scores = MakeScoreGradients(gradients);
-    function_.Gradient(scores_, AttentionCotangent(cotangent), made, d_scores);
+    function_.Gradient(scores_,
+                       {.attention = AttentionCotangent(cotangent),
+                        .contexts = {},
+                        .selection = SelectionCotangent(cotangent)},
+                       made, d_scores);
     Finish(out);
     if constexpr (kIsReference) {
       CopyTable(MatrixView<const Number>(d_scores.choice),
                 ChoiceView(gradients));
       CopyTable(MatrixView<const Number>(d_scores.chunk_energies),
                 ChunkView(gradients));
+      std::ranges::transform(
+          d_start_, gradients.start.begin(),
+          [](Number value) { return static_cast<Real>(value); });
     }
     ZeroInputGradients(gradients);
     SetMemoryGradient(cotangent, gradients.memory);
@@ -127,6 +134,9 @@ class Training {
         !sequence_.inputs.scores.empty() &&
         FindGivenScore(sequence_.inputs, EnergyRole::kAttention).probabilities;
     scores_.choice = MakeScore(EnergyRole::kAttention, choice_);
+    start_.assign(sequence_.inputs.start.begin(), sequence_.inputs.start.end());
+    ATTN_CHECK(start_.empty() || std::ssize(start_) == T_);
+    scores_.start = start_;
     AddNoise();
     if (function_.has_chunk_energies()) {
       scores_.chunk_energies = MakeScore(EnergyRole::kChunk, chunk_);
@@ -273,6 +283,18 @@ class Training {
     return d_attention;
   }
 
+  MatrixView<const Number> SelectionCotangent(
+      const Cotangent<Real>& cotangent) {
+    const MatrixView<const Real>& given = cotangent.selection;
+    if constexpr (kIsReference) {
+      if (given.data == nullptr) return {};
+      CopyTable(given, d_selection_.MakeUnset(U_, T_));
+      return d_selection_.view();
+    } else {
+      return given;
+    }
+  }
+
   MatrixView<Real> ChoiceView(const Gradients<Real>& gradients) const {
     return gradients.scores.Find(
         scores_.probabilities ? kProbabilitiesInput.name : kEnergiesInput.name);
@@ -284,12 +306,16 @@ class Training {
   ScoreGradients<Number> MakeScoreGradients(const Gradients<Real>& gradients) {
     ScoreGradients<Number> made;
     made.only = gradients.only;
+    ATTN_CHECK(gradients.start.empty() || std::ssize(gradients.start) == T_);
     if constexpr (kIsReference) {
+      d_start_.resize(gradients.start.size());
+      made.start = d_start_;
       made.choice = d_choice_.Make(U_, T_);
       if (function_.has_chunk_energies()) {
         made.chunk_energies = d_chunk_.Make(U_, T_);
       }
     } else {
+      made.start = gradients.start;
       made.choice = d_choice_.MakeUnless(ChoiceView(gradients), U_, T_);
       if (function_.has_chunk_energies()) {
         made.chunk_energies = d_chunk_.MakeUnless(ChunkView(gradients), U_, T_);
@@ -339,7 +365,9 @@ class Training {
   const Index U_;
   ScoreTables<Number> scores_;
   Table<Number> choice_, chunk_;  // what of the scores is made here
-  Table<Number> attention_, selection_, d_attention_, d_choice_, d_chunk_;
+  Table<Number> attention_, selection_;
+  Table<Number> d_attention_, d_selection_, d_choice_, d_chunk_;
+  Buffer<Number> start_, d_start_;
   Buffer<Real> states_;  // without their padding
 };
 

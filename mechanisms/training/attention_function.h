@@ -22,6 +22,7 @@ struct ScoreTables {
   MatrixView<const Number> choice;          // [U, T], p_choose or energies
   bool probabilities = false;               // choice is p_choose
   MatrixView<const Number> chunk_energies;  // [U, T], where they are used
+  std::span<const Number> start = {};       // SequenceInputs::start
 };
 
 // dL/d of ScoreTables, written.
@@ -29,6 +30,7 @@ template <class Number>
 struct ScoreGradients {
   MatrixView<Number> choice;              // [U, T]
   MatrixView<Number> chunk_energies;      // [U, T], where they are used
+  std::span<Number> start = {};           // [T]; empty: not wanted
   std::span<const ScorePlace> only = {};  // Gradients::only
 };
 
@@ -41,10 +43,10 @@ class AttentionFunction {
   // Writes out.attention [U, T], and out.selection where it has data.
   virtual void Forward(const ScoreTables<Number>& scores,
                        const Expectation<Number>& out) = 0;
-  // Does Forward, then makes the gradients from d_attention = dL/d attention
-  // [U, T].
+  // Does Forward, then makes the gradients from dL/d attention, and from dL/d
+  // selection where that has data; contexts are not looked at.
   virtual void Gradient(const ScoreTables<Number>& scores,
-                        const MatrixView<const Number>& d_attention,
+                        const Cotangent<Number>& cotangent,
                         const Expectation<Number>& out,
                         const ScoreGradients<Number>& gradients) = 0;
 };

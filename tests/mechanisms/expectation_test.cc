@@ -370,6 +370,87 @@ TEST(ExpectationTest, GradientsNeverGrowBeyondTheCotangent) {
   EXPECT_GT(largest, 0);
 }
 
+TEST(ExpectationTest, OneOutputAfterAnotherIsTheWholeSequence) {
+  std::mt19937 generator(15);
+  constexpr Index U = 5, T = 7;
+  const OwnTable<double> p(DrawP(U, T, generator)),
+      u(DrawTable(U, T, 3, generator)),
+      d_attention(DrawTable(U, T, 1, generator)),
+      d_selection(DrawTable(U, T, 1, generator));
+  for (const Case& c : kCases) {
+    for (const EndPolicy end : {EndPolicy::kAbsorb, EndPolicy::kStayLast}) {
+      for (const char* variant : kVariants) {
+        SCOPED_TRACE(Name(c, end, variant));
+        const Config config = ConfigOf(c, end, variant);
+        const auto& mechanism = *FindMechanism<double>(c.mechanism);
+        const auto scores = [&](Index first, Index count) {
+          SequenceInputs<double> inputs;
+          inputs.scores.Set("p_choose", p.view().Rows(first, count));
+          inputs.scores.Set("chunk_energies", u.view().Rows(first, count));
+          return inputs;
+        };
+        OwnTable<double> attention(U, T), selection(U, T), d_p(U, T), d_u(U, T);
+        Gradients<double> gradients;
+        gradients.scores.Set("p_choose", d_p.view());
+        gradients.scores.Set("chunk_energies", d_u.view());
+        const Sequence<double> whole{
+            .inputs = scores(0, U), .memory = {}, .states = {}, .contexts = {}};
+        mechanism.Gradient(config, whole,
+                           {.attention = d_attention.view(),
+                            .contexts = {},
+                            .selection = d_selection.view()},
+                           {attention.view(), selection.view()}, gradients);
+
+        // Forwards a step hands on where it chose, and backwards dL/d of that.
+        OwnTable<double> alpha(U, T), beta(U, T), step_d_p(U, T),
+            step_d_u(U, T);
+        const auto step = [&](Index i) {
+          Sequence<double> one{.inputs = scores(i, 1),
+                               .memory = {},
+                               .states = {},
+                               .contexts = {}};
+          if (i > 0) one.inputs.start = alpha.view().Row(i - 1);
+          return one;
+        };
+        for (Index i = 0; i < U; ++i) {
+          mechanism.Expect(config, step(i),
+                           {beta.view().Rows(i, 1), alpha.view().Rows(i, 1)});
+        }
+        OwnTable<double> from_next(Rows(1, std::vector<double>(T, 0)));
+        for (Index i = U; i-- > 0;) {
+          for (Index j = 0; j < T; ++j) {
+            from_next.view()(0, j) += d_selection(i, j);
+          }
+          OwnTable<double> d_start(1, T), ignored(2, T);
+          Gradients<double> to;
+          to.scores.Set("p_choose", step_d_p.view().Rows(i, 1));
+          to.scores.Set("chunk_energies", step_d_u.view().Rows(i, 1));
+          to.start = d_start.view().Row(0);
+          mechanism.Gradient(
+              config, step(i),
+              {.attention = d_attention.view().Rows(i, 1),
+               .contexts = {},
+               .selection = from_next.view()},
+              {ignored.view().Rows(0, 1), ignored.view().Rows(1, 1)}, to);
+          from_next = d_start;
+        }
+        const auto expect_equal = [](const OwnTable<double>& found,
+                                     const OwnTable<double>& expected,
+                                     const char* what) {
+          for (std::size_t n = 0; n < found.values().size(); ++n) {
+            EXPECT_NEAR(found.values()[n], expected.values()[n], 1e-13)
+                << what << " " << n;
+          }
+        };
+        expect_equal(alpha, selection, "alpha");
+        expect_equal(beta, attention, "beta");
+        expect_equal(step_d_p, d_p, "d p");
+        expect_equal(step_d_u, d_u, "d u");
+      }
+    }
+  }
+}
+
 // ---- noise ----------------------------------------------------------------
 
 TEST(NoiseTest, IsSeededAndOneNumberForEachOutputAndEntry) {
