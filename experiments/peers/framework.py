@@ -4,9 +4,10 @@
     run-sweep --peer '/usr/bin/python3 experiments/peers/framework.py' ...
 
 Debian's python3-torch on OpenBLAS. Every cell runs the fastest of several ways to
-write it, eager and by torch.jit.script, as measured when it is prepared. Decoding is in framework_decode.py, training
-in framework_training.py. A batch is a dimension of the tensors; sequences of
-different lengths would need padding and masks, and are skipped.
+write it, eager and by torch.jit.script, as measured when it is prepared. Decoding is
+in framework_decode.py, training in framework_training.py. A batch is a dimension of
+the tensors; sequences of different lengths would need padding and masks, and are
+skipped.
 """
 
 import ctypes
@@ -35,7 +36,6 @@ DEFAULTS = {
     "place": "inside",
     "max_length": 0,
 }
-CODE = "eager or torch.jit.script, whichever is faster for a cell"
 HELP = {
     "soft": "PyTorch: matrix products and softmax",
     "monotonic": "PyTorch: a scan by vectorised energies or one at a time; in "
@@ -69,11 +69,7 @@ def describe(blas_name):
     return {
         "protocol": 1,
         "name": "framework",
-        "libraries": {
-            "torch": torch.__version__,
-            "torch_blas": blas_name,
-            "torch_code": CODE,
-        },
+        "libraries": {"torch": torch.__version__, "torch_blas": blas_name},
         "variants": [
             {
                 "mechanism": mechanism,

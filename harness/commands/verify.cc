@@ -55,8 +55,8 @@ struct VerifyArguments {
 
 void AddOptions(CLI::App& command, VerifyArguments& arguments) {
   command.add_flag("--quick", arguments.quick,
-                   "the smaller grid, well under a minute, e.g. verify "
-                   "--quick");
+                   "fewer and smaller cases, or with --kernels shorter "
+                   "searches; well under a minute, e.g. verify --quick");
   CLI::Option* const kernels = command.add_flag(
       "--kernels", arguments.kernels,
       "in place of mechanisms, the largest errors of the SIMD kernels beside "

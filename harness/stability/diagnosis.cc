@@ -106,14 +106,14 @@ struct Found {
   }
 };
 
-void AddRow(const RowDifference& row, bool moved, double tolerance,
-            DiagnosedPlace place, Found& found) {
+void AddRow(const RowDifference& row, double tolerance, DiagnosedPlace place,
+            Found& found) {
   ++found.outputs;
   found.not_finite += row.not_finite;
   found.mass_errors.push_back(row.missing);
   if (const std::optional<double> relative = row.relative()) {
     found.relative_error = std::max(found.relative_error, *relative);
-    found.moved += row.not_finite > 0 || moved ? 1 : 0;
+    found.moved += row.not_finite > 0 || row.moved ? 1 : 0;
   }
   if (row.error > found.error || found.outputs == 1) {
     found.error = row.error;
@@ -130,14 +130,8 @@ Found CompareSequence(const Table<double>& exact, const Table<Real>& made,
                       double tolerance, Index sequence) {
   Found found;
   for (Index i = 0; i < made.rows; ++i) {
-    const std::span<const Real> row = made.view().Row(i);
-    const RowDifference difference =
-        CompareRows<Real>(exact.view().Row(i), row);
-    // A tie is no move.
-    const bool moved =
-        !row.empty() && row[difference.peak] > row[difference.exact_peak];
-    AddRow(difference, moved, tolerance,
-           {.sequence = sequence + 1, .output = i + 1}, found);
+    AddRow(CompareRows<Real>(exact.view().Row(i), made.view().Row(i)),
+           tolerance, {.sequence = sequence + 1, .output = i + 1}, found);
   }
   return found;
 }

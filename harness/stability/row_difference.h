@@ -14,11 +14,11 @@ namespace attnbench {
 struct RowDifference {
   double error = 0;  // the largest
   std::size_t worst = 0;
-  double missing = 0;        // of the row's sum; NaN where a number is
+  double missing = 0;        // of the row's sum; NaN if any number is
   double largest = 0;        // of the magnitudes found
   double largest_exact = 0;  // of the exact magnitudes
-  std::size_t peak = 0, exact_peak = 0;  // where the greatest number is
-  std::int64_t not_finite = 0;           // numbers, which have no error
+  bool moved = false;        // its greatest number, elsewhere; a tie is no move
+  std::int64_t not_finite = 0;  // numbers, which have no error
 
   // The error relative to the largest exact number; null where f32 cannot hold
   // the rest of such a row.
@@ -33,22 +33,24 @@ template <class Real>
 RowDifference CompareRows(std::span<const double> exact,
                           std::span<const Real> found) {
   RowDifference made;
+  std::size_t peak = 0, exact_peak = 0;
   for (std::size_t j = 0; j < exact.size(); ++j) {
     const auto value = static_cast<double>(found[j]);
     made.missing += exact[j] - value;
     made.largest_exact = std::max(made.largest_exact, std::abs(exact[j]));
-    if (exact[j] > exact[made.exact_peak]) made.exact_peak = j;
+    if (exact[j] > exact[exact_peak]) exact_peak = j;
     if (!std::isfinite(value)) {
       ++made.not_finite;
       continue;
     }
     made.largest = std::max(made.largest, std::abs(value));
-    if (found[j] > found[made.peak]) made.peak = j;
+    if (found[j] > found[peak]) peak = j;
     if (std::abs(value - exact[j]) > made.error) {
       made.error = std::abs(value - exact[j]);
       made.worst = j;
     }
   }
+  made.moved = !exact.empty() && found[peak] > found[exact_peak];
   return made;
 }
 

@@ -213,6 +213,8 @@ def peak_memory(quantity, cell, frame):
 
 def exponent(quantity, frame):
     """Gives the cell with the greatest T, and the exponent of T of the time."""
+    if (quantity["field"], quantity["against"]) != ("time", ["memory_length"]):
+        raise load.DataError("a target", "has the exponent of time against T only")
     lengths = quantity["of"]["memory_length"]
     lacking = sorted(set(lengths) - set(frame["memory_length"]))
     if lacking:  # as in a quick profile

@@ -24,10 +24,11 @@ def note(cells):
     ours, theirs = expected[last][OURS], expected[last][THEIRS]
     sentences = [
         "The paper calls this a distinct disadvantage and recommends against MAtChA in "
-        f"its current form. What is left of that in another form, variant {OURS}: at T = {last}, U = {ours['output_length']}, in {ours['precision']}, the "
-        f"expectation takes {size_text(ours['peak_memory_bytes'])} where eqs 40 to 43 "
-        f"take {size_text(theirs['peak_memory_bytes'])} and {_ratio_text(theirs, ours)} "
-        "its time.",
+        f"its current form. Our variant {OURS} computes the same expectation another "
+        f"way: at T = {last}, U = {ours['output_length']}, in {ours['precision']}, it "
+        f"takes {size_text(ours['peak_memory_bytes'])} where eqs 40 to 43 take "
+        f"{size_text(theirs['peak_memory_bytes'])} and {_ratio_text(theirs, ours)} its "
+        "time.",
         *_growth(expected),
         *_longest(backward, "With its gradient, at"),
         "The paper's other reason, that MAtChA performs no better than MoChA, is claim "

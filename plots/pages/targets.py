@@ -95,8 +95,8 @@ def count_line(found):
     kinds = (MET, NEARLY, MISSED, OPEN)
     counts = ", ".join(f"{judged.count(kind)} {kind}" for kind in kinds)
     return (
-        f"{len(judged)} rows have a target: {counts}. Each interval is at "
-        f"least a {100 * (1 - MISS):g} % one, so at most {MISS * len(judged):.3g} false verdicts "
+        f"{len(judged)} rows have a target: {counts}. Each interval is about "
+        f"a {100 * (1 - MISS):g} % one, so about {MISS * len(judged):.3g} false verdicts "
         "are to be expected, if every true value is exactly its target."
     )
 
@@ -187,7 +187,7 @@ def aim(part):
         "ns_per_entry": " ns per entry",
         measures.EXPONENT: " as the exponent of T",
         "program_speed_over": "x the program before",
-        "slowest_program_over": "x the time of the program before, as far as is sure",
+        "slowest_program_over": "x the time of the program before, at the low end of its interval",
     }[quantity["kind"]]
     if "rule" not in part:
         return f"({unit.strip().removeprefix('x ')})"

@@ -149,7 +149,7 @@ class TargetsTest(TableTest):
         table = targets.table(ledger_of(*({**target, **one} for one in bounds)), [path])
         self.assertTrue(table.startswith(
             "4 rows have a target: 2 met, 1 met within 10 %, 1 missed, 0 open. Each "
-            "interval is at least a 95 % one, so at most 0.2 false verdicts are to be expected, if "), table)
+            "interval is about a 95 % one, so about 0.2 false verdicts are to be expected, if "), table)
 
     def test_the_effects_are_those_of_what_is_measured(self):
         def width(target, *changes):
