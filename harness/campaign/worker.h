@@ -108,7 +108,8 @@ struct WorkerDescription {
     visit("context", self.context);
   }
 };
-// A hash of all that requests and answers consist of.
+// A hash of all that requests and answers consist of, but for the names of
+// mechanisms, variants and other choices.
 std::string WorkerForm();
 
 // The worker's current step. It stands at the start of the worker's file number

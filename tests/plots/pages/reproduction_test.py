@@ -247,7 +247,7 @@ class PapersTest(ReproductionTest):
         section = self.page(document(), path).split("#### matcha-memory\n")[1]
         section = section.split("\n#### ")[0]
         for said in (
-                "at T = 2048, U = 2, in f64, the expectation takes 1 MiB where eqs 40 to "
+                "at T = 2048, U = 2, in f64, it takes 1 MiB where eqs 40 to "
                 "43 take 32 MiB and 50x",
                 "From T = 2048 to 4096 its time grows with T to the power of 1.00. At T = "
                 "4096, it takes 2.00 ms and 2 MiB; all pairs of start and choice, in "
