@@ -246,7 +246,8 @@ def slowest_program_over(_quantity, frame):
     rows = [row for row in frame.to_dict("records") if row["interval"] is not None]
     cell = max(rows, key=lambda row: row["interval"][0])
     low, high = cell["interval"]
-    place = ", ".join((settings.describe(cell), *(cell[key] for key in OF_NAME)))
+    place = ", ".join((settings.describe(cell),
+                       *(cell[key] for key in OF_NAME if cell[key] is not None)))
     time = words.span_text({"value": cell["ratio"], "low": low, "high": high})
     note = f" of {len(rows)} cells: {place} ({time})"
     return cell, Measured(Span(low, low, low), note=note)

@@ -90,6 +90,9 @@ class ProgramsTest(TableTest):
         self.assertEqual(fields[1:3], [
             "1.1x of 2 cells: soft, exact, uniform, T = 200, U = 10, dot, online, decode, "
             "full (1.2x [1.1, 1.2])", "missed"])
+        again["rows"][1].update(energy=None)  # as of `memory`
+        self.assertIn("U = 10, online, decode, full (",
+                      self.fields(quantity, ("at_most", 1.03), again)[1])
         again["rows"][1].update(ratio=2.0, interval=[1.9, 2.1])
         self.assertEqual(self.fields(quantity, ("at_most", 1.03), again)[2], "met")
 
