@@ -208,6 +208,15 @@ class AdditiveEnergy final : public EnergyFromStates<Real> {
     query_at_ = &queries_[Size(n * this->dim_)];
     exp_query_at_ = keys_.factored() ? n * this->dim_ : 0;
   }
+  // All states are projected by one matrix product: alone each reads W again.
+  void EvaluateAll(std::span<const Real> states,
+                   MatrixView<Real> energies) override {
+    SetStates(energies.rows, states);
+    for (Index i = 0; i < energies.rows; ++i) {
+      UseState(i, i);
+      Evaluate(0, energies.cols, energies.Row(i).data());
+    }
+  }
   void Evaluate(Index first, Index count, Real* energies) override {
     if (precomputed_) {
       keys_.Evaluate(query_at_, exp_queries_.data() + exp_query_at_, first,

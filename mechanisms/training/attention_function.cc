@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "mechanisms/common/eigen_views.h"
+#include "mechanisms/common/flush_denormals.h"
 #include "mechanisms/energy/energy.h"
 #include "mechanisms/energy/energy_gradient.h"
 #include "mechanisms/training/noise.h"
@@ -240,6 +241,7 @@ class Training {
         }
       }
     } else {
+      const FlushDenormals flush;
       Map(contexts).noalias() = Map(attention_.view()) * Map(h);
     }
   }
@@ -342,6 +344,7 @@ class Training {
         }
       }
     } else {
+      const FlushDenormals flush;
       Map(d_memory).noalias() = Map(attention_.view()).transpose() *
                                 Map(cotangent.contexts.Rows(0, U_));
     }
