@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::chrono::minutes kDescribeLimit{1};
 
-// Asks a program what it is, and whether its workers understand ours.
+// Asks a program what it is.
 Context ContextOf(const std::string& program) {
   ChildProcess process({.arguments = {program, kWorkerCommand, kDescribe},
                         .environment = EnvironmentWith({})});
@@ -33,7 +33,7 @@ Context ContextOf(const std::string& program) {
       process.ReadLine(ChildProcess::Clock::now() + kDescribeLimit);
   const ProcessEnd end = process.Stop();
   const Json json = line ? Json::parse(*line, nullptr, false) : Json();
-  if (!json.is_object() || !json.contains("form")) {
+  if (!json.is_object() || !json.contains("context")) {
     const std::string words = process.LastWords();
     throw UserError(
         program,
@@ -42,12 +42,8 @@ Context ContextOf(const std::string& program) {
                     end.IsGood() ? "it wrote something else" : end.Text(),
                     words.empty() ? "" : ": ", words));
   }
-  if (json.at("form") != WorkerForm()) {
-    throw UserError(program,
-                    "writes results of another form than this program; compare "
-                    "two results of their own run-sweep instead");
-  }
-  return FromJson<WorkerDescription>(json, program).context;
+  // Older programs write a member more.
+  return FromJson<Context>(json.at("context"), program);
 }
 
 // What one program has measured so far.

@@ -23,7 +23,7 @@ struct ProgramSide {
 // The results of both programs. Both measure a point, one right after the
 // other; every process swaps which is first. None if the user interrupts.
 // Throws UserError, before anything is measured, if a program is no attnbench,
-// or one whose workers or results have another form than ours.
+// or one whose context has another form than ours.
 std::optional<std::array<ReadSweep, 2>> MeasureInTurn(
     const Sweep& sweep, const std::array<ProgramSide, 2>& sides,
     const MeasurerOptions& options);

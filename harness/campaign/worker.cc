@@ -13,22 +13,11 @@
 
 #include "harness/base/arrays.h"
 #include "harness/base/error.h"
-#include "harness/base/hash.h"
 #include "harness/machine/calibration.h"
 #include "harness/peer/peer.h"
 
 namespace attnbench {
 namespace {
-
-// Removes which names a string can be: a program with one variant more can be
-// compared with one that does not know it, in all others.
-void RemoveNames(Json& schema) {
-  if (schema.is_object()) {
-    for (const char* key : {"enum", "pattern"}) schema.erase(key);
-  }
-  if (!schema.is_structured()) return;
-  for (Json& member : schema) RemoveNames(member);
-}
 
 constexpr double kAnswerLimit = 60;  // seconds in which an answer is written
 
@@ -148,15 +137,6 @@ class PointServer {
 double SteadySeconds() {
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
   return std::chrono::duration<double>(now).count();
-}
-
-std::string WorkerForm() {
-  Fnv1a form;
-  for (Json schema : {SchemaOf<WorkerRequest>(), SchemaOf<WorkerAnswer>()}) {
-    RemoveNames(schema);
-    form.Add(schema.dump());
-  }
-  return form.Hex();
 }
 
 void ServeWorker() {

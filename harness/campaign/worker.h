@@ -98,19 +98,15 @@ struct WorkerAnswer {
 };
 
 // A worker's program describes itself, so that another program can let it
-// measure.
+// measure. Whether it understands ours shows in its answers, which are read
+// strictly.
 struct WorkerDescription {
-  std::string form;  // WorkerForm
   Context context;
 
   static void Fields(auto& self, auto& visit) {
-    visit("form", self.form);
     visit("context", self.context);
   }
 };
-// A hash of all that requests and answers consist of, but for the names of
-// mechanisms, variants and other choices.
-std::string WorkerForm();
 
 // The worker's current step. It stands at the start of the worker's file number
 // 3.

@@ -129,7 +129,6 @@ void AddMeasurePoints(CLI::App& app, const std::string& command_line,
     run = [command_line, describe] {
       if (*describe) {
         std::cout << ToJson(WorkerDescription{
-                                WorkerForm(),
                                 MakeContext(command_line, /*seed=*/1)})
                          .dump()
                   << "\n";

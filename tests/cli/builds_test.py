@@ -110,12 +110,12 @@ class Programs(BuildsTest):
 
     def test_what_is_no_program_of_this_form_is_refused_before_anything_is_measured(self):
         stranger = self.write("stranger", "#!/bin/sh\necho hello\n")
-        older = self.write("older", "#!/bin/sh\necho '{\"form\": \"0\"}'\n")
+        older = self.write("older", "#!/bin/sh\necho '{\"context\": {}}'\n")
         plain = self.write("plain", "no program")
         for path in (stranger, older):
             os.chmod(path, 0o755)
         for path, words in ((stranger, "does not say what it is"),
-                            (older, "writes results of another form"),
+                            (older, "has no 'commit'"),
                             (plain, "does not say what it is"),
                             (self.path("missing"), "is no program and no build folder"),
                             (self.folder, "has no attnbench; build it first")):
