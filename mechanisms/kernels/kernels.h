@@ -119,26 +119,21 @@ struct Kernels {
   // error is 4 ULP, or the least normal number where exp(-|x|) is less.
   void (*sigmoid)(const Real* x, std::int64_t count, Real* y, Real* complement);
 
-  // The mass that arrives at each entry and is chosen there (MAD eqs 9-10):
+  // The mass that arrives at each entry and is chosen there (MAD eqs 9-10), of
+  // several rows, each of which starts with the alpha of the one before it:
   //   q(j) = (1 - p(j-1)) q(j-1) + start(j),  alpha(j) = p(j) q(j).
   // `complement` has 1 - p for p above a half; null: 1 minus p. q goes to
-  // `arrived` unless that is null. It is carried in f64 whatever the precision:
-  // the relative error is at most 4 (count + 1) of its units, and two
-  // roundings. Nothing is computed where no mass is, or less than rounds to 0
-  // in Real.
-  void (*select)(const Real* p, const Real* complement, const Real* start,
-                 std::int64_t count, Real* alpha, Real* arrived);
-
-  // Does so for several rows, each of which starts where the one before it was
-  // chosen. Rows of `complement` and `arrived`, which may be null, stand one
-  // after another. A row's bits do not depend on how many there are; its
-  // relative error is that of `select`, and that of the row above.
+  // `arrived` unless that is null. Rows of both stand one after another. q is
+  // carried in f64 whatever the precision: the relative error is at most
+  // 4 (count + 1) of its units, two roundings, and the error of the row above.
+  // Nothing is computed where no mass is, or less than rounds to 0 in Real. A
+  // row's bits do not depend on how many there are.
   void (*select_rows)(const Real* p, std::int64_t p_stride,
                       const Real* complement, const Real* start,
                       std::int64_t rows, std::int64_t count, Real* alpha,
                       std::int64_t alpha_stride, Real* arrived);
 
-  // Does the same backwards, with q in `arrived`:
+  // Does the same backwards for one row, with q in `arrived`:
   //   dq(j) = p(j) d_alpha(j) + (1 - p(j)) dq(j+1)
   //   d_p(j) = q(j) (d_alpha(j) - dq(j+1)),  d_start(j) = dq(j).
   void (*select_backward)(const Real* p, const Real* complement,
