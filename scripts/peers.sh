@@ -12,7 +12,7 @@
 #                takes minutes: lengths, matcha_algorithms, and memory_online with
 #                one round)
 #   --before BUILD   compares with an older program, or its build folder, too, by
-#             experiments/kernels_again.json; without it these rows are open
+#             experiments/kernels_again.json; without it these rows are not measured
 #   --help    this text
 # example: scripts/peers.sh --builds 20
 #

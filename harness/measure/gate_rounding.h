@@ -53,10 +53,10 @@ double LargestNorm(const MatrixView<const Real>& matrix) {
   return std::sqrt(largest);
 }
 
-// The sum of |v| of additive energies, the larger one where chunk energies have
-// a v, too; 0 for others: their kernels err by units
-// of it however small the states are. Ordinary inputs stay below 6 of them; the
-// certain bound, in error_bounds.h, would let real mistakes pass.
+// The sum of |v|, the larger of attention and chunk energies; 0 unless energies
+// are additive. Kernels of additive energies err by units of it, however small
+// the states are. Ordinary inputs stay below 6 of them; the certain bound, in
+// error_bounds.h, would let real mistakes pass.
 template <class Real>
 double SumOfAbsoluteV(const Sequence<Real>& sequence, const Config& config) {
   if (!IsAdditive(config.energy)) return 0;

@@ -29,8 +29,10 @@ constexpr double kFewSteps = 64;
 constexpr Index kGradientOutputs = 8;
 
 // How much more than alpha's recurrence a variant takes for a score: 1, or what
-// grows with T or w. MAtChA's exact beta takes about as long for each score,
-// however many there are.
+// grows with T or w. MAtChA's exact beta takes O(T log T), unless u spans more
+// than 40 (f64: 300). In results/matcha_algorithms.json it takes 21, 26 and 41
+// times as long as alpha in results/monotonic_algorithms.json (both on an AMD
+// EPYC), at T = 512, 1024 and 2048.
 double StepsPerScore(const std::string& mechanism, const std::string& variant,
                      Index memory_length, Index chunk_width) {
   const auto T = static_cast<double>(memory_length);

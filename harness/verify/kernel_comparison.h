@@ -104,10 +104,6 @@ void Spread(KernelRandom& random, double low, double high,
   }
 }
 
-// The kernels of pairs of numbers: sums over them, and MAtChA's short blocks.
-template <class Real>
-std::vector<KernelSubject<Real>> PairSubjects();
-
 }  // namespace attnbench::kernel_subjects
 
 #endif  // ATTNBENCH_HARNESS_VERIFY_KERNEL_COMPARISON_H_

@@ -12,8 +12,6 @@
 namespace attnbench {
 namespace {
 
-constexpr std::size_t kAdversarial = 3;  // its place among kKernelFamilies
-
 // At effort 1 each family has so many inputs of a length.
 constexpr double kInputsOfLength = 4;
 
@@ -67,10 +65,12 @@ class KernelMeasurer {
 
   std::vector<KernelError> Run() {
     std::vector<KernelError> rows;
-    for (std::size_t family = 0; family < kAdversarial; ++family) {
+    for (const KernelFamily family :
+         {KernelFamily::kRandom, KernelFamily::kCancelling,
+          KernelFamily::kSaturated}) {
       Append(family, DrawAll(family), rows);
     }
-    Append(kAdversarial, Search(), rows);
+    Append(KernelFamily::kAdversarial, Search(), rows);
     return rows;
   }
 
@@ -88,7 +88,7 @@ class KernelMeasurer {
     return {.errors = std::vector<WorstError>(subject_.results.size())};
   }
 
-  Found DrawAll(std::size_t family) {
+  Found DrawAll(KernelFamily family) {
     Found found = Nothing();
     const int each =
         std::max(1, static_cast<int>(kInputsOfLength * options_.effort));
@@ -136,21 +136,22 @@ class KernelMeasurer {
     return errors;
   }
 
-  KernelInput<Real> Draw(std::size_t family, Index size) {
+  KernelInput<Real> Draw(KernelFamily family, Index size) {
+    const bool is_saturated = family == KernelFamily::kSaturated;
     const std::vector<NumberRange> ranges = subject_.ranges(size);
     KernelInput<Real> input;
     for (const NumberRange& range : ranges) {
       std::vector<Real>& array = input.emplace_back(Size(range.size));
-      // An extreme array in five has equal numbers.
+      // A saturated array in five has equal numbers.
       const bool equal = random_.Uniform() < 0.2;
       for (Real& value : array) {
-        value = family == 2
+        value = is_saturated
                     ? Extreme<Real>(random_, range)
                     : static_cast<Real>(random_.Uniform(range.low, range.high));
       }
-      if (family == 2 && equal) std::ranges::fill(array, array[0]);
+      if (is_saturated && equal) std::ranges::fill(array, array[0]);
     }
-    if (family == 1) subject_.cancel(random_, input);
+    if (family == KernelFamily::kCancelling) subject_.cancel(random_, input);
     Repair(ranges, input);
     return input;
   }
@@ -196,7 +197,7 @@ class KernelMeasurer {
     if (subject_.repair) subject_.repair(input);
   }
 
-  void Append(std::size_t family, const Found& found,
+  void Append(KernelFamily family, const Found& found,
               std::vector<KernelError>& rows) const {
     for (std::size_t r = 0; r < found.errors.size(); ++r) {
       const WorstError& worst = found.errors[r];
@@ -205,7 +206,7 @@ class KernelMeasurer {
           .what = subject_.results[r].what,
           .precision = sizeof(Real) == sizeof(float) ? "f32" : "f64",
           .level = level_,
-          .family = kKernelFamilies[family],
+          .family = kKernelFamilies[static_cast<std::size_t>(family)],
           .unit = subject_.results[r].unit,
           .bound = worst.bound,
           .inputs = found.inputs,

@@ -16,6 +16,8 @@
 
 namespace attnbench {
 
+// The families of inputs, and their names in this order.
+enum class KernelFamily { kRandom, kCancelling, kSaturated, kAdversarial };
 inline const std::vector<std::string> kKernelFamilies = {
     "random", "cancelling", "saturated", "adversarial"};
 

@@ -79,6 +79,14 @@ struct KernelSubject {
 template <class Real>
 std::vector<KernelSubject<Real>> KernelSubjects();
 
+namespace kernel_subjects {
+
+// Those of pairs of numbers: sums over them, and MAtChA's short blocks.
+template <class Real>
+std::vector<KernelSubject<Real>> PairSubjects();
+
+}  // namespace kernel_subjects
+
 }  // namespace attnbench
 
 #endif  // ATTNBENCH_HARNESS_VERIFY_KERNEL_SUBJECTS_H_

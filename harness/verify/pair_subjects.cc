@@ -1,9 +1,13 @@
+// The kernels of pairs of numbers: sums over them, and MAtChA's short blocks.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
 
 #include "harness/verify/kernel_comparison.h"
+#include "harness/verify/kernel_subjects.h"
 
 namespace attnbench::kernel_subjects {
 namespace {
@@ -272,7 +276,9 @@ std::array<Array<Wide>, 4> AdaptiveMagnitudes(KernelInput<Wide> in,
 
 template <class Real>
 KernelSubject<Real> AdaptiveBlocksBackward() {
-  const std::string unit = "u of the number + 120 units of f64 of its terms";
+  const std::string unit =
+      fmt::format("u of the number + {:g} units of f64 of its terms",
+                  kAdaptiveBackwardError);
   return {.kernel = "adaptive_blocks_backward",
           .results = {{"gradient of e", unit},
                       {"gradient of weighted", unit},

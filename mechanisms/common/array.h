@@ -101,8 +101,8 @@ struct Allocator {
 template <class T>
 using Buffer = std::vector<T, Allocator<T>>;
 
-// Leaves new elements without a value: to write them twice takes as long as
-// some of the work.
+// Leaves new elements without a value, so that arrays which are written at once
+// are not written twice.
 template <class T>
 struct UnsetAllocator : Allocator<T> {
   void construct(T* at) { new (at) T; }

@@ -1,9 +1,10 @@
-// Denormal numbers count as 0 while an object of this lives, in its thread.
+// On x86, denormal numbers count as 0 while an object of this lives, in its
+// thread; elsewhere it does nothing.
 //
 // Far from where a scan is, alpha and its gradients fall below the least normal
-// number, and Intel's CPUs take over a hundred cycles for a product with one of
-// them: a matrix product of such arrays takes five times as long. What is lost
-// is less than the least normal number times the other factor.
+// number. Many x86 CPUs make products with such numbers in microcode, which
+// slows matrix products of whole arrays of them. What is lost is less than the
+// least normal number times the other factor.
 #ifndef ATTNBENCH_MECHANISMS_COMMON_FLUSH_DENORMALS_H_
 #define ATTNBENCH_MECHANISMS_COMMON_FLUSH_DENORMALS_H_
 

@@ -1,10 +1,10 @@
-// Additive energies of projected states q = W s and keys k = V h + b with many
-// of the one for each of the other,
+// Additive energies where each state meets many keys and each key many states:
+// of projected states q = W s and keys k = V h + b,
 //
 //   e(i, j) = v . tanh(q(i) + k(j))                                 (MAD eq 15)
 //
-// by the factors of energy.h where a key's are numbers, and without them, key
-// by key, where they are not.
+// They use the factors of energy.h. A key whose factors overflow keeps its
+// tanh.
 #ifndef ATTNBENCH_MECHANISMS_ENERGY_ADDITIVE_PAIRS_H_
 #define ATTNBENCH_MECHANISMS_ENERGY_ADDITIVE_PAIRS_H_
 
@@ -48,7 +48,8 @@ void FactorQueries(Index count, Index dim, const Real* queries,
 // Adds, with x = tanh(q(i) + k(j)) and G = dL/d energies [U, T], what all pairs
 // give: G(i, j) x to d_v [d], and G(i, j) (1 - x^2), which lacks the factor v,
 // to row i of d_queries [U, d] and row j of d_keys [T, d], which is zero
-// before. But for G rows lie one after another. The keys are left changed.
+// before. Rows lie one after another in all arrays but G. The keys are
+// overwritten.
 template <class Real>
 void AddAdditivePairs(const MatrixView<const Real>& queries,
                       const MatrixView<Real>& keys,

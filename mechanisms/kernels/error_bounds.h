@@ -1,7 +1,8 @@
 // The largest errors that kernels.h promises, as numbers: tests and `attnbench
 // verify --kernels` take them from here. They count roundings one by one and
-// hold for any input, unless they say that they were measured. N is
-// Kernels::lanes; in units of u = half the machine epsilon of Real.
+// hold for any input, except those that say that they were measured. N is
+// Kernels::lanes; in units of u = half the machine epsilon of Real, unless the
+// name ends in Ulp or the comment names another unit.
 #ifndef ATTNBENCH_MECHANISMS_KERNELS_ERROR_BOUNDS_H_
 #define ATTNBENCH_MECHANISMS_KERNELS_ERROR_BOUNDS_H_
 
@@ -11,16 +12,29 @@
 
 namespace attnbench {
 
-// In ULP: the reduced argument, the polynomial and the last sum of exp make
-// 1.9 u; the sigmoid adds a sum and a quotient.
+// The reduced argument, the polynomial and the last sum of exp make 1.9 u; the
+// sigmoid adds a sum and a quotient.
 inline constexpr double kExpUlp = 3;
 inline constexpr double kSigmoidUlp = 4;
+
+// Measured: over every f32, and in f64 over the arguments of
+// tests/mechanisms/element_kernels_test.cc.
+inline constexpr double kTanhUlp = 4;
 
 // A unit of f64 in units of Real.
 template <class Real>
 inline constexpr double kUnitOfDouble =
     std::numeric_limits<double>::epsilon() /
     static_cast<double>(std::numeric_limits<Real>::epsilon());
+
+// Of sum |query row|: four partial sums of N lanes, the sum over all of these,
+// a tail and the product.
+inline double DotError(std::int64_t dim, double N) {
+  return static_cast<double>(dim) / (4 * N) + std::log2(4 * N) + 3;
+}
+
+// Of the weight and of the sum: two products, and the addition.
+inline constexpr double kAdditiveBackwardError = 3;
 
 // Of a sum over lanes, beside the errors of its terms.
 inline double SumError(std::int64_t count, double N) {
@@ -58,16 +72,32 @@ double WindowError(std::int64_t width, double N) {
 inline constexpr double kInverseError = 2;
 inline constexpr double kRatioError = 3;
 
+// In f32, of a reciprocal: x86 guesses it to 1.5 2^-12, the square of which is
+// 2.25 u, and Newton's step rounds three times.
+inline constexpr double kReciprocalError = 6;
+
 // Of the sums of magnitudes of reciprocal_sums: x + y, a reciprocal and its
-// product with the weight are 8, the rest is additions. In f32 the reciprocal
-// is 6: x86 guesses it to 1.5 2^-12, the square of which is 2.25 u, and
-// Newton's step rounds three times.
+// product with the weight, then additions.
+inline constexpr double kReciprocalTermError = kReciprocalError + 2;
 inline double ReciprocalRowError(std::int64_t count, double N) {
-  return 8 + SumError(count, N);
+  return kReciprocalTermError + SumError(count, N);
 }
 inline double ReciprocalColumnError(std::int64_t rows) {
-  return 9 + static_cast<double>(rows);
+  return kReciprocalTermError + 1 + static_cast<double>(rows);
 }
+
+// Measured, as shares of the sums of magnitudes of cauchy_sums and, of squares,
+// cauchy_moments: at least twice the worst that searches found, longer ones
+// than those of results/kernel_errors.json. The expansions leave out up to
+// 3.1e-7 in f32 and 4.5e-14 in f64, where numbers lie at the ends of octaves,
+// and sums of up to 64 terms a lane are in Real.
+template <class Real>
+inline constexpr double kCauchyError = sizeof(Real) == sizeof(float) ? 5e-6
+                                                                     : 1e-13;
+template <class Real>
+inline constexpr double kCauchySquareError = sizeof(Real) == sizeof(float)
+                                                 ? 6e-6
+                                                 : 1e-13;
 
 // In units of f64. Forwards: the mass and the sum of e to an entry are up to 15
 // roundings each, G two more, and sums over l and k 31. Backwards a mean has

@@ -3,7 +3,7 @@
 // dimension, an entry of a row, or a pair of entries. Working sets fit the
 // second-level cache. Examples:
 //
-//   build/release/kernel_benchmarks --benchmark_filter=select/
+//   build/release/kernel_benchmarks --benchmark_filter=select_rows/
 //   build/release/kernel_benchmarks --benchmark_filter='dot_rows.*/f32'
 #include <benchmark/benchmark.h>
 
@@ -146,9 +146,9 @@ void RegisterLevel(const std::string& level, const Kernels<Real>& kernels) {
     k.sigmoid(a.x.data(), kLength, a.out.data(), a.other.data());
   });
 
-  add("select", kLength, [](const auto& k, auto& a) {
-    k.select(a.x.data(), nullptr, a.start.data(), kLength, a.out.data(),
-             nullptr);
+  add("select_rows", kLength, [](const auto& k, auto& a) {
+    k.select_rows(a.x.data(), kDim, nullptr, a.start.data(), kLength / kDim,
+                  kDim, a.out.data(), kDim, nullptr);
   });
   add("select_backward", kLength, [](const auto& k, auto& a) {
     k.select_backward(a.x.data(), nullptr, a.z.data(), a.y.data(), kLength,

@@ -40,7 +40,6 @@ const Kernels<Real>* Table() {
       .exp_scaled = &ExpScaled<Real>,
       .softmax_backward = &SoftmaxBackward<Real>,
       .sigmoid = &Sigmoid<Real>,
-      .select = &Select<Real>,
       .select_rows = &SelectRows<Real>,
       .select_backward = &SelectBackward<Real>,
       .sums_up_to = &SumsUpTo<Real>,

@@ -19,44 +19,44 @@
 namespace attnbench {
 
 // Sizes and strides are in elements. Largest errors are against exact
-// arithmetic, u being half the machine epsilon and N the lanes; error_bounds.h
-// has them as numbers and counts the roundings. Beyond them an operation may
-// add half the least number where it underflows. `attnbench verify --kernels`
-// measures them (docs/verification.md).
+// arithmetic, u being half the machine epsilon and N the lanes; those with
+// names are in error_bounds.h, which counts the roundings. Beyond them an
+// operation may add half the least number where it underflows. `attnbench
+// verify --kernels` measures them (docs/verification.md).
 template <class Real>
 struct Kernels {
   // The numbers in a vector.
   std::int64_t lanes;
 
   // energies[j] = query . rows[j] for j in [0, count). The error is at most
-  // (dim / (4 N) + log2(4 N) + 3) u sum |query[k] rows[j][k]|.
+  // DotError(dim, N) u sum |query[k] rows[j][k]|.
   void (*dot_rows)(const Real* query, const Real* rows, std::int64_t row_stride,
                    std::int64_t count, std::int64_t dim, Real* energies);
 
   // energies[j] = v . tanh(query + keys[j]), MAD eq 15 with W s in `query` and
-  // V h + b in `keys`. The tanh is good to 4 ULP.
+  // V h + b in `keys`. The tanh is good to kTanhUlp.
   void (*additive_rows)(const Real* query, const Real* keys,
                         std::int64_t row_stride, const Real* v,
                         std::int64_t count, std::int64_t dim, Real* energies);
 
   // Makes the gradient of one such energy: with x = tanh(query + key), adds
   // weight x to d_v, and weight (1 - x^2), which lacks the factor v, to d_query
-  // and d_key. The error is that of the tanh, and 3 u of the weight and of the
-  // sum.
+  // and d_key. The error is that of the tanh, and kAdditiveBackwardError u of
+  // the weight and of the sum.
   void (*additive_backward)(const Real* query, const Real* key, Real weight,
                             std::int64_t dim, Real* d_query, Real* d_key,
                             Real* d_v);
 
-  // e = exp(2 x) to 3 ULP, with x clamped to [-limit, limit], and limit at most
-  // kMostQuery.
+  // e = exp(2 x) to kExpUlp, with x clamped to [-limit, limit], and limit at
+  // most kMostQuery.
   void (*exp_twice)(const Real* x, Real limit, std::int64_t count, Real* e);
 
   // Makes the energies of additive_rows from exp(2 query) and exp(2 key), by
   // tanh(a + b) = 1 - 2 / (1 + exp(2a) exp(2b)). With those of exp_twice the
-  // error is at most (2 dim / N + 3 log2 N + 14) u sum |v[k]|: 3 for ordinary
-  // inputs, and in a search over dim = 64 up to 15, or 61 where N is 1. a and b
-  // are at most kMostQuery and kMostKey, and |v| kMostV; beyond kMostQuery it
-  // is enough to clamp a.
+  // error is at most FactoredRowsError(dim, N) u sum |v[k]|; ordinary inputs
+  // stay far below it (results/kernel_errors.json). a and b are at most
+  // kMostQuery and kMostKey, and |v| kMostV; beyond kMostQuery it is enough to
+  // clamp a.
   void (*factored_additive_rows)(const Real* exp_query, const Real* exp_keys,
                                  std::int64_t row_stride, const Real* v,
                                  std::int64_t count, std::int64_t dim,
@@ -64,9 +64,10 @@ struct Kernels {
 
   // Makes the gradients of `count` such energies: with r = 1 / (1 + exp_query
   // exp_keys[j]), adds weights[j] r to half_d_v, and weights[j] (r - r^2) to
-  // quarter_d_query and quarter_d_keys[j]. Half and quarter are what the
-  // factors -2 and 4 are left out of. A pair errs by 5 u of its weight, the
-  // sums over pairs by (count + 5) u of sum |weights| and of what they held.
+  // quarter_d_query and quarter_d_keys[j]. The names say what is left out: the
+  // caller multiplies by -2 and by 4. A pair errs by FactoredBackwardError(0) u
+  // of its weight, the sums over pairs by FactoredBackwardError(count) u of
+  // sum |weights| and of what they held.
   void (*factored_additive_backward)(const Real* exp_query,
                                      const Real* exp_keys,
                                      std::int64_t row_stride,
@@ -98,47 +99,42 @@ struct Kernels {
   // weights = exp(energies - shift), 0 where that underflows; returns their
   // sum. `weights` may be `energies`; no energy exceeds the shift by more than
   // 88 (700 in f64), and where one does at all the sum may overflow. A weight
-  // errs by 3 ULP beyond the error of the rounded difference, or by the least
-  // normal number, and the sum of the weights by (count / N + log2 N + 1) u.
+  // errs by kExpUlp beyond the error of the rounded difference, or by the least
+  // normal number, and the sum of the weights by SumError(count, N) u.
   Real (*exp_sum)(const Real* energies, Real shift, std::int64_t count,
                   Real* weights);
 
-  // y = exp(x) 2^-power to 3 ULP, for |x| up to 80 (600 in f64) and results
+  // y = exp(x) 2^-power to kExpUlp, for |x| up to 80 (600 in f64) and results
   // that are normal numbers.
   void (*exp_scaled)(const Real* x, std::int64_t count, int power, Real* y);
 
   // d_energies(j) = alpha(j) (d(j) - m), m = sum over k of alpha(k) d(k): what
   // a softmax hands back. Sum and difference are in f64: m errs by at most
-  // (count / (4 N) + log2 N + 4) of its units of sum |alpha d|, N counting
+  // SoftmaxBackwardError(count, N) of its units of sum |alpha d|, N counting
   // f64 lanes, and the difference, the product and its rounding by a unit each.
   void (*softmax_backward)(const Real* alpha, const Real* d, std::int64_t count,
                            Real* d_energies);
 
   // y = 1 / (1 + exp(-x)), without overflow for any finite x, and 1 - y to the
   // same relative precision unless `complement` is null. `y` may be `x`. The
-  // error is 4 ULP, or the least normal number where exp(-|x|) is less.
+  // error is kSigmoidUlp, or the least normal number where exp(-|x|) is less.
   void (*sigmoid)(const Real* x, std::int64_t count, Real* y, Real* complement);
 
-  // The mass that arrives at each entry and is chosen there (MAD eqs 9-10):
+  // The mass that arrives at each entry and is chosen there (MAD eqs 9-10), of
+  // several rows, each of which starts with the alpha of the one before it:
   //   q(j) = (1 - p(j-1)) q(j-1) + start(j),  alpha(j) = p(j) q(j).
   // `complement` has 1 - p for p above a half; null: 1 minus p. q goes to
-  // `arrived` unless that is null. It is carried in f64 whatever the precision:
-  // the relative error is at most 4 (count + 1) of its units, and two
-  // roundings. Nothing is computed where no mass is, or less than rounds to 0
-  // in Real.
-  void (*select)(const Real* p, const Real* complement, const Real* start,
-                 std::int64_t count, Real* alpha, Real* arrived);
-
-  // Does so for several rows, each of which starts where the one before it was
-  // chosen. Rows of `complement` and `arrived`, which may be null, stand one
-  // after another. A row's bits do not depend on how many there are; its
-  // relative error is that of `select`, and that of the row above.
+  // `arrived` unless that is null. Rows of both stand one after another. q is
+  // carried in f64 whatever the precision: the relative error is at most
+  // SelectError(count) of its units, two roundings, and that of the row above.
+  // Nothing is computed where no mass is, or less than rounds to 0 in Real. A
+  // row's bits do not depend on how many there are.
   void (*select_rows)(const Real* p, std::int64_t p_stride,
                       const Real* complement, const Real* start,
                       std::int64_t rows, std::int64_t count, Real* alpha,
                       std::int64_t alpha_stride, Real* arrived);
 
-  // Does the same backwards, with q in `arrived`:
+  // Does the same backwards for one row, with q in `arrived`:
   //   dq(j) = p(j) d_alpha(j) + (1 - p(j)) dq(j+1)
   //   d_p(j) = q(j) (d_alpha(j) - dq(j+1)),  d_start(j) = dq(j).
   void (*select_backward)(const Real* p, const Real* complement,
@@ -148,8 +144,8 @@ struct Kernels {
   // sums(k) = sum of x(l) over l = max(0, k-width+1)..k, and over
   // l = k..min(k+width-1, count-1), each times factors(k) unless that is null;
   // width >= 1. `scratch` holds min(width, count) + 1 numbers. This takes
-  // O(count) whatever the width. For x >= 0 the error is at most 20 u +
-  // width / N units of f64 of the sum, however small it is beside other
+  // O(count) whatever the width. For x >= 0 the error is at most
+  // WindowError(width, N) u of the sum, however small it is beside other
   // entries.
   void (*sums_up_to)(const Real* x, const Real* factors, std::int64_t count,
                      std::int64_t width, Real* scratch, Real* sums);
@@ -157,8 +153,8 @@ struct Kernels {
                     std::int64_t width, Real* scratch, Real* sums);
 
   // Makes of the first of these sums inverses(k) = 1 / sum(k) and ratios(k) =
-  // numerators(k) / sum(k), which err by 2 u and 3 u more where all three are
-  // normal numbers.
+  // numerators(k) / sum(k), which err by kInverseError u and kRatioError u more
+  // where all three are normal numbers.
   void (*ratios_up_to)(const Real* x, const Real* numerators,
                        std::int64_t count, std::int64_t width, Real* scratch,
                        Real* inverses, Real* ratios);
@@ -166,9 +162,9 @@ struct Kernels {
   // Over all pairs of k in [0, rows) and l in [0, count), x and y positive:
   //   row_sums(k) = sum over l of b(l) / (x(k) + y(l))
   //   column_sums(l) += sum over k of a(k) / (x(k) + y(l)).
-  // For x + y in [2^-126, 2^125] in f32 a reciprocal errs by 6 u (measured: 3
-  // ULP), row sums by (count / N + log2 N + 9) u of the sum of magnitudes, and
-  // column sums by (rows + 9) u of it and of what they held.
+  // For x + y in [2^-126, 2^125] in f32 a reciprocal errs by kReciprocalError
+  // u, row sums by ReciprocalRowError(count, N) u of the sum of magnitudes, and
+  // column sums by ReciprocalColumnError(rows) u of it and of what they held.
   void (*reciprocal_sums)(const Real* x, const Real* a, std::int64_t rows,
                           const Real* y, const Real* b, std::int64_t count,
                           Real* row_sums, Real* column_sums);
@@ -201,14 +197,15 @@ struct Kernels {
   // with e > 0 and S(k, l) the sum of e over k..l:
   //   G(k, l) = start(k) p(l) prod over n = k..l-1 of passed(n) / S(k, l),
   //   beta(j) += sum over k <= j <= l of G(k, l).
-  // What is added is computed in f64: its relative error is at most 64 of its
-  // units and a rounding to Real, unless a mass underflows in f64.
+  // What is added is computed in f64: its relative error is at most
+  // kAdaptiveError of its units and a rounding to Real, unless a mass
+  // underflows in f64.
   void (*adaptive_blocks)(const Real* e, const Real* start, const Real* p,
                           const double* passed, std::int64_t count, Real* beta);
 
   // Adds the derivatives of sum over j of weighted(j) beta(j), with p moving
-  // against `passed`. They err by 120 units of f64 of the same sum of
-  // magnitudes and by a rounding to Real.
+  // against `passed`. They err by kAdaptiveBackwardError units of f64 of the
+  // same sum of magnitudes and by a rounding to Real.
   void (*adaptive_blocks_backward)(const Real* e, const Real* weighted,
                                    const Real* start, const Real* p,
                                    const double* passed, std::int64_t count,
@@ -234,20 +231,6 @@ inline constexpr int kCauchyTerms = sizeof(Real) == sizeof(float) ? 9 : 18;
 template <class Real>
 inline constexpr int kCauchyMomentTerms = sizeof(Real) == sizeof(float) ? 14
                                                                         : 22;
-
-// These are not proven: the expansions leave out up to 3.1e-7 in f32 and
-// 4.5e-14 in f64, where numbers lie at the ends of octaves, and sums of up to
-// 64 terms a lane are in Real. The worst that searches found is 1.9e-6 and
-// 4.2e-14, of squares 2.4e-6 and 1e-14 (`attnbench verify --kernels`, and with
-// longer searches).
-template <class Real>
-inline constexpr double kCauchyError = sizeof(Real) == sizeof(float) ? 5e-6
-                                                                     : 1e-13;
-// Of the sums with squares.
-template <class Real>
-inline constexpr double kCauchySquareError = sizeof(Real) == sizeof(float)
-                                                 ? 6e-6
-                                                 : 1e-13;
 
 // The kernels of the best level that this CPU has.
 template <class Real>

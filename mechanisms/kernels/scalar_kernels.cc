@@ -363,7 +363,6 @@ constexpr Kernels<Real> kTable = {
     .exp_scaled = &ExpScaled<Real>,
     .softmax_backward = &SoftmaxBackward<Real>,
     .sigmoid = &Sigmoid<Real>,
-    .select = &Select<Real>,
     .select_rows = &SelectRows<Real>,
     .select_backward = &SelectBackward<Real>,
     .sums_up_to = &SumsUpTo<Real>,

@@ -387,7 +387,8 @@ void SelectRows(const Real* p, Index p_stride, const Real* complement,
     return array == nullptr ? nullptr : array + i * count;
   };
   Index i = 0;
-  // With fewer lanes nothing is won, with more a prefix over them is faster.
+  // Four rows fill four lanes. Fewer lanes have no vector of them, and more
+  // would stay empty.
 #if HWY_TARGET != HWY_SCALAR
   if constexpr (kMaxLanes<hn::ScalableTag<double>> == 4) {
     for (; i < rows; i += 4) {

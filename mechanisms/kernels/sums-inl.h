@@ -98,7 +98,7 @@ struct PlainSum {
   }
 };
 
-// Times a factor.
+// Writes a sum times a factor.
 template <class Real>
 struct Product {
   const Real* factors;
@@ -112,7 +112,7 @@ struct Product {
   }
 };
 
-// Its reciprocal, and what a number has for each of it.
+// Writes 1 / sum and numerator / sum.
 template <class Real>
 struct Ratio {
   const Real* numerators;
@@ -273,7 +273,7 @@ constexpr bool IsNarrow(Index count, Index width) {
   return width < count && width <= kNarrow;
 }
 
-// Makes of sums that stand where `out` writes what it writes.
+// Passes finished sums to `out`.
 template <class Real, class Out>
 void FinishSums(const Real* sums, Index count, const Out& out) {
   const hn::ScalableTag<Real> d;

@@ -49,9 +49,8 @@ std::unique_ptr<ChunkExpectation<Real>> MakeAdaptiveExpectation(
 // Each pair (start, choice) takes an addition, a division and two products with
 // their additions; backwards 1 / (x + y) (2), and eight sums of products with
 // it and its square (16). Each entry takes the exp, A, B, x, y and the two
-// sums; backwards the exp. In halves that are long (moderate_blocks.h) it takes
-// three flops for each term of its moments and of its sums, of which there are
-// two; backwards six.
+// sums; backwards the exp. In long halves (moderate_blocks.h) an entry takes 3
+// flops for each term of its 2 sums forward, and of its 6 backward.
 template <class Real>
 FunctionCost AdaptiveCost(const Config& config);
 

@@ -1,8 +1,9 @@
 // beta of MAtChA by divide and conquer, as in adaptive_expectation.h, for rows
 // whose chunk energies lie so close together that exp(u) of all of them, their
 // sums and reciprocals fit into plain numbers with one common unit: then all
-// pairs of two halves are one call of a kernel, in Real. Long halves take it in
-// near-linear time, all of the row in O(T log T); blocks are where it begins.
+// pairs of two halves are one call of a kernel, in Real. Long halves are summed
+// in near-linear time, which makes a row O(T log T). The recursion ends at
+// blocks of kAdaptiveBlock entries.
 #ifndef ATTNBENCH_MECHANISMS_MATCHA_MODERATE_BLOCKS_H_
 #define ATTNBENCH_MECHANISMS_MATCHA_MODERATE_BLOCKS_H_
 
@@ -15,15 +16,16 @@
 
 namespace attnbench::matcha {
 
-// Near-linear time is less where the harmonic mean of a block's halves is more
-// than half of this.
+// All pairs of two halves are gone through unless the harmonic mean of their
+// lengths is more than half of this: the work of pairs grows with the product
+// of the lengths, that of expansions with their sum.
 inline constexpr Index kLongestBlock = 512;
 constexpr bool AreLong(Index left, Index right) {
   return 4 * left * right > kLongestBlock * (left + right);
 }
 
-// The middle of a block whose first entry is at a multiple of kAdaptiveBlock,
-// and which is longer: another one.
+// Splits a block longer than kAdaptiveBlock that begins at a multiple of it;
+// the middle is a multiple, too.
 constexpr Index MiddleOf(Index lo, Index hi) {
   const Index blocks = (hi - lo + kAdaptiveBlock - 1) / kAdaptiveBlock;
   return lo + blocks / 2 * kAdaptiveBlock;

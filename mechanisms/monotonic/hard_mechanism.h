@@ -37,7 +37,8 @@ class ChunkRule {
 
   bool has_energies() const { return kind_ != Kind::kChosenOnly; }
   bool since_last() const { return kind_ == Kind::kSinceLast; }
-  // Of the chunk energies: from a width of 4 on factors of them cost less.
+  // Of the chunk energies: a key of a window of 4 or more meets several states,
+  // which pays for its factors.
   EnergyUse energy_use() const {
     return kind_ == Kind::kWindow && width_ >= 4 ? EnergyUse::kMany
                                                  : EnergyUse::kFew;

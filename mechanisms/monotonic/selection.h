@@ -10,9 +10,9 @@
 //   dq(j) = p(j) dalpha(j) + (1 - p(j)) dq(j+1)
 //   dp(j) = q(j) (dalpha(j) - dq(j+1)),  dstart(j) = dq(j)
 //
-// Both are kernels (select, select_backward). Under `absorb` and `stay_last`
-// the next start is alpha. Here is what `restart` adds: what chose nothing
-// starts again where it started,
+// Both are kernels (select_rows, select_backward). Under `absorb` and
+// `stay_last` the next start is alpha. Here is what `restart` adds: what chose
+// nothing starts again where it started,
 //
 //   next(k) = alpha(k) + start(k) prod over n >= k of (1 - p(n)).
 //

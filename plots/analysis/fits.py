@@ -68,6 +68,13 @@ def slope(x, y):
     return slope_weights(x) @ y
 
 
+def exponent(logs, lengths):
+    """Gives the Estimate of the power of the length with which times grow. `logs` has
+    the series of each length.
+    """
+    return series.linear(logs, slope_weights(numpy.log(lengths)), series.TIME)
+
+
 def tells_terms(design, times):
     """Whether no term is (nearly) a sum of multiples of the others."""
     rows = design / times[:, None]

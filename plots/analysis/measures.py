@@ -1,7 +1,8 @@
 """The quantities of targets, as a Measured: a ratio of two cells of one result, a share
 of a bandwidth, or a time for each entry or the like.
 
-Every measure takes the quantity, its cell and all cells, but for those of OF_ALL.
+Measures in MEASURES take (quantity, cell, all cells); those in OF_ALL take (quantity,
+all cells) and find the cell themselves.
 """
 
 import math
@@ -224,8 +225,7 @@ def exponent(quantity, frame):
     found, missing = logs(quantity, *cells)
     if missing:
         return cell, missing
-    weights = fits.slope_weights(numpy.log(lengths))
-    return cell, Measured(series.linear(found, weights, series.TIME).at())
+    return cell, Measured(fits.exponent(found, lengths).at())
 
 
 # ---- two programs -----------------------------------------------------------
@@ -254,7 +254,7 @@ def slowest_program_over(_quantity, frame):
 
 
 MEAN, EXPONENT = "mean_speed_over", "exponent"
-# These take the quantity and all cells, and give the cell that they are of, too.
+# These give (cell, Measured).
 OF_ALL = {
     MEAN: mean_speed_over,
     EXPONENT: exponent,

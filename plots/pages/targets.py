@@ -13,15 +13,15 @@ the cell in braces. A ratio is the other cell's time over ours (growth: ours ove
 other's), of the two samples of the same round where both are of one point. Preparation
 that is left out is subtracted in every round. What two programs took is of a comparison
 (attnbench compare --programs --json). A share of a bandwidth is of the smallest level of
-the machine's memory that holds what is read or copied. The rows of a file that is not
-given are "not measured". An error gives one line on stderr, exit code 2, and nothing on
-stdout.
+the machine's memory that holds what is read or copied. An error gives one line on
+stderr, exit code 2, and nothing on stdout.
 
 Each row has its own 95 % interval. Its verdict is the first of these that is so:
+  not measured     its file was not given
   met              the whole interval is on the right side of the target
   met within 10 %  it is on the right side of a target that is 10 % easier
-  missed           it is on the wrong side of the target, or nothing was measured
-  open             the interval holds the target, or its file was not given
+  missed           it is on the wrong side of the target, or its file has no figure
+  open             the interval holds the target
 """
 
 import math
@@ -41,6 +41,7 @@ SIGNS = {"at_least": "≥", "at_most": "≤"}
 EASIER = {"at_least": 0.9, "at_most": 1.1}
 MET, NEARLY, MISSED, OPEN = "met", "met within 10 %", "missed", "open"
 NOT_MEASURED = "not measured"
+VERDICTS = (MET, NEARLY, MISSED, OPEN, NOT_MEASURED)
 
 
 def main(arguments=None):
@@ -64,12 +65,11 @@ def table(document, paths):
     for part in parts(document):
         name = part["quantity"]["from"]
         if name in results:
-            fields, said = row(part, results[name])
+            fields, span = row(part, results[name])
         else:
-            said = OPEN
-            fields = [part["name"], aim(part), NOT_MEASURED, said, NONE, NONE]
+            fields, span = unmeasured(part)
         rows.append(f"| {' | '.join(fields)} |")
-        found.append(said)
+        found.append((fields[3], span))
     return "\n".join([
         count_line(found),
         "",
@@ -90,14 +90,19 @@ def read(path):
 
 
 def count_line(found):
-    """Says how many verdicts there are of each kind, and how many chance may give."""
-    judged = [said for said in found if said != NONE]
-    kinds = (MET, NEARLY, MISSED, OPEN)
-    counts = ", ".join(f"{judged.count(kind)} {kind}" for kind in kinds)
+    """Says how many verdicts there are of each kind, and how many chance may give. Of
+    what was found it takes (verdict, span).
+    """
+    judged = [(said, span) for said, span in found if said != NONE]
+    kinds = [said for said, _ in judged]
+    counts = ", ".join(f"{kinds.count(kind)} {kind}" for kind in VERDICTS)
+    # A span of one number, as of bytes, is no interval.
+    by_chance = sum(span.low < span.high < math.inf for _, span in judged)
     return (
-        f"{len(judged)} rows have a target: {counts}. Each interval is about "
-        f"a {100 * (1 - MISS):g} % one, so about {MISS * len(judged):.3g} false verdicts "
-        "are to be expected, if every true value is exactly its target."
+        f"{len(judged)} rows have a target: {counts}. {by_chance} of them have an "
+        f"interval, each about a {100 * (1 - MISS):g} % one, so about "
+        f"{MISS * by_chance:.3g} false verdicts are to be expected, if every true value "
+        "is exactly its target."
     )
 
 
@@ -133,8 +138,15 @@ def parts(document):
     return [part for claim in document["claims"] for part in claim["parts"]]
 
 
+def unmeasured(part):
+    """Gives the same as `row` where the part's file is not given."""
+    said = NOT_MEASURED if "rule" in part else NONE
+    fields = [part["name"], aim(part), NOT_MEASURED, said, NONE, NONE]
+    return fields, measures.Measured().span
+
+
 def row(part, frame):
-    """Gives the fields of a part's row, and its verdict."""
+    """Gives the fields of a part's row, and the span that it is judged by."""
     quantity = part["quantity"]
     cell, measured = measures.measure(quantity, frame)
     beside = NONE
@@ -142,11 +154,10 @@ def row(part, frame):
         changed = {**quantity, "of": {**quantity["of"], **quantity["beside"]}}
         other, other_measured = measures.measure(changed, frame)
         beside = text_of(quantity, other_measured) + lengths_unlike(other, cell)
-    said = verdict(part, cell, measured)
     return [
-        work(part, cell), aim(part), text_of(quantity, measured), said, beside,
-        cost(cell, quantity),
-    ], said
+        work(part, cell), aim(part), text_of(quantity, measured),
+        verdict(part, cell, measured), beside, cost(cell, quantity),
+    ], measured.span
 
 
 # ---- text -------------------------------------------------------------------

@@ -184,7 +184,7 @@ TYPED_TEST(FactoredKernelsTest, GradientsAreThoseOfTheTanh) {
               x.exp_query.data(), x.exp_keys.Row(0), x.exp_keys.stride,
               weights.data(), count, dim, d_query.data(), d_keys.Row(0),
               d_v.data());
-          Wide sum = 0;
+          Wide sum = 0, all = 0;
           for (Index j = 0; j < count; ++j) {
             const std::vector<Wide> key(x.keys.Row(j), x.keys.Row(j) + dim);
             std::vector<Wide> exact_key(Size(dim), 0);
@@ -192,6 +192,7 @@ TYPED_TEST(FactoredKernelsTest, GradientsAreThoseOfTheTanh) {
                 query.data(), key.data(), weights[j], dim, exact_query.data(),
                 exact_key.data(), exact_v.data());
             sum += weights[j];
+            all += std::abs(static_cast<Wide>(weights[j]));
             for (Index k = 0; k < dim; ++k) {
               EXPECT_NEAR(
                   static_cast<double>(4 * d_keys.Row(j)[k]),
@@ -200,14 +201,19 @@ TYPED_TEST(FactoredKernelsTest, GradientsAreThoseOfTheTanh) {
                       static_cast<double>(kUnit<Real> * std::abs(weights[j])));
             }
           }
+          // `held` is what a sum began with.
+          const auto bound = [&](Wide held) {
+            return static_cast<double>(FactoredBackwardError(count) *
+                                       kUnit<Real> * (all + std::abs(held)));
+          };
           for (Index k = 0; k < dim; ++k) {
             const std::size_t n = Size(k);
             EXPECT_NEAR(static_cast<double>(4 * (d_query[k] - query_before[n])),
                         static_cast<double>(exact_query[n]),
-                        static_cast<double>(200 * kUnit<Real>));
+                        4 * bound(query_before[n]));
             EXPECT_NEAR(static_cast<double>(sum - 2 * (d_v[k] - v_before[n])),
                         static_cast<double>(exact_v[n]),
-                        static_cast<double>(200 * kUnit<Real>));
+                        2 * bound(v_before[n]));
           }
           EXPECT_TRUE(d_query.GuardsIntact() && d_v.GuardsIntact() &&
                       d_keys.values.GuardsIntact());

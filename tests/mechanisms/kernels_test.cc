@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "mechanisms/kernels/error_bounds.h"
 #include "tests/support/kernel_arrays.h"
 
 namespace attnbench::testing {
@@ -51,8 +52,7 @@ TYPED_TEST(KernelsTest, DotRowsIsWithinItsErrorBound) {
         kernels.dot_rows(query.data(), rows.Row(0), rows.stride, count, dim,
                          energies.data());
         EXPECT_TRUE(energies.GuardsIntact());
-        const Wide roundings =
-            static_cast<Wide>(dim) / (4 * N) + std::log2(4 * N) + 3;
+        const Wide roundings = DotError(dim, N);
         for (Index j = 0; j < count; ++j) {
           Wide exact = 0, magnitude = 0;
           for (Index k = 0; k < dim; ++k) {
@@ -99,8 +99,7 @@ TYPED_TEST(KernelsTest, DotRowsIsWithinItsBoundWhereEveryRoundingIsDownwards) {
     KernelsAt<Real>(level).dot_rows(query.data(), row.data(), dim, 1, dim,
                                     &energy);
     const Wide error = std::abs(energy - exact) / kUnit<Real>;
-    const double bound =
-        static_cast<double>(dim) / (4 * lanes) + std::log2(4 * lanes) + 3;
+    const double bound = DotError(dim, lanes);
     if (!(error <= bound)) FAIL() << error << " units, bound " << bound;
   }
 }
@@ -129,9 +128,10 @@ TYPED_TEST(KernelsTest, AdditiveRowsIsWithinItsErrorBound) {
           const Wide x = static_cast<Wide>(query[k]) + keys.Row(j)[k];
           const Wide term = v[k] * std::tanh(x);
           exact += term;
-          // The error is 4 ULP of the tanh, and the rounding of its argument.
-          tolerance +=
-              (sum_roundings + 8) * std::abs(term) + std::abs(v[k] * x);
+          // The error is that of the tanh, of which an ULP is up to 2 u, and
+          // the rounding of its argument.
+          tolerance += (sum_roundings + 2 * kTanhUlp) * std::abs(term) +
+                       std::abs(v[k] * x);
         }
         const Wide error = std::abs(energies[j] - exact);
         if (!(error <= tolerance * kUnit<Real>)) {
@@ -265,12 +265,15 @@ TYPED_TEST(KernelsTest, AdditiveBackwardAddsTheGradientOfOneEnergy) {
       KernelsAt<Real>(level).additive_backward(query.data(), key.data(), weight,
                                                dim, d_query.data(),
                                                d_key.data(), d_v.data());
-      // The arguments are sums of two numbers up to 2.7. The bound has 8 units
-      // and 6 of the argument's rounding for the tanh, and the rounding of the
-      // products and the sum.
-      ExpectWithin(d_query, exact_query, 60 * kUnit<Real>);
-      ExpectWithin(d_key, exact_key, 60 * kUnit<Real>);
-      ExpectWithin(d_v, exact_v, 40 * kUnit<Real>);
+      // An argument is a sum of two numbers up to 3. It is rounded, too, and
+      // so errs by up to 6 u. 1 - x^2 errs by twice as much as x.
+      const Wide size = std::abs(static_cast<Wide>(weight));
+      const Wide of_tanh = size * (2 * kTanhUlp + 6) * kUnit<Real>;
+      const Wide rounding =
+          kAdditiveBackwardError * (size + (1 + size)) * kUnit<Real>;
+      ExpectWithin(d_query, exact_query, 2 * of_tanh + rounding);
+      ExpectWithin(d_key, exact_key, 2 * of_tanh + rounding);
+      ExpectWithin(d_v, exact_v, of_tanh + rounding);
     }
   }
 }

@@ -19,7 +19,7 @@ namespace {
 
 constexpr Wide kDoubleUnit = kUnit<double>;
 
-// The documented largest relative error of `select`.
+// The documented largest relative error of a row of select_rows.
 template <class Real>
 Wide SelectError(Index count) {
   return attnbench::SelectError(count) * kDoubleUnit + 2 * kUnit<Real>;
@@ -82,21 +82,28 @@ template <class Real>
 class ScanKernelsTest : public ::testing::Test {};
 TYPED_TEST_SUITE(ScanKernelsTest, Precisions);
 
+// Makes one row. `complement` and `arrived` may be null.
+void Select(const auto& kernels, const auto* p, auto complement,
+            const auto* start, Index count, auto* alpha, auto arrived) {
+  kernels.select_rows(p, count, complement, start, 1, count, alpha, count,
+                      arrived);
+}
+
 template <class Real>
 void ExpectSelect(const Kernels<Real>& kernels, const Arrays<Real>& in,
                   bool has_complement) {
   const Index count = in.count();
   std::vector<Wide> exact(Size(count)), exact_arrived(Size(count));
-  ScalarKernels<Wide>().select(
-      in.wide_p.data(), in.WideComplement(has_complement), in.wide_start.data(),
-      count, exact.data(), exact_arrived.data());
+  Select(ScalarKernels<Wide>(), in.wide_p.data(),
+         in.WideComplement(has_complement), in.wide_start.data(), count,
+         exact.data(), exact_arrived.data());
   auto alpha = Output<Real>(count), arrived = alpha, alone = alpha;
-  kernels.select(in.p.data(), in.Complement(has_complement), in.start.data(),
-                 count, alpha.data(), arrived.data());
+  Select(kernels, in.p.data(), in.Complement(has_complement), in.start.data(),
+         count, alpha.data(), arrived.data());
   ExpectRelative(alpha, exact, SelectError<Real>(count));
   ExpectRelative(arrived, exact_arrived, SelectError<Real>(count));
-  kernels.select(in.p.data(), in.Complement(has_complement), in.start.data(),
-                 count, alone.data(), nullptr);
+  Select(kernels, in.p.data(), in.Complement(has_complement), in.start.data(),
+         count, alone.data(), nullptr);
   EXPECT_TRUE(alone.GuardsIntact());
   EXPECT_TRUE(SameBits(alone.data(), alpha.data(), count));
 }
@@ -133,8 +140,8 @@ TYPED_TEST(ScanKernelsTest, WhatStartsAnywhereGoesOnFromThere) {
       const Arrays<Real> in(row);
       ExpectSelect(KernelsAt<Real>(level), in, true);
       auto alpha = Output<Real>(kCount);
-      KernelsAt<Real>(level).select(in.p.data(), nullptr, in.start.data(),
-                                    kCount, alpha.data(), nullptr);
+      Select(KernelsAt<Real>(level), in.p.data(), nullptr, in.start.data(),
+             kCount, alpha.data(), nullptr);
       for (Index j = 0; j < k; ++j) ASSERT_EQ(alpha[j], 0) << j;
       ASSERT_EQ(alpha[k], in.p[k]);
     }
@@ -162,8 +169,8 @@ TYPED_TEST(ScanKernelsTest, WhatASaturatedEntryLetsPassKeepsItsDigits) {
       row.complement.back() = 0;
       const Arrays<Real> in(row);
       auto alpha = Output<Real>(kCount), arrived = alpha;
-      kernels.select(in.p.data(), in.complement.data(), in.start.data(), kCount,
-                     alpha.data(), arrived.data());
+      Select(kernels, in.p.data(), in.complement.data(), in.start.data(),
+             kCount, alpha.data(), arrived.data());
       EXPECT_EQ(alpha[k], 1);
       EXPECT_EQ(alpha[kCount - 1], static_cast<Real>(1e-12));
       auto d_alpha = Input<Real>(std::vector<double>(kCount, 0));
@@ -221,9 +228,9 @@ TYPED_TEST(ScanKernelsTest, RowsTogetherAreThoseOfOneAfterAnother) {
               const auto wide = [count](const Real* row) {
                 return std::vector<Wide>(row, row + count);
               };
-              ScalarKernels<Wide>().select(wide(p.Row(i)).data(), nullptr,
-                                           wide(from).data(), count,
-                                           exact.data(), exact_arrived.data());
+              Select(ScalarKernels<Wide>(), wide(p.Row(i)).data(), nullptr,
+                     wide(from).data(), count, exact.data(),
+                     exact_arrived.data());
               auto row = Output<Real>(count), of_row = row;
               std::copy_n(alpha.Row(i), count, row.data());
               std::copy_n(arrived.data() + i * count, count, of_row.data());
@@ -258,16 +265,15 @@ TYPED_TEST(ScanKernelsTest, ALongMemoryKeepsItsDigits) {
     row.start[0] = 1;
     const Arrays<Real> in(row);
     std::vector<Wide> exact(kCount);
-    ScalarKernels<Wide>().select(in.wide_p.data(), nullptr,
-                                 in.wide_start.data(), kCount, exact.data(),
-                                 nullptr);
+    Select(ScalarKernels<Wide>(), in.wide_p.data(), nullptr,
+           in.wide_start.data(), kCount, exact.data(), nullptr);
     for (const std::string& level : SimdLevels()) {
       for (const bool has_complement : {false, true}) {
         SCOPED_TRACE(level + " p " + std::to_string(p));
         auto alpha = Output<Real>(kCount);
-        KernelsAt<Real>(level).select(
-            in.p.data(), in.Complement(has_complement), in.start.data(), kCount,
-            alpha.data(), nullptr);
+        Select(KernelsAt<Real>(level), in.p.data(),
+               in.Complement(has_complement), in.start.data(), kCount,
+               alpha.data(), nullptr);
         ExpectRelative(alpha, exact,
                        sizeof(Real) == sizeof(float) ? 2e-7 : 1e-11);
       }
@@ -329,8 +335,8 @@ TEST(ScanKernelsGradientTest, SelectBackwardIsTheDerivativeOfSelect) {
     SCOPED_TRACE(level);
     const Kernels<double>& kernels = KernelsAt<double>(level);
     const auto loss = [&] {
-      kernels.select(p.data(), nullptr, start.data(), kCount, alpha.data(),
-                     arrived.data());
+      Select(kernels, p.data(), nullptr, start.data(), kCount, alpha.data(),
+             arrived.data());
       double sum = 0;
       for (std::size_t j = 0; j < alpha.size(); ++j) {
         sum += d_alpha[j] * alpha[j];

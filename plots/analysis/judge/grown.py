@@ -78,14 +78,14 @@ def _exponent(quantity, labels, cells, miss):
             return without(cells, labels, _unknown(field))
         # w = 1 has no chunk energies.
         cells, y = [c for c, n in zip(cells, y) if n], [n for n in y if n]
-    x = numpy.log([float(cell.labels[axis]) for cell in cells])
-    if len(set(x.tolist())) < 2:
+    lengths = [float(cell.labels[axis]) for cell in cells]
+    if len(set(lengths)) < 2:
         return without(cells, labels, f"there are not two values of {axis}")
     if field != "time":
         evidence = selected.evidence_of(cells)
-        return Reading(labels, float(fits.slope(x, numpy.log(y))), evidence=evidence)
-    times = [series.logs(cell.cell) for cell in cells]
-    found = series.linear(times, fits.slope_weights(x), series.TIME)
+        exact = float(fits.slope(numpy.log(lengths), numpy.log(y)))
+        return Reading(labels, exact, evidence=evidence)
+    found = fits.exponent([series.logs(cell.cell) for cell in cells], lengths)
     return reading(labels, found.at(miss), selected.evidence_of(cells))
 
 

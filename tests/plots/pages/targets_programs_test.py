@@ -96,12 +96,6 @@ class ProgramsTest(TableTest):
         again["rows"][1].update(ratio=2.0, interval=[1.9, 2.1])
         self.assertEqual(self.fields(quantity, ("at_most", 1.03), again)[2], "met")
 
-    def test_without_the_comparison_its_rows_are_open(self):
-        quantity = {"kind": "program_speed_over", "from": "again",
-                    "of": {"memory_length": 100}}
-        self.assertEqual(self.fields(quantity, ("at_least", 2))[1:3],
-                         ["not measured", "open"])
-
     def test_the_program_before_is_named_and_must_have_taken_turns(self):
         quantity = {"kind": "program_speed_over", "from": "again",
                     "of": {"memory_length": 100}}

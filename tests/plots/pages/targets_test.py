@@ -142,14 +142,27 @@ class TargetsTest(TableTest):
             ["2, no interval", "open"])
 
     def test_verdicts_are_counted_and_with_them_those_that_chance_gives(self):
-        path = self.write("x.json", made_up.make_document(cells()))
+        known_effects.use(self, s_run=0.1)
+        path = self.write("x.json", made_up.make_document(cells(peak_memory_bytes=1)))
         target = {"measure": "ratio", "to": {"variant": "framework"}, "work": "work",
                   "result": "x", "cell": SOFT}
-        bounds = [{"at_least": n} for n in (1, 2, 3.2, 4)] + [{}]
-        table = targets.table(ledger_of(*({**target, **one} for one in bounds)), [path])
+        elsewhere = {"result": "y", "at_least": 2}
+        exact = {"measure": "peak_memory", "at_most": 2}
+        wanted = [{"at_least": n} for n in (1, 2, 2.5, 3, 4)]
+        wanted += [exact, elsewhere, elsewhere, {"result": "y"}, {}]
+        table = targets.table(ledger_of(*({**target, **one} for one in wanted)), [path])
         self.assertTrue(table.startswith(
-            "4 rows have a target: 2 met, 1 met within 10 %, 1 missed, 0 open. Each "
-            "interval is about a 95 % one, so about 0.2 false verdicts are to be expected, if "), table)
+            "8 rows have a target: 3 met, 1 met within 10 %, 1 missed, 1 open, 2 not "
+            "measured. 5 of them have an interval, each about a 95 % one, so about 0.25 "
+            "false verdicts are to be expected, if "), table)
+
+    def test_one_round_gives_no_verdict_that_could_be_false(self):
+        path = self.write("x.json", made_up.make_document(
+            [cell(samples_ns=[1000]), cell(variant="framework", samples_ns=[3000])]))
+        target = {"measure": "ratio", "to": {"variant": "framework"}, "work": "work",
+                  "result": "x", "cell": SOFT, "at_least": 2}
+        self.assertIn("1 open, 0 not measured. 0 of them have an interval",
+                      targets.table(ledger_of(target), [path]))
 
     def test_the_effects_are_those_of_what_is_measured(self):
         def width(target, *changes):
@@ -363,11 +376,13 @@ class TargetsTest(TableTest):
             self.row({"measure": "bandwidth", "moves": "memory", "at_least": 0.1},
                      cells())[1:3], ["the result has no limits", "missed"])
 
-    def test_a_file_that_is_not_given_leaves_its_rows_open(self):
-        target = {"measure": "ratio", "to": {"variant": "framework"}, "at_least": 2}
+    def test_rows_of_a_file_that_is_not_given_are_not_measured(self):
+        target = {"measure": "ratio", "to": {"variant": "framework"}, "result": "y"}
         self.assertEqual(
-            self.row({**target, "result": "y"}, cells())[:3],
-            ["≥ 2x framework", "not measured", "open"])
+            self.row({**target, "at_least": 2}, cells())[:3],
+            ["≥ 2x framework", "not measured", "not measured"])
+        self.assertEqual(self.row(target, cells())[:3],
+                         ["(framework)", "not measured", "–"])
 
     def test_a_missing_cell_is_said_and_nothing_is_printed(self):
         target = {"measure": "ratio", "to": {"variant": "framework"}}
