@@ -380,7 +380,7 @@ struct Gradients {
   // They go by the names of given scores, or of those that states give.
   NamedViews<Real> scores = {};
   // If there are any, a variant that takes a pass for each score (published
-  // ones) writes the gradients of these scores alone.
+  // ones) makes the gradients of these scores alone; those of others are 0.
   std::span<const ScorePlace> only = {};
   MatrixView<Real> memory = {};                    // [T, d]
   MatrixView<Real> states = {};                    // [U, d]

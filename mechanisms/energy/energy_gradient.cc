@@ -4,7 +4,6 @@
 #include "mechanisms/energy/energy_gradient.h"
 
 #include "mechanisms/common/eigen_views.h"
-#include "mechanisms/common/flush_denormals.h"
 #include "mechanisms/energy/additive_pairs.h"
 
 namespace attnbench {
@@ -161,7 +160,6 @@ void AddEnergyGradient(const Config& config, const Sequence<Real>& sequence,
                        EnergyRole role,
                        const MatrixView<const Real>& d_energies,
                        const Gradients<Real>& gradients) {
-  const FlushDenormals flush;
   EnergyGradient<Real> gradient(config, sequence, role, d_energies, gradients);
   gradient.Bias();
   switch (config.energy) {

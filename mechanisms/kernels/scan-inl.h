@@ -233,6 +233,8 @@ class SelectFour {
 
   void Run(const Real* start) const {
     const D d;
+    // Lanes without a row of their own are handed the mass of the row above.
+    const auto own = hn::FirstN(d, static_cast<std::size_t>(rows));
     // Less mass than this rounds to 0 in Real, whatever p is.
     constexpr double kVanished = sizeof(Real) == sizeof(float) ? 7e-46 : 0;
     Index begin = 0, last = 0;
@@ -270,6 +272,7 @@ class SelectFour {
       // NaN is no less than anything.
       passed =
           hn::IfThenZeroElse(hn::Le(passed, hn::Set(d, kVanished)), passed);
+      passed = hn::IfThenElseZero(own, passed);
       a0 = Rounded(hn::Mul(p0, q0)), a1 = Rounded(hn::Mul(p1, q1));
       a2 = Rounded(hn::Mul(p2, q2)), a3 = Rounded(hn::Mul(p3, q3));
       Store(a0, a1, a2, a3, top, begin, alpha, alpha_stride);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "mechanisms/common/flush_denormals.h"
 #include "mechanisms/kernels/kernels.h"
 #include "mechanisms/monotonic/selection.h"
 
@@ -22,7 +21,6 @@ class HardExpectation final : public AttentionFunction<Real> {
 
   void Forward(const ScoreTables<Real>& scores,
                const Expectation<Real>& out) override {
-    const FlushDenormals flush;
     const std::size_t T = Size(scores.choice.cols);
     Prepare(scores);
     // These keep the rows of two turns where nobody wants all: where outputs
@@ -55,7 +53,6 @@ class HardExpectation final : public AttentionFunction<Real> {
   void Gradient(const ScoreTables<Real>& scores,
                 const Cotangent<Real>& cotangent, const Expectation<Real>& out,
                 const ScoreGradients<Real>& gradients) override {
-    const FlushDenormals flush;
     const Index U = scores.choice.rows;
     const Index T = scores.choice.cols;
     Prepare(scores);

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "mechanisms/common/eigen_views.h"
-#include "mechanisms/common/flush_denormals.h"
 #include "mechanisms/energy/energy.h"
 #include "mechanisms/energy/energy_gradient.h"
 #include "mechanisms/training/noise.h"
@@ -241,7 +240,6 @@ class Training {
         }
       }
     } else {
-      const FlushDenormals flush;
       Map(contexts).noalias() = Map(attention_.view()) * Map(h);
     }
   }
@@ -323,6 +321,11 @@ class Training {
         made.chunk_energies = d_chunk_.MakeUnless(ChunkView(gradients), U_, T_);
       }
     }
+    // Gradients of memory and states read all scores, a variant writes these.
+    if (!gradients.only.empty()) {
+      FillTable(made.choice, Number{0});
+      FillTable(made.chunk_energies, Number{0});
+    }
     if (!function_.has_chunk_energies()) {
       FillTable(ChunkView(gradients), Real{0});
     }
@@ -344,7 +347,6 @@ class Training {
         }
       }
     } else {
-      const FlushDenormals flush;
       Map(d_memory).noalias() = Map(attention_.view()).transpose() *
                                 Map(cotangent.contexts.Rows(0, U_));
     }
