@@ -9,6 +9,7 @@
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <string>
+#include <vector>
 
 namespace attnbench {
 
@@ -61,6 +62,12 @@ void AddRoofline(CLI::App& app, const std::string& command_line, Command& run);
 
 // attnbench stability: `command_line` as for run-sweep.
 void AddStability(CLI::App& app, const std::string& command_line, Command& run);
+
+// attnbench train: turns this process into attnbench-train with these
+// arguments; returns only by throwing UserError. AddTrain puts it among the
+// commands that the help lists.
+int BecomeTrainer(std::vector<std::string> arguments);
+void AddTrain(CLI::App& app);
 
 // attnbench verify: `command_line` as for run-sweep.
 void AddVerify(CLI::App& app, const std::string& command_line, Command& run);
