@@ -18,7 +18,8 @@
 //
 // Errors: a tensor of another shape, type or device, a length outside [0, T],
 // a number that is not allowed (NaN anywhere; p outside [0, 1]) throw
-// c10::Error that names the argument and the place, in at most 300 characters.
+// c10::ValueError or c10::TypeError, both c10::Error, that name the argument
+// and the place in at most 300 characters.
 #ifndef ATTNBENCH_MECHANISMS_TORCH_OPERATORS_H_
 #define ATTNBENCH_MECHANISMS_TORCH_OPERATORS_H_
 
@@ -62,7 +63,7 @@ inline constexpr std::int64_t kInfiniteLookback = -1;
 // (beta, alpha), both [B, H, U, T]: alpha as above, and the expected weights
 //
 //   beta(i, j) = sum over k = j..j+w-1 of alpha(i, k) exp(u(i, j))
-//                / sum over l = k-w+1..k of exp(u(i, l))       (MoChA eq 16)
+//                / sum over l = k-w+1..k of exp(u(i, l))  (MoChA eqs 17-19)
 //
 // with chunk_energies u [B, H, U, T] and w = `width` >= 1, or
 // kInfiniteLookback.
@@ -72,7 +73,7 @@ std::tuple<at::Tensor, at::Tensor> MochaAttention(
     const OptionalTensor& start = {}, EndPolicy end = EndPolicy::kAbsorb);
 
 // (beta, alpha): the chunk begins where the last output chose (MoChA appendix
-// C, eq 39).
+// C, eqs 28 and 43).
 std::tuple<at::Tensor, at::Tensor> MatchaAttention(
     const at::Tensor& scores, ScoreKind kind, const at::Tensor& chunk_energies,
     const OptionalTensor& lengths = {}, const OptionalTensor& start = {},
@@ -115,7 +116,8 @@ at::Tensor MemoryContexts(const at::Tensor& encoder_scores,
 // from queries W s [B, H, U, d], keys V h + b [B, H, T, d] and v, [d] for all
 // heads or [H, d]. No table [U, T, d] is made, forwards or backwards.
 at::Tensor AdditiveEnergies(const at::Tensor& queries, const at::Tensor& keys,
-                            const at::Tensor& v);
+                            const at::Tensor& v,
+                            const OptionalTensor& lengths = {});
 
 }  // namespace attnbench::torch_operators
 

@@ -1,0 +1,209 @@
+#include "mechanisms/torch/arguments.h"
+
+#include <c10/util/Exception.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <sstream>
+
+#include "mechanisms/common/blas_threads.h"
+#include "mechanisms/kernels/kernels.h"
+
+extern "C" int openblas_get_num_threads();
+
+namespace attnbench::torch_operators {
+namespace {
+
+// Checks what does not depend on the shape.
+void CheckKind(const at::Tensor& tensor, const char* argument) {
+  TORCH_CHECK_VALUE(tensor.defined(), argument, " is missing");
+  TORCH_CHECK_TYPE(tensor.device().is_cpu(), argument,
+                   " must be on the CPU, but is on ", tensor.device(), ": use ",
+                   argument, ".cpu()");
+  TORCH_CHECK_TYPE(tensor.layout() == at::kStrided, argument,
+                   " must be dense, but its layout is ", tensor.layout());
+  TORCH_CHECK_TYPE(tensor.scalar_type() == at::kFloat ||
+                       tensor.scalar_type() == at::kDouble ||
+                       tensor.scalar_type() == at::kHalf ||
+                       tensor.scalar_type() == at::kBFloat16,
+                   argument,
+                   " must be float32, float64, float16 or bfloat16, but is ",
+                   tensor.dtype());
+}
+
+void CheckDimensions(const at::Tensor& tensor, const char* argument,
+                     const char* shape, std::int64_t dimensions) {
+  TORCH_CHECK_VALUE(tensor.dim() == dimensions, argument, " must be ", shape,
+                    ", but has ", tensor.dim(),
+                    tensor.dim() == 1 ? " dimension" : " dimensions");
+}
+
+const char* Name(Numbers allowed) {
+  switch (allowed) {
+    case Numbers::kProbabilities:
+      return "in [0, 1]";
+    case Numbers::kNotNegative:
+      return "finite and not negative";
+    case Numbers::kFinite:
+      return "finite";
+    case Numbers::kAny:
+      return "numbers";
+  }
+  return "numbers";
+}
+
+template <class Real>
+struct Range {
+  Real least;
+  Real greatest;
+  // This is false of NaN.
+  bool Has(Real low, Real high) const {
+    return low >= least && high <= greatest;
+  }
+};
+
+template <class Real>
+Range<Real> RangeOf(Numbers allowed) {
+  using Limits = std::numeric_limits<Real>;
+  switch (allowed) {
+    case Numbers::kProbabilities:
+      return {0, 1};
+    case Numbers::kNotNegative:
+      return {0, Limits::max()};
+    case Numbers::kFinite:
+      return {Limits::lowest(), Limits::max()};
+    case Numbers::kAny:
+      return {-Limits::infinity(), Limits::infinity()};
+  }
+  return {0, 0};
+}
+
+}  // namespace
+
+at::Tensor TakeArray(const at::Tensor& tensor, const char* argument,
+                     const char* shape, std::int64_t dimensions) {
+  CheckKind(tensor, argument);
+  CheckDimensions(tensor, argument, shape, dimensions);
+  return Computable(tensor).resolve_neg().contiguous();
+}
+
+at::Tensor TakeTable(const at::Tensor& tensor, const char* argument,
+                     const char* shape) {
+  CheckKind(tensor, argument);
+  CheckDimensions(tensor, argument, shape, 4);
+  const at::Tensor table = Computable(tensor).resolve_neg();
+  const bool has_rows =
+      (table.size(3) <= 1 || table.stride(3) == 1) &&
+      (table.size(2) <= 1 || table.stride(2) >= table.size(3));
+  return has_rows ? table : table.contiguous();
+}
+
+void CheckFits(const at::Tensor& tensor, const char* argument,
+               at::IntArrayRef sizes, const at::Tensor& first,
+               const char* first_argument) {
+  for (std::size_t n = 0; n < sizes.size(); ++n) {
+    TORCH_CHECK_VALUE(
+        sizes[n] < 0 || tensor.size(static_cast<std::int64_t>(n)) == sizes[n],
+        argument, " of shape ", tensor.sizes(), " does not fit ",
+        first_argument, " of shape ", first.sizes(), ": dimension ", n,
+        " must be ", sizes[n]);
+  }
+  TORCH_CHECK_TYPE(tensor.scalar_type() == first.scalar_type(), argument,
+                   " must have the type of ", first_argument, ", ",
+                   first.dtype(), ", but is ", tensor.dtype());
+}
+
+at::Tensor TakeLengths(const OptionalTensor& lengths, std::int64_t batch,
+                       std::int64_t most) {
+  if (!lengths.has_value() || !lengths->defined()) return {};
+  TORCH_CHECK_TYPE(lengths->device().is_cpu(),
+                   "lengths must be on the CPU, but is on ", lengths->device(),
+                   ": use lengths.cpu()");
+  TORCH_CHECK_TYPE(
+      lengths->layout() == at::kStrided && lengths->scalar_type() == at::kLong,
+      "lengths must be int64, but is ", lengths->dtype());
+  TORCH_CHECK_VALUE(lengths->dim() == 1 && lengths->size(0) == batch,
+                    "lengths must be [B] with B = ", batch,
+                    ", but has the shape ", lengths->sizes());
+  const at::Tensor taken = lengths->contiguous();
+  for (std::int64_t b = 0; b < batch; ++b) {
+    const std::int64_t length = taken.data_ptr<std::int64_t>()[b];
+    TORCH_CHECK_VALUE(length >= 0 && length <= most,
+                      "lengths must be in [0, T] with T = ", most,
+                      ", but lengths[", b, "] is ", length);
+  }
+  return taken;
+}
+
+at::Tensor Computable(const at::Tensor& tensor) {
+  const bool is_short = tensor.scalar_type() == at::kHalf ||
+                        tensor.scalar_type() == at::kBFloat16;
+  return is_short ? tensor.to(at::kFloat) : tensor;
+}
+
+template <class Real>
+bool WrongNumbers::AllowsRow(Index n, const char* argument, Numbers allowed,
+                             std::span<const Real> row) {
+  if (row.empty()) return true;
+  const Range<Real> range = RangeOf<Real>(allowed);
+  Real low, high;
+  BestKernels<Real>().range(row.data(), std::ssize(row), &low, &high);
+  if (range.Has(low, high)) return true;
+  const auto wrong =
+      std::ranges::find_if(row, [&](Real x) { return !range.Has(x, x); });
+  found_[Size(n)] = {.argument = argument,
+                     .allowed = allowed,
+                     .column = wrong - row.begin(),
+                     .number = static_cast<double>(*wrong)};
+  return false;
+}
+
+template <class Real>
+bool WrongNumbers::Allows(Index n, const char* argument, Numbers allowed,
+                          const MatrixView<const Real>& table) {
+  for (Index i = 0; i < table.rows; ++i) {
+    if (AllowsRow(n, argument, allowed, table.Row(i))) continue;
+    found_[Size(n)].row = i;
+    return false;
+  }
+  return true;
+}
+
+#define ATTNBENCH_INSTANTIATE(Real)                                  \
+  template bool WrongNumbers::AllowsRow(Index, const char*, Numbers, \
+                                        std::span<const Real>);      \
+  template bool WrongNumbers::Allows(Index, const char*, Numbers,    \
+                                     const MatrixView<const Real>&);
+ATTNBENCH_INSTANTIATE(float)
+ATTNBENCH_INSTANTIATE(double)
+#undef ATTNBENCH_INSTANTIATE
+
+void WrongNumbers::Throw(Index heads) const {
+  for (std::size_t n = 0; n < found_.size(); ++n) {
+    const Wrong& wrong = found_[n];
+    if (wrong.argument == nullptr) continue;
+    const auto number = static_cast<Index>(n);
+    std::ostringstream place;
+    place << wrong.argument << '[' << number / heads << ", " << number % heads;
+    if (wrong.row >= 0) place << ", " << wrong.row;
+    place << ", " << wrong.column << ']';
+    TORCH_CHECK_VALUE(false, wrong.argument, " must be ", Name(wrong.allowed),
+                      ", but ", place.str(), " is ", wrong.number);
+  }
+}
+
+Config DefaultConfig(const Description& description) {
+  Config config;
+  for (const OptionSpec& option : description.options) {
+    config.options[option.name] = option.default_value;
+  }
+  return config;
+}
+
+OneBlasThread::OneBlasThread() : before_(openblas_get_num_threads()) {
+  UseOneBlasThread();
+}
+OneBlasThread::~OneBlasThread() { openblas_set_num_threads(before_); }
+
+}  // namespace attnbench::torch_operators
