@@ -139,7 +139,7 @@ class LstmFunction : public torch::autograd::Function<LstmFunction> {
     const Tensor recurrent = W.narrow(1, n, H);
     const Tensor d_gates = at::empty_like(gates);
     Tensor d_h = at::zeros_like(h0);
-    const Tensor d_c = at::zeros_like(c0);
+    Tensor d_c = at::zeros_like(c0);
     AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "lstm_backward", [&] {
       for (std::int64_t t = T - 1; t >= 0; --t) {
         if (d_results[0].defined()) d_h += d_results[0][t];

@@ -14,8 +14,9 @@ using at::Tensor;
 // r of model/lstm.h: gates forget nothing at first.
 constexpr double kForgetBias = 1;
 
-LstmStates Run(const Parameters& parameters, const std::string& name,
-               const Tensor& inputs, const Tensor& output, const Tensor& cell) {
+LstmStates RunLayer(const Parameters& parameters, const std::string& name,
+                    const Tensor& inputs, const Tensor& output,
+                    const Tensor& cell) {
   const Tensor& b = parameters[name + ".b"];
   const std::int64_t H = cell.size(1);
   Tensor r = at::zeros({4 * H});
@@ -52,14 +53,15 @@ Encoding Model::Encode(const Batch& batch) const {
       at::zeros({batch.size(), settings_.encoder_units}, inputs.options());
   std::vector<Tensor> parts, outputs, cells;
   if (settings_.embedding_in_memory) parts.push_back(inputs);
-  const LstmStates forward = Run(parameters_, "forward", inputs, zero, zero);
+  const LstmStates forward =
+      RunLayer(parameters_, "forward", inputs, zero, zero);
   parts.push_back(forward.outputs);
   outputs.push_back(Last(forward.outputs, batch.lengths));
   cells.push_back(Last(forward.cells, batch.lengths));
   if (settings_.bidirectional) {
     const Tensor places = Backwards(batch.lengths, inputs.size(0));
     const LstmStates backward =
-        Run(parameters_, "backward", Gather(inputs, places), zero, zero);
+        RunLayer(parameters_, "backward", Gather(inputs, places), zero, zero);
     parts.push_back(Gather(backward.outputs, places));
     outputs.push_back(Last(backward.outputs, batch.lengths));
     cells.push_back(Last(backward.cells, batch.lengths));
@@ -107,7 +109,7 @@ DecoderOutputs Model::DecodeTogether(const Encoding& encoding,
                                      const Tensor& inputs,
                                      const DecodingOptions& options) const {
   const LstmStates states =
-      Run(parameters_, "decoder", inputs, state.output, state.cell);
+      RunLayer(parameters_, "decoder", inputs, state.output, state.cell);
   DecoderOutputs made;
   made.attended = attention_.Attend(encoding.memory,
                                     {.states = states.outputs.transpose(0, 1),
