@@ -51,6 +51,13 @@ std::string Describe(const StepReport& report,
   return text;
 }
 
+// The result is replaced after every run, but may not be there before the first
+// unless the user says so.
+ResultFile OutputOf(const RunOptions& options) {
+  ResultFile(options.output, options.resume || options.force);
+  return {options.output, /*may_replace=*/true};
+}
+
 class ExperimentRuns {
  public:
   ExperimentRuns(const std::vector<TrainingRun>& runs,
@@ -58,7 +65,7 @@ class ExperimentRuns {
       : runs_(runs),
         options_(options),
         result_(result),
-        file_(options.output, options.resume || options.force),
+        file_(OutputOf(options)),
         folder_(file_.target() + ".checkpoints"),
         finished_(runs.size()) {}
 

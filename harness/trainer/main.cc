@@ -15,6 +15,7 @@
 #include "harness/machine/environment.h"
 #include "harness/system/interrupt.h"
 #include "harness/system/result_file.h"
+#include "harness/system/source_tree.h"
 #include "harness/trainer/experiment_runs.h"
 #include "mechanisms/common/blas_threads.h"
 
@@ -95,6 +96,7 @@ int Run(int argc, char** argv) {
     if (error.get_exit_code() == 0) return app.exit(error);
     throw UserError("command line", error.what());
   }
+  arguments.experiment = HereOrInSources(arguments.experiment);
   RefuseToReplace({arguments.experiment}, arguments.options.output);
   const TrainingExperiment experiment =
       ReadTrainingExperiment(arguments.experiment);

@@ -11,16 +11,13 @@ namespace {
 
 using at::Tensor;
 
-// r of model/lstm.h: gates forget nothing at first.
-constexpr double kForgetBias = 1;
-
 LstmStates RunLayer(const Parameters& parameters, const std::string& name,
                     const Tensor& inputs, const Tensor& output,
                     const Tensor& cell) {
   const Tensor& b = parameters[name + ".b"];
   const std::int64_t H = cell.size(1);
   Tensor r = at::zeros({4 * H});
-  r.narrow(0, H, H).fill_(kForgetBias);
+  r.narrow(0, H, H).fill_(kTrainedForgetBias);
   return RunLstm(inputs, parameters[name + ".W"], b + r, output, cell);
 }
 

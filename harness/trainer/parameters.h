@@ -10,21 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "harness/training/checkpoint.h"
+#include "harness/training/parameter_specs.h"
 
 namespace attnbench {
-
-// What a parameter is before training: uniform with this variance, or this
-// value everywhere.
-struct ParameterSpec {
-  std::string name;
-  std::vector<std::int64_t> shape;
-  double variance = 0;
-  double value = 0;
-};
-
-// The parameters of a model of these settings.
-std::vector<ParameterSpec> ParameterSpecsOf(const TrainingSettings& settings);
 
 class Parameters {
  public:
@@ -49,10 +37,8 @@ class Parameters {
   void AdamStep(double rate, Index step);
 
   std::map<std::string, CheckpointArray> Save() const;
-  // Throws UserError naming `path` and the array if they are not these
-  // parameters, in name and shape.
-  void Load(const std::map<std::string, CheckpointArray>& arrays,
-            const std::string& path);
+  // The arrays are those of these parameters (CheckParameters).
+  void Load(const std::map<std::string, CheckpointArray>& arrays);
 
  private:
   struct Named {

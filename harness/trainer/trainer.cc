@@ -70,7 +70,8 @@ Trainer::Trainer(const TrainingRun& run)
 
 void Trainer::Restore(const Checkpoint& checkpoint, const std::string& path) {
   CheckIsOf(checkpoint, run_, path);
-  parameters_.Load(checkpoint.parameters, path);
+  CheckParameters(ParameterSpecsOf(run_.settings), checkpoint.parameters, path);
+  parameters_.Load(checkpoint.parameters);
   step_ = checkpoint.step;
   loss_sum_ = checkpoint.loss_sum;
   curve_ = checkpoint.curve;

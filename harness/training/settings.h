@@ -149,6 +149,8 @@ struct TrainingSettings {
     if (task_spec().has_frames()) return kFrameSize;
     return embedding_in_memory ? dim - directions() * encoder_units : embedding;
   }
+  // Numbers of the decoder's inputs.
+  Index decoder_inputs() const { return embedding + (input_feeding ? dim : 0); }
   // Whether outputs choose entries one after another.
   bool is_monotonic() const { return mechanism == "monotonic" || has_chunks(); }
   bool has_chunks() const {

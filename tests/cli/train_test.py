@@ -4,6 +4,7 @@ else, or that answers a wrong input with a crash.
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -155,6 +156,16 @@ class TrainTest(InFolder):
         with open(self.path("tiny.json"), "w", encoding="utf-8") as file:
             file.write("{")
         self.expect_refused(output, "tiny.json: ")
+
+    def test_without_the_trainer_beside_it_the_program_says_where_it_belongs(self):
+        program = self.path("attnbench")
+        shutil.copy(PROGRAM, program)
+        done = subprocess.run([program, "train", "--help"], capture_output=True, text=True,
+                              timeout=60, check=False)
+        self.assertEqual(done.returncode, 2)
+        self.assertEqual(done.stdout, "")
+        self.assertIn(f"train: cannot start {self.path('attnbench-train')}", done.stderr)
+        self.assertIn("libtorch", done.stderr)
 
     def test_the_repositorys_experiments_are_as_their_schema_says(self):
         folder = os.path.join(ROOT, "experiments", "training")
