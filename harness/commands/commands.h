@@ -63,11 +63,10 @@ void AddRoofline(CLI::App& app, const std::string& command_line, Command& run);
 // attnbench stability: `command_line` as for run-sweep.
 void AddStability(CLI::App& app, const std::string& command_line, Command& run);
 
-// attnbench train: turns this process into attnbench-train with these
-// arguments; returns only by throwing UserError. AddTrain puts it among the
-// commands that the help lists.
-int BecomeTrainer(std::vector<std::string> arguments);
-void AddTrain(CLI::App& app);
+// attnbench train: `arguments` are the command line, which attnbench-train gets
+// from the command's name on.
+void AddTrain(CLI::App& app, const std::vector<std::string>& arguments,
+              Command& run);
 
 // attnbench verify: `command_line` as for run-sweep.
 void AddVerify(CLI::App& app, const std::string& command_line, Command& run);

@@ -256,9 +256,6 @@ int Run(std::vector<std::string> arguments) {
   if (std::filesystem::path(arguments[0]).filename() == "run-sweep") {
     arguments.insert(arguments.begin() + 1, "run-sweep");
   }
-  if (arguments.size() > 1 && arguments[1] == "train") {
-    return BecomeTrainer({arguments.begin() + 2, arguments.end()});
-  }
   CLI::App app(
       "Measures sequence-to-sequence attention that decodes online, in "
       "sweeps over lengths, widths, batches, threads and precisions, and "
@@ -286,7 +283,7 @@ int Run(std::vector<std::string> arguments) {
   AddClaims(app, command_line, run);
   AddReport(app, run);
   AddDraw(app, run);
-  AddTrain(app);
+  AddTrain(app, arguments, run);
   AddHelp(app, run);
   RefuseEmptyValues(app);
   app.require_subcommand(0, 1);

@@ -51,9 +51,14 @@ std::string Describe(const StepReport& report,
   return text;
 }
 
+// The file name of a run's checkpoint in its folder.
+std::string CheckpointName(const TrainingRun& run) {
+  return fmt::format("{}-seed{}.json", run.name, run.seed);
+}
+
 // The result is replaced after every run, but may not be there before the first
 // unless the user says so.
-ResultFile OutputOf(const RunOptions& options) {
+ResultFile OutputOf(const TrainOptions& options) {
   ResultFile(options.output, options.resume || options.force);
   return {options.output, /*may_replace=*/true};
 }
@@ -61,9 +66,11 @@ ResultFile OutputOf(const RunOptions& options) {
 class ExperimentRuns {
  public:
   ExperimentRuns(const std::vector<TrainingRun>& runs,
-                 const RunOptions& options, TrainedResult& result)
+                 const TrainOptions& options, std::FILE* progress,
+                 TrainedResult& result)
       : runs_(runs),
         options_(options),
+        progress_(progress),
         result_(result),
         file_(OutputOf(options)),
         folder_(file_.target() + ".checkpoints"),
@@ -216,13 +223,13 @@ class ExperimentRuns {
                      DurationText(run.seconds), text));
   }
   void Line(const std::string& text) const {
-    if (options_.progress == nullptr) return;
-    std::fputs((text + "\n").c_str(), options_.progress);
-    std::fflush(options_.progress);
+    std::fputs((text + "\n").c_str(), progress_);
+    std::fflush(progress_);
   }
 
   const std::vector<TrainingRun>& runs_;
-  const RunOptions& options_;
+  const TrainOptions& options_;
+  std::FILE* const progress_;
   TrainedResult& result_;
   const ResultFile file_;
   const std::string folder_;
@@ -234,13 +241,10 @@ class ExperimentRuns {
 
 }  // namespace
 
-std::string CheckpointName(const TrainingRun& run) {
-  return fmt::format("{}-seed{}.json", run.name, run.seed);
-}
-
-void TrainRuns(const std::vector<TrainingRun>& runs, const RunOptions& options,
+void TrainRuns(const std::vector<TrainingRun>& runs,
+               const TrainOptions& options, std::FILE* progress,
                TrainedResult& result) {
-  ExperimentRuns(runs, options, result).Train();
+  ExperimentRuns(runs, options, progress, result).Train();
 }
 
 }  // namespace attnbench

@@ -2,8 +2,6 @@
 // decodes. `attnbench train` starts it.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
-#include <algorithm>
 #include <iostream>
 #include <new>
 #include <string>
@@ -17,103 +15,59 @@
 #include "harness/system/result_file.h"
 #include "harness/system/source_tree.h"
 #include "harness/trainer/experiment_runs.h"
+#include "harness/training/train_options.h"
 #include "mechanisms/common/blas_threads.h"
 
 namespace attnbench {
 namespace {
 
-constexpr int kMostJobs = 1024;
-
-struct Arguments {
-  std::string experiment;
-  std::vector<std::string> only;
-  bool quick = false;
-  RunOptions options;
-};
-
-void AddOptions(CLI::App& app, Arguments& arguments) {
-  RunOptions& options = arguments.options;
-  app.add_option("EXPERIMENT", arguments.experiment,
-                 "e.g. experiments/training/stretch.json")
-      ->required();
-  app.add_option("-o,--output", options.output,
-                 "the result, e.g. -o stretch.result.json; checkpoints go to "
-                 "FILE.checkpoints/")
-      ->type_name("FILE")
-      ->required();
-  app.add_option("--only", arguments.only,
-                 "only these alternatives, e.g. --only soft,mocha")
-      ->type_name("NAME,...")
-      ->delimiter(',');
-  app.add_flag("--quick", arguments.quick, "the experiment's short profile");
-  app.add_option("-j,--jobs", options.jobs,
-                 "runs at the same time, a core each, e.g. -j 2")
-      ->type_name("N")
-      ->check(CLI::Range(1, kMostJobs))
-      ->default_str("1");
-  app.add_flag("--resume", options.resume,
-               "go on with what is missing in the output");
-  app.add_flag("--force", options.force, "replace the output")
-      ->excludes("--resume");
-  app.add_flag("--keep-checkpoints", options.keep_checkpoints,
-               "keep the last checkpoint of each run: the trained model");
-  app.add_option("--checkpoint-seconds", options.checkpoint_seconds,
-                 "time between checkpoints, e.g. --checkpoint-seconds 10")
-      ->type_name("S")
-      ->check(CLI::NonNegativeNumber)
-      ->default_str("60");
-}
-
 std::vector<TrainingRun> ChosenRuns(const TrainingExperiment& experiment,
-                                    const Arguments& arguments) {
+                                    const TrainOptions& options) {
   std::vector<TrainingRun> runs =
-      RunsOfExperiment(experiment, arguments.quick, arguments.experiment);
-  if (arguments.only.empty()) return runs;
+      RunsOfExperiment(experiment, options.quick, options.experiment);
+  if (options.only.empty()) return runs;
   std::vector<std::string> names;
   for (const auto& one : experiment.alternatives) names.push_back(one.name);
-  for (const std::string& name : arguments.only) {
+  for (const std::string& name : options.only) {
     if (Contains(names, name)) continue;
     throw UserError("--only", UnknownName("alternative", name, names));
   }
   std::erase_if(runs, [&](const TrainingRun& run) {
-    return !Contains(arguments.only, run.name);
+    return !Contains(options.only, run.name);
   });
   return runs;
 }
 
 int Run(int argc, char** argv) {
-  Arguments arguments;
+  TrainOptions options;
   CLI::App app(
       "Trains the models of an experiment (experiments/training/) and "
       "writes how well each decodes.",
       "attnbench-train");
-  app.set_version_flag("--version", VersionText,
-                       "the program's version and commit");
-  AddOptions(app, arguments);
+  AddTrainOptions(app, options);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);
     throw UserError("command line", error.what());
   }
-  arguments.experiment = HereOrInSources(arguments.experiment);
-  RefuseToReplace({arguments.experiment}, arguments.options.output);
+  options.experiment = HereOrInSources(options.experiment);
+  RefuseToReplace({options.experiment}, options.output);
   const TrainingExperiment experiment =
-      ReadTrainingExperiment(arguments.experiment);
-  const std::vector<TrainingRun> runs = ChosenRuns(experiment, arguments);
+      ReadTrainingExperiment(options.experiment);
+  const std::vector<TrainingRun> runs = ChosenRuns(experiment, options);
   TrainedResult result;
   result.context = MakeContext(
       fmt::format("{}", fmt::join(argv, argv + argc, " ")), experiment.seed);
   result.experiment = experiment.name;
-  result.quick = arguments.quick;
-  arguments.options.progress = stderr;
+  result.quick = options.quick;
   CatchInterrupts();
-  TrainRuns(runs, arguments.options, result);
+  TrainRuns(runs, options, stderr, result);
   if (result.complete) return kGood;
   std::cerr << fmt::format(
       "attnbench-train: stopped; {} of {} runs are in {}. Resume with the same "
       "command plus --resume\n",
-      result.runs.size(), runs.size(), arguments.options.output);
+      result.runs.size(), runs.size(), options.output);
   return kInterrupted;
 }
 
@@ -130,7 +84,9 @@ int Main(int argc, char** argv) {
   } catch (const std::bad_alloc&) {
     return Complain("there is no memory left", kInternalError);
   } catch (const std::exception& error) {
-    return Complain(std::string("internal error: ") + error.what(),
+    // libtorch adds lines with where it was.
+    const std::string text = error.what();
+    return Complain("internal error: " + text.substr(0, text.find('\n')),
                     kInternalError);
   }
 }

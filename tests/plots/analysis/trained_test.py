@@ -10,38 +10,10 @@ import tempfile
 import unittest
 
 from documents import validate
-from made_up import make_result
+from made_up import make_trained, make_trained_run
 
 from analysis import load, trained
 from pages import trained_table
-
-
-def make_run(name, seed, soft, hard=None, steps=(), **settings):
-    """Errors in percent; the curve is 90 percent right from each of `steps` on."""
-    result = {"soft_error": soft / 100, "hard_error": None if hard is None else hard / 100,
-              "loss": 0.5, "selected_mass": None if hard is None else 0.8,
-              "discrete_share": None if hard is None else 0.5 + seed / 100}
-    curve = [{**result, "soft_error": 0.2 if step < min(steps) else 0.1, "step": step,
-              "training_loss": 1.0} for step in (100, 200, 300)] if steps else []
-    return {"name": name, "seed": seed, "held_out_seed": 1, "settings": settings,
-            "status": "ok", "message": None, "seconds": 3.0, "result": result,
-            "curve": curve}
-
-
-def make_trained(experiment, runs, settings=()):
-    all_settings = {
-        "task": "copy", "least_symbols": 0, "most_symbols": 3, "frame_noise": 0.7,
-        "mechanism": "monotonic", "alpha": "exact", "chunk_width": 4, "num_contexts": 32,
-        "encoder_scoring": "softmax", "decoder_scoring": "softmax",
-        "position_encoding": "none", "place": "inside", "energy_bias": -2, "dim": 64,
-        "encoder_units": 64, "bidirectional": False, "embedding_in_memory": False,
-        "embedding": 32, "starts_from_encoder": False, "input_feeding": False,
-        "steps": 300, "batch": 32, "learning_rate": 0.005, "greatest_norm": 1, "noise": 0,
-        "noise_rise": 0, "held_out": 4096, "curve_every": 100, "curve_held_out": 256}
-    for run in runs:
-        run["settings"] = {**all_settings, **run["settings"]}
-    return make_result("trained", experiment=experiment, quick=False, complete=True,
-                       runs=runs)
 
 
 def quantities(experiment, runs):
@@ -53,11 +25,11 @@ def quantities(experiment, runs):
 
 def stretch():
     return [
-        make_run("noise0", 1, 2.0, 9.0, noise=0), make_run("noise0", 2, 2.0, 11.0, noise=0),
-        make_run("noise1", 1, 3.0, 4.0, noise=1), make_run("noise1", 2, 3.0, 4.2, noise=1),
-        make_run("noise1", 3, 90.0, 90.0, noise=1),
-        make_run("clipped", 1, 3.0, 6.0, noise=1, alpha="clipped"),
-        make_run("clipped", 2, 3.0, 6.4, noise=1, alpha="clipped"),
+        make_trained_run("noise0", 1, 2.0, 9.0, noise=0), make_trained_run("noise0", 2, 2.0, 11.0, noise=0),
+        make_trained_run("noise1", 1, 3.0, 4.0, noise=1), make_trained_run("noise1", 2, 3.0, 4.2, noise=1),
+        make_trained_run("noise1", 3, 90.0, 90.0, noise=1),
+        make_trained_run("clipped", 1, 3.0, 6.0, noise=1, alpha="clipped"),
+        make_trained_run("clipped", 2, 3.0, 6.4, noise=1, alpha="clipped"),
     ]
 
 
@@ -92,11 +64,11 @@ class TrainedTest(unittest.TestCase):
     def test_the_gap_is_that_of_hard_decoding_to_soft_attention(self):
         runs = []
         for seed, mocha in ((1, 4.0), (2, 12.0)):
-            runs += [make_run("soft", seed, 2.0),
-                     make_run("monotonic", seed, 5.0, 42.0, encoder_units=16),
-                     make_run("mocha_w4", seed, 3.0, mocha),
-                     make_run("matcha", seed, 3.0, 30.0)]
-        runs += [make_run(name, 1, 1.0, 2.0, encoder_units=64)
+            runs += [make_trained_run("soft", seed, 2.0),
+                     make_trained_run("monotonic", seed, 5.0, 42.0, encoder_units=16),
+                     make_trained_run("mocha_w4", seed, 3.0, mocha),
+                     make_trained_run("matcha", seed, 3.0, 30.0)]
+        runs += [make_trained_run(name, 1, 1.0, 2.0, encoder_units=64)
                  for name in ("soft_64", "monotonic_64", "mocha_w4_64")]
         runs[-3]["result"]["hard_error"] = None
         rows = quantities("reorder", runs)
@@ -109,15 +81,15 @@ class TrainedTest(unittest.TestCase):
         for length, errors in ((10, (9, 2, 1.5, 1)), (20, (40, 17, 3, 2)), (40, (60, 50, 30, 9))):
             for k, error in zip((1, 4, 8, 32), errors):
                 steps = (300 if k < 8 else 100,)
-                runs.append(make_run(f"K{k}_L{length}", 1, error, steps=steps))
+                runs.append(make_trained_run(f"K{k}_L{length}", 1, error, steps=steps))
         for encoder in ("softmax", "sigmoid"):
             for decoder in ("softmax", "sigmoid"):
                 if (encoder, decoder) != ("softmax", "softmax"):
-                    runs.append(make_run(
+                    runs.append(make_trained_run(
                         f"{encoder}_{decoder}", 1, 1, encoder_scoring=encoder,
                         decoder_scoring=decoder))
         for encoding in ("raw", "renormalized", "renormalized_mean"):
-            runs.append(make_run(f"position_{encoding}", 1, 2, position_encoding=encoding))
+            runs.append(make_trained_run(f"position_{encoding}", 1, 2, position_encoding=encoding))
         return runs
 
     def test_k_is_enough_within_a_point_of_the_best_and_more_converge_earlier(self):
