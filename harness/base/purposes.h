@@ -26,6 +26,9 @@ inline constexpr std::uint32_t kSourceLengthPurpose = kFirstHarnessPurpose + 12;
 inline constexpr std::uint32_t kSourcePurpose = kFirstHarnessPurpose + 13;
 inline constexpr std::uint32_t kClaimsPurpose = kFirstHarnessPurpose + 14;
 inline constexpr std::uint32_t kArrayGapPurpose = kFirstHarnessPurpose + 15;
+inline constexpr std::uint32_t kTrainingSetPurpose = kFirstHarnessPurpose + 16;
+inline constexpr std::uint32_t kHeldOutSetPurpose = kFirstHarnessPurpose + 17;
+inline constexpr std::uint32_t kPrototypePurpose = kFirstHarnessPurpose + 18;
 // Hashes of names start here: the purposes of parameters, and of scores and
 // further inputs that have no number above (NamedPurpose). A new input needs
 // no line in this file.

@@ -9,6 +9,7 @@
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <string>
+#include <vector>
 
 namespace attnbench {
 
@@ -61,6 +62,11 @@ void AddRoofline(CLI::App& app, const std::string& command_line, Command& run);
 
 // attnbench stability: `command_line` as for run-sweep.
 void AddStability(CLI::App& app, const std::string& command_line, Command& run);
+
+// attnbench train: `arguments` are the command line, which attnbench-train gets
+// from the command's name on.
+void AddTrain(CLI::App& app, const std::vector<std::string>& arguments,
+              Command& run);
 
 // attnbench verify: `command_line` as for run-sweep.
 void AddVerify(CLI::App& app, const std::string& command_line, Command& run);

@@ -28,6 +28,7 @@
 #include "harness/stats/effects.h"
 #include "harness/sweep/experiment.h"
 #include "harness/system/source_tree.h"
+#include "harness/training/trained_result.h"
 #include "harness/verify/kernel_result.h"
 #include "harness/verify/result.h"
 #include "mechanisms/registry.h"
@@ -282,6 +283,8 @@ std::string SchemaText(const std::string& kind) {
       {"table", SchemaTextOf<CellTable>},
       {"advice", SchemaTextOf<Advice>},
       {"diagnosis", SchemaTextOf<Diagnosis>},
+      {"trained", SchemaTextOf<TrainedResult>},
+      {"training_experiment", SchemaTextOf<TrainingExperiment>},
       {"effects", EffectsSchemaText}};
   const auto found = kinds.find(kind);
   if (found != kinds.end()) return found->second();

@@ -283,6 +283,7 @@ int Run(std::vector<std::string> arguments) {
   AddClaims(app, command_line, run);
   AddReport(app, run);
   AddDraw(app, run);
+  AddTrain(app, arguments, run);
   AddHelp(app, run);
   RefuseEmptyValues(app);
   app.require_subcommand(0, 1);

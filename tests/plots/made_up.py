@@ -157,6 +157,37 @@ def make_result(kind, **members):
     return {"schema_version": 1, "kind": kind, "context": context, **members}
 
 
+def make_trained_run(name, seed, soft, hard=None, steps=(), **settings):
+    """A run of `attnbench train`. Errors are in percent; the curve is 90 percent right
+    from the first of `steps` on, if there are any.
+    """
+    result = {"soft_error": soft / 100, "hard_error": None if hard is None else hard / 100,
+              "loss": 0.5, "selected_mass": None if hard is None else 0.8,
+              "discrete_share": None if hard is None else 0.5 + seed / 100}
+    curve = [{**result, "soft_error": 0.2 if step < min(steps) else 0.1, "step": step,
+              "training_loss": 1.0} for step in (100, 200, 300)] if steps else []
+    return {"name": name, "seed": seed, "held_out_seed": 1, "settings": settings,
+            "status": "ok", "message": None, "seconds": 3.0, "result": result,
+            "curve": curve}
+
+
+def make_trained(experiment, runs):
+    """A result of `attnbench train`."""
+    all_settings = {
+        "task": "copy", "least_symbols": 0, "most_symbols": 3, "frame_noise": 0.7,
+        "mechanism": "monotonic", "alpha": "exact", "chunk_width": 4, "num_contexts": 32,
+        "encoder_scoring": "softmax", "decoder_scoring": "softmax",
+        "position_encoding": "none", "place": "inside", "energy_bias": -2, "dim": 64,
+        "encoder_units": 64, "bidirectional": False, "embedding_in_memory": False,
+        "embedding": 32, "starts_from_encoder": False, "input_feeding": False,
+        "steps": 300, "batch": 32, "learning_rate": 0.005, "greatest_norm": 1, "noise": 0,
+        "noise_rise": 0, "held_out": 4096, "curve_every": 100, "curve_held_out": 256}
+    for run in runs:
+        run["settings"] = {**all_settings, **run["settings"]}
+    return make_result("trained", experiment=experiment, quick=False, complete=True,
+                       runs=runs)
+
+
 def limits(levels, precision="f32", threads=1, peak_flops_per_s=1e11):
     """What a machine can do; `levels` are (name, size, bytes read in a second), and copies
     are half as fast.

@@ -134,6 +134,8 @@ class Kinds(ProgramTest):
             made_up.limits([("L1", 32768, 3e11), ("DRAM", None, 1e10)])])
         training = made_up.make_result("training", quantities=[
             {"name": "noise", "labels": {"std": 1.0}, "value": "inf", "interval": None}])
+        trained = made_up.make_trained("stretch", [made_up.make_trained_run(
+            "noise0", 1, 2.0, 9.0, steps=(100,))])
         before, after = committed("compare/before"), committed("compare/after")
         return {
             "table": write("table.json", run("show", after, "--format", "json")),
@@ -145,6 +147,7 @@ class Kinds(ProgramTest):
                 "diagnose", "--p", "tests/golden/mocha-plain.json", "--json")),
             "decode": write("decode.json", run("decode", "tests/golden/mocha-hard.json")),
             "expect": write("expect.json", run("expect", "tests/golden/mocha-plain.json")),
+            "trained": write("trained.json", json.dumps(trained)),
             "training": write("training.json", json.dumps(training)),
             "sweep": after,
             "roofline": write("roofline.json", json.dumps(roofline)),

@@ -1,0 +1,139 @@
+#include "harness/trainer/attention.h"
+
+#include <torch/types.h>
+
+#include <limits>
+#include <tuple>
+
+#include "mechanisms/torch/operators.h"
+
+namespace attnbench {
+namespace {
+
+using at::Tensor;
+using torch_operators::OptionalTensor;
+using torch_operators::ScoreKind;
+
+OptionalTensor Optional(const Tensor& tensor) {
+  return tensor.defined() ? OptionalTensor(tensor) : OptionalTensor();
+}
+
+// [B, 1, 1, T]: whether an entry is there.
+Tensor IsEntry(const Tensor& lengths, std::int64_t T) {
+  return at::arange(T, lengths.options()).view({1, 1, 1, T}) <
+         lengths.view({-1, 1, 1, 1});
+}
+
+}  // namespace
+
+Tensor ClippedSelection(const Tensor& p, const Tensor& start) {
+  const std::int64_t T = p.size(3);
+  Tensor last = start;
+  if (!last.defined()) {
+    last = at::zeros({p.size(0), p.size(1), T}, p.options());
+    last.select(2, 0).fill_(1);
+  }
+  std::vector<Tensor> rows;
+  for (std::int64_t i = 0; i < p.size(2); ++i) {
+    const Tensor p_i = p.select(2, i);
+    const Tensor skipped = at::cat({at::ones_like(p_i.narrow(2, 0, 1)),
+                                    (1 - p_i.narrow(2, 0, T - 1)).cumprod(2)},
+                                   2);
+    last = p_i * skipped * (last / skipped.clamp_min(1e-10)).cumsum(2);
+    rows.push_back(last);
+  }
+  return at::stack(rows, 2);
+}
+
+Tensor AttentionModel::Keys(const std::string& name,
+                            const Tensor& entries) const {
+  return at::linear(entries, parameters_[name + ".V"], parameters_[name + ".b"])
+      .unsqueeze(1);
+}
+
+// g v/|v| . tanh(W s + V h + b), MAD eq 16 without r.
+Tensor AttentionModel::Energies(const std::string& name, const Tensor& states,
+                                const Tensor& keys) const {
+  const Tensor queries =
+      at::linear(states, parameters_[name + ".W"]).unsqueeze(1);
+  const Tensor& v = parameters_[name + ".v"];
+  return torch_operators::AdditiveEnergies(
+      queries, keys, parameters_[name + ".g"] * v / v.norm());
+}
+
+AttendedMemory AttentionModel::Prepare(const Tensor& entries,
+                                       const Tensor& lengths) const {
+  AttendedMemory memory{.entries = entries, .lengths = lengths};
+  if (settings_.mechanism == "memory") {
+    memory.scores =
+        at::linear(entries, parameters_["memory.encoder"]).unsqueeze(1);
+  } else if (settings_.mechanism != "none") {
+    memory.keys = Keys("attention", entries);
+  }
+  if (settings_.has_chunks()) memory.chunk_keys = Keys("chunk", entries);
+  return memory;
+}
+
+Attended AttentionModel::Attend(const AttendedMemory& memory,
+                                const AttentionRequest& request) const {
+  const Tensor& states = request.states;
+  if (settings_.mechanism == "none") return {};
+  if (settings_.is_monotonic()) return AttendMonotonic(memory, request);
+  if (settings_.mechanism == "memory") {
+    const Tensor scores =
+        at::linear(states, parameters_["memory.decoder"]).unsqueeze(1);
+    return {.contexts = torch_operators::MemoryContexts(
+                            memory.scores, scores, memory.entries.unsqueeze(1),
+                            {.encoder_scoring = settings_.encoder_scoring,
+                             .decoder_scoring = settings_.decoder_scoring,
+                             .position_encoding = settings_.position_encoding,
+                             .place = settings_.place,
+                             .max_length = settings_.longest_source()},
+                            memory.lengths)
+                            .squeeze(1)};
+  }
+  const Tensor energies =
+      Energies("attention", states, memory.keys)
+          .masked_fill(~IsEntry(memory.lengths, memory.entries.size(1)),
+                       -std::numeric_limits<float>::infinity());
+  return {.contexts = at::bmm(energies.softmax(3).squeeze(1), memory.entries)};
+}
+
+Attended AttentionModel::AttendMonotonic(
+    const AttendedMemory& memory, const AttentionRequest& request) const {
+  Attended made;
+  made.energies = Energies("attention", request.states, memory.keys) +
+                  parameters_["attention.r"];
+  if (request.noise.defined()) made.energies = made.energies + request.noise;
+  // The hard process is the expectation of p in {0, 1}.
+  const ScoreKind kind =
+      request.is_hard ? ScoreKind::kProbabilities : ScoreKind::kEnergies;
+  const Tensor scores = request.is_hard
+                            ? (made.energies >= 0).to(made.energies.dtype())
+                            : made.energies;
+  const OptionalTensor lengths = memory.lengths;
+  const OptionalTensor start = Optional(request.start);
+  Tensor attention;
+  if (settings_.has_chunks()) {
+    const Tensor chunk_energies =
+        Energies("chunk", request.states, memory.chunk_keys);
+    std::tie(attention, made.selection) =
+        settings_.mechanism == "mocha"
+            ? torch_operators::MochaAttention(scores, kind, chunk_energies,
+                                              settings_.chunk_width, lengths,
+                                              start)
+            : torch_operators::MatchaAttention(scores, kind, chunk_energies,
+                                               lengths, start);
+  } else if (settings_.alpha == "clipped" && !request.is_hard) {
+    attention = made.selection = ClippedSelection(
+        scores.sigmoid() * IsEntry(memory.lengths, scores.size(3)),
+        request.start);
+  } else {
+    attention = made.selection =
+        torch_operators::MonotonicAttention(scores, kind, lengths, start);
+  }
+  made.contexts = at::bmm(attention.squeeze(1), memory.entries);
+  return made;
+}
+
+}  // namespace attnbench

@@ -1,0 +1,71 @@
+// Attention of a model that is trained: energies, expectations and contexts of
+// a batch, for all outputs at once or one at a time, by the operators of
+// mechanisms/torch. Only the softmax of soft attention is torch's own.
+#ifndef ATTNBENCH_HARNESS_TRAINER_ATTENTION_H_
+#define ATTNBENCH_HARNESS_TRAINER_ATTENTION_H_
+
+#include <ATen/core/Tensor.h>
+
+#include "harness/trainer/parameters.h"
+
+namespace attnbench {
+
+// A memory, and what is made of it once: projected keys, or K scores.
+struct AttendedMemory {
+  at::Tensor entries = {};     // [B, T, d]
+  at::Tensor lengths = {};     // [B]
+  at::Tensor keys = {};        // [B, 1, T, d], V h + b
+  at::Tensor chunk_keys = {};  // [B, 1, T, d]
+  at::Tensor scores = {};      // [B, 1, T, K]
+};
+
+// What a call attends with. A tensor may be undefined.
+struct AttentionRequest {
+  at::Tensor states = {};  // [B, U, d]
+  at::Tensor noise = {};   // [B, 1, U, T], added to the energies of the choice
+  at::Tensor start = {};   // [B, 1, T], alpha of the output before the first
+  bool is_hard = false;    // take entries with p >= 1/2, as decoding does
+};
+
+struct Attended {
+  at::Tensor contexts = {};  // [B, U, d]; undefined without attention
+  at::Tensor selection =
+      {};  // alpha [B, 1, U, T]; undefined if nothing is chosen
+  at::Tensor energies = {};  // [B, 1, U, T] of the choice, with noise; likewise
+};
+
+class AttentionModel {
+ public:
+  // Both outlive this.
+  AttentionModel(const TrainingSettings& settings, const Parameters& parameters)
+      : settings_(settings), parameters_(parameters) {}
+
+  AttendedMemory Prepare(const at::Tensor& entries,
+                         const at::Tensor& lengths) const;
+  Attended Attend(const AttendedMemory& memory,
+                  const AttentionRequest& request) const;
+
+ private:
+  at::Tensor Keys(const std::string& name, const at::Tensor& entries) const;
+  at::Tensor Energies(const std::string& name, const at::Tensor& states,
+                      const at::Tensor& keys) const;
+  Attended AttendMonotonic(const AttendedMemory& memory,
+                           const AttentionRequest& request) const;
+
+  const TrainingSettings& settings_;
+  const Parameters& parameters_;
+};
+
+// alpha [B, 1, U, T] by the closed form with its denominator clipped (MAD eq 10
+// and appendix G),
+//
+//   alpha(i) = p(i) c(i) cumsum(alpha(i - 1) / max(c(i), 1e-10)),
+//   c(i, j) = prod over k < j of (1 - p(i, k)),
+//
+// whose gradient torch makes of torch's own operators. `start` may be
+// undefined, as in AttentionRequest.
+at::Tensor ClippedSelection(const at::Tensor& p, const at::Tensor& start);
+
+}  // namespace attnbench
+
+#endif  // ATTNBENCH_HARNESS_TRAINER_ATTENTION_H_

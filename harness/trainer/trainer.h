@@ -1,0 +1,62 @@
+// The room `trainer` trains small models with libtorch: a fused LSTM, the
+// attention of mechanisms/torch, Adam. It is a program of its own,
+// attnbench-train, because libtorch loads hundreds of libraries; the room
+// `training` has what it shares with the others.
+//
+// This is one run. Everything that it draws (parameters, examples, noise) is a
+// function of seed and step, so that a checkpoint needs no state of a
+// generator: a run that goes on from one makes the same bits as a run that
+// never stopped, on one thread.
+#ifndef ATTNBENCH_HARNESS_TRAINER_TRAINER_H_
+#define ATTNBENCH_HARNESS_TRAINER_TRAINER_H_
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "harness/trainer/model.h"
+
+namespace attnbench {
+
+struct StepReport {
+  Index step = 0;   // from 1
+  double loss = 0;  // nats a symbol
+  // log of the mean of sum over j of alpha(i, j); of mechanisms that choose.
+  std::optional<double> log_mass = {};
+};
+
+class Trainer {
+ public:
+  explicit Trainer(const TrainingRun& run);
+  Trainer(const Trainer&) = delete;
+  Trainer& operator=(const Trainer&) = delete;
+
+  // Goes on from a checkpoint. Throws UserError naming `path` if it is of
+  // another run or model.
+  void Restore(const Checkpoint& checkpoint, const std::string& path);
+  Checkpoint Save() const;
+
+  Index step() const { return step_; }
+  bool IsDone() const { return step_ == run_.settings.steps; }
+  // Makes the next step, and the point of the curve that falls on it.
+  StepReport Step();
+  // The first `count` sequences of the held-out set.
+  Evaluation Evaluate(Index count) const;
+
+  const std::vector<CurvePoint>& curve() const { return curve_; }
+  const Model& model() const { return model_; }
+
+ private:
+  at::Tensor Noise(Index outputs, Index entries) const;
+
+  const TrainingRun run_;
+  Parameters parameters_;
+  const Model model_;
+  Index step_ = 0;
+  double loss_sum_ = 0;
+  std::vector<CurvePoint> curve_;
+};
+
+}  // namespace attnbench
+
+#endif  // ATTNBENCH_HARNESS_TRAINER_TRAINER_H_

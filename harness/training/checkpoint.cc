@@ -1,0 +1,53 @@
+#include "harness/training/checkpoint.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "harness/base/error.h"
+#include "harness/base/json_file.h"
+
+namespace attnbench {
+namespace {
+
+// Whether `count` is the product of the lengths, which may be any.
+bool Fills(const std::vector<Index>& shape, Index count) {
+  for (const Index length : shape) {
+    if (count % length != 0) return false;
+    count /= length;
+  }
+  return count == 1;
+}
+
+}  // namespace
+
+Checkpoint ReadCheckpoint(const std::string& path) {
+  const auto checkpoint = FromJson<Checkpoint>(ReadJsonFile(path), path);
+  const Place place(path), arrays(place, "parameters");
+  for (const auto& [name, array] : checkpoint.parameters) {
+    for (const auto* values : {&array.values, &array.means, &array.squares}) {
+      if (Fills(array.shape, std::ssize(*values))) continue;
+      FailAt(Place(arrays, name),
+             fmt::format("has {} numbers, not as many as its shape, {}, says",
+                         values->size(), array.shape));
+    }
+  }
+  return checkpoint;
+}
+
+void CheckIsOf(const Checkpoint& checkpoint, const TrainingRun& run,
+               const std::string& path) {
+  const Json theirs = ToJson(checkpoint.run), ours = ToJson(run);
+  if (theirs == ours) return;
+  const Json& there = theirs["settings"];
+  for (const auto& [key, value] : ours["settings"].items()) {
+    if (there[key] == value) continue;
+    throw UserError(path, fmt::format("is of a run with {} {}; expected {}",
+                                      key, there[key].dump(), value.dump()));
+  }
+  throw UserError(path, fmt::format("is of run {} with seed {}; expected {} "
+                                    "with seed {}",
+                                    checkpoint.run.name, checkpoint.run.seed,
+                                    run.name, run.seed));
+}
+
+}  // namespace attnbench

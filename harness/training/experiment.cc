@@ -1,0 +1,65 @@
+#include "harness/training/experiment.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "harness/base/error.h"
+#include "harness/base/json_file.h"
+
+namespace attnbench {
+namespace {
+
+TrainingSettings Laid(const std::vector<const SomeSettings*>& layers,
+                      const Place& place) {
+  Json json = Json::object();
+  for (const SomeSettings* layer : layers) json.update(layer->json);
+  const auto settings = FromJson<TrainingSettings>(json, place);
+  CheckSettings(settings, place);
+  return settings;
+}
+
+}  // namespace
+
+TrainingExperiment ReadTrainingExperiment(const std::string& path) {
+  auto experiment = FromJson<TrainingExperiment>(ReadJsonFile(path), path);
+  const std::string name = std::filesystem::path(path).stem().string();
+  if (experiment.name != name) {
+    throw UserError(
+        path + ": name",
+        "is '" + experiment.name + "'; expected the file's, '" + name + "'");
+  }
+  return experiment;
+}
+
+std::vector<TrainingRun> RunsOfExperiment(const TrainingExperiment& experiment,
+                                          bool quick, const std::string& path) {
+  const Place place(path), list(place, "alternatives");
+  if (quick && !experiment.profiles.quick) {
+    FailAt(Place(place, "profiles"), "has no quick");
+  }
+  const TrainingProfile profile =
+      quick ? *experiment.profiles.quick : TrainingProfile();
+  std::set<std::string> names;
+  std::vector<TrainingRun> runs;
+  for (std::size_t n = 0; n < experiment.alternatives.size(); ++n) {
+    const TrainingAlternative& one = experiment.alternatives[n];
+    const Place here(list, n);
+    if (!names.insert(one.name).second) {
+      FailAt(Place(here, "name"), "is there twice: '" + one.name + "'");
+    }
+    const TrainingSettings settings =
+        Laid({&experiment.settings, &one.settings, &profile.settings},
+             Place(here, "settings"));
+    Index seeds = one.seeds.value_or(experiment.seeds);
+    if (profile.seeds) seeds = std::min(seeds, *profile.seeds);
+    for (Index k = 0; k < seeds; ++k) {
+      runs.push_back({one.name, experiment.seed + static_cast<std::uint64_t>(k),
+                      experiment.seed, settings});
+    }
+  }
+  std::ranges::stable_sort(runs, {}, &TrainingRun::seed);
+  return runs;
+}
+
+}  // namespace attnbench

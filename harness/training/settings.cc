@@ -1,0 +1,49 @@
+#include "harness/training/settings.h"
+
+#include <fmt/format.h>
+
+#include "mechanisms/registry.h"
+
+namespace attnbench {
+
+std::vector<std::string> TrainedMechanismNames() {
+  std::vector<std::string> names = {"none"};
+  for (const Mechanism<float>* mechanism : Mechanisms<float>()) {
+    names.push_back(mechanism->Describe().name);
+  }
+  return names;
+}
+
+void CheckSettings(const TrainingSettings& settings, const Place& place) {
+  if (settings.least_symbols > settings.most_symbols) {
+    FailAt(Place(place, "least_symbols"),
+           fmt::format("is {}, more than most_symbols, {}",
+                       settings.least_symbols, settings.most_symbols));
+  }
+  const Index encoded = settings.directions() * settings.encoder_units;
+  const Index embedded = settings.dim - encoded;
+  if (settings.embedding_in_memory ? embedded < 1 : embedded != 0) {
+    FailAt(Place(place, "encoder_units"),
+           fmt::format("makes {} numbers of a memory entry; expected {} dim, "
+                       "{}",
+                       encoded,
+                       settings.embedding_in_memory ? "less than" : "all of",
+                       settings.dim));
+  }
+  if (settings.embedding_in_memory && settings.task_spec().has_frames()) {
+    FailAt(Place(place, "embedding_in_memory"),
+           "is for tasks of tokens; " + settings.task + " has frames");
+  }
+  if (settings.embedding_in_memory && settings.starts_from_encoder) {
+    FailAt(Place(place, "starts_from_encoder"),
+           "needs an encoder of dim numbers, without embedding_in_memory");
+  }
+  if (settings.input_feeding && settings.mechanism == "none") {
+    FailAt(Place(place, "input_feeding"), "needs a mechanism; none is given");
+  }
+  if (settings.alpha == "clipped" && settings.mechanism != "monotonic") {
+    FailAt(Place(place, "alpha"), "can be clipped only for monotonic");
+  }
+}
+
+}  // namespace attnbench

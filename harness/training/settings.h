@@ -1,0 +1,166 @@
+// All that decides what a run of training makes, beside its seed. The members
+// are the keys of experiment files (experiment.h), checkpoints and results;
+// what is not written has the default here.
+#ifndef ATTNBENCH_HARNESS_TRAINING_SETTINGS_H_
+#define ATTNBENCH_HARNESS_TRAINING_SETTINGS_H_
+
+#include <string>
+#include <vector>
+
+#include "harness/base/document.h"
+#include "harness/training/tasks.h"
+
+namespace attnbench {
+
+// The registered mechanisms, and "none": a decoder without attention.
+std::vector<std::string> TrainedMechanismNames();
+
+struct TrainingSettings {
+  // The task (tasks.h).
+  std::string task = "stretch";
+  Index least_symbols = 2, most_symbols = 6;
+  double frame_noise = 0.7;
+  // Attention.
+  std::string mechanism = "monotonic";
+  std::string alpha = "exact";
+  Index chunk_width = 4;
+  Index num_contexts = 32;
+  std::string encoder_scoring = "softmax", decoder_scoring = "softmax";
+  std::string position_encoding = "none", place = "inside";
+  double energy_bias = -2;
+  // The model.
+  Index dim = 64;
+  Index encoder_units = 64;
+  bool bidirectional = false;
+  bool embedding_in_memory = false;
+  Index embedding = 32;
+  bool starts_from_encoder = false;
+  bool input_feeding = false;
+  // Training.
+  Index steps = 5000;
+  Index batch = 32;
+  double learning_rate = 0.005;
+  double greatest_norm = 1;
+  double noise = 0;
+  double noise_rise = 0;
+  // Evaluation.
+  Index held_out = 4096;
+  Index curve_every = 500;
+  Index curve_held_out = 256;
+
+  static void Fields(auto& self, auto& visit) {
+    const auto optional = [](Rule rule) {
+      rule.may_be_absent = true;
+      return rule;
+    };
+    const auto number = [&](const char* description, double least) {
+      return optional({.description = description, .minimum = least});
+    };
+    const auto scoring = [&](const char* description) {
+      return optional(
+          {.description = description, .one_of = {"softmax", "sigmoid"}});
+    };
+    visit("task", self.task,
+          optional({.description = "what is learned", .one_of = TaskNames()}));
+    visit("least_symbols", self.least_symbols,
+          number("of a sequence, without its end", 0));
+    visit("most_symbols", self.most_symbols,
+          number("of a sequence, without its end", 0));
+    visit("frame_noise", self.frame_noise,
+          number("standard deviation of a frame's numbers; task stretch", 0));
+    visit("mechanism", self.mechanism,
+          optional({.description = "attention, or none",
+                    .one_of = TrainedMechanismNames()}));
+    visit("alpha", self.alpha,
+          optional({.description = "how monotonic makes alpha in training: "
+                                   "exactly, or by the closed form with its "
+                                   "denominator clipped at 1e-10 (MAD G)",
+                    .one_of = {"exact", "clipped"}}));
+    visit("chunk_width", self.chunk_width, number("w of mocha", 1));
+    visit("num_contexts", self.num_contexts, number("K of memory", 1));
+    visit("encoder_scoring", self.encoder_scoring, scoring("of memory"));
+    visit("decoder_scoring", self.decoder_scoring, scoring("of memory"));
+    visit("position_encoding", self.position_encoding,
+          optional({.description = "of memory",
+                    .one_of = {"none", "raw", "renormalized",
+                               "renormalized_mean"}}));
+    visit("place", self.place,
+          optional({.description = "of memory's position encoding",
+                    .one_of = {"inside", "outside"}}));
+    visit("energy_bias", self.energy_bias,
+          optional({.description = "r of MAD eq 16 before training; trained"}));
+    visit("dim", self.dim,
+          number("numbers of a memory entry and of a decoder state", 1));
+    visit("encoder_units", self.encoder_units,
+          number("of the encoder's LSTM in each direction", 1));
+    visit("bidirectional", self.bidirectional,
+          optional({.description = "both directions stand beside each other "
+                                   "in a memory entry"}));
+    visit("embedding_in_memory", self.embedding_in_memory,
+          optional({.description = "a memory entry begins with the source's "
+                                   "embedding, which takes what the encoder "
+                                   "leaves of dim"}));
+    visit("embedding", self.embedding,
+          number("numbers of an embedding, of the source if it is not in the "
+                 "memory",
+                 1));
+    visit("starts_from_encoder", self.starts_from_encoder,
+          optional({.description = "the decoder starts from the encoder's last "
+                                   "states instead of zeros"}));
+    visit("input_feeding", self.input_feeding,
+          optional({.description = "the decoder reads the last context, too, "
+                                   "so that training takes one output after "
+                                   "another"}));
+    visit("steps", self.steps, number("of training", 1));
+    visit("batch", self.batch, number("sequences of a step", 1));
+    visit("learning_rate", self.learning_rate,
+          number("of Adam at first; falls linearly to 0", 0));
+    visit("greatest_norm", self.greatest_norm,
+          optional({.description = "gradients of a greater norm are scaled to "
+                                   "it",
+                    .exclusive_minimum = 0}));
+    visit("noise", self.noise,
+          number("standard deviation of what is added to energies of the "
+                 "choice in training (MAD 2.5)",
+                 0));
+    visit("noise_rise", self.noise_rise,
+          optional({.description = "share of the steps over which the noise "
+                                   "rises from 0",
+                    .minimum = 0,
+                    .maximum = 1}));
+    visit("held_out", self.held_out,
+          number("sequences that the final errors are measured on", 1));
+    visit("curve_every", self.curve_every,
+          number("steps between points of the curve; 0: no curve", 0));
+    visit("curve_held_out", self.curve_held_out,
+          number("sequences of a point of the curve", 1));
+  }
+
+  Task task_spec() const {
+    return {task, least_symbols, most_symbols, frame_noise};
+  }
+  Index directions() const { return bidirectional ? 2 : 1; }
+  // Of sources of tokens, with the end symbol; 0: not known.
+  Index longest_source() const {
+    return task_spec().has_frames() ? 0 : most_symbols + 1;
+  }
+  // Numbers of the encoder's inputs.
+  Index source_size() const {
+    if (task_spec().has_frames()) return kFrameSize;
+    return embedding_in_memory ? dim - directions() * encoder_units : embedding;
+  }
+  // Numbers of the decoder's inputs.
+  Index decoder_inputs() const { return embedding + (input_feeding ? dim : 0); }
+  // Whether outputs choose entries one after another.
+  bool is_monotonic() const { return mechanism == "monotonic" || has_chunks(); }
+  bool has_chunks() const {
+    return mechanism == "mocha" || mechanism == "matcha";
+  }
+};
+
+// Throws UserError naming the place if members do not fit each other.
+void CheckSettings(const TrainingSettings& settings, const Place& place);
+
+}  // namespace attnbench
+
+#endif  // ATTNBENCH_HARNESS_TRAINING_SETTINGS_H_

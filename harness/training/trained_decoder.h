@@ -1,0 +1,77 @@
+// Decodes with a trained model, without libtorch: the LSTMs of room `model` and
+// a mechanism's own decoder, one source at a time. Where the encoder reads
+// forwards alone and the decoder does not start from its end, this is online:
+// an entry is encoded when the attention asks for it.
+//
+// Symbols are those of the trainer, which computes the same in another order,
+// unless two logits, or an energy and 0, are closer than rounding:
+// DecodedOutput::margin tells.
+#ifndef ATTNBENCH_HARNESS_TRAINING_TRAINED_DECODER_H_
+#define ATTNBENCH_HARNESS_TRAINING_TRAINED_DECODER_H_
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "harness/base/arrays.h"
+#include "harness/training/checkpoint.h"
+
+namespace attnbench {
+
+struct DecodedOutput {
+  Symbol symbol = 0;
+  Index entries_read = 0;  // of the source, when the symbol was emitted
+  Index position = -1;     // the entry chosen; -1: none, or no choice
+  float margin = 0;        // the largest logit less the next
+};
+
+// A decoder has arrays of its own, so it is not thread-safe.
+class TrainedDecoder {
+ public:
+  // Throws UserError naming `path` and the parameter if the checkpoint has not
+  // those of its settings.
+  TrainedDecoder(const Checkpoint& checkpoint, const std::string& path);
+
+  // Reads its own outputs, each the symbol of the largest logit, up to the end
+  // symbol, which is the last, or until there are `most`. Mechanisms that
+  // choose take the first entry with p >= 1/2.
+  std::vector<DecodedOutput> Decode(const Example& source, Index most);
+
+  bool is_online() const {
+    return !settings_.bidirectional && !settings_.starts_from_encoder;
+  }
+  const TrainingSettings& settings() const { return settings_; }
+
+ private:
+  class Source;
+
+  // The arrays by name; the v of an energy has its scale in it, g v / |v|.
+  class Arrays final : public ParameterSource<float> {
+   public:
+    explicit Arrays(const Checkpoint& checkpoint);
+    MatrixView<const float> Matrix(std::string_view name, Index rows,
+                                   Index cols) const override;
+    LstmWeights<float> Lstm(const std::string& name, Index inputs,
+                            Index units) const;
+    float Scalar(const std::string& name) const;
+
+   private:
+    std::map<std::string, Array<float>, std::less<>> arrays_;
+  };
+
+  Config MechanismConfig() const;
+  // y = W x + b.
+  void Linear(const std::string& name, const Array<float>& x,
+              Array<float>& y) const;
+
+  const TrainingSettings settings_;
+  const Arrays arrays_;
+  const Mechanism<float>* mechanism_ = nullptr;  // null: no attention
+  std::vector<LstmLayer<float>> encoders_;       // forward, backward
+  LstmLayer<float> decoder_;
+};
+
+}  // namespace attnbench
+
+#endif  // ATTNBENCH_HARNESS_TRAINING_TRAINED_DECODER_H_

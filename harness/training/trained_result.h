@@ -1,0 +1,110 @@
+// The result document of attnbench-train (results/schema/trained.schema.json).
+//
+// Errors are token error rates of greedy decoding that reads its own outputs:
+// the edit distance to the target over the target's length, both without the
+// end symbol, summed over the held-out set; 0 is perfect, 1 and more possible.
+#ifndef ATTNBENCH_HARNESS_TRAINING_TRAINED_RESULT_H_
+#define ATTNBENCH_HARNESS_TRAINING_TRAINED_RESULT_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/machine/context.h"
+#include "harness/training/experiment.h"
+
+namespace attnbench {
+
+struct Evaluation {
+  double soft_error = 0;  // by the expectation
+  std::optional<double> hard_error =
+      {};  // by the hard process, where there is one
+  // Over the outputs of the held-out set, given the target's symbols:
+  double loss = 0;  // nats a symbol
+  // The mean of sum over j of alpha(i, j).
+  std::optional<double> selected_mass = {};
+  // The share of p outside 0.05..0.95, each p(i, j) weighted by the probability
+  // that output i looks at entry j.
+  std::optional<double> discrete_share = {};
+
+  static void Fields(auto& self, auto& visit) {
+    visit("soft_error", self.soft_error,
+          Rule{.description = "token error rate of decoding by the expectation",
+               .minimum = 0});
+    visit("hard_error", self.hard_error,
+          Rule{.description = "token error rate of decoding by the hard "
+                              "process; null: there is none",
+               .minimum = 0});
+    visit("loss", self.loss,
+          Rule{.description = "nats a symbol, given the symbols before"});
+    visit("selected_mass", self.selected_mass,
+          Rule{.description = "probability that an output chooses an entry"});
+    visit("discrete_share", self.discrete_share,
+          Rule{.description = "share of p outside 0.05 to 0.95, weighted by "
+                              "the probability that p is asked for"});
+  }
+};
+
+struct CurvePoint : Evaluation {
+  Index step = 0;
+  double training_loss = 0;  // mean since the last point
+
+  static void Fields(auto& self, auto& visit) {
+    visit("step", self.step, kAtLeastOne);
+    visit("training_loss", self.training_loss);
+    Evaluation::Fields(self, visit);
+  }
+};
+
+struct TrainedRun : TrainingRun {
+  std::string status = "ok";
+  std::optional<std::string> message = {};
+  double seconds = 0;
+  std::optional<Evaluation> result = {};
+  std::vector<CurvePoint> curve = {};
+
+  static void Fields(auto& self, auto& visit) {
+    TrainingRun::Fields(self, visit);
+    visit("status", self.status,
+          Rule{.description = "diverged: the loss was no finite number",
+               .one_of = {"ok", "diverged"}});
+    visit("message", self.message);
+    visit("seconds", self.seconds, kAtLeastZero);
+    visit("result", self.result,
+          Rule{.description = "after the last step; null: diverged"});
+    visit("curve", self.curve);
+  }
+};
+
+struct TrainedResult {
+  static constexpr char kTitle[] =
+      "Result of attnbench-train: how well trained models decode";
+
+  int schema_version = 1;
+  std::string kind = "trained";
+  Context context;
+  std::string experiment;
+  bool quick = false;
+  bool complete = false;
+  std::vector<TrainedRun> runs;
+
+  static void Fields(auto& self, auto& visit) {
+    visit("schema_version", self.schema_version,
+          Rule{.minimum = 1, .maximum = 1});
+    visit("kind", self.kind, Rule{.one_of = {"trained"}});
+    visit("context", self.context);
+    visit("experiment", self.experiment, kNotEmpty);
+    visit("quick", self.quick);
+    visit("complete", self.complete,
+          Rule{.description = "whether all runs of the experiment are there; "
+                              "--resume makes the others"});
+    visit("runs", self.runs);
+  }
+};
+
+// Throws UserError naming the file and the place.
+TrainedResult ReadTrainedResult(const std::string& path);
+
+}  // namespace attnbench
+
+#endif  // ATTNBENCH_HARNESS_TRAINING_TRAINED_RESULT_H_

@@ -1,0 +1,183 @@
+"""Guards against a training that loses what it has done, that goes on from something
+else, or that answers a wrong input with a crash.
+"""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+import unittest
+
+from documents import ROOT, read, strict, validate
+from in_folder import InFolder
+
+PROGRAM = os.environ["ATTNBENCH"]
+TINY = {
+    "task": "copy", "least_symbols": 0, "most_symbols": 3, "dim": 8, "encoder_units": 8,
+    "embedding": 4, "steps": 60, "batch": 4, "held_out": 8, "curve_every": 20,
+    "curve_held_out": 4, "energy_bias": 0, "noise": 1,
+}
+
+
+class TrainTest(InFolder):
+    def write(self, settings=None, **members):
+        experiment = {
+            "name": "tiny", "question": "q", "source": "s", "settings": TINY,
+            "alternatives": [
+                {"name": "soft", "settings": {"mechanism": "soft"}},
+                {"name": "hard", "seeds": 2, "settings": settings or {}},
+            ],
+            **members,
+        }
+        with open(self.path("tiny.json"), "w", encoding="utf-8") as file:
+            json.dump(experiment, file)
+
+    def command(self, *arguments):
+        return [PROGRAM, "train", "tiny.json", *arguments]
+
+    def train(self, *arguments):
+        return subprocess.run(
+            self.command(*arguments), cwd=self.folder, capture_output=True, text=True,
+            timeout=120, check=False)
+
+    def expect_refused(self, arguments, *messages):
+        with self.subTest(arguments=arguments):
+            before = sorted(os.listdir(self.folder))
+            done = self.train(*arguments)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertEqual(done.stdout, "")
+            self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+            self.assertRegex(done.stderr, "^attnbench(-train)?: ")
+            for message in messages:
+                self.assertIn(message, done.stderr)
+            self.assertEqual(sorted(os.listdir(self.folder)), before)
+
+    def result(self, name="r.json"):
+        with open(self.path(name), encoding="utf-8") as file:
+            result = strict(file.read())
+        validate(result, "trained")
+        return result
+
+    def runs(self, name="r.json"):
+        """All that does not depend on time."""
+        runs = self.result(name)["runs"]
+        for run in runs:
+            del run["seconds"]
+        return runs
+
+    def test_all_runs_are_in_the_result_and_side_by_side_they_are_the_same(self):
+        self.write()
+        done = self.train("-o", "r.json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stderr.count("ok in"), 3, done.stderr)
+        result = self.result()
+        self.assertTrue(result["complete"])
+        names = [(run["name"], run["seed"]) for run in result["runs"]]
+        self.assertEqual(names, [("soft", 1), ("hard", 1), ("hard", 2)])
+        for run in result["runs"]:
+            self.assertEqual([point["step"] for point in run["curve"]], [20, 40, 60])
+            is_soft = run["name"] == "soft"
+            self.assertEqual(run["result"]["hard_error"] is None, is_soft)
+        self.assertEqual(sorted(os.listdir(self.folder)), ["r.json", "tiny.json"])
+        done = self.train("-o", "two.json", "-j", "2")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.runs("two.json"), self.runs())
+
+    def test_a_stopped_run_goes_on_to_the_same_result(self):
+        self.write(settings={"steps": 300})
+        self.assertEqual(self.train("-o", "whole.json").returncode, 0)
+        with subprocess.Popen(
+                self.command("-o", "r.json", "--checkpoint-seconds", "0"),
+                cwd=self.folder, stderr=subprocess.PIPE, text=True) as running:
+            checkpoint = self.path("r.json.checkpoints/hard-seed1.json")
+            end = time.monotonic() + 60
+            while not os.path.exists(checkpoint) and time.monotonic() < end:
+                time.sleep(0.001)
+            running.send_signal(signal.SIGTERM)
+            error = running.communicate(timeout=60)[1]
+            self.assertEqual(running.returncode, 130, error)
+        self.assertIn("1 of 3 runs are in r.json", error)
+        with open(checkpoint, encoding="utf-8") as file:
+            self.assertLess(strict(file.read())["step"], 300)
+        self.assertFalse(self.result()["complete"])
+        self.expect_refused(["-o", "r.json"], "r.json: is there already")
+
+        with open(checkpoint, encoding="utf-8") as file:
+            text = file.read()
+        with open(checkpoint, "w", encoding="utf-8") as file:
+            file.write(text[: len(text) // 2])
+        self.expect_refused(["-o", "r.json", "--resume"], "hard-seed1.json: ")
+        with open(checkpoint, "w", encoding="utf-8") as file:
+            file.write(text)
+
+        done = self.train("-o", "r.json", "--resume")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.runs(), self.runs("whole.json"))
+        self.assertFalse(os.path.exists(self.path("r.json.checkpoints")))
+
+    def test_resuming_with_other_settings_is_refused(self):
+        self.write()
+        self.assertEqual(self.train("-o", "r.json", "--only", "soft").returncode, 0)
+        self.write(settings={"noise": 2})
+        self.assertEqual(self.train("-o", "r.json", "--resume").returncode, 0)
+        self.write(settings={"noise": 3})
+        self.expect_refused(
+            ["-o", "r.json", "--resume"], "r.json: holds run hard with seed 1", "--force")
+
+    def test_a_kept_checkpoint_is_the_trained_model(self):
+        self.write()
+        done = self.train("-o", "r.json", "--only", "hard", "--keep-checkpoints")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        checkpoints = self.path("r.json.checkpoints")
+        self.assertEqual(
+            sorted(os.listdir(checkpoints)), ["hard-seed1.json", "hard-seed2.json"])
+        with open(os.path.join(checkpoints, "hard-seed1.json"), encoding="utf-8") as file:
+            checkpoint = strict(file.read())
+        self.assertEqual(checkpoint["step"], 60)
+        self.assertEqual(checkpoint["parameters"]["attention.W"]["shape"], [8, 8])
+
+    def test_wrong_input_is_one_line_with_its_place(self):
+        self.write()
+        output = ["-o", "r.json"]
+        self.expect_refused([], "--output is required")
+        self.expect_refused([*output, "--only", "sofd"], "--only", "'soft'")
+        self.expect_refused([*output, "--quick"], "tiny.json: profiles: has no quick")
+        self.expect_refused([*output, "-j", "0"], "--jobs")
+        self.expect_refused([*output, "--stepps", "3"], "--stepps")
+        self.expect_refused(["-o", "nowhere/r.json"], "nowhere")
+        self.expect_refused(["-o", "tiny.json", "--force"], "tiny.json")
+        self.write(settings={"stepps": 3})
+        self.expect_refused(
+            output, "tiny.json: alternatives[1].settings: unknown key 'stepps'", "'steps'")
+        self.write(more=1)
+        self.expect_refused(output, "tiny.json: unknown key 'more'")
+        with open(self.path("tiny.json"), "w", encoding="utf-8") as file:
+            file.write("{")
+        self.expect_refused(output, "tiny.json: ")
+
+    def test_without_the_trainer_beside_it_the_program_says_where_it_belongs(self):
+        program = self.path("attnbench")
+        shutil.copy(PROGRAM, program)
+        done = subprocess.run([program, "train", "e.json", "-o", "r.json"], capture_output=True, text=True,
+                              timeout=60, check=False)
+        self.assertEqual(done.returncode, 2)
+        self.assertEqual(done.stdout, "")
+        self.assertIn(f"train: cannot start {self.path('attnbench-train')}", done.stderr)
+        self.assertIn("libtorch", done.stderr)
+
+    def test_the_repositorys_experiments_are_as_their_schema_says(self):
+        folder = os.path.join(ROOT, "experiments", "training")
+        for name in sorted(os.listdir(folder)):
+            with self.subTest(name):
+                validate(read("experiments", "training", name), "training_experiment")
+                done = subprocess.run(
+                    [PROGRAM, "train", os.path.join(folder, name), "-o", "r.json",
+                     "--only", "nothing"],
+                    cwd=self.folder, capture_output=True, text=True, timeout=60, check=False)
+                self.assertIn("--only: unknown alternative 'nothing'", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
