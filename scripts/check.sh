@@ -17,6 +17,7 @@
 #   slurm        scripts/slurm against a Slurm of one node, started for it
 #   skeleton     a copy of mechanisms/skeleton is compiled after one line in the
 #                registry, without any other change
+#   training     installs libtorch, builds what needs it, and runs its tests
 #   report       pages of `attnbench report` in headless Chromium; Google
 #                Benchmark's compare.py reads what `show` writes
 #   deb          the .deb is installed, used and removed in an empty Debian; only if
@@ -35,7 +36,7 @@ set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 default_steps=(
-  format scripts rooms asan-ubsan tsan tidy mutations slurm skeleton report
+  format scripts rooms asan-ubsan tsan tidy mutations slurm skeleton training report
 )
 all_steps=("${default_steps[@]}" deb)
 
@@ -133,6 +134,12 @@ add_newcomer() {
   done
   sed -i 's/skeleton/newcomer/g; s/SKELETON/NEWCOMER/g' "$1"/newcomer/*
   sed -i 's/^  MECHANISM(soft) .*/  MECHANISM(newcomer) \\\n&/' "$1/registry.cc"
+}
+
+step_training() {
+  scripts/setup.sh --training
+  configure_and_build ci
+  ctest --preset ci --label-regex '^training$' --no-tests=error
 }
 
 step_report() {
