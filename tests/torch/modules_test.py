@@ -41,7 +41,8 @@ class ModulesTest(unittest.TestCase):
             own = slice(h * D, (h + 1) * D)
             W, V = energy.query.weight[own], energy.key.weight[own]
             v = energy.g[h] * energy.v[h] / energy.v[h].norm()
-            inside = (STATES @ W.T).unsqueeze(2) + (MEMORY @ V.T + energy.key.bias[own]).unsqueeze(1)
+            queries, keys = STATES @ W.T, MEMORY @ V.T + energy.key.bias[own]
+            inside = queries.unsqueeze(2) + keys.unsqueeze(1)
             self.assert_close(found[:, h], inside.tanh() @ v - 1.5)
 
     def test_attention_is_that_of_the_function_and_contexts_its_mean(self):

@@ -91,6 +91,8 @@ class _ScanAttention(OnlineDecoding, nn.Module):
                entries: about -log(T / U)
     """
 
+    _HAS_CHUNKS = True
+
     def __init__(
         self,
         query_size: int,
@@ -101,7 +103,6 @@ class _ScanAttention(OnlineDecoding, nn.Module):
         end: str = "absorb",
         noise: float = 1.0,
         initial_r: float = -2.0,
-        has_chunks: bool = False,
     ):
         super().__init__()
         if end not in ("absorb", "stay_last", "restart"):
@@ -113,7 +114,7 @@ class _ScanAttention(OnlineDecoding, nn.Module):
         self.energy = AdditiveEnergy(query_size, memory_size, size, heads, initial_r)
         # r would shift all energies of a chunk alike, which changes nothing.
         self.chunk_energy = (
-            AdditiveEnergy(query_size, memory_size, size, heads) if has_chunks else None
+            AdditiveEnergy(query_size, memory_size, size, heads) if self._HAS_CHUNKS else None
         )
 
     def prepare(self, memory: Tensor, lengths: Optional[Tensor] = None) -> Prepared:
@@ -128,7 +129,9 @@ class _ScanAttention(OnlineDecoding, nn.Module):
     def forward(
         self, states: Tensor, memory: Tensor, lengths: Optional[Tensor] = None
     ) -> Attention:
-        """Attends from states [B, U, q] to memory [B, T, m], in expectation."""
+        """Attends from states [B, U, q] to memory [B, T, m], in expectation. What lies beyond
+        the lengths has the weight 0, and must be finite.
+        """
         return self.attend(states, self.prepare(memory, lengths))
 
     def attend(
@@ -164,23 +167,10 @@ class _ScanAttention(OnlineDecoding, nn.Module):
 
 class MonotonicAttention(_ScanAttention):
     """Hard monotonic attention (MAD): an output reads the one entry that it chooses. In
-    training weights are alpha. Options are those of _ScanAttention.
+    training weights are alpha.
     """
 
-    def __init__(
-        self,
-        query_size: int,
-        memory_size: int,
-        size: int,
-        heads: int = 1,
-        *,
-        end: str = "absorb",
-        noise: float = 1.0,
-        initial_r: float = -2.0,
-    ):
-        super().__init__(
-            query_size, memory_size, size, heads, end=end, noise=noise, initial_r=initial_r
-        )
+    _HAS_CHUNKS = False
 
     def _chunk_begin(self, begin: Tensor, position: Tensor) -> Tensor:
         return position
@@ -199,21 +189,10 @@ class MoChA(_ScanAttention):
         heads: int = 1,
         *,
         width: Optional[int] = 4,
-        end: str = "absorb",
-        noise: float = 1.0,
-        initial_r: float = -2.0,
+        **options,
     ):
         functions._check_width(width)
-        super().__init__(
-            query_size,
-            memory_size,
-            size,
-            heads,
-            end=end,
-            noise=noise,
-            initial_r=initial_r,
-            has_chunks=True,
-        )
+        super().__init__(query_size, memory_size, size, heads, **options)
         self.width: Optional[int] = width
 
     def _weigh(
@@ -243,28 +222,6 @@ class MAtChA(_ScanAttention):
     """Monotonic adaptive chunkwise attention: a softmax over the entries from the last choice
     to this one (MoChA eq 27).
     """
-
-    def __init__(
-        self,
-        query_size: int,
-        memory_size: int,
-        size: int,
-        heads: int = 1,
-        *,
-        end: str = "absorb",
-        noise: float = 1.0,
-        initial_r: float = -2.0,
-    ):
-        super().__init__(
-            query_size,
-            memory_size,
-            size,
-            heads,
-            end=end,
-            noise=noise,
-            initial_r=initial_r,
-            has_chunks=True,
-        )
 
     def _weigh(
         self,
