@@ -196,6 +196,20 @@ TEST(Trainer, RefusesACheckpointOfAnotherModelByName) {
   EXPECT_EQ(error([](Checkpoint&) {}), "");
 }
 
+TEST(Trainer, SaysWhereItDiverged) {
+  for (const std::string mechanism : {"soft", "monotonic"}) {
+    TrainingSettings settings = TinySettings(mechanism);
+    settings.learning_rate = 1e30;
+    Trainer trainer(RunOf(settings));
+    try {
+      while (!trainer.IsDone()) trainer.Step();
+      FAIL() << mechanism;
+    } catch (const Diverged& diverged) {
+      EXPECT_THAT(diverged.what(), HasSubstr("in step 2"));
+    }
+  }
+}
+
 TEST(Trainer, NoiseRisesAndSeedsDecideEverything) {
   TrainingSettings settings = TinySettings("monotonic");
   settings.curve_every = 0;
