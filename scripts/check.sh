@@ -117,7 +117,9 @@ step_skeleton() {
   find . -mindepth 1 -maxdepth 1 ! -name .git ! -name build ! -name out \
     -exec cp -r -t "$work/source" {} +
   add_newcomer "$work/source/mechanisms"
-  cmake -S "$work/source" -B "$work/build" -G Ninja -D ATTNBENCH_TESTS=OFF -D ATTNBENCH_WERROR=ON
+  # Without PyTorch each object is built once.
+  cmake -S "$work/source" -B "$work/build" -G Ninja -D ATTNBENCH_TESTS=OFF \
+    -D ATTNBENCH_WERROR=ON -D CMAKE_DISABLE_FIND_PACKAGE_Torch=ON
   for object in registry.cc newcomer/newcomer.cc newcomer/newcomer_reference.cc; do
     ninja -C "$work/build" "$(ninja -C "$work/build" -t targets all |
       sed -n "s|^\(.*/mechanisms/$object\.o\):.*|\1|p")"

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that are missing, and no others.
 #
-# usage: setup.sh [--tools] [--peers] [--check]
+# usage: setup.sh [--tools] [--peers] [--torch] [--check]
 #   --tools   also what check.sh and cpack need: clang and its tools, shellcheck,
 #             Slurm, a browser, dpkg's tools
 #   --peers   also what peers.sh needs: PyTorch on OpenBLAS
+#   --torch   also what the operators of PyTorch are built with
 #   --check   only say what is missing: exit 0 if nothing, 1 otherwise
 #   --help    this text
 # example: scripts/setup.sh --tools --check
@@ -38,15 +39,17 @@ tools=(
 )
 
 peers=(python3-torch libopenblas0-pthread)
+torch=(libtorch-dev python3-torch)
 
 check_only=false
 while (($#)); do
   case $1 in
     --tools) packages+=("${tools[@]}") ;;
     --peers) packages+=("${peers[@]}") ;;
+    --torch) packages+=("${torch[@]}") ;;
     --check) check_only=true ;;
     --help | -h) print_help && exit 0 ;;
-    *) usage_error "unknown argument '$1'; allowed: --tools, --peers, --check, --help" ;;
+    *) usage_error "unknown argument '$1'; allowed: --tools, --peers, --torch, --check, --help" ;;
   esac
   shift
 done

@@ -3,8 +3,8 @@
 #include <c10/util/Exception.h>
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
+#include <mutex>
 #include <sstream>
 
 #include "mechanisms/common/blas_threads.h"
@@ -38,6 +38,11 @@ void CheckDimensions(const at::Tensor& tensor, const char* argument,
                     ", but has ", tensor.dim(),
                     tensor.dim() == 1 ? " dimension" : " dimensions");
 }
+
+// A program may call operators from several threads of its own.
+std::mutex blas_mutex;
+int blas_users = 0;
+int blas_threads = 1;  // that BLAS had before the first of them
 
 const char* Name(Numbers allowed) {
   switch (allowed) {
@@ -201,9 +206,16 @@ Config DefaultConfig(const Description& description) {
   return config;
 }
 
-OneBlasThread::OneBlasThread() : before_(openblas_get_num_threads()) {
+OneBlasThread::OneBlasThread() {
+  const std::lock_guard lock(blas_mutex);
+  if (blas_users++ > 0) return;
+  blas_threads = openblas_get_num_threads();
   UseOneBlasThread();
 }
-OneBlasThread::~OneBlasThread() { openblas_set_num_threads(before_); }
+
+OneBlasThread::~OneBlasThread() {
+  const std::lock_guard lock(blas_mutex);
+  if (--blas_users == 0) openblas_set_num_threads(blas_threads);
+}
 
 }  // namespace attnbench::torch_operators

@@ -111,17 +111,15 @@ class WrongNumbers {
 // A configuration with every option of the mechanism at its default.
 Config DefaultConfig(const Description& description);
 
-// Matrix products within an object's life run on the thread that asks for them,
-// for sequences have threads already. Afterwards BLAS has its threads again.
+// While objects of this live matrix products run on the thread that asks for
+// them, for sequences have threads already. When the last is gone BLAS has its
+// threads again.
 class OneBlasThread {
  public:
   OneBlasThread();
   ~OneBlasThread();
   OneBlasThread(const OneBlasThread&) = delete;
   OneBlasThread& operator=(const OneBlasThread&) = delete;
-
- private:
-  const int before_;
 };
 
 }  // namespace attnbench::torch_operators

@@ -9,9 +9,31 @@
 
 It needs pandas, SciPy, jsonschema and matplotlib. docs/python.md says how Python finds
 it, and what the frames hold.
+
+attnbench.torch, which is imported by that name, has the training expectations as PyTorch
+operators; it needs PyTorch, and none of the above.
 """
 
-from attnbench.pictures import draw, figures
-from attnbench.results import DataError, load, speedups
+import importlib
 
-__all__ = ["DataError", "draw", "figures", "load", "speedups"]
+_MODULES = {
+    "DataError": "results",
+    "draw": "pictures",
+    "figures": "pictures",
+    "load": "results",
+    "speedups": "results",
+}
+__all__ = sorted(_MODULES)
+
+
+def __getattr__(name):
+    """Imports what results need only when it is used."""
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__():
+    return sorted({*globals(), *__all__})

@@ -64,6 +64,7 @@ add_stub id 'echo 1000'
 expect 1 'missing: ninja-build g++ git' setup --check
 expect 1 'missing: .* clang-tidy .*shellcheck$' setup --check --tools
 expect 1 'missing: .* python3-torch libopenblas0-pthread$' setup --check --peers
+expect 1 'missing: .* libtorch-dev python3-torch$' setup --check --torch
 expect 2 'not root and no sudo' setup
 [[ ! -e $work/apt ]] || fail "setup.sh called apt-get where it may not"
 add_stub sudo 'exec "$@"'

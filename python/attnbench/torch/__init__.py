@@ -1,0 +1,66 @@
+"""Attention with linear time and online decoding in PyTorch: training by the exact
+expectation of the hard process, decoding by the process itself.
+
+    from attnbench.torch import MoChA
+
+    attention = MoChA(query_size=256, memory_size=512, size=128, width=4)
+    out = attention(states, memory, lengths)     # states [B, U, 256], memory [B, T, 512]
+    out.contexts, out.weights, out.alpha         # [B, U, 512], [B, 1, U, T] both
+
+Functions take scores that a model made itself: monotonic_attention, mocha_attention,
+matcha_attention, memory_attention, memory_contexts, additive_energies. Modules have
+parameters as in the papers: MonotonicAttention, MoChA, MAtChA, FixedMemoryAttention.
+expected_delays, average_proportion, average_lagging and differentiable_average_lagging
+make losses of latency. docs/operators.md has examples, and the names that toolkits have
+for the same things.
+
+Tensors are on the CPU, in f32 or f64 (half and bfloat16 are computed in f32). Sequences
+run on torch.get_num_threads() threads.
+"""
+
+from attnbench.torch.functions import (
+    additive_energies,
+    matcha_attention,
+    memory_attention,
+    memory_contexts,
+    mocha_attention,
+    monotonic_attention,
+)
+from attnbench.torch.latency import (
+    average_lagging,
+    average_proportion,
+    differentiable_average_lagging,
+    expected_delays,
+)
+from attnbench.torch.fixed_memory import FixedMemoryAttention
+from attnbench.torch.modules import (
+    AdditiveEnergy,
+    Attention,
+    MAtChA,
+    MoChA,
+    MonotonicAttention,
+    Prepared,
+)
+from attnbench.torch.online import Decoded, Step
+
+__all__ = [
+    "AdditiveEnergy",
+    "Attention",
+    "Decoded",
+    "FixedMemoryAttention",
+    "MAtChA",
+    "MoChA",
+    "MonotonicAttention",
+    "Prepared",
+    "Step",
+    "additive_energies",
+    "average_lagging",
+    "average_proportion",
+    "differentiable_average_lagging",
+    "expected_delays",
+    "matcha_attention",
+    "memory_attention",
+    "memory_contexts",
+    "mocha_attention",
+    "monotonic_attention",
+]

@@ -1,0 +1,100 @@
+"""Fixed-size memory attention (Britz et al. 2017), with parameters."""
+
+from typing import Optional
+
+import torch
+from torch import Tensor, nn
+
+from attnbench.torch import functions
+
+
+class FixedMemoryAttention(nn.Module):
+    """Attention to K contexts that are made while encoding (Britz eqs 4 to 10):
+
+        alpha_t = score(W_alpha h_t),  C = sum over t of alpha_t h_t,  c_i = score(W_beta s_i) C
+
+    Parameters: encoder.weight W_alpha [H * K, m], decoder.weight W_beta [H * K, q]. Options of
+    scores and position encodings are those of functions.memory_attention.
+    """
+
+    def __init__(
+        self,
+        query_size: int,
+        memory_size: int,
+        num_contexts: int = 32,
+        heads: int = 1,
+        *,
+        encoder_scoring: str = "softmax",
+        decoder_scoring: str = "softmax",
+        position_encoding: str = "none",
+        place: str = "inside",
+        max_length: int = 0,
+    ):
+        super().__init__()
+        self.num_contexts = num_contexts
+        self.heads = heads
+        self.encoder_scoring = encoder_scoring
+        self.decoder_scoring = decoder_scoring
+        self.position_encoding = position_encoding
+        self.place = place
+        self.max_length = max_length
+        self.encoder = nn.Linear(memory_size, heads * num_contexts, bias=False)
+        self.decoder = nn.Linear(query_size, heads * num_contexts, bias=False)
+
+    def forward(self, states: Tensor, memory: Tensor, lengths: Optional[Tensor] = None) -> Tensor:
+        """Gives contexts [B, U, H * m] from states [B, U, q] and memory [B, T, m], in
+        O(K m (T + U)).
+        """
+        contexts = self._mix(memory, self._by_head(self.decoder(states)), lengths)
+        return contexts.transpose(1, 2).flatten(2)
+
+    def weights(self, states: Tensor, memory: Tensor, lengths: Optional[Tensor] = None) -> Tensor:
+        """Gives the weights [B, H, U, T] that the entries have in forward's contexts."""
+        return functions.memory_attention(
+            self._by_head(self.encoder(memory)),
+            self._by_head(self.decoder(states)),
+            lengths=lengths,
+            encoder_scoring=self.encoder_scoring,
+            decoder_scoring=self.decoder_scoring,
+            position_encoding=self.position_encoding,
+            place=self.place,
+            max_length=self.max_length,
+        )
+
+    def encode(self, memory: Tensor, lengths: Optional[Tensor] = None) -> Tensor:
+        """Gives the K contexts C [B, H, K, m] of a complete memory, for step."""
+        K = self.num_contexts
+        # Scores so far apart that each of K outputs has one context with the weight 1.
+        choices = 1e4 * torch.eye(K, dtype=memory.dtype)
+        return self._mix(
+            memory, choices.expand(memory.size(0), self.heads, K, K), lengths, "softmax"
+        )
+
+    def step(self, state: Tensor, encoded: Tensor) -> Tensor:
+        """Gives contexts [B, H * m] of one output, in O(K m), from states [B, q]."""
+        scores = self.decoder(state).view(state.size(0), self.heads, 1, self.num_contexts)
+        beta = scores.softmax(3) if self.decoder_scoring == "softmax" else scores.sigmoid()
+        return (beta @ encoded).squeeze(2).flatten(1)
+
+    def _mix(
+        self,
+        memory: Tensor,
+        decoder_scores: Tensor,
+        lengths: Optional[Tensor],
+        decoder_scoring: Optional[str] = None,
+    ) -> Tensor:
+        return functions.memory_contexts(
+            self._by_head(self.encoder(memory)),
+            decoder_scores,
+            memory.unsqueeze(1).expand(-1, self.heads, -1, -1),
+            lengths=lengths,
+            encoder_scoring=self.encoder_scoring,
+            decoder_scoring=self.decoder_scoring if decoder_scoring is None else decoder_scoring,
+            position_encoding=self.position_encoding,
+            place=self.place,
+            max_length=self.max_length,
+        )
+
+    def _by_head(self, rows: Tensor) -> Tensor:
+        K = self.num_contexts
+        return rows.view(rows.size(0), rows.size(1), self.heads, K).transpose(1, 2)

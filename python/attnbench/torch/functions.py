@@ -1,0 +1,222 @@
+"""The operators as functions. All can be compiled by torch.jit.script, and are best called
+with names: monotonic_attention(p=p, lengths=lengths).
+
+Shapes are [B, H, U, T]: batch, heads, outputs, entries of the memory. Shared arguments:
+
+lengths  [B], int64: the number of entries of each batch, 0 to T; None: T. What lies beyond
+         is not read, and weights and gradients there are 0.
+start    [B, H, T]: with what probability the scan of the first output begins at each entry.
+         None: it begins at entry 0. With U = 1 and the last alpha as `start` a call is one
+         step of a decoder that feeds its context back.
+end      what follows an output that chose no entry. "absorb": the outputs after it choose
+         none either, and have no weight (MAD eq 9). "stay_last": the last entry is chosen
+         without a look at its score; toolkits call that mass preservation. "restart": the
+         next output begins again where this one began; not with `start`.
+
+Types are f32 or f64, all the same; half and bfloat16 are computed in f32. Gradients are
+exact; second derivatives raise RuntimeError. Wrong shapes, lengths, numbers (NaN, p outside
+[0, 1]) and texts raise ValueError, wrong types and devices TypeError; both name the argument.
+"""
+
+from typing import Optional, Tuple
+
+import torch
+from torch import Tensor
+
+from attnbench.torch import library
+
+library.load()
+
+
+def monotonic_attention(
+    p: Optional[Tensor] = None,
+    energies: Optional[Tensor] = None,
+    lengths: Optional[Tensor] = None,
+    start: Optional[Tensor] = None,
+    end: str = "absorb",
+) -> Tensor:
+    """Gives alpha [B, H, U, T], the probability that output i chooses entry j (MAD eq 9):
+
+        alpha(i, j) = p(i, j) sum over k <= j of alpha(i-1, k) prod over l = k..j-1 of
+                      (1 - p(i, l))
+
+    from p, or from energies with p = sigmoid(energies), both [B, H, U, T]. It is made by the
+    recurrence, in O(U T), without division or clipping. Energies may be infinite.
+    """
+    if not torch.jit.is_scripting():
+        _check_tensors(p=p, energies=energies, lengths=lengths, start=start)
+        _check_text(end=end)
+    scores, probabilities = _scores(p, energies)
+    return torch.ops.attnbench.monotonic_attention(scores, probabilities, lengths, start, end)
+
+
+def mocha_attention(
+    chunk_energies: Tensor,
+    width: Optional[int],
+    p: Optional[Tensor] = None,
+    energies: Optional[Tensor] = None,
+    lengths: Optional[Tensor] = None,
+    start: Optional[Tensor] = None,
+    end: str = "absorb",
+) -> Tuple[Tensor, Tensor]:
+    """Gives (beta, alpha), both [B, H, U, T]: alpha of monotonic_attention, and the expected
+    weights of a softmax of chunk_energies u over the `width` entries that end at the choice
+    (MoChA eqs 17 to 19):
+
+        beta(i, j) = sum over k = j..j+w-1 of alpha(i, k) exp(u(i, j)) /
+                     sum over l = k-w+1..k of exp(u(i, l))
+
+    width = None is infinite lookback: all entries up to the choice. It takes O(U T) for any
+    width, for any finite u: nothing is clipped.
+    """
+    if not torch.jit.is_scripting():
+        _check_tensors(
+            p=p, energies=energies, chunk_energies=chunk_energies, lengths=lengths, start=start
+        )
+        _check_text(end=end)
+        _check_width(width)
+    scores, probabilities = _scores(p, energies)
+    return torch.ops.attnbench.mocha_attention(
+        scores, probabilities, chunk_energies, -1 if width is None else width, lengths, start, end
+    )
+
+
+def matcha_attention(
+    chunk_energies: Tensor,
+    p: Optional[Tensor] = None,
+    energies: Optional[Tensor] = None,
+    lengths: Optional[Tensor] = None,
+    start: Optional[Tensor] = None,
+    end: str = "absorb",
+) -> Tuple[Tensor, Tensor]:
+    """Gives (beta, alpha), both [B, H, U, T], as mocha_attention does, but the softmax is over
+    all entries from the last choice to this one (MoChA appendix C, eqs 28 and 43). The
+    gradient takes O(U T^2) in the worst case, and O(U T) memory.
+    """
+    if not torch.jit.is_scripting():
+        _check_tensors(
+            p=p, energies=energies, chunk_energies=chunk_energies, lengths=lengths, start=start
+        )
+        _check_text(end=end)
+    scores, probabilities = _scores(p, energies)
+    return torch.ops.attnbench.matcha_attention(
+        scores, probabilities, chunk_energies, lengths, start, end
+    )
+
+
+def memory_attention(
+    encoder_scores: Tensor,
+    decoder_scores: Tensor,
+    lengths: Optional[Tensor] = None,
+    encoder_scoring: str = "softmax",
+    decoder_scoring: str = "softmax",
+    position_encoding: str = "none",
+    place: str = "inside",
+    max_length: int = 0,
+) -> Tensor:
+    """Gives attention [B, H, U, T] of a fixed-size memory of K contexts (Britz eqs 4 to 10):
+
+        attention(i, t) = sum over k of beta(i, k) alpha(t, k)
+
+    with alpha = score(encoder_scores [B, H, T, K]) and beta = score(decoder_scores
+    [B, H, U, K]). A score is the softmax over the K contexts, or "sigmoid".
+    position_encoding is L of eq 10, "raw", or scaled so that its rows have the sum
+    ("renormalized") or the mean ("renormalized_mean") 1; it is multiplied "inside" the score
+    (eq 9) or "outside"; max_length is S of eq 10, and 0 stands for the sequence's own length.
+    This takes O(U T K); memory_contexts does without a table [U, T].
+    """
+    if not torch.jit.is_scripting():
+        _check_tensors(encoder_scores=encoder_scores, decoder_scores=decoder_scores)
+        _check_tensors(lengths=lengths)
+        _check_text(encoder_scoring=encoder_scoring, decoder_scoring=decoder_scoring)
+        _check_text(position_encoding=position_encoding, place=place)
+    return torch.ops.attnbench.memory_attention(
+        encoder_scores,
+        decoder_scores,
+        lengths,
+        encoder_scoring,
+        decoder_scoring,
+        position_encoding,
+        place,
+        max_length,
+    )
+
+
+def memory_contexts(
+    encoder_scores: Tensor,
+    decoder_scores: Tensor,
+    memory: Tensor,
+    lengths: Optional[Tensor] = None,
+    encoder_scoring: str = "softmax",
+    decoder_scoring: str = "softmax",
+    position_encoding: str = "none",
+    place: str = "inside",
+    max_length: int = 0,
+) -> Tensor:
+    """Gives the contexts [B, H, U, d] of memory_attention over memory [B, H, T, d]. They are
+    made through the K contexts, C = alpha^T memory, in O(K d (T + U)). A memory that all
+    heads share is given as memory.unsqueeze(1).expand(-1, H, -1, -1), and not copied.
+    """
+    if not torch.jit.is_scripting():
+        _check_tensors(encoder_scores=encoder_scores, decoder_scores=decoder_scores)
+        _check_tensors(memory=memory, lengths=lengths)
+        _check_text(encoder_scoring=encoder_scoring, decoder_scoring=decoder_scoring)
+        _check_text(position_encoding=position_encoding, place=place)
+    return torch.ops.attnbench.memory_contexts(
+        encoder_scores,
+        decoder_scores,
+        memory,
+        lengths,
+        encoder_scoring,
+        decoder_scoring,
+        position_encoding,
+        place,
+        max_length,
+    )
+
+
+def additive_energies(
+    queries: Tensor, keys: Tensor, v: Tensor, lengths: Optional[Tensor] = None
+) -> Tensor:
+    """Gives energies [B, H, U, T] of projected decoder states and memory entries (MAD eq 15),
+
+        e(i, j) = v . tanh(queries(i) + keys(j))
+
+    from queries W s [B, H, U, d], keys V h + b [B, H, T, d] and v, [d] or one for each head
+    [H, d]. Neither direction makes a table [U, T, d]. For 4 outputs or more the error is a few
+    units of rounding of sum |v|.
+    """
+    if not torch.jit.is_scripting():
+        _check_tensors(queries=queries, keys=keys, v=v, lengths=lengths)
+    return torch.ops.attnbench.additive_energies(queries, keys, v, lengths)
+
+
+def _scores(p: Optional[Tensor], energies: Optional[Tensor]) -> Tuple[Tensor, bool]:
+    """Gives the one that is given, and whether it is p."""
+    if p is not None and energies is None:
+        return p, True
+    if energies is not None and p is None:
+        return energies, False
+    raise ValueError("give either p or energies, and not both")
+
+
+def _check_tensors(**tensors):
+    for name, value in tensors.items():
+        if value is not None and not isinstance(value, Tensor):
+            raise TypeError(f"{name} must be a tensor, but is of type {type(value).__name__}")
+
+
+def _check_text(**texts):
+    for name, value in texts.items():
+        if not isinstance(value, str):
+            raise TypeError(f"{name} must be a text, but is of type {type(value).__name__}")
+
+
+def _check_width(width):
+    if width is not None and (isinstance(width, bool) or not isinstance(width, int)):
+        raise TypeError(
+            "width must be an int, or None for infinite lookback, but is of type"
+            f" {type(width).__name__}"
+        )
+    if width is not None and width < 1:
+        raise ValueError(f"width must be at least 1, but is {width}")
