@@ -2,9 +2,10 @@
 
 #include <torch/types.h>
 
-#include <limits>
 #include <tuple>
 
+#include "harness/trainer/energy_attention.h"
+#include "mechanisms/registry.h"
 #include "mechanisms/torch/operators.h"
 
 namespace attnbench {
@@ -76,27 +77,42 @@ AttendedMemory AttentionModel::Prepare(const Tensor& entries,
 
 Attended AttentionModel::Attend(const AttendedMemory& memory,
                                 const AttentionRequest& request) const {
-  const Tensor& states = request.states;
   if (settings_.mechanism == "none") return {};
   if (settings_.is_monotonic()) return AttendMonotonic(memory, request);
-  if (settings_.mechanism == "memory") {
-    const Tensor scores =
-        at::linear(states, parameters_["memory.decoder"]).unsqueeze(1);
-    return {.contexts = torch_operators::MemoryContexts(
-                            memory.scores, scores, memory.entries.unsqueeze(1),
-                            {.encoder_scoring = settings_.encoder_scoring,
-                             .decoder_scoring = settings_.decoder_scoring,
-                             .position_encoding = settings_.position_encoding,
-                             .place = settings_.place,
-                             .max_length = settings_.longest_source()},
-                            memory.lengths)
-                            .squeeze(1)};
-  }
-  const Tensor energies =
-      Energies("attention", states, memory.keys)
-          .masked_fill(~IsEntry(memory.lengths, memory.entries.size(1)),
-                       -std::numeric_limits<float>::infinity());
-  return {.contexts = at::bmm(energies.softmax(3).squeeze(1), memory.entries)};
+  if (settings_.mechanism == "memory") return AttendMemory(memory, request);
+  return AttendByEnergies(memory, request);
+}
+
+Attended AttentionModel::AttendMemory(const AttendedMemory& memory,
+                                      const AttentionRequest& request) const {
+  const Tensor scores =
+      at::linear(request.states, parameters_["memory.decoder"]).unsqueeze(1);
+  const torch_operators::MemoryOptions options = {
+      .encoder_scoring = settings_.encoder_scoring,
+      .decoder_scoring = settings_.decoder_scoring,
+      .position_encoding = settings_.position_encoding,
+      .place = settings_.place,
+      .max_length = settings_.longest_source()};
+  return {.contexts = torch_operators::MemoryContexts(
+                          memory.scores, scores, memory.entries.unsqueeze(1),
+                          options, memory.lengths)
+                          .squeeze(1)};
+}
+
+// An output may depend on the energies of those before it.
+Attended AttentionModel::AttendByEnergies(
+    const AttendedMemory& memory, const AttentionRequest& request) const {
+  const Tensor energies = Energies("attention", request.states, memory.keys);
+  const Tensor& earlier = request.last.energies;
+  const Tensor all =
+      earlier.defined() ? at::cat({earlier, energies}, 2) : energies;
+  const std::int64_t U = energies.size(2);
+  const Tensor attention =
+      EnergyAttention(*FindMechanism<float>(settings_.mechanism), all,
+                      memory.lengths)
+          .narrow(2, all.size(2) - U, U);
+  return {.contexts = at::bmm(attention.squeeze(1), memory.entries),
+          .next = {.energies = all}};
 }
 
 Attended AttentionModel::AttendMonotonic(
@@ -112,7 +128,7 @@ Attended AttentionModel::AttendMonotonic(
                             ? (made.energies >= 0).to(made.energies.dtype())
                             : made.energies;
   const OptionalTensor lengths = memory.lengths;
-  const OptionalTensor start = Optional(request.start);
+  const OptionalTensor start = Optional(request.last.start);
   Tensor attention;
   if (settings_.has_chunks()) {
     const Tensor chunk_energies =
@@ -127,12 +143,13 @@ Attended AttentionModel::AttendMonotonic(
   } else if (settings_.alpha == "clipped" && !request.is_hard) {
     attention = made.selection = ClippedSelection(
         scores.sigmoid() * IsEntry(memory.lengths, scores.size(3)),
-        request.start);
+        request.last.start);
   } else {
     attention = made.selection =
         torch_operators::MonotonicAttention(scores, kind, lengths, start);
   }
   made.contexts = at::bmm(attention.squeeze(1), memory.entries);
+  made.next.start = made.selection.select(2, made.selection.size(2) - 1);
   return made;
 }
 

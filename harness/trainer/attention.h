@@ -1,6 +1,6 @@
 // Attention of a model that is trained: energies, expectations and contexts of
 // a batch, for all outputs at once or one at a time, by the operators of
-// mechanisms/torch. Only the softmax of soft attention is torch's own.
+// mechanisms/torch and EnergyAttention.
 #ifndef ATTNBENCH_HARNESS_TRAINER_ATTENTION_H_
 #define ATTNBENCH_HARNESS_TRAINER_ATTENTION_H_
 
@@ -19,19 +19,29 @@ struct AttendedMemory {
   at::Tensor scores = {};      // [B, 1, T, K]
 };
 
-// What a call attends with. A tensor may be undefined.
+// What an output leaves to the next one. Undefined before the first.
+struct AttentionState {
+  // alpha [B, 1, T], of mechanisms that choose.
+  at::Tensor start = {};
+  // [B, 1, i, T] of all outputs so far, of mechanisms without an operator.
+  at::Tensor energies = {};
+};
+
 struct AttentionRequest {
   at::Tensor states = {};  // [B, U, d]
-  at::Tensor noise = {};   // [B, 1, U, T], added to the energies of the choice
-  at::Tensor start = {};   // [B, 1, T], alpha of the output before the first
-  bool is_hard = false;    // take entries with p >= 1/2, as decoding does
+  // [B, 1, U, T], added to the energies of the choice; undefined: none.
+  at::Tensor noise = {};
+  AttentionState last = {};
+  bool is_hard = false;  // take entries with p >= 1/2, as decoding does
 };
 
 struct Attended {
   at::Tensor contexts = {};  // [B, U, d]; undefined without attention
-  at::Tensor selection =
-      {};  // alpha [B, 1, U, T]; undefined if nothing is chosen
-  at::Tensor energies = {};  // [B, 1, U, T] of the choice, with noise; likewise
+  // alpha, and the energies of the choice with noise, both [B, 1, U, T];
+  // undefined if nothing is chosen.
+  at::Tensor selection = {};
+  at::Tensor energies = {};
+  AttentionState next = {};
 };
 
 class AttentionModel {
@@ -51,6 +61,10 @@ class AttentionModel {
                       const at::Tensor& keys) const;
   Attended AttendMonotonic(const AttendedMemory& memory,
                            const AttentionRequest& request) const;
+  Attended AttendMemory(const AttendedMemory& memory,
+                        const AttentionRequest& request) const;
+  Attended AttendByEnergies(const AttendedMemory& memory,
+                            const AttentionRequest& request) const;
 
   const TrainingSettings& settings_;
   const Parameters& parameters_;
@@ -63,7 +77,7 @@ class AttentionModel {
 //   c(i, j) = prod over k < j of (1 - p(i, k)),
 //
 // whose gradient torch makes of torch's own operators. `start` may be
-// undefined, as in AttentionRequest.
+// undefined, as in AttentionState.
 at::Tensor ClippedSelection(const at::Tensor& p, const at::Tensor& start);
 
 }  // namespace attnbench

@@ -63,6 +63,44 @@ ResultFile OutputOf(const TrainOptions& options) {
   return {options.output, /*may_replace=*/true};
 }
 
+// A run with its checkpoint.
+class RunInProgress {
+ public:
+  RunInProgress(const TrainingRun& run, const std::string& folder, bool resume)
+      : trainer(run),
+        file_(folder + "/" + CheckpointName(run), /*may_replace=*/true) {
+    if (!resume || !fs::exists(file_.target())) return;
+    const Checkpoint checkpoint = ReadCheckpoint(file_.target());
+    trainer.Restore(checkpoint, file_.target());
+    seconds_before_ = checkpoint.seconds;
+    first_step_ = trainer.step();
+  }
+
+  void Save() const {
+    Checkpoint checkpoint = trainer.Save();
+    checkpoint.seconds = Seconds();
+    file_.Write(ToJson(checkpoint));
+  }
+  void RemoveSaved() const { fs::remove(file_.target()); }
+
+  // Of all that it has been trained.
+  double Seconds() const { return seconds_before_ + SecondsSince(start_); }
+  double SecondsLeft() const {
+    const auto left =
+        static_cast<double>(trainer.run().settings.steps - trainer.step());
+    return SecondsSince(start_) * left /
+           static_cast<double>(trainer.step() - first_step_);
+  }
+
+  Trainer trainer;
+
+ private:
+  const ResultFile file_;
+  const Clock::time_point start_ = Clock::now();
+  double seconds_before_ = 0;
+  Index first_step_ = 0;
+};
+
 class ExperimentRuns {
  public:
   ExperimentRuns(const std::vector<TrainingRun>& runs,
@@ -79,13 +117,13 @@ class ExperimentRuns {
   void Train() {
     if (options_.resume && fs::exists(file_.target())) TakeFinished();
     fs::create_directories(folder_);
+    WriteResult();
     std::vector<std::thread> threads;
     for (int n = 0; n < options_.jobs; ++n) {
       threads.emplace_back([this] { Work(); });
     }
     for (std::thread& thread : threads) thread.join();
     if (failure_) std::rethrow_exception(failure_);
-    WriteResult();
     if (result_.complete && !options_.keep_checkpoints) {
       fs::remove_all(folder_);
     }
@@ -95,6 +133,11 @@ class ExperimentRuns {
   // Takes the runs of the existing result.
   void TakeFinished() {
     const TrainedResult before = ReadTrainedResult(options_.output);
+    if (before.context.build_id != result_.context.build_id) {
+      throw UserError(options_.output,
+                      "was made by another build of the program, and --resume "
+                      "would mix the two. Use -o for another file, or --force");
+    }
     for (const TrainedRun& run : before.runs) {
       const Json json = ToJson(static_cast<const TrainingRun&>(run));
       const auto same = std::ranges::find_if(
@@ -137,57 +180,46 @@ class ExperimentRuns {
 
   // Nothing if it was stopped.
   std::optional<TrainedRun> TrainOne(const TrainingRun& run) {
-    Trainer trainer(run);
-    const ResultFile file(folder_ + "/" + CheckpointName(run),
-                          /*may_replace=*/true);
+    RunInProgress progress(run, folder_, options_.resume);
     TrainedRun trained;
     static_cast<TrainingRun&>(trained) = run;
-    if (options_.resume && fs::exists(file.target())) {
-      const Checkpoint checkpoint = ReadCheckpoint(file.target());
-      trainer.Restore(checkpoint, file.target());
-      trained.seconds = checkpoint.seconds;
-    }
-    const Clock::time_point start = Clock::now();
-    const auto save = [&] {
-      Checkpoint checkpoint = trainer.Save();
-      checkpoint.seconds = trained.seconds + SecondsSince(start);
-      file.Write(ToJson(checkpoint));
-    };
-    Clock::time_point saved = start, told = start;
-    const Index first = trainer.step();
-    while (!trainer.IsDone()) {
-      const StepReport report = trainer.Step();
-      if (!std::isfinite(report.loss)) {
-        trained.status = "diverged";
-        trained.message =
-            fmt::format("the loss of step {} is {}", report.step, report.loss);
-        break;
-      }
-      if (ShouldStop()) {
-        save();
+    try {
+      if (!TrainToEnd(progress)) {
+        progress.Save();
         return std::nullopt;
       }
+      trained.result = progress.trainer.Evaluate(run.settings.held_out);
+    } catch (const Diverged& diverged) {
+      trained.status = "diverged";
+      trained.message = diverged.what();
+    }
+    trained.curve = progress.trainer.curve();
+    trained.seconds = progress.Seconds();
+    if (options_.keep_checkpoints && trained.result) {
+      progress.Save();
+    } else {
+      progress.RemoveSaved();
+    }
+    TellEnd(trained);
+    return trained;
+  }
+
+  // Gives false if it was stopped.
+  bool TrainToEnd(RunInProgress& progress) {
+    Clock::time_point saved = Clock::now(), told = saved;
+    while (!progress.trainer.IsDone()) {
+      const StepReport report = progress.trainer.Step();
+      if (ShouldStop()) return false;
       if (SecondsSince(saved) >= options_.checkpoint_seconds) {
-        save();
+        progress.Save();
         saved = Clock::now();
       }
       if (SecondsSince(told) >= kSecondsBetweenLines) {
-        const auto left = static_cast<double>(run.settings.steps - report.step);
-        Tell(run, report, trainer.curve(),
-             SecondsSince(start) * left /
-                 static_cast<double>(report.step - first));
+        Tell(progress, report);
         told = Clock::now();
       }
     }
-    trained.curve = trainer.curve();
-    if (trained.status == "ok") {
-      trained.result = trainer.Evaluate(run.settings.held_out);
-      if (options_.keep_checkpoints) save();
-    }
-    if (!options_.keep_checkpoints) fs::remove(file.target());
-    trained.seconds += SecondsSince(start);
-    TellEnd(trained);
-    return trained;
+    return true;
   }
 
   bool ShouldStop() {
@@ -205,11 +237,12 @@ class ExperimentRuns {
     file_.Write(ToJson(result_));
   }
 
-  void Tell(const TrainingRun& run, const StepReport& report,
-            const std::vector<CurvePoint>& curve, double seconds_left) const {
+  void Tell(const RunInProgress& progress, const StepReport& report) const {
+    const TrainingRun& run = progress.trainer.run();
     Line(fmt::format("{} seed {}: step {} of {}, {}, about {} left", run.name,
                      run.seed, report.step, run.settings.steps,
-                     Describe(report, curve), DurationText(seconds_left)));
+                     Describe(report, progress.trainer.curve()),
+                     DurationText(progress.SecondsLeft())));
   }
   void TellEnd(const TrainedRun& run) const {
     std::string text = run.message.value_or("");

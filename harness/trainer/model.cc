@@ -111,7 +111,7 @@ DecoderOutputs Model::DecodeTogether(const Encoding& encoding,
   made.attended = attention_.Attend(encoding.memory,
                                     {.states = states.outputs.transpose(0, 1),
                                      .noise = options.noise,
-                                     .start = state.start,
+                                     .last = state.attention,
                                      .is_hard = options.is_hard});
   const auto last = [](const Tensor& of, std::int64_t axis) {
     return of.defined() ? of.select(axis, of.size(axis) - 1) : Tensor();
@@ -119,7 +119,7 @@ DecoderOutputs Model::DecodeTogether(const Encoding& encoding,
   made.last = {.output = last(states.outputs, 0),
                .cell = last(states.cells, 0),
                .context = last(made.attended.contexts, 1),
-               .start = last(made.attended.selection, 2)};
+               .attention = made.attended.next};
   made.logits = Logits(states.outputs, made.attended.contexts);
   return made;
 }

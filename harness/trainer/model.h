@@ -23,7 +23,7 @@ namespace attnbench {
 struct DecoderState {
   at::Tensor output = {}, cell = {};  // [B, d], of the LSTM
   at::Tensor context = {};  // [B, d], the last one; only with input feeding
-  at::Tensor start = {};  // alpha [B, 1, T]; undefined before the first output
+  AttentionState attention = {};
 };
 
 struct Encoding {

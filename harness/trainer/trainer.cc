@@ -1,5 +1,6 @@
 #include "harness/trainer/trainer.h"
 
+#include <fmt/format.h>
 #include <torch/types.h>
 
 #include <algorithm>
@@ -50,6 +51,17 @@ struct Sums {
     discrete_looks += SumOf(looks_at * ((p < kAlmostZero) | (p > kAlmostOne)));
   }
 };
+
+// The operators refuse numbers that are not finite, which here are the model's.
+template <class Work>
+auto OrDiverged(Index step, const Work& work) {
+  try {
+    return work();
+  } catch (const c10::ValueError& error) {
+    throw Diverged(
+        fmt::format("in step {}: {}", step, error.what_without_backtrace()));
+  }
+}
 
 Index Edits(const std::vector<std::vector<Symbol>>& outputs,
             const Batch& batch) {
@@ -110,6 +122,14 @@ Tensor Trainer::Noise(Index outputs, Index entries) const {
 }
 
 StepReport Trainer::Step() {
+  return OrDiverged(step_ + 1, [&] { return MakeStep(); });
+}
+
+Evaluation Trainer::Evaluate(Index count) const {
+  return OrDiverged(step_, [&] { return MeasureHeldOut(count); });
+}
+
+StepReport Trainer::MakeStep() {
   const TrainingSettings& settings = run_.settings;
   const Batch batch = MakeBatch(
       settings.task_spec(), ExampleSet::kTraining, run_.seed,
@@ -121,11 +141,16 @@ StepReport Trainer::Step() {
   const Tensor loss = Loss(made, batch, at::Reduction::Mean);
   parameters_.ZeroGradients();
   loss.backward();
-  parameters_.ClipGradients(settings.greatest_norm);
+  const double norm = parameters_.ClipGradients(settings.greatest_norm);
+  StepReport report{.step = step_ + 1, .loss = loss.item<double>()};
+  if (!std::isfinite(report.loss) || !std::isfinite(norm)) {
+    throw Diverged(
+        fmt::format("in step {} the loss is {}, the gradient's norm {}",
+                    report.step, report.loss, norm));
+  }
   const double left =
       1 - static_cast<double>(step_) / static_cast<double>(settings.steps);
   parameters_.AdamStep(settings.learning_rate * left, ++step_);
-  StepReport report{.step = step_, .loss = loss.item<double>()};
   loss_sum_ += report.loss;
   if (made.attended.selection.defined()) {
     const Tensor mass = made.attended.selection.detach().sum(3);
@@ -141,7 +166,7 @@ StepReport Trainer::Step() {
   return report;
 }
 
-Evaluation Trainer::Evaluate(Index count) const {
+Evaluation Trainer::MeasureHeldOut(Index count) const {
   const at::NoGradGuard no_gradient;
   const TrainingSettings& settings = run_.settings;
   const Index most = settings.most_symbols + kMoreSymbols;

@@ -12,11 +12,18 @@
 
 #include <functional>
 #include <optional>
+#include <stdexcept>
 #include <string>
 
 #include "harness/trainer/model.h"
 
 namespace attnbench {
+
+// Numbers are no longer finite; the text says what is not, and in which step.
+class Diverged : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
 
 struct StepReport {
   Index step = 0;   // from 1
@@ -36,17 +43,21 @@ class Trainer {
   void Restore(const Checkpoint& checkpoint, const std::string& path);
   Checkpoint Save() const;
 
+  const TrainingRun& run() const { return run_; }
   Index step() const { return step_; }
   bool IsDone() const { return step_ == run_.settings.steps; }
-  // Makes the next step, and the point of the curve that falls on it.
+  // Makes the next step, and the point of the curve that falls on it. Throws
+  // Diverged.
   StepReport Step();
-  // The first `count` sequences of the held-out set.
+  // Of the first `count` sequences of the held-out set. Throws Diverged.
   Evaluation Evaluate(Index count) const;
 
   const std::vector<CurvePoint>& curve() const { return curve_; }
   const Model& model() const { return model_; }
 
  private:
+  StepReport MakeStep();
+  Evaluation MeasureHeldOut(Index count) const;
   at::Tensor Noise(Index outputs, Index entries) const;
 
   const TrainingRun run_;

@@ -2,14 +2,33 @@
 
 #include <fmt/format.h>
 
+#include "harness/base/error.h"
+#include "mechanisms/description.h"
+#include "mechanisms/energy/energy.h"
 #include "mechanisms/registry.h"
 
 namespace attnbench {
+namespace {
+
+bool HasOperator(const std::string& name) {
+  return name == "monotonic" || name == "mocha" || name == "matcha" ||
+         name == "memory";
+}
+
+bool TakesEnergies(const Description& about) {
+  return Contains(about.modes, "gradient") && about.scores.size() == 1 &&
+         FindScore(about, kEnergiesInput.name) != nullptr;
+}
+
+}  // namespace
 
 std::vector<std::string> TrainedMechanismNames() {
   std::vector<std::string> names = {"none"};
   for (const Mechanism<float>* mechanism : Mechanisms<float>()) {
-    names.push_back(mechanism->Describe().name);
+    const Description& about = mechanism->Describe();
+    if (HasOperator(about.name) || TakesEnergies(about)) {
+      names.push_back(about.name);
+    }
   }
   return names;
 }

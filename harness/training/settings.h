@@ -12,7 +12,9 @@
 
 namespace attnbench {
 
-// The registered mechanisms, and "none": a decoder without attention.
+// The registered mechanisms that can be trained, and "none": a decoder without
+// attention. Beside those that have an operator in mechanisms/torch these are
+// all that take energies and have a gradient.
 std::vector<std::string> TrainedMechanismNames();
 
 struct TrainingSettings {

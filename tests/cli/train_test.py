@@ -126,6 +126,16 @@ class TrainTest(InFolder):
         self.expect_refused(
             ["-o", "r.json", "--resume"], "r.json: holds run hard with seed 1", "--force")
 
+    def test_a_run_that_diverges_is_told_and_the_others_go_on(self):
+        self.write(settings={"learning_rate": 1e30})
+        done = self.train("-o", "r.json", "--keep-checkpoints")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        soft, hard, _ = self.runs()
+        self.assertEqual((soft["status"], soft["message"]), ("ok", None))
+        self.assertEqual((hard["status"], hard["result"]), ("diverged", None))
+        self.assertIn("in step 2", hard["message"])
+        self.assertEqual(os.listdir(self.path("r.json.checkpoints")), ["soft-seed1.json"])
+
     def test_a_kept_checkpoint_is_the_trained_model(self):
         self.write()
         done = self.train("-o", "r.json", "--only", "hard", "--keep-checkpoints")

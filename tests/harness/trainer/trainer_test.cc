@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
+#include "harness/trainer/energy_attention.h"
+#include "mechanisms/registry.h"
 #include "mechanisms/torch/operators.h"
 #include "tests/support/error_text.h"
 #include "tests/support/tiny_run.h"
@@ -196,6 +198,20 @@ TEST(Trainer, RefusesACheckpointOfAnotherModelByName) {
   EXPECT_EQ(error([](Checkpoint&) {}), "");
 }
 
+TEST(Trainer, SaysWhereItDiverged) {
+  for (const std::string mechanism : {"soft", "monotonic"}) {
+    TrainingSettings settings = TinySettings(mechanism);
+    settings.learning_rate = 1e30;
+    Trainer trainer(RunOf(settings));
+    try {
+      while (!trainer.IsDone()) trainer.Step();
+      FAIL() << mechanism;
+    } catch (const Diverged& diverged) {
+      EXPECT_THAT(diverged.what(), HasSubstr("in step 2"));
+    }
+  }
+}
+
 TEST(Trainer, NoiseRisesAndSeedsDecideEverything) {
   TrainingSettings settings = TinySettings("monotonic");
   settings.curve_every = 0;
@@ -243,6 +259,29 @@ TEST(Attention, HardSelectsTheFirstEntryFromTheLastOneOnThatP_Allows) {
   }
   EXPECT_GT(chosen, 0);
   EXPECT_GT(passed, 0);
+}
+
+TEST(Attention, ByEnergiesIsTheMechanismsOwnWithItsGradient) {
+  at::manual_seed(1);
+  const Tensor energies = at::randn({2, 1, 3, 5}).requires_grad_();
+  const Tensor lengths = at::tensor({5, 3}, at::kLong);
+  const Tensor padding =
+      at::arange(5).view({1, 1, 1, 5}) >= lengths.view({2, 1, 1, 1});
+  const Tensor expected = energies.masked_fill(padding, -INFINITY).softmax(3);
+  const Tensor made =
+      EnergyAttention(*FindMechanism<float>("soft"), energies, lengths);
+  EXPECT_TRUE(at::allclose(made, expected, 1e-5, 1e-6));
+  const Tensor d = at::randn_like(made);
+  const auto gradient = [&](const Tensor& of) {
+    return torch::autograd::grad({(of * d).sum()}, {energies})[0];
+  };
+  EXPECT_TRUE(at::allclose(gradient(made), gradient(expected), 1e-4, 1e-6));
+  EXPECT_THROW(
+      torch::autograd::grad(
+          {EnergyAttention(*FindMechanism<float>("soft"), energies, lengths)
+               .sum()},
+          {energies}, {}, {}, /*create_graph=*/true),
+      c10::Error);
 }
 
 TEST(Attention, ClippedAlphaIsTheExactOneUntilItsDenominatorIsClipped) {
