@@ -6,7 +6,6 @@
 
 #include <algorithm>
 
-#include "mechanisms/common/flush_denormals.h"
 #include "mechanisms/common/parallel.h"
 #include "mechanisms/energy/additive_pairs.h"
 #include "mechanisms/torch/arguments.h"
