@@ -164,6 +164,9 @@ std::string OnlineText(const Candidates& candidates) {
                      best.mechanism, SpeedupOfDecoder(best));
 }
 
+// A gain that would be worth another attention.
+constexpr double kWorthIt = 1.05;
+
 std::string Conclusion(const Candidates& candidates, const ResultCell& soft,
                        const std::optional<double>& attention_share) {
   const std::string share =
@@ -185,10 +188,13 @@ std::string Conclusion(const Candidates& candidates, const ResultCell& soft,
         "attention.{} {}",
         SpeedupOfDecoder(*best), best->mechanism, online, share);
   }
-  return fmt::format(
-      "It does not pay: no mechanism makes the whole decoder measurably "
-      "faster. The best is {} with {}.{} {}",
-      best->mechanism, SpeedupOfDecoder(*best), online, share);
+  const std::string verdict =
+      sure && sure->interval.high < kWorthIt
+          ? "It does not pay: no mechanism makes the whole decoder measurably "
+            "faster."
+          : "It cannot be told: more --repetitions narrow the intervals.";
+  return fmt::format("{} The best is {} with {}.{} {}", verdict,
+                     best->mechanism, SpeedupOfDecoder(*best), online, share);
 }
 
 std::string BreakEvenText(const std::optional<BreakEven>& one) {

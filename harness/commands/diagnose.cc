@@ -117,7 +117,7 @@ Table<float> CutTable(const Batch& batch, Index n, Index outputs, Index entries,
       if (!fits) {
         throw UserError(
             batch.array.place + PlaceInArray(batch.array.shape, at),
-            is_p ? fmt::format("is {:g}, not a probability in [0, 1]", value)
+            is_p ? fmt::format("is {}, not a probability in [0, 1]", value)
                  : fmt::format("is {:g}, not finite in f32 (--lengths leaves "
                                "padding out)",
                                value));
@@ -146,6 +146,30 @@ void CheckMechanism(const std::string& name, bool has_chunk_energies) {
   }
 }
 
+// Refuses options of chunks that no mechanism asked for reads.
+void CheckChunkOptions(const DiagnoseArguments& arguments,
+                       const std::vector<std::string>& mechanisms) {
+  const auto none_has = [&](const auto& has) {
+    return std::ranges::none_of(mechanisms, [&](const std::string& name) {
+      return has(FindMechanism<double>(name)->Describe());
+    });
+  };
+  if (!arguments.chunk_energies.empty() &&
+      none_has([](const Description& about) {
+        return TakesScore(about, "chunk_energies");
+      })) {
+    throw UserError("--chunk-energies",
+                    "no mechanism asked for reads them; add --mechanism mocha");
+  }
+  if (!arguments.chunk_width.empty() && none_has([](const Description& about) {
+        return Contains(about.axes, "chunk_width");
+      })) {
+    throw UserError("--chunk-width",
+                    "no mechanism asked for has a window; add --mechanism "
+                    "mocha --chunk-energies FILE");
+  }
+}
+
 DiagnosisRequest RequestOf(const DiagnoseArguments& arguments) {
   if (arguments.p.empty() == arguments.energies.empty()) {
     throw UserError("diagnose", arguments.p.empty()
@@ -159,6 +183,7 @@ DiagnosisRequest RequestOf(const DiagnoseArguments& arguments) {
   for (const std::string& name : request.mechanisms) {
     CheckMechanism(name, !arguments.chunk_energies.empty());
   }
+  CheckChunkOptions(arguments, request.mechanisms);
   if (arguments.precision != "f32" && arguments.precision != "f64") {
     throw UserError("--precision",
                     UnknownName("precision", arguments.precision,

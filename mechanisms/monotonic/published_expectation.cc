@@ -65,18 +65,27 @@ void SelectAlpha(const Config& config,
   }
 }
 
+// 1 / (1 + exp(-x)). For x far below 0 exp(-x) overflows, and the derivative
+// would be infinite over infinite.
+template <class Number>
+Number Sigmoid(const Number& x) {
+  using std::exp;
+  if (x >= 0) return Number(1 / (1 + exp(-x)));
+  const Number e = exp(x);
+  return Number(e / (1 + e));
+}
+
 template <class Real, class Number>
 void Compute(const Config& config,
              const std::optional<ParallelConstants>& closed_form,
              PublishedChunk<Number> chunk, PublishedTables<Number>& tables) {
-  using std::exp;
   Buffer<Number> start(tables.T, Number(0));
   if (tables.T > 0) start[0] = Number(1);
   Buffer<Number> p(tables.T);
   for (Index i = 0; i < tables.U; ++i) {
     const std::span<const Number> x = tables.Row(tables.choice, i);
     for (std::size_t j = 0; j < tables.T; ++j) {
-      p[j] = tables.probabilities ? x[j] : Number(1 / (1 + exp(-x[j])));
+      p[j] = tables.probabilities ? x[j] : Sigmoid(x[j]);
     }
     if (config.end == EndPolicy::kStayLast && tables.T > 0) {
       p.back() = Number(1);

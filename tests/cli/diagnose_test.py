@@ -284,6 +284,8 @@ class Diagnose(ResultFilesTest):
                 ((), "needs --p FILE or --energies FILE"),
                 (("--p", plain, "--energies", plain), "not both"),
                 (("--p", plain, "--mechanism", "mocha"), "mocha needs --chunk-energies"),
+                (("--p", plain, "--chunk-energies", plain), "add --mechanism mocha"),
+                (("--p", plain, "-w", "8"), "has a window"),
                 (("--p", plain, "--mechanism", "soft"), "unknown mechanism 'soft'"),
                 (("--p", plain, "--precision", "f16"), "unknown precision 'f16'"),
                 (("--p", plain, "--tolerance", "2"), "--tolerance"),

@@ -520,6 +520,23 @@ TEST(PublishedGradientTest, OfSomeScoresAloneIsTheSameAtAnyLength) {
                Unsupported);
 }
 
+// exp(-x) overflows in f64 from 710 on, in f32 from 89 on.
+template <class Real>
+void ExpectFiniteGradients(double energy) {
+  Config config = testing::DefaultConfig(*FindMechanism<Real>("monotonic"), 0);
+  for (const char* variant : {"parallel", "triangular"}) {
+    config.variant = variant;
+    const auto trained =
+        Train<Real>("monotonic", config, {.energies = {{energy, 1}}}, {{1, 1}});
+    EXPECT_EQ(trained.d_choice(0, 0), 0) << variant;
+    EXPECT_NEAR(trained.d_choice(0, 1), 0.19661193324148185, 1e-6) << variant;
+  }
+}
+TEST(PublishedGradientTest, OfAnEnergyFarBelowZeroIsZero) {
+  ExpectFiniteGradients<float>(-95);
+  ExpectFiniteGradients<double>(-800);
+}
+
 TEST(NoiseTest, IsStandardNormal) {
   double sum = 0, square = 0, fourth = 0;
   constexpr Index kCount = 100000;
