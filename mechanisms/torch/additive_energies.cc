@@ -66,7 +66,6 @@ class Call {
   // [B, H, d] of each sequence in dL/dv. `gradients` are zero before.
   void Gradient(const Tensor& cotangent, const Inputs& gradients) const {
     ParallelFor(inputs_.count(), at::get_num_threads(), [&](Index n) {
-      const FlushDenormals flush;
       const Index length = lengths_(n);
       UnsetBuffer<Real> keys(Size(length * dim_));
       const MatrixView<Real> copy(keys.data(), length, dim_);
