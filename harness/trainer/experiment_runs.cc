@@ -1,5 +1,6 @@
 #include "harness/trainer/experiment_runs.h"
 
+#include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
 
