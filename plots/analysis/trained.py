@@ -12,9 +12,8 @@ from collections import namedtuple
 import numpy
 from scipy import stats
 
-from analysis import load
+from analysis import intervals, load
 
-MISS = 0.05
 NINETY = 10  # percent of error: 90 percent accuracy
 ENOUGH = 1  # points within the best
 
@@ -97,8 +96,9 @@ def mean(values):
     value, count = float(numpy.mean(values)), len(values)
     if count < 2 or not math.isfinite(value):
         return Mean(value, None, count)
-    half = stats.t.isf(MISS / 2, count - 1) * numpy.std(values, ddof=1) / math.sqrt(count)
-    return Mean(value, (value - float(half), value + float(half)), count)
+    variance = float(numpy.var(values, ddof=1)) / count
+    span = intervals.Estimate(value, ((variance, count - 1),)).at()
+    return Mean(value, (span.low, span.high), count)
 
 
 def quantities(runs):

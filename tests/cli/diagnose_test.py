@@ -290,7 +290,8 @@ class Diagnose(ResultFilesTest):
                 (("--p", plain, "--precision", "f16"), "unknown precision 'f16'"),
                 (("--p", plain, "--tolerance", "2"), "--tolerance"),
                 (("--p", plain, "-w", "0"), "--chunk-width"),
-                (("--p", plain, "--chunk-energies", self.save("u.npy", half[:1])),
+                (("--p", plain, "--mechanism", "mocha", "--chunk-energies",
+                  self.save("u.npy", half[:1])),
                  "u.npy: has the shape [1, 3], but"),
                 (("--p", self.path("none.npy")), "none.npy: cannot be read"),
                 (("--p", self.folder), "cannot be read")):

@@ -101,11 +101,17 @@ TEST(Advice, AGainThatCanBeToldPays) {
               HasSubstr("Soft attention takes 91 % of the decoder's time."));
 }
 
-TEST(Advice, AGainThatCannotBeToldDoesNot) {
+TEST(Advice, AGainThatMayBeThereOrNotIsNoAnswer) {
   const Advice advice = Made{.rest = 40000}.Of();
+  EXPECT_THAT(advice.conclusion, HasSubstr("It cannot be told: more"));
+  EXPECT_THAT(advice.conclusion, HasSubstr("The best is monotonic with 1"));
+}
+
+TEST(Advice, ALossThatCanBeToldDoesNotPay) {
+  const Advice advice = Made{.rest = 100, .monotonic = 2000}.Of();
   EXPECT_THAT(advice.conclusion,
               HasSubstr("It does not pay: no mechanism makes the whole"));
-  EXPECT_THAT(advice.conclusion, HasSubstr("The best is monotonic with 1"));
+  EXPECT_THAT(advice.conclusion, HasSubstr("The best is monotonic with 0"));
 }
 
 TEST(Advice, WhereTheBestWaitsForItsInputTheBestThatDoesNotIsNamedToo) {
