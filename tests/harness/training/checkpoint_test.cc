@@ -80,6 +80,7 @@ TEST_F(CheckpointFile, WithOtherMembersOrTooFewNumbersIsRefusedByPlace) {
       {"/run/settings/steppes", 1, "c.json: run.settings: unknown key"},
       {"/parameters/x/shape", {3, 1}, "c.json: parameters.x: has 2 numbers"},
       {"/parameters/x/shape", {1LL << 40, 1LL << 40}, "c.json: parameters.x: "},
+      {"/parameters/x/shape", {1, 1}, "c.json: parameters.x: has 2 numbers"},
       {"/parameters/x/shape", {0, 2}, "c.json: parameters.x.shape[0]"},
       {"/parameters/x/means", {1}, "c.json: parameters.x: has 1 numbers"},
       {"/parameters/x/values", {1, "2"}, "c.json: parameters.x.values[1]"},

@@ -9,7 +9,7 @@ import os
 import tempfile
 import unittest
 
-from documents import validate
+from documents import ROOT, validate
 from made_up import make_trained, make_trained_run
 
 from analysis import load, trained
@@ -102,6 +102,15 @@ class TrainedTest(unittest.TestCase):
             rows["accuracy_of_scoring", "1", "sigmoid", "softmax"]["value"], 99)
         self.assertAlmostEqual(
             rows["accuracy_gained_by_position_encoding", "1", "raw"]["value"], -0.5)
+
+    def test_the_page_has_the_table_of_the_committed_result(self):
+        path = os.path.join(ROOT, "results", "trained", "stretch.json")
+        with contextlib.redirect_stdout(io.StringIO()) as out:
+            self.assertEqual(trained_table.main([path]), 0)
+        with open(os.path.join(ROOT, "docs", "training.md"), encoding="utf-8") as file:
+            page = file.read()
+        table = page.split("<!-- trained stretch -->\n")[1].split("<!-- /trained")[0]
+        self.assertEqual(table, out.getvalue())
 
     def test_the_table_and_the_ledgers_document_are_written(self):
         with tempfile.TemporaryDirectory() as folder:
