@@ -156,7 +156,8 @@ class ExperimentRuns {
 
   void Work() {
     at::set_num_threads(1);
-    // Denormal numbers count as 0 in this thread: some CPUs take long over them.
+    // Denormal numbers count as 0 in this thread: some CPUs take long over
+    // them.
     at::globalContext().setFlushDenormal(true);
     try {
       while (const TrainingRun* const run = NextRun()) {
