@@ -139,15 +139,19 @@ void AddAdditivePairs(const MatrixView<const Real>& queries,
   Map(d_queries) += 4 * Map(quarter_d_queries);
 }
 
-#define ATTNBENCH_INSTANTIATE(Real)                              \
-  template class AdditiveKeys<Real>;                             \
-  template void FactorQueries(Index, Index, const Real*, Real*); \
-  template void AddAdditivePairs(                                \
-      const MatrixView<const Real>&, const MatrixView<Real>&,    \
-      const MatrixView<const Real>&, const MatrixView<Real>&,    \
-      const MatrixView<Real>&, Real*);
-ATTNBENCH_INSTANTIATE(float)
-ATTNBENCH_INSTANTIATE(double)
-#undef ATTNBENCH_INSTANTIATE
+template class AdditiveKeys<float>;
+template void FactorQueries(Index, Index, const float*, float*);
+template void AddAdditivePairs(const MatrixView<const float>&,
+                               const MatrixView<float>&,
+                               const MatrixView<const float>&,
+                               const MatrixView<float>&,
+                               const MatrixView<float>&, float*);
+template class AdditiveKeys<double>;
+template void FactorQueries(Index, Index, const double*, double*);
+template void AddAdditivePairs(const MatrixView<const double>&,
+                               const MatrixView<double>&,
+                               const MatrixView<const double>&,
+                               const MatrixView<double>&,
+                               const MatrixView<double>&, double*);
 
 }  // namespace attnbench
