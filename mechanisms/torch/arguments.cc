@@ -15,6 +15,26 @@ extern "C" int openblas_get_num_threads();
 namespace attnbench::torch_operators {
 namespace {
 
+// A type's name in Python.
+const char* Name(at::ScalarType type) {
+  switch (type) {
+    case at::kFloat:
+      return "float32";
+    case at::kDouble:
+      return "float64";
+    case at::kHalf:
+      return "float16";
+    case at::kBFloat16:
+      return "bfloat16";
+    case at::kInt:
+      return "int32";
+    case at::kLong:
+      return "int64";
+    default:
+      return at::toString(type);
+  }
+}
+
 // Checks what does not depend on the shape.
 void CheckKind(const at::Tensor& tensor, const char* argument) {
   TORCH_CHECK_VALUE(tensor.defined(), argument, " is missing");
@@ -23,13 +43,19 @@ void CheckKind(const at::Tensor& tensor, const char* argument) {
                    argument, ".cpu()");
   TORCH_CHECK_TYPE(tensor.layout() == at::kStrided, argument,
                    " must be dense, but its layout is ", tensor.layout());
+  TORCH_CHECK_TYPE(
+      tensor.has_storage() &&
+          (tensor.numel() == 0 || tensor.storage().data() != nullptr),
+      argument,
+      " has no numbers: fake tensors and those of functorch's grad "
+      "cannot be computed with");
   TORCH_CHECK_TYPE(tensor.scalar_type() == at::kFloat ||
                        tensor.scalar_type() == at::kDouble ||
                        tensor.scalar_type() == at::kHalf ||
                        tensor.scalar_type() == at::kBFloat16,
                    argument,
                    " must be float32, float64, float16 or bfloat16, but is ",
-                   tensor.dtype());
+                   Name(tensor.scalar_type()));
 }
 
 void CheckDimensions(const at::Tensor& tensor, const char* argument,
@@ -116,7 +142,8 @@ void CheckFits(const at::Tensor& tensor, const char* argument,
   }
   TORCH_CHECK_TYPE(tensor.scalar_type() == first.scalar_type(), argument,
                    " must have the type of ", first_argument, ", ",
-                   first.dtype(), ", but is ", tensor.dtype());
+                   Name(first.scalar_type()), ", but is ",
+                   Name(tensor.scalar_type()));
 }
 
 at::Tensor TakeLengths(const OptionalTensor& lengths, std::int64_t batch,
@@ -127,7 +154,7 @@ at::Tensor TakeLengths(const OptionalTensor& lengths, std::int64_t batch,
                    ": use lengths.cpu()");
   TORCH_CHECK_TYPE(
       lengths->layout() == at::kStrided && lengths->scalar_type() == at::kLong,
-      "lengths must be int64, but is ", lengths->dtype());
+      "lengths must be int64, but is ", Name(lengths->scalar_type()));
   TORCH_CHECK_VALUE(lengths->dim() == 1 && lengths->size(0) == batch,
                     "lengths must be [B] with B = ", batch,
                     ", but has the shape ", lengths->sizes());

@@ -6,6 +6,7 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "mechanisms/common/parallel.h"
+#include "mechanisms/energy/energy.h"
 #include "mechanisms/registry.h"
 #include "mechanisms/torch/arguments.h"
 #include "mechanisms/torch/operators.h"
@@ -91,7 +92,7 @@ class Call {
   Sequence<Real> SequenceAt(Index n, Index length) const {
     Sequence<Real> sequence;
     sequence.inputs.scores.Set(ScoreName(), Table(inputs_.scores, n, length));
-    sequence.inputs.scores.Set(kChunkName,
+    sequence.inputs.scores.Set(kChunkEnergiesInput.name,
                                Table(inputs_.chunk_energies, n, length));
     sequence.inputs.start = Row(inputs_.start, n, length);
     return sequence;
@@ -104,7 +105,8 @@ class Call {
                                   : Numbers::kAny;
     return wrong.Allows<Real>(n, options_.scores_name(), of_scores,
                               Table(inputs_.scores, n, length)) &&
-           wrong.Allows<Real>(n, kChunkName, Numbers::kFinite,
+           wrong.Allows<Real>(n, kChunkEnergiesInput.name.c_str(),
+                              Numbers::kFinite,
                               Table(inputs_.chunk_energies, n, length)) &&
            wrong.AllowsRow<Real>(n, "start", Numbers::kNotNegative,
                                  Row(inputs_.start, n, length));
@@ -127,7 +129,7 @@ class Call {
     ForEachSequence([&](Index n, Index length) {
       Gradients<Real> wanted;
       wanted.scores.Set(ScoreName(), Output(gradients.scores, n, length));
-      wanted.scores.Set(kChunkName,
+      wanted.scores.Set(kChunkEnergiesInput.name,
                         Output(gradients.chunk_energies, n, length));
       wanted.start = Row(gradients.start, n, length);
       // Without outputs nothing writes what is within the length.
@@ -143,9 +145,9 @@ class Call {
   }
 
  private:
-  static constexpr char kChunkName[] = "chunk_energies";
-  const char* ScoreName() const {
-    return options_.kind == ScoreKind::kProbabilities ? "p_choose" : "energies";
+  const std::string& ScoreName() const {
+    return options_.kind == ScoreKind::kProbabilities ? kProbabilitiesInput.name
+                                                      : kEnergiesInput.name;
   }
 
   const Inputs& inputs_;

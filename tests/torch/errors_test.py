@@ -5,11 +5,17 @@ without the argument's name.
 import unittest
 
 import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
 
 import attnbench.torch as at
 
 NAN, INF = float("nan"), float("inf")
 LONGEST = 300
+
+
+def fake(p):
+    with FakeTensorMode() as mode:
+        at.monotonic_attention(p=mode.from_tensor(p))
 
 
 def filled(*shape, value=0.5):
@@ -122,23 +128,25 @@ class ErrorsTest(unittest.TestCase):
     def test_types_and_devices_that_cannot_be_computed_with_are_refused(self):
         p = filled(1, 1, 2, 3)
         for text, call in {
-            "p must be float32, float64, float16 or bfloat16, but is int":
+            "p must be float32, float64, float16 or bfloat16, but is int32":
                 lambda: at.monotonic_attention(p=p.int()),
-            "chunk_energies must have the type of p, float, but is double":
+            "chunk_energies must have the type of p, float32, but is float64":
                 lambda: at.mocha_attention(p.double(), 2, p=p),
             "start must have the type of p": lambda: at.monotonic_attention(
                 p=p, start=filled(1, 1, 3).half()),
             "p must be on the CPU, but is on meta": lambda: at.monotonic_attention(
                 p=p.to("meta")),
             "p must be dense": lambda: at.monotonic_attention(p=p.to_sparse()),
-            "lengths must be int64, but is int": lambda: at.monotonic_attention(
+            "lengths must be int64, but is int32": lambda: at.monotonic_attention(
                 p=p, lengths=torch.tensor([1], dtype=torch.int32)),
             "p must be a tensor, but is of type list": lambda: at.monotonic_attention(p=[[.5]]),
             "lengths must be a tensor, but is of type list": lambda: at.monotonic_attention(
                 p=p, lengths=[3]),
             "end must be a text, but is of type int": lambda: at.monotonic_attention(p=p, end=1),
-            "width must be an int, or None for infinite lookback, but is of type float":
-                lambda: at.mocha_attention(p, 2.0, p=p),
+            "width must be an int, but is of type float": lambda: at.mocha_attention(p, 2.0, p=p),
+            "max_length must be an int, but is of type str":
+                lambda: at.memory_attention(p, p, max_length="3"),
+            "p has no numbers": lambda: fake(p),
         }.items():
             self.assert_refused(TypeError, text, call)
 
@@ -149,7 +157,9 @@ class ErrorsTest(unittest.TestCase):
                 p=p, end="preserve" * 1000),
             "start cannot be given where end is restart": lambda: at.monotonic_attention(
                 p=p, start=filled(1, 1, 3), end="restart"),
-            "width must be at least 1, but is 0": lambda: at.mocha_attention(p, 0, p=p),
+            "width must be at least 1 and less than 2**63": lambda: at.mocha_attention(p, 0, p=p),
+            "width must be at least 1 and": lambda: at.mocha_attention(p, 2**70, p=p),
+            "max_length must be at least 0": lambda: at.memory_attention(p, p, max_length=-1),
             "give either p or energies": lambda: at.monotonic_attention(p=p, energies=p),
             "encoder_scoring must be one of softmax, sigmoid":
                 lambda: at.memory_attention(p, p, encoder_scoring="relu" * 1000),

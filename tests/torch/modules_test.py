@@ -187,6 +187,18 @@ class ModulesTest(unittest.TestCase):
             contexts = made if isinstance(made, torch.Tensor) else made.contexts
             self.assertEqual(contexts.dtype, torch.double)
 
+    def test_modules_train_under_autocast(self):
+        for module in [*scan_modules(noise=0), at.FixedMemoryAttention(Q, M, 3, H)]:
+            exact = module(STATES, MEMORY, LENGTHS)
+            with torch.autocast("cpu", dtype=torch.bfloat16):
+                made = module(STATES, MEMORY, LENGTHS)
+            if not isinstance(made, torch.Tensor):
+                made, exact = made.contexts, exact.contexts
+            self.assert_close(made.float(), exact, 0.1)
+            made.sum().backward()
+            for parameter in module.parameters():
+                self.assertTrue(parameter.grad.isfinite().all())
+
     def test_options_that_make_no_sense_are_refused(self):
         for text, call in {
             "end must be one of": lambda: at.MoChA(Q, M, D, end="last"),

@@ -286,6 +286,14 @@ class OperatorsTest(unittest.TestCase):
         one.sum().backward(), two.sum().backward()
         self.assert_close(shared.grad, copied.grad)
 
+    def test_one_row_for_all_entries_or_outputs_is_read_as_if_copied(self):
+        # So large that BLAS multiplies, which knows no rows at one place.
+        encoder, decoder = drawn(2, 3, 1, 20), drawn(2, 3, 1, 20, seed=2)
+        row = drawn(2, 3, 1, 40, seed=3)
+        expanded = [x.expand(-1, -1, n, -1) for x, n in ((encoder, 60), (decoder, 30), (row, 60))]
+        self.assertTrue(torch.equal(at.memory_contexts(*expanded),
+                                    at.memory_contexts(*(x.contiguous() for x in expanded))))
+
     def test_empty_batches_outputs_and_memories_give_empty_results(self):
         for shape in ((0, 1, 2, 3), (1, 0, 2, 3), (1, 1, 0, 3), (1, 1, 2, 0)):
             p = torch.zeros(shape, requires_grad=True)

@@ -83,9 +83,9 @@ class FixedMemoryAttention(nn.Module):
         lengths: Optional[Tensor],
         decoder_scoring: Optional[str] = None,
     ) -> Tensor:
-        return functions.memory_contexts(
-            self._by_head(self.encoder(memory)),
-            decoder_scores,
+        return functions.memory_contexts(  # under autocast scores are of another type
+            self._by_head(self.encoder(memory)).to(memory.dtype),
+            decoder_scores.to(memory.dtype),
             memory.unsqueeze(1).expand(-1, self.heads, -1, -1),
             lengths=lengths,
             encoder_scoring=self.encoder_scoring,

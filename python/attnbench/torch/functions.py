@@ -130,6 +130,7 @@ def memory_attention(
         _check_tensors(lengths=lengths)
         _check_text(encoder_scoring=encoder_scoring, decoder_scoring=decoder_scoring)
         _check_text(position_encoding=position_encoding, place=place)
+        _check_int("max_length", max_length, 0)
     return torch.ops.attnbench.memory_attention(
         encoder_scores,
         decoder_scores,
@@ -162,6 +163,7 @@ def memory_contexts(
         _check_tensors(memory=memory, lengths=lengths)
         _check_text(encoder_scoring=encoder_scoring, decoder_scoring=decoder_scoring)
         _check_text(position_encoding=position_encoding, place=place)
+        _check_int("max_length", max_length, 0)
     return torch.ops.attnbench.memory_contexts(
         encoder_scores,
         decoder_scores,
@@ -212,11 +214,14 @@ def _check_text(**texts):
             raise TypeError(f"{name} must be a text, but is of type {type(value).__name__}")
 
 
+def _check_int(name, value, least):
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"{name} must be an int, but is of type {type(value).__name__}")
+    if not least <= value < 2**63:
+        raise ValueError(f"{name} must be at least {least} and less than 2**63")
+
+
 def _check_width(width):
-    if width is not None and (isinstance(width, bool) or not isinstance(width, int)):
-        raise TypeError(
-            "width must be an int, or None for infinite lookback, but is of type"
-            f" {type(width).__name__}"
-        )
-    if width is not None and width < 1:
-        raise ValueError(f"width must be at least 1, but is {width}")
+    """None is infinite lookback."""
+    if width is not None:
+        _check_int("width", width, 1)

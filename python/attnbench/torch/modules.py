@@ -67,6 +67,8 @@ class AdditiveEnergy(nn.Module):
     ) -> Tensor:
         """Gives energies [B, H, U, T] from make_queries and make_keys."""
         v = self.v * (self.g / self.v.norm(p=2, dim=1)).unsqueeze(1)
+        # Under autocast the linear layers give bfloat16, and energies are computed in f32.
+        queries, keys = queries.to(v.dtype), keys.to(v.dtype)
         energies = functions.additive_energies(queries, keys, v, lengths=lengths)
         if self.r is not None:
             energies = energies + self.r.view(1, -1, 1, 1)
