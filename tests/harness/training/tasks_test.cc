@@ -110,7 +110,7 @@ TEST(Tasks, SetsSeedsAndIndicesEachGiveOtherExamplesAndNothingElseDoes) {
   const Task task = TaskOf("copy", 12, 12);
   std::set<std::vector<Symbol>> seen;
   for (const ExampleSet set : {ExampleSet::kTraining, ExampleSet::kHeldOut}) {
-    for (const std::uint64_t seed : {1, 2, 3}) {
+    for (std::uint64_t seed = 1; seed <= 3; ++seed) {
       for (std::uint32_t n = 0; n < 100; ++n) {
         const Example example = MakeExample(task, set, seed, n);
         EXPECT_TRUE(seen.insert(example.tokens).second);
