@@ -27,13 +27,13 @@ Json Example() {
     "profiles": {"quick": {"seeds": 2, "settings": {"steps": 7}}}})");
 }
 
-std::vector<TrainingRun> RunsOf(const Json& json, bool quick = false) {
+std::vector<TrainingRun> RunsFromText(const Json& json, bool quick = false) {
   return RunsOfExperiment(FromJson<TrainingExperiment>(json, "e.json"), quick,
                           "e.json");
 }
 
 TEST(TrainingExperiment, LaysSettingsOverEachOtherAndGoesThroughSeedsFirst) {
-  const auto runs = RunsOf(Example());
+  const auto runs = RunsFromText(Example());
   ASSERT_EQ(runs.size(), 4u);
   std::vector<std::string> names;
   std::vector<std::uint64_t> seeds;
@@ -51,12 +51,12 @@ TEST(TrainingExperiment, LaysSettingsOverEachOtherAndGoesThroughSeedsFirst) {
 }
 
 TEST(TrainingExperiment, QuickReplacesSettingsOfEveryAlternative) {
-  const auto runs = RunsOf(Example(), /*quick=*/true);
+  const auto runs = RunsFromText(Example(), /*quick=*/true);
   ASSERT_EQ(runs.size(), 3u);
   for (const TrainingRun& run : runs) EXPECT_EQ(run.settings.steps, 7);
   Json without = Example();
   without.erase("profiles");
-  EXPECT_THROW(RunsOf(without, /*quick=*/true), UserError);
+  EXPECT_THROW(RunsFromText(without, /*quick=*/true), UserError);
 }
 
 TEST(TrainingExperiment, NamesThePlaceOfWhatIsWrong) {
@@ -89,7 +89,8 @@ TEST(TrainingExperiment, NamesThePlaceOfWhatIsWrong) {
   for (const auto& [pointer, value, message] : cases) {
     Json json = Example();
     json[Json::json_pointer(pointer)] = value;
-    EXPECT_THAT(testing::ErrorText([&] { RunsOf(json); }), HasSubstr(message))
+    EXPECT_THAT(testing::ErrorText([&] { RunsFromText(json); }),
+                HasSubstr(message))
         << pointer;
   }
 }
