@@ -19,7 +19,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-Checkpoint Example() {
+Checkpoint MadeUpCheckpoint() {
   Checkpoint checkpoint;
   checkpoint.run = {.name = "a", .seed = 3, .held_out_seed = 1, .settings = {}};
   checkpoint.step = 40;
@@ -46,7 +46,7 @@ class CheckpointFile : public ::testing::Test {
 };
 
 TEST_F(CheckpointFile, IsReadWithTheSameBits) {
-  const Checkpoint written = Example();
+  const Checkpoint written = MadeUpCheckpoint();
   ResultFile(path_, false).Write(ToJson(written));
   const Checkpoint read = ReadCheckpoint(path_);
   EXPECT_EQ(ToJson(read), ToJson(written));
@@ -58,7 +58,7 @@ TEST_F(CheckpointFile, IsReadWithTheSameBits) {
 }
 
 TEST_F(CheckpointFile, CutShortIsRefusedByNameWhereverItIsCut) {
-  ResultFile(path_, false).Write(ToJson(Example()));
+  ResultFile(path_, false).Write(ToJson(MadeUpCheckpoint()));
   std::ostringstream text;
   text << std::ifstream(path_).rdbuf();
   const std::string whole = text.str();
@@ -86,14 +86,14 @@ TEST_F(CheckpointFile, WithOtherMembersOrTooFewNumbersIsRefusedByPlace) {
       {"/parameters/x/values", {1, "2"}, "c.json: parameters.x.values[1]"},
   };
   for (const auto& [pointer, value, message] : cases) {
-    Json json = ToJson(Example());
+    Json json = ToJson(MadeUpCheckpoint());
     json[Json::json_pointer(pointer)] = value;
     EXPECT_THAT(ErrorOfReading(json.dump()), HasSubstr(message)) << pointer;
   }
 }
 
 TEST(CheckIsOf, NamesTheSettingThatDiffers) {
-  const Checkpoint checkpoint = Example();
+  const Checkpoint checkpoint = MadeUpCheckpoint();
   TrainingRun run = checkpoint.run;
   const auto error = [&] {
     return testing::ErrorText([&] { CheckIsOf(checkpoint, run, "c.json"); });
@@ -115,7 +115,7 @@ TEST(TrainedResult, HasTheCommittedSchemaAndKeepsToIt) {
   result.context.valid = true;
   TrainedRun run;
   run.result = Evaluation{.hard_error = 0.5};
-  run.curve = Example().curve;
+  run.curve = MadeUpCheckpoint().curve;
   result.runs = {run, {}};
   Json json = ToJson(result);
   EXPECT_TRUE(testing::Validates(testing::SchemaOf("trained"), json));

@@ -17,7 +17,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-Json Example() {
+Json MadeUpExperiment() {
   return Json::parse(R"({
     "name": "e", "question": "q", "source": "s", "seed": 5, "seeds": 3,
     "settings": {"steps": 100, "noise": 1, "curve_every": 0},
@@ -27,13 +27,13 @@ Json Example() {
     "profiles": {"quick": {"seeds": 2, "settings": {"steps": 7}}}})");
 }
 
-std::vector<TrainingRun> RunsFromText(const Json& json, bool quick = false) {
+std::vector<TrainingRun> RunsOf(const Json& json, bool quick = false) {
   return RunsOfExperiment(FromJson<TrainingExperiment>(json, "e.json"), quick,
                           "e.json");
 }
 
 TEST(TrainingExperiment, LaysSettingsOverEachOtherAndGoesThroughSeedsFirst) {
-  const auto runs = RunsFromText(Example());
+  const auto runs = RunsOf(MadeUpExperiment());
   ASSERT_EQ(runs.size(), 4u);
   std::vector<std::string> names;
   std::vector<std::uint64_t> seeds;
@@ -51,12 +51,12 @@ TEST(TrainingExperiment, LaysSettingsOverEachOtherAndGoesThroughSeedsFirst) {
 }
 
 TEST(TrainingExperiment, QuickReplacesSettingsOfEveryAlternative) {
-  const auto runs = RunsFromText(Example(), /*quick=*/true);
+  const auto runs = RunsOf(MadeUpExperiment(), /*quick=*/true);
   ASSERT_EQ(runs.size(), 3u);
   for (const TrainingRun& run : runs) EXPECT_EQ(run.settings.steps, 7);
-  Json without = Example();
+  Json without = MadeUpExperiment();
   without.erase("profiles");
-  EXPECT_THROW(RunsFromText(without, /*quick=*/true), UserError);
+  EXPECT_THROW(RunsOf(without, /*quick=*/true), UserError);
 }
 
 TEST(TrainingExperiment, NamesThePlaceOfWhatIsWrong) {
@@ -87,10 +87,9 @@ TEST(TrainingExperiment, NamesThePlaceOfWhatIsWrong) {
       {"/alternatives", Json::array(), "e.json: alternatives"},
   };
   for (const auto& [pointer, value, message] : cases) {
-    Json json = Example();
+    Json json = MadeUpExperiment();
     json[Json::json_pointer(pointer)] = value;
-    EXPECT_THAT(testing::ErrorText([&] { RunsFromText(json); }),
-                HasSubstr(message))
+    EXPECT_THAT(testing::ErrorText([&] { RunsOf(json); }), HasSubstr(message))
         << pointer;
   }
 }
@@ -100,7 +99,7 @@ TEST(TrainingExperiment, IsCalledAsItsFile) {
   const std::string right = folder.path() + "/e.json";
   const std::string wrong = folder.path() + "/f.json";
   for (const std::string& path : {right, wrong}) {
-    std::ofstream(path) << Example().dump();
+    std::ofstream(path) << MadeUpExperiment().dump();
   }
   EXPECT_EQ(ReadTrainingExperiment(right).seeds, 3);
   EXPECT_THAT(testing::ErrorText([&] { ReadTrainingExperiment(wrong); }),
