@@ -81,7 +81,7 @@ std::vector<KernelSubject<Real>> KernelSubjects();
 
 namespace kernel_subjects {
 
-// Those of pairs of numbers: sums over them, and MAtChA's short blocks.
+// Subjects that read pairs of numbers: sums over them, MAtChA's short blocks.
 template <class Real>
 std::vector<KernelSubject<Real>> PairSubjects();
 
