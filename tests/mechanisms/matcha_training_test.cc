@@ -325,7 +325,8 @@ std::vector<Real> Published(const std::string& variant, const Inputs<Real>& x) {
 // Sums in near-linear time look for octaves, in which NaN is not.
 TEST(MatchaTrainingTest, NanInALongMemoryEndsInNan) {
   constexpr std::size_t T = 1200;
-  for (const std::size_t at : {0, 700, 1199}) {
+  for (const std::size_t at :
+       {std::size_t{0}, std::size_t{700}, std::size_t{1199}}) {
     Rows u(1, std::vector<double>(T, 0));
     u[0][at] = std::nan("");
     const auto made = testing::Train<float>(
