@@ -34,7 +34,7 @@ def main(program, *besides):
         total_s += estimate_s
         unknown += plan["num_unknown"]
         print(f"  {name}: about {duration_text(estimate_s)}")
-    others = sorted({one["kind"] for one in measurements} - {"sweep", "training"})
+    others = sorted({one["kind"] for one in measurements} - {"sweep", "trained"})
     print(f"about {duration_text(total_s)} in all; {', '.join(others)} and pictures "
           "tell no time beforehand and come on top")
     if unknown:

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Takes a fresh clone to a verdict on every claim of the papers: installs what
 # is missing, builds the program, measures, decodes one sequence with each
-# mechanism, draws the papers' figures, and writes two reports.
+# mechanism, draws the papers' figures, and writes two reports. What needs trained
+# models is read from results/training, which `attnbench train` makes.
 #
 # usage: reproduce.sh [--full] [--resume] [-o DIR]
 #   --full     the papers' protocol: the whole grids, more rounds. It says first how
@@ -65,8 +66,8 @@ if ((${#profile[@]} == 0)); then
   "$python" scripts/estimate.py "$attnbench" "${sweeps[@]}"
 fi
 
-stored=() # results that `claims` reads and does not make
-[[ -d results/training ]] && stored=(results/training)
+stored=() # results of training, which `claims` reads and does not make
+[[ -d results/training ]] && mapfile -t stored < <(find results/training -name '*.json' | sort)
 # is_done FILE: whole, and measured by this program and these experiments, with what is
 # stored of training now.
 is_done() {
@@ -133,11 +134,15 @@ for figure in monte_carlo sharpness; do
   "$python" plots/draw.py --figure "$figure" "${expectations[@]}" -o "$out/figures"
 done
 "$python" plots/draw.py --figure alignments "${alignments[@]}" -o "$out/figures"
+if ((${#stored[@]})); then
+  "$python" plots/draw.py "${stored[@]}" -o "$out/figures"
+fi
 
 say "writing the reports"
 "$attnbench" report "$out/claims.json" "$results"/*.json -o "$out/report.html" --force \
   --title "Reproduction, $name"
 "$python" plots/reproduction.py "$out/claims.json" "${drawn[@]}" "${expectations[@]}" \
+  "${stored[@]}" \
   -o "$out/REPRODUCTION.md"
 grep -E '^[0-9]+ claims: ' "$out/REPRODUCTION.md"
 say "$(realpath "$out/REPRODUCTION.md") and $(realpath "$out/report.html") show it," \

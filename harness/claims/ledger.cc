@@ -16,7 +16,7 @@ namespace {
 // has cells.
 bool Fits(const std::string& quantity, const std::string& measurement) {
   static const std::set<std::string> own = {"verify", "stability", "computed",
-                                            "training"};
+                                            "trained"};
   return own.contains(quantity) ? quantity == measurement
                                 : !own.contains(measurement);
 }

@@ -45,7 +45,7 @@ class ClaimsMeasurer {
   MeasuredDocument Measure(const std::string& name) {
     const Measurement& measurement = ledger_.measurements.at(name);
     const std::string& kind = measurement.kind;
-    if (kind == "training") return FindTraining(measurement);
+    if (kind == "trained") return FindTrained(measurement);
     const std::string path = PathOf(name);
     if (options_.judge) return FindStored(name, path);
     if (kind == "sweep") {
@@ -153,7 +153,7 @@ class ClaimsMeasurer {
     return ToJson(ComputedDocument(ledger_, name, OwnContext()));
   }
 
-  MeasuredDocument FindTraining(const Measurement& measurement) const {
+  MeasuredDocument FindTrained(const Measurement& measurement) const {
     const std::string path =
         InRoot("results/training/" + measurement.experiment + ".json");
     if (!IsThere(path)) return {.none = "no training result"};
@@ -206,12 +206,12 @@ class ClaimsMeasurer {
   std::vector<MachineLimits> limits_;  // of the machine, those measured so far
 };
 
-// Training results are no part of the folder.
+// Results of training are no part of the folder.
 void RequireAny(const ClaimsLedger& ledger, const MeasuredDocuments& documents,
                 const std::string& folder) {
   bool has_other = false;
   for (const auto& [name, document] : documents) {
-    if (ledger.measurements.at(name).kind == "training") continue;
+    if (ledger.measurements.at(name).kind == "trained") continue;
     if (document.path) return;
     has_other = true;
   }

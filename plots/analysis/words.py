@@ -66,6 +66,11 @@ def context_text(context):
     return text
 
 
+def contexts_text(documents):
+    """The same of several documents, each text once."""
+    return " ".join(dict.fromkeys(context_text(one["context"]) for one in documents))
+
+
 def invalid_reasons(context):
     """Says why no time of the run means anything; empty for a valid one."""
     if context["valid"]:

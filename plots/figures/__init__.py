@@ -32,6 +32,7 @@ from figures import (
     diagnosis,
     growth,
     latency,
+    learning_curves,
     mad_figure8,
     memory_share,
     mocha_figure3,
@@ -42,6 +43,8 @@ from figures import (
     stability,
     threads,
     times,
+    trained_attention,
+    trained_errors,
 )
 
 
@@ -53,6 +56,7 @@ READERS = {
     "aa": lambda document, path: {"path": str(path), **document},
     "advice": lambda document, path: {"path": str(path), **document},
     "diagnosis": lambda document, path: {"path": str(path), **document},
+    "trained": lambda document, path: [{"path": str(path), **document}],
 }
 
 
@@ -61,8 +65,8 @@ class Entry:
     draw: Callable
     has_data: Callable
     # A kind of READERS, "decoder" (the cells of whole decoders in a sweep; "sweep": all
-    # others) or "attention" (what `expect` printed): one document; or "decode" or
-    # "expect": any number of outputs
+    # others) or "attention" (what `expect` printed): one document; or "decode", "expect"
+    # or "trained": any number of documents
     reads: str
     needs: str  # in words, for --list and for errors
     title: Callable | None = None  # of the data; without it a figure is known by its name
@@ -198,6 +202,43 @@ FIGURES = {
         alignments.has_data,
         "decode",
         "outputs of `attnbench decode` for one sequence, a file a mechanism",
+    ),
+    "learning_curves": Entry(
+        learning_curves.draw,
+        learning_curves.has_data,
+        "trained",
+        "results of `attnbench train` with curves",
+    ),
+    "hard_errors": Entry(
+        trained_errors.draw_noise,
+        trained_errors.has_noise,
+        "trained",
+        "mechanisms that choose, trained with several settings of the noise",
+    ),
+    "context_errors": Entry(
+        trained_errors.draw_contexts,
+        trained_errors.has_contexts,
+        "trained",
+        "alternatives K<K>_L<L> of memory",
+    ),
+    "trained_alignments": Entry(
+        trained_attention.draw_alignments,
+        trained_attention.has_alignments,
+        "trained",
+        "runs with an example, of which those of the most mechanisms on one sequence "
+        "are shown",
+    ),
+    "context_weights": Entry(
+        trained_attention.draw_contexts,
+        trained_attention.has_contexts,
+        "trained",
+        "runs of memory with an example, of which the most of one shape are shown",
+    ),
+    "p_histogram": Entry(
+        trained_attention.draw_p,
+        trained_attention.has_p,
+        "trained",
+        "runs of mechanisms that choose with a histogram of p",
     ),
     "times": Entry(
         times.draw, times.has_data, "sweep", "any cell with a time", times.title

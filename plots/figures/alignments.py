@@ -90,13 +90,7 @@ def _titles(decoded):
 
 def _draw_panel(axes, document, matrix, norm, title):
     num_outputs, length = matrix.shape
-    image = axes.imshow(
-        matrix,
-        norm=norm,
-        cmap="Greys",
-        aspect="auto",
-        extent=(0.5, length + 0.5, num_outputs + 0.5, 0.5),
-    )
+    image = draw_weights(axes, matrix, norm)
     chosen = []
     for output, (first, count) in enumerate(_inspected(document), start=1):
         if count:
@@ -113,6 +107,30 @@ def _draw_panel(axes, document, matrix, norm, title):
         position = document["steps"][output - 1]["position"]
         if position is not None:
             chosen.append((position, output))
+    draw_choices(axes, chosen, length)
+    axes.set_ylabel("output i")
+    axes.set_title(title)
+    return image
+
+
+def draw_weights(axes, matrix, norm):
+    """Draws a table of weights, a row for each output, and gives the image."""
+    num_rows, length = matrix.shape
+    image = axes.imshow(
+        matrix,
+        norm=norm,
+        cmap="Greys",
+        aspect="auto",
+        extent=(0.5, length + 0.5, num_rows + 0.5, 0.5),
+    )
+    axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.yaxis.get_major_locator().set_params(integer=True)
+    axes.set_xlabel("memory entry j")
+    return image
+
+
+def draw_choices(axes, chosen, length):
+    """Draws a dot at each (entry, output), both from 1."""
     if chosen:
         axes.plot(
             *zip(*chosen),
@@ -123,12 +141,6 @@ def _draw_panel(axes, document, matrix, norm, title):
             color=MARK,
             markeredgewidth=0,
         )
-    axes.xaxis.get_major_locator().set_params(integer=True)
-    axes.yaxis.get_major_locator().set_params(integer=True)
-    axes.set_xlabel("memory entry j")
-    axes.set_ylabel("output i")
-    axes.set_title(title)
-    return image
 
 
 def _inspected(document):

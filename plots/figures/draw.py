@@ -66,8 +66,8 @@ def draw_all(options):
         raise UsageError(f"--figure: {unknown_figure(options.figure)}")
     if not options.files:
         raise UsageError(
-            "no file given; a result of run-sweep, stability, advise or diagnose, what "
-            "compare --json printed, or outputs of decode or expect"
+            "no file given; a result of run-sweep, stability, train, advise or diagnose, "
+            "what compare --json printed, or outputs of decode or expect"
         )
     if not os.path.isdir(options.output):
         raise UsageError(f"-o {options.output}: no such folder")
@@ -123,13 +123,20 @@ def read(paths):
         return {"decode": [printed.steps_of(*item) for item in documents]}
     if all("latency" in document for document, _ in documents):
         return {"expect": [printed.expect_of(*item) for item in documents]}
+    if all(document.get("kind") == "trained" for document, _ in documents):
+        return {"trained": [one for item in documents for one in _trained(*item)]}
     if len(documents) > 1:
         raise load.DataError(
             f"{len(paths)} files",
             "one result of a sweep at a time (`attnbench merge` makes one of several), or "
-            "outputs of decode or expect only",
+            "outputs of decode or expect, or results of train only",
         )
     if printed.has_attention(documents[0][0]):
         return {"attention": [printed.attention_of(*documents[0])]}
     load.require_kind(*documents[0], *READERS)
     return data_of(*documents[0])
+
+
+def _trained(document, path):
+    load.require_kind(document, path, "trained")
+    return data_of(document, path)["trained"]

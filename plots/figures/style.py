@@ -153,6 +153,12 @@ def new_figure(
     return figure, figure.subplots(rows, columns, squeeze=False)
 
 
+def legend_beside(axes):
+    """Puts the legend of one panel on its right."""
+    axes.legend(loc="upper left", bbox_to_anchor=(1, 1.03), frameon=False,
+                borderaxespad=0.3, handlelength=2.2)
+
+
 def add_foot(figure, caption, handles=()):
     """Puts legend and caption under the panels, outside the figure's area.
 

@@ -14,7 +14,7 @@ KINDS = (
     "roofline",
     "claims",
     "computed",
-    "training",
+    "trained",
 )
 
 

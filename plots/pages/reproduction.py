@@ -39,9 +39,9 @@ from analysis import (
 )
 
 NOT_REDRAWN = {
-    "MAD": "Figures 1, 2 and 7 are schematics; 3 to 6 show trained models.",
-    "MoChA": "Figures 1 and 4 are schematics; 2 shows trained models.",
-    "Britz": "Figure 1 is a schematic; 3 to 8 show trained models.",
+    "MAD": "Figures 1, 2 and 7 are schematics; the others show models trained on corpora.",
+    "MoChA": "Figures 1 and 4 are schematics; 2 shows models trained on a corpus.",
+    "Britz": "Figure 1 is a schematic; the others show models trained on corpora.",
 }
 
 

@@ -24,6 +24,20 @@ PICTURES = (
         "compiler optimisation. The axis labels of the paper's plot are swapped.",
     ),
     Picture(
+        "trained_alignments", "MAD", "Figure 4",
+        "What models that are trained here attend to, on a small task that stands for "
+        "speech; and what the hard process chooses.",
+    ),
+    Picture(
+        "hard_errors", "MAD", "Section 2.5",
+        "The error of the hard process beside that of the expectation, trained with noise "
+        "and without.",
+    ),
+    Picture(
+        "p_histogram", "MAD", "Section 2.5",
+        "How near to 0 and 1 the probabilities are.",
+    ),
+    Picture(
         "mocha_figure3", "MoChA", "Figure 3, appendix B",
         "Time, and speed-up over soft attention, at T = U; hard monotonic attention, "
         "adaptive chunks and fixed-size memory stand beside what the paper has.",
@@ -36,6 +50,20 @@ PICTURES = (
         "britz_table1", "Britz", "Table 1 as a figure",
         "Time of a whole decoder over that of the same with full attention; hollow "
         "marks are the paper's. Monotonic attention and chunks are in no paper's table.",
+    ),
+    Picture(
+        "context_errors", "Britz", "The quality of table 1 as a figure",
+        "The error on the copy task over the number of contexts K, for smaller models and "
+        "shorter sequences than the paper's.",
+    ),
+    Picture(
+        "context_weights", "Britz", "Figures 6 and 7",
+        "What each context takes of the source, with the scorings and position encodings.",
+    ),
+    Picture(
+        "learning_curves", "", "Learning curves",
+        "The error of every model that is trained here over its steps (for the copy task "
+        "also figure 3 of Britz).",
     ),
     Picture(
         "stability", "", "Errors of published closed forms",
@@ -104,7 +132,9 @@ def _draw(name, found):
     draw_it, paths = FIGURES[name].draw, [path for path, _ in found]
     if all(isinstance(data, list) for _, data in found):
         outputs = [output for _, data in found for output in data]
-        return Drawn(paths, draw_it(outputs)[1], "")
+        is_trained = FIGURES[name].reads == "trained"
+        return Drawn(paths, draw_it(outputs)[1],
+                     words.contexts_text(outputs) if is_trained else "")
     if len(found) > 1:
         raise load.DataError(paths[1], f"is of figure {name}, as is {paths[0]}")
     data = found[0][1]

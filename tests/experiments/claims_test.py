@@ -93,7 +93,7 @@ class LedgerTest(unittest.TestCase):
 
     def test_every_measurement_is_read_by_a_quantity_of_its_kind(self):
         kinds = {"verify": "verify", "stability": "stability", "computed": "computed",
-                 "training": "training"}
+                 "trained": "trained"}
         read_by = set()
         for claim, part in self.parts:
             quantity = part["quantity"]
@@ -105,10 +105,21 @@ class LedgerTest(unittest.TestCase):
 
     def test_stored_results_are_read_for_claims_on_trained_models_alone(self):
         def trained(claim):
-            return [part["quantity"]["kind"] == "training" for part in claim["parts"]]
+            return [part["quantity"]["kind"] == "trained" for part in claim["parts"]]
         for claim in self.ledger["claims"]:
             self.assertEqual(trained(claim),
                              [claim["id"] in TRAINED] * len(claim["parts"]), claim["id"])
+
+    def test_claims_on_trained_models_say_what_a_small_task_can_tell(self):
+        for claim in self.ledger["claims"]:
+            if claim["id"] in TRAINED:
+                self.assertIn("note", claim, claim["id"])
+
+    def test_trained_experiments_are_there(self):
+        for name, measurement in self.ledger["measurements"].items():
+            if measurement["kind"] == "trained":
+                self.assertEqual(name, f"trained_{measurement['experiment']}")
+                read("experiments", "training", measurement["experiment"] + ".json")
 
     def test_sweeps_name_experiments_that_measure_what_is_selected(self):
         for claim, part in self.parts:

@@ -2,7 +2,7 @@
 that was chosen beforehand.
 """
 
-from made_up import make_cell, make_result
+from made_up import make_cell, make_result, make_trained, make_trained_run
 
 from analysis.judge import ledger, readings
 from analysis.judge.readings import Document
@@ -139,16 +139,64 @@ def _stability(quantity, value):
     return make_result("stability", **{quantity["list"]: [row]})
 
 
-def _named(quantity, value):
-    row = {"name": quantity["name"], "labels": quantity.get("of", {}), "value": value,
-           "interval": None, "inputs": quantity.get("inputs")}
-    return make_result(quantity["kind"], quantities=[row])
+def _computed(quantity, value):
+    row = {"name": quantity["name"], "labels": {}, "value": value, "interval": None,
+           "inputs": quantity.get("inputs")}
+    return make_result("computed", quantities=[row])
+
+
+HALF = {"soft": 50, "hard": 50}
+SCORINGS = {"K8_L10": {}, "softmax_sigmoid": {"decoder_scoring": "sigmoid"},
+            "sigmoid_softmax": {"encoder_scoring": "sigmoid"},
+            "sigmoid_sigmoid": {"encoder_scoring": "sigmoid",
+                                "decoder_scoring": "sigmoid"}}
+# Quantity -> alternatives, by name, of which it is `x`.
+TRAINED = {
+    "accuracy_expected_less_hard": lambda x: {
+        f"noise{n}": {"soft": 50, "hard": 50 + x, "noise": n} for n in (0, 1)},
+    "discrete_share_gained_by_noise": lambda x: {
+        f"noise{n}": {**HALF, "more": {"discrete_share": 0.5 + n * x}} for n in (0, 1)},
+    "hard_loss_saved_by_noise": lambda x: {
+        f"noise{n}": {"soft": 50, "hard": 50 + (1 - n) * x} for n in (0, 1)},
+    "accuracy_clipped_less_exact": lambda x: {
+        "noise1": HALF, "clipped": {"soft": 50 - x, "hard": 50 - x}},
+    "gap_closed": lambda x: {
+        name + suffix: {"soft": 0, "hard": hard, "encoder_units": units}
+        for name, hard in (("soft", None), ("monotonic", 100),
+                           ("mocha_w4", 100 - 100 * x))
+        for suffix, units in (("", 16), ("_64", 64))},
+    "accuracy_matcha_less_mocha": lambda x: {
+        "mocha": HALF, "mocha_w4": HALF, "matcha": {"soft": 50, "hard": 50 - x}},
+    "accuracy_gained_by_next_K": lambda x: {
+        "K1_L10": {"soft": 50}, "K4_L10": {"soft": 50 - x}},
+    "sufficient_K_longest_over_shortest": lambda x: {
+        "K2_L10": {"soft": 50}, f"K{int(2 * x)}_L20": {"soft": 50}},
+    "rank_correlation_of_K_and_steps": lambda x: {
+        "K1_L10": {"soft": 5, "steps": [200]},
+        "K4_L10": {"soft": 5, "steps": [200 + int(100 * x)]}},
+    "accuracy_of_scoring": lambda x: {
+        name: {"soft": 100 - x, **settings} for name, settings in SCORINGS.items()},
+    "spread_of_contexts": lambda x: {
+        name: {"soft": 5, "more": {"context_spread": x}, **settings}
+        for name, settings in SCORINGS.items()},
+    "accuracy_gained_by_position_encoding": lambda x: {"K8_L10": {"soft": 50}, **{
+        f"position_{encoding}": {"soft": 50 - x, "position_encoding": encoding}
+        for encoding in ("raw", "renormalized", "renormalized_mean")}},
+}
+
+
+def trained(quantity, value):
+    """Two seeds that do not differ."""
+    runs = [make_trained_run(name, seed, **members)
+            for name, members in TRAINED[quantity["name"]](value).items()
+            for seed in (1, 2)]
+    return make_trained(quantity["from"].removeprefix("trained_"), runs)
 
 
 def content(quantity, kind_of_document, value):
     """A document of the kind that the part reads, from which it reads `value`."""
-    of_rows = {"verify": verify, "stability": _stability, "computed": _named,
-               "training": _named}
+    of_rows = {"verify": verify, "stability": _stability, "computed": _computed,
+               "trained": trained}
     if quantity["kind"] in of_rows:
         return of_rows[quantity["kind"]](quantity, value)
     cells = Cells(quantity)

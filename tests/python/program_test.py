@@ -132,10 +132,9 @@ class Kinds(ProgramTest):
         # A real one takes seconds.
         roofline = made_up.make_result("roofline", limits=[
             made_up.limits([("L1", 32768, 3e11), ("DRAM", None, 1e10)])])
-        training = made_up.make_result("training", quantities=[
-            {"name": "noise", "labels": {"std": 1.0}, "value": "inf", "interval": None}])
         trained = made_up.make_trained("stretch", [made_up.make_trained_run(
-            "noise0", 1, 2.0, 9.0, steps=(100,))])
+            "noise0", 1, 2.0, 9.0, steps=(100,),
+            example={"attention": [[0.5, 0.25]], "choices": [0], "contexts": []})])
         before, after = committed("compare/before"), committed("compare/after")
         return {
             "table": write("table.json", run("show", after, "--format", "json")),
@@ -148,7 +147,6 @@ class Kinds(ProgramTest):
             "decode": write("decode.json", run("decode", "tests/golden/mocha-hard.json")),
             "expect": write("expect.json", run("expect", "tests/golden/mocha-plain.json")),
             "trained": write("trained.json", json.dumps(trained)),
-            "training": write("training.json", json.dumps(training)),
             "sweep": after,
             "roofline": write("roofline.json", json.dumps(roofline)),
             "advice": self.path("advice.json"),
@@ -202,7 +200,8 @@ class Kinds(ProgramTest):
         for _, row in ratios.iterrows():
             self.assertAlmostEqual(row["change"], row["result_ratio"] / row["baseline_ratio"])
         self.assertEqual(frames["decode"]["position"].iloc[0], 1)
-        self.assertEqual(frames["training"]["value"].iloc[0], math.inf)
+        trained = attnbench.load(frames["trained"].attrs["path"], "runs.example.attention")
+        self.assertEqual(list(trained["attention"]), [0.5, 0.25])
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ class PageTest(ReportCase):
             results.sweep(results.hostile_cells()),
             results.verify(),
             results.claims(),
-            results.training(),
+            results.computed(),
             made_up.stability_document(),
         )
         return PageTest.whole
@@ -99,7 +99,7 @@ class PageTest(ReportCase):
     def test_a_name_from_a_file_is_text_everywhere(self):
         document = results.sweep(results.hostile_cells(), cpu=HOSTILE,
                                  warnings=[HOSTILE], command=HOSTILE)
-        other = {**results.training(), HOSTILE: [{HOSTILE: HOSTILE}, {HOSTILE: 1}]}
+        other = results.computed(**{HOSTILE: [{HOSTILE: HOSTILE}, {HOSTILE: 1}]})
         page = self.read(document, other, title=HOSTILE)
         self.assertNotIn("b", [tag for tag, _ in page.elements])
         self.assertNotIn("out", page.ids())
@@ -136,7 +136,7 @@ class PageTest(ReportCase):
         self.assertNotIn("peers", page.ids())
 
     def test_good_results_fold_into_one_line_and_others_stand_open(self):
-        good = results.training()
+        good = results.computed()
         page = self.read(good, good, good)
         self.assertEqual([inside for name, inside in page.folded.items()
                           if name.startswith("file-")], ["3 results, all valid"] * 3)
@@ -196,7 +196,7 @@ class PageTest(ReportCase):
     def test_a_failed_cell_of_a_decoder_is_counted_too(self):
         document = made_up_claims.decoder_document()
         made_up.stop(document["cells"][1], "invalid", "wrong")
-        page = self.read(results.training(), document)  # a table before that of the cells
+        page = self.read(results.computed(), document)  # a table before that of the cells
         words = page.words()
         self.assertIn("1 cell failed (4 cells skipped).", words)
         self.assertIn("16 cells, 11 of them ok.", words)
@@ -321,7 +321,7 @@ class PageTest(ReportCase):
     def test_every_record_of_every_list_is_in_the_page_unchanged(self):
         cells = results.plain_cells()
         verify = results.verify()
-        page = self.read(results.sweep(cells), verify, results.training())
+        page = self.read(results.sweep(cells), verify, results.computed())
         self.assertEqual(page.records(0), cells)
         self.assertEqual(page.records(1), verify["cases"])
         # Each record has a line, so that the page's script can cut one out.
@@ -354,11 +354,10 @@ class PageTest(ReportCase):
         self.assertIn("dim 256", page.words())
 
     def test_what_no_part_of_the_page_knows_is_shown(self):
-        page = self.read(results.training())
-        self.assertIn("kind training", page.words())
-        self.assertIn("answer 42", page.words())
-        self.assertIn("numbers: [1, 2, 3]", page.words())
-        self.assertEqual(page.column(0, "c.d"), [None, "true"])
+        page = self.read(results.computed())
+        self.assertIn("kind computed", page.words())
+        self.assertEqual(page.column(0, "inputs.answer"), [42, None])
+        self.assertEqual(page.column(0, "inputs.c.d"), [None, "true"])
 
     def test_names_with_dots_have_rows_of_their_own(self):
         libraries = {"eigen.3": "3.4.0", "open.blas": "0.3"}

@@ -90,10 +90,12 @@ def claims():
     return {**document, "claims": document["claims"][:2]}
 
 
-def training():
-    document = made_up.make_result(
-        "training", quantities=[], answer=42, numbers=[1, 2, 3],
-        found=[{"a": 1, "b": [1, 2]}, {"a": 2, "c": {"d": True}}])
+def computed(**inputs):
+    """A result whose inputs may be anything."""
+    row = {"labels": {}, "value": 1, "interval": None, "why": None}
+    document = made_up.make_result("computed", quantities=[
+        {**row, "name": "first", "inputs": {"answer": 42, "numbers": [1, 2, 3]}},
+        {**row, "name": "second", "inputs": {"c": {"d": True}, **inputs}}])
     document["context"]["cpu"] = "Another Processor"
     return document
 

@@ -110,6 +110,7 @@ for figure in mad_figure8 mocha_figure3 britz_figure2 stability alignments laten
   memory_share monotonic_algorithms matcha_algorithms monte_carlo sharpness; do
   called "^draw.py --figure $figure .*-o $quick/figures$"
 done
+not_called 'results/training'
 # Experiments that were not measured are named.
 not_called 'britz_table1'
 says 'decoder was not measured'
@@ -150,6 +151,9 @@ for newer in build/release/attnbench experiments/mad_figure8.json experiments/cl
   called '^claims --resume'
   touch -d '-1 hour' "$tree/$newer"
 done
+# What is stored of training is drawn and told.
+called "^draw.py results/training/copy.json -o $full/figures$"
+called "^reproduction.py .* results/training/copy.json -o $full/REPRODUCTION.md$"
 reproduce 0 --full
 called '^claims --force'
 # A run that ended before its claims leaves no verdicts of the one before it.

@@ -11,7 +11,7 @@ import math
 from analysis import load
 
 # Kinds of quantities that are read from a measurement of the same kind.
-OWN = ("verify", "stability", "computed", "training")
+OWN = ("verify", "stability", "computed", "trained")
 # A comparison of two programs gives these.
 OF_PROGRAMS = ("program_speed_over", "slowest_program_over")
 

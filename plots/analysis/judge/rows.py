@@ -1,12 +1,14 @@
-"""Quantities of a ledger that stand in rows: of verify, of stability, and numbers by
-their names that were computed or trained.
+"""Quantities of a ledger that stand in rows: of verify, of stability, numbers by their
+names that were computed, and those that runs of training give.
 """
 
 import math
+from functools import partial
 
 from analysis import load
+from analysis import trained as of_training
 from analysis.judge import readings
-from analysis.judge.readings import Reading, Readings
+from analysis.judge.readings import Reading, Readings, of_chance
 
 
 def verify(part, document, published):
@@ -59,7 +61,7 @@ def stability(part, document, published):
     return Readings(found, f"no row is {load.json_text(quantity['of'])}")
 
 
-def named(part, document, published):
+def computed(part, document, published):
     """What was computed tells its inputs too."""
     quantity, rows = part["quantity"], document.content["quantities"]
     selector = {key: quantity[key] for key in ("name", "inputs") if key in quantity}
@@ -79,4 +81,24 @@ def named(part, document, published):
     return Readings(found, f"it has no quantity {quantity['name']}")
 
 
-KINDS = {"verify": verify, "stability": stability, "computed": named, "training": named}
+def trained(part, document, published):
+    """Labels without a value in the ledger may have any."""
+    quantity = part["quantity"]
+    wanted = quantity.get("of", {}).items()
+    found = [one for one in of_training.quantities(document.content)
+             if one.name == quantity["name"] and wanted <= one.labels.items()]
+    return Readings(
+        [of_chance(partial(_trained, document, one), len(found)) for one in found],
+        f"it has no quantity {quantity['name']}")
+
+
+def _trained(document, one, miss):
+    evidence = [document.evidence("runs", place) for place in one.places]
+    if one.estimate is None:
+        return Reading(one.labels, why=one.why, evidence=evidence)
+    span = one.estimate.at(miss)
+    return Reading(one.labels, span.value, (span.low, span.high), one.why, evidence)
+
+
+KINDS = {"verify": verify, "stability": stability, "computed": computed,
+         "trained": trained}

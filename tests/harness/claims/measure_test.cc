@@ -35,7 +35,7 @@ class ClaimsMeasure : public ::testing::Test {
                                   .command_line = "attnbench claims"})
         .value();
   }
-  void WriteTraining(const Json& document) {
+  void WriteTrained(const Json& document) {
     const auto folder =
         std::filesystem::path(folder_.path()) / "results" / "training";
     std::filesystem::create_directories(folder);
@@ -48,7 +48,7 @@ class ClaimsMeasure : public ::testing::Test {
 TEST_F(ClaimsMeasure, ATrainingResultIsStoredAndNeverMade) {
   const ClaimsLedger ledger = LedgerOf("britz-scoring");
   EXPECT_EQ(Measure(ledger).at("trained_copy").none, "no training result");
-  WriteTraining({{"kind", "training"}, {"quantities", Json::array()}});
+  WriteTrained({{"kind", "trained"}, {"runs", Json::array()}});
   const MeasuredDocument found = Measure(ledger).at("trained_copy");
   EXPECT_EQ(found.none, std::nullopt);
   EXPECT_THAT(found.path.value(), HasSubstr("results/training/copy.json"));

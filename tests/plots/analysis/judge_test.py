@@ -11,7 +11,7 @@ import unittest
 
 import doctored
 from documents import read, validate
-from made_up import make_document, make_result
+from made_up import make_document
 from plot_case import PlotTest
 
 from analysis import ROOT, load
@@ -26,6 +26,7 @@ ONE = {"id": "mad-one", "source": "MAD 1", "claim": "It is so.", "parts": [{
     "rule": {"kind": "at_most", "bound": 1},
     "quantity": {"kind": "verify", "from": "verify", "of": {"mechanism": "mocha"},
                  "field": "failed"}}]}
+SCORING = {"kind": "trained", "from": "trained_copy", "name": "accuracy_of_scoring"}
 # Intervals of these are drawn, by another generator than that of the committed ones.
 DRAWN = ("rank_correlation", "fit", "break_even")
 
@@ -39,9 +40,11 @@ class Committed(unittest.TestCase):
         documents = {}
         for name, measurement in LEDGER["measurements"].items():
             path = f"results/claims/{name}.json"
-            given = (None, None, "no training result")
-            if measurement["kind"] != "training":
-                given = (path, path, None)
+            if measurement["kind"] == "trained":
+                path = f"results/training/{measurement['experiment']}.json"
+            given = (path, path, None)
+            if not os.path.exists(path):
+                given = (None, None, "no training result")
             documents[name] = claims.read_document(name, measurement, *given)
         made = claims.result(LEDGER["claims"], documents, CONTEXT)
         validate({**made, "context": committed["context"]}, "claims")
@@ -138,11 +141,11 @@ class Output(PlotTest):
             "request.json")
 
     def test_a_stored_training_result_is_read(self):
-        rows = [{"name": "accuracy_of_scoring", "value": value,
-                 "interval": [value - 1, value + 1], "labels":
-                 {"encoder_scoring": scoring, "decoder_scoring": "softmax"}}
-                for scoring, value in (("softmax", 98), ("sigmoid", 40))]
-        path = self.write(make_result("training", quantities=rows), "copy.json")
+        document = doctored.trained(SCORING, 98)
+        for run in document["runs"]:
+            if run["settings"]["encoder_scoring"] == "sigmoid":
+                run["result"]["soft_error"] = 0.6 + run["seed"] / 100
+        path = self.write(document, "copy.json")
         measured = {"trained_copy": {"path": path, "file": path, "none": None}}
         output = str(self.folder / "claims.json")
         status, out, error = self.judge(self.request(measurements=measured), "--json",
@@ -153,6 +156,8 @@ class Output(PlotTest):
         (claim,) = document["claims"]
         self.assertEqual(claim["verdict"], "holds only if encoder_scoring = softmax")
         self.assertEqual(claim["evidence"][0]["file"], path)
+        self.assertEqual([entry["place"] for entry in claim["evidence"][:2]],
+                         ["runs[0]", "runs[1]"])
         # As the program writes documents: a claim a line.
         with open(output, encoding="utf-8") as file:
             self.assertEqual(sum(line.startswith('{"id":') for line in file), 1)
@@ -161,7 +166,7 @@ class Output(PlotTest):
         path = self.write({"kind": "sweep", "cells": []}, "copy.json")
         measured = {"trained_copy": {"path": path, "file": path, "none": None}}
         self.assertEqual(self.judge(self.request(measurements=measured)),
-                         (2, "", f"attnbench: {path}: kind is 'sweep', it must be 'training'\n"))
+                         (2, "", f"attnbench: {path}: kind is 'sweep', it must be 'trained'\n"))
 
     def test_a_ledger_with_one_claim_twice_is_refused(self):
         document = load.read_json(PATH)

@@ -1,0 +1,167 @@
+"""What trained models attend to: the weights of one held-out sequence, what the contexts
+of memory hold of it, and how near p is to 0 and 1.
+"""
+
+import numpy
+from matplotlib import colors
+
+from analysis import words
+from analysis.trained import Runs
+from figures import alignments, style, ticks, trained_errors
+
+COLUMNS = 3
+LEAST_SHARE = 1e-4  # that is shown
+# Settings that decide what the held-out sequences are.
+OF_SEQUENCE = ("task", "least_symbols", "most_symbols", "frame_noise")
+
+
+def has_alignments(documents):
+    return bool(_examples(documents, "attention", lambda run: run["settings"]["mechanism"]))
+
+
+def draw_alignments(documents):
+    shown = _examples(documents, "attention", lambda run: run["settings"]["mechanism"])
+    return _draw(documents, shown, "attention", "output i", _ALIGNMENTS)
+
+
+def has_contexts(documents):
+    return bool(_examples(documents, "contexts", lambda run: run["name"]))
+
+
+def draw_contexts(documents):
+    shown = _examples(documents, "contexts", lambda run: run["name"])
+    return _draw(documents, shown, "contexts", "context k", _CONTEXTS)
+
+
+def _examples(documents, member, kind):
+    """The runs with an example of one sequence, of one shape: those of the most kinds."""
+    groups = {}
+    for place, document in enumerate(documents):
+        for run in document["runs"]:
+            table = run.get("example", {}).get(member)
+            if table:
+                key = (place, *(run["settings"][one] for one in OF_SEQUENCE), len(table))
+                groups.setdefault(key, []).append(run)
+    return max(groups.values(), key=lambda runs: len(set(map(kind, runs))), default=[])
+
+
+def _draw(documents, runs, member, rows_of, caption):
+    tables = [numpy.array(run["example"][member]) for run in runs]
+    num_rows, length = tables[0].shape
+    # The square root keeps small weights visible.
+    norm = colors.PowerNorm(0.5, 0, max(1.0, max(table.max() for table in tables)))
+    columns = min(COLUMNS, len(runs))
+    figure, grid = style.new_figure(
+        -(-len(runs) // columns), columns,
+        panel_height=min(4.0, max(1.8, 0.8 + 0.11 * num_rows)))
+    said = []
+    for panel, run, table in zip(grid.flat, runs, tables):
+        image = alignments.draw_weights(panel, table, norm)
+        panel.set_title(_title(run, member))
+        panel.set_ylabel(rows_of)
+        if member == "attention":
+            chosen = [(entry + 1, output) for output, entry
+                      in enumerate(run["example"]["choices"], 1) if entry < length]
+            alignments.draw_choices(panel, chosen, length)
+            said.append(_attention_said(run, table, chosen))
+        else:
+            said.append(_title(run, member))
+    for panel in grid.flat[len(runs):]:
+        panel.set_axis_off()
+    bar = figure.colorbar(image, ax=grid, pad=0.02, aspect=30)
+    bar.set_label("weight")
+    of = next(document for document in documents if runs[0] in document["runs"])
+    caption = f"{trained_errors.title(of)}. " + caption
+    style.add_foot(figure, caption + words.contexts_text([of]))
+    return figure, said
+
+
+def _title(run, member):
+    spread = run["result"].get("context_spread")
+    if member == "attention" or spread is None:
+        return run["name"]
+    return f"{run['name']}: spread {spread:.2f}"
+
+
+def _attention_said(run, table, chosen):
+    largest = f"largest weight of an output {table.max(axis=1).mean():.2f} on average"
+    if not run["example"]["choices"]:
+        return f"{run['name']}: {largest}"
+    return f"{run['name']}: {len(chosen)} of {len(table)} outputs choose an entry, {largest}"
+
+
+_ALIGNMENTS = (
+    "One held-out sequence, given its symbols. Shade: expected weight of an entry "
+    "(square-root scale); dot: the entry that the hard process chooses. "
+)
+_CONTEXTS = (
+    "What each context takes of the entries of one held-out sequence, alpha of Britz eq 5 "
+    "(square-root scale). Spread: standard deviation of a context's places over that of a "
+    "uniform one, over all held-out sequences. "
+)
+
+
+# ---- how near p is to 0 and 1 ---------------------------------------------------
+
+
+def has_p(documents):
+    return bool(_with_p(documents))
+
+
+def draw_p(documents):
+    shown = _with_p(documents)
+    columns = min(2, len(shown))
+    figure, grid = style.new_figure(-(-len(shown) // columns), columns, panel_width=4.3,
+                                    panel_height=2.3)
+    said = []
+    for panel, (document, by_name) in zip(grid.flat, shown):
+        said += _draw_p(panel, document, by_name)
+    for panel in grid.flat[len(shown):]:
+        panel.set_axis_off()
+    style.add_foot(figure, _P + words.contexts_text([one for one, _ in shown]))
+    return figure, said
+
+
+def _with_p(documents):
+    """[(document, {alternative: histogram [seed, bin]})]"""
+    found = []
+    for document in documents:
+        runs = Runs(document)
+        by_name = {}
+        for name in runs.names:
+            all_seeds = [run["result"].get("p_histogram") for run in runs.finished(name)]
+            if all_seeds and None not in all_seeds:
+                by_name[name] = numpy.array(all_seeds)
+        if by_name:
+            found.append((document, by_name))
+    return found
+
+
+def _draw_p(panel, document, by_name):
+    runs, said = Runs(document), []
+    looks = style.line_of_each([runs.settings(name)["mechanism"] for name in by_name])
+    for (name, shares), look in zip(by_name.items(), looks):
+        mean = shares.mean(axis=0)
+        panel.stairs(mean, numpy.linspace(0, 1, len(mean) + 1), baseline=None,
+                     color=look["color"], linestyle=look["linestyle"], linewidth=1.2,
+                     label=name)
+        said.append(f"{trained_errors.title(document)}, {name}: "
+                    f"{100 * mean[0]:.0f} % of p below 0.05, "
+                    f"{100 * mean[-1]:.0f} % above 0.95")
+    panel.set_yscale("log")
+    panel.set_ylim(LEAST_SHARE, 1)
+    ticks.log_ticks(panel.yaxis, LEAST_SHARE, 1, lambda share, _: f"{100 * share:g} %")
+    panel.set_xlim(0, 1)
+    panel.grid(True)
+    panel.set_xlabel("p")
+    panel.set_ylabel("share in steps of 0.05")
+    panel.set_title(trained_errors.title(document))
+    style.legend_beside(panel)
+    return said
+
+
+_P = (
+    "How often the probability p of choosing is how large, each p weighted by the "
+    "probability that an output comes to its entry; the mean over seeds. Hard decoding "
+    "takes p of 1/2 and more for 1. "
+)

@@ -1,0 +1,143 @@
+"""Errors of trained models: by the expectation beside the hard process, with noise and
+without, and over the number of contexts K.
+"""
+
+import numpy
+
+from analysis import trained, words
+from analysis.trained import Runs
+from figures import style
+
+ALL = ("none", "soft")  # without attention, and with all of it
+
+
+def title(document):
+    return document["experiment"] + (", quick" if document["quick"] else "")
+
+
+def set_errors(axis):
+    """Percent: logarithmic down to 1, linear from there to 0."""
+    axis.axes.set_yscale("symlog", linthresh=1)
+    axis.set_ticks([0, 1, 3, 10, 30, 100], [0, 1, 3, 10, 30, 100], minor=False)
+    axis.set_ticks([], minor=True)
+    axis.axes.set_ylim(0, max(130, axis.axes.get_ylim()[1]))
+
+
+# ---- soft against hard --------------------------------------------------------
+
+
+def has_noise(documents):
+    return any(_choosing(document) for document in documents)
+
+
+def draw_noise(documents):
+    shown = [(document, _choosing(document)) for document in documents]
+    shown = [one for one in shown if one[1]]
+    most = max(len(names) for _, names in shown)
+    figure, grid = style.new_figure(1, len(shown), panel_height=0.9 + 0.28 * most)
+    said = []
+    for panel, (document, names) in zip(grid[0], shown):
+        said += _draw_noise(panel, document, names)
+    handles = [style.handle(label, _mark("#000000", fill))
+               for label, fill in (("by the expectation", "none"),
+                                   ("by the hard process", "full"))]
+    style.add_foot(figure, _NOISE + words.contexts_text([one for one, _ in shown]),
+                   handles)
+    return figure, said
+
+
+def _choosing(document):
+    """The alternatives that choose, of an experiment that varies the noise."""
+    runs = Runs(document)
+    names = [name for name in runs.names if runs.values(name, "hard") is not None]
+    noises = {runs.settings(name)["noise"] for name in names}
+    return names if len(noises) > 1 else []
+
+
+def _mark(color, fill):
+    return {"color": color, "marker": "o", "fillstyle": fill, "linestyle": "none"}
+
+
+def _draw_noise(panel, document, names):
+    runs, said = Runs(document), []
+    for row, name in enumerate(names):
+        color, _ = style.look(runs.settings(name)["mechanism"], [])
+        means = []
+        for measure, fill, shift in (("expected", "none", -0.12), ("hard", "full", 0.12)):
+            values = runs.values(name, measure)
+            means.append(values.mean())
+            panel.plot(values, [row + shift] * len(values), color=color, marker="|",
+                       linestyle="none", markersize=5, markeredgewidth=0.6)
+            panel.plot(means[-1], row + shift, **_mark(color, fill))
+        panel.plot(means, [row - 0.12, row + 0.12], color=color, linewidth=0.7)
+        said.append(f"{title(document)}, {name}: {means[0]:.2f} % by the expectation, "
+                    f"{means[1]:.2f} % by the hard process")
+    panel.set_yticks(range(len(names)), names)
+    panel.set_ylim(len(names) - 0.5, -0.5)
+    panel.set_xlim(left=0)
+    panel.grid(True, axis="x")
+    panel.set_xlabel("error, %")
+    panel.set_title(title(document))
+    return said
+
+
+_NOISE = (
+    "Token error rate of the same models by the expectation and by the hard process. "
+    "Dots: the mean over seeds; dashes: each seed. "
+)
+
+
+# ---- the number of contexts ---------------------------------------------------
+
+
+def has_contexts(documents):
+    return any(trained.contexts(Runs(document)) for document in documents)
+
+
+def draw_contexts(documents):
+    shown = [document for document in documents if trained.contexts(Runs(document))]
+    figure, grid = style.new_figure(1, len(shown), panel_width=4.6, panel_height=3)
+    said, handles = [], {}
+    for panel, document in zip(grid[0], shown):
+        said += _draw_contexts(panel, document, handles)
+    style.add_foot(figure, _CONTEXTS + words.contexts_text(shown), handles.values())
+    return figure, said
+
+
+def _draw_contexts(panel, document, handles):
+    runs, said = Runs(document), []
+    lines = trained.contexts(runs)
+    ks = sorted({k for names in lines.values() for k in names})
+    places = {"none": 0, **{k: n for n, k in enumerate(ks, 1)}, "soft": len(ks) + 1}
+    looks = style.line_of_each(["memory"] * len(lines))
+    for (length, names), look in zip(lines.items(), looks):
+        named = {**names, **{one: f"{one}_L{length}" for one in ALL}}
+        found = {key: runs.values(named[key], "decoded") for key in places
+                 if named.get(key) in runs.names}
+        found = {key: values for key, values in found.items() if values is not None}
+        for key, values in found.items():
+            panel.plot([places[key]] * len(values), values, **{
+                **look, "linestyle": "none", "alpha": 0.8})
+        line = [(places[key], found[key].mean()) for key in ks if key in found]
+        panel.plot(*zip(*line), **{**look, "marker": ""})
+        for key in ALL:
+            if key in found:
+                panel.plot(places[key], found[key].mean(), **{**look, "marker": "_",
+                                                              "markersize": 9})
+        handles[length] = style.handle(f"L = {length}", look)
+        texts = [f"{'K = ' if key in ks else ''}{key} {values.mean():.2f} %"
+                 for key, values in found.items()]
+        said.append(f"{title(document)}, L = {length}: {', '.join(texts)}")
+    set_errors(panel.yaxis)
+    panel.set_xticks(list(places.values()), list(map(str, places)))
+    panel.grid(True)
+    panel.set_xlabel("contexts K; none: no attention; soft: attention to all entries")
+    panel.set_ylabel("error, %")
+    panel.set_title(title(document))
+    return said
+
+
+_CONTEXTS = (
+    "Token error rate on sequences of up to L symbols; linear below 1 %. Marks: each seed; "
+    "lines and dashes: their mean. "
+)

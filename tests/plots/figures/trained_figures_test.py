@@ -1,0 +1,141 @@
+"""Guards against pictures of trained models that leave out a run or a model, that mix
+sequences, or that take the expectation for the hard process.
+"""
+
+import unittest
+
+import numpy
+from made_up import make_trained, make_trained_run
+from plot_case import PlotTest
+
+from analysis import load
+from figures import learning_curves, trained_attention, trained_errors
+
+
+def example(outputs, entries, contexts=0, choices=()):
+    return {"attention": [[1 / entries] * entries] * outputs, "choices": list(choices),
+            "contexts": [[0.5] * entries] * contexts}
+
+
+def stretch():
+    shares = [0.6] + [0.005] * 18 + [0.31]
+    p = {"more": {"p_histogram": shares}}
+    return make_trained("stretch", [
+        make_trained_run("soft", 1, 1.0, steps=(200,), mechanism="soft",
+                         example=example(3, 5)),
+        make_trained_run("noise0", 1, 2.0, 9.0, steps=(200,), noise=0, **p,
+                         example=example(3, 5, choices=[0, 2, 5])),
+        make_trained_run("noise1", 1, 2.0, 3.0, steps=(200,), noise=1, **p),
+        make_trained_run("noise1", 2, 2.0, 5.0, steps=(300,), noise=1, **p),
+        make_trained_run("mocha", 1, 2.0, 3.0, mechanism="mocha", noise=1,
+                         example=example(3, 5, choices=[5, 5, 5])),
+        make_trained_run("long", 1, 2.0, 5.0, most_symbols=9, example=example(9, 8),
+                         noise=1),
+    ])
+
+
+def copy():
+    runs = [make_trained_run(f"{name}_L{length}", 1, error, steps=(200,),
+                             most_symbols=length, mechanism=mechanism,
+                             example=None if name == "none" else example(
+                                 4, length + 1, contexts=2 if name == "K2" else 0))
+            for length, factor in ((3, 1), (6, 4))
+            for name, mechanism, error in (("none", "none", 9 * factor),
+                                           ("K1", "memory", 8 * factor),
+                                           ("K2", "memory", 2 * factor),
+                                           ("soft", "soft", factor))]
+    runs.append(make_trained_run("sigmoid_softmax", 1, 3.0, steps=(200,),
+                                 mechanism="memory", encoder_scoring="sigmoid",
+                                 more={"context_spread": 0.25},
+                                 example=example(4, 4, contexts=2)))
+    return make_trained("copy", runs)
+
+
+class TrainedFigures(PlotTest):
+    def test_several_results_give_all_figures_together(self):
+        out = self.draws(self.write(stretch(), "a.json"), self.write(copy(), "b.json"))
+        names = ["context_errors", "context_weights", "hard_errors", "learning_curves",
+                 "p_histogram", "trained_alignments"]
+        self.assertEqual(self.pictures(), [f"{name}.{end}" for name in names
+                                           for end in ("png", "svg")])
+        for said in ("stretch, noise1: 2.00 % by the expectation, 4.00 % by the hard process",
+                     "copy, L = 6: none 36.00 %, K = 1 32.00 %, K = 2 8.00 %, soft 4.00 %",
+                     "sigmoid_softmax: spread 0.25",
+                     "noise0: 2 of 3 outputs choose an entry, largest weight",
+                     "stretch, noise0: 60 % of p below 0.05, 31 % above 0.95",
+                     "stretch: on all held-out sequences in the end 1.00 % of error (soft) "
+                     "to 9.00 % (noise0)"):
+            self.assertIn(said, out)
+        self.assertIn("noise0", self.svg("hard_errors"))
+
+    def test_results_of_other_kinds_are_not_mixed_in(self):
+        self.fails_with([self.write(stretch(), "a.json"),
+                         self.write({"kind": "sweep"}, "b.json")],
+                        "results of train only")
+
+    def test_curves_are_of_the_hard_process_and_have_a_line_for_each_seed(self):
+        figure, _ = learning_curves.draw([stretch()])
+        panel = figure.axes[0]
+        thick = {line.get_label(): line for line in panel.lines}
+        # One seed got to 10 % at 200 steps, both started with 20 %, and the point's own
+        # error of the hard process is that of the run.
+        self.assertEqual(list(thick["noise0"].get_ydata()), [9.0] * 3)
+        self.assertEqual(list(thick["soft"].get_ydata()), [20.0, 10.0, 10.0])
+        self.assertEqual(list(thick["noise1"].get_ydata()), [4.0] * 3)
+        self.assertEqual(len(panel.lines), 3 + 4)
+
+    def test_lengths_and_scorings_have_panels_of_their_own(self):
+        figure, _ = learning_curves.draw([copy()])
+        titles = [panel.get_title() for panel in figure.axes if panel.lines]
+        self.assertEqual(titles, [
+            "copy, L = 3", "copy, L = 6", "copy, L = 3, scorings and position encodings"])
+
+    def test_soft_and_hard_errors_stand_in_one_row(self):
+        figure, _ = trained_errors.draw_noise([copy(), stretch()])
+        (panel,) = figure.axes
+        self.assertEqual([one.get_text() for one in panel.get_yticklabels()],
+                         ["noise0", "noise1", "mocha", "long"])
+        joints = [line for line in panel.lines if len(line.get_xdata()) == 2
+                  and line.get_marker() == "None"]
+        self.assertEqual(list(joints[1].get_xdata()), [2.0, 4.0])
+
+    def test_errors_over_k_are_lines_by_length(self):
+        figure, _ = trained_errors.draw_contexts([stretch(), copy()])
+        (panel,) = figure.axes
+        lines = [list(line.get_ydata()) for line in panel.lines
+                 if line.get_linestyle() != "None"]
+        self.assertIn([8.0, 2.0], lines)
+        self.assertIn([32.0, 8.0], lines)
+
+    def test_alignments_are_of_one_sequence_and_the_most_mechanisms(self):
+        figure, _ = trained_attention.draw_alignments([copy(), stretch()])
+        shown = [panel.get_title() for panel in figure.axes if panel.images]
+        self.assertEqual(shown, ["soft", "noise0", "mocha"])
+        dots = figure.axes[1].lines[0]
+        # An output that chooses none has no dot.
+        self.assertEqual(list(zip(dots.get_xdata(), dots.get_ydata())), [(1, 1), (3, 2)])
+
+    def test_a_histogram_is_the_mean_over_seeds(self):
+        document = stretch()
+        document["runs"][3]["result"]["p_histogram"] = [0.2] + [0.8 / 19] * 19
+        figure, _ = trained_attention.draw_p([document])
+        steps = {patch.get_label(): patch.get_data().values
+                 for patch in figure.axes[0].patches}
+        self.assertEqual(list(steps), ["noise0", "noise1"])
+        self.assertAlmostEqual(steps["noise1"][0], 0.4)
+        self.assertAlmostEqual(numpy.sum(steps["noise1"]), 1)
+
+    def test_a_result_from_before_examples_has_curves_alone(self):
+        document = stretch()
+        for run in document["runs"]:
+            run.pop("example", None)
+            run["result"].pop("p_histogram", None)
+        self.draws(self.write(document))
+        self.assertEqual(self.pictures(), [f"{name}.{end}" for name in (
+            "hard_errors", "learning_curves") for end in ("png", "svg")])
+        with self.assertRaises(load.DataError):
+            load.require_kind({**document, "runs": [{}]}, "a.json", "trained")
+
+
+if __name__ == "__main__":
+    unittest.main()
