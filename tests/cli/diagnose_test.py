@@ -283,7 +283,7 @@ class Diagnose(ResultFilesTest):
             self.refused(("diagnose", "--p", plain, "--output-lengths",
                           self.save("l.npy", numpy.array(lengths))), "l.npy", *parts)
         for arguments, *parts in (
-                ((), "needs --p FILE or --energies FILE"),
+                ((), "needs --p FILE, --energies FILE or --model FILE"),
                 (("--p", plain, "--energies", plain), "not both"),
                 (("--p", plain, "--mechanism", "mocha"), "mocha needs --chunk-energies"),
                 (("--p", plain, "--chunk-energies", plain), "add --mechanism mocha"),
