@@ -54,7 +54,7 @@ done
 cd "$root"
 mkdir -p "$out/figures"
 scripts/setup.sh --peers
-configure_and_build release attnbench
+configure_and_build release attnbench attnbench_torch
 
 failed=()
 

@@ -16,8 +16,10 @@ import re
 
 import torch
 
+import framework_operators
 import protocol
 from framework_decode import Decoding
+from framework_operators import OperatorTraining
 from framework_training import Training
 
 # What every option of a mechanism is by default: the only value served here.
@@ -83,8 +85,29 @@ def describe(blas_name):
                 "approximates": mechanism not in ("soft", "memory"),
             }
             for mechanism, text in HELP.items()
-        ],
+        ]
+        + operator_variants(),
     }
+
+
+def operator_variants():
+    """Ours, from the same Python; none where they are not built."""
+    if framework_operators.OPERATORS is None:
+        return []
+    return [
+        {
+            "mechanism": mechanism,
+            "name": framework_operators.VARIANT,
+            "help": "our operator in PyTorch",
+            "modes": ["expect", "gradient"],
+            "schedules": ["teacher_forced"],
+            "scopes": ["attention"],
+            "energies": ["dot", "additive"],
+            "precisions": ["f32", "f64"],
+            "approximates": False,
+        }
+        for mechanism in ("monotonic", "mocha", "matcha")
+    ]
 
 
 class WithThreads:
@@ -141,7 +164,10 @@ def main():
 
     def prepare(cell):
         check(cell)
-        make = Decoding if cell.axes["mode"] == "decode" else Training
+        if cell.axes["variant"] == framework_operators.VARIANT:
+            make = OperatorTraining
+        else:
+            make = Decoding if cell.axes["mode"] == "decode" else Training
         return WithThreads(make, cell, set_blas_threads)
 
     protocol.serve(describe(name), prepare)

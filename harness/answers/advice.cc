@@ -117,7 +117,8 @@ BreakEven BreakEvenOf(const LogRatios& ratios) {
   return found;
 }
 
-AdvisedMechanism MechanismOf(const ResultCell& cell, const ResultCell& soft) {
+AdvisedMechanism MechanismOf(const ResultCell& cell, const ResultCell& soft,
+                             double memory_read) {
   AdvisedMechanism one;
   one.mechanism = MechanismText(cell);
   if (!cell.is_ok()) {
@@ -132,8 +133,9 @@ AdvisedMechanism MechanismOf(const ResultCell& cell, const ResultCell& soft) {
   one.energies_per_output = reads.energies_per_output;
   one.memory_read = reads.memory_read;
   one.zero_contexts = reads.zero_contexts;
-  one.is_as_trained = reads.memory_read.value_or(1) >= kLeastRead &&
-                      reads.zero_contexts.value_or(0) <= kMostZeroContexts;
+  one.is_as_trained =
+      reads.memory_read.value_or(1) >= kLeastRead * memory_read &&
+      reads.zero_contexts.value_or(0) <= kMostZeroContexts;
   return one;
 }
 
@@ -224,13 +226,24 @@ std::vector<std::string> ColumnsOf(const AdvisedMechanism& one) {
           BreakEvenText(one.break_even)};
 }
 
+std::string ModelText(const AdvisedModel& model) {
+  return fmt::format(
+      "{}: its hard decoding reads {} of the memory and leaves {} of its "
+      "outputs without a context{}\n",
+      model.text, PercentText(model.memory_read),
+      PercentText(model.zero_contexts),
+      model.latency ? fmt::format("; AP {:.2f}, DAL {:.1f} entries",
+                                  model.latency->ap, model.latency->dal)
+                    : "");
+}
+
 }  // namespace
 
 SweepRequest AdviceRequest(const AdvisedShape& shape) {
   SweepRequest request;
   request.name = "advise";
   request.axes = {{"scope", {"decoder"}},
-                  {"workload", {"copy:1"}},
+                  {"workload", {fmt::format("copy:{:.4g}", shape.memory_read)}},
                   {"batch", {1}},
                   {"dim", {shape.dim}},
                   {"beam", {shape.beam}},
@@ -263,8 +276,8 @@ Advice AdviceOf(const SweepResult& result, const AdvisedShape& shape) {
   for (const ResultCell& cell : result.cells) {
     if (!IsAt(cell, shape.memory_length)) continue;
     cells.push_back(&cell);
-    AdvisedMechanism& one =
-        advice.mechanisms.emplace_back(MechanismOf(cell, base));
+    AdvisedMechanism& one = advice.mechanisms.emplace_back(
+        MechanismOf(cell, base, shape.memory_read));
     if (!one.attention) continue;
     if (cell.mechanism == kSoftAttention) {
       advice.attention_share = one.attention->time_ns / one.decoder->time_ns;
@@ -283,12 +296,15 @@ Advice AdviceOf(const SweepResult& result, const AdvisedShape& shape) {
 
 std::string AdviceText(const Advice& advice) {
   const AdvisedShape& shape = advice.shape;
-  std::string text = fmt::format(
+  std::string text = advice.model ? ModelText(*advice.model) : "";
+  text += fmt::format(
       "T = {}, U = {}, d = {}, beam {}, {} symbols, {} LSTM layers, {} "
       "energies, encoder {}; one sequence, one thread, random weights whose "
-      "scans read the whole memory\n",
+      "scans read {} memory\n",
       shape.memory_length, shape.output_length, shape.dim, shape.beam,
-      shape.vocabulary, shape.layers, shape.energy, shape.encoder);
+      shape.vocabulary, shape.layers, shape.energy, shape.encoder,
+      shape.memory_read == 1 ? "the whole"
+                             : PercentText(shape.memory_read) + " of the");
   std::vector<std::vector<std::string>> columns = {
       {"mechanism", "attention", "speed-up", "whole decoder", "speed-up", "AP",
        "DAL", "energies", "faster from T ="}};
@@ -310,7 +326,7 @@ std::string AdviceText(const Advice& advice) {
     text += fmt::format(
         "*: under {:.0f} % of the memory was read, or over {:.0f} % of the "
         "outputs had no context: faster than trained weights would be\n",
-        100 * kLeastRead, 100 * kMostZeroContexts);
+        100 * kLeastRead * shape.memory_read, 100 * kMostZeroContexts);
   }
   return text + advice.conclusion + "\n";
 }

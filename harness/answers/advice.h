@@ -14,6 +14,7 @@
 #include "harness/results/sweep_result.h"
 #include "harness/stats/statistics.h"
 #include "harness/sweep/request.h"
+#include "harness/sweep/workload_name.h"
 
 namespace attnbench {
 
@@ -23,6 +24,7 @@ struct AdvisedShape {
   std::int64_t vocabulary = 1000, layers = 2, chunk_width = 4;
   std::int64_t num_contexts = 32;
   std::string energy = "additive", encoder = "timed";
+  double memory_read = 1;  // by scans
 
   static void Fields(auto& self, auto& visit) {
     visit("memory_length", self.memory_length, kAtLeastOne);
@@ -35,6 +37,32 @@ struct AdvisedShape {
     visit("num_contexts", self.num_contexts, kAtLeastOne);
     visit("energy", self.energy);
     visit("encoder", self.encoder);
+    visit("memory_read", self.memory_read,
+          Rule{.description = "share of the memory that scans read",
+               .minimum = kLeastShare,
+               .maximum = 1});
+  }
+};
+
+// The trained model that shape and share of the memory are from, and how its
+// own hard decoding went.
+struct AdvisedModel {
+  std::string text = {};  // for people
+  double zero_contexts = 0, memory_read = 0;
+  std::optional<Latency> latency = {};
+
+  static void Fields(auto& self, auto& visit) {
+    visit("text", self.text, kNotEmpty);
+    visit("zero_contexts", self.zero_contexts,
+          Rule{.description = "share of its outputs that choose no entry",
+               .minimum = 0,
+               .maximum = 1});
+    visit("memory_read", self.memory_read,
+          Rule{.description = "share of the memory that its last output has "
+                              "read, mean over sequences",
+               .minimum = 0,
+               .maximum = 1});
+    visit("latency", self.latency, Rule{.description = "mean over sequences"});
   }
 };
 
@@ -78,8 +106,9 @@ struct AdvisedMechanism {
   std::optional<AdvisedTime> attention = {}, decoder = {};
   std::optional<double> energies_per_output = {};
   std::optional<double> memory_read = {}, zero_contexts = {};
-  // It read kLeastRead of the memory, as trained weights do, and left no more
-  // than kMostZeroContexts of its outputs without a context.
+  // It read kLeastRead of what scans are to read of the memory
+  // (AdvisedShape::memory_read), as trained weights do, and left no more than
+  // kMostZeroContexts of its outputs without a context.
   bool is_as_trained = false;
   std::optional<Latency> latency = {};  // of one that decodes online
   std::optional<BreakEven> break_even = {};
@@ -106,6 +135,7 @@ struct Advice {
   std::string kind = "advice";
   SweepContext context;
   AdvisedShape shape;
+  std::optional<AdvisedModel> model = {};
   std::vector<std::int64_t> lengths;  // T that were measured, ascending
   // Of a decoder's time with soft attention.
   std::optional<double> attention_share;
@@ -117,6 +147,7 @@ struct Advice {
     visit("kind", self.kind, Rule{.one_of = {"advice"}});
     visit("context", self.context);
     visit("shape", self.shape);
+    visit("model", self.model, Rule{.absent_if_unset = true});
     visit("lengths", self.lengths, kAtLeastOne);
     visit("attention_share", self.attention_share, kAtLeastZero);
     visit("mechanisms", self.mechanisms);

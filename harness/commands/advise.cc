@@ -1,7 +1,9 @@
 // attnbench advise -T 400 -U 60: whether another attention than soft pays in a
-// decoder of that shape, on this machine.
+// decoder of that shape, or of a trained model's, on this machine.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <iostream>
 #include <map>
 #include <memory>
@@ -19,10 +21,13 @@
 #include "harness/commands/commands.h"
 #include "harness/commands/options.h"
 #include "harness/commands/sweep_plan.h"
+#include "harness/commands/trained_model.h"
 #include "harness/machine/environment.h"
 #include "harness/machine/validity.h"
+#include "harness/sweep/workload_name.h"
 #include "harness/system/result_file.h"
 #include "harness/system/temporary_folder.h"
+#include "harness/training/held_out.h"
 
 namespace attnbench {
 namespace {
@@ -31,6 +36,7 @@ struct AdviseArguments {
   std::map<std::string, std::string> axes;  // axis name -> text
   std::string repetitions;
   std::string seed;
+  ModelArguments model;
   std::string output;
   bool force = false;
   bool json = false;
@@ -89,8 +95,34 @@ void Take(const AxisValue& value, const std::string& /*option*/,
   name = value.text();
 }
 
-AdvisedShape ShapeOf(const AdviseArguments& arguments) {
-  AdvisedShape shape;
+// What a trained model stands for: its sizes, the mean lengths of its held-out
+// sequences, and the share of the memory that its hard decoding reads.
+AdvisedShape ShapeOfModel(const TrainingSettings& settings,
+                          const HeldOutDecoding& decoded) {
+  Index entries = 0;
+  for (const HeldOutSequence& sequence : decoded.sequences) {
+    entries += sequence.source_length;
+  }
+  const auto mean = [&](Index sum) {
+    return std::max<std::int64_t>(
+        1, std::llround(static_cast<double>(sum) /
+                        static_cast<double>(decoded.sequences.size())));
+  };
+  return {.memory_length = mean(entries),
+          .output_length = mean(decoded.symbols),
+          .dim = settings.dim,
+          .vocabulary = kTaskVocabulary,
+          .layers = 1,
+          .chunk_width = settings.chunk_width,
+          .num_contexts = settings.num_contexts,
+          .memory_read = std::max(kLeastShare, decoded.choices->memory_read)};
+}
+
+// Puts what was typed in the place of what is there. Outputs that were not
+// typed stay in proportion to the entries.
+AdvisedShape ShapeOf(const AdviseArguments& arguments,
+                     const AdvisedShape& start) {
+  AdvisedShape shape = start;
   for (const ShapeOption& one : kShapeOptions) {
     const std::string& text = arguments.axes.at(one.axis);
     if (text.empty()) continue;
@@ -101,7 +133,8 @@ AdvisedShape ShapeOf(const AdviseArguments& arguments) {
                one.member);
   }
   if (arguments.axes.at("output_length").empty()) {
-    shape.output_length = shape.memory_length;
+    shape.output_length = std::max<std::int64_t>(
+        1, start.output_length * shape.memory_length / start.memory_length);
   }
   for (const auto& [length, option] :
        {std::pair(shape.memory_length, "--memory-length"),
@@ -115,7 +148,20 @@ AdvisedShape ShapeOf(const AdviseArguments& arguments) {
 
 int RunAdvise(const std::string& command_line,
               const AdviseArguments& arguments) {
-  const AdvisedShape shape = ShapeOf(arguments);
+  AdvisedShape shape;
+  std::optional<AdvisedModel> advised;
+  if (arguments.model.is_given()) {
+    const TrainedModel model(arguments.model, arguments.output);
+    model.CheckChooses();
+    const HeldOutDecoding decoded =
+        DecodeHeldOut(model.checkpoint(), model.path(), model.num_sequences());
+    shape = ShapeOfModel(model.settings(), decoded);
+    advised = {.text = model.Text(),
+               .zero_contexts = decoded.choices->zero_contexts,
+               .memory_read = decoded.choices->memory_read,
+               .latency = decoded.choices->latency};
+  }
+  shape = ShapeOf(arguments, shape);
   SweepRequest request = AdviceRequest(shape);
   if (!arguments.repetitions.empty()) {
     request.repetitions = static_cast<int>(ParseInteger(
@@ -138,7 +184,8 @@ int RunAdvise(const std::string& command_line,
     std::cerr << "attnbench: advise: interrupted\n";
     return kInterrupted;
   }
-  const Advice advice = AdviceOf(*end.result, shape);
+  Advice advice = AdviceOf(*end.result, shape);
+  advice.model = advised;
   if (file) file->Write(ToJson(advice));
   std::cout << (arguments.json ? ToJson(advice).dump() + "\n"
                                : PrintableLines(ValidityText(advice.context) +
@@ -163,6 +210,11 @@ void AddAdvise(CLI::App& app, const std::string& command_line, Command& run) {
         ->type_name("VALUE")
         ->default_str(DefaultOf(one));
   }
+  AddModel(*command,
+           "start from the lengths and sizes of a trained model, and from the "
+           "share of the memory that its hard decoding reads; what is typed "
+           "beside it counts instead",
+           arguments->model);
   command
       ->add_option("--repetitions", arguments->repetitions,
                    "rounds; more make intervals narrower, e.g. --repetitions "

@@ -1,6 +1,7 @@
 // attnbench decode: runs the hard process on a user's own arrays, or on draw 0
 // of a workload, and prints one JSON object that a person reads and plots/
-// draws.
+// draws. Or it decodes with a trained model, and prints its outputs beside the
+// targets.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -13,9 +14,12 @@
 
 #include "harness/base/document.h"
 #include "harness/base/error.h"
+#include "harness/base/exit_code.h"
 #include "harness/base/parse_text.h"
+#include "harness/base/printable.h"
 #include "harness/commands/case_request.h"
 #include "harness/commands/commands.h"
+#include "harness/commands/decode_model.h"
 #include "harness/commands/options.h"
 #include "harness/inputs/case_file.h"
 #include "harness/inputs/workload.h"
@@ -41,6 +45,7 @@ struct DecodeArguments {
   std::string threshold;
   std::string seed;
   std::string reference_length;
+  ModelArguments model;
   std::string output;
   bool strict = false;
   bool sample = false;
@@ -81,8 +86,18 @@ void AddOptions(CLI::App& command, DecodeArguments& arguments) {
   AddSeed(command, "of --sample and of the workload, e.g. --seed 7",
           arguments.seed);
   AddReferenceLength(command, arguments.reference_length);
-  AddOutput(command, "the file instead of standard output", "path.json",
-            arguments.output, arguments.force);
+  const std::vector<CLI::Option*> of_arrays = command.get_options(
+      [&](const CLI::Option* one) { return one != command.get_help_ptr(); });
+  CLI::Option* const model =
+      AddModel(command,
+               "decode held-out sequences with a trained model, and print its "
+               "outputs beside the targets, and its error",
+               arguments.model);
+  for (CLI::Option* const one : of_arrays) model->excludes(one);
+  AddOutput(command,
+            "the file instead of standard output; with --model all sequences, "
+            "as JSON, beside what is printed",
+            "path.json", arguments.output, arguments.force);
 }
 
 void TakeChoiceOptions(const DecodeArguments& arguments,
@@ -226,10 +241,20 @@ Decoded DecodeCase(const DecodeArguments& arguments) {
                 arguments.reference_length, file.path);
 }
 
+int RunDecodeModel(const DecodeArguments& arguments) {
+  const AnswerFile file("", arguments.output, arguments.force);
+  const DecodedModelAnswer answer =
+      DecodeModel(arguments.model, arguments.output);
+  if (!arguments.output.empty()) file.Write(answer.document);
+  std::cout << PrintableLines(answer.text);
+  return kGood;
+}
+
 Decoded DecodeWorkload(const DecodeArguments& arguments) {
   if (arguments.mechanism.empty()) {
     throw UserError("decode",
-                    "a case file is needed, or --mechanism with a workload");
+                    "a case file is needed, or --mechanism with a workload, or "
+                    "--model");
   }
   CheckMechanismName(arguments.mechanism, "--mechanism");
   SweepRequest request;
@@ -280,17 +305,20 @@ Decoded DecodeWorkload(const DecodeArguments& arguments) {
 
 void AddDecode(CLI::App& app, Command& run) {
   CLI::App* const command = app.add_subcommand(
-      "decode", "decode a case file, or one draw of a workload, in f64");
+      "decode",
+      "decode a case file, or one draw of a workload, in f64; or held-out "
+      "sequences with a trained model");
   const auto arguments = std::make_shared<DecodeArguments>();
   AddOptions(*command, *arguments);
   command->callback([&run, arguments] {
-    run = [arguments] {
+    run = [arguments]() -> int {
+      if (arguments->model.is_given()) return RunDecodeModel(*arguments);
       const AnswerFile file(arguments->case_path, arguments->output,
                             arguments->force);
       file.Write(ToJson(arguments->case_path.empty()
                             ? DecodeWorkload(*arguments)
                             : DecodeCase(*arguments)));
-      return 0;
+      return kGood;
     };
   });
 }

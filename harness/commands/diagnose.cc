@@ -1,8 +1,9 @@
 // attnbench diagnose: what published closed forms make of a user's own p or
-// energies.
+// energies, or of those of a trained model.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 #include <iostream>
 #include <memory>
@@ -18,12 +19,14 @@
 #include "harness/base/printable.h"
 #include "harness/commands/commands.h"
 #include "harness/commands/options.h"
+#include "harness/commands/trained_model.h"
 #include "harness/inputs/array_file.h"
 #include "harness/latency/expected_latency.h"
 #include "harness/machine/environment.h"
 #include "harness/stability/diagnosis.h"
 #include "harness/sweep/axes.h"
 #include "harness/system/result_file.h"
+#include "harness/training/held_out.h"
 #include "mechanisms/registry.h"
 
 namespace attnbench {
@@ -34,7 +37,8 @@ struct DiagnoseArguments {
   std::string chunk_width;
   std::string lengths;
   std::string output_lengths;
-  std::string mechanisms = "monotonic";
+  ModelArguments model;
+  std::string mechanisms;
   std::string precision = "f32";
   std::string tolerance;
   std::string seed;
@@ -128,7 +132,9 @@ Table<float> CutTable(const Batch& batch, Index n, Index outputs, Index entries,
   return table;
 }
 
-void CheckMechanism(const std::string& name, bool has_chunk_energies) {
+// `how` says how chunk energies are given.
+void CheckMechanism(const std::string& name, bool has_chunk_energies,
+                    const std::string& how) {
   std::vector<std::string> valid;
   for (const auto* mechanism : Mechanisms<double>()) {
     if (ChoosesByScan(mechanism->Describe())) {
@@ -140,9 +146,19 @@ void CheckMechanism(const std::string& name, bool has_chunk_energies) {
   }
   if (!has_chunk_energies &&
       TakesScore(FindMechanism<double>(name)->Describe(), "chunk_energies")) {
-    throw UserError(
-        "--mechanism",
-        name + " needs --chunk-energies, e.g. --chunk-energies u.npy");
+    throw UserError("--mechanism", name + " needs " + how);
+  }
+}
+
+// Takes the mechanisms, those of `by_default` where none was given.
+void TakeMechanisms(const DiagnoseArguments& arguments,
+                    const std::string& by_default, bool has_chunk_energies,
+                    const std::string& how, DiagnosisRequest& request) {
+  request.mechanisms = SplitList(
+      arguments.mechanisms.empty() ? by_default : arguments.mechanisms,
+      "--mechanism");
+  for (const std::string& name : request.mechanisms) {
+    CheckMechanism(name, has_chunk_energies, how);
   }
 }
 
@@ -170,20 +186,9 @@ void CheckChunkOptions(const DiagnoseArguments& arguments,
   }
 }
 
-DiagnosisRequest RequestOf(const DiagnoseArguments& arguments) {
-  if (arguments.p.empty() == arguments.energies.empty()) {
-    throw UserError("diagnose", arguments.p.empty()
-                                    ? "needs --p FILE or --energies FILE"
-                                    : "takes --p or --energies, not both");
-  }
-  const bool is_p = arguments.energies.empty();
-  DiagnosisRequest request;
-  request.source = is_p ? "p_choose" : "energies";
-  request.mechanisms = SplitList(arguments.mechanisms, "--mechanism");
-  for (const std::string& name : request.mechanisms) {
-    CheckMechanism(name, !arguments.chunk_energies.empty());
-  }
-  CheckChunkOptions(arguments, request.mechanisms);
+// Takes the options that are not about the numbers.
+void TakeOptions(const DiagnoseArguments& arguments,
+                 DiagnosisRequest& request) {
   if (arguments.precision != "f32" && arguments.precision != "f64") {
     throw UserError("--precision",
                     UnknownName("precision", arguments.precision,
@@ -194,6 +199,45 @@ DiagnosisRequest RequestOf(const DiagnoseArguments& arguments) {
     request.tolerance = ParseShare(arguments.tolerance, "--tolerance", "0.001");
   }
   request.seed = ParseSeed(arguments.seed);
+}
+
+DiagnosisRequest RequestOfModel(const DiagnoseArguments& arguments,
+                                const TrainedModel& model) {
+  model.CheckChooses();
+  const TrainingSettings& settings = model.settings();
+  DiagnosisRequest request;
+  request.source = "energies";
+  TakeMechanisms(arguments, settings.mechanism, settings.has_chunks(),
+                 "chunk energies, which " + model.path() + " has not: it is " +
+                     "of " + settings.mechanism,
+                 request);
+  TakeOptions(arguments, request);
+  request.chunk_width = settings.chunk_width;
+  request.sequences =
+      ScoresOfHeldOut(model.checkpoint(), model.path(), model.num_sequences());
+  Index U = 0, T = 0;
+  for (const NamedTables& sequence : request.sequences) {
+    U = std::max(U, sequence.at(request.source).rows);
+    T = std::max(T, sequence.at(request.source).cols);
+  }
+  request.shape = {model.num_sequences(), U, T};
+  return request;
+}
+
+DiagnosisRequest RequestOfArrays(const DiagnoseArguments& arguments) {
+  if (arguments.p.empty() == arguments.energies.empty()) {
+    throw UserError("diagnose",
+                    arguments.p.empty()
+                        ? "needs --p FILE, --energies FILE or --model FILE"
+                        : "takes --p or --energies, not both");
+  }
+  const bool is_p = arguments.energies.empty();
+  DiagnosisRequest request;
+  request.source = is_p ? "p_choose" : "energies";
+  TakeMechanisms(arguments, "monotonic", !arguments.chunk_energies.empty(),
+                 "--chunk-energies, e.g. --chunk-energies u.npy", request);
+  CheckChunkOptions(arguments, request.mechanisms);
+  TakeOptions(arguments, request);
   if (arguments.chunk_width == "inf") {
     request.chunk_width = kInfiniteWidth;
   } else if (!arguments.chunk_width.empty()) {
@@ -235,13 +279,22 @@ int RunDiagnose(const std::string& command_line,
     file.emplace(arguments.output, arguments.force);
   }
   try {
-    const DiagnosisRequest request = RequestOf(arguments);
+    std::string text;
+    DiagnosisRequest request;
+    if (arguments.model.is_given()) {
+      const TrainedModel model(arguments.model, arguments.output);
+      request = RequestOfModel(arguments, model);
+      text = model.Text() + ", each output given the target's symbols\n";
+    } else {
+      request = RequestOfArrays(arguments);
+    }
     Diagnosis diagnosis = Diagnose(request);
     diagnosis.context = MakeContext(command_line, request.seed);
     const Json document = ToJson(diagnosis);
     if (file) file->Write(document);
-    std::cout << (arguments.json ? document.dump() + "\n"
-                                 : PrintableLines(DiagnosisText(diagnosis)));
+    std::cout << (arguments.json
+                      ? document.dump() + "\n"
+                      : PrintableLines(text + DiagnosisText(diagnosis)));
   } catch (const std::bad_alloc&) {
     throw UserError("diagnose", "needs more memory than there is");
   }
@@ -252,7 +305,9 @@ int RunDiagnose(const std::string& command_line,
 
 void AddDiagnose(CLI::App& app, const std::string& command_line, Command& run) {
   CLI::App* const command = app.add_subcommand(
-      "diagnose", "what published closed forms make of your own p or energies");
+      "diagnose",
+      "what published closed forms make of your own p or energies, or of a "
+      "trained model's");
   const auto arguments = std::make_shared<DiagnoseArguments>();
   command
       ->add_option("--p", arguments->p,
@@ -284,12 +339,22 @@ void AddDiagnose(CLI::App& app, const std::string& command_line, Command& run) {
       ->add_option("--output-lengths", arguments->output_lengths,
                    "the same of the outputs, e.g. --output-lengths outputs.npy")
       ->type_name("FILE");
+  CLI::Option* const model =
+      AddModel(*command,
+               "the energies of a trained model, of outputs that follow the "
+               "targets of its held-out sequences",
+               arguments->model);
+  for (const char* const array :
+       {"--p", "--energies", "--chunk-energies", "--chunk-width", "--lengths",
+        "--output-lengths"}) {
+    model->excludes(command->get_option(array));
+  }
   command
       ->add_option("--mechanism", arguments->mechanisms,
                    "monotonic, mocha, matcha, e.g. --mechanism monotonic,mocha "
-                   "--chunk-energies u.npy")
-      ->type_name("LIST")
-      ->default_str("monotonic");
+                   "--chunk-energies u.npy (default: monotonic, or that of "
+                   "--model)")
+      ->type_name("LIST");
   command
       ->add_option("--precision", arguments->precision,
                    "f32 or f64, in which published variants are computed, e.g. "

@@ -79,6 +79,7 @@ StabilityPoint PointOf(const std::string& mechanism,
 // What was found in the sequences that a variant was measured on.
 struct Found {
   double error = 0, relative_error = 0;
+  double mass_error_sum = 0;  // over all outputs
   DiagnosedPlace worst = {};
   std::vector<double> mass_errors = {};  // of each output, signed
   std::int64_t moved = 0, outputs = 0, not_finite = 0;
@@ -90,6 +91,7 @@ struct Found {
       worst = other.worst;
     }
     relative_error = std::max(relative_error, other.relative_error);
+    mass_error_sum += other.mass_error_sum;
     mass_errors.resize(std::max(mass_errors.size(), other.mass_errors.size()));
     for (std::size_t i = 0; i < other.mass_errors.size(); ++i) {
       // NaN stays: nothing is larger.
@@ -113,6 +115,7 @@ void AddRow(const RowDifference& row, double tolerance, DiagnosedPlace place,
   ++found.outputs;
   found.not_finite += row.not_finite;
   found.mass_errors.push_back(row.missing);
+  found.mass_error_sum += std::abs(row.missing);
   if (const std::optional<double> relative = row.relative()) {
     found.relative_error = std::max(found.relative_error, *relative);
     found.moved += row.not_finite > 0 || row.moved ? 1 : 0;
@@ -432,6 +435,7 @@ class Diagnosing {
     made.attention_error = StabilityNumber(all.error);
     made.relative_error = StabilityNumber(all.relative_error);
     made.mass_error = StabilityNumber(mass);
+    made.mean_mass_error = StabilityNumber(all.mass_error_sum / count);
     made.worst = all.worst;
     return made;
   }

@@ -62,6 +62,7 @@ struct DiagnosedVariant {
   std::optional<std::string> preset = {};
   std::int64_t sequences = 0, outputs = 0;
   Figure attention_error = {}, relative_error = {}, mass_error = {};
+  Figure mean_mass_error = {};
   std::optional<DiagnosedPlace> worst = {};
   std::vector<Figure> mass_errors = {};
   Figure moved = {};
@@ -90,6 +91,8 @@ struct DiagnosedVariant {
           Rule{.description = "largest |sum of attention over the memory - "
                               "exact|, of an output",
                .minimum = 0});
+    visit("mean_mass_error", self.mean_mass_error,
+          Rule{.description = "the same as a mean over outputs", .minimum = 0});
     visit("worst", self.worst, Rule{.description = "where attention_error is"});
     visit("mass_errors", self.mass_errors,
           Rule{.description = "for each output the largest over the sequences "

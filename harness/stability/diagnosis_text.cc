@@ -62,15 +62,17 @@ std::string GradientText(const DiagnosedVariant& one) {
                                       : Shown(one.gradient->error) + " of 0";
 }
 
+constexpr const char* kRow = "  {:<30}{:>12}{:>12}{:>12}{:>8}  {:<28}{:>12}\n";
+
 std::string Row(const DiagnosedVariant& one, const Diagnosis& diagnosis) {
-  constexpr const char* kRow = "  {:<30}{:>12}{:>12}{:>8}  {:<28}{:>12}\n";
   if (one.outputs == 0) {
-    return fmt::format(kRow, NameOf(one) + " *", "-", "-", "-",
+    return fmt::format(kRow, NameOf(one) + " *", "-", "-", "-", "-",
                        "takes too long", GradientText(one));
   }
   return fmt::format(
       kRow, NameOf(one) + (IsSample(one, diagnosis) ? " *" : ""),
       Shown(one.attention_error), Shown(one.mass_error),
+      Shown(one.mean_mass_error),
       one.moved ? fmt::format("{:.0f} %", 100 * *one.moved) : "-",
       one.first_wrong ? PlaceText(*one.first_wrong, diagnosis) : "none",
       GradientText(one));
@@ -95,8 +97,8 @@ std::string MechanismText(const DiagnosedMechanism& mechanism,
                         decoding.latency->ap, decoding.latency->dal)
           : "",
       mechanism.hard_distance);
-  text += fmt::format("  {:<30}{:>12}{:>12}{:>8}  {:<28}{:>12}\n", "variant",
-                      "error", "mass", "moved", "first wrong", "gradient");
+  text += fmt::format(kRow, "variant", "error", "mass", "mean", "moved",
+                      "first wrong", "gradient");
   for (const DiagnosedVariant& one : mechanism.variants) {
     text += Row(one, diagnosis);
   }
@@ -154,10 +156,11 @@ std::string DiagnosisText(const Diagnosis& diagnosis) {
   }
   text += SampleText(diagnosis);
   text += fmt::format(
-      "error: largest |attention - exact|; mass: largest error of its sum over "
-      "the memory; moved: outputs\nwhose largest attention is elsewhere; first "
-      "wrong: an error of either above {:g}; gradient: largest\nrelative error "
-      "at some scores of the first outputs of sequence 1 (--json has them)\n",
+      "error: largest |attention - exact|; mass, mean: largest error of its "
+      "sum over the memory, and the mean\nover outputs; moved: outputs whose "
+      "largest attention is elsewhere; first wrong: an error or a mass\nwrong "
+      "by more than {:g}; gradient: largest relative error at some scores of "
+      "the first outputs of\nsequence 1 (--json has them)\n",
       diagnosis.tolerance);
   return text;
 }

@@ -16,8 +16,6 @@
 namespace attnbench {
 namespace {
 
-constexpr double kLeastShare = 0.01;
-
 // NaN where the text is no finite number.
 template <class Number>
 Number FiniteNumber(std::string_view text) {

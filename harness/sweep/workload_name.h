@@ -20,8 +20,10 @@ enum class WorkloadKind {
   kFile,
 };
 
+inline constexpr double kLeastShare = 0.01;  // S of copy:S
+
 // "bias:R" takes a finite number, "wait_k:K" a whole number from 1 on, "copy:S"
-// a share from 0.01 to 1, "file:CASE" a file that can be read.
+// a share from kLeastShare to 1, "file:CASE" a file that can be read.
 inline constexpr NamedValue<WorkloadKind> kWorkloads[] = {
     {"uniform", WorkloadKind::kUniform},   {"planted", WorkloadKind::kPlanted},
     {"diagonal", WorkloadKind::kDiagonal}, {"bias:R", WorkloadKind::kBias},

@@ -14,8 +14,6 @@ namespace {
 using at::Tensor;
 
 constexpr Index kEvaluationBatch = 128;
-// Decoding is cut off this many symbols after the longest target.
-constexpr Index kMoreSymbols = 5;
 // Below and above these bounds a p counts as discrete.
 constexpr double kAlmostZero = 0.05, kAlmostOne = 0.95;
 
@@ -256,7 +254,7 @@ StepReport Trainer::TrainOnBatch() {
 FinalEvaluation Trainer::MeasureHeldOut(Index count) const {
   const at::NoGradGuard no_gradient;
   const TrainingSettings& settings = run_.settings;
-  const Index most = settings.most_symbols + kMoreSymbols;
+  const Index most = settings.most_outputs();
   Sums sums;
   for (Index first = 0; first < count; first += kEvaluationBatch) {
     const Batch batch =

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cmath>
+
 #include "harness/base/error.h"
 #include "harness/base/json_file.h"
 
@@ -21,14 +23,27 @@ bool Fills(const std::vector<Index>& shape, Index count) {
 }  // namespace
 
 Checkpoint ReadCheckpoint(const std::string& path) {
-  const auto checkpoint = FromJson<Checkpoint>(ReadJsonFile(path), path);
   const Place place(path), arrays(place, "parameters");
+  const Json json = ReadJsonFile(path);
+  // Of another document the first key that differs would tell less.
+  if (!json.is_object() || json.value("kind", Json()) != Checkpoint().kind) {
+    FailAt(Place(place, "kind"),
+           "is not checkpoint; expected a file that train --keep-checkpoints "
+           "left in OUTPUT.checkpoints/");
+  }
+  const auto checkpoint = FromJson<Checkpoint>(json, path);
   for (const auto& [name, array] : checkpoint.parameters) {
     for (const auto* values : {&array.values, &array.means, &array.squares}) {
-      if (Fills(array.shape, std::ssize(*values))) continue;
-      FailAt(Place(arrays, name),
-             fmt::format("has {} numbers, not as many as its shape, {}, says",
-                         values->size(), array.shape));
+      if (!Fills(array.shape, std::ssize(*values))) {
+        FailAt(Place(arrays, name),
+               fmt::format("has {} numbers, not as many as its shape, {}, says",
+                           values->size(), array.shape));
+      }
+      for (const double value : *values) {
+        if (std::isfinite(static_cast<float>(value))) continue;
+        FailAt(Place(arrays, name),
+               fmt::format("has the number {:g}, which f32 has not", value));
+      }
     }
   }
   return checkpoint;

@@ -18,7 +18,7 @@ namespace attnbench {
 struct CheckpointArray {
   std::vector<Index> shape = {};
   std::vector<double> values = {};
-  std::vector<double> means = {};    // m of Adam; empty: all are 0
+  std::vector<double> means = {};    // m of Adam
   std::vector<double> squares = {};  // v of Adam
 
   static void Fields(auto& self, auto& visit) {
@@ -57,7 +57,7 @@ struct Checkpoint {
 
 // Reads a checkpoint. Throws UserError naming the file, and the place in it, if
 // it is no checkpoint, is cut short, or has an array whose numbers are not as
-// many as its shape says.
+// many as its shape says, or not f32.
 Checkpoint ReadCheckpoint(const std::string& path);
 
 // Throws UserError naming the file if the checkpoint is not of this run.

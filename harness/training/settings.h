@@ -146,6 +146,9 @@ struct TrainingSettings {
   Index longest_source() const {
     return task_spec().has_frames() ? 0 : most_symbols + 1;
   }
+  // Decoding of held-out sequences is cut off a few symbols after the longest
+  // target.
+  Index most_outputs() const { return most_symbols + 5; }
   // Numbers of the encoder's inputs.
   Index source_size() const {
     if (task_spec().has_frames()) return kFrameSize;

@@ -5,6 +5,7 @@
 
 #include "harness/sweep/default_config.h"
 #include "harness/training/parameter_specs.h"
+#include "mechanisms/energy/energy.h"
 #include "mechanisms/registry.h"
 
 namespace attnbench {
@@ -149,6 +150,8 @@ TrainedDecoder::TrainedDecoder(const Checkpoint& checkpoint,
                                const std::string& path)
     : settings_(checkpoint.run.settings),
       arrays_([&]() -> const Checkpoint& {
+        CheckSettings(checkpoint.run.settings,
+                      Place(Place(Place(path), "run"), "settings"));
         CheckParameters(ParameterSpecsOf(checkpoint.run.settings),
                         checkpoint.parameters, path);
         return checkpoint;
@@ -192,19 +195,43 @@ void TrainedDecoder::Linear(const std::string& name, const Array<float>& x,
               y.data());
 }
 
+SequenceInputs<float> TrainedDecoder::Inputs(Index entries) const {
+  SequenceInputs<float> inputs{.parameters = &arrays_};
+  if (settings_.is_monotonic()) {
+    inputs.energy_bias = arrays_.Scalar("attention.r");
+  }
+  inputs.expected_length = entries;
+  return inputs;
+}
+
+TrainedDecoder::State TrainedDecoder::FirstState(const Source& source) const {
+  const std::size_t d = Size(settings_.dim);
+  State state{Array<float>(d), Array<float>(d), Array<float>(d)};
+  if (settings_.starts_from_encoder) {
+    state.output = source.LastOutput();
+    state.cell = source.LastCell();
+  }
+  return state;
+}
+
+void TrainedDecoder::StepState(Symbol last, State& state) {
+  const std::span<const float> embedded =
+      arrays_.Matrix("target_embedding", kTaskVocabulary, settings_.embedding)
+          .Row(last);
+  const Array<float> joined =
+      settings_.input_feeding ? Joined({embedded, state.context, state.output})
+                              : Joined({embedded, state.output});
+  decoder_.Step({joined.data(), 1, std::ssize(joined)}, RowOf(state.cell),
+                RowOf(state.output));
+}
+
 std::vector<DecodedOutput> TrainedDecoder::Decode(const Example& example,
                                                   Index most) {
-  const Index d = settings_.dim;
   Source source(*this, example);
-  Array<float> output(Size(d)), cell(Size(d)), context(Size(d));
   std::unique_ptr<Decoder<float>> attention;
   if (mechanism_ != nullptr) {
-    SequenceInputs<float> inputs{.parameters = &arrays_};
-    if (settings_.is_monotonic()) {
-      inputs.energy_bias = arrays_.Scalar("attention.r");
-    }
-    inputs.expected_length = example.source_length();
-    attention = mechanism_->MakeDecoder(MechanismConfig(), inputs);
+    attention = mechanism_->MakeDecoder(MechanismConfig(),
+                                        Inputs(example.source_length()));
   }
   if (!is_online()) {
     source.ReadAll();
@@ -213,35 +240,25 @@ std::vector<DecodedOutput> TrainedDecoder::Decode(const Example& example,
       attention->Close();
     }
   }
-  if (settings_.starts_from_encoder) {
-    output = source.LastOutput();
-    cell = source.LastCell();
-  }
+  State state = FirstState(source);
   std::vector<DecodedOutput> outputs;
   Symbol last = kStartSymbol;
   while (last != kEndSymbol && std::ssize(outputs) < most) {
-    const std::span<const float> embedded =
-        arrays_.Matrix("target_embedding", kTaskVocabulary, settings_.embedding)
-            .Row(last);
-    const Array<float> joined = settings_.input_feeding
-                                    ? Joined({embedded, context, output})
-                                    : Joined({embedded, output});
-    decoder_.Step({joined.data(), 1, std::ssize(joined)}, RowOf(cell),
-                  RowOf(output));
+    StepState(last, state);
     DecodedOutput made;
-    Array<float> features = output;
+    Array<float> features = state.output;
     if (attention) {
-      StepResult<float> step = attention->Step(output, context);
+      StepResult<float> step = attention->Step(state.output, state.context);
       while (step.need_memory) {
         if (source.IsRead()) {
           attention->Close();
         } else {
           attention->Append(source.ReadNext());
         }
-        step = attention->Step(output, context);
+        step = attention->Step(state.output, state.context);
       }
       made.position = step.position;
-      Linear("mix", Joined({output, context}), features);
+      Linear("mix", Joined({state.output, state.context}), features);
       for (float& x : features) x = std::tanh(x);
     }
     Array<float> logits(Size(kTaskVocabulary));
@@ -256,6 +273,55 @@ std::vector<DecodedOutput> TrainedDecoder::Decode(const Example& example,
     outputs.push_back(made);
   }
   return outputs;
+}
+
+NamedTables TrainedDecoder::Scores(const Example& example) {
+  ATTN_CHECK(settings_.is_monotonic());
+  Source source(*this, example);
+  source.ReadAll();
+  const Index U = std::ssize(example.target), T = source.memory().rows;
+  const Config config = MechanismConfig();
+  const SequenceInputs<float> inputs = Inputs(T);
+  NamedTables tables;
+  std::vector<std::pair<std::unique_ptr<Energy<float>>, Table<float>*>> scores;
+  const auto add = [&](const InputSpec& score, EnergyRole role) {
+    tables[score.name] = Table<float>(U, T);
+    scores.emplace_back(MakeEnergy(config, inputs, role, EnergyUse::kMany),
+                        &tables[score.name]);
+    scores.back().first->Append(source.memory());
+  };
+  add(kEnergiesInput, EnergyRole::kAttention);
+  if (settings_.has_chunks()) add(kChunkEnergiesInput, EnergyRole::kChunk);
+  State state = FirstState(source);
+  for (Index i = 0; i < U; ++i) {
+    StepState(i == 0 ? kStartSymbol : example.target[Size(i - 1)], state);
+    for (const auto& [energy, table] : scores) {
+      energy->SetState(i, state.output);
+      energy->Evaluate(0, T, table->view().Row(i).data());
+    }
+    if (settings_.input_feeding) {
+      state.context = LastExpectedContext(tables, i + 1, source.memory());
+    }
+  }
+  return tables;
+}
+
+Array<float> TrainedDecoder::LastExpectedContext(
+    const NamedTables& tables, Index outputs,
+    const MatrixView<const float>& memory) const {
+  Sequence<float> sequence;
+  for (const auto& [name, table] : tables) {
+    sequence.inputs.scores.Set(name,
+                               {table.values.data(), outputs, table.cols});
+  }
+  Table<float> contexts(outputs, memory.cols);
+  sequence.memory = memory;
+  sequence.contexts = contexts.view();
+  Config config = MechanismConfig();
+  config.mode = "expect";
+  mechanism_->Expect(config, sequence, {});
+  const std::span<float> last = contexts.view().Row(outputs - 1);
+  return {last.begin(), last.end()};
 }
 
 }  // namespace attnbench

@@ -26,17 +26,27 @@ struct DecodedOutput {
   float margin = 0;        // the largest logit less the next
 };
 
+// Tables [U, T] of one sequence by the names that InputSpec has.
+using NamedTables = std::map<std::string, Table<float>>;
+
 // A decoder has arrays of its own, so it is not thread-safe.
 class TrainedDecoder {
  public:
-  // Throws UserError naming `path` and the parameter if the checkpoint has not
-  // those of its settings.
+  // Throws UserError naming `path` and the place in it if the checkpoint's
+  // settings do not fit each other, or its parameters not its settings.
   TrainedDecoder(const Checkpoint& checkpoint, const std::string& path);
 
   // Reads its own outputs, each the symbol of the largest logit, up to the end
   // symbol, which is the last, or until there are `most`. Mechanisms that
   // choose take the first entry with p >= 1/2.
   std::vector<DecodedOutput> Decode(const Example& source, Index most);
+
+  // What training starts from: `energies`, with r and without noise, and
+  // `chunk_energies` where the mechanism has them, of outputs that follow the
+  // target's symbols. With input feeding, states follow from expected contexts,
+  // by exact alpha. Only of mechanisms that choose
+  // (TrainingSettings::is_monotonic).
+  NamedTables Scores(const Example& example);
 
   bool is_online() const {
     return !settings_.bidirectional && !settings_.starts_from_encoder;
@@ -60,7 +70,19 @@ class TrainedDecoder {
     std::map<std::string, Array<float>, std::less<>> arrays_;
   };
 
+  // Of the decoder after an output; the context is read with input feeding.
+  struct State {
+    Array<float> output, cell, context;
+  };
+
   Config MechanismConfig() const;
+  SequenceInputs<float> Inputs(Index entries) const;
+  State FirstState(const Source& source) const;
+  // Reads the last symbol; writes all but the context.
+  void StepState(Symbol last, State& state);
+  // The expected context of the last of the first `outputs` outputs.
+  Array<float> LastExpectedContext(const NamedTables& tables, Index outputs,
+                                   const MatrixView<const float>& memory) const;
   // y = W x + b.
   void Linear(const std::string& name, const Array<float>& x,
               Array<float>& y) const;

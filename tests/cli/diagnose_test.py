@@ -55,11 +55,13 @@ class Diagnose(ResultFilesTest):
         self.assertAlmostEqual(found["parallel tf"]["mass_errors"][1],
                                (1 - 2**-5) * (1 - 0.1455 / 0.5), delta=1e-3)
         self.assertEqual(found["parallel tf"]["mass_errors"][0], 0)
+        self.assertAlmostEqual(found["parallel tf"]["mean_mass_error"],
+                               found["parallel tf"]["mass_error"] / 2, delta=1e-6)
         self.assertGreater(found["parallel tf"]["gradient"]["relative_error"], 0.01)
         self.assertLess(found["triangular"]["gradient"]["relative_error"], 1e-5)
         out, _ = self.gives(0, "diagnose", "--p", self.path("p.npy"))
         self.assertIn("clipped at 1e-11 or less", out)
-        self.assertRegex(out, r"parallel tf +0\.35 +0\.69 +\d+ %  output 2 ")
+        self.assertRegex(out, r"parallel tf +0\.35 +0\.69 +0\.34 +\d+ %  output 2 ")
 
     def test_ones_before_the_mass_leave_no_bound(self):
         p = numpy.array([[0, 0, 0, 0, 1, 0], [0, 0, 1, 0, 0, 1.0]])
@@ -281,7 +283,7 @@ class Diagnose(ResultFilesTest):
             self.refused(("diagnose", "--p", plain, "--output-lengths",
                           self.save("l.npy", numpy.array(lengths))), "l.npy", *parts)
         for arguments, *parts in (
-                ((), "needs --p FILE or --energies FILE"),
+                ((), "needs --p FILE, --energies FILE or --model FILE"),
                 (("--p", plain, "--energies", plain), "not both"),
                 (("--p", plain, "--mechanism", "mocha"), "mocha needs --chunk-energies"),
                 (("--p", plain, "--chunk-energies", plain), "add --mechanism mocha"),

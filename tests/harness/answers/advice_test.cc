@@ -136,6 +136,28 @@ TEST(Advice, AScanThatDidNotReadTheMemoryIsMarkedAndCountsForNothing) {
   EXPECT_THAT(AdviceText(Made().Of()), Not(HasSubstr("*")));
 }
 
+TEST(Advice, AScanReadsTheShareThatATrainedModelReads) {
+  AdvisedShape shape = kShape;
+  shape.memory_read = 0.5;
+  for (const Point& point : ExpandSweep(AdviceRequest(shape)).points) {
+    EXPECT_EQ(point.axes.at("workload"), AxisValue("copy:0.5"));
+  }
+  Advice advice = AdviceOf(Made{.rest = 100, .read = 0.46}.Result(), shape);
+  EXPECT_THAT(advice.conclusion, HasSubstr("It pays"));
+  EXPECT_THAT(AdviceText(advice), HasSubstr("scans read 50 % of the memory"));
+  advice = AdviceOf(Made{.rest = 100, .read = 0.44}.Result(), shape);
+  EXPECT_THAT(advice.conclusion, HasSubstr("Nothing can be said"));
+  EXPECT_THAT(AdviceText(advice), HasSubstr("\n*: under 45 %"));
+  advice.model = {.text = "m seed 1",
+                  .zero_contexts = 0.2,
+                  .memory_read = 0.5,
+                  .latency = Latency{.ap = 0.4, .dal = 3}};
+  EXPECT_THAT(AdviceText(advice),
+              HasSubstr("m seed 1: its hard decoding reads 50 % of the memory "
+                        "and leaves 20 % of its outputs without a context; AP "
+                        "0.40, DAL 3.0 entries\n"));
+}
+
 std::string BreaksEven(double monotonic) {
   const Advice advice = Made{.monotonic = monotonic}.Of();
   const std::string text = AdviceText(advice);

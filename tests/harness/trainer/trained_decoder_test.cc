@@ -4,11 +4,13 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <torch/types.h>
 
 #include <algorithm>
 #include <functional>
 
 #include "harness/trainer/trainer.h"
+#include "harness/training/held_out.h"
 #include "tests/support/error_text.h"
 #include "tests/support/tiny_run.h"
 
@@ -110,6 +112,39 @@ TEST_P(EverySetting, DecodesTheTrainersSymbolsUnlessLogitsTie) {
   }
   EXPECT_GT(compared, 64u);
   EXPECT_EQ(read_less, is_online && settings.is_monotonic());
+}
+
+// The energies that the trainer has for a batch.
+void ExpectEnergies(const at::Tensor& expected,  // [B, 1, U, T]
+                    const std::vector<NamedTables>& scores) {
+  for (Index b = 0; b < std::ssize(scores); ++b) {
+    const Table<float>& energies = scores[Size(b)].at("energies");
+    for (Index i = 0; i < energies.rows; ++i) {
+      for (Index j = 0; j < energies.cols; ++j) {
+        EXPECT_NEAR(energies(i, j), expected[b][0][i][j].item<float>(), 1e-4)
+            << b << " " << i << " " << j;
+      }
+    }
+  }
+}
+
+TEST_P(EverySetting, HasTheTrainersErrorAndEnergies) {
+  const TrainingSettings settings = Settings();
+  Trainer trainer(testing::RunOf(settings));
+  while (!trainer.IsDone()) trainer.Step();
+  const Checkpoint checkpoint = trainer.Save();
+  const Evaluation evaluation = trainer.Evaluate(kExamples);
+  // Ties may go the other way.
+  EXPECT_NEAR(DecodeHeldOut(checkpoint, "c.json", kExamples).error(),
+              evaluation.hard_error.value_or(evaluation.soft_error), 0.02);
+  if (!settings.is_monotonic()) return;
+  const Batch batch =
+      MakeBatch(settings.task_spec(), ExampleSet::kHeldOut, 1, 0, kExamples);
+  const Encoding encoding = trainer.model().Encode(batch);
+  ExpectEnergies(trainer.model()
+                     .Decode(encoding, encoding.first, batch.previous, {})
+                     .attended.energies,
+                 ScoresOfHeldOut(checkpoint, "c.json", kExamples));
 }
 
 INSTANTIATE_TEST_SUITE_P(TrainedDecoder, EverySetting,

@@ -84,6 +84,10 @@ TEST_F(CheckpointFile, WithOtherMembersOrTooFewNumbersIsRefusedByPlace) {
       {"/parameters/x/shape", {0, 2}, "c.json: parameters.x.shape[0]"},
       {"/parameters/x/means", {1}, "c.json: parameters.x: has 1 numbers"},
       {"/parameters/x/values", {1, "2"}, "c.json: parameters.x.values[1]"},
+      {"/parameters/x/values",
+       {1, -4e38},
+       "c.json: parameters.x: has the "
+       "number -4e+38, which f32"},
   };
   for (const auto& [pointer, value, message] : cases) {
     Json json = ToJson(MadeUpCheckpoint());

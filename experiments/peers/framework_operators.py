@@ -1,0 +1,54 @@
+"""Training expectations and gradients by our own operators in PyTorch
+(python/attnbench/torch): variant framework_operators, on the same tensors and in the
+same process as the closed forms of framework_training.py.
+"""
+
+import os
+import sys
+
+from framework_training import Training
+
+sys.path.append(
+    os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "python")
+)
+VARIANT = "framework_operators"
+
+
+def load():
+    """attnbench.torch; None where its library is not built."""
+    try:
+        from attnbench import torch as operators
+    except ImportError:
+        return None
+    return operators
+
+
+OPERATORS = load()
+
+
+class OperatorTraining(Training):
+    """A cell of mode expect or gradient, from given scores."""
+
+    def ways(self):
+        return (None,)
+
+    def attention(self, leaves):
+        # [B H, U, T]: every sequence is a batch of one head.
+        scores = {name: leaf.unsqueeze(-3) for name, leaf in leaves.items()}
+        if next(iter(scores.values())).dim() == 3:
+            scores = {name: score.unsqueeze(0) for name, score in scores.items()}
+        choice = (
+            {"p": scores["p_choose"]}
+            if "p_choose" in scores
+            else {"energies": scores["energies"]}
+        )
+        if self.mechanism == "monotonic":
+            made = OPERATORS.monotonic_attention(**choice)
+        elif self.mechanism == "mocha":
+            width = None if self.width == "inf" else self.width
+            made, _ = OPERATORS.mocha_attention(
+                scores["chunk_energies"], width, **choice
+            )
+        else:
+            made, _ = OPERATORS.matcha_attention(scores["chunk_energies"], **choice)
+        return made.reshape(next(iter(leaves.values())).shape)

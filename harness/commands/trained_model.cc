@@ -1,0 +1,84 @@
+#include "harness/commands/trained_model.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "harness/base/error.h"
+#include "harness/base/parse_text.h"
+#include "harness/system/result_file.h"
+#include "harness/training/trained_decoder.h"
+
+namespace attnbench {
+namespace {
+
+constexpr char kSequences[] = "--sequences";
+constexpr Index kMostSequences = 1'000'000;
+
+// Reads it, and checks that a decoder takes it before anything else is done.
+Checkpoint ReadModel(const std::string& path) {
+  Checkpoint checkpoint = ReadCheckpoint(path);
+  TrainedDecoder(checkpoint, path);
+  return checkpoint;
+}
+
+}  // namespace
+
+CLI::Option* AddModel(CLI::App& command, const std::string& help,
+                      ModelArguments& arguments) {
+  CLI::Option* const model =
+      command
+          .add_option("--model", arguments.path,
+                      help +
+                          ": a checkpoint that train --keep-checkpoints left, "
+                          "e.g. --model stretch.json.checkpoints/"
+                          "noise1-seed1.json")
+          ->type_name("FILE");
+  command
+      .add_option(kSequences, arguments.sequences,
+                  "with --model: how many of its held-out sequences, from the "
+                  "first on, e.g. --sequences 100 (default: as many as its "
+                  "experiment has)")
+      ->type_name("N")
+      ->needs(model);
+  return model;
+}
+
+TrainedModel::TrainedModel(const ModelArguments& arguments,
+                           const std::string& output)
+    : path_(arguments.path),
+      checkpoint_(ReadModel(path_)),
+      num_sequences_(arguments.sequences.empty()
+                         ? std::min(settings().held_out, kMostSequences)
+                         : ParseInteger(arguments.sequences, 1, kMostSequences,
+                                        kSequences)) {
+  RefuseToReplace({path_}, output);
+}
+
+void TrainedModel::CheckChooses() const {
+  if (settings().is_monotonic()) return;
+  std::vector<std::string> valid;
+  for (const std::string& name : TrainedMechanismNames()) {
+    if (TrainingSettings{.mechanism = name}.is_monotonic()) {
+      valid.push_back(name);
+    }
+  }
+  throw UserError(
+      path_ + ": run.settings.mechanism",
+      fmt::format("is {}, which chooses no entries, so there is no p; expected "
+                  "a model of {}",
+                  settings().mechanism, fmt::join(valid, ", ")));
+}
+
+std::string TrainedModel::Text() const {
+  const TrainingRun& run = checkpoint_.run;
+  return fmt::format(
+      "{} seed {}: {} trained on {}, step {} of {}; {} of its held-out "
+      "sequences",
+      run.name, run.seed, settings().mechanism, settings().task,
+      checkpoint_.step, settings().steps, num_sequences_);
+}
+
+}  // namespace attnbench

@@ -1,0 +1,117 @@
+#include "harness/training/held_out.h"
+
+#include <fmt/format.h>
+#include <omp.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "harness/base/error.h"
+#include "mechanisms/common/parallel.h"
+
+namespace attnbench {
+namespace {
+
+// Calls work(decoder, example, n) for each of the first `count` sequences.
+template <class Work>
+void ForEachHeldOut(const Checkpoint& checkpoint, const std::string& path,
+                    Index count, const Work& work) {
+  const TrainingRun& run = checkpoint.run;
+  const int threads = omp_get_max_threads();
+  ParallelFor(threads, threads, [&](Index part) {
+    TrainedDecoder decoder(checkpoint, path);
+    for (Index n = count * part / threads; n < count * (part + 1) / threads;
+         ++n) {
+      work(decoder,
+           MakeExample(run.settings.task_spec(), ExampleSet::kHeldOut,
+                       run.held_out_seed, static_cast<std::uint32_t>(n)),
+           n);
+    }
+  });
+}
+
+// Of an output, without its end symbol if it has one.
+std::vector<Symbol> SymbolsOf(const std::vector<DecodedOutput>& outputs) {
+  std::vector<Symbol> symbols;
+  for (const DecodedOutput& output : outputs) {
+    if (output.symbol != kEndSymbol) symbols.push_back(output.symbol);
+  }
+  return symbols;
+}
+
+HeldOutChoices ChoicesOf(const std::vector<HeldOutSequence>& sequences) {
+  HeldOutChoices choices;
+  LatencyMean latency;
+  double outputs = 0, zero_contexts = 0;
+  for (const HeldOutSequence& sequence : sequences) {
+    std::vector<StepTrace> traces;
+    for (const DecodedOutput& output : sequence.outputs) {
+      traces.push_back({.position = output.position,
+                        .begin = std::max<Index>(output.position, 0),
+                        .end = output.position + 1});
+      zero_contexts += output.position < 0 ? 1 : 0;
+    }
+    outputs += static_cast<double>(traces.size());
+    const Index T = sequence.source_length;
+    const std::vector<double> delays = DelaysOf(traces, T);
+    choices.memory_read += delays.back() / static_cast<double>(T);
+    latency.Add(LatencyOf(delays, T, std::ssize(delays)));
+  }
+  choices.zero_contexts = zero_contexts / outputs;
+  choices.memory_read /= static_cast<double>(sequences.size());
+  choices.latency = latency.Mean();
+  return choices;
+}
+
+void CheckFinite(const NamedTables& tables, const std::string& path, Index n) {
+  for (const auto& [name, table] : tables) {
+    const auto found = std::ranges::find_if_not(
+        table.values, [](float value) { return std::isfinite(value); });
+    if (found == table.values.end()) continue;
+    const Index at = found - table.values.begin();
+    throw UserError(
+        path,
+        fmt::format("its {} are not finite, at output {} and entry {} of "
+                    "held-out sequence {}",
+                    name, at / table.cols + 1, at % table.cols + 1, n + 1));
+  }
+}
+
+}  // namespace
+
+HeldOutDecoding DecodeHeldOut(const Checkpoint& checkpoint,
+                              const std::string& path, Index count) {
+  const TrainingSettings& settings = checkpoint.run.settings;
+  HeldOutDecoding made;
+  made.sequences.resize(Size(count));
+  ForEachHeldOut(checkpoint, path, count,
+                 [&](TrainedDecoder& decoder, const Example& example, Index n) {
+                   made.sequences[Size(n)] = {
+                       example.source_length(), example.target,
+                       decoder.Decode(example, settings.most_outputs())};
+                 });
+  for (const HeldOutSequence& sequence : made.sequences) {
+    const std::span<const Symbol> target = sequence.target;
+    const Index symbols = std::ssize(target) - 1;
+    made.symbols += symbols;
+    made.edits +=
+        EditDistance(SymbolsOf(sequence.outputs), target.first(Size(symbols)));
+  }
+  made.symbols = std::max<Index>(made.symbols, 1);
+  if (settings.is_monotonic()) made.choices = ChoicesOf(made.sequences);
+  return made;
+}
+
+std::vector<NamedTables> ScoresOfHeldOut(const Checkpoint& checkpoint,
+                                         const std::string& path, Index count) {
+  std::vector<NamedTables> scores(Size(count));
+  ForEachHeldOut(checkpoint, path, count,
+                 [&](TrainedDecoder& decoder, const Example& example, Index n) {
+                   scores[Size(n)] = decoder.Scores(example);
+                 });
+  for (Index n = 0; n < count; ++n) CheckFinite(scores[Size(n)], path, n);
+  return scores;
+}
+
+}  // namespace attnbench

@@ -1,0 +1,56 @@
+// What a trained model makes of the held-out sequences of its run: decoded
+// without libtorch, and the scores that training would start from. Threads
+// share the sequences and change nothing.
+#ifndef ATTNBENCH_HARNESS_TRAINING_HELD_OUT_H_
+#define ATTNBENCH_HARNESS_TRAINING_HELD_OUT_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/latency/latency.h"
+#include "harness/training/trained_decoder.h"
+
+namespace attnbench {
+
+// A sequence that was decoded.
+struct HeldOutSequence {
+  Index source_length = 0;
+  std::vector<Symbol> target;  // with the end symbol
+  std::vector<DecodedOutput> outputs;
+};
+
+// How a hard process went. All outputs count, those of end symbols too.
+struct HeldOutChoices {
+  double zero_contexts = 0;  // share of outputs that chose no entry
+  // Mean over sequences of the share that the last output has read. An output
+  // without a choice has read everything.
+  double memory_read = 0;
+  std::optional<Latency> latency;  // mean over sequences
+};
+
+struct HeldOutDecoding {
+  std::vector<HeldOutSequence> sequences;
+  // Edits that make the outputs the targets, and symbols of the targets, both
+  // without end symbols.
+  Index edits = 0, symbols = 0;
+  std::optional<HeldOutChoices> choices;  // of mechanisms that choose
+
+  double error() const {  // token error rate, as in trained_result.h
+    return static_cast<double>(edits) / static_cast<double>(symbols);
+  }
+};
+
+// Both take the first `count` sequences and throw UserError, naming `path`, if
+// the checkpoint is none that TrainedDecoder takes.
+HeldOutDecoding DecodeHeldOut(const Checkpoint& checkpoint,
+                              const std::string& path, Index count);
+
+// TrainedDecoder::Scores of each sequence. Throws UserError, too, if one is not
+// finite.
+std::vector<NamedTables> ScoresOfHeldOut(const Checkpoint& checkpoint,
+                                         const std::string& path, Index count);
+
+}  // namespace attnbench
+
+#endif  // ATTNBENCH_HARNESS_TRAINING_HELD_OUT_H_

@@ -1,0 +1,172 @@
+// Guards against scores that are not those which decoding goes by, an error
+// that counts something else, and settings that make a decoder write beyond its
+// arrays. Models are drawn, not trained.
+#include "harness/training/held_out.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "harness/training/parameter_specs.h"
+#include "mechanisms/common/philox.h"
+#include "tests/support/error_text.h"
+#include "tests/support/tiny_run.h"
+
+namespace attnbench {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr Index kCount = 50;
+
+Checkpoint DrawnCheckpoint(const TrainingSettings& settings) {
+  Checkpoint checkpoint{.run = testing::RunOf(settings)};
+  std::uint32_t stream = 0;
+  for (const ParameterSpec& spec : ParameterSpecsOf(settings)) {
+    CheckpointArray& array = checkpoint.parameters[spec.name];
+    array.shape = spec.shape;
+    std::size_t count = 1;
+    for (const Index length : spec.shape) count *= Size(length);
+    for (std::size_t n = 0; n < count; ++n) {
+      const double drawn = SymmetricUniform24(Philox(5, 0, stream, n)[0]);
+      array.values.push_back(spec.value + std::sqrt(3 * spec.variance) * drawn);
+    }
+    ++stream;
+  }
+  return checkpoint;
+}
+
+TrainingSettings ChoosingSettings(const std::string& mechanism) {
+  TrainingSettings settings = testing::TinySettings(mechanism);
+  settings.least_symbols = 1;
+  return settings;
+}
+
+// Energies so far from 0 that the expectation is the hard process.
+void Sharpen(Checkpoint& checkpoint) {
+  checkpoint.parameters.at("attention.g").values = {1e6};
+}
+
+// The choices of hard decoding by these energies; -1: none, from then on.
+std::vector<Index> ChoicesBy(const Table<float>& energies) {
+  std::vector<Index> choices;
+  Index j = 0;
+  for (Index i = 0; i < energies.rows; ++i) {
+    while (j < energies.cols && energies(i, j) < 0) ++j;
+    choices.push_back(j < energies.cols ? j : -1);
+  }
+  return choices;
+}
+
+// Decodes sequences, takes what was decoded as the targets, and expects that
+// the scores of these choose the same entries.
+void ExpectScoresChooseWhatIsDecoded(const Checkpoint& checkpoint) {
+  const TrainingRun& run = checkpoint.run;
+  TrainedDecoder decoder(checkpoint, "c.json");
+  Index chosen = 0, none = 0;
+  for (std::uint32_t n = 0; n < kCount; ++n) {
+    Example example = MakeExample(run.settings.task_spec(),
+                                  ExampleSet::kHeldOut, run.held_out_seed, n);
+    example.target.clear();
+    std::vector<Index> positions;
+    for (const DecodedOutput& output : decoder.Decode(example, 6)) {
+      example.target.push_back(output.symbol);
+      positions.push_back(output.position);
+      (output.position < 0 ? none : chosen) += 1;
+    }
+    const NamedTables scores = decoder.Scores(example);
+    EXPECT_EQ(ChoicesBy(scores.at("energies")), positions) << n;
+    EXPECT_EQ(scores.contains("chunk_energies"), run.settings.has_chunks());
+  }
+  EXPECT_GT(chosen, 20);
+  EXPECT_GT(none, 5);
+}
+
+TEST(ScoresOfATrainedModel, ChooseWhatIsDecoded) {
+  for (const char* const mechanism : {"monotonic", "mocha", "matcha"}) {
+    SCOPED_TRACE(mechanism);
+    TrainingSettings settings = ChoosingSettings(mechanism);
+    ExpectScoresChooseWhatIsDecoded(DrawnCheckpoint(settings));
+    settings.bidirectional = settings.starts_from_encoder = false;
+    settings.encoder_units = settings.dim;
+    ExpectScoresChooseWhatIsDecoded(DrawnCheckpoint(settings));
+  }
+}
+
+TEST(ScoresOfATrainedModel, FollowFromExpectedContextsWithInputFeeding) {
+  for (const char* const mechanism : {"monotonic", "mocha", "matcha"}) {
+    SCOPED_TRACE(mechanism);
+    TrainingSettings settings = ChoosingSettings(mechanism);
+    settings.input_feeding = true;
+    Checkpoint checkpoint = DrawnCheckpoint(settings);
+    Sharpen(checkpoint);
+    ExpectScoresChooseWhatIsDecoded(checkpoint);
+  }
+}
+
+TEST(ScoresOfHeldOut, ThatAreNotFiniteAreRefusedByPlace) {
+  Checkpoint checkpoint = DrawnCheckpoint(ChoosingSettings("monotonic"));
+  checkpoint.parameters.at("attention.g").values = {3e38};
+  checkpoint.parameters.at("attention.r").values = {3e38};
+  EXPECT_THAT(
+      testing::ErrorText([&] { ScoresOfHeldOut(checkpoint, "c.json", 3); }),
+      HasSubstr("c.json: its energies are not finite, at output "));
+}
+
+TEST(DecodeHeldOut, CountsEditsWithoutEndSymbolsWhateverTheThreads) {
+  const Checkpoint checkpoint = DrawnCheckpoint(ChoosingSettings("mocha"));
+  const TrainingRun& run = checkpoint.run;
+  const HeldOutDecoding decoded = DecodeHeldOut(checkpoint, "c.json", kCount);
+  ASSERT_EQ(std::ssize(decoded.sequences), kCount);
+  TrainedDecoder decoder(checkpoint, "c.json");
+  Index edits = 0, symbols = 0;
+  for (std::uint32_t n = 0; n < kCount; ++n) {
+    Example example = MakeExample(run.settings.task_spec(),
+                                  ExampleSet::kHeldOut, run.held_out_seed, n);
+    std::vector<Symbol> made;
+    for (const DecodedOutput& output :
+         decoder.Decode(example, run.settings.most_outputs())) {
+      made.push_back(output.symbol);
+    }
+    if (made.back() == kEndSymbol) made.pop_back();
+    example.target.pop_back();
+    symbols += std::ssize(example.target);
+    edits += EditDistance(made, example.target);
+  }
+  EXPECT_EQ(decoded.edits, edits);
+  EXPECT_EQ(decoded.symbols, symbols);
+  EXPECT_EQ(decoded.error(),
+            static_cast<double>(edits) / static_cast<double>(symbols));
+}
+
+TEST(DecodeHeldOut, TellsHowMuchIsReadAndWhichOutputsChooseNothing) {
+  Checkpoint checkpoint = DrawnCheckpoint(ChoosingSettings("monotonic"));
+  checkpoint.parameters.at("attention.r").values = {-100};
+  const auto never = *DecodeHeldOut(checkpoint, "c.json", kCount).choices;
+  EXPECT_EQ(never.zero_contexts, 1);
+  EXPECT_EQ(never.memory_read, 1);
+  EXPECT_EQ(never.latency->ap, 1);
+  checkpoint.parameters.at("attention.r").values = {100};
+  const HeldOutDecoding first = DecodeHeldOut(checkpoint, "c.json", kCount);
+  EXPECT_EQ(first.choices->zero_contexts, 0);
+  double read = 0;
+  for (const HeldOutSequence& sequence : first.sequences) {
+    read += 1 / static_cast<double>(sequence.source_length);
+  }
+  EXPECT_NEAR(first.choices->memory_read, read / kCount, 1e-12);
+  EXPECT_FALSE(
+      DecodeHeldOut(DrawnCheckpoint(ChoosingSettings("soft")), "c.json", 2)
+          .choices);
+}
+
+TEST(TrainedDecoder, RefusesSettingsThatDoNotFitEachOther) {
+  Checkpoint checkpoint = DrawnCheckpoint(ChoosingSettings("monotonic"));
+  checkpoint.run.settings.encoder_units = 400;
+  EXPECT_THAT(
+      testing::ErrorText([&] { TrainedDecoder(checkpoint, "c.json"); }),
+      HasSubstr("c.json: run.settings.encoder_units: makes 800 numbers"));
+}
+
+}  // namespace
+}  // namespace attnbench
