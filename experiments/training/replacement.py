@@ -4,7 +4,7 @@ in their place: does it learn, and how much of the mass does it keep?
 
 usage: replacement.py [--quick] [-o RESULT]
 example: PYTHONPATH=python /usr/bin/python3 experiments/training/replacement.py \\
-  -o results/trained/replacement.json
+  -o results/replacement.json
 
 A memory of T frames holds U symbols at random places, of two kinds that alternate, as
 vowels and consonants do; all other frames are noise. Output i knows the symbol before

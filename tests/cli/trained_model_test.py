@@ -215,7 +215,7 @@ class TrainedModel(ResultFilesTest):
             self.refused((command, "--model", self.path("none.json")), "none.json: ")
             self.refused((command, "--model", "tests/golden/mocha-hard.json"),
                          "mocha-hard.json: kind: is not checkpoint")
-            self.refused((command, "--model", "results/trained/stretch.json"),
+            self.refused((command, "--model", "results/training/stretch.json"),
                          "stretch.json: kind: is not checkpoint", "--keep-checkpoints")
 
     def test_options_that_do_not_go_with_a_model_are_refused(self):
