@@ -138,7 +138,8 @@ def _quantity(runs, name, labels, measure, names, formula):
     with numpy.errstate(divide="ignore", invalid="ignore"):
         values = formula(*columns)
     if numpy.isnan(values).any():
-        return Quantity(name, labels, None, "it has no value with some seed", places)
+        why = "it has no value where all runs of a seed are alike"
+        return Quantity(name, labels, None, why, places)
     why = "" if len(seeds) > 1 else "one seed, which does not show what chance does"
     return Quantity(name, labels, estimate(values), why, places)
 
