@@ -69,10 +69,6 @@ class AttentionModel {
   // made.
   double Seconds() const { return stopwatch_->Seconds(); }
 
-  // Spent in Prepare and Attend, and backwards through them, since this was
-  // made.
-  double Seconds() const { return stopwatch_->Seconds(); }
-
  private:
   AttendedMemory MakeMemory(const at::Tensor& entries,
                             const at::Tensor& lengths) const;
