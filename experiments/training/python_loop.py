@@ -33,7 +33,7 @@ from attnbench.torch import additive_energies, monotonic_attention
 from framework_training import selection
 from replacement import context
 
-LENGTH, BATCH, SYMBOLS, EMBEDDING, UNITS = 40, 32, 23, 32, 64
+LENGTH, BATCH, SYMBOLS, EMBEDDING, UNITS = 40, 32, 20, 32, 64
 
 
 class Model(torch.nn.Module):
