@@ -1,0 +1,178 @@
+#!/usr/bin/env python3
+"""Times a training step of attnbench-train beside the same model in Python, on one
+thread: with torch.nn.LSTM and the closed form of alpha as a user would write them, and
+the same with our operators.
+
+usage: python_loop.py [--quick] [-o RESULT] [--program attnbench-train]
+example: /usr/bin/python3 experiments/training/python_loop.py -o results/python_loop.json
+
+Task copy with sources of 40 symbols each, so that all batches have one shape: batch 32,
+T = U = 41 with the end symbol. Examples are made beforehand in Python, and within the
+step by the trainer. The three take turns; samples are the mean milliseconds of a step in
+each round.
+"""
+
+import argparse
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+import torch
+from torch.nn.functional import cross_entropy
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+for folder in ("python", "plots", "experiments/peers", "experiments/training"):
+    sys.path.insert(0, os.path.join(ROOT, folder))
+from analysis import intervals
+from attnbench.torch import additive_energies, monotonic_attention
+from framework_training import selection
+from replacement import context
+
+LENGTH, BATCH, SYMBOLS, EMBEDDING, UNITS = 40, 32, 20, 32, 64
+
+
+class Model(torch.nn.Module):
+    def __init__(self, with_operators):
+        super().__init__()
+        self.with_operators = with_operators
+        self.source = torch.nn.Embedding(SYMBOLS, EMBEDDING)
+        self.target = torch.nn.Embedding(SYMBOLS, EMBEDDING)
+        self.encoder = torch.nn.LSTM(EMBEDDING, UNITS, batch_first=True)
+        self.decoder = torch.nn.LSTM(EMBEDDING, UNITS, batch_first=True)
+        self.queries = torch.nn.Linear(UNITS, UNITS, bias=False)
+        self.keys = torch.nn.Linear(UNITS, UNITS)
+        self.v = torch.nn.Parameter(torch.randn(UNITS))
+        self.g = torch.nn.Parameter(torch.tensor(UNITS ** -0.5))
+        self.r = torch.nn.Parameter(torch.tensor(-2.0))
+        self.mix = torch.nn.Linear(2 * UNITS, UNITS)
+        self.output = torch.nn.Linear(UNITS, SYMBOLS)
+
+    def alpha(self, queries, keys):
+        v = self.g * self.v / self.v.norm()
+        if self.with_operators:
+            energies = additive_energies(
+                queries.unsqueeze(1), keys.unsqueeze(1), v.unsqueeze(0)) + self.r
+            noise = torch.randn_like(energies)
+            return monotonic_attention(energies=energies + noise).squeeze(1)
+        energies = (queries.unsqueeze(2) + keys.unsqueeze(1)).tanh() @ v + self.r
+        p = torch.sigmoid(energies + torch.randn_like(energies))
+        return selection(p, torch.finfo(p.dtype).tiny, False)
+
+    def forward(self, source, before):
+        memory, _ = self.encoder(self.source(source))
+        states, _ = self.decoder(self.target(before))
+        contexts = self.alpha(self.queries(states), self.keys(memory)) @ memory
+        return self.output(self.mix(torch.cat([states, contexts], -1)).tanh())
+
+
+class Loop:
+    def __init__(self, with_operators):
+        torch.manual_seed(1)
+        self.model = Model(with_operators)
+        self.optimizer = torch.optim.Adam(self.model.parameters(), 0.005)
+
+    def step_ms(self, steps):
+        batches = torch.randint(SYMBOLS, (steps, 2, BATCH, LENGTH + 1))
+        start = time.perf_counter()
+        for source, before in batches:
+            logits = self.model(source, before)
+            loss = cross_entropy(logits.flatten(0, 1), source.flatten())
+            self.optimizer.zero_grad()
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+            self.optimizer.step()
+        return 1e3 * (time.perf_counter() - start) / steps
+
+
+class Trainer:
+    """Runs attnbench-train, and reads what its result says."""
+
+    def __init__(self, program):
+        self.program = program
+        self.shares = []
+
+    def step_ms(self, steps):
+        experiment = {
+            "name": "loop", "question": "What does a step cost?",
+            "source": "experiments/training/python_loop.py", "seed": 1, "seeds": 1,
+            "settings": {
+                "task": "copy", "least_symbols": LENGTH, "most_symbols": LENGTH,
+                "mechanism": "monotonic", "noise": 1, "energy_bias": -2, "dim": UNITS,
+                "encoder_units": UNITS, "bidirectional": False,
+                "embedding_in_memory": False, "embedding": EMBEDDING,
+                "starts_from_encoder": False, "batch": BATCH, "learning_rate": 0.005,
+                "steps": steps, "held_out": 1, "curve_every": 0,
+            },
+            "alternatives": [{"name": "loop"}],
+        }
+        with tempfile.TemporaryDirectory() as folder:
+            paths = [os.path.join(folder, name) for name in ("loop.json", "r.json")]
+            with open(paths[0], "w", encoding="utf-8") as file:
+                json.dump(experiment, file)
+            subprocess.run(
+                [self.program, paths[0], "-o", paths[1]], check=True,
+                capture_output=True, cwd=ROOT)
+            with open(paths[1], encoding="utf-8") as file:
+                run = json.load(file)["runs"][0]
+        self.shares.append(run["attention_share"])
+        return run["step_ms"]
+
+
+def ratio(samples, other):
+    """The interval of the median of other / samples."""
+    logs = [math.log(b / a) for a, b in zip(samples, other)]
+    span = intervals.estimate(intervals.numpy.array([[logs]]), "peer").at().exp()
+    return [span.value, span.low, span.high]
+
+
+def main(arguments):
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="a few steps of each")
+    parser.add_argument("-o", "--output", metavar="RESULT", help="default: print it")
+    parser.add_argument(
+        "--program", default=os.path.join(ROOT, "build", "release", "attnbench-train"))
+    options = parser.parse_args(arguments)
+    rounds, steps = (3, 3) if options.quick else (10, 60)
+    torch.set_num_threads(1)
+    trainer = Trainer(options.program)
+    loops = {
+        "trainer": trainer, "python_closed_form": Loop(False),
+        "python_operators": Loop(True),
+    }
+    for loop in loops.values():
+        loop.step_ms(3)  # warms up
+    trainer.shares.clear()
+    samples = {name: [] for name in loops}
+    for _ in range(rounds):
+        for name, loop in loops.items():
+            samples[name].append(loop.step_ms(steps))
+    result = {
+        "kind": "python_loop",
+        "context": {
+            **context(arguments),
+            "command": " ".join(["experiments/training/python_loop.py", *arguments]),
+        },
+        "quick": options.quick, "step_ms": samples, "attention_share": trainer.shares,
+        "closed_form_over_trainer": ratio(
+            samples["trainer"], samples["python_closed_form"]),
+        "operators_over_trainer": ratio(
+            samples["trainer"], samples["python_operators"]),
+        "closed_form_over_operators": ratio(
+            samples["python_operators"], samples["python_closed_form"]),
+    }
+    text = json.dumps(result, indent=1, allow_nan=False) + "\n"
+    if not options.output:
+        print(text, end="")
+        return
+    with open(options.output, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
