@@ -3,6 +3,7 @@
 #include <torch/types.h>
 
 #include <tuple>
+#include <utility>
 
 #include "harness/trainer/energy_attention.h"
 #include "mechanisms/registry.h"
@@ -24,6 +25,34 @@ Tensor IsEntry(const Tensor& lengths, std::int64_t T) {
   return at::arange(T, lengths.options()).view({1, 1, 1, T}) <
          lengths.view({-1, 1, 1, 1});
 }
+
+// Times what lies between `inputs` and what is made of them. A hook runs when a
+// tensor's gradient is whole, just before what made the tensor runs backwards.
+// Autograd runs what is ready in the inverse order of making it, so all that is
+// made in here runs between the hooks of outputs and inputs.
+class Timed {
+ public:
+  Timed(std::shared_ptr<Stopwatch> stopwatch, const Tensor& inputs)
+      : stopwatch_(std::move(stopwatch)) {
+    Hook(inputs, &Stopwatch::Stop);
+    stopwatch_->Start();
+  }
+  ~Timed() { stopwatch_->Stop(); }
+  Timed(const Timed&) = delete;
+  Timed& operator=(const Timed&) = delete;
+
+  void Makes(const Tensor& output) const { Hook(output, &Stopwatch::Start); }
+
+ private:
+  void Hook(const Tensor& tensor, void (Stopwatch::*call)()) const {
+    if (!tensor.defined() || !tensor.requires_grad()) return;
+    tensor.register_hook([stopwatch = stopwatch_, call](const Tensor&) {
+      ((*stopwatch).*call)();
+    });
+  }
+
+  const std::shared_ptr<Stopwatch> stopwatch_;
+};
 
 }  // namespace
 
@@ -64,6 +93,24 @@ Tensor AttentionModel::Energies(const std::string& name, const Tensor& states,
 
 AttendedMemory AttentionModel::Prepare(const Tensor& entries,
                                        const Tensor& lengths) const {
+  const Timed timed(stopwatch_, entries);
+  AttendedMemory memory = MakeMemory(entries, lengths);
+  timed.Makes(memory.keys);
+  timed.Makes(memory.chunk_keys);
+  timed.Makes(memory.scores);
+  return memory;
+}
+
+Attended AttentionModel::Attend(const AttendedMemory& memory,
+                                const AttentionRequest& request) const {
+  const Timed timed(stopwatch_, request.states);
+  Attended made = MakeAttention(memory, request);
+  timed.Makes(made.contexts);
+  return made;
+}
+
+AttendedMemory AttentionModel::MakeMemory(const Tensor& entries,
+                                          const Tensor& lengths) const {
   AttendedMemory memory{.entries = entries, .lengths = lengths};
   if (settings_.mechanism == "memory") {
     memory.scores =
@@ -75,8 +122,8 @@ AttendedMemory AttentionModel::Prepare(const Tensor& entries,
   return memory;
 }
 
-Attended AttentionModel::Attend(const AttendedMemory& memory,
-                                const AttentionRequest& request) const {
+Attended AttentionModel::MakeAttention(const AttendedMemory& memory,
+                                       const AttentionRequest& request) const {
   if (settings_.mechanism == "none") return {};
   if (settings_.is_monotonic()) return AttendMonotonic(memory, request);
   if (settings_.mechanism == "memory") return AttendMemory(memory, request);

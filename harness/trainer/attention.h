@@ -6,7 +6,10 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <memory>
+
 #include "harness/trainer/parameters.h"
+#include "harness/trainer/stopwatch.h"
 
 namespace attnbench {
 
@@ -55,7 +58,15 @@ class AttentionModel {
   Attended Attend(const AttendedMemory& memory,
                   const AttentionRequest& request) const;
 
+  // Spent in Prepare and Attend, and backwards through them, since this was
+  // made.
+  double Seconds() const { return stopwatch_->Seconds(); }
+
  private:
+  AttendedMemory MakeMemory(const at::Tensor& entries,
+                            const at::Tensor& lengths) const;
+  Attended MakeAttention(const AttendedMemory& memory,
+                         const AttentionRequest& request) const;
   at::Tensor Keys(const std::string& name, const at::Tensor& entries) const;
   at::Tensor Energies(const std::string& name, const at::Tensor& states,
                       const at::Tensor& keys) const;
@@ -68,6 +79,8 @@ class AttentionModel {
 
   const TrainingSettings& settings_;
   const Parameters& parameters_;
+  // Gradients that outlive this may still run it.
+  const std::shared_ptr<Stopwatch> stopwatch_ = std::make_shared<Stopwatch>();
 };
 
 // alpha [B, 1, U, T] by the closed form with its denominator clipped (MAD eq 10

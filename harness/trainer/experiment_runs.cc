@@ -197,6 +197,11 @@ class ExperimentRuns {
     }
     trained.curve = progress.trainer.curve();
     trained.seconds = progress.Seconds();
+    const StepTimes& times = progress.trainer.times();
+    if (times.steps > 0) {
+      trained.step_ms = 1e3 * times.seconds / static_cast<double>(times.steps);
+      trained.attention_share = times.attention_seconds / times.seconds;
+    }
     if (options_.keep_checkpoints && trained.result) {
       progress.Save();
     } else {

@@ -63,6 +63,8 @@ class Model {
                                                   Index most,
                                                   bool is_hard) const;
 
+  const AttentionModel& attention() const { return attention_; }
+
  private:
   // All without a step of attention in between.
   DecoderOutputs DecodeTogether(const Encoding& encoding,

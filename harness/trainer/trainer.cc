@@ -130,6 +130,24 @@ Evaluation Trainer::Evaluate(Index count) const {
 }
 
 StepReport Trainer::MakeStep() {
+  Stopwatch stopwatch;
+  const double before = model_.attention().Seconds();
+  stopwatch.Start();
+  const StepReport report = TrainOnBatch();
+  stopwatch.Stop();
+  ++times_.steps;
+  times_.seconds += stopwatch.Seconds();
+  times_.attention_seconds += model_.attention().Seconds() - before;
+  const Index every = run_.settings.curve_every;
+  if (every > 0 && step_ % every == 0) {
+    curve_.push_back({Evaluate(run_.settings.curve_held_out), step_,
+                      loss_sum_ / static_cast<double>(every)});
+    loss_sum_ = 0;
+  }
+  return report;
+}
+
+StepReport Trainer::TrainOnBatch() {
   const TrainingSettings& settings = run_.settings;
   const Batch batch = MakeBatch(
       settings.task_spec(), ExampleSet::kTraining, run_.seed,
@@ -156,12 +174,6 @@ StepReport Trainer::MakeStep() {
     const Tensor mass = made.attended.selection.detach().sum(3);
     report.log_mass =
         std::log(SumOf(mass * IsOutput(batch)) / SumOf(IsOutput(batch)));
-  }
-  const Index every = settings.curve_every;
-  if (every > 0 && step_ % every == 0) {
-    curve_.push_back({Evaluate(settings.curve_held_out), step_,
-                      loss_sum_ / static_cast<double>(every)});
-    loss_sum_ = 0;
   }
   return report;
 }

@@ -32,6 +32,15 @@ struct StepReport {
   std::optional<double> log_mass = {};
 };
 
+// Of the steps that one object made: examples, forward, backward and Adam,
+// without evaluations.
+struct StepTimes {
+  Index steps = 0;
+  double seconds = 0;
+  // In energies, attention and contexts, forward and backward.
+  double attention_seconds = 0;
+};
+
 class Trainer {
  public:
   explicit Trainer(const TrainingRun& run);
@@ -53,10 +62,12 @@ class Trainer {
   Evaluation Evaluate(Index count) const;
 
   const std::vector<CurvePoint>& curve() const { return curve_; }
+  const StepTimes& times() const { return times_; }
   const Model& model() const { return model_; }
 
  private:
   StepReport MakeStep();
+  StepReport TrainOnBatch();
   Evaluation MeasureHeldOut(Index count) const;
   at::Tensor Noise(Index outputs, Index entries) const;
 
@@ -66,6 +77,7 @@ class Trainer {
   Index step_ = 0;
   double loss_sum_ = 0;
   std::vector<CurvePoint> curve_;
+  StepTimes times_;
 };
 
 }  // namespace attnbench

@@ -60,6 +60,8 @@ struct TrainedRun : TrainingRun {
   std::string status = "ok";
   std::optional<std::string> message = {};
   double seconds = 0;
+  // Of the steps since the run was last resumed.
+  std::optional<double> step_ms = {}, attention_share = {};
   std::optional<Evaluation> result = {};
   std::vector<CurvePoint> curve = {};
 
@@ -70,6 +72,18 @@ struct TrainedRun : TrainingRun {
                .one_of = {"ok", "diverged"}});
     visit("message", self.message);
     visit("seconds", self.seconds, kAtLeastZero);
+    visit("step_ms", self.step_ms,
+          Rule{.description = "mean milliseconds of a training step, without "
+                              "evaluations, of those since the run was last "
+                              "resumed",
+               .minimum = 0,
+               .absent_if_unset = true});
+    visit("attention_share", self.attention_share,
+          Rule{.description = "share of that time in energies, attention and "
+                              "contexts, forward and backward",
+               .minimum = 0,
+               .maximum = 1,
+               .absent_if_unset = true});
     visit("result", self.result,
           Rule{.description = "after the last step; null: diverged"});
     visit("curve", self.curve);

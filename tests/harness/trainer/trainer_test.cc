@@ -174,6 +174,33 @@ TEST(Trainer, GoesOnFromACheckpointWithTheSameBits) {
   EXPECT_EQ(ToJson(resumed.Evaluate(16)), ToJson(whole.Evaluate(16)));
 }
 
+// Time passes between the hooks of outputs and inputs, and only between them.
+TEST(Trainer, TimesItsAttentionForwardAndBackward) {
+  for (const std::string mechanism : {"soft", "mocha", "memory"}) {
+    TrainingSettings settings = TinySettings(mechanism);
+    settings.input_feeding = mechanism == "mocha";
+    Trainer trainer(RunOf(settings));
+    const Model& model = trainer.model();
+    const AttentionModel& attention = model.attention();
+    const Batch batch =
+        MakeBatch(settings.task_spec(), ExampleSet::kHeldOut, 1, 0, 5);
+    const Encoding encoding = model.Encode(batch);
+    const double prepared = attention.Seconds();
+    EXPECT_GT(prepared, 0) << mechanism;
+    const Tensor logits =
+        model.Decode(encoding, encoding.first, batch.previous, {}).logits;
+    const double attended = attention.Seconds();
+    EXPECT_GT(attended, prepared) << mechanism;
+    logits.sum().backward();
+    EXPECT_GT(attention.Seconds(), attended) << mechanism;
+    trainer.Step();
+    const StepTimes& times = trainer.times();
+    EXPECT_EQ(times.steps, 1) << mechanism;
+    EXPECT_GT(times.attention_seconds, 0) << mechanism;
+    EXPECT_LT(times.attention_seconds, times.seconds) << mechanism;
+  }
+}
+
 TEST(Trainer, RefusesACheckpointOfAnotherModelByName) {
   const TrainingRun run = RunOf(TinySettings("monotonic"));
   const Trainer trainer(run);
