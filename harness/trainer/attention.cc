@@ -20,6 +20,15 @@ OptionalTensor Optional(const Tensor& tensor) {
   return tensor.defined() ? OptionalTensor(tensor) : OptionalTensor();
 }
 
+torch_operators::MemoryOptions MemoryOptionsOf(
+    const TrainingSettings& settings) {
+  return {.encoder_scoring = settings.encoder_scoring,
+          .decoder_scoring = settings.decoder_scoring,
+          .position_encoding = settings.position_encoding,
+          .place = settings.place,
+          .max_length = settings.longest_source()};
+}
+
 // [B, 1, 1, T]: whether an entry is there.
 Tensor IsEntry(const Tensor& lengths, std::int64_t T) {
   return at::arange(T, lengths.options()).view({1, 1, 1, T}) <
@@ -134,16 +143,28 @@ Attended AttentionModel::AttendMemory(const AttendedMemory& memory,
                                       const AttentionRequest& request) const {
   const Tensor scores =
       at::linear(request.states, parameters_["memory.decoder"]).unsqueeze(1);
-  const torch_operators::MemoryOptions options = {
-      .encoder_scoring = settings_.encoder_scoring,
-      .decoder_scoring = settings_.decoder_scoring,
-      .position_encoding = settings_.position_encoding,
-      .place = settings_.place,
-      .max_length = settings_.longest_source()};
-  return {.contexts = torch_operators::MemoryContexts(
-                          memory.scores, scores, memory.entries.unsqueeze(1),
-                          options, memory.lengths)
-                          .squeeze(1)};
+  const torch_operators::MemoryOptions options = MemoryOptionsOf(settings_);
+  Attended made;
+  made.contexts = torch_operators::MemoryContexts(memory.scores, scores,
+                                                  memory.entries.unsqueeze(1),
+                                                  options, memory.lengths)
+                      .squeeze(1);
+  if (request.wants_attention) {
+    made.attention = torch_operators::MemoryAttention(memory.scores, scores,
+                                                      options, memory.lengths);
+  }
+  return made;
+}
+
+Tensor AttentionModel::ContextWeights(const AttendedMemory& memory) const {
+  // They are the attention of an output that takes one context and no other.
+  constexpr double kSure = 1e4;
+  const std::int64_t B = memory.scores.size(0), K = memory.scores.size(3);
+  const Tensor one_each = at::eye(K, memory.scores.options()).mul(kSure);
+  torch_operators::MemoryOptions options = MemoryOptionsOf(settings_);
+  options.decoder_scoring = "softmax";
+  return torch_operators::MemoryAttention(
+      memory.scores, one_each.expand({B, 1, K, K}), options, memory.lengths);
 }
 
 // An output may depend on the energies of those before it.
@@ -159,6 +180,7 @@ Attended AttentionModel::AttendByEnergies(
                       memory.lengths)
           .narrow(2, all.size(2) - U, U);
   return {.contexts = at::bmm(attention.squeeze(1), memory.entries),
+          .attention = attention,
           .next = {.energies = all}};
 }
 
@@ -196,6 +218,7 @@ Attended AttentionModel::AttendMonotonic(
         torch_operators::MonotonicAttention(scores, kind, lengths, start);
   }
   made.contexts = at::bmm(attention.squeeze(1), memory.entries);
+  made.attention = attention;
   made.next.start = made.selection.select(2, made.selection.size(2) - 1);
   return made;
 }

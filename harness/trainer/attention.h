@@ -36,10 +36,14 @@ struct AttentionRequest {
   at::Tensor noise = {};
   AttentionState last = {};
   bool is_hard = false;  // take entries with p >= 1/2, as decoding does
+  // Memory makes a table of attention, too, which contexts do not need.
+  bool wants_attention = false;
 };
 
 struct Attended {
   at::Tensor contexts = {};  // [B, U, d]; undefined without attention
+  // [B, 1, U, T]; undefined without attention, and of memory unless wanted.
+  at::Tensor attention = {};
   // alpha, and the energies of the choice with noise, both [B, 1, U, T];
   // undefined if nothing is chosen.
   at::Tensor selection = {};
@@ -57,6 +61,9 @@ class AttentionModel {
                          const at::Tensor& lengths) const;
   Attended Attend(const AttendedMemory& memory,
                   const AttentionRequest& request) const;
+  // alpha_tk [B, 1, K, T] of memory (Britz eq 5), with the position encoding:
+  // what each context takes of the entries.
+  at::Tensor ContextWeights(const AttendedMemory& memory) const;
 
   // Spent in Prepare and Attend, and backwards through them, since this was
   // made.

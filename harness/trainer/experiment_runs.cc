@@ -191,6 +191,10 @@ class ExperimentRuns {
         return std::nullopt;
       }
       trained.result = progress.trainer.Evaluate(run.settings.held_out);
+      // The held-out set is that of the first seed.
+      if (run.seed == run.held_out_seed) {
+        trained.example = progress.trainer.Example();
+      }
     } catch (const Diverged& diverged) {
       trained.status = "diverged";
       trained.message = diverged.what();

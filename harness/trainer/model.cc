@@ -80,20 +80,24 @@ DecoderOutputs Model::Decode(const Encoding& encoding,
   if (!settings_.input_feeding) {
     return DecodeTogether(encoding, state, embedded, options);
   }
-  std::vector<Tensor> logits, selections, energies;
+  std::vector<Tensor> logits, attention, selections, energies;
   DecoderOutputs made{.last = state};
   for (std::int64_t i = 0; i < symbols.size(0); ++i) {
     const Tensor inputs =
         at::cat({embedded[i], made.last.context}, 1).unsqueeze(0);
-    const Tensor noise =
+    DecodingOptions one = options;
+    one.noise =
         options.noise.defined() ? options.noise.narrow(2, i, 1) : Tensor();
-    made = DecodeTogether(encoding, made.last, inputs,
-                          {.noise = noise, .is_hard = options.is_hard});
+    made = DecodeTogether(encoding, made.last, inputs, one);
     logits.push_back(made.logits);
+    attention.push_back(made.attended.attention);
     selections.push_back(made.attended.selection);
     energies.push_back(made.attended.energies);
   }
   made.logits = at::cat(logits, 0);
+  if (made.attended.attention.defined()) {
+    made.attended.attention = at::cat(attention, 2);
+  }
   if (made.attended.selection.defined()) {
     made.attended.selection = at::cat(selections, 2);
     made.attended.energies = at::cat(energies, 2);
@@ -108,11 +112,12 @@ DecoderOutputs Model::DecodeTogether(const Encoding& encoding,
   const LstmStates states =
       RunLayer(parameters_, "decoder", inputs, state.output, state.cell);
   DecoderOutputs made;
-  made.attended = attention_.Attend(encoding.memory,
-                                    {.states = states.outputs.transpose(0, 1),
-                                     .noise = options.noise,
-                                     .last = state.attention,
-                                     .is_hard = options.is_hard});
+  made.attended = attention_.Attend(
+      encoding.memory, {.states = states.outputs.transpose(0, 1),
+                        .noise = options.noise,
+                        .last = state.attention,
+                        .is_hard = options.is_hard,
+                        .wants_attention = options.wants_attention});
   const auto last = [](const Tensor& of, std::int64_t axis) {
     return of.defined() ? of.select(axis, of.size(axis) - 1) : Tensor();
   };

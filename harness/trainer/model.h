@@ -38,8 +38,10 @@ struct DecoderOutputs {
 };
 
 struct DecodingOptions {
-  at::Tensor noise = {};  // as in AttentionRequest
+  // As in AttentionRequest.
+  at::Tensor noise = {};
   bool is_hard = false;
+  bool wants_attention = false;
 };
 
 class Model {
@@ -51,6 +53,11 @@ class Model {
         attention_(settings, parameters) {}
 
   Encoding Encode(const Batch& batch) const;
+
+  // As AttentionModel has it.
+  at::Tensor ContextWeights(const AttendedMemory& memory) const {
+    return attention_.ContextWeights(memory);
+  }
 
   // The outputs of which `symbols` [U, B] stand before each.
   DecoderOutputs Decode(const Encoding& encoding, const DecoderState& state,

@@ -19,6 +19,9 @@ constexpr Index kMoreSymbols = 5;
 // Below and above these bounds a p counts as discrete.
 constexpr double kAlmostZero = 0.05, kAlmostOne = 0.95;
 
+// The example is one of so many held-out sequences.
+constexpr Index kExampleOf = 32;
+
 // Nats, summed over outputs of which there is a target, or their mean.
 Tensor Loss(const DecoderOutputs& made, const Batch& batch,
             at::Reduction::Reduction reduction) {
@@ -39,7 +42,9 @@ double SumOf(const Tensor& tensor) {
 // The sums that an evaluation is made of.
 struct Sums {
   double loss = 0, outputs = 0, mass = 0, looks = 0, discrete_looks = 0;
+  double spread = 0, spread_sequences = 0;
   Index symbols = 0, soft_edits = 0, hard_edits = 0;
+  Tensor histogram = at::zeros({kHistogramBins}, at::kDouble);
 
   void AddChoices(const Attended& attended, const Tensor& is_output) {
     const Tensor alpha = attended.selection * is_output.unsqueeze(3);
@@ -49,6 +54,26 @@ struct Sums {
     mass += SumOf(alpha);
     looks += SumOf(looks_at);
     discrete_looks += SumOf(looks_at * ((p < kAlmostZero) | (p > kAlmostOne)));
+    const Tensor bin = (p * kHistogramBins).to(at::kLong);
+    histogram +=
+        at::bincount(bin.clamp_max(kHistogramBins - 1).flatten(),
+                     looks_at.flatten().to(at::kDouble), kHistogramBins);
+  }
+
+  // The formula stands at FinalEvaluation::context_spread. `weights` are alpha
+  // [B, 1, K, T].
+  void AddSpread(const Tensor& weights, const Tensor& lengths) {
+    const Tensor alpha = weights.squeeze(1).to(at::kDouble);
+    const Tensor t = at::arange(alpha.size(2), alpha.options());
+    const Tensor held = alpha.sum(2);  // s_k [B, K]
+    const Tensor q = alpha / held.clamp_min(1e-300).unsqueeze(2);
+    const Tensor away = t - (q * t).sum(2, /*keepdim=*/true);
+    const Tensor sigma = (q * away.square()).sum(2).sqrt();
+    const Tensor uniform = ((lengths.square() - 1) / 12.0).sqrt();
+    const Tensor is_long = lengths > 1;
+    const Tensor each = (held * sigma).sum(1) / (held.sum(1) * uniform);
+    spread += SumOf(each.masked_select(is_long));
+    spread_sequences += SumOf(is_long);
   }
 };
 
@@ -61,6 +86,17 @@ auto OrDiverged(Index step, const Work& work) {
     throw Diverged(
         fmt::format("in step {}: {}", step, error.what_without_backtrace()));
   }
+}
+
+std::vector<std::vector<double>> Rounded(const Tensor& table) {
+  std::vector<std::vector<double>> rows(Size(table.size(0)));
+  for (std::int64_t i = 0; i < table.size(0); ++i) {
+    for (std::int64_t j = 0; j < table.size(1); ++j) {
+      const double value = table[i][j].item<double>();
+      rows[Size(i)].push_back(std::round(1000 * value) / 1000);
+    }
+  }
+  return rows;
 }
 
 Index Edits(const std::vector<std::vector<Symbol>>& outputs,
@@ -125,8 +161,47 @@ StepReport Trainer::Step() {
   return OrDiverged(step_ + 1, [&] { return MakeStep(); });
 }
 
-Evaluation Trainer::Evaluate(Index count) const {
+FinalEvaluation Trainer::Evaluate(Index count) const {
   return OrDiverged(step_, [&] { return MeasureHeldOut(count); });
+}
+
+Batch Trainer::HeldOut(Index first, Index count) const {
+  return MakeBatch(run_.settings.task_spec(), ExampleSet::kHeldOut,
+                   run_.held_out_seed, static_cast<std::uint32_t>(first),
+                   count);
+}
+
+AttentionExample Trainer::Example() const {
+  const at::NoGradGuard no_gradient;
+  const std::vector<attnbench::Example> examples =
+      HeldOut(0, kExampleOf).examples;
+  const auto longest = std::ranges::max_element(
+      examples, {},
+      [](const attnbench::Example& one) { return one.target.size(); });
+  const Batch batch = HeldOut(longest - examples.begin(), 1);
+  const Encoding encoding = model_.Encode(batch);
+  const auto decode = [&](bool is_hard) {
+    return model_
+        .Decode(encoding, encoding.first, batch.previous,
+                {.is_hard = is_hard, .wants_attention = true})
+        .attended;
+  };
+  AttentionExample example;
+  const Tensor attention = decode(false).attention;
+  if (attention.defined()) example.attention = Rounded(attention[0][0]);
+  if (run_.settings.is_monotonic()) {
+    const Tensor chosen = decode(true).selection[0][0];
+    // A column behind the last entry is there for outputs that choose none.
+    const Tensor none = 1 - chosen.sum(1, /*keepdim=*/true);
+    const Tensor choices = at::cat({chosen, none}, 1).argmax(1);
+    for (std::int64_t i = 0; i < choices.size(0); ++i) {
+      example.choices.push_back(choices[i].item<std::int64_t>());
+    }
+  }
+  if (run_.settings.mechanism == "memory") {
+    example.contexts = Rounded(model_.ContextWeights(encoding.memory)[0][0]);
+  }
+  return example;
 }
 
 StepReport Trainer::MakeStep() {
@@ -178,16 +253,14 @@ StepReport Trainer::TrainOnBatch() {
   return report;
 }
 
-Evaluation Trainer::MeasureHeldOut(Index count) const {
+FinalEvaluation Trainer::MeasureHeldOut(Index count) const {
   const at::NoGradGuard no_gradient;
   const TrainingSettings& settings = run_.settings;
   const Index most = settings.most_symbols + kMoreSymbols;
   Sums sums;
   for (Index first = 0; first < count; first += kEvaluationBatch) {
     const Batch batch =
-        MakeBatch(settings.task_spec(), ExampleSet::kHeldOut,
-                  run_.held_out_seed, static_cast<std::uint32_t>(first),
-                  std::min(kEvaluationBatch, count - first));
+        HeldOut(first, std::min(kEvaluationBatch, count - first));
     const Encoding encoding = model_.Encode(batch);
     const DecoderOutputs made =
         model_.Decode(encoding, encoding.first, batch.previous, {});
@@ -197,20 +270,32 @@ Evaluation Trainer::MeasureHeldOut(Index count) const {
     sums.symbols += std::llround(SumOf(is_output)) - batch.size();
     sums.soft_edits +=
         Edits(model_.DecodeGreedily(batch, most, /*is_hard=*/false), batch);
+    if (settings.mechanism == "memory") {
+      sums.AddSpread(model_.ContextWeights(encoding.memory), batch.lengths);
+    }
     if (!settings.is_monotonic()) continue;
     sums.AddChoices(made.attended, is_output);
     sums.hard_edits +=
         Edits(model_.DecodeGreedily(batch, most, /*is_hard=*/true), batch);
   }
   const auto symbols = static_cast<double>(std::max<Index>(sums.symbols, 1));
-  Evaluation evaluation{
-      .soft_error = static_cast<double>(sums.soft_edits) / symbols,
-      .loss = sums.loss / sums.outputs};
+  FinalEvaluation evaluation{
+      {.soft_error = static_cast<double>(sums.soft_edits) / symbols,
+       .loss = sums.loss / sums.outputs}};
+  if (sums.spread_sequences > 0) {
+    evaluation.context_spread = sums.spread / sums.spread_sequences;
+  }
   if (settings.is_monotonic()) {
     evaluation.hard_error = static_cast<double>(sums.hard_edits) / symbols;
     evaluation.selected_mass = sums.mass / sums.outputs;
     evaluation.discrete_share =
         sums.looks > 0 ? sums.discrete_looks / sums.looks : 0;
+    if (sums.looks > 0) {
+      const Tensor shares = sums.histogram / sums.looks;
+      evaluation.p_histogram.emplace(
+          shares.data_ptr<double>(),
+          shares.data_ptr<double>() + shares.numel());
+    }
   }
   return evaluation;
 }

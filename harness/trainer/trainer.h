@@ -59,7 +59,8 @@ class Trainer {
   // Diverged.
   StepReport Step();
   // Of the first `count` sequences of the held-out set. Throws Diverged.
-  Evaluation Evaluate(Index count) const;
+  FinalEvaluation Evaluate(Index count) const;
+  AttentionExample Example() const;
 
   const std::vector<CurvePoint>& curve() const { return curve_; }
   const StepTimes& times() const { return times_; }
@@ -68,7 +69,8 @@ class Trainer {
  private:
   StepReport MakeStep();
   StepReport TrainOnBatch();
-  Evaluation MeasureHeldOut(Index count) const;
+  Batch HeldOut(Index first, Index count) const;
+  FinalEvaluation MeasureHeldOut(Index count) const;
   at::Tensor Noise(Index outputs, Index entries) const;
 
   const TrainingRun run_;

@@ -45,6 +45,65 @@ struct Evaluation {
   }
 };
 
+// After the last step.
+struct FinalEvaluation : Evaluation {
+  // [kHistogramBins]: how often p is in each bin of an equal part of [0, 1],
+  // weighted as in discrete_share; the sum is 1. Of mechanisms that choose.
+  std::optional<std::vector<double>> p_histogram = {};
+  // How wide the K contexts of memory lie over the source, beside uniform ones.
+  // With alpha_tk of Britz eq 5, and a position encoding, if there is one,
+  //
+  //   s_k = sum over t of alpha_tk
+  //   sigma_k = standard deviation of t under alpha_tk / s_k
+  //   spread = sum over k of s_k sigma_k
+  //            / (sum over k of s_k sqrt((T^2 - 1) / 12)),
+  //
+  // the mean over held-out sequences with T > 1: 1 for contexts that hold the
+  // same of every entry, 0 for contexts of one entry each.
+  std::optional<double> context_spread = {};
+
+  static void Fields(auto& self, auto& visit) {
+    Evaluation::Fields(self, visit);
+    visit("p_histogram", self.p_histogram,
+          Rule{.description = "shares of p in 20 equal bins from 0 to 1, "
+                              "weighted by the probability that p is asked for",
+               .absent_if_unset = true});
+    visit("context_spread", self.context_spread,
+          Rule{.description = "standard deviation of a context's positions in "
+                              "the source over that of a uniform one; memory",
+               .absent_if_unset = true});
+  }
+};
+inline constexpr Index kHistogramBins = 20;
+
+// What one held-out sequence attends to, given the target's symbols: the one
+// with the longest target of the first few, the first such. Weights are rounded
+// to 0.001.
+struct AttentionExample {
+  std::vector<std::vector<double>> attention = {};  // [U, T], the expectation
+  // [U], the entry that the hard process chooses, or T if it chooses none;
+  // empty: nothing is chosen.
+  std::vector<Index> choices = {};
+  // [K, T], alpha_tk of Britz eq 5; empty: not of memory.
+  std::vector<std::vector<double>> contexts = {};
+
+  static void Fields(auto& self, auto& visit) {
+    visit("attention", self.attention,
+          Rule{.description = "a list for each output, of expected weights of "
+                              "the entries, rounded to 0.001",
+               .minimum = 0});
+    visit("choices", self.choices,
+          Rule{.description = "of the hard process, for each output; the "
+                              "number of entries: none; empty: nothing is "
+                              "chosen",
+               .minimum = 0});
+    visit("contexts", self.contexts,
+          Rule{.description = "a list for each of the K contexts of memory, of "
+                              "what it takes of the entries, rounded to 0.001",
+               .minimum = 0});
+  }
+};
+
 struct CurvePoint : Evaluation {
   Index step = 0;
   double training_loss = 0;  // mean since the last point
@@ -62,8 +121,9 @@ struct TrainedRun : TrainingRun {
   double seconds = 0;
   // Of the steps since the run was last resumed.
   std::optional<double> step_ms = {}, attention_share = {};
-  std::optional<Evaluation> result = {};
+  std::optional<FinalEvaluation> result = {};
   std::vector<CurvePoint> curve = {};
+  std::optional<AttentionExample> example = {};
 
   static void Fields(auto& self, auto& visit) {
     TrainingRun::Fields(self, visit);
@@ -87,6 +147,11 @@ struct TrainedRun : TrainingRun {
     visit("result", self.result,
           Rule{.description = "after the last step; null: diverged"});
     visit("curve", self.curve);
+    visit(
+        "example", self.example,
+        Rule{.description = "attention of one held-out sequence; of runs with "
+                            "the experiment's first seed",
+             .absent_if_unset = true});
   }
 };
 

@@ -6,6 +6,10 @@
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
 #include "harness/trainer/energy_attention.h"
 #include "mechanisms/registry.h"
 #include "mechanisms/torch/operators.h"
@@ -83,6 +87,63 @@ TEST_P(EveryMechanism, SequencesOfABatchAreThoseAlone) {
                              all.select(1, b).narrow(0, 0, alone.size(0)), 1e-4,
                              1e-5))
         << b;
+  }
+}
+
+TEST_P(EveryMechanism, AttentionIsWhatContextsAreMadeBy) {
+  const at::NoGradGuard no_gradient;
+  for (const bool is_fed : {false, true}) {
+    TrainingSettings settings = TinySettings(GetParam());
+    settings.input_feeding = is_fed && settings.mechanism != "none";
+    Trainer trainer(RunOf(settings));
+    MeanLoss(trainer, 5);
+    const Batch batch =
+        MakeBatch(settings.task_spec(), ExampleSet::kHeldOut, 1, 0, 5);
+    const Encoding encoding = trainer.model().Encode(batch);
+    const DecoderOutputs made = trainer.model().Decode(
+        encoding, encoding.first, batch.previous, {.wants_attention = true});
+    const Tensor& attention = made.attended.attention;
+    ASSERT_EQ(attention.defined(), settings.mechanism != "none");
+    if (!attention.defined()) continue;
+    ASSERT_EQ(attention.size(2), batch.previous.size(0));
+    const Tensor contexts = made.attended.contexts;
+    EXPECT_TRUE(at::allclose(
+        at::bmm(attention.squeeze(1), encoding.memory.entries)
+            .narrow(1, attention.size(2) - contexts.size(1), contexts.size(1)),
+        contexts, 1e-4, 1e-5));
+  }
+}
+
+TEST_P(EveryMechanism, TellsWhatOneLongSequenceAttendsTo) {
+  const TrainingSettings settings = TinySettings(GetParam());
+  const bool is_memory = settings.mechanism == "memory";
+  Trainer trainer(RunOf(settings));
+  MeanLoss(trainer, 5);
+  const AttentionExample example = trainer.Example();
+  if (settings.mechanism == "none") {
+    EXPECT_TRUE(example.attention.empty());
+    return;
+  }
+  // Three symbols and the end.
+  ASSERT_EQ(example.attention.size(), 4u);
+  for (const std::vector<double>& row : example.attention) {
+    ASSERT_EQ(row.size(), 4u);
+    const double sum = std::accumulate(row.begin(), row.end(), 0.0);
+    // The scores of memory's encoder do not sum to 1 over the entries.
+    EXPECT_LE(sum, is_memory ? settings.num_contexts : 1.0025);
+    EXPECT_GT(sum, settings.is_monotonic() ? 0 : 0.9975);
+  }
+  ASSERT_EQ(example.choices.size(), settings.is_monotonic() ? 4u : 0u);
+  Index last = 0;
+  for (const Index choice : example.choices) {
+    EXPECT_GE(choice, last);
+    EXPECT_LE(choice, 4);
+    last = choice;
+  }
+  ASSERT_EQ(example.contexts.size(),
+            Size(is_memory ? settings.num_contexts : 0));
+  for (const std::vector<double>& row : example.contexts) {
+    EXPECT_EQ(row.size(), 4u);
   }
 }
 
@@ -286,6 +347,85 @@ TEST(Attention, HardSelectsTheFirstEntryFromTheLastOneOnThatP_Allows) {
   }
   EXPECT_GT(chosen, 0);
   EXPECT_GT(passed, 0);
+}
+
+TEST(Evaluation, TheHistogramOfP_HasTheDiscreteShareInItsOuterBins) {
+  TrainingSettings settings = TinySettings("monotonic");
+  settings.energy_bias = 3;
+  Trainer trainer(RunOf(settings));
+  MeanLoss(trainer, 30);
+  const FinalEvaluation evaluation = trainer.Evaluate(64);
+  const std::vector<double> bins = evaluation.p_histogram.value();
+  ASSERT_EQ(std::ssize(bins), kHistogramBins);
+  EXPECT_NEAR(std::accumulate(bins.begin(), bins.end(), 0.0), 1, 1e-6);
+  EXPECT_NEAR(bins.front() + bins.back(), evaluation.discrete_share.value(),
+              1e-6);
+  EXPECT_GT(bins.front() + bins.back(), 0);
+  EXPECT_LT(bins.front() + bins.back(), 1);
+  EXPECT_FALSE(Trainer(RunOf(TinySettings("soft"))).Evaluate(4).p_histogram);
+}
+
+TEST(Evaluation, TheSpreadOfContextsIsThatOfItsFormula) {
+  const at::NoGradGuard no_gradient;
+  TrainingSettings settings = TinySettings("memory");
+  settings.encoder_scoring = "sigmoid";
+  settings.position_encoding = "raw";
+  Trainer trainer(RunOf(settings));
+  MeanLoss(trainer, 30);
+  constexpr Index kCount = 12;
+  const Batch batch =
+      MakeBatch(settings.task_spec(), ExampleSet::kHeldOut, 1, 0, kCount);
+  const Tensor weights =
+      trainer.model().ContextWeights(trainer.model().Encode(batch).memory);
+  double sum = 0, sequences = 0;
+  for (Index b = 0; b < kCount; ++b) {
+    const Index T = batch.lengths[b].item<std::int64_t>();
+    if (T < 2) continue;
+    double spread = 0, held = 0;
+    for (Index k = 0; k < settings.num_contexts; ++k) {
+      double s = 0, first = 0, second = 0;
+      for (Index t = 0; t < T; ++t) {
+        const double alpha = weights[b][0][k][t].item<double>();
+        const auto place = static_cast<double>(t);
+        s += alpha, first += alpha * place, second += alpha * place * place;
+      }
+      spread += s * std::sqrt(second / s - first / s * first / s);
+      held += s;
+    }
+    const auto length = static_cast<double>(T);
+    sum += spread / (held * std::sqrt((length * length - 1) / 12));
+    ++sequences;
+  }
+  ASSERT_GT(sequences, 2);
+  ASSERT_LT(sequences, kCount) << "some have one entry";
+  const double spread = trainer.Evaluate(kCount).context_spread.value();
+  EXPECT_NEAR(spread, sum / sequences, 1e-5);
+  EXPECT_GT(std::abs(spread - 1), 0.01);
+
+  // One context of softmax takes all of every entry.
+  settings.encoder_scoring = "softmax";
+  settings.position_encoding = "none";
+  settings.num_contexts = 1;
+  EXPECT_NEAR(Trainer(RunOf(settings)).Evaluate(kCount).context_spread.value(),
+              1, 1e-6);
+  EXPECT_FALSE(Trainer(RunOf(TinySettings("soft"))).Evaluate(4).context_spread);
+}
+
+TEST(Attention, TheWeightsOfContextsAreTheirScoresAfterScoring) {
+  const at::NoGradGuard no_gradient;
+  for (const std::string scoring : {"softmax", "sigmoid"}) {
+    TrainingSettings settings = TinySettings("memory");
+    settings.encoder_scoring = settings.decoder_scoring = scoring;
+    const Trainer trainer(RunOf(settings));
+    const Batch batch =
+        MakeBatch({.name = "copy", .least_symbols = 3, .most_symbols = 3},
+                  ExampleSet::kHeldOut, 1, 0, 5);
+    const AttendedMemory memory = trainer.model().Encode(batch).memory;
+    const Tensor scored = scoring == "softmax" ? memory.scores.softmax(3)
+                                               : memory.scores.sigmoid();
+    EXPECT_TRUE(at::allclose(trainer.model().ContextWeights(memory),
+                             scored.transpose(2, 3), 1e-4, 1e-6));
+  }
 }
 
 TEST(Attention, ByEnergiesIsTheMechanismsOwnWithItsGradient) {

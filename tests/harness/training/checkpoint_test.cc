@@ -114,7 +114,7 @@ TEST(TrainedResult, HasTheCommittedSchemaAndKeepsToIt) {
   result.experiment = "e";
   result.context.valid = true;
   TrainedRun run;
-  run.result = Evaluation{.hard_error = 0.5};
+  run.result = FinalEvaluation{{.hard_error = 0.5}};
   run.curve = MadeUpCheckpoint().curve;
   result.runs = {run, {}};
   Json json = ToJson(result);
