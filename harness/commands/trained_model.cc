@@ -20,7 +20,7 @@ constexpr Index kMostSequences = 1'000'000;
 // Reads it, and checks that a decoder takes it before anything else is done.
 Checkpoint ReadModel(const std::string& path) {
   Checkpoint checkpoint = ReadCheckpoint(path);
-  TrainedDecoder(checkpoint, path);
+  [[maybe_unused]] const TrainedDecoder decoder(checkpoint, path);
   return checkpoint;
 }
 

@@ -31,7 +31,7 @@ Checkpoint ReadCheckpoint(const std::string& path) {
            "is not checkpoint; expected a file that train --keep-checkpoints "
            "left in OUTPUT.checkpoints/");
   }
-  const auto checkpoint = FromJson<Checkpoint>(json, path);
+  auto checkpoint = FromJson<Checkpoint>(json, path);
   for (const auto& [name, array] : checkpoint.parameters) {
     for (const auto* values : {&array.values, &array.means, &array.squares}) {
       if (!Fills(array.shape, std::ssize(*values))) {
