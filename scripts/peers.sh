@@ -53,7 +53,7 @@ done
 
 cd "$root"
 mkdir -p "$out/figures"
-scripts/setup.sh --peers
+scripts/setup.sh --peers --training
 configure_and_build release attnbench attnbench_torch
 
 failed=()

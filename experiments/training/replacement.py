@@ -214,8 +214,8 @@ def main(arguments):
     torch.set_num_threads(1)
     torch.set_flush_denormal(True)
     result = {
-        "kind": "replacement", "context": context(arguments), "quick": options.quick,
-        "settings": settings, "runs": [],
+        "schema_version": 1, "kind": "replacement", "context": context(arguments),
+        "quick": options.quick, "settings": settings, "runs": [],
     }
     for seed in range(1, settings["seeds"] + 1):
         for name in ALTERNATIVES:
