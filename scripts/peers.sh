@@ -9,8 +9,8 @@
 #             (otherwise to results/, results/figures/ and into docs/speed.md)
 #   --builds N   relinks of the program measure in turn, a process of 5 rounds
 #                each: intervals are then over builds (5 at most where a process
-#                takes minutes: lengths, matcha_algorithms, and memory_online with
-#                one round)
+#                takes minutes: lengths, and memory_online with one round;
+#                matcha_algorithms, which takes ten, is measured by one build)
 #   --before BUILD   compares with an older program, or its build folder, too, by
 #             experiments/kernels_again.json; without it these rows are not measured
 #   --help    this text
@@ -70,11 +70,11 @@ attempt() {
 results=()
 measure() {
   local result=$out/$1.json protocol=()
-  if ((builds)); then
+  if ((builds)) && [[ $1 != matcha_algorithms ]]; then
     local most=$builds rounds=5
-    # Lengths have the most cells by far, some of matcha_algorithms take a minute each,
-    # and 100000 outputs are one trial of memory_online.
-    [[ $1 != @(peers_memory_online|peers_lengths|matcha_algorithms) ]] || most=$((builds < 5 ? builds : 5))
+    # Lengths have the most cells by far, and 100000 outputs are one trial of
+    # memory_online.
+    [[ $1 != @(peers_memory_online|peers_lengths) ]] || most=$((builds < 5 ? builds : 5))
     [[ $1 != peers_memory_online ]] || rounds=1
     protocol=(--builds "$most" --repetitions "$rounds")
   fi

@@ -67,7 +67,9 @@ struct TrainingSettings {
     visit("least_symbols", self.least_symbols,
           number("of a sequence, without its end", 0));
     visit("most_symbols", self.most_symbols,
-          number("of a sequence, without its end", 0));
+          optional({.description = "of a sequence, without its end",
+                    .minimum = 0,
+                    .maximum = 10'000}));
     visit("frame_noise", self.frame_noise,
           number("standard deviation of a frame's numbers; task stretch", 0));
     visit("mechanism", self.mechanism,

@@ -271,6 +271,12 @@ KernelSubject<Real> FactoredBackward() {
 // ---- rows of attention ------------------------------------------------------
 
 template <class Real>
+double LanesOfDouble(const Kernels<Real>& kernels) {
+  return std::max(1.0, static_cast<double>(kernels.lanes) *
+                           static_cast<double>(sizeof(Real)) / sizeof(double));
+}
+
+template <class Real>
 KernelSubject<Real> SoftmaxBackward() {
   return {
       .kernel = "softmax_backward",
@@ -309,9 +315,7 @@ KernelSubject<Real> SoftmaxBackward() {
             const Wide mean = dot(std::multiplies{}),
                        all =
                            dot([](Wide a, Wide d) { return std::abs(a * d); });
-            const double lanes = std::max(
-                1.0, static_cast<double>(kernels.lanes) *
-                         static_cast<double>(sizeof(Real)) / sizeof(double));
+            const double lanes = LanesOfDouble(kernels);
             for (std::size_t j = 0; j < found.size(); ++j) {
               const Wide unit =
                   (kSingle<Real> ? kUnit<Real> * std::abs(exact[j]) : 0) +
@@ -383,8 +387,8 @@ KernelSubject<Real> SelectRows() {
 // `sums` calls a kernel of either precision. `further` is what the kernel does
 // to a sum.
 template <class Real, class Sums>
-KernelSubject<Real> Windows(const std::string& kernel, double least,
-                            double greatest, double further, const Sums& sums) {
+KernelSubject<Real> Windows(const std::string& kernel, double further,
+                            const Sums& sums) {
   return {
       .kernel = kernel,
       .results = {{"windows of 64", "u of the sum"},
@@ -394,7 +398,7 @@ KernelSubject<Real> Windows(const std::string& kernel, double least,
       .searched = 12'000,
       .ranges =
           [=](Index n) {
-            return std::vector{NumberRange{n, least, greatest}};
+            return std::vector{NumberRange{n, 0x1p-50, 0x1p50}};
           },
       // A difference of longer sums would cancel.
       .cancel = [](auto& random, auto& in) { Spread(random, -50, 50, in[0]); },
@@ -415,6 +419,91 @@ KernelSubject<Real> Windows(const std::string& kernel, double least,
                                       std::min(width, count),
                                       static_cast<double>(kernels.lanes)),
                         0, worst[width == 64 ? 0 : 1]);
+            }
+          }};
+}
+
+// What is measured against the gradients with |d|, and |d| + m for d - m.
+template <class Real>
+KernelSubject<Real> WindowsBackward() {
+  constexpr double kMost = kSingle<Real> ? 80 : 200;
+  return {
+      .kernel = "windows_backward",
+      .results = {{"gradient of alpha",
+                   "u of the number + units of f64 of the mean of |d|"},
+                  {"gradient of chunk energies",
+                   "u of the number + units of f64 of sums of |d| + its mean"}},
+      .sizes = {1, 40, 150, 700},
+      .search_size = 150,
+      .searched = 3'000,
+      .ranges =
+          [](Index n) {
+            return std::vector{NumberRange{n, -kMost, kMost, -3, 3},
+                               NumberRange{n},
+                               NumberRange{n, -1e4, 1e4, -1, 1}};
+          },
+      .cancel =
+          [](auto& random, auto& in) {
+            for (Real& d : in[2]) {
+              d = static_cast<Real>(1 + random.Uniform(-1e-6, 1e-6));
+            }
+          },
+      // Products with the smallest e are normal numbers.
+      .repair =
+          [](auto& in) {
+            for (Real& d : in[2]) {
+              if (std::abs(static_cast<Wide>(d)) < 1e-100L) d = 0;
+            }
+          },
+      .measure =
+          [](const auto& kernels, const auto& in, Errors& worst) {
+            const std::size_t T = in[0].size();
+            const auto count = static_cast<Index>(T);
+            const auto wide = WidenedInput(in);
+            const Kernels<Wide>& scalar = ScalarKernels<Wide>();
+            const int power = static_cast<int>(
+                std::rint(std::ranges::max(wide[0]) * std::numbers::log2e));
+            // Weights underflow, and what they are multiplied with is up to
+            // 1e4.
+            const Wide floor =
+                4e4L * static_cast<Wide>(count) * kLeast<double> + kLeast<Real>;
+            Array<double> scratch(6 * T + 1);
+            Array<Wide> e(T), magnitudes = wide[2];
+            scalar.exp_scaled(wide[0].data(), count, 0, e.data());
+            for (Wide& d : magnitudes) d = std::abs(d);
+            for (const Index width : {8, 256}) {
+              Array<Real> d_alpha(T), d_u(T);
+              kernels.windows_backward(
+                  in[0].data(), power, in[1].data(), in[2].data(), count, width,
+                  scratch.data(), d_alpha.data(), d_u.data());
+              const auto gradient = [&](const Array<Wide>& d,
+                                        Array<Wide>& means, Array<Wide>& of_u) {
+                scalar.windows_backward(wide[0].data(), 0, wide[1].data(),
+                                        d.data(), count, width, nullptr,
+                                        means.data(), of_u.data());
+              };
+              Array<Wide> exact_alpha(T), exact_u(T), means(T), of_u(T),
+                  inverses(T), weights(T), beta(T);
+              gradient(wide[2], exact_alpha, exact_u);
+              gradient(magnitudes, means, of_u);
+              scalar.ratios_up_to(e.data(), wide[1].data(), count, width,
+                                  nullptr, inverses.data(), weights.data());
+              scalar.sums_from(weights.data(), e.data(), count, width, nullptr,
+                               beta.data());
+              const double bound = WindowsBackwardError(std::min(width, count),
+                                                        LanesOfDouble(kernels));
+              for (std::size_t j = 0; j < T; ++j) {
+                const auto unit = [bound](Wide exact, Wide magnitude) {
+                  return kUnit<Real> * std::abs(exact) +
+                         bound * kUnit<double> * magnitude;
+                };
+                worst[0].Add(d_alpha[j] - exact_alpha[j],
+                             unit(exact_alpha[j], means[j]), 1, floor);
+                worst[1].Add(
+                    d_u[j] - exact_u[j],
+                    unit(exact_u[j], 2 * beta[j] * magnitudes[j] - of_u[j]), 1,
+                    floor);
+              }
             }
           }};
 }
@@ -450,25 +539,19 @@ std::vector<KernelSubject<Real>> KernelSubjects() {
       SoftmaxBackward<Real>(),
       Sigmoid<Real>(),
       SelectRows<Real>(),
-      Windows<Real>("sums_up_to", 0, kSingle<Real> ? 0x1p100 : 0x1p900, 0,
+      Windows<Real>("sums_from", 1,
                     [](const auto& kernels, const auto* x, Index count,
-                       Index width, auto* scratch, auto* sums) {
-                      kernels.sums_up_to(x, nullptr, count, width, scratch,
-                                         sums);
+                       Index width, auto* scratch, auto* products) {
+                      kernels.sums_from(x, x, count, width, scratch, products);
                     }),
-      Windows<Real>("sums_from", 0, kSingle<Real> ? 0x1p100 : 0x1p900, 0,
-                    [](const auto& kernels, const auto* x, Index count,
-                       Index width, auto* scratch, auto* sums) {
-                      kernels.sums_from(x, nullptr, count, width, scratch,
-                                        sums);
-                    }),
-      Windows<Real>("ratios_up_to", 0x1p-50, 0x1p50, kRatioError,
+      Windows<Real>("ratios_up_to", kRatioError,
                     [](const auto& kernels, const auto* x, Index count,
                        Index width, auto* scratch, auto* ratios) {
                       std::vector inverses(x, x + count);
                       kernels.ratios_up_to(x, x, count, width, scratch,
                                            inverses.data(), ratios);
-                    })};
+                    }),
+      WindowsBackward<Real>()};
   std::ranges::move(PairSubjects<Real>(), std::back_inserter(subjects));
   return subjects;
 }

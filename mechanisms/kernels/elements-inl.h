@@ -222,18 +222,19 @@ template <class Real>
 Real Largest(const Real* x, Index count) {
   const hn::ScalableTag<Real> d;
   const Index lanes = LanesOf(d);
-  auto largest = hn::Set(d, -std::numeric_limits<Real>::infinity());
-  Index k = 0;
-  for (; k + lanes <= count; k += lanes) {
-    largest = hn::Max(largest, hn::LoadU(d, x + k));
+  if (count < lanes) {
+    Real result = -std::numeric_limits<Real>::infinity();
+    for (Index k = 0; k < count; ++k) {
+      if (x[k] > result) result = x[k];
+    }
+    return result;
   }
-  // clang 14 takes a reduction of infinities for one of finite numbers.
-  Real result = k == 0 ? -std::numeric_limits<Real>::infinity()
-                       : hn::GetLane(hn::MaxOfLanes(d, largest));
-  for (; k < count; ++k) {
-    if (x[k] > result) result = x[k];
+  auto largest = hn::LoadU(d, x);
+  for (Index k = lanes; k < count; k += lanes) {
+    // The last vector takes some numbers twice.
+    largest = hn::Max(largest, hn::LoadU(d, x + std::min(k, count - lanes)));
   }
-  return result;
+  return hn::GetLane(hn::MaxOfLanes(d, largest));
 }
 
 template <class Real>
@@ -241,28 +242,33 @@ void Range(const Real* x, Index count, Real* smallest, Real* largest) {
   const hn::ScalableTag<Real> d;
   const Index lanes = LanesOf(d);
   constexpr Real kInfinity = std::numeric_limits<Real>::infinity();
-  auto low = hn::Set(d, kInfinity), high = hn::Set(d, -kInfinity);
-  // Which number Min and Max of NaN give depends on the CPU.
-  auto is_nan = hn::IsNaN(low);
-  Index k = 0;
-  for (; k + lanes <= count; k += lanes) {
-    const auto v = hn::LoadU(d, x + k);
-    low = hn::Min(low, v);
-    high = hn::Max(high, v);
-    is_nan = hn::Or(is_nan, hn::IsNaN(v));
+  Real least = kInfinity, most = -kInfinity;
+  bool any_nan = false;
+  if (count < lanes) {
+    for (Index k = 0; k < count; ++k) {
+      if (x[k] < least) least = x[k];
+      if (x[k] > most) most = x[k];
+      any_nan = any_nan || std::isnan(x[k]);
+    }
+  } else {
+    auto low = hn::LoadU(d, x);
+    auto high = low;
+    // Which number Min and Max of NaN give depends on the CPU.
+    auto is_nan = hn::IsNaN(low);
+    for (Index k = lanes; k < count; k += lanes) {
+      // The last vector takes some numbers twice.
+      const auto v = hn::LoadU(d, x + std::min(k, count - lanes));
+      low = hn::Min(low, v);
+      high = hn::Max(high, v);
+      is_nan = hn::Or(is_nan, hn::IsNaN(v));
+    }
+    any_nan = !hn::AllFalse(d, is_nan);
+    least = hn::GetLane(hn::MinOfLanes(d, low));
+    most = hn::GetLane(hn::MaxOfLanes(d, high));
   }
-  bool any_nan = !hn::AllFalse(d, is_nan);
-  // clang 14 takes a reduction of infinities for one of finite numbers.
-  *smallest = k == 0 ? kInfinity : hn::GetLane(hn::MinOfLanes(d, low));
-  *largest = k == 0 ? -kInfinity : hn::GetLane(hn::MaxOfLanes(d, high));
-  for (; k < count; ++k) {
-    if (x[k] < *smallest) *smallest = x[k];
-    if (x[k] > *largest) *largest = x[k];
-    any_nan = any_nan || std::isnan(x[k]);
-  }
-  if (any_nan) {
-    *smallest = *largest = std::numeric_limits<Real>::quiet_NaN();
-  }
+  constexpr Real kNaN = std::numeric_limits<Real>::quiet_NaN();
+  *smallest = any_nan ? kNaN : least;
+  *largest = any_nan ? kNaN : most;
 }
 
 template <class Real>

@@ -72,6 +72,13 @@ double WindowError(std::int64_t width, double N) {
 inline constexpr double kInverseError = 2;
 inline constexpr double kRatioError = 3;
 
+// In units of f64: two sums of exponentials (6 u each), an inverse and a
+// product make a mean; with the weight, which errs like it, it is summed once
+// more.
+inline double WindowsBackwardError(std::int64_t width, double N) {
+  return 4 * WindowError<double>(width, N) + 34;
+}
+
 // In f32, of a reciprocal: x86 guesses it to 1.5 2^-12, the square of which is
 // 2.25 u, and Newton's step rounds three times.
 inline constexpr double kReciprocalError = 6;

@@ -44,6 +44,7 @@ struct Arrays {
   std::vector<Real> x = std::vector<Real>(Size(kLength));
   std::vector<Real> y = x, z = x, start = x, out = x, other = x;
   std::vector<Real> scratch = std::vector<Real>(Size(kLength + 1));
+  std::vector<double> wide_scratch = std::vector<double>(Size(6 * kLength + 1));
 };
 
 template <class Real>
@@ -75,11 +76,6 @@ void RegisterLevel(const std::string& level, const Kernels<Real>& kernels) {
                    kernels);
   };
   const auto windows = [&](Index width) {
-    add("sums_up_to_" + std::to_string(width), kLength,
-        [width](const auto& k, auto& a) {
-          k.sums_up_to(a.x.data(), nullptr, kLength, width, a.scratch.data(),
-                       a.out.data());
-        });
     add("sums_from_" + std::to_string(width), kLength,
         [width](const auto& k, auto& a) {
           k.sums_from(a.x.data(), a.y.data(), kLength, width, a.scratch.data(),
@@ -89,6 +85,12 @@ void RegisterLevel(const std::string& level, const Kernels<Real>& kernels) {
         [width](const auto& k, auto& a) {
           k.ratios_up_to(a.x.data(), a.y.data(), kLength, width,
                          a.scratch.data(), a.other.data(), a.out.data());
+        });
+    add("windows_backward_" + std::to_string(width), kLength,
+        [width](const auto& k, auto& a) {
+          k.windows_backward(a.x.data(), 1, a.y.data(), a.z.data(), kLength,
+                             width, a.wide_scratch.data(), a.other.data(),
+                             a.out.data());
         });
   };
   add("dot_rows", kRows * kDim, [](const auto& k, auto& a) {

@@ -141,23 +141,35 @@ struct Kernels {
                           const Real* arrived, const Real* d_alpha,
                           std::int64_t count, Real* d_p, Real* d_start);
 
-  // sums(k) = sum of x(l) over l = max(0, k-width+1)..k, and over
-  // l = k..min(k+width-1, count-1), each times factors(k) unless that is null;
+  // products(k) = factors(k) sum of x(l) over l = k..min(k+width-1, count-1);
   // width >= 1. `scratch` holds min(width, count) + 1 numbers. This takes
   // O(count) whatever the width. For x >= 0 the error is at most
   // WindowError(width, N) u of the sum, however small it is beside other
-  // entries.
-  void (*sums_up_to)(const Real* x, const Real* factors, std::int64_t count,
-                     std::int64_t width, Real* scratch, Real* sums);
+  // entries, and that of the product.
   void (*sums_from)(const Real* x, const Real* factors, std::int64_t count,
-                    std::int64_t width, Real* scratch, Real* sums);
+                    std::int64_t width, Real* scratch, Real* products);
 
-  // Makes of the first of these sums inverses(k) = 1 / sum(k) and ratios(k) =
-  // numerators(k) / sum(k), which err by kInverseError u and kRatioError u more
-  // where all three are normal numbers.
+  // inverses(k) = 1 / sum of x(l) over l = max(0, k-width+1)..k, and ratios(k)
+  // = numerators(k) times that. They err by kInverseError u and kRatioError u
+  // more than the sum, where all three are normal numbers.
   void (*ratios_up_to)(const Real* x, const Real* numerators,
                        std::int64_t count, std::int64_t width, Real* scratch,
                        Real* inverses, Real* ratios);
+
+  // Takes MoChA's expectation (its eq 17) backwards: with e = exp(u), D(k) the
+  // sum of e over window k = max(0, k-width+1)..k, and d = dL/d beta,
+  //   m(k) = sum over l in window k of e(l) d(l) / D(k),  d_alpha(k) += m(k)
+  //   d_u(j) = e(j) sum over k = j..min(j+width-1, count-1) of
+  //            alpha(k) / D(k) (d(j) - m(k)).
+  // e is kept times 2^-power: the largest is to be about 1, and |u| up to 600
+  // within 400. All is in f64: m errs by WindowsBackwardError(width, N) units
+  // of f64 of the same mean of |d|, d_u of the same sums of |d| and of these
+  // means, unless a term underflows, and both by a rounding to Real; N counts
+  // f64 lanes. `scratch` holds 5 count + min(width, count) + 1 numbers.
+  void (*windows_backward)(const Real* u, int power, const Real* alpha,
+                           const Real* d, std::int64_t count,
+                           std::int64_t width, double* scratch, Real* d_alpha,
+                           Real* d_u);
 
   // Over all pairs of k in [0, rows) and l in [0, count), x and y positive:
   //   row_sums(k) = sum over l of b(l) / (x(k) + y(l))

@@ -87,6 +87,26 @@ void StoreDoubles(D d, hn::Vec<D> value, Index count, float* to) {
   }
 }
 
+// Does the same for any tag, whose lanes are no narrower than the array.
+template <class D, class Real>
+HWY_INLINE hn::Vec<D> LoadLanes(D d, const Real* from, Index count) {
+  if constexpr (sizeof(hn::TFromD<D>) == sizeof(double)) {
+    return LoadDoubles(d, from, count);
+  } else {
+    return count >= LanesOf(d) ? hn::LoadU(d, from) : LoadTail(d, from, count);
+  }
+}
+template <class D, class Real>
+HWY_INLINE void StoreLanes(D d, hn::Vec<D> value, Index count, Real* to) {
+  if constexpr (sizeof(hn::TFromD<D>) == sizeof(double)) {
+    StoreDoubles(d, value, count, to);
+  } else if (count >= LanesOf(d)) {
+    hn::StoreU(value, d, to);
+  } else {
+    StoreTail(d, value, to, count);
+  }
+}
+
 // The lesser of both, the greater of both; where v is NaN, so is the result.
 template <class D>
 HWY_INLINE hn::Vec<D> AtMost([[maybe_unused]] D d, hn::Vec<D> limit,

@@ -214,31 +214,49 @@ Real SumOf(const Real* x, Index first, Index end) {
   return sum;
 }
 
-template <class Real>
-void SumsUpTo(const Real* x, const Real* factors, Index count, Index width,
-              Real* /*scratch*/, Real* sums) {
-  for (Index k = 0; k < count; ++k) {
-    sums[k] = SumOf(x, width > k ? 0 : k - width + 1, k + 1);
-    if (factors != nullptr) sums[k] *= factors[k];
-  }
+// The entries of the window that ends or begins at k.
+Index WindowBegin(Index k, Index width) {
+  return width > k ? 0 : k - width + 1;
+}
+Index WindowEnd(Index k, Index width, Index count) {
+  return width > count - k ? count : k + width;
 }
 
 template <class Real>
 void SumsFrom(const Real* x, const Real* factors, Index count, Index width,
-              Real* /*scratch*/, Real* sums) {
+              Real* /*scratch*/, Real* products) {
   for (Index k = 0; k < count; ++k) {
-    sums[k] = SumOf(x, k, width > count - k ? count : k + width);
-    if (factors != nullptr) sums[k] *= factors[k];
+    products[k] = factors[k] * SumOf(x, k, WindowEnd(k, width, count));
   }
 }
 
 template <class Real>
 void RatiosUpTo(const Real* x, const Real* numerators, Index count, Index width,
-                Real* scratch, Real* inverses, Real* ratios) {
-  SumsUpTo<Real>(x, nullptr, count, width, scratch, inverses);
+                Real* /*scratch*/, Real* inverses, Real* ratios) {
   for (Index k = 0; k < count; ++k) {
-    ratios[k] = numerators[k] / inverses[k];
-    inverses[k] = 1 / inverses[k];
+    const Real sum = SumOf(x, WindowBegin(k, width), k + 1);
+    inverses[k] = 1 / sum;
+    ratios[k] = numerators[k] / sum;
+  }
+}
+
+template <class Real>
+void WindowsBackward(const Real* u, int power, const Real* alpha, const Real* d,
+                     Index count, Index width, double* /*scratch*/,
+                     Real* d_alpha, Real* d_u) {
+  std::fill_n(d_u, count, Real{0});
+  const auto e = [=](Index j) { return std::ldexp(std::exp(u[j]), -power); };
+  for (Index k = 0; k < count; ++k) {
+    Real D = 0, mean = 0;
+    for (Index l = WindowBegin(k, width); l <= k; ++l) {
+      D += e(l);
+      mean += e(l) * d[l];
+    }
+    mean /= D;
+    d_alpha[k] += mean;
+    for (Index l = WindowBegin(k, width); l <= k; ++l) {
+      d_u[l] += alpha[k] * e(l) / D * (d[l] - mean);
+    }
   }
 }
 
@@ -365,9 +383,9 @@ constexpr Kernels<Real> kTable = {
     .sigmoid = &Sigmoid<Real>,
     .select_rows = &SelectRows<Real>,
     .select_backward = &SelectBackward<Real>,
-    .sums_up_to = &SumsUpTo<Real>,
     .sums_from = &SumsFrom<Real>,
     .ratios_up_to = &RatiosUpTo<Real>,
+    .windows_backward = &WindowsBackward<Real>,
     .reciprocal_sums = &ReciprocalSums<Real>,
     .reciprocal_moments = &ReciprocalMoments<Real>,
     .cauchy_sums = &CauchySums<Real>,

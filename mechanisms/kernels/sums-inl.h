@@ -85,24 +85,13 @@ void RunningSums(const Real* x, Index count, const Real* addend, Real* sums) {
   }
 }
 
-// How a sum over a window is written.
-template <class Real>
-struct PlainSum {
-  Real* sums;
-
-  PlainSum From(Index k) const { return {sums + k}; }
-  template <class Store>
-  HWY_INLINE void Write(Index k, auto /*load*/, const Store& store,
-                        auto sum) const {
-    store(sums + k, sum);
-  }
-};
-
+// How a sum over a window is written; arrays of Real may be narrower than sums.
+//
 // Writes a sum times a factor.
-template <class Real>
+template <class Real, class Sum>
 struct Product {
   const Real* factors;
-  Real* products;
+  Sum* products;
 
   Product From(Index k) const { return {factors + k, products + k}; }
   template <class Store>
@@ -113,11 +102,11 @@ struct Product {
 };
 
 // Writes 1 / sum and numerator / sum.
-template <class Real>
+template <class Real, class Sum>
 struct Ratio {
   const Real* numerators;
-  Real* inverses;
-  Real* ratios;
+  Sum* inverses;
+  Sum* ratios;
 
   Ratio From(Index k) const {
     return {numerators + k, inverses + k, ratios + k};
@@ -126,9 +115,42 @@ struct Ratio {
   HWY_INLINE void Write(Index k, auto load, const Store& store,
                         auto sum) const {
     const auto inverse =
-        hn::Div(hn::Set(hn::DFromV<decltype(sum)>(), Real{1}), sum);
+        hn::Div(hn::Set(hn::DFromV<decltype(sum)>(), Sum{1}), sum);
     store(inverses + k, inverse);
     store(ratios + k, hn::Mul(load(numerators + k), inverse));
+  }
+};
+
+// Makes means of sums, adds them to d_alpha, and writes them times the weights
+// in the place of the inverses.
+template <class Real>
+struct Mean {
+  const double* weights;
+  double* inverses;
+  Real* d_alpha;
+
+  Mean From(Index k) const { return {weights + k, inverses + k, d_alpha + k}; }
+  template <class Store>
+  HWY_INLINE void Write(Index k, auto load, const Store& store,
+                        auto sum) const {
+    const auto mean = hn::Mul(load(inverses + k), sum);
+    store(inverses + k, hn::Mul(load(weights + k), mean));
+    store(d_alpha + k, hn::Add(load(d_alpha + k), mean));
+  }
+};
+
+// Writes e (minuend - sum).
+template <class Real>
+struct Difference {
+  const double* e;
+  const double* minuends;
+  Real* d_u;
+
+  Difference From(Index k) const { return {e + k, minuends + k, d_u + k}; }
+  template <class Store>
+  HWY_INLINE void Write(Index k, auto load, const Store& store,
+                        auto sum) const {
+    store(d_u + k, hn::Mul(load(e + k), hn::Sub(load(minuends + k), sum)));
   }
 };
 
@@ -138,17 +160,14 @@ template <class Real, class Get, class Out>
 HWY_INLINE void WriteSums(Index count, const Get& get, const Out& out) {
   const hn::ScalableTag<Real> d;
   const Index lanes = LanesOf(d);
-  Index k = 0;
-  for (; k + lanes <= count; k += lanes) {
+  const auto write = [&](Index k, Index size) HWY_ATTR {
     out.Write(
-        k, [d](const Real* from) HWY_ATTR { return hn::LoadU(d, from); },
-        [d](Real* to, auto v) HWY_ATTR { hn::StoreU(v, d, to); }, get(k));
-  }
-  if (k == count) return;
-  const Index size = count - k;
-  out.Write(
-      k, [=](const Real* from) HWY_ATTR { return LoadTail(d, from, size); },
-      [=](Real* to, auto v) HWY_ATTR { StoreTail(d, v, to, size); }, get(k));
+        k, [=](const auto* from) HWY_ATTR { return LoadLanes(d, from, size); },
+        [=](auto* to, auto v) HWY_ATTR { StoreLanes(d, v, size, to); }, get(k));
+  };
+  Index k = 0;
+  for (; k + lanes <= count; k += lanes) write(k, lanes);
+  if (k < count) write(k, count - k);
 }
 
 // Makes the sums over windows of 1, 4, 16, ... entries, each from the last, and
@@ -273,9 +292,16 @@ constexpr bool IsNarrow(Index count, Index width) {
   return width < count && width <= kNarrow;
 }
 
-// Passes finished sums to `out`.
-template <class Real, class Out>
-void FinishSums(const Real* sums, Index count, const Out& out) {
+// Passes the sums over windows to `out`; wide ones are made in `sums` first.
+template <bool Up, class Real, class Out>
+void WindowSums(const Real* x, Index count, Index width, Real* scratch,
+                Real* sums, const Out& out) {
+  if (IsNarrow(count, width)) return NarrowSums<Up>(x, count, width, out);
+  if constexpr (Up) {
+    WideSumsUpTo(x, count, width, scratch, sums);
+  } else {
+    WideSumsFrom(x, count, width, scratch, sums);
+  }
   const hn::ScalableTag<Real> d;
   const Index lanes = LanesOf(d);
   WriteSums<Real>(
@@ -288,40 +314,47 @@ void FinishSums(const Real* sums, Index count, const Out& out) {
 }
 
 template <class Real>
-void SumsUpTo(const Real* x, const Real* factors, Index count, Index width,
-              Real* scratch, Real* sums) {
-  const Product<Real> product = {factors, sums};
-  if (IsNarrow(count, width)) {
-    if (factors == nullptr) {
-      return NarrowSums<true>(x, count, width, PlainSum<Real>{sums});
-    }
-    return NarrowSums<true>(x, count, width, product);
-  }
-  WideSumsUpTo(x, count, width, scratch, sums);
-  if (factors != nullptr) FinishSums(sums, count, product);
-}
-
-template <class Real>
 void SumsFrom(const Real* x, const Real* factors, Index count, Index width,
               Real* scratch, Real* sums) {
-  const Product<Real> product = {factors, sums};
-  if (IsNarrow(count, width)) {
-    if (factors == nullptr) {
-      return NarrowSums<false>(x, count, width, PlainSum<Real>{sums});
-    }
-    return NarrowSums<false>(x, count, width, product);
-  }
-  WideSumsFrom(x, count, width, scratch, sums);
-  if (factors != nullptr) FinishSums(sums, count, product);
+  WindowSums<false>(x, count, width, scratch, sums,
+                    Product<Real, Real>{factors, sums});
 }
 
 template <class Real>
 void RatiosUpTo(const Real* x, const Real* numerators, Index count, Index width,
                 Real* scratch, Real* inverses, Real* ratios) {
-  const Ratio<Real> ratio = {numerators, inverses, ratios};
-  if (IsNarrow(count, width)) return NarrowSums<true>(x, count, width, ratio);
-  WideSumsUpTo(x, count, width, scratch, inverses);
-  FinishSums(inverses, count, ratio);
+  WindowSums<true>(x, count, width, scratch, inverses,
+                   Ratio<Real, Real>{numerators, inverses, ratios});
+}
+
+template <class Real>
+void WindowsBackward(const Real* u, int power, const Real* alpha, const Real* d,
+                     Index count, Index width, double* scratch, Real* d_alpha,
+                     Real* d_u) {
+  double* const e = scratch;
+  double* const ed = e + count;
+  double* const inverses = ed + count;
+  double* const weights = inverses + count;
+  double* const sums = weights + count;  // of wide windows
+  double* const further = sums + count;
+  const hn::ScalableTag<double> wide;
+  const Index lanes = LanesOf(wide);
+  const auto exponentials = [&](Index j, Index size) HWY_ATTR {
+    const auto v = ModerateExp(wide, LoadLanes(wide, u + j, size), power);
+    StoreLanes(wide, v, size, e + j);
+    StoreLanes(wide, hn::Mul(v, LoadLanes(wide, d + j, size)), size, ed + j);
+  };
+  Index j = 0;
+  for (; j + lanes <= count; j += lanes) exponentials(j, lanes);
+  if (j < count) exponentials(j, count - j);
+  WindowSums<true>(e, count, width, further, sums,
+                   Ratio<Real, double>{alpha, inverses, weights});
+  WindowSums<true>(ed, count, width, further, sums,
+                   Mean<Real>{weights, inverses, d_alpha});
+  WindowSums<false>(weights, count, width, further, sums,
+                    Product<Real, double>{d, ed});
+  WindowSums<false>(inverses, count, width, further, sums,
+                    Difference<Real>{e, ed, d_u});
 }
 
 template <class D, class Real = hn::TFromD<D>>

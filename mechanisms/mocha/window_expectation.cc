@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <limits>
 #include <numbers>
+#include <optional>
 
 #include "mechanisms/kernels/kernels.h"
 
@@ -107,71 +108,26 @@ void ForEachWindowFrom(std::size_t w, const Buffer<Sums>& choices,
       [&](std::size_t n, const Sums& window) { use(last - n, window); });
 }
 
-// Computes the same formulas by kernels, for rows of moderate energies: exp(u)
-// is a normal number for all of them, and in units of the largest one so are
-// sums, products and quotients. The unit is a power of two: it costs no
-// rounding.
-template <class Number>
-class ModerateWindows {
- public:
-  // Says whether the row is such a one, and if so sets exp(u), 1 / D of the
-  // denominators D, and the weights alpha / D.
-  bool Take(std::span<const Number> u, std::span<const Number> alpha, Index w) {
-    w_ = w;
-    T_ = static_cast<Index>(u.size());
-    Number smallest, largest;
-    kernels_.range(u.data(), T_, &smallest, &largest);
-    if (!(largest <= kLargest && smallest >= -kLargest &&
-          largest - smallest <= kRange)) {
-      return false;
-    }
-    for (auto* array : {&exp_u_, &inverse_D_, &weights_}) {
-      array->resize(u.size());
-    }
-    scratch_.resize(u.size() + 1);
-    // Of no entries the largest is minus infinity.
-    const Number power =
-        std::rint(std::max(largest, -kLargest) * std::numbers::log2e_v<Number>);
-    kernels_.exp_scaled(u.data(), T_, static_cast<int>(power), exp_u_.data());
-    kernels_.ratios_up_to(exp_u_.data(), alpha.data(), T_, w_, scratch_.data(),
-                          inverse_D_.data(), weights_.data());
-    return true;
+// Kernels compute the same formulas for rows of moderate energies: exp(u), in
+// Number, is a normal number for all of them, and in units of the largest one
+// so are sums, products and quotients. The unit is a power of two, which costs
+// no rounding. This gives its exponent, or nothing for other rows.
+template <class Number, class Real>
+std::optional<int> UnitOfModerate(std::span<const Real> u) {
+  constexpr bool kSingle = std::is_same_v<Number, float>;
+  constexpr Real kLargest = kSingle ? 80 : 600;
+  constexpr Real kRange = kSingle ? 60 : 400;
+  Real smallest, largest;
+  BestKernels<Real>().range(u.data(), static_cast<Index>(u.size()), &smallest,
+                            &largest);
+  if (!(largest <= kLargest && smallest >= -kLargest &&
+        largest - smallest <= kRange)) {
+    return std::nullopt;
   }
-
-  void Forward(std::span<Number> beta) {
-    SumsFrom(weights_.data(), exp_u_.data(), beta.data());
-  }
-
-  // Writes m and dL/du.
-  void Backward(std::span<const Number> d, std::span<Number> means,
-                std::span<Number> d_u) {
-    sums_.resize(d.size());
-    kernels_.multiply(exp_u_.data(), d.data(), T_, sums_.data());
-    kernels_.sums_up_to(sums_.data(), inverse_D_.data(), T_, w_,
-                        scratch_.data(), means.data());
-    SumsFrom(weights_.data(), nullptr, sums_.data());
-    kernels_.multiply(weights_.data(), means.data(), T_, weights_.data());
-    SumsFrom(weights_.data(), nullptr, d_u.data());
-    for (std::size_t j = 0; j < d.size(); ++j) {
-      d_u[j] = exp_u_[j] * (d[j] * sums_[j] - d_u[j]);
-    }
-  }
-
- private:
-  static constexpr bool kSingle = std::is_same_v<Number, float>;
-  static constexpr Number kLargest = kSingle ? 80 : 600;
-  static constexpr Number kRange = kSingle ? 60 : 400;
-
-  void SumsFrom(const Number* x, const Number* factors, Number* sums) {
-    kernels_.sums_from(x, factors, T_, w_, scratch_.data(), sums);
-  }
-
-  const Kernels<Number>& kernels_ = BestKernels<Number>();
-  Index w_ = 0;
-  Index T_ = 0;
-  Buffer<Number> exp_u_, inverse_D_, weights_, scratch_;
-  Buffer<Number> sums_;  // of Backward
-};
+  // Of no entries the largest is minus infinity.
+  return static_cast<int>(
+      std::rint(std::max(largest, -kLargest) * std::numbers::log2e_v<Real>));
+}
 
 template <class Real>
 class WindowExpectation final : public ChunkExpectation<Real> {
@@ -181,8 +137,8 @@ class WindowExpectation final : public ChunkExpectation<Real> {
   // With D(k) the sum of exp(u) over window k,
   //   beta(j) = exp(u(j)) sum over k = j..j+w-1 of alpha(k) / D(k).
   void Forward(const ChoiceRow<Real>& row, std::span<Real> attention) override {
-    if (moderate_.Take(row.chunk_energies, row.selection, width_)) {
-      return moderate_.Forward(attention);
+    if (const auto unit = UnitOfModerate<Real>(row.chunk_energies)) {
+      return ModerateForward(row, *unit, attention);
     }
     using Sums = ScaledSums<Number, 1>;
     const std::size_t w = Prepare(row.chunk_energies, weights_.choices);
@@ -210,10 +166,15 @@ class WindowExpectation final : public ChunkExpectation<Real> {
   //               alpha(k) / D(k) (d(j) - m(k)).
   void Backward(const ChoiceRow<Real>& row, std::span<const Real> d_attention,
                 const ChoiceRowGradient<Real>& gradient) override {
-    wide_u_.assign(row.chunk_energies.begin(), row.chunk_energies.end());
-    wide_alpha_.assign(row.selection.begin(), row.selection.end());
-    if (wide_moderate_.Take(wide_u_, wide_alpha_, width_)) {
-      return ModerateBackward(d_attention, gradient);
+    // This is in Number because d(j) - m(k) cancels.
+    if (const auto unit = UnitOfModerate<Number>(row.chunk_energies)) {
+      const std::size_t T = d_attention.size();
+      wide_scratch_.resize(6 * T + 1);
+      return BestKernels<Real>().windows_backward(
+          row.chunk_energies.data(), *unit, row.selection.data(),
+          d_attention.data(), static_cast<Index>(T), width_,
+          wide_scratch_.data(), gradient.selection.data(),
+          gradient.chunk_energies.data());
     }
     using Sums = ScaledSums<Number, 2>;  // the weights; times d or m
     const std::size_t w = Prepare(row.chunk_energies, means_.choices);
@@ -241,17 +202,20 @@ class WindowExpectation final : public ChunkExpectation<Real> {
  private:
   using Number = Carry<Real>;
 
-  // This is in Number because d(j) - m(k) cancels.
-  void ModerateBackward(std::span<const Real> d_attention,
-                        const ChoiceRowGradient<Real>& gradient) {
-    const std::size_t T = d_attention.size();
-    wide_d_.assign(d_attention.begin(), d_attention.end());
-    wide_means_.resize(T);
-    wide_moderate_.Backward(wide_d_, wide_means_, wide_u_);
-    for (std::size_t j = 0; j < T; ++j) {
-      gradient.selection[j] += static_cast<Real>(wide_means_[j]);
-      gradient.chunk_energies[j] = static_cast<Real>(wide_u_[j]);
-    }
+  void ModerateForward(const ChoiceRow<Real>& row, int unit,
+                       std::span<Real> attention) {
+    const std::size_t T = attention.size();
+    scratch_.resize(4 * T + 1);
+    Real* const e = scratch_.data();
+    Real* const inverses = e + T;
+    Real* const weights = inverses + T;
+    Real* const further = weights + T;
+    const Kernels<Real>& kernels = BestKernels<Real>();
+    const auto count = static_cast<Index>(T);
+    kernels.exp_scaled(row.chunk_energies.data(), count, unit, e);
+    kernels.ratios_up_to(e, row.selection.data(), count, width_, further,
+                         inverses, weights);
+    kernels.sums_from(weights, e, count, width_, further, attention.data());
   }
 
   template <std::size_t Count>
@@ -272,9 +236,8 @@ class WindowExpectation final : public ChunkExpectation<Real> {
   }
 
   const Index width_;
-  ModerateWindows<Real> moderate_;
-  ModerateWindows<Number> wide_moderate_;  // of Backward, with what it takes
-  Buffer<Number> wide_u_, wide_alpha_, wide_d_, wide_means_;
+  Buffer<Real> scratch_;         // of moderate rows, forward
+  Buffer<double> wide_scratch_;  // and backward
   // They serve energies that are not moderate.
   Buffer<ScaledExp<Number>> exp_u_;  // [T]
   Scratch<1> weights_;               // of Forward

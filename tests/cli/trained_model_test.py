@@ -191,6 +191,8 @@ class TrainedModel(ResultFilesTest):
         refused(lambda model: model.update(more=1), "unknown key 'more'")
         refused(lambda model: model["run"]["settings"].update(stepps=1),
                 "run.settings: unknown key 'stepps'", "'steps'")
+        refused(lambda model: model["run"]["settings"].update(most_symbols=10**9),
+                "run.settings.most_symbols", "10000")
         refused(lambda model: model["run"]["settings"].update(mechanism="mocka"),
                 "run.settings.mechanism", "mocha")
         refused(lambda model: model["parameters"].pop("output.b"),
