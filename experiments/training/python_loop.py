@@ -16,6 +16,7 @@ import argparse
 import json
 import math
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -124,7 +125,7 @@ class Trainer:
 
 
 def ratio(samples, other):
-    """The interval of the median of other / samples."""
+    """The median of other / samples with its interval."""
     logs = [math.log(b / a) for a, b in zip(samples, other)]
     span = intervals.estimate(intervals.numpy.array([[logs]]), "peer").at().exp()
     return [span.value, span.low, span.high]
@@ -153,18 +154,25 @@ def main(arguments):
         for name, loop in loops.items():
             samples[name].append(loop.step_ms(steps))
     result = {
+        "schema_version": 1,
         "kind": "python_loop",
         "context": {
             **context(arguments),
             "command": " ".join(["experiments/training/python_loop.py", *arguments]),
         },
-        "quick": options.quick, "step_ms": samples, "attention_share": trainer.shares,
-        "closed_form_over_trainer": ratio(
-            samples["trainer"], samples["python_closed_form"]),
-        "operators_over_trainer": ratio(
-            samples["trainer"], samples["python_operators"]),
-        "closed_form_over_operators": ratio(
-            samples["python_operators"], samples["python_closed_form"]),
+        "quick": options.quick,
+        "steps": steps,
+        "attention_share": statistics.median(trainer.shares),
+        "loops": [
+            {
+                "name": name,
+                "step_ms": statistics.median(of_loop),
+                "over_trainer": ratio(samples["trainer"], of_loop),
+                "over_operators": ratio(samples["python_operators"], of_loop),
+                "samples_ms": of_loop,
+            }
+            for name, of_loop in samples.items()
+        ],
     }
     text = json.dumps(result, indent=1, allow_nan=False) + "\n"
     if not options.output:

@@ -156,6 +156,7 @@ class Kinds(ProgramTest):
             "effects": committed("effects"),
             "kernel_errors": committed("kernel_errors"),
             "published": committed("published/mocha"),
+            "python_loop": committed("python_loop"),
             "replacement": committed("replacement"),
             "stability": committed("claims/stability"),
             "verify": committed("verify_mocha"),
