@@ -79,6 +79,7 @@ def _draw_panel(panel, title, runs, names):
     panel.grid(True)
     panel.set_title(title)
     panel.set_xlabel("step")
+    panel.locator_params(axis="x", nbins=5)
     panel.set_ylabel("error, %")
     ends = {name: runs.values(name, "decoded").mean() for name in names}
     best, worst = (pick(ends, key=ends.get) for pick in (min, max))
