@@ -209,7 +209,8 @@ class NumbersTest(DocumentsTest):
     def test_the_targets_are_those_of_the_committed_results(self):
         made = plots("targets.py",
                      *sorted(glob.glob(os.path.join(RESULTS, "peers_*.json"))),
-                     os.path.join(RESULTS, "threads.json"))
+                     *(os.path.join(RESULTS, f"{name}.json") for name in
+                       ("threads", "matcha_algorithms", "kernels_again")))
         self.stands_in(f"<!-- targets -->\n{made}<!-- /targets -->\n", pages())
 
     def test_the_growth_is_that_of_the_committed_result(self):

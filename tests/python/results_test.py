@@ -136,9 +136,9 @@ class Committed(LoadTest):
             ["sweep", "cells", True, context["commit"], context["cpu"]])
 
     def test_a_sample_knows_its_process_build_and_round(self):
-        path = committed("peers_lengths.json")
+        path = committed("peers_additive.json")
         frame = attnbench.load(path, "cells.samples_ns")
-        cells = read("results", "peers_lengths.json")["cells"]
+        cells = read("results", "peers_additive.json")["cells"]
         self.assertEqual(list(frame["samples_ns"]),
                          [ns for cell in cells for ns in cell["samples_ns"]])
         of_one = frame[frame["cells"] == 5]
