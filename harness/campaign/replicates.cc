@@ -21,9 +21,10 @@ std::string Difference(const ResultCell& a, const ResultCell& b,
     return "decoder.reads";
   }
   for (const Sum& sum : kSums) {
-    const std::optional<double> of_a = *a.numerics.*sum.value;
-    const std::optional<double> of_b = *b.numerics.*sum.value;
-    if (is_peers ? !IsSameSum(a.Text("precision"), of_a, of_b) : of_a != of_b) {
+    const Numerics& of_a = *a.numerics;
+    const Numerics& of_b = *b.numerics;
+    if (is_peers ? !IsSameSum(sum, a.Text("precision"), of_a, of_b)
+                 : of_a.*sum.value != of_b.*sum.value) {
       return fmt::format("numerics.{}", sum.name);
     }
   }

@@ -127,7 +127,7 @@ std::vector<NumberChange> NumberChanges(const ResultCell& a,
   for (const Sum& sum : kSums) {
     const std::optional<double> of_a = *a.numerics.*sum.value;
     const std::optional<double> of_b = *b.numerics.*sum.value;
-    if (!IsSameSum(a.Text("precision"), of_a, of_b)) {
+    if (!IsSameSum(sum, a.Text("precision"), *a.numerics, *b.numerics)) {
       changes.push_back(
           {fmt::format("numerics.{}", sum.name), ToJson(of_a), ToJson(of_b)});
     }

@@ -5,11 +5,16 @@
 
 namespace attnbench {
 
-bool IsSameSum(const std::string& precision, std::optional<double> a,
-               std::optional<double> b) {
-  if (!a || !b) return a == b;
+bool IsSameSum(const Sum& sum, const std::string& precision, const Numerics& a,
+               const Numerics& b) {
+  const std::optional<double> of_a = a.*sum.value, of_b = b.*sum.value;
+  if (!of_a || !of_b) return of_a == of_b;
+  double size = std::max(std::abs(*of_a), std::abs(*of_b));
+  if (sum.value == &Numerics::context_sum) {
+    size = std::max({size, a.context_l2.value_or(0), b.context_l2.value_or(0)});
+  }
   const double tolerance = precision == "f64" ? 1e-10 : 1e-5;
-  return std::abs(*a - *b) <= tolerance * std::max(std::abs(*a), std::abs(*b));
+  return std::abs(*of_a - *of_b) <= tolerance * size;
 }
 
 }  // namespace attnbench

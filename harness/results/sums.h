@@ -20,9 +20,11 @@ inline constexpr Sum kSums[] = {{"attention_mass", &Numerics::attention_mass},
                                 {"context_l2", &Numerics::context_l2}};
 
 // Whether a sum is the same in two cells of that precision: equal, or different
-// by at most 1e-5 (f32) or 1e-10 (f64) of the larger.
-bool IsSameSum(const std::string& precision, std::optional<double> a,
-               std::optional<double> b);
+// by at most 1e-5 (f32) or 1e-10 (f64) of the larger. Contexts have numbers of
+// either sign, whose sum may nearly cancel: it may differ by as much of
+// context_l2.
+bool IsSameSum(const Sum& sum, const std::string& precision, const Numerics& a,
+               const Numerics& b);
 
 }  // namespace attnbench
 

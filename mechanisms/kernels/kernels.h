@@ -134,9 +134,11 @@ struct Kernels {
                       std::int64_t rows, std::int64_t count, Real* alpha,
                       std::int64_t alpha_stride, Real* arrived);
 
-  // Does the same backwards for one row, with q in `arrived`:
-  //   dq(j) = p(j) d_alpha(j) + (1 - p(j)) dq(j+1)
-  //   d_p(j) = q(j) (d_alpha(j) - dq(j+1)),  d_start(j) = dq(j).
+  // Does the same backwards for one row, with q in `arrived`. Alpha is where
+  // the next row starts, so its derivative is g = d_alpha plus what `d_start`
+  // holds:
+  //   dq(j) = p(j) g(j) + (1 - p(j)) dq(j+1)
+  //   d_p(j) = q(j) (g(j) - dq(j+1)),  d_start(j) = dq(j).
   void (*select_backward)(const Real* p, const Real* complement,
                           const Real* arrived, const Real* d_alpha,
                           std::int64_t count, Real* d_p, Real* d_start);

@@ -201,8 +201,9 @@ void SelectBackward(const Real* p, const Real* complement, const Real* arrived,
                     Real* d_start) {
   Real dq = 0;
   for (Index j = count; j-- > 0;) {
-    d_p[j] = arrived[j] * (d_alpha[j] - dq);
-    dq = p[j] * d_alpha[j] + Passed(p, complement, j) * dq;
+    const Real g = d_alpha[j] + d_start[j];
+    d_p[j] = arrived[j] * (g - dq);
+    dq = p[j] * g + Passed(p, complement, j) * dq;
     d_start[j] = dq;
   }
 }

@@ -414,9 +414,9 @@ void SelectRows(const Real* p, Index p_stride, const Real* complement,
   }
 }
 
-// Does the same backwards: dq(j) = p(j) d_alpha(j) + a(j) dq(j+1). Missing
-// lanes have p = 0 and hand dq down. It takes a vector at a time: with five
-// arrays, interleaving costs more than it saves.
+// Does the same backwards: dq(j) = p(j) g(j) + a(j) dq(j+1). Missing lanes have
+// p = 0 and hand dq down. It takes a vector at a time: with six arrays,
+// interleaving costs more than it saves.
 template <class Real>
 void SelectBackward(const Real* p, const Real* complement, const Real* arrived,
                     const Real* d_alpha, Index count, Real* d_p,
@@ -428,7 +428,8 @@ void SelectBackward(const Real* p, const Real* complement, const Real* arrived,
     const Index size = end % lanes == 0 ? lanes : end % lanes;
     const Index j = end - size;
     const auto p0 = LoadDoubles(d, p + j, size);
-    const auto g = LoadDoubles(d, d_alpha + j, size);
+    const auto g = hn::Add(LoadDoubles(d, d_alpha + j, size),
+                           LoadDoubles(d, d_start + j, size));
     auto a = LoadPassed(d, p0, complement == nullptr ? nullptr : complement + j,
                         size);
     auto b = hn::Mul(p0, g);

@@ -25,9 +25,7 @@ class HardExpectation final : public AttentionFunction<Real> {
     Prepare(scores);
     // These keep the rows of two turns where nobody wants all: where outputs
     // start, and where the next ones will.
-    const MatrixView<Real>& kept =
-        out.selection.data == nullptr && chunk_ == nullptr ? out.attention
-                                                           : out.selection;
+    const MatrixView<Real>& kept = Kept(out);
     const std::size_t rows = Size(RowsTogether());
     UnsetBuffer<Real> alphas(kept.data == nullptr ? 2 * rows * T : 0);
     UnsetBuffer<Real> restarts(Restarts() ? 2 * T : 0);
@@ -62,15 +60,18 @@ class HardExpectation final : public AttentionFunction<Real> {
     scratch_.resize(Restarts() ? Size(T) : 0);
     // BackwardRow wants of every output alpha, the mass that arrived, and where
     // it started, if that is not alpha of the one before.
-    UnsetBuffer<Real> alphas(out.selection.data == nullptr ? Size(U * T) : 0);
-    alphas_ = out.selection.data != nullptr ? out.selection
-                                            : MatrixView(alphas.data(), U, T);
+    const MatrixView<Real>& kept = Kept(out);
+    UnsetBuffer<Real> alphas(kept.data == nullptr ? Size(U * T) : 0);
+    alphas_ = kept.data != nullptr ? kept : MatrixView(alphas.data(), U, T);
     UnsetBuffer<Real> arrived(Size(U * T));
     UnsetBuffer<Real> restarts(Restarts() ? Size(U * T) : 0);
     starts_ = Restarts() ? MatrixView(restarts.data(), U, T) : alphas_;
     ForEachTurn(U, [&](Index first, Index count) {
       ForwardRows(scores, first, StartRow(first), alphas_.Rows(first, count),
-                  arrived.data() + first * T, out.attention.Rows(first, count));
+                  arrived.data() + first * T,
+                  out.attention.data == nullptr
+                      ? MatrixView<Real>()
+                      : out.attention.Rows(first, count));
       if (Restarts()) {
         Restart(
             RowOfTurn(scores, first, 0, StartRow(first), alphas_.Row(first)),
@@ -89,6 +90,12 @@ class HardExpectation final : public AttentionFunction<Real> {
   static constexpr Index kRowsTogether = 4;
 
   bool Restarts() const { return end_ == EndPolicy::kRestart; }
+
+  // The table that all of alpha is written to; without data there is none.
+  const MatrixView<Real>& Kept(const Expectation<Real>& out) const {
+    const bool is_attention = out.selection.data == nullptr && !chunk_;
+    return is_attention ? out.attention : out.selection;
+  }
 
   // Outputs that are taken together: a kernel makes several rows at once, but a
   // restart is made of the row before.
@@ -164,8 +171,8 @@ class HardExpectation final : public AttentionFunction<Real> {
     return row.empty() ? nullptr : row.data();
   }
 
-  // Writes alpha, attention and, unless it is null, the mass that arrived of a
-  // turn's outputs, the first of which starts at `start`.
+  // Writes alpha of a turn's outputs, the first of which starts at `start`, and
+  // unless they are null the mass that arrived and attention.
   void ForwardRows(const ScoreTables<Real>& scores, Index first,
                    std::span<const Real> start, const MatrixView<Real>& alpha,
                    Real* arrived, const MatrixView<Real>& attention) {
@@ -178,6 +185,7 @@ class HardExpectation final : public AttentionFunction<Real> {
                          scores.probabilities ? nullptr : complement_.data(),
                          start.data(), alpha.rows, T, alpha.data,
                          alpha.row_stride, arrived);
+    if (attention.data == nullptr) return;
     for (Index n = 0; n < alpha.rows; ++n) {
       if (chunk_ != nullptr) {
         chunk_->Forward(
@@ -204,10 +212,9 @@ class HardExpectation final : public AttentionFunction<Real> {
     // This is what does not pass through alpha.
     const bool has_more = chunk_ != nullptr || Restarts();
     if (has_more) {
-      for (Buffer<Real>* buffer : {&d_start_, &d_p_}) {
+      for (Buffer<Real>* buffer : {&d_start_, &d_p_, &d_alpha_}) {
         std::ranges::fill(*buffer, Real{0});
       }
-      d_alpha_ = d_next_;
       const ChoiceRowGradient<Real> gradient{
           .start = d_start_,
           .p = d_p_,
@@ -220,16 +227,15 @@ class HardExpectation final : public AttentionFunction<Real> {
       }
       if (chunk_ != nullptr) chunk_->Backward(row, d_attention, gradient);
     }
-    if (chunk_ == nullptr) {
-      kernels_.add(d_next_.data(), d_attention.data(), T, d_alpha_.data());
-    }
+    const Real* d_alpha =
+        chunk_ == nullptr ? d_attention.data() : d_alpha_.data();
     if (cotangent.selection.data != nullptr) {
-      kernels_.add(d_alpha_.data(), cotangent.selection.Row(i).data(), T,
+      kernels_.add(d_alpha, cotangent.selection.Row(i).data(), T,
                    d_alpha_.data());
+      d_alpha = d_alpha_.data();
     }
     kernels_.select_backward(row.p.data(), DataOrNull(row.complement), arrived,
-                             d_alpha_.data(), T, d_scores.data(),
-                             d_next_.data());
+                             d_alpha, T, d_scores.data(), d_next_.data());
     if (has_more) {
       kernels_.add(d_scores.data(), d_p_.data(), T, d_scores.data());
       kernels_.add(d_next_.data(), d_start_.data(), T, d_next_.data());

@@ -127,13 +127,8 @@ class PublishedExpectation final : public AttentionFunction<Real> {
     }
     PublishedTables<Real> tables = MakeTables<Real>(scores);
     Compute<Real, Real>(config_, closed_form_, chunks_.plain, tables);
-    for (Index i = 0; i < tables.U; ++i) {
-      std::ranges::copy(tables.Row(tables.attention, i),
-                        out.attention.Row(i).begin());
-      if (out.selection.data == nullptr) continue;
-      std::ranges::copy(tables.Row(tables.selection, i),
-                        out.selection.Row(i).begin());
-    }
+    CopyIfWanted(tables, tables.attention, out.attention);
+    CopyIfWanted(tables, tables.selection, out.selection);
   }
 
   // Makes one pass for each score, which moves with derivative 1.
@@ -162,6 +157,13 @@ class PublishedExpectation final : public AttentionFunction<Real> {
   }
 
  private:
+  static void CopyIfWanted(PublishedTables<Real>& tables, Buffer<Real>& table,
+                           const MatrixView<Real>& to) {
+    for (Index i = 0; to.data != nullptr && i < tables.U; ++i) {
+      std::ranges::copy(tables.Row(table, i), to.Row(i).begin());
+    }
+  }
+
   template <class Number>
   PublishedTables<Number> MakeTables(const ScoreTables<Real>& scores) const {
     PublishedTables<Number> tables;

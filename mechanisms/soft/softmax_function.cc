@@ -15,19 +15,21 @@ class SoftmaxFunction final : public AttentionFunction<Real> {
     const Index T = scores.choice.cols;
     if (T == 0) return;
     for (Index i = 0; i < scores.choice.rows; ++i) {
-      const Real* const e = scores.choice.Row(i).data();
-      Real* const alpha = out.attention.Row(i).data();
-      const Real sum = kernels_.exp_sum(e, kernels_.largest(e, T), T, alpha);
-      kernels_.scale(1 / sum, T, alpha);
+      ForwardRow(scores.choice.Row(i), out.attention.Row(i));
     }
   }
 
   void Gradient(const ScoreTables<Real>& scores,
                 const Cotangent<Real>& cotangent, const Expectation<Real>& out,
                 const ScoreGradients<Real>& gradients) override {
-    Forward(scores, out);
+    const Index T = scores.choice.cols;
+    if (T == 0) return;
+    UnsetBuffer<Real> unwanted(out.attention.data == nullptr ? Size(T) : 0);
     for (Index i = 0; i < scores.choice.rows; ++i) {
-      const std::span<const Real> alpha = out.attention.Row(i);
+      const std::span<Real> alpha = out.attention.data == nullptr
+                                        ? std::span<Real>(unwanted)
+                                        : out.attention.Row(i);
+      ForwardRow(scores.choice.Row(i), alpha);
       const std::span<const Real> d = cotangent.attention.Row(i);
       const std::span<Real> d_energies = gradients.choice.Row(i);
       kernels_.softmax_backward(alpha.data(), d.data(), std::ssize(d),
@@ -36,6 +38,14 @@ class SoftmaxFunction final : public AttentionFunction<Real> {
   }
 
  private:
+  void ForwardRow(std::span<const Real> energies, std::span<Real> alpha) {
+    const Index T = std::ssize(energies);
+    const Real* const e = energies.data();
+    const Real sum =
+        kernels_.exp_sum(e, kernels_.largest(e, T), T, alpha.data());
+    kernels_.scale(1 / sum, T, alpha.data());
+  }
+
   const Kernels<Real>& kernels_ = BestKernels<Real>();
 };
 

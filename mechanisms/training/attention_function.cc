@@ -94,14 +94,16 @@ class Training {
   }
 
   void Expect(const Expectation<Real>& out) {
-    const Expectation<Number> made = MakeOutputs(out);
+    const Expectation<Number> made = MakeOutputs(out, true);
     function_.Forward(scores_, made);
     Finish(out);
   }
 
   void Gradient(const Cotangent<Real>& cotangent, const Expectation<Real>& out,
                 const Gradients<Real>& gradients) {
-    const Expectation<Number> made = MakeOutputs(out);
+    const Expectation<Number> made =
+        MakeOutputs(out, sequence_.contexts.data != nullptr ||
+                             gradients.memory.data != nullptr);
     const ScoreGradients<Number> d_scores = MakeScoreGradients(gradients);
     function_.Gradient(scores_,
                        {.attention = AttentionCotangent(cotangent),
@@ -206,7 +208,8 @@ class Training {
     scores_.choice = choice_.view();
   }
 
-  Expectation<Number> MakeOutputs(const Expectation<Real>& out) {
+  Expectation<Number> MakeOutputs(const Expectation<Real>& out,
+                                  bool wants_attention) {
     Expectation<Number> made;
     if constexpr (kIsReference) {
       made.attention = attention_.Make(U_, T_);
@@ -214,7 +217,9 @@ class Training {
         made.selection = selection_.Make(U_, T_);
       }
     } else {
-      made.attention = attention_.MakeUnless(out.attention, U_, T_);
+      if (wants_attention || out.attention.data != nullptr) {
+        made.attention = attention_.MakeUnless(out.attention, U_, T_);
+      }
       made.selection = out.selection;
     }
     return made;

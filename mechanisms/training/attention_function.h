@@ -43,8 +43,8 @@ class AttentionFunction {
   // Writes out.attention [U, T], and out.selection where it has data.
   virtual void Forward(const ScoreTables<Number>& scores,
                        const Expectation<Number>& out) = 0;
-  // Does Forward, then makes the gradients from dL/d attention, and from dL/d
-  // selection where that has data; contexts are not looked at.
+  // Writes what of `out` has data, and makes the gradients from dL/d attention,
+  // and from dL/d selection where that has data; contexts are not looked at.
   virtual void Gradient(const ScoreTables<Number>& scores,
                         const Cotangent<Number>& cotangent,
                         const Expectation<Number>& out,

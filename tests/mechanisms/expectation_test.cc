@@ -453,6 +453,51 @@ TEST(ExpectationTest, OneOutputAfterAnotherIsTheWholeSequence) {
 
 // ---- noise ----------------------------------------------------------------
 
+TEST(ExpectationTest, GradientsAreTheSameWhateverElseIsWanted) {
+  constexpr Index U = 6, T = 11;
+  std::mt19937 generator(8);
+  const OwnTable<float> e(DrawTable(U, T, 2, generator)),
+      u(DrawTable(U, T, 2, generator)),
+      d_attention(DrawTable(U, T, 1, generator));
+  Sequence<float> sequence;
+  sequence.inputs.scores.Set("energies", e.view());
+  sequence.inputs.scores.Set("chunk_energies", u.view());
+  for (const std::string name : {"soft", "monotonic", "mocha", "matcha"}) {
+    const Mechanism<float>& mechanism = *FindMechanism<float>(name);
+    const Description& about = mechanism.Describe();
+    for (const std::string variant : {"exact", "parallel"}) {
+      for (const EndPolicy end : {EndPolicy::kAbsorb, EndPolicy::kRestart}) {
+        Config config = DefaultConfig(mechanism, 0);
+        config.mode = "gradient";
+        config.end = end;
+        config.chunk_width = 3;
+        config.variant = name == "soft" ? "exact" : variant;
+        SCOPED_TRACE(about.name + " " + config.variant);
+        const auto gradients_of = [&](const Expectation<float>& out) {
+          OwnTable<float> d_e(U, T), d_u(U, T);
+          Gradients<float> gradients;
+          gradients.scores.Set("energies", d_e.view());
+          gradients.scores.Set("chunk_energies", d_u.view());
+          mechanism.Gradient(config, sequence,
+                             {.attention = d_attention.view()}, out, gradients);
+          return std::pair(d_e.values(), d_u.values());
+        };
+        OwnTable<float> attention(U, T), selection(U, T), alone(U, T);
+        const auto all = gradients_of({attention.view(), selection.view()});
+        const auto attention_only = gradients_of({.attention = alone.view()});
+        const auto nothing = gradients_of({});
+        for (const auto& made : {attention_only, nothing}) {
+          EXPECT_EQ(made.first, all.first);
+          if (about.scores.size() > 1) {
+            EXPECT_EQ(made.second, all.second);
+          }
+        }
+        EXPECT_EQ(alone.values(), attention.values());
+      }
+    }
+  }
+}
+
 TEST(NoiseTest, IsSeededAndOneNumberForEachOutputAndEntry) {
   Config config = ConfigOf({"monotonic", 1}, EndPolicy::kAbsorb, "exact");
   config.options["noise"] = 2.0;

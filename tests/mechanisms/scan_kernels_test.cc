@@ -3,6 +3,7 @@
 // the mass at every entry of a long memory, or whose gradient is another's.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -175,7 +176,8 @@ TYPED_TEST(ScanKernelsTest, WhatASaturatedEntryLetsPassKeepsItsDigits) {
       EXPECT_EQ(alpha[kCount - 1], static_cast<Real>(1e-12));
       auto d_alpha = Input<Real>(std::vector<double>(kCount, 0));
       d_alpha[kCount - 1] = 1;
-      auto d_p = Output<Real>(kCount), d_start = d_p;
+      auto d_p = Output<Real>(kCount);
+      auto d_start = Input<Real>(std::vector<double>(kCount, 0));
       kernels.select_backward(in.p.data(), in.complement.data(), arrived.data(),
                               d_alpha.data(), kCount, d_p.data(),
                               d_start.data());
@@ -292,22 +294,26 @@ TYPED_TEST(ScanKernelsTest, SelectBackwardIsWithinTheErrorOfSelect) {
     for (const Index count : lengths) {
       for (const Row& row : MakeRows(generator, count)) {
         const Arrays<Real> in(row);
-        GuardedArray<Real> arrived(count, kNaN<Real>), d_alpha = arrived;
+        GuardedArray<Real> arrived(count, kNaN<Real>), d_alpha = arrived,
+                                                       d_next = arrived;
         Fill(generator, count, 1, arrived.data());
         for (const bool positive : {false, true}) {
-          Fill(generator, count, 1, d_alpha.data());
-          for (Index j = 0; j < count && positive; ++j) {
-            d_alpha[j] = std::abs(d_alpha[j]);
+          for (auto* array : {&d_alpha, &d_next}) {
+            Fill(generator, count, 0.5, array->data());
+            for (Index j = 0; j < count && positive; ++j) {
+              (*array)[j] = std::abs((*array)[j]);
+            }
           }
           for (const bool has_complement : {false, true}) {
             SCOPED_TRACE(level + " length " + std::to_string(count) + ", " +
                          row.name + (has_complement ? ", complement" : ""));
-            std::vector<Wide> exact_d_p(Size(count)), exact_d_start = exact_d_p;
+            std::vector<Wide> exact_d_p(Size(count));
+            std::vector<Wide> exact_d_start = Widened(d_next);
             ScalarKernels<Wide>().select_backward(
                 in.wide_p.data(), in.WideComplement(has_complement),
                 Widened(arrived).data(), Widened(d_alpha).data(), count,
                 exact_d_p.data(), exact_d_start.data());
-            auto d_p = Output<Real>(count), d_start = d_p;
+            auto d_p = Output<Real>(count), d_start = d_next;
             KernelsAt<Real>(level).select_backward(
                 in.p.data(), in.Complement(has_complement), arrived.data(),
                 d_alpha.data(), count, d_p.data(), d_start.data());
@@ -344,6 +350,7 @@ TEST(ScanKernelsGradientTest, SelectBackwardIsTheDerivativeOfSelect) {
       return sum;
     };
     loss();
+    std::ranges::fill(d_start, 0);
     kernels.select_backward(p.data(), nullptr, arrived.data(), d_alpha.data(),
                             kCount, d_p.data(), d_start.data());
     ExpectDerivatives({"p", p, d_p}, loss);

@@ -158,5 +158,19 @@ TEST(AddProcess, LetsOnlyAPeersSumsDifferInTheirLastDigits) {
   EXPECT_EQ(status(1 + 2e-10, "f64"), "invalid");
 }
 
+TEST(AddProcess, JudgesAPeersSumThatCancelsByTheSizeOfItsContexts) {
+  const auto status = [](double sum) {
+    std::vector<ResultCell> cells = {Measured(10), Measured(20)};
+    for (ResultCell& cell : cells) {
+      cell.axes["precision"] = "f32";
+      cell.numerics->context_l2 = 100;
+    }
+    cells[1].numerics->context_sum = sum;
+    return StatusName(Joined(cells, true).status);
+  };
+  EXPECT_EQ(status(1 + 9e-4), "ok");
+  EXPECT_EQ(status(1 + 2e-3), "invalid");
+}
+
 }  // namespace
 }  // namespace attnbench
