@@ -9,8 +9,8 @@
 #             (otherwise to results/, results/figures/ and into docs/speed.md)
 #   --builds N   relinks of the program measure in turn, a process of 5 rounds
 #                each: intervals are then over builds (5 at most where a process
-#                takes minutes: lengths, and memory_online with one round;
-#                matcha_algorithms, which takes ten, is measured by one build)
+#                takes minutes: lengths, and memory_online with one round; operators
+#                and matcha_algorithms, which take ten, are measured by one build)
 #   --before BUILD   compares with an older program, or its build folder, too, by
 #             experiments/kernels_again.json; without it these rows are not measured
 #   --help    this text
@@ -70,7 +70,7 @@ attempt() {
 results=()
 measure() {
   local result=$out/$1.json protocol=()
-  if ((builds)) && [[ $1 != matcha_algorithms ]]; then
+  if ((builds)) && [[ $1 != @(peers_operators|matcha_algorithms) ]]; then
     local most=$builds rounds=5
     # Lengths have the most cells by far, and 100000 outputs are one trial of
     # memory_online.
