@@ -50,6 +50,15 @@ bool SameInput(const InputSpec& a, const InputSpec& b) {
 
 }  // namespace
 
+Config DefaultConfig(const Description& description, const std::string& mode) {
+  Config config;
+  config.mode = mode;
+  for (const OptionSpec& option : description.options) {
+    config.options[option.name] = option.default_value;
+  }
+  return config;
+}
+
 const VariantSpec& VariantOf(const Description& description,
                              const Config& config) {
   const auto found = std::ranges::find(description.variants, config.variant,

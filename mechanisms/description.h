@@ -3,12 +3,17 @@
 #define ATTNBENCH_MECHANISMS_DESCRIPTION_H_
 
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "mechanisms/mechanism.h"
 
 namespace attnbench {
+
+// A config with every option at its default.
+Config DefaultConfig(const Description& description,
+                     const std::string& mode = "decode");
 
 // The variant that the config names.
 const VariantSpec& VariantOf(const Description& description,

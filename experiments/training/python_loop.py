@@ -12,7 +12,6 @@ step by the trainer. The three take turns; samples are the mean milliseconds of 
 each round.
 """
 
-import argparse
 import json
 import math
 import os
@@ -25,14 +24,11 @@ import time
 import torch
 from torch.nn.functional import cross_entropy
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.dirname(os.path.dirname(HERE))
-for folder in ("python", "plots", "experiments/peers", "experiments/training"):
-    sys.path.insert(0, os.path.join(ROOT, folder))
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import measured
 from analysis import intervals
 from attnbench.torch import additive_energies, monotonic_attention
 from framework_training import selection
-from replacement import context
 
 LENGTH, BATCH, SYMBOLS, EMBEDDING, UNITS = 40, 32, 20, 32, 64
 
@@ -96,6 +92,7 @@ class Trainer:
     def __init__(self, program):
         self.program = program
         self.shares = []
+        self.context = {}
 
     def step_ms(self, steps):
         experiment = {
@@ -117,9 +114,10 @@ class Trainer:
                 json.dump(experiment, file)
             subprocess.run(
                 [self.program, paths[0], "-o", paths[1]], check=True,
-                capture_output=True, cwd=ROOT)
+                capture_output=True, cwd=measured.ROOT)
             with open(paths[1], encoding="utf-8") as file:
-                run = json.load(file)["runs"][0]
+                document = json.load(file)
+        self.context, run = document["context"], document["runs"][0]
         self.shares.append(run["attention_share"])
         return run["step_ms"]
 
@@ -132,12 +130,10 @@ def ratio(samples, other):
 
 
 def main(arguments):
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="a few steps of each")
-    parser.add_argument("-o", "--output", metavar="RESULT", help="default: print it")
+    parser = measured.parser("python_loop.py", __doc__)
     parser.add_argument(
-        "--program", default=os.path.join(ROOT, "build", "release", "attnbench-train"))
+        "--program",
+        default=os.path.join(measured.ROOT, "build", "release", "attnbench-train"))
     options = parser.parse_args(arguments)
     rounds, steps = (3, 3) if options.quick else (10, 60)
     torch.set_num_threads(1)
@@ -157,8 +153,9 @@ def main(arguments):
         "schema_version": 1,
         "kind": "python_loop",
         "context": {
-            **context(arguments),
-            "command": " ".join(["experiments/training/python_loop.py", *arguments]),
+            **measured.context("python_loop.py", arguments),
+            # Of the program that was timed, whatever is checked out now.
+            **{key: trainer.context[key] for key in ("commit", "dirty")},
         },
         "quick": options.quick,
         "steps": steps,
@@ -168,18 +165,12 @@ def main(arguments):
                 "name": name,
                 "step_ms": statistics.median(of_loop),
                 "over_trainer": ratio(samples["trainer"], of_loop),
-                "over_operators": ratio(samples["python_operators"], of_loop),
                 "samples_ms": of_loop,
             }
             for name, of_loop in samples.items()
         ],
     }
-    text = json.dumps(result, indent=1, allow_nan=False) + "\n"
-    if not options.output:
-        print(text, end="")
-        return
-    with open(options.output, "w", encoding="utf-8") as file:
-        file.write(text)
+    measured.write(result, options.output)
 
 
 if __name__ == "__main__":

@@ -17,20 +17,17 @@ Errors are of given symbols, not of free decoding: the share of wrong outputs on
 sequences, by the expectation that was trained and by the hard process.
 """
 
-import argparse
-import json
 import os
-import platform
-import subprocess
 import sys
 import time
 
 import torch
 from torch.nn.functional import cross_entropy, pad
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(ROOT, "python"))
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import measured
 from attnbench.torch import additive_energies, monotonic_attention
+from framework_training import first_start, selection
 
 SYMBOLS, FEATURES, UNITS = 16, 16, 16
 FULL = {
@@ -44,35 +41,24 @@ QUICK = {
 }
 
 
-def closed_form(p, products, least, greatest):
-    """alpha(i) = p(i) c(i) cumsum(alpha(i - 1) / clip(c(i), least, 1)), each clipped to
-    [0, greatest], from c [B, U, T], the products of 1 - p over all entries before.
+def of_fairseq(p):
+    """As fairseq's expected_alignment_from_p_choose: with c [B, U, T], the products of
+    1 - p + 1e-6 over all entries before,
+      alpha(i) = p(i) c(i) cumsum(alpha(i - 1) / clip(c(i), 1e-6, 1)), at most 1.
     """
-    last = torch.zeros_like(p[:, 0])
-    last[:, 0] = 1
-    rows = []
+    logs = (1 - p + 1e-6).log()
+    products = pad(logs, [1, 0])[..., :-1].cumsum(-1).exp()
+    last, rows = first_start(p), []
     for of_row, product in zip(p.unbind(1), products.unbind(1)):
-        shares = (last / product.clamp(least, 1)).cumsum(-1)
-        last = (of_row * product * shares).clamp(0, greatest)
+        shares = (last / product.clamp(1e-6, 1)).cumsum(-1)
+        last = (of_row * product * shares).clamp(0, 1)
         rows.append(last)
     return torch.stack(rows, 1)
 
 
-def products_before(logs):
-    return pad(logs, [1, 0])[..., :-1].cumsum(-1).exp()
-
-
-def of_fairseq(p):
-    """As fairseq's expected_alignment_from_p_choose: 1e-6 is added to each 1 - p, the
-    denominator is at least 1e-6, alpha at most 1.
-    """
-    return closed_form(p, products_before((1 - p + 1e-6).log()), 1e-6, 1.0)
-
-
 def of_mad(p):
     """MAD appendix G: each 1 - p and the denominator are at least 1e-10."""
-    logs = (1 - p).clamp(1e-10, 1).log()
-    return closed_form(p, products_before(logs), 1e-10, float("inf"))
+    return selection(p, 1e-10, True)
 
 
 def exact(p):
@@ -180,41 +166,14 @@ def train(name, seed, settings):
     }
 
 
-def git(*words):
-    done = subprocess.run(
-        ["git", "-C", ROOT, *words], capture_output=True, text=True, check=False)
-    return done.stdout.strip() if done.returncode == 0 else None
-
-
-def cpu():
-    with open("/proc/cpuinfo", encoding="utf-8") as file:
-        names = [line.split(":")[1].strip() for line in file if "model name" in line]
-    return names[0] if names else platform.machine()
-
-
-def context(arguments):
-    changes = git("status", "--porcelain", "--untracked-files=no")
-    return {
-        "commit": git("rev-parse", "HEAD"),
-        "dirty": None if changes is None else bool(changes),
-        "cpu": cpu(), "kernel": platform.release(),
-        "libraries": {"python": platform.python_version(), "torch": torch.__version__},
-        "command": " ".join(["experiments/training/replacement.py", *arguments]),
-        "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-    }
-
-
 def main(arguments):
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="a few steps of each")
-    parser.add_argument("-o", "--output", metavar="RESULT", help="default: print it")
-    options = parser.parse_args(arguments)
+    options = measured.parser("replacement.py", __doc__).parse_args(arguments)
     settings = QUICK if options.quick else FULL
     torch.set_num_threads(1)
     torch.set_flush_denormal(True)
     result = {
-        "schema_version": 1, "kind": "replacement", "context": context(arguments),
+        "schema_version": 1, "kind": "replacement",
+        "context": measured.context("replacement.py", arguments),
         "quick": options.quick, "settings": settings, "runs": [],
     }
     for seed in range(1, settings["seeds"] + 1):
@@ -223,13 +182,7 @@ def main(arguments):
             result["runs"].append(run)
             print(name, seed, run["status"], run["message"] or run["result"],
                   file=sys.stderr)
-    text = json.dumps(result, indent=1, allow_nan=False) + "\n"
-    if not options.output:
-        print(text, end="")
-        return
-    with open(options.output + ".new", "w", encoding="utf-8") as file:
-        file.write(text)
-    os.replace(options.output + ".new", options.output)
+    measured.write(result, options.output)
 
 
 if __name__ == "__main__":

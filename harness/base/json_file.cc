@@ -15,8 +15,6 @@ template class nlohmann::basic_json<nlohmann::ordered_map>;
 namespace attnbench {
 namespace {
 
-constexpr std::size_t kMostJsonMebibytes = 512;
-
 class CheckWhileParsing {
  public:
   explicit CheckWhileParsing(const std::string& path) : path_(path) {}
@@ -63,8 +61,8 @@ class CheckWhileParsing {
 
 }  // namespace
 
-Json ReadJsonFile(const std::string& path) {
-  const std::string text = ReadInput(path, kMostJsonMebibytes);
+Json ReadJsonFile(const std::string& path, std::size_t most_mebibytes) {
+  const std::string text = ReadInput(path, most_mebibytes);
   if (text.empty()) throw UserError(path, "is empty, must be JSON");
   try {
     return Json::parse(text, CheckWhileParsing(path));

@@ -16,10 +16,10 @@ inline constexpr int kMostJsonDepth = 64;
 // Reads a file, or a pipe that somebody writes to, or standard input
 // (kStandardInput, input_file.h). Throws UserError naming the
 // file, with line and column where there is one, if it is unreadable, a folder,
-// a device, a pipe without data, larger than 512 MiB, empty, not JSON or nested
-// too deep, or has a number beyond double precision or the same key twice in
-// one object.
-Json ReadJsonFile(const std::string& path);
+// a device, a pipe without data, larger than `most_mebibytes`, empty, not JSON
+// or nested too deep, or has a number beyond double precision or the same key
+// twice in one object.
+Json ReadJsonFile(const std::string& path, std::size_t most_mebibytes = 512);
 
 }  // namespace attnbench
 

@@ -19,10 +19,10 @@ struct ProcessPlan {
 // `draw_ns` is the first process's. If the next process failed, the cell has
 // failed, and its message says in which process. Operations, memory and
 // numerics must be the same in all, or the cell is `invalid`: exactly, except
-// for the sums of a cell that `is_peers`. These agree to 1e-5 (f32) or 1e-10
-// (f64), relative, as the peer's libraries may add in an order that depends on
-// addresses. While some are still to come, `builds` is of those that have as
-// many processes as the others.
+// for the sums of a cell that `is_peers`. These agree as IsSameSum has it, as
+// the peer's libraries may add in an order that depends on addresses. While
+// some are still to come, `builds` is of those that have as many processes as
+// the others.
 void AddProcess(const ResultCell& next, const ProcessPlan& plan, bool is_peers,
                 ResultCell& joined);
 

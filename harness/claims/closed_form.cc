@@ -12,10 +12,10 @@
 #include "harness/base/purposes.h"
 #include "harness/claims/computed.h"
 #include "harness/inputs/workload.h"
-#include "harness/sweep/default_config.h"
 #include "harness/sweep/sweep.h"
 #include "harness/system/child_process.h"
 #include "harness/system/source_tree.h"
+#include "mechanisms/description.h"
 #include "mechanisms/energy/energy.h"
 #include "mechanisms/registry.h"
 

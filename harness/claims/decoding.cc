@@ -8,9 +8,9 @@
 #include "harness/claims/computed.h"
 #include "harness/inputs/point_inputs.h"
 #include "harness/inputs/workload.h"
-#include "harness/sweep/default_config.h"
 #include "harness/sweep/sweep.h"
 #include "mechanisms/decode.h"
+#include "mechanisms/description.h"
 #include "mechanisms/registry.h"
 #include "mechanisms/sample.h"
 

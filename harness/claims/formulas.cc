@@ -5,7 +5,7 @@
 #include "harness/base/arrays.h"
 #include "harness/base/purposes.h"
 #include "harness/claims/computed.h"
-#include "harness/sweep/default_config.h"
+#include "mechanisms/description.h"
 #include "mechanisms/registry.h"
 
 namespace attnbench {

@@ -35,9 +35,10 @@ void AddDraw(CLI::App& app, Command& run) {
       app.add_subcommand("draw", "figures of results, as PNG and SVG");
   const auto arguments = std::make_shared<DrawArguments>();
   command
-      ->add_option("results", arguments->results,
-                   "what run-sweep, advise, stability, diagnose, compare "
-                   "--json, decode or expect wrote, e.g. draw sweep.json")
+      ->add_option(
+          "results", arguments->results,
+          "what run-sweep, advise, stability, diagnose, compare "
+          "--json, decode, expect or train wrote, e.g. draw sweep.json")
       ->type_name("RESULT...");
   command
       ->add_option("--figure", arguments->figure,

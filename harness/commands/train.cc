@@ -29,7 +29,8 @@ namespace {
   execv(program.c_str(), pointers.data());
   throw UserError("train", "cannot start " + program + ": " +
                                std::strerror(errno) +
-                               "; it is built where libtorch and g++ are");
+                               "; it is built where libtorch and g++ are, as "
+                               "target attnbench-train");
 }
 
 }  // namespace

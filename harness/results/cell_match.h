@@ -74,9 +74,8 @@ struct NumberChange {
 
 // The differences of the two cells: in `status`; if both are ok, in
 // `operations`, `latency`, `peak_memory_bytes` and `decoder.reads`, which are
-// exact, and in
-// `attention_mass`, `context_sum` and `context_l2` beyond 1e-5 (f32) or 1e-10
-// (f64) of the larger of the two.
+// exact, and in `attention_mass`, `context_sum` and `context_l2`, as IsSameSum
+// has it.
 std::vector<NumberChange> NumberChanges(const ResultCell& a,
                                         const ResultCell& b);
 

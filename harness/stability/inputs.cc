@@ -7,7 +7,6 @@
 #include "harness/base/error.h"
 #include "harness/base/hash.h"
 #include "harness/base/purposes.h"
-#include "harness/sweep/default_config.h"
 #include "mechanisms/common/philox.h"
 #include "mechanisms/description.h"
 

@@ -5,8 +5,6 @@
 #include <tuple>
 #include <utility>
 
-#include "harness/trainer/energy_attention.h"
-#include "mechanisms/registry.h"
 #include "mechanisms/torch/operators.h"
 
 namespace attnbench {
@@ -176,8 +174,7 @@ Attended AttentionModel::AttendByEnergies(
       earlier.defined() ? at::cat({earlier, energies}, 2) : energies;
   const std::int64_t U = energies.size(2);
   const Tensor attention =
-      EnergyAttention(*FindMechanism<float>(settings_.mechanism), all,
-                      memory.lengths)
+      torch_operators::EnergyAttention(settings_.mechanism, all, memory.lengths)
           .narrow(2, all.size(2) - U, U);
   return {.contexts = at::bmm(attention.squeeze(1), memory.entries),
           .attention = attention,

@@ -1,6 +1,6 @@
 // Attention of a model that is trained: energies, expectations and contexts of
 // a batch, for all outputs at once or one at a time, by the operators of
-// mechanisms/torch and EnergyAttention.
+// mechanisms/torch.
 #ifndef ATTNBENCH_HARNESS_TRAINER_ATTENTION_H_
 #define ATTNBENCH_HARNESS_TRAINER_ATTENTION_H_
 

@@ -125,7 +125,9 @@ class ExperimentRuns {
     for (std::thread& thread : threads) thread.join();
     if (failure_) std::rethrow_exception(failure_);
     if (result_.complete && !options_.keep_checkpoints) {
-      fs::remove_all(folder_);
+      // What other runs left there stays.
+      std::error_code is_not_empty;
+      fs::remove(folder_, is_not_empty);
     }
   }
 

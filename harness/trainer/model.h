@@ -54,11 +54,6 @@ class Model {
 
   Encoding Encode(const Batch& batch) const;
 
-  // As AttentionModel has it.
-  at::Tensor ContextWeights(const AttendedMemory& memory) const {
-    return attention_.ContextWeights(memory);
-  }
-
   // The outputs of which `symbols` [U, B] stand before each.
   DecoderOutputs Decode(const Encoding& encoding, const DecoderState& state,
                         const at::Tensor& symbols,

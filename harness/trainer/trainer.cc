@@ -116,6 +116,11 @@ Trainer::Trainer(const TrainingRun& run)
 
 void Trainer::Restore(const Checkpoint& checkpoint, const std::string& path) {
   CheckIsOf(checkpoint, run_, path);
+  if (checkpoint.step > run_.settings.steps) {
+    FailAt(Place(Place(path), "step"),
+           fmt::format("is {}, but the run has {} steps", checkpoint.step,
+                       run_.settings.steps));
+  }
   CheckParameters(ParameterSpecsOf(run_.settings), checkpoint.parameters, path);
   parameters_.Load(checkpoint.parameters);
   step_ = checkpoint.step;
@@ -197,7 +202,8 @@ AttentionExample Trainer::Example() const {
     }
   }
   if (run_.settings.mechanism == "memory") {
-    example.contexts = Rounded(model_.ContextWeights(encoding.memory)[0][0]);
+    example.contexts =
+        Rounded(model_.attention().ContextWeights(encoding.memory)[0][0]);
   }
   return example;
 }
@@ -269,7 +275,8 @@ FinalEvaluation Trainer::MeasureHeldOut(Index count) const {
     sums.soft_edits +=
         Edits(model_.DecodeGreedily(batch, most, /*is_hard=*/false), batch);
     if (settings.mechanism == "memory") {
-      sums.AddSpread(model_.ContextWeights(encoding.memory), batch.lengths);
+      sums.AddSpread(model_.attention().ContextWeights(encoding.memory),
+                     batch.lengths);
     }
     if (!settings.is_monotonic()) continue;
     sums.AddChoices(made.attended, is_output);

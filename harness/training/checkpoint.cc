@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "harness/base/error.h"
@@ -10,6 +11,9 @@
 
 namespace attnbench {
 namespace {
+
+// A model of 2000 units fits.
+constexpr std::size_t kMostCheckpointMebibytes = 4096;
 
 // Whether `count` is the product of the lengths, which may be any.
 bool Fills(const std::vector<Index>& shape, Index count) {
@@ -24,7 +28,7 @@ bool Fills(const std::vector<Index>& shape, Index count) {
 
 Checkpoint ReadCheckpoint(const std::string& path) {
   const Place place(path), arrays(place, "parameters");
-  const Json json = ReadJsonFile(path);
+  const Json json = ReadJsonFile(path, kMostCheckpointMebibytes);
   // Of another document the first key that differs would tell less.
   if (!json.is_object() || json.value("kind", Json()) != Checkpoint().kind) {
     FailAt(Place(place, "kind"),
@@ -45,6 +49,10 @@ Checkpoint ReadCheckpoint(const std::string& path) {
                fmt::format("has the number {:g}, which f32 has not", value));
       }
     }
+    if (std::ranges::any_of(array.squares, [](double x) { return x < 0; })) {
+      FailAt(Place(Place(arrays, name), "squares"),
+             "has a number below 0; these are means of squares");
+    }
   }
   return checkpoint;
 }
@@ -59,10 +67,12 @@ void CheckIsOf(const Checkpoint& checkpoint, const TrainingRun& run,
     throw UserError(path, fmt::format("is of a run with {} {}; expected {}",
                                       key, there[key].dump(), value.dump()));
   }
-  throw UserError(path, fmt::format("is of run {} with seed {}; expected {} "
-                                    "with seed {}",
-                                    checkpoint.run.name, checkpoint.run.seed,
-                                    run.name, run.seed));
+  const auto name_of = [](const TrainingRun& one) {
+    return fmt::format("run {} with seed {} (held out: {})", one.name, one.seed,
+                       one.held_out_seed);
+  };
+  throw UserError(path, fmt::format("is of {}; expected {}",
+                                    name_of(checkpoint.run), name_of(run)));
 }
 
 }  // namespace attnbench

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "harness/sweep/default_config.h"
 #include "harness/training/parameter_specs.h"
+#include "mechanisms/description.h"
 #include "mechanisms/energy/energy.h"
 #include "mechanisms/registry.h"
 

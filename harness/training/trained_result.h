@@ -175,7 +175,7 @@ struct TrainedResult {
     visit("experiment", self.experiment, kNotEmpty);
     visit("quick", self.quick);
     visit("complete", self.complete,
-          Rule{.description = "whether all runs of the experiment are there; "
+          Rule{.description = "whether all runs that were asked for are there; "
                               "--resume makes the others"});
     visit("runs", self.runs);
   }

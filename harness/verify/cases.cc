@@ -12,7 +12,6 @@
 #include "harness/inputs/declared_inputs.h"
 #include "harness/machine/environment.h"
 #include "harness/sweep/axes.h"
-#include "harness/sweep/default_config.h"
 #include "mechanisms/description.h"
 #include "mechanisms/sample.h"
 

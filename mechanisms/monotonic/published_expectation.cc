@@ -135,9 +135,9 @@ class PublishedExpectation final : public AttentionFunction<Real> {
   void Gradient(const ScoreTables<Real>& scores,
                 const Cotangent<Real>& cotangent, const Expectation<Real>& out,
                 const ScoreGradients<Real>& gradients) override {
-    if (cotangent.selection.data != nullptr) {
+    if (cotangent.selection.data != nullptr || !gradients.start.empty()) {
       throw Unsupported("variant " + config_.variant +
-                        " has gradients of attention only");
+                        " has gradients of attention by scores only");
     }
     if (gradients.only.empty() && (scores.choice.cols > kMostForwardMode ||
                                    scores.choice.rows > kMostForwardMode)) {

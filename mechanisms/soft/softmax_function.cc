@@ -1,5 +1,7 @@
 #include "mechanisms/soft/softmax_function.h"
 
+#include <algorithm>
+
 #include "mechanisms/kernels/kernels.h"
 
 namespace attnbench::soft {
@@ -22,6 +24,7 @@ class SoftmaxFunction final : public AttentionFunction<Real> {
   void Gradient(const ScoreTables<Real>& scores,
                 const Cotangent<Real>& cotangent, const Expectation<Real>& out,
                 const ScoreGradients<Real>& gradients) override {
+    std::ranges::fill(gradients.start, Real{0});
     const Index T = scores.choice.cols;
     if (T == 0) return;
     UnsetBuffer<Real> unwanted(out.attention.data == nullptr ? Size(T) : 0);

@@ -145,12 +145,7 @@ class AdditiveGradient : public torch::autograd::Function<AdditiveGradient> {
             gradients.v.sum(0)};
   }
 
-  static variable_list backward(AutogradContext* /*context*/,
-                                const variable_list& /*gradients*/) {
-    TORCH_CHECK(false,
-                "attnbench computes first derivatives only: the gradient of "
-                "additive_energies cannot be differentiated again");
-  }
+  static constexpr auto backward = &RefuseSecondDerivative;
 };
 
 class Additive : public torch::autograd::Function<Additive> {

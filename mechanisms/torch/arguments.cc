@@ -65,6 +65,13 @@ void CheckDimensions(const at::Tensor& tensor, const char* argument,
                     tensor.dim() == 1 ? " dimension" : " dimensions");
 }
 
+// Gives f32 for Half and BFloat16, else the tensor. Has a gradient.
+at::Tensor Computable(const at::Tensor& tensor) {
+  const bool is_short = tensor.scalar_type() == at::kHalf ||
+                        tensor.scalar_type() == at::kBFloat16;
+  return is_short ? tensor.to(at::kFloat) : tensor;
+}
+
 // A program may call operators from several threads of its own.
 std::mutex blas_mutex;
 int blas_users = 0;
@@ -168,10 +175,12 @@ at::Tensor TakeLengths(const OptionalTensor& lengths, std::int64_t batch,
   return taken;
 }
 
-at::Tensor Computable(const at::Tensor& tensor) {
-  const bool is_short = tensor.scalar_type() == at::kHalf ||
-                        tensor.scalar_type() == at::kBFloat16;
-  return is_short ? tensor.to(at::kFloat) : tensor;
+torch::autograd::variable_list RefuseSecondDerivative(
+    torch::autograd::AutogradContext* /*context*/,
+    const torch::autograd::variable_list& /*gradients*/) {
+  TORCH_CHECK(false,
+              "attnbench computes first derivatives only: its gradients cannot "
+              "be differentiated again");
 }
 
 template <class Real>
@@ -223,14 +232,6 @@ void WrongNumbers::Throw(Index heads) const {
     TORCH_CHECK_VALUE(false, wrong.argument, " must be ", Name(wrong.allowed),
                       ", but ", place.str(), " is ", wrong.number);
   }
-}
-
-Config DefaultConfig(const Description& description) {
-  Config config;
-  for (const OptionSpec& option : description.options) {
-    config.options[option.name] = option.default_value;
-  }
-  return config;
 }
 
 OneBlasThread::OneBlasThread() {

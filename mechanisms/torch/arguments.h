@@ -4,6 +4,7 @@
 #define ATTNBENCH_MECHANISMS_TORCH_ARGUMENTS_H_
 
 #include <ATen/core/Tensor.h>
+#include <torch/csrc/autograd/custom_function.h>
 
 #include <span>
 #include <vector>
@@ -30,8 +31,10 @@ void CheckFits(const at::Tensor& tensor, const char* argument,
 at::Tensor TakeLengths(const OptionalTensor& lengths, std::int64_t batch,
                        std::int64_t most);
 
-// Gives f32 for Half and BFloat16, else the tensor. Has a gradient.
-at::Tensor Computable(const at::Tensor& tensor);
+// The backward of a gradient: it throws.
+torch::autograd::variable_list RefuseSecondDerivative(
+    torch::autograd::AutogradContext* context,
+    const torch::autograd::variable_list& gradients);
 
 // The number of entries of each sequence, n = b * heads + h.
 class SequenceLengths {
@@ -107,9 +110,6 @@ class WrongNumbers {
   };
   std::vector<Wrong> found_;
 };
-
-// A configuration with every option of the mechanism at its default.
-Config DefaultConfig(const Description& description);
 
 // While objects of this live matrix products run on the thread that asks for
 // them, for sequences have threads already. When the last is gone BLAS has its

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "mechanisms/common/parallel.h"
+#include "mechanisms/description.h"
 #include "mechanisms/memory/memory.h"
 #include "mechanisms/registry.h"
 #include "mechanisms/torch/arguments.h"
@@ -170,12 +171,7 @@ class MemoryGradient : public torch::autograd::Function<MemoryGradient> {
     return made;
   }
 
-  static variable_list backward(AutogradContext* /*context*/,
-                                const variable_list& /*gradients*/) {
-    TORCH_CHECK(false,
-                "attnbench computes first derivatives only: the gradient of "
-                "memory attention cannot be differentiated again");
-  }
+  static constexpr auto backward = &RefuseSecondDerivative;
 };
 
 class MemoryFunction : public torch::autograd::Function<MemoryFunction> {

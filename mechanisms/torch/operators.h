@@ -79,6 +79,13 @@ std::tuple<at::Tensor, at::Tensor> MatchaAttention(
     const OptionalTensor& lengths = {}, const OptionalTensor& start = {},
     EndPolicy end = EndPolicy::kAbsorb);
 
+// Attention [B, H, U, T] of any registered mechanism that takes `energies`
+// [B, H, U, T] alone, with its options at their defaults. Outputs of some
+// depend on the ones before: give all from the first on.
+at::Tensor EnergyAttention(const std::string& mechanism,
+                           const at::Tensor& energies,
+                           const OptionalTensor& lengths = {});
+
 // The options of fixed-size memory attention, by the names and with the values
 // of `attnbench list`.
 struct MemoryOptions {

@@ -1,11 +1,13 @@
-// The operators of the mechanisms that choose by the monotonic scan: monotonic,
-// mocha, matcha. They differ in the mechanism's name and in chunk energies.
+// The operators of the mechanisms whose attention follows from tables of
+// scores: monotonic, mocha, matcha, and others by name. They differ in the
+// mechanism's name and in chunk energies.
 #include <ATen/Dispatch.h>
 #include <ATen/Functions.h>
 #include <ATen/Parallel.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "mechanisms/common/parallel.h"
+#include "mechanisms/description.h"
 #include "mechanisms/energy/energy.h"
 #include "mechanisms/registry.h"
 #include "mechanisms/torch/arguments.h"
@@ -190,12 +192,7 @@ class ScanGradient : public torch::autograd::Function<ScanGradient> {
     return made;
   }
 
-  static variable_list backward(AutogradContext* /*context*/,
-                                const variable_list& /*gradients*/) {
-    TORCH_CHECK(false,
-                "attnbench computes first derivatives only: the gradient of "
-                "its attention cannot be differentiated again");
-  }
+  static constexpr auto backward = &RefuseSecondDerivative;
 };
 
 class Scan : public torch::autograd::Function<Scan> {
@@ -314,6 +311,14 @@ std::tuple<at::Tensor, at::Tensor> MatchaAttention(
   const variable_list made =
       Run(scores, chunk_energies, lengths, start, {"matcha", kind, 1, end});
   return {made[0], made[1]};
+}
+
+at::Tensor EnergyAttention(const std::string& mechanism,
+                           const at::Tensor& energies,
+                           const OptionalTensor& lengths) {
+  return Run(
+      energies, {}, lengths, {},
+      {mechanism.c_str(), ScoreKind::kEnergies, 1, EndPolicy::kAbsorb})[0];
 }
 
 }  // namespace attnbench::torch_operators

@@ -103,7 +103,6 @@ MEASURES = {
     "discrete": lambda run: run["result"]["discrete_share"],
     "spread": lambda run: run["result"].get("context_spread"),
     "steps": _steps_to_ninety,
-    "seconds": lambda run: run["seconds"],
 }
 
 

@@ -2,7 +2,7 @@
 
 examples:
   plots/trained.py stretch.json
-  plots/trained.py results/training/copy.json --into docs/training.md
+  plots/trained.py results/training/copy.json --into docs/trained.md
 
 Errors are token error rates in percent over the held-out set, by the expectation and by
 the hard process; the mean over seeds, with its 95 % interval. `discrete` is the share of
@@ -23,7 +23,7 @@ from pages import markdown, page
 # Measure of a column (trained.MEASURES): its head, and the decimals that it shows.
 COLUMNS = {"expected": ("expected, %", 2), "hard": ("hard, %", 2),
            "discrete": ("discrete", 3), "mass": ("mass", 3), "spread": ("spread", 2),
-           "steps": ("steps", 0), "seconds": ("seconds", 0)}
+           "steps": ("steps", 0)}
 
 
 def table(runs):
@@ -54,7 +54,7 @@ def _text(estimate, digits):
 def main(arguments=None):
     parser = command.parser("trained.py", __doc__)
     parser.add_argument("file", metavar="RESULT")
-    parser.add_argument("--into", metavar="FILE", help="e.g. docs/training.md")
+    parser.add_argument("--into", metavar="FILE", help="e.g. docs/trained.md")
     options = parser.parse_args(arguments)
 
     def make():

@@ -148,6 +148,10 @@ class TrainTest(InFolder):
             checkpoint = strict(file.read())
         self.assertEqual(checkpoint["step"], 60)
         self.assertEqual(checkpoint["parameters"]["attention.W"]["shape"], [8, 8])
+        # To train what is left must not take it away.
+        self.assertEqual(self.train("-o", "r.json", "--resume").returncode, 0)
+        self.assertEqual(
+            sorted(os.listdir(checkpoints)), ["hard-seed1.json", "hard-seed2.json"])
 
     def test_wrong_input_is_one_line_with_its_place(self):
         self.write()

@@ -32,6 +32,7 @@ class ModulesTest(unittest.TestCase):
         self.assertTrue(((a - b).abs() <= tolerance).all(), (a - b).abs().max())
 
     def test_energies_are_those_of_mad_eq_16(self):
+        self.assertEqual(at.AdditiveEnergy(Q, M, D, H, initial_r=-2).r.tolist(), [-2.0] * H)
         energy = at.AdditiveEnergy(Q, M, D, H, initial_r=-1.5)
         self.assertEqual(energy.g.tolist(), [torch.tensor(D ** -.5).item()] * H)
         with torch.no_grad():

@@ -46,8 +46,9 @@ class Replacement(unittest.TestCase):
         self.assertEqual(set(runs), set(replacement.ALTERNATIVES))
         losses = [run["curve"][0]["loss"] for run in runs.values()]
         self.assertLess(max(losses) - min(losses), 1e-3)
-        exact = runs["exact"]["result"]
-        self.assertEqual(exact["selected_mass"], exact["exact_mass"])
+        for name, run in runs.items():
+            masses = run["result"]["selected_mass"], run["result"]["exact_mass"]
+            (self.assertEqual if name == "exact" else self.assertNotEqual)(*masses)
 
     def test_the_page_on_operators_quotes_the_committed_result(self):
         with open(os.path.join(ROOT, "docs", "operators.md"), encoding="utf-8") as file:
@@ -62,9 +63,11 @@ class Replacement(unittest.TestCase):
             return sum(values) / len(values)
 
         errors = [f"{100 * mean(name, 'error'):.1f} %" for name in replacement.ALTERNATIVES]
+        hard = [f"{100 * mean(n, 'hard_error'):.1f}" for n in replacement.ALTERNATIVES]
         masses = [f"{mean(n, 'selected_mass'):.3f}" for n in replacement.ALTERNATIVES]
         self.assertIn("ends with {} wrong outputs by the form of fairseq, {} by that of MAD "
                       "appendix G and {} by the exact".format(*errors), page)
+        self.assertIn("by the hard process {}, {} and {} %".format(*hard), page)
         self.assertIn("keeps {}, {} and {} of the mass".format(*masses), page)
 
 
@@ -78,6 +81,22 @@ class PythonLoop(unittest.TestCase):
             # The noise has another shape but the same numbers in the same order.
             logits.append(model(source, before))
         self.assertTrue(torch.allclose(*logits, atol=1e-4))
+
+    def test_the_page_on_training_quotes_the_committed_result(self):
+        with open(os.path.join(ROOT, "docs", "training.md"), encoding="utf-8") as file:
+            page = file.read()
+        path = os.path.join(ROOT, "results", "python_loop.json")
+        with open(path, encoding="utf-8") as file:
+            result = json.load(file)
+        loops = {loop["name"]: loop for loop in result["loops"]}
+        share = f"{100 * result['attention_share']:.0f} %"
+        self.assertIn(f"takes {loops['trainer']['step_ms']:.1f} ms on one thread, "
+                      f"{share} of them in attention", page)
+        for name, words in (("python_closed_form", "the closed form"),
+                            ("python_operators", "[our operators]")):
+            value, low, high = loops[name]["over_trainer"]
+            self.assertIn(
+                f"{value:.1f} times [{low:.1f}, {high:.1f}] as long with {words}", page)
 
 
 if __name__ == "__main__":

@@ -92,5 +92,5 @@ def _shapes(
 
 
 def _ratio(a: Tensor, b: Tensor) -> Tensor:
-    """Gives a / b, and 0 where b is 0, which a is then too."""
+    """Gives a / b, and a where b is 0."""
     return a / b.clamp(min=1)

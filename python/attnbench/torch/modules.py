@@ -52,7 +52,7 @@ class AdditiveEnergy(nn.Module):
         self.key = nn.Linear(memory_size, heads * size)
         self.v = nn.Parameter(torch.empty(heads, size).uniform_(-1, 1))
         self.g = nn.Parameter(torch.full((heads,), 1 / math.sqrt(size)))
-        self.r = None if initial_r is None else nn.Parameter(torch.full((heads,), initial_r))
+        self.r = None if initial_r is None else nn.Parameter(torch.full((heads,), float(initial_r)))
 
     def make_keys(self, memory: Tensor) -> Tensor:
         """Gives V h + b, [B, H, T, d], of memory [B, T, m]."""

@@ -7,7 +7,7 @@
 
 An output scans from the entry that the last one chose, and stops at the first with p >= 0.5
 (MoChA algorithm 1). It looks at entries in blocks, which costs less in PyTorch than one by
-one: each head evaluates at most T + 8 U energies in all.
+one: each head evaluates at most T + 8 U energies in all, except where `end` is "restart".
 """
 
 from typing import NamedTuple, Optional

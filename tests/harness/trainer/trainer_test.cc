@@ -10,7 +10,6 @@
 #include <cmath>
 #include <numeric>
 
-#include "harness/trainer/energy_attention.h"
 #include "mechanisms/registry.h"
 #include "mechanisms/torch/operators.h"
 #include "tests/support/error_text.h"
@@ -283,6 +282,8 @@ TEST(Trainer, RefusesACheckpointOfAnotherModelByName) {
                 "[16, 32]"));
   EXPECT_THAT(error([](Checkpoint& c) { c.run.settings.mechanism = "soft"; }),
               HasSubstr("c.json: is of a run with mechanism"));
+  EXPECT_THAT(error([](Checkpoint& c) { c.step = c.run.settings.steps + 1; }),
+              HasSubstr("c.json: step: is "));
   EXPECT_EQ(error([](Checkpoint&) {}), "");
 }
 
@@ -376,8 +377,8 @@ TEST(Evaluation, TheSpreadOfContextsIsThatOfItsFormula) {
   constexpr Index kCount = 12;
   const Batch batch =
       MakeBatch(settings.task_spec(), ExampleSet::kHeldOut, 1, 0, kCount);
-  const Tensor weights =
-      trainer.model().ContextWeights(trainer.model().Encode(batch).memory);
+  const Tensor weights = trainer.model().attention().ContextWeights(
+      trainer.model().Encode(batch).memory);
   double sum = 0, sequences = 0;
   for (Index b = 0; b < kCount; ++b) {
     const Index T = batch.lengths[b].item<std::int64_t>();
@@ -424,7 +425,7 @@ TEST(Attention, TheWeightsOfContextsAreTheirScoresAfterScoring) {
     const AttendedMemory memory = trainer.model().Encode(batch).memory;
     const Tensor scored = scoring == "softmax" ? memory.scores.softmax(3)
                                                : memory.scores.sigmoid();
-    EXPECT_TRUE(at::allclose(trainer.model().ContextWeights(memory),
+    EXPECT_TRUE(at::allclose(trainer.model().attention().ContextWeights(memory),
                              scored.transpose(2, 3), 1e-4, 1e-6));
   }
 }
@@ -437,19 +438,13 @@ TEST(Attention, ByEnergiesIsTheMechanismsOwnWithItsGradient) {
       at::arange(5).view({1, 1, 1, 5}) >= lengths.view({2, 1, 1, 1});
   const Tensor expected = energies.masked_fill(padding, -INFINITY).softmax(3);
   const Tensor made =
-      EnergyAttention(*FindMechanism<float>("soft"), energies, lengths);
+      torch_operators::EnergyAttention("soft", energies, lengths);
   EXPECT_TRUE(at::allclose(made, expected, 1e-5, 1e-6));
   const Tensor d = at::randn_like(made);
   const auto gradient = [&](const Tensor& of) {
     return torch::autograd::grad({(of * d).sum()}, {energies})[0];
   };
   EXPECT_TRUE(at::allclose(gradient(made), gradient(expected), 1e-4, 1e-6));
-  EXPECT_THROW(
-      torch::autograd::grad(
-          {EnergyAttention(*FindMechanism<float>("soft"), energies, lengths)
-               .sum()},
-          {energies}, {}, {}, /*create_graph=*/true),
-      c10::Error);
 }
 
 TEST(Attention, ClippedAlphaIsTheExactOneUntilItsDenominatorIsClipped) {

@@ -88,6 +88,9 @@ TEST_F(CheckpointFile, WithOtherMembersOrTooFewNumbersIsRefusedByPlace) {
        {1, -4e38},
        "c.json: parameters.x: has the "
        "number -4e+38, which f32"},
+      {"/parameters/x/squares",
+       {1, -1},
+       "c.json: parameters.x.squares: has a number below 0"},
   };
   for (const auto& [pointer, value, message] : cases) {
     Json json = ToJson(MadeUpCheckpoint());
@@ -109,7 +112,9 @@ TEST(CheckIsOf, NamesTheSettingThatDiffers) {
             "\"soft\"");
   run = checkpoint.run;
   run.seed = 4;
-  EXPECT_EQ(error(), "c.json: is of run a with seed 3; expected a with seed 4");
+  EXPECT_EQ(error(),
+            "c.json: is of run a with seed 3 (held out: 1); expected run a "
+            "with seed 4 (held out: 1)");
 }
 
 TEST(TrainedResult, HasTheCommittedSchemaAndKeepsToIt) {

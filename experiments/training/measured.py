@@ -1,0 +1,57 @@
+"""What the scripts of this folder share: their options, where a result is from, and how
+it is written.
+"""
+
+import json
+import os
+import platform
+import subprocess
+import sys
+import time
+
+import torch
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+for folder in ("python", "plots", "experiments/peers"):
+    sys.path.insert(0, os.path.join(ROOT, folder))
+from analysis import command, whole_file
+
+
+def parser(script, description):
+    made = command.parser(script, description)
+    made.add_argument("--quick", action="store_true", help="a few steps of each")
+    made.add_argument("-o", "--output", metavar="RESULT", help="default: print it")
+    return made
+
+
+def context(script, arguments):
+    changes = _git("status", "--porcelain", "--untracked-files=no")
+    return {
+        "commit": _git("rev-parse", "HEAD"),
+        "dirty": None if changes is None else bool(changes),
+        "cpu": _cpu(), "kernel": platform.release(),
+        "libraries": {"python": platform.python_version(), "torch": torch.__version__},
+        "command": " ".join([f"experiments/training/{script}", *arguments]),
+        "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+    }
+
+
+def write(result, path):
+    """Writes the file whole or not at all; prints the result if there is no path."""
+    text = json.dumps(result, indent=1, allow_nan=False) + "\n"
+    if path:
+        whole_file.write(path, text.encode())
+    else:
+        print(text, end="")
+
+
+def _git(*words):
+    done = subprocess.run(
+        ["git", "-C", ROOT, *words], capture_output=True, text=True, check=False)
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
+def _cpu():
+    with open("/proc/cpuinfo", encoding="utf-8") as file:
+        names = [line.split(":")[1].strip() for line in file if "model name" in line]
+    return names[0] if names else platform.machine()
