@@ -19,8 +19,8 @@ from framework_common import Additive, batch_of, both, fastest, sequences_of, te
 
 
 def exclusive_product(p: Tensor, least: float, by_logs: bool):
-    """Products of 1 - p over all entries before: [..., T]. `least` is the smallest
-    normal number, which TorchScript cannot ask for.
+    """Products of 1 - p over all entries before: [..., T]. `least` is that of a
+    factor; TorchScript cannot ask for the smallest normal number.
     """
     factors = torch.clamp(1 - p, least, 1.0)
     if by_logs:

@@ -116,11 +116,6 @@ Trainer::Trainer(const TrainingRun& run)
 
 void Trainer::Restore(const Checkpoint& checkpoint, const std::string& path) {
   CheckIsOf(checkpoint, run_, path);
-  if (checkpoint.step > run_.settings.steps) {
-    FailAt(Place(Place(path), "step"),
-           fmt::format("is {}, but the run has {} steps", checkpoint.step,
-                       run_.settings.steps));
-  }
   CheckParameters(ParameterSpecsOf(run_.settings), checkpoint.parameters, path);
   parameters_.Load(checkpoint.parameters);
   step_ = checkpoint.step;

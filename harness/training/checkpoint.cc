@@ -12,7 +12,8 @@
 namespace attnbench {
 namespace {
 
-// A model of 2000 units fits.
+// A model of 2000 units fits, if its encoder reads one way and contexts are not
+// fed back.
 constexpr std::size_t kMostCheckpointMebibytes = 4096;
 
 // Whether `count` is the product of the lengths, which may be any.
@@ -36,6 +37,11 @@ Checkpoint ReadCheckpoint(const std::string& path) {
            "left in OUTPUT.checkpoints/");
   }
   auto checkpoint = FromJson<Checkpoint>(json, path);
+  const Index steps = checkpoint.run.settings.steps;
+  if (checkpoint.step > steps) {
+    FailAt(Place(place, "step"), fmt::format("is {}, but the run has {} steps",
+                                             checkpoint.step, steps));
+  }
   for (const auto& [name, array] : checkpoint.parameters) {
     for (const auto* values : {&array.values, &array.means, &array.squares}) {
       if (!Fills(array.shape, std::ssize(*values))) {

@@ -57,7 +57,8 @@ struct Checkpoint {
 
 // Reads a checkpoint. Throws UserError naming the file, and the place in it, if
 // it is no checkpoint, is cut short, or has an array whose numbers are not as
-// many as its shape says, or beyond f32.
+// many as its shape says, or beyond f32, a step past the
+// end, or squares below 0.
 Checkpoint ReadCheckpoint(const std::string& path);
 
 // Throws UserError naming the file if the checkpoint is not of this run.

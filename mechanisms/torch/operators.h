@@ -81,7 +81,8 @@ std::tuple<at::Tensor, at::Tensor> MatchaAttention(
 
 // Attention [B, H, U, T] of any registered mechanism that takes `energies`
 // [B, H, U, T] alone, with its options at their defaults. Outputs of some
-// depend on the ones before: give all from the first on.
+// depend on the ones before: give all from the first on. It is not under
+// torch.ops. Throws c10::ValueError if the mechanism is not known, too.
 at::Tensor EnergyAttention(const std::string& mechanism,
                            const at::Tensor& energies,
                            const OptionalTensor& lengths = {});

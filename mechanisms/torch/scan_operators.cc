@@ -1,6 +1,5 @@
 // The operators of the mechanisms whose attention follows from tables of
-// scores: monotonic, mocha, matcha, and others by name. They differ in the
-// mechanism's name and in chunk energies.
+// scores: monotonic, mocha, matcha, and others by name.
 #include <ATen/Dispatch.h>
 #include <ATen/Functions.h>
 #include <ATen/Parallel.h>
@@ -257,7 +256,7 @@ class Scan : public torch::autograd::Function<Scan> {
   static constexpr std::size_t kArguments = 5;
 };
 
-// Checks what all three have in common, and computes.
+// Checks what all have in common, and computes.
 variable_list Run(const Tensor& scores, const OptionalTensor& chunk_energies,
                   const OptionalTensor& lengths, const OptionalTensor& start,
                   const Options& options) {
@@ -316,9 +315,12 @@ std::tuple<at::Tensor, at::Tensor> MatchaAttention(
 at::Tensor EnergyAttention(const std::string& mechanism,
                            const at::Tensor& energies,
                            const OptionalTensor& lengths) {
-  return Run(
-      energies, {}, lengths, {},
-      {mechanism.c_str(), ScoreKind::kEnergies, 1, EndPolicy::kAbsorb})[0];
+  TORCH_CHECK_VALUE(FindMechanism<float>(mechanism) != nullptr, "mechanism ",
+                    mechanism, " is not known");
+  const Config defaults;
+  return Run(energies, {}, lengths, {},
+             {mechanism.c_str(), ScoreKind::kEnergies, defaults.chunk_width,
+              defaults.end})[0];
 }
 
 }  // namespace attnbench::torch_operators

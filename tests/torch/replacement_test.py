@@ -47,8 +47,9 @@ class Replacement(unittest.TestCase):
         losses = [run["curve"][0]["loss"] for run in runs.values()]
         self.assertLess(max(losses) - min(losses), 1e-3)
         for name, run in runs.items():
-            masses = run["result"]["selected_mass"], run["result"]["exact_mass"]
-            (self.assertEqual if name == "exact" else self.assertNotEqual)(*masses)
+            difference = run["result"]["selected_mass"] - run["result"]["exact_mass"]
+            # Here nothing is lost; 1e-6 is added to the factors of fairseq alone.
+            self.assertEqual(name == "fairseq", abs(difference) > 1e-6, (name, difference))
 
     def test_the_page_on_operators_quotes_the_committed_result(self):
         with open(os.path.join(ROOT, "docs", "operators.md"), encoding="utf-8") as file:
