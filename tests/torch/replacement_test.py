@@ -17,6 +17,11 @@ import python_loop
 import replacement
 
 
+def read(path):
+    with open(os.path.join(ROOT, path), encoding="utf-8") as file:
+        return file.read()
+
+
 class Replacement(unittest.TestCase):
     def test_closed_forms_are_exact_until_they_clip(self):
         torch.manual_seed(1)
@@ -52,11 +57,7 @@ class Replacement(unittest.TestCase):
             self.assertEqual(name == "fairseq", abs(difference) > 1e-6, (name, difference))
 
     def test_the_page_on_operators_quotes_the_committed_result(self):
-        with open(os.path.join(ROOT, "docs", "operators.md"), encoding="utf-8") as file:
-            page = file.read()
-        path = os.path.join(ROOT, "results", "replacement.json")
-        with open(path, encoding="utf-8") as file:
-            result = json.load(file)
+        page, result = read("docs/operators.md"), json.loads(read("results/replacement.json"))
 
         def mean(name, key):
             values = [r["result"][key] for r in result["runs"] if r["name"] == name]
@@ -84,11 +85,7 @@ class PythonLoop(unittest.TestCase):
         self.assertTrue(torch.allclose(*logits, atol=1e-4))
 
     def test_the_page_on_training_quotes_the_committed_result(self):
-        with open(os.path.join(ROOT, "docs", "training.md"), encoding="utf-8") as file:
-            page = file.read()
-        path = os.path.join(ROOT, "results", "python_loop.json")
-        with open(path, encoding="utf-8") as file:
-            result = json.load(file)
+        page, result = read("docs/training.md"), json.loads(read("results/python_loop.json"))
         loops = {loop["name"]: loop for loop in result["loops"]}
         share = f"{100 * result['attention_share']:.0f} %"
         self.assertIn(f"takes {loops['trainer']['step_ms']:.1f} ms on one thread, "
