@@ -179,14 +179,12 @@ namespace {
 
 // Checks an output of a scan over T entries that began at `start`.
 void CheckStep(const StepResult<double>& step, Index i, Index start, Index T) {
-  const bool is_choice = step.position >= 0;
   const bool is_run =
       0 <= step.begin && step.begin <= step.end && step.end <= T &&
       static_cast<Index>(step.weights.size()) == step.end - step.begin;
-  const bool is_scan =
-      !is_choice || (start <= step.position && step.position < T &&
-                     start + step.inspected <= T);
-  if (is_run && is_scan) return;
+  const bool is_scan = 0 <= step.inspected && start + step.inspected <= T;
+  const bool is_choice = start <= step.position && step.position < T;
+  if (is_run && is_scan && (is_choice || step.position < 0)) return;
   throw std::runtime_error(fmt::format(
       "the decoder's output {} is impossible: after entry {}, of {}, it "
       "inspected {}, chose entry {} and gave {} weights from entry {} to {}",

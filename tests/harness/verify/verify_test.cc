@@ -245,6 +245,10 @@ TEST(Verify, ADecoderWhoseStepIsImpossibleFails) {
          [](Index, StepResult<double>& step) { step.position = 3; });
   expect("inspects more than there are",
          [](Index, StepResult<double>& step) { step.inspected += 3; });
+  expect("inspects more than there are and chooses nothing",
+         [](Index, StepResult<double>& step) {
+           step = {.inspected = 4, .weights = {}};
+         });
   expect("a weight without an entry",
          [](Index, StepResult<double>& step) { --step.end; });
 }
