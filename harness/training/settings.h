@@ -58,6 +58,11 @@ struct TrainingSettings {
     const auto number = [&](const char* description, double least) {
       return optional({.description = description, .minimum = least});
     };
+    // A model with the greatest of all sizes has a checkpoint that can be read.
+    const auto size = [&](const char* description) {
+      return optional(
+          {.description = description, .minimum = 1, .maximum = 1024});
+    };
     const auto scoring = [&](const char* description) {
       return optional(
           {.description = description, .one_of = {"softmax", "sigmoid"}});
@@ -81,7 +86,7 @@ struct TrainingSettings {
                                    "denominator clipped at 1e-10 (MAD G)",
                     .one_of = {"exact", "clipped"}}));
     visit("chunk_width", self.chunk_width, number("w of mocha", 1));
-    visit("num_contexts", self.num_contexts, number("K of memory", 1));
+    visit("num_contexts", self.num_contexts, size("K of memory"));
     visit("encoder_scoring", self.encoder_scoring, scoring("of memory"));
     visit("decoder_scoring", self.decoder_scoring, scoring("of memory"));
     visit("position_encoding", self.position_encoding,
@@ -94,9 +99,9 @@ struct TrainingSettings {
     visit("energy_bias", self.energy_bias,
           optional({.description = "r of MAD eq 16 before training; trained"}));
     visit("dim", self.dim,
-          number("numbers of a memory entry and of a decoder state", 1));
+          size("numbers of a memory entry and of a decoder state"));
     visit("encoder_units", self.encoder_units,
-          number("of the encoder's LSTM in each direction", 1));
+          size("of the encoder's LSTM in each direction"));
     visit("bidirectional", self.bidirectional,
           optional({.description = "both directions stand beside each other "
                                    "in a memory entry"}));
@@ -105,9 +110,8 @@ struct TrainingSettings {
                                    "embedding, which takes what the encoder "
                                    "leaves of dim"}));
     visit("embedding", self.embedding,
-          number("numbers of an embedding, of the source if it is not in the "
-                 "memory",
-                 1));
+          size("numbers of an embedding, of the source if it is not in the "
+               "memory"));
     visit("starts_from_encoder", self.starts_from_encoder,
           optional({.description = "the decoder starts from the encoder's last "
                                    "states instead of zeros"}));

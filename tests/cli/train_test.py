@@ -166,6 +166,9 @@ class TrainTest(InFolder):
         self.write(settings={"stepps": 3})
         self.expect_refused(
             output, "tiny.json: alternatives[1].settings: unknown key 'stepps'", "'steps'")
+        for size in ("dim", "encoder_units", "embedding", "num_contexts"):
+            self.write(settings={size: 10**12})
+            self.expect_refused(output, f"settings.{size}: ", "from 1 to 1024")
         self.write(more=1)
         self.expect_refused(output, "tiny.json: unknown key 'more'")
         with open(self.path("tiny.json"), "w", encoding="utf-8") as file:
