@@ -74,7 +74,8 @@ class ErrorsTest(unittest.TestCase):
         for wrong in ([3, 4], [3, -1]):
             for call in (lambda: at.monotonic_attention(p=p, lengths=torch.tensor(wrong)),
                          lambda: at.memory_attention(p.transpose(2, 3), filled(2, 1, 1, 2),
-                                                     torch.tensor(wrong))):
+                                                     torch.tensor(wrong)),
+                         lambda: at.expected_delays(p, torch.tensor(wrong))):
                 self.assert_refused(
                     ValueError, f"lengths must be in [0, T] with T = 3, but lengths[1] is"
                     f" {wrong[1]}", call)

@@ -86,8 +86,9 @@ class LatencyTest(unittest.TestCase):
                        at.differentiable_average_lagging):
             self.assertEqual(torch.jit.script(metric)(delays, lengths), metric(delays, lengths))
         alpha = torch.rand(1, 2, 3)
-        self.assertTrue(torch.equal(torch.jit.script(at.expected_delays)(alpha),
-                                    at.expected_delays(alpha)))
+        for arguments in ((alpha,), (alpha, torch.tensor([2]))):
+            self.assertTrue(torch.equal(torch.jit.script(at.expected_delays)(*arguments),
+                                        at.expected_delays(*arguments)))
 
     def test_lengths_that_do_not_fit_are_refused(self):
         with self.assertRaisesRegex(ValueError, "lengths must be .B. with B = 1"):

@@ -45,14 +45,14 @@ class FixedMemoryAttention(nn.Module):
         """Gives contexts [B, U, H * m] from states [B, U, q] and memory [B, T, m], in
         O(K m (T + U)).
         """
-        contexts = self._mix(memory, self._by_head(self.decoder(states)), lengths)
+        contexts = self._mix(memory, self._decoder_scores(states), lengths)
         return contexts.transpose(1, 2).flatten(2)
 
     def weights(self, states: Tensor, memory: Tensor, lengths: Optional[Tensor] = None) -> Tensor:
         """Gives the weights [B, H, U, T] that the entries have in forward's contexts."""
         return functions.memory_attention(
-            self._by_head(self.encoder(memory)),
-            self._by_head(self.decoder(states)),
+            self._encoder_scores(memory),
+            self._decoder_scores(states),
             lengths=lengths,
             encoder_scoring=self.encoder_scoring,
             decoder_scoring=self.decoder_scoring,
@@ -72,7 +72,7 @@ class FixedMemoryAttention(nn.Module):
 
     def step(self, state: Tensor, encoded: Tensor) -> Tensor:
         """Gives contexts [B, H * m] of one output, in O(K m), from states [B, q]."""
-        scores = self.decoder(state).view(state.size(0), self.heads, 1, self.num_contexts)
+        scores = self._decoder_scores(state.unsqueeze(1))
         beta = scores.softmax(3) if self.decoder_scoring == "softmax" else scores.sigmoid()
         return (beta @ encoded).squeeze(2).flatten(1)
 
@@ -84,7 +84,7 @@ class FixedMemoryAttention(nn.Module):
         decoder_scoring: Optional[str] = None,
     ) -> Tensor:
         return functions.memory_contexts(  # under autocast scores are of another type
-            self._by_head(self.encoder(memory)).to(memory.dtype),
+            self._encoder_scores(memory).to(memory.dtype),
             decoder_scores.to(memory.dtype),
             memory.unsqueeze(1).expand(-1, self.heads, -1, -1),
             lengths=lengths,
@@ -94,6 +94,14 @@ class FixedMemoryAttention(nn.Module):
             place=self.place,
             max_length=self.max_length,
         )
+
+    def _encoder_scores(self, memory: Tensor) -> Tensor:
+        functions._check_rows("memory", memory, self.encoder.in_features)
+        return self._by_head(self.encoder(memory))
+
+    def _decoder_scores(self, states: Tensor) -> Tensor:
+        functions._check_rows("states", states, self.decoder.in_features)
+        return self._by_head(self.decoder(states))
 
     def _by_head(self, rows: Tensor) -> Tensor:
         K = self.num_contexts

@@ -202,6 +202,15 @@ def _scores(p: Optional[Tensor], energies: Optional[Tensor]) -> Tuple[Tensor, bo
     raise ValueError("give either p or energies, and not both")
 
 
+def _check_rows(name: str, rows: Tensor, size: int) -> None:
+    """Is of the modules' arguments, and compiles to TorchScript."""
+    if rows.dim() != 3 or rows.size(2) != size:
+        raise ValueError(
+            f"{name} must have 3 dimensions, the last of {size}, but its shape is"
+            f" {list(rows.shape)}"
+        )
+
+
 def _check_tensors(**tensors):
     for name, value in tensors.items():
         if value is not None and not isinstance(value, Tensor):

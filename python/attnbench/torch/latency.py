@@ -33,6 +33,13 @@ def expected_delays(alpha: Tensor, lengths: Optional[Tensor] = None) -> Tensor:
     if lengths is None:
         return (alpha * (entries - alpha.size(-1))).sum(-1) + alpha.size(-1)
     last = _like(lengths, alpha)
+    is_wrong = (lengths < 0) | (lengths > alpha.size(-1))
+    if bool(is_wrong.any()):
+        n = int(is_wrong.nonzero()[0])
+        raise ValueError(
+            f"lengths must be in [0, T] with T = {alpha.size(-1)}, but lengths[{n}] is"
+            f" {lengths[n].item()}"
+        )
     return (alpha * (entries - last)).sum(-1) + last.squeeze(-1)
 
 

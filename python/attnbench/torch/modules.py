@@ -56,10 +56,12 @@ class AdditiveEnergy(nn.Module):
 
     def make_keys(self, memory: Tensor) -> Tensor:
         """Gives V h + b, [B, H, T, d], of memory [B, T, m]."""
+        functions._check_rows("memory", memory, self.key.in_features)
         return self._by_head(self.key(memory))
 
     def make_queries(self, states: Tensor) -> Tensor:
         """Gives W s, [B, H, U, d], of states [B, U, q]."""
+        functions._check_rows("states", states, self.query.in_features)
         return self._by_head(self.query(states))
 
     def of_projected(
