@@ -159,13 +159,13 @@ def make_result(kind, **members):
 
 def make_trained_run(name, seed, soft, hard=None, steps=(), more=None, example=None,
                      **settings):
-    """A run of `attnbench train`. Errors are in percent; the curve is 90 percent right
+    """A run of `attnbench train`. Errors are in percent; the curve is 80 percent right
     from the first of `steps` on, if there are any. `more` is what its result has besides.
     """
     result = {"soft_error": soft / 100, "hard_error": None if hard is None else hard / 100,
               "loss": 0.5, "selected_mass": None if hard is None else 0.8,
               "discrete_share": None if hard is None else 0.5 + seed / 100}
-    points = [{**result, "soft_error": 0.2 if step < min(steps) else 0.1, "step": step,
+    points = [{**result, "soft_error": 0.21 if step < min(steps) else 0.2, "step": step,
               "training_loss": 1.0} for step in (100, 200, 300)] if steps else []
     shown = {} if example is None else {"example": example}
     return {"name": name, "seed": seed, "held_out_seed": 1, "settings": settings,

@@ -80,7 +80,7 @@ class TrainedFigures(PlotTest):
         # One seed got to 10 % at 200 steps, both started with 20 %, and the point's own
         # error of the hard process is that of the run.
         self.assertEqual(list(thick["noise0"].get_ydata()), [9.0] * 3)
-        self.assertEqual(list(thick["soft"].get_ydata()), [20.0, 10.0, 10.0])
+        self.assertEqual(list(thick["soft"].get_ydata()), [21.0, 20.0, 20.0])
         self.assertEqual(list(thick["noise1"].get_ydata()), [4.0] * 3)
         self.assertEqual(len(panel.lines), 3 + 4)
 
