@@ -185,11 +185,13 @@ void CheckStep(const StepResult<double>& step, Index i, Index start, Index T) {
   const bool is_scan = 0 <= step.inspected && start + step.inspected <= T;
   const bool is_choice = start <= step.position && step.position < T;
   if (is_run && is_scan && (is_choice || step.position < 0)) return;
+  const std::string chosen =
+      step.position < 0 ? "none" : fmt::format("entry {}", step.position + 1);
   throw std::runtime_error(fmt::format(
       "the decoder's output {} is impossible: after entry {}, of {}, it "
-      "inspected {}, chose entry {} and gave {} weights from entry {} to {}",
-      i + 1, start + 1, T, step.inspected, step.position + 1,
-      step.weights.size(), step.begin + 1, step.end));
+      "inspected {}, chose {} and gave {} weights from entry {} to {}",
+      i + 1, start + 1, T, step.inspected, chosen, step.weights.size(),
+      step.begin + 1, step.end));
 }
 
 }  // namespace

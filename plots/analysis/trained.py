@@ -16,8 +16,8 @@ from scipy import stats
 
 from analysis import intervals
 
-# Percent of error at which a task counts as learned. At 10, half of the seeds of 40
-# symbols to copy would have no K that learns it.
+# Percent of error, by the curve, at which a task counts as learned. At 10, half of the
+# seeds of 40 symbols to copy would have no K that learns it.
 LEARNED = 20
 ENOUGH = 1  # points within the best
 

@@ -212,20 +212,24 @@ class ModulesTest(unittest.TestCase):
     def test_memory_and_states_of_other_sizes_are_refused_by_name(self):
         states, memory = torch.zeros(2, 3, Q), torch.zeros(2, 5, M)
         online = at.MoChA(Q, M, D)
+        place = online.begin(2)
         fixed = at.FixedMemoryAttention(Q, M, 4)
         for name, calls in {
             "memory": [lambda: online(states, memory[:, :, 1:]),
-                       lambda: online.append(online.begin(2), memory[0]),
+                       lambda: online.append(place, memory[0]),
                        lambda: fixed(states, memory[0]),
                        lambda: fixed.encode(memory[:, :, 1:])],
             "states": [lambda: online(states[0], memory),
-                       lambda: online.step(online.begin(2), states[:, 0, 1:]),
-                       lambda: fixed.weights(states[:, :, 1:], memory),
-                       lambda: fixed.step(states[:, 0, 1:], fixed.encode(memory))],
+                       lambda: fixed.weights(states[:, :, 1:], memory)],
+            "state": [lambda: online.step(place, states[:, 0, 1:]),
+                      lambda: fixed.step(states[:, 0, 1:], fixed.encode(memory))],
         }.items():
             for call in calls:
-                with self.assertRaisesRegex(ValueError, f"^{name} must have 3 dimensions"):
+                with self.assertRaisesRegex(ValueError, f"^{name} must have [23] dimensions"):
                     call()
+        with self.assertRaisesRegex(ValueError, "lengths must be"):
+            online.append(place, memory, torch.tensor([5, 6]))
+        self.assertEqual(place.appended, 0)
 
 
 if __name__ == "__main__":

@@ -72,6 +72,7 @@ class FixedMemoryAttention(nn.Module):
 
     def step(self, state: Tensor, encoded: Tensor) -> Tensor:
         """Gives contexts [B, H * m] of one output, in O(K m), from states [B, q]."""
+        functions._check_rows("state", state, self.decoder.in_features, 2)
         scores = self._decoder_scores(state.unsqueeze(1))
         beta = scores.softmax(3) if self.decoder_scoring == "softmax" else scores.sigmoid()
         return (beta @ encoded).squeeze(2).flatten(1)

@@ -202,11 +202,11 @@ def _scores(p: Optional[Tensor], energies: Optional[Tensor]) -> Tuple[Tensor, bo
     raise ValueError("give either p or energies, and not both")
 
 
-def _check_rows(name: str, rows: Tensor, size: int) -> None:
+def _check_rows(name: str, rows: Tensor, size: int, dimensions: int = 3) -> None:
     """Is of the modules' arguments, and compiles to TorchScript."""
-    if rows.dim() != 3 or rows.size(2) != size:
+    if rows.dim() != dimensions or rows.size(-1) != size:
         raise ValueError(
-            f"{name} must have 3 dimensions, the last of {size}, but its shape is"
+            f"{name} must have {dimensions} dimensions, the last of {size}, but its shape is"
             f" {list(rows.shape)}"
         )
 

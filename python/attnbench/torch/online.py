@@ -15,6 +15,8 @@ from typing import NamedTuple, Optional
 import torch
 from torch import Tensor
 
+from attnbench.torch import functions
+
 _BLOCK = 8
 
 
@@ -71,17 +73,20 @@ class OnlineDecoding:
         """
         if place.closed:
             raise ValueError("memory was appended after close")
-        place.memory = _join(place.memory, memory, 1)
-        place.keys = _join(place.keys, self.energy.make_keys(memory), 2)
-        if self.chunk_energy is not None:
-            place.chunk_keys = _join(place.chunk_keys, self.chunk_energy.make_keys(memory), 2)
+        # Nothing is kept of a memory that is refused.
+        keys = self.energy.make_keys(memory)
+        appended = place.appended + memory.size(1)
         if lengths is None:
-            lengths = torch.full_like(place.lengths, place.appended)
-        if lengths.shape != place.lengths.shape or (lengths > place.appended).any():
+            lengths = torch.full_like(place.lengths, appended)
+        if lengths.shape != place.lengths.shape or (lengths > appended).any():
             raise ValueError(
                 f"lengths must be [B] with B = {len(place.lengths)}, and at most"
-                f" {place.appended}, which is how many entries were appended"
+                f" {appended}, which is how many entries were appended"
             )
+        place.memory = _join(place.memory, memory, 1)
+        place.keys = _join(place.keys, keys, 2)
+        if self.chunk_energy is not None:
+            place.chunk_keys = _join(place.chunk_keys, self.chunk_energy.make_keys(memory), 2)
         place.lengths = lengths
 
     def close(self, place: Place) -> None:
@@ -93,6 +98,7 @@ class OnlineDecoding:
         sequence has not chosen yet, and more entries may come; append or close, and call again
         with the same states. Heads that have chosen wait for the others.
         """
+        functions._check_rows("state", state, self.energy.query.in_features, 2)
         queries = self.energy.make_queries(state.unsqueeze(1))
         ended = place.ended().unsqueeze(1)
         self._scan(place, queries)

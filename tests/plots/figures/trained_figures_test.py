@@ -77,7 +77,7 @@ class TrainedFigures(PlotTest):
         figure, _ = learning_curves.draw([stretch()])
         panel = figure.axes[0]
         thick = {line.get_label(): line for line in panel.lines}
-        # One seed got to 10 % at 200 steps, both started with 20 %, and the point's own
+        # One seed got to 20 % at 200 steps, both started with 21 %, and the point's own
         # error of the hard process is that of the run.
         self.assertEqual(list(thick["noise0"].get_ydata()), [9.0] * 3)
         self.assertEqual(list(thick["soft"].get_ydata()), [21.0, 20.0, 20.0])
