@@ -10,7 +10,7 @@
 #   --builds N   relinks of the program measure in turn, a process of 5 rounds
 #                each: intervals are then over builds (5 at most where a process
 #                takes minutes: lengths, and memory_online with one round; operators
-#                and matcha_algorithms, which take ten, are measured by one build)
+#                and matcha_algorithms, which take longer, are measured by one build)
 #   --before BUILD   compares with an older program, or its build folder, too, by
 #             experiments/kernels_again.json; without it these rows are not measured
 #   --help    this text
