@@ -24,7 +24,7 @@ import time
 import torch
 from torch.nn.functional import cross_entropy
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import measured
 from analysis import intervals
 from attnbench.torch import additive_energies, monotonic_attention
@@ -153,7 +153,8 @@ def main(arguments):
         "schema_version": 1,
         "kind": "python_loop",
         "context": {
-            **measured.context("python_loop.py", arguments),
+            **measured.context(
+                "training/python_loop.py", arguments, {"torch": torch.__version__}),
             # Of the program that was timed, whatever is checked out now.
             **{key: trainer.context[key] for key in ("commit", "dirty")},
         },

@@ -24,7 +24,7 @@ import time
 import torch
 from torch.nn.functional import cross_entropy, pad
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import measured
 from attnbench.torch import additive_energies, monotonic_attention
 from framework_training import first_start, selection
@@ -173,7 +173,8 @@ def main(arguments):
     torch.set_flush_denormal(True)
     result = {
         "schema_version": 1, "kind": "replacement",
-        "context": measured.context("replacement.py", arguments),
+        "context": measured.context(
+            "training/replacement.py", arguments, {"torch": torch.__version__}),
         "quick": options.quick, "settings": settings, "runs": [],
     }
     for seed in range(1, settings["seeds"] + 1):

@@ -1,4 +1,4 @@
-"""What the scripts of this folder share: their options, where a result is from, and how
+"""What the scripts of these folders share: their options, where a result is from, and how
 it is written.
 """
 
@@ -9,9 +9,7 @@ import subprocess
 import sys
 import time
 
-import torch
-
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 for folder in ("python", "plots", "experiments/peers"):
     sys.path.insert(0, os.path.join(ROOT, folder))
 from analysis import command, whole_file
@@ -19,26 +17,30 @@ from analysis import command, whole_file
 
 def parser(script, description):
     made = command.parser(script, description)
-    made.add_argument("--quick", action="store_true", help="a few steps of each")
+    made.add_argument("--quick", action="store_true", help="a little of each")
     made.add_argument("-o", "--output", metavar="RESULT", help="default: print it")
     return made
 
 
-def context(script, arguments):
+def context(script, arguments, libraries):
+    """`script` is its path in experiments/, `libraries` are names with versions."""
     changes = _git("status", "--porcelain", "--untracked-files=no")
     return {
         "commit": _git("rev-parse", "HEAD"),
         "dirty": None if changes is None else bool(changes),
         "cpu": _cpu(), "kernel": platform.release(),
-        "libraries": {"python": platform.python_version(), "torch": torch.__version__},
-        "command": " ".join([f"experiments/training/{script}", *arguments]),
+        "libraries": {"python": platform.python_version(), **libraries},
+        "command": " ".join([f"experiments/{script}", *arguments]),
         "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
     }
 
 
 def write(result, path):
     """Writes the file whole or not at all; prints the result if there is no path."""
-    text = json.dumps(result, indent=1, allow_nan=False) + "\n"
+    write_text(json.dumps(result, indent=1, allow_nan=False) + "\n", path)
+
+
+def write_text(text, path):
     if path:
         whole_file.write(path, text.encode())
     else:
