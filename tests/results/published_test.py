@@ -1,6 +1,7 @@
 """Guards against published numbers that are not the papers', or that nobody can tell
 the meaning of."""
 
+import copy
 import glob
 import os
 import sys
@@ -9,6 +10,7 @@ import unittest
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "tests", "support"))
 
+from analysis import load, published  # noqa: E402
 from documents import read, validate  # noqa: E402
 
 
@@ -30,8 +32,8 @@ class PublishedTest(unittest.TestCase):
 
     def test_all_tables_are_there(self):
         self.assertEqual(sorted(self.tables), [
-            "britz-table-1", "britz-table-2", "britz-table-3", "mad-table-1",
-            "mad-table-2", "mad-table-3", "mad-table-4", "mocha-table-1",
+            "britz-table-1", "britz-table-2", "britz-table-3", "mad-figure-8-cells",
+            "mad-table-1", "mad-table-2", "mad-table-3", "mad-table-4", "mocha-table-1",
             "mocha-table-2"])
 
     def test_every_row_has_every_column_and_numbers_where_they_are_better(self):
@@ -97,6 +99,29 @@ class PublishedTest(unittest.TestCase):
         fixed = self.value("britz-table-3", "time_s", num_contexts=32)
         self.assertAlmostEqual(100 * (full - fixed) / full,
                                self.number("britz-translation-gain", "saved"), delta=1)
+
+    def test_ratios_of_figure_8_are_those_of_its_times_as_far_as_colours_tell(self):
+        for row in self.tables["mad-figure-8-cells"]["rows"]:
+            of_times = row["soft_s"] / row["monotonic_s"]
+            self.assertLess(abs(row["ratio"] / of_times - 1), 0.15, row)
+
+    def test_a_hole_in_a_table_is_refused_with_table_and_cell(self):
+        published.require_whole(self.papers[1], "mad.json")
+
+        def refused(change, *said):
+            paper = copy.deepcopy(self.papers[1])
+            change(next(t for t in paper["tables"] if t["id"] == "mad-figure-8-cells"))
+            with self.assertRaises(load.DataError) as caught:
+                published.require_whole(paper, "mad.json")
+            for what in ("mad.json: table mad-figure-8-cells", *said):
+                self.assertIn(what, str(caught.exception))
+
+        cell = "memory_length = 4, output_length = 16"
+        refused(lambda table: table["rows"].pop(2), "has no row for " + cell)
+        refused(lambda table: table["rows"][2].update(ratio=None),
+                "ratio is None for " + cell)
+        refused(lambda table: table["rows"][2].pop("ratio"), "rows[2]", "ratio")
+        refused(lambda table: table["rows"].append(table["rows"][2]), "two rows")
 
     def test_the_corpora_that_cannot_be_had_are_listed(self):
         names = {corpus["name"] for table in self.tables.values()
