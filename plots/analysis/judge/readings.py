@@ -41,6 +41,7 @@ def of_chance(one, count):
 class Readings:
     list: list
     none: str = ""  # why the list is empty
+    waits_for: str = ""  # what somebody has to make before there are any
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,7 @@ class Document:
     file: str | None  # the path as results tell it; None: it was not kept
     content: dict | None  # None: there is none,
     none: str = ""  # and why
+    waits_for: str = ""  # what somebody has to make; empty: the program makes it
 
     def evidence(self, name, index, place=""):
         """Element `index` of a list of the document."""
