@@ -49,7 +49,7 @@ class Committed(unittest.TestCase):
             documents[name] = claims.read_document(name, measurement, *given)
         made = claims.result(LEDGER["claims"], documents, CONTEXT)
         validate({**made, "context": committed["context"]}, "claims")
-        self.assertEqual(len(made["claims"]), 38)
+        self.assertEqual(len(made["claims"]), len(LEDGER["claims"]))
         kinds = [part["quantity"]["kind"] for claim in LEDGER["claims"]
                  for part in claim["parts"]]
         for mine, theirs in zip(made["claims"], committed["claims"], strict=True):
