@@ -21,6 +21,8 @@ class Reading:
     # A wider interval: those of all readings of the part together miss with that
     # probability. None: `interval` is it.
     joint: tuple | None = None
+    # The greatest that an effect could be, of either sign: the whole error.
+    whole: float | None = None
 
     @property
     def has_number(self):
