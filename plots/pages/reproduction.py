@@ -18,7 +18,6 @@ import os
 import sys
 
 from pages import (
-    claim_words,
     claims_markdown,
     crossover_table,
     markdown,
@@ -92,11 +91,11 @@ class Page:
             *self._head(),
             "## Claims",
             "",
-            claim_words.summary(claims),
+            claims_result.summary(claims),
             "",
             *claims_markdown.verdict_table(claims, self._file_link),
             "",
-            "## What fails, or holds only under a condition",
+            "## What does not hold as it stands",
             "",
             *(claims_markdown.exceptions(claims) or ["Nothing."]),
             "",
@@ -113,13 +112,15 @@ class Page:
     def _head(self):
         context = self.result["context"]
         measured = self._measured()
-        lines = [
-            "# Reproduction",
+        quick = self.result["quick"]
+        return [
+            f"# Reproduction{' (short run)' if quick else ''}",
             "",
+            *([f"**{claims_result.SHORT_RUN}**", ""] if quick else []),
             "Written by `plots/reproduction.py`; do not edit. What the three papers "
             "report, run again: every claim with a verdict, then paper by paper the "
-            "figures, the tables and what each verdict was read from. A claim that "
-            "fails is a finding, about this machine and this program.",
+            "figures, the tables and what each verdict was read from. "
+            "`docs/claims.md` says what a verdict means.",
             "",
             markdown.text(words.context_text(context)),
             *_of_older(measured),
@@ -133,10 +134,6 @@ class Page:
             ),
             "",
         ]
-        if self.result["quick"]:
-            lines += ["**Measured with `--quick`: smaller grids and fewer rounds; only "
-                      "without it does every verdict count.**", ""]
-        return lines
 
     def _measured(self):
         """The contexts of the files that verdicts were read from: they may be older than
