@@ -101,7 +101,8 @@ def _compile(version, folder, options):
 
 class Build:
     def __init__(self, version, folder, optimization, place):
-        self.labels = {"eigen": version, "optimization": optimization}
+        self.labels = {"eigen": version, "eigen_series": version.rpartition(".")[0],
+                       "optimization": optimization}
         self.program = os.path.join(place, f"{version}{optimization}")
         self.flags = [] if optimization == "none" else [optimization]
         _compile(version, folder, [*self.flags, "-o", self.program])

@@ -53,7 +53,7 @@ def ratio(of, to):
 
 def kind_of_ratio(of, to):
     """Gives the kind of effects that a ratio of two cells has."""
-    are_peers = [cell["variant"].startswith("framework") for cell in (of, to)]
+    are_peers = [cell.get("variant", "").startswith("framework") for cell in (of, to)]
     return "peer" if any(are_peers) and not all(are_peers) else "ratio"
 
 

@@ -151,6 +151,7 @@ class Kinds(ProgramTest):
             "roofline": write("roofline.json", json.dumps(roofline)),
             "advice": self.path("advice.json"),
             "aa": committed("aa"),
+            "authors": committed("claims/authors"),
             "claims": committed("claims"),
             "computed": committed("claims/exact"),
             "effects": committed("effects"),

@@ -33,6 +33,7 @@ def main(arguments=None):
     try:
         if options.ready:
             ledger.read(options.request)
+            published.papers()
             return 0
         document = result(*read_request(options.request))
         if options.output is not None:

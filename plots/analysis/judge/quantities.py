@@ -8,10 +8,10 @@ is the judge's.
 from dataclasses import replace
 
 from analysis import words
-from analysis.judge import grown, ratios, rows, targets
+from analysis.judge import figures, grown, needs, ratios, rows, targets
 from analysis.judge.readings import Readings
 
-KINDS = {**ratios.KINDS, **grown.KINDS, **rows.KINDS, **targets.KINDS}
+KINDS = {**ratios.KINDS, **grown.KINDS, **rows.KINDS, **figures.KINDS, **targets.KINDS}
 
 
 def read(part, document, published):
@@ -21,6 +21,9 @@ def read(part, document, published):
     quantity, content = part["quantity"], document.content
     if content is None:
         return Readings([], document.none, document.waits_for)
+    lacking = needs.lacking(quantity, document)
+    if lacking:
+        return Readings([], needs=lacking)
     found = KINDS[quantity["kind"]](part, document, published)
     reasons = words.invalid_reasons(content["context"])
     if not reasons or not is_timed(quantity, content):
@@ -31,6 +34,7 @@ def read(part, document, published):
 
 def is_timed(quantity, content):
     """Whether readings are made of times."""
-    if content["kind"] != "sweep" or quantity["kind"] == "count":
+    if content["kind"] not in ("sweep", "authors") or quantity["kind"] in (
+            "count", "published"):
         return False
     return quantity["kind"] != "exponent" or quantity["field"] == "time"

@@ -44,6 +44,7 @@ class Readings:
     list: list
     none: str = ""  # why the list is empty
     waits_for: str = ""  # what somebody has to make before there are any
+    needs: str = ""  # what the measurement lacks to decide
 
 
 @dataclass(frozen=True)

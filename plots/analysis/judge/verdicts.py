@@ -73,11 +73,14 @@ def judge_part(part, found, remedy=""):
     all do, holds only for some labels where some groups do and some fail (the undecided
     ones are named apart: they are no part of the condition), which is a matter of reading
     where one of the labels is, is undecided where only intervals are too wide to tell, and
-    is else not measurable. It waits for a result that somebody has to make.
+    is else not measurable. It waits for a result that somebody has to make, and is
+    undecided where the measurement lacks what it needs.
     """
     if not found.list:
         if found.waits_for:
             return Judged(Verdict(WAITS, found.waits_for))
+        if found.needs:
+            return Judged(Verdict(UNDECIDED, f"needs {found.needs}"))
         return Judged(Verdict(NOT_MEASURABLE, found.none or "no readings"))
     per = part.get("per", [])
     members = readings.grouped(
@@ -97,7 +100,9 @@ def judge_claim(claim, judged, remedy=""):
     refuted where it was measured under the paper's conditions.
 
     Where several hold only for some of their groups, and one has the labels of all
-    others, what all of them say of each of its groups decides: none may be left.
+    others, what all of them say of each of its groups decides: none may be left. Where all
+    parts have the same labels, what is undecided of a group by one part does not matter if
+    the group fails by another.
     """
     parts = claim["parts"]
     own = [pair for pair in zip(parts, judged) if pair[0]["role"] != "beside"]
@@ -107,11 +112,15 @@ def judge_claim(claim, judged, remedy=""):
     failed = Verdict(BY_CONDITIONS[claim["conditions"]])
     if FAILS in by_kind:
         return failed
+    joint = _of_same_groups(own, remedy)
+    if joint is not None:
+        return failed if joint.kind == FAILS else joint
     for kind in (NOT_MEASURABLE, WAITS, UNDECIDED, DEPENDS):
         if kind in by_kind:
             # One reason is enough, with its part where there are others.
             part, one = by_kind[kind][0]
-            has_name = len(parts) > 1 and kind != WAITS
+            has_name = len(parts) > 1 and kind != WAITS and (
+                kind != UNDECIDED or one.groups)
             name = part["name"] + ": " if has_name else ""
             return Verdict(kind, name + one.verdict.text)
     if HOLDS_ONLY_IF in by_kind:
@@ -360,6 +369,20 @@ def _under_all_conditions(conditional, remedy):
     if len(texts) > 1:
         texts = [f"({text})" if "; or " in text else text for text in texts]
     return Verdict(HOLDS_ONLY_IF, " and ".join(texts))
+
+
+def _of_same_groups(own, remedy):
+    """The verdict on the groups of parts that all have the same labels, where for some of
+    them all parts hold and for others one fails, or one fails for each; else None.
+    """
+    per = own[0][0].get("per", [])
+    of_parts = [judged for _, judged in own]
+    if not per or any(part.get("per", []) != per for part, _ in own) or not all(
+            one.groups for one in of_parts):
+        return None
+    together = _verdict(
+        per, [_worst(group, of_parts) for group in of_parts[0].groups], remedy)
+    return together if together.kind in (FAILS, HOLDS_ONLY_IF) else None
 
 
 def _worst(group, judged):
