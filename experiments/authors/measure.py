@@ -207,6 +207,8 @@ def main(arguments):
     rounds = settings["rounds"] if options.rounds is None else options.rounds
     if rounds < 1:
         parser.error(f"--rounds is {rounds}, it must be at least 1")
+    # As the source is now, whatever is edited meanwhile.
+    context = measured.context(NAME, arguments, {})
     try:
         folders = versions(options.eigen or [EIGEN])
         if options.ready:
@@ -222,8 +224,7 @@ def main(arguments):
         return command.fail(error)
     result = {
         "schema_version": load.SCHEMA_VERSION, "kind": "authors",
-        "context": {
-            **measured.context(NAME, arguments, {"g++": compiler_text()}), **validity},
+        "context": {**context, **validity},
         "quick": options.quick,
         "builds": [{**build.labels, "compiler": compiler_text(), "flags": build.flags}
                    for build in builds],
