@@ -26,7 +26,7 @@ def context(script, arguments, libraries):
     """`script` is its path in experiments/, `libraries` are names with versions."""
     changes = _git("status", "--porcelain", "--untracked-files=no")
     return {
-        "commit": _git("rev-parse", "HEAD"),
+        "commit": _git("rev-parse", "HEAD") or "unknown",
         "dirty": None if changes is None else bool(changes),
         "cpu": _cpu(), "kernel": platform.release(),
         "libraries": {"python": platform.python_version(), **libraries},

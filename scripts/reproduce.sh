@@ -4,13 +4,15 @@
 # mechanism, draws the papers' figures, and writes two reports. What needs trained
 # models is read from results/training, which `attnbench train` makes.
 #
-# usage: reproduce.sh [--full] [--resume] [-o DIR]
+# usage: reproduce.sh [--full] [--resume] [--eigen DIR]... [-o DIR]
 #   --full     the papers' protocol: the whole grids, more rounds. It says first how
 #              long that takes. The quick profiles, the default, have coarser grids,
 #              fewer rounds and trials; many verdicts on times stay open with them
 #   --resume   go on where an earlier run ended: finished points of its sweeps are
 #              not measured again; `verify` and `stability` are, unless all claims
 #              have verdicts
+#   --eigen DIR  a folder with Eigen/Dense, which the program of MAD's authors is
+#              built with (figure 8 needs Eigen 3.2; default: /usr/include/eigen3)
 #   -o DIR     where results and figures go, in DIR/quick or DIR/full (default:
 #              out/ of the repository)
 #   --help     this text
@@ -27,6 +29,7 @@ out=out  # a relative path, as results record their command, which should name n
 profile=(--quick)
 name=quick
 again=(--force)
+eigens=()
 while (($#)); do
   case $1 in
     --full)
@@ -34,13 +37,18 @@ while (($#)); do
       name=full
       ;;
     --resume) again=(--resume) ;;
+    --eigen)
+      [[ -n ${2-} ]] || usage_error "--eigen wants a folder"
+      eigens+=(--eigen "$(realpath -m -- "$2")")
+      shift
+      ;;
     -o)
       [[ -n ${2-} ]] || usage_error "-o wants a folder"
       out=$(realpath -m -- "$2")
       shift
       ;;
     --help | -h) print_help && exit 0 ;;
-    *) usage_error "unknown argument '$1'; allowed: --full, --resume, -o DIR, --help" ;;
+    *) usage_error "unknown argument '$1'; allowed: --full, --resume, --eigen DIR, -o DIR, --help" ;;
   esac
   shift
 done
@@ -86,7 +94,7 @@ if is_done "$out/claims.json"; then
   say "claims are measured already"
 else
   say "measuring claims"
-  "$attnbench" claims "${profile[@]}" "${again[@]}" --results "$results" \
+  "$attnbench" claims "${profile[@]}" "${again[@]}" "${eigens[@]}" --results "$results" \
     -o "$out/claims.json"
 fi
 
@@ -120,6 +128,11 @@ draw() {
   done
 }
 draw "$results/speedup.json" mad_figure8 mad_figure8_times
+beside=("$results/authors.json")
+# The quick grids of the two are not the same.
+((${#profile[@]})) || beside+=("$results/speedup.json")
+drawn+=("$results/authors.json")
+"$python" plots/draw.py --figure mad_figure8_builds "${beside[@]}" -o "$out/figures"
 draw "$results/figure3.json" mocha_figure3
 draw "$out/britz_figure2.json" britz_figure2
 draw "$results/decoder.json" britz_table1

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "harness/base/error.h"
+#include "harness/base/exit_code.h"
 #include "harness/base/json_file.h"
 #include "harness/campaign/campaign.h"
 #include "harness/campaign/progress.h"
@@ -20,6 +21,7 @@
 #include "harness/stability/stability.h"
 #include "harness/sweep/experiment.h"
 #include "harness/system/interrupt.h"
+#include "harness/system/python.h"
 #include "harness/system/result_file.h"
 #include "harness/verify/verify.h"
 #include "mechanisms/registry.h"
@@ -28,6 +30,7 @@ namespace attnbench {
 namespace {
 
 constexpr std::uint64_t kSeed = 1;
+constexpr char kAuthors[] = "experiments/authors/measure.py";
 
 // What cannot be read, such as a loop of links, is there.
 bool IsThere(const std::string& path) {
@@ -50,6 +53,8 @@ class ClaimsMeasurer {
     if (options_.judge) return FindStored(name, path);
     if (kind == "sweep") {
       Sweep(name, measurement, path);
+    } else if (kind == "authors") {
+      Authors(path);
     } else {
       const ResultFile file(path, options_.force || options_.resume);
       file.Write(kind == "verify"      ? Verify(measurement)
@@ -109,6 +114,16 @@ class ClaimsMeasurer {
     const CampaignEnd end = RunCampaign(
         sweep, MakeContext(options_.command_line, sweep.seed), campaign);
     if (!end.interrupted) limits_ = end.result->context.limits;
+  }
+
+  void Authors(const std::string& path) const {
+    // A place that cannot be written must show before minutes of measuring.
+    ResultFile(path, options_.force || options_.resume);
+    std::vector<std::string> arguments = {"--output=" + path};
+    if (options_.quick) arguments.emplace_back("--quick");
+    const int status = RunAuthors(options_.eigens, std::move(arguments));
+    if (status == kGood || WasInterrupted()) return;
+    throw UserError(kAuthors, fmt::format("ended with exit code {}", status));
   }
 
   Json Verify(const Measurement& measurement) const {
@@ -220,6 +235,21 @@ void RequireAny(const ClaimsLedger& ledger, const MeasuredDocuments& documents,
 }
 
 }  // namespace
+
+bool MeasuresAuthors(const ClaimsLedger& ledger) {
+  const std::vector<std::string> names = MeasurementsOf(ledger);
+  return std::ranges::any_of(names, [&](const std::string& name) {
+    return ledger.measurements.at(name).kind == "authors";
+  });
+}
+
+int RunAuthors(const std::vector<std::string>& eigens,
+               std::vector<std::string> arguments) {
+  for (const std::string& folder : eigens) {
+    arguments.push_back("--eigen=" + folder);
+  }
+  return RunPython("claims", kAuthors, arguments);
+}
 
 ComputedResult ComputedDocument(const ClaimsLedger& ledger,
                                 const std::string& measurement,

@@ -21,7 +21,9 @@ struct ClaimsOptions {
   bool resume = false;  // sweeps go on from what is in the folder
   bool judge = false;   // measure nothing: take everything from the folder
   std::vector<std::string> builds = {};  // relinks that measure sweeps in turn
-  std::string command_line;              // as the user typed it
+  // Folders of Eigen for the program of MAD's authors; none: the default.
+  std::vector<std::string> eigens = {};
+  std::string command_line;  // as the user typed it
 };
 
 // A measurement that cannot be made here has no path, and says why; nothing
@@ -31,6 +33,15 @@ struct ClaimsOptions {
 // or not all of them.
 std::optional<MeasuredDocuments> MeasureClaims(const ClaimsLedger& ledger,
                                                const ClaimsOptions& options);
+
+// Whether the claims read times of the program of MAD's authors.
+bool MeasuresAuthors(const ClaimsLedger& ledger);
+
+// Builds and times that program with these folders of Eigen, and gives the exit
+// code of the script that does it (experiments/authors/measure.py), which says
+// what is wrong. With the argument --ready it only looks whether it can.
+int RunAuthors(const std::vector<std::string>& eigens,
+               std::vector<std::string> arguments);
 
 // Every quantity that the claims read of this measurement, each once.
 ComputedResult ComputedDocument(const ClaimsLedger& ledger,

@@ -39,6 +39,7 @@ struct ClaimsArguments {
   std::string results;
   std::string output;
   std::string builds;
+  std::vector<std::string> eigens;
   bool quick = false;
   bool json = false;
   bool force = false;
@@ -93,6 +94,15 @@ void AddOptions(CLI::App& command, ClaimsArguments& arguments) {
                       "relinks of this program that measure the sweeps in "
                       "turn, a process each, e.g. --builds 20 (see run-sweep)")
           ->type_name("N");
+  CLI::Option* const eigen =
+      command
+          .add_option("--eigen", arguments.eigens,
+                      "folder with Eigen/Dense, which the program of MAD's "
+                      "authors is built with; may be repeated, e.g. --eigen "
+                      "eigen-3.2.10 --eigen /usr/include/eigen3 (default: the "
+                      "latter)")
+          ->type_name("DIR")
+          ->allow_extra_args(false);
   command
       .add_flag("--judge", arguments.judge,
                 "measure nothing: judge what an earlier run has left in the "
@@ -100,6 +110,7 @@ void AddOptions(CLI::App& command, ClaimsArguments& arguments) {
       ->needs(results)
       ->excludes(resume)
       ->excludes(builds)
+      ->excludes(eigen)
       ->excludes(quick);
   command
       .add_option("--ledger", arguments.ledger,
@@ -182,6 +193,11 @@ int RunClaims(const std::string& command_line,
   // before hours of measuring.
   const int ready = RunPython("claims", kJudge, {"--ready", path});
   if (ready != kGood) return ready;
+  // So must a folder that the authors' program cannot be built with.
+  if (!arguments.judge && MeasuresAuthors(ledger)) {
+    const int can_build = RunAuthors(arguments.eigens, {"--ready"});
+    if (can_build != kGood) return can_build;
+  }
   const TemporaryFolder temporary;
   const Context context = MakeContext(command_line, /*seed=*/1);
   const auto documents = MeasureClaims(
@@ -194,6 +210,7 @@ int RunClaims(const std::string& command_line,
        .resume = arguments.resume,
        .judge = arguments.judge,
        .builds = std::move(builds),
+       .eigens = arguments.eigens,
        .command_line = command_line});
   if (!documents) {
     std::cerr << "attnbench: claims: interrupted"

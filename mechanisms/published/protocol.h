@@ -1,13 +1,11 @@
-// Re-creates one output of the two mechanisms of the authors' benchmark program
-// (MAD appendix F): Eigen, double precision, a matrix with the memory entries
-// as its columns in Eigen's own order, no optimisation of ours. protocol.cc is
-// compiled twice, without optimisation as the authors compiled theirs and with
-// -O3, because the published 4x to 40x depends on that flag. It allocates its
+// Makes one output of two mechanisms as a user of Eigen would (double
+// precision, a matrix with the memory entries as its columns, no optimisation of
+// ours), to compare our decoders with in the same rounds. protocol.cc is
+// compiled twice, without optimisation and with -O3. It allocates its
 // temporaries as Eigen does, outside the counted allocator.
 //
-// Entries as rows of that matrix would be the other reading; a strided entry
-// then makes an energy cost many times its share of a matrix product, and the
-// speed-ups come out far below those of the authors' program.
+// This is not the program behind MAD's figure 8, in which an entry is a row, so
+// that its numbers are far apart: experiments/authors/ has that one.
 #ifndef ATTNBENCH_MECHANISMS_PUBLISHED_PROTOCOL_H_
 #define ATTNBENCH_MECHANISMS_PUBLISHED_PROTOCOL_H_
 

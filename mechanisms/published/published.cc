@@ -90,7 +90,7 @@ void RequireCommon(const Config& config, const SequenceInputs<Real>& inputs) {
 VariantSpec VariantO0() {
   return {
       .name = kO0,
-      .help = "the authors' benchmark protocol, compiled with -O0 as theirs",
+      .help = "MAD's benchmark on Eigen, entries as columns, with -O0",
       .reads_scores = false,
       .counts_memory = false,
       .modes = {"decode"}};
@@ -98,7 +98,7 @@ VariantSpec VariantO0() {
 
 VariantSpec VariantO3() {
   return {.name = kO3,
-          .help = "the authors' benchmark protocol, compiled with -O3",
+          .help = "MAD's benchmark on Eigen, entries as columns, with -O3",
           .reads_scores = false,
           .counts_memory = false,
           .modes = {"decode"}};

@@ -153,7 +153,9 @@ def rank_correlation(x, y):
     """Gives Spearman's correlation of x [n] with each column of y [n, m]; 0 if a side
     is constant.
     """
-    ranks = stats.rankdata(y, axis=0)
+    y = numpy.asarray(y)
+    # As stats.rankdata does along an axis, which takes each column by itself.
+    ranks = (y[None] < y[:, None]).sum(axis=1) + ((y[None] == y[:, None]).sum(axis=1) + 1) / 2
     x_off, y_off = stats.rankdata(x) - (len(x) + 1) / 2, ranks - (len(x) + 1) / 2
     size = numpy.sqrt((x_off**2).sum() * (y_off**2).sum(axis=0))
     return numpy.divide(x_off @ y_off, size, out=numpy.zeros(len(size)), where=size > 0)

@@ -30,6 +30,7 @@ from figures import (
     britz_table1,
     compare,
     diagnosis,
+    figure8_builds,
     growth,
     latency,
     learning_curves,
@@ -57,6 +58,7 @@ READERS = {
     "advice": lambda document, path: {"path": str(path), **document},
     "diagnosis": lambda document, path: {"path": str(path), **document},
     "trained": lambda document, path: [{"path": str(path), **document}],
+    "authors": lambda document, path: [figure8_builds.part_of(document, path)],
 }
 
 
@@ -65,8 +67,8 @@ class Entry:
     draw: Callable
     has_data: Callable
     # A kind of READERS, "decoder" (the cells of whole decoders in a sweep; "sweep": all
-    # others) or "attention" (what `expect` printed): one document; or "decode", "expect"
-    # or "trained": any number of documents
+    # others) or "attention" (what `expect` printed): one document; or "decode", "expect",
+    # "trained" or "authors" (also a sweep on the same grid): any number of documents
     reads: str
     needs: str  # in words, for --list and for errors
     title: Callable | None = None  # of the data; without it a figure is known by its name
@@ -84,6 +86,12 @@ FIGURES = {
         mad_figure8.has_times,
         "sweep",
         "soft and monotonic, variant exact, on a grid of T and U",
+    ),
+    "mad_figure8_builds": Entry(
+        figure8_builds.draw,
+        figure8_builds.has_data,
+        "authors",
+        "a result of experiments/authors/measure.py, one of run-sweep mad_figure8, or both",
     ),
     "britz_figure2": Entry(
         britz_figure2.draw,
@@ -263,7 +271,9 @@ def data_of(document, path):
     is_left_out = (data["status"] == "skipped") & (
         (data["mechanism"] == "none") | is_copy)
     parts = {"sweep": data[~is_whole & ~is_left_out], "decoder": data[is_whole]}
-    return {reads: cells for reads, cells in parts.items() if not cells.empty}
+    found = {reads: cells for reads, cells in parts.items() if not cells.empty}
+    ours = figure8_builds.part_of_sweep(data[~is_whole])
+    return found if ours is None else {**found, "authors": [ours]}
 
 
 def fitting(data):

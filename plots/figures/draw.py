@@ -125,16 +125,28 @@ def read(paths):
         return {"expect": [printed.expect_of(*item) for item in documents]}
     if all(document.get("kind") == "trained" for document, _ in documents):
         return {"trained": [one for item in documents for one in _trained(*item)]}
+    kinds = sorted(str(document.get("kind")) for document, _ in documents)
+    if kinds == ["authors", "sweep"]:
+        return {"authors": [part for item in documents for part in _authors(*item)]}
     if len(documents) > 1:
         raise load.DataError(
             f"{len(paths)} files",
             "one result of a sweep at a time (`attnbench merge` makes one of several), or "
-            "outputs of decode or expect, or results of train only",
+            "outputs of decode or expect, or results of train only, or one of authors/measure.py "
+            "and one of a sweep",
         )
     if printed.has_attention(documents[0][0]):
         return {"attention": [printed.attention_of(*documents[0])]}
     load.require_kind(*documents[0], *READERS)
     return data_of(*documents[0])
+
+
+def _authors(document, path):
+    load.require_kind(document, path, "authors", "sweep")
+    parts = data_of(document, path).get("authors")
+    if parts is None:
+        raise load.DataError(path, "is of another grid than figure 8 of MAD")
+    return parts
 
 
 def _trained(document, path):

@@ -1,7 +1,7 @@
 """Compares ours with a framework: its time over ours, against the memory length.
 
-A panel for each mode and scope, a line for each mechanism, and a dashed one for the
-authors' program (published_O3), if the file has it. Both cells of a ratio were timed in
+A panel for each mode and scope, a line for each mechanism, and a dashed one for a
+plain program on Eigen (published_O3), if the file has it. Both cells of a ratio were timed in
 turn in the same rounds, on the same draws. Above 1 ours is faster.
 """
 

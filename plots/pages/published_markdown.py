@@ -31,7 +31,8 @@ def table(about, decoders):
     """Lines of one published table; `decoders` are the cells of whole decoders by
     model.
     """
-    lines = [f"{markdown.text(about['where'].capitalize())}: "
+    where = about["where"]
+    lines = [f"{markdown.text(where[0].upper() + where[1:])}: "
              f"{markdown.text(about['what'])}.", ""]
     model, _, experiment = MEASURED.get(about["id"], (None, None, None))
     if model in decoders:

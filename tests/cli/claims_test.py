@@ -194,6 +194,24 @@ class Claims(InFolder):
             self.assertRegex(judged.stdout + judged.stderr, r"so \?\[31m\?2J.it is")
             self.assertNotRegex(judged.stdout + judged.stderr, CONTROL)
 
+    def test_the_authors_program_is_built_with_the_folders_of_eigen_that_are_given(self):
+        results = self.path("results")
+        done = run("mad-figure-8", "--quick", "--json", "--results", results,
+                   "--eigen", "/usr/include/eigen3")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        (claim,) = json.loads(done.stdout)["claims"]
+        self.assertTrue(claim["verdict"].startswith("undecided: needs "), claim["verdict"])
+        measured = read(results, "authors.json")
+        validate(measured, "authors")
+        self.assertTrue(measured["quick"])
+
+    def test_a_folder_without_eigen_is_refused_before_anything_is_measured(self):
+        results = self.path("results")
+        self.fails(f"--eigen {self.folder}: has no headers of Eigen", "mad-linear",
+                   "mad-figure-8", "--quick", "--results", results, "--eigen",
+                   "/usr/include/eigen3", "--eigen", self.folder)
+        self.assertFalse(os.path.exists(results))
+
     def test_without_a_folder_nothing_is_left_and_evidence_names_no_file(self):
         result = run("mocha-params", "--json", cwd=self.folder)
         self.assertEqual(result.returncode, 0, result.stderr)

@@ -14,7 +14,7 @@ sys.path.insert(0, os.path.join(ROOT, "tests", "support"))
 from documents import read, validate  # noqa: E402
 
 IDS = """
-mad-linear mad-online mad-speedup mad-speedup-where mad-expectation mad-closed-form
+mad-linear mad-online mad-figure-8 mad-speedup mad-speedup-where mad-expectation mad-closed-form
 mad-clip-harmless mad-exploding mad-cumprod-gradient mad-mass mad-binary mad-decay-r
 mad-train-cost mad-noise
 mocha-quadratic-linear mocha-w-linear mocha-small mocha-upper-bound mocha-w1
@@ -34,7 +34,7 @@ britz-scoring britz-pe-toy britz-specialise
 # says nothing.
 RANGES = {
     "bytes": (0, math.inf), "contexts": (0, math.inf), "correlation": (-1, 1),
-    "entries": (0, math.inf), "exponent": (-math.inf, math.inf),
+    "entries": (0, math.inf), "exponent": (-math.inf, math.inf), "factor": (0, math.inf),
     "ns": (-math.inf, math.inf), "numbers": (0, math.inf), "percent": (0, 100),
     "points": (-100, 100), "probability": (0, math.inf), "quantities": (0, math.inf),
     "ratio": (0, math.inf), "share": (-1, 1), "weight": (0, math.inf),
@@ -99,7 +99,7 @@ class LedgerTest(unittest.TestCase):
             quantity = part["quantity"]
             kind = self.ledger["measurements"][quantity["from"]]["kind"]
             self.assertIn(kind, [kinds[quantity["kind"]]] if quantity["kind"] in kinds
-                          else ["sweep"], claim)
+                          else ["sweep", "authors"], claim)
             read_by.add(quantity["from"])
         self.assertEqual(read_by, set(self.ledger["measurements"]))
 

@@ -1,6 +1,6 @@
-// Guards against a re-creation of the authors' benchmark that computes
-// something else than the mechanisms it is compared with, and against running
-// it where it would no longer be what was published.
+// Guards against a plain program on Eigen that computes something else than the
+// mechanisms it is compared with, and against running it where it does not
+// compute the same.
 #include <gtest/gtest.h>
 
 #include <cmath>

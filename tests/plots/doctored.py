@@ -8,6 +8,9 @@ from analysis.judge import ledger, readings
 from analysis.judge.readings import Document
 
 TIME = 1000.0
+# Rows of a published figure, whose columns are all the same.
+FIGURE = [{"memory_length": T, "ratio": T / 4, "soft_s": T / 4, "monotonic_s": T / 4}
+          for T in (8, 16, 32, 64)]
 FIT_COUNTS = ((10, 0), (20, 4), (40, 2), (50, 16), (70, 8))
 
 
@@ -21,9 +24,12 @@ def allowed(part):
     """
     low, high = ledger.bounds(part["rule"])
     if part["rule"]["kind"] == "at_least":
-        return 2 * low if low > 0 else low + 1
+        wanted = 2 * low if low > 0 else low + 1
+        return min(wanted, 1) if part["unit"] == "correlation" else wanted
     if part["rule"]["kind"] == "within":
         return (low + high) / 2
+    if part["unit"] == "factor":
+        return (1 + high) / 2
     if high > 0:
         return high / 2
     return -1 if part["unit"] == "correlation" else 0
@@ -45,7 +51,8 @@ class Cells:
         """One that the selector picks, with values for axes that it leaves open."""
         cell = make_cell("soft", 12, 12, samples_ns=[time_ns] * 15, processes=5)
         cell.update(energy="dot", num_contexts=8, chunk_width=4, beam=10, dim=16,
-                    point=str(point))
+                    point=str(point), eigen="3.2.10", optimization="none")
+        cell.update(self.quantity.get("needs", {}))
         cell.update({key: first(wanted) for key, wanted in self.quantity[side].items()
                      if wanted != "greatest"})
         cell.update(axes, prepare_ns=0)
@@ -80,8 +87,10 @@ def _fit(quantity, value, cells):
 def _grown(quantity, value, cells):
     is_growth = quantity["kind"] == "time_growth"
     field = "time" if is_growth else quantity["field"]
-    for x in (8, 16):
-        figure = (1 if x == 8 else value) if is_growth else float(x) ** value
+    values = quantity["of"].get(quantity["against"][0])
+    ends = values[:2] if isinstance(values, list) else (8, 16)
+    for x in ends:
+        figure = (1 if x == ends[0] else value) if is_growth else float(x) ** value
         cell = cells.add("of", x, TIME * figure if field == "time" else 1.0,
                          **dict.fromkeys(quantity["against"], x))
         if field == "peak_memory_bytes":
@@ -106,6 +115,19 @@ def _break_even(quantity, value, cells):
         cells.add_pair(1, 16 / x, memory_length=100, output_length=100, **axes)
 
 
+def _figure(quantity, value, cells):
+    figure = quantity["figure"]
+    for row, own in zip(FIGURE, (-1, 1, -1, 1)):
+        wanted = row["ratio"] * {"spread": value**own}.get(figure, value)
+        if figure == "rank_correlation":
+            wanted = row["ratio"] ** (1 if value == 1 else -1)
+        if "to" in quantity:
+            cells.add_pair(0, wanted, memory_length=row["memory_length"])
+        else:
+            cells.add("of", 0, wanted * 1e9 / quantity["trials"],
+                      memory_length=row["memory_length"])
+
+
 def _pair(factor):
     return lambda quantity, value, cells: cells.add_pair(10, factor * value)
 
@@ -114,7 +136,7 @@ OF_CELLS = {
     "count": _count, "fit": _fit, "exponent": _grown, "time_growth": _grown,
     "place_of_greatest": _place, "trend": _trend, "rank_correlation": _trend,
     "break_even": _break_even, "time_ratio": _pair(1), "whole_over_part": _pair(1),
-    "ratio_to_published": _pair(2),
+    "ratio_to_published": _pair(2), "to_published": _figure,
 }
 
 
@@ -210,7 +232,7 @@ def document(quantity, kind_of_document, value):
 
 
 def published(claims):
-    """Rows of a published table in which the ratio of Cells' sides is 2."""
+    """Rows of published tables: in one the ratio of Cells' sides is 2."""
     tables = {}
     for claim in claims:
         for part in claim["parts"]:
@@ -219,4 +241,6 @@ def published(claims):
                 tables.setdefault(quantity["table"], []).extend(
                     {"mechanism": quantity[side]["mechanism"], quantity["column"]: figure}
                     for side, figure in (("of", 2), ("to", 1)))
+            elif quantity["kind"] == "to_published":
+                tables[quantity["table"]] = FIGURE
     return tables

@@ -65,7 +65,7 @@ class PublishedTest(unittest.TestCase):
         for claim in self.claims.values():
             for part in claim["parts"]:
                 quantity = part["quantity"]
-                if quantity["kind"] == "ratio_to_published":
+                if "table" in quantity:
                     columns = self.tables[quantity["table"]]["columns"]
                     self.assertIn(quantity["column"], columns)
 

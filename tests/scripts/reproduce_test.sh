@@ -106,7 +106,7 @@ for experiment in latency_bias monotonic_algorithms matcha_algorithms crossover 
   [[ -e $root/experiments/$experiment.json ]] || fail "no experiment $experiment"
   called "^run-sweep experiments/$experiment.json --quick --force -o $quick/results/"
 done
-for figure in mad_figure8 mocha_figure3 britz_figure2 stability alignments latency \
+for figure in mad_figure8 mad_figure8_builds mocha_figure3 britz_figure2 stability alignments latency \
   memory_share monotonic_algorithms matcha_algorithms monte_carlo sharpness; do
   called "^draw.py --figure $figure .*-o $quick/figures$"
 done
@@ -115,7 +115,7 @@ not_called 'results/training'
 not_called 'britz_table1'
 says 'decoder was not measured'
 called "^report $quick/claims.json .*$quick/results/verify.json -o $quick/report.html --force"
-called "^reproduction.py $quick/claims.json $quick/results/speedup.json .*-o $quick/REPRODUCTION.md$"
+called "^reproduction.py $quick/claims.json $quick/results/speedup.json $quick/results/authors.json .*-o $quick/REPRODUCTION.md$"
 first '^claims' '^report'
 first '^draw.py --figure stability_gradient' '^reproduction.py'
 says '^38 claims: 38 hold$'
@@ -132,7 +132,10 @@ says "^without $count cells that failed on a small point"
 first '^run-sweep experiments/britz_table3.json --dry-run' '^claims'
 called '^run-sweep experiments/mad_figure8.json --dry-run --json --processes 5 --repetitions 5 --trials 25$'
 called "^claims --force --results $full/results -o $full/claims.json$"
+called "^draw.py --figure mad_figure8_builds $full/results/authors.json $full/results/speedup.json "
 not_called '--quick'
+reproduce 0 --eigen "$work/eigen"
+called "^claims --quick --force --eigen $work/eigen --results $quick/results "
 
 # Whole results are not measured again; half ones, or ones older than the
 # program, are.

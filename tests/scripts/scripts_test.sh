@@ -54,6 +54,7 @@ expect 2 "unknown preset 'fast'.*allowed: release ci debug" "$root/scripts/test.
 expect 2 '--preset wants a name' "$root/scripts/test.sh" --preset
 expect 2 "unknown step 'format tidy'" "$root/scripts/check.sh" 'format tidy'
 expect 2 '-o wants a folder' "$root/scripts/reproduce.sh" -o
+expect 2 '--eigen wants a folder' "$root/scripts/reproduce.sh" --eigen
 expect 2 'takes no arguments' "$root/.ci/run" --fast
 
 make_bare_machine

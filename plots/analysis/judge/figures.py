@@ -7,6 +7,7 @@ from functools import partial
 import numpy
 
 from analysis import series
+from analysis.intervals import Span
 from analysis.judge import ratios, readings, selected
 from analysis.judge.readings import Reading, Readings, of_chance
 
@@ -64,6 +65,9 @@ def _figure(quantity, labels, members, rows, miss):
         logs, miss, series.RATIO if is_ratio else series.TIME,
         lambda ours: FIGURES[quantity["figure"]](theirs, ours),
         rounds=[0] * len(logs), has_state=not is_ratio)
+    # Redrawing adds to what the numbers differ by already, so all that is drawn may lie
+    # on one side of the number.
+    span = Span(span.value, min(span.low, span.value), max(span.high, span.value))
     return ratios.reading(labels, span, selected.evidence_of(members))
 
 

@@ -61,10 +61,16 @@ def pairs(document, quantity):
     free = {"mechanism", *of, *to}
     names = [name for name in label_names(document) if name not in free]
     several = isinstance(to.get("mechanism"), list)
+    # Not all pairs are looked at: these must be equal anyway.
+    whole = [name for name in names
+             if all(one.labels[name] is not None for one in of_cells + to_cells)]
+    by_key = {}
+    for b in to_cells:
+        by_key.setdefault(_key(b, whole), []).append(b)
     found = [
         _pair(a, b, several)
         for a in of_cells
-        for b in to_cells
+        for b in by_key.get(_key(a, whole), ())
         if _agree(a, b, names)
     ]
     if not found and of_cells and to_cells:
@@ -91,9 +97,11 @@ def _why_no_numbers(cell):
     return whole_decoders.why_not_as_trained(cell)
 
 
+def _key(one, names):
+    return (one.cell.get("point"), *(one.labels[name] for name in names))
+
+
 def _agree(a, b, names):
-    if a.cell.get("point") != b.cell.get("point"):
-        return False
     sides = ((a.labels[name], b.labels[name]) for name in names)
     return all(None in side or side[0] == side[1] for side in sides)
 

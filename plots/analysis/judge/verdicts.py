@@ -26,6 +26,7 @@ KINDS = (HOLDS, HOLDS_ONLY_IF, REFUTED, NOT_REPRODUCED, UNDECIDED, DEPENDS, WAIT
 EXPLAINED = (HOLDS_ONLY_IF, REFUTED, NOT_REPRODUCED, DEPENDS)
 # The label whose values are the ways in which a paper can be read.
 READING = "reading"
+NEEDS = "needs "  # so begins what a measurement lacks
 VALUE = operator.attrgetter("value")
 MOST_NAMED = 2  # of the groups for which something fails
 
@@ -80,7 +81,7 @@ def judge_part(part, found, remedy=""):
         if found.waits_for:
             return Judged(Verdict(WAITS, found.waits_for))
         if found.needs:
-            return Judged(Verdict(UNDECIDED, f"needs {found.needs}"))
+            return Judged(Verdict(UNDECIDED, NEEDS + found.needs))
         return Judged(Verdict(NOT_MEASURABLE, found.none or "no readings"))
     per = part.get("per", [])
     members = readings.grouped(
@@ -119,8 +120,8 @@ def judge_claim(claim, judged, remedy=""):
         if kind in by_kind:
             # One reason is enough, with its part where there are others.
             part, one = by_kind[kind][0]
-            has_name = len(parts) > 1 and kind != WAITS and (
-                kind != UNDECIDED or one.groups)
+            has_name = len(parts) > 1 and kind != WAITS
+            has_name = has_name and not one.verdict.text.startswith(NEEDS)
             name = part["name"] + ": " if has_name else ""
             return Verdict(kind, name + one.verdict.text)
     if HOLDS_ONLY_IF in by_kind:

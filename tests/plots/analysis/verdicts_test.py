@@ -202,6 +202,13 @@ class Parts(unittest.TestCase):
         self.assertEqual(str(verdicts.judge_part(part(), found).verdict),
                          "waits for trained results of speech")
 
+    def test_what_a_measurement_lacks_to_decide_leaves_it_undecided(self):
+        lacks = verdicts.judge_part(part(), Readings([], needs="Eigen 3.2"))
+        self.assertEqual(str(lacks.verdict), "undecided: needs Eigen 3.2")
+        two = {"conditions": "paper", "parts": [part(), part(name="other")]}
+        self.assertEqual(str(verdicts.judge_claim(two, [lacks, lacks])),
+                         "undecided: needs Eigen 3.2")
+
     def test_labels_that_a_mechanism_does_not_have_are_none(self):
         self.assertEqual(
             self.verdict(part(["preset"]), of(0, preset=None), of(2, preset="tf")),
@@ -266,6 +273,15 @@ class Claims(unittest.TestCase):
         ):
             both = [self.conditional(states, labels) for states in (one, other)]
             self.assertEqual(self.verdict(parts, *both), said)
+
+    def test_a_group_that_fails_by_one_part_need_not_be_decided_by_another(self):
+        parts, labels = [part(["a"]), part(["a"])], [{"a": n} for n in range(2)]
+        fails = self.conditional(("holds", "fails"), labels)
+        noisy = Judged(Verdict("undecided", "noise"), [
+            Group(labels[0], "holds"), Group(labels[1], "undecided", "noise", True)])
+        self.assertEqual(self.verdict(parts, fails, noisy), "holds only if a = 0")
+        holds = Judged(Verdict("holds"), [Group(one, "holds") for one in labels])
+        self.assertEqual(self.verdict(parts, holds, noisy), "undecided: figure: noise")
 
     def test_a_wider_group_speaks_for_all_that_it_has(self):
         wide = self.conditional(("holds", "fails"), [{"length": 20}, {"length": 100}])

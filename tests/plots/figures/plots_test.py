@@ -43,7 +43,7 @@ class EachFigure(PlotTest):
             "memory length T",
             "output length U",
             "uniform, optimised",
-            "planted, published, -O0",
+            "planted, columns, -O0",
             "soft / monotonic",
             "0123456789",
             "An Invented Processor 3000",
@@ -161,7 +161,7 @@ class Numbers(PlotTest):
         )
         self.assertIn("max 13x [13, 13] at T = 16, U = 20", lines[0])
         # Beside what the paper says: of 4x and 40x one is on the scale.
-        self.assertIn("4 of 6 from 4x to 40x, where the paper has all", lines[1])
+        self.assertIn("4 of 6 from 4x to 40x, where the paper's text has all", lines[1])
         self.assertEqual([line.get_ydata()[0] for line in figure.axes[-1].lines], [4])
 
     def test_rounds_are_paired_before_the_median_is_taken(self):

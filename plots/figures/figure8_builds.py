@@ -1,0 +1,150 @@
+"""Figure 8 of MAD (appendix F) as it was published, as its authors' program gives it in
+each build, and as our kernels give it, all on one scale.
+
+Soft attention's time over that of hard monotonic attention, over T and U. The axis labels
+of the authors' plot are swapped (its rows are T); here they are right.
+"""
+
+import math
+
+import pandas
+
+from analysis import pairing, published, series, words
+from analysis.judge import readings
+from figures import heat_maps, latency, mad_figure8, style, ticks
+
+TABLE = "mad-figure-8-cells"  # of results/published/mad.json
+AXES = ["memory_length", "output_length"]
+DIM = 256
+WORKLOAD = "uniform"  # that of the authors
+MEASURED = {"authors": "Eigen", "sweep": "Our kernels"}
+MOST_EMPTY = 0.05  # a speed-up with more outputs without a context has a *
+
+
+def part_of(document, path):
+    """What a result of the authors' program gives to the figure."""
+    return {"path": str(path), **document}
+
+
+def part_of_sweep(cells):
+    """What a sweep gives to it: cells of the published grid; None if it lacks some."""
+    if not mad_figure8.has_times(cells):
+        return None
+    ours = cells[(cells["variant"] == "exact") & (cells["workload"] == WORKLOAD)
+                 & (cells["dim"] == DIM) & (cells["batch"] == 1) & (cells["threads"] == 1)
+                 & cells["mechanism"].isin(mad_figure8.MECHANISMS)]
+    there = set(zip(*(ours[name] for name in ("mechanism", *AXES))))
+    wanted = {(mechanism, *(row[axis] for axis in AXES))
+              for mechanism in mad_figure8.MECHANISMS for row in _rows()}
+    if len(ours) != len(there) or not wanted <= there:
+        return None
+    ours.attrs.update(cells.attrs)
+    return {"kind": "sweep", "path": cells.attrs["path"],
+            "context": cells.attrs["context"], "cells": ours}
+
+
+def has_data(parts):
+    return bool(parts)
+
+
+def _rows():
+    return published.table(published.paper("mad"), TABLE)["rows"]
+
+
+def _published_panel():
+    rows = [{**row, "value": row["ratio"], "low": math.nan, "high": math.inf, "empty": 0}
+            for row in _rows()]
+    return "published", pandas.DataFrame(rows)
+
+
+def _build_panel(document, build):
+    name = f"Eigen {build['eigen']}, {flags(build)}"
+    labels = {key: build[key] for key in ("eigen", "optimization")}
+    cells = [document["cells"][n] for n in readings.select(document["cells"], labels)]
+    by_mechanism = {
+        mechanism: {tuple(cell[axis] for axis in AXES): cell for cell in cells
+                    if cell["mechanism"] == mechanism}
+        for mechanism in mad_figure8.MECHANISMS}
+    rows = []
+    for place, monotonic in by_mechanism["monotonic"].items():
+        span = series.ratio(by_mechanism["soft"][place], monotonic).at().exp()
+        rows.append({**dict(zip(AXES, place)), **vars(span), "empty": 0})
+    return name, pandas.DataFrame(rows)
+
+
+def flags(build):
+    return "not optimised" if build["optimization"] == "none" else build["optimization"]
+
+
+def _our_panel(part):
+    ratios = pairing.speedups(part["cells"])
+    empty = [latency.empty_share(cell) for cell in ratios.to_dict("records")]
+    return "our kernels, f32", ratios.assign(empty=empty)
+
+
+def _text(cell):
+    ratio, *interval = words.ratio_cell(cell).split("\n")
+    star = "*" if cell["empty"] > MOST_EMPTY else ""
+    return "\n".join([ratio + star, *interval])
+
+
+def draw(parts):
+    """Draws all panels: gives the figure, and a headline for each."""
+    authors = [part for part in parts if part["kind"] == "authors"]
+    beside = [_published_panel()]
+    beside += [_our_panel(part) for part in parts if part["kind"] == "sweep"]
+    lines = []  # of panels: a reference, then the builds with one Eigen
+    for document in authors:
+        eigens = dict.fromkeys(build["eigen"] for build in document["builds"])
+        for eigen in eigens:
+            lines.append([_build_panel(document, build) for build in document["builds"]
+                          if build["eigen"] == eigen])
+    number = max(len(lines), len(beside))
+    columns = 1 + max(map(len, lines), default=0)
+    every = [panel for line in (beside, *lines) for panel in line]
+    everything = pandas.concat([rows[[*AXES, "value"]] for _, rows in every])
+    norm = heat_maps.log_norm(everything["value"], include_one=True)
+    figure, axes = heat_maps.heat_map_figure(
+        number, columns, everything, parts[0]["path"])
+    for row in range(number):
+        panels = [beside[row] if row < len(beside) else None,
+                  *(lines[row] if row < len(lines) else [])]
+        for column in range(columns):
+            panel = panels[column] if column < len(panels) else None
+            if panel is None:
+                axes[row, column].set_axis_off()
+                continue
+            title, rows = panel
+            mesh = heat_maps.heat_map(axes[row, column], rows, norm, _text, title)
+    heat_maps.color_bar(
+        figure, mesh, axes, "time of soft / time of hard monotonic", ticks.ratio_tick)
+    style.add_foot(figure, _foot(parts))
+    return figure, [_headline(*panel) for panel in every]
+
+
+def _foot(parts):
+    return (
+        "Time of soft over time of hard monotonic attention, above its 95 % interval. "
+        "Published: read off the pictures in the authors' notebook (in their figure 8 the "
+        "two axis labels are swapped). Eigen: their program in our own words, f64; not "
+        "optimised is how they built it. Our kernels: optimised, one thread, their "
+        "inputs; *: over 5 % of the outputs have no context. "
+        + " ".join(f"{MEASURED[part['kind']]}: {words.context_text(part['context'])}"
+                   for part in parts))
+
+
+def _headline(title, rows):
+    rows = rows.sort_values("value")
+    ends = [
+        f"{name} {_span_text(cell)} at T = {cell['memory_length']:g}, "
+        f"U = {cell['output_length']:g}"
+        for name, cell in (("min", rows.iloc[0]), ("max", rows.iloc[-1]))
+    ]
+    median = words.ratio_text(rows["value"].median())
+    return f"{title}: soft / monotonic {ends[0]}, median {median}x, {ends[1]}"
+
+
+def _span_text(cell):
+    if math.isfinite(cell["high"]):
+        return words.span_text(cell)
+    return f"{words.ratio_text(cell['value'])}x"
