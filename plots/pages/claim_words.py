@@ -49,11 +49,27 @@ def figure_text(part):
 
 
 def reading_text(reading):
-    value = number_text(reading["value"])
-    if reading["interval"] is None:
-        return value
-    low, high = map(number_text, reading["interval"])
-    return f"{value} [{low}, {high}]"
+    return claims_result.reading_text(reading, number_text)
+
+
+def least_effects(claim):
+    """Says what the parts on trained models could have told from their bounds; empty for
+    claims without any.
+    """
+    texts = []
+    for part in claim["measured"]:
+        effects = [
+            readings.number(reading["least_effect"])
+            for group in part["groups"]
+            for reading in (group["least"], group["greatest"])
+            if "least_effect" in reading
+        ]
+        if part["rule"] is not None and effects:
+            texts.append(f"{part_text(part)}: {number_text(max(effects))}")
+    if not texts:
+        return ""
+    return ("Least distance from a bound that the seeds could have shown, half of the "
+            f"interval's width: {'; '.join(texts)}.")
 
 
 def number_text(value):

@@ -71,8 +71,9 @@ class ClaimsTest(ReproductionTest):
                 self.assertIn(name.replace("|", "/"), row[3])
             self.assertEqual(text.count(f"\n#### {claim['id']}\n"), 1)
         self.assertIn(
-            "38 claims: 1 hold, 1 fail, 1 hold only under a condition, 1 undecided, 34 "
-            "cannot be measured here.", text)
+            f"{len(LEDGER['claims'])} claims: 1 hold, 1 fail, 1 hold only under a "
+            f"condition, 1 undecided, {len(LEDGER['claims']) - 4} cannot be measured here.",
+            text)
 
     def test_each_of_the_five_verdicts_is_told_with_its_figures_and_reason(self):
         text = self.page(document())
@@ -92,6 +93,23 @@ class ClaimsTest(ReproductionTest):
         none = self.rows_of(text, "britz-K")[0]
         self.assertEqual(none[2], "**not measurable here**: no training result")
         self.assertEqual(none[4], "–")
+
+    def test_what_seeds_gave_is_told_with_the_least_effect_that_they_could_show(self):
+        made = document()
+        (scoring,) = (one for one in made["claims"] if one["id"] == "britz-scoring")
+        few = {"value": 0.02, "interval": [0, 0.05], "labels": {},
+               "seeds": [0.01, 0.03], "least_effect": 0.063}
+        more = {"value": 0.5, "interval": [0.4, 0.6], "labels": {},
+                "seeds": [0.4, 0.5, 0.5, 0.5, 0.6], "least_effect": 0.1}
+        scoring["measured"][0]["groups"] = [{
+            "labels": {}, "verdict": "holds", "why": None, "readings": 2, "least": few,
+            "greatest": more}]
+        text = self.page(made)
+        self.assertEqual(self.rows_of(text, "britz-scoring")[0][4],
+                         "0.02 (2 seeds: 0.01, 0.03) to 0.5 \\[0.4, 0.6\\] of 5 seeds")
+        section = text.split("\n#### britz-scoring\n")[1].split("\n#### ")[0]
+        self.assertIn("half of the interval's width: error (percent): 0.1.", section)
+        self.assertEqual(text.count("half of the interval's width"), 1)
 
     def test_evidence_is_linked_and_says_how_much_of_it_is_not_shown(self):
         evidence = self.rows_of(self.page(document()), "mad-speedup")[0][6]
