@@ -53,8 +53,8 @@ def reading_text(reading):
 
 
 def least_effects(claim):
-    """Says what the parts on trained models could have told from their bounds; empty for
-    claims without any.
+    """Says how far from their bounds the parts on trained models could be told from them;
+    empty for claims without any.
     """
     texts = []
     for part in claim["measured"]:
@@ -68,8 +68,8 @@ def least_effects(claim):
             texts.append(f"{part_text(part)}: {number_text(max(effects))}")
     if not texts:
         return ""
-    return ("Least distance from a bound that the seeds could have shown, half of the "
-            f"interval's width: {'; '.join(texts)}.")
+    return ("Least effect that the seeds could have shown, half of the widest interval: "
+            f"{'; '.join(texts)}.")
 
 
 def number_text(value):

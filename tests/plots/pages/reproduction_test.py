@@ -108,8 +108,8 @@ class ClaimsTest(ReproductionTest):
         self.assertEqual(self.rows_of(text, "britz-scoring")[0][4],
                          "0.02 (2 seeds: 0.01, 0.03) to 0.5 \\[0.4, 0.6\\] of 5 seeds")
         section = text.split("\n#### britz-scoring\n")[1].split("\n#### ")[0]
-        self.assertIn("half of the interval's width: error (percent): 0.1.", section)
-        self.assertEqual(text.count("half of the interval's width"), 1)
+        self.assertIn("half of the widest interval: error (percent): 0.1.", section)
+        self.assertEqual(text.count("half of the widest interval"), 1)
 
     def test_evidence_is_linked_and_says_how_much_of_it_is_not_shown(self):
         evidence = self.rows_of(self.page(document()), "mad-speedup")[0][6]
