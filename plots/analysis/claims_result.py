@@ -77,7 +77,8 @@ def reading_text(reading, number_text):
     if reading["interval"] is None:
         return value
     text = f"{value} [{', '.join(map(number_text, reading['interval']))}]"
-    return f"{text} of {len(seeds)} seeds" if seeds else text
+    count = reading["labels"].get("seeds", len(seeds))
+    return f"{text} of {count} seeds" if count else text
 
 
 def _by_id(document):

@@ -5,10 +5,11 @@ examples:
   plots/trained.py results/training/copy.json --into docs/trained.md
 
 Errors are token error rates in percent over the held-out set, by the expectation and by
-the hard process; the mean over seeds, with its 95 % interval, or what each of fewer than 5
-seeds gave; "(all)": all seeds gave the same. `discrete` is the share of p outside 0.05 to 0.95, `mass` the probability that an output chooses an entry, `spread`
-that of the K contexts of memory over the source, `steps` how many it takes to 20 %
-of error, by the curve. Columns that say nothing of any alternative are left out.
+the hard process; the mean over seeds, with its 95 % interval, or what each of fewer than
+5 seeds gave; "(all)": all seeds gave the same. `discrete` is the share of p outside 0.05
+to 0.95, `mass` the probability that an output chooses an entry, `spread` that of the K
+contexts of memory over the source, `steps` how many it takes to 20 % of error, by the
+curve. Columns that say nothing of any alternative are left out.
 
 With --into FILE the table also goes between the lines <!-- trained NAME --> and
 <!-- /trained NAME --> of a file, NAME being the result's without .json.
