@@ -124,11 +124,10 @@ class Deviations:
 
     def at(self, miss=MISS):
         """Gives the Span that misses with this probability, by the F distribution."""
-        with numpy.errstate(divide="ignore", invalid="ignore"):
-            ratio = float(numpy.std(self.of, ddof=1) / numpy.std(self.to, ddof=1))
+        ratio = float(numpy.std(self.of, ddof=1) / numpy.std(self.to, ddof=1))
         degrees = len(self.of) - 1, len(self.to) - 1
-        low, high = (float(stats.f.ppf(end, *degrees)) for end in (1 - miss / 2, miss / 2))
-        return Span(ratio, ratio / math.sqrt(low), ratio / math.sqrt(high))
+        most, least = stats.f.ppf([1 - miss / 2, miss / 2], *degrees).tolist()
+        return Span(ratio, ratio / math.sqrt(most), ratio / math.sqrt(least))
 
     def half_width(self, miss):
         span = self.at(miss)

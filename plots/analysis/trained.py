@@ -135,7 +135,8 @@ def _side(side, number, measure):
     """
     def pick(names):
         return names[min(number, len(names) - 1)] if names else None
-    return pick(side["alternatives"]), pick(side.get("less")), side.get("measure", measure)
+    own = side.get("measure", measure)
+    return pick(side["alternatives"]), pick(side.get("less")), own
 
 
 def _quantity(runs, of, to, per, bounds, statistic):

@@ -30,8 +30,9 @@ COLUMNS = {"expected": ("expected, %", 2), "hard": ("hard, %", 2),
 
 
 def table(runs):
-    columns = {measure: [_text(runs.values(name, measure), measure) for name in runs.names]
-               for measure in COLUMNS}
+    columns = {
+        measure: [_text(runs.values(name, measure), measure) for name in runs.names]
+        for measure in COLUMNS}
     shown = [measure for measure, texts in columns.items()
              if set(texts) != {markdown.NONE}]
     rows = [[markdown.text(name), str(len(runs.seeds(name)))]
