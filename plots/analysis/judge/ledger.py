@@ -59,6 +59,23 @@ def _check_part(part, measurements, where):
             where,
             f"a quantity {kind} is not read from {name}, a measurement of kind {made}",
         )
+    if kind == "trained":
+        _check_sides(quantity, f"{where}, '{part['name']}'")
+
+
+def _check_sides(quantity, where):
+    """Of a quantity of trained models: how its sides go together."""
+    of, to = quantity["of"], quantity.get("to", {})
+    lists = [names for side in (of, to) for names in
+             (side.get("alternatives"), side.get("less")) if names]
+    lengths = {len(names) for names in lists} - {1}
+    if len(lengths) > 1:
+        raise load.DataError(
+            where, "lists of alternatives that go together have "
+            f"{' and '.join(map(str, sorted(lengths)))} names; they must have as many, "
+            "or one")
+    if quantity.get("statistic") and not to:
+        raise load.DataError(where, "a deviation is over another: `to` is missing")
 
 
 def _check_rule(part, where):

@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass, field, replace
 
 from analysis import load
-from analysis.intervals import MISS
+from analysis.intervals import MISS, Span
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,10 @@ class Reading:
     joint: tuple | None = None
     # The greatest that an effect could be, of either sign: the whole error.
     whole: float | None = None
+    # Of trained models: what each seed gave, and how far from a bound the value had to be
+    # to be told from it, by `interval`.
+    seeds: tuple = ()
+    least_effect: float | None = None
 
     @property
     def has_number(self):
@@ -103,6 +107,25 @@ def _is_in(value, values):
         value == one and isinstance(value, bool) == isinstance(one, bool)
         for one in values
     )
+
+
+# Unit -> what its numbers lie between.
+BOUNDS = {"correlation": (-1, 1), "percent": (0, 100), "points": (-100, 100),
+          "probability": (0, 1), "ratio": (0, math.inf), "share": (-1, 1)}
+
+
+def bounds_of(part):
+    return BOUNDS.get(part["unit"], (-math.inf, math.inf))
+
+
+def within_bounds(part, one):
+    """The reading with intervals that do not leave what numbers of its unit can be."""
+    def cut(ends):
+        if ends is None or not one.has_number:
+            return ends
+        span = Span(one.value, *ends).within(*bounds_of(part))
+        return span.low, span.high
+    return replace(one, interval=cut(one.interval), joint=cut(one.joint))
 
 
 def grouped(items, labels_of):
