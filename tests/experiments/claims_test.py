@@ -1,7 +1,6 @@
 """Guards against a ledger of claims that lacks one, or that judges by a rule which no
 measurement can break, or by a measurement that is not made."""
 
-import math
 import os
 import sys
 import unittest
@@ -26,24 +25,6 @@ britz-complexity britz-dot britz-speed britz-gap-grows britz-K britz-converge
 britz-scoring britz-pe britz-pe-effect britz-pe-toy britz-specialise britz-on-par
 britz-softmax-softmax britz-k64
 """.split()
-
-# The possible values of a quantity, by its unit: a rule that takes all of them
-# says nothing.
-RANGES = {
-    "bytes": (0, math.inf), "contexts": (0, math.inf), "correlation": (-1, 1),
-    "entries": (0, math.inf), "exponent": (-math.inf, math.inf),
-    "ns": (-math.inf, math.inf), "numbers": (0, math.inf), "percent": (0, 100),
-    "points": (-100, 100), "of the gap": (-math.inf, math.inf), "probability": (0, math.inf), "quantities": (0, math.inf),
-    "ratio": (0, math.inf), "share": (-1, 1), "weight": (0, math.inf),
-}
-
-
-def allows(rule, value):
-    if rule["kind"] == "at_most":
-        return value <= rule["bound"]
-    if rule["kind"] == "at_least":
-        return value >= rule["bound"]
-    return rule["low"] <= value <= rule["high"]
 
 
 class LedgerTest(unittest.TestCase):
@@ -74,19 +55,6 @@ class LedgerTest(unittest.TestCase):
         for claim in self.ledger["claims"]:
             names = [part["name"] for part in claim["parts"]]
             self.assertEqual(len(names), len(set(names)), claim["id"])
-
-    def test_every_rule_can_hold_and_can_fail(self):
-        for claim, part in self.parts:
-            if "rule" not in part:
-                continue
-            low, high = RANGES[part["unit"]]
-            rule = part["rule"]
-            bounds = [rule[key] for key in ("bound", "low", "high") if key in rule]
-            tried = [low, high] + [
-                bound + sign * step for bound in bounds
-                for step in (0, 1e-12, 1) for sign in (-1, 1)]
-            verdicts = {allows(rule, value) for value in tried if low <= value <= high}
-            self.assertEqual(verdicts, {False, True}, (claim, part["name"], rule))
 
     def test_every_measurement_is_read_by_a_quantity_of_its_kind(self):
         kinds = {"verify": "verify", "stability": "stability", "computed": "computed",

@@ -83,7 +83,7 @@ def computed(part, document, published):
 
 def trained(part, document, published):
     found = of_training.quantities(
-        document.content, part["quantity"], part.get("per", []), readings.bounds_of(part))
+        document.content, part["quantity"], part.get("per", []), readings.range_of(part))
     return Readings(
         [of_chance(partial(_trained, document, one), len(found)) for one in found])
 

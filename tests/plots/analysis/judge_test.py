@@ -176,7 +176,7 @@ class Output(PlotTest):
 
     def test_few_seeds_are_printed_themselves_and_more_with_their_interval(self):
         document = doctored.trained(SCORING, 0.1)
-        claim = {"id": "mad-one", "source": "MAD 1", "claim": "It is so.", "parts": [{
+        claim = {**ONE, "parts": [{
             "name": "error", "role": "claim", "unit": "percent",
             "rule": {"kind": "at_most", "bound": 5}, "quantity": {
                 **SCORING, "of": {"alternatives": ["K8_L10"], "measures": ["decoded"]}}}]}
