@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from analysis import words
 from analysis.judge import figures, grown, needs, ratios, rows, targets
-from analysis.judge.readings import Readings
+from analysis.judge.readings import Readings, within_bounds
 
 KINDS = {**ratios.KINDS, **grown.KINDS, **rows.KINDS, **figures.KINDS, **targets.KINDS}
 
@@ -25,6 +25,7 @@ def read(part, document, published):
     if lacking:
         return Readings([], needs=lacking)
     found = KINDS[quantity["kind"]](part, document, published)
+    found = replace(found, list=[within_bounds(part, one) for one in found.list])
     reasons = words.invalid_reasons(content["context"])
     if not reasons or not is_timed(quantity, content):
         return found
