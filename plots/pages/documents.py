@@ -14,6 +14,7 @@ KINDS = (
     "roofline",
     "claims",
     "computed",
+    "authors",
     "trained",
 )
 

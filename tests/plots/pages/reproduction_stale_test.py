@@ -13,7 +13,8 @@ from pages import reproduction
 
 # The measurements of claims that have figures of their own.
 OF_CLAIMS = [f"results/claims/{name}.json"
-             for name in ("decoder", "figure3", "speedup", "stability", "translation")]
+             for name in ("authors", "decoder", "figure3", "speedup", "stability",
+                           "translation")]
 
 
 class StaleTest(unittest.TestCase):
