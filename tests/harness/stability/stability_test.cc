@@ -246,6 +246,10 @@ TEST(StabilityLosses, AreThoseOfAMemoryOfThatLength) {
     }
   }
   EXPECT_GT(begun, 10U);
+  // It adds 1e-6 to every factor, and so makes mass up.
+  const Json added = RowsOf(losses, "parallel", "fsq", "f32").at(0);
+  EXPECT_GT(added.at("selection_error").get<double>(), 1e-6);
+  EXPECT_LT(added.at("lost").get<double>(), 1e-6);
   const auto first = RowsOf(losses, "parallel", "fsq_op", "f32")
                          .back()
                          .at("first_length")
