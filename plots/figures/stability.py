@@ -33,11 +33,11 @@ TITLES = {
 # mechanisms/monotonic/README.md has the formulas.
 SOURCES = {
     "mad2017": ("MAD", "appendix G and `example_decoder.py`"),
-    "tf": ("TensorFlow", "1.x `contrib.seq2seq`, Addons, lingvo"),
+    "tf": ("TensorFlow", "`contrib.seq2seq` of 1.x; Addons, lingvo"),
     "nsp": ("neural_sp", "`mocha/hma_train.py`"),
-    "nsp_no_denominator": ("neural_sp", "the same with `no_denom`"),
-    "fsq": ("fairseq", "0.10, in Python (`monotonic_multihead_attention.py`)"),
-    "fsq_op": ("fairseq", "0.12, compiled operator (`alignment_train_cpu.cpp`)"),
+    "nsp_no_denominator": ("neural_sp", "`mocha/hma_train.py` with `no_denom`"),
+    "fsq": ("fairseq 0.10", "in Python (`monotonic_multihead_attention.py`)"),
+    "fsq_op": ("fairseq 0.12", "compiled operator (`alignment_train_cpu.cpp`)"),
     "jmin": ("MoChA-pytorch", "`attention.py`"),
     "denominator_one": ("MAD", "appendix G, a denominator of 1"),
     "triangular": ("EMMA", "without a denominator"),
