@@ -29,16 +29,19 @@ TITLES = {
     "normal": "scores N(0, 1)",
 }
 
-# preset -> whose constants it has; mechanisms/monotonic/README.md has the formulas.
-OWNERS = {
-    "mad2017": "of MAD",
-    "tf": "of TensorFlow",
-    "nsp": "of neural_sp",
-    "nsp_no_denominator": "of neural_sp",
-    "fsq": "of fairseq",
-    "fsq_op": "of fairseq",
-    "jmin": "of MoChA-pytorch",
-    "denominator_one": "of MAD",
+# Preset or variant -> the toolkit or paper that it stands for, and the version or file;
+# mechanisms/monotonic/README.md has the formulas.
+SOURCES = {
+    "mad2017": ("MAD", "appendix G and `example_decoder.py`"),
+    "tf": ("TensorFlow", "`contrib.seq2seq` of 1.x; Addons, lingvo"),
+    "nsp": ("neural_sp", "`mocha/hma_train.py`"),
+    "nsp_no_denominator": ("neural_sp", "`mocha/hma_train.py` with `no_denom`"),
+    "fsq": ("fairseq 0.10", "in Python (`monotonic_multihead_attention.py`)"),
+    "fsq_op": ("fairseq 0.12", "compiled operator (`alignment_train_cpu.cpp`)"),
+    "jmin": ("MoChA-pytorch", "`attention.py`"),
+    "denominator_one": ("MAD", "appendix G, a denominator of 1"),
+    "triangular": ("EMMA", "without a denominator"),
+    "exact": ("attnbench", "`exact`"),
 }
 
 
@@ -191,7 +194,7 @@ def _draw_map(panel, rows, names, lengths, along, measured):
 
 def _cell_text(value):
     """Writes '0.48', '4e-4' or '640': there is room for five characters."""
-    return "0" if value == 0 else _number(value, 2 if value >= 0.1 else 1)
+    return "0" if value == 0 else number(value, 2 if value >= 0.1 else 1)
 
 
 # ---- panels -----------------------------------------------------------------
@@ -247,7 +250,7 @@ def _worst(rows, key):
     return float(values.max()) if len(values) else math.nan
 
 
-def _number(value, digits=2):
+def number(value, digits=2):
     if value >= 0.01:
         return f"{value:.{digits}g}" if value < 100 else f"{value:.0f}"
     mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
@@ -255,7 +258,7 @@ def _number(value, digits=2):
 
 
 def _preset(name):
-    return f"`{name}`, {OWNERS[name]},"
+    return f"`{name}`, of {SOURCES[name][0]},"
 
 
 def _finding(result):
@@ -278,7 +281,7 @@ def _finding(result):
     gradient = result["gradients"]
     gradient = gradient[gradient["mechanism"] == "monotonic"]
     sizes = [
-        _number(_worst(g, "largest_gradient"))
+        number(_worst(g, "largest_gradient"))
         for g in (
             gradient[gradient["variant"] == "exact"],
             gradient[gradient["preset"].notna()],
@@ -289,7 +292,7 @@ def _finding(result):
         "of alpha, the probability that an output chooses an entry, is off "
         f"by {math.floor(100 * least) / 100:g} or more in some entry. More precision does "
         f"not help: {_preset('tf')} in f64 is off by "
-        f"{_number(_worst(tf, 'attention_error'))} and loses "
+        f"{number(_worst(tf, 'attention_error'))} and loses "
         f"{100 * _worst(tf, 'mass_error'):.0f} % of an output's mass."
     )
     if presets:
@@ -297,7 +300,7 @@ def _finding(result):
     sentence += (
         f" The largest gradient is {sizes[1]} where the exact one is "
         f"{sizes[0]}. `exact`, in f32, stays within "
-        f"{_number(_worst(ours, 'attention_error'))}."
+        f"{number(_worst(ours, 'attention_error'))}."
     )
     return [sentence]
 
@@ -307,7 +310,7 @@ def _chunk_finding(result):
     rows = rows[rows["chunk_energy_scale"].notna()]
     parts = []
     for name, group in rows.groupby(rows.apply(_name, axis=1), sort=False):
-        worst = _number(_worst(group[group["precision"] == "f32"],
+        worst = number(_worst(group[group["precision"] == "f32"],
                                "attention_error"))
         lost = (group["not_finite"] > 0).any()
         parts.append(f"{name} {worst}{' and NaN' if lost else ''}")
@@ -317,5 +320,5 @@ def _chunk_finding(result):
 def _gradient_finding(rows):
     parts = []
     for name, group in rows.groupby(rows.apply(_name, axis=1), sort=False):
-        parts.append(f"{name} {_number(_worst(group, 'largest_gradient'))}")
+        parts.append(f"{name} {number(_worst(group, 'largest_gradient'))}")
     return "largest |dL/dp|: " + ", ".join(parts)
