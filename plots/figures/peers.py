@@ -7,7 +7,7 @@ turn in the same rounds, on the same draws. Above 1 ours is faster.
 
 import pandas
 
-from analysis import load, modes, pairing, settings, words
+from analysis import load, modes, pairing, reads, settings, words
 from figures import panels, style, ticks
 
 OURS = "exact"
@@ -48,7 +48,7 @@ def draw(cells):
         ),
         _handles(ratios, names),
     )
-    return figure, _headlines(ratios, names)
+    return figure, _headlines(ratios, names) + reads.notes(ratios)
 
 
 def _require_one_schedule(cells):
@@ -83,11 +83,9 @@ def _look(mechanism, mechanisms, variant):
 
 def _draw_panel(panel, rows, mechanisms):
     for (mechanism, variant), line in rows.groupby(["mechanism", "variant"]):
-        style.draw_line(
-            panel,
-            line.sort_values("memory_length"),
-            _look(mechanism, mechanisms, variant),
-        )
+        look = _look(mechanism, mechanisms, variant)
+        style.draw_line(panel, line.sort_values("memory_length"), look)
+        style.mark_points(panel, line, look)
     panel.axhline(1, color="black", linewidth=0.8)
     panel.set_xscale("log")
     panel.set_yscale("log")

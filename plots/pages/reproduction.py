@@ -78,7 +78,9 @@ class Page:
         paths = [path for path in result_paths
                  if os.path.realpath(path) != os.path.realpath(claims_path)]
         self.folder = folder or "."
+        self.claims_path = claims_path
         self.result = claims_result.read(claims_path)
+        self.measured = self._measured()
         self.figures_folder = os.path.join(os.path.dirname(claims_path), "figures")
         self.crossovers = [path for path in paths if is_of_crossovers(path)]
         others = [path for path in paths if path not in self.crossovers]
@@ -94,7 +96,7 @@ class Page:
             "",
             claim_words.summary(claims),
             "",
-            *claims_markdown.verdict_table(claims, self._file_link),
+            *claims_markdown.verdict_table(claims, self._evidence_link),
             "",
             "## What fails, or holds only under a condition",
             "",
@@ -112,39 +114,39 @@ class Page:
 
     def _head(self):
         context = self.result["context"]
-        measured = self._measured()
+        measured = self.measured
         lines = [
             "# Reproduction",
             "",
             "Written by `plots/reproduction.py`; do not edit. What the three papers "
             "report, run again: every claim with a verdict, then paper by paper the "
             "figures, the tables and what each verdict was read from. A claim that "
-            "fails is a finding, about this machine and this program.",
+            "fails is a finding, about these machines and this program.",
             "",
             markdown.text(words.context_text(context)),
-            *_of_older(measured),
+            *_of_older(list(measured.values())),
             "",
-            *markdown.table(
-                ("", ""),
-                [
-                    [name, markdown.text(value)]
-                    for name, value in machine(context, *measured)
-                ],
-            ),
+            *machines(measured or {os.path.basename(self.claims_path): context}),
+            "",
+            f"Judged by {markdown.text(context['command'])}. In brackets behind a file of evidence: the "
+            "SIMD level of its machine.",
             "",
         ]
+        if context["warnings"]:
+            lines += [f"Warnings: {markdown.text('; '.join(context['warnings']))}.", ""]
         if self.result["quick"]:
             lines += ["**Measured with `--quick`: smaller grids and fewer rounds; only "
                       "without it does every verdict count.**", ""]
         return lines
 
     def _measured(self):
-        """The contexts of the files that verdicts were read from: they may be older than
-        their judgement, and of another machine."""
+        """File -> context, of the files that verdicts were read from: they may be older
+        than their judgement, and of another machine."""
         files = {evidence["file"] for claim in self.result["claims"]
                  for evidence in claim["evidence"]} - {None}
         there = [_there(file) for file in sorted(files)]
-        return [load.read_json(path)["context"] for path in there if os.path.exists(path)]
+        return {path: load.read_json(path)["context"]
+                for path in there if os.path.exists(path)}
 
     def _paper(self, paper):
         about = paper["paper"]
@@ -182,7 +184,7 @@ class Page:
             "",
         ]
         for claim in claims:
-            lines += claims_markdown.details(claim, self._file_link)
+            lines += claims_markdown.details(claim, self._evidence_link)
             if claim["id"] == matcha_cost.CLAIM:
                 lines += self._matcha_cost()
         return lines
@@ -229,6 +231,12 @@ class Page:
             *(f"- {markdown.text(line)}" for line in drawn.lines),
         ]
         return [*lines, ""] if drawn.lines else lines
+
+    def _evidence_link(self, name, path):
+        """The link to a file of evidence, and the SIMD level of its machine."""
+        context = self.measured.get(path and _there(path), {})
+        level = context.get("simd")
+        return self._file_link(name, path) + (f" ({level})" if level else "")
 
     def _file_link(self, name, path):
         """A link to a file that is there; otherwise its name alone."""
@@ -289,29 +297,37 @@ def _of_older(contexts):
                 f"begun from {dates[0]} to {dates[-1]}."]
 
 
-def machine(judged, *measured):
-    """(name, value) of what was measured with: that of `judged` where nothing else was.
-    What is not known is left out.
+def machines(measured):
+    """Lines of a table with a column for each kind of machine, of file -> context. What is
+    not known is left out.
     """
-
-    def texts(of):
-        return " or ".join(dict.fromkeys(
-            str(text) for text in map(of, measured or (judged,)) if text is not None))
+    kinds = {}
+    for path, context in sorted(measured.items()):
+        kinds.setdefault(words.machine_text(context), []).append((path, context))
+    kinds = dict(sorted(kinds.items()))
 
     def memory(context):
         known = context.get("memory_bytes")
         return None if known is None else f"{known / 2**30:.1f} GiB"
 
     known = {
-        "processor": texts(lambda context: context["cpu"]),
-        "cores": texts(lambda context: context.get("cores")),
-        "caches": texts(lambda context: ", ".join(context.get("caches") or []) or None),
-        "memory": texts(memory),
-        "kernel": texts(lambda context: context.get("kernel")),
-        "compiler": texts(lambda context: context.get("compiler")),
-        "flags": texts(lambda context: context.get("flags")),
-        "SIMD": texts(lambda context: context.get("simd")),
-        "command": judged["command"],
-        "warnings": "; ".join(judged["warnings"]),
+        "cores": lambda context: context.get("cores"),
+        "caches": lambda context: ", ".join(context.get("caches") or []) or None,
+        "memory": memory,
+        "kernel": lambda context: context.get("kernel"),
+        "compiler": lambda context: context.get("compiler"),
+        "flags": lambda context: context.get("flags"),
     }
-    return [(name, value) for name, value in known.items() if value]
+    rows = [["results", *(", ".join(os.path.basename(path) for path, _ in of_kind)
+                          for of_kind in kinds.values())]]
+    for name, of in known.items():
+        texts = [
+            " or ".join(dict.fromkeys(
+                str(of(context)) for _, context in of_kind if of(context) is not None))
+            for of_kind in kinds.values()
+        ]
+        if any(texts):
+            rows.append([name, *(text or None for text in texts)])
+    return markdown.table(
+        ("", *map(markdown.text, kinds)),
+        [[name, *map(markdown.text, texts)] for name, *texts in rows])

@@ -12,6 +12,8 @@ import sys
 import tempfile
 import unittest
 
+from analysis import reads
+
 PROGRAM = os.environ["ATTNBENCH"]
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 RESULTS = os.path.join(ROOT, "results")
@@ -161,6 +163,14 @@ class NumbersTest(DocumentsTest):
                    + drawn("mocha_figure3", "claims/figure3")).splitlines()
         for line in quoted:
             self.assertIn(line, printed)
+        self.assertTrue(any("] *" in line for line in quoted))
+
+    def test_a_marked_speed_up_has_its_reason_on_the_same_page(self):
+        for page in [*pages(), "REPRODUCTION.md"]:
+            text = read(page).replace("\\", "")
+            if re.search(r"x \[[^]]*\] \*( |$)", text, re.MULTILINE):
+                with self.subTest(page=page):
+                    self.assertIn(reads.NOTE, text)
 
     def test_times_of_whole_decoders_are_those_of_the_committed_result(self):
         quoted = re.findall(r"^  L = .*", read("README.md"), re.MULTILINE)

@@ -98,7 +98,7 @@ class ClaimsTest(ReproductionTest):
         link = os.path.relpath(ROOT / "results/claims/speedup.json", self.folder)
         self.assertEqual(
             evidence,
-            f"[speedup.json]({link}) `cells[0]`, `cells[1]`, `cells[2]` and 2 more")
+            f"[speedup.json]({link}) (AVX2) `cells[0]`, `cells[1]`, `cells[2]` and 2 more")
         section = self.page(document()).split("#### mad-speedup\n")[1].split("####")[0]
         self.assertIn(", `cells[4]` of `0123456789abcdef`.", section)
 
@@ -147,10 +147,21 @@ class ClaimsTest(ReproductionTest):
                 evidence["file"] = None
         self.assertIn("| memory | 8.0 GiB |", self.page(claims))
 
+    def test_machines_of_one_name_have_a_column_for_each_simd_level(self):
+        claims = document()
+        evidence = next(claim for claim in claims["claims"]
+                        if claim["id"] == "mad-speedup")["evidence"]
+        evidence[0]["file"] = "results/claims/decoder.json"
+        text = self.page(claims)
+        self.assertRegex(text, r"\|  \| ([^|]*), AVX2 \| \1, AVX3 \|")
+        self.assertRegex(text, r"\| results \|[^|]*speedup.json[^|]*\|[^|]*decoder.json[^|]*\|")
+        self.assertRegex(self.rows_of(text, "mad-speedup")[0][6],
+                         r"decoder.json\S* \(AVX3\).*speedup.json\S* \(AVX2\)")
+
     def test_date_and_validity_come_from_the_context(self):
         claims = document()
         text = self.page(claims)
-        self.assertIn("Commit 0123456789; An Invented Processor 3000 @ 2.50GHz; "
+        self.assertIn("Commit 0123456789; An Invented Processor 3000 @ 2.50GHz, AVX2; "
                       "2026-01-02T03:04:05Z.", text)
         self.assertNotIn("--quick", text)
         claims["context"].update(
@@ -276,7 +287,7 @@ class PapersTest(ReproductionTest):
         measured = make_document(made)
         measured["context"]["command"] = "run-sweep experiments/crossover.json"
         text = self.page(document(), self.write(measured, "crossover.json"))
-        self.assertRegex(text, r"### From which length on\n\nDecoding .*\n\n\| mechanism")
+        self.assertRegex(text, r"### From which length on\n\nAttention alone.*\n\n\| mechanism")
         self.assertIn("| memory, K = 32 |", text)
 
     def test_a_figure_without_a_result_is_named_as_not_measured(self):
