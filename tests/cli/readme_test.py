@@ -13,6 +13,7 @@ import tempfile
 import unittest
 
 from analysis import reads
+from figures import britz_table1
 
 PROGRAM = os.environ["ATTNBENCH"]
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -173,11 +174,17 @@ class NumbersTest(DocumentsTest):
                     self.assertIn(reads.NOTE, text)
 
     def test_times_of_whole_decoders_are_those_of_the_committed_result(self):
-        quoted = re.findall(r"^  L = .*", read("README.md"), re.MULTILINE)
-        self.assertGreater(len(quoted), 3)
+        quoted = re.findall(r"^  beam \d.*", read("README.md"), re.MULTILINE)
+        self.assertGreater(len(quoted), 2)
         printed = drawn("britz_table1", "claims/decoder").splitlines()
         for line in quoted:
             self.assertIn(line, printed)
+        of_mocha = [line for line in printed if "mocha" in line]
+        self.assertEqual(len(of_mocha), 2)  # with a beam, and greedy
+        for page in ("README.md", "docs/decoder.md"):
+            self.assertEqual(all(line.endswith(f": {britz_table1.NO_GAIN}")
+                                 for line in of_mocha),
+                             f"with MoChA there is {britz_table1.NO_GAIN}" in read(page))
 
     def test_the_claims_are_counted_as_in_the_committed_report(self):
         (counted,) = re.findall(r"^\d+ claims: .*$", read("REPRODUCTION.md"), re.MULTILINE)

@@ -385,11 +385,28 @@ class Stability(PlotTest):
         self.assertEqual(found["tf"], ["40", "160", "640"])
         self.assertEqual(found["monotonic exact"], ["1.5"] * 3)
 
+    def test_the_finding_is_of_the_families_and_lengths_that_are_drawn(self):
+        _, lines = figures.FIGURES["stability"].draw(self.result())
+
+        def change(document):
+            # A family of one length has no map, and one output of a long memory no cell.
+            of_one = {"memory_length": 16, "output_length": 4, "family": "sharpness_16"}
+            short = {"memory_length": 64, "output_length": 1}
+            rows, gradients = document["rows"], document["gradients"]
+            for changes in (of_one, short):
+                rows += [{**row, **changes, "attention_error": 0.99} for row in rows
+                         if row["mechanism"] == "monotonic" and row["memory_length"] == 16]
+            gradients += [{**row, **changes, "largest_gradient": 1e6} for row in gradients
+                          for changes in ({"family": "sharpness_2"}, {"memory_length": 4})]
+
+        _, changed = figures.FIGURES["stability"].draw(self.result(change))
+        self.assertEqual(changed, lines)
+
     def test_the_finding_has_the_numbers_of_the_result(self):
         _, lines = figures.FIGURES["stability"].draw(self.result())
         self.assertIn("off by 0.5 or more", lines[0])
-        self.assertIn("`tf`, of TensorFlow, in f64 is off by 0.64 and loses 64 %", lines[0])
-        self.assertIn("largest gradient is 640 where the exact one is 1.5",
+        self.assertIn("`tf`, of TensorFlow, in f64 is off by 0.64. ", lines[0])
+        self.assertIn("largest gradient is 640, by `tf`, where the exact one is 1.5",
                       lines[0])
         self.assertIn("in f32, stays within 1.0e-7.", lines[0])
 
