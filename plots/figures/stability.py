@@ -304,7 +304,7 @@ def _gradient_sentence(rows):
     theirs = rows[rows["preset"].notna()].dropna(subset=["largest_gradient"])
     if theirs.empty:
         return ""
-    worst = theirs.sort_values("largest_gradient").iloc[-1]
+    worst = theirs.loc[theirs["largest_gradient"].idxmax()]
     same = ["family", "memory_length", "output_length", "precision"]
     exact = rows[(rows["variant"] == "exact") & (rows[same] == worst[same]).all(axis=1)]
     return (

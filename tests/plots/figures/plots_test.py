@@ -393,9 +393,9 @@ class Stability(PlotTest):
             of_one = {"memory_length": 16, "output_length": 4, "family": "sharpness_16"}
             short = {"memory_length": 64, "output_length": 1}
             rows, gradients = document["rows"], document["gradients"]
-            for changes in (of_one, short):
-                rows += [{**row, **changes, "attention_error": 0.99} for row in rows
-                         if row["mechanism"] == "monotonic" and row["memory_length"] == 16]
+            rows += [{**row, **changes, "attention_error": 0.99} for row in rows
+                     if row["mechanism"] == "monotonic" and row["memory_length"] == 16
+                     for changes in (of_one, short)]
             gradients += [{**row, **changes, "largest_gradient": 1e6} for row in gradients
                           for changes in ({"family": "sharpness_2"}, {"memory_length": 4})]
 
