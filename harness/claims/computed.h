@@ -116,7 +116,7 @@ Rule OptionRule(const std::string& mechanism, const std::string& option);
 // width_one_difference  numbers in which mocha with w = 1 and monotonic differ:
 //                     positions, contexts, expectation, gradient of p; or the
 //                     chunk energies that it evaluates
-// closed_loop_gap     total variation between where the hard process chooses
+// closed_loop_gap     total variation between where the sampled process chooses
 //                     for the last output, when each state follows from the
 //                     sampled contexts, s(i) = tanh(A s(i-1) + B c(i)), and
 //                     alpha, when it follows from the expected ones. A and B

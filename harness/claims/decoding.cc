@@ -340,8 +340,8 @@ std::vector<double> ExpectedChoice(const Mechanism<double>& mechanism,
   return choice;
 }
 
-// The shares of trials in which the hard process chooses each entry, or none,
-// for the last output.
+// The shares of trials in which the sampled process chooses each entry, or
+// none, for the last output.
 std::vector<double> SampledChoice(const Mechanism<double>& mechanism,
                                   const Config& config,
                                   const Sequence<double>& sequence,

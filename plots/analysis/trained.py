@@ -3,7 +3,7 @@ that the ledger of claims asks for.
 
 Seeds pair, so a quantity of several alternatives is made seed by seed. Estimates are over
 seeds, by Student's t; one seed shows nothing of chance. Errors are token error rates in
-percent; `decoded` is the error of the hard process where there is one, else that of the
+percent; `decoded` is the error by the threshold where there is a choice, else that of the
 expectation.
 """
 
@@ -169,9 +169,9 @@ def _of_stretch(runs):
                     ["noise1", "noise0"], _less)
     yield _quantity(runs, "hard_loss_saved_by_noise", {}, "lost", ["noise0", "noise1"],
                     _less)
-    for measure in ("expected", "hard"):
+    for measure, decoding in (("expected", "expected"), ("hard", "threshold")):
         # Differences of accuracies have the other sign than those of errors.
-        yield _quantity(runs, "accuracy_clipped_less_exact", {"decoding": measure},
+        yield _quantity(runs, "accuracy_clipped_less_exact", {"decoding": decoding},
                         measure, ["noise1", "clipped"], _less)
     yield _matcha_less_mocha(runs, "mocha")
 

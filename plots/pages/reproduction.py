@@ -23,6 +23,7 @@ from pages import (
     crossover_table,
     markdown,
     matcha_cost,
+    not_attempted,
     published_markdown,
     reproduction_figures,
 )
@@ -37,13 +38,6 @@ from analysis import (
     whole_file,
     words,
 )
-
-NOT_REDRAWN = {
-    "MAD": "Figures 1, 2 and 7 are schematics; the others show models trained on corpora.",
-    "MoChA": "Figures 1 and 4 are schematics; 2 shows models trained on a corpus.",
-    "Britz": "Figure 1 is a schematic; the others show models trained on corpora.",
-}
-
 
 def main(arguments=None):
     parser = command.parser("reproduction.py", __doc__)
@@ -107,6 +101,10 @@ class Page:
             "",
             *self._pictures(""),
             *self._crossovers(),
+            "## Not attempted",
+            "",
+            *not_attempted.lines(papers),
+            "",
             "## Corpora that are not free",
             "",
             *published_markdown.corpora(papers),
@@ -168,7 +166,8 @@ class Page:
             f"### Figures of {key}",
             "",
             *self._pictures(key),
-            NOT_REDRAWN[key],
+            f"Figures {not_attempted.numbers(key)} are "
+            f"[not attempted](#{not_attempted.ANCHOR}) as the paper has them.",
             "",
             f"### Tables of {key}",
             "",

@@ -12,8 +12,9 @@ import sys
 import tempfile
 import unittest
 
-from analysis import reads
+from analysis import published, reads
 from figures import britz_table1
+from pages import not_attempted
 
 PROGRAM = os.environ["ATTNBENCH"]
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -189,6 +190,9 @@ class NumbersTest(DocumentsTest):
     def test_the_claims_are_counted_as_in_the_committed_report(self):
         (counted,) = re.findall(r"^\d+ claims: .*$", read("REPRODUCTION.md"), re.MULTILINE)
         self.stands_in(counted, ["README.md"])
+
+    def test_what_is_not_attempted_is_said_in_the_readme(self):
+        self.stands_in(not_attempted.sentence(published.papers()), ["README.md"])
 
     def test_the_readme_is_short(self):
         self.assertLessEqual(len(read("README.md").splitlines()), 120)

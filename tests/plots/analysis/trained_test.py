@@ -54,7 +54,7 @@ class TrainedTest(unittest.TestCase):
         saved = rows["hard_loss_saved_by_noise", "2"]
         self.assertAlmostEqual(value(saved), (7 - 1 + 9 - 1.2) / 2)
         self.assertEqual(saved.places, [0, 1, 2, 3])
-        clipped = rows["accuracy_clipped_less_exact", "2", "hard"]
+        clipped = rows["accuracy_clipped_less_exact", "2", "threshold"]
         self.assertAlmostEqual(value(clipped), -2.1)
         self.assertLess(clipped.estimate.at().low, -2.1)
         self.assertAlmostEqual(
@@ -84,7 +84,7 @@ class TrainedTest(unittest.TestCase):
         self.assertAlmostEqual(value(rows["accuracy_expected_less_hard", "1", "1"]), 1)
         self.assertIsNone(rows["accuracy_expected_less_hard", "0", "None"].estimate)
 
-    def test_the_gap_is_that_of_hard_decoding_to_soft_attention(self):
+    def test_the_gap_is_that_of_the_threshold_to_soft_attention(self):
         runs = []
         for seed, mocha in ((1, 4.0), (2, 12.0)):
             runs += [make_trained_run("soft", seed, 2.0),

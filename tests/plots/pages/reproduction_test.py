@@ -18,6 +18,7 @@ from plot_case import ROOT, PlotTest
 
 from analysis import load
 from pages import reproduction, reproduction_figures
+from pages.not_attempted import FIGURES as FIGURES_OF_PAPERS
 
 LEDGER = json.loads((ROOT / "experiments" / "claims.json").read_text())
 TRANSLATION = {"dim": 512, "vocabulary": 16000}
@@ -317,6 +318,36 @@ class PapersTest(ReproductionTest):
                       text)
         self.assertIn("| hard monotonic, eq 17 | monotonic | scaled_bilinear | hard | "
                       "23.0 |", text)
+
+    def test_every_figure_of_the_papers_is_drawn_or_not_attempted_for_a_reason(self):
+        # The numbers of their last figures.
+        last = {"MAD": 8, "MoChA": 4, "Britz": 8}
+        self.assertEqual({key: list(of_paper) for key, of_paper in FIGURES_OF_PAPERS.items()},
+                         {key: list(range(1, n + 1)) for key, n in last.items()})
+        pictures = {picture.figure for picture in reproduction_figures.PICTURES}
+        text = self.page(document())
+        listed = text.split("## Not attempted\n")[1].split("\n## ")[0]
+        corpora = text.split("## Corpora that are not free\n")[1]
+        for key, of_paper in FIGURES_OF_PAPERS.items():
+            for number, figure in of_paper.items():
+                is_drawn = figure.here is not None and figure.corpus is None
+                self.assertEqual(listed.count(f"| {key} figure {number} | "), not is_drawn)
+                if figure.here is not None:
+                    self.assertIn(figure.here, pictures)
+                if figure.corpus is not None:
+                    self.assertIn(f"| {figure.corpus} |", corpora)
+
+    def test_every_published_table_of_a_corpus_is_not_attempted_unless_it_is_of_times(self):
+        listed = self.page(document()).split("## Not attempted\n")[1].split("\n## ")[0]
+        for name in ("mad", "mocha", "britz"):
+            paper = json.loads(
+                (ROOT / "results" / "published" / f"{name}.json").read_text())
+            for table in paper["tables"]:
+                row = f"| {paper['paper']['key']} {table['where']} | "
+                is_there = bool(table["corpora"]) and table["id"] != "britz-table-3"
+                self.assertEqual(listed.count(row), is_there, row)
+        self.assertIn("Not attempted are 7 tables of results on corpora that are not free (MAD "
+                      "tables 1, 2, 3 and 4, MoChA tables 1 and 2, Britz table 2)", listed)
 
     def test_decoders_stand_beside_the_published_times(self):
         known_effects.use(self)
