@@ -14,7 +14,9 @@ A pure function of these files, results/published/ and the ledger. What is wrong
 one is one line on stderr, exit code 2, and no page.
 """
 
+import functools
 import os
+import re
 import sys
 
 from pages import (
@@ -34,6 +36,7 @@ from analysis import (
     crossover,
     load,
     published,
+    reads,
     whole_decoders,
     whole_file,
     words,
@@ -184,9 +187,29 @@ class Page:
         ]
         for claim in claims:
             lines += claims_markdown.details(claim, self._evidence_link)
+            lines += self._without_context(claim)
             if claim["id"] == matcha_cost.CLAIM:
                 lines += self._matcha_cost()
         return lines
+
+    def _without_context(self, claim):
+        """Says of a claim that is judged by times how many of its cells are marked."""
+        ends = [claims_result.ends(part["groups"])
+                for part in claims_result.own_parts(claim)]
+        if not any(reading["interval"] for pair in ends if pair for reading in pair):
+            return []
+        cells = {}
+        for evidence in claim["evidence"]:
+            found = re.fullmatch(r"cells\[(\d+)\]", evidence["place"] or "")
+            path = evidence["file"] and _there(evidence["file"])
+            if found and path in self.measured:
+                cells[path, found[1]] = self._cells[path][int(found[1])]
+        marked = sum(map(reads.is_marked, cells.values()))
+        if not marked:
+            return []
+        return [f"In {marked} of the {len(cells)} cells of this evidence over "
+                f"{100 * reads.MOST_EMPTY:.0f} % of the outputs have no context, so part of "
+                "their speed is that of a decoder that attends to nothing.", ""]
 
     def _matcha_cost(self):
         if matcha_cost.FIGURE not in self.figures:
@@ -243,6 +266,10 @@ class Page:
         if path is None or not os.path.exists(there):
             return markdown.text(name)
         return f"[{markdown.text(name)}]({self._relative(there)})"
+
+    @functools.cached_property
+    def _cells(self):
+        return {path: load.read_json(path).get("cells", []) for path in self.measured}
 
     def _relative(self, path):
         return os.path.relpath(path, self.folder)

@@ -159,6 +159,20 @@ class ClaimsTest(ReproductionTest):
         self.assertRegex(self.rows_of(text, "mad-speedup")[0][6],
                          r"decoder.json\S* \(AVX3\).*speedup.json\S* \(AVX2\)")
 
+    def test_a_claim_of_times_says_how_many_of_its_cells_lose_outputs(self):
+        cells = load.read_json(os.path.join(ROOT, "results", "claims", "speedup.json"))["cells"]
+        marked = sum(
+            cell["numerics"]["attention_mass"] < 0.95 * cell["output_length"]
+            for cell in cells[:5] if cell["mechanism"] == "monotonic")
+        self.assertGreater(marked, 0)
+        sections = self.page(document()).split("\n#### ")
+        said = {section.split("\n")[0]: "of the outputs have no context" in section
+                for section in sections[1:]}
+        self.assertIn(f"In {marked} of the 5 cells of this evidence over 5 % of the outputs",
+                      next(one for one in sections if one.startswith("mad-speedup\n")))
+        self.assertTrue(said["mad-speedup"])
+        self.assertFalse(said["mad-binary"])  # of counts, from the same cells
+
     def test_date_and_validity_come_from_the_context(self):
         claims = document()
         text = self.page(claims)
