@@ -35,15 +35,14 @@ struct JudgeRequest {
   std::string ledger = {};               // the ledger's path
   std::vector<std::string> claims = {};  // the ids of claims; empty for all
   Context context = {};                  // context of the result
-  // The advice where an interval is too wide to decide; may be empty.
-  std::string remedy = {};
+  bool quick = false;                    // measured by the quick profiles
   MeasuredDocuments measurements = {};
 
   static void Fields(auto& self, auto& visit) {
     visit("ledger", self.ledger);
     visit("claims", self.claims);
     visit("context", self.context);
-    visit("remedy", self.remedy);
+    visit("quick", self.quick);
     visit("measurements", self.measurements);
   }
 };

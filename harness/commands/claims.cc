@@ -178,8 +178,9 @@ int RunClaims(const std::string& command_line,
   if (const auto count = NumBuilds(arguments.builds)) {
     builds = Relinks(*count, "--builds");
   }
-  // A judge that cannot run must show before hours of measuring.
-  const int ready = RunPython("claims", kJudge, {"--ready"});
+  // A judge that cannot run, or a rule that it cannot judge by, must show
+  // before hours of measuring.
+  const int ready = RunPython("claims", kJudge, {"--ready", path});
   if (ready != kGood) return ready;
   const TemporaryFolder temporary;
   const Context context = MakeContext(command_line, /*seed=*/1);
@@ -203,7 +204,7 @@ int RunClaims(const std::string& command_line,
   return Judge({.ledger = path,
                 .claims = ledger.Ids(),
                 .context = context,
-                .remedy = arguments.quick ? "run without --quick" : "",
+                .quick = arguments.quick,
                 .measurements = *documents},
                arguments, temporary.path());
 }

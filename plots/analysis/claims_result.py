@@ -11,11 +11,26 @@ by other rules than the ledger has now, is a DataError: its verdicts do not coun
 import os
 
 from analysis import ROOT, load
-from analysis.judge import ledger as ledgers, readings
+from analysis.judge import ledger as ledgers, readings, verdicts
 
 LEDGER = os.path.join(ROOT, "experiments", "claims.json")
-KINDS = ("holds", "holds only if", "fails", "undecided", "not measurable here")
+FULL = os.path.join(ROOT, "results", "claims.json")
 PART = ("name", "role", "unit", "rule")
+# How many there are of each verdict, and of each kind of claim, is told in these words.
+COUNTED = {
+    verdicts.HOLDS: "hold",
+    verdicts.HOLDS_ONLY_IF: "hold only under a condition",
+    verdicts.REFUTED: "refuted",
+    verdicts.NOT_REPRODUCED: "not reproduced here",
+    verdicts.UNDECIDED: "undecided",
+    verdicts.DEPENDS: "depend on how the paper is read",
+    verdicts.WAITS: "wait for trained results",
+    verdicts.NOT_MEASURABLE: "not measurable here",
+}
+SHORT_RUN = ("Measured with --quick: smaller grids and fewer rounds. A verdict here is that of "
+             "the full run, or undecided.")
+CLAIMS = {"identity": "identities", "cost": "of cost", "numerics": "of numerics",
+          "learned": "of what is learned"}
 
 
 def read(path, ledger=LEDGER):
@@ -33,7 +48,7 @@ def read(path, ledger=LEDGER):
     return {
         "path": str(path),
         "context": document["context"],
-        "quick": "--quick" in document["context"]["command"].split(),
+        "quick": document["quick"],
         "claims": [
             _claim(measured[name], claim, f"{path}: {name}")
             for name, claim in asked.items()
@@ -41,9 +56,42 @@ def read(path, ledger=LEDGER):
     }
 
 
+def verdicts_of(claims, path=FULL):
+    """The committed verdicts of the full run by their claims, of those of `claims` that
+    it judged by the same rules.
+    """
+    judged = _by_id(load.read(path, "claims")) if os.path.exists(path) else {}
+    return {
+        claim["id"]: judged[claim["id"]]["verdict"]
+        for claim in claims
+        if claim["id"] in judged and _is_same(judged[claim["id"]], claim)
+    }
+
+
 def kind(verdict):
-    """Gives the one of KINDS that a verdict is: the words before its reason."""
-    return max((name for name in KINDS if verdict.startswith(name)), key=len)
+    """Gives the one of verdicts.KINDS that it is: the words before its reason."""
+    return max((name for name in verdicts.KINDS if verdict.startswith(name)), key=len)
+
+
+def is_explained(claim):
+    return kind(claim["verdict"]) in verdicts.EXPLAINED
+
+
+def summary(claims):
+    """Says how many claims there are of each verdict, in all and by their kind."""
+    texts = [f"{len(claims)} claims: {_counts(claims)}."]
+    for name, words in CLAIMS.items():
+        of_kind = [claim for claim in claims if claim["kind"] == name]
+        if of_kind:
+            texts.append(f"{len(of_kind)} {words}: {_counts(of_kind)}.")
+    return " ".join(texts)
+
+
+def _counts(claims):
+    kinds = [kind(claim["verdict"]) for claim in claims]
+    return ", ".join(
+        f"{kinds.count(name)} {words}" for name, words in COUNTED.items() if name in kinds
+    )
 
 
 def own_parts(claim):
@@ -70,10 +118,10 @@ def _by_id(document):
     return {claim["id"]: claim for claim in document["claims"]}
 
 
-def _claim(claim, asked, where):
+def _is_same(claim, asked):
     parts = claim["measured"]
-    same = (
-        all(claim[key] == asked[key] for key in ("source", "claim"))
+    return (
+        all(claim[key] == asked[key] for key in ("source", "claim", "kind"))
         and len(parts) == len(asked["parts"])
         and all(
             part[key] == of_ledger.get(key)
@@ -81,7 +129,10 @@ def _claim(claim, asked, where):
             for key in PART
         )
     )
-    if not same:
+
+
+def _claim(claim, asked, where):
+    if not _is_same(claim, asked):
         raise load.DataError(
             where, "was judged by another ledger than experiments/claims.json"
         )
@@ -91,6 +142,6 @@ def _claim(claim, asked, where):
         "note": asked.get("note"),
         "measured": [
             {**part, "from": of_ledger["quantity"]["from"]}
-            for part, of_ledger in zip(parts, asked["parts"])
+            for part, of_ledger in zip(claim["measured"], asked["parts"])
         ],
     }

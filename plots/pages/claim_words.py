@@ -11,22 +11,6 @@ NONE = "–"
 GROUP_HEAD = ("what was measured", "of", "least", "greatest", "bound", "verdict")
 
 
-def summary(claims):
-    """Says in one sentence how many there are of each verdict."""
-    kinds = [claims_result.kind(claim["verdict"]) for claim in claims]
-    words = {
-        "holds": "hold",
-        "fails": "fail",
-        "holds only if": "hold only under a condition",
-        "undecided": "undecided",
-        "not measurable here": "cannot be measured here",
-    }
-    counts = ", ".join(
-        f"{kinds.count(kind)} {text}" for kind, text in words.items()
-    )
-    return f"{len(claims)} claims: {counts}."
-
-
 def part_text(part):
     return f"{part['name']} ({part['unit']})"
 

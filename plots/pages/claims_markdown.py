@@ -22,7 +22,7 @@ def verdict_table(claims, link):
             f"{name_link(claim)}: {markdown.text(claim['claim'])} "
             f"({markdown.text(claim['source'])})",
             markdown.text(claim["paper"]["figure"]),
-            verdict_text(claim["verdict"]),
+            verdict_text(claim["verdict"]) + _why(claim),
         ]
         evidence = evidence_text(claim["evidence"], link)
         for part in claims_result.own_parts(claim):
@@ -38,10 +38,10 @@ def verdict_table(claims, link):
 
 
 def exceptions(claims):
-    """Gives a line for each claim that fails or holds only under a condition."""
+    """Gives a line for each claim that does not hold as it stands."""
     lines = []
     for claim in claims:
-        if claims_result.kind(claim["verdict"]) not in ("fails", "holds only if"):
+        if not claims_result.is_explained(claim):
             continue
         figures = "; ".join(
             markdown.text(f"{part['name']}: {claim_words.figure_text(part)}")
@@ -50,7 +50,7 @@ def exceptions(claims):
         lines.append(
             f"- {name_link(claim)} "
             f"{verdict_text(claim['verdict'])}: {markdown.text(claim['claim'])} "
-            f"Here: {figures}."
+            f"Here: {figures}{_why(claim)}"
         )
     return lines
 
@@ -63,7 +63,7 @@ def details(claim, link):
         "",
         f"{markdown.text(claim['source'])}: {markdown.text(claim['claim'])}{note}",
         "",
-        f"Verdict: {verdict_text(claim['verdict'])}.",
+        f"Verdict: {verdict_text(claim['verdict'])}{_why(claim) or '.'}",
         "",
     ]
     rows = [
@@ -87,6 +87,10 @@ def verdict_text(verdict):
     """Makes its kind stand out, and its reason not."""
     kind = claims_result.kind(verdict)
     return f"**{kind}**{markdown.text(verdict[len(kind):])}"
+
+
+def _why(claim):
+    return f". {markdown.text(claim['because'])}" if claim["because"] else ""
 
 
 def evidence_text(evidence, link, in_section=False):

@@ -4,7 +4,7 @@ from analysis import claims_result
 from pages import claim_words, markup, validity
 
 HEAD = ("verdict", "claim", "measured here")
-LOOKS = {"holds": "good", "fails": "bad"}
+LOOKS = {"holds": "good", "refuted": "bad", "not reproduced here": "bad"}
 # A longer reason stands with the evidence, or its column would be most of the table.
 MOST_REASON = 80
 MOST_PLACES = 24  # of one file
@@ -24,7 +24,7 @@ def _one(document, its_tables):
     number = next(table.number for table in its_tables if table.records is claims)
     rows = [
         [
-            ("td", _verdict(claim["verdict"])),
+            ("td", _verdict(claim)),
             ("th", _claim(claim)),
             ("td", _measured(claim) + _evidence(claim, f"#cell-{number}-{index}")),
         ]
@@ -33,16 +33,17 @@ def _one(document, its_tables):
     return (
         f"<h3>{markup.text(document.name)}</h3>\n"
         + validity.mark(document)
-        + f"<p>{markup.text(claim_words.summary(claims))}</p>\n"
+        + f"<p>{markup.text(claims_result.summary(claims))}</p>\n"
         + markup.table(f"{document.name}: claims", HEAD, rows, "ledger")
     )
 
 
-def _verdict(verdict):
-    kind, reason = _in_two(verdict)
+def _verdict(claim):
+    kind, reason = _in_two(claim["verdict"])
     shown = reason if len(reason) <= MOST_REASON else ""
     look = LOOKS.get(kind, "")
-    return f'<strong class="{look}">{markup.text(kind)}</strong>{markup.text(shown)}'
+    why = f"<p>{markup.text(claim['because'])}</p>" if claim["because"] else ""
+    return f'<strong class="{look}">{markup.text(kind)}</strong>{markup.text(shown)}{why}'
 
 
 def _in_two(verdict):

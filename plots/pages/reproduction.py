@@ -20,7 +20,6 @@ import re
 import sys
 
 from pages import (
-    claim_words,
     claims_markdown,
     crossover_table,
     markdown,
@@ -91,11 +90,11 @@ class Page:
             *self._head(),
             "## Claims",
             "",
-            claim_words.summary(claims),
+            claims_result.summary(claims),
             "",
             *claims_markdown.verdict_table(claims, self._evidence_link),
             "",
-            "## What fails, or holds only under a condition",
+            "## What does not hold as it stands",
             "",
             *(claims_markdown.exceptions(claims) or ["Nothing."]),
             "",
@@ -116,29 +115,27 @@ class Page:
     def _head(self):
         context = self.result["context"]
         measured = self.measured
-        lines = [
-            "# Reproduction",
+        quick = self.result["quick"]
+        warnings = markdown.text("; ".join(context["warnings"]))
+        return [
+            f"# Reproduction{' (short run)' if quick else ''}",
             "",
+            *([f"**{claims_result.SHORT_RUN}**", ""] if quick else []),
             "Written by `plots/reproduction.py`; do not edit. What the three papers "
             "report, run again: every claim with a verdict, then paper by paper the "
-            "figures, the tables and what each verdict was read from. A claim that "
-            "fails is a finding, about these machines and this program.",
+            "figures, the tables and what each verdict was read from. "
+            "`docs/claims.md` says what a verdict means.",
             "",
             markdown.text(words.context_text(context)),
             *_of_older(list(measured.values())),
             "",
             *machines(measured or {os.path.basename(self.claims_path): context}),
             "",
-            f"Judged by {markdown.text(context['command'])}. In brackets behind a file of evidence: the "
-            "SIMD level of its machine.",
+            f"Judged by {markdown.text(context['command'])}. In brackets behind a file of "
+            "evidence: the SIMD level of its machine.",
             "",
+            *([f"Warnings: {warnings}.", ""] if warnings else []),
         ]
-        if context["warnings"]:
-            lines += [f"Warnings: {markdown.text('; '.join(context['warnings']))}.", ""]
-        if self.result["quick"]:
-            lines += ["**Measured with `--quick`: smaller grids and fewer rounds; only "
-                      "without it does every verdict count.**", ""]
-        return lines
 
     def _measured(self):
         """File -> context, of the files that verdicts were read from: they may be older

@@ -14,31 +14,26 @@ from analysis.judge import ledger, quantities, readings, verdicts
 from analysis.judge.readings import Document
 from analysis.words import validity_text
 
-# How the table counts each kind of verdict.
-COUNTED = {
-    verdicts.HOLDS: "hold",
-    verdicts.FAILS: "fail",
-    verdicts.HOLDS_ONLY_IF: "hold only if",
-    verdicts.UNDECIDED: "undecided",
-    verdicts.NOT_MEASURABLE: "not measurable here",
-}
+QUICK_REMEDY = "run without --quick"
 
 
 def main(arguments=None):
     parser = command.parser("judge.py", __doc__)
     parser.add_argument("request", metavar="REQUEST", nargs="?")
     parser.add_argument(
-        "--ready", action="store_true", help="only say whether this can run: exit 0"
+        "--ready", action="store_true",
+        help="REQUEST is a ledger: only say whether it can be judged by, exit 0",
     )
     parser.add_argument("-o", "--output", metavar="FILE", help="e.g. -o claims.json")
     parser.add_argument("--force", action="store_true", help="replace the output file")
     parser.add_argument("--json", action="store_true", help="print the result itself")
     options = parser.parse_args(arguments)
-    if options.ready:
-        return 0
     if options.request is None:
         parser.error("REQUEST is missing")
     try:
+        if options.ready:
+            ledger.read(options.request)
+            return 0
         document = result(*read_request(options.request))
         if options.output is not None:
             text_of_file = load.document_text(document).encode()
@@ -71,37 +66,49 @@ def read_request(path):
         name: read_document(name, asked["measurements"][name], **measured)
         for name, measured in request["measurements"].items()
     }
-    return claims, documents, request["context"], request["remedy"]
+    # A folder that a short run has left can be judged again.
+    is_quick = request["quick"] or any(map(_is_of_short_run, documents.values()))
+    full = claims_result.verdicts_of(claims) if is_quick else None
+    return claims, documents, request["context"], full
 
 
 def read_document(name, measurement, path, file, none):
     """The Document of a measurement, whose content must be of its kind."""
     if path is None:
-        return Document(name, None, None, none)
+        is_trained = measurement["kind"] == "trained"
+        waits_for = f"trained results of {measurement['experiment']}" if is_trained else ""
+        return Document(name, None, None, none, waits_for)
     content = load.read(path, measurement["kind"])
     if measurement["kind"] == "sweep":
         load.require_some(content, "cells", path)
     return Document(name, file, content)
 
 
+def _is_of_short_run(document):
+    return document.content is not None and (
+        "--quick" in document.content["context"]["command"].split()
+    )
+
+
 # ---- the result -------------------------------------------------------------
 
 
-def result(claims, documents, context, remedy=""):
+def result(claims, documents, context, full=None):
     """A result of kind "claims". Its context becomes invalid with every measurement
-    that is.
+    that is. A short run gives `full`, the verdicts of the full one by their claims.
     """
     tables = readings.published_tables(published.papers())
     return {
         "schema_version": load.SCHEMA_VERSION,
         "kind": "claims",
+        "quick": full is not None,
         "context": _joint_context(documents, context),
-        "claims": [_claim(claim, documents, tables, remedy) for claim in claims],
+        "claims": [_claim(claim, documents, tables, full) for claim in claims],
     }
 
 
-def _claim(claim, documents, tables, remedy):
-    parts = claim["parts"]
+def _claim(claim, documents, tables, full):
+    parts, remedy = claim["parts"], "" if full is None else QUICK_REMEDY
     judged = [
         verdicts.judge_part(
             part,
@@ -112,13 +119,19 @@ def _claim(claim, documents, tables, remedy):
     ]
     own = [pair for pair in zip(parts, judged) if pair[0]["role"] != "beside"]
     bounds = (f"{part['name']}: {ledger.rule_text(part['rule'])}" for part, _ in own)
+    verdict = verdicts.judge_claim(claim, judged, remedy)
+    if full is not None and claim["id"] in full:
+        verdict = verdicts.as_a_short_run(verdict, full[claim["id"]])
+    is_explained = verdict.kind in verdicts.EXPLAINED
     return {
         "id": claim["id"],
+        "kind": claim["kind"],
         "source": claim["source"],
         "claim": claim["claim"],
         "measured": [_part(*pair) for pair in zip(parts, judged)],
         "bound": "; ".join(bounds),
-        "verdict": str(verdicts.judge_claim(parts, judged, remedy)),
+        "verdict": str(verdict),
+        "because": claim.get("because") if is_explained else None,
         "evidence": _evidence([one for _, one in own]),
     }
 
@@ -184,18 +197,16 @@ def _joint_context(documents, context):
 
 def text(document):
     """The document as a table: a claim with its verdict, and a line for each part."""
-    lines, counts = [], dict.fromkeys(COUNTED, 0)
+    lines = []
     for claim in document["claims"]:
         verdict = claim["verdict"]
-        counts[claims_result.kind(verdict)] += 1
         lines.append(f"{claim['id']:<23} {verdict}")
         lines.append(f"  {claim['claim']} ({claim['source']})")
+        if claim["because"] is not None:
+            lines.append(f"  Why: {claim['because']}")
         lines += [_part_line(part, verdict) for part in claim["measured"]]
-    counted = ", ".join(f"{count} {COUNTED[kind]}" for kind, count in counts.items())
     context = document["context"]
-    lines.append(
-        f"{len(document['claims'])} claims: {counted}; {validity_text(context)}"
-    )
+    lines += [claims_result.summary(document["claims"]), validity_text(context)]
     lines += [f"  warning: {warning}" for warning in context["warnings"]]
     return "\n".join(lines) + "\n"
 

@@ -10,6 +10,17 @@ import math
 
 from analysis import load
 
+# The least and the greatest value of a number, by its unit. A rule that allows all of
+# them cannot fail.
+RANGES = {
+    "bytes": (0, math.inf), "contexts": (0, math.inf), "correlation": (-1, 1),
+    "entries": (0, math.inf), "exponent": (-math.inf, math.inf),
+    "factor": (0, math.inf), "ns": (-math.inf, math.inf), "numbers": (0, math.inf),
+    "percent": (0, 100), "points": (-100, 100), "probability": (0, math.inf),
+    "quantities": (0, math.inf), "ratio": (0, math.inf), "share": (-1, 1),
+    "weight": (0, math.inf),
+}
+TARGET = "Target"  # the source of what is aimed at, and no claim
 # Kinds of quantities that are read from a measurement of the same kind.
 OWN = ("verify", "stability", "computed", "trained")
 # A comparison of two programs gives these.
@@ -22,7 +33,10 @@ def read(path):
     require_ids_once(document, path)
     for claim in document["claims"]:
         for part in claim["parts"]:
-            _check_part(part, document["measurements"], f"{path}: {claim['id']}")
+            where = f"{path}: {claim['id']}, '{part['name']}'"
+            _check_part(part, document["measurements"], where)
+            if claim["source"] != TARGET and "rule" in part:
+                _check_rule(part, where)
     return document
 
 
@@ -37,16 +51,29 @@ def _check_part(part, measurements, where):
     quantity = part["quantity"]
     name = quantity["from"]
     if name not in measurements:
-        raise load.DataError(
-            f"{where}, '{part['name']}'", f"there is no measurement {name}"
-        )
+        raise load.DataError(where, f"there is no measurement {name}")
     kind, made = quantity["kind"], measurements[name]["kind"]
     wanted = kind if kind in OWN else "compare" if kind in OF_PROGRAMS else "sweep"
     if wanted != made:
         raise load.DataError(
-            f"{where}, '{part['name']}'",
+            where,
             f"a quantity {kind} is not read from {name}, a measurement of kind {made}",
         )
+
+
+def _check_rule(part, where):
+    """Refuses a rule that no number of its unit can fail, or that all fail."""
+    unit = part["unit"]
+    if unit not in RANGES:
+        raise load.DataError(
+            where, f"unit is '{unit}', it must be one of {', '.join(sorted(RANGES))}"
+        )
+    (low, high), (least, greatest) = bounds(part["rule"]), RANGES[unit]
+    numbers = f"numbers of unit {unit} are from {number_text(least)} to {number_text(greatest)}"
+    if low <= least and greatest <= high:
+        raise load.DataError(where, f"rule cannot fail: {numbers}")
+    if low > high or low > greatest or high < least:
+        raise load.DataError(where, f"rule cannot hold: {numbers}")
 
 
 def bounds(rule):

@@ -20,7 +20,7 @@ def read(part, document, published):
     """
     quantity, content = part["quantity"], document.content
     if content is None:
-        return Readings([], document.none)
+        return Readings([], document.none, document.waits_for)
     found = KINDS[quantity["kind"]](part, document, published)
     reasons = words.invalid_reasons(content["context"])
     if not reasons or not is_timed(quantity, content):

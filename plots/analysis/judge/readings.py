@@ -21,6 +21,8 @@ class Reading:
     # A wider interval: those of all readings of the part together miss with that
     # probability. None: `interval` is it.
     joint: tuple | None = None
+    # The greatest that an effect could be, of either sign: the whole error.
+    whole: float | None = None
 
     @property
     def has_number(self):
@@ -41,6 +43,7 @@ def of_chance(one, count):
 class Readings:
     list: list
     none: str = ""  # why the list is empty
+    waits_for: str = ""  # what somebody has to make before there are any
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,7 @@ class Document:
     file: str | None  # the path as results tell it; None: it was not kept
     content: dict | None  # None: there is none,
     none: str = ""  # and why
+    waits_for: str = ""  # what somebody has to make; empty: the program makes it
 
     def evidence(self, name, index, place=""):
         """Element `index` of a list of the document."""

@@ -1,7 +1,7 @@
 """The verdict on a part of a ledger and on a claim, from readings: pure functions.
 
 Nothing passes because there was nothing to look at, and no bound is broken by a
-reading whose interval contains it.
+reading whose interval contains it. docs/claims.md has the words of verdicts.
 """
 
 import math
@@ -11,11 +11,21 @@ from dataclasses import dataclass, field, replace
 from analysis.judge import ledger, readings
 from analysis.judge.readings import Reading
 
-# These are verdicts of claims and parts. A part beside the claim that has no rule is
-# NOT_JUDGED.
-HOLDS, FAILS, HOLDS_ONLY_IF = "holds", "fails", "holds only if"
-UNDECIDED, NOT_MEASURABLE = "undecided", "not measurable here"
+HOLDS, HOLDS_ONLY_IF, DEPENDS = "holds", "holds only if", "depends on reading"
+UNDECIDED, WAITS, NOT_MEASURABLE = "undecided", "waits for", "not measurable here"
+# A part that fails makes its claim refuted or not reproduced, by the claim's conditions.
+FAILS = "fails"
+REFUTED, NOT_REPRODUCED = "refuted", "not reproduced here"
+BY_CONDITIONS = {"paper": REFUTED, "ours": NOT_REPRODUCED}
+# A part beside the claim that has no rule.
 NOT_JUDGED = "not judged"
+# The verdicts of claims.
+KINDS = (HOLDS, HOLDS_ONLY_IF, REFUTED, NOT_REPRODUCED, UNDECIDED, DEPENDS, WAITS,
+         NOT_MEASURABLE)
+# A claim with one of these says why (`because` in the ledger).
+EXPLAINED = (HOLDS_ONLY_IF, REFUTED, NOT_REPRODUCED, DEPENDS)
+# The label whose values are the ways in which a paper can be read.
+READING = "reading"
 VALUE = operator.attrgetter("value")
 MOST_NAMED = 2  # of the groups for which something fails
 
@@ -26,8 +36,10 @@ class Verdict:
     text: str = ""  # the condition, or why not
 
     def __str__(self):
-        joint = {HOLDS_ONLY_IF: " ", UNDECIDED: ": ", NOT_MEASURABLE: ": "}.get(self.kind)
-        return self.kind + joint + self.text if joint else self.kind
+        if not self.text:
+            return self.kind
+        joint = " " if self.kind in (HOLDS_ONLY_IF, WAITS) else ": "
+        return self.kind + joint + self.text
 
 
 @dataclass(frozen=True)
@@ -59,10 +71,13 @@ def judge_part(part, found, remedy=""):
     A group fails where a reading does, else is undecided where one is, else holds.
     A part holds where all groups do (or one, if that is what was claimed), fails where
     all do, holds only for some labels where some groups do and some fail (the undecided
-    ones are named apart: they are no part of the condition), is undecided where only
-    intervals are too wide to tell, and is else not measurable.
+    ones are named apart: they are no part of the condition), which is a matter of reading
+    where one of the labels is, is undecided where only intervals are too wide to tell, and
+    is else not measurable. It waits for a result that somebody has to make.
     """
     if not found.list:
+        if found.waits_for:
+            return Judged(Verdict(WAITS, found.waits_for))
         return Judged(Verdict(NOT_MEASURABLE, found.none or "no readings"))
     per = part.get("per", [])
     members = readings.grouped(
@@ -76,28 +91,50 @@ def judge_part(part, found, remedy=""):
     return Judged(_verdict(per, groups, remedy), groups)
 
 
-def judge_claim(parts, judged, remedy=""):
-    """A claim is the first of fails, not measurable, undecided, holds only if, that any
-    part is which is not beside; else it holds.
+def judge_claim(claim, judged, remedy=""):
+    """A claim is the first of fails, not measurable, waits, undecided, depends on reading,
+    holds only if, that any part is which is not beside; else it holds. One that fails is
+    refuted where it was measured under the paper's conditions.
 
     Where several hold only for some of their groups, and one has the labels of all
     others, what all of them say of each of its groups decides: none may be left.
     """
+    parts = claim["parts"]
     own = [pair for pair in zip(parts, judged) if pair[0]["role"] != "beside"]
     by_kind = {}
     for part, one in own:
         by_kind.setdefault(one.verdict.kind, []).append((part, one))
+    failed = Verdict(BY_CONDITIONS[claim["conditions"]])
     if FAILS in by_kind:
-        return Verdict(FAILS)
-    for kind in (NOT_MEASURABLE, UNDECIDED):
+        return failed
+    for kind in (NOT_MEASURABLE, WAITS, UNDECIDED, DEPENDS):
         if kind in by_kind:
             # One reason is enough, with its part where there are others.
             part, one = by_kind[kind][0]
-            name = "" if len(parts) == 1 else part["name"] + ": "
+            has_name = len(parts) > 1 and kind != WAITS
+            name = part["name"] + ": " if has_name else ""
             return Verdict(kind, name + one.verdict.text)
     if HOLDS_ONLY_IF in by_kind:
-        return _under_all_conditions(by_kind[HOLDS_ONLY_IF], remedy)
+        under_all = _under_all_conditions(by_kind[HOLDS_ONLY_IF], remedy)
+        return failed if under_all.kind == FAILS else under_all
     return Verdict(HOLDS)
+
+
+def as_a_short_run(verdict, of_the_full_run):
+    """The verdict of a short run, which has no say beyond that of the full run (a text):
+    it is the same, or undecided.
+    """
+    full = of_the_full_run.partition(" (undecided for ")[0]
+    short = str(verdict).partition(" (undecided for ")[0]
+    is_lack = verdict.kind in (UNDECIDED, WAITS, NOT_MEASURABLE)
+    if is_lack or short == full:
+        return verdict
+    return Verdict(UNDECIDED, f"by this short run it {_said(short)}, by the full one it "
+                              f"{_said(full)}; run without --quick")
+
+
+def _said(verdict):
+    return verdict if verdict.startswith((HOLDS, DEPENDS, WAITS)) else f"is {verdict}"
 
 
 # ---- a group ----------------------------------------------------------------
@@ -232,6 +269,8 @@ def _verdict(per, groups, remedy):
     # Noise is no condition: only what fails elsewhere holds only somewhere.
     condition = _condition(per, holding + failing) if holding and failing else ""
     if not undecided:
+        if READING in per:
+            return Verdict(DEPENDS, f"it holds if {condition}")
         return Verdict(HOLDS_ONLY_IF, condition)
     is_wide = all(group.is_wide for group in undecided)
     kind = UNDECIDED if is_wide else NOT_MEASURABLE

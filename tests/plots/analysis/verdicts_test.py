@@ -189,6 +189,19 @@ class Parts(unittest.TestCase):
             "undecided: the interval [0.5, 2] contains 1 (w = 1), and 2 more "
             "like it; look longer")
 
+    def test_what_holds_by_one_reading_of_the_paper_depends_on_it(self):
+        self.assertEqual(
+            self.verdict(part(["reading"]), of(0, reading="narrow"), of(2, reading="wide")),
+            "depends on reading: it holds if reading = narrow")
+        self.assertEqual(
+            self.verdict(part(["reading"]), of(2, reading="narrow"), of(2, reading="wide")),
+            "fails")
+
+    def test_what_somebody_has_to_make_is_waited_for(self):
+        found = Readings([], "no training result", "trained results of speech")
+        self.assertEqual(str(verdicts.judge_part(part(), found).verdict),
+                         "waits for trained results of speech")
+
     def test_labels_that_a_mechanism_does_not_have_are_none(self):
         self.assertEqual(
             self.verdict(part(["preset"]), of(0, preset=None), of(2, preset="tf")),
@@ -202,8 +215,9 @@ class Parts(unittest.TestCase):
 
 
 class Claims(unittest.TestCase):
-    def verdict(self, parts, *judged_parts):
-        return str(verdicts.judge_claim(parts, judged_parts))
+    def verdict(self, parts, *judged_parts, conditions="paper"):
+        claim = {"conditions": conditions, "parts": parts}
+        return str(verdicts.judge_claim(claim, judged_parts))
 
     def test_a_claim_is_its_worst_part(self):
         parts = [part(), part(), part()]
@@ -211,6 +225,8 @@ class Claims(unittest.TestCase):
         if_a, if_b = (Judged(Verdict("holds only if", text)) for text in ("a = 1", "b = 2"))
         missing = Judged(Verdict("not measurable here", "no result"))
         noisy = Judged(Verdict("undecided", "noise"))
+        waits = Judged(Verdict("waits for", "trained results of speech"))
+        reads = Judged(Verdict("depends on reading", "it holds if reading = narrow"))
         for judged_parts, said in (
             ((holds, holds, holds), "holds"),
             ((holds, if_a, holds), "holds only if a = 1"),
@@ -218,9 +234,20 @@ class Claims(unittest.TestCase):
             ((if_a, missing, holds), "not measurable here: figure: no result"),
             ((if_a, noisy, missing), "not measurable here: figure: no result"),
             ((if_a, noisy, holds), "undecided: figure: noise"),
-            ((missing, if_a, fails), "fails"),
+            ((missing, if_a, fails), "refuted"),
+            ((missing, waits, noisy), "not measurable here: figure: no result"),
+            ((noisy, waits, holds), "waits for trained results of speech"),
+            ((waits, fails, holds), "refuted"),
+            ((reads, if_a, noisy), "undecided: figure: noise"),
+            ((reads, if_a, holds),
+             "depends on reading: figure: it holds if reading = narrow"),
         ):
             self.assertEqual(self.verdict(parts, *judged_parts), said)
+
+    def test_a_claim_that_fails_under_our_conditions_is_not_reproduced(self):
+        fails = Judged(Verdict("fails"))
+        for conditions, said in (("paper", "refuted"), ("ours", "not reproduced here")):
+            self.assertEqual(self.verdict([part()], fails, conditions=conditions), said)
 
     def conditional(self, states, labels):
         groups = [Group(one, state, "noise" if state == "undecided" else "")
@@ -231,7 +258,7 @@ class Claims(unittest.TestCase):
         parts = [part(["a"]), part(["a"])]
         labels = [{"a": n} for n in range(3)]
         for one, other, said in (
-            (("holds", "fails"), ("fails", "holds"), "fails"),
+            (("holds", "fails"), ("fails", "holds"), "refuted"),
             (("holds", "holds", "fails"), ("fails", "holds", "holds"),
              "holds only if a = 1"),
             (("undecided", "fails"), ("holds", "fails"),
@@ -246,7 +273,7 @@ class Claims(unittest.TestCase):
             ("fails", "fails", "holds", "holds"),
             [{"length": length, "K": K} for length in (20, 100) for K in (1, 4)])
         self.assertEqual(
-            self.verdict([part(["length"]), part(["length", "K"])], wide, fine), "fails")
+            self.verdict([part(["length"]), part(["length", "K"])], wide, fine), "refuted")
 
     def test_a_choice_among_conditions_stays_together(self):
         texts = [Judged(Verdict("holds only if", text))
@@ -258,6 +285,26 @@ class Claims(unittest.TestCase):
         self.assertEqual(
             self.verdict([part(), part(role="beside")], Judged(Verdict("holds")),
                          Judged(Verdict("fails"))), "holds")
+
+
+class ShortRuns(unittest.TestCase):
+    def test_a_short_run_says_what_the_full_one_says_or_is_undecided(self):
+        for short, full, said in (
+            (Verdict("holds"), "holds", "holds"),
+            (Verdict("refuted"), "refuted", "refuted"),
+            (Verdict("holds only if", "w = 2"), "holds only if w = 2 (undecided for w = 4: "
+             "noise)", "holds only if w = 2"),
+            (Verdict("undecided", "noise"), "holds", "undecided: noise"),
+            (Verdict("waits for", "a result"), "holds", "waits for a result"),
+            (Verdict("holds"), "refuted", "undecided: by this short run it holds, by the "
+             "full one it is refuted; run without --quick"),
+            (Verdict("refuted"), "undecided: noise", "undecided: by this short run it is "
+             "refuted, by the full one it is undecided: noise; run without --quick"),
+            (Verdict("holds only if", "w = 2"), "holds only if w = 4", "undecided: by this "
+             "short run it holds only if w = 2, by the full one it holds only if w = 4; "
+             "run without --quick"),
+        ):
+            self.assertEqual(str(verdicts.as_a_short_run(short, full)), said)
 
 
 if __name__ == "__main__":
