@@ -41,7 +41,9 @@ def draw(cells):
         _draw_line(panel, rows, looks[label])
     _set_axes(panel)
     handles = [style.handle(label, look) for label, look in looks.items()]
-    style.add_foot(figure, words.caption(chosen, _text(scans), scans), handles)
+    # Marked points are hollow here, and their caption says so.
+    solid = scans[[not reads.is_marked(cell) for cell in scans.to_dict("records")]]
+    style.add_foot(figure, words.caption(chosen, _text(scans), solid), handles)
     return figure, _headlines(lines)
 
 

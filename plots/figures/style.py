@@ -142,10 +142,11 @@ def draw_spans(axes, x, value, low, high, look):
 
 
 def mark_points(axes, line, look):
-    """Writes the mark of speed-ups (reads.py) above the points of a line."""
+    """Writes the mark of speed-ups (reads.py) above the intervals of a line."""
     for cell in line.to_dict("records"):
         if reads.is_marked(cell):
-            axes.annotate(reads.MARK.strip(), (cell["memory_length"], cell["value"]), (0, 1),
+            top = cell["high"] if numpy.isfinite(cell["high"]) else cell["value"]
+            axes.annotate(reads.MARK.strip(), (cell["memory_length"], top), (0, -1),
                           textcoords="offset points", ha="center", fontsize=SMALLEST_PT,
                           color=look["color"])
 

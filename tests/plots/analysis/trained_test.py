@@ -183,7 +183,7 @@ class TrainedTest(unittest.TestCase):
                 self.assertEqual(trained_table.main([path]), 0)
             self.assertIn("| noise0 | 2 | 2.00 [2.00, 2.00] | 10.00 [", out.getvalue())
             self.assertIn("| mocha | 1 | 3.00 | 5.00 |", out.getvalue())
-            self.assertIn("| alternative | seeds | expected, % | hard, % | discrete | mass |\n",
+            self.assertIn("| alternative | seeds | expected, % | threshold, % | discrete | mass |\n",
                           out.getvalue())
             with open(path, "w", encoding="utf-8") as file:
                 file.write("{}")
