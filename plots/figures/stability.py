@@ -198,7 +198,7 @@ def _draw_map(panel, rows, names, lengths, along, measured):
 
 def _cell_text(value):
     """Writes '0.48', '4e-4' or '640': there is room for five characters."""
-    return "0" if value == 0 else _number(value, 2 if value >= 0.1 else 1)
+    return "0" if value == 0 else number(value, 2 if value >= 0.1 else 1)
 
 
 # ---- panels -----------------------------------------------------------------
@@ -254,7 +254,7 @@ def _worst(rows, key):
     return float(values.max()) if len(values) else math.nan
 
 
-def _number(value, digits=2):
+def number(value, digits=2):
     if value >= 0.01:
         return f"{value:.{digits}g}" if value < 100 else f"{value:.0f}"
     mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
@@ -287,12 +287,12 @@ def _finding(result):
         "of alpha, the probability that an output chooses an entry, is off "
         f"by {math.floor(100 * least) / 100:g} or more in some entry. More precision does "
         f"not help: {_preset('tf')} in f64 is off by "
-        f"{_number(_worst(tf, 'attention_error'))}."
+        f"{number(_worst(tf, 'attention_error'))}."
     )
     if presets:
         sentence += f" {' and '.join(map(_preset, presets))} also gives NaN."
     sentence += (
-        f" `exact`, in f32, stays within {_number(_worst(ours, 'attention_error'))}."
+        f" `exact`, in f32, stays within {number(_worst(ours, 'attention_error'))}."
         + _gradient_sentence(_drawn_gradients(result))
     )
     return [sentence]
@@ -308,9 +308,9 @@ def _gradient_sentence(rows):
     same = ["family", "memory_length", "output_length", "precision"]
     exact = rows[(rows["variant"] == "exact") & (rows[same] == worst[same]).all(axis=1)]
     return (
-        f" The largest gradient is {_number(worst['largest_gradient'])}, by "
+        f" The largest gradient is {number(worst['largest_gradient'])}, by "
         f"`{worst['preset']}`, where the exact one is "
-        f"{_number(_worst(exact, 'largest_gradient'))}."
+        f"{number(_worst(exact, 'largest_gradient'))}."
     )
 
 
@@ -319,7 +319,7 @@ def _chunk_finding(result):
     rows = rows[rows["chunk_energy_scale"].notna()]
     parts = []
     for name, group in rows.groupby(rows.apply(_name, axis=1), sort=False):
-        worst = _number(_worst(group[group["precision"] == "f32"],
+        worst = number(_worst(group[group["precision"] == "f32"],
                                "attention_error"))
         lost = (group["not_finite"] > 0).any()
         parts.append(f"{name} {worst}{' and NaN' if lost else ''}")
@@ -329,5 +329,5 @@ def _chunk_finding(result):
 def _gradient_finding(rows):
     parts = []
     for name, group in rows.groupby(rows.apply(_name, axis=1), sort=False):
-        parts.append(f"{name} {_number(_worst(group, 'largest_gradient'))}")
+        parts.append(f"{name} {number(_worst(group, 'largest_gradient'))}")
     return "largest |dL/dp|: " + ", ".join(parts)

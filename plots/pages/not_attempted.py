@@ -82,9 +82,9 @@ def numbers(paper):
 def sentence(papers):
     """Says what is not attempted, for README."""
     return (
-        f"Not attempted are {len(tables(papers))} tables of results on corpora that are not "
-        f"free ({_list(tables(papers))}) and {len(figures())} figures, which are schematics "
-        "or show models trained on such a corpus"
+        f"Not attempted: {len(tables(papers))} tables of results on corpora that are not "
+        f"free ({_list(tables(papers))}), and {len(figures())} figures, schematics or of "
+        "models trained on these"
     )
 
 
@@ -100,14 +100,11 @@ def lines(papers):
 
 
 def _list(found):
-    """'MAD tables 1 and 2, Britz table 2' of (key, table)."""
+    """'MAD 1 and 2; Britz 2' of (key, table)."""
     by_paper = {}
     for key, about in found:
         by_paper.setdefault(key, []).append(about["where"].split(",")[0].split()[1])
-    return ", ".join(
-        f"{key} table{'s' if len(own) > 1 else ''} {_joined(own)}"
-        for key, own in by_paper.items()
-    )
+    return "; ".join(f"{key} {_joined(own)}" for key, own in by_paper.items())
 
 
 def _joined(texts):

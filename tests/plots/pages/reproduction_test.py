@@ -371,8 +371,8 @@ class PapersTest(ReproductionTest):
                 row = f"| {paper['paper']['key']} {table['where']} | "
                 is_there = bool(table["corpora"]) and table["id"] != "britz-table-3"
                 self.assertEqual(listed.count(row), is_there, row)
-        self.assertIn("Not attempted are 7 tables of results on corpora that are not free (MAD "
-                      "tables 1, 2, 3 and 4, MoChA tables 1 and 2, Britz table 2)", listed)
+        self.assertIn("Not attempted: 7 tables of results on corpora that are not free (MAD 1, 2, 3 "
+                      "and 4; MoChA 1 and 2; Britz 2)", listed)
 
     def test_decoders_stand_beside_the_published_times(self):
         known_effects.use(self)
