@@ -1,6 +1,7 @@
 #include "harness/base/schema_check.h"
 
 #include <algorithm>
+#include <string>
 #include <vector>
 
 #if defined(__GNUC__) && !defined(__clang__)
@@ -19,8 +20,11 @@ namespace attnbench {
 namespace {
 
 // Makes "cells[3].samples_ns" from "<root>", "[cells]", "[3]", "[samples_ns]".
-std::string PlaceText(const std::vector<std::string>& context) {
+// An element with an id is named by it, too: "claims[3] (mad-linear).kind".
+std::string PlaceText(const std::vector<std::string>& context,
+                      const Json& document) {
   std::string place;
+  const Json* at = &document;
   for (std::size_t i = 1; i < context.size(); ++i) {
     const std::string name = context[i].substr(1, context[i].size() - 2);
     const bool is_index =
@@ -29,8 +33,13 @@ std::string PlaceText(const std::vector<std::string>& context) {
         });
     if (is_index) {
       place += "[" + name + "]";
+      at = &at->at(std::stoul(name));
+      if (at->is_object() && at->contains("id") && at->at("id").is_string()) {
+        place += " (" + at->at("id").get<std::string>() + ")";
+      }
     } else {
       place += (place.empty() ? "" : ".") + name;
+      at = &at->at(name);
     }
   }
   return place;
@@ -59,7 +68,7 @@ void CheckSchema(const Json& schema_json, const std::string& schema_name,
   for (auto error = errors.begin(); error != errors.end(); ++error) {
     if (error->context.size() >= innermost->context.size()) innermost = error;
   }
-  const std::string place = PlaceText(innermost->context);
+  const std::string place = PlaceText(innermost->context, document);
   throw UserError(
       path + (place.empty() ? "" : ": " + place),
       "is not as " + schema_name + " wants it: " + innermost->description);

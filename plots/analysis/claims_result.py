@@ -10,7 +10,7 @@ by other rules than the ledger has now, is a DataError: its verdicts do not coun
 
 import os
 
-from analysis import ROOT, load
+from analysis import ROOT, intervals, load
 from analysis.judge import ledger as ledgers, readings, verdicts
 
 LEDGER = os.path.join(ROOT, "experiments", "claims.json")
@@ -112,6 +112,21 @@ def ends(groups):
         min((group["least"] for group in known), key=number),
         max((group["greatest"] for group in known), key=number),
     )
+
+
+def reading_text(reading, number_text):
+    """Writes its value and interval; of few seeds what each of them gave, since an interval
+    by Student's t says little of so few.
+    """
+    value, seeds = number_text(reading["value"]), reading.get("seeds", [])
+    if 0 < len(seeds) < intervals.FEWEST_SEEDS:
+        given = ", ".join(map(number_text, seeds))
+        return f"{value} ({len(seeds)} seed{'s'[len(seeds) == 1:]}: {given})"
+    if reading["interval"] is None:
+        return value
+    text = f"{value} [{', '.join(map(number_text, reading['interval']))}]"
+    count = reading["labels"].get("seeds", len(seeds))
+    return f"{text} of {count} seeds" if count else text
 
 
 def _by_id(document):

@@ -12,6 +12,8 @@ No run shows what differs between runs, one of a single build does not show what
 do, and one of a single process not what processes do: these are added as they were
 measured elsewhere (results/effects.json). The degrees of freedom are Welch's and
 Satterthwaite's. harness/stats has the same rule.
+
+What models learn is of seeds, not of a series (Seeds, Deviations).
 """
 
 import math
@@ -32,6 +34,9 @@ EFFECTS = load.read_json(os.path.join(ROOT, "results", "effects.json"))["effects
 BETWEEN_QUARTILES = 1.349
 # By so many values fewer do the quartiles of a few values tell their spread (simulated).
 TOO_NARROW = 1.1
+# Of fewer seeds the values themselves are printed: Student's interval would be several
+# times as wide as they are apart.
+FEWEST_SEEDS = 5
 
 
 @dataclass(frozen=True)
@@ -48,6 +53,14 @@ class Span:
 
     def over(self, divisor):
         return Span(self.value / divisor, self.low / divisor, self.high / divisor)
+
+    def within(self, least, greatest):
+        """Gives the Span with no end beyond what the number can be."""
+        return Span(
+            self.value,
+            max(self.low, min(least, self.value)),
+            min(self.high, max(greatest, self.value)),
+        )
 
 
 @dataclass(frozen=True)
@@ -68,6 +81,57 @@ class Estimate:
         degrees = variance**2 / by_degrees if by_degrees else math.inf
         half = float(stats.t.isf(miss / 2, degrees)) * math.sqrt(variance)
         return Span(self.value, self.value - half, self.value + half)
+
+
+@dataclass(frozen=True)
+class Seeds:
+    """The mean of a number that each seed gives, between the `bounds` of the number."""
+
+    values: tuple
+    bounds: tuple = (-math.inf, math.inf)
+
+    def at(self, miss=MISS):
+        """Gives the Span that misses with this probability: Student's, within the bounds.
+
+        Equal values show no spread. Had more than 1 - (miss / 2)^(1 / n) of all seeds
+        another value, n equal ones would be seen with a probability below miss / 2. That
+        share may differ, by as much as the bounds allow.
+        """
+        count, value = len(self.values), float(numpy.mean(self.values))
+        if count == 1 or not math.isfinite(value):
+            return Span(value, -math.inf, math.inf).within(*self.bounds)
+        if len(set(self.values)) > 1:
+            variance = float(numpy.var(self.values, ddof=1)) / count
+            return Estimate(value, ((variance, count - 1),)).at(miss).within(*self.bounds)
+        share = 1 - (miss / 2) ** (1 / count)
+        low, high = self.bounds
+        return Span(value, value - share * (value - low), value + share * (high - value))
+
+    def half_width(self, miss):
+        """Gives that of the interval, where the bounds would not cut it off."""
+        is_one = len(set(self.values)) == 1
+        span = (self if is_one else Seeds(self.values)).at(miss)
+        return (span.high - span.low) / 2 if math.isfinite(span.value) else math.inf
+
+
+@dataclass(frozen=True)
+class Deviations:
+    """The standard deviation of one number over seeds, over that of another."""
+
+    of: tuple
+    to: tuple
+    values: tuple = ()  # a seed has none
+
+    def at(self, miss=MISS):
+        """Gives the Span that misses with this probability, by the F distribution."""
+        ratio = float(numpy.std(self.of, ddof=1) / numpy.std(self.to, ddof=1))
+        degrees = len(self.of) - 1, len(self.to) - 1
+        most, least = stats.f.ppf([1 - miss / 2, miss / 2], *degrees).tolist()
+        return Span(ratio, ratio / math.sqrt(most), ratio / math.sqrt(least))
+
+    def half_width(self, miss):
+        span = self.at(miss)
+        return (span.high - span.low) / 2
 
 
 def estimate(logs, kind, count=1.0):

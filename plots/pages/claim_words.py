@@ -33,11 +33,27 @@ def figure_text(part):
 
 
 def reading_text(reading):
-    value = number_text(reading["value"])
-    if reading["interval"] is None:
-        return value
-    low, high = map(number_text, reading["interval"])
-    return f"{value} [{low}, {high}]"
+    return claims_result.reading_text(reading, number_text)
+
+
+def least_effects(claim):
+    """Says how far from their bounds the parts on trained models could be told from them;
+    empty for claims without any.
+    """
+    texts = []
+    for part in claim["measured"]:
+        effects = [
+            readings.number(reading["least_effect"])
+            for group in part["groups"]
+            for reading in (group["least"], group["greatest"])
+            if "least_effect" in reading
+        ]
+        if part["rule"] is not None and effects:
+            texts.append(f"{part_text(part)}: {number_text(max(effects))}")
+    if not texts:
+        return ""
+    return ("Least effect that the seeds could have shown, half of the widest interval: "
+            f"{'; '.join(texts)}.")
 
 
 def number_text(value):

@@ -72,6 +72,9 @@ def details(claim, link):
         for row in claim_words.group_rows(part)
     ]
     lines += [*markdown.table(claim_words.GROUP_HEAD, rows), ""]
+    effects = claim_words.least_effects(claim)
+    if effects:
+        lines += [markdown.text(effects), ""]
     if claim["evidence"]:
         shown = evidence_text(claim["evidence"], link, in_section=True)
         lines += [f"Evidence: {shown}.", ""]

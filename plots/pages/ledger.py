@@ -83,7 +83,8 @@ def _evidence(claim, record):
     return (
         f"<details><summary>Evidence for {name}</summary>{full}"
         + markup.table(f"Evidence for {claim['id']}", claim_words.GROUP_HEAD, rows)
-        + f"<p>{_places(claim['evidence'])}"
+        + f"<p>{markup.text(claim_words.least_effects(claim))} "
+        f"{_places(claim['evidence'])}"
         f'<a href="{record}">Raw record of {name}</a></p></details>'
     )
 

@@ -5,10 +5,11 @@ examples:
   plots/trained.py results/training/copy.json --into docs/trained.md
 
 Errors are token error rates in percent over the held-out set, by the expectation and by
-the threshold; the mean over seeds, with its 95 % interval. `discrete` is the share of
-p outside 0.05 to 0.95, `mass` the probability that an output chooses an entry, `spread`
-that of the K contexts of memory over the source, `steps` how many it takes to 20 %
-of error, by the curve. Columns that say nothing of any alternative are left out.
+the threshold; the mean over seeds, with its 95 % interval, or what each of fewer than
+5 seeds gave; "(all)": all seeds gave the same. `discrete` is the share of p outside 0.05
+to 0.95, `mass` the probability that an output chooses an entry, `spread` that of the K
+contexts of memory over the source, `steps` how many it takes to 20 % of error, by the
+curve. Columns that say nothing of any alternative are left out.
 
 With --into FILE the table also goes between the lines <!-- trained NAME --> and
 <!-- /trained NAME --> of a file, NAME being the result's without .json.
@@ -17,7 +18,9 @@ With --into FILE the table also goes between the lines <!-- trained NAME --> and
 import math
 import os
 
-from analysis import command, load, trained, words
+import numpy
+
+from analysis import command, intervals, load, trained, words
 from pages import markdown, page
 
 # Measure of a column (trained.MEASURES): its head, and the decimals that it shows.
@@ -27,8 +30,9 @@ COLUMNS = {"expected": ("expected, %", 2), "hard": ("threshold, %", 2),
 
 
 def table(runs):
-    columns = {measure: [_text(runs.mean(name, measure), digits) for name in runs.names]
-               for measure, (_, digits) in COLUMNS.items()}
+    columns = {
+        measure: [_text(runs.values(name, measure), measure) for name in runs.names]
+        for measure in COLUMNS}
     shown = [measure for measure, texts in columns.items()
              if set(texts) != {markdown.NONE}]
     rows = [[markdown.text(name), str(len(runs.seeds(name)))]
@@ -41,14 +45,25 @@ def table(runs):
     return "\n".join([title, "", *markdown.table(head, rows), ""])
 
 
-def _text(estimate, digits):
-    if estimate is None or not math.isfinite(estimate.value):
+def _text(values, measure):
+    """Of the numbers of an alternative's seeds. What is infinite is no number."""
+    is_few = values is not None and len(values) < intervals.FEWEST_SEEDS
+    if values is None or not (numpy.any if is_few else numpy.all)(numpy.isfinite(values)):
         return markdown.NONE
-    text = f"{estimate.value:.{digits}f}"
-    span = estimate.at()
-    if math.isinf(span.high):
-        return text
-    return f"{text} [{span.low:.{digits}f}, {span.high:.{digits}f}]"
+    _, digits = COLUMNS[measure]
+
+    def text(value):
+        return f"{value:.{digits}f}" if math.isfinite(value) else markdown.NONE
+
+    if len(values) == 1:
+        return text(values[0])
+    if len(set(values)) == 1:
+        return f"{text(values[0])} (all)"
+    if is_few:
+        return ", ".join(map(text, values))
+    _, bounds = trained.MEASURES[measure]
+    span = intervals.Seeds(tuple(values.tolist()), bounds).at()
+    return f"{text(span.value)} [{text(span.low)}, {text(span.high)}]"
 
 
 def main(arguments=None):

@@ -230,6 +230,17 @@ class Claims(InFolder):
             del ledger["claims"][0]["parts"][0]["rule"]
         self.fails("claims[0]", "--ledger", self.ledger(no_rule))
 
+        def unknown_kind(ledger):
+            ledger["claims"][0]["kind"] = "belief"
+        self.fails("ledger.json: claims[0] (mad-linear).kind: is not as", "--list",
+                   "--ledger", self.ledger(unknown_kind))
+
+        def no_failure(ledger):
+            ledger["claims"][0]["parts"][0]["rule"] = {"kind": "at_least", "bound": 0}
+        self.fails("mad-linear, 'energies over max(T, U)': rule cannot fail",
+                   "mocha-params", "-o", self.path("none.json"), "--ledger",
+                   self.ledger(no_failure))
+
         def no_axis(ledger):
             ledger["measurements"]["bytes"]["quick"] = {"axes": {"dimm": 3}}
         self.fails("did you mean 'dim'", "matcha-memory", "--quick", "--ledger",

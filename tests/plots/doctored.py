@@ -2,6 +2,8 @@
 that was chosen beforehand.
 """
 
+import math
+
 from made_up import make_cell, make_result, make_trained, make_trained_run
 
 from analysis.judge import ledger, readings
@@ -145,51 +147,60 @@ def _computed(quantity, value):
     return make_result("computed", quantities=[row])
 
 
-HALF = {"soft": 50, "hard": 50}
-SCORINGS = {"K8_L10": {}, "softmax_sigmoid": {"decoder_scoring": "sigmoid"},
-            "sigmoid_softmax": {"encoder_scoring": "sigmoid"},
-            "sigmoid_sigmoid": {"encoder_scoring": "sigmoid",
-                                "decoder_scoring": "sigmoid"}}
-# Quantity -> alternatives, by name, of which it is `x`.
-TRAINED = {
-    "accuracy_expected_less_hard": lambda x: {
-        f"noise{n}": {"soft": 50, "hard": 50 + x, "noise": n} for n in (0, 1)},
-    "discrete_share_gained_by_noise": lambda x: {
-        f"noise{n}": {**HALF, "more": {"discrete_share": 0.5 + n * x}} for n in (0, 1)},
-    "hard_loss_saved_by_noise": lambda x: {
-        f"noise{n}": {"soft": 50, "hard": 50 + (1 - n) * x} for n in (0, 1)},
-    "accuracy_clipped_less_exact": lambda x: {
-        "noise1": HALF, "clipped": {"soft": 50 - x, "hard": 50 - x}},
-    "gap_closed": lambda x: {
-        name + suffix: {"soft": 0, "hard": hard, "encoder_units": units}
-        for name, hard in (("soft", None), ("monotonic", 100),
-                           ("mocha_w4", 100 - 100 * x))
-        for suffix, units in (("", 16), ("_64", 64))},
-    "accuracy_matcha_less_mocha": lambda x: {
-        "mocha": HALF, "mocha_w4": HALF, "matcha": {"soft": 50, "hard": 50 - x}},
-    "accuracy_gained_by_next_K": lambda x: {
-        "K1_L10": {"soft": 50}, "K4_L10": {"soft": 50 - x}},
-    "sufficient_K_longest_over_shortest": lambda x: {
-        "K2_L10": {"soft": 50}, f"K{int(2 * x)}_L20": {"soft": 50}},
-    "rank_correlation_of_K_and_steps": lambda x: {
-        "K1_L10": {"soft": 5, "steps": [200]},
-        "K4_L10": {"soft": 5, "steps": [200 + int(100 * x)]}},
-    "accuracy_of_scoring": lambda x: {
-        name: {"soft": 100 - x, **settings} for name, settings in SCORINGS.items()},
-    "spread_of_contexts": lambda x: {
-        name: {"soft": 5, "more": {"context_spread": x}, **settings}
-        for name, settings in SCORINGS.items()},
-    "accuracy_gained_by_position_encoding": lambda x: {"K8_L10": {"soft": 50}, **{
-        f"position_{encoding}": {"soft": 50 - x, "position_encoding": encoding}
-        for encoding in ("raw", "renormalized", "renormalized_mean")}},
-}
+BASE = 10.0  # what an alternative gives that another is compared with
+
+
+def _pick(names, number):
+    return names[min(number, len(names) - 1)]
+
+
+def _numbers(quantity, value):
+    """{alternative: {measure: number}}, so that each pair of sides gives `value`."""
+    of, to = quantity["of"], quantity.get("to")
+    found = {}
+    count = max(len(side["alternatives"]) for side in (of, to or of))
+    for measure in of["measures"]:
+        for number in range(count):
+            one = found.setdefault(_pick(of["alternatives"], number), {})
+            wanted = value
+            if to:
+                other = found.setdefault(_pick(to["alternatives"], number), {})
+                base = other.setdefault(to.get("measure", measure), BASE)
+                if "less" in to:
+                    found.setdefault(_pick(to["less"], number), {})[measure] = 0.0
+                wanted = value * base
+            if "less" in of:
+                taken_off = found.setdefault(_pick(of["less"], number), {})
+                taken_off[measure] = one.setdefault(measure, BASE) - wanted
+            else:
+                one[measure] = wanted
+    return found
+
+
+def _trained_run(name, seed, numbers):
+    """A run that gives these numbers, by measure."""
+    soft = numbers.get("expected", BASE)
+    hard = numbers.get("hard", numbers.get("decoded", soft + numbers.get("lost", 0)))
+    run = make_trained_run(name, seed, soft, hard, steps=(100,), more={
+        "context_spread": numbers.get("spread", BASE),
+        "discrete_share": 1 - numbers.get("undecided", 0.5)})
+    run["curve"][:] = [{**run["curve"][0], "step": numbers.get("steps_at_least", 100)}]
+    return run
 
 
 def trained(quantity, value):
-    """Two seeds that do not differ."""
-    runs = [make_trained_run(name, seed, **members)
-            for name, members in TRAINED[quantity["name"]](value).items()
-            for seed in (1, 2)]
+    """Seeds that hardly differ: equal ones would show no spread."""
+    if quantity.get("statistic") == "deviation":
+        (of,), (to,) = (quantity[side]["alternatives"] for side in ("of", "to"))
+        (measure,) = quantity["of"]["measures"]
+        runs = [_trained_run(name, seed, {measure: BASE + size * (-1) ** seed})
+                for seed in range(1, 31) for name, size in ((of, value), (to, 1))]
+    else:
+        runs = [
+            _trained_run(name, seed, {measure: number + 1e-9 * math.sin(seed * (place + 1))
+                                      for measure, number in numbers.items()})
+            for seed in (1, 2)
+            for place, (name, numbers) in enumerate(_numbers(quantity, value).items())]
     return make_trained(quantity["from"].removeprefix("trained_"), runs)
 
 

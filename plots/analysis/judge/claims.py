@@ -158,11 +158,15 @@ def _part(part, judged):
 
 
 def _reading(one):
-    return {
+    made = {
         "value": readings.number_json(one.value),
         "interval": one.interval and [readings.number_json(end) for end in one.interval],
         "labels": {name: value for name, value in one.labels.items() if value is not None},
     }
+    if one.least_effect is not None:
+        made["seeds"] = [readings.number_json(value) for value in one.seeds]
+        made["least_effect"] = readings.number_json(one.least_effect)
+    return made
 
 
 def _evidence(judged):
@@ -238,6 +242,4 @@ def _figure_text(groups):
 
 
 def _reading_text(one):
-    numbers = (one["value"], *(one["interval"] or ()))
-    value, *ends = (f"{readings.number(number):.3g}" for number in numbers)
-    return f"{value} [{', '.join(ends)}]" if ends else value
+    return claims_result.reading_text(one, lambda value: f"{readings.number(value):.3g}")

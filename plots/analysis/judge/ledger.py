@@ -9,17 +9,8 @@ results/schema/claims_ledger.schema.json is its schema.
 import math
 
 from analysis import load
+from analysis.judge import readings
 
-# The least and the greatest value of a number, by its unit. A rule that allows all of
-# them cannot fail.
-RANGES = {
-    "bytes": (0, math.inf), "contexts": (0, math.inf), "correlation": (-1, 1),
-    "entries": (0, math.inf), "exponent": (-math.inf, math.inf),
-    "factor": (0, math.inf), "ns": (-math.inf, math.inf), "numbers": (0, math.inf),
-    "percent": (0, 100), "points": (-100, 100), "probability": (0, math.inf),
-    "quantities": (0, math.inf), "ratio": (0, math.inf), "share": (-1, 1),
-    "weight": (0, math.inf),
-}
 TARGET = "Target"  # the source of what is aimed at, and no claim
 # Kinds of quantities that are read from a measurement of the same kind.
 OWN = ("verify", "stability", "computed", "trained")
@@ -59,16 +50,33 @@ def _check_part(part, measurements, where):
             where,
             f"a quantity {kind} is not read from {name}, a measurement of kind {made}",
         )
+    if kind == "trained":
+        _check_sides(quantity, where)
+
+
+def _check_sides(quantity, where):
+    """Of a quantity of trained models: how its sides go together."""
+    of, to = quantity["of"], quantity.get("to", {})
+    lists = [names for side in (of, to) for names in
+             (side.get("alternatives"), side.get("less")) if names]
+    lengths = {len(names) for names in lists} - {1}
+    if len(lengths) > 1:
+        raise load.DataError(
+            where, "lists of alternatives that go together have "
+            f"{' and '.join(map(str, sorted(lengths)))} names; they must have as many, "
+            "or one")
+    if quantity.get("statistic") and not to:
+        raise load.DataError(where, "a deviation is over another: `to` is missing")
 
 
 def _check_rule(part, where):
     """Refuses a rule that no number of its unit can fail, or that all fail."""
     unit = part["unit"]
-    if unit not in RANGES:
+    if unit not in readings.RANGES:
         raise load.DataError(
-            where, f"unit is '{unit}', it must be one of {', '.join(sorted(RANGES))}"
+            where, f"unit is '{unit}', it must be one of {', '.join(sorted(readings.RANGES))}"
         )
-    (low, high), (least, greatest) = bounds(part["rule"]), RANGES[unit]
+    (low, high), (least, greatest) = bounds(part["rule"]), readings.RANGES[unit]
     numbers = f"numbers of unit {unit} are from {number_text(least)} to {number_text(greatest)}"
     if low <= least and greatest <= high:
         raise load.DataError(where, f"rule cannot fail: {numbers}")

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from analysis import words
 from analysis.judge import grown, ratios, rows, targets
-from analysis.judge.readings import Readings
+from analysis.judge.readings import Readings, within_bounds
 
 KINDS = {**ratios.KINDS, **grown.KINDS, **rows.KINDS, **targets.KINDS}
 
@@ -22,6 +22,7 @@ def read(part, document, published):
     if content is None:
         return Readings([], document.none, document.waits_for)
     found = KINDS[quantity["kind"]](part, document, published)
+    found = replace(found, list=[within_bounds(part, one) for one in found.list])
     reasons = words.invalid_reasons(content["context"])
     if not reasons or not is_timed(quantity, content):
         return found

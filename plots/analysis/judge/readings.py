@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass, field, replace
 
 from analysis import load
-from analysis.intervals import MISS
+from analysis.intervals import MISS, Span
 
 
 @dataclass(frozen=True)
@@ -21,8 +21,10 @@ class Reading:
     # A wider interval: those of all readings of the part together miss with that
     # probability. None: `interval` is it.
     joint: tuple | None = None
-    # The greatest that an effect could be, of either sign: the whole error.
-    whole: float | None = None
+    # Of trained models: what each seed gave, and how far from a bound the value had to be
+    # to be told from it, by `interval`.
+    seeds: tuple = ()
+    least_effect: float | None = None
 
     @property
     def has_number(self):
@@ -103,6 +105,31 @@ def _is_in(value, values):
         value == one and isinstance(value, bool) == isinstance(one, bool)
         for one in values
     )
+
+
+# Unit -> what its numbers lie between. Closed forms give probabilities beyond 1.
+RANGES = {
+    "bytes": (0, math.inf), "contexts": (0, math.inf), "correlation": (-1, 1),
+    "entries": (0, math.inf), "exponent": (-math.inf, math.inf),
+    "factor": (0, math.inf), "ns": (-math.inf, math.inf), "numbers": (0, math.inf),
+    "of the gap": (-math.inf, math.inf), "percent": (0, 100), "points": (-100, 100),
+    "probability": (0, math.inf), "quantities": (0, math.inf), "ratio": (0, math.inf),
+    "share": (-1, 1), "weight": (0, math.inf),
+}
+
+
+def range_of(part):
+    return RANGES.get(part["unit"], (-math.inf, math.inf))
+
+
+def within_bounds(part, one):
+    """The reading with intervals that do not leave what numbers of its unit can be."""
+    def cut(ends):
+        if ends is None or not one.has_number:
+            return ends
+        span = Span(one.value, *ends).within(*range_of(part))
+        return span.low, span.high
+    return replace(one, interval=cut(one.interval), joint=cut(one.joint))
 
 
 def grouped(items, labels_of):

@@ -82,22 +82,20 @@ def computed(part, document, published):
 
 
 def trained(part, document, published):
-    """Labels without a value in the ledger may have any."""
-    quantity = part["quantity"]
-    wanted = quantity.get("of", {}).items()
-    found = [one for one in of_training.quantities(document.content)
-             if one.name == quantity["name"] and wanted <= one.labels.items()]
+    found = of_training.quantities(
+        document.content, part["quantity"], part.get("per", []), readings.range_of(part))
     return Readings(
-        [of_chance(partial(_trained, document, one), len(found)) for one in found],
-        f"it has no quantity {quantity['name']}")
+        [of_chance(partial(_trained, document, one), len(found)) for one in found])
 
 
 def _trained(document, one, miss):
     evidence = [document.evidence("runs", place) for place in one.places]
-    if one.estimate is None:
+    if one.of_seeds is None:
         return Reading(one.labels, why=one.why, evidence=evidence)
-    span = one.estimate.at(miss)
-    return Reading(one.labels, span.value, (span.low, span.high), one.why, evidence)
+    span = one.of_seeds.at(miss)
+    return Reading(
+        one.labels, span.value, (span.low, span.high), one.why, evidence,
+        seeds=one.of_seeds.values, least_effect=one.of_seeds.half_width(miss))
 
 
 KINDS = {"verify": verify, "stability": stability, "computed": computed,

@@ -8,6 +8,7 @@ import math
 import operator
 from dataclasses import dataclass, field, replace
 
+from analysis.intervals import FEWEST_SEEDS
 from analysis.judge import ledger, readings
 from analysis.judge.readings import Reading
 
@@ -182,7 +183,9 @@ def _state(bounds, reading, one_is_enough):
 
 
 def _wide_text(bounds, reading):
-    """Names the bound that the interval contains; where only the joint one does, that."""
+    """Names the bound that the interval contains; where only the joint one does, that. An
+    interval of few seeds is not told, as elsewhere.
+    """
 
     def contained(interval):
         return [b for b in bounds if math.isfinite(b) and interval[0] <= b <= interval[1]]
@@ -190,6 +193,8 @@ def _wide_text(bounds, reading):
     own = contained(reading.interval)
     low, high = reading.interval if own else reading.joint
     bound = (own or contained(reading.joint))[0]
+    if 0 < len(reading.seeds) < FEWEST_SEEDS:
+        return f"{len(reading.seeds)} seeds cannot tell it from {bound:.3g}"
     name = "the interval" if own else "the joint interval"
     return f"{name} [{low:.3g}, {high:.3g}] contains {bound:.3g}"
 
@@ -306,7 +311,8 @@ def _reasons(undecided, num_all, remedy):
             text += f" ({_names(named)})"
         if first.is_wide:
             text += f", and {len(groups) - 1} more like it" if len(groups) > 1 else ""
-            text += f"; {remedy}" if remedy else ""
+            # No longer run adds a seed to what was trained.
+            text += f"; {remedy}" if remedy and not first.least.seeds else ""
         texts.append(text)
     return ", ".join(texts)
 

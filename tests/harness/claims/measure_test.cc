@@ -166,7 +166,7 @@ TEST_F(ClaimsLedgerTest, AMeasurementIsToldWithItsMember) {
 TEST_F(ClaimsLedgerTest, ClaimsArePickedByTheirIds) {
   ClaimsLedger ledger = ReadClaimsLedger(
       "experiments/claims.json", "results/schema/claims_ledger.schema.json");
-  ASSERT_EQ(ledger.claims.size(), 38U);
+  ASSERT_GT(ledger.claims.size(), 2U);
   KeepClaims({"mocha-w1", "mad-linear"}, ledger);
   EXPECT_EQ(ledger.Ids(), (std::vector<std::string>{"mad-linear", "mocha-w1"}));
   // A measurement that nobody reads is not made.

@@ -138,6 +138,46 @@ class Rule(unittest.TestCase):
                            "s_run", "run_degrees"})
 
 
+class OfSeeds(unittest.TestCase):
+    def test_a_mean_over_seeds_has_students_interval_within_what_it_can_be(self):
+        span = intervals.Seeds((1, 3)).at()
+        self.assertAlmostEqual(span.high, 2 + T_1, 3)
+        cut = intervals.Seeds((-1, -0.9), (-1, 1)).at()
+        self.assertEqual((cut.value, cut.low), (-0.95, -1))
+        self.assertAlmostEqual(cut.high, -0.95 + 0.05 * T_1, 3)
+        # What is known of the effect is not better for the bound.
+        self.assertAlmostEqual(
+            intervals.Seeds((-1, -0.9), (-1, 1)).half_width(0.05), 0.05 * T_1, 3)
+
+    def test_no_end_is_cut_off_before_the_value(self):
+        span = intervals.Span(1.2, 0.9, 1.5).within(0, 1)
+        self.assertEqual((span.low, span.high), (0.9, 1.2))
+
+    def test_equal_seeds_are_no_certainty(self):
+        for count, share in ((2, 1 - 0.05 ** 0.5), (8, 1 - 0.05 ** 0.125)):
+            span = intervals.Seeds((-1,) * count, (-1, 1)).at(0.1)
+            self.assertEqual(span.low, -1)
+            self.assertAlmostEqual(span.high, -1 + 2 * share)
+            self.assertAlmostEqual(
+                intervals.Seeds((-1,) * count, (-1, 1)).half_width(0.1), share)
+        # Where the number may be anything, equal seeds say nothing of the others.
+        span = intervals.Seeds((3, 3)).at()
+        self.assertEqual((span.low, span.high), (-math.inf, math.inf))
+
+    def test_equal_seeds_hold_the_mean_as_often_as_they_say(self):
+        # At the share that the bound allows, n equal seeds come as often as they may.
+        count, miss = 4, 0.1
+        bound = intervals.Seeds((0,) * count, (0, 1)).at(miss).high
+        drawn = numpy.random.default_rng(1).random((100_000, count)) < bound
+        self.assertAlmostEqual(numpy.mean(~drawn.any(axis=1)), miss / 2, 2)
+
+    def test_one_seed_and_one_that_is_infinite_have_the_whole_range(self):
+        for values in ((0.5,), (0.5, math.inf)):
+            span = intervals.Seeds(values, (0, math.inf)).at()
+            self.assertEqual((span.low, span.high), (0, math.inf))
+            self.assertEqual(intervals.Seeds(values).half_width(0.1), math.inf)
+
+
 class Coverage(unittest.TestCase):
     BUILD, RUN, ROUND = 0.03, 0.04, 0.02
     TIMES = 2000

@@ -27,7 +27,8 @@ ONE = {"id": "mad-one", "kind": "identity", "conditions": "paper", "source": "MA
     "rule": {"kind": "at_most", "bound": 1},
     "quantity": {"kind": "verify", "from": "verify", "of": {"mechanism": "mocha"},
                  "field": "failed"}}]}
-SCORING = {"kind": "trained", "from": "trained_copy", "name": "accuracy_of_scoring"}
+(SCORING,) = (claim["parts"][0]["quantity"] for claim in LEDGER["claims"]
+              if claim["id"] == "britz-scoring")
 # Intervals of these are drawn, by another generator than that of the committed ones.
 DRAWN = ("rank_correlation", "fit", "break_even")
 
@@ -147,10 +148,12 @@ class Output(PlotTest):
             "request.json")
 
     def test_a_stored_training_result_is_read(self):
-        document = doctored.trained(SCORING, 98)
-        for run in document["runs"]:
-            if run["settings"]["encoder_scoring"] == "sigmoid":
-                run["result"]["soft_error"] = 0.6 + run["seed"] / 100
+        document = doctored.trained(SCORING, 0.1)
+        trained = document["runs"]
+        for run in trained:
+            if run["name"].startswith("sigmoid_"):
+                run["settings"]["encoder_scoring"] = "sigmoid"
+                run["result"]["hard_error"] = 0.6 + run["seed"] / 100
         path = self.write(document, "copy.json")
         measured = {"trained_copy": {"path": path, "file": path, "none": None}}
         output = str(self.folder / "claims.json")
@@ -162,11 +165,58 @@ class Output(PlotTest):
         (claim,) = document["claims"]
         self.assertEqual(claim["verdict"], "holds only if encoder_scoring = softmax")
         self.assertEqual(claim["evidence"][0]["file"], path)
-        self.assertEqual([entry["place"] for entry in claim["evidence"][:2]],
-                         ["runs[0]", "runs[1]"])
+        places = [entry["place"] for entry in claim["evidence"][:2]]
+        runs = [trained[int(place.removeprefix("runs[").removesuffix("]"))]
+                for place in places]
+        self.assertEqual(len({run["name"] for run in runs}), 1)
+        self.assertEqual([run["seed"] for run in runs], [1, 2])
         # As the program writes documents: a claim a line.
         with open(output, encoding="utf-8") as file:
             self.assertEqual(sum(line.startswith('{"id":') for line in file), 1)
+
+    def test_few_seeds_are_printed_themselves_and_more_with_their_interval(self):
+        document = doctored.trained(SCORING, 0.1)
+        claim = {**ONE, "parts": [{
+            "name": "error", "role": "claim", "unit": "percent",
+            "rule": {"kind": "at_most", "bound": 5}, "quantity": {
+                **SCORING, "of": {"alternatives": ["K8_L10"], "measures": ["decoded"]}}}]}
+
+        def made(count):
+            runs = [{**document["runs"][0], "name": "K8_L10", "seed": seed,
+                     "result": {**document["runs"][0]["result"],
+                                "hard_error": (1 + seed % 2) / 100}}
+                    for seed in range(1, count + 1)]
+            content = {**document, "runs": runs}
+            found = claims.result(
+                [claim], {"trained_copy": Document("trained_copy", None, content)}, CONTEXT)
+            validate({**found, "context": read("results", "claims.json")["context"]},
+                     "claims")
+            return found
+        few = made(4)
+        (group,) = few["claims"][0]["measured"][0]["groups"]
+        self.assertEqual(group["least"]["seeds"], [2, 1, 2, 1])
+        self.assertIn("error: 1.5 (4 seeds: 2, 1, 2, 1) percent; ", claims.text(few))
+        self.assertRegex(claims.text(made(5)), r"error: 1.6 \[[\d., ]+\] of 5 seeds percent; ")
+        half = group["least"]["least_effect"]
+        self.assertAlmostEqual(group["least"]["interval"][1], 1.5 + half)
+        self.assertAlmostEqual(half, 2.353363 / math.sqrt(12), 5)
+
+    def test_sides_that_do_not_go_together_are_refused(self):
+        document = load.read_json(PATH)
+        for change, said in (
+            ({"to": {"alternatives": ["a", "b"]}}, "have 2 and 4 names"),
+            ({"of": {"alternatives": ["a", "b", "c"], "less": ["a", "b"],
+                     "measures": ["hard"]}}, "have 2 and 3 names"),
+            ({"statistic": "deviation"}, "`to` is missing"),
+        ):
+            for claim in document["claims"]:
+                if claim["id"] == "britz-scoring":
+                    claim["parts"][0]["quantity"] = {**SCORING, **change}
+            status, _, error = self.judge(
+                self.request(ledger=self.write(document, "ledger.json")))
+            self.assertEqual(status, 2)
+            self.assertIn("britz-scoring, 'error': ", error)
+            self.assertIn(said, error)
 
     def test_another_result_in_its_place_is_refused(self):
         path = self.write({"kind": "sweep", "cells": []}, "copy.json")

@@ -193,6 +193,15 @@ class Ratios(unittest.TestCase):
         # No order against what does not vary.
         self.assertEqual(read(quantity, sweep(*cells[:2])).list[0].value, 0)
 
+    def test_a_correlation_does_not_leave_its_range(self):
+        cells = [timed(name, t, [ns], point=str(t)) for t in (10, 20, 40)
+                 for name, ns in (("soft", 100 * t), ("mocha", 100))]
+        quantity = {**RATIO, "kind": "rank_correlation", "against": ["memory_length"]}
+        part = {"name": "figure", "role": "claim", "unit": "correlation",
+                "quantity": quantity}
+        (reading,) = quantities.read(part, sweep(*cells), {}).list
+        self.assertEqual((reading.interval, reading.joint), ((-1, 1), (-1, 1)))
+
     def test_a_correlation_is_that_of_the_medians(self):
         cells = []
         for n, t in enumerate((10, 20, 40)):
@@ -404,6 +413,21 @@ class Rows(unittest.TestCase):
         (reading,) = read(quantity, Document("m", None, content)).list
         self.assertEqual(reading.value, 3e-14)
         self.assertIn("cases[1]", reading.evidence[0]["place"])
+
+    def test_what_seeds_gave_stands_with_the_least_effect_that_they_could_show(self):
+        runs = [made_up.make_trained_run("a", seed, 10.0, 10.0 + seed) for seed in (1, 2, 3)]
+        document = Document("m", None, made_up.make_trained("stretch", runs))
+        quantity = {"kind": "trained", "from": "m",
+                    "of": {"alternatives": ["a"], "measures": ["lost"]}}
+        part = {"name": "figure", "role": "claim", "unit": "points", "quantity": quantity}
+        (reading,) = quantities.read(part, document, {}).list
+        for found, wanted in zip(reading.seeds, (1, 2, 3)):
+            self.assertAlmostEqual(found, wanted)
+        # Student's t of two degrees that is above 2.92 with probability 0.05, and of
+        # 4.303 with 0.025.
+        for ends, t in ((reading.interval, 2.91999), (reading.joint, 4.30265)):
+            self.assertAlmostEqual(ends[1] - 2, t / math.sqrt(3), 4)
+        self.assertAlmostEqual(reading.least_effect, 2.91999 / math.sqrt(3), 4)
 
     def test_numbers_of_a_name_may_be_infinite_or_missing(self):
         rows = [{"name": "n", "labels": {"a": n}, "value": value, "interval": interval,

@@ -12,6 +12,7 @@ import os
 import tempfile
 import unittest
 
+import numpy
 from documents import ROOT, read, validate
 from made_up import make_trained, make_trained_run
 
@@ -19,15 +20,19 @@ from analysis import trained
 from pages import trained_table
 
 
-def quantities(experiment, runs):
-    document = make_trained(experiment, runs)
+def side(*alternatives, **more):
+    return {"alternatives": list(alternatives), **more}
+
+
+def quantities(runs, of, to=None, per=(), **more):
+    document = make_trained("stretch", runs)
     validate(document, "trained")
-    return {(one.name, *sorted(map(str, one.labels.values()))): one
-            for one in trained.quantities(document)}
+    asked = {"of": of, **({"to": to} if to else {}), **more}
+    return trained.quantities(document, asked, per)
 
 
 def value(quantity):
-    return quantity.estimate.value
+    return quantity.of_seeds.at().value
 
 
 def stretch():
@@ -40,114 +45,107 @@ def stretch():
         make_trained_run("clipped", 1, 3.0, 6.0, noise=1, alpha="clipped"),
         make_trained_run("clipped", 2, 3.0, 6.4, noise=1, alpha="clipped"),
         make_trained_run("mocha", 1, 3.0, 5.0), make_trained_run("matcha", 1, 3.0, 4.0),
+        make_trained_run("soft", 1, 2.0),
     ]
 
 
+HARD = {"measures": ["hard"]}
+
+
 class TrainedTest(unittest.TestCase):
-    def test_seeds_pair_and_signs_are_those_of_the_names(self):
-        rows = quantities("stretch", stretch())
-        lost = rows["accuracy_expected_less_hard", "0", "2"]
-        self.assertAlmostEqual(value(lost), 8)
-        # Student's t of two: 12.706 s / sqrt(2), with s = sqrt(2).
-        self.assertAlmostEqual(lost.estimate.at(0.05).high - value(lost), 12.7062, 3)
-        self.assertEqual(lost.places, [0, 1])
-        saved = rows["hard_loss_saved_by_noise", "2"]
-        self.assertAlmostEqual(value(saved), (7 - 1 + 9 - 1.2) / 2)
-        self.assertEqual(saved.places, [0, 1, 2, 3])
-        clipped = rows["accuracy_clipped_less_exact", "2", "threshold"]
-        self.assertAlmostEqual(value(clipped), -2.1)
-        self.assertLess(clipped.estimate.at().low, -2.1)
-        self.assertAlmostEqual(
-            value(rows["accuracy_clipped_less_exact", "2", "expected"]), 0)
-        self.assertAlmostEqual(value(rows["discrete_share_gained_by_noise", "2"]), 0)
-        self.assertAlmostEqual(value(rows["accuracy_matcha_less_mocha", "1"]), 1)
+    def test_seeds_pair_and_numbers_are_those_of_the_runs_that_all_sides_have(self):
+        (one,) = quantities(stretch(), side("clipped", **HARD), side("noise1"))
+        self.assertEqual(one.of_seeds.values, (6 / 4, 6.4 / 4.2))
+        self.assertEqual(one.places, [5, 6, 2, 3])
+        self.assertEqual(one.labels["seeds"], 2)
+        expected, hard = quantities(
+            stretch(), side("clipped", measures=["expected", "hard"]), side("noise1"))
+        self.assertEqual(value(expected), 1)
+        self.assertEqual((expected.labels["measure"], value(hard)),
+                         ("expected", value(one)))
+        (lost,) = quantities(stretch(), side("noise1", **HARD),
+                             side("noise1", measure="expected"))
+        for found, wanted in zip(lost.of_seeds.values, (4 / 3, 4.2 / 3, 1)):
+            self.assertAlmostEqual(found, wanted)
+
+    def test_what_is_taken_off_is_taken_off_seed_by_seed(self):
+        gap = side("noise0", less=["clipped"], **HARD)
+        (one,) = quantities(stretch(), gap, side("noise0", less=["noise1"]))
+        for found, wanted in zip(one.of_seeds.values, (3 / 5, 4.6 / 6.8)):
+            self.assertAlmostEqual(found, wanted)
+        (points,) = quantities(stretch(), gap)
+        self.assertAlmostEqual(value(points), (3 + 4.6) / 2)
+
+    def test_a_single_alternative_goes_with_all_of_the_other_side(self):
+        found = quantities(stretch(), side("noise1", **HARD), side("noise0", "clipped"))
+        self.assertEqual([one.labels["to"] for one in found], ["noise0", "clipped"])
+        self.assertAlmostEqual(value(found[1]), (4 / 6 + 4.2 / 6.4) / 2)
+        found = quantities(stretch(), side("noise0", "noise1", **HARD), side("clipped"),
+                           per=["noise"])
+        self.assertEqual([one.labels["noise"] for one in found], [0, 1])
 
     def test_one_seed_has_a_number_and_gives_no_verdict(self):
-        one = quantities("stretch", stretch())["accuracy_matcha_less_mocha", "1"]
+        (one,) = quantities(stretch(), side("matcha", **HARD), side("mocha"))
         self.assertIn("one seed", one.why)
-        self.assertEqual(one.estimate.at().high, math.inf)
+        self.assertEqual((value(one), one.of_seeds.at().high), (4 / 5, math.inf))
 
     def test_a_run_that_diverged_is_left_out_with_its_pair(self):
         runs = stretch()
         runs[0].update(status="diverged", message="m", result=None)
-        row = quantities("stretch", runs)["hard_loss_saved_by_noise", "1"]
-        self.assertAlmostEqual(value(row), 9 - 1.2)
-        self.assertEqual(row.places, [1, 3])
+        ratio = side("noise0", **HARD), side("noise1")
+        (one,) = quantities(runs, *ratio)
+        self.assertAlmostEqual(value(one), 11 / 4.2)
+        self.assertEqual(one.places, [1, 3])
         for run in runs:
             run.update(status="diverged", message="m", result=None)
-        for one in quantities("stretch", runs).values():
-            self.assertIsNone(one.estimate)
-            self.assertEqual(one.why, "no seed has all of its runs")
+        (one,) = quantities(runs, *ratio)
+        self.assertEqual((one.of_seeds, one.why), (None, "no seed has all of its runs"))
 
-    def test_an_alternative_that_is_not_there_gives_no_number(self):
-        rows = quantities("fed", [make_trained_run("noise1", 1, 2.0, 3.0, noise=1)])
-        self.assertAlmostEqual(value(rows["accuracy_expected_less_hard", "1", "1"]), 1)
-        self.assertIsNone(rows["accuracy_expected_less_hard", "0", "None"].estimate)
+    def test_what_is_not_there_gives_no_number_and_says_so(self):
+        for of, to, why in (
+            (side("noise9", **HARD), None, "it has no alternative noise9"),
+            (side("noise0", less=["noise9"], **HARD), None, "it has no alternative noise9"),
+            (side("noise0", **HARD), side("soft"), "its runs do not have the number"),
+            (side("noise0", measures=["spread"]), None, "its runs do not have the number"),
+        ):
+            (one,) = quantities(stretch(), of, to)
+            self.assertEqual((one.of_seeds, one.why), (None, why))
+        runs = [make_trained_run(name, 1, 0.0) for name in "ab"]
+        (one,) = quantities(runs, side("a", measures=["decoded"]), side("b"))
+        self.assertEqual((one.of_seeds, one.why),
+                         (None, "a seed has 0 on both sides of the ratio"))
 
-    def test_the_gap_is_that_of_the_threshold_to_soft_attention(self):
-        runs = []
-        for seed, mocha in ((1, 4.0), (2, 12.0)):
-            runs += [make_trained_run("soft", seed, 2.0),
-                     make_trained_run("monotonic", seed, 5.0, 42.0, encoder_units=16),
-                     make_trained_run("mocha_w4", seed, 3.0, mocha),
-                     make_trained_run("matcha", seed, 3.0, 30.0)]
-        runs += [make_trained_run(name, 1, 1.0, 1.0, encoder_units=64)
-                 for name in ("soft_64", "monotonic_64", "mocha_w4_64")]
-        rows = quantities("reorder", runs)
-        self.assertAlmostEqual(value(rows["gap_closed", "16", "2"]), (38 + 30) / 2 / 40)
-        self.assertAlmostEqual(value(rows["accuracy_soft_less_monotonic", "16", "2"]), 40)
-        none = rows["gap_closed", "1", "64"]
-        self.assertIsNone(none.estimate)
-        self.assertIn("all runs of a seed are alike", none.why)
-        self.assertAlmostEqual(value(rows["accuracy_matcha_less_mocha", "2"]), 8 - 30)
+    def test_steps_that_were_not_enough_count_as_all_of_them(self):
+        runs = [make_trained_run("K32", 1, 1, steps=(200,)),
+                make_trained_run("K1", 1, 1, steps=(100,))]
+        for point in runs[1]["curve"]:
+            point["soft_error"] = 0.5
+        (one,) = quantities(runs, side("K32", measures=["steps_at_least"]), side("K1"))
+        self.assertAlmostEqual(value(one), 200 / 300)
+        (one,) = quantities(runs, side("K1", measures=["steps"]))
+        self.assertEqual(value(one), math.inf)
 
-    def copies(self):
-        runs = []
-        for length, errors in ((10, (9, 2, 1.5, 1)), (20, (40, 17, 3, 2)), (40, (60, 50, 30, 9))):
-            for k, error in zip((1, 4, 8, 32), errors):
-                steps = (300 if k < 8 else 100,) if length < 40 else (200,)
-                runs += [make_trained_run(f"K{k}_L{length}", seed, error, steps=steps)
-                         for seed in (1, 2)]
-        runs.append(make_trained_run("K4_L20_long", 1, 1))
-        for encoder in ("softmax", "sigmoid"):
-            for decoder in ("softmax", "sigmoid"):
-                if (encoder, decoder) != ("softmax", "softmax"):
-                    runs.append(make_trained_run(
-                        f"{encoder}_{decoder}", 1, 1, encoder_scoring=encoder,
-                        decoder_scoring=decoder, more={"context_spread": 0.4}))
-        for encoding in ("raw", "renormalized", "renormalized_mean"):
-            runs.append(make_trained_run(f"position_{encoding}", 1, 2, position_encoding=encoding))
-        return runs
+    def test_deviations_are_compared_by_the_f_distribution(self):
+        runs = [make_trained_run(name, seed, 10 + size * (-1) ** seed)
+                for seed in range(1, 9) for name, size in (("mocha_w2", 2), ("soft", 1))]
+        decoded = {"measures": ["decoded"]}
+        (one,) = quantities(runs, side("mocha_w2", **decoded), side("soft"),
+                            statistic="deviation")
+        span = one.of_seeds.at(0.1)
+        self.assertAlmostEqual(span.value, 2)
+        # From a table: F of 7 and 7 degrees is above 3.787 with probability 0.05.
+        self.assertAlmostEqual(span.low, 2 / math.sqrt(3.787), 3)
+        self.assertAlmostEqual(span.high, 2 * math.sqrt(3.787), 2)
+        runs = [make_trained_run(name, seed, 1) for seed in (1, 2) for name in "ab"]
+        (one,) = quantities(runs, side("a", **decoded), side("b"), statistic="deviation")
+        self.assertEqual((one.of_seeds, one.why), (None, "all of its seeds are alike"))
 
-    def test_k_is_enough_within_a_point_of_the_best_and_more_converge_earlier(self):
-        rows = quantities("copy", self.copies())
-        self.assertEqual(value(rows["sufficient_K_longest_over_shortest", "2"]), 32 / 4)
-        self.assertAlmostEqual(
-            value(rows["accuracy_gained_by_next_K", "1", "10", "2", "4"]), 7)
-        self.assertLess(value(rows["rank_correlation_of_K_and_steps", "10", "2"]), -0.8)
-        same = rows["rank_correlation_of_K_and_steps", "2", "40"]
-        self.assertIsNone(same.estimate)
-        self.assertIn("all runs of a seed are alike", same.why)
-        self.assertAlmostEqual(
-            value(rows["accuracy_of_scoring", "1", "sigmoid", "softmax"]), 99)
-        self.assertAlmostEqual(
-            value(rows["accuracy_gained_by_position_encoding", "1", "raw"]), -0.5)
-
-    def test_a_k_that_never_gets_there_is_the_slowest(self):
-        runs = self.copies()
-        for run in runs:
-            if run["name"] == "K1_L40":
-                for point in run["curve"]:
-                    point["soft_error"] = 0.5
-        rows = quantities("copy", runs)
-        self.assertLess(value(rows["rank_correlation_of_K_and_steps", "2", "40"]), 0)
-
-    def test_the_spread_of_contexts_is_read_where_it_was_measured(self):
-        rows = quantities("copy", self.copies())
-        self.assertAlmostEqual(value(rows["spread_of_contexts", "1", "sigmoid", "softmax"]), 0.4)
-        older = rows["spread_of_contexts", "2", "softmax", "softmax"]
-        self.assertEqual((older.estimate, older.why),
-                         (None, "its runs do not have the number"))
+    def test_contexts_are_found_by_their_names(self):
+        runs = trained.Runs(make_trained("copy", [
+            make_trained_run(name, 1, 1) for name in
+            ("K32_L10", "K4_L10", "K4_L20", "K4_L20_long", "soft_L10")]))
+        self.assertEqual(trained.contexts(runs),
+                         {10: {4: "K4_L10", 32: "K32_L10"}, 20: {4: "K4_L20"}})
 
     def test_committed_results_are_whole_and_of_the_committed_experiments(self):
         names = sorted(os.listdir(os.path.join(ROOT, "results", "training")))
@@ -174,6 +172,16 @@ class TrainedTest(unittest.TestCase):
             table = page.split(f"<!-- trained {name} -->\n")[1].split("<!-- /trained")[0]
             self.assertEqual(table, out.getvalue(), name)
 
+    def test_numbers_of_few_seeds_stand_in_a_table_themselves(self):
+        for values, text in (((0.5,), "0.50"), ((0.5, 0.51), "0.50, 0.51"),
+                             ((0.5, 0.5), "0.50 (all)"), ((0.5, math.inf), "0.50, –"),
+                             ((math.inf,) * 2, "–"), ((0.5,) * 4 + (math.inf,), "–")):
+            self.assertEqual(trained_table._text(numpy.array(values), "spread"), text)
+        # Student's t of four degrees: 2.776 times 0.447 / sqrt(5) = 0.555.
+        self.assertEqual(
+            trained_table._text(numpy.array([0, 0, 0, 0, 1.0]), "spread"), "0.20 [0.00, 0.76]")
+        self.assertEqual(trained_table._text(None, "spread"), "–")
+
     def test_the_table_has_a_column_for_what_any_alternative_has(self):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "r.json")
@@ -181,10 +189,12 @@ class TrainedTest(unittest.TestCase):
                 json.dump(make_trained("stretch", stretch()), file)
             with contextlib.redirect_stdout(io.StringIO()) as out:
                 self.assertEqual(trained_table.main([path]), 0)
-            self.assertIn("| noise0 | 2 | 2.00 [2.00, 2.00] | 10.00 [", out.getvalue())
+            self.assertIn("| noise0 | 2 | 2.00 (all) | 9.00, 11.00 | 0.510, 0.520 |",
+                          out.getvalue())
             self.assertIn("| mocha | 1 | 3.00 | 5.00 |", out.getvalue())
             self.assertIn("| alternative | seeds | expected, % | threshold, % | discrete | mass |\n",
                           out.getvalue())
+            self.assertNotIn("inf", out.getvalue())
             with open(path, "w", encoding="utf-8") as file:
                 file.write("{}")
             with contextlib.redirect_stderr(io.StringIO()) as error:

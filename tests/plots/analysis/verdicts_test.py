@@ -61,6 +61,13 @@ class Parts(unittest.TestCase):
         magnitude = part(quantity={"reduce": "greatest_magnitude"})
         self.assertEqual(self.verdict(magnitude, reading(-3, -2, -4, -1.5)), "fails")
 
+    def test_few_seeds_are_told_by_their_number_and_no_remedy_adds_any(self):
+        few = Reading({}, 1, (0.5, 1.5), seeds=(0.8, 1.2))
+        self.assertEqual(self.verdict(part(), few), "undecided: 2 seeds cannot tell it from 1")
+        more = Reading({}, 1, (0.5, 1.5), seeds=(0.8, 0.9, 1, 1.1, 1.2))
+        self.assertEqual(self.verdict(part(), more),
+                         "undecided: the interval [0.5, 1.5] contains 1")
+
     def test_what_the_paper_says_can_be_holds_where_it_is_once(self):
         can = {**part(["w"]), "somewhere": True}
         self.assertEqual(self.verdict(can, of(2, w=1), of(0, w=2)), "holds")

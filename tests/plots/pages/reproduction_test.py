@@ -102,6 +102,23 @@ class ClaimsTest(ReproductionTest):
         self.assertEqual(none[2], "**not measurable here**: no training result")
         self.assertEqual(none[4], "–")
 
+    def test_what_seeds_gave_is_told_with_the_least_effect_that_they_could_show(self):
+        made = document()
+        (scoring,) = (one for one in made["claims"] if one["id"] == "britz-scoring")
+        few = {"value": 0.02, "interval": [0, 0.05], "labels": {},
+               "seeds": [0.01, 0.03], "least_effect": 0.063}
+        more = {"value": 0.5, "interval": [0.4, 0.6], "labels": {},
+                "seeds": [0.4, 0.5, 0.5, 0.5, 0.6], "least_effect": 0.1}
+        scoring["measured"][0]["groups"] = [{
+            "labels": {}, "verdict": "holds", "why": None, "readings": 2, "least": few,
+            "greatest": more}]
+        text = self.page(made)
+        self.assertEqual(self.rows_of(text, "britz-scoring")[0][4],
+                         "0.02 (2 seeds: 0.01, 0.03) to 0.5 \\[0.4, 0.6\\] of 5 seeds")
+        section = text.split("\n#### britz-scoring\n")[1].split("\n#### ")[0]
+        self.assertIn("half of the widest interval: error (percent): 0.1.", section)
+        self.assertEqual(text.count("half of the widest interval"), 1)
+
     def test_evidence_is_linked_and_says_how_much_of_it_is_not_shown(self):
         evidence = self.rows_of(self.page(document()), "mad-speedup")[0][6]
         link = os.path.relpath(ROOT / "results/claims/speedup.json", self.folder)
