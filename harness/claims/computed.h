@@ -116,10 +116,10 @@ Rule OptionRule(const std::string& mechanism, const std::string& option);
 // width_one_difference  numbers in which mocha with w = 1 and monotonic differ:
 //                     positions, contexts, expectation, gradient of p; or the
 //                     chunk energies that it evaluates
-// loop_gap            total variation between where the hard process chooses
+// loop_gap            total variation between where the sampled process chooses
 //                     for the last output and alpha, whose states follow from
 //                     expected contexts: s(i) = tanh(A s(i-1) + B c(i)). In an
-//                     open loop the hard process has these states too, in a
+//                     open loop the sampled process has these states too, in a
 //                     closed one its own, which follow from the contexts that
 //                     it sampled. A and B have entries N(0, 4/d), which keeps
 //                     energies at size 1 to 2

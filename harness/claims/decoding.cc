@@ -349,7 +349,7 @@ Choice ExpectedChoice(const Mechanism<double>& mechanism, const Config& config,
 using NextState = std::function<std::vector<double>(
     Index i, std::span<const double> state, std::span<const double> context)>;
 
-// The shares of the trials in which the hard process makes each choice.
+// The shares of the trials in which the sampled process makes each choice.
 Choice SampledChoice(const Mechanism<double>& mechanism, const Config& config,
                      const Sequence<double>& sequence,
                      const std::vector<double>& first, const NextState& next,

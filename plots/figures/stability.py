@@ -61,15 +61,12 @@ def draw(result):
     """Draws the error over T of everything without chunk energies, and tells the
     finding.
     """
-    rows = result["rows"]
-    rows = _longest(rows[rows["chunk_energy_scale"].isna()])
-    families = [f for f in _families(rows) if _over_length(rows, f)]
-    chosen = rows[rows["family"].isin(families)]
+    chosen = _drawn_errors(result)
     figure = _error_figure(
         result,
         chosen,
         "family",
-        [f for f in families if f != "normal"],
+        [f for f in _families(chosen) if f != "normal"],
         _title,
         "p is drawn as each title says, memory (no p) from N(0, 1) scores.",
     )
@@ -97,14 +94,7 @@ def draw_chunks(result):
 
 def draw_gradient(result):
     """Draws the largest gradient over U."""
-    rows = result["gradients"]
-    rows = rows[rows["chunk_energy_scale"].isna()]
-    rows = rows[rows["memory_length"] == rows["memory_length"].max()]
-    rows = rows[
-        rows["mechanism"].isin(
-            {m for m, v in zip(rows["mechanism"], rows["preset"]) if v}
-        )
-    ]
+    rows = _drawn_gradients(result)
     maps = {
         _title(family): rows[rows["family"] == family]
         for family in GRADIENT_FAMILIES
@@ -123,6 +113,23 @@ def draw_gradient(result):
         "forward-mode differentiation of what was published.",
     )
     return figure, [_gradient_finding(rows)]
+
+
+def _drawn_errors(result):
+    rows = result["rows"]
+    rows = _longest(rows[rows["chunk_energy_scale"].isna()])
+    families = [f for f in _families(rows) if _over_length(rows, f)]
+    return rows[rows["family"].isin(families)]
+
+
+def _drawn_gradients(result):
+    rows = result["gradients"]
+    rows = rows[rows["chunk_energy_scale"].isna()]
+    rows = rows[rows["memory_length"] == rows["memory_length"].max()]
+    with_presets = set(rows["mechanism"][rows["preset"].notna()])
+    return rows[
+        rows["mechanism"].isin(with_presets) & rows["family"].isin(GRADIENT_FAMILIES)
+    ]
 
 
 # ---- maps -------------------------------------------------------------------
@@ -262,8 +269,8 @@ def _preset(name):
 
 
 def _finding(result):
-    """Gives the sentence of the README."""
-    rows = result["rows"]
+    """Gives the sentences of the README, of what this figure and that of gradients draw."""
+    rows = _drawn_errors(result)
     rows = rows[(rows["mechanism"] == "monotonic")]
     ours = rows[(rows["variant"] == "exact") & (rows["precision"] == "f32")]
     theirs = rows[rows["preset"].notna()]
@@ -278,31 +285,36 @@ def _finding(result):
         _worst(group, "attention_error")
         for _, group in theirs.groupby("preset")
     )
-    gradient = result["gradients"]
-    gradient = gradient[gradient["mechanism"] == "monotonic"]
-    sizes = [
-        number(_worst(g, "largest_gradient"))
-        for g in (
-            gradient[gradient["variant"] == "exact"],
-            gradient[gradient["preset"].notna()],
-        )
-    ]
     sentence = (
-        "Over the lengths and probabilities that were tried, every published closed form "
+        "Over the lengths and probabilities of the figure, every published closed form "
         "of alpha, the probability that an output chooses an entry, is off "
         f"by {math.floor(100 * least) / 100:g} or more in some entry. More precision does "
         f"not help: {_preset('tf')} in f64 is off by "
-        f"{number(_worst(tf, 'attention_error'))} and loses "
-        f"{100 * _worst(tf, 'mass_error'):.0f} % of an output's mass."
+        f"{number(_worst(tf, 'attention_error'))}."
     )
     if presets:
         sentence += f" {' and '.join(map(_preset, presets))} also gives NaN."
     sentence += (
-        f" The largest gradient is {sizes[1]} where the exact one is "
-        f"{sizes[0]}. `exact`, in f32, stays within "
-        f"{number(_worst(ours, 'attention_error'))}."
+        f" `exact`, in f32, stays within {number(_worst(ours, 'attention_error'))}."
+        + _gradient_sentence(_drawn_gradients(result))
     )
     return [sentence]
+
+
+def _gradient_sentence(rows):
+    """Tells the largest gradient, and the exact one on the same numbers."""
+    rows = rows[rows["mechanism"] == "monotonic"]
+    theirs = rows[rows["preset"].notna()].dropna(subset=["largest_gradient"])
+    if theirs.empty:
+        return ""
+    worst = theirs.loc[theirs["largest_gradient"].idxmax()]
+    same = ["family", "memory_length", "output_length", "precision"]
+    exact = rows[(rows["variant"] == "exact") & (rows[same] == worst[same]).all(axis=1)]
+    return (
+        f" The largest gradient is {number(worst['largest_gradient'])}, by "
+        f"`{worst['preset']}`, where the exact one is "
+        f"{number(_worst(exact, 'largest_gradient'))}."
+    )
 
 
 def _chunk_finding(result):
