@@ -1,7 +1,8 @@
-// Draws from the hard process, for every mechanism that chooses at random: what
-// draws is the decoder itself under option `sample`, entry by entry as in MAD
-// algorithm 1 with z ~ Bernoulli(p) (MAD eq 8). Nothing here knows a formula of
-// the expectation, so what is compared with the expectation is what decodes.
+// Draws from the sampled process, for every mechanism that chooses at random:
+// what draws is the decoder itself under option `sample`, entry by entry as in
+// MAD algorithm 1 with z ~ Bernoulli(p) (MAD eq 8). Nothing here knows a
+// formula of the expectation, so what is compared with the expectation is what
+// decodes.
 //
 // A trial is a pure function of (inputs.seed, trial): the same on every number
 // of threads, in any order. It costs what decoding costs.
@@ -18,7 +19,7 @@ namespace attnbench {
 // random: what they decode is their expectation.
 bool ChoosesAtRandom(const Description& description);
 
-// The config under which decoding draws from the hard process, weights
+// The config under which decoding draws from the sampled process, weights
 // included; of a mechanism without randomness only the weights are added.
 Config SamplingConfig(const Description& description, Config config);
 

@@ -14,7 +14,7 @@ of 1 - p become small there: what a closed form divides by.
 
 All alternatives have the same seeds, so the same data, noise and first parameters.
 Errors are of given symbols, not of free decoding: the share of wrong outputs on held-out
-sequences, by the expectation that was trained and by the hard process.
+sequences, by the expectation that was trained and by the threshold.
 """
 
 import os

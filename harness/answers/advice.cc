@@ -228,8 +228,8 @@ std::vector<std::string> ColumnsOf(const AdvisedMechanism& one) {
 
 std::string ModelText(const AdvisedModel& model) {
   return fmt::format(
-      "{}: its hard decoding reads {} of the memory and leaves {} of its "
-      "outputs without a context{}\n",
+      "{}: its decoding by the threshold reads {} of the memory and leaves {} "
+      "of its outputs without a context{}\n",
       model.text, PercentText(model.memory_read),
       PercentText(model.zero_contexts),
       model.latency ? fmt::format("; AP {:.2f}, DAL {:.1f} entries",

@@ -45,7 +45,7 @@ struct AdvisedShape {
 };
 
 // The trained model that shape and share of the memory are from, and how its
-// own hard decoding went.
+// own decoding by the threshold went.
 struct AdvisedModel {
   std::string text = {};  // for people
   double zero_contexts = 0, memory_read = 0;

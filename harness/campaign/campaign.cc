@@ -111,6 +111,7 @@ class Campaign {
     }
     CatchInterrupts();
     if (!left.empty()) Measure(left);
+    MeasureDriftedAgain();
     return Write();
   }
 
@@ -149,7 +150,8 @@ class Campaign {
       // A file of a longer sweep or another shard is not the one wanted.
       const SweepContext& context = result_->context;
       result_is_whole_ = Left().empty() && context.points == hashes_ &&
-                         context.shard == ShardText();
+                         context.shard == ShardText() &&
+                         DriftedPoints(context.calibration).empty();
     }
     TakeJournal(journal, wanted, Plan(), own_context_, finished_);
     CheckFinished(journal_.path());
@@ -283,19 +285,26 @@ class Campaign {
     return options_.shard->Text();
   }
 
-  // Measures until all is done or the user interrupts. What the machine does in
-  // the course of hours is in the processes of every point.
-  void Measure(const std::vector<std::size_t>& left) {
+  // Begins this run, before the first of its points, which are those of `rest`.
+  void Begin(const Sweep& rest) {
+    if (has_begun_) return;
+    has_begun_ = true;
     load_watch_ = BeginWatch(own_context_);
-    Sweep rest = sweep_;
-    rest.points.clear();
-    for (const std::size_t i : left) rest.points.push_back(sweep_.points[i]);
-    MeasurerOptions measurer_options = options_.measurer;
     finished_.limits = LimitsFor(rest, std::move(finished_.limits));
-    measurer_options.limits = finished_.limits;
     own_context_.limits = finished_.limits;
     journal_.Append({.run = RunRecord{own_context_, continues_result_}});
     finished_.runs.push_back(OwnRun());
+  }
+
+  // Measures until all is done or the user interrupts. What the machine does in
+  // the course of hours is in the processes of every point.
+  void Measure(const std::vector<std::size_t>& left) {
+    Sweep rest = sweep_;
+    rest.points.clear();
+    for (const std::size_t i : left) rest.points.push_back(sweep_.points[i]);
+    Begin(rest);
+    MeasurerOptions measurer_options = options_.measurer;
+    measurer_options.limits = finished_.limits;
     std::vector<std::int64_t> done;
     for (const std::size_t i : left) done.push_back(Processes(i));
     Progress progress(rest, done, stderr, isatty(STDERR_FILENO) == 1);
@@ -314,6 +323,22 @@ class Campaign {
       }
     }
     measurer.Finish();
+  }
+
+  // Once all is done, gives the points at which the clock was another one a
+  // second chance. A run does that once; where one is stopped meanwhile, the
+  // next finds for itself which points are left.
+  void MeasureDriftedAgain() {
+    if (!Left().empty() || WasInterrupted()) return;
+    const std::vector<Calibration> calibration = CalibrationOfPoints();
+    again_ = DriftedPoints(calibration);
+    if (again_.empty()) return;
+    Tell(fmt::format(
+        "{}: the processor's clock drifted by {:.1f} % between points; {} of "
+        "{} {} measured again",
+        options_.output, 100 * DriftOf(calibration).between_points,
+        again_.size(), wanted_.size(), again_.size() == 1 ? "is" : "are"));
+    Measure(Left());
   }
 
   // False if the user interrupts.
@@ -388,6 +413,18 @@ class Campaign {
     return runs;
   }
 
+  std::vector<Calibration> CalibrationOfPoints() const {
+    std::vector<Calibration> calibration;
+    for (const std::size_t i : wanted_) {
+      const auto point = finished_.points.find(hashes_[i]);
+      if (point == finished_.points.end() || !point->second.calibration) {
+        continue;
+      }
+      calibration.push_back(*point->second.calibration);
+    }
+    return calibration;
+  }
+
   // The context is the first run's.
   SweepResult Result() const {
     SweepResult result;
@@ -404,13 +441,12 @@ class Campaign {
     context.limits = finished_.limits;
     context.runs = Runs();
     context.date = context.runs[0].date;
-    context.calibration.clear();
+    context.calibration = CalibrationOfPoints();
     for (const std::size_t i : wanted_) {
       const auto point = finished_.points.find(hashes_[i]);
       if (point == finished_.points.end()) continue;
-      const auto& [cells, calibration, runs] = point->second;
+      const std::vector<ResultCell>& cells = point->second.cells;
       result.cells.insert(result.cells.end(), cells.begin(), cells.end());
-      if (calibration) context.calibration.push_back(*calibration);
     }
     const auto num_points = std::ranges::count_if(wanted_, [this](auto i) {
       const auto point = finished_.points.find(hashes_[i]);
@@ -471,6 +507,7 @@ class Campaign {
   std::set<std::string> again_;
   // The result at the output path, if this run goes on from it.
   std::optional<SweepResult> result_;
+  bool has_begun_ = false;  // this run is the last one of `finished_`
   bool continues_result_ = false;
   bool result_is_whole_ = false;
 };

@@ -1,6 +1,9 @@
 // Takes a sweep from its first point to its result file, over however many runs
 // that takes: finished points are in the journal (journal.h), and a resumed run
-// goes on from there.
+// goes on from there. Where the processor's clock drifted so far between points
+// that times mean nothing, each run measures the points concerned
+// (DriftedPoints, calibration.h: at most half of all) once more at its end,
+// before the result is called invalid.
 #ifndef ATTNBENCH_HARNESS_CAMPAIGN_CAMPAIGN_H_
 #define ATTNBENCH_HARNESS_CAMPAIGN_CAMPAIGN_H_
 

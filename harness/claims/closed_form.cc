@@ -1,20 +1,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
-#include <functional>
 #include <limits>
 #include <numeric>
-#include <optional>
 
 #include "harness/base/arrays.h"
 #include "harness/base/purposes.h"
 #include "harness/claims/computed.h"
 #include "harness/inputs/workload.h"
 #include "harness/sweep/sweep.h"
-#include "harness/system/child_process.h"
-#include "harness/system/source_tree.h"
 #include "mechanisms/description.h"
 #include "mechanisms/energy/energy.h"
 #include "mechanisms/registry.h"
@@ -163,135 +158,9 @@ ComputedRows DenominatorOneError(const DenominatorOneInputs& inputs,
   return rows;
 }
 
-// ---- cumulative products ----------------------------------------------------
+// ---- decay ------------------------------------------------------------------
 
 using Vector = std::vector<double>;
-
-// The gradient of the sum of all out(i) = prod over n <= i of x(n), as
-// automatic differentiation of cumprod makes it: element k is the sum of all
-// products from k on, over x(k).
-Vector ByDivision(const Vector& x) {
-  Vector gradient(x);
-  std::partial_sum(x.begin(), x.end(), gradient.begin(), std::multiplies<>());
-  std::partial_sum(gradient.rbegin(), gradient.rend(), gradient.rbegin());
-  for (std::size_t k = 0; k < x.size(); ++k) gradient[k] /= x[k];
-  return gradient;
-}
-
-Vector ByProductOfOthers(const Vector& x) {
-  Vector gradient(x.size());
-  for (std::size_t k = 0; k < x.size(); ++k) {
-    double product = 1;
-    for (std::size_t i = 0; i < x.size(); ++i) {
-      if (i != k) product *= x[i];
-      if (i >= k) gradient[k] += product;
-    }
-  }
-  return gradient;
-}
-
-struct CumprodCase {
-  Vector x = {}, gradient = {};
-
-  static void Fields(auto& self, auto& visit) {
-    visit("x", self.x);
-    visit("gradient", self.gradient);
-  }
-};
-
-struct FrameworkInputs {
-  std::vector<CumprodCase> cases = {};
-
-  static void Fields(auto& self, auto& visit) { visit("cases", self.cases); }
-};
-
-struct CumprodInputs : FrameworkInputs {
-  std::vector<std::string> algorithms = {};
-
-  static void Fields(auto& self, auto& visit) {
-    FrameworkInputs::Fields(self, visit);
-    visit("algorithms", self.algorithms,
-          Rule{.one_of = {"division", "product_of_others"}});
-  }
-};
-
-// Inputs and gradients are small whole numbers, which have no rounding.
-double CountWrong(const Vector& found, const Vector& right) {
-  double wrong = found.size() == right.size() ? 0 : 1;
-  for (std::size_t k = 0; k < std::min(found.size(), right.size()); ++k) {
-    wrong += found[k] == right[k] ? 0 : 1;
-  }
-  return wrong;
-}
-
-ComputedRows CumprodGradientWrong(const CumprodInputs& inputs,
-                                  std::uint64_t /*seed*/) {
-  ComputedRows rows;
-  for (const std::string& algorithm : inputs.algorithms) {
-    auto* const by = algorithm == "division" ? ByDivision : ByProductOfOthers;
-    double wrong = 0;
-    for (const auto& [x, gradient] : inputs.cases) {
-      wrong += CountWrong(by(x), gradient);
-    }
-    rows.push_back(ComputedRow({{"algorithm", algorithm}}, wrong));
-  }
-  return rows;
-}
-
-// The answer of experiments/peers/cumprod.py. A number that is not finite is
-// none.
-struct FrameworkAnswer {
-  std::string framework = {};
-  std::vector<std::vector<std::optional<double>>> gradients = {};
-
-  static void Fields(auto& self, auto& visit) {
-    visit("framework", self.framework);
-    visit("gradients", self.gradients);
-  }
-};
-
-// Asks experiments/peers/cumprod.py for a line; none if it cannot answer.
-std::optional<std::string> AskFramework(const Json& question,
-                                        std::string& why) {
-  constexpr std::chrono::seconds kLimit{60};
-  const std::string script =
-      FindInSources("claims", "experiments/peers/cumprod.py");
-  ChildProcess process({.arguments = {"/usr/bin/env", FindPython(), script},
-                        .environment = EnvironmentWith({})});
-  const auto deadline = ChildProcess::Clock::now() + kLimit;
-  process.Send(question.dump() + "\n", deadline);
-  std::optional<std::string> answer = process.ReadLine(deadline);
-  if (!answer) process.Kill();
-  process.Stop();
-  if (!answer) why = "no answer of the framework: " + process.LastWords();
-  return answer;
-}
-
-ComputedRows CumprodGradientOfFramework(const FrameworkInputs& inputs,
-                                        std::uint64_t /*seed*/) {
-  std::string why;
-  const std::optional<std::string> line =
-      AskFramework(ToJson(inputs.cases), why);
-  if (!line) {
-    ComputedRow row({}, std::nan(""));
-    row.why = why;
-    return {row};
-  }
-  auto answer = FromJson<FrameworkAnswer>(Json::parse(*line, nullptr, false),
-                                          "cumprod.py");
-  answer.gradients.resize(inputs.cases.size());
-  double wrong = 0;
-  for (std::size_t n = 0; n < inputs.cases.size(); ++n) {
-    Vector gradient;
-    for (const auto& value : answer.gradients[n]) {
-      gradient.push_back(value.value_or(std::nan("")));
-    }
-    wrong += CountWrong(gradient, inputs.cases[n].gradient);
-  }
-  return {ComputedRow({{"framework", answer.framework}}, wrong)};
-}
-
-// ---- decay ------------------------------------------------------------------
 
 struct DecayInputs {
   std::string energy = {};
@@ -399,8 +268,6 @@ constexpr NamedQuantity kClosedFormQuantities[] = {
     {"closed_form_error", Reads<ClosedFormError>},
     {"closed_form_not_finite", Reads<ClosedFormNotFinite>},
     {"denominator_one_error", Reads<DenominatorOneError>},
-    {"cumprod_gradient_wrong", Reads<CumprodGradientWrong>},
-    {"cumprod_gradient_of_framework", Reads<CumprodGradientOfFramework>},
     {"decay_linearity", Reads<OfEachBias<RSquared>>},
     {"reach", Reads<OfEachBias<ReachOf>>},
     {"reach_ratio", Reads<ReachRatio>}};

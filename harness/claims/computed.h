@@ -1,7 +1,7 @@
 // Quantities of claims that are computed, not timed; each has the name and
 // inputs that the ledger gives it. They are functions of seed and inputs alone,
-// except cumprod_gradient_of_framework, which starts a Python and depends on
-// what is installed there. Their result document is of kind "computed":
+// except those of frameworks, which start a Python and depend on what is
+// installed there. Their result document is of kind "computed":
 // results/schema/computed.schema.json is made from it.
 #ifndef ATTNBENCH_HARNESS_CLAIMS_COMPUTED_H_
 #define ATTNBENCH_HARNESS_CLAIMS_COMPUTED_H_
@@ -116,12 +116,13 @@ Rule OptionRule(const std::string& mechanism, const std::string& option);
 // width_one_difference  numbers in which mocha with w = 1 and monotonic differ:
 //                     positions, contexts, expectation, gradient of p; or the
 //                     chunk energies that it evaluates
-// closed_loop_gap     total variation between where the hard process chooses
-//                     for the last output, when each state follows from the
-//                     sampled contexts, s(i) = tanh(A s(i-1) + B c(i)), and
-//                     alpha, when it follows from the expected ones. A and B
-//                     have entries N(0, 4/d), which keeps energies at size 1
-//                     to 2
+// loop_gap            total variation between where the sampled process chooses
+//                     for the last output and alpha, whose states follow from
+//                     expected contexts: s(i) = tanh(A s(i-1) + B c(i)). In an
+//                     open loop the sampled process has these states too, in a
+//                     closed one its own, which follow from the contexts that
+//                     it sampled. A and B have entries N(0, 4/d), which keeps
+//                     energies at size 1 to 2
 std::span<const NamedQuantity> DecodingQuantities();
 
 // closed_form.cc
@@ -141,9 +142,20 @@ std::span<const NamedQuantity> DecodingQuantities();
 // reach_ratio         that of the last bias over that of the first
 std::span<const NamedQuantity> ClosedFormQuantities();
 
+// frameworks.cc
+//
+// cumprod_gradient_wrong  gradients of a cumulative product that are not the
+//                     given ones, by dividing the product by each factor
+//                     and by products of the other factors
+// cumprod_gradient_of_framework   the same of PyTorch, where it is installed
+// matcha_bytes_exponent   with which power of T or U the bytes grow that
+//                     PyTorch keeps for the gradient of MAtChA's expectation
+std::span<const NamedQuantity> FrameworkQuantities();
+
 // formulas.cc
 //
-// parameter_share     percent that layers add to those of a model
+// parameter_share     percent that layers add to those of a model, whose layers
+//                     depend on how the paper is read
 // position_encoding_asymmetry, _center, _slope  of L(k, s), eq 10 of Britz
 // context_position_range  mean position of the last context less that of the
 //                     first, over T, of scores N(0, 1)

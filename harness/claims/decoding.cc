@@ -2,6 +2,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 
 #include "harness/base/arrays.h"
 #include "harness/base/purposes.h"
@@ -250,15 +251,17 @@ ComputedRows WidthOneDifference(const WidthOneInputs& inputs,
   return rows;
 }
 
-// ---- closed loop ------------------------------------------------------------
+// ---- open and closed loops --------------------------------------------------
 
-struct ClosedLoopInputs : Sizes {
+struct LoopInputs : Sizes {
   std::string mechanism = {};
+  std::vector<std::string> loops = {};
   int trials = 1;
 
   static void Fields(auto& self, auto& visit) {
     Sizes::Fields(self, visit);
     visit("mechanism", self.mechanism, Rule{.one_of = MechanismNames()});
+    visit("loops", self.loops, Rule{.one_of = {"open", "closed"}});
     visit("trials", self.trials, kAtLeastOne);
   }
 };
@@ -308,15 +311,17 @@ class RandomDecoder {
   const Table<double> first_;
 };
 
-// The alpha of the last output when states follow from expected contexts; the
-// last element is the probability that no entry is chosen.
-std::vector<double> ExpectedChoice(const Mechanism<double>& mechanism,
-                                   const Config& config,
-                                   Sequence<double> sequence,
-                                   const RandomDecoder& decoder) {
+// Of the last output: the probability of each entry to be chosen, then that of
+// none.
+using Choice = std::vector<double>;
+
+// The alpha of the last output when states follow from expected contexts.
+// `states` [U, d] becomes these.
+Choice ExpectedChoice(const Mechanism<double>& mechanism, const Config& config,
+                      Sequence<double> sequence, const RandomDecoder& decoder,
+                      Table<double>& states) {
   const Index U = sequence.contexts.rows;
   const Index T = sequence.memory.rows;
-  Table<double> states(U, config.dim);
   Table<double> contexts(U, config.dim);
   Table<double> selection(U, T);
   Table<double> attention(U, T);
@@ -333,21 +338,25 @@ std::vector<double> ExpectedChoice(const Mechanism<double>& mechanism,
     state = decoder.Next(state, contexts.view().Row(i));
   }
   const auto last = selection.view().Row(U - 1);
-  std::vector<double> choice(last.begin(), last.end());
+  Choice choice(last.begin(), last.end());
   double none = 1;
   for (const double alpha : last) none -= alpha;
   choice.push_back(none);
   return choice;
 }
 
-// The shares of trials in which the hard process chooses each entry, or none,
-// for the last output.
-std::vector<double> SampledChoice(const Mechanism<double>& mechanism,
-                                  const Config& config,
-                                  const Sequence<double>& sequence,
-                                  const RandomDecoder& random, int trials) {
+// The state of output i, given the one before and the context that followed.
+using NextState = std::function<std::vector<double>(
+    Index i, std::span<const double> state, std::span<const double> context)>;
+
+// The shares of the trials in which the sampled process makes each choice.
+Choice SampledChoice(const Mechanism<double>& mechanism, const Config& config,
+                     const Sequence<double>& sequence,
+                     const std::vector<double>& first, const NextState& next,
+                     int trials) {
   const Index T = sequence.memory.rows;
-  std::vector<double> choice(Size(T + 1));
+  const Index U = sequence.contexts.rows;
+  Choice choice(Size(T + 1));
   std::vector<double> context(Size(config.dim));
   for (int trial = 0; trial < trials; ++trial) {
     SequenceInputs<double> inputs = sequence.inputs;
@@ -355,41 +364,59 @@ std::vector<double> SampledChoice(const Mechanism<double>& mechanism,
     const auto decoder = mechanism.MakeDecoder(config, inputs);
     decoder->Append(sequence.memory);
     decoder->Close();
-    std::vector<double> state = random.First();
+    std::vector<double> state = first;
     Index position = -1;
-    for (Index i = 0; i < sequence.contexts.rows; ++i) {
+    for (Index i = 0; i < U; ++i) {
+      if (i > 0) state = next(i, state, context);
       position = decoder->Step(state, context).position;
-      state = random.Next(state, context);
     }
     choice[Size(position < 0 ? T : position)] += 1.0 / trials;
   }
   return choice;
 }
 
-ComputedRows ClosedLoopGap(const ClosedLoopInputs& inputs, std::uint64_t seed) {
+double TotalVariation(const Choice& a, const Choice& b) {
+  double distance = 0;
+  for (std::size_t j = 0; j < a.size(); ++j) {
+    distance += std::fabs(a[j] - b[j]) / 2;
+  }
+  return distance;
+}
+
+ComputedRows LoopGap(const LoopInputs& inputs, std::uint64_t seed) {
   const auto& mechanism = MechanismOf(inputs.mechanism);
   const Config config = ConfigOf(mechanism, inputs.dim);
   const auto workload = MakeWorkload<double>(SpecOf(inputs, "uniform", seed));
   const Sequence<double> sequence =
       workload->DrawFor(mechanism.Describe(), 0, config.energy)[0];
   const RandomDecoder decoder(config.dim, seed);
-  const std::vector<double> expected =
-      ExpectedChoice(mechanism, config, sequence, decoder);
-  const std::vector<double> sampled =
-      SampledChoice(mechanism, SamplingConfig(mechanism.Describe(), config),
-                    sequence, decoder, inputs.trials);
-  double distance = 0;
-  for (std::size_t j = 0; j < expected.size(); ++j) {
-    distance += std::fabs(expected[j] - sampled[j]) / 2;
+  Table<double> states(inputs.output_length, config.dim);
+  const Choice expected =
+      ExpectedChoice(mechanism, config, sequence, decoder, states);
+  const NextState open = [&](Index i, const auto&, const auto&) {
+    const auto state = states.view().Row(i);
+    return std::vector<double>(state.begin(), state.end());
+  };
+  const NextState closed = [&](Index, std::span<const double> state,
+                               std::span<const double> context) {
+    return decoder.Next(state, context);
+  };
+  ComputedRows rows;
+  for (const std::string& loop : inputs.loops) {
+    const Choice sampled = SampledChoice(
+        mechanism, SamplingConfig(mechanism.Describe(), config), sequence,
+        decoder.First(), loop == "open" ? open : closed, inputs.trials);
+    rows.push_back(
+        ComputedRow({{"loop", loop}}, TotalVariation(expected, sampled)));
   }
-  return {ComputedRow({}, distance)};
+  return rows;
 }
 
 constexpr NamedQuantity kDecodingQuantities[] = {
     {"online_difference", Reads<OnlineFigure<&OnlineRun::different_contexts>>},
     {"online_lookahead", Reads<OnlineFigure<&OnlineRun::lookahead>>},
     {"width_one_difference", Reads<WidthOneDifference>},
-    {"closed_loop_gap", Reads<ClosedLoopGap>}};
+    {"loop_gap", Reads<LoopGap>}};
 
 }  // namespace
 

@@ -59,20 +59,38 @@ double SumOf(const std::vector<Layer>& layers) {
   return sum;
 }
 
+struct ModelReading {
+  std::string reading = {};
+  std::vector<Layer> layers = {};
+
+  static void Fields(auto& self, auto& visit) {
+    visit("reading", self.reading, kNotEmpty);
+    visit("layers", self.layers);
+  }
+};
+
 struct ShareInputs {
-  std::vector<Layer> added = {}, model = {};
+  std::vector<Layer> added = {};
+  std::vector<Layer> model = {};            // in every reading
+  std::vector<ModelReading> readings = {};  // what each adds to the model
 
   static void Fields(auto& self, auto& visit) {
     visit("added", self.added);
     visit("model", self.model);
+    visit("readings", self.readings, Rule{.min_items = 1});
   }
 };
 
 ComputedRows ParameterShare(const ShareInputs& inputs, std::uint64_t /*seed*/) {
   const double added = SumOf(inputs.added);
-  const double model = SumOf(inputs.model);
-  return {
-      ComputedRow({{"added", added}, {"model", model}}, 100 * added / model)};
+  ComputedRows rows;
+  for (const auto& [reading, layers] : inputs.readings) {
+    const double model = SumOf(inputs.model) + SumOf(layers);
+    rows.push_back(
+        ComputedRow({{"reading", reading}, {"added", added}, {"model", model}},
+                    100 * added / model));
+  }
+  return rows;
 }
 
 // ---- weights of the K contexts ----------------------------------------------

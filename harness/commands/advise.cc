@@ -96,7 +96,8 @@ void Take(const AxisValue& value, const std::string& /*option*/,
 }
 
 // What a trained model stands for: its sizes, the mean lengths of its held-out
-// sequences, and the share of the memory that its hard decoding reads.
+// sequences, and the share of the memory that its decoding by the threshold
+// reads.
 AdvisedShape ShapeOfModel(const TrainingSettings& settings,
                           const HeldOutDecoding& decoded) {
   Index entries = 0;
@@ -212,8 +213,8 @@ void AddAdvise(CLI::App& app, const std::string& command_line, Command& run) {
   }
   AddModel(*command,
            "start from the lengths and sizes of a trained model, and from the "
-           "share of the memory that its hard decoding reads; what is typed "
-           "beside it counts instead",
+           "share of the memory that its decoding by the threshold reads; what "
+           "is typed beside it counts instead",
            arguments->model);
   command
       ->add_option("--repetitions", arguments->repetitions,

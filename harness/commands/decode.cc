@@ -1,7 +1,7 @@
-// attnbench decode: runs the hard process on a user's own arrays, or on draw 0
-// of a workload, and prints one JSON object that a person reads and plots/
-// draws. Or it decodes with a trained model, and prints its outputs beside the
-// targets.
+// attnbench decode: chooses, by the threshold or sampled, on a user's own
+// arrays, or on draw 0 of a workload, and prints one JSON object that a person
+// reads and plots/ draws. Or it decodes with a trained model, and prints its
+// outputs beside the targets.
 #include <fmt/format.h>
 
 #include <cmath>

@@ -147,7 +147,7 @@ std::string ChoicesText(const ModelChoices& choices) {
 std::string TextOf(const TrainedModel& model, const DecodedModel& document) {
   std::string text = fmt::format(
       "{}\n{}, {}\n", model.Text(),
-      document.choices ? "hard: an output takes the first entry with p at "
+      document.choices ? "threshold: an output takes the first entry with p at "
                          "least 1/2"
                        : "by the whole attention",
       document.is_online

@@ -278,7 +278,7 @@ int Verify(const VerifyArguments& arguments, const std::string& command_line) {
 void AddVerify(CLI::App& app, const std::string& command_line, Command& run) {
   CLI::App* const command = app.add_subcommand(
       "verify",
-      "compare training expectations and gradients with the hard process");
+      "compare training expectations and gradients with the sampled process");
   const auto arguments = std::make_shared<VerifyArguments>();
   AddOptions(*command, *arguments);
   command->callback([&run, command_line, arguments] {

@@ -1,5 +1,5 @@
-// The latency of the hard process: its expectation, which follows from alpha,
-// and estimates from sampled paths.
+// The latency of the sampled process: its expectation, which follows from
+// alpha, and estimates from sampled paths.
 //
 // alpha(i, j) is the probability that output i chooses entry j; the rest of a
 // row is the probability of choosing nothing, which takes the whole memory (T).

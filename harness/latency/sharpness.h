@@ -1,9 +1,10 @@
 // Measures how far training is from decoding as the choice gets sharper.
 //
-// Training sees the expectation of the hard process, decoding takes the entries
-// with p >= 1/2. The two agree where every p is 0 or 1 (MAD 2.5), and noise
-// before the sigmoid drives p there. Here energies e = logit(p) are multiplied
-// by a sharpness s > 0, which leaves the decoded entries as they are:
+// Training sees the expectation of the sampled process, decoding by the
+// threshold takes the entries with p >= 1/2. The two agree where every p is 0
+// or 1 (MAD 2.5), and noise before the sigmoid drives p there. Here energies e
+// = logit(p) are multiplied by a sharpness s > 0, which leaves the decoded
+// entries as they are:
 //
 //   p(s) = sigmoid(s e) = 1 / (1 + ((1 - p) / p)^s)
 //

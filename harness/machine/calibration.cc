@@ -186,6 +186,31 @@ Drift DriftOf(const std::vector<Calibration>& calibration) {
   return drift;
 }
 
+std::set<std::string> DriftedPoints(
+    const std::vector<Calibration>& calibration) {
+  const auto is_near = [](const Calibration& entry, double least_ns) {
+    return entry.median_ns >= least_ns &&
+           entry.median_ns / least_ns - 1 <= kIntolerableDrift;
+  };
+  double least_ns = 0;  // of the largest group
+  std::ptrdiff_t most = 0;
+  for (const Calibration& least : calibration) {
+    const auto size = std::ranges::count_if(
+        calibration,
+        [&](const auto& entry) { return is_near(entry, least.median_ns); });
+    if (size > most || (size == most && least.median_ns < least_ns)) {
+      least_ns = least.median_ns;
+      most = size;
+    }
+  }
+  std::set<std::string> drifted;
+  if (2 * most < std::ssize(calibration)) return drifted;
+  for (const Calibration& entry : calibration) {
+    if (!is_near(entry, least_ns)) drifted.insert(entry.point);
+  }
+  return drifted;
+}
+
 std::map<std::string, double> DriftOfProbes(
     const std::vector<Calibration>& calibration) {
   std::map<std::string, std::vector<double>> medians;

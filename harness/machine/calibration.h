@@ -14,6 +14,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -98,6 +99,14 @@ struct Drift {
   std::string worst_point;    // the point of that deviation; may be empty
 };
 Drift DriftOf(const std::vector<Calibration>& calibration);
+
+// The points to measure again where the clock drifted intolerably between
+// points: those outside the largest group whose medians are within
+// kIntolerableDrift of each other (of groups as large, that of the fastest
+// clock). None where more than half of all points are outside: such a clock
+// never was steady, and measuring again would take as long as the whole.
+std::set<std::string> DriftedPoints(
+    const std::vector<Calibration>& calibration);
 
 // For each of the other probes, by name: (greatest - least) / least of its
 // medians of the points. What the cells of a point leave in the caches is a

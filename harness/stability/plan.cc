@@ -26,12 +26,15 @@ class Plan {
     }
   }
   struct Work {
-    enum class Kind { kRows, kGradients, kLedger } kind;
+    enum class Kind { kRows, kGradients, kLedger, kLosses } kind;
     StabilityPoint point;
     double cost = 0;  // relative to other work
   };
   const std::vector<Work>& work() const { return work_; }
-  int draws() const { return quick_ ? 2 : 4; }
+  int draws(Work::Kind kind) const {
+    if (quick_) return 2;
+    return kind == Work::Kind::kLosses ? 25 : 4;
+  }
 
  private:
   using Lengths = std::vector<Index>;
@@ -54,6 +57,7 @@ class Plan {
           const bool ledger =
               scale <= 1 && over_length && ChoosesAtRandom(about);
           if (ledger) AddLedger(point);
+          if (family == kRealistic && MakesOnlyAlpha(about)) AddLosses(point);
         }
         if (!StabilitySubjects(about, "gradient").empty() && scale <= 1) {
           AddGradients(point);
@@ -75,8 +79,9 @@ class Plan {
     point.output_length = U;
     const auto size = static_cast<double>(T * U);
     work_.push_back({kind, point,
-                     kind == Kind::kGradients ? 100 * size * size
-                                              : size * static_cast<double>(T)});
+                     kind == Kind::kGradients
+                         ? 100 * size * size
+                         : draws(kind) * size * static_cast<double>(T)});
   }
 
   void AddRows(const Description& about, const StabilityPoint& point,
@@ -85,13 +90,21 @@ class Plan {
         quick_ ? Lengths{4, 16, 64, 256}
                : Lengths{4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048};
     // One output shows whether errors come from the chaining of outputs.
-    const bool one_output = over_length && TakesScore(about, "p_choose") &&
-                            !TakesScore(about, "chunk_energies");
+    const bool one_output = over_length && MakesOnlyAlpha(about);
     for (const Index T : over_length ? all : Lengths{256}) {
       const Index U = std::clamp<Index>(T / 4, 1, 50);
       if (one_output && U > 1) Add(Kind::kRows, point, T, 1);
       Add(Kind::kRows, point, T, U);
     }
+  }
+
+  static bool MakesOnlyAlpha(const Description& about) {
+    return TakesScore(about, "p_choose") &&
+           !TakesScore(about, "chunk_energies");
+  }
+
+  void AddLosses(const StabilityPoint& point) {
+    Add(Kind::kLosses, point, 2048, 50);
   }
 
   void AddLedger(const StabilityPoint& point) {
@@ -110,21 +123,26 @@ class Plan {
   }
 
   static constexpr const char* kNormal = "normal";
+  static constexpr const char* kRealistic = "recommended";
   const bool quick_;
   std::vector<Work> work_;
 };
 
-// The rows of one piece of work; the other two lists are empty.
+// The rows of one piece of work; the other lists are empty.
 struct Part {
   std::vector<StabilityRow> rows = {};
   std::vector<StabilityLedger> ledger = {};
+  std::vector<StabilityLoss> losses = {};
   std::vector<StabilityGradient> gradients = {};
 };
 
 Part Measure(const Plan& plan, const Plan::Work& work, std::uint64_t seed) {
+  const int draws = plan.draws(work.kind);
   switch (work.kind) {
     case Plan::Work::Kind::kRows:
-      return {.rows = MeasureStabilityRows(work.point, seed, plan.draws())};
+      return {.rows = MeasureStabilityRows(work.point, seed, draws)};
+    case Plan::Work::Kind::kLosses:
+      return {.losses = MeasureStabilityLosses(work.point, seed, draws)};
     case Plan::Work::Kind::kGradients:
       return {.gradients = MeasureStabilityGradients(work.point, seed)};
     case Plan::Work::Kind::kLedger:
@@ -173,6 +191,7 @@ StabilityResult MeasureStability(const StabilityRequest& request) {
   for (const Part& part : MeasureAll(plan, request)) {
     Append(part.rows, result.rows);
     Append(part.ledger, result.ledger);
+    Append(part.losses, result.losses);
     Append(part.gradients, result.gradients);
   }
   result.peers = MeasurePeers(request.seed, request.quick ? 5 : 25);

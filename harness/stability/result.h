@@ -4,8 +4,10 @@
 #define ATTNBENCH_HARNESS_STABILITY_RESULT_H_
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "harness/base/document.h"
@@ -16,6 +18,15 @@ namespace attnbench {
 
 // A figure that is not finite is null.
 using Figure = std::optional<double>;
+
+// The condition of a schema that these figures are not null if every number was
+// finite.
+inline Json NumbersIfFinite(std::initializer_list<const char*> figures) {
+  Json numbers = Json::object();
+  for (const char* figure : figures) numbers[figure] = {{"type", "number"}};
+  return {{"if", {{"properties", {{"not_finite", {{"const", 0}}}}}}},
+          {"then", {{"properties", std::move(numbers)}}}};
+}
 
 // A subject in one precision, and what it was measured on.
 struct StabilityLabels {
@@ -75,15 +86,8 @@ struct StabilityRow : StabilityLabels {
                               "was, errors are null",
                .minimum = 0});
   }
-  // Errors are not null if every number was finite.
   static Json Conditions() {
-    Json errors = Json::object();
-    for (const char* error :
-         {"attention_error", "relative_error", "mass_error"}) {
-      errors[error] = {{"type", "number"}};
-    }
-    return {{"if", {{"properties", {{"not_finite", {{"const", 0}}}}}}},
-            {"then", {{"properties", std::move(errors)}}}};
+    return NumbersIfFinite({"attention_error", "relative_error", "mass_error"});
   }
 };
 
@@ -119,6 +123,39 @@ struct StabilityLedger : StabilityLabels {
                .min_items = 1});
     visit("not_finite", self.not_finite,
           Rule{.description = "outputs whose sum is not finite", .minimum = 0});
+  }
+};
+
+// What alpha loses as the memory grows. No entry changes alpha before it, so a
+// memory of T entries is the first T of a longer one.
+struct StabilityLoss : StabilityLabels {
+  std::int64_t draws = 1;
+  Figure lost = {}, selection_error = {};
+  std::optional<std::int64_t> first_length = {};
+  std::int64_t not_finite = 0;
+
+  static void Fields(auto& self, auto& visit) {
+    StabilityLabels::Fields(self, visit);
+    visit("draws", self.draws, kAtLeastOne);
+    visit("lost", self.lost,
+          Rule{.description = "largest (exact sum of alpha over the memory - "
+                              "sum of the variant's), of an output, whose "
+                              "whole mass is 1; 0 if none has less",
+               .minimum = 0});
+    visit("selection_error", self.selection_error,
+          Rule{.description = "largest |alpha - exact|", .minimum = 0});
+    visit("first_length", self.first_length,
+          Rule{.description = "the shortest memory, up to memory_length, over "
+                              "which an output loses more than 0.01, or is "
+                              "not finite; null if none does",
+               .minimum = 1});
+    visit("not_finite", self.not_finite,
+          Rule{.description = "numbers that were NaN or infinite; where any "
+                              "was, lost and selection_error are null",
+               .minimum = 0});
+  }
+  static Json Conditions() {
+    return NumbersIfFinite({"lost", "selection_error"});
   }
 };
 
@@ -195,6 +232,7 @@ struct StabilityResult {
   Context context = {};
   std::vector<StabilityRow> rows = {};
   std::vector<StabilityLedger> ledger = {};
+  std::vector<StabilityLoss> losses = {};
   std::vector<StabilityGradient> gradients = {};
   std::vector<StabilityPeer> peers = {};
   std::vector<StabilityLimit> limits = {};
@@ -205,6 +243,7 @@ struct StabilityResult {
     visit("context", self.context);
     visit("rows", self.rows);
     visit("ledger", self.ledger);
+    visit("losses", self.losses, Rule{.may_be_absent = true});
     visit("gradients", self.gradients);
     visit("peers", self.peers);
     visit("limits", self.limits);

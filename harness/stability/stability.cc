@@ -26,16 +26,6 @@ class Difference {
     }
   }
 
-  // The largest error; null once anything was not finite.
-  Figure error() const { return OrNull(error_); }
-  // The largest error of a row relative to its largest exact number.
-  Figure relative() const { return OrNull(relative_); }
-  // The largest error of the sum of a row.
-  Figure mass() const { return OrNull(mass_); }
-  Figure largest() const { return OrNull(largest_); }
-  std::int64_t not_finite() const { return not_finite_; }
-
- private:
   template <class Real>
   void AddRow(std::span<const double> exact, std::span<const Real> found) {
     const RowDifference row = CompareRows<Real>(exact, found);
@@ -43,9 +33,22 @@ class Difference {
     largest_ = std::max(largest_, row.largest);
     error_ = std::max(error_, row.error);
     mass_ = std::max(mass_, std::fabs(row.missing));
+    lost_ = std::max(lost_, row.missing);
     relative_ = std::max(relative_, row.relative().value_or(0));
   }
 
+  // The largest error; null once anything was not finite.
+  Figure error() const { return OrNull(error_); }
+  // The largest error of a row relative to its largest exact number.
+  Figure relative() const { return OrNull(relative_); }
+  // The largest error of the sum of a row.
+  Figure mass() const { return OrNull(mass_); }
+  // The most by which the sum of a row falls short; 0 if none does.
+  Figure lost() const { return OrNull(lost_); }
+  Figure largest() const { return OrNull(largest_); }
+  std::int64_t not_finite() const { return not_finite_; }
+
+ private:
   Figure OrNull(double value) const {
     return not_finite_ > 0 ? std::nullopt : StabilityNumber(value);
   }
@@ -53,6 +56,7 @@ class Difference {
   double error_ = 0;
   double relative_ = 0;
   double mass_ = 0;
+  double lost_ = 0;
   double largest_ = 0;
   std::int64_t not_finite_ = 0;
 };
@@ -188,6 +192,56 @@ StabilityLedger MeasureLedger(const StabilityPoint& point,
   return row;
 }
 
+const std::vector<Index>& LossLengths() {
+  static const std::vector<Index> lengths = {256, 512, 1024, 2048};
+  return lengths;
+}
+
+// The number of entries over which a row loses more than a hundredth of the
+// mass of an output, or is not finite; `otherwise` if it never does.
+template <class Real>
+Index FirstLoss(std::span<const double> exact, std::span<const Real> found,
+                Index otherwise) {
+  constexpr double kNoticeable = 0.01;
+  double missing = 0;
+  for (std::size_t j = 0; j < exact.size(); ++j) {
+    missing += exact[j] - static_cast<double>(found[j]);
+    if (!(missing <= kNoticeable)) return static_cast<Index>(j) + 1;
+  }
+  return otherwise;
+}
+
+// The losses of a subject over each of LossLengths().
+template <class Real>
+std::vector<StabilityLoss> MeasureLosses(const StabilityPoint& point,
+                                         const StabilitySubject& subject,
+                                         const std::vector<Draw>& draws) {
+  std::vector<Difference> of_length(LossLengths().size());
+  Index first = point.memory_length + 1;
+  for (const Draw& draw : draws) {
+    const auto found = Evaluate<Real>(point, subject.config, draw.scores);
+    for (Index i = 0; i < point.output_length; ++i) {
+      const std::span<const double> exact = draw.exact.selection.view().Row(i);
+      const std::span<const Real> row = found.selection.view().Row(i);
+      first = std::min(first, FirstLoss(exact, row, first));
+      for (std::size_t n = 0; n < of_length.size(); ++n) {
+        const std::size_t T = Size(LossLengths()[n]);
+        of_length[n].AddRow(exact.first(T), row.first(T));
+      }
+    }
+  }
+  std::vector<StabilityLoss> losses;
+  for (std::size_t n = 0; n < of_length.size(); ++n) {
+    StabilityLoss& loss = losses.emplace_back(
+        StabilityLoss{Labels<Real>(point, subject), std::ssize(draws),
+                      of_length[n].lost(), of_length[n].error()});
+    loss.memory_length = LossLengths()[n];
+    if (first <= loss.memory_length) loss.first_length = first;
+    loss.not_finite = of_length[n].not_finite();
+  }
+  return losses;
+}
+
 // Measures every subject of this length, in both precisions.
 template <class Measure>
 auto ForEachSubject(const StabilityPoint& point,
@@ -208,6 +262,16 @@ std::vector<StabilityRow> RowsOf(const StabilityPoint& point,
   return ForEachSubject(point, subjects, [&](const auto& subject, auto real) {
     return MeasureRow<decltype(real)>(point, subject, draws);
   });
+}
+
+std::vector<Draw> MakeDraws(const StabilityPoint& point, const Config& exact,
+                            std::uint64_t seed, int draws) {
+  std::vector<Draw> made;
+  for (int n = 0; n < draws; ++n) {
+    made.push_back(MakeDraw(
+        point, exact, DrawOf(point, seed, static_cast<std::uint32_t>(n))));
+  }
+  return made;
 }
 
 // The rows of a measure that takes one draw.
@@ -233,13 +297,8 @@ Figure StabilityNumber(double value) {
 std::vector<StabilityRow> MeasureStabilityRows(const StabilityPoint& point,
                                                std::uint64_t seed, int draws) {
   const auto subjects = StabilitySubjects(About(point), "expect");
-  std::vector<Draw> made;
-  for (int n = 0; n < draws; ++n) {
-    made.push_back(
-        MakeDraw(point, subjects.at(0).config,
-                 DrawOf(point, seed, static_cast<std::uint32_t>(n))));
-  }
-  return RowsOf(point, subjects, made);
+  return RowsOf(point, subjects,
+                MakeDraws(point, subjects.at(0).config, seed, draws));
 }
 
 std::vector<StabilityRow> MeasureStabilityScores(
@@ -265,6 +324,22 @@ std::vector<StabilityLedger> MeasureStabilityLedger(const StabilityPoint& point,
                            return MeasureLedger<decltype(real)>(point, subject,
                                                                 draw);
                          });
+}
+
+std::vector<StabilityLoss> MeasureStabilityLosses(const StabilityPoint& point,
+                                                  std::uint64_t seed,
+                                                  int draws) {
+  ATTN_CHECK_EQ(point.memory_length, LossLengths().back());
+  const auto subjects = StabilitySubjects(About(point), "expect");
+  const auto made = MakeDraws(point, subjects.at(0).config, seed, draws);
+  std::vector<StabilityLoss> losses;
+  for (const auto& of_subject :
+       ForEachSubject(point, subjects, [&](const auto&subject, auto real) {
+         return MeasureLosses<decltype(real)>(point, subject, made);
+       })) {
+    losses.insert(losses.end(), of_subject.begin(), of_subject.end());
+  }
+  return losses;
 }
 
 }  // namespace attnbench

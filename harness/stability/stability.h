@@ -41,6 +41,11 @@ std::vector<StabilityGradient> MeasureStabilityGradients(
 // The ledger is for mechanisms that choose: draw 0, end policy `absorb`.
 std::vector<StabilityLedger> MeasureStabilityLedger(const StabilityPoint& point,
                                                     std::uint64_t seed);
+// What alpha loses over the first 256, 512, 1024 and 2048 entries of a point
+// with a memory of 2048, the largest over `draws` draws.
+std::vector<StabilityLoss> MeasureStabilityLosses(const StabilityPoint& point,
+                                                  std::uint64_t seed,
+                                                  int draws);
 
 // Rounds `value` to four digits; null if it is not finite.
 Figure StabilityNumber(double value);

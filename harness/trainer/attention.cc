@@ -187,7 +187,7 @@ Attended AttentionModel::AttendMonotonic(
   made.energies = Energies("attention", request.states, memory.keys) +
                   parameters_["attention.r"];
   if (request.noise.defined()) made.energies = made.energies + request.noise;
-  // The hard process is the expectation of p in {0, 1}.
+  // Choosing by the threshold is the expectation of p in {0, 1}.
   const ScoreKind kind =
       request.is_hard ? ScoreKind::kProbabilities : ScoreKind::kEnergies;
   const Tensor scores = request.is_hard

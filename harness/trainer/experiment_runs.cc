@@ -34,7 +34,7 @@ std::string DurationText(double seconds) {
                        : fmt::format("{:.0f} min", std::ceil(seconds / 60));
 }
 
-// "loss 0.412, error 3.2 % (hard 9.9 %), log of the selected mass -0.05"
+// "loss 0.412, error 3.2 % (threshold 9.9 %), log of the selected mass -0.05"
 std::string Describe(const StepReport& report,
                      const std::vector<CurvePoint>& curve) {
   std::string text = fmt::format("loss {:.3f}", report.loss);
@@ -42,7 +42,7 @@ std::string Describe(const StepReport& report,
     const CurvePoint& last = curve.back();
     text += fmt::format(", error {:.1f} %", 100 * last.soft_error);
     if (last.hard_error) {
-      text += fmt::format(" (hard {:.1f} %)", 100 * *last.hard_error);
+      text += fmt::format(" (threshold {:.1f} %)", 100 * *last.hard_error);
     }
   }
   if (report.log_mass) {
@@ -262,7 +262,8 @@ class ExperimentRuns {
     if (run.result) {
       text = fmt::format("error {:.2f} %", 100 * run.result->soft_error);
       if (run.result->hard_error) {
-        text += fmt::format(", hard {:.2f} %", 100 * *run.result->hard_error);
+        text +=
+            fmt::format(", threshold {:.2f} %", 100 * *run.result->hard_error);
       }
     }
     Line(fmt::format("{} seed {}: {} in {}: {}", run.name, run.seed, run.status,

@@ -20,7 +20,8 @@ struct HeldOutSequence {
   std::vector<DecodedOutput> outputs;
 };
 
-// How a hard process went. All outputs count, those of end symbols too.
+// How decoding by the threshold went. All outputs count, those of end symbols
+// too.
 struct HeldOutChoices {
   double zero_contexts = 0;  // share of outputs that chose no entry
   // Mean over sequences of the share that the last output has read. An output

@@ -18,7 +18,7 @@ namespace attnbench {
 struct Evaluation {
   double soft_error = 0;  // by the expectation
   std::optional<double> hard_error =
-      {};  // by the hard process, where there is one
+      {};  // by the threshold, where there is a choice
   // Over the outputs of the held-out set, given the target's symbols:
   double loss = 0;  // nats a symbol
   // The mean of sum over j of alpha(i, j).
@@ -32,8 +32,8 @@ struct Evaluation {
           Rule{.description = "token error rate of decoding by the expectation",
                .minimum = 0});
     visit("hard_error", self.hard_error,
-          Rule{.description = "token error rate of decoding by the hard "
-                              "process; null: there is none",
+          Rule{.description = "token error rate of decoding by the "
+                              "threshold; null: nothing is chosen",
                .minimum = 0});
     visit("loss", self.loss,
           Rule{.description = "nats a symbol, given the symbols before"});
@@ -81,7 +81,7 @@ inline constexpr Index kHistogramBins = 20;
 // to 0.001.
 struct AttentionExample {
   std::vector<std::vector<double>> attention = {};  // [U, T], the expectation
-  // [U], the entry that the hard process chooses, or T if it chooses none;
+  // [U], the entry chosen by the threshold, or T if there is none;
   // empty: nothing is chosen.
   std::vector<Index> choices = {};
   // [K, T], alpha_tk of Britz eq 5; empty: not of memory.
@@ -93,7 +93,7 @@ struct AttentionExample {
                               "the entries, rounded to 0.001",
                .minimum = 0});
     visit("choices", self.choices,
-          Rule{.description = "of the hard process, for each output; the "
+          Rule{.description = "by the threshold, for each output; the "
                               "number of entries: none; empty: nothing is "
                               "chosen",
                .minimum = 0});

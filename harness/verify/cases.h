@@ -7,7 +7,7 @@
 //   saturated    scores 8 N(0, 1), so p is mostly near 0 or 1
 //   recommended  energies N(-4, 1): the start r = -4 that others recommend
 //   adversarial  p of exact zeros and ones, tiny, all but one; u = +-j, +-1e4
-//   binary       p in {0, 1}: the hard process has one outcome
+//   binary       p in {0, 1}: the sampled process has one outcome
 // or follow from the states and the memory of a workload.
 #ifndef ATTNBENCH_HARNESS_VERIFY_CASES_H_
 #define ATTNBENCH_HARNESS_VERIFY_CASES_H_
@@ -26,8 +26,8 @@ namespace attnbench {
 // The way in which the expectation is made without its formulas.
 enum class VerifyMethod {
   kExact,        // nothing is random: the decoder runs once
-  kEnumeration,  // every outcome of the hard process, with its probability
-  kSampling,     // trials of the hard process
+  kEnumeration,  // every outcome of the sampled process, with its probability
+  kSampling,     // trials of the sampled process
 };
 std::string MethodName(VerifyMethod method);
 

@@ -10,7 +10,7 @@
 
 namespace attnbench {
 
-// Compares `trained` with all outcomes of the hard process, up to rounding;
+// Compares `trained` with all outcomes of the sampled process, up to rounding;
 // gives their number. The subject knows its probabilities. O(outcomes) runs of
 // the decoder, O(outcomes T) where there are chunk energies; a monotonic scan
 // of T entries by U outputs has at most (T + 1)^U outcomes.

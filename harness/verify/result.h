@@ -101,8 +101,8 @@ struct CaseResult {
     visit("mechanism", self.mechanism, kNotEmpty);
     visit("case", self.name, Rule{.description = "axes, options and scores"});
     visit("method", self.method,
-          Rule{.description = "decoded once, all outcomes of the hard process, "
-                              "or trials of it",
+          Rule{.description = "decoded once, all outcomes of the sampled "
+                              "process, or trials of it",
                .one_of = {"exact", "enumeration", "sampling"}});
     visit("scores", self.scores,
           Rule{.description = "how scores are drawn, or the workload of the "

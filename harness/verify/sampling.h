@@ -1,4 +1,4 @@
-// Estimates the expectation by trials of the hard process: counts of choices
+// Estimates the expectation by trials of the sampled process: counts of choices
 // and of pairs of successive choices, means of attention and contexts, and
 // gradients by the score-function estimator (Williams 1992), all only from what
 // was decoded.

@@ -57,8 +57,8 @@ class VerifySubject {
   // The selection of output 2 of a sequence of two, for its p_choose: [T].
   std::vector<double> SelectionOfSecond(const Table<double>& p_choose) const;
 
-  // Runs one trial of the hard process; all trials are the same if nothing is
-  // random. Not thread-safe.
+  // Runs one trial of the sampled process; all trials are the same if nothing
+  // is random. Not thread-safe.
   void Sample(std::uint32_t trial, Decoded& decoded);
   // Decodes with z [U, T], zeros and ones, in place of the probabilities.
   void DecodeForced(const Table<double>& z, Decoded& decoded);

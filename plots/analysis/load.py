@@ -221,7 +221,7 @@ def programs_of(document, path):
     frame = pandas.DataFrame(rows, dtype=object)
     frame.attrs["path"] = path
     frame.attrs["context"] = {
-        **{key: document["b"][key] for key in ("commit", "cpu", "date", "warnings")},
+        **{key: document["b"][key] for key in ("commit", "cpu", "simd", "date", "warnings")},
         **both["context"],
         "dirty": None,
         "older": document["a"]["commit"],

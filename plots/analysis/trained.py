@@ -2,8 +2,8 @@
 that the ledger of claims asks for.
 
 Seeds pair, so a quantity of several alternatives is made seed by seed, of the seeds that
-all of them have. Errors are token error rates in percent; `decoded` is the error of the
-hard process where there is one, else that of the expectation.
+all of them have. Errors are token error rates in percent; `decoded` is the error by the
+threshold where there is a choice, else that of the expectation.
 """
 
 import math

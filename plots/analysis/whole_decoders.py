@@ -2,7 +2,7 @@
 their attention by itself took and read in the member `decoder`.
 """
 
-from analysis import load, pairing, series, workloads
+from analysis import load, pairing, reads, series, workloads
 
 # What one model has: the size d, the share of the memory that its scans pass, the
 # numbers of symbols and layers, and whether its encoder is timed. Times are of one
@@ -12,7 +12,7 @@ SETTING = (*MODEL, "batch")
 # A mechanism that chooses may, with random weights, stand still or run off, and is fast
 # for that alone. A time like that of trained weights has these.
 LEAST_READ = 0.9  # of the memory
-MOST_EMPTY = 0.05  # of the outputs
+MOST_EMPTY = reads.MOST_EMPTY
 
 
 def settings_of(cells):

@@ -4,12 +4,15 @@ import math
 
 import numpy
 
+from analysis import reads
+
 
 def caption(cells, text, ratios=None):
     """Says what is drawn, what was set, how it was measured, where and when."""
     parts = [text]
     if ratios is not None:
         parts.append(_interval_text(ratios))
+        parts += [f"{note}." for note in reads.notes(ratios)]
     skipped = int((cells["status"] == "skipped").sum())
     if skipped:
         first = cells[cells["status"] == "skipped"]["message"].iloc[0]
@@ -45,6 +48,13 @@ def _settings_text(cells):
     return "; ".join(parts) + "."
 
 
+def machine_text(context):
+    """Writes 'AMD EPYC, AVX2': machines of one name can have different SIMD levels. What
+    ran no kernels has no level.
+    """
+    return ", ".join(filter(None, (context["cpu"], context.get("simd"))))
+
+
 def context_text(context):
     """Names commit, machine and date of a run, and says whether it may be trusted."""
     tree = {
@@ -53,7 +63,7 @@ def context_text(context):
         None: " (uncommitted changes: unknown)",
     }[context["dirty"]]
     text = (
-        f"Commit {context['commit'][:10]}{tree}; {context['cpu']}; "
+        f"Commit {context['commit'][:10]}{tree}; {machine_text(context)}; "
         f"{context['date']}."
     )
     warnings = context["warnings"]
@@ -98,8 +108,8 @@ def framework_text(context):
 
 
 def ratio_cell(cell):
-    """Writes the number of a heat map's cell above its interval."""
-    text = ratio_text(cell["value"])
+    """Writes the number of a heat map's cell, with its mark, above its interval."""
+    text = ratio_text(cell["value"]) + reads.mark(cell)
     if math.isinf(cell["high"]):
         return text
     # The 0 of 0.85 is left out, so that the longest interval fits its cell.
@@ -108,13 +118,14 @@ def ratio_cell(cell):
 
 
 def span_text(cell):
-    """Writes a speed-up and its interval: '4.0x [3.8, 4.1]'."""
+    """Writes a speed-up with its interval, and the mark of its cell: '4.0x [3.8, 4.1] *'.
+    """
     if math.isnan(cell["value"]):
         return "skipped"
     if math.isinf(cell["high"]):
-        return f"{ratio_text(cell['value'])}x, no interval"
+        return f"{ratio_text(cell['value'])}x, no interval{reads.mark(cell)}"
     value, low, high = (ratio_text(cell[k]) for k in ("value", "low", "high"))
-    return f"{value}x [{low}, {high}]"
+    return f"{value}x [{low}, {high}]{reads.mark(cell)}"
 
 
 def ratio_text(value):

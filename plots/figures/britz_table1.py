@@ -16,6 +16,7 @@ from figures import style
 PAPERS_BEAM = 10
 TABLE = "britz-table-1"
 ROW_IN = 0.24
+NO_GAIN = "no gain that we can measure"
 PAPERS_SHIFT = 0.28  # of a line, downwards
 
 
@@ -60,7 +61,7 @@ def draw(frame):
     for panel in grid[-1]:
         panel.set_xlabel("time over full attention's")
     style.add_foot(figure, _caption(frame), _handles(bool(shown)))
-    return figure, _headlines(cells, papers, max(lengths))
+    return figure, _headlines(cells, papers)
 
 
 def _spans(cells):
@@ -142,22 +143,53 @@ def _caption(frame):
     )
 
 
-def _headlines(cells, papers, longest):
-    lines = [
+def _headlines(cells, papers):
+    """Tells each failure, and a line for each mechanism and beam: all lengths, and where
+    it is faster than full attention.
+    """
+    failures = [
         f"L = {cell['memory_length']}, beam {cell['beam']}, {settings.label(cell)}: "
         f"{cell['status']}: {cell['message']}"
         for cell in cells if cell["status"] not in ("ok", "skipped")
     ]
+    lines = {}
     for cell in cells:
-        if cell["memory_length"] != longest or not cell["ratio"]:
-            continue
-        name = settings.label(cell)
-        text = (f"L = {longest}, beam {cell['beam']}, {name} / {BASELINE}: "
-                f"{cell['ratio'].value:.3f}")
-        paper = papers.get((longest, name))
-        if cell["beam"] == PAPERS_BEAM and paper:
-            text += f" (paper: {paper:.3f})"
-        reads = whole_decoders.reads_text(cell)
-        text += f" ({reads})" if reads else ""
-        lines.append(text)
-    return lines
+        if cell["ratio"]:
+            lines.setdefault((cell["beam"], settings.label(cell)), []).append(cell)
+    return failures + [
+        f"beam {beam}, {name} / {BASELINE}: "
+        + _line_text(of_line, papers) + _gain_text(of_line)
+        for (beam, name), of_line in sorted(lines.items(), key=lambda line: -line[0][0])
+    ]
+
+
+def _line_text(cells, papers):
+    """Tells what was read once where it is the same at all lengths."""
+    reads = [whole_decoders.reads_text(cell) for cell in cells]
+    is_same = len(set(reads)) == 1
+    text = ", ".join(_ratio_text(cell, papers, "" if is_same else of_cell)
+                     for cell, of_cell in zip(cells, reads))
+    return text + (f" ({reads[0]})" if is_same and reads[0] else "")
+
+
+def _ratio_text(cell, papers, reads):
+    ratio, length = cell["ratio"], cell["memory_length"]
+    text = f"{ratio.value:.2f}"
+    if math.isfinite(ratio.high):
+        text += f" [{ratio.low:.2f}, {ratio.high:.2f}]"
+    paper = papers.get((length, settings.label(cell)))
+    notes = [f"paper {paper:.2f}"] if cell["beam"] == PAPERS_BEAM and paper else []
+    if reads:
+        notes.append(reads)
+    return text + (f" ({', '.join(notes)})" if notes else "") + f" at L = {length}"
+
+
+def _gain_text(cells):
+    """Of times like those of trained weights that have intervals, as they are printed."""
+    known = [cell for cell in cells if math.isfinite(cell["ratio"].high)
+             and whole_decoders.is_as_trained(cell)]
+    gains = [str(cell["memory_length"]) for cell in known
+             if round(cell["ratio"].high, 2) < 1]
+    if not known:
+        return ""
+    return f": a gain at L = {', '.join(gains)}" if gains else f": {NO_GAIN}"

@@ -7,7 +7,7 @@ that are the same or ambiguous are grey.
 
 import math
 
-from analysis import load, settings
+from analysis import load, settings, words
 from figures import style, ticks
 
 # verdict: (colour, marker, fill, what it means)
@@ -129,7 +129,8 @@ def _caption(comparison, rows):
 
 
 def _side(side):
-    return f"{side['path']}, commit {side['commit'][:10]}, {side['cpu']}, {side['date']}"
+    return (f"{side['path']}, commit {side['commit'][:10]}, "
+            f"{words.machine_text(side)}, {side['date']}")
 
 
 def _headlines(comparison, rows):

@@ -9,16 +9,15 @@ import math
 
 import pandas
 
-from analysis import pairing, published, series, words
+from analysis import pairing, published, reads, series, words
 from analysis.judge import readings
-from figures import heat_maps, latency, mad_figure8, style, ticks
+from figures import heat_maps, mad_figure8, style, ticks
 
 TABLE = "mad-figure-8-cells"  # of results/published/mad.json
 AXES = ["memory_length", "output_length"]
 DIM = 256
 WORKLOAD = "uniform"  # that of the authors
 MEASURED = {"authors": "Eigen", "sweep": "Our kernels"}
-MOST_EMPTY = 0.05  # a speed-up with more outputs without a context has a *
 
 
 def part_of(document, path):
@@ -52,7 +51,7 @@ def _rows():
 
 
 def _published_panel():
-    rows = [{**row, "value": row["ratio"], "low": math.nan, "high": math.inf, "empty": 0}
+    rows = [{**row, "value": row["ratio"], "low": math.nan, "high": math.inf}
             for row in _rows()]
     return "published", pandas.DataFrame(rows)
 
@@ -68,7 +67,7 @@ def _build_panel(document, build):
     rows = []
     for place, monotonic in by_mechanism["monotonic"].items():
         span = series.ratio(by_mechanism["soft"][place], monotonic).at().exp()
-        rows.append({**dict(zip(AXES, place)), **vars(span), "empty": 0})
+        rows.append({**dict(zip(AXES, place)), **vars(span)})
     return name, pandas.DataFrame(rows)
 
 
@@ -77,15 +76,7 @@ def flags(build):
 
 
 def _our_panel(part):
-    ratios = pairing.speedups(part["cells"])
-    empty = [latency.empty_share(cell) for cell in ratios.to_dict("records")]
-    return "our kernels, f32", ratios.assign(empty=empty)
-
-
-def _text(cell):
-    ratio, *interval = words.ratio_cell(cell).split("\n")
-    star = "*" if cell["empty"] > MOST_EMPTY else ""
-    return "\n".join([ratio + star, *interval])
+    return "our kernels, f32", pairing.speedups(part["cells"])
 
 
 def draw(parts):
@@ -115,20 +106,22 @@ def draw(parts):
                 axes[row, column].set_axis_off()
                 continue
             title, rows = panel
-            mesh = heat_maps.heat_map(axes[row, column], rows, norm, _text, title)
+            mesh = heat_maps.heat_map(axes[row, column], rows, norm, words.ratio_cell, title)
     heat_maps.color_bar(
         figure, mesh, axes, "time of soft / time of hard monotonic", ticks.ratio_tick)
-    style.add_foot(figure, _foot(parts))
-    return figure, [_headline(*panel) for panel in every]
+    notes = list(dict.fromkeys(sum((reads.notes(rows) for _, rows in every), [])))
+    style.add_foot(figure, _foot(parts, notes))
+    return figure, [_headline(*panel) for panel in every] + notes
 
 
-def _foot(parts):
+def _foot(parts, notes):
     return (
         "Time of soft over time of hard monotonic attention, above its 95 % interval. "
         "Published: read off the pictures in the authors' notebook (in their figure 8 the "
         "two axis labels are swapped). Eigen: their program in our own words, f64; not "
         "optimised is how they built it. Our kernels: optimised, one thread, their "
-        "inputs; *: over 5 % of the outputs have no context. "
+        "inputs. "
+        + "".join(f"{note}. " for note in notes)
         + " ".join(f"{MEASURED[part['kind']]}: {words.context_text(part['context'])}"
                    for part in parts))
 

@@ -9,7 +9,7 @@ are the same share a line: a chunk does not change what is chosen.
 
 import math
 
-from analysis import load, modes, settings, words, workloads
+from analysis import load, modes, reads, settings, words, workloads
 from figures import style
 
 FREE = ["workload", "chunk_width"]
@@ -71,12 +71,6 @@ def _online(cells):
     return cells[[isinstance(latency, dict) for latency in cells["latency"]]]
 
 
-def empty_share(cell):
-    """The share of the outputs that found nothing to choose: no context."""
-    outputs = cell["output_length"] * cell["batch"]
-    return 1 - cell["numerics"]["attention_mass"] / outputs
-
-
 def memory_share(cell):
     """The share of the memory that a scan passed: each energy either passes an
     entry for good or ends an output, and outputs that chose have weight 1.
@@ -90,7 +84,7 @@ def _row(cell):
         "r": _bias(cell["workload"]),
         **{figure: cell["latency"][figure] for figure in FIGURES},
         "passed": memory_share(cell),
-        "empty": empty_share(cell),
+        "empty": reads.zero_contexts(cell),
     }
 
 

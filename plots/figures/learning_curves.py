@@ -2,7 +2,7 @@
 
 There is a panel for each experiment of `attnbench train`, and of one whose alternatives
 differ in more than attention one for each length, encoder and so on. The error is that of
-the hard process where there is one, on the held-out sequences of the curve.
+decoding by the threshold where there is a choice, on the held-out sequences of the curve.
 """
 
 import numpy
@@ -88,7 +88,7 @@ def _draw_panel(panel, title, runs, names):
 
 
 _CAPTION = (
-    "Token error rate of greedy decoding, by the hard process where there is one, on the "
+    "Token error rate of greedy decoding, by the threshold where there is a choice, on the "
     "held-out sequences of the curve; linear below 1 %. Thin: each seed; thick: their "
     "mean. "
 )

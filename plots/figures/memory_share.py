@@ -10,11 +10,10 @@ apart.
 
 import math
 
-from analysis import load, pairing, settings, words
+from analysis import load, pairing, reads, settings, words
 from figures import latency, style, ticks
 
 FREE = ["workload", "chunk_width"]
-MOST_EMPTY = 0.05  # outputs without a context, of a point on a line
 
 
 def has_data(cells):
@@ -42,7 +41,9 @@ def draw(cells):
         _draw_line(panel, rows, looks[label])
     _set_axes(panel)
     handles = [style.handle(label, look) for label, look in looks.items()]
-    style.add_foot(figure, words.caption(chosen, _text(scans), scans), handles)
+    # Marked points are hollow here, and their caption says so.
+    solid = scans[[not reads.is_marked(cell) for cell in scans.to_dict("records")]]
+    style.add_foot(figure, words.caption(chosen, _text(scans), solid), handles)
     return figure, _headlines(lines)
 
 
@@ -59,19 +60,19 @@ def _lines(scans, path):
             raise load.DataError(
                 path,
                 f"cells missing: {label} under a second workload in which at "
-                f"most {100 * MOST_EMPTY:g} % of the outputs have no context",
+                f"most {100 * reads.MOST_EMPTY:g} % of the outputs have no context",
             )
         rows.sort(key=lambda row: row[0])
     return lines
 
 
 def _on_line(rows):
-    return [row for row in rows if latency.empty_share(row[1]) <= MOST_EMPTY]
+    return [row for row in rows if not reads.is_marked(row[1])]
 
 
 def _draw_line(panel, rows, look):
     _draw_points(panel, _on_line(rows), look)
-    apart = [row for row in rows if latency.empty_share(row[1]) > MOST_EMPTY]
+    apart = [row for row in rows if reads.is_marked(row[1])]
     if apart:
         _draw_points(
             panel,
@@ -101,7 +102,7 @@ def _text(scans):
         f"Decoding T = {cell['memory_length']} entries into U = "
         f"{cell['output_length']} outputs; each point is a workload, the share "
         "a mean over its draws, exact (energies less outputs that chose, over T). "
-        f"Hollow: more than {100 * MOST_EMPTY:g} % of the outputs had no context, "
+        f"Hollow: more than {100 * reads.MOST_EMPTY:g} % of the outputs had no context, "
         "which costs nothing."
     )
 

@@ -7,7 +7,7 @@ left the time of all U outputs, right soft attention's time over it.
 
 import math
 
-from analysis import load, pairing, series, settings, words
+from analysis import load, pairing, reads, series, settings, words
 from figures import style, ticks
 
 FREE = [
@@ -61,7 +61,7 @@ def draw(cells):
         "attention's time over it, with its interval."
     )
     style.add_foot(figure, words.caption(chosen, text, ratios), handles)
-    return figure, _headlines(ratios, workloads, labels)
+    return figure, _headlines(ratios, workloads, labels) + reads.notes(ratios)
 
 
 def _ordered_labels(cells):
@@ -91,6 +91,8 @@ def _draw_row(axes, workload, chosen, ratios, looks):
         rows = rows[rows["workload"] == workload]
         for label, line in rows.groupby("label"):
             style.draw_line(panel, line.sort_values("memory_length"), looks[label])
+            if panel is axes[1]:
+                style.mark_points(panel, line, looks[label])
         panel.set_title(workload)
         panel.set_xlabel("memory length T = output length U")
         panel.set_ylabel(what)

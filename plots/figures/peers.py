@@ -7,7 +7,7 @@ turn in the same rounds, on the same draws. Above 1 ours is faster.
 
 import pandas
 
-from analysis import load, modes, pairing, settings, words
+from analysis import load, modes, pairing, reads, settings, words
 from figures import panels, style, ticks
 
 OURS = "exact"
@@ -48,7 +48,7 @@ def draw(cells):
         ),
         _handles(ratios, names),
     )
-    return figure, _headlines(ratios, names)
+    return figure, _headlines(ratios, names) + reads.notes(ratios)
 
 
 def _require_one_schedule(cells):
@@ -67,10 +67,13 @@ def _of_pair(ratios, pair):
 
 
 def _ratios(cells):
-    """Gives a row for each cell that is not ours, with value, low and high."""
+    """Gives a row for each cell that is not ours, with value, low and high, and with what
+    marks a speed-up, of ours: that is what is called faster.
+    """
     path, is_ours = cells.attrs["path"], cells["variant"] == OURS
+    ours = [key for key in ("numerics", "latency", "end") if key in cells]
     rows = [
-        {**cell, **pairing.ratio(cell, own, path)}
+        {**cell, **{key: own[key] for key in ours}, **pairing.ratio(cell, own, path)}
         for own, cell in pairing.with_bases(cells, is_ours, POINT, OURS)
     ]
     return pandas.DataFrame(rows)
@@ -83,11 +86,9 @@ def _look(mechanism, mechanisms, variant):
 
 def _draw_panel(panel, rows, mechanisms):
     for (mechanism, variant), line in rows.groupby(["mechanism", "variant"]):
-        style.draw_line(
-            panel,
-            line.sort_values("memory_length"),
-            _look(mechanism, mechanisms, variant),
-        )
+        look = _look(mechanism, mechanisms, variant)
+        style.draw_line(panel, line.sort_values("memory_length"), look)
+        style.mark_points(panel, line, look)
     panel.axhline(1, color="black", linewidth=0.8)
     panel.set_xscale("log")
     panel.set_yscale("log")

@@ -29,16 +29,19 @@ TITLES = {
     "normal": "scores N(0, 1)",
 }
 
-# preset -> whose constants it has; mechanisms/monotonic/README.md has the formulas.
-OWNERS = {
-    "mad2017": "of MAD",
-    "tf": "of TensorFlow",
-    "nsp": "of neural_sp",
-    "nsp_no_denominator": "of neural_sp",
-    "fsq": "of fairseq",
-    "fsq_op": "of fairseq",
-    "jmin": "of MoChA-pytorch",
-    "denominator_one": "of MAD",
+# Preset or variant -> the toolkit or paper that it stands for, and the version or file;
+# mechanisms/monotonic/README.md has the formulas.
+SOURCES = {
+    "mad2017": ("MAD", "appendix G and `example_decoder.py`"),
+    "tf": ("TensorFlow", "`contrib.seq2seq` of 1.x; Addons, lingvo"),
+    "nsp": ("neural_sp", "`mocha/hma_train.py`"),
+    "nsp_no_denominator": ("neural_sp", "`mocha/hma_train.py` with `no_denom`"),
+    "fsq": ("fairseq 0.10", "in Python (`monotonic_multihead_attention.py`)"),
+    "fsq_op": ("fairseq 0.12", "compiled operator (`alignment_train_cpu.cpp`)"),
+    "jmin": ("MoChA-pytorch", "`attention.py`"),
+    "denominator_one": ("MAD", "appendix G, a denominator of 1"),
+    "triangular": ("EMMA", "without a denominator"),
+    "exact": ("attnbench", "`exact`"),
 }
 
 
@@ -58,15 +61,12 @@ def draw(result):
     """Draws the error over T of everything without chunk energies, and tells the
     finding.
     """
-    rows = result["rows"]
-    rows = _longest(rows[rows["chunk_energy_scale"].isna()])
-    families = [f for f in _families(rows) if _over_length(rows, f)]
-    chosen = rows[rows["family"].isin(families)]
+    chosen = _drawn_errors(result)
     figure = _error_figure(
         result,
         chosen,
         "family",
-        [f for f in families if f != "normal"],
+        [f for f in _families(chosen) if f != "normal"],
         _title,
         "p is drawn as each title says, memory (no p) from N(0, 1) scores.",
     )
@@ -94,14 +94,7 @@ def draw_chunks(result):
 
 def draw_gradient(result):
     """Draws the largest gradient over U."""
-    rows = result["gradients"]
-    rows = rows[rows["chunk_energy_scale"].isna()]
-    rows = rows[rows["memory_length"] == rows["memory_length"].max()]
-    rows = rows[
-        rows["mechanism"].isin(
-            {m for m, v in zip(rows["mechanism"], rows["preset"]) if v}
-        )
-    ]
+    rows = _drawn_gradients(result)
     maps = {
         _title(family): rows[rows["family"] == family]
         for family in GRADIENT_FAMILIES
@@ -120,6 +113,23 @@ def draw_gradient(result):
         "forward-mode differentiation of what was published.",
     )
     return figure, [_gradient_finding(rows)]
+
+
+def _drawn_errors(result):
+    rows = result["rows"]
+    rows = _longest(rows[rows["chunk_energy_scale"].isna()])
+    families = [f for f in _families(rows) if _over_length(rows, f)]
+    return rows[rows["family"].isin(families)]
+
+
+def _drawn_gradients(result):
+    rows = result["gradients"]
+    rows = rows[rows["chunk_energy_scale"].isna()]
+    rows = rows[rows["memory_length"] == rows["memory_length"].max()]
+    with_presets = set(rows["mechanism"][rows["preset"].notna()])
+    return rows[
+        rows["mechanism"].isin(with_presets) & rows["family"].isin(GRADIENT_FAMILIES)
+    ]
 
 
 # ---- maps -------------------------------------------------------------------
@@ -191,7 +201,7 @@ def _draw_map(panel, rows, names, lengths, along, measured):
 
 def _cell_text(value):
     """Writes '0.48', '4e-4' or '640': there is room for five characters."""
-    return "0" if value == 0 else _number(value, 2 if value >= 0.1 else 1)
+    return "0" if value == 0 else number(value, 2 if value >= 0.1 else 1)
 
 
 # ---- panels -----------------------------------------------------------------
@@ -247,7 +257,7 @@ def _worst(rows, key):
     return float(values.max()) if len(values) else math.nan
 
 
-def _number(value, digits=2):
+def number(value, digits=2):
     if value >= 0.01:
         return f"{value:.{digits}g}" if value < 100 else f"{value:.0f}"
     mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
@@ -255,12 +265,12 @@ def _number(value, digits=2):
 
 
 def _preset(name):
-    return f"`{name}`, {OWNERS[name]},"
+    return f"`{name}`, of {SOURCES[name][0]},"
 
 
 def _finding(result):
-    """Gives the sentence of the README."""
-    rows = result["rows"]
+    """Gives the sentences of the README, of what this figure and that of gradients draw."""
+    rows = _drawn_errors(result)
     rows = rows[(rows["mechanism"] == "monotonic")]
     ours = rows[(rows["variant"] == "exact") & (rows["precision"] == "f32")]
     theirs = rows[rows["preset"].notna()]
@@ -275,31 +285,36 @@ def _finding(result):
         _worst(group, "attention_error")
         for _, group in theirs.groupby("preset")
     )
-    gradient = result["gradients"]
-    gradient = gradient[gradient["mechanism"] == "monotonic"]
-    sizes = [
-        _number(_worst(g, "largest_gradient"))
-        for g in (
-            gradient[gradient["variant"] == "exact"],
-            gradient[gradient["preset"].notna()],
-        )
-    ]
     sentence = (
-        "Over the lengths and probabilities that were tried, every published closed form "
+        "Over the lengths and probabilities of the figure, every published closed form "
         "of alpha, the probability that an output chooses an entry, is off "
         f"by {math.floor(100 * least) / 100:g} or more in some entry. More precision does "
         f"not help: {_preset('tf')} in f64 is off by "
-        f"{_number(_worst(tf, 'attention_error'))} and loses "
-        f"{100 * _worst(tf, 'mass_error'):.0f} % of an output's mass."
+        f"{number(_worst(tf, 'attention_error'))}."
     )
     if presets:
         sentence += f" {' and '.join(map(_preset, presets))} also gives NaN."
     sentence += (
-        f" The largest gradient is {sizes[1]} where the exact one is "
-        f"{sizes[0]}. `exact`, in f32, stays within "
-        f"{_number(_worst(ours, 'attention_error'))}."
+        f" `exact`, in f32, stays within {number(_worst(ours, 'attention_error'))}."
+        + _gradient_sentence(_drawn_gradients(result))
     )
     return [sentence]
+
+
+def _gradient_sentence(rows):
+    """Tells the largest gradient, and the exact one on the same numbers."""
+    rows = rows[rows["mechanism"] == "monotonic"]
+    theirs = rows[rows["preset"].notna()].dropna(subset=["largest_gradient"])
+    if theirs.empty:
+        return ""
+    worst = theirs.loc[theirs["largest_gradient"].idxmax()]
+    same = ["family", "memory_length", "output_length", "precision"]
+    exact = rows[(rows["variant"] == "exact") & (rows[same] == worst[same]).all(axis=1)]
+    return (
+        f" The largest gradient is {number(worst['largest_gradient'])}, by "
+        f"`{worst['preset']}`, where the exact one is "
+        f"{number(_worst(exact, 'largest_gradient'))}."
+    )
 
 
 def _chunk_finding(result):
@@ -307,7 +322,7 @@ def _chunk_finding(result):
     rows = rows[rows["chunk_energy_scale"].notna()]
     parts = []
     for name, group in rows.groupby(rows.apply(_name, axis=1), sort=False):
-        worst = _number(_worst(group[group["precision"] == "f32"],
+        worst = number(_worst(group[group["precision"] == "f32"],
                                "attention_error"))
         lost = (group["not_finite"] > 0).any()
         parts.append(f"{name} {worst}{' and NaN' if lost else ''}")
@@ -317,5 +332,5 @@ def _chunk_finding(result):
 def _gradient_finding(rows):
     parts = []
     for name, group in rows.groupby(rows.apply(_name, axis=1), sort=False):
-        parts.append(f"{name} {_number(_worst(group, 'largest_gradient'))}")
+        parts.append(f"{name} {number(_worst(group, 'largest_gradient'))}")
     return "largest |dL/dp|: " + ", ".join(parts)

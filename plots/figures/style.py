@@ -18,7 +18,7 @@ import numpy
 from matplotlib import colors, lines
 from matplotlib.figure import Figure
 
-from analysis import modes, whole_file
+from analysis import modes, reads, whole_file
 
 PANEL_WIDTH_IN = 3.3  # one column of a two-column paper
 PANEL_HEIGHT_IN = 2.6
@@ -139,6 +139,16 @@ def draw_spans(axes, x, value, low, high, look):
     x, value, low, high = (numpy.asarray(one, dtype=float) for one in (x, value, low, high))
     ends = numpy.where(numpy.isfinite(high), (value - low, high - value), 0)
     axes.errorbar(x, value, ends, capsize=1.5, elinewidth=0.7, **look)
+
+
+def mark_points(axes, line, look):
+    """Writes the mark of speed-ups (reads.py) above the intervals of a line."""
+    for cell in line.to_dict("records"):
+        if reads.is_marked(cell):
+            top = cell["high"] if numpy.isfinite(cell["high"]) else cell["value"]
+            axes.annotate(reads.MARK.strip(), (cell["memory_length"], top), (0, -1),
+                          textcoords="offset points", ha="center", fontsize=SMALLEST_PT,
+                          color=look["color"])
 
 
 def new_figure(

@@ -92,7 +92,7 @@ def _attention_said(run, table, chosen):
 
 _ALIGNMENTS = (
     "One held-out sequence, given its symbols. Shade: expected weight of an entry "
-    "(square-root scale); dot: the entry that the hard process chooses. "
+    "(square-root scale); dot: the entry chosen by the threshold. "
 )
 _CONTEXTS = (
     "What each context takes of the entries of one held-out sequence, alpha of Britz eq 5 "
@@ -162,6 +162,6 @@ def _draw_p(panel, document, by_name):
 
 _P = (
     "How often the probability p of choosing is how large, each p weighted by the "
-    "probability that an output comes to its entry; the mean over seeds. Hard decoding "
-    "takes p of 1/2 and more for 1. "
+    "probability that an output comes to its entry; the mean over seeds. The "
+    "threshold takes p of 1/2 and more for 1. "
 )

@@ -1,4 +1,4 @@
-"""Errors of trained models: by the expectation beside the hard process, with noise and
+"""Errors of trained models: by the expectation beside the threshold, with noise and
 without, and over the number of contexts K.
 """
 
@@ -40,7 +40,7 @@ def draw_noise(documents):
         said += _draw_noise(panel, document, names)
     handles = [style.handle(label, _mark("#000000", fill))
                for label, fill in (("by the expectation", "none"),
-                                   ("by the hard process", "full"))]
+                                   ("by the threshold", "full"))]
     style.add_foot(figure, _NOISE + words.contexts_text([one for one, _ in shown]),
                    handles)
     return figure, said
@@ -71,7 +71,7 @@ def _draw_noise(panel, document, names):
             panel.plot(means[-1], row + shift, **_mark(color, fill))
         panel.plot(means, [row - 0.12, row + 0.12], color=color, linewidth=0.7)
         said.append(f"{title(document)}, {name}: {means[0]:.2f} % by the expectation, "
-                    f"{means[1]:.2f} % by the hard process")
+                    f"{means[1]:.2f} % by the threshold")
     panel.set_yticks(range(len(names)), names)
     panel.set_ylim(len(names) - 0.5, -0.5)
     panel.set_xlim(left=0)
@@ -82,7 +82,8 @@ def _draw_noise(panel, document, names):
 
 
 _NOISE = (
-    "Token error rate of the same models by the expectation and by the hard process. "
+    "Token error rate of the same models by the expectation and by the threshold (an output takes the first "
+    "entry with p of at least 1/2). "
     "Dots: the mean over seeds; dashes: each seed. "
 )
 

@@ -41,7 +41,17 @@ repeated on times that other runs might have found.
 
 import math
 
-from analysis import command, crossover, intervals, load, modes, pairing, settings, words
+from analysis import (
+    command,
+    crossover,
+    intervals,
+    load,
+    modes,
+    pairing,
+    reads,
+    settings,
+    words,
+)
 from pages import markdown, page
 
 SHARES = "0.1,0.5,1"
@@ -126,7 +136,7 @@ def _length_text(found, measured):
     if math.isinf(value):
         return "never"
     low, high = intervals.of_draws(drawn)
-    mark = "" if measured[0] <= value <= measured[1] else "*"
+    mark = "" if measured[0] <= value <= measured[1] else "†"
     if value == low == high:
         return f"{_whole(value)}{mark}"
     return f"{_whole(value)}{mark} [{_whole(low)}, {_whole(high)}]"
@@ -147,24 +157,35 @@ def _whole(length):
 
 
 def head(chosen, outputs=None):
-    """What the table is of."""
+    """What the table is of: the machine and the energy first."""
     first, last = _range(chosen)
+    measured = (
+        f"{_set(chosen, ('energy',))}, on {words.machine_text(chosen.attrs['context'])}"
+    )
     if chosen["beam"].iloc[0] is None:
-        axes = ("batch", "threads", "precision", "energy")
+        axes = ("batch", "threads", "precision")
         of_outputs = sorted(set(chosen["output_length"]))
         text = (
-            "Decoding one sequence at a time, "
+            f"Attention alone, {measured}: decoding one sequence at a time, "
             f"{'U = T' if outputs is None else f'U = {outputs}'}; {_set(chosen, axes)}; "
             "no beam."
         )
+        scans = chosen[chosen["end"].notna()]
+        marked = sum(map(reads.is_marked, scans.to_dict("records")))
+        if marked:
+            text += (
+                f" In {marked} of the {len(scans)} cells of scans over "
+                f"{100 * reads.MOST_EMPTY:.0f} % of the outputs have no context: the "
+                "model knows that they cost no energies, not that they read no entry."
+            )
         cells = (
             f"workloads {', '.join(sorted(set(chosen['workload'])))}, T from {first} to "
             f"{last}, U from {of_outputs[0]} to {of_outputs[-1]}"
         )
     else:
         text = (
-            "Attention of whole decoders by itself, a source at a time, greedy (beam 1) "
-            f"and with a beam, T + 1 outputs; {_set(chosen, ('energy',))}."
+            f"Attention of whole decoders by itself, {measured}: a source at a time, "
+            "greedy (beam 1) and with a beam, T + 1 outputs."
         )
         if chosen.attrs["left_out"]:
             text += (
@@ -178,7 +199,7 @@ def head(chosen, outputs=None):
         )
     return (
         f"{text} The smallest T at which soft attention is 1, 2 or 10 times slower, by a "
-        f"model fitted on exact counts ({cells}), with its 95 % interval. *: outside "
+        f"model fitted on exact counts ({cells}), with its 95 % interval. †: outside "
         f"these T; never: not up to T = {crossover.MOST}. "
         + words.context_text(chosen.attrs["context"])
     )

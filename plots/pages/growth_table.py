@@ -67,7 +67,8 @@ def tables(cells):
     head = (
         f"T = {', '.join(map(str, lengths))}; "
         f"U = {', '.join(map(str, outputs))}; d = {chosen['dim'].iloc[0]}; "
-        f"workload {chosen['workload'].iloc[0]}. "
+        f"workload {chosen['workload'].iloc[0]}; "
+        f"energy {', '.join(sorted(set(chosen['energy'].dropna()))) or markdown.NONE}. "
         + words.context_text(chosen.attrs["context"])
     )
     return "\n".join(

@@ -14,7 +14,9 @@ A pure function of these files, results/published/ and the ledger. What is wrong
 one is one line on stderr, exit code 2, and no page.
 """
 
+import functools
 import os
+import re
 import sys
 
 from pages import (
@@ -22,6 +24,7 @@ from pages import (
     crossover_table,
     markdown,
     matcha_cost,
+    not_attempted,
     published_markdown,
     reproduction_figures,
 )
@@ -32,17 +35,11 @@ from analysis import (
     crossover,
     load,
     published,
+    reads,
     whole_decoders,
     whole_file,
     words,
 )
-
-NOT_REDRAWN = {
-    "MAD": "Figures 1, 2 and 7 are schematics; the others show models trained on corpora.",
-    "MoChA": "Figures 1 and 4 are schematics; 2 shows models trained on a corpus.",
-    "Britz": "Figure 1 is a schematic; the others show models trained on corpora.",
-}
-
 
 def main(arguments=None):
     parser = command.parser("reproduction.py", __doc__)
@@ -77,7 +74,9 @@ class Page:
         paths = [path for path in result_paths
                  if os.path.realpath(path) != os.path.realpath(claims_path)]
         self.folder = folder or "."
+        self.claims_path = claims_path
         self.result = claims_result.read(claims_path)
+        self.measured = self._measured()
         self.figures_folder = os.path.join(os.path.dirname(claims_path), "figures")
         self.crossovers = [path for path in paths if is_of_crossovers(path)]
         others = [path for path in paths if path not in self.crossovers]
@@ -93,7 +92,7 @@ class Page:
             "",
             claims_result.summary(claims),
             "",
-            *claims_markdown.verdict_table(claims, self._file_link),
+            *claims_markdown.verdict_table(claims, self._evidence_link),
             "",
             "## What does not hold as it stands",
             "",
@@ -104,6 +103,10 @@ class Page:
             "",
             *self._pictures(""),
             *self._crossovers(),
+            "## Not attempted",
+            "",
+            *not_attempted.lines(papers),
+            "",
             "## Corpora that are not free",
             "",
             *published_markdown.corpora(papers),
@@ -111,8 +114,9 @@ class Page:
 
     def _head(self):
         context = self.result["context"]
-        measured = self._measured()
+        measured = self.measured
         quick = self.result["quick"]
+        warnings = markdown.text("; ".join(context["warnings"]))
         return [
             f"# Reproduction{' (short run)' if quick else ''}",
             "",
@@ -123,25 +127,24 @@ class Page:
             "`docs/claims.md` says what a verdict means.",
             "",
             markdown.text(words.context_text(context)),
-            *_of_older(measured),
+            *_of_older(list(measured.values())),
             "",
-            *markdown.table(
-                ("", ""),
-                [
-                    [name, markdown.text(value)]
-                    for name, value in machine(context, *measured)
-                ],
-            ),
+            *machines(measured or {os.path.basename(self.claims_path): context}),
             "",
+            f"Judged by {markdown.text(context['command'])}. In brackets behind a file of "
+            "evidence: the SIMD level of its machine.",
+            "",
+            *([f"Warnings: {warnings}.", ""] if warnings else []),
         ]
 
     def _measured(self):
-        """The contexts of the files that verdicts were read from: they may be older than
-        their judgement, and of another machine."""
+        """File -> context, of the files that verdicts were read from: they may be older
+        than their judgement, and of another machine."""
         files = {evidence["file"] for claim in self.result["claims"]
                  for evidence in claim["evidence"]} - {None}
         there = [_there(file) for file in sorted(files)]
-        return [load.read_json(path)["context"] for path in there if os.path.exists(path)]
+        return {path: load.read_json(path)["context"]
+                for path in there if os.path.exists(path)}
 
     def _paper(self, paper):
         about = paper["paper"]
@@ -163,7 +166,8 @@ class Page:
             f"### Figures of {key}",
             "",
             *self._pictures(key),
-            NOT_REDRAWN[key],
+            f"Figures {not_attempted.numbers(key)} are "
+            f"[not attempted](#{not_attempted.ANCHOR}) as the paper has them.",
             "",
             f"### Tables of {key}",
             "",
@@ -179,10 +183,30 @@ class Page:
             "",
         ]
         for claim in claims:
-            lines += claims_markdown.details(claim, self._file_link)
+            lines += claims_markdown.details(claim, self._evidence_link)
+            lines += self._without_context(claim)
             if claim["id"] == matcha_cost.CLAIM:
                 lines += self._matcha_cost()
         return lines
+
+    def _without_context(self, claim):
+        """Says of a claim that is judged by times how many of its cells are marked."""
+        ends = [claims_result.ends(part["groups"])
+                for part in claims_result.own_parts(claim)]
+        if not any(reading["interval"] for pair in ends if pair for reading in pair):
+            return []
+        cells = {}
+        for evidence in claim["evidence"]:
+            found = re.fullmatch(r"cells\[(\d+)\]", evidence["place"] or "")
+            path = evidence["file"] and _there(evidence["file"])
+            if found and path in self.measured:
+                cells[path, found[1]] = self._cells[path][int(found[1])]
+        marked = sum(map(reads.is_marked, cells.values()))
+        if not marked:
+            return []
+        return [f"In {marked} of the {len(cells)} cells of this evidence over "
+                f"{100 * reads.MOST_EMPTY:.0f} % of the outputs have no context, so part of "
+                "their speed is that of a decoder that attends to nothing.", ""]
 
     def _matcha_cost(self):
         if matcha_cost.FIGURE not in self.figures:
@@ -227,12 +251,22 @@ class Page:
         ]
         return [*lines, ""] if drawn.lines else lines
 
+    def _evidence_link(self, name, path):
+        """The link to a file of evidence, and the SIMD level of its machine."""
+        context = self.measured.get(path and _there(path), {})
+        level = context.get("simd")
+        return self._file_link(name, path) + (f" ({level})" if level else "")
+
     def _file_link(self, name, path):
         """A link to a file that is there; otherwise its name alone."""
         there = path and _there(path)
         if path is None or not os.path.exists(there):
             return markdown.text(name)
         return f"[{markdown.text(name)}]({self._relative(there)})"
+
+    @functools.cached_property
+    def _cells(self):
+        return {path: load.read_json(path).get("cells", []) for path in self.measured}
 
     def _relative(self, path):
         return os.path.relpath(path, self.folder)
@@ -286,29 +320,37 @@ def _of_older(contexts):
                 f"begun from {dates[0]} to {dates[-1]}."]
 
 
-def machine(judged, *measured):
-    """(name, value) of what was measured with: that of `judged` where nothing else was.
-    What is not known is left out.
+def machines(measured):
+    """Lines of a table with a column for each kind of machine, of file -> context. What is
+    not known is left out.
     """
-
-    def texts(of):
-        return " or ".join(dict.fromkeys(
-            str(text) for text in map(of, measured or (judged,)) if text is not None))
+    kinds = {}
+    for path, context in sorted(measured.items()):
+        kinds.setdefault(words.machine_text(context), []).append((path, context))
+    kinds = dict(sorted(kinds.items()))
 
     def memory(context):
         known = context.get("memory_bytes")
         return None if known is None else f"{known / 2**30:.1f} GiB"
 
     known = {
-        "processor": texts(lambda context: context["cpu"]),
-        "cores": texts(lambda context: context.get("cores")),
-        "caches": texts(lambda context: ", ".join(context.get("caches") or []) or None),
-        "memory": texts(memory),
-        "kernel": texts(lambda context: context.get("kernel")),
-        "compiler": texts(lambda context: context.get("compiler")),
-        "flags": texts(lambda context: context.get("flags")),
-        "SIMD": texts(lambda context: context.get("simd")),
-        "command": judged["command"],
-        "warnings": "; ".join(judged["warnings"]),
+        "cores": lambda context: context.get("cores"),
+        "caches": lambda context: ", ".join(context.get("caches") or []) or None,
+        "memory": memory,
+        "kernel": lambda context: context.get("kernel"),
+        "compiler": lambda context: context.get("compiler"),
+        "flags": lambda context: context.get("flags"),
     }
-    return [(name, value) for name, value in known.items() if value]
+    rows = [["results", *(", ".join(os.path.basename(path) for path, _ in of_kind)
+                          for of_kind in kinds.values())]]
+    for name, of in known.items():
+        texts = [
+            " or ".join(dict.fromkeys(
+                str(of(context)) for _, context in of_kind if of(context) is not None))
+            for of_kind in kinds.values()
+        ]
+        if any(texts):
+            rows.append([name, *(text or None for text in texts)])
+    return markdown.table(
+        ("", *map(markdown.text, kinds)),
+        [[name, *map(markdown.text, texts)] for name, *texts in rows])

@@ -27,11 +27,11 @@ PICTURES = (
     Picture(
         "trained_alignments", "MAD", "Figure 4",
         "What models that are trained here attend to, on a small task that stands for "
-        "speech; and what the hard process chooses.",
+        "speech; and what the threshold chooses.",
     ),
     Picture(
         "hard_errors", "MAD", "Section 2.5",
-        "The error of the hard process beside that of the expectation, trained with noise "
+        "The error by the threshold beside that of the expectation, trained with noise "
         "and without.",
     ),
     Picture(

@@ -27,11 +27,11 @@ Each row has its own 95 % interval. Its verdict is the first of these that is so
 import math
 import os
 
-from analysis import ROOT, command, intervals, load, measures, settings, words
+from analysis import ROOT, command, intervals, load, measures, reads, settings, words
 from analysis.intervals import MISS
 from analysis.judge import ledger, targets, verdicts
 from analysis.judge.readings import Readings
-from pages import page
+from pages import markdown, page
 
 TARGETS = os.path.join(ROOT, "experiments", "peers", "targets.json")
 NONE = "–"
@@ -70,15 +70,16 @@ def table(document, paths):
             fields, span = unmeasured(part)
         rows.append(f"| {' | '.join(fields)} |")
         found.append((fields[3], span))
+    is_marked = any(markdown.text(reads.MARK) in row for row in rows)
+    note = [f"{markdown.text(reads.NOTE)}.", ""] if is_marked else []
     return "\n".join([
-        count_line(found),
+        f"{context_line(results)} {count_line(found)}",
         "",
         "| work | target | measured | verdict | in scope `full` | ours |",
         "| --- | --- | --- | --- | --- | --- |",
         *rows,
         "",
-        context_line(results),
-        "",
+        *note,
     ])
 
 
@@ -108,7 +109,7 @@ def count_line(found):
 
 def context_line(results):
     """Says where everything was measured: by one commit, on one machine."""
-    for key in ("commit", "cpu", "dirty"):
+    for key in ("commit", "cpu", "simd", "dirty"):
         # A comparison does not know whether its sources had changes.
         values = {frame.attrs["context"][key] for frame in results.values()} - {None}
         if len(values) > 1:
@@ -153,9 +154,9 @@ def row(part, frame):
     if "beside" in quantity:
         changed = {**quantity, "of": {**quantity["of"], **quantity["beside"]}}
         other, other_measured = measures.measure(changed, frame)
-        beside = text_of(quantity, other_measured) + lengths_unlike(other, cell)
+        beside = marked_text(quantity, other, other_measured) + lengths_unlike(other, cell)
     return [
-        work(part, cell), aim(part), text_of(quantity, measured),
+        work(part, cell), aim(part), marked_text(quantity, cell, measured),
         verdict(part, cell, measured), beside, cost(cell, quantity),
     ], measured.span
 
@@ -236,6 +237,12 @@ def verdict(part, cell, measured):
     if state(easier) == verdicts.HOLDS:
         return NEARLY
     return MISSED if state(rule) == verdicts.FAILS else OPEN
+
+
+def marked_text(quantity, cell, measured):
+    is_speed = quantity["kind"] in ("speed_over", "time_over")
+    mark = markdown.text(reads.mark(cell)) if is_speed else ""
+    return text_of(quantity, measured) + mark
 
 
 def text_of(quantity, measured):

@@ -5,7 +5,7 @@ examples:
   plots/trained.py results/training/copy.json --into docs/trained.md
 
 Errors are token error rates in percent over the held-out set, by the expectation and by
-the hard process; the mean over seeds, with its 95 % interval, or what each of fewer than
+the threshold; the mean over seeds, with its 95 % interval, or what each of fewer than
 5 seeds gave; "(all)": all seeds gave the same. `discrete` is the share of p outside 0.05
 to 0.95, `mass` the probability that an output chooses an entry, `spread` that of the K
 contexts of memory over the source, `steps` how many it takes to 20 % of error, by the
@@ -24,7 +24,7 @@ from analysis import command, intervals, load, trained, words
 from pages import markdown, page
 
 # Measure of a column (trained.MEASURES): its head, and the decimals that it shows.
-COLUMNS = {"expected": ("expected, %", 2), "hard": ("hard, %", 2),
+COLUMNS = {"expected": ("expected, %", 2), "hard": ("threshold, %", 2),
            "discrete": ("discrete", 3), "mass": ("mass", 3), "spread": ("spread", 2),
            "steps": ("steps", 0)}
 

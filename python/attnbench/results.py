@@ -11,6 +11,7 @@ from attnbench import plots, tables
 source = plots.module("analysis.load")
 printed = plots.module("analysis.printed")
 schema = plots.module("analysis.schema")
+reads = plots.module("analysis.reads")
 series = plots.module("analysis.series")
 BASELINE = plots.module("analysis.pairing").BASELINE
 
@@ -241,7 +242,7 @@ def _speedups_of(group):
         over = _reference(cell, group)
         if over != row:
             base = group[over]
-            found[row] = (over, base["mechanism"], *_span(base, cell), _zero_contexts(cell))
+            found[row] = (over, base["mechanism"], *_span(base, cell), reads.zero_contexts(cell))
     return found
 
 
@@ -275,16 +276,3 @@ def _span(base, cell):
 
 def _rounds(cell):
     return len(cell["samples_ns"]), cell["processes"], source.builds(cell)
-
-
-def _zero_contexts(cell):
-    """As `attnbench show` has it (SetReads in harness/answers/table.cc)."""
-    if "decoder" in cell:
-        share = (cell["decoder"]["reads"] or {}).get("zero_contexts")
-        return math.nan if share is None else share
-    mass = (cell["numerics"] or {}).get("attention_mass")
-    if mass is None or cell["mode"] != "decode" or cell["workload"].startswith("file:"):
-        return math.nan
-    if cell["latency"] is None:  # not online: all entries are weighed, to any sum
-        return 0.0
-    return min(1.0, max(0.0, 1 - mass / (cell["output_length"] * cell["batch"])))

@@ -12,6 +12,10 @@ import sys
 import tempfile
 import unittest
 
+from analysis import published, reads
+from figures import britz_table1
+from pages import not_attempted
+
 PROGRAM = os.environ["ATTNBENCH"]
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 RESULTS = os.path.join(ROOT, "results")
@@ -162,20 +166,37 @@ class NumbersTest(DocumentsTest):
                    + drawn("mocha_figure3", "claims/figure3")).splitlines()
         for line in quoted:
             self.assertIn(line, printed)
+        self.assertTrue(any("] *" in line for line in quoted))
+
+    def test_a_marked_speed_up_has_its_reason_on_the_same_page(self):
+        for page in [*pages(), "REPRODUCTION.md"]:
+            text = read(page).replace("\\", "")
+            if re.search(r"x \[[^]]*\] \*( |$)", text, re.MULTILINE):
+                with self.subTest(page=page):
+                    self.assertIn(reads.NOTE, text)
 
     def test_times_of_whole_decoders_are_those_of_the_committed_result(self):
-        quoted = re.findall(r"^  L = .*", read("README.md"), re.MULTILINE)
-        self.assertGreater(len(quoted), 3)
+        quoted = re.findall(r"^  beam \d.*", read("README.md"), re.MULTILINE)
+        self.assertGreater(len(quoted), 2)
         printed = drawn("britz_table1", "claims/decoder").splitlines()
         for line in quoted:
             self.assertIn(line, printed)
+        of_mocha = [line for line in printed if "mocha" in line]
+        self.assertEqual(len(of_mocha), 2)  # with a beam, and greedy
+        for page in ("README.md", "docs/decoder.md"):
+            self.assertEqual(all(line.endswith(f": {britz_table1.NO_GAIN}")
+                                 for line in of_mocha),
+                             f"with MoChA there is {britz_table1.NO_GAIN}" in read(page))
 
     def test_the_claims_are_counted_as_in_the_committed_report(self):
-        (counted,) = re.findall(r"^\d+ claims: .*$", read("REPRODUCTION.md"), re.MULTILINE)
+        (counted,) = re.findall(r"^\d+ claims: [^.]*\.", read("REPRODUCTION.md"), re.MULTILINE)
         self.stands_in(counted, ["README.md"])
 
+    def test_what_is_not_attempted_is_said_in_the_readme(self):
+        self.stands_in(not_attempted.sentence(published.papers()), ["README.md"])
+
     def test_the_readme_is_short(self):
-        self.assertLessEqual(len(read("README.md").splitlines()), 120)
+        self.assertLessEqual(len(read("README.md").splitlines()), 132)
 
     def test_no_page_takes_over_1000_words_beside_its_tables(self):
         for page in [*pages(), "HACKING.md", "CONTRIBUTING.md"]:
@@ -224,6 +245,12 @@ class NumbersTest(DocumentsTest):
         made = plots("growth.py", os.path.join(RESULTS, "growth.json"))
         self.stands_in(f"<!-- growth table -->\n{made}<!-- end of growth table -->\n",
                        pages())
+
+    def test_the_losses_of_closed_forms_are_those_of_the_committed_result(self):
+        result = os.path.join(RESULTS, "claims", "stability.json")
+        for page, options in (("docs/stability.md", ()), ("README.md", ("--brief",))):
+            made = plots("losses.py", result, *options)
+            self.stands_in(f"<!-- losses -->\n{made}<!-- /losses -->\n", [page])
 
     def test_the_crossover_tables_are_those_of_the_committed_results(self):
         results = [os.path.join(RESULTS, name) for name in CROSSOVERS]

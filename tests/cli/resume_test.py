@@ -3,9 +3,10 @@ is not, or runs over."""
 
 import copy
 import os
+import signal
 import unittest
 
-from resuming import GRID, ResumeTest, changed, whole
+from resuming import GRID, MANY, ResumeTest, changed, clocks, whole
 
 
 class Finished(ResumeTest):
@@ -90,6 +91,82 @@ class Finished(ResumeTest):
                 self.assertIn("r.json.journal: " + message, done.stderr)
         self.run_grid("--force")
         self.expect_whole(runs=1)
+
+
+class Drifted(ResumeTest):
+    def samples(self, document):
+        return {c["point"]: c["samples_ns"] for c in document["cells"]}
+
+    def test_points_whose_clock_was_another_one_are_measured_again_once(self):
+        self.write_finished(clocks({2: 1.2, 7: 0.8}))
+        done = self.run_grid("--resume")
+        self.assertIn("r.json: the processor's clock drifted by 50.0 % between points; "
+                      "2 of 12 are measured again\n", done.stderr)
+        self.assertEqual(done.stderr.count("measured again"), 1)
+        document = self.expect_whole(runs=2)
+        points = document["context"]["points"]
+        old, new = self.samples(whole()), self.samples(document)
+        self.assertEqual([p for p in points if new[p] != old[p]], [points[2], points[7]])
+        self.assertEqual(document["context"]["runs"][1]["points"], [points[2], points[7]])
+        found = document["context"]["calibration"]
+        for n, (entry, steady) in enumerate(zip(found, clocks())):
+            self.assertEqual(entry == steady, n not in (2, 7))
+
+    def test_a_result_of_one_clock_but_for_some_points_is_not_finished(self):
+        document = copy.deepcopy(whole())
+        document["context"]["calibration"] = clocks({2: 1.2})
+        self.write(document)
+        self.assertIn("1 of 12 is measured again", self.run_grid("--resume").stderr)
+        self.assertEqual(self.expect_whole(runs=2)["context"]["runs"][1]["points"],
+                         [document["context"]["points"][2]])
+
+    def test_a_run_that_is_stopped_meanwhile_keeps_what_it_measured_again(self):
+        grid = tuple(MANY)
+        far = range(0, 50, 2)
+        for sent, status in ((signal.SIGKILL, -signal.SIGKILL), (signal.SIGINT, 130)):
+            with self.subTest(sent=sent):
+                self.write_finished(clocks(dict.fromkeys(far, 1.5), grid), grid)
+                with self.started(3, "--resume", grid=MANY) as run:
+                    run.send_signal(sent)
+                    run.communicate(timeout=600)
+                self.assertEqual(run.returncode, status, "the run was faster than the test")
+                again = self.steadied(grid)
+                self.assertGreaterEqual(len(again), 3)
+                done = self.run_grid("--resume", grid=MANY)
+                self.assertIn(f"{25 - len(again)} of 50 are measured again", done.stderr)
+                document = self.expect_whole(MANY, runs=3)
+                old, new = self.samples(whole(grid)), self.samples(document)
+                for n, point in enumerate(document["context"]["points"]):
+                    if n not in far:
+                        self.assertEqual(new[point], old[point])
+                    elif point in again:
+                        self.assertEqual(new[point], again[point])
+                    else:
+                        self.assertNotEqual(new[point], old[point])
+                os.remove(self.path("r.json"))
+
+    def steadied(self, grid):
+        """Gives the samples of the points that a stopped run measured again, by point;
+        their clock becomes that of the others, whatever the machine's is now.
+        """
+        clock = {entry["point"]: entry for entry in clocks(grid=grid)}
+        if os.path.exists(self.path("r.json")):
+            document = self.read()
+            points = document["context"]["runs"][1]["points"]
+            for n, entry in enumerate(document["context"]["calibration"]):
+                if entry["point"] in points:
+                    document["context"]["calibration"][n] = clock[entry["point"]]
+            self.write(document)
+            samples = self.samples(document)
+            return {point: samples[point] for point in points}
+        records = self.records()
+        again = {}
+        for record in records[52:]:
+            point = record["point"]
+            point["calibration"] = clock[point["hash"]]
+            again[point["hash"]] = point["cells"][-1]["samples_ns"]
+        self.write_records(records)
+        return again
 
 
 if __name__ == "__main__":

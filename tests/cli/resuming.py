@@ -41,13 +41,29 @@ def figures(cell):
     return {key: value for key, value in cell.items() if key not in clocks}
 
 
-@functools.cache
 def whole(grid=tuple(GRID)):
     """Gives the result of a single run."""
+    return _whole(grid)
+
+
+@functools.cache
+def _whole(grid):
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([PROGRAM, *grid], cwd=folder, check=True, capture_output=True)
         with open(os.path.join(folder, "r.json"), encoding="utf-8") as file:
             return json.load(file)
+
+
+def clocks(factors=None, grid=tuple(GRID)):
+    """Gives the calibration of a grid's points at one clock, but for some: factors has
+    how many times as long the work took at point n.
+    """
+    context = whole(grid)["context"]
+    one = context["calibration"][0]
+    factors = [(factors or {}).get(n, 1) for n in range(len(context["points"]))]
+    return [{**one, "point": point, "median_ns": one["median_ns"] * factor,
+             "samples_ns": [ns * factor for ns in one["samples_ns"]]}
+            for point, factor in zip(context["points"], factors)]
 
 
 def journal_line(record, number):
@@ -141,6 +157,21 @@ class ResumeTest(InFolder):
         with open(self.journal, "rb") as file:
             lines = [line[17:] for line in file.read().split(b"\n")[:-1]]
         return [json.loads(line)["point"]["hash"] for line in lines if b'"point"' in line[:9]]
+
+    def write_finished(self, calibration, grid=None):
+        """Writes the journal of a run that was killed between its last point and its
+        result, with this calibration of its points.
+        """
+        one = whole(tuple(grid or GRID))
+        self.stopped(1, signal.SIGKILL)
+        machine = self.records()[-1]["point"]["machine"]
+        records = [{"run": {"context": one["context"], "continues_result": False}}]
+        for entry in calibration:
+            cells = [c for c in one["cells"] if c["point"] == entry["point"]]
+            records.append({"point": {
+                "hash": entry["point"], "process": 0, "cells": cells, "calibration": entry,
+                "run": {**one["context"]["runs"][0], "points": []}, "machine": machine}})
+        self.write_records(records)
 
     def records(self):
         with open(self.journal, "rb") as file:

@@ -1,4 +1,4 @@
-// Guards against an expectation that is not that of the hard process: every
+// Guards against an expectation that is not that of the sampled process: every
 // path is enumerated for all T, U <= 5, with p that are exactly 0 and 1 among
 // them, under every end policy, and gradients likewise. The loop over outputs,
 // the start distributions and the variants `exact` and `reference` are what is

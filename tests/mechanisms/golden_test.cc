@@ -1,6 +1,6 @@
 // Guards against decoders, expectations, gradients and references that share a
 // misreading of the papers: the expected values come from enumerating every
-// path of the hard processes at 50 digits, by a program that shares nothing
+// path of the sampled processes at 50 digits, by a program that shares nothing
 // with this one.
 #include <gtest/gtest.h>
 

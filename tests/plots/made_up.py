@@ -92,7 +92,7 @@ def make_cell(mechanism, memory_length, output_length, **changes):
         "operations": {"energies": 1},
         "peak_memory_bytes": 0,
         "limit": None,
-        "numerics": {"attention_mass": 1.0},
+        "numerics": {"attention_mass": float(output_length)},
         "point": POINT,
     }
     cell.update(changes)

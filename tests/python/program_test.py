@@ -14,6 +14,8 @@ import unittest
 
 import attnbench
 import made_up
+from analysis import load
+from attnbench import plots
 from documents import ROOT
 
 PROGRAM = os.environ["ATTNBENCH"]
@@ -85,6 +87,23 @@ class Speedups(ProgramTest):
             with self.subTest(name):
                 path = os.path.join(ROOT, committed(name))
                 self.assertGreater(self.assert_same(path), 0)
+
+    def test_figures_mark_the_speed_ups_that_show_marks(self):
+        reads, marks = plots.module("analysis.reads"), 0
+        for name in SWEEPS:
+            path = os.path.join(ROOT, committed(name))
+            shown = self.run_program("show", path, "--format", "markdown")
+            rows = shown.split("| ---: |\n")[1].split("\n\n")[0].splitlines()
+            cells = load.load(path).to_dict("records")
+            wanted = [number for number, row in enumerate(rows)
+                      if row.split(" | ")[3].endswith(reads.MARK)]
+            faster = attnbench.speedups(path)
+            self.assertEqual(
+                [number for number in faster.index[faster["speedup"].notna()]
+                 if reads.is_marked(cells[number])], wanted)
+            self.assertEqual(reads.NOTE in shown, bool(wanted))
+            marks += len(wanted)
+        self.assertGreater(marks, 50)
 
     def test_groups_without_soft_and_cells_without_times(self):
         path = self.sweep("r.json", "--mechanism", "soft,monotonic,mocha", "-T", "3,4",

@@ -1,4 +1,4 @@
-// Makes every path of the hard processes, for small T and U: positions
+// Makes every path of the sampled processes, for small T and U: positions
 // t(1)..t(U) with their probability, and the weights that each choice gives. It
 // is written from the papers' algorithms alone. It is the oracle of
 // expectations and, because an expectation is linear in every single p(i, j),

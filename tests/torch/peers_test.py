@@ -53,5 +53,36 @@ class Operators(unittest.TestCase):
                 self.assertTrue(torch.allclose(closed, ours.squeeze(1), atol=1e-5))
 
 
+class Claims(unittest.TestCase):
+    def answer(self, script, question):
+        done = subprocess.run(
+            ["/usr/bin/python3", os.path.join(ROOT, "experiments", "peers", script)],
+            input=json.dumps(question), check=True, capture_output=True, text=True,
+            timeout=120)
+        answer = json.loads(done.stdout)
+        self.assertEqual(answer.pop("framework"), "torch " + torch.__version__)
+        return answer
+
+    def test_gradients_are_those_of_the_framework_s_own_cumprod(self):
+        cases = [{"x": [2, 3, 4]}, {"x": [0, 2, 3]}]
+        self.assertEqual(self.answer("cumprod.py", cases),
+                         {"gradients": [[16, 10, 6], [9, 0, 0]]})
+
+    def test_what_a_gradient_keeps_is_an_array_of_t_by_t_an_output_at_least(self):
+        T, U = 64, 5
+        (kept,), (of_twice,) = (
+            self.answer("matcha_bytes.py", {"memory_length": [T], "output_length": [u]})
+            ["bytes"] for u in (U, 2 * U))
+        square = 8 * T * T
+        self.assertGreater(kept, U * square)
+        self.assertLess(kept, 4 * U * square)
+        # Only the mask of the pairs is there once.
+        self.assertLess(of_twice, 2 * kept)
+        self.assertGreaterEqual(of_twice, 2 * kept - T * T)
+        both = self.answer("matcha_bytes.py",
+                           {"memory_length": [8, T], "output_length": [U, 2 * U]})
+        self.assertEqual(both["bytes"][2:], [kept, of_twice])
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -69,7 +69,7 @@ class Replacement(unittest.TestCase):
         masses = [f"{mean(n, 'selected_mass'):.3f}" for n in replacement.ALTERNATIVES]
         self.assertIn("ends with {} wrong outputs by the form of fairseq, {} by that of MAD "
                       "appendix G and {} by the exact".format(*errors), page)
-        self.assertIn("by the hard process {}, {} and {} %".format(*hard), page)
+        self.assertIn("by the threshold {}, {} and {} %".format(*hard), page)
         self.assertIn("keeps {}, {} and {} of the mass".format(*masses), page)
 
 

@@ -113,21 +113,33 @@ def _of_lines(one):
     """A figure of the pairs along axes: `one` is as in _of_groups."""
 
     def kind(part, document, published):
-        pairs, none = selected.pairs(document, part["quantity"])
-        groups = _along(pairs, part["quantity"]["against"])
-        return Readings(_figures(part["quantity"], groups, one), none)
+        quantity = part["quantity"]
+        pairs, none = selected.pairs(document, quantity)
+        pooled = [quantity["mean_of"]] if "mean_of" in quantity else []
+        groups = _along(pairs, [*quantity["against"], *pooled])
+        return Readings(_figures(quantity, groups, one), none)
 
     return kind
 
 
 def _trend(quantity, labels, pairs, miss):
-    """The least-squares slope of ln(ratio) against ln(axis)."""
+    """The least-squares slope of ln(ratio) against ln(axis): of the mean of ln(ratio)
+    where several pairs of a point have one `of` in common.
+    """
     axis = quantity["against"][0]
-    if len(pairs) < 2:
+    points = readings.grouped(pairs, lambda pair: {axis: pair.labels[axis]})
+    if len(points) < 2:
         return without(pairs, labels, f"there is only one value of {axis}")
-    x = numpy.log([float(pair.labels[axis]) for pair in pairs])
-    ratios = [pair.log_ratios() for pair in pairs]
-    found = series.linear(ratios, fits.slope_weights(x), series.RATIO)
+    if any(len({pair.of.cell["point"] for pair in some}) > 1 for _, some in points):
+        why = f"not all {quantity.get('mean_of')} were timed in the same rounds"
+        return without(pairs, labels, why)
+    x = numpy.log([float(point[axis]) for point, _ in points])
+    ratios = [
+        numpy.mean([pair.log_ratios() for pair in some], axis=0) for _, some in points
+    ]
+    # What builds and runs do is half in the time in common, half in the others.
+    count = series.TIME * (1 + 1 / min(len(some) for _, some in points))
+    found = series.linear(ratios, fits.slope_weights(x), count)
     return reading(labels, found.at(miss), selected.evidence_of(pairs))
 
 

@@ -1,5 +1,5 @@
 """Attention with linear time and online decoding in PyTorch: training by the exact
-expectation of the hard process, decoding by the process itself.
+expectation of the sampled process, decoding by the threshold.
 
     from attnbench.torch import MoChA
 

@@ -152,10 +152,12 @@ TEST(Advice, AScanReadsTheShareThatATrainedModelReads) {
                   .zero_contexts = 0.2,
                   .memory_read = 0.5,
                   .latency = Latency{.ap = 0.4, .dal = 3}};
-  EXPECT_THAT(AdviceText(advice),
-              HasSubstr("m seed 1: its hard decoding reads 50 % of the memory "
-                        "and leaves 20 % of its outputs without a context; AP "
-                        "0.40, DAL 3.0 entries\n"));
+  EXPECT_THAT(
+      AdviceText(advice),
+      HasSubstr(
+          "m seed 1: its decoding by the threshold reads 50 % of the memory "
+          "and leaves 20 % of its outputs without a context; AP "
+          "0.40, DAL 3.0 entries\n"));
 }
 
 std::string BreaksEven(double monotonic) {

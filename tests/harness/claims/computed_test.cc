@@ -6,10 +6,13 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdlib>
+#include <fstream>
 #include <map>
 
 #include "harness/base/error.h"
 #include "harness/claims/ledger.h"
+#include "harness/system/temporary_folder.h"
 
 namespace attnbench {
 namespace {
@@ -75,7 +78,9 @@ TEST(ClaimsComputed, ALayerHasThatOfItsKind) {
   const auto refusal = [](Json layer) {
     return Refusal(
         "parameter_share",
-        {{"added", Json::array({std::move(layer)})}, {"model", Json::array()}});
+        {{"added", Json::array({std::move(layer)})},
+         {"model", Json::array()},
+         {"readings", {{{"reading", "as it is"}, {"layers", Json::array()}}}}});
   };
   EXPECT_THAT(refusal({{"layer", "lstn"}, {"units", 1}, {"inputs", 1}}),
               HasSubstr("did you mean 'lstm'"));
@@ -125,17 +130,27 @@ TEST(ClaimsComputed, WidthOneDiffersFromMonotonicInNothing) {
 }
 
 TEST(ClaimsComputed, StatesThatFollowFromSamplesLeaveTheExpectation) {
-  const auto gap = [](int outputs) {
-    return Values("closed_loop_gap", {{"mechanism", "monotonic"},
-                                      {"memory_length", 30},
-                                      {"output_length", outputs},
-                                      {"dim", 16},
-                                      {"trials", 4000}})[0];
+  const auto gaps = [](const char* mechanism, int outputs) {
+    std::map<std::string, double> found;
+    for (const ComputedRow& row :
+         Rows("loop_gap", {{"mechanism", mechanism},
+                           {"loops", {"open", "closed"}},
+                           {"memory_length", 30},
+                           {"output_length", outputs},
+                           {"dim", 16},
+                           {"trials", 4000}})) {
+      found[row.labels.at("loop").get<std::string>()] = row.value.value;
+    }
+    return found;
   };
-  // The first state is the same in both, so only chance is left.
-  EXPECT_LT(gap(1), 0.06);
-  EXPECT_GT(gap(15), 0.1);
-  EXPECT_LE(gap(15), 1);
+  for (const char* mechanism : {"monotonic", "mocha", "matcha"}) {
+    // The first state is the same in both, so only chance is left.
+    EXPECT_LT(gaps(mechanism, 1).at("closed"), 0.06);
+    const auto of_many = gaps(mechanism, 15);
+    EXPECT_LT(of_many.at("open"), 0.06) << mechanism;
+    EXPECT_GT(of_many.at("closed"), 0.1) << mechanism;
+    EXPECT_LE(of_many.at("closed"), 1) << mechanism;
+  }
 }
 
 TEST(ClaimsComputed, TheClosedFormIsRightWhereProductsStayLarge) {
@@ -203,6 +218,43 @@ TEST(ClaimsComputed, DividingByAFactorOfZeroIsWrong) {
   EXPECT_THAT(wrong({2, 3, 4}, {16, 11, 6}), Each(1.0));
 }
 
+Json InputsOfKept(const char* against, const Json& memory_length) {
+  return {{"against", against},
+          {"memory_length", memory_length},
+          {"output_length", {4}}};
+}
+
+TEST(ClaimsComputed, WithoutItsFrameworkAQuantityHasNoNumberAndSaysWhy) {
+  // Python finds this one before any that is installed.
+  const TemporaryFolder folder;
+  std::ofstream(folder.path() + "/torch.py")
+      << "raise ImportError('there is no torch')\n";
+  const char* const before = std::getenv("PYTHONPATH");
+  const std::string path = before == nullptr ? "" : before;
+  setenv("PYTHONPATH", folder.path().c_str(), 1);
+  const ComputedRows rows[] = {
+      Rows("cumprod_gradient_of_framework",
+           {{"cases", {{{"x", {2, 3}}, {"gradient", {4, 2}}}}}}),
+      Rows("matcha_bytes_exponent", InputsOfKept("memory_length", {8, 16}))};
+  setenv("PYTHONPATH", path.c_str(), 1);
+  for (const ComputedRows& some : rows) {
+    ASSERT_EQ(some.size(), 1U);
+    EXPECT_TRUE(std::isnan(some[0].value.value));
+    EXPECT_THAT(some[0].why.value(), HasSubstr("there is no torch"));
+  }
+}
+
+TEST(ClaimsComputed, BytesGrowAgainstOneLengthWhileTheOtherStays) {
+  const auto refusal = [](const char* against, const Json& memory_length) {
+    return Refusal("matcha_bytes_exponent",
+                   InputsOfKept(against, memory_length));
+  };
+  EXPECT_EQ(refusal("memory_length", {8, 16}), "");
+  EXPECT_THAT(refusal("memory_length", {8}), HasSubstr("memory_length"));
+  EXPECT_THAT(refusal("output_length", {8}), HasSubstr("output_length"));
+  EXPECT_THAT(refusal("dim", {8, 16}), HasSubstr("against"));
+}
+
 Json InputsOfDecay(const Json& biases) {
   return {{"energy", "normalized_additive"},
           {"biases", biases},
@@ -233,9 +285,12 @@ TEST(ClaimsComputed, ARowSaysWhereItsNumberIsNotFinite) {
 TEST(ClaimsComputed, ParametersAreCountedLayerByLayer) {
   const auto count = [](Json layer) {
     const Json one = {{"layer", "embedding"}, {"inputs", 100}, {"units", 1}};
-    return Values("parameter_share",
-                  {{"added", Json::array({std::move(layer)})},
-                   {"model", Json::array({one})}})[0];
+    return Values(
+        "parameter_share",
+        {{"added", Json::array({std::move(layer)})},
+         {"model", Json::array({one})},
+         {"readings",
+          {{{"reading", "as it is"}, {"layers", Json::array()}}}}})[0];
   };
   EXPECT_EQ(count({{"layer", "dense"}, {"inputs", 3}, {"units", 2}}), 8);
   EXPECT_EQ(count({{"layer", "lstm"}, {"inputs", 3}, {"units", 2}}), 48);
@@ -254,6 +309,29 @@ TEST(ClaimsComputed, ParametersAreCountedLayerByLayer) {
                    {"inputs", 2},
                    {"units", 4}}),
             304);
+}
+
+TEST(ClaimsComputed, AModelHasWhatAReadingAddsToIt) {
+  const auto embedding = [](int inputs) {
+    return Json::array(
+        {{{"layer", "embedding"}, {"inputs", inputs}, {"units", 1}}});
+  };
+  const auto rows =
+      Rows("parameter_share",
+           {{"added", embedding(10)},
+            {"model", embedding(100)},
+            {"readings",
+             {{{"reading", "narrow"}, {"layers", Json::array()}},
+              {{"reading", "wide"}, {"layers", embedding(300)}}}}});
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0].labels.at("reading"), "narrow");
+  EXPECT_EQ(rows[0].value.value, 10);
+  EXPECT_EQ(rows[1].labels.at("reading"), "wide");
+  EXPECT_EQ(rows[1].value.value, 2.5);
+  EXPECT_THAT(Refusal("parameter_share", {{"added", embedding(1)},
+                                          {"model", embedding(1)},
+                                          {"readings", Json::array()}}),
+              HasSubstr("readings"));
 }
 
 TEST(ClaimsComputed, ThePositionEncodingIsSymmetricAboutAHalf) {

@@ -15,6 +15,7 @@ namespace attnbench {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 constexpr int kRounds = 20;
 
@@ -42,6 +43,25 @@ TEST(Calibration, ASteadyClockDoesNotDrift) {
   const Drift drift = DriftOf({Steady("a", 15e3), Steady("b", 15e3)});
   EXPECT_EQ(drift.between_points, 0);
   EXPECT_EQ(drift.within_point, 0);
+}
+
+TEST(Calibration, PointsOutsideTheLargestGroupAreMeasuredAgain) {
+  EXPECT_THAT(DriftedPoints({}), IsEmpty());
+  EXPECT_THAT(DriftedPoints({Steady("a", 10), Steady("b", 10.9)}), IsEmpty());
+  // Both ends may be far: a clock that was slower, and one that was faster.
+  EXPECT_THAT(
+      DriftedPoints({Steady("slow", 12.07), Steady("a", 10), Steady("b", 10.9),
+                     Steady("fast", 9), Steady("c", 10.5)}),
+      ElementsAre("fast", "slow"));
+  // Of two groups the faster one stays.
+  EXPECT_THAT(DriftedPoints({Steady("slow", 12), Steady("a", 10)}),
+              ElementsAre("slow"));
+}
+
+TEST(Calibration, WithoutAGroupOfHalfNothingIsMeasuredAgain) {
+  EXPECT_THAT(
+      DriftedPoints({Steady("a", 10), Steady("b", 12), Steady("c", 14)}),
+      IsEmpty());
 }
 
 TEST(Calibration, OneSlowSampleIsNoDrift) {

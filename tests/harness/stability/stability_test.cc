@@ -216,6 +216,70 @@ TEST(StabilityLedger,
   EXPECT_GT(std::fabs(numerical("denominator_one")), .01);
 }
 
+TEST(StabilityLosses, AreThoseOfAMemoryOfThatLength) {
+  StabilityPoint point = {"monotonic", "recommended", 0, 2048, 50};
+  const auto losses = MeasureStabilityLosses(point, 1, 2);
+  std::size_t begun = 0;
+  for (const Index T : {256, 1024}) {
+    point.memory_length = T;
+    const auto rows = MeasureStabilityRows(point, 1, 2);
+    for (const StabilityLoss& loss : losses) {
+      if (loss.memory_length != T) continue;
+      const auto row = std::ranges::find_if(rows, [&](const auto& one) {
+        return one.variant == loss.variant && one.preset == loss.preset &&
+               one.precision == loss.precision;
+      });
+      ASSERT_NE(row, rows.end());
+      SCOPED_TRACE(loss.preset.value_or(loss.variant));
+      EXPECT_EQ(loss.draws, 2);
+      // The kernels of `exact` may round otherwise in a memory of other length.
+      EXPECT_NEAR(*loss.selection_error, *row->selection_error, 1e-8);
+      EXPECT_LE(*loss.lost, *row->mass_error + 1e-8);
+      if (*row->mass_error <= .01) {
+        EXPECT_EQ(loss.first_length, std::nullopt);
+      } else if (*loss.lost > .01) {
+        EXPECT_EQ(loss.lost, row->mass_error);
+        ASSERT_TRUE(loss.first_length);
+        EXPECT_LE(*loss.first_length, T);
+        ++begun;
+      }
+    }
+  }
+  EXPECT_GT(begun, 10U);
+  // It adds 1e-6 to every factor, and so makes mass up.
+  const Json added = RowsOf(losses, "parallel", "fsq", "f32").at(0);
+  EXPECT_GT(added.at("selection_error").get<double>(), 1e-6);
+  EXPECT_LT(added.at("lost").get<double>(), 1e-6);
+  const auto first = RowsOf(losses, "parallel", "fsq_op", "f32")
+                         .back()
+                         .at("first_length")
+                         .get<Index>();
+  const auto missing_at = [&](Index T) {
+    point.memory_length = T;
+    return OneRow(point, "parallel", "fsq_op", "f32")
+        .at("mass_error")
+        .get<double>();
+  };
+  EXPECT_GT(missing_at(first), .01);
+  EXPECT_LE(missing_at(first - 1), .01);
+}
+
+TEST(StabilityLosses, ExactLosesNothingAndWhatIsNotFiniteIsLost) {
+  const StabilityPoint realistic = {"monotonic", "recommended", 0, 2048, 50};
+  for (const Json& loss : RowsOf(MeasureStabilityLosses(realistic, 1, 1),
+                                 "exact", nullptr, "f32")) {
+    EXPECT_LT(loss.at("lost").get<double>(), 1e-6);
+    EXPECT_TRUE(loss.at("first_length").is_null());
+  }
+  const StabilityPoint sharp = {"monotonic", "sharpness_8", 0, 2048, 50};
+  const Json loss =
+      RowsOf(MeasureStabilityLosses(sharp, 1, 1), "parallel", "jmin", "f32")
+          .at(0);
+  EXPECT_TRUE(loss.at("lost").is_null());
+  EXPECT_GT(loss.at("not_finite").get<int>(), 0);
+  EXPECT_LE(loss.at("first_length").get<int>(), 256);
+}
+
 TEST(StabilityGradients, ExactStaysWithinItsBoundAndClippedOnesDoNot) {
   // dp = q (dalpha - dq), q <= 1, and each of U outputs adds at most 1 to both.
   const StabilityPoint point = {"monotonic", "uniform", 0, 16, 16};
@@ -234,8 +298,8 @@ TEST(StabilityGradients, ExactStaysWithinItsBoundAndClippedOnesDoNot) {
 TEST(StabilityResult, ValidatesAgainstTheCommittedSchema) {
   EXPECT_TRUE(ValidatesStability(QuickResult()));
   Json small = QuickResult();
-  const char* const lists[] = {"rows", "ledger", "gradients", "peers",
-                               "limits"};
+  const char* const lists[] = {"rows",      "ledger", "losses",
+                               "gradients", "peers",  "limits"};
   for (const char* list : lists) {
     ASSERT_FALSE(small.at(list).empty()) << list;
     small[list] = Json::array({small[list][0]});
@@ -243,13 +307,17 @@ TEST(StabilityResult, ValidatesAgainstTheCommittedSchema) {
   for (const char* list : lists) {
     Json without = small;
     without.erase(list);
-    EXPECT_FALSE(ValidatesStability(without)) << list;
+    const bool may_be_absent = std::string(list) == "losses";
+    EXPECT_EQ(ValidatesStability(without), may_be_absent) << list;
     Json more = small;
     more[list][0]["speed"] = 1;
     EXPECT_FALSE(ValidatesStability(more)) << list;
   }
   Json hidden = small;
   hidden["rows"][0]["attention_error"] = nullptr;
+  EXPECT_FALSE(ValidatesStability(hidden)) << "null, and nothing was counted";
+  hidden = small;
+  hidden["losses"][0]["lost"] = nullptr;
   EXPECT_FALSE(ValidatesStability(hidden)) << "null, and nothing was counted";
 }
 

@@ -43,12 +43,12 @@ TrainingSettings ChoosingSettings(const std::string& mechanism) {
   return settings;
 }
 
-// Energies so far from 0 that the expectation is the hard process.
+// Energies so far from 0 that the expectation is what the threshold chooses.
 void Sharpen(Checkpoint& checkpoint) {
   checkpoint.parameters.at("attention.g").values = {1e6};
 }
 
-// The choices of hard decoding by these energies; -1: none, from then on.
+// The choices by the threshold of these energies; -1: none, from then on.
 std::vector<Index> ChoicesBy(const Table<float>& energies) {
   std::vector<Index> choices;
   Index j = 0;

@@ -1,4 +1,4 @@
-// Guards against outcomes of the hard process that are left out or counted
+// Guards against outcomes of the sampled process that are left out or counted
 // twice, and against defects of training that are too small for sampling and
 // pass.
 #include "harness/verify/enumeration.h"

@@ -195,6 +195,20 @@ class Table(PlotTest):
         self.assertEqual(page.read_text(),
                          "a\n" + crossover_table.BEGIN + out + crossover_table.END + "b\n")
 
+    def test_its_head_names_energy_and_machine_first_and_counts_outputs_without_a_context(
+            self):
+        made = cells()
+        first = self.printed(self.write(make_document(made)))[1].splitlines()[0]
+        self.assertRegex(first, "^Attention alone, energy dot, on An Invented Processor "
+                                "3000 @ 2.50GHz, AVX2: ")
+        self.assertNotIn("have no context", first)
+        scans = [cell for cell in made if cell["mechanism"] in ("monotonic", "mocha")]
+        for cell, share in zip(scans, (0.96, 0.94, 0.0)):
+            cell["numerics"] = {**cell["numerics"],
+                                "attention_mass": share * cell["output_length"]}
+        self.assertIn(f"In 2 of the {len(scans)} cells of scans over 5 % of the outputs have "
+                      "no context", self.printed(self.write(make_document(made)))[1])
+
     def test_marks_what_was_not_measured_and_what_never_happens(self):
         path = self.write(make_document(cells()))
         out = self.printed(path, "--outputs", "8", "--shares", "1")[1]
@@ -202,7 +216,7 @@ class Table(PlotTest):
         self.assertIn("| never |", row)
         out = self.printed(path, "--shares", "1")[1]
         row = next(r for r in out.splitlines() if r.startswith("| memory"))
-        self.assertRegex(row.split("|")[7], r"^ \d+\*")
+        self.assertRegex(row.split("|")[7], r"^ \d+†")
 
     def test_what_cannot_be_told_is_refused(self):
         def refused(made, *parts):

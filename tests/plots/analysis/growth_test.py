@@ -199,7 +199,7 @@ class Tables(PlotTest):
             "| memory | decode, full | 900 [900, 900] | – | – | 0.125 [0.125, 0.125] | ",
         ):
             self.assertIn(row, out)
-        self.assertIn("T = 16, 50, 160, 500, 1600; U = 16; d = 256; workload uniform. "
+        self.assertIn("T = 16, 50, 160, 500, 1600; U = 16; d = 256; workload uniform; energy dot. "
                       "Commit 0123456789", out)
 
     def test_the_figure_shows_exponents_and_lines(self):

@@ -377,6 +377,29 @@ class Decoders(unittest.TestCase):
         self.assertIn("only one value", alone.why)
 
 
+    def test_a_mean_of_ratios_with_a_time_in_common_is_known_better_than_one(self):
+        known_effects.use(self, s_run=0.1)
+        cells = [{**decoder(mechanism, ns, 100, point=str(t), num_contexts=k),
+                  "memory_length": t, "output_length": t}
+                 for t, of_two, of_eight in ((20, 1000, 1000), (50, 800, 400))
+                 for mechanism, k, ns in (("soft", None, 1000), ("memory", 2, of_two),
+                                          ("memory", 8, of_eight))]
+        each = {**RATIO, "kind": "trend", "to": {"mechanism": "memory"},
+                "against": ["memory_length", "output_length"]}
+        mean = {**each, "mean_of": "num_contexts"}
+        two, eight = read(each, sweep(*cells)).list
+        (both,) = read(mean, sweep(*cells)).list
+        self.assertNotIn("num_contexts", both.labels)
+        self.assertAlmostEqual(both.value, (two.value + eight.value) / 2)
+        # Half of what runs do is in the time in common, a quarter in the other two.
+        of_both, of_one = (one.interval[1] - one.value for one in (both, two))
+        self.assertAlmostEqual(of_both / of_one, math.sqrt(0.75))
+        cells[-1]["point"] = "other"
+        cells.append({**cells[3], "point": "other"})
+        (apart,) = read(mean, sweep(*cells)).list
+        self.assertIn("not all num_contexts were timed in the same rounds", apart.why)
+
+
 class Rows(unittest.TestCase):
     VERIFY = {"kind": "verify", "from": "m", "of": {"mechanism": "mocha"},
               "field": "failed"}

@@ -192,7 +192,7 @@ class TrainedTest(unittest.TestCase):
             self.assertIn("| noise0 | 2 | 2.00 (all) | 9.00, 11.00 | 0.510, 0.520 |",
                           out.getvalue())
             self.assertIn("| mocha | 1 | 3.00 | 5.00 |", out.getvalue())
-            self.assertIn("| alternative | seeds | expected, % | hard, % | discrete | mass |\n",
+            self.assertIn("| alternative | seeds | expected, % | threshold, % | discrete | mass |\n",
                           out.getvalue())
             self.assertNotIn("inf", out.getvalue())
             with open(path, "w", encoding="utf-8") as file:

@@ -122,10 +122,10 @@ class DecoderFigure(PlotTest):
     def test_a_result_of_whole_decoders_gives_it(self):
         out = self.draws(self.write(document(cells())))
         self.assertEqual(self.pictures(), ["britz_table1.png", "britz_table1.svg"])
-        self.assertIn("L = 200, beam 10, memory, K = 32 / soft: 0.625 "
-                      f"(paper: {PAPERS:.3f})\n", out)
-        self.assertIn("L = 200, beam 1, memory, K = 32 / soft: 0.625\n", out)
-        self.assertIn("L = 200, beam 10, mocha, w = 4 / soft: 0.875\n", out)
+        self.assertRegex(out, r"  beam 10, memory, K = 32 / soft: 0.6\d \[0.\d\d, 0.\d\d\] "
+                              r"\(paper 0.\d\d\) at L = 50, 0.6\d \[0.\d\d, 0.\d\d\] "
+                              rf"\(paper {PAPERS:.2f}\) at L = 200: a gain at L = 50, 200\n")
+        self.assertRegex(out, r"beam 1, memory, K = 32 / soft: 0.6\d \[[^]]*\] at L = 50, ")
         words = self.svg("britz_table1")
         for text in ("L = 50, beam 10", "L = 200, greedy", "longest source", "Britz, table 1",
                      "memory, K = 32", "256 units, vocabulary 20"):
@@ -137,12 +137,22 @@ class DecoderFigure(PlotTest):
             if cell["mechanism"] == "mocha":
                 cell["decoder"]["reads"] = made_up.reads(0.97, 0.01)
         made[-1]["decoder"]["reads"]["memory_read"] = 0.4
+        made[-1]["samples_ns"] = [ns / 2 for ns in made[-1]["samples_ns"]]
         out = self.draws(self.write(document(made)))
-        self.assertIn("L = 200, beam 10, mocha, w = 4 / soft: 0.875 "
-                      "(read 97 %, 1 % empty)\n", out)
-        self.assertIn("L = 200, beam 1, mocha, w = 4 / soft: 0.875 "
-                      "(read 40 %, 1 % empty, not as trained)\n", out)
+        self.assertRegex(out, r"beam 10, mocha, w = 4 / soft: [^(]*\] at L = 200 "
+                              r"\(read 97 %, 1 % empty\): no gain that we can measure\n")
+        self.assertRegex(out, r"beam 1, mocha, w = 4 / soft: .*0.44 \[.*\] \(read 40 %, "
+                              r"1 % empty, not as trained\) at L = 200: "
+                              r"no gain that we can measure\n")
         self.assertIn("Left out: where less than 90 %", self.svg("britz_table1"))
+
+    def test_a_ratio_whose_interval_contains_1_at_every_length_is_no_gain(self):
+        _, lines = britz_table1.draw(frame(cells(beams=[10])))
+        ends = {line.split(" / ")[0]: line.rpartition(": ")[2] for line in lines}
+        self.assertEqual(ends, {
+            "beam 10, none": "a gain at L = 50, 200",
+            "beam 10, memory, K = 32": "a gain at L = 50, 200",
+            "beam 10, mocha, w = 4": "no gain that we can measure"})
 
     def test_a_line_has_no_mark_where_the_scan_stood_still(self):
         made = cells(beams=[10])

@@ -5,7 +5,7 @@ import unittest
 
 import known_effects
 import made_up
-from analysis import load
+from analysis import load, reads
 from figures import FIGURES, peers
 
 
@@ -34,6 +34,17 @@ class PeersFigureTest(unittest.TestCase):
             for mode in ("decode", "expect")])
         values = list(figure.axes[0].lines[0].get_ydata())
         self.assertEqual([round(value, 9) for value in values], [0.3, 3, 30])
+
+    def test_a_speed_up_is_marked_by_the_outputs_that_ours_lost(self):
+        scan = {"mechanism": "monotonic", "end": "absorb"}
+        changed = {index: scan for index in range(6)}
+        changed[4] = {**scan, "numerics": {**made_up.PARTS["numerics"], "attention_mass": 4.0}}
+        changed[5] = {**scan, "numerics": None}
+        figure, lines = FIGURES["peers"].draw(self.frame(changed))
+        self.assertEqual([line for line in lines if "monotonic" in line],
+                         ["decode, full, T = 1000: framework / monotonic 30x [30, 30] *"])
+        self.assertEqual(lines[-1], reads.NOTE)
+        self.assertEqual([mark.xy[0] for mark in figure.axes[0].texts], [1000])
 
     def test_scopes_have_panels_of_their_own(self):
         changed = {index: {"scope": "attention"} for index in range(6, 12)}

@@ -10,7 +10,7 @@ import numpy
 from plot_case import PlotTest
 import figures
 import known_effects
-from analysis import load, pairing, printed, words
+from analysis import load, pairing, printed, reads, words
 from figures import style
 from made_up import (
     decoded,
@@ -201,6 +201,44 @@ class Numbers(PlotTest):
             cell = {"value": value, "low": low, "high": high}
             self.assertEqual(words.ratio_cell(cell), said)
 
+    def test_a_speed_up_with_over_5_percent_of_outputs_without_a_context_is_marked(self):
+        cells = []
+        for t, without in ((25, 1), (100, 6)):
+            lost = {"numerics": {"attention_mass": float(t - without)}}
+            cells += [
+                make_cell("soft", t, t, time_ns=400.0),
+                make_cell("monotonic", t, t, time_ns=100.0, **lost),
+                # A mechanism that does not choose weighs all entries, to any sum.
+                make_cell("memory", t, t, time_ns=200.0, num_contexts=32, **lost),
+            ]
+        figure, lines = figures.FIGURES["mocha_figure3"].draw(
+            load.load(self.write(make_document(cells))))
+        self.assertEqual(lines, [
+            "uniform, T = U = 100: soft / monotonic 4.0x [4.0, 4.0] *",
+            "uniform, T = U = 100: soft / memory, K = 32 2.0x [2.0, 2.0]",
+            reads.NOTE,
+        ])
+        self.assertRegex(reads.NOTE, r"^\*: over 5 % of the outputs have no context")
+        times, speedups = figure.axes
+        self.assertEqual(len(times.texts), 0)
+        self.assertEqual([(mark.get_text(), mark.xy[0]) for mark in speedups.texts],
+                         [("*", 100)])
+        self.assertIn(reads.NOTE, " ".join(figure.texts[-1].get_text().split()))
+
+    def test_a_heat_map_marks_such_cells_and_no_others(self):
+        cells = [
+            make_cell(name, t, u, time_ns=time_ns,
+                      numerics={"attention_mass": 0.5 * u if (t, u) == (4, 20) else u})
+            for t in (4, 8) for u in (10, 20)
+            for name, time_ns in (("soft", 400.0), ("monotonic", 100.0))
+        ]
+        figure, _ = figures.FIGURES["mad_figure8"].draw(
+            load.load(self.write(make_document(cells))))
+        marked = [text.get_position() for text in figure.axes[0].texts
+                  if text.get_text().startswith("4.0 *\n")]
+        self.assertEqual(marked, [(0, 1)])
+        self.assertIn(reads.NOTE, " ".join(figure.texts[-1].get_text().split()))
+
     def test_figure_3_draws_each_line_through_its_own_numbers(self):
         cells = []
         for t in (10, 20, 30):
@@ -347,11 +385,28 @@ class Stability(PlotTest):
         self.assertEqual(found["tf"], ["40", "160", "640"])
         self.assertEqual(found["monotonic exact"], ["1.5"] * 3)
 
+    def test_the_finding_is_of_the_families_and_lengths_that_are_drawn(self):
+        _, lines = figures.FIGURES["stability"].draw(self.result())
+
+        def change(document):
+            # A family of one length has no map, and one output of a long memory no cell.
+            of_one = {"memory_length": 16, "output_length": 4, "family": "sharpness_16"}
+            short = {"memory_length": 64, "output_length": 1}
+            rows, gradients = document["rows"], document["gradients"]
+            rows += [{**row, **changes, "attention_error": 0.99} for row in rows
+                     if row["mechanism"] == "monotonic" and row["memory_length"] == 16
+                     for changes in (of_one, short)]
+            gradients += [{**row, **changes, "largest_gradient": 1e6} for row in gradients
+                          for changes in ({"family": "sharpness_2"}, {"memory_length": 4})]
+
+        _, changed = figures.FIGURES["stability"].draw(self.result(change))
+        self.assertEqual(changed, lines)
+
     def test_the_finding_has_the_numbers_of_the_result(self):
         _, lines = figures.FIGURES["stability"].draw(self.result())
         self.assertIn("off by 0.5 or more", lines[0])
-        self.assertIn("`tf`, of TensorFlow, in f64 is off by 0.64 and loses 64 %", lines[0])
-        self.assertIn("largest gradient is 640 where the exact one is 1.5",
+        self.assertIn("`tf`, of TensorFlow, in f64 is off by 0.64. ", lines[0])
+        self.assertIn("largest gradient is 640, by `tf`, where the exact one is 1.5",
                       lines[0])
         self.assertIn("in f32, stays within 1.0e-7.", lines[0])
 

@@ -1,5 +1,5 @@
 """Guards against pictures of trained models that leave out a run or a model, that mix
-sequences, or that take the expectation for the hard process.
+sequences, or that take the expectation for the threshold.
 """
 
 import unittest
@@ -58,7 +58,7 @@ class TrainedFigures(PlotTest):
                  "p_histogram", "trained_alignments"]
         self.assertEqual(self.pictures(), [f"{name}.{end}" for name in names
                                            for end in ("png", "svg")])
-        for said in ("stretch, noise1: 2.00 % by the expectation, 4.00 % by the hard process",
+        for said in ("stretch, noise1: 2.00 % by the expectation, 4.00 % by the threshold",
                      "copy, L = 6: none 36.00 %, K = 1 32.00 %, K = 2 8.00 %, soft 4.00 %",
                      "sigmoid_softmax: spread 0.25",
                      "noise0: 2 of 3 outputs choose an entry, largest weight",
@@ -78,7 +78,7 @@ class TrainedFigures(PlotTest):
         panel = figure.axes[0]
         thick = {line.get_label(): line for line in panel.lines}
         # One seed got to 20 % at 200 steps, both started with 21 %, and the point's own
-        # error of the hard process is that of the run.
+        # error by the threshold is that of the run.
         self.assertEqual(list(thick["noise0"].get_ydata()), [9.0] * 3)
         self.assertEqual(list(thick["soft"].get_ydata()), [21.0, 20.0, 20.0])
         self.assertEqual(list(thick["noise1"].get_ydata()), [4.0] * 3)

@@ -18,6 +18,7 @@ from plot_case import ROOT, PlotTest
 
 from analysis import load
 from pages import reproduction, reproduction_figures
+from pages.not_attempted import FIGURES as FIGURES_OF_PAPERS
 
 LEDGER = json.loads((ROOT / "experiments" / "claims.json").read_text())
 TRANSLATION = {"dim": 512, "vocabulary": 16000}
@@ -123,7 +124,7 @@ class ClaimsTest(ReproductionTest):
         link = os.path.relpath(ROOT / "results/claims/speedup.json", self.folder)
         self.assertEqual(
             evidence,
-            f"[speedup.json]({link}) `cells[0]`, `cells[1]`, `cells[2]` and 2 more")
+            f"[speedup.json]({link}) (AVX2) `cells[0]`, `cells[1]`, `cells[2]` and 2 more")
         section = self.page(document()).split("#### mad-speedup\n")[1].split("####")[0]
         self.assertIn(", `cells[4]` of `0123456789abcdef`.", section)
 
@@ -180,10 +181,35 @@ class ClaimsTest(ReproductionTest):
                 evidence["file"] = None
         self.assertIn("| memory | 8.0 GiB |", self.page(claims))
 
+    def test_machines_of_one_name_have_a_column_for_each_simd_level(self):
+        claims = document()
+        evidence = next(claim for claim in claims["claims"]
+                        if claim["id"] == "mad-speedup")["evidence"]
+        evidence[0]["file"] = "results/claims/decoder.json"
+        text = self.page(claims)
+        self.assertRegex(text, r"\|  \| ([^|]*), AVX2 \| \1, AVX3 \|")
+        self.assertRegex(text, r"\| results \|[^|]*speedup.json[^|]*\|[^|]*decoder.json[^|]*\|")
+        self.assertRegex(self.rows_of(text, "mad-speedup")[0][6],
+                         r"decoder.json\S* \(AVX3\).*speedup.json\S* \(AVX2\)")
+
+    def test_a_claim_of_times_says_how_many_of_its_cells_lose_outputs(self):
+        cells = load.read_json(os.path.join(ROOT, "results", "claims", "speedup.json"))["cells"]
+        marked = sum(
+            cell["numerics"]["attention_mass"] < 0.95 * cell["output_length"]
+            for cell in cells[:5] if cell["mechanism"] == "monotonic")
+        self.assertGreater(marked, 0)
+        sections = self.page(document()).split("\n#### ")
+        said = {section.split("\n")[0]: "of the outputs have no context" in section
+                for section in sections[1:]}
+        self.assertIn(f"In {marked} of the 5 cells of this evidence over 5 % of the outputs",
+                      next(one for one in sections if one.startswith("mad-speedup\n")))
+        self.assertTrue(said["mad-speedup"])
+        self.assertFalse(said["mad-binary"])  # of counts, from the same cells
+
     def test_date_and_validity_come_from_the_context(self):
         claims = document()
         text = self.page(claims)
-        self.assertIn("Commit 0123456789; An Invented Processor 3000 @ 2.50GHz; "
+        self.assertIn("Commit 0123456789; An Invented Processor 3000 @ 2.50GHz, AVX2; "
                       "2026-01-02T03:04:05Z.", text)
         claims["context"].update(valid=False, invalid_reasons=["a debug build"])
         self.assertIn("INVALID: a debug build.", self.page(claims))
@@ -305,7 +331,7 @@ class PapersTest(ReproductionTest):
         measured = make_document(made)
         measured["context"]["command"] = "run-sweep experiments/crossover.json"
         text = self.page(document(), self.write(measured, "crossover.json"))
-        self.assertRegex(text, r"### From which length on\n\nDecoding .*\n\n\| mechanism")
+        self.assertRegex(text, r"### From which length on\n\nAttention alone.*\n\n\| mechanism")
         self.assertIn("| memory, K = 32 |", text)
 
     def test_a_figure_without_a_result_is_named_as_not_measured(self):
@@ -335,6 +361,36 @@ class PapersTest(ReproductionTest):
                       text)
         self.assertIn("| hard monotonic, eq 17 | monotonic | scaled_bilinear | hard | "
                       "23.0 |", text)
+
+    def test_every_figure_of_the_papers_is_drawn_or_not_attempted_for_a_reason(self):
+        # The numbers of their last figures.
+        last = {"MAD": 8, "MoChA": 4, "Britz": 8}
+        self.assertEqual({key: list(of_paper) for key, of_paper in FIGURES_OF_PAPERS.items()},
+                         {key: list(range(1, n + 1)) for key, n in last.items()})
+        pictures = {picture.figure for picture in reproduction_figures.PICTURES}
+        text = self.page(document())
+        listed = text.split("## Not attempted\n")[1].split("\n## ")[0]
+        corpora = text.split("## Corpora that are not free\n")[1]
+        for key, of_paper in FIGURES_OF_PAPERS.items():
+            for number, figure in of_paper.items():
+                is_drawn = figure.here is not None and figure.corpus is None
+                self.assertEqual(listed.count(f"| {key} figure {number} | "), not is_drawn)
+                if figure.here is not None:
+                    self.assertIn(figure.here, pictures)
+                if figure.corpus is not None:
+                    self.assertIn(f"| {figure.corpus} |", corpora)
+
+    def test_every_published_table_of_a_corpus_is_not_attempted_unless_it_is_of_times(self):
+        listed = self.page(document()).split("## Not attempted\n")[1].split("\n## ")[0]
+        for name in ("mad", "mocha", "britz"):
+            paper = json.loads(
+                (ROOT / "results" / "published" / f"{name}.json").read_text())
+            for table in paper["tables"]:
+                row = f"| {paper['paper']['key']} {table['where']} | "
+                is_there = bool(table["corpora"]) and table["id"] != "britz-table-3"
+                self.assertEqual(listed.count(row), is_there, row)
+        self.assertIn("Not attempted: 7 tables of results on corpora that are not free (MAD 1, 2, 3 "
+                      "and 4; MoChA 1 and 2; Britz 2)", listed)
 
     def test_decoders_stand_beside_the_published_times(self):
         known_effects.use(self)

@@ -104,9 +104,23 @@ class ProgramsTest(TableTest):
                       self.table_of(quantity, ("at_least", 2), again))
         with self.assertRaisesRegex(load.DataError, "is of two results"):
             self.table_of(quantity, ("at_least", 2), {**again, "paired": False})
-        again["b"]["commit"] = 40 * "c"
+        again["b"]["simd"] = "AVX3"
+        with self.assertRaisesRegex(load.DataError, "mixed data: simd is AVX2, AVX3"):
+            self.table_of(quantity, ("at_least", 2), again)
+        again["b"].update(commit=40 * "c", simd="AVX2")
         with self.assertRaisesRegex(load.DataError, "mixed data: commit"):
             self.table_of(quantity, ("at_least", 2), again)
+
+    def test_a_speed_up_with_many_outputs_without_a_context_is_marked(self):
+        quantity = {"kind": "speed_over", "from": "x", "of": {"variant": "exact"},
+                    "to": {"variant": "framework"}}
+        for mass, mark in ((9.4, " \\*"), (9.6, "")):
+            measured = [made_up.make_cell("monotonic", 100, 10, variant=variant, time_ns=ns,
+                                          numerics={"attention_mass": mass})
+                        for variant, ns in (("exact", 100.0), ("framework", 2000.0))]
+            made = self.table_of(quantity, ("at_least", 2), measured=measured)
+            self.assertIn(f"| 20x{mark} |", made)
+            self.assertEqual("of the outputs have no context" in made, bool(mark))
 
     def test_an_exponent_is_of_all_its_lengths(self):
         quantity = {"kind": "exponent", "from": "x", "field": "time",
