@@ -29,7 +29,7 @@ FIGURES = {
         5: Figure("translations with their alignments", "IWSLT 2015 English-Vietnamese"),
         6: Figure("another summary with its alignments", "Gigaword"),
         7: Figure("a schematic of eq 19"),
-        8: Figure("speed-up of hard monotonic attention", here="mad_figure8"),
+        8: Figure("speed-up of hard monotonic attention", here="mad_figure8_builds"),
     },
     "MoChA": {
         1: Figure("schematics of three mechanisms"),
