@@ -1,6 +1,6 @@
 // Makes one output of two mechanisms as a user of Eigen would (double
-// precision, a matrix with the memory entries as its columns, no optimisation of
-// ours), to compare our decoders with in the same rounds. protocol.cc is
+// precision, a matrix with the memory entries as its columns, no optimisation
+// of ours), to compare our decoders with in the same rounds. protocol.cc is
 // compiled twice, without optimisation and with -O3. It allocates its
 // temporaries as Eigen does, outside the counted allocator.
 //

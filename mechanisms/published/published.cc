@@ -88,12 +88,11 @@ void RequireCommon(const Config& config, const SequenceInputs<Real>& inputs) {
 }  // namespace
 
 VariantSpec VariantO0() {
-  return {
-      .name = kO0,
-      .help = "MAD's benchmark on Eigen, entries as columns, with -O0",
-      .reads_scores = false,
-      .counts_memory = false,
-      .modes = {"decode"}};
+  return {.name = kO0,
+          .help = "MAD's benchmark on Eigen, entries as columns, with -O0",
+          .reads_scores = false,
+          .counts_memory = false,
+          .modes = {"decode"}};
 }
 
 VariantSpec VariantO3() {
