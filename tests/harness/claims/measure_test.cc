@@ -115,7 +115,7 @@ class ClaimsLedgerTest : public ::testing::Test {
 TEST_F(ClaimsLedgerTest, AClaimIsThereOnce) {
   EXPECT_EQ(ErrorOf([](Json&) {}), "");
   EXPECT_THAT(ErrorOf([](Json& ledger) {
-                ledger["claims"].push_back(ledger["claims"][3]);
+                ledger["claims"].push_back(ledger["claims"][4]);
               }),
               HasSubstr("claim mad-speedup-where is there twice"));
 }
