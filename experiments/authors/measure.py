@@ -37,8 +37,8 @@ DIM = 256
 FULL = {"rounds": 5, "lengths": [4, 8, 16, 32, 64, 128], "trials": 100,
         "chunk_lengths": range(10, 101, 10), "chunk_trials": 20,
         "optimization": ["none", "-O2", "-O3"]}
-QUICK = {"rounds": 2, "lengths": [4, 8, 16], "trials": 100,
-         "chunk_lengths": [10, 20], "chunk_trials": 20, "optimization": ["none", "-O2"]}
+QUICK = {"rounds": 2, "lengths": [4, 16], "trials": 100,
+         "chunk_lengths": [10, 20], "chunk_trials": 20, "optimization": ["none"]}
 WIDTHS = [2, 4, 8]
 # Shares of the machine's cores that other programs keep busy, as validity.h has them.
 NOTICEABLE_LOAD, INTOLERABLE_LOAD = 0.25, 0.6
