@@ -2,6 +2,7 @@
 measurement can break, or by a measurement that is not made."""
 
 import os
+import re
 import sys
 import unittest
 
@@ -121,6 +122,35 @@ class LedgerTest(unittest.TestCase):
                 asked = quantity.get(side, {}).get("mechanism", [])
                 asked = [asked] if isinstance(asked, str) else asked
                 self.assertLessEqual(set(asked), measured, (claim, part["name"]))
+
+
+class CommittedTest(unittest.TestCase):
+    """Of the committed results of a full run and of a short one."""
+
+    def setUp(self):
+        self.full = {claim["id"]: claim for claim in read("results", "claims.json")["claims"]}
+
+    def test_every_verdict_that_is_not_plain_says_why(self):
+        explained = [claim["id"] for claim in self.full.values()
+                     if re.match("holds only if|refuted|not reproduced|depends", claim["verdict"])]
+        self.assertGreater(len(explained), 10)
+        for name in explained:
+            self.assertTrue(self.full[name]["because"], name)
+
+    def test_a_short_run_says_what_the_full_one_says_or_is_undecided(self):
+        def plain(verdict):
+            return verdict.partition(" (undecided for ")[0]
+        short = read("results", "quick", "claims.json")
+        validate(short, "claims")
+        self.assertTrue(short["quick"])
+        self.assertEqual([claim["id"] for claim in short["claims"]], list(self.full))
+        decided = 0
+        for claim in short["claims"]:
+            if not claim["verdict"].startswith("undecided: "):
+                decided += 1
+                self.assertEqual(plain(claim["verdict"]),
+                                 plain(self.full[claim["id"]]["verdict"]), claim["id"])
+        self.assertGreater(decided, 20)
 
 
 if __name__ == "__main__":

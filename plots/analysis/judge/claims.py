@@ -103,7 +103,7 @@ def result(claims, documents, context, full=None):
         "schema_version": load.SCHEMA_VERSION,
         "kind": "claims",
         "quick": full is not None,
-        "context": _joint_context(documents, context),
+        "context": _joint_context(claims, documents, context),
         "claims": [_claim(claim, documents, tables, full) for claim in claims],
     }
 
@@ -180,13 +180,17 @@ def _evidence(judged):
     return list(places.values())
 
 
-def _joint_context(documents, context):
-    """Times that mean nothing in one measurement mean nothing in the ledger."""
+def _joint_context(claims, documents, context):
+    """Times that mean nothing in one measurement mean nothing in the ledger, but for a
+    sweep of which only counts are read.
+    """
     reasons, warnings = list(context["invalid_reasons"]), list(context["warnings"])
     for name, document in sorted(documents.items()):
         if document.content is None:
             continue
         own = document.content["context"]
+        if document.content["kind"] == "sweep" and not _reads_times(claims, document):
+            continue
         reasons += [f"{name}: {reason}" for reason in own["invalid_reasons"]]
         warnings += own["warnings"]
     return {
@@ -195,6 +199,15 @@ def _joint_context(documents, context):
         "invalid_reasons": reasons,
         "warnings": list(dict.fromkeys(warnings)),
     }
+
+
+def _reads_times(claims, document):
+    parts = [part for claim in claims for part in claim["parts"]]
+    return any(
+        quantities.is_timed(part["quantity"], document.content)
+        for part in parts
+        if part["quantity"]["from"] == document.measurement
+    )
 
 
 # ---- for people -------------------------------------------------------------

@@ -124,6 +124,20 @@ class Output(PlotTest):
         self.assertEqual(context["warnings"], ["turbo is on", "dirty"])
         self.assertIn("INVALID: verify: the machine", claims.text(made))
 
+    def test_a_sweep_of_which_only_counts_are_read_may_have_bad_times(self):
+        document = make_document([])
+        document["context"].update(valid=False, invalid_reasons=["the clock drifted"])
+        for kind, reasons in (({"kind": "count"}, []),
+                              ({"kind": "exponent", "field": "energies"}, []),
+                              ({"kind": "exponent", "field": "time"},
+                               ["verify: the clock drifted"])):
+            quantity = {**kind, "from": "verify", "of": {"mechanism": "mocha"},
+                        "over": "T + U - 1", "against": ["memory_length"]}
+            claim = {**ONE, "parts": [{**ONE["parts"][0], "quantity": quantity}]}
+            made = claims.result(
+                [claim], {"verify": Document("verify", None, document)}, CONTEXT)
+            self.assertEqual(made["context"]["invalid_reasons"], reasons)
+
     def test_what_is_not_finite_is_strict_json(self):
         quantity = {**ONE["parts"][0]["quantity"], "field": "largest_error"}
         content = doctored.verify(quantity, None)
