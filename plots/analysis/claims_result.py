@@ -18,19 +18,19 @@ FULL = os.path.join(ROOT, "results", "claims.json")
 PART = ("name", "role", "unit", "rule")
 # How many there are of each verdict, and of each kind of claim, is told in these words.
 COUNTED = {
-    verdicts.HOLDS: "hold",
-    verdicts.HOLDS_ONLY_IF: "hold only under a condition",
+    verdicts.HOLDS: "hold{s}",
+    verdicts.HOLDS_ONLY_IF: "hold{s} only under a condition",
     verdicts.REFUTED: "refuted",
     verdicts.NOT_REPRODUCED: "not reproduced here",
     verdicts.UNDECIDED: "undecided",
-    verdicts.DEPENDS: "depend on how the paper is read",
-    verdicts.WAITS: "wait for trained results",
+    verdicts.DEPENDS: "depend{s} on how the paper is read",
+    verdicts.WAITS: "wait{s} for trained results",
     verdicts.NOT_MEASURABLE: "not measurable here",
 }
-SHORT_RUN = ("Measured with --quick: smaller grids and fewer rounds. A verdict here is that of "
+QUICK_RUN = ("Measured with --quick: smaller grids and fewer rounds. A verdict here is that of "
              "the full run, or undecided.")
-CLAIMS = {"identity": "identities", "cost": "of cost", "numerics": "of numerics",
-          "learned": "of what is learned"}
+KINDS_OF_CLAIMS = {"identity": "identities", "cost": "of cost", "numerics": "of numerics",
+                   "learned": "of what is learned"}
 
 
 def read(path, ledger=LEDGER):
@@ -80,7 +80,7 @@ def is_explained(claim):
 def summary(claims):
     """Says how many claims there are of each verdict, in all and by their kind."""
     texts = [f"{len(claims)} claims: {_counts(claims)}."]
-    for name, words in CLAIMS.items():
+    for name, words in KINDS_OF_CLAIMS.items():
         of_kind = [claim for claim in claims if claim["kind"] == name]
         if of_kind:
             texts.append(f"{len(of_kind)} {words}: {_counts(of_kind)}.")
@@ -90,7 +90,8 @@ def summary(claims):
 def _counts(claims):
     kinds = [kind(claim["verdict"]) for claim in claims]
     return ", ".join(
-        f"{kinds.count(name)} {words}" for name, words in COUNTED.items() if name in kinds
+        f"{kinds.count(name)} {words.format(s='s' if kinds.count(name) == 1 else '')}"
+        for name, words in COUNTED.items() if name in kinds
     )
 
 

@@ -93,24 +93,26 @@ class Seeds:
     def at(self, miss=MISS):
         """Gives the Span that misses with this probability: Student's, within the bounds.
 
-        Equal values show no spread. Had more than 1 - (miss / 2)^(1 / n) of all seeds
+        Values that are equal but for rounding show no spread. Had more than 1 - (miss / 2)^(1 / n) of all seeds
         another value, n equal ones would be seen with a probability below miss / 2. That
         share may differ, by as much as the bounds allow.
         """
         count, value = len(self.values), float(numpy.mean(self.values))
         if count == 1 or not math.isfinite(value):
             return Span(value, -math.inf, math.inf).within(*self.bounds)
-        if len(set(self.values)) > 1:
+        if not self._are_equal():
             variance = float(numpy.var(self.values, ddof=1)) / count
             return Estimate(value, ((variance, count - 1),)).at(miss).within(*self.bounds)
         share = 1 - (miss / 2) ** (1 / count)
         low, high = self.bounds
         return Span(value, value - share * (value - low), value + share * (high - value))
 
+    def _are_equal(self):
+        return numpy.ptp(self.values) <= 1e-12 * numpy.max(numpy.abs(self.values))
+
     def half_width(self, miss):
         """Gives that of the interval, where the bounds would not cut it off."""
-        is_one = len(set(self.values)) == 1
-        span = (self if is_one else Seeds(self.values)).at(miss)
+        span = (self if self._are_equal() else Seeds(self.values)).at(miss)
         return (span.high - span.low) / 2 if math.isfinite(span.value) else math.inf
 
 
@@ -120,7 +122,6 @@ class Deviations:
 
     of: tuple
     to: tuple
-    values: tuple = ()  # a seed has none
 
     def at(self, miss=MISS):
         """Gives the Span that misses with this probability, by the F distribution."""
@@ -130,8 +131,8 @@ class Deviations:
         return Span(ratio, ratio / math.sqrt(most), ratio / math.sqrt(least))
 
     def half_width(self, miss):
-        span = self.at(miss)
-        return (span.high - span.low) / 2
+        """Gives how far above 1 the ratio would have to be to be told from it."""
+        return self.at(miss).value / self.at(miss).low - 1
 
 
 def estimate(logs, kind, count=1.0):

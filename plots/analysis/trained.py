@@ -1,8 +1,9 @@
 """What results of `attnbench train` say: numbers of each seed's run, and the quantities
 that the ledger of claims asks for.
 
-Seeds pair, so a quantity of several alternatives is made seed by seed, of the seeds that
-all of them have. Errors are token error rates in percent; `decoded` is the error by the
+Seeds pair, so a quantity of several alternatives is of the seeds that all of them have. A
+ratio is that of the means over seeds: with few errors a seed the mean of ratios is too large.
+A run that diverged has learned nothing, so all of its symbols are wrong. Errors are token error rates in percent; `decoded` is the error by the
 threshold where there is a choice, else that of the expectation.
 """
 
@@ -27,19 +28,19 @@ class Runs:
         self.names = list(dict.fromkeys(run["name"] for run in document["runs"]))
         self._places = {(run["name"], run["seed"]): place
                         for place, run in enumerate(document["runs"])
-                        if run["status"] == "ok"}
+                        if run["status"] in ("ok", "diverged")}
 
     def finished(self, name):
         """The runs of an alternative that did not diverge, in the order of seeds."""
-        return [self.document["runs"][self._places[name, seed]]
-                for seed in self.seeds(name)]
+        runs = [self.document["runs"][self._places[name, seed]] for seed in self.seeds(name)]
+        return [run for run in runs if run["status"] == "ok"]
 
     def settings(self, name):
         return next(run["settings"] for run in self.document["runs"]
                     if run["name"] == name)
 
     def seeds(self, *names):
-        """The seeds with which all of these alternatives have finished."""
+        """The seeds with which all of these alternatives have ended."""
         sets = [{seed for one, seed in self._places if one == name} for name in names]
         return sorted(set.intersection(*sets))
 
@@ -49,9 +50,17 @@ class Runs:
     def values(self, name, measure, seeds=None):
         """A number a seed; None if the runs do not have it."""
         seeds = self.seeds(name) if seeds is None else seeds
-        runs, (take, _) = self.document["runs"], MEASURES[measure]
-        found = [take(runs[place]) for place in self.places([name], seeds)]
+        runs = self.document["runs"]
+        found = [_taken(runs[place], measure) for place in self.places([name], seeds)]
         return None if None in found or not found else numpy.array(found, float)
+
+
+def _taken(run, measure):
+    """The number of a run; None if it has none."""
+    take, bounds = MEASURES[measure]
+    if run["status"] == "ok":
+        return take(run)
+    return max(bounds) if bounds is PERCENT else None
 
 
 def _percent(member):
@@ -88,7 +97,7 @@ PERCENT, SHARE, COUNT = (0, 100), (0, 1), (0, math.inf)
 # Name -> what takes it from a run, and what it lies between.
 MEASURES = {
     "expected": (_percent("soft_error"), PERCENT),
-    "hard": (_percent("hard_error"), PERCENT),
+    "threshold": (_percent("hard_error"), PERCENT),
     "decoded": (lambda run: decoded(run["result"]), PERCENT),
     "lost": (_lost, (-100, 100)),
     "mass": (lambda run: run["result"]["selected_mass"], SHARE),
@@ -113,6 +122,7 @@ class Quantity:
     of_seeds: object  # intervals.Seeds or Deviations; None: there is no number
     why: str  # why there is none, or why it decides nothing
     places: list  # of its runs in the document
+    seeds: tuple = ()  # what each of them gives
 
 
 def quantities(document, asked, per=(), bounds=(-math.inf, math.inf)):
@@ -163,11 +173,23 @@ def _quantity(runs, of, to, per, bounds, statistic):
         if any(alike):
             return Quantity(labels, None, why or "all of its seeds are alike", places)
         return Quantity(labels, intervals.Deviations(*map(tuple, columns)), why, places)
-    with numpy.errstate(divide="ignore", invalid="ignore"):
-        values = columns[0] if to is None else columns[0] / columns[1]
-    if numpy.isnan(values).any():
-        return Quantity(labels, None, "a seed has 0 on both sides of the ratio", places)
-    return Quantity(labels, intervals.Seeds(tuple(values.tolist()), bounds), why, places)
+    each = values = columns[0]
+    if to is not None:
+        if columns[1].mean() == 0:
+            return Quantity(labels, None, "the ratio is over 0", places)
+        with numpy.errstate(divide="ignore", invalid="ignore"):
+            each = columns[0] / columns[1]
+        values = _of_ratio(*columns)
+    return Quantity(labels, intervals.Seeds(tuple(values.tolist()), bounds), why, places,
+                    tuple(each.tolist()))
+
+
+def _of_ratio(of, to):
+    """A number a seed whose mean is the ratio of the means, and whose spread is that of the
+    ratio to the first order (the delta method): R + (of - R to) / mean(to).
+    """
+    ratio = of.mean() / to.mean()
+    return ratio + (of - ratio * to) / to.mean() if math.isfinite(ratio) else of / to
 
 
 def _column(runs, side, seeds):

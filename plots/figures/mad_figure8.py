@@ -102,7 +102,8 @@ def draw(cells):
         words.caption(
             chosen,
             "Speed-up of hard monotonic over soft attention (time of soft / "
-            f"time of monotonic), decoding, above its interval; {AXES_NOTE} The paper "
+            f"time of monotonic), decoding, above its interval; {AXES_NOTE} Columns: a plain "
+            "program on Eigen in which an entry is a column. The paper "
             f"prints no numbers in its figure; its text says about {_range_text(papers)}.",
             ratios,
         ),

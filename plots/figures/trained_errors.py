@@ -49,7 +49,7 @@ def draw_noise(documents):
 def _choosing(document):
     """The alternatives that choose, of an experiment that varies the noise."""
     runs = Runs(document)
-    names = [name for name in runs.names if runs.values(name, "hard") is not None]
+    names = [name for name in runs.names if runs.values(name, "threshold") is not None]
     noises = {runs.settings(name)["noise"] for name in names}
     return names if len(noises) > 1 else []
 
@@ -63,7 +63,7 @@ def _draw_noise(panel, document, names):
     for row, name in enumerate(names):
         color, _ = style.look(runs.settings(name)["mechanism"], [])
         means = []
-        for measure, fill, shift in (("expected", "none", -0.12), ("hard", "full", 0.12)):
+        for measure, fill, shift in (("expected", "none", -0.12), ("threshold", "full", 0.12)):
             values = runs.values(name, measure)
             means.append(values.mean())
             panel.plot(values, [row + shift] * len(values), color=color, marker="|",

@@ -37,10 +37,10 @@ _HELP = (
 def page(documents, title):
     """Gives the HTML of the page, the same for the same files."""
     tables_of = tables.of_documents(documents)
-    is_short = any(one.kind == "claims" and one.content["quick"]
+    is_quick = any(one.kind == "claims" and one.content["quick"]
                    for one in documents)
-    if is_short:
-        title += " (short run)"
+    if is_quick:
+        title += " (quick run)"
     sections = [
         ("ledger", "Ledger of claims", ledger.to_html(documents, tables_of)),
         ("figures", "Figures", pictures.to_html(documents)),
@@ -72,7 +72,7 @@ def page(documents, title):
 <body>
 <header>
 <h1>{markup.text(title)}</h1>
-{f"<p><strong>{markup.text(claims_result.SHORT_RUN)}</strong></p>" if is_short else ""}
+{f"<p><strong>{markup.text(claims_result.QUICK_RUN)}</strong></p>" if is_quick else ""}
 {validity.summary(documents)}
 <nav aria-label="Sections"><ul>{links}</ul></nav>
 </header>

@@ -52,7 +52,7 @@ def least_effects(claim):
             texts.append(f"{part_text(part)}: {number_text(max(effects))}")
     if not texts:
         return ""
-    return ("Least effect that the seeds could have shown, half of the widest interval: "
+    return ("The seeds could have shown an effect of at least (half of the widest interval): "
             f"{'; '.join(texts)}.")
 
 

@@ -31,10 +31,10 @@ def table(document, path, brief=False):
         forms.setdefault(row["preset"] or row["variant"], []).append(row)
     lengths = sorted({row["memory_length"] for row in losses})
     head = ["computed by", "1 % lost from T ="]
-    head += [f"lost at {length}" for length in lengths[brief:]]
+    head += [f"lost at {length}" for length in lengths]
+    head.append(f"an entry is off at {lengths[0]}")
     if not brief:
         head[1:1] = ["preset"]
-        head.append(f"an entry is off at {lengths[0]}")
     lines = markdown.table(head, [
         _row(name, forms[name], brief)
         for name in (BRIEF if brief else forms) if name in forms
@@ -58,12 +58,12 @@ def _row(name, rows, brief):
     cells = [
         _source(name),
         f"not up to {longest['memory_length']}" if first is None else str(first),
-        *(_percent(row["lost"]) for row in rows[brief:]),
+        *(_percent(row["lost"]) for row in rows),
     ]
+    error = rows[0]["selection_error"]
+    cells.append("NaN" if error is None else number(error, 1))
     if not brief:
         cells[1:1] = [f"`{name}`"]
-        error = rows[0]["selection_error"]
-        cells.append("NaN" if error is None else number(error, 1))
     return cells
 
 

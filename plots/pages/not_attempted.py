@@ -83,7 +83,7 @@ def sentence(papers):
     """Says what is not attempted, for README."""
     return (
         f"Not attempted: {len(tables(papers))} tables of results on corpora that are not "
-        f"free ({_list(tables(papers))}), and {len(figures())} figures, schematics or of "
+        f"free ({_list(tables(papers))}), and {len(figures())} figures, which are schematics or show "
         "models trained on these"
     )
 

@@ -118,9 +118,9 @@ class Page:
         quick = self.result["quick"]
         warnings = markdown.text("; ".join(context["warnings"]))
         return [
-            f"# Reproduction{' (short run)' if quick else ''}",
+            f"# Reproduction{' (quick run)' if quick else ''}",
             "",
-            *([f"**{claims_result.SHORT_RUN}**", ""] if quick else []),
+            *([f"**{claims_result.QUICK_RUN}**", ""] if quick else []),
             "Written by `plots/reproduction.py`; do not edit. What the three papers "
             "report, run again: every claim with a verdict, then paper by paper the "
             "figures, the tables and what each verdict was read from. "

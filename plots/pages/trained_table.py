@@ -24,7 +24,7 @@ from analysis import command, intervals, load, trained, words
 from pages import markdown, page
 
 # Measure of a column (trained.MEASURES): its head, and the decimals that it shows.
-COLUMNS = {"expected": ("expected, %", 2), "hard": ("threshold, %", 2),
+COLUMNS = {"expected": ("expected, %", 2), "threshold": ("threshold, %", 2),
            "discrete": ("discrete", 3), "mass": ("mass", 3), "spread": ("spread", 2),
            "steps": ("steps", 0)}
 

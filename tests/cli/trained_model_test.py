@@ -114,7 +114,7 @@ class TrainedModel(ResultFilesTest):
                                          "--sequences", "3")
             chooses = mechanism in ("mocha", "matcha")
             self.assertEqual(document["choices"] is not None, chooses)
-            self.assertEqual("hard: " in out, chooses)
+            self.assertEqual("threshold: " in out, chooses)
             self.assertEqual("chosen entries" in out, chooses)
             for sequence in document["sequences"]:
                 for output in sequence["outputs"]:

@@ -125,7 +125,7 @@ class LedgerTest(unittest.TestCase):
 
 
 class CommittedTest(unittest.TestCase):
-    """Of the committed results of a full run and of a short one."""
+    """Of the committed results of a full run and of a quick one."""
 
     def setUp(self):
         self.full = {claim["id"]: claim for claim in read("results", "claims.json")["claims"]}
@@ -137,7 +137,7 @@ class CommittedTest(unittest.TestCase):
         for name in explained:
             self.assertTrue(self.full[name]["because"], name)
 
-    def test_a_short_run_says_what_the_full_one_says_or_is_undecided(self):
+    def test_a_quick_run_says_what_the_full_one_says_or_is_undecided(self):
         def plain(verdict):
             return verdict.partition(" (undecided for ")[0]
         short = read("results", "quick", "claims.json")

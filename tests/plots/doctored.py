@@ -164,7 +164,7 @@ def _stability(quantity, value):
 
 
 def _computed(quantity, value):
-    row = {"name": quantity["name"], "labels": {}, "value": value, "interval": None,
+    row = {"name": quantity["name"], "labels": quantity.get("of", {}), "value": value, "interval": None,
            "inputs": quantity.get("inputs")}
     return make_result("computed", quantities=[row])
 
@@ -202,7 +202,7 @@ def _numbers(quantity, value):
 def _trained_run(name, seed, numbers):
     """A run that gives these numbers, by measure."""
     soft = numbers.get("expected", BASE)
-    hard = numbers.get("hard", numbers.get("decoded", soft + numbers.get("lost", 0)))
+    hard = numbers.get("threshold", numbers.get("decoded", soft + numbers.get("lost", 0)))
     run = make_trained_run(name, seed, soft, hard, steps=(100,), more={
         "context_spread": numbers.get("spread", BASE),
         "discrete_share": 1 - numbers.get("undecided", 0.5)})

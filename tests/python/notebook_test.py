@@ -3,7 +3,9 @@ as Jupyter does, and shows a frame or a figure below each cell.
 """
 
 import base64
+import json
 import os
+import re
 import tempfile
 import unittest
 from unittest import mock
@@ -36,7 +38,11 @@ class Notebook(unittest.TestCase):
         at_100 = faster[faster["memory_length"] == 100]
         for speedup in at_100["speedup"].round(2):
             self.assertIn(f"{speedup:.2f}", shown["speedups"][0]["text/plain"])
-        self.assertIn("holds", shown["claims"][0]["text/plain"])
+        counted = shown["claims"][0]["text/plain"]
+        self.assertIn("holds", counted)
+        with open(os.path.join(ROOT, "results", "claims.json"), encoding="utf-8") as file:
+            count = len(json.load(file)["claims"])
+        self.assertEqual(sum(map(int, re.findall(r" (\d+)$", counted, re.MULTILINE))), count)
 
     def run_headless(self, notebook):
         """Runs it in its folder, as Jupyter does, with its files in a temporary one."""

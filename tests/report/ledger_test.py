@@ -30,12 +30,12 @@ class LedgerTest(results.ReportCase):
         self.assertIn(f"{count} claims: 1 hold, 1 hold only under a condition, 1 refuted,",
                       page.words())
 
-    def test_a_page_of_a_short_run_says_so_in_its_title_and_at_its_top(self):
+    def test_a_page_of_a_quick_run_says_so_in_its_title_and_at_its_top(self):
         document = made_up_claims.document()
-        self.assertNotIn("short run", self.page(document).read_text())
+        self.assertNotIn("quick run", self.page(document).read_text())
         text = self.page({**document, "quick": True}).read_text()
-        self.assertIn("<title>attnbench report (short run)</title>", text)
-        self.assertIn("(short run)</h1>\n<p><strong>Measured with --quick", text)
+        self.assertIn("<title>attnbench report (quick run)</title>", text)
+        self.assertIn("(quick run)</h1>\n<p><strong>Measured with --quick", text)
 
     def test_a_long_reason_does_not_fill_the_column_of_verdicts(self):
         document = results.claims()

@@ -14,8 +14,6 @@ from analysis.judge import ledger, quantities, readings, verdicts
 from analysis.judge.readings import Document
 from analysis.words import validity_text
 
-QUICK_REMEDY = "run without --quick"
-
 
 def main(arguments=None):
     parser = command.parser("judge.py", __doc__)
@@ -67,8 +65,8 @@ def read_request(path):
         name: read_document(name, asked["measurements"][name], **measured)
         for name, measured in request["measurements"].items()
     }
-    # A folder that a short run has left can be judged again.
-    is_quick = request["quick"] or any(map(_is_of_short_run, documents.values()))
+    # A folder that a quick run has left can be judged again.
+    is_quick = request["quick"] or any(map(_is_of_quick_run, documents.values()))
     full = claims_result.verdicts_of(claims) if is_quick else None
     return claims, documents, request["context"], full
 
@@ -85,7 +83,7 @@ def read_document(name, measurement, path, file, none):
     return Document(name, file, content)
 
 
-def _is_of_short_run(document):
+def _is_of_quick_run(document):
     return document.content is not None and (
         "--quick" in document.content["context"]["command"].split()
     )
@@ -96,7 +94,7 @@ def _is_of_short_run(document):
 
 def result(claims, documents, context, full=None):
     """A result of kind "claims". Its context becomes invalid with every measurement
-    that is. A short run gives `full`, the verdicts of the full one by their claims.
+    that is. A quick run gives `full`, the verdicts of the full one by their claims.
     """
     tables = readings.published_tables(published.papers())
     return {
@@ -109,7 +107,7 @@ def result(claims, documents, context, full=None):
 
 
 def _claim(claim, documents, tables, full):
-    parts, remedy = claim["parts"], "" if full is None else QUICK_REMEDY
+    parts, remedy = claim["parts"], "" if full is None else verdicts.QUICK_REMEDY
     judged = [
         verdicts.judge_part(
             part,
@@ -122,7 +120,7 @@ def _claim(claim, documents, tables, full):
     bounds = (f"{part['name']}: {ledger.rule_text(part['rule'])}" for part, _ in own)
     verdict = verdicts.judge_claim(claim, judged, remedy)
     if full is not None and claim["id"] in full:
-        verdict = verdicts.as_a_short_run(verdict, full[claim["id"]])
+        verdict = verdicts.as_a_quick_run(verdict, full[claim["id"]])
     is_explained = verdict.kind in verdicts.EXPLAINED
     return {
         "id": claim["id"],

@@ -113,9 +113,9 @@ RANGES = {
     "bytes": (0, math.inf), "contexts": (0, math.inf), "correlation": (-1, 1),
     "entries": (0, math.inf), "exponent": (-math.inf, math.inf),
     "factor": (0, math.inf), "ns": (-math.inf, math.inf), "numbers": (0, math.inf),
-    "of the gap": (-math.inf, math.inf), "percent": (0, 100), "points": (-100, 100),
+    "of the gap": (-math.inf, math.inf), "of the source": (-1, 1), "percent": (0, 100), "points": (-100, 100),
     "probability": (0, math.inf), "quantities": (0, math.inf), "ratio": (0, math.inf),
-    "share": (-1, 1), "weight": (0, math.inf),
+    "share": (0, 1), "weight": (0, math.inf),
 }
 
 

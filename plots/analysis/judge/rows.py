@@ -95,7 +95,7 @@ def _trained(document, one, miss):
     span = one.of_seeds.at(miss)
     return Reading(
         one.labels, span.value, (span.low, span.high), one.why, evidence,
-        seeds=one.of_seeds.values, least_effect=one.of_seeds.half_width(miss))
+        seeds=one.seeds, least_effect=one.of_seeds.half_width(miss))
 
 
 KINDS = {"verify": verify, "stability": stability, "computed": computed,

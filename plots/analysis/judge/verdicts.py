@@ -18,6 +18,8 @@ UNDECIDED, WAITS, NOT_MEASURABLE = "undecided", "waits for", "not measurable her
 FAILS = "fails"
 REFUTED, NOT_REPRODUCED = "refuted", "not reproduced here"
 BY_CONDITIONS = {"paper": REFUTED, "ours": NOT_REPRODUCED}
+# What to do where a quick run cannot tell.
+QUICK_REMEDY = "run without --quick"
 # A part beside the claim that has no rule.
 NOT_JUDGED = "not judged"
 # The verdicts of claims.
@@ -97,26 +99,31 @@ def judge_part(part, found, remedy=""):
 
 
 def judge_claim(claim, judged, remedy=""):
+    """One that fails is refuted where it was measured under the paper's conditions."""
+    verdict = _of_parts(claim["parts"], judged, remedy)
+    if verdict.kind == FAILS:
+        return Verdict(BY_CONDITIONS[claim["conditions"]])
+    return verdict
+
+
+def _of_parts(parts, judged, remedy):
     """A claim is the first of fails, not measurable, waits, undecided, depends on reading,
-    holds only if, that any part is which is not beside; else it holds. One that fails is
-    refuted where it was measured under the paper's conditions.
+    holds only if, that any part is which is not beside; else it holds.
 
     Where several hold only for some of their groups, and one has the labels of all
     others, what all of them say of each of its groups decides: none may be left. Where all
     parts have the same labels, what is undecided of a group by one part does not matter if
     the group fails by another.
     """
-    parts = claim["parts"]
     own = [pair for pair in zip(parts, judged) if pair[0]["role"] != "beside"]
     by_kind = {}
     for part, one in own:
         by_kind.setdefault(one.verdict.kind, []).append((part, one))
-    failed = Verdict(BY_CONDITIONS[claim["conditions"]])
     if FAILS in by_kind:
-        return failed
+        return Verdict(FAILS)
     joint = _of_same_groups(own, remedy)
     if joint is not None:
-        return failed if joint.kind == FAILS else joint
+        return joint
     for kind in (NOT_MEASURABLE, WAITS, UNDECIDED, DEPENDS):
         if kind in by_kind:
             # One reason is enough, with its part where there are others.
@@ -126,22 +133,23 @@ def judge_claim(claim, judged, remedy=""):
             name = part["name"] + ": " if has_name else ""
             return Verdict(kind, name + one.verdict.text)
     if HOLDS_ONLY_IF in by_kind:
-        under_all = _under_all_conditions(by_kind[HOLDS_ONLY_IF], remedy)
-        return failed if under_all.kind == FAILS else under_all
+        return _under_all_conditions(by_kind[HOLDS_ONLY_IF], remedy)
     return Verdict(HOLDS)
 
 
-def as_a_short_run(verdict, of_the_full_run):
-    """The verdict of a short run, which has no say beyond that of the full run (a text):
+def as_a_quick_run(verdict, of_the_full_run):
+    """The verdict of a quick run, which has no say beyond that of the full run (a text):
     it is the same, or undecided.
     """
     full = of_the_full_run.partition(" (undecided for ")[0]
-    short = str(verdict).partition(" (undecided for ")[0]
-    is_lack = verdict.kind in (UNDECIDED, WAITS, NOT_MEASURABLE)
-    if is_lack or short == full:
+    quick = str(verdict).partition(" (undecided for ")[0]
+    is_lack = verdict.kind in (WAITS, NOT_MEASURABLE)
+    if verdict.kind == UNDECIDED or quick == full or is_lack and full.startswith(verdict.kind):
         return verdict
-    return Verdict(UNDECIDED, f"by this short run it {_said(short)}, by the full one it "
-                              f"{_said(full)}; run without --quick")
+    if is_lack:
+        return Verdict(UNDECIDED, quick)
+    return Verdict(UNDECIDED, f"by this quick run it {_said(quick)}, by the full run it "
+                              f"{_said(full)}; {QUICK_REMEDY}")
 
 
 def _said(verdict):

@@ -17,7 +17,7 @@ LEDGER = ledger.read(os.path.join(ROOT, "experiments", "claims.json"))
 CLAIMS = {claim["id"]: claim for claim in LEDGER["claims"]}
 TABLES = readings.published_tables(published.papers())
 RMS = "factor between our ratio and the published one, root mean square"
-SPREAD = "how far monotonic attention is from its own factor to the published times"
+SPREAD = "spread of our time of monotonic attention over the published one"
 RIGHT = {"eigen": "3.2.10", "optimization": "none"}
 
 

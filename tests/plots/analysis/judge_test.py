@@ -220,7 +220,7 @@ class Output(PlotTest):
         for change, said in (
             ({"to": {"alternatives": ["a", "b"]}}, "have 2 and 4 names"),
             ({"of": {"alternatives": ["a", "b", "c"], "less": ["a", "b"],
-                     "measures": ["hard"]}}, "have 2 and 3 names"),
+                     "measures": ["threshold"]}}, "have 2 and 3 names"),
             ({"statistic": "deviation"}, "`to` is missing"),
         ):
             for claim in document["claims"]:
@@ -250,7 +250,7 @@ class Output(PlotTest):
             self):
         for unit, rule, said in (
             ("share", {"kind": "at_most", "bound": 1}, "rule cannot fail: numbers of unit "
-             "share are from -1 to 1"),
+             "share are from 0 to 1"),
             ("ratio", {"kind": "at_least", "bound": 0}, "rule cannot fail"),
             ("correlation", {"kind": "at_least", "bound": 1.5}, "rule cannot hold"),
             ("ratio", {"kind": "within", "low": 2, "high": 1}, "rule cannot hold"),

@@ -1,6 +1,6 @@
 """Guards against a verdict on trained models that is not of their errors: runs that do
-not pair, a sign that is the wrong way round, a run that diverged and counts, one seed
-that passes for many.
+not pair, a sign that is the wrong way round, a run that diverged and does not count, one seed
+that passes for many, a mean of ratios that few errors make too large.
 """
 
 import collections
@@ -49,37 +49,39 @@ def stretch():
     ]
 
 
-HARD = {"measures": ["hard"]}
+HARD = {"measures": ["threshold"]}
 
 
 class TrainedTest(unittest.TestCase):
     def test_seeds_pair_and_numbers_are_those_of_the_runs_that_all_sides_have(self):
         (one,) = quantities(stretch(), side("clipped", **HARD), side("noise1"))
-        self.assertEqual(one.of_seeds.values, (6 / 4, 6.4 / 4.2))
+        self.assertEqual(one.seeds, (6 / 4, 6.4 / 4.2))
+        self.assertAlmostEqual(value(one), 12.4 / 8.2)
         self.assertEqual(one.places, [5, 6, 2, 3])
         self.assertEqual(one.labels["seeds"], 2)
         expected, hard = quantities(
-            stretch(), side("clipped", measures=["expected", "hard"]), side("noise1"))
+            stretch(), side("clipped", measures=["expected", "threshold"]), side("noise1"))
         self.assertEqual(value(expected), 1)
         self.assertEqual((expected.labels["measure"], value(hard)),
                          ("expected", value(one)))
         (lost,) = quantities(stretch(), side("noise1", **HARD),
                              side("noise1", measure="expected"))
-        for found, wanted in zip(lost.of_seeds.values, (4 / 3, 4.2 / 3, 1)):
+        for found, wanted in zip(lost.seeds, (4 / 3, 4.2 / 3, 1), strict=True):
             self.assertAlmostEqual(found, wanted)
 
     def test_what_is_taken_off_is_taken_off_seed_by_seed(self):
         gap = side("noise0", less=["clipped"], **HARD)
         (one,) = quantities(stretch(), gap, side("noise0", less=["noise1"]))
-        for found, wanted in zip(one.of_seeds.values, (3 / 5, 4.6 / 6.8)):
+        for found, wanted in zip(one.seeds, (3 / 5, 4.6 / 6.8), strict=True):
             self.assertAlmostEqual(found, wanted)
+        self.assertAlmostEqual(value(one), 7.6 / 11.8)
         (points,) = quantities(stretch(), gap)
         self.assertAlmostEqual(value(points), (3 + 4.6) / 2)
 
     def test_a_single_alternative_goes_with_all_of_the_other_side(self):
         found = quantities(stretch(), side("noise1", **HARD), side("noise0", "clipped"))
         self.assertEqual([one.labels["to"] for one in found], ["noise0", "clipped"])
-        self.assertAlmostEqual(value(found[1]), (4 / 6 + 4.2 / 6.4) / 2)
+        self.assertAlmostEqual(value(found[1]), 8.2 / 12.4)
         found = quantities(stretch(), side("noise0", "noise1", **HARD), side("clipped"),
                            per=["noise"])
         self.assertEqual([one.labels["noise"] for one in found], [0, 1])
@@ -89,17 +91,30 @@ class TrainedTest(unittest.TestCase):
         self.assertIn("one seed", one.why)
         self.assertEqual((value(one), one.of_seeds.at().high), (4 / 5, math.inf))
 
-    def test_a_run_that_diverged_is_left_out_with_its_pair(self):
+    def test_a_run_that_diverged_has_all_symbols_wrong(self):
         runs = stretch()
         runs[0].update(status="diverged", message="m", result=None)
         ratio = side("noise0", **HARD), side("noise1")
         (one,) = quantities(runs, *ratio)
-        self.assertAlmostEqual(value(one), 11 / 4.2)
-        self.assertEqual(one.places, [1, 3])
+        self.assertAlmostEqual(value(one), (100 + 11) / (4 + 4.2))
+        self.assertEqual(one.places, [0, 1, 2, 3])
+        self.assertEqual(len(trained.Runs(make_trained("stretch", runs)).finished("noise0")), 1)
         for run in runs:
             run.update(status="diverged", message="m", result=None)
         (one,) = quantities(runs, *ratio)
-        self.assertEqual((one.of_seeds, one.why), (None, "no seed has all of its runs"))
+        self.assertEqual(value(one), 1)
+        (one,) = quantities(runs, side("noise0", measures=["spread"]))
+        self.assertEqual((one.of_seeds, one.why), (None, "its runs do not have the number"))
+
+    def test_a_ratio_of_few_errors_is_that_of_the_means(self):
+        errors = {"a": (3, 1, 2, 2), "b": (1, 3, 2, 2)}
+        runs = [make_trained_run(name, seed, error) for name in errors
+                for seed, error in enumerate(errors[name], 1)]
+        (one,) = quantities(runs, side("a", measures=["decoded"]), side("b"))
+        self.assertAlmostEqual(value(one), 1)
+        self.assertGreater(numpy.mean(one.seeds), 1.3)
+        # By hand: differences 2, -2, 0, 0 over a mean of 2, and 3.182 of 3 degrees.
+        self.assertAlmostEqual(one.of_seeds.at().high, 1 + 3.182 * math.sqrt(2 / 3 / 4), 3)
 
     def test_what_is_not_there_gives_no_number_and_says_so(self):
         for of, to, why in (
@@ -112,8 +127,7 @@ class TrainedTest(unittest.TestCase):
             self.assertEqual((one.of_seeds, one.why), (None, why))
         runs = [make_trained_run(name, 1, 0.0) for name in "ab"]
         (one,) = quantities(runs, side("a", measures=["decoded"]), side("b"))
-        self.assertEqual((one.of_seeds, one.why),
-                         (None, "a seed has 0 on both sides of the ratio"))
+        self.assertEqual((one.of_seeds, one.why), (None, "the ratio is over 0"))
 
     def test_steps_that_were_not_enough_count_as_all_of_them(self):
         runs = [make_trained_run("K32", 1, 1, steps=(200,)),

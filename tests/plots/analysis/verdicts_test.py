@@ -310,24 +310,29 @@ class Claims(unittest.TestCase):
                          Judged(Verdict("fails"))), "holds")
 
 
-class ShortRuns(unittest.TestCase):
-    def test_a_short_run_says_what_the_full_one_says_or_is_undecided(self):
+class QuickRuns(unittest.TestCase):
+    def test_a_quick_run_says_what_the_full_one_says_or_is_undecided(self):
         for short, full, said in (
             (Verdict("holds"), "holds", "holds"),
             (Verdict("refuted"), "refuted", "refuted"),
             (Verdict("holds only if", "w = 2"), "holds only if w = 2 (undecided for w = 4: "
              "noise)", "holds only if w = 2"),
             (Verdict("undecided", "noise"), "holds", "undecided: noise"),
-            (Verdict("waits for", "a result"), "holds", "waits for a result"),
-            (Verdict("holds"), "refuted", "undecided: by this short run it holds, by the "
-             "full one it is refuted; run without --quick"),
-            (Verdict("refuted"), "undecided: noise", "undecided: by this short run it is "
-             "refuted, by the full one it is undecided: noise; run without --quick"),
+            (Verdict("waits for", "a result"), "waits for a result", "waits for a result"),
+            (Verdict("waits for", "a result"), "holds", "undecided: waits for a result"),
+            (Verdict("not measurable here", "a busy machine"), "holds",
+             "undecided: not measurable here: a busy machine"),
+            (Verdict("not measurable here", "no torch"), "not measurable here: no time",
+             "not measurable here: no torch"),
+            (Verdict("holds"), "refuted", "undecided: by this quick run it holds, by the "
+             "full run it is refuted; run without --quick"),
+            (Verdict("refuted"), "undecided: noise", "undecided: by this quick run it is "
+             "refuted, by the full run it is undecided: noise; run without --quick"),
             (Verdict("holds only if", "w = 2"), "holds only if w = 4", "undecided: by this "
-             "short run it holds only if w = 2, by the full one it holds only if w = 4; "
+             "quick run it holds only if w = 2, by the full run it holds only if w = 4; "
              "run without --quick"),
         ):
-            self.assertEqual(str(verdicts.as_a_short_run(short, full)), said)
+            self.assertEqual(str(verdicts.as_a_quick_run(short, full)), said)
 
 
 if __name__ == "__main__":

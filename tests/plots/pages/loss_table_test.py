@@ -48,11 +48,12 @@ class LossTable(PlotTest):
             self.assertIn(row + "\n", text)
         self.assertNotIn("70.0 %", text)
 
-    def test_the_brief_table_has_toolkits_and_no_shortest_memory(self):
+    def test_the_brief_table_has_toolkits_and_no_names_of_presets(self):
         text = self.table(document(), brief=True)
         self.assertEqual(text.splitlines()[0],
-                         "| computed by | 1 % lost from T = | lost at 512 |")
-        self.assertIn("| attnbench, `exact` | not up to 512 | 0.0 % |\n", text)
+                         "| computed by | 1 % lost from T = | lost at 256 | lost at 512 | an entry "
+                         "is off at 256 |")
+        self.assertIn("| attnbench, `exact` | not up to 512 | 0.0 % | 0.0 % |", text)
         self.assertNotIn("no_denom", text)
 
     def test_a_form_that_this_code_does_not_know_has_its_name(self):

@@ -157,10 +157,10 @@ class ClaimsTest(ReproductionTest):
                           "- [mocha-reorder"])
         self.assertTrue(lines[0].endswith(". It is &lt;so&gt;."), lines[0])
 
-    def test_a_short_run_says_so_in_its_title_and_at_its_top(self):
+    def test_a_quick_run_says_so_in_its_title_and_at_its_top(self):
         self.assertTrue(self.page(document()).startswith("# Reproduction\n\nWritten by"))
         text = self.page({**document(), "quick": True})
-        self.assertTrue(text.startswith("# Reproduction (short run)\n\n**Measured with"),
+        self.assertTrue(text.startswith("# Reproduction (quick run)\n\n**Measured with"),
                         text[:99])
 
     def test_words_of_a_document_are_no_markup(self):
