@@ -153,7 +153,7 @@ fi
 
 say "writing the reports"
 "$attnbench" report "$out/claims.json" "$results"/*.json -o "$out/report.html" --force \
-  --title "Reproduction, $name"
+  --title Reproduction
 "$python" plots/reproduction.py "$out/claims.json" "${drawn[@]}" "${expectations[@]}" \
   "${stored[@]}" \
   -o "$out/REPRODUCTION.md"

@@ -42,17 +42,18 @@ def exactly(part, values):
 
 
 def whole_error(part, document):
-    """The greatest error, in percent, of what a difference of trained models is made of: it
-    can be no larger. None: the part is no such difference.
+    """The greatest error, in percent, that a difference of trained models could be: that of
+    what it is made of; and an error itself: that of any model of the experiment. None: the
+    part is neither.
     """
-    quantity = part["quantity"]
-    is_difference = part["unit"] == "points" and quantity["kind"] == "trained"
-    if not is_difference or document.content is None:
+    quantity, unit = part["quantity"], part["unit"]
+    is_error = unit in ("points", "percent") and quantity["kind"] == "trained"
+    if not is_error or document.content is None:
         return None
     runs, of = trained.Runs(document.content), quantity["of"]
+    names = runs.names if unit == "percent" else (*of["alternatives"], *of.get("less", ()))
     return max(float(runs.values(name, measure).mean())
-               for name in (*of["alternatives"], *of.get("less", ()))
-               for measure in of["measures"])
+               for name in names for measure in of["measures"])
 
 
 def others(unit, value, whole):
@@ -100,9 +101,10 @@ class EveryRule(unittest.TestCase):
     def test_a_margin_that_is_larger_than_the_whole_error_cannot_fail(self):
         part = {"unit": "points", "role": "claim", "quantity": {},
                 "rule": {"kind": "at_most", "bound": 1}}
-        for whole, expected in ((0.43, False), (3.0, True)):
-            found = Readings([Reading({}, 0.28)])
-            self.assertEqual(can_fail(part, found, whole), expected)
+        for unit in ("points", "percent"):
+            for whole, expected in ((0.43, False), (3.0, True)):
+                found = Readings([Reading({}, 0.28)])
+                self.assertEqual(can_fail({**part, "unit": unit}, found, whole), expected)
 
     def test_a_rule_that_takes_a_ratio_both_ways_up_can_fail_by_a_side_that_takes_nothing(
             self):
