@@ -27,7 +27,7 @@ class LedgerTest(results.ReportCase):
         self.assertIn("MAD appendix F", shown)
         self.assertIn("soft over monotonic, everywhere (ratio): 1.53 [1.3, 1.61] to 34.9 "
                       "[25, 42.2] , must be 3.5 to 45", shown)
-        self.assertIn(f"{count} claims: 1 hold, 1 hold only under a condition, 1 refuted,",
+        self.assertIn(f"{count} claims: 1 holds, 1 holds only under a condition, 1 refuted,",
                       page.words())
 
     def test_a_page_of_a_quick_run_says_so_in_its_title_and_at_its_top(self):

@@ -73,10 +73,10 @@ class ClaimsTest(ReproductionTest):
             self.assertEqual(text.count(f"\n#### {claim['id']}\n"), 1)
         count = len(LEDGER["claims"])
         self.assertIn(
-            f"\n{count} claims: 1 hold, 1 hold only under a condition, 1 refuted, 1 not "
-            "reproduced here, 1 undecided, 1 depend on how the paper is read, 1 wait for "
+            f"\n{count} claims: 1 holds, 1 holds only under a condition, 1 refuted, 1 not "
+            "reproduced here, 1 undecided, 1 depends on how the paper is read, 1 waits for "
             f"trained results, {count - 7} not measurable here. ", text)
-        self.assertRegex(text, r"\. \d+ of cost: 1 refuted, 1 undecided, 1 depend on how")
+        self.assertRegex(text, r"\. \d+ of cost: 1 refuted, 1 undecided, 1 depends on how")
 
     def test_each_verdict_is_told_with_its_figures_and_reason(self):
         text = self.page(document())
@@ -116,7 +116,7 @@ class ClaimsTest(ReproductionTest):
         self.assertEqual(self.rows_of(text, "britz-scoring")[0][4],
                          "0.02 (2 seeds: 0.01, 0.03) to 0.5 \\[0.4, 0.6\\] of 5 seeds")
         section = text.split("\n#### britz-scoring\n")[1].split("\n#### ")[0]
-        self.assertIn("half of the widest interval: error (percent): 0.1.", section)
+        self.assertIn("(half of the widest interval): error (percent): 0.1.", section)
         self.assertEqual(text.count("half of the widest interval"), 1)
 
     def test_evidence_is_linked_and_says_how_much_of_it_is_not_shown(self):
