@@ -118,8 +118,8 @@ class ClaimsMeasurer {
 
   void Authors(const std::string& path) const {
     // A place that cannot be written must show before minutes of measuring.
-    [[maybe_unused]] const ResultFile place(
-        path, options_.force || options_.resume);
+    [[maybe_unused]] const ResultFile place(path,
+                                            options_.force || options_.resume);
     std::vector<std::string> arguments = {"--output=" + path};
     if (options_.quick) arguments.emplace_back("--quick");
     const int status = RunAuthors(options_.eigens, std::move(arguments));
