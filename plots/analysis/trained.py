@@ -1,10 +1,11 @@
 """What results of `attnbench train` say: numbers of each seed's run, and the quantities
 that the ledger of claims asks for.
 
-Seeds pair, so a quantity of several alternatives is of the seeds that all of them have. A
-ratio is that of the means over seeds: with few errors a seed the mean of ratios is too large.
-A run that diverged has learned nothing, so all of its symbols are wrong. Errors are token error rates in percent; `decoded` is the error by the
-threshold where there is a choice, else that of the expectation.
+Seeds pair, so a quantity of several alternatives is of the seeds that all of them have.
+A ratio is that of the means over seeds: with few errors a seed the mean of ratios is
+too large. A run that diverged has learned nothing, so all of its symbols are wrong.
+Errors are token error rates in percent; `decoded` is the error by the threshold where
+there is a choice, else that of the expectation.
 """
 
 import math
