@@ -1,5 +1,6 @@
 """Figures of series: logarithms [build, process, round] (intervals.py)."""
 
+import functools
 import math
 
 import numpy
@@ -126,27 +127,40 @@ def _redrawn(one, count, of_rounds, number):
     if intervals.are_rounds(one):
         off = numpy.sign(off)  # a value moves its median by its side alone
     size = numpy.linalg.norm(off)
-    random = numpy.random.default_rng((SEED, 0, of_rounds))
-    normal = random.standard_normal((RESAMPLES, len(off))) @ off / (size or 1)
-    drawn = value + normal * _scale(random, variance, degrees)
-    random = numpy.random.default_rng((SEED, 1, number))
-    for place, part in enumerate(intervals.effects("ratio", one.shape, count)):
+    normal = _normal((SEED, 0, of_rounds), (RESAMPLES, len(off)))
+    scale = _scale((SEED, 0, of_rounds), variance, degrees, normal.shape)
+    drawn = value + normal @ off / (size or 1) * scale
+    effects = intervals.effects("ratio", one.shape, count)
+    normals = _normal((SEED, 1, number), (len(effects), RESAMPLES))
+    for place, (part, normal) in enumerate(zip(effects, normals, strict=True)):
         # How large the effects are is not known well, but is the same for all series.
-        scale = _scale(numpy.random.default_rng((SEED, 2, place)), *part)
-        drawn += random.standard_normal(RESAMPLES) * scale
+        drawn += normal * _scale((SEED, 2, place), *part)
     return drawn
 
 
 def redrawn_state():
     """Draws the machine's state, which is in all times of a run."""
-    random = numpy.random.default_rng((SEED, 3))
     *_, state = intervals.effects("time", (1, 1))
-    return random.standard_normal(RESAMPLES) * _scale(random, *state)
+    return _normal((SEED, 3), (RESAMPLES,)) * _scale((SEED, 3), *state, (RESAMPLES,))
 
 
-def _scale(random, variance, degrees):
+def _scale(seed, variance, degrees, after=(0,)):
     """Draws what the standard deviation may have been, of an estimate of its square."""
-    return numpy.sqrt(variance * degrees / random.chisquare(degrees, RESAMPLES))
+    return numpy.sqrt(variance * degrees / _chisquare(seed, after, degrees))
+
+
+# The judge asks for the same draws thousands of times.
+@functools.lru_cache(maxsize=1024)
+def _normal(seed, shape):
+    return numpy.random.default_rng(seed).standard_normal(shape)
+
+
+@functools.lru_cache(maxsize=1024)
+def _chisquare(seed, after, degrees):
+    """Draws what a generator gives after it has given normal numbers of that shape."""
+    random = numpy.random.default_rng(seed)
+    random.standard_normal(after)
+    return random.chisquare(degrees, RESAMPLES)
 
 
 def rank_correlation(x, y):
