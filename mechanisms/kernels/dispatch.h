@@ -41,12 +41,13 @@ inline std::int64_t TargetOf(const std::string& level) {
 }
 
 // Gives what `dispatched` returns while the dispatcher sees only that level;
-// afterwards it sees all of them.
+// afterwards it sees what it saw before.
 template <class Dispatched>
 decltype(auto) AtLevel(const std::string& level, Dispatched dispatched) {
+  const std::int64_t seen = hwy::SupportedTargets();
   RestrictTargets(TargetOf(level));
   decltype(auto) table = dispatched();
-  RestrictTargets(0);
+  RestrictTargets(seen);
   return table;
 }
 
