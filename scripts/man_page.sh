@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Writes the man page of the program, made of what its help says.
 #
-# usage: man_page.sh PROGRAM
-#   --help   this text
+# usage: man_page.sh [EMULATOR...] PROGRAM
+#   EMULATOR   runs the program, if it is for another CPU
+#   --help     this text
 # example: scripts/man_page.sh build/release/attnbench >attnbench.1
 
 set -euo pipefail
@@ -32,10 +33,10 @@ case ${1-} in
   --help | -h) print_help && exit 0 ;;
   -* | '') usage_error "takes a program, given '${1-}'; allowed: PROGRAM, --help" ;;
 esac
-binary=$1
+binary=("$@")
 
-help=$("$binary" help)
-version=$("$binary" --version)
+help=$("${binary[@]}" help)
+version=$("${binary[@]}" --version)
 summary=${help%%,*}
 printf '.TH ATTNBENCH 1 "" "%s"\n.nh\n.ad l\n' "${version%%,*}"
 printf '.SH NAME\nattnbench, run\\-sweep \\- %s\n' "${summary,}"
@@ -45,5 +46,5 @@ printf '.PP\nrun\\-sweep is short for attnbench run\\-sweep.\n'
 printf '.SH COMMANDS\n'
 sed -n '/^subcommands:$/I,$ s/^  \([a-z-]*\) .*/\1/p' <<<"$help" | while read -r command; do
   printf '.SS %s\n' "$command"
-  "$binary" help "$command" | roff
+  "${binary[@]}" help "$command" | roff
 done

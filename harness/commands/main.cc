@@ -32,6 +32,7 @@
 #include "harness/machine/environment.h"
 #include "mechanisms/common/blas_threads.h"
 #include "mechanisms/kernels/kernels.h"
+#include "mechanisms/kernels/self_test.h"
 
 namespace attnbench {
 namespace {
@@ -310,6 +311,7 @@ int Run(std::vector<std::string> arguments) {
                     fmt::format("a command is needed: {}",
                                 fmt::join(CommandNames(app), ", ")));
   }
+  CheckBestKernels();
   return run();
 }
 

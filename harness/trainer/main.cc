@@ -17,6 +17,7 @@
 #include "harness/trainer/experiment_runs.h"
 #include "harness/training/train_options.h"
 #include "mechanisms/common/blas_threads.h"
+#include "mechanisms/kernels/self_test.h"
 
 namespace attnbench {
 namespace {
@@ -51,6 +52,7 @@ int Run(int argc, char** argv) {
     if (error.get_exit_code() == 0) return app.exit(error);
     throw UserError("command line", error.what());
   }
+  CheckBestKernels();
   options.experiment = HereOrInSources(options.experiment);
   RefuseToReplace({options.experiment}, options.output);
   const TrainingExperiment experiment =

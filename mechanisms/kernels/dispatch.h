@@ -1,7 +1,21 @@
-// What the SIMD level does to Highway's dispatcher, for the files that have a
-// table of kernels at every level.
+// Which SIMD levels there are, and what the level does to Highway's dispatcher:
+// for the files that have a table of kernels at every level. They include this
+// before Highway.
 #ifndef ATTNBENCH_MECHANISMS_KERNELS_DISPATCH_H_
 #define ATTNBENCH_MECHANISMS_KERNELS_DISPATCH_H_
+
+#ifdef HIGHWAY_HWY_DETECT_TARGETS_H_
+#error "dispatch.h says which levels are compiled: Highway comes after it"
+#endif
+// The size of these vectors is known only at run time, and kernels move lanes
+// by a size known when they are compiled. Arm CPUs with other sizes than those
+// of SVE_256 and SVE2_128 take NEON.
+#ifndef HWY_DISABLED_TARGETS  // else it is said by who compiles
+#define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_RVV)
+#endif
+// The plain level, too, where the compiler may assume a better one: Highway's
+// NEON is for CPUs that have AES, and not every Arm CPU has.
+#define HWY_COMPILE_ALL_ATTAINABLE
 
 #include <hwy/targets.h>  // not highway.h, which must come after foreach_target.h
 
@@ -27,12 +41,13 @@ inline std::int64_t TargetOf(const std::string& level) {
 }
 
 // Gives what `dispatched` returns while the dispatcher sees only that level;
-// afterwards it sees all of them.
+// afterwards it sees what it saw before.
 template <class Dispatched>
 decltype(auto) AtLevel(const std::string& level, Dispatched dispatched) {
+  const std::int64_t seen = hwy::SupportedTargets();
   RestrictTargets(TargetOf(level));
   decltype(auto) table = dispatched();
-  RestrictTargets(0);
+  RestrictTargets(seen);
   return table;
 }
 

@@ -129,6 +129,10 @@ HWY_INLINE hn::Vec<D> AtLeast([[maybe_unused]] D d, hn::Vec<D> limit,
 
 // Kernels that move lanes are for vectors whose size is known when they are
 // compiled.
+static_assert(!HWY_HAVE_SCALABLE || HWY_TARGET == HWY_SVE_256 ||
+                  HWY_TARGET == HWY_SVE2_128,
+              HWY_STR(HWY_NAMESPACE) ": the size of its vectors is not known; "
+                                     "dispatch.h has to leave it out");
 template <class D>
 constexpr int kMaxLanes = static_cast<int>(hn::MaxLanes(D()));
 template <class D>

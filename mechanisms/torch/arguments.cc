@@ -9,6 +9,7 @@
 
 #include "mechanisms/common/blas_threads.h"
 #include "mechanisms/kernels/kernels.h"
+#include "mechanisms/kernels/self_test.h"
 
 extern "C" int openblas_get_num_threads();
 
@@ -37,6 +38,7 @@ const char* Name(at::ScalarType type) {
 
 // Checks what does not depend on the shape.
 void CheckKind(const at::Tensor& tensor, const char* argument) {
+  CheckBestKernels();  // every operator has a tensor that comes here
   TORCH_CHECK_VALUE(tensor.defined(), argument, " is missing");
   TORCH_CHECK_TYPE(tensor.device().is_cpu(), argument,
                    " must be on the CPU, but is on ", tensor.device(), ": use ",

@@ -1,6 +1,6 @@
 """Guards against a program that works only where it was built: runs it from other folders,
 installed and moved, with experiments by their names. Checks its version, its help, and the
-man page and completion that are made of it.
+man page and completion that are made of it, by an emulator too.
 """
 
 import json
@@ -15,6 +15,7 @@ from documents import ROOT
 from in_folder import InFolder
 
 ATTNBENCH = os.environ["ATTNBENCH"]
+MAN_PAGE = os.path.join(ROOT, "scripts", "man_page.sh")
 
 
 class Anywhere(InFolder):
@@ -98,6 +99,13 @@ class Anywhere(InFolder):
         for command in self.commands():
             for option in self.options(command):
                 self.assertIn(f"\n\\fB{option}", sections[command])
+
+    def test_the_man_page_of_a_program_for_another_cpu_is_made_by_its_emulator(self):
+        page = subprocess.run([MAN_PAGE, ATTNBENCH], check=True, capture_output=True)
+        emulated = subprocess.run([MAN_PAGE, "env", "--", ATTNBENCH], check=True,
+                                  capture_output=True)
+        self.assertIn(b"attnbench", page.stdout)
+        self.assertEqual(emulated.stdout, page.stdout)
 
     def completed(self, *words):
         done = subprocess.run(

@@ -1,9 +1,11 @@
 // Guards against a kernel that is right at one SIMD level or length only: a
 // dropped tail, a read or write past the end, an order of summation that
 // depends on how rows are grouped into calls, a sum worse than its documented
-// error.
+// error; and against a CPU that has none of the levels: one without AES once
+// ended in a segmentation fault.
 #include "mechanisms/kernels/kernels.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "mechanisms/kernels/dispatch.h"
 #include "mechanisms/kernels/error_bounds.h"
 #include "tests/support/kernel_arrays.h"
 
@@ -29,10 +32,36 @@ TYPED_TEST(KernelsTest, EveryLevelHasItsOwnTableAndTheBestIsTheFirst) {
   for (const std::string& level : SimdLevels()) {
     tables.insert(&KernelsAt<Real>(level));
   }
-  EXPECT_GE(SimdLevels().size(), 1u);
   EXPECT_EQ(tables.size(), SimdLevels().size());
   EXPECT_EQ(&BestKernels<Real>(), &KernelsAt<Real>(SimdLevels().front()));
   EXPECT_EQ(SimdName(), SimdLevels().front());
+}
+
+// Sees what a CPU of these targets has, and at its end the real one's again.
+class OnCpu {
+ public:
+  explicit OnCpu(std::int64_t targets) { RestrictTargets(targets); }
+  ~OnCpu() { RestrictTargets(seen_); }
+  OnCpu(const OnCpu&) = delete;
+  OnCpu& operator=(const OnCpu&) = delete;
+
+ private:
+  const std::int64_t seen_ = hwy::SupportedTargets();
+};
+
+TYPED_TEST(KernelsTest, ACpuWithoutAnySimdHasThePlainLevel) {
+  const std::string plain = SimdLevels().back();
+  const OnCpu cpu(HWY_SCALAR | HWY_EMU128);
+  EXPECT_THAT(SimdLevels(), ::testing::ElementsAre(plain));
+  EXPECT_EQ(SimdName(), plain);
+  EXPECT_GE(KernelsAt<TypeParam>(plain).lanes, 1);
+}
+
+TYPED_TEST(KernelsTest, AForcedLevelStaysWhereAnothersTableIsAskedFor) {
+  const std::vector<std::string> levels = SimdLevels();
+  const OnCpu cpu(TargetOf(levels.back()));
+  KernelsAt<TypeParam>(levels.back());
+  EXPECT_EQ(SimdName(), levels.back());
 }
 
 TYPED_TEST(KernelsTest, DotRowsIsWithinItsErrorBound) {

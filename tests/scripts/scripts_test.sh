@@ -6,7 +6,7 @@
 
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-scripts=(setup.sh test.sh check.sh reproduce.sh peers.sh man_page.sh)
+scripts=(setup.sh test.sh check.sh reproduce.sh peers.sh man_page.sh arm.sh)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 checks=0

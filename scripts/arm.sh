@@ -1,0 +1,142 @@
+#!/usr/bin/env bash
+# Shows that the program is right on Arm, on a machine of another kind: builds it
+# with Debian's cross compiler and runs it under qemu as CPUs of several SIMD
+# levels. For a person, before a release; emulated times mean nothing.
+#
+# usage: arm.sh
+#   --help    this text
+# example: scripts/arm.sh
+#
+# It changes the machine, and needs root: dpkg gets arm64 as a second
+# architecture, apt installs a cross compiler, qemu and libraries of arm64, for
+# which it may upgrade others, and the kernel gets qemu as what starts programs
+# of arm64 until the machine is started again. Takes about an hour on two cores;
+# what it builds stays in build/arm, with the output of every step in
+# build/arm/STEP.log. Prints one line a step with its seconds, ends in one line
+# that says what passed, and at the first step that fails in its output (exit 1).
+
+set -euo pipefail
+# shellcheck source=scripts/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+case ${1-} in
+  '') ;;
+  --help | -h) print_help && exit 0 ;;
+  *) usage_error "unknown argument '$1'; allowed: --help" ;;
+esac
+
+cd "$root"
+build=build/arm
+steps=0
+
+# step NAME COMMAND...
+step() {
+  local name=$1 start=$SECONDS log=$build/$1.log
+  shift
+  mkdir -p "$build"
+  if ! "$@" >"$log" 2>&1; then
+    tail -n 40 "$log" >&2
+    say "failed: $name, after $((SECONDS - start)) s; all of its output is in $log"
+    exit 1
+  fi
+  steps=$((steps + 1))
+  printf '%-24s %5d s  %s\n' "$name" "$((SECONDS - start))" "$(summary "$log")"
+}
+
+# The last line that says what was counted.
+summary() {
+  grep -E '^\[  PASSED  \]|all passed|unchanged|SIMD level' "$1" | tail -n 1 || true
+}
+
+install_packages() {
+  dpkg --add-architecture arm64
+  apt-get update
+  DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends \
+    g++-aarch64-linux-gnu qemu-user qemu-user-binfmt libgomp1:arm64 \
+    lib{hwy,benchmark,openblas,fmt,hwloc,zip,gtest,gmock,rapidcheck}-dev:arm64
+}
+
+# A sweep starts processes of its own program, which the kernel has to know how to
+# run. Where systemd is, the package has told it.
+register_qemu() {
+  local kernels=/proc/sys/fs/binfmt_misc
+  [[ -e $kernels/register ]] || mount -t binfmt_misc none "$kernels"
+  [[ -e $kernels/qemu-aarch64 ]] ||
+    cat /usr/lib/binfmt.d/qemu-aarch64.conf >"$kernels/register"
+}
+
+build_program() {
+  cmake -S . -B "$build" -G Ninja -D CMAKE_TOOLCHAIN_FILE=cmake/aarch64.cmake \
+    -D CMAKE_BUILD_TYPE=Release -D ATTNBENCH_WERROR=ON
+  cmake --build "$build" --target attnbench mechanisms_test
+}
+
+install_program() {
+  rm -rf "$build/installed"
+  DESTDIR=$PWD/$build/installed cmake --install "$build" --prefix /usr
+  [[ $(wc -l <"$installed/share/man/man1/attnbench.1") -gt 100 ]]
+  "$installed/bin/attnbench" --version
+}
+installed=$build/installed/usr
+
+# as CPU LEVEL COMMAND...: on a CPU of qemu whose best SIMD level has to be LEVEL,
+# or at LEVEL.
+as() {
+  local cpu=$1 level=$2
+  shift 2
+  env QEMU_CPU="$cpu" ATTNBENCH_SIMD="$level" "$@"
+}
+
+best_level() {
+  local help
+  help=$(QEMU_CPU=$1 "$installed/bin/attnbench" --help | tr -s ' \n' ' ')
+  [[ $help =~ 'instead of the best, one of '([A-Z0-9_]+) ]]
+  printf 'SIMD level %s\n' "${BASH_REMATCH[1]}"
+  [[ ${BASH_REMATCH[1]} == "$2" ]]
+}
+
+# Kernels are tested at the one level. What takes minutes of software `long double`
+# is left out.
+test_mechanisms() {
+  as "$1" "$2" "$build/mechanisms_test" --gtest_brief=1 --gtest_filter="-$slow"
+}
+slow='*Cauchy*'
+
+verify() {
+  local mechanism
+  for mechanism in monotonic mocha matcha memory soft; do
+    as "$1" "$2" "$installed/bin/attnbench" verify --quick --mechanism "$mechanism"
+  done
+}
+
+check_baseline() {
+  local result=$build/ci-$2.json
+  as "$1" "$2" "$installed/bin/attnbench" run-sweep experiments/ci.json -o "$result" --force
+  as "$1" "$2" "$installed/bin/attnbench" check "$result" --baseline results/baseline/ci.json
+}
+
+step packages install_packages
+step qemu register_qemu
+step build build_program
+step install install_program
+
+# The first four have these sizes of vectors, the last two others.
+cpus=(
+  'max,sve=off NEON'
+  'max,sve256=on,sve512=off SVE_256'
+  'max,sve128=on,sve256=off,sve512=off SVE2_128'
+  'max NEON'
+  'a64fx NEON'
+)
+for cpu in "${cpus[@]}"; do
+  read -r name level <<<"$cpu"
+  step "level-$name" best_level "$name" "$level"
+  step "tests-$name" test_mechanisms "$name" "$level"
+  step "verify-$name" verify "$name" "$level"
+  step "baseline-$name" check_baseline "$name" "$level"
+done
+# What a CPU without AES has.
+step tests-scalar test_mechanisms max,sve=off SCALAR
+step verify-scalar verify max,sve=off SCALAR
+step baseline-scalar check_baseline max,sve=off SCALAR
+say "passed: $steps steps, with ${#cpus[@]} CPUs and the plain level"
