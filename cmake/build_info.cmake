@@ -5,12 +5,14 @@
 #
 #   cmake -DSOURCE_DIR=... -DOUTPUT=.../build_info.h -DFLAGS=... -DBUILD_TYPE=...
 #         -DVERSION=0.1.0 "-DLIBRARIES=eigen=3.4.0 highway=1.0.3" -P build_info.cmake
+#
+# A git that hangs, as on a file system that is away, tells nothing.
 find_program(GIT git)
 set(commit unknown)
 set(dirty unknown)
 if(GIT)
   execute_process(COMMAND ${GIT} rev-parse --verify --quiet HEAD
-    WORKING_DIRECTORY ${SOURCE_DIR} RESULT_VARIABLE failed
+    WORKING_DIRECTORY ${SOURCE_DIR} TIMEOUT 60 RESULT_VARIABLE failed
     OUTPUT_VARIABLE head OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
   if(failed EQUAL 0)
     set(commit ${head})
@@ -19,7 +21,7 @@ if(GIT)
   # from results/effects.json.
   execute_process(COMMAND ${GIT} status --porcelain -- .
       :!results/[!e]* :!results/e[!f]* :!*.md
-    WORKING_DIRECTORY ${SOURCE_DIR} RESULT_VARIABLE failed
+    WORKING_DIRECTORY ${SOURCE_DIR} TIMEOUT 60 RESULT_VARIABLE failed
     OUTPUT_VARIABLE changes ERROR_QUIET)
   if(failed EQUAL 0 AND changes STREQUAL "")
     set(dirty no)

@@ -48,8 +48,11 @@ def write_text(text, path):
 
 
 def _git(*words):
-    done = subprocess.run(
-        ["git", "-C", ROOT, *words], capture_output=True, text=True, check=False)
+    try:
+        done = subprocess.run(["git", "-C", ROOT, *words], stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, check=False, timeout=60)
+    except subprocess.TimeoutExpired:
+        return None
     return done.stdout.strip() if done.returncode == 0 else None
 
 

@@ -20,19 +20,28 @@ import subprocess
 import sys
 
 NAME = "attnbench"
+LIMIT_S = 600  # of a program that it starts: linking takes seconds
 
 
 class RelinkError(Exception):
     """The message is for the user."""
 
 
+def run(words, build, missing):
+    """Gives the finished program; `missing` is the error where there is none."""
+    try:
+        return subprocess.run(words, cwd=build, stdin=subprocess.DEVNULL, capture_output=True,
+                              text=True, check=False, timeout=LIMIT_S)
+    except FileNotFoundError as error:
+        raise RelinkError(missing) from error
+    except subprocess.TimeoutExpired as error:
+        raise RelinkError(f"{words[0]} did not end within {LIMIT_S} s") from error
+
+
 def commands_of(build):
     """Gives the commands that make the program, the last one links it."""
-    try:
-        done = subprocess.run(["ninja", "-C", build, "-t", "commands", NAME],
-                              capture_output=True, text=True, check=False)
-    except FileNotFoundError as error:
-        raise RelinkError("ninja is missing (scripts/setup.sh installs it)") from error
+    done = run(["ninja", "-t", "commands", NAME], build,
+               "ninja is missing (scripts/setup.sh installs it)")
     if done.returncode != 0:
         lines = (done.stderr or done.stdout).strip().splitlines() or ["ninja failed"]
         raise RelinkError(f"{build}: is no build folder of {NAME}: {lines[-1]}")
@@ -72,10 +81,7 @@ def link(build, kept, objects, path):
     whole = os.path.join(build, path)
     at = kept.index("-o")
     words = [*kept[:at], *objects, "-o", path + ".new", *kept[at + 2:]]
-    try:
-        done = subprocess.run(words, cwd=build, capture_output=True, text=True, check=False)
-    except FileNotFoundError as error:
-        raise RelinkError(f"the linker {words[0]} is missing") from error
+    done = run(words, build, f"the linker {words[0]} is missing")
     if done.returncode != 0:
         said = done.stderr.strip().splitlines() or ["no reason given"]
         raise RelinkError(f"{whole}: cannot be linked: {said[-1]}")

@@ -31,6 +31,9 @@ COMPILER = "g++"
 EIGEN = "/usr/include/eigen3"
 VERSION = os.path.join("Eigen", "src", "Core", "util", "Macros.h")
 OLDEST = (3, 1, 0)
+# Seconds that the compiler may take, and a cell of a program: both take seconds.
+COMPILER_LIMIT_S = 600
+CELL_LIMIT_S = 3600
 DIM = 256
 # Figure 8 has T and U from 4 to 128, and MoChA's figure 3 T = U from 10 to 100 and these
 # widths. Its trials are fewer, since there are rounds of them.
@@ -85,13 +88,21 @@ def versions(folders):
     return found
 
 
-def _compile(version, folder, options):
-    # -isystem, since warnings of old headers are no news.
-    line = [COMPILER, "-isystem", folder, *options, SOURCE]
+def _run_compiler(*arguments):
     try:
-        done = subprocess.run(line, capture_output=True, text=True, check=False)
+        return subprocess.run(
+            [COMPILER, *arguments], stdin=subprocess.DEVNULL, capture_output=True,
+            text=True, check=False, timeout=COMPILER_LIMIT_S)
     except OSError as error:
         raise command.UsageError(f"{COMPILER}: cannot be run: {error.strerror}") from error
+    except subprocess.TimeoutExpired as error:
+        raise command.UsageError(
+            f"{COMPILER}: did not end within {COMPILER_LIMIT_S} s") from error
+
+
+def _compile(version, folder, options):
+    # -isystem, since warnings of old headers are no news.
+    done = _run_compiler("-isystem", folder, *options, SOURCE)
     if done.returncode != 0:
         first = next((one for one in done.stderr.splitlines() if "error" in one),
                      f"exit code {done.returncode}")
@@ -112,7 +123,12 @@ class Build:
         width = [] if cell["chunk_width"] is None else [cell["chunk_width"]]
         numbers = [cell["memory_length"], cell["output_length"], DIM, trials, *width]
         line = [self.program, cell["mechanism"], *map(str, numbers)]
-        told = subprocess.run(line, stdout=subprocess.PIPE, text=True, check=True).stdout
+        try:
+            told = subprocess.run(line, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                  text=True, check=True, timeout=CELL_LIMIT_S).stdout
+        except subprocess.TimeoutExpired as error:
+            raise command.UsageError(
+                f"{' '.join(line[1:])}: did not end within {CELL_LIMIT_S} s") from error
         nanoseconds = float(told) * 1e9 / trials
         if nanoseconds <= 0:
             raise command.UsageError(
@@ -121,9 +137,7 @@ class Build:
 
 
 def compiler_text():
-    done = subprocess.run(
-        [COMPILER, "--version"], capture_output=True, text=True, check=True)
-    return done.stdout.splitlines()[0]
+    return _run_compiler("--version").stdout.splitlines()[0]
 
 
 # ---- measuring --------------------------------------------------------------

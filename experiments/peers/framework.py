@@ -50,28 +50,39 @@ HELP = {
 
 
 def blas():
-    """The BLAS that is loaded: its name, and how to set its threads."""
+    """The BLAS that is loaded: what decides its times, by name, and how to set its
+    threads.
+    """
     with open("/proc/self/maps", encoding="utf-8") as maps:
         paths = {line.split()[-1] for line in maps if "blas" in line}
     for path in sorted(paths, key=lambda path: "openblas" not in path):
         library = ctypes.CDLL(path)
         if not hasattr(library, "openblas_set_num_threads"):
             continue
-        library.openblas_get_config.restype = ctypes.c_char_p
+        for ask in (library.openblas_get_config, library.openblas_get_corename):
+            ask.restype = ctypes.c_char_p
         config = library.openblas_get_config().decode()
         flavour = re.search("openblas-[a-z]+", os.path.realpath(path))
         name = " ".join(config.split()[:2])
         if flavour:
             name += f" ({flavour.group()})"
-        return name, library.openblas_set_num_threads
-    return "not OpenBLAS: " + ", ".join(map(os.path.basename, sorted(paths))), None
+        core = library.openblas_get_corename().decode()
+        return ({"torch_blas": name, "torch_blas_core": core},
+                library.openblas_set_num_threads)
+    names = ", ".join(map(os.path.basename, sorted(paths)))
+    return {"torch_blas": "not OpenBLAS: " + names}, None
 
 
-def describe(blas_name):
+def describe(blas_libraries):
+    capability = re.search("CPU capability usage: (.+)", torch.__config__.show())
     return {
         "protocol": 1,
         "name": "framework",
-        "libraries": {"torch": torch.__version__, "torch_blas": blas_name},
+        "libraries": {
+            "torch": torch.__version__,
+            "torch_cpu": capability[1] if capability else "unknown",
+            **blas_libraries,
+        },
         "variants": [
             {
                 "mechanism": mechanism,
@@ -157,7 +168,7 @@ def check(cell):
 
 
 def main():
-    name, set_blas_threads = blas()
+    blas_libraries, set_blas_threads = blas()
     torch.set_num_threads(1)
     if set_blas_threads:
         set_blas_threads(1)
@@ -170,7 +181,7 @@ def main():
             make = Decoding if cell.axes["mode"] == "decode" else Training
         return WithThreads(make, cell, set_blas_threads)
 
-    protocol.serve(describe(name), prepare)
+    protocol.serve(describe(blas_libraries), prepare)
 
 
 if __name__ == "__main__":

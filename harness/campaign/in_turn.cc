@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <map>
@@ -23,24 +24,27 @@
 namespace attnbench {
 namespace {
 
-constexpr std::chrono::minutes kDescribeLimit{1};
+constexpr std::int64_t kDescribeLimit = 60;  // seconds
 
-// Asks a program what it is.
-Context ContextOf(const std::string& program) {
+// Asks a program what it is, which it must say within the limit.
+Context ContextOf(const std::string& program, std::chrono::seconds limit) {
   ChildProcess process({.arguments = {program, kWorkerCommand, kDescribe},
                         .environment = EnvironmentWith({})});
-  const auto line =
-      process.ReadLine(ChildProcess::Clock::now() + kDescribeLimit);
+  const auto line = process.ReadLine(ChildProcess::Clock::now() + limit);
+  const bool is_late = !line && !process.HasEnded();
+  if (is_late) process.Kill();
   const ProcessEnd end = process.Stop();
   const Json json = line ? Json::parse(*line, nullptr, false) : Json();
   if (!json.is_object() || !json.contains("context")) {
     const std::string words = process.LastWords();
     throw UserError(
-        program,
-        fmt::format("does not say what it is, as an attnbench since "
-                    "compare --programs does ({}{}{})",
-                    end.IsGood() ? "it wrote something else" : end.Text(),
-                    words.empty() ? "" : ": ", words));
+        program, fmt::format("does not say what it is, as an attnbench since "
+                             "compare --programs does ({}{}{})",
+                             is_late ? fmt::format("gave no answer within {} s",
+                                                   limit.count())
+                             : end.IsGood() || line ? "it wrote something else"
+                                                    : end.Text(),
+                             words.empty() ? "" : ": ", words));
   }
   // Older programs write a member more.
   return FromJson<Context>(json.at("context"), program);
@@ -51,7 +55,9 @@ class Side {
  public:
   Side(const Sweep& sweep, const ProgramSide& side, MeasurerOptions options)
       : sweep_(sweep), side_(side) {
-    static_cast<Context&>(context_) = ContextOf(side.builds[0]);
+    const std::chrono::seconds limit(
+        std::min(kDescribeLimit, options.cell_limit_s));
+    static_cast<Context&>(context_) = ContextOf(side.builds[0], limit);
     watch_ = BeginWatch(context_);
     options.builds = side.builds;
     plan_ = PlanOf(sweep, options);

@@ -30,8 +30,21 @@ constexpr std::chrono::milliseconds kLookUp{100};
 constexpr std::chrono::minutes kSendLimit{1};
 // A worker that is not stopped ends itself sooner.
 constexpr double kAlarmDelay = 1;  // seconds
+// Another program may ignore the alarm.
+constexpr double kKillDelay = 3;  // seconds
+// A worker begins its first cell sooner, with all that it reads before.
+constexpr double kBeginLimit = 600;  // seconds
+// No answer is longer, in bytes: its numbers are the samples of a point.
+constexpr std::size_t kLongestAnswer = std::size_t{1} << 28;
 // The signal that ends a worker may come so long before ours.
 constexpr std::chrono::seconds kSignalDelay{1};
+
+// The seconds that a worker has until it begins a cell. It may have to start a
+// peer before.
+double BeginLimit(const MeasurerOptions& options) {
+  return std::min(static_cast<double>(options.cell_limit_s), kBeginLimit) +
+         static_cast<double>(options.peer_limit_s);
+}
 
 // The file in which a worker says what it is doing.
 class StepFile {
@@ -72,10 +85,9 @@ class Measurer::Worker {
       : process_(CommandFor(program, step_file_.descriptor(), folder_.path())) {
   }
 
-  void Send(const WorkerRequest& request) {
-    // A cell has its limit as it begins; a peer may have to be started before.
-    step_file_.Write({.deadline_s = SteadySeconds() + request.cell_limit_s +
-                                    static_cast<double>(request.peer_limit_s)});
+  void Send(const WorkerRequest& request, double begin_limit_s) {
+    // A cell has its limit as it begins.
+    step_file_.Write({.deadline_s = SteadySeconds() + begin_limit_s});
     process_.Send(ToJson(request).dump() + "\n",
                   ChildProcess::Clock::now() + kSendLimit);
   }
@@ -86,10 +98,18 @@ class Measurer::Worker {
   WorkerStep Step() const { return step_file_.Read(); }
   // Ends a worker that its own alarm did not end.
   void EndIfLate() {
-    if (SteadySeconds() > Step().deadline_s + kAlarmDelay) {
+    const double late_s = SteadySeconds() - Step().deadline_s;
+    if (late_s > kKillDelay) {
+      process_.Kill();
+      is_killed_ = true;
+    } else if (late_s > kAlarmDelay) {
       process_.End(SIGALRM);
     }
   }
+  // Whether nothing more will come: its end may be unseen where a process that
+  // it has started holds its output open.
+  bool HasEnded() const { return is_killed_ || process_.HasEnded(); }
+  bool is_killed() const { return is_killed_; }
   ChildProcess& process() { return process_; }
 
  private:
@@ -100,7 +120,7 @@ class Measurer::Worker {
             // that, and sends SIGINT where the system gives none.
             .environment =
                 EnvironmentWith({"TMPDIR=" + folder, "OPENBLAS_NUM_THREADS=1"}),
-            .longest_line = std::numeric_limits<std::size_t>::max(),
+            .longest_line = kLongestAnswer,
             .third = step,
             .echo_errors = true};
   }
@@ -108,6 +128,7 @@ class Measurer::Worker {
   const StepFile step_file_;
   const TemporaryFolder folder_;
   ChildProcess process_;
+  bool is_killed_ = false;
 };
 
 // The state of a point while a process measures it.
@@ -158,6 +179,11 @@ std::string Measurer::Program() const {
   return builds[static_cast<std::size_t>(process_) % builds.size()];
 }
 
+// What an error calls the worker.
+std::string Measurer::WorkerName() const {
+  return options_.builds.empty() ? "a worker" : Program();
+}
+
 WorkerRequest Measurer::RequestFor(const Work& work) const {
   WorkerRequest request = {
       .axes = work.point.axes,
@@ -181,6 +207,7 @@ WorkerRequest Measurer::RequestFor(const Work& work) const {
 // gives false: then somebody ends the whole run.
 bool Measurer::TakeEnd(Work& work) {
   const WorkerStep step = worker_->Step();
+  const bool is_killed = worker_->is_killed();
   const ProcessEnd end = worker_->process().Stop();
   const std::string words = worker_->process().LastWords();
   worker_.reset();
@@ -190,16 +217,23 @@ bool Measurer::TakeEnd(Work& work) {
     std::this_thread::sleep_for(kSignalDelay);
     if (WasInterrupted()) return false;
   }
+  const bool is_timeout = is_killed || end.Signal() == SIGALRM;
   const std::vector<std::size_t> left = work.Left();
+  if (step.cell < 0 && is_timeout) {
+    throw UserError(WorkerName(),
+                    fmt::format("did not begin to measure within {} s",
+                                BeginLimit(options_)));
+  }
   if (step.cell < 0 || step.cell >= static_cast<std::int64_t>(left.size())) {
     // Somebody killed it between two points: no cell is to blame.
     if (!std::exchange(work.has_lost_worker, true)) return true;
-    throw std::runtime_error(
-        fmt::format("a worker {} before it measured anything{}{}", end.Text(),
-                    words.empty() ? "" : ": ", words));
+    const std::string text =
+        fmt::format("{} before it measured anything{}{}", end.Text(),
+                    words.empty() ? "" : ": ", words);
+    if (!options_.builds.empty()) throw UserError(Program(), text);
+    throw std::runtime_error("a worker " + text);
   }
   const std::size_t index = left[static_cast<std::size_t>(step.cell)];
-  const bool is_timeout = end.Signal() == SIGALRM;
   std::string message =
       is_timeout ? fmt::format("was not finished after {} s (--cell-limit)",
                                options_.cell_limit_s)
@@ -216,9 +250,9 @@ bool Measurer::TakeEnd(Work& work) {
 bool Measurer::MeasureOnce(Work& work) {
   for (auto left = work.Left(); !left.empty(); left = work.Left()) {
     if (worker_ == nullptr) worker_ = std::make_unique<Worker>(Program());
-    worker_->Send(RequestFor(work));
+    worker_->Send(RequestFor(work), BeginLimit(options_));
     std::optional<std::string> line;
-    while (!line && !worker_->process().HasEnded()) {
+    while (!line && !worker_->HasEnded()) {
       if (WasInterrupted()) return false;
       line = worker_->Wait();
       if (!line) worker_->EndIfLate();
@@ -228,9 +262,18 @@ bool Measurer::MeasureOnce(Work& work) {
       if (!TakeEnd(work)) return false;
       continue;
     }
-    auto answer = FromJson<WorkerAnswer>(Json::parse(*line), "a worker");
+    const Json json = Json::parse(*line, nullptr, /*allow_exceptions=*/false);
+    if (!json.is_object()) {
+      throw UserError(WorkerName(),
+                      fmt::format("answered '{}', which is no object of JSON",
+                                  Shown(*line)));
+    }
+    auto answer = FromJson<WorkerAnswer>(json, WorkerName());
     if (answer.wrong_input) throw UserError(*answer.wrong_input);
     if (answer.failed) throw std::runtime_error(*answer.failed);
+    if (answer.cells.size() != left.size()) {
+      throw UserError(WorkerName(), "did not answer for every cell");
+    }
     for (std::size_t i = 0; i < left.size(); ++i) {
       work.cells[left[i]] = std::move(answer.cells.at(i));
     }

@@ -76,6 +76,7 @@ class Measurer {
 
   bool MeasureOnce(Work& work);
   std::string Program() const;
+  std::string WorkerName() const;
   WorkerRequest RequestFor(const Work& work) const;
   bool TakeEnd(Work& work);
 

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -25,9 +27,16 @@ std::optional<std::string> Ask(const std::string& script, const Json& question,
   const auto deadline = ChildProcess::Clock::now() + kLimit;
   process.Send(question.dump() + "\n", deadline);
   std::optional<std::string> answer = process.ReadLine(deadline);
-  if (!answer) process.Kill();
+  if (!answer) {
+    why = process.HasEnded() ? "no answer of the framework"
+                             : fmt::format(
+                                   "no answer of the framework within "
+                                   "{} s",
+                                   kLimit.count());
+    process.Kill();
+  }
   process.Stop();
-  if (!answer) why = "no answer of the framework: " + process.LastWords();
+  if (!answer) why += ": " + process.LastWords();
   return answer;
 }
 

@@ -73,8 +73,9 @@ std::optional<Comparison> ComparePrograms(const CompareArguments& arguments,
   const std::array<ProgramSide, 2> sides = {
       SideAt(arguments.a, request.processes),
       SideAt(arguments.b, request.processes)};
-  const auto results =
-      MeasureInTurn(PlanSweep(request), sides, MeasurerOptions());
+  MeasurerOptions measurer;
+  measurer.cell_limit_s = CellLimitSeconds(asked);
+  const auto results = MeasureInTurn(PlanSweep(request), sides, measurer);
   if (!results) return {};
   return ComparePaired((*results)[0], (*results)[1], options);
 }
@@ -128,6 +129,10 @@ void AddCompare(CLI::App& app, Command& run) {
       "of each program, e.g. --processes 40 (default 20)");
   add("--repetitions", arguments->sweep.repetitions,
       "rounds of a process, e.g. --repetitions 10 (default 5)");
+  add("--cell-limit", arguments->sweep.cell_limit,
+      "seconds that a cell may take in one process, e.g. --cell-limit 60 "
+      "(default 3600); a program has them, but 60 at most, to say what it is, "
+      "and 600 at most to begin a point");
   command
       ->add_flag("--quick", arguments->sweep.quick,
                  "the quick profile of the experiment, e.g. --quick")

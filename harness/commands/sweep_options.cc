@@ -126,7 +126,8 @@ void AddSweepOptions(CLI::App& command, SweepArguments& arguments) {
           "experiments/peers/framework.py'");
   add("--peer-limit", arguments.peer_limit, "N",
       "seconds that an answer of the peer may take, e.g. "
-      "--peer-limit 600 (default 120); then its cell is a timeout")
+      "--peer-limit 600 (default 120); then its cell is a timeout, and a "
+      "peer that never said what it is ends the command")
       ->needs(peer);
   add("--processes", arguments.processes, "N",
       "fresh processes, one after another, that each measure "
@@ -223,6 +224,10 @@ std::optional<int> NumBuilds(const std::string& text) {
   return static_cast<int>(ParseInteger(text, 2, kMostProcesses, "--builds"));
 }
 
+std::int64_t CellLimitSeconds(const SweepArguments& arguments) {
+  return ParseSeconds(arguments.cell_limit, kDefaultCellLimit, "--cell-limit");
+}
+
 CampaignOptions MakeCampaignOptions(const SweepArguments& arguments) {
   CampaignOptions options;
   options.output = arguments.output;
@@ -237,8 +242,7 @@ CampaignOptions MakeCampaignOptions(const SweepArguments& arguments) {
   options.measurer.peer = arguments.peer;
   options.measurer.peer_limit_s =
       ParseSeconds(arguments.peer_limit, kPeerLimit, "--peer-limit");
-  options.measurer.cell_limit_s =
-      ParseSeconds(arguments.cell_limit, kDefaultCellLimit, "--cell-limit");
+  options.measurer.cell_limit_s = CellLimitSeconds(arguments);
   return options;
 }
 

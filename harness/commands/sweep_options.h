@@ -50,6 +50,9 @@ SweepRequest MakeRequest(const SweepArguments& arguments,
 // build is no sample of builds.
 std::optional<int> NumBuilds(const std::string& text);
 
+// The value of --cell-limit, in seconds. Throws UserError naming it.
+std::int64_t CellLimitSeconds(const SweepArguments& arguments);
+
 // The way in which it is measured. Throws UserError naming the option.
 CampaignOptions MakeCampaignOptions(const SweepArguments& arguments);
 

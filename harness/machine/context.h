@@ -39,6 +39,27 @@ struct OpenMp {
   }
 };
 
+// A library that decides times, as the loader found it: another one may be
+// preloaded, and one library may choose among kernels when it is loaded.
+struct LoadedLibrary {
+  std::string file;  // its real path; "the program" if it is linked into it
+  std::optional<std::string> version = {};
+  // What OpenBLAS says of itself; nothing of any other BLAS.
+  std::optional<std::string> core = {};  // the processor of its kernels
+  std::optional<std::int64_t> threads = {};
+  std::optional<std::string> parallel = {};
+
+  static void Fields(auto& self, auto& visit) {
+    visit("file", self.file);
+    visit("version", self.version, Rule{.absent_if_unset = true});
+    visit("core", self.core, Rule{.absent_if_unset = true});
+    visit("threads", self.threads, Rule{.absent_if_unset = true});
+    visit("parallel", self.parallel,
+          Rule{.one_of = {"none", "pthreads", "OpenMP"},
+               .absent_if_unset = true});
+  }
+};
+
 // The setup decides whether two results may be compared (fingerprint.h); it is
 // the same for all runs of one program on one machine. What a machine does not
 // tell is nothing or "unknown".
@@ -61,6 +82,11 @@ struct Setup {
   std::string simd;
   OpenMp openmp;
   std::map<std::string, std::string> libraries;  // name -> version
+  // Results from before these members lack them. `loaded` is by what a library
+  // is for: "blas", "openmp", "malloc", "math", "c". `environment` has the
+  // variables that are set and decide times, beside those of `openmp`.
+  std::optional<std::map<std::string, LoadedLibrary>> loaded;
+  std::optional<std::map<std::string, std::string>> environment;
 
   static void Fields(auto& self, auto& visit) {
     visit("commit", self.commit);
@@ -81,6 +107,8 @@ struct Setup {
     visit("simd", self.simd);
     visit("openmp", self.openmp);
     visit("libraries", self.libraries);
+    visit("loaded", self.loaded, Rule{.absent_if_unset = true});
+    visit("environment", self.environment, Rule{.absent_if_unset = true});
   }
 };
 

@@ -1,6 +1,8 @@
 #include "harness/machine/environment.h"
 
+#include <dlfcn.h>
 #include <fmt/format.h>
+#include <gnu/libc-version.h>
 #include <omp.h>
 #include <stdlib.h>
 #include <sys/personality.h>
@@ -9,11 +11,13 @@
 #include <algorithm>
 #include <chrono>
 #include <ctime>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <limits>
 #include <new>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "build_info.h"
@@ -24,6 +28,14 @@
 #include "harness/machine/cpus.h"
 #include "harness/machine/sanitized.h"
 #include "mechanisms/kernels/kernels.h"
+
+// Not every cblas.h declares these.
+extern "C" {
+char* openblas_get_config();
+char* openblas_get_corename();
+int openblas_get_num_threads();
+int openblas_get_parallel();
+}
 
 namespace attnbench {
 namespace {
@@ -120,6 +132,91 @@ std::optional<std::string> Variable(const char* name) {
   return value;
 }
 
+// The file from which the loader takes a function; the program itself if it is
+// linked into it.
+std::string FileOf(const char* function) {
+  Dl_info program{}, info{};
+  dladdr(reinterpret_cast<const void*>(&FileOf), &program);
+  void* const address = dlsym(RTLD_DEFAULT, function);
+  if (address == nullptr || dladdr(address, &info) == 0 ||
+      info.dli_fbase == program.dli_fbase) {
+    return "the program";
+  }
+  std::error_code error;
+  const auto real = std::filesystem::canonical(info.dli_fname, error);
+  const std::string path = error ? info.dli_fname : real.string();
+  CheckUtf8(path, "the path of a library");
+  return path;
+}
+
+// The BLAS that makes our matrix products need not be the OpenBLAS that the
+// program was linked with, whose other functions are there all the same.
+LoadedLibrary LoadedBlas() {
+  LoadedLibrary blas{.file = FileOf("sgemm_")};
+  if (blas.file != FileOf("openblas_get_corename")) return blas;
+  // "OpenBLAS 0.3.21 NO_LAPACKE ..."
+  const std::string config = openblas_get_config();
+  const std::size_t name = config.find(' ');
+  blas.version = config.substr(0, config.find(' ', name + 1));
+  blas.core = openblas_get_corename();
+  blas.threads = openblas_get_num_threads();
+  constexpr const char* kParallel[] = {"none", "pthreads", "OpenMP"};
+  const auto parallel = static_cast<std::size_t>(openblas_get_parallel());
+  if (parallel < std::size(kParallel)) blas.parallel = kParallel[parallel];
+  return blas;
+}
+
+std::map<std::string, LoadedLibrary> LoadedLibraries() {
+  return {{"blas", LoadedBlas()},
+          {"openmp", {.file = FileOf("omp_get_max_threads")}},
+          {"malloc", {.file = FileOf("malloc")}},
+          {"math", {.file = FileOf("exp")}},
+          {"c", {.file = FileOf("memcpy"), .version = gnu_get_libc_version()}}};
+}
+
+// Prefixes of the variables that decide how fast we or a peer are. Where
+// LD_LIBRARY_PATH leads is in LoadedLibraries.
+constexpr std::string_view kDeciding[] = {
+    "LD_PRELOAD=", "LD_AUDIT=", "GLIBC_TUNABLES=", "MALLOC_",
+    "TCMALLOC_",   "OMP_",      "GOMP_",           "KMP_",
+    "GOTO_",       "OPENBLAS_", "BLIS_",           "MKL_",
+    "DNNL_",       "ONEDNN_",   "ATEN_",           "TORCH_",
+    "PYTORCH_"};
+// Workers and peers get their own values of the first three; the others are
+// members of OpenMp.
+constexpr std::string_view kNotDeciding[] = {
+    "OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS", "MKL_NUM_THREADS",
+    "OMP_NUM_THREADS",      "OMP_PROC_BIND",    "OMP_PLACES",
+    "OMP_WAIT_POLICY",      "OMP_THREAD_LIMIT", "OMP_DYNAMIC"};
+
+std::map<std::string, std::string> DecidingVariables() {
+  std::map<std::string, std::string> variables;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    const auto begins = [&](std::string_view one) {
+      return text.starts_with(one);
+    };
+    if (std::ranges::none_of(kDeciding, begins)) continue;
+    const std::string name(text.substr(0, text.find('=')));
+    if (std::ranges::find(kNotDeciding, name) != std::end(kNotDeciding)) {
+      continue;
+    }
+    CheckUtf8(std::string(text), name);
+    variables[name] = text.substr(std::min(name.size() + 1, text.size()));
+  }
+  return variables;
+}
+
+// The width of the vectors that an x86 processor and its system have, by which
+// OpenBLAS chooses a core.
+int VectorBits() {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512vl")) return 512;
+  if (__builtin_cpu_supports("avx2")) return 256;
+#endif
+  return 0;
+}
+
 std::string Compiler() {
 #if defined(__clang__)
   return "clang " __clang_version__;
@@ -179,6 +276,8 @@ Context MakeContext(const std::string& command, std::uint64_t seed) {
                     .thread_limit = Variable("OMP_THREAD_LIMIT"),
                     .dynamic = Variable("OMP_DYNAMIC")};
   context.libraries = {ATTNBENCH_LIBRARIES};
+  context.loaded = LoadedLibraries();
+  context.environment = DecidingVariables();
   context.command = command;
   context.date = DateUtc();
   context.memory_bytes = MemoryBytes();
@@ -204,6 +303,7 @@ Circumstances CircumstancesNow() {
   circumstances.has_checks = true;
 #endif
   circumstances.machine_cores = MachineCores();
+  circumstances.vector_bits = VectorBits();
   return circumstances;
 }
 

@@ -12,6 +12,9 @@ Json MemberOrNull(const Json& owner, const std::string& name) {
   return owner.contains(name) ? owner.at(name) : Json(nullptr);
 }
 
+void CompareValues(const std::string& field, const Json& a, const Json& b,
+                   std::vector<FingerprintDifference>& differences);
+
 void CompareMembers(const std::string& field, const Json& a, const Json& b,
                     std::vector<FingerprintDifference>& differences) {
   std::vector<std::string> names;
@@ -23,9 +26,17 @@ void CompareMembers(const std::string& field, const Json& a, const Json& b,
     }
   }
   for (const std::string& name : names) {
-    const Json of_a = MemberOrNull(a, name);
-    const Json of_b = MemberOrNull(b, name);
-    if (of_a != of_b) differences.push_back({field + "." + name, of_a, of_b});
+    CompareValues(field + "." + name, MemberOrNull(a, name),
+                  MemberOrNull(b, name), differences);
+  }
+}
+
+void CompareValues(const std::string& field, const Json& a, const Json& b,
+                   std::vector<FingerprintDifference>& differences) {
+  if (a.is_object() && b.is_object()) {
+    CompareMembers(field, a, b, differences);
+  } else if (a != b) {
+    differences.push_back({field, a, b});
   }
 }
 
@@ -82,12 +93,7 @@ std::vector<FingerprintDifference> SetupDifferences(const Json& a,
                                                     const Json& b) {
   std::vector<FingerprintDifference> differences;
   for (const auto& [name, of_a] : a.items()) {
-    const Json of_b = MemberOrNull(b, name);
-    if (of_a.is_object() && of_b.is_object()) {
-      CompareMembers(name, of_a, of_b, differences);
-    } else if (of_a != of_b) {
-      differences.push_back({name, of_a, of_b});
-    }
+    if (b.contains(name)) CompareValues(name, of_a, b.at(name), differences);
   }
   return differences;
 }

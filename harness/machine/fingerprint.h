@@ -25,14 +25,15 @@ std::map<std::string, Json> DifferingMembers(const Setup& context,
 std::string FingerprintHash(const Setup& setup);
 
 struct FingerprintDifference {
-  std::string field;  // "governor", or "libraries.fmt" of one with members
+  std::string field;  // "governor", or "loaded.blas.core" of one with members
   Json a;             // null if it is missing; if runs of `a` differ among
                       // themselves, a list of what they have, each once
   Json b;
 };
 
 // The differences of two setups, as JSON, in the order of their members. A
-// member with members of its own is compared member by member.
+// member with members of its own is compared member by member. A setup that
+// lacks a member is from before it: nobody knows whether they differ there.
 std::vector<FingerprintDifference> SetupDifferences(const Json& a,
                                                     const Json& b);
 

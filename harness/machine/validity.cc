@@ -55,6 +55,45 @@ void JudgeLoad(std::optional<double> load, int cores, double intolerable_load,
              reasons, warnings);
 }
 
+// The width of the vectors of a processor that OpenBLAS has kernels for, by its
+// name (OpenBLAS 0.3.21, driver/others/dynamic.c); 0 for those before AVX2. A
+// name that is not here is newer.
+std::optional<int> VectorBitsOf(const std::string& core) {
+  constexpr const char* kWithout[] = {
+      "Katmai", "Coppermine",  "Northwood",    "Prescott",   "Banias",
+      "Atom",   "Core2",       "Penryn",       "Dunnington", "Nehalem",
+      "Athlon", "Opteron",     "Opteron_SSE3", "Barcelona",  "Nano",
+      "Bobcat", "Sandybridge", "Bulldozer",    "Piledriver", "Steamroller"};
+  constexpr const char* kAvx2[] = {"Haswell", "Zen", "Excavator"};
+  const auto is_core = [&](const char* name) { return core == name; };
+  if (std::ranges::any_of(kWithout, is_core)) return 0;
+  if (std::ranges::any_of(kAvx2, is_core)) return 256;
+  return {};
+}
+
+// A slow BLAS slows soft attention most, which flatters all others. OpenBLAS
+// takes the oldest core for a processor that is newer than itself: 0.3.21 runs
+// Prescott on Emerald Rapids.
+void JudgeBlas(const Context& context, int vector_bits, Texts& warnings) {
+  if (!context.loaded || !context.loaded->contains("blas")) return;
+  const LoadedLibrary& blas = context.loaded->at("blas");
+  if (!blas.core) {
+    warnings.push_back(fmt::format(
+        "matrix products are those of {}, which is not OpenBLAS; take it out "
+        "of LD_PRELOAD, LD_LIBRARY_PATH or the system's alternatives",
+        blas.file));
+    return;
+  }
+  if (VectorBitsOf(*blas.core).value_or(vector_bits) >= vector_bits) return;
+  const bool is_512 = vector_bits == 512;
+  warnings.push_back(fmt::format(
+      "OpenBLAS runs its kernels for {}, without {}, which this processor has, "
+      "so matrix products are slower than they could be; set "
+      "OPENBLAS_CORETYPE={}, or install a newer OpenBLAS",
+      *blas.core, is_512 ? "AVX-512" : "AVX2",
+      is_512 ? "SkylakeX" : "Haswell"));
+}
+
 void JudgeClock(const Context& context, Texts& warnings) {
   if (context.governor && *context.governor != "performance") {
     warnings.push_back(
@@ -168,6 +207,7 @@ void SetValidity(const Circumstances& circumstances,
   JudgeDrift(calibration, reasons, warnings);
   JudgeProbes(calibration, warnings);
   JudgeClock(context, warnings);
+  JudgeBlas(context, circumstances.vector_bits, warnings);
   if (context.dirty == true) {
     warnings.emplace_back(
         "the source had uncommitted changes, so nobody can build this program "

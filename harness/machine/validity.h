@@ -17,6 +17,9 @@ struct Circumstances {
   bool is_sanitized = false;
   bool has_checks = false;  // ATTN_DCHECK inside timed loops
   int machine_cores = 1;    // not only those that this program may use
+  // 512 with AVX-512, 256 with AVX2; 0 with neither, where nothing is known of
+  // how OpenBLAS should choose.
+  int vector_bits = 0;
 };
 
 // Other programs disturb when they keep more than this share of the machine's

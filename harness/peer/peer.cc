@@ -46,7 +46,10 @@ std::string Peer::Path(const std::string& name) const {
 template <class Error>
 void Peer::Fail(const std::string& what) {
   const ProcessEnd end = process_->Stop();
-  std::string text = what.empty() ? end.Text() : what;
+  std::string text = what;
+  if (what.empty()) {
+    text = (end.lingered ? "closed its output and " : "") + end.Text();
+  }
   const std::string words = process_->LastWords();
   if (!words.empty()) text += ": " + words;
   process_.reset();

@@ -56,6 +56,25 @@ bool IsWhole(const Part& part) {
   });
 }
 
+// What was loaded decides times as the build does. Another processor, which
+// merge allows and tells, has another core of OpenBLAS.
+void CheckSameLibraries(const ReadSweep& first, const ReadSweep& other) {
+  const SweepContext& a = first.result.context;
+  const SweepContext& b = other.result.context;
+  for (const auto& [field, of_a, of_b] :
+       SetupDifferences(ToJson<Setup>(a), ToJson<Setup>(b))) {
+    const bool is_told = a.cpu != b.cpu && field.ends_with(".core");
+    if (is_told ||
+        !(field.starts_with("loaded") || field.starts_with("environment"))) {
+      continue;
+    }
+    throw UserError(other.path,
+                    fmt::format("is no part of the run of {}: it has {} {}, "
+                                "not {}",
+                                first.path, field, of_b.dump(), of_a.dump()));
+  }
+}
+
 // Throws UserError naming both files if they are not of one run.
 void CheckSameSweep(const ReadSweep& first, const ReadSweep& other) {
   const auto check = [&](const char* name, const auto& a, const auto& b) {
@@ -72,6 +91,7 @@ void CheckSameSweep(const ReadSweep& first, const ReadSweep& other) {
   check("build_id", a.build_id, b.build_id);
   check("seed", a.seed, b.seed);
   check("processes", a.processes, b.processes);
+  CheckSameLibraries(first, other);
   // The message shows no points: they are too many.
   if (a.points == b.points) return;
   throw UserError(other.path,

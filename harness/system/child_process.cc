@@ -150,6 +150,10 @@ int ProcessEnd::Signal() const {
 }
 
 std::string ProcessEnd::Text() const {
+  if (lingered) {
+    return fmt::format("did not end by itself within {} s",
+                       kFarewell.count() / 1000);
+  }
   if (Signal() != 0) {
     return fmt::format("was killed by signal {} ({})", Signal(),
                        strsignal(Signal()));
@@ -224,14 +228,16 @@ void ChildProcess::Send(const std::string& text, Clock::time_point deadline) {
 }
 
 std::optional<std::string> ChildProcess::ReadLine(Clock::time_point deadline) {
+  std::size_t searched = 0;
   while (!has_ended_) {
-    const std::size_t end = unread_.find('\n');
+    const std::size_t end = unread_.find('\n', searched);
     if (end != std::string::npos) {
       std::string line = unread_.substr(0, end);
       unread_.erase(0, end + 1);
       return line;
     }
-    if (unread_.size() > longest_line_) return std::exchange(unread_, "");
+    searched = unread_.size();
+    if (searched > longest_line_) return std::exchange(unread_, "");
     std::array<pollfd, 2> wait = {
         pollfd{pipes_->output.ours.number(), POLLIN, 0},
         pollfd{pipes_->errors.ours.number(), POLLIN, 0}};
@@ -253,6 +259,7 @@ ProcessEnd ChildProcess::Stop() {
     ended = waitpid(id_, &end_.status, WNOHANG) == id_;
     if (!ended) usleep(1000);
   }
+  end_.lingered = !ended && !killed_;
   kill(-id_, SIGKILL);
   if (guard_ > 0) {
     kill(guard_, SIGKILL);
@@ -277,7 +284,8 @@ void ChildProcess::End(int signal) {
 
 void ChildProcess::ReadErrors() {
   std::string words;
-  while (pipes_->errors.ours.ReadSome(words)) {
+  // A process that writes without end may write as fast as this reads.
+  while (words.size() < kMostWords && pipes_->errors.ours.ReadSome(words)) {
   }
   if (echo_errors_) std::fputs(PrintableLines(words).c_str(), stderr);
   said_ += words;

@@ -15,7 +15,8 @@ namespace attnbench {
 
 // The way in which a process ended.
 struct ProcessEnd {
-  int status = 0;  // as from waitpid
+  int status = 0;         // as from waitpid
+  bool lingered = false;  // it did not end by itself, so Stop killed it
 
   bool IsGood() const { return status == 0; }
   int Signal() const;        // 0 if it ended by itself

@@ -1,8 +1,10 @@
 """Relinks of a program, and two programs measured in turn, from outside."""
 
+import concurrent.futures
 import json
 import os
 import shutil
+import signal
 import subprocess
 import unittest
 
@@ -124,6 +126,44 @@ class Programs(BuildsTest):
                 self.assertIn(words, done.stderr)
                 self.assertEqual(done.stdout, "")
                 self.assertNotIn("points", done.stderr)
+
+    def test_a_program_that_does_not_answer_is_named_within_the_limit(self):
+        describes = f'case "$*" in *--describe) exec {PROGRAM} "$@";; esac\n'
+        # It holds the output of the program open when that is killed.
+        stray = f"setsid sh -c 'echo $$ > {self.path('stray')}; exec sleep 60' &\n"
+        experiment = self.write("small.json", json.dumps(EXPERIMENT))
+
+        def compare(case):
+            number, (script, said) = case
+            program = self.write(f"program{number}", f"#!/bin/sh\n{script}\n")
+            os.chmod(program, 0o755)
+            return program, said, self.run_program(
+                "compare", "--programs", program, PROGRAM, experiment, "--processes", "3",
+                "--cell-limit", "1", status=None)
+
+        cases = (
+            ("exec sleep 60", r"does not say what it is, as an attnbench since compare "
+             r"--programs does \(gave no answer within 1 s\)"),
+            ("exec >&-; exec sleep 60", "did not end by itself within 2 s"),
+            ("exec tr '\\0' a < /dev/zero", "it wrote something else|no answer within 1 s"),
+            ("yes >&2", "gave no answer within 1 s: y"),
+            (describes + "exec sleep 60", "did not begin to measure within 1 s"),
+            (describes + stray + "trap '' ALRM TERM; while :; do sleep 0.2; done",
+             "did not begin to measure within 1 s"),
+            (describes + "exec yes", "answered 'y', which is no object of JSON"),
+            (describes + "exec tr '\\0' a < /dev/zero",
+             "answered 'a{200}...', which is no object|did not begin to measure within 1 s"),
+            (describes + "exit 3", "ended with status 3 before it measured anything"))
+        with concurrent.futures.ThreadPoolExecutor(len(cases)) as threads:
+            done_all = list(threads.map(compare, enumerate(cases)))
+        with open(self.path("stray"), encoding="utf-8") as file:
+            for process in file.read().split():
+                os.kill(int(process), signal.SIGKILL)
+        for program, said, done in done_all:
+            with self.subTest(said):
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertRegex(done.stderr, f"attnbench: {program}: .*({said})")
+                self.assertLess(len(done.stderr), 1000)
 
     def test_options_of_programs_go_together(self):
         done = self.run_program("compare", "--programs", PROGRAM, PROGRAM, status=2)

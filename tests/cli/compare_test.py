@@ -3,6 +3,7 @@ their schema says, and errors that name file and place."""
 
 import copy
 import os
+import subprocess
 import unittest
 
 from documents import CONTROL, read, strict, validate
@@ -127,6 +128,75 @@ class Compare(Files):
         for option in ("--level", "--margin"):
             self.refused(("compare", self.a, self.a, option, "1"), option,
                          "between 0 and 1")
+
+
+class Libraries(ResultFilesTest):
+    SWEEP = ("run-sweep", *SMALL, "--energy", "bilinear")
+
+    def expect_told(self, variables, *fields, warning):
+        """Expects that a run with these variables is told from one without, by its own
+        warning, by compare, by merge and by --resume.
+        """
+        plain, other = self.path("plain.json"), self.path("other.json")
+        self.assertEqual(run(*self.SWEEP, "-o", plain, "--shard", "0/2").returncode, 0)
+        environment = {**os.environ, **variables}
+        done = run(*self.SWEEP, "-o", other, "--shard", "1/2", env=environment)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn(warning, done.stdout)
+        with open(other, encoding="utf-8") as file:
+            context = strict(file.read())["context"]
+        # A worker runs what the program runs.
+        done = run("measure-points", "--describe", env=environment)
+        for member in ("loaded", "environment"):
+            self.assertEqual(strict(done.stdout)["context"][member], context[member])
+        for name, value in variables.items():
+            self.assertEqual(context["environment"][name], value)
+        out = run("compare", plain, other).stdout
+        for field in fields:
+            self.assertIn(f"differs: {field}: ", out)
+        self.refused(("merge", plain, other, "-o", self.path("all.json")),
+                     f"is no part of the run of {plain}: it has {fields[0]} ")
+        resumed = run(*self.SWEEP, "-o", plain, "--shard", "0/2", "--resume", env=environment)
+        self.assertEqual(resumed.returncode, 2, resumed.stderr)
+        self.assertIn(f"{fields[0]} was ", resumed.stderr)
+        return context["loaded"]["blas"]
+
+    def test_another_core_of_openblas_is_told(self):
+        described = strict(run("measure-points", "--describe").stdout)["context"]
+        core = described["loaded"]["blas"]["core"]
+        if "AVX" not in described["simd"]:
+            self.skipTest(f"{described['simd']} is the best level here")
+        older = "Nehalem" if core == "Prescott" else "Prescott"
+        blas = self.expect_told({"OPENBLAS_CORETYPE": older}, "loaded.blas.core",
+                                "environment.OPENBLAS_CORETYPE",
+                                warning=f"warning: OpenBLAS runs its kernels for {older}")
+        self.assertEqual(blas, {**described["loaded"]["blas"], "core": older})
+
+    def test_another_blas_that_is_preloaded_is_told(self):
+        library = self.path("libother.so")
+        source = os.path.join(ROOT, "tests", "support", "other_blas.c")
+        subprocess.run(["gcc", "-O1", "-shared", "-fPIC", source, "-o", library], check=True)
+        blas = self.expect_told({"LD_PRELOAD": library}, "loaded.blas.file", "loaded.blas.core",
+                                "environment.LD_PRELOAD",
+                                warning=f"matrix products are those of {library}, which is not "
+                                "OpenBLAS")
+        self.assertEqual(blas, {"file": library})
+
+    def test_another_malloc_is_told_and_what_decides_no_time_is_not(self):
+        library = self.path("libmalloc.so")
+        subprocess.run(["gcc", "-x", "c", "-", "-shared", "-fPIC", "-o", library], check=True,
+                       text=True, input="void *__libc_malloc(unsigned long);\n"
+                       "void *malloc(unsigned long size) { return __libc_malloc(size); }\n")
+        for variables, expected in (
+                ({"LD_PRELOAD": library}, {"malloc": library}),
+                ({"OPENBLAS_NUM_THREADS": "2", "LD_LIBRARY_PATH": self.folder}, {})):
+            plain, other = (
+                strict(run("measure-points", "--describe", env={**os.environ, **more})
+                       .stdout)["context"] for more in ({}, variables))
+            found = {name: one["file"] for name, one in other["loaded"].items()
+                     if one != plain["loaded"][name]}
+            self.assertEqual(found, expected)
+            self.assertEqual(other["environment"] == plain["environment"], not expected)
 
 
 class Texts(Files):

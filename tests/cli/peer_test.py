@@ -273,6 +273,12 @@ class WrongInput(PeerTest):
         self.expect_refused("--peer: ", "has no 'protocol'", peer="echo {}")
         self.expect_refused("--peer: ", "ended with status 1: fake peer",
                             peer=FAKE + " die describe")
+        self.expect_refused("closed its output and did not end by itself within 2 s",
+                            peer="sh -c 'exec >&-; trap \"\" TERM; sleep 100'")
+        self.expect_refused("which is no object", peer="yes")
+        self.expect_refused("which is no object", peer="cat /dev/zero")
+        self.expect_refused("no answer to 'describe' within 1 s: y", peer="sh -c 'yes >&2'",
+                            arguments=[*BOTH, "--peer-limit", "1"])
         self.expect_refused("--peer: ", "no answer to 'describe' within 3 s",
                             peer=FAKE + " hang describe",
                             arguments=[*BOTH, "--peer-limit", "3"])

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
 import numpy
 
@@ -159,6 +160,24 @@ class Measure(unittest.TestCase):
         self.assert_refused([measure.EIGEN, self.headers("bad", macros(3, 2, 1), "#error no")],
                             "Eigen 3.2.1 does not compile here", "#error no")
         self.assert_refused([measure.EIGEN, measure.EIGEN], "as is")
+
+    def test_a_compiler_or_a_program_that_does_not_end_is_named(self):
+        hangs = os.path.join(self.folder, "hangs")
+        with open(hangs, "w", encoding="utf-8") as file:
+            file.write("#!/bin/sh\nexec sleep 100\n")
+        os.chmod(hangs, 0o755)
+        with (mock.patch.multiple(measure, COMPILER=hangs, COMPILER_LIMIT_S=0.2),
+              self.assertRaisesRegex(measure.command.UsageError,
+                                     "hangs: did not end within 0.2 s")):
+            measure.Build("3.4.0", measure.EIGEN, "-O2", self.folder)
+        build = measure.Build.__new__(measure.Build)
+        build.program = hangs
+        cell = {"mechanism": "soft", "memory_length": 4, "output_length": 4,
+                "chunk_width": None}
+        with (mock.patch.object(measure, "CELL_LIMIT_S", 0.2),
+              self.assertRaisesRegex(measure.command.UsageError,
+                                     "soft 4 4 256 1: did not end within 0.2 s")):
+            build.nanoseconds(cell, 1)
 
     def test_folders_that_will_do_are_ready(self):
         done = self.run_driver("--ready")

@@ -7,6 +7,7 @@
 #include <sys/personality.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <regex>
@@ -15,6 +16,8 @@
 
 #include "harness/base/hash.h"
 #include "harness/machine/cpus.h"
+
+extern "C" char* openblas_get_corename();
 
 namespace attnbench {
 namespace {
@@ -33,13 +36,13 @@ TEST(Context, HasTheKeysOfTheFormat) {
   for (const auto& [key, value] : context.items()) {
     keys.push_back(key);
   }
-  EXPECT_THAT(
-      keys, ::testing::ElementsAre(
-                "commit", "dirty", "build_id", "seed", "compiler", "flags",
-                "build_type", "cpu", "caches", "cores", "affinity", "kernel",
-                "governor", "turbo", "aslr", "simd", "openmp", "libraries",
-                "command", "date", "memory_bytes", "load", "load_end", "valid",
-                "invalid_reasons", "warnings"));
+  EXPECT_THAT(keys,
+              ::testing::ElementsAre(
+                  "commit", "dirty", "build_id", "seed", "compiler", "flags",
+                  "build_type", "cpu", "caches", "cores", "affinity", "kernel",
+                  "governor", "turbo", "aslr", "simd", "openmp", "libraries",
+                  "loaded", "environment", "command", "date", "memory_bytes",
+                  "load", "load_end", "valid", "invalid_reasons", "warnings"));
 }
 
 TEST(Context, SaysWhatWasAskedForAndWhen) {
@@ -71,6 +74,44 @@ TEST(Context, SaysWhatTheMachineIsAndWhatTheProgramMayUse) {
   EXPECT_GT(context.memory_bytes, 1 << 20);
   EXPECT_GE(context.memory_bytes, AvailableMemoryBytes());
   EXPECT_FALSE(context.load_end.has_value());
+}
+
+// OpenBLAS chose its kernels when it was loaded; a test's program has set one
+// thread (tests/support/blas_threads.cc).
+TEST(Context, SaysWhichFilesWereLoadedAndWhatOpenBlasRuns) {
+  const Context context = MakeContext("", 1);
+  ASSERT_TRUE(context.loaded.has_value());
+  const auto& loaded = *context.loaded;
+  for (const char* what : {"blas", "openmp", "malloc", "math", "c"}) {
+    ASSERT_TRUE(loaded.contains(what));
+    const std::string& file = loaded.at(what).file;
+    EXPECT_TRUE(file == "the program" || file.starts_with('/')) << file;
+  }
+  const LoadedLibrary& blas = loaded.at("blas");
+  EXPECT_EQ(blas.core, openblas_get_corename());
+  EXPECT_EQ(blas.threads, 1);
+  EXPECT_TRUE(std::regex_match(blas.version.value_or(""),
+                               std::regex("OpenBLAS [0-9.]+[^ ]*")));
+  EXPECT_TRUE(blas.parallel.has_value());
+}
+
+TEST(Context, SaysWhichVariablesAreSetThatDecideTimes) {
+  const auto with = [](const char* name) {
+    setenv(name, "1", /*overwrite=*/1);
+    const Context context = MakeContext("", 1);
+    unsetenv(name);
+    return context.environment.value().contains(name);
+  };
+  for (const char* name :
+       {"OPENBLAS_CORETYPE", "GOMP_SPINCOUNT", "OMP_SCHEDULE", "GLIBC_TUNABLES",
+        "MALLOC_ARENA_MAX", "LD_PRELOAD", "MKL_CBWR", "ATEN_CPU_CAPABILITY"}) {
+    EXPECT_TRUE(with(name)) << name;
+  }
+  // It is set for every worker and peer, a member of `openmp`, or no matter.
+  for (const char* name :
+       {"OPENBLAS_NUM_THREADS", "OMP_DYNAMIC", "HOME", "LD_PRELOADED"}) {
+    EXPECT_FALSE(with(name)) << name;
+  }
 }
 
 TEST(Context, SaysWhetherAddressesAreLaidOutAtRandom) {

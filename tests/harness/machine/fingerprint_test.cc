@@ -47,8 +47,33 @@ TEST(Fingerprint, TwoRunsOfOneProgramOnOneMachineDoNotDiffer) {
   EXPECT_THAT(Differing(a, b), ElementsAre("seed"));
 }
 
+TEST(Fingerprint, ALibraryIsComparedMemberByMember) {
+  const auto with = [](const char* core) {
+    return After([core](SweepContext& context) {
+      context.loaded = {{"blas", {.file = "/lib/a.so", .core = core}}};
+      context.environment.emplace()["OPENBLAS_CORETYPE"] = core;
+    });
+  };
+  EXPECT_THAT(Differing(with("Haswell"), with("Prescott")),
+              ElementsAre("loaded.blas.core", "environment.OPENBLAS_CORETYPE"));
+  EXPECT_THAT(Differing(with("Haswell"), with("Haswell")), IsEmpty());
+}
+
+TEST(Fingerprint, AResultFromBeforeAMemberDoesNotDifferInIt) {
+  const SweepContext before;
+  const SweepContext after = After([](SweepContext& context) {
+    context.loaded = {{"blas", {.file = "/lib/a.so"}}};
+    context.environment.emplace();
+  });
+  EXPECT_THAT(Differing(before, after), IsEmpty());
+  EXPECT_THAT(Differing(after, before), IsEmpty());
+}
+
 TEST(Fingerprint, EveryMemberOfASetupIsToldAndInTheHash) {
-  const Json setup = ToJson(attnbench::Setup());
+  attnbench::Setup all;
+  all.loaded.emplace();
+  all.environment.emplace();
+  const Json setup = ToJson(all);
   for (const auto& [name, value] : setup.items()) {
     Json other = setup;
     other[name] = "another";

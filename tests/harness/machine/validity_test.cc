@@ -74,6 +74,35 @@ TEST(Validity, AQuietRunIsValidWithoutWarnings) {
   EXPECT_EQ(ValidityText(context), "valid");
 }
 
+// The BLAS that a machine of so wide vectors has loaded.
+Change Blas(LoadedLibrary blas, int vector_bits) {
+  return [=](Facts& facts) {
+    facts.circumstances.vector_bits = vector_bits;
+    facts.context.loaded = {{"blas", blas}};
+  };
+}
+
+TEST(Validity, ACoreOfOpenBlasBelowTheMachinesIsTold) {
+  const auto of = [](const char* core, int vector_bits) {
+    return Blas({.file = "/lib/openblas.so", .core = core}, vector_bits);
+  };
+  ExpectWarning(of("Prescott", 512), "kernels for Prescott, without AVX-512",
+                "set OPENBLAS_CORETYPE=SkylakeX");
+  ExpectWarning(of("Sandybridge", 256), "without AVX2",
+                "OPENBLAS_CORETYPE=Haswell");
+  ExpectWarning(of("Haswell", 512), "without AVX-512", "OPENBLAS_CORETYPE");
+  EXPECT_THAT(Judged(of("Haswell", 256)).warnings, IsEmpty());
+  EXPECT_THAT(Judged(of("SkylakeX", 512)).warnings, IsEmpty());
+  EXPECT_THAT(Judged(of("Prescott", 0)).warnings, IsEmpty());
+  EXPECT_THAT(Judged(of("NEOVERSEN1", 0)).warnings, IsEmpty());
+}
+
+TEST(Validity, AnotherBlasThanOpenBlasIsTold) {
+  ExpectWarning(Blas({.file = "/lib/libblas.so.3"}, 0),
+                "those of /lib/libblas.so.3, which is not OpenBLAS",
+                "LD_PRELOAD");
+}
+
 TEST(Validity, WhatIsNotKnownIsNotHeldAgainstARun) {
   Context context;
   SetValidity({}, {}, context);

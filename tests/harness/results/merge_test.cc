@@ -143,6 +143,35 @@ TEST(Merge, AnEntryOfAPointThatAnotherFileHasIsNotTaken) {
   EXPECT_THAT(Reasons(MergeResults({first, other}, "merge")), IsEmpty());
 }
 
+TEST(Merge, PartsThatRanOtherLibrariesAreRefused) {
+  ReadSweep first = Shard(0, 2), other = Shard(1, 2);
+  first.result.context.loaded = {{"blas", {.file = "a.so", .core = "Zen"}}};
+  first.result.context.environment.emplace();
+  const auto change = [&](const std::function<void(SweepContext&)>& how) {
+    other.result.context.loaded = first.result.context.loaded;
+    other.result.context.environment.emplace();
+    how(other.result.context);
+    return ErrorOf({first, other});
+  };
+  EXPECT_EQ(change([](SweepContext&) {}), "no error");
+  EXPECT_EQ(
+      change([](SweepContext& c) { c.loaded->at("blas").core = "Prescott"; }),
+      "shard1.json: is no part of the run of shard0.json: it has "
+      "loaded.blas.core \"Prescott\", not \"Zen\"");
+  EXPECT_THAT(change([](SweepContext& c) { c.loaded->at("blas").file = "b"; }),
+              HasSubstr("loaded.blas.file"));
+  EXPECT_THAT(change([](SweepContext& c) {
+                c.environment->emplace("LD_PRELOAD", "b");
+              }),
+              HasSubstr("environment.LD_PRELOAD \"b\", not null"));
+  // Another processor is told, and has its own core.
+  EXPECT_EQ(change([](SweepContext& c) {
+              c.cpu = "another";
+              c.loaded->at("blas").core = "Haswell";
+            }),
+            "no error");
+}
+
 TEST(Merge, AnInterruptCountsWhilePointsAreMissingAndNoLonger) {
   ReadSweep interrupted = Shard(0, 2);
   // The interrupted run lacks its last point, and is judged as run-sweep does.

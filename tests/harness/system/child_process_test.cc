@@ -34,6 +34,23 @@ TEST(ChildProcess, WhatItSaidBeforeItClosedItsErrorsIsKept) {
   EXPECT_EQ(child.LastWords(), "why");
 }
 
+TEST(ChildProcess, OneThatClosedItsOutputAndStaysIsNotSaidToHaveBeenKilled) {
+  ChildProcess child(Shell("exec >&-; sleep 100"));
+  EXPECT_EQ(child.ReadLine(Soon()), std::nullopt);
+  EXPECT_EQ(child.Stop().Text(), "did not end by itself within 2 s");
+}
+
+TEST(ChildProcess, ErrorsWithoutEndDoNotOutlastTheLimit) {
+  ChildProcess child(Shell("yes >&2 & yes >&2"));
+  EXPECT_EQ(child.ReadLine(ChildProcess::Clock::now() +
+                           std::chrono::milliseconds(200)),
+            std::nullopt);
+  EXPECT_FALSE(child.HasEnded());
+  child.Kill();
+  child.Stop();
+  EXPECT_EQ(child.LastWords(), "y");
+}
+
 TEST(Shown, IsWhatADocumentCanHold) {
   EXPECT_EQ(Shown("a\xff\x1b"), "a\ufffd?");
   // Its cut may go through a character.
