@@ -34,11 +34,13 @@ target_link_libraries(attnbench_mechanisms_pic
   PRIVATE hwy::hwy Boost::headers Eigen3::Eigen OpenMP::OpenMP_CXX
     PkgConfig::OPENBLAS)
 
-# A C++ program takes these objects beside the mechanisms.
+# A C++ program takes these objects beside the mechanisms. They register the
+# operators, which can be done once a process: it must not load the library, too.
 add_library(attnbench_torch_operators OBJECT
   mechanisms/torch/additive_energies.cc
   mechanisms/torch/arguments.cc
   mechanisms/torch/memory_operators.cc
+  mechanisms/torch/registration.cc
   mechanisms/torch/scan_operators.cc)
 target_link_libraries(attnbench_torch_operators
   PUBLIC attnbench_warnings OpenMP::OpenMP_CXX PkgConfig::OPENBLAS
@@ -46,9 +48,10 @@ target_link_libraries(attnbench_torch_operators
 
 # What Python loads shows nothing of the rest, so that it cannot meet another
 # copy of it in one process.
-add_library(attnbench_torch SHARED mechanisms/torch/library.cc)
+add_library(attnbench_torch SHARED $<TARGET_OBJECTS:attnbench_torch_operators>)
+set_target_properties(attnbench_torch PROPERTIES LINKER_LANGUAGE CXX)
 target_link_libraries(attnbench_torch
-  PRIVATE attnbench_mechanisms_pic attnbench_torch_operators)
+  PRIVATE attnbench_mechanisms_pic ${TORCH_LIBRARIES})
 target_link_options(attnbench_torch PRIVATE -Wl,--exclude-libs,ALL)
 attnbench_position_independent(attnbench_published_pic_O0
   attnbench_published_pic_O3 attnbench_mechanisms_pic attnbench_torch_operators

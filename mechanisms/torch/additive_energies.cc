@@ -2,21 +2,22 @@
 #include <ATen/Dispatch.h>
 #include <ATen/Functions.h>
 #include <ATen/Parallel.h>
-#include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
+#include <array>
+#include <tuple>
 
 #include "mechanisms/common/parallel.h"
 #include "mechanisms/energy/additive_pairs.h"
 #include "mechanisms/torch/arguments.h"
 #include "mechanisms/torch/operators.h"
+#include "mechanisms/torch/registration.h"
 
 namespace attnbench::torch_operators {
 namespace {
 
 using at::Tensor;
-using torch::autograd::AutogradContext;
-using torch::autograd::variable_list;
+using OptionalRef = const OptionalTensor&;
 
 // From so many outputs on, factors of a key cost less than each tanh.
 constexpr Index kFewestForFactors = 4;
@@ -26,7 +27,7 @@ struct Inputs {
   Tensor queries;
   Tensor keys;
   Tensor v;
-  Tensor lengths;
+  SequenceLengths lengths;
 
   Index heads() const { return queries.size(1); }
   Index count() const { return queries.size(0) * heads(); }
@@ -39,15 +40,12 @@ template <class Real>
 class Call {
  public:
   explicit Call(const Inputs& inputs)
-      : inputs_(inputs),
-        U_(inputs.num_outputs()),
-        dim_(inputs.dim()),
-        lengths_(inputs.lengths, inputs.heads(), inputs.num_entries()) {}
+      : inputs_(inputs), U_(inputs.num_outputs()), dim_(inputs.dim()) {}
 
   void Evaluate(const Tensor& energies) const {
     WrongNumbers wrong(inputs_.count());
     ParallelFor(inputs_.count(), at::get_num_threads(), [&](Index n) {
-      const Index length = lengths_(n);
+      const Index length = inputs_.lengths(n);
       ZeroFrom(length,
                SequenceOf<Real>(energies, n, U_, inputs_.num_entries()));
       const MatrixView<const Real> queries = Queries(n);
@@ -66,7 +64,7 @@ class Call {
   // [B, H, d] of each sequence in dL/dv. `gradients` are zero before.
   void Gradient(const Tensor& cotangent, const Inputs& gradients) const {
     ParallelFor(inputs_.count(), at::get_num_threads(), [&](Index n) {
-      const Index length = lengths_(n);
+      const Index length = inputs_.lengths(n);
       UnsetBuffer<Real> keys(Size(length * dim_));
       const MatrixView<Real> copy(keys.data(), length, dim_);
       CopyRows(Keys(n, length), copy);
@@ -118,71 +116,15 @@ class Call {
   const Inputs& inputs_;
   const Index U_;
   const Index dim_;
-  const SequenceLengths lengths_;
 };
 
-// The gradient as a function of its own, which has none.
-class AdditiveGradient : public torch::autograd::Function<AdditiveGradient> {
- public:
-  static variable_list forward(AutogradContext* /*context*/,
-                               const Tensor& queries, const Tensor& keys,
-                               const Tensor& v, const OptionalTensor& lengths,
-                               const Tensor& cotangent) {
-    const Inputs inputs{queries, keys, v, lengths.value_or(Tensor())};
-    const auto zeros = [&](at::IntArrayRef sizes) {
-      return at::zeros(sizes, queries.options().requires_grad(false));
-    };
-    const Inputs gradients{
-        zeros(queries.sizes()),
-        zeros(keys.sizes()),
-        zeros({queries.size(0), queries.size(1), queries.size(3)}),
-        {}};
-    AT_DISPATCH_FLOATING_TYPES(queries.scalar_type(), "attnbench", [&] {
-      Call<scalar_t>(inputs).Gradient(cotangent, gradients);
-    });
-    const Tensor factor = v.unsqueeze(1);  // [H, 1, d]
-    return {gradients.queries.mul_(factor), gradients.keys.mul_(factor),
-            gradients.v.sum(0)};
-  }
-
-  static constexpr auto backward = &RefuseSecondDerivative;
-};
-
-class Additive : public torch::autograd::Function<Additive> {
- public:
-  static Tensor forward(AutogradContext* context, const Tensor& queries,
-                        const Tensor& keys, const Tensor& v,
-                        const OptionalTensor& lengths) {
-    const Inputs inputs{queries, keys, v, lengths.value_or(Tensor())};
-    context->save_for_backward({queries, keys, v, inputs.lengths});
-    const Tensor energies = at::empty(
-        {queries.size(0), queries.size(1), queries.size(2), keys.size(2)},
-        queries.options().requires_grad(false));
-    AT_DISPATCH_FLOATING_TYPES(queries.scalar_type(), "attnbench", [&] {
-      Call<scalar_t>(inputs).Evaluate(energies);
-    });
-    return energies;
-  }
-
-  static variable_list backward(AutogradContext* context,
-                                const variable_list& cotangents) {
-    const variable_list saved = context->get_saved_variables();
-    variable_list gradients = AdditiveGradient::apply(
-        saved[0], saved[1], saved[2], OptionalTensor(saved[3]),
-        cotangents[0].resolve_neg().contiguous());
-    gradients.emplace_back();  // of lengths
-    return gradients;
-  }
-};
-
-}  // namespace
-
-at::Tensor AdditiveEnergies(const at::Tensor& queries, const at::Tensor& keys,
-                            const at::Tensor& v,
-                            const OptionalTensor& lengths) {
-  const Tensor all_queries = TakeArray(queries, "queries", "[B, H, U, d]", 4);
-  const Tensor all_keys = TakeTable(keys, "keys", "[B, H, T, d]");
-  const auto sizes = all_queries.sizes();
+// Gives the arguments in a form that can be computed with, or throws.
+Inputs Take(const Tensor& queries, const Tensor& keys, const Tensor& v,
+            const OptionalTensor& lengths) {
+  Inputs inputs;
+  inputs.queries = TakeArray(queries, "queries", "[B, H, U, d]", 4);
+  inputs.keys = TakeTable(keys, "keys", "[B, H, T, d]");
+  const auto sizes = inputs.queries.sizes();
   CheckFits(keys, "keys", {sizes[0], sizes[1], -1, sizes[3]}, queries,
             "queries");
   TORCH_CHECK_VALUE(sizes[3] > 0,
@@ -196,12 +138,81 @@ at::Tensor AdditiveEnergies(const at::Tensor& queries, const at::Tensor& keys,
   } else {
     CheckFits(v, "v", {sizes[1], sizes[3]}, queries, "queries");
   }
-  TORCH_CHECK_VALUE(!some_v.detach().isnan().any().item<bool>(),
-                    "v must be numbers, but has a NaN");
-  const Tensor all_v = some_v.expand({sizes[1], sizes[3]}).contiguous();
-  const Tensor taken = TakeLengths(lengths, sizes[0], all_keys.size(2));
-  return Additive::apply(all_queries, all_keys, all_v, OptionalTensor(taken))
-      .to(queries.scalar_type());
+  inputs.v = some_v.expand({sizes[1], sizes[3]}).contiguous();
+  inputs.lengths =
+      SequenceLengths(lengths, inputs.queries, inputs.num_entries());
+  return inputs;
+}
+
+Tensor Compute(const Tensor& queries, const Tensor& keys, const Tensor& v,
+               OptionalRef lengths) {
+  const Inputs inputs = Take(queries, keys, v, lengths);
+  const Tensor energies =
+      at::empty({inputs.queries.size(0), inputs.heads(), inputs.num_outputs(),
+                 inputs.num_entries()},
+                inputs.queries.options());
+  if (!energies.is_meta()) {
+    TORCH_CHECK_VALUE(!inputs.v.isnan().any().item<bool>(),
+                      "v must be numbers, but has a NaN");
+    AT_DISPATCH_FLOATING_TYPES(energies.scalar_type(), "attnbench", [&] {
+      Call<scalar_t>(inputs).Evaluate(energies);
+    });
+  }
+  return InTypeOf(queries, energies);
+}
+
+// All gradients are made at once, so those that are not wanted cost nothing
+// more.
+std::tuple<Tensor, Tensor, Tensor> ComputeGradient(
+    OptionalRef d_energies, std::array<bool, 3> /*output_mask*/,
+    const Tensor& queries, const Tensor& keys, const Tensor& v,
+    OptionalRef lengths) {
+  const Inputs inputs = Take(queries, keys, v, lengths);
+  const Tensor cotangent =
+      TakeCotangent(d_energies, "d_energies",
+                    {inputs.queries.size(0), inputs.heads(),
+                     inputs.num_outputs(), inputs.num_entries()},
+                    queries, "queries");
+  const auto zeros = [&](at::IntArrayRef sizes) {
+    return at::zeros(sizes, inputs.queries.options());
+  };
+  const Inputs gradients{
+      zeros(inputs.queries.sizes()),
+      zeros(inputs.keys.sizes()),
+      zeros({inputs.queries.size(0), inputs.heads(), inputs.dim()}),
+      {}};
+  if (cotangent.defined() && !cotangent.is_meta()) {
+    AT_DISPATCH_FLOATING_TYPES(cotangent.scalar_type(), "attnbench", [&] {
+      Call<scalar_t>(inputs).Gradient(cotangent, gradients);
+    });
+  }
+  const Tensor factor = inputs.v.unsqueeze(1);  // [H, 1, d]
+  Tensor d_v = gradients.v.sum(0);
+  if (v.dim() == 1) d_v = d_v.sum(0);
+  return {InTypeOf(queries, gradients.queries.mul_(factor)),
+          InTypeOf(queries, gradients.keys.mul_(factor)),
+          InTypeOf(queries, d_v)};
+}
+
+TORCH_LIBRARY_FRAGMENT(attnbench, library) {
+  Define(library,
+         {.name = "additive_energies",
+          .arguments = "Tensor queries, Tensor keys, Tensor v,"
+                       " Tensor? lengths=None",
+          .results = "Tensor",
+          .cotangents = "Tensor? d_energies, bool[3] output_mask",
+          .gradients = "(Tensor queries, Tensor keys, Tensor v)"},
+         &Compute, &ComputeGradient);
+}
+
+}  // namespace
+
+at::Tensor AdditiveEnergies(const at::Tensor& queries, const at::Tensor& keys,
+                            const at::Tensor& v,
+                            const OptionalTensor& lengths) {
+  static const auto operation =
+      Operator<decltype(Compute)>("additive_energies");
+  return operation.call(queries, keys, v, lengths);
 }
 
 }  // namespace attnbench::torch_operators

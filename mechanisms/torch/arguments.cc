@@ -1,5 +1,6 @@
 #include "mechanisms/torch/arguments.h"
 
+#include <ATen/EmptyTensor.h>
 #include <c10/util/Exception.h>
 
 #include <algorithm>
@@ -36,21 +37,27 @@ const char* Name(at::ScalarType type) {
   }
 }
 
+// Whether the storage has all that the tensor's shape and strides reach. One
+// without a storage, or one that was resized since, does not.
+bool HasNumbers(const at::Tensor& tensor) {
+  return tensor.is_meta() || tensor.numel() == 0 ||
+         (tensor.has_storage() && tensor.storage().data() != nullptr &&
+          tensor.storage().nbytes() >=
+              at::detail::computeStorageNbytes(tensor.sizes(), tensor.strides(),
+                                               tensor.itemsize(),
+                                               Size(tensor.storage_offset())));
+}
+
 // Checks what does not depend on the shape.
 void CheckKind(const at::Tensor& tensor, const char* argument) {
   CheckBestKernels();  // every operator has a tensor that comes here
   TORCH_CHECK_VALUE(tensor.defined(), argument, " is missing");
-  TORCH_CHECK_TYPE(tensor.device().is_cpu(), argument,
+  TORCH_CHECK_TYPE(tensor.device().is_cpu() || tensor.is_meta(), argument,
                    " must be on the CPU, but is on ", tensor.device(), ": use ",
                    argument, ".cpu()");
   TORCH_CHECK_TYPE(tensor.layout() == at::kStrided, argument,
                    " must be dense, but its layout is ", tensor.layout());
-  TORCH_CHECK_TYPE(
-      tensor.has_storage() &&
-          (tensor.numel() == 0 || tensor.storage().data() != nullptr),
-      argument,
-      " has no numbers: fake tensors and those of functorch's grad "
-      "cannot be computed with");
+  TORCH_CHECK_TYPE(HasNumbers(tensor), argument, " has no numbers");
   TORCH_CHECK_TYPE(tensor.scalar_type() == at::kFloat ||
                        tensor.scalar_type() == at::kDouble ||
                        tensor.scalar_type() == at::kHalf ||
@@ -67,7 +74,7 @@ void CheckDimensions(const at::Tensor& tensor, const char* argument,
                     tensor.dim() == 1 ? " dimension" : " dimensions");
 }
 
-// Gives f32 for Half and BFloat16, else the tensor. Has a gradient.
+// Gives f32 for Half and BFloat16, else the tensor.
 at::Tensor Computable(const at::Tensor& tensor) {
   const bool is_short = tensor.scalar_type() == at::kHalf ||
                         tensor.scalar_type() == at::kBFloat16;
@@ -125,14 +132,14 @@ at::Tensor TakeArray(const at::Tensor& tensor, const char* argument,
                      const char* shape, std::int64_t dimensions) {
   CheckKind(tensor, argument);
   CheckDimensions(tensor, argument, shape, dimensions);
-  return Computable(tensor).resolve_neg().contiguous();
+  return Computable(tensor).contiguous();
 }
 
 at::Tensor TakeTable(const at::Tensor& tensor, const char* argument,
                      const char* shape) {
   CheckKind(tensor, argument);
   CheckDimensions(tensor, argument, shape, 4);
-  const at::Tensor table = Computable(tensor).resolve_neg();
+  const at::Tensor table = Computable(tensor);
   const bool has_rows =
       (table.size(3) <= 1 || table.stride(3) == 1) &&
       (table.size(2) <= 1 || table.stride(2) >= table.size(3));
@@ -153,36 +160,53 @@ void CheckFits(const at::Tensor& tensor, const char* argument,
                    " must have the type of ", first_argument, ", ",
                    Name(first.scalar_type()), ", but is ",
                    Name(tensor.scalar_type()));
+  TORCH_CHECK_TYPE(tensor.device() == first.device(), argument,
+                   " must be where ", first_argument, " is, on ",
+                   first.device(), ", but is on ", tensor.device());
 }
 
-at::Tensor TakeLengths(const OptionalTensor& lengths, std::int64_t batch,
-                       std::int64_t most) {
-  if (!lengths.has_value() || !lengths->defined()) return {};
-  TORCH_CHECK_TYPE(lengths->device().is_cpu(),
-                   "lengths must be on the CPU, but is on ", lengths->device(),
-                   ": use lengths.cpu()");
+at::Tensor TakeCotangent(const OptionalTensor& given, const char* argument,
+                         at::IntArrayRef sizes, const at::Tensor& first,
+                         const char* first_argument) {
+  if (!given.has_value() || !given->defined()) return {};
+  at::Tensor taken =
+      TakeArray(*given, argument, "[B, H, U, n]", std::ssize(sizes));
+  CheckFits(*given, argument, sizes, first, first_argument);
+  return taken;
+}
+
+SequenceLengths::SequenceLengths(const OptionalTensor& lengths,
+                                 const at::Tensor& first, std::int64_t most)
+    : heads_(first.size(1)), most_(most) {
+  if (!lengths.has_value() || !lengths->defined()) return;
+  all_ = false;
+  TORCH_CHECK_TYPE(
+      lengths->device().is_cpu() || (lengths->is_meta() && first.is_meta()),
+      "lengths must be on the CPU, but is on ", lengths->device(),
+      ": use lengths.cpu()");
+  const std::int64_t batch = first.size(0);
   TORCH_CHECK_TYPE(
       lengths->layout() == at::kStrided && lengths->scalar_type() == at::kLong,
       "lengths must be int64, but is ", Name(lengths->scalar_type()));
   TORCH_CHECK_VALUE(lengths->dim() == 1 && lengths->size(0) == batch,
                     "lengths must be [B] with B = ", batch,
                     ", but has the shape ", lengths->sizes());
+  TORCH_CHECK_TYPE(HasNumbers(*lengths), "lengths has no numbers");
+  if (lengths->is_meta()) return;
   const at::Tensor taken = lengths->contiguous();
+  const auto* const first_length = taken.data_ptr<std::int64_t>();
+  of_batch_.assign(first_length, first_length + batch);
   for (std::int64_t b = 0; b < batch; ++b) {
-    const std::int64_t length = taken.data_ptr<std::int64_t>()[b];
+    const Index length = of_batch_[Size(b)];
     TORCH_CHECK_VALUE(length >= 0 && length <= most,
                       "lengths must be in [0, T] with T = ", most,
                       ", but lengths[", b, "] is ", length);
   }
-  return taken;
 }
 
-torch::autograd::variable_list RefuseSecondDerivative(
-    torch::autograd::AutogradContext* /*context*/,
-    const torch::autograd::variable_list& /*gradients*/) {
-  TORCH_CHECK(false,
-              "attnbench computes first derivatives only: its gradients cannot "
-              "be differentiated again");
+Index SequenceLengths::longest() const {
+  if (all_) return most_;
+  return of_batch_.empty() ? 0 : std::ranges::max(of_batch_);
 }
 
 template <class Real>

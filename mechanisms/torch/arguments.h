@@ -4,7 +4,6 @@
 #define ATTNBENCH_MECHANISMS_TORCH_ARGUMENTS_H_
 
 #include <ATen/core/Tensor.h>
-#include <torch/csrc/autograd/custom_function.h>
 
 #include <span>
 #include <vector>
@@ -14,45 +13,51 @@
 
 namespace attnbench::torch_operators {
 
-// Gives `tensor` if it is [B, H, rows, columns] of floating point on the CPU,
-// else throws an error that names `argument` and says `shape`. Rows of the
-// result are contiguous; it is a copy only if the tensor's are not.
+// Gives `tensor` if it is [B, H, rows, columns] of floating point on the CPU or
+// on `meta`, else throws an error that names `argument` and says `shape`. Rows
+// of the result are contiguous; it is a copy only if the tensor's are not.
 at::Tensor TakeTable(const at::Tensor& tensor, const char* argument,
                      const char* shape);
 // The same for a tensor of that many dimensions, and all of it contiguous.
 at::Tensor TakeArray(const at::Tensor& tensor, const char* argument,
                      const char* shape, std::int64_t dimensions);
-// Throws unless `tensor` has these sizes (-1: any) and the type of `first`.
+// Throws unless `tensor` has these sizes (-1: any) and the type and device of
+// `first`.
 void CheckFits(const at::Tensor& tensor, const char* argument,
                at::IntArrayRef sizes, const at::Tensor& first,
                const char* first_argument);
-// Gives `lengths` if they are [batch], int64 and in [0, most]; an undefined
-// tensor if there are none.
-at::Tensor TakeLengths(const OptionalTensor& lengths, std::int64_t batch,
-                       std::int64_t most);
+// Gives a gradient `given` with respect to a result of these sizes, contiguous;
+// an undefined tensor if there is none.
+at::Tensor TakeCotangent(const OptionalTensor& given, const char* argument,
+                         at::IntArrayRef sizes, const at::Tensor& first,
+                         const char* first_argument);
 
-// The backward of a gradient: it throws.
-torch::autograd::variable_list RefuseSecondDerivative(
-    torch::autograd::AutogradContext* context,
-    const torch::autograd::variable_list& gradients);
+// Gives a result in the type of `argument`, if it is defined.
+inline at::Tensor InTypeOf(const at::Tensor& argument,
+                           const at::Tensor& result) {
+  return result.defined() ? result.to(argument.scalar_type()) : result;
+}
 
-// The number of entries of each sequence, n = b * heads + h.
+// The number of entries of each sequence, n = b * heads + h. It owns them:
+// whoever has the tensor may write to it while sequences are computed.
 class SequenceLengths {
  public:
-  // `lengths` by TakeLengths.
-  SequenceLengths(const at::Tensor& lengths, Index heads, Index most)
-      : of_batch_(lengths.defined() ? lengths.data_ptr<std::int64_t>()
-                                    : nullptr),
-        heads_(heads),
-        most_(most) {}
+  SequenceLengths() = default;
+  // Throws unless `lengths`, if given, are [batch], int64 and in [0, most].
+  // Those of a tensor on `meta`, which has no numbers, are not to be asked for.
+  SequenceLengths(const OptionalTensor& lengths, const at::Tensor& first,
+                  std::int64_t most);
   Index operator()(Index n) const {
-    return of_batch_ == nullptr ? most_ : of_batch_[n / heads_];
+    return all_ ? most_ : of_batch_[Size(n / heads_)];
   }
+  // Of the batch, as far as it is known.
+  Index longest() const;
 
  private:
-  const std::int64_t* of_batch_;
-  const Index heads_;
-  const Index most_;
+  bool all_ = true;
+  std::vector<Index> of_batch_;
+  Index heads_ = 1;
+  Index most_ = 0;
 };
 
 // Sequence n of a table by TakeTable, its first `rows` rows and `cols` columns.

@@ -2,9 +2,10 @@
 #include <ATen/Dispatch.h>
 #include <ATen/Functions.h>
 #include <ATen/Parallel.h>
-#include <torch/csrc/autograd/custom_function.h>
 
-#include <algorithm>
+#include <array>
+#include <string>
+#include <tuple>
 
 #include "mechanisms/common/parallel.h"
 #include "mechanisms/description.h"
@@ -12,13 +13,13 @@
 #include "mechanisms/registry.h"
 #include "mechanisms/torch/arguments.h"
 #include "mechanisms/torch/operators.h"
+#include "mechanisms/torch/registration.h"
 
 namespace attnbench::torch_operators {
 namespace {
 
 using at::Tensor;
-using torch::autograd::AutogradContext;
-using torch::autograd::variable_list;
+using OptionalRef = const OptionalTensor&;
 
 // What a call reads: encoder_scores [B, H, T, K], decoder_scores [B, H, U, K],
 // and, where contexts are made and not attention, memory [B, H, T, d].
@@ -26,7 +27,7 @@ struct Inputs {
   Tensor encoder;
   Tensor decoder;
   Tensor memory;
-  Tensor lengths;
+  SequenceLengths lengths;
 
   Index heads() const { return encoder.size(1); }
   Index count() const { return encoder.size(0) * heads(); }
@@ -44,7 +45,6 @@ class Call {
  public:
   Call(const Inputs& inputs, const MemoryOptions& options)
       : inputs_(inputs),
-        lengths_(inputs.lengths, inputs.heads(), inputs.num_entries()),
         mechanism_(*FindMechanism<Real>("memory")),
         config_(DefaultConfig(mechanism_.Describe())) {
     config_.num_contexts = inputs.num_contexts();
@@ -101,7 +101,7 @@ class Call {
   template <class Body>
   void ForEachSequence(const Body& body) const {
     ParallelFor(inputs_.count(), at::get_num_threads(),
-                [&](Index n) { body(n, lengths_(n)); });
+                [&](Index n) { body(n, inputs_.lengths(n)); });
   }
   bool IsEmpty(Index length) const {
     return length == 0 || inputs_.num_outputs() == 0 || inputs_.columns() == 0;
@@ -142,82 +142,8 @@ class Call {
   }
 
   const Inputs& inputs_;
-  const SequenceLengths lengths_;
   const Mechanism<Real>& mechanism_;
   Config config_;
-};
-
-// The gradient as a function of its own, which has none.
-class MemoryGradient : public torch::autograd::Function<MemoryGradient> {
- public:
-  static variable_list forward(AutogradContext* /*context*/,
-                               const Tensor& encoder, const Tensor& decoder,
-                               const OptionalTensor& memory,
-                               const OptionalTensor& lengths,
-                               const Tensor& cotangent,
-                               const MemoryOptions& options) {
-    const Inputs inputs{encoder, decoder, memory.value_or(Tensor()),
-                        lengths.value_or(Tensor())};
-    const auto zeros = [&](const Tensor& like) {
-      return at::zeros(like.sizes(), like.options().requires_grad(false));
-    };
-    variable_list made = {zeros(encoder), zeros(decoder)};
-    if (inputs.memory.defined()) made.push_back(zeros(inputs.memory));
-    const Inputs gradients{
-        made[0], made[1], made.size() > 2 ? made[2] : Tensor(), {}};
-    AT_DISPATCH_FLOATING_TYPES(encoder.scalar_type(), "attnbench", [&] {
-      Call<scalar_t>(inputs, options).Gradient(cotangent, gradients);
-    });
-    return made;
-  }
-
-  static constexpr auto backward = &RefuseSecondDerivative;
-};
-
-class MemoryFunction : public torch::autograd::Function<MemoryFunction> {
- public:
-  static Tensor forward(AutogradContext* context, const Tensor& encoder,
-                        const Tensor& decoder, const OptionalTensor& memory,
-                        const OptionalTensor& lengths,
-                        const MemoryOptions& options) {
-    const Inputs inputs{encoder, decoder, memory.value_or(Tensor()),
-                        lengths.value_or(Tensor())};
-    context->save_for_backward(
-        {encoder, decoder, inputs.memory, inputs.lengths});
-    auto& kept = context->saved_data;
-    kept["encoder_scoring"] = options.encoder_scoring;
-    kept["decoder_scoring"] = options.decoder_scoring;
-    kept["position_encoding"] = options.position_encoding;
-    kept["place"] = options.place;
-    kept["max_length"] = options.max_length;
-    const Tensor out = at::empty(
-        {encoder.size(0), encoder.size(1), decoder.size(2), inputs.columns()},
-        encoder.options().requires_grad(false));
-    AT_DISPATCH_FLOATING_TYPES(encoder.scalar_type(), "attnbench", [&] {
-      Call<scalar_t>(inputs, options).Expect(out);
-    });
-    return out;
-  }
-
-  static variable_list backward(AutogradContext* context,
-                                const variable_list& cotangents) {
-    auto& kept = context->saved_data;
-    const MemoryOptions options{
-        .encoder_scoring = kept["encoder_scoring"].toStringRef(),
-        .decoder_scoring = kept["decoder_scoring"].toStringRef(),
-        .position_encoding = kept["position_encoding"].toStringRef(),
-        .place = kept["place"].toStringRef(),
-        .max_length = kept["max_length"].toInt()};
-    const variable_list saved = context->get_saved_variables();
-    variable_list gradients = MemoryGradient::apply(
-        saved[0], saved[1], OptionalTensor(saved[2]), OptionalTensor(saved[3]),
-        cotangents[0].resolve_neg().contiguous(), options);
-    gradients.resize(kArguments);
-    return gradients;
-  }
-
- private:
-  static constexpr std::size_t kArguments = 5;
 };
 
 void CheckOption(const std::string& name, const std::string& value) {
@@ -234,47 +160,176 @@ void CheckOption(const std::string& name, const std::string& value) {
   }
 }
 
-void CheckOptions(const MemoryOptions& options, const Tensor& lengths,
-                  std::int64_t most) {
+void CheckOptions(const MemoryOptions& options, Index longest) {
   CheckOption("encoder_scoring", options.encoder_scoring);
   CheckOption("decoder_scoring", options.decoder_scoring);
   CheckOption("position_encoding", options.position_encoding);
   CheckOption("place", options.place);
-  if (options.max_length == 0) return;
-  const std::int64_t longest = !lengths.defined() ? most
-                               : lengths.numel() == 0
-                                   ? 0
-                                   : lengths.max().item<std::int64_t>();
-  TORCH_CHECK_VALUE(options.max_length >= longest,
+  TORCH_CHECK_VALUE(options.max_length == 0 || options.max_length >= longest,
                     "max_length must be 0 or at least the longest length, ",
                     longest, ", but is ", options.max_length);
 }
 
-Tensor Run(const Tensor& encoder_scores, const Tensor& decoder_scores,
-           const OptionalTensor& memory, const MemoryOptions& options,
-           const OptionalTensor& lengths) {
-  const char* const first = "encoder_scores";
-  const Tensor encoder = TakeTable(encoder_scores, first, "[B, H, T, K]");
-  const auto sizes = encoder.sizes();
-  TORCH_CHECK_VALUE(sizes[3] > 0, first,
+constexpr const char* kFirst = "encoder_scores";
+
+// Gives the arguments in a form that can be computed with, or throws.
+Inputs Take(const Tensor& encoder_scores, const Tensor& decoder_scores,
+            const OptionalTensor& memory, const MemoryOptions& options,
+            const OptionalTensor& lengths) {
+  Inputs inputs;
+  inputs.encoder = TakeTable(encoder_scores, kFirst, "[B, H, T, K]");
+  const auto sizes = inputs.encoder.sizes();
+  TORCH_CHECK_VALUE(sizes[3] > 0, kFirst,
                     " must have K >= 1 columns, but its "
                     "shape is ",
                     sizes);
-  const Tensor decoder =
-      TakeTable(decoder_scores, "decoder_scores", "[B, H, U, K]");
+  inputs.decoder = TakeTable(decoder_scores, "decoder_scores", "[B, H, U, K]");
   CheckFits(decoder_scores, "decoder_scores",
-            {sizes[0], sizes[1], -1, sizes[3]}, encoder_scores, first);
-  OptionalTensor entries;
+            {sizes[0], sizes[1], -1, sizes[3]}, encoder_scores, kFirst);
   if (memory.has_value()) {
-    entries = TakeTable(*memory, "memory", "[B, H, T, d]");
+    inputs.memory = TakeTable(*memory, "memory", "[B, H, T, d]");
     CheckFits(*memory, "memory", {sizes[0], sizes[1], sizes[2], -1},
-              encoder_scores, first);
+              encoder_scores, kFirst);
   }
-  const Tensor taken = TakeLengths(lengths, sizes[0], sizes[2]);
-  CheckOptions(options, taken, sizes[2]);
-  return MemoryFunction::apply(encoder, decoder, entries, OptionalTensor(taken),
-                               options)
-      .to(encoder_scores.scalar_type());
+  inputs.lengths = SequenceLengths(lengths, inputs.encoder, sizes[2]);
+  CheckOptions(options, inputs.lengths.longest());
+  return inputs;
+}
+
+Tensor Compute(const Tensor& encoder_scores, const Tensor& decoder_scores,
+               const OptionalTensor& memory, const MemoryOptions& options,
+               const OptionalTensor& lengths) {
+  const Inputs inputs =
+      Take(encoder_scores, decoder_scores, memory, options, lengths);
+  const Tensor out = at::empty({inputs.encoder.size(0), inputs.heads(),
+                                inputs.num_outputs(), inputs.columns()},
+                               inputs.encoder.options());
+  if (!out.is_meta()) {
+    AT_DISPATCH_FLOATING_TYPES(out.scalar_type(), "attnbench", [&] {
+      Call<scalar_t>(inputs, options).Expect(out);
+    });
+  }
+  return InTypeOf(encoder_scores, out);
+}
+
+// Of encoder scores, decoder scores and memory.
+std::array<Tensor, 3> ComputeGradient(const OptionalTensor& d_out,
+                                      const Tensor& encoder_scores,
+                                      const Tensor& decoder_scores,
+                                      const OptionalTensor& memory,
+                                      const MemoryOptions& options,
+                                      const OptionalTensor& lengths) {
+  const Inputs inputs =
+      Take(encoder_scores, decoder_scores, memory, options, lengths);
+  const Tensor cotangent =
+      TakeCotangent(d_out, memory.has_value() ? "d_contexts" : "d_attention",
+                    {inputs.encoder.size(0), inputs.heads(),
+                     inputs.num_outputs(), inputs.columns()},
+                    encoder_scores, kFirst);
+  const auto zeros = [](const Tensor& like) {
+    return like.defined() ? at::zeros(like.sizes(), like.options()) : like;
+  };
+  const Inputs gradients{
+      zeros(inputs.encoder), zeros(inputs.decoder), zeros(inputs.memory), {}};
+  if (cotangent.defined() && !cotangent.is_meta()) {
+    AT_DISPATCH_FLOATING_TYPES(cotangent.scalar_type(), "attnbench", [&] {
+      Call<scalar_t>(inputs, options).Gradient(cotangent, gradients);
+    });
+  }
+  return {InTypeOf(encoder_scores, gradients.encoder),
+          InTypeOf(encoder_scores, gradients.decoder),
+          InTypeOf(encoder_scores, gradients.memory)};
+}
+
+MemoryOptions OptionsOf(c10::string_view encoder_scoring,
+                        c10::string_view decoder_scoring,
+                        c10::string_view position_encoding,
+                        c10::string_view place, std::int64_t max_length) {
+  return {.encoder_scoring = std::string(encoder_scoring),
+          .decoder_scoring = std::string(decoder_scoring),
+          .position_encoding = std::string(position_encoding),
+          .place = std::string(place),
+          .max_length = max_length};
+}
+
+// The kernels, by the schemas below. All gradients are made at once, so those
+// that are not wanted cost nothing more.
+
+Tensor Attention(const Tensor& encoder_scores, const Tensor& decoder_scores,
+                 OptionalRef lengths, c10::string_view encoder_scoring,
+                 c10::string_view decoder_scoring,
+                 c10::string_view position_encoding, c10::string_view place,
+                 std::int64_t max_length) {
+  return Compute(encoder_scores, decoder_scores, {},
+                 OptionsOf(encoder_scoring, decoder_scoring, position_encoding,
+                           place, max_length),
+                 lengths);
+}
+
+std::tuple<Tensor, Tensor> AttentionGradient(
+    OptionalRef d_attention, std::array<bool, 2> /*output_mask*/,
+    const Tensor& encoder_scores, const Tensor& decoder_scores,
+    OptionalRef lengths, c10::string_view encoder_scoring,
+    c10::string_view decoder_scoring, c10::string_view position_encoding,
+    c10::string_view place, std::int64_t max_length) {
+  auto [d_encoder, d_decoder, none] =
+      ComputeGradient(d_attention, encoder_scores, decoder_scores, {},
+                      OptionsOf(encoder_scoring, decoder_scoring,
+                                position_encoding, place, max_length),
+                      lengths);
+  return {d_encoder, d_decoder};
+}
+
+Tensor Contexts(const Tensor& encoder_scores, const Tensor& decoder_scores,
+                const Tensor& memory, OptionalRef lengths,
+                c10::string_view encoder_scoring,
+                c10::string_view decoder_scoring,
+                c10::string_view position_encoding, c10::string_view place,
+                std::int64_t max_length) {
+  return Compute(encoder_scores, decoder_scores, memory,
+                 OptionsOf(encoder_scoring, decoder_scoring, position_encoding,
+                           place, max_length),
+                 lengths);
+}
+
+std::tuple<Tensor, Tensor, Tensor> ContextsGradient(
+    OptionalRef d_contexts, std::array<bool, 3> /*output_mask*/,
+    const Tensor& encoder_scores, const Tensor& decoder_scores,
+    const Tensor& memory, OptionalRef lengths, c10::string_view encoder_scoring,
+    c10::string_view decoder_scoring, c10::string_view position_encoding,
+    c10::string_view place, std::int64_t max_length) {
+  return std::tuple_cat(
+      ComputeGradient(d_contexts, encoder_scores, decoder_scores, memory,
+                      OptionsOf(encoder_scoring, decoder_scoring,
+                                position_encoding, place, max_length),
+                      lengths));
+}
+
+constexpr const char* kOptions =
+    "Tensor? lengths=None, str encoder_scoring=\"softmax\", str"
+    " decoder_scoring=\"softmax\", str position_encoding=\"none\", str"
+    " place=\"inside\", int max_length=0";
+
+TORCH_LIBRARY_FRAGMENT(attnbench, library) {
+  Define(library,
+         {.name = "memory_attention",
+          .arguments = std::string("Tensor encoder_scores, Tensor"
+                                   " decoder_scores, ") +
+                       kOptions,
+          .results = "Tensor",
+          .cotangents = "Tensor? d_attention, bool[2] output_mask",
+          .gradients = "(Tensor encoder_scores, Tensor decoder_scores)"},
+         &Attention, &AttentionGradient);
+  Define(library,
+         {.name = "memory_contexts",
+          .arguments = std::string("Tensor encoder_scores, Tensor"
+                                   " decoder_scores, Tensor memory, ") +
+                       kOptions,
+          .results = "Tensor",
+          .cotangents = "Tensor? d_contexts, bool[3] output_mask",
+          .gradients = "(Tensor encoder_scores, Tensor decoder_scores, Tensor"
+                       " memory)"},
+         &Contexts, &ContextsGradient);
 }
 
 }  // namespace
@@ -283,7 +338,12 @@ at::Tensor MemoryAttention(const at::Tensor& encoder_scores,
                            const at::Tensor& decoder_scores,
                            const MemoryOptions& options,
                            const OptionalTensor& lengths) {
-  return Run(encoder_scores, decoder_scores, {}, options, lengths);
+  static const auto operation =
+      Operator<decltype(Attention)>("memory_attention");
+  return operation.call(encoder_scores, decoder_scores, lengths,
+                        options.encoder_scoring, options.decoder_scoring,
+                        options.position_encoding, options.place,
+                        options.max_length);
 }
 
 at::Tensor MemoryContexts(const at::Tensor& encoder_scores,
@@ -291,7 +351,11 @@ at::Tensor MemoryContexts(const at::Tensor& encoder_scores,
                           const at::Tensor& memory,
                           const MemoryOptions& options,
                           const OptionalTensor& lengths) {
-  return Run(encoder_scores, decoder_scores, memory, options, lengths);
+  static const auto operation = Operator<decltype(Contexts)>("memory_contexts");
+  return operation.call(encoder_scores, decoder_scores, memory, lengths,
+                        options.encoder_scoring, options.decoder_scoring,
+                        options.position_encoding, options.place,
+                        options.max_length);
 }
 
 }  // namespace attnbench::torch_operators

@@ -1,7 +1,7 @@
 // The exact training expectations as PyTorch operators: tensors in, tensors
-// out, with their gradients. library.cc registers them under torch.ops, where
-// the Python module attnbench.torch finds them; a C++ program calls them as
-// they are. docs/operators.md has examples.
+// out, with their gradients. They are operators of PyTorch's dispatcher, under
+// torch.ops.attnbench, where the Python module attnbench.torch finds them; a
+// C++ program calls the functions here. docs/operators.md has examples.
 //
 // Shapes are [B, H, U, T]: batch, heads, outputs, entries. Every pair of batch
 // and head is a sequence of its own. `lengths` [B], int64, has the number of
@@ -9,12 +9,14 @@
 // not read, and weights and gradients there are 0.
 //
 // Tensors are f32 or f64 on the CPU, all of one type. Half and bfloat16 are
-// computed in f32 and returned in kind. Contiguous tensors are read where they
-// are. Sequences run on at::get_num_threads() threads, and results have the
-// same bits for every number of threads.
+// computed in f32 and returned in kind. Tensors on `meta` give results on
+// `meta`: shapes and types without numbers. Contiguous tensors are read where
+// they are. Sequences run on at::get_num_threads() threads, and results have
+// the same bits for every number of threads.
 //
-// Gradients are exact. Second derivatives are not there: to ask for one throws
-// c10::Error.
+// Gradients are exact, and of the `lengths` that the output was made with,
+// whatever is written to them later. Second and forward-mode derivatives are
+// not there: to ask for one throws c10::Error.
 //
 // Errors: a tensor of another shape, type or device, a length outside [0, T],
 // a number that is not allowed (NaN anywhere; p outside [0, 1]) throw
@@ -81,8 +83,8 @@ std::tuple<at::Tensor, at::Tensor> MatchaAttention(
 
 // Attention [B, H, U, T] of any registered mechanism that takes `energies`
 // [B, H, U, T] alone, with its options at their defaults. Outputs of some
-// depend on the ones before: give all from the first on. It is not under
-// torch.ops. Throws c10::ValueError if the mechanism is not known, too.
+// depend on the ones before: give all from the first on. Throws c10::ValueError
+// if the mechanism is not known, too.
 at::Tensor EnergyAttention(const std::string& mechanism,
                            const at::Tensor& energies,
                            const OptionalTensor& lengths = {});

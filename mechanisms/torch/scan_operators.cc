@@ -3,7 +3,10 @@
 #include <ATen/Dispatch.h>
 #include <ATen/Functions.h>
 #include <ATen/Parallel.h>
-#include <torch/csrc/autograd/custom_function.h>
+
+#include <array>
+#include <string>
+#include <tuple>
 
 #include "mechanisms/common/parallel.h"
 #include "mechanisms/description.h"
@@ -11,17 +14,17 @@
 #include "mechanisms/registry.h"
 #include "mechanisms/torch/arguments.h"
 #include "mechanisms/torch/operators.h"
+#include "mechanisms/torch/registration.h"
 
 namespace attnbench::torch_operators {
 namespace {
 
 using at::Tensor;
-using torch::autograd::AutogradContext;
-using torch::autograd::variable_list;
+using OptionalRef = const OptionalTensor&;
 
 // What is not a tensor.
 struct Options {
-  const char* mechanism;
+  std::string mechanism;
   ScoreKind kind;
   Index width;
   EndPolicy end;
@@ -36,7 +39,7 @@ struct Inputs {
   Tensor scores;
   Tensor chunk_energies;
   Tensor start;
-  Tensor lengths;
+  SequenceLengths lengths;
 
   Index heads() const { return scores.size(1); }
   Index count() const { return scores.size(0) * heads(); }
@@ -51,7 +54,6 @@ class Call {
   Call(const Inputs& inputs, const Options& options)
       : inputs_(inputs),
         options_(options),
-        lengths_(inputs.lengths, inputs.heads(), inputs.num_entries()),
         mechanism_(*FindMechanism<Real>(options.mechanism)),
         config_(DefaultConfig(mechanism_.Describe())) {
     config_.chunk_width = options.width;
@@ -61,7 +63,7 @@ class Call {
   template <class Body>
   void ForEachSequence(const Body& body) const {
     ParallelFor(inputs_.count(), at::get_num_threads(),
-                [&](Index n) { body(n, lengths_(n)); });
+                [&](Index n) { body(n, inputs_.lengths(n)); });
   }
   // A mechanism is not asked about sequences of which only zeros can be made.
   bool IsEmpty(Index length) const {
@@ -153,7 +155,6 @@ class Call {
 
   const Inputs& inputs_;
   const Options& options_;
-  const SequenceLengths lengths_;
   const Mechanism<Real>& mechanism_;
   Config config_;
 };
@@ -163,123 +164,249 @@ Tensor MakeResult(const Tensor& like) {
   return at::empty_like(like, like.options(), at::MemoryFormat::Contiguous);
 }
 
-// The gradient as a function of its own, which has none.
-class ScanGradient : public torch::autograd::Function<ScanGradient> {
- public:
-  static variable_list forward(
-      AutogradContext* /*context*/, const Tensor& scores,
-      const OptionalTensor& chunk_energies, const OptionalTensor& start,
-      const OptionalTensor& lengths, const OptionalTensor& d_attention,
-      const OptionalTensor& d_selection, const Options& options) {
-    const Inputs inputs{scores, chunk_energies.value_or(Tensor()),
-                        start.value_or(Tensor()), lengths.value_or(Tensor())};
-    Inputs gradients;
-    variable_list made;
-    const auto make_if_wanted = [&](const Tensor& of, Tensor& gradient) {
-      if (!of.defined() || !of.requires_grad()) return;
-      gradient = MakeResult(of);
-      made.push_back(gradient);
-    };
-    make_if_wanted(inputs.scores, gradients.scores);
-    make_if_wanted(inputs.chunk_energies, gradients.chunk_energies);
-    make_if_wanted(inputs.start, gradients.start);
-    AT_DISPATCH_FLOATING_TYPES(scores.scalar_type(), "attnbench", [&] {
-      Call<scalar_t>(inputs, options)
-          .Gradient(d_attention.value_or(Tensor()),
-                    d_selection.value_or(Tensor()), gradients);
-    });
-    return made;
-  }
-
-  static constexpr auto backward = &RefuseSecondDerivative;
-};
-
-class Scan : public torch::autograd::Function<Scan> {
- public:
-  // (attention), or (attention, alpha) where there are chunk energies.
-  static variable_list forward(AutogradContext* context, const Tensor& scores,
-                               const OptionalTensor& chunk_energies,
-                               const OptionalTensor& start,
-                               const OptionalTensor& lengths,
-                               const Options& options) {
-    const Inputs inputs{scores, chunk_energies.value_or(Tensor()),
-                        start.value_or(Tensor()), lengths.value_or(Tensor())};
-    context->save_for_backward(
-        {inputs.scores, inputs.chunk_energies, inputs.start, inputs.lengths});
-    context->saved_data["mechanism"] = std::string(options.mechanism);
-    context->saved_data["kind"] = static_cast<std::int64_t>(options.kind);
-    context->saved_data["width"] = options.width;
-    context->saved_data["end"] = static_cast<std::int64_t>(options.end);
-    context->set_materialize_grads(false);
-    variable_list made = {MakeResult(scores)};
-    if (inputs.chunk_energies.defined()) {
-      made.push_back(MakeResult(scores));
-    }
-    AT_DISPATCH_FLOATING_TYPES(scores.scalar_type(), "attnbench", [&] {
-      Call<scalar_t>(inputs, options)
-          .Expect(made[0], made.size() > 1 ? made[1] : Tensor());
-    });
-    return made;
-  }
-
-  static variable_list backward(AutogradContext* context,
-                                const variable_list& cotangents) {
-    variable_list gradients(kArguments);
-    const auto given = [&](std::size_t n) -> OptionalTensor {
-      if (n >= cotangents.size() || !cotangents[n].defined()) return {};
-      return cotangents[n].resolve_neg().contiguous();
-    };
-    const OptionalTensor d_attention = given(0);
-    const OptionalTensor d_selection = given(1);
-    if (!d_attention.has_value() && !d_selection.has_value()) return gradients;
-    const variable_list saved = context->get_saved_variables();
-    const std::string mechanism =
-        context->saved_data["mechanism"].toStringRef();
-    const Options options{
-        .mechanism = mechanism.c_str(),
-        .kind = static_cast<ScoreKind>(context->saved_data["kind"].toInt()),
-        .width = context->saved_data["width"].toInt(),
-        .end = static_cast<EndPolicy>(context->saved_data["end"].toInt())};
-    const variable_list made = ScanGradient::apply(
-        saved[0], OptionalTensor(saved[1]), OptionalTensor(saved[2]),
-        OptionalTensor(saved[3]), d_attention, d_selection, options);
-    std::size_t next = 0;
-    for (std::size_t n = 0; n < 3; ++n) {
-      if (saved[n].defined() && saved[n].requires_grad()) {
-        gradients[n] = made[next++];
-      }
-    }
-    return gradients;
-  }
-
- private:
-  static constexpr std::size_t kArguments = 5;
-};
-
-// Checks what all have in common, and computes.
-variable_list Run(const Tensor& scores, const OptionalTensor& chunk_energies,
-                  const OptionalTensor& lengths, const OptionalTensor& start,
-                  const Options& options) {
+// Gives the arguments in a form that can be computed with, or throws.
+Inputs Take(const Tensor& scores, const OptionalTensor& chunk_energies,
+            const OptionalTensor& lengths, const OptionalTensor& start,
+            const Options& options) {
   const char* const name = options.scores_name();
-  const Tensor table = TakeTable(scores, name, "[B, H, U, T]");
-  const auto sizes = table.sizes();
-  OptionalTensor chunk_table, start_row;
+  Inputs inputs;
+  inputs.scores = TakeTable(scores, name, "[B, H, U, T]");
+  const auto sizes = inputs.scores.sizes();
   if (chunk_energies.has_value()) {
-    chunk_table = TakeTable(*chunk_energies, "chunk_energies", "[B, H, U, T]");
+    inputs.chunk_energies =
+        TakeTable(*chunk_energies, "chunk_energies", "[B, H, U, T]");
     CheckFits(*chunk_energies, "chunk_energies", sizes, scores, name);
   }
   if (start.has_value() && start->defined()) {
-    start_row = TakeArray(*start, "start", "[B, H, T]", 3);
+    inputs.start = TakeArray(*start, "start", "[B, H, T]", 3);
     CheckFits(*start, "start", {sizes[0], sizes[1], sizes[3]}, scores, name);
     TORCH_CHECK_VALUE(options.end != EndPolicy::kRestart,
                       "start cannot be given where end is restart: there "
                       "alpha does not say where the next output starts");
   }
-  const Tensor taken = TakeLengths(lengths, sizes[0], sizes[3]);
-  variable_list made = Scan::apply(table, chunk_table, start_row,
-                                   OptionalTensor(taken), options);
-  for (Tensor& one : made) one = one.to(scores.scalar_type());
-  return made;
+  inputs.lengths = SequenceLengths(lengths, inputs.scores, sizes[3]);
+  return inputs;
+}
+
+// Attention, and alpha where there are chunk energies.
+std::tuple<Tensor, Tensor> Compute(const Tensor& scores,
+                                   const OptionalTensor& chunk_energies,
+                                   const OptionalTensor& lengths,
+                                   const OptionalTensor& start,
+                                   const Options& options) {
+  const Inputs inputs = Take(scores, chunk_energies, lengths, start, options);
+  const Tensor attention = MakeResult(inputs.scores);
+  Tensor selection;
+  if (inputs.chunk_energies.defined()) selection = MakeResult(inputs.scores);
+  if (!scores.is_meta()) {
+    AT_DISPATCH_FLOATING_TYPES(inputs.scores.scalar_type(), "attnbench", [&] {
+      Call<scalar_t>(inputs, options).Expect(attention, selection);
+    });
+  }
+  return {InTypeOf(scores, attention), InTypeOf(scores, selection)};
+}
+
+// The gradients with respect to results; both may be absent.
+struct Cotangents {
+  OptionalRef attention;
+  OptionalRef selection;
+};
+
+// Of scores, chunk energies and start, those that are wanted.
+std::array<Tensor, 3> ComputeGradient(const Cotangents& cotangents,
+                                      std::array<bool, 3> wanted,
+                                      const Tensor& scores,
+                                      const OptionalTensor& chunk_energies,
+                                      const OptionalTensor& lengths,
+                                      const OptionalTensor& start,
+                                      const Options& options) {
+  const Inputs inputs = Take(scores, chunk_energies, lengths, start, options);
+  const auto take = [&](const OptionalTensor& given, const char* name) {
+    return TakeCotangent(given, name, inputs.scores.sizes(), scores,
+                         options.scores_name());
+  };
+  const Tensor d_attention = take(cotangents.attention, "d_attention");
+  const Tensor d_selection = take(cotangents.selection, "d_alpha");
+  Inputs gradients;
+  gradients.lengths = inputs.lengths;
+  const auto make = [](bool is_wanted, const Tensor& of) {
+    return is_wanted && of.defined() ? MakeResult(of) : Tensor();
+  };
+  gradients.scores = make(wanted[0], inputs.scores);
+  gradients.chunk_energies = make(wanted[1], inputs.chunk_energies);
+  gradients.start = make(wanted[2], inputs.start);
+  if (!scores.is_meta()) {
+    AT_DISPATCH_FLOATING_TYPES(inputs.scores.scalar_type(), "attnbench", [&] {
+      Call<scalar_t>(inputs, options)
+          .Gradient(d_attention, d_selection, gradients);
+    });
+  }
+  return {InTypeOf(scores, gradients.scores),
+          InTypeOf(scores, gradients.chunk_energies),
+          InTypeOf(scores, gradients.start)};
+}
+
+constexpr const char* kAbsorb = "absorb";
+constexpr const char* kStayLast = "stay_last";
+constexpr const char* kRestart = "restart";
+
+EndPolicy EndOf(c10::string_view text) {
+  if (text == kAbsorb) return EndPolicy::kAbsorb;
+  if (text == kStayLast) return EndPolicy::kStayLast;
+  if (text == kRestart) return EndPolicy::kRestart;
+  TORCH_CHECK_VALUE(false,
+                    "end must be one of absorb, stay_last, restart, but is "
+                    "another text: ",
+                    text.substr(0, 40));
+}
+
+const char* TextOf(EndPolicy end) {
+  switch (end) {
+    case EndPolicy::kAbsorb:
+      return kAbsorb;
+    case EndPolicy::kStayLast:
+      return kStayLast;
+    case EndPolicy::kRestart:
+      return kRestart;
+  }
+  return "";
+}
+
+ScoreKind KindOf(bool probabilities) {
+  return probabilities ? ScoreKind::kProbabilities : ScoreKind::kEnergies;
+}
+
+Options MonotonicOptions(bool probabilities, c10::string_view end) {
+  return {"monotonic", KindOf(probabilities), 1, EndOf(end)};
+}
+
+Options MochaOptions(bool probabilities, std::int64_t width,
+                     c10::string_view end) {
+  TORCH_CHECK_VALUE(width >= 1 || width == kInfiniteLookback,
+                    "width must be at least 1, or -1 for infinite lookback, "
+                    "but is ",
+                    width);
+  return {"mocha", KindOf(probabilities),
+          width == kInfiniteLookback ? kInfiniteWidth : width, EndOf(end)};
+}
+
+Options MatchaOptions(bool probabilities, c10::string_view end) {
+  return {"matcha", KindOf(probabilities), 1, EndOf(end)};
+}
+
+Options EnergyOptions(c10::string_view mechanism) {
+  const std::string name(mechanism);
+  TORCH_CHECK_VALUE(FindMechanism<float>(name) != nullptr, "mechanism ",
+                    name.substr(0, 40), " is not known");
+  const Config defaults;
+  return {name, ScoreKind::kEnergies, defaults.chunk_width, defaults.end};
+}
+
+// The kernels, by the schemas below.
+
+Tensor Monotonic(const Tensor& scores, bool probabilities, OptionalRef lengths,
+                 OptionalRef start, c10::string_view end) {
+  return std::get<0>(Compute(scores, {}, lengths, start,
+                             MonotonicOptions(probabilities, end)));
+}
+
+std::tuple<Tensor, Tensor> MonotonicGradient(
+    OptionalRef d_attention, std::array<bool, 2> output_mask,
+    const Tensor& scores, bool probabilities, OptionalRef lengths,
+    OptionalRef start, c10::string_view end) {
+  auto [d_scores, none, d_start] = ComputeGradient(
+      {d_attention, {}}, {output_mask[0], false, output_mask[1]}, scores, {},
+      lengths, start, MonotonicOptions(probabilities, end));
+  return {d_scores, d_start};
+}
+
+std::tuple<Tensor, Tensor> Mocha(const Tensor& scores, bool probabilities,
+                                 const Tensor& chunk_energies,
+                                 std::int64_t width, OptionalRef lengths,
+                                 OptionalRef start, c10::string_view end) {
+  return Compute(scores, chunk_energies, lengths, start,
+                 MochaOptions(probabilities, width, end));
+}
+
+std::tuple<Tensor, Tensor, Tensor> MochaGradient(
+    OptionalRef d_attention, OptionalRef d_alpha,
+    std::array<bool, 3> output_mask, const Tensor& scores, bool probabilities,
+    const Tensor& chunk_energies, std::int64_t width, OptionalRef lengths,
+    OptionalRef start, c10::string_view end) {
+  return std::tuple_cat(ComputeGradient(
+      {d_attention, d_alpha}, output_mask, scores, chunk_energies, lengths,
+      start, MochaOptions(probabilities, width, end)));
+}
+
+std::tuple<Tensor, Tensor> Matcha(const Tensor& scores, bool probabilities,
+                                  const Tensor& chunk_energies,
+                                  OptionalRef lengths, OptionalRef start,
+                                  c10::string_view end) {
+  return Compute(scores, chunk_energies, lengths, start,
+                 MatchaOptions(probabilities, end));
+}
+
+std::tuple<Tensor, Tensor, Tensor> MatchaGradient(
+    OptionalRef d_attention, OptionalRef d_alpha,
+    std::array<bool, 3> output_mask, const Tensor& scores, bool probabilities,
+    const Tensor& chunk_energies, OptionalRef lengths, OptionalRef start,
+    c10::string_view end) {
+  return std::tuple_cat(ComputeGradient({d_attention, d_alpha}, output_mask,
+                                        scores, chunk_energies, lengths, start,
+                                        MatchaOptions(probabilities, end)));
+}
+
+Tensor Energy(c10::string_view mechanism, const Tensor& energies,
+              OptionalRef lengths) {
+  return std::get<0>(
+      Compute(energies, {}, lengths, {}, EnergyOptions(mechanism)));
+}
+
+Tensor EnergyGradient(OptionalRef d_attention, std::array<bool, 1> output_mask,
+                      c10::string_view mechanism, const Tensor& energies,
+                      OptionalRef lengths) {
+  return ComputeGradient({d_attention, {}}, {output_mask[0], false, false},
+                         energies, {}, lengths, {},
+                         EnergyOptions(mechanism))[0];
+}
+
+TORCH_LIBRARY_FRAGMENT(attnbench, library) {
+  Define(
+      library,
+      {.name = "monotonic_attention",
+       .arguments = "Tensor scores, bool probabilities, Tensor? lengths=None,"
+                    " Tensor? start=None, str end=\"absorb\"",
+       .results = "Tensor",
+       .cotangents = "Tensor? d_attention, bool[2] output_mask",
+       .gradients = "(Tensor scores, Tensor start)"},
+      &Monotonic, &MonotonicGradient);
+  Define(library,
+         {.name = "mocha_attention",
+          .arguments = "Tensor scores, bool probabilities, Tensor"
+                       " chunk_energies, int width, Tensor? lengths=None,"
+                       " Tensor? start=None, str end=\"absorb\"",
+          .results = "(Tensor attention, Tensor alpha)",
+          .cotangents =
+              "Tensor? d_attention, Tensor? d_alpha, bool[3] output_mask",
+          .gradients = "(Tensor scores, Tensor chunk_energies, Tensor start)"},
+         &Mocha, &MochaGradient);
+  Define(library,
+         {.name = "matcha_attention",
+          .arguments = "Tensor scores, bool probabilities, Tensor"
+                       " chunk_energies, Tensor? lengths=None,"
+                       " Tensor? start=None, str end=\"absorb\"",
+          .results = "(Tensor attention, Tensor alpha)",
+          .cotangents =
+              "Tensor? d_attention, Tensor? d_alpha, bool[3] output_mask",
+          .gradients = "(Tensor scores, Tensor chunk_energies, Tensor start)"},
+         &Matcha, &MatchaGradient);
+  Define(library,
+         {.name = "energy_attention",
+          .arguments = "str mechanism, Tensor energies, Tensor? lengths=None",
+          .results = "Tensor",
+          .cotangents = "Tensor? d_attention, bool[1] output_mask",
+          .gradients = "Tensor energies"},
+         &Energy, &EnergyGradient);
 }
 
 }  // namespace
@@ -287,40 +414,34 @@ variable_list Run(const Tensor& scores, const OptionalTensor& chunk_energies,
 at::Tensor MonotonicAttention(const at::Tensor& scores, ScoreKind kind,
                               const OptionalTensor& lengths,
                               const OptionalTensor& start, EndPolicy end) {
-  return Run(scores, {}, lengths, start, {"monotonic", kind, 1, end})[0];
+  static const auto operation =
+      Operator<decltype(Monotonic)>("monotonic_attention");
+  return operation.call(scores, kind == ScoreKind::kProbabilities, lengths,
+                        start, TextOf(end));
 }
 
 std::tuple<at::Tensor, at::Tensor> MochaAttention(
     const at::Tensor& scores, ScoreKind kind, const at::Tensor& chunk_energies,
     std::int64_t width, const OptionalTensor& lengths,
     const OptionalTensor& start, EndPolicy end) {
-  TORCH_CHECK_VALUE(width >= 1 || width == kInfiniteLookback,
-                    "width must be at least 1, or -1 for infinite lookback, "
-                    "but is ",
-                    width);
-  const Index w = width == kInfiniteLookback ? kInfiniteWidth : width;
-  const variable_list made =
-      Run(scores, chunk_energies, lengths, start, {"mocha", kind, w, end});
-  return {made[0], made[1]};
+  static const auto operation = Operator<decltype(Mocha)>("mocha_attention");
+  return operation.call(scores, kind == ScoreKind::kProbabilities,
+                        chunk_energies, width, lengths, start, TextOf(end));
 }
 
 std::tuple<at::Tensor, at::Tensor> MatchaAttention(
     const at::Tensor& scores, ScoreKind kind, const at::Tensor& chunk_energies,
     const OptionalTensor& lengths, const OptionalTensor& start, EndPolicy end) {
-  const variable_list made =
-      Run(scores, chunk_energies, lengths, start, {"matcha", kind, 1, end});
-  return {made[0], made[1]};
+  static const auto operation = Operator<decltype(Matcha)>("matcha_attention");
+  return operation.call(scores, kind == ScoreKind::kProbabilities,
+                        chunk_energies, lengths, start, TextOf(end));
 }
 
 at::Tensor EnergyAttention(const std::string& mechanism,
                            const at::Tensor& energies,
                            const OptionalTensor& lengths) {
-  TORCH_CHECK_VALUE(FindMechanism<float>(mechanism) != nullptr, "mechanism ",
-                    mechanism, " is not known");
-  const Config defaults;
-  return Run(energies, {}, lengths, {},
-             {mechanism.c_str(), ScoreKind::kEnergies, defaults.chunk_width,
-              defaults.end})[0];
+  static const auto operation = Operator<decltype(Energy)>("energy_attention");
+  return operation.call(mechanism, energies, lengths);
 }
 
 }  // namespace attnbench::torch_operators

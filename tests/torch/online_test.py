@@ -102,6 +102,20 @@ class OnlineTest(unittest.TestCase):
                     self.assert_close(torch.stack(contexts, 1), expected.contexts)
                     self.assertTrue(torch.equal(torch.stack(positions, 2), expected.positions))
 
+    def test_what_was_appended_stays_when_its_owner_writes_to_it(self):
+        lengths = torch.tensor([T, 11])
+        with torch.no_grad():
+            for module in modules("absorb"):
+                expected = module.decode(STATES, MEMORY, lengths)
+                place, owned, given = module.begin(B), MEMORY.clone(), lengths.clone()
+                module.append(place, owned, given)
+                owned.fill_(7)
+                given.fill_(10**6)
+                module.close(place)
+                for i in range(U):
+                    step = module.step(place, STATES[:, i])
+                    self.assert_close(step.contexts, expected.contexts[:, i])
+
     def test_an_output_is_made_as_soon_as_its_entry_is_there(self):
         with torch.no_grad():
             for module in modules("absorb"):

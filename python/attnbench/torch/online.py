@@ -83,11 +83,12 @@ class OnlineDecoding:
                 f"lengths must be [B] with B = {len(place.lengths)}, and at most"
                 f" {appended}, which is how many entries were appended"
             )
-        place.memory = _join(place.memory, memory, 1)
+        # What was checked and projected must stay, and the caller may write to its own.
+        place.memory = _join(place.memory, memory.clone(), 1)
         place.keys = _join(place.keys, keys, 2)
         if self.chunk_energy is not None:
             place.chunk_keys = _join(place.chunk_keys, self.chunk_energy.make_keys(memory), 2)
-        place.lengths = lengths
+        place.lengths = lengths.clone()
 
     def close(self, place: Place) -> None:
         """Says that no more entries come: only now can an output choose none."""
