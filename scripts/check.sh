@@ -18,6 +18,8 @@
 #   skeleton     a copy of mechanisms/skeleton is compiled after one line in the
 #                registry, without any other change
 #   training     installs libtorch, builds what needs it, and runs its tests
+#   operators    the PyTorch operators' tests, with a library that is built with
+#                the address and undefined-behaviour sanitizers
 #   report       pages of `attnbench report` in headless Chromium; Google
 #                Benchmark's compare.py reads what `show` writes
 #   deb          the .deb is installed, used and removed in an empty Debian; only if
@@ -36,7 +38,7 @@ set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 default_steps=(
-  format scripts rooms asan-ubsan tsan tidy mutations slurm skeleton training report
+  format scripts rooms asan-ubsan tsan tidy mutations slurm skeleton training operators report
 )
 all_steps=("${default_steps[@]}" deb)
 
@@ -142,6 +144,27 @@ step_training() {
   scripts/setup.sh --training
   configure_and_build ci
   ctest --preset ci --label-regex '^training$' --no-tests=error
+}
+
+# clang cannot read PyTorch's headers, so this is g++, and one SIMD level (AVX2)
+# of kernels whose other levels asan-ubsan has seen; -O0 compiles in half the time
+# of -O1, and the tests are short. Python is not built with the
+# sanitizer, whose runtime must come first, and leaks on purpose.
+step_operators() {
+  local build=build/operators test runtime
+  scripts/setup.sh --training
+  configure_and_build ci attnbench
+  cmake --preset asan-ubsan -B "$build" -D CMAKE_CXX_COMPILER=g++ -D ATTNBENCH_WERROR=OFF \
+    -D CMAKE_CXX_FLAGS_RELWITHDEBINFO="-O0 -g1" \
+    -D CMAKE_CXX_FLAGS="-fsanitize=address,undefined -fno-sanitize-recover=all -DHWY_DISABLED_TARGETS=0x19FF"
+  cmake --build "$build" --parallel "$(nproc)" --target attnbench_torch
+  runtime="$(g++ -print-file-name=libasan.so) $(g++ -print-file-name=libstdc++.so)"
+  for test in dispatch errors latency modules online operators; do
+    LD_PRELOAD=$runtime ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
+      ATTNBENCH=$root/build/ci/attnbench OPENBLAS_NUM_THREADS=1 \
+      ATTNBENCH_TORCH_LIBRARY=$root/$build/libattnbench_torch.so \
+      PYTHONPATH=python:tests/support "$python" "tests/torch/${test}_test.py"
+  done
 }
 
 step_report() {

@@ -85,6 +85,14 @@ class DispatchTest(unittest.TestCase):
             self.assert_all_equal(results(graph(self.LENGTHS, *other)),
                                   results(function(self.LENGTHS, *other)), name)
 
+    def test_a_traced_script_has_the_operator_and_its_values(self):
+        for name, function, tensors in operators():
+            traced = torch.jit.trace(function, (self.LENGTHS, *tensors))
+            self.assertIn(f"attnbench::{name}", str(traced.graph))
+            other = [x.flip(0) for x in tensors]
+            self.assert_all_equal(results(traced(self.LENGTHS, *other)),
+                                  results(function(self.LENGTHS, *other)), name)
+
     def test_a_traced_gradient_has_the_operator_of_the_gradient(self):
         for (name, function, tensors), mode in (
                 (one, mode) for one in operators() for mode in ("real", "fake")):
@@ -135,8 +143,10 @@ class DispatchTest(unittest.TestCase):
             self.assertIn(text, str(caught.exception))
 
     @unittest.skipIf(functorch is None, "without functorch")
-    def test_functorch_gives_gradients_and_maps(self):
+    def test_functorch_gives_gradients_and_maps_and_functions_without_views(self):
         for name, function, tensors in operators():
+            plain = functorch.functionalize(function)(self.LENGTHS, *tensors)
+            self.assert_all_equal(results(plain), results(function(self.LENGTHS, *tensors)), name)
             f = lambda *x: loss(function(self.LENGTHS, *x))
             everything = tuple(range(len(tensors)))
             expected = gradients(function, self.LENGTHS, tensors)[-len(tensors):]

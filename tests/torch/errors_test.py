@@ -135,7 +135,15 @@ class ErrorsTest(unittest.TestCase):
                 lambda: at.mocha_attention(p.double(), 2, p=p),
             "start must have the type of p": lambda: at.monotonic_attention(
                 p=p, start=filled(1, 1, 3).half()),
-            "p must be dense": lambda: at.monotonic_attention(p=p.to_sparse()),
+            "p must be dense, but its layout is Sparse":
+                lambda: at.monotonic_attention(p=p.to_sparse()),
+            "p must be dense, but its layout is Mkldnn":
+                lambda: at.monotonic_attention(p=p.to_mkldnn()),
+            "p must be float32, float64, float16 or bfloat16, but is QUInt8":
+                lambda: at.monotonic_attention(
+                    p=torch.quantize_per_tensor(p, 0.1, 0, torch.quint8)),
+            "p must be float32, float64, float16 or bfloat16, but is ComplexFloat":
+                lambda: at.monotonic_attention(p=p + 0j),
             "lengths must be int64, but is int32": lambda: at.monotonic_attention(
                 p=p, lengths=torch.tensor([1], dtype=torch.int32)),
             "p must be a tensor, but is of type list": lambda: at.monotonic_attention(p=[[.5]]),
