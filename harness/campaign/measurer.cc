@@ -34,6 +34,8 @@ constexpr double kAlarmDelay = 1;  // seconds
 constexpr double kKillDelay = 3;  // seconds
 // A worker begins its first cell sooner, with all that it reads before.
 constexpr double kBeginLimit = 600;  // seconds
+// A worker that should end may have to wait for its peer, and kill it.
+constexpr std::chrono::seconds kWorkerFarewell{20};
 // No answer is longer, in bytes: its numbers are the samples of a point.
 constexpr std::size_t kLongestAnswer = std::size_t{1} << 28;
 // The signal that ends a worker may come so long before ours.
@@ -122,7 +124,8 @@ class Measurer::Worker {
                 EnvironmentWith({"TMPDIR=" + folder, "OPENBLAS_NUM_THREADS=1"}),
             .longest_line = kLongestAnswer,
             .third = step,
-            .echo_errors = true};
+            .echo_errors = true,
+            .farewell = kWorkerFarewell};
   }
 
   const StepFile step_file_;

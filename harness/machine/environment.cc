@@ -2,11 +2,13 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
-#include <gnu/libc-version.h>
 #include <omp.h>
 #include <stdlib.h>
 #include <sys/personality.h>
 #include <sys/utsname.h>
+#ifdef __GLIBC__
+#include <gnu/libc-version.h>
+#endif
 
 #include <algorithm>
 #include <chrono>
@@ -144,7 +146,7 @@ std::string FileOf(const char* function) {
   }
   std::error_code error;
   const auto real = std::filesystem::canonical(info.dli_fname, error);
-  const std::string path = error ? info.dli_fname : real.string();
+  std::string path = error ? info.dli_fname : real.string();
   CheckUtf8(path, "the path of a library");
   return path;
 }
@@ -166,12 +168,20 @@ LoadedLibrary LoadedBlas() {
   return blas;
 }
 
+LoadedLibrary LoadedC() {
+  LoadedLibrary c{.file = FileOf("memcpy")};
+#ifdef __GLIBC__
+  c.version = gnu_get_libc_version();
+#endif
+  return c;
+}
+
 std::map<std::string, LoadedLibrary> LoadedLibraries() {
   return {{"blas", LoadedBlas()},
           {"openmp", {.file = FileOf("omp_get_max_threads")}},
           {"malloc", {.file = FileOf("malloc")}},
           {"math", {.file = FileOf("exp")}},
-          {"c", {.file = FileOf("memcpy"), .version = gnu_get_libc_version()}}};
+          {"c", LoadedC()}};
 }
 
 // Prefixes of the variables that decide how fast we or a peer are. Where

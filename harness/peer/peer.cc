@@ -48,7 +48,8 @@ void Peer::Fail(const std::string& what) {
   const ProcessEnd end = process_->Stop();
   std::string text = what;
   if (what.empty()) {
-    text = (end.lingered ? "closed its output and " : "") + end.Text();
+    text =
+        (end.lingered.count() > 0 ? "closed its output and " : "") + end.Text();
   }
   const std::string words = process_->LastWords();
   if (!words.empty()) text += ": " + words;

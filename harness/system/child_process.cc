@@ -25,8 +25,6 @@ using Clock = ChildProcess::Clock;
 
 constexpr std::size_t kMostWords = std::size_t{1} << 20;
 constexpr std::size_t kShownLength = 200;
-// A process that should end with its input has this long; then it is killed.
-constexpr std::chrono::milliseconds kFarewell{2000};
 constexpr std::chrono::hours kLongestPoll{1};
 
 void Check(int status, const char* what) {
@@ -150,9 +148,8 @@ int ProcessEnd::Signal() const {
 }
 
 std::string ProcessEnd::Text() const {
-  if (lingered) {
-    return fmt::format("did not end by itself within {} s",
-                       kFarewell.count() / 1000);
+  if (lingered.count() > 0) {
+    return fmt::format("did not end by itself within {} s", lingered.count());
   }
   if (Signal() != 0) {
     return fmt::format("was killed by signal {} ({})", Signal(),
@@ -183,7 +180,8 @@ std::vector<std::string> EnvironmentWith(std::vector<std::string> variables) {
 ChildProcess::ChildProcess(const Command& command)
     : pipes_(std::make_unique<Pipes>()),
       echo_errors_(command.echo_errors),
-      longest_line_(command.longest_line) {
+      longest_line_(command.longest_line),
+      farewell_(command.farewell) {
   std::vector<std::string> arguments = command.arguments;
   std::vector<std::string> environment = command.environment;
   const std::vector<char*> argument_pointers = Pointers(arguments);
@@ -253,13 +251,13 @@ std::optional<std::string> ChildProcess::ReadLine(Clock::time_point deadline) {
 ProcessEnd ChildProcess::Stop() {
   if (id_ < 0) return end_;
   pipes_->input.ours.Close();
-  const Clock::time_point deadline = Clock::now() + kFarewell;
+  const Clock::time_point deadline = Clock::now() + farewell_;
   bool ended = false;
   while (!ended && !killed_ && Clock::now() < deadline) {
     ended = waitpid(id_, &end_.status, WNOHANG) == id_;
     if (!ended) usleep(1000);
   }
-  end_.lingered = !ended && !killed_;
+  if (!ended && !killed_) end_.lingered = farewell_;
   kill(-id_, SIGKILL);
   if (guard_ > 0) {
     kill(guard_, SIGKILL);

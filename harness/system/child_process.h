@@ -15,8 +15,9 @@ namespace attnbench {
 
 // The way in which a process ended.
 struct ProcessEnd {
-  int status = 0;         // as from waitpid
-  bool lingered = false;  // it did not end by itself, so Stop killed it
+  int status = 0;  // as from waitpid
+  // It did not end by itself in so long, so Stop killed it; 0 otherwise.
+  std::chrono::seconds lingered{0};
 
   bool IsGood() const { return status == 0; }
   int Signal() const;        // 0 if it ended by itself
@@ -45,6 +46,8 @@ class ChildProcess {
     std::size_t longest_line = std::size_t{1} << 26;  // of its output, in bytes
     int third = -1;            // the process's file number 3; -1: none
     bool echo_errors = false;  // show its stderr on ours, too
+    // A process that should end with its input has this long.
+    std::chrono::seconds farewell{2};
   };
 
   // Throws UserError if the system has no room for one more process. A
@@ -84,6 +87,7 @@ class ChildProcess {
   std::unique_ptr<Pipes> pipes_;
   const bool echo_errors_;
   const std::size_t longest_line_;
+  const std::chrono::seconds farewell_;
   pid_t id_ = -1;     // -1: stopped
   pid_t guard_ = -1;  // -1 if the system had no room for it
   ProcessEnd end_;

@@ -254,6 +254,10 @@ class GoingWrong(PeerTest):
         self.assertEqual([c["status"] for c in second["cells"]], ["ok", "ok"])
         self.assertEqual([run["peer_limit_s"] for run in second["context"]["runs"]], [60])
 
+    def test_one_that_stays_when_all_is_measured_costs_nothing(self):
+        cells = self.measure(*BOTH, peer=f"sh -c '{FAKE}; trap \"\" TERM HUP; sleep 100'")
+        self.assertEqual([c["status"] for c in cells.values()], ["ok", "ok"])
+
     def test_the_others_go_on_with_another_process(self):
         cells = self.measure(
             "--mechanism", "soft,monotonic", "--variant", "framework",
