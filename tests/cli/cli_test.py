@@ -86,7 +86,7 @@ class WrongInput(CommandTest):
 
     def test_a_message_repeats_no_more_than_a_line_of_what_was_given(self):
         long = "\u20ac" * 10_000
-        self.write("key.json", json.dumps({long: 1}))
+        self.write("key.json", json.dumps({"kind": "sweep", "schema_version": 1, long: 1}))
         self.write("value.json", json.dumps({"kind": long}))
         self.write("e.json", json.dumps({"name": "e", "axes": {"mode": long}}))
         for arguments in (
@@ -94,11 +94,12 @@ class WrongInput(CommandTest):
             ["show", long], ["show", "key.json"], ["show", "value.json"],
             ["run-sweep", "e.json", "-o", "r.json"],
             *(["run-sweep", *TINY, option, long, "-o", "r.json"] for option in (
-                "-T", "--seed", "--shard", "--mechanism", "--option", "--workload",
+                "--seed", "--shard", "--mechanism", "--option", "--workload",
                 "--trials", "--cell-limit", "--peer")),
             ["run-sweep", *TINY, "--option", "threshold=" + long, "-o", "r.json"],
             ["run-sweep", *TINY, "--workload", "file:" + long, "-o", "r.json"],
-            ["run-sweep", *TINY, "-T", f"1:{long}:1", "-o", "r.json"],
+            ["run-sweep", "-T", long, "-o", "r.json"],
+            ["run-sweep", "-T", f"1:{long}:1", "-o", "r.json"],
             ["run-sweep", *TINY, "-o", long], ["compare", "a", "b", "--level", long],
             ["expect", long], ["decode", long], ["draw", long], ["report", long, "-o", "x"],
         ):

@@ -166,7 +166,6 @@ TEST(Document, AWholeNumberIsOneHoweverItIsWritten) {
     const auto read = FromJson<Whole>(json, "d.json");
     EXPECT_EQ(read.seed, 6U) << text;
     EXPECT_EQ(read.count, 6) << text;
-    EXPECT_TRUE(testing::Validates(SchemaOf<Whole>(), json)) << text;
   }
   for (const char* text : {"6.5", "-1.0", "1.9e19", "1e300"}) {
     Json json = ToJson(Example());

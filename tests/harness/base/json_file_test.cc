@@ -111,7 +111,7 @@ TEST(ReadJsonFile, RepeatsNoMoreOfAFileThanALineHolds) {
   const std::string path = folder.path() + "/d.json";
   const std::string large(10'000, 'k');
   for (const std::string& text :
-       {"{\"" + large + "\": 1, \"" + large + "\": 2}", large, "{\"" + large,
+       {"{\"" + large + "\": 1, \"" + large + "\": 2}", "{\"" + large,
         std::string("[") + std::string(10'000, '9') + "]"}) {
     std::ofstream(path) << text;
     const std::string error = ErrorOf(path);
