@@ -34,7 +34,7 @@ Context ContextOf(const std::string& program, std::chrono::seconds limit) {
   const bool is_late = !line && !process.HasEnded();
   if (is_late) process.Kill();
   const ProcessEnd end = process.Stop();
-  const Json json = line ? Json::parse(*line, nullptr, false) : Json();
+  const Json json = line ? ParseMessage(*line) : Json();
   if (!json.is_object() || !json.contains("context")) {
     const std::string words = process.LastWords();
     throw UserError(
