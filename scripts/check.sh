@@ -147,8 +147,8 @@ step_training() {
 }
 
 # clang cannot read PyTorch's headers, so this is g++, and one SIMD level (AVX2)
-# of kernels whose other levels asan-ubsan has seen; -O0 compiles in half the time
-# of -O1, and the tests are short. Python is not built with the
+# of kernels whose other levels asan-ubsan has seen; most of the time goes into
+# compiling, so -O0. Python is not built with the
 # sanitizer, whose runtime must come first, and leaks on purpose.
 step_operators() {
   local build=build/operators test runtime
