@@ -46,8 +46,8 @@ class ChildProcess {
     bool echo_errors = false;  // show its stderr on ours, too
   };
 
-  // Throws UserError if the system has no room for one more process. A
-  // program that cannot be started ends with status 127.
+  // Throws UserError if the system has no room for one more process, or the
+  // program cannot be started.
   explicit ChildProcess(const Command& command);
   ~ChildProcess();
   ChildProcess(const ChildProcess&) = delete;
