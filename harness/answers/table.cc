@@ -138,6 +138,7 @@ void SetReads(const ResultCell& cell, TableRow& row) {
 void SetTime(const ResultCell& cell, TableRow& row) {
   row.time_ns = cell.median_ns;
   row.time_interval_ns = cell.interval_ns;
+  row.page_faults = cell.page_faults;
   if (!cell.decoder) {
     if (cell.numerics) SetReads(cell, row);
   } else if (cell.decoder->reads) {
@@ -308,7 +309,7 @@ std::string TableCsv(const CellTable& table) {
   for (const Axis& axis : AllAxes()) text += "," + axis.name;
   text +=
       ",status,message,time_ns,time_low_ns,time_high_ns,over,speedup,"
-      "speedup_low,speedup_high,memory_read,zero_contexts\n";
+      "speedup_low,speedup_high,memory_read,zero_contexts,page_faults\n";
   const auto end = [](const std::optional<Interval>& interval,
                       double Interval::*which) {
     return interval ? NumberText((*interval).*which) : "";
@@ -326,7 +327,8 @@ std::string TableCsv(const CellTable& table) {
           end(row.time_interval_ns, &Interval::high), row.over.value_or(""),
           NumberText(row.speedup), end(row.speedup_interval, &Interval::low),
           end(row.speedup_interval, &Interval::high),
-          NumberText(row.memory_read), NumberText(row.zero_contexts)}) {
+          NumberText(row.memory_read), NumberText(row.zero_contexts),
+          NumberText(row.page_faults)}) {
       fields.push_back(field);
     }
     for (std::string& field : fields) field = QuotedText(field);

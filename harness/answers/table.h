@@ -54,6 +54,7 @@ struct TableRow : CellIdentity {
   // and U.
   std::optional<double> memory_read = {};
   std::optional<double> zero_contexts = {};
+  std::optional<double> page_faults = {};  // of the cell
 
   static void Fields(auto& self, auto& visit) {
     visit("result", self.result);
@@ -70,6 +71,7 @@ struct TableRow : CellIdentity {
     visit("speedup_interval", self.speedup_interval);
     visit("memory_read", self.memory_read);
     visit("zero_contexts", self.zero_contexts);
+    visit("page_faults", self.page_faults);
   }
 };
 

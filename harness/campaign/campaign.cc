@@ -96,6 +96,7 @@ class Campaign {
     // The workers will need a temporary folder: a lack of one must show before
     // hours of measuring.
     static_cast<void>(TemporaryFolder());
+    CheckWorkerProgram(options.measurer);
     for (const Point& point : sweep.points) hashes_.push_back(HashOf(point));
     wanted_ = options.shard.value_or(Shard{}).Indices(hashes_.size());
   }
@@ -463,7 +464,7 @@ class Campaign {
                       ? ""
                       : fmt::format(" were measured by all {} processes",
                                     sweep_.processes)),
-        context);
+        PageFaultWarnings(result.cells), context);
     return result;
   }
 

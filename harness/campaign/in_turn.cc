@@ -94,7 +94,7 @@ class Side {
         result.cells.push_back(std::move(cell));
       }
     }
-    SetValidityOfRuns("", context_);
+    SetValidityOfRuns("", PageFaultWarnings(result.cells), context_);
     result.context = std::move(context_);
     return {side_.name, std::move(result)};
   }

@@ -9,12 +9,16 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
+#include <cstdio>
 #include <cstring>
 #include <optional>
+#include <thread>
 #include <utility>
 
 #include "harness/base/error.h"
 #include "harness/base/hash.h"
+#include "harness/base/printable.h"
 #include "harness/system/disk.h"
 
 namespace attnbench {
@@ -111,10 +115,11 @@ JournalContents ParseJournal(std::string_view text, const std::string& path) {
   return contents;
 }
 
-Journal::Journal(const std::string& target, std::string result)
+Journal::Journal(const std::string& target, std::string result,
+                 std::chrono::milliseconds patience)
     : path_(target + ".journal"), result_(std::move(result)) {
   try {
-    Lock();
+    Lock(patience);
     Read();
   } catch (const UserError&) {
     if (descriptor_ >= 0) close(descriptor_);
@@ -123,9 +128,8 @@ Journal::Journal(const std::string& target, std::string result)
 }
 
 Journal::~Journal() {
-  struct stat status {};
   if (descriptor_ < 0) return;
-  if (fstat(descriptor_, &status) == 0 && status.st_size == 0) Remove();
+  if (text_.empty() && !has_points_) Remove();
   if (descriptor_ >= 0) close(descriptor_);
 }
 
@@ -152,13 +156,28 @@ void Journal::Open() {
 
 // Another run may remove the file between our opening and our locking it; what
 // we have locked then is no file that anybody else would find.
-void Journal::Lock() {
+void Journal::Lock(std::chrono::milliseconds patience) {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::milliseconds kPause{20};
+  const Clock::time_point deadline = Clock::now() + patience;
+  bool is_told = false;
   while (true) {
     Open();
-    if (flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
+    while (flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
+      if (errno == EINTR) continue;
       if (errno != EWOULDBLOCK) Fail("locked");
-      throw UserError(result_, "another run is writing it and has locked " +
-                                   path_ + "; wait until it ends");
+      if (Clock::now() >= deadline) {
+        throw UserError(result_, "another run is writing it and has locked " +
+                                     path_ + "; wait until it ends");
+      }
+      if (!std::exchange(is_told, true)) {
+        fmt::print(stderr,
+                   "attnbench: {}: another run has locked {}; waiting up to "
+                   "{} s for its end\n",
+                   Printable(result_), Printable(path_),
+                   std::chrono::ceil<std::chrono::seconds>(patience).count());
+      }
+      std::this_thread::sleep_for(kPause);
     }
     if (!IsRemoved()) return;
     close(std::exchange(descriptor_, -1));
@@ -195,6 +214,7 @@ void Journal::Read() {
 void Journal::Clear() {
   if (ftruncate(descriptor_, 0) != 0) Fail("emptied");
   text_.clear();
+  has_points_ = false;
   num_lines_ = 0;
   ends_in_line_ = true;
 }
@@ -222,6 +242,7 @@ void Journal::Append(const JournalRecord& record) {
   if (status.st_size == 0) SyncFolderOf(path_);
   ends_in_line_ = true;
   ++num_lines_;
+  has_points_ = has_points_ || record.point.has_value();
 }
 
 void Journal::Remove() {

@@ -8,6 +8,7 @@
 #ifndef ATTNBENCH_HARNESS_CAMPAIGN_JOURNAL_H_
 #define ATTNBENCH_HARNESS_CAMPAIGN_JOURNAL_H_
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -81,14 +82,19 @@ JournalContents ParseJournal(std::string_view text, const std::string& path);
 class Journal {
  public:
   // Opens or makes the journal of the result `target` ("r.json": the file
-  // "r.json.journal"); `result` is how messages call the result. Throws
-  // UserError if another run has it, if it cannot be made, or if what is there
+  // "r.json.journal"); `result` is how messages call the result. Waits for
+  // `patience` if another run has it, and says so: what was killed holds its
+  // locks until the system has taken back its memory. Throws UserError if that
+  // run still has it then, if it cannot be made, or if what is there
   // is no journal: a link, a pipe, another program's file.
-  Journal(const std::string& target, std::string result);
-  // Removes the file if it is empty.
+  Journal(const std::string& target, std::string result,
+          std::chrono::milliseconds patience = kPatience);
+  // Removes the file if it has no point and is of this run alone.
   ~Journal();
   Journal(const Journal&) = delete;
   Journal& operator=(const Journal&) = delete;
+
+  static constexpr std::chrono::seconds kPatience{5};
 
   const std::string& path() const { return path_; }
   // Whether somebody has removed the file, or its folder.
@@ -106,7 +112,7 @@ class Journal {
 
  private:
   void Open();
-  void Lock();
+  void Lock(std::chrono::milliseconds patience);
   void Read();
   [[noreturn]] void Fail(const char* what) const;
 
@@ -116,6 +122,7 @@ class Journal {
   std::string text_;  // the file's text when it was opened
   std::size_t num_lines_ = 0;
   bool ends_in_line_ = true;
+  bool has_points_ = false;  // of this run
 };
 
 }  // namespace attnbench

@@ -28,6 +28,7 @@ namespace {
 // A waiting program looks up this often: for the bar, and for an interrupt.
 constexpr std::chrono::milliseconds kLookUp{100};
 constexpr std::chrono::minutes kSendLimit{1};
+constexpr char kOurselves[] = "/proc/self/exe";
 // A worker that is not stopped ends itself sooner.
 constexpr double kAlarmDelay = 1;  // seconds
 // Another program may ignore the alarm.
@@ -53,8 +54,9 @@ class StepFile {
  public:
   StepFile() : descriptor_(memfd_create("attnbench-step", MFD_CLOEXEC)) {
     if (descriptor_ < 0) {
-      throw std::runtime_error(std::string("memfd_create: ") +
-                               std::strerror(errno));
+      throw UserError("a worker",
+                      std::string("could not be started: memfd_create: ") +
+                          std::strerror(errno));
     }
     Write({});
   }
@@ -154,6 +156,14 @@ struct Measurer::Work {
   }
 };
 
+void CheckWorkerProgram(const MeasurerOptions& options) {
+  if (!options.builds.empty() || access(kOurselves, X_OK) == 0) return;
+  throw UserError(kOurselves,
+                  fmt::format("cannot be run: {}; workers are started from "
+                              "there, so mount /proc",
+                              std::strerror(errno)));
+}
+
 ProcessPlan PlanOf(const Sweep& sweep, const MeasurerOptions& options) {
   return {sweep.processes,
           std::max<std::int64_t>(1, std::ssize(options.builds))};
@@ -178,7 +188,7 @@ void Measurer::Finish() {
 
 std::string Measurer::Program() const {
   const std::vector<std::string>& builds = options_.builds;
-  if (builds.empty()) return "/proc/self/exe";
+  if (builds.empty()) return kOurselves;
   return builds[static_cast<std::size_t>(process_) % builds.size()];
 }
 

@@ -35,6 +35,10 @@ struct MeasurerOptions {
   std::int64_t most_draws = kMostDraws;
 };
 
+// Throws UserError if no worker can be started from this program's own file,
+// where that is to be its program.
+void CheckWorkerProgram(const MeasurerOptions& options);
+
 ProcessPlan PlanOf(const Sweep& sweep, const MeasurerOptions& options);
 
 // What one process gave of a point.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,7 @@ void SetInvalid(const std::string& message, ResultCell& cell) {
   cell.operations.reset();
   cell.latency.reset();
   cell.peak_memory_bytes.reset();
+  cell.page_faults.reset();
   cell.limit.reset();
   cell.decoder.reset();
   for (const Sum& sum : kSums) (*cell.numerics.*sum.value).reset();
@@ -83,6 +85,7 @@ void AddProcess(const ResultCell& next, const ProcessPlan& plan, bool is_peers,
                                               : 1;
     Append(next.samples_ns, joined.samples_ns);
     Append(next.prepare_samples_ns, joined.prepare_samples_ns);
+    joined.page_faults = std::max(joined.page_faults, next.page_faults);
     if (joined.decoder) {
       Append(next.decoder->attention_samples_ns,
              joined.decoder->attention_samples_ns);

@@ -15,6 +15,7 @@
 #include "harness/base/error.h"
 #include "harness/machine/calibration.h"
 #include "harness/peer/peer.h"
+#include "mechanisms/common/array.h"
 
 namespace attnbench {
 namespace {
@@ -146,6 +147,7 @@ void ServeWorker() {
   sigemptyset(&alarm);
   sigaddset(&alarm, SIGALRM);
   sigprocmask(SIG_UNBLOCK, &alarm, nullptr);
+  KeepFreedArrays();
   PointServer server;
   for (std::string line; std::getline(std::cin, line);) {
     std::cout << ToJson(server.Answer(line)).dump() << std::endl;

@@ -17,7 +17,6 @@
 #include <exception>
 #include <filesystem>
 #include <iostream>
-#include <limits>
 #include <memory>
 #include <new>
 #include <optional>
@@ -30,6 +29,7 @@
 #include "harness/base/printable.h"
 #include "harness/commands/commands.h"
 #include "harness/machine/environment.h"
+#include "harness/machine/sanitized.h"
 #include "mechanisms/common/blas_threads.h"
 #include "mechanisms/kernels/kernels.h"
 #include "mechanisms/kernels/self_test.h"
@@ -186,13 +186,44 @@ void OpenStandardFiles() {
 
 // A trial frees its scratch arrays and the next one allocates them again.
 // Memory that is handed back to the system in between comes back page by page,
-// cleared: for large arrays that takes longer than the work.
+// cleared: for large arrays that takes longer than the work. (-1 is no
+// threshold at all; the largest int is one, of 2 GiB.)
 void KeepFreedMemory() {
 #ifdef __GLIBC__
   mallopt(M_MMAP_MAX, 0);
-  mallopt(M_TRIM_THRESHOLD, std::numeric_limits<int>::max());
+  mallopt(M_TRIM_THRESHOLD, -1);
 #endif
 }
+
+// OpenBLAS starts threads as it is loaded, long before main. Where the system
+// gives none it sends SIGINT to this process, which would look like an
+// interrupt of the user's. Only .preinit_array of a program comes before the
+// libraries that it is linked with; a sanitizer's own beginning may come later.
+#if !ATTNBENCH_IS_SANITIZED
+struct sigaction before_libraries;
+
+void EndAtLoad(int /*signal*/, siginfo_t* info, void* /*context*/) {
+  if (info->si_pid != getpid()) _exit(kInterrupted);
+  constexpr std::string_view kText =
+      "attnbench: threads: the system gives no more of them (ulimit -u)\n";
+  [[maybe_unused]] const ssize_t written =
+      write(STDERR_FILENO, kText.data(), kText.size());
+  _exit(kWrongUsage);
+}
+
+void CatchSignalAtLoad() {
+  struct sigaction action {};
+  action.sa_sigaction = EndAtLoad;
+  action.sa_flags = static_cast<int>(SA_SIGINFO);
+  sigaction(SIGINT, nullptr, &before_libraries);
+  if (before_libraries.sa_handler != SIG_IGN) {
+    sigaction(SIGINT, &action, nullptr);
+  }
+}
+
+__attribute__((section(".preinit_array"),
+               used)) void (*const at_load)() = CatchSignalAtLoad;
+#endif
 
 // With less than this the program would end in the middle of its work, without
 // a message.
@@ -341,6 +372,9 @@ int Main(const std::vector<std::string>& arguments) {
 }  // namespace attnbench
 
 int main(int argc, char** argv) {
+#if !ATTNBENCH_IS_SANITIZED
+  sigaction(SIGINT, &attnbench::before_libraries, nullptr);
+#endif
   attnbench::OpenStandardFiles();
   attnbench::KeepFreedMemory();
   // Growing beyond the file size limit (ulimit -f) is a full disk, not a crash.

@@ -15,6 +15,7 @@
 #include "harness/campaign/estimate.h"
 #include "harness/campaign/progress.h"
 #include "harness/inputs/case_file.h"
+#include "harness/machine/clock.h"
 #include "harness/machine/environment.h"
 #include "harness/sweep/workload_name.h"
 #include "harness/system/interrupt.h"
@@ -89,6 +90,7 @@ std::optional<std::vector<ResultCell>> Measure(const Sweep& probes,
         "attnbench: measuring {} small points for the estimate\n",
         probes.points.size());
   };
+  if (!probes.points.empty()) CheckClock();
   CatchInterrupts();
   Measurer measurer(probes, options);
   std::vector<ResultCell> probed;

@@ -1,13 +1,17 @@
 #include "harness/machine/calibration.h"
 
+#if defined(__x86_64__)
+#include <emmintrin.h>
+#endif
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <limits>
-#include <new>
 #include <utility>
 
 #include "harness/base/arrays.h"
+#include "harness/machine/clock.h"
 #include "harness/machine/environment.h"
 #include "harness/stats/statistics.h"
 #include "mechanisms/kernels/limits.h"
@@ -21,7 +25,29 @@ constexpr int kChainRuns = 5;
 constexpr int kChainSteps = 5'500;
 constexpr char kChain[] = "chain";
 
+constexpr int kDramRuns = 6;
 constexpr Index kDramPartBytes = Index{1} << 16;
+
+// Takes memory out of all caches; false where a program cannot.
+bool Flush(const Pages& pages) {
+  constexpr Index kLineBytes = 64;
+  for (Index at = 0; at < pages.bytes(); at += kLineBytes) {
+    const char* const line = static_cast<const char*>(pages.data()) + at;
+#if defined(__x86_64__)
+    _mm_clflush(line);
+#elif defined(__aarch64__)
+    asm volatile("dc civac, %0" ::"r"(line) : "memory");
+#else
+    return false;
+#endif
+  }
+#if defined(__x86_64__)
+  _mm_mfence();
+#elif defined(__aarch64__)
+  asm volatile("dsb sy" ::: "memory");
+#endif
+  return true;
+}
 
 constexpr int kThroughputRuns = 6;
 // Each step is 7 cycles or more where a core begins two multiply-adds in each.
@@ -41,9 +67,9 @@ double LeastNs(int runs, const Work& work) {
   for (int run = 0; run < runs; ++run) {
     const auto start = Clock::now();
     work();
-    least_ns = std::min(
-        least_ns,
-        std::chrono::duration<double, std::nano>(Clock::now() - start).count());
+    const std::chrono::duration<double, std::nano> elapsed =
+        Clock::now() - start;
+    least_ns = std::min(least_ns, DurationNs(elapsed.count()));
   }
   return least_ns;
 }
@@ -78,22 +104,28 @@ Probes::Probes(const std::vector<Cache>& caches) {
   // By the time that a part is read again, it has left L2; the first walk may
   // be the one that brings it into L3.
   if (l2 > 0 && l3 >= 4 * l2) Add({.name = "L3", .runs = 12}, 8 * part, part);
-  // Here it has left every cache.
   if (l2 + l3 > 0) {
-    Add({.name = "DRAM", .runs = 6}, 2 * std::max(l2, l3), kDramPartBytes);
+    Add({.name = "DRAM", .runs = kDramRuns, .is_flushed = true},
+        kDramRuns * kDramPartBytes, kDramPartBytes);
   }
 }
 
 // A level for which there is no memory has no probe.
 void Probes::Add(Reading reading, Index bytes, Index part_bytes) {
-  if (bytes > AvailableMemoryBytes() / 2) return;
-  reading.count = bytes / static_cast<Index>(sizeof(float));
+  if (bytes > std::min(kMostBytes, AvailableMemoryBytes() / 2)) return;
+  reading.pages = Pages(bytes);
+  if (reading.pages.data() == nullptr) return;
   reading.part = part_bytes / static_cast<Index>(sizeof(float));
-  reading.numbers.reset(new (std::nothrow) float[Size(reading.count)]);
-  if (reading.numbers == nullptr) return;
   // Pages that nobody has written would all be one page of zeros.
-  std::fill_n(reading.numbers.get(), reading.count, 1.0F);
+  std::ranges::fill(reading.pages.as<float>(), 1.0F);
+  if (reading.is_flushed && !Flush(reading.pages)) return;
   readings_.push_back(std::move(reading));
+}
+
+Index Probes::bytes() const {
+  Index bytes = 0;
+  for (const Reading& reading : readings_) bytes += reading.pages.bytes();
+  return bytes;
 }
 
 ProbeTimes Probes::Time() {
@@ -104,10 +136,14 @@ ProbeTimes Probes::Time() {
   times["throughput"] =
       LeastNs(kThroughputRuns, [&] { kernels.multiply_add(kThroughputSteps); });
   for (Reading& reading : readings_) {
+    if (reading.is_flushed) Flush(reading.pages);
+    const std::span<const float> numbers = reading.pages.as<float>();
     times[reading.name] = LeastNs(reading.runs, [&] {
-      kernels.read(reading.numbers.get() + reading.begin, reading.part);
+      kernels.read(numbers.data() + reading.begin, reading.part);
       reading.begin += reading.part;
-      if (reading.begin + reading.part > reading.count) reading.begin = 0;
+      if (reading.begin + reading.part > std::ssize(numbers)) {
+        reading.begin = 0;
+      }
     });
   }
   return times;

@@ -13,7 +13,6 @@
 #define ATTNBENCH_HARNESS_MACHINE_CALIBRATION_H_
 
 #include <map>
-#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -21,6 +20,7 @@
 #include "harness/base/document.h"
 #include "harness/machine/caches.h"
 #include "harness/machine/context.h"
+#include "harness/system/pages.h"
 
 namespace attnbench {
 
@@ -29,10 +29,15 @@ namespace attnbench {
 // a process has the same names.
 using ProbeTimes = std::map<std::string, double>;
 
-// Times the probes. A process has one, as making it touches twice the memory of
-// the last cache.
+// Times the probes. What they read lies in pages of its own, not in the memory
+// of malloc, where it would decide which arrays of the cells find a place. It
+// is bounded: a level that wants more than kMostBytes has no probe, and that of
+// DRAM flushes what it reads from the caches, whose size a virtual machine may
+// tell and not have. (Reading twice the last cache instead took a gigabyte.)
 class Probes {
  public:
+  static constexpr Index kMostBytes = Index{64} << 20;  // of a level
+
   explicit Probes(const std::vector<Cache>& caches = ReadCaches());
 
   // The least of a few short runs of each probe, because an interruption makes
@@ -40,14 +45,17 @@ class Probes {
   // longer, the larger L2 is, because each run reads a share of its size.
   ProbeTimes Time();
 
+  // What all levels read.
+  Index bytes() const;
+
  private:
   // Each run reads the next part of the buffer.
   struct Reading {
     std::string name;
     int runs = 1;
-    std::unique_ptr<float[]> numbers = nullptr;
-    Index count = 0;
-    Index part = 0;
+    bool is_flushed = false;  // before the runs
+    Pages pages = {};
+    Index part = 0;   // in numbers, as `begin`
     Index begin = 0;  // of the next part
   };
   void Add(Reading reading, Index bytes, Index part_bytes);

@@ -1,6 +1,8 @@
 #include "harness/machine/clock.h"
 
 #include <benchmark/benchmark.h>
+#include <fmt/format.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <chrono>
@@ -9,19 +11,37 @@
 #include <string>
 #include <vector>
 
+#include "harness/base/error.h"
+
 namespace attnbench {
 namespace {
 
+constexpr char kClock[] = "the steady clock (CLOCK_MONOTONIC)";
+
+[[noreturn]] void FailAtClock(const std::string& what) {
+  throw UserError(kClock,
+                  what +
+                      "; see /sys/devices/system/clocksource/clocksource0, "
+                      "current_clocksource and available_clocksource");
+}
+
 double MeasureResolutionNs() {
   using Clock = std::chrono::steady_clock;
+  constexpr int kMostReadings = 100'000'000;  // some seconds
   double smallest_ns = std::numeric_limits<double>::infinity();
   for (int step = 0; step < 100; ++step) {
     const auto start = Clock::now();
     auto now = start;
-    while (now == start) now = Clock::now();
-    smallest_ns =
-        std::min(smallest_ns,
-                 std::chrono::duration<double, std::nano>(now - start).count());
+    for (int n = 0; now == start; ++n) {
+      if (n == kMostReadings) FailAtClock("does not move");
+      now = Clock::now();
+    }
+    const double step_ns =
+        std::chrono::duration<double, std::nano>(now - start).count();
+    if (step_ns < 0) {
+      FailAtClock(fmt::format("went back by {:.0f} ns", -step_ns));
+    }
+    smallest_ns = std::min(smallest_ns, step_ns);
   }
   return smallest_ns;
 }
@@ -32,14 +52,13 @@ class KeepTime final : public benchmark::BenchmarkReporter {
   bool ReportContext(const Context& /*context*/) override { return true; }
   void ReportRuns(const std::vector<Run>& runs) override {
     for (const Run& run : runs) {
-      ns_per_trial_ =
-          run.real_accumulated_time * 1e9 / static_cast<double>(run.iterations);
+      elapsed_ns_ = run.real_accumulated_time * 1e9;
     }
   }
-  double ns_per_trial() const { return ns_per_trial_; }
+  double elapsed_ns() const { return elapsed_ns_; }
 
  private:
-  double ns_per_trial_ = 0;
+  double elapsed_ns_ = 0;
 };
 
 // The library takes its flags from the environment too (BENCHMARK_LIST_TESTS
@@ -66,6 +85,28 @@ double ClockResolutionNs() {
   return resolution_ns;
 }
 
+void CheckClock() {
+  const double step_ns = ClockResolutionNs();
+  if (step_ns <= kCoarsestClockNs) return;
+  FailAtClock(fmt::format(
+      "moves in steps of {:.0f} ns; at most {:.0f} ns tell how long something "
+      "takes",
+      step_ns, kCoarsestClockNs));
+}
+
+double DurationNs(double elapsed_ns) {
+  if (elapsed_ns < 0) {
+    FailAtClock(fmt::format("went back by {:.0f} ns", -elapsed_ns));
+  }
+  return elapsed_ns > 0 ? elapsed_ns : ClockResolutionNs();
+}
+
+std::int64_t PageFaults() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_minflt;
+}
+
 double TimeTrialsNs(Index trials, const std::function<void()>& trial) {
   static const bool initialized = IgnoreBenchmarkVariables();
   ATTN_CHECK(initialized);
@@ -86,7 +127,7 @@ double TimeTrialsNs(Index trials, const std::function<void()>& trial) {
   benchmark::RunSpecifiedBenchmarks(&reporter, "^epoch/");
   benchmark::ClearRegisteredBenchmarks();
   if (failure) std::rethrow_exception(failure);
-  return reporter.ns_per_trial();
+  return DurationNs(reporter.elapsed_ns()) / static_cast<double>(trials);
 }
 
 }  // namespace attnbench

@@ -5,7 +5,9 @@
 #include <omp.h>
 #include <stdlib.h>
 #include <sys/personality.h>
+#include <sys/resource.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 #ifdef __GLIBC__
 #include <gnu/libc-version.h>
 #endif
@@ -125,6 +127,27 @@ std::optional<std::int64_t> MemoryBytes() {
   const std::optional<Index> group = ReadCgroupLimits().memory_bytes;
   if (!machine) return group;
   return std::min(*machine, group.value_or(*machine));
+}
+
+// What the limits of this process leave of its address space (ulimit -v) and of
+// the part that it can write (ulimit -d).
+Index AddressSpaceLeftBytes() {
+  std::ifstream file("/proc/self/statm");
+  Index total = 0, resident = 0, shared = 0, text = 0, library = 0, data = 0;
+  file >> total >> resident >> shared >> text >> library >> data;
+  Index left = std::numeric_limits<Index>::max();
+  const auto apply = [&left](__rlimit_resource resource, Index pages) {
+    rlimit limit{};
+    if (getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
+      return;
+    }
+    const Index taken = pages * sysconf(_SC_PAGESIZE);
+    left =
+        std::clamp<Index>(static_cast<Index>(limit.rlim_cur) - taken, 0, left);
+  };
+  apply(RLIMIT_AS, total);
+  apply(RLIMIT_DATA, data);
+  return left;
 }
 
 std::optional<std::string> Variable(const char* name) {
@@ -334,8 +357,9 @@ std::string BuildId() {
 
 Index AvailableMemoryBytes() {
   const Index unlimited = std::numeric_limits<Index>::max();
-  return std::min(MemoryInfo("MemAvailable:").value_or(unlimited),
-                  ReadCgroupLimits().memory_left_bytes.value_or(unlimited));
+  return std::min({MemoryInfo("MemAvailable:").value_or(unlimited),
+                   ReadCgroupLimits().memory_left_bytes.value_or(unlimited),
+                   AddressSpaceLeftBytes()});
 }
 
 void CheckFits(Index bytes) {

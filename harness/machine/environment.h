@@ -39,9 +39,9 @@ std::string BuildId();
 int Cores();
 
 // The memory that programs can still have without swapping (MemAvailable of
-// Linux, or what its control groups leave; elsewhere no limit). The operating
-// system promises more than it has and kills the program that believes it, so
-// code that needs large arrays asks here first.
+// Linux, or what its control groups or limits leave; elsewhere no limit). The
+// operating system promises more than it has and kills the program that
+// believes it, so code that needs large arrays asks here first.
 Index AvailableMemoryBytes();
 
 // Throws std::bad_alloc if `bytes` exceed the memory that the machine has left.

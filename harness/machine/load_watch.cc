@@ -5,6 +5,7 @@
 #include <cmath>
 #include <thread>
 
+#include "harness/machine/clock.h"
 #include "harness/machine/environment.h"
 
 namespace attnbench {
@@ -14,6 +15,7 @@ double BusyForOthers(const CpuTimes& begin, const CpuTimes& end) {
   const double busy_s = end.busy_s - begin.busy_s;
   // The time of a child that nobody waited for is lost.
   const double own_s = std::max(0.0, end.own_s - begin.own_s);
+  if (!(end.at_s > begin.at_s)) return 0;
   const double cpus = (busy_s - own_s) / (end.at_s - begin.at_s);
   return std::max(0.0, std::round(100 * cpus) / 100);
 }
@@ -35,6 +37,7 @@ void LoadWatch::Add(const std::optional<CpuTimes>& now) {
 }
 
 LoadWatch BeginWatch(Context& context) {
+  CheckClock();
   LoadWatch watch;
   watch.Add(ReadCpuTimes());
   // Rounding must not make the span shorter.

@@ -35,7 +35,8 @@ class LoadWatch {
 };
 
 // Starts a watch and looks for kShortestS, in which the caller does nothing;
-// sets the context's `load`.
+// sets the context's `load`. Throws UserError where the clock can time nothing
+// (CheckClock).
 LoadWatch BeginWatch(Context& context);
 
 // Looks again, sets `load_end` and judges the context (validity.h).

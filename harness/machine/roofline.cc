@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <new>
 
 #include "harness/base/arrays.h"
 #include "harness/machine/caches.h"
 #include "harness/machine/clock.h"
 #include "harness/machine/cpus.h"
 #include "harness/machine/environment.h"
+#include "harness/system/pages.h"
 #include "mechanisms/common/parallel.h"
 #include "mechanisms/kernels/limits.h"
 
@@ -117,11 +119,16 @@ MachineLimits Measure(const std::string& precision, int threads,
     most_bytes = std::max(most_bytes, level.array_bytes);
   }
   CheckFits(Times(most_bytes, threads));
-  // Each thread writes its own array first: the system puts it near that
-  // thread.
-  std::vector<Array<Real>> arrays(Size(threads));
+  // Each thread writes its own pages first: the system puts them near that
+  // thread. They go back to it at once: a program that is killed while it holds
+  // a gigabyte is there, with its locks, until the system has taken that.
+  std::vector<Pages> pages(Size(threads));
+  std::vector<Real*> arrays(Size(threads));
   ParallelFor(threads, threads, [&](Index thread) {
-    arrays[Size(thread)].resize(Size(most_bytes) / sizeof(Real));
+    Pages& own = pages[Size(thread)] = Pages(most_bytes);
+    if (own.data() == nullptr) throw std::bad_alloc();
+    std::ranges::fill(own.template as<Real>(), Real{0});
+    arrays[Size(thread)] = own.template as<Real>().data();
   });
 
   std::vector<Load> loads;
@@ -134,12 +141,12 @@ MachineLimits Measure(const std::string& precision, int threads,
     const double bytes = 2.0 * static_cast<double>(half) * sizeof(Real);
     loads.push_back({.pass =
                          [&, half](Index thread) {
-                           kernels.read(arrays[Size(thread)].data(), 2 * half);
+                           kernels.read(arrays[Size(thread)], 2 * half);
                          },
                      .amount = bytes});
     loads.push_back({.pass =
                          [&, half](Index thread) {
-                           Real* const from = arrays[Size(thread)].data();
+                           Real* const from = arrays[Size(thread)];
                            kernels.copy(from, half, from + half);
                          },
                      .amount = bytes});

@@ -9,17 +9,19 @@
 #define ATTNBENCH_CLANG_SANITIZES 0
 #endif
 
-namespace attnbench {
-
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || \
     ATTNBENCH_CLANG_SANITIZES
-inline constexpr bool kIsSanitized = true;
+#define ATTNBENCH_IS_SANITIZED 1
 #else
-inline constexpr bool kIsSanitized = false;
+#define ATTNBENCH_IS_SANITIZED 0
 #endif
 
-}  // namespace attnbench
-
 #undef ATTNBENCH_CLANG_SANITIZES
+
+namespace attnbench {
+
+inline constexpr bool kIsSanitized = ATTNBENCH_IS_SANITIZED == 1;
+
+}  // namespace attnbench
 
 #endif  // ATTNBENCH_HARNESS_MACHINE_SANITIZED_H_

@@ -216,11 +216,14 @@ void SetValidity(const Circumstances& circumstances,
   Set(std::move(reasons), std::move(warnings), context);
 }
 
-void SetValidityOfRuns(const std::string& missing, SweepContext& context) {
+void SetValidityOfRuns(const std::string& missing,
+                       const std::vector<std::string>& of_cells,
+                       SweepContext& context) {
   Texts reasons = TextsOf(context.runs, &Run::invalid_reasons);
   Texts warnings = TextsOf(context.runs, &Run::warnings);
   JudgeDrift(context.calibration, reasons, warnings);
   JudgeProbes(context.calibration, warnings);
+  warnings.insert(warnings.end(), of_cells.begin(), of_cells.end());
   if (!missing.empty()) reasons.push_back(missing);
   context.load = WorstOf(context.runs, &Run::load);
   context.load_end = WorstOf(context.runs, &Run::load_end);

@@ -42,8 +42,10 @@ void SetValidity(const Circumstances& circumstances,
 // merge or a resumed run neither loses what was wrong with a part, nor keeps
 // what is no longer wrong. A text of every run is told once; other texts begin
 // with the run's `file` or date. `missing` says which points are not there; it
-// is empty if none are missing.
-void SetValidityOfRuns(const std::string& missing, SweepContext& context);
+// is empty if none are missing. `of_cells` are warnings that the cells give.
+void SetValidityOfRuns(const std::string& missing,
+                       const std::vector<std::string>& of_cells,
+                       SweepContext& context);
 
 // A few words on a whole result: "valid", "valid, 2 warnings", or
 // "INVALID: ..." with the first reason and how many more there are.

@@ -1,6 +1,7 @@
 #include "harness/measure/point_runner.h"
 
 #include <fmt/format.h>
+#include <malloc.h>
 
 #include <algorithm>
 #include <cmath>
@@ -22,6 +23,7 @@
 #include "harness/measure/working_set.h"
 #include "harness/results/summary.h"
 #include "harness/stats/statistics.h"
+#include "mechanisms/common/parallel.h"
 #include "mechanisms/registry.h"
 
 namespace attnbench {
@@ -57,7 +59,7 @@ class CellRunOf final : public GuardedRun {
       PointInputs<Real>& inputs = inputs_();
       CheckNumContexts(
           inputs.workload().Draw(0, config_.energy)[0].inputs.scores);
-      SetAllocationLimit(AvailableMemoryBytes() / threads_);
+      SetAllocationLimit(AvailableMemoryBytes() / threads_ + KeptBytes());
       MakePeerCell();
       if (config_.mode == "decode") {
         Gate([&] {
@@ -86,7 +88,12 @@ class CellRunOf final : public GuardedRun {
 
   void TimeRound(int round) override {
     Guarded([&] {
+      const std::int64_t before = PageFaults();
       SetSample(round, Sample(*trial_, round, trials_per_sample_), samples_ns_);
+      SetSample(round,
+                static_cast<double>(PageFaults() - before) /
+                    static_cast<double>(trials_per_sample_),
+                page_faults_);
       if (preparation_ == nullptr) return;
       SetSample(round, Sample(*preparation_, round, preparation_trials_),
                 prepare_samples_ns_);
@@ -111,6 +118,9 @@ class CellRunOf final : public GuardedRun {
     Summarize(result);
     result.operations = CellOperations{counts_.operations};
     if (CountsMemory()) result.peak_memory_bytes = counts_.peak_memory_bytes;
+    if (peer_ == nullptr && !page_faults_.empty()) {
+      result.page_faults = *std::ranges::max_element(page_faults_);
+    }
     if (config_.mode == "decode" && mechanism_.Describe().online) {
       result.latency = counts_.latency.Mean();
     }
@@ -278,6 +288,7 @@ class CellRunOf final : public GuardedRun {
   std::unique_ptr<Trial> preparation_;  // null: there is none
   Index preparation_trials_ = 0;
   std::vector<double> samples_ns_;
+  std::vector<double> page_faults_;  // a trial, of each round
   std::vector<double> prepare_samples_ns_;
   std::vector<double> draw_ns_;
 };
@@ -296,6 +307,20 @@ class LazyInputs {
   const WorkloadSpec spec_;
   std::optional<PointInputs<Real>> inputs_;
 };
+
+// What an earlier point has freed goes back to the system, or it would decide
+// where the arrays of this one lie.
+void ForgetMemory(const Point& point) {
+  std::int64_t threads = 1;
+  for (const Cell& cell : point.cells) {
+    if (!cell.skip_reason) threads = std::max(threads, cell.Int("threads"));
+  }
+  ParallelFor(threads, static_cast<int>(threads),
+              [](Index) { ReleaseKeptArrays(); });
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
+}
 
 WorkloadSpec SpecOf(const Point& point, const RunOptions& options) {
   const auto number = [&point](const char* axis) {
@@ -422,6 +447,7 @@ std::vector<ResultCell> RunCells(std::span<const std::unique_ptr<CellRun>> runs,
 
 std::vector<ResultCell> RunPoint(const Point& point, const RunOptions& options,
                                  const StepBegins& begins) {
+  ForgetMemory(point);
   const WorkloadSpec spec = SpecOf(point, options);
   LazyInputs<float> floats(spec);
   LazyInputs<double> doubles(spec);

@@ -108,12 +108,11 @@ std::vector<ResultCell> RunCells(std::span<const std::unique_ptr<CellRun>> runs,
                                  const RunOptions& options,
                                  const StepBegins& begins);
 
-// Puts the sample of a round in its place; rounds come in turn, or again.
-inline void SetSample(int round, double sample_ns,
-                      std::vector<double>& samples_ns) {
+// Puts a figure of a round in its place; rounds come in turn, or again.
+inline void SetSample(int round, double figure, std::vector<double>& figures) {
   const auto place = static_cast<std::size_t>(round);
-  if (place >= samples_ns.size()) samples_ns.resize(place + 1);
-  samples_ns[place] = sample_ns;
+  if (place >= figures.size()) figures.resize(place + 1);
+  figures[place] = figure;
 }
 
 }  // namespace attnbench

@@ -54,7 +54,7 @@ class DecoderRun final : public GuardedRun {
 
   void Check() override {
     Guarded([this] {
-      SetAllocationLimit(AvailableMemoryBytes());
+      SetAllocationLimit(AvailableMemoryBytes() + KeptBytes());
       inputs_ = &make_inputs_();
       decoder_.model = &inputs_->timed();
       decoder_.beam = inputs_->beam();
@@ -79,9 +79,14 @@ class DecoderRun final : public GuardedRun {
 
   void TimeRound(int round) override {
     Guarded([&] {
+      const std::int64_t before = PageFaults();
       SetSample(round,
                 TimeTrialsNs(trials_per_sample_, [this] { Translate(); }),
                 samples_ns_);
+      SetSample(round,
+                static_cast<double>(PageFaults() - before) /
+                    static_cast<double>(trials_per_sample_),
+                page_faults_);
       if (!HasAttention()) return;
       SetSample(round,
                 TimeTrialsNs(*figures_.attention_trials_per_sample,
@@ -104,6 +109,9 @@ class DecoderRun final : public GuardedRun {
     result.message.reset();
     result.samples_ns = samples_ns_;
     result.trials_per_sample = trials_per_sample_;
+    if (!page_faults_.empty()) {
+      result.page_faults = *std::ranges::max_element(page_faults_);
+    }
     result.decoder = figures_;
     result.latency = latency_;
     Summarize(result);
@@ -210,6 +218,7 @@ class DecoderRun final : public GuardedRun {
   std::optional<BeamAttention<float>> attention_;
   Index trials_per_sample_ = 1;
   std::vector<double> samples_ns_;
+  std::vector<double> page_faults_;  // a trial, of each round
   DecoderFigures figures_;
   std::optional<Latency> latency_;
 };

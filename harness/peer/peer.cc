@@ -18,7 +18,7 @@ ChildProcess::Command ShellCommand(const std::string& command) {
           .environment =
               EnvironmentWith({"OPENBLAS_NUM_THREADS=1", "OMP_NUM_THREADS=1",
                                "MKL_NUM_THREADS=1", "MALLOC_MMAP_MAX_=0",
-                               "MALLOC_TRIM_THRESHOLD_=2147483647"})};
+                               "MALLOC_TRIM_THRESHOLD_=-1"})};
 }
 
 }  // namespace

@@ -191,6 +191,28 @@ Json CellConditions() {
           {"else", failed}};
 }
 
+std::vector<std::string> PageFaultWarnings(std::span<const ResultCell> cells) {
+  // What moves pages now and then, such as a kernel that balances its nodes,
+  // costs a trial no more than this: some 10 us.
+  constexpr double kHandful = 16;
+  const ResultCell* worst = nullptr;
+  std::int64_t number = 0;
+  for (const ResultCell& cell : cells) {
+    const double faults = cell.page_faults.value_or(0);
+    if (faults <= kHandful) continue;
+    ++number;
+    if (worst == nullptr || faults > *worst->page_faults) worst = &cell;
+  }
+  if (worst == nullptr) return {};
+  return {fmt::format(
+      "{} of {} cells had more than {:.0f} page faults in a trial, {} of point "
+      "{} most, {:.0f}: their times are partly those of the system, which "
+      "clears pages; give them more memory (--threads, other programs, ulimit) "
+      "and measure again",
+      number, cells.size(), kHandful, worst->mechanism, worst->point,
+      *worst->page_faults)};
+}
+
 bool IsPeers(const CellIdentity& cell) {
   const AxisValue& variant = cell.axes.at("variant");
   return !variant.is_null() && variant.text().starts_with("framework");

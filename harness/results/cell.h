@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -138,6 +139,9 @@ struct ResultCell : CellIdentity {
   std::optional<CellOperations> operations;
   std::optional<Latency> latency;
   std::optional<std::int64_t> peak_memory_bytes;
+  // Pages that the system cleared for a trial, mean over those of the round
+  // that had most; none of a peer, which is another process.
+  std::optional<double> page_faults;
   std::optional<CellLimit> limit;
   std::optional<Numerics> numerics;
   std::optional<DecoderFigures> decoder;  // in scope decoder
@@ -163,6 +167,8 @@ struct ResultCell : CellIdentity {
     visit("operations", self.operations);
     visit("latency", self.latency, Rule{.may_be_absent = true});
     visit("peak_memory_bytes", self.peak_memory_bytes, kAtLeastZero);
+    visit("page_faults", self.page_faults,
+          Rule{.minimum = 0, .may_be_absent = true});
     visit("limit", self.limit);
     visit("numerics", self.numerics);
     visit("decoder", self.decoder, Rule{.absent_if_unset = true});
@@ -188,6 +194,10 @@ Json CellConditions();
 // process; `list` is their name.
 void CheckSamples(const std::vector<double>& samples, std::int64_t processes,
                   const char* list, const Place& place);
+
+// A warning where cells had more than a handful of page faults a trial: then
+// their times are partly the system's. Empty where none had.
+std::vector<std::string> PageFaultWarnings(std::span<const ResultCell> cells);
 
 // Whether another program measured it (experiments/peers), by its variant's
 // name: "framework" or one that begins so.

@@ -191,7 +191,8 @@ Merged MergeResults(const std::vector<ReadSweep>& files,
   const auto num_whole = static_cast<std::size_t>(std::ranges::count_if(
       parts, [](const auto& one) { return IsWhole(one.second); }));
   merged.missing = MissingText(files, num_points - num_whole, num_points);
-  SetValidityOfRuns(merged.missing, context);
+  SetValidityOfRuns(merged.missing, PageFaultWarnings(merged.result.cells),
+                    context);
   return merged;
 }
 

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <spawn.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -26,11 +27,15 @@ using Clock = ChildProcess::Clock;
 constexpr std::size_t kMostWords = std::size_t{1} << 20;
 constexpr std::chrono::hours kLongestPoll{1};
 
+[[noreturn]] void FailToStart(const std::string& what, int error) {
+  throw UserError(
+      "a process",
+      fmt::format("could not be started: {}: {}{}", Shown(what),
+                  std::strerror(error), error == EAGAIN ? " (ulimit -u)" : ""));
+}
+
 void Check(int status, const char* what) {
-  if (status < 0) {
-    throw UserError("a process", fmt::format("could not be started: {}: {}",
-                                             what, std::strerror(errno)));
-  }
+  if (status < 0) FailToStart(what, errno);
 }
 
 std::vector<char*> Pointers(std::vector<std::string>& texts) {
@@ -48,12 +53,6 @@ int Poll(pollfd* wait, nfds_t count, Clock::time_point deadline) {
     const int ready = poll(wait, count, static_cast<int>(left.count()));
     if (ready > 0 || (ready < 0 && errno != EINTR)) return ready;
   }
-}
-
-// Makes the open file `from` the file `to` after exec.
-bool Inherit(int from, int to) {
-  if (from == to) return fcntl(from, F_SETFD, 0) == 0;
-  return dup2(from, to) == to;
 }
 
 }  // namespace
@@ -96,7 +95,7 @@ struct ChildProcess::Pipes {
   // The process writes to this.
   static Ends MakePipe() {
     std::array<int, 2> ends{};
-    Check(pipe2(ends.data(), O_CLOEXEC), "pipe");
+    Check(pipe2(ends.data(), O_CLOEXEC), "pipe2");
     return {Descriptor(ends[0]), Descriptor(ends[1])};
   }
 
@@ -110,12 +109,25 @@ struct ChildProcess::Pipes {
     return {Descriptor(ends[0]), Descriptor(ends[1])};
   }
 
-  // This runs in the new process, where nothing may be allocated.
-  bool TakeTheirs(int third) const {
-    return Inherit(input.theirs.number(), 0) &&
-           Inherit(output.theirs.number(), 1) &&
-           Inherit(errors.theirs.number(), 2) &&
-           (third < 0 || Inherit(third, 3));
+  // Starts a process with their ends, and says why where there is none: an
+  // error of the system, or of the program that is to be run. The process has a
+  // group of its own, so all that it starts is stopped with it.
+  int Spawn(const char* program, int third, char* const* arguments,
+            char* const* environment, pid_t& id) const {
+    posix_spawn_file_actions_t files;
+    posix_spawnattr_t attributes;
+    posix_spawn_file_actions_init(&files);
+    posix_spawnattr_init(&attributes);
+    posix_spawn_file_actions_adddup2(&files, input.theirs.number(), 0);
+    posix_spawn_file_actions_adddup2(&files, output.theirs.number(), 1);
+    posix_spawn_file_actions_adddup2(&files, errors.theirs.number(), 2);
+    if (third >= 0) posix_spawn_file_actions_adddup2(&files, third, 3);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+    const int error =
+        posix_spawn(&id, program, &files, &attributes, arguments, environment);
+    posix_spawnattr_destroy(&attributes);
+    posix_spawn_file_actions_destroy(&files);
+    return error;
   }
 
   // Starts a process that kills the group when this program is gone for any
@@ -186,20 +198,13 @@ ChildProcess::ChildProcess(const Command& command)
   const char* const program =
       command.program.empty() ? argument_pointers[0] : command.program.c_str();
   const std::vector<char*> environment_pointers = Pointers(environment);
-  id_ = fork();
-  Check(id_, "fork");
-  if (id_ == 0) {
-    // The process has a group of its own, so all that it starts is stopped with
-    // it.
-    setpgid(0, 0);
-    if (pipes_->TakeTheirs(command.third)) {
-      execve(program, argument_pointers.data(), environment_pointers.data());
-    }
-    const char* const why = std::strerror(errno);
-    [[maybe_unused]] const ssize_t ignored = write(2, why, std::strlen(why));
-    _exit(127);
+  const int error =
+      pipes_->Spawn(program, command.third, argument_pointers.data(),
+                    environment_pointers.data(), id_);
+  if (error != 0) {
+    id_ = -1;
+    FailToStart(program, error);
   }
-  setpgid(id_, id_);  // as in the new process: one of the two comes first
   guard_ = pipes_->StartGuard(id_);
   pipes_->input.theirs.Close();
   pipes_->output.theirs.Close();

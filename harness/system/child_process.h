@@ -50,8 +50,8 @@ class ChildProcess {
     std::chrono::seconds farewell{2};
   };
 
-  // Throws UserError if the system has no room for one more process. A
-  // program that cannot be started ends with status 127.
+  // Throws UserError if the system has no room for one more process, or the
+  // program cannot be started.
   explicit ChildProcess(const Command& command);
   ~ChildProcess();
   ChildProcess(const ChildProcess&) = delete;

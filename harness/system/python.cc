@@ -28,9 +28,12 @@ int RunPython(const std::string& command, const std::string& script,
   const int error = posix_spawnp(&process, pointers[0], nullptr, nullptr,
                                  pointers.data(), environ);
   if (error != 0) {
-    throw UserError(line[0], fmt::format("cannot be run: {}; {} needs Python 3 "
-                                         "(scripts/setup.sh installs it)",
-                                         std::strerror(error), command));
+    const std::string remedy =
+        error == ENOENT
+            ? command + " needs Python 3 (scripts/setup.sh installs it)"
+            : command + " needs one more process";
+    throw UserError(line[0], fmt::format("cannot be run: {}; {}",
+                                         std::strerror(error), remedy));
   }
   int status = 0;
   while (waitpid(process, &status, 0) < 0 && errno == EINTR) continue;

@@ -2,12 +2,83 @@
 
 #include <algorithm>
 #include <atomic>
+#include <iterator>
 
 namespace attnbench {
 namespace {
 
 constexpr std::align_val_t kCacheLine{64};
+// Smaller arrays lie on a page or two that others keep in use.
+constexpr std::size_t kLeastKeptBytes = 4096;
+
 std::atomic<Index> allocation_limit_bytes{std::numeric_limits<Index>::max()};
+std::atomic<bool> keeps_arrays{false};
+
+class KeptArrays;
+// An array that outlives its thread's other objects finds no KeptArrays: this
+// has no destructor, and is null again by then.
+thread_local KeptArrays* kept = nullptr;
+
+// What a thread has freed and keeps. A trial has fewer arrays at once than
+// there are places, so a search is short.
+class KeptArrays {
+ public:
+  KeptArrays() {
+    blocks_.reserve(kMostBlocks);
+    kept = this;
+  }
+  ~KeptArrays() {
+    Release();
+    kept = nullptr;
+  }
+  KeptArrays(const KeptArrays&) = delete;
+  KeptArrays& operator=(const KeptArrays&) = delete;
+
+  Index bytes() const { return bytes_; }
+
+  // The one of this size that was freed last, as it may still be in a cache;
+  // null where there is none.
+  void* Take(std::size_t bytes) {
+    const auto found =
+        std::find_if(blocks_.rbegin(), blocks_.rend(),
+                     [bytes](const Block& one) { return one.bytes == bytes; });
+    if (found == blocks_.rend()) return nullptr;
+    void* const pointer = found->pointer;
+    bytes_ -= static_cast<Index>(bytes);
+    blocks_.erase(std::next(found).base());
+    return pointer;
+  }
+
+  void Keep(void* pointer, std::size_t bytes) noexcept {
+    if (blocks_.size() == kMostBlocks) Release();
+    blocks_.push_back({pointer, bytes});
+    bytes_ += static_cast<Index>(bytes);
+  }
+
+  void Release() noexcept {
+    for (const Block& block : blocks_) {
+      ::operator delete(block.pointer, kCacheLine);
+    }
+    blocks_.clear();
+    bytes_ = 0;
+  }
+
+ private:
+  struct Block {
+    void* pointer;
+    std::size_t bytes;
+  };
+  static constexpr std::size_t kMostBlocks = 256;
+  std::vector<Block> blocks_;
+  Index bytes_ = 0;
+};
+
+// Null: this thread keeps nothing.
+KeptArrays* Kept() {
+  if (!keeps_arrays.load(std::memory_order_relaxed)) return nullptr;
+  static thread_local const KeptArrays arrays;
+  return kept;
+}
 
 }  // namespace
 
@@ -20,6 +91,14 @@ void SetAllocationLimit(Index bytes) {
   allocation_limit_bytes.store(bytes, std::memory_order_relaxed);
 }
 
+void KeepFreedArrays() { keeps_arrays.store(true, std::memory_order_relaxed); }
+
+Index KeptBytes() { return Kept() == nullptr ? 0 : Kept()->bytes(); }
+
+void ReleaseKeptArrays() {
+  if (Kept() != nullptr) Kept()->Release();
+}
+
 void* AllocateCounted(std::size_t bytes) {
   MemoryUse& use = ThreadMemoryUse();
   const Index limit = allocation_limit_bytes.load(std::memory_order_relaxed);
@@ -27,7 +106,13 @@ void* AllocateCounted(std::size_t bytes) {
       use.current_bytes > limit - static_cast<Index>(bytes)) {
     throw std::bad_alloc();
   }
-  void* pointer = ::operator new(bytes, kCacheLine);
+  KeptArrays* const arrays = bytes < kLeastKeptBytes ? nullptr : Kept();
+  void* pointer = arrays == nullptr ? nullptr : arrays->Take(bytes);
+  if (pointer == nullptr) {
+    const Index left = limit - use.current_bytes - static_cast<Index>(bytes);
+    if (arrays != nullptr && arrays->bytes() > left) arrays->Release();
+    pointer = ::operator new(bytes, kCacheLine);
+  }
   use.current_bytes += static_cast<Index>(bytes);
   use.peak_bytes = std::max(use.peak_bytes, use.current_bytes);
   return pointer;
@@ -35,7 +120,9 @@ void* AllocateCounted(std::size_t bytes) {
 
 void DeallocateCounted(void* pointer, std::size_t bytes) noexcept {
   ThreadMemoryUse().current_bytes -= static_cast<Index>(bytes);
-  ::operator delete(pointer, kCacheLine);
+  KeptArrays* const arrays = bytes < kLeastKeptBytes ? nullptr : Kept();
+  if (arrays == nullptr) return ::operator delete(pointer, kCacheLine);
+  arrays->Keep(pointer, bytes);
 }
 
 }  // namespace attnbench

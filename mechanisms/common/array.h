@@ -71,6 +71,18 @@ MemoryUse& ThreadMemoryUse();
 // does not have, and kills the program when it is touched: a sweep must
 // survive a cell that is too large.
 void SetAllocationLimit(Index bytes);
+
+// Lets every thread keep the larger arrays that it frees, for its next request
+// of the same size; not kept by default. What is timed wants it: a trial frees
+// its tables and the next one asks for them again, and whether malloc then has
+// a place for them, or takes fresh pages that the system must clear first,
+// depends on all that the process did before. What is kept counts towards the
+// limit of a thread, and goes back to malloc where that leaves no room.
+void KeepFreedArrays();
+// The bytes that this thread keeps, and the end of them.
+Index KeptBytes();
+void ReleaseKeptArrays();
+
 void* AllocateCounted(std::size_t bytes);
 void DeallocateCounted(void* pointer, std::size_t bytes) noexcept;
 

@@ -36,7 +36,7 @@ class AdditiveKeys {
   const std::span<const Real> v_;
   const Index dim_;
   const bool factored_;
-  Buffer<Real> keys_;         // or exp of twice them
+  UnsetBuffer<Real> keys_;    // or exp of twice them
   Buffer<char> is_factored_;  // whether it is that, where factored
 };
 

@@ -32,7 +32,7 @@ class KeyStore {
 
  private:
   Index dim_;
-  Buffer<Real> keys_;
+  UnsetBuffer<Real> keys_;
 };
 
 template <class Real>

@@ -1,5 +1,7 @@
 #include "mechanisms/memory/memory_training.h"
 
+#include <algorithm>
+
 #include "mechanisms/common/eigen_views.h"
 #include "mechanisms/memory/position_encoding.h"
 #include "mechanisms/memory/scoring.h"
@@ -7,18 +9,22 @@
 namespace attnbench::memory {
 namespace {
 
-// A matrix of our own.
+// A matrix of our own, without values until somebody writes it.
 template <class Real>
 struct Table {
   void Resize(Index num_rows, Index num_cols) {
     rows = num_rows;
     cols = num_cols;
-    values.assign(Size(rows * cols), Real{0});
+    values.resize(Size(rows * cols));
+  }
+  void ResizeToZeros(Index num_rows, Index num_cols) {
+    Resize(num_rows, num_cols);
+    std::ranges::fill(values, Real{0});
   }
   MatrixView<Real> View() { return {values.data(), rows, cols}; }
   MatrixMap<Real> map() { return Map(View()); }
 
-  Buffer<Real> values;
+  UnsetBuffer<Real> values;
   Index rows = 0;
   Index cols = 0;
 };
@@ -54,8 +60,8 @@ class Training {
 
   void Backward(const Cotangent<Real>& cotangent,
                 const Gradients<Real>& gradients) {
-    d_alpha_.Resize(alpha_.rows, num_contexts_);
-    d_beta_.Resize(beta_.rows, num_contexts_);
+    d_alpha_.ResizeToZeros(alpha_.rows, num_contexts_);
+    d_beta_.ResizeToZeros(beta_.rows, num_contexts_);
     ZeroInputGradients(gradients);
     if (cotangent.attention.data != nullptr) {
       d_alpha_.map().noalias() +=

@@ -16,10 +16,10 @@ struct PublishedTables {
   Buffer<Number> choice;  // [U, T], p_choose or energies
   bool probabilities = false;
   Buffer<Number> chunk_energies;  // [U, T] or empty
-  Buffer<Number> attention;       // [U, T]
-  Buffer<Number> selection;       // [U, T]
+  UnsetBuffer<Number> attention;  // [U, T]
+  UnsetBuffer<Number> selection;  // [U, T]
 
-  std::span<Number> Row(Buffer<Number>& table, Index i) const {
+  std::span<Number> Row(auto& table, Index i) const {
     return table.empty() ? std::span<Number>()
                          : std::span<Number>(&table[Size(i) * T], T);
   }
@@ -157,7 +157,8 @@ class PublishedExpectation final : public AttentionFunction<Real> {
   }
 
  private:
-  static void CopyIfWanted(PublishedTables<Real>& tables, Buffer<Real>& table,
+  static void CopyIfWanted(PublishedTables<Real>& tables,
+                           UnsetBuffer<Real>& table,
                            const MatrixView<Real>& to) {
     for (Index i = 0; to.data != nullptr && i < tables.U; ++i) {
       std::ranges::copy(tables.Row(table, i), to.Row(i).begin());

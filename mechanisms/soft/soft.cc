@@ -86,7 +86,7 @@ class OnlineDecoder final : public Decoder<Real> {
   std::unique_ptr<Energy<Real>> energy_;
   SoftmaxContext<Real> softmax_;
   JoinedRows<Real> memory_;
-  Buffer<Real> weights_;  // of a beam, [n, T]
+  UnsetBuffer<Real> weights_;  // of a beam, [n, T]
   Index output_ = 0;
   bool closed_ = false;
 };
@@ -129,7 +129,7 @@ class TeacherForcedDecoder final : public Decoder<Real> {
   const Index dim_;
   std::unique_ptr<Energy<Real>> energy_;
   JoinedRows<Real> memory_;
-  Buffer<Real> weights_;
+  UnsetBuffer<Real> weights_;
   bool closed_ = false;
 };
 

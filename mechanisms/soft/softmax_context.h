@@ -65,7 +65,7 @@ class SoftmaxContext {
   static constexpr Index kBlock = 16;  // rows of d = 256 in f32: 16 KiB
   const Kernels<Real>& kernels_;
   const bool want_weights_;
-  Buffer<Real> all_;  // energies, then weights, of the whole run
+  UnsetBuffer<Real> all_;  // energies, then weights, of the whole run
 };
 
 // Flops of a softmax over n energies and of mixing n rows of d: comparison,

@@ -40,6 +40,7 @@ OUTCOMES = (
     "operations",
     "latency",
     "peak_memory_bytes",
+    "page_faults",
     "limit",
     "numerics",
     "decoder",

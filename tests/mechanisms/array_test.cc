@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <thread>
 
 #include "mechanisms/common/joined_rows.h"
@@ -58,6 +59,66 @@ TEST_F(ArrayTest, ARequestOverTheLimitThrowsAndLeavesTheCounts) {
   EXPECT_EQ(ThreadMemoryUse().current_bytes, 600);
   EXPECT_EQ(ThreadMemoryUse().peak_bytes, 600);
   EXPECT_NO_THROW(Buffer<char>(400));
+}
+
+// A thread of its own has kept nothing before, and keeps nothing for others.
+template <class Body>
+void OnAThreadThatKeeps(const Body& body) {
+  KeepFreedArrays();
+  std::thread(body).join();
+}
+
+TEST_F(ArrayTest, WhatATrialFreesIsWhatTheNextOneGets) {
+  OnAThreadThatKeeps([] {
+    const void* first = nullptr;
+    for (int trial = 0; trial < 10; ++trial) {
+      // What is asked for in between would take the place from malloc.
+      const Buffer<char> between(50'000 + trial);
+      const UnsetBuffer<char> table(1'000'000);
+      if (trial == 0) first = table.data();
+      EXPECT_EQ(table.data(), first);
+      EXPECT_EQ(ThreadMemoryUse().peak_bytes, 1'050'000 + trial);
+    }
+    EXPECT_EQ(ThreadMemoryUse().current_bytes, 0);
+  });
+}
+
+TEST_F(ArrayTest, ArraysAtOnceAreDifferentOnes) {
+  OnAThreadThatKeeps([] {
+    for (int trial = 0; trial < 3; ++trial) {
+      const UnsetBuffer<char> a(10'000), b(10'000), c(20'000);
+      EXPECT_NE(a.data(), b.data());
+      EXPECT_EQ(KeptBytes(), 0);
+    }
+    EXPECT_EQ(KeptBytes(), 40'000);
+    ReleaseKeptArrays();
+    EXPECT_EQ(KeptBytes(), 0);
+  });
+}
+
+TEST_F(ArrayTest, WhatIsKeptLeavesRoomForOtherArrays) {
+  OnAThreadThatKeeps([] {
+    SetAllocationLimit(100'000);
+    { const Buffer<char> a(90'000); }
+    EXPECT_EQ(KeptBytes(), 90'000);
+    { const Buffer<char> b(10'000); }
+    EXPECT_EQ(KeptBytes(), 100'000);
+    EXPECT_NO_THROW(Buffer<char>(95'000));
+    EXPECT_EQ(KeptBytes(), 95'000);
+    EXPECT_THROW(Buffer<char>(100'001), std::bad_alloc);
+  });
+}
+
+TEST_F(ArrayTest, ManySizesAreNotAllKept) {
+  OnAThreadThatKeeps([] {
+    Index most = 0;
+    for (int size = 5000; size < 7000; ++size) {
+      { const Buffer<char> a(size); }
+      most = std::max(most, KeptBytes());
+    }
+    EXPECT_LT(most, 300 * 7000);
+    EXPECT_GT(most, 200 * 5000);
+  });
 }
 
 TEST_F(ArrayTest, ASizeThatOverflowsThrows) {

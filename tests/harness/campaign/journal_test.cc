@@ -6,10 +6,13 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <memory>
+#include <thread>
 
 #include "harness/base/error.h"
 #include "harness/base/hash.h"
@@ -238,12 +241,37 @@ TEST_F(JournalFile, IsOneRunsAtATime) {
   Journal journal(target_, "r.json");
   journal.Append(Record(1));
   try {
-    Journal(target_, "r.json");
+    Journal(target_, "r.json", std::chrono::milliseconds(1));
     FAIL() << "a second run has it too";
   } catch (const UserError& error) {
     EXPECT_THAT(error.what(), HasSubstr("r.json: another run is writing it"));
   }
   EXPECT_EQ(Text(), Lines({Record(1)}));
+}
+
+// What was killed holds its lock for as long as the system takes its memory
+// back.
+TEST_F(JournalFile, IsWaitedForWhereAnotherRunIsAboutToEnd) {
+  auto other = std::make_unique<Journal>(target_, "r.json");
+  other->Append(Record(1));
+  std::jthread end([&other] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    other.reset();
+  });
+  ::testing::internal::CaptureStderr();
+  const Journal journal(target_, "r.json", std::chrono::minutes(1));
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+              HasSubstr("r.json: another run has locked " + path_ +
+                        "; waiting up to 60 s for its end\n"));
+  EXPECT_THAT(Numbers(journal.Contents()), ElementsAre(1));
+}
+
+TEST_F(JournalFile, LeavesNothingOfARunThatFailedBeforeItsFirstPoint) {
+  {
+    Journal journal(target_, "r.json");
+    journal.Append({.run = RunRecord{}});
+  }
+  EXPECT_FALSE(fs::exists(path_));
 }
 
 TEST_F(JournalFile, LeavesNothingThatIsEmpty) {

@@ -52,6 +52,13 @@ TEST(AddProcess, KeepsTheSamplesOfAllProcessesInTheirOrder) {
   EXPECT_EQ(joined.limit->fraction, 10 / *joined.median_ns);
 }
 
+TEST(AddProcess, KeepsThePageFaultsOfTheProcessThatHadMost) {
+  std::vector<ResultCell> cells = {Measured(10), Measured(20), Measured(30)};
+  cells[0].page_faults = 1;
+  cells[1].page_faults = 500;
+  EXPECT_EQ(Joined(cells, false).page_faults, 500);
+}
+
 TEST(AddProcess, TakesTheErrorOfTheProcessThatWasChecked) {
   std::vector<ResultCell> cells = {Measured(10), Measured(20)};
   cells[1].numerics->error.reset();

@@ -159,6 +159,22 @@ TEST(Probes, AreOfTheLevelsThatTheMachineTells) {
       << "nothing has room between so small an L3 and L2";
 }
 
+// A virtual machine may tell a cache that is larger than its memory.
+TEST(Probes, ReadAsMuchWhateverTheLastCacheIs) {
+  const Index small =
+      Probes(ReadCaches("l3:1(size=33554432) l2:1(size=2097152) pu:2")).bytes();
+  const Index large =
+      Probes(ReadCaches("l3:1(size=503316480) l2:1(size=2097152) pu:2"))
+          .bytes();
+  EXPECT_EQ(small, large);
+  EXPECT_LE(large, Index{8} << 20);
+  EXPECT_THAT(NamesOn("l3:1(size=503316480) l2:1(size=2097152) pu:2"),
+              ElementsAre("DRAM", "L2", "L3", "chain", "throughput"));
+  EXPECT_THAT(NamesOn("l3:1(size=4294967296) l2:1(size=1073741824) pu:2"),
+              ElementsAre("DRAM", "chain", "throughput"))
+      << "a level that wants more than kMostBytes";
+}
+
 // Fewer cycles than the loop has steps would mean that the compiler took it
 // apart. No processor has 10 GHz.
 TEST(Probes, RunTheLoopOfTheChain) {

@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <sched.h>
 #include <sys/personality.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -166,6 +168,22 @@ TEST(BuildId, IsSixteenDigitsAndStays) {
 }
 
 TEST(AvailableMemory, IsPositive) { EXPECT_GT(AvailableMemoryBytes(), 0); }
+
+// With ulimit -v the system says that there is memory, and gives none.
+TEST(AvailableMemory, IsNoMoreThanTheAddressSpaceThatIsLeft) {
+  constexpr Index kLeft = Index{64} << 20;
+  Index pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_AS, &before), 0);
+  rlimit limit = before;
+  limit.rlim_cur = static_cast<rlim_t>(pages * sysconf(_SC_PAGESIZE) + kLeft);
+  ASSERT_EQ(setrlimit(RLIMIT_AS, &limit), 0);
+  const Index available = AvailableMemoryBytes();
+  ASSERT_EQ(setrlimit(RLIMIT_AS, &before), 0);
+  EXPECT_GT(available, kLeft / 2);
+  EXPECT_LE(available, kLeft);
+}
 
 }  // namespace
 }  // namespace attnbench

@@ -83,6 +83,13 @@ TEST(LoadWatch, WhatACounterLosesIsNoLoad) {
   EXPECT_EQ(watch.worst(), 1.0);
 }
 
+TEST(LoadWatch, AClockThatStandsStillTellsNoLoad) {
+  LoadWatch watch;
+  watch.Add(CpuTimes{.at_s = 1, .busy_s = 1, .own_s = 0});
+  watch.Add(CpuTimes{.at_s = 1, .busy_s = 2, .own_s = 0});
+  EXPECT_EQ(watch.at_start(), 0);
+}
+
 TEST(LoadWatch, WhatIsNotKnownIsNoLoad) {
   LoadWatch watch;
   for (int n = 0; n < 3; ++n) watch.Add(std::nullopt);

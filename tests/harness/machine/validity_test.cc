@@ -232,7 +232,7 @@ SweepContext Judged(const std::vector<attnbench::Run>& runs,
   SweepContext context;
   context.runs = runs;
   context.calibration = calibration;
-  SetValidityOfRuns(missing, context);
+  SetValidityOfRuns(missing, {}, context);
   EXPECT_EQ(context.valid, context.invalid_reasons.empty());
   return context;
 }
@@ -285,7 +285,7 @@ TEST(ValidityOfRuns, JudgingAgainGivesTheSame) {
   SweepContext context =
       Judged({RunOfDate("1st", {"busy"}, {}), RunOfDate("2nd", {}, {"turbo"})});
   const Json once = ToJson(context);
-  SetValidityOfRuns("", context);
+  SetValidityOfRuns("", {}, context);
   EXPECT_EQ(ToJson(context), once);
 }
 

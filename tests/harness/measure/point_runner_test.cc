@@ -3,12 +3,15 @@
 #include "harness/measure/point_runner.h"
 
 #include <gmock/gmock.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
 
 #include "harness/base/error.h"
+#include "harness/system/pages.h"
 #include "tests/harness/measure/fake_mechanism.h"
 #include "tests/harness/measure/fake_training.h"
 
@@ -64,6 +67,19 @@ std::vector<Json> RunAll(const std::vector<const Mechanism<float>*>& mechanisms,
         options));
   }
   return AsJson(RunCells(runs, 0, options, [](std::size_t, double) {}));
+}
+
+TEST(Runner, CountsThePagesThatTheSystemClearsForATrial) {
+  constexpr Index kPages = 64;
+  const FakeMechanism clean;
+  const FakeMechanism faulting(
+      Defects{.in_step = [](int, std::span<float>, StepResult<float>&) {
+        const Pages pages(kPages * sysconf(_SC_PAGESIZE));
+        std::ranges::fill(pages.as<char>(), char{1});
+      }});
+  const std::vector<Json> cells = RunAll({&clean, &faulting});
+  EXPECT_LE(cells[0]["page_faults"], 16);
+  EXPECT_GE(cells[1]["page_faults"], 5 * kPages) << "5 outputs";
 }
 
 void ExpectNoTimes(const Json& cell) {

@@ -181,7 +181,7 @@ TEST(Merge, AnInterruptCountsWhilePointsAreMissingAndNoLonger) {
   cells.erase(cells.end() - 2, cells.end());
   SweepContext& context = interrupted.result.context;
   context.runs[0].points.pop_back();
-  SetValidityOfRuns("interrupted: 2 of 3 points", context);
+  SetValidityOfRuns("interrupted: 2 of 3 points", {}, context);
   ReadSweep rest = MadeUpResult("rest.json", last);
   rest.result.context.points = context.points;
 

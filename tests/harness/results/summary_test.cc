@@ -44,6 +44,24 @@ TEST(Summary, FollowsFromTheSamples) {
   EXPECT_FALSE(cell.spread->drift_p.has_value());
 }
 
+TEST(PageFaultWarnings, NameTheCellThatHadMost) {
+  ResultCell cell;
+  cell.mechanism = "soft";
+  std::vector<ResultCell> cells(4, cell);
+  cells[1].page_faults = 16;
+  EXPECT_TRUE(PageFaultWarnings(cells).empty()) << "a handful";
+  cells[2].page_faults = 17;
+  cells[3].page_faults = 1000;
+  cells[3].mechanism = "memory";
+  cells[3].point = "0123456789abcdef";
+  const auto warnings = PageFaultWarnings(cells);
+  ASSERT_EQ(warnings.size(), 1U);
+  EXPECT_TRUE(warnings[0].starts_with(
+      "2 of 4 cells had more than 16 page faults in a trial, memory of point "
+      "0123456789abcdef most, 1000: "))
+      << warnings[0];
+}
+
 TEST(Summary, TakesProcessesApart) {
   ResultCell cell = CellOf({1, 2, 9, 4, 5, 60, 5, 6, 7}, {7}, {1});
   cell.processes = 3;

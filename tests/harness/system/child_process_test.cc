@@ -6,6 +6,9 @@
 #include <gtest/gtest.h>
 
 #include <ctime>
+#include <utility>
+
+#include "harness/base/error.h"
 
 namespace attnbench {
 namespace {
@@ -49,6 +52,21 @@ TEST(ChildProcess, ErrorsWithoutEndDoNotOutlastTheLimit) {
   child.Kill();
   child.Stop();
   EXPECT_EQ(child.LastWords(), "y");
+}
+
+TEST(ChildProcess, AProgramThatCannotBeStartedIsAnErrorAndNoProcess) {
+  for (const auto& [program, why] :
+       {std::pair("/no/such/program", "No such file or directory"),
+        std::pair("/etc/passwd", "Permission denied")}) {
+    try {
+      ChildProcess(
+          {.arguments = {program}, .environment = EnvironmentWith({})});
+      FAIL() << program;
+    } catch (const UserError& error) {
+      EXPECT_EQ(error.what(), std::string("a process: could not be started: ") +
+                                  program + ": " + why);
+    }
+  }
 }
 
 TEST(Shown, IsWhatADocumentCanHold) {
