@@ -39,8 +39,13 @@ def run(command, module):
         return INTERNAL_ERROR
 
 
+class Parser(argparse.ArgumentParser):
+    def error(self, message):
+        super().error(printable(shortened(message)))
+
+
 def parser(name, description):
-    return argparse.ArgumentParser(
+    return Parser(
         prog=name,
         description=description,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -51,12 +56,30 @@ class UsageError(Exception):
     """The request cannot be fulfilled."""
 
 
+MOST_SHOWN = 200  # characters of a key, a value or a name that somebody else wrote
+MOST_OF_SENTENCE = 1000
+
+
+def shortened(text, most=MOST_SHOWN):
+    """The text, or of a longer one its first and last characters with their number between
+    them, as the program has it (harness/base/printable.h).
+    """
+    if len(text) <= most:
+        return text
+    return f"{text[:most // 2]}...({len(text)} characters)...{text[-(most // 2):]}"
+
+
+def counted(number, thing):
+    """'1 cell', '2 cells'"""
+    return f"{number} {thing}{'s'[number == 1:]}"
+
+
 def printable(text):
     """The text without what moves a terminal's cursor or changes its colours."""
     return re.sub(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", "?", text)
 
 
 def fail(what, program=PROGRAM):
-    line = printable(" ".join(str(what).split()))
+    line = printable(shortened(" ".join(str(what).split()), MOST_SHOWN + MOST_OF_SENTENCE))
     print(f"{program}: {line}", file=sys.stderr)
     return WRONG_USAGE

@@ -17,7 +17,7 @@ import math
 
 import pandas
 
-from analysis import schema, workloads
+from analysis import command, schema, workloads
 
 SCHEMA_VERSION = 1
 
@@ -53,13 +53,17 @@ class DataError(Exception):
     """The file cannot give the figure; `where` is the file and the place."""
 
     def __init__(self, where, what):
-        super().__init__(f"{where}: {what}")
+        super().__init__(
+            f"{command.shortened(str(where))}: "
+            f"{command.shortened(what, command.MOST_OF_SENTENCE)}")
 
 
 def read_json(path):
-    """The JSON object of a file; strict: NaN is not JSON, nor is a key twice."""
+    """The JSON object of a file; strict: NaN is not JSON, nor is a key twice. Like the
+    program it skips a byte order mark.
+    """
     try:
-        with open(path, encoding="utf-8") as stream:
+        with open(path, encoding="utf-8-sig") as stream:
             document = json.load(
                 stream,
                 parse_constant=_refuse_constant,
@@ -94,6 +98,7 @@ def _object(pairs):
     if len(found) < len(pairs):
         keys = [key for key, _ in pairs]
         twice = next(key for key in keys if keys.count(key) > 1)
+        twice = command.shortened(twice)
         raise ValueError(f"the key {twice!r} is there twice in one object")
     return found
 
@@ -251,6 +256,7 @@ def require_kind(document, path, *kinds):
                 f"{'one of ' * (len(allowed) > 1)}{', '.join(map(repr, allowed))}",
             )
     check_schema(document, document["kind"], path)
+    _check_intervals(document, path)
     if document["kind"] == "sweep":
         _check_points(document, path)
         for index, cell in enumerate(document["cells"]):
@@ -259,6 +265,30 @@ def require_kind(document, path, *kinds):
                 cell.setdefault("layers", 2)
                 cell.setdefault("encoder", "timed")
             _check_cell(cell, f"{path}: cells[{index}]")
+
+
+def _check_intervals(owner, where, separator=": "):
+    """Requires of the intervals in an object that their lower ends stand first, which a
+    schema cannot say.
+    """
+    for key, value in owner.items():
+        place = f"{where}{separator}{key}"
+        if isinstance(value, dict):
+            _check_intervals(value, place, ".")
+        elif not isinstance(value, list) or not value:
+            continue
+        elif isinstance(value[0], dict):
+            for index, item in enumerate(value):
+                if isinstance(item, dict):
+                    _check_intervals(item, f"{place}[{index}]", ".")
+        elif "interval" in key.split("_") and _is_reversed(value):
+            raise DataError(place, f"is {value}, the lower end must stand first")
+
+
+def _is_reversed(interval):
+    """An end may be null, or "inf"."""
+    ends = [end for end in interval if isinstance(end, (int, float))]
+    return len(interval) == len(ends) == 2 and ends[0] > ends[1]
 
 
 def check_schema(document, name, path):
@@ -293,7 +323,7 @@ def _stability_frame(document, key, measured, path):
 
 
 def _given(document, key):
-    return repr(document[key]) if key in document else "missing"
+    return command.shortened(repr(document[key])) if key in document else "missing"
 
 
 def get(owner, key, kind, where):
@@ -306,7 +336,8 @@ def get(owner, key, kind, where):
         isinstance(value, bool) and kind is not bool
     ):
         names = getattr(kind, "__name__", "number")
-        raise DataError(where, f"{key} is {value!r}, it must be {names}")
+        given = command.shortened(repr(value))
+        raise DataError(where, f"{key} is {given}, it must be {names}")
     return value
 
 
@@ -319,7 +350,8 @@ def _check_points(document, path):
     if len(planned) != len(points):
         raise DataError(
             f"{path}: context.cells_of_points",
-            f"has {len(planned)} numbers, of {len(points)} points",
+            f"has {command.counted(len(planned), 'number')}, of "
+            f"{command.counted(len(points), 'point')}",
         )
     there = collections.Counter(cell["point"] for cell in document["cells"])
     for point, wanted in zip(points, planned):
@@ -348,7 +380,7 @@ def _check_cell(cell, where):
         if len(cell[key]) % processes:
             raise DataError(
                 where,
-                f"{key} has {len(cell[key])} numbers, not equally many of each of "
+                f"{key} has {command.counted(len(cell[key]), 'number')}, not equally many of each of "
                 f"{processes} processes",
             )
     if cell["scope"] == DECODER:
@@ -367,7 +399,7 @@ def _check_decoder(cell, where):
     if of_attention not in (0, of_all):
         raise DataError(
             place,
-            f"attention_samples_ns has {of_attention} numbers, of {of_all} samples of "
+            f"attention_samples_ns has {command.counted(of_attention, 'number')}, of {of_all} samples of "
             "the whole",
         )
     if of_attention:

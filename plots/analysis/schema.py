@@ -14,20 +14,24 @@ import reprlib
 
 import jsonschema
 
-from analysis import ROOT
+from analysis import ROOT, command
 
 FOLDER = os.path.join(ROOT, "results", "schema")
-BASE = jsonschema.Draft7Validator
 TYPES = {
     "array": lambda value: isinstance(value, list),
     "boolean": lambda value: isinstance(value, bool),
-    "integer": lambda value: type(value) is int
-    or (isinstance(value, float) and value.is_integer()),
+    # The program's are of 64 bits.
+    "integer": lambda value: (type(value) is int or isinstance(value, float)
+                              and value.is_integer()) and -2**63 <= value < 2**63,
     "null": lambda value: value is None,
     "number": lambda value: type(value) in (int, float),
     "object": lambda value: isinstance(value, dict),
     "string": lambda value: isinstance(value, str),
 }
+BASE = jsonschema.validators.extend(
+    jsonschema.Draft7Validator,
+    type_checker=jsonschema.Draft7Validator.TYPE_CHECKER.redefine(
+        "integer", lambda _, value: TYPES["integer"](value)))
 # A keyword that bounds something -> its words, and what must be so.
 BOUNDS = {
     "minimum": ("from {}", operator.ge),
@@ -59,9 +63,9 @@ def first_error(document, name):
     if key == "additionalProperties" and wanted is False:
         known = error.schema.get("properties", ())
         more = next(name for name in value if name not in known)
-        return _place(path), f"unknown member {more}"
+        return _place(path), f"unknown member {command.shortened(more)}"
     if key not in ("type", "enum", "const", "anyOf", "not", *BOUNDS):
-        return _place(path), error.message
+        return _place(path), command.shortened(error.message)
     # An index belongs to the name before it, as in "samples_ns[1]".
     names = [step for step, name in enumerate(path) if isinstance(name, str)]
     last = names[-1] if names else 0

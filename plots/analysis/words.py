@@ -28,7 +28,7 @@ def caption(cells, text, ratios=None):
 def _interval_text(ratios):
     measured = ratios[ratios["value"].notna()]
     if numpy.isinf(measured["high"].astype(float)).all():
-        return "A single round: no interval."
+        return "No interval: of a single round, or wider than numbers reach."
     return "Speed-up: of times of the same rounds; its 95 % interval."
 
 
@@ -129,8 +129,8 @@ def span_text(cell):
 
 
 def ratio_text(value):
-    """Writes a speed-up in about three characters: 0.85, 4.0, 37, 1e+08."""
-    if value >= 1e6:
+    """Writes a speed-up in about three characters: 0.85, 4.0, 37, 1e+08, 1e-05."""
+    if value >= 1e6 or 0 < value < 0.005:
         return f"{value:.0e}"
     digits = 0 if value >= 9.95 else 1 if value >= 0.995 else 2
     return f"{value:.{digits}f}"
@@ -139,6 +139,8 @@ def ratio_text(value):
 def time_text(ns):
     """Writes a time in three digits and its unit: '850 ns', '12.3 µs'."""
     size, unit = time_unit(ns)
+    if ns / size >= 1e6 or 0 < ns / size < 0.005:
+        return f"{ns / size:.3g} {unit}"
     digits = 0 if ns / size >= 99.95 else 1 if ns / size >= 9.995 else 2
     return f"{ns / size:.{digits}f} {unit}"
 

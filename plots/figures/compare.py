@@ -7,7 +7,7 @@ that are the same or ambiguous are grey.
 
 import math
 
-from analysis import load, settings, words
+from analysis import command, load, settings, words
 from figures import style, ticks
 
 # verdict: (colour, marker, fill, what it means)
@@ -120,7 +120,7 @@ def _caption(comparison, rows):
     left_out = len(comparison["only_a"]) + len(comparison["only_b"])
     if left_out or comparison["untimed"]:
         text += (
-            f" Not shown: {left_out} cells of one side only, "
+            f" Not shown: {command.counted(left_out, 'cell')} of one side only, "
             f"{len(comparison['untimed'])} without a time."
         )
     if any(row["interval"] is None for row in rows):

@@ -113,7 +113,7 @@ def invalid_reasons(data):
 def unknown_figure(given):
     nearest = difflib.get_close_matches(given, FIGURES, n=1, cutoff=0.4)
     hint = f" did you mean '{nearest[0]}'?" if nearest else ""
-    return f"unknown figure '{given}';{hint} `attnbench draw --list` names all"
+    return f"unknown figure '{command.shortened(given)}';{hint} `attnbench draw --list` names all"
 
 
 def read(paths):

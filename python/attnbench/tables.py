@@ -237,7 +237,8 @@ def _scalar(value):
 
 def frame(table):
     """The frame of a table. Integers and booleans that are never missing are int64 and
-    bool, all other numbers float64 with NaN, and the rest objects with None.
+    bool, all other numbers float64 with NaN, and the rest objects with None. So are
+    integers that these two types would change.
     """
     return pandas.DataFrame({
         name: _column([row.get(name) for row in table.rows], table.columns.get(name, {}))
@@ -262,8 +263,12 @@ def _column(values, schema):
     kinds = _kinds(schema, values)
     missing = any(value is None for value in values)
     if kinds and kinds <= NUMERIC:
-        if kinds == {"integer"} and not missing:
-            return pandas.Series(values, dtype="int64")
+        if kinds == {"integer"}:
+            least, most = (-2**53, 2**53) if missing else (-2**63, 2**63 - 1)
+            if not all(value is None or least <= value <= most for value in values):
+                return pandas.Series(values, dtype="object")
+            if not missing:
+                return pandas.Series(values, dtype="int64")
         return pandas.Series([INFINITE.get(one, one) for one in values], dtype="float64")
     is_bool = kinds == {"boolean"} and not missing
     return pandas.Series(values, dtype="bool" if is_bool else "object")

@@ -234,6 +234,18 @@ class MadeUp(LoadTest):
         self.assertEqual(str(frame["attention"].dtype), "float64")
         self.assertTrue(math.isnan(frame["attention"].iloc[0]))
 
+    def test_an_integer_keeps_all_of_its_digits(self):
+        cells = [made_up.make_cell(name, 3, 3) for name in ("soft", "mocha")]
+        cells[0]["peak_memory_bytes"] = 2**53 + 1
+        cells[1]["peak_memory_bytes"] = None
+        frame = attnbench.load(self.write(made_up.make_document(cells)))
+        self.assertEqual(frame["peak_memory_bytes"].tolist(), [2**53 + 1, None])
+        self.assert_flat(frame)
+        whole = {"mechanism": "soft", "memory_length": 3, "steps": [
+            {"position": 1, "begin": 1, "end": 1, "inspected": 2**64, "weights": [1.0]}]}
+        frame = attnbench.load(self.write(whole), "steps")
+        self.assertEqual(frame["inspected"].tolist(), [2**64])
+
     def test_what_decode_printed_is_a_row_an_output(self):
         path = self.write(made_up.decoded("mocha", width=3))
         steps = attnbench.load(path)

@@ -51,9 +51,36 @@ class LoadTest(PlotTest):
         self.assertEqual(len(self.load(cells, points=[made_up.POINT, "fedcba9876543210"],
                                        cells_of_points=[1, 5])), 1)
         for planned, what in (([2], f"has 1 of the 2 cells of point {made_up.POINT}"),
-                              ([1, 1], "cells_of_points: has 2 numbers, of 1 points")):
+                              ([1, 1], "cells_of_points: has 2 numbers, of 1 point\\b")):
             with self.assertRaisesRegex(load.DataError, what):
                 self.load(cells, points=[made_up.POINT], cells_of_points=planned)
+
+    def test_what_a_message_repeats_is_no_longer_than_a_line(self):
+        for document in ({"k" * 10_000: 1}, {"kind": "\u20ac" * 10_000},
+                         {**made_up.make_document([]), "x" * 10_000: 1}):
+            with self.assertRaises(load.DataError) as caught:
+                load.read(self.write(document), "sweep")
+            self.assertLess(len(str(caught.exception)), 700)
+        with self.assertRaisesRegex(load.DataError, r"k\.\.\.\(10000 characters\)\.\.\.k"):
+            load.read_json(self.write(f'{{"{"k" * 10_000}": 1, "{"k" * 10_000}": 2}}'))
+
+    def test_what_follows_a_document_is_refused_as_by_the_program(self):
+        for text in ("{}\0 and text", "{}\0", "\0{}", "{} {}", "{},", '{"a": 1,}'):
+            with self.assertRaisesRegex(load.DataError, "not JSON"):
+                load.read_json(self.write(text))
+        self.assertEqual(load.read_json(self.write("\ufeff{}")), {})
+
+    def test_an_interval_has_its_lower_end_first(self):
+        cell = made_up.make_cell("soft", 3, 3)
+        cell["interval_ns"] = [2.0, 1.0]
+        with self.assertRaisesRegex(load.DataError, r"cells\[0\]\.interval_ns: is \[2.0, 1.0\]"):
+            self.load([cell])
+
+    def test_an_integer_beyond_64_bits_is_refused(self):
+        cell = made_up.make_cell("soft", 3, 3)
+        for number in (2**63, 1e20):
+            with self.assertRaisesRegex(load.DataError, "memory_length is"):
+                self.load([{**cell, "memory_length": number}])
 
     def test_every_status_is_kept_and_has_no_times(self):
         cells = [made_up.make_cell("soft", t, 3) for t in range(1, 6)]

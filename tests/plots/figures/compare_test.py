@@ -83,7 +83,7 @@ class CompareFigure(PlotTest):
         self.assertIn("INVALID: b.json: a debug build", out)
         words = self.svg("compare")
         for text in ("NOT VALID: b.json: a debug build", "The two differ in cpu",
-                     "1 cells of one side only"):
+                     "1 cell of one side only"):
             self.assertIn(text, words)
 
     def test_too_few_cells_are_over_nothing_in_common(self):

@@ -188,7 +188,7 @@ class Numbers(PlotTest):
         frame = load.load(self.write(make_document(cells)))
         figure, lines = figures.FIGURES["mocha_figure3"].draw(frame)
         self.assertIn("2.0x, no interval", lines[0])
-        self.assertIn("A single round: no interval.",
+        self.assertIn("No interval: of a single round, or wider than numbers reach.",
                       figure.texts[0].get_text().replace("\n", " "))
         self.assertLess(figure.axes[1].get_ylim()[1], 20)
 

@@ -71,6 +71,22 @@ class WholeFileTest(Folder):
         self.assertEqual(self.path.read_bytes(), b"old")
         self.assert_alone()
 
+    def test_what_is_no_file_of_its_own_is_not_written(self):
+        os.mkfifo(self.folder / "fifo")
+        for name, why in (("-", "is no file"), ("/dev/null", "not a file that can be"),
+                          (str(self.folder / "fifo"), "not a file that can be"),
+                          (str(self.folder), "not a file that can be")):
+            with self.assertRaisesRegex(OSError, why):
+                whole_file.write(name, b"new")
+        self.path.write_text("old")
+        self.assertIn("is read by", whole_file.refusal(self.path, [self.path]))
+        with open(self.path, "a", encoding="utf-8") as printed, \
+                mock.patch("os.fstat", lambda _: os.stat(printed.name)):
+            self.assertIn("is where this command prints", whole_file.refusal(self.path))
+        os.unlink(self.folder / "fifo")
+        self.assert_alone()
+        self.assertFalse(os.path.exists("-"))
+
     def test_a_link_is_followed(self):
         link = self.folder / "link"
         self.path.write_bytes(b"old")
