@@ -42,7 +42,10 @@ def write(result, path):
 
 def write_text(text, path):
     if path:
-        whole_file.write(path, text.encode())
+        try:
+            whole_file.write(path, text.encode())
+        except OSError as error:
+            sys.exit(command.fail(f"{path}: cannot be written: {error.strerror}"))
     else:
         print(text, end="")
 

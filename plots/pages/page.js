@@ -14,6 +14,13 @@
     return element;
   }
 
+  const isNumber = (value) =>
+    typeof value === "number" || typeof value === "bigint";
+
+  // An integer that is too large for a number comes as {whole: "9007199254740993"}.
+  const exact = (value) =>
+    value !== null && typeof value === "object" ? BigInt(value.whole) : value;
+
   // Four digits of what is not whole; null is "-".
   function shown(value) {
     if (value === null) return "-";
@@ -24,7 +31,7 @@
   // Numbers by size, then texts, then what is missing, whichever way it goes.
   function compare(a, b, sign) {
     const rank = (value) =>
-      value === null ? 2 : typeof value === "number" ? 0 : 1;
+      value === null ? 2 : isNumber(value) ? 0 : 1;
     if (rank(a) !== rank(b)) return rank(a) - rank(b);
     return a < b ? -sign : a > b ? sign : 0;
   }
@@ -38,14 +45,15 @@
       const column = columns.findIndex(isNamed);
       const constant = Object.keys(constants).find(isNamed);
       if (column >= 0 || constant !== undefined) {
-        const compared = Number(found[3]);
+        const compared = /^-?\d+$/.test(found[3]) ? BigInt(found[3])
+                                                  : Number(found[3]);
         return (row) => {
-          const value = column >= 0 ? row[column] : constants[constant];
+          const value = column >= 0 ? row[column] : exact(constants[constant]);
           if (found[2] === "=") {
             return shown(value).toLowerCase() === found[3] ||
-                (typeof value === "number" && value === compared);
+                (isNumber(value) && value == compared);
           }
-          return typeof value === "number" &&
+          return isNumber(value) &&
               (found[2] === "<" ? value < compared : value > compared);
         };
       }
@@ -56,8 +64,9 @@
 
   function fill(section) {
     const number = section.id.split("-")[1];
-    const { columns, constants, rows, source, links } =
+    const { columns, constants, rows: written, source, links } =
         JSON.parse(textOf("data-" + number));
+    const rows = written.map((row) => row.map(exact));
     const heads = [...section.querySelectorAll("thead th")];
     const body = section.querySelector("tbody");
     const filter = section.querySelector("input");
@@ -82,7 +91,7 @@
       row.append(head);
       rows[index].forEach((value, column) => {
         const cell = make("td");
-        if (typeof value === "number") {
+        if (isNumber(value)) {
           cell.className = "number";
           cell.append(link(index, shown(value), false));
         } else {
@@ -148,11 +157,20 @@
     return lines.get(table)[index + 1].replace(/,$/, "");
   }
 
-  // A key a line: samples stay together.
+  // A key a line: samples stay together. Numbers stay as the file has them.
   function spread(line) {
-    const keys = Object.entries(JSON.parse(line)).map(
-        ([key, value]) => `  ${JSON.stringify(key)}: ${JSON.stringify(value)}`);
-    return `{\n${keys.join(",\n")}\n}`;
+    let depth = 0;
+    let text = "";
+    for (const token of
+         line.match(/"(?:[^"\\]|\\.)*"|[{}[\],:]|[^"{}[\],:]+/g)) {
+      if (token === "}" || token === "]") depth -= 1;
+      if (depth === 0 && token === "}") text += "\n";
+      text += token[0] === '"' ? JSON.stringify(JSON.parse(token)) : token;
+      if (token === "{" || token === "[") depth += 1;
+      if (depth === 1 && (token === "{" || token === ",")) text += "\n  ";
+      if (depth === 1 && token === ":") text += " ";
+    }
+    return text;
   }
 
   function open() {

@@ -53,16 +53,11 @@ def parse(arguments):
 def check_output(options):
     """Refuses a place that cannot be written before the work, not after."""
     path = options.output
+    why = whole_file.refusal(path, options.results)
+    if why is not None:
+        raise UsageError(f"{path}: {why}")
     folder = os.path.dirname(path) or "."
     if not os.path.isdir(folder):
         raise UsageError(f"{path}: there is no folder '{folder}'")
-    if os.path.lexists(path):
-        if not os.path.isfile(path):
-            raise UsageError(f"{path}: is there and is not a file that can be replaced")
-        if any(os.path.samefile(path, one) for one in options.results if os.path.exists(one)):
-            raise UsageError(
-                f"{path}: is read by this command, and would be replaced; choose another "
-                "output"
-            )
-        if not options.force:
-            raise UsageError(f"{path}: {IS_THERE}")
+    if os.path.exists(path) and not options.force:
+        raise UsageError(f"{path}: {IS_THERE}")

@@ -48,6 +48,9 @@ def main(arguments=None):
     parser.add_argument("-o", "--output", metavar="FILE", help="e.g. -o REPRODUCTION.md")
     options = parser.parse_args(arguments)
     output = options.output
+    why = output and whole_file.refusal(output, [options.claims, *options.results])
+    if why:
+        return command.fail(f"{output}: {why}", parser.prog)
     try:
         text = page(options.claims, options.results, os.path.dirname(output or ""))
         if output is not None:

@@ -16,6 +16,7 @@ from pages import markup
 
 # Lists of two numbers that are the ends of an interval.
 _ENDS = (" low", " high")
+MOST_EXACT = 2**53 - 1  # Number.MAX_SAFE_INTEGER
 
 
 @dataclass(frozen=True)
@@ -143,6 +144,12 @@ def scalar(value):
     return str(value).lower() if isinstance(value, bool) else value
 
 
+def _exact(value):
+    """The value as page.js takes it: a number of JavaScript cannot hold every integer."""
+    is_large = isinstance(value, int) and abs(value) > MOST_EXACT
+    return {"whole": str(value)} if is_large else value
+
+
 def to_html(table, heading="h4"):
     """Makes the frame that page.js fills, and the data that it fills it from."""
     n = table.number
@@ -159,8 +166,8 @@ def to_html(table, heading="h4"):
         same = f"<p>The same in every row:</p><dl class=\"inline\">{same}</dl>"
     data = {
         "columns": table.columns,
-        "constants": table.constants,
-        "rows": table.rows,
+        "constants": {name: _exact(value) for name, value in table.constants.items()},
+        "rows": [[_exact(value) for value in row] for row in table.rows],
         "source": table.source,
     }
     if table.records is None:

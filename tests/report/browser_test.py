@@ -160,6 +160,22 @@ class BrowserTest(results.ReportCase):
         self.find("#table-0 tbody tr td.number a").click()
         self.assertEqual(opened.get_attribute("open"), "true")
 
+    def test_an_integer_that_a_number_of_javascript_cannot_hold_stays_as_it_is(self):
+        cells = results.plain_cells()
+        large = [2**53 + 1 + 2 * n for n in range(len(cells))]
+        for cell, number in zip(cells, large):
+            cell["peak_memory_bytes"] = number
+        self.show(results.sweep(cells))
+        self.assertEqual(self.column("peak_memory_bytes"), list(map(str, large)))
+        self.assertEqual(self.sort_by("peak_memory_bytes"), "ascending")
+        self.assertEqual(self.column("peak_memory_bytes"), list(map(str, large)))
+        self.filter(f"peak_memory_bytes={large[1]}")
+        self.assertEqual(self.column("peak_memory_bytes"), [str(large[1])])
+        self.filter(f"peak_memory_bytes>{large[0]}")
+        self.assertEqual(self.column("peak_memory_bytes"), list(map(str, large[1:])))
+        self.find("#table-0 tbody tr td.number a").click()
+        self.assertIn(f'"peak_memory_bytes": {large[1]},', self.opened("cell-0-1").text)
+
     def test_an_address_with_a_record_opens_it(self):
         self.show(results.sweep(results.peers_cells()), results.verify(),
                   hash_="#cell-0-5")

@@ -353,6 +353,13 @@ class PageTest(ReportCase):
         self.assertEqual(constants["dim"], 256)
         self.assertIn("dim 256", page.words())
 
+    def test_an_integer_beyond_doubles_is_in_the_tables_as_a_text(self):
+        cells = results.plain_cells()
+        cells[0]["peak_memory_bytes"] = 2**53 + 1
+        page = self.read(results.sweep(cells))
+        self.assertEqual(page.column(0, "peak_memory_bytes")[0], {"whole": "9007199254740993"})
+        self.assertEqual(page.records(0)[0]["peak_memory_bytes"], 2**53 + 1)
+
     def test_what_no_part_of_the_page_knows_is_shown(self):
         page = self.read(results.computed())
         self.assertIn("kind computed", page.words())
