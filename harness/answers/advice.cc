@@ -11,6 +11,7 @@
 #include "harness/answers/columns.h"
 #include "harness/answers/table.h"
 #include "harness/base/error.h"
+#include "harness/base/printable.h"
 #include "harness/results/cell_match.h"
 #include "harness/results/summary.h"
 
@@ -207,7 +208,8 @@ std::string BreakEvenText(const std::optional<BreakEven>& one) {
 }
 
 std::vector<std::string> ColumnsOf(const AdvisedMechanism& one) {
-  if (!one.decoder) return {one.mechanism, one.message.value_or(kNoValue)};
+  if (!one.decoder)
+    return {one.mechanism, Shortened(one.message.value_or(kNoValue))};
   const auto of = [](const std::optional<AdvisedTime>& time) {
     return time ? TimeText(time->time_ns, time->time_interval_ns) : kNoValue;
   };

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "harness/answers/columns.h"
 #include "harness/answers/junit.h"
 #include "harness/base/exit_code.h"
 #include "harness/base/printable.h"
@@ -263,11 +264,12 @@ Lines FootLines(const CheckReport& check, const CellNames& names) {
                                   FellText(cell, *check.time)));
     }
     lines.push_back(fmt::format(
-        "{} of {} ratios regressed, {} cells have none; {} first cells "
-        "regressed against most of their point",
+        "{} of {} regressed, {} {} none; {} regressed against most others",
         std::ranges::count_if(check.time->ratios, IsRegressed),
-        check.time->ratios.size(), check.time->left_out.size(),
-        check.time->slower_references.size()));
+        Counted(check.time->ratios.size(), "ratio"),
+        Counted(check.time->left_out.size(), "cell"),
+        check.time->left_out.size() == 1 ? "has" : "have",
+        Counted(check.time->slower_references.size(), "first cell")));
   }
   std::set<std::string> changed;
   for (const CheckedNumber& change : check.changes) {
@@ -316,9 +318,10 @@ std::string CheckText(const CheckReport& check) {
   std::string text;
   for (const std::string& line : HeadLines(check, names)) text += line + "\n";
   for (const CheckedRatio& ratio : RatiosIn(check)) {
-    text += fmt::format("{}: {} / {}: {:.3f} -> {:.3f}: {}\n", ratio.verdict,
+    text += fmt::format("{}: {} / {}: {} -> {}: {}\n", ratio.verdict,
                         names.Name(ratio), names.Name(ratio.reference),
-                        ratio.baseline_ratio, ratio.result_ratio, ratio.reason);
+                        FactorText(ratio.baseline_ratio),
+                        FactorText(ratio.result_ratio), ratio.reason);
   }
   for (const std::string& line : FootLines(check, names)) text += line + "\n";
   return text;
@@ -336,11 +339,11 @@ std::string CheckMarkdown(const CheckReport& check) {
         "| --- | --- | --- | ---: | ---: | --- |\n";
   }
   for (const CheckedRatio& ratio : RatiosIn(check)) {
-    text += fmt::format("| {} | {} | {} | {:.3f} | {:.3f} | {} |\n",
-                        MarkdownCell(names.Name(ratio)),
-                        MarkdownCell(names.Name(ratio.reference)),
-                        ratio.verdict, ratio.baseline_ratio, ratio.result_ratio,
-                        MarkdownCell(ratio.reason));
+    text += fmt::format(
+        "| {} | {} | {} | {} | {} | {} |\n", MarkdownCell(names.Name(ratio)),
+        MarkdownCell(names.Name(ratio.reference)), ratio.verdict,
+        FactorText(ratio.baseline_ratio), FactorText(ratio.result_ratio),
+        MarkdownCell(ratio.reason));
   }
   text += "\n";
   for (const std::string& line : FootLines(check, names)) {
@@ -360,8 +363,7 @@ std::string CheckJUnit(const CheckReport& check) {
         check.baseline_cells ? "none could be compared with the baseline"
                              : HeadLines(check, names).front());
   } else {
-    add(fmt::format("{} cells were compared", check.compared), Outcome::kPassed,
-        "");
+    add(Counted(check.compared, "cell") + " compared", Outcome::kPassed, "");
   }
   for (const CheckedNumber& change : check.changes) {
     add(names.Name(change) + ": " + change.field, Outcome::kFailed,
@@ -386,8 +388,9 @@ std::string CheckJUnit(const CheckReport& check) {
   for (const CheckedRatio& ratio : check.time->ratios) {
     add(names.Name(ratio) + " / " + names.Name(ratio.reference),
         IsRegressed(ratio) ? Outcome::kFailed : Outcome::kPassed,
-        fmt::format("{}: {:.3f} -> {:.3f}: {}", ratio.verdict,
-                    ratio.baseline_ratio, ratio.result_ratio, ratio.reason));
+        fmt::format("{}: {} -> {}: {}", ratio.verdict,
+                    FactorText(ratio.baseline_ratio),
+                    FactorText(ratio.result_ratio), ratio.reason));
   }
   for (const SlowerReference& cell : check.time->slower_references) {
     add(names.Name(cell), Outcome::kFailed, FellText(cell, *check.time));
@@ -419,7 +422,8 @@ std::string WhyNoBaseline(const SweepResult& result) {
   for (const ResultCell& cell : result.cells) {
     if (IsFailure(cell.status)) {
       return fmt::format("a cell of {} is {}: {}", cell.mechanism,
-                         StatusName(cell.status), cell.message.value_or("-"));
+                         StatusName(cell.status),
+                         Shortened(cell.message.value_or("-")));
     }
     is_measured = is_measured || cell.is_ok();
     points_there.insert(cell.point);

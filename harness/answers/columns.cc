@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 namespace attnbench {
 namespace {
@@ -17,8 +18,17 @@ std::string SpanText(const std::optional<Interval>& interval, double unit) {
 }  // namespace
 
 std::string Digits(double value) {
-  return value >= 99.95 ? fmt::format("{:.0f}", value)
-                        : fmt::format("{:.3g}", value);
+  constexpr double kLongest = 9'999'999.5;
+  return value >= 99.95 && value < kLongest ? fmt::format("{:.0f}", value)
+                                            : fmt::format("{:.3g}", value);
+}
+
+std::string FactorText(double factor) {
+  constexpr double kLeast = 0.0005, kLongest = 99'999.9995;
+  if (factor == 0 || (factor >= kLeast && factor < kLongest)) {
+    return fmt::format("{:.3f}", factor);
+  }
+  return std::isinf(factor) ? "over 1e308" : fmt::format("{:.3g}", factor);
 }
 
 std::string TimeText(double ns, const std::optional<Interval>& interval) {

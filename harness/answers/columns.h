@@ -15,6 +15,9 @@ inline constexpr char kNoValue[] = "-";
 
 // Three digits, or all of a whole number: "0.123", "12.3", "1234".
 std::string Digits(double value);
+// A factor with three decimals, or in three digits where that would be 0.000 or
+// longer than a column.
+std::string FactorText(double factor);
 
 // "12.3 us [11.9, 12.8]"; the ends of the interval are in the same unit.
 std::string TimeText(double ns, const std::optional<Interval>& interval);

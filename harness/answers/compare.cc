@@ -8,6 +8,7 @@
 #include <map>
 #include <vector>
 
+#include "harness/answers/columns.h"
 #include "harness/answers/junit.h"
 #include "harness/base/exit_code.h"
 #include "harness/base/printable.h"
@@ -198,8 +199,8 @@ Change ChangeIn(const CellMatch::Pair& pair, const LogRatio& ratio, double miss,
   change.kind = ChangeKind::kAmbiguous;
   change.reason = fmt::format(
       "a sample is of all draws on one side and of one on the "
-      "other, and draws differ by {:.0f} %",
-      100 * (range - 1));
+      "other, and draws differ by {}",
+      PercentOf(range - 1));
   return change;
 }
 
@@ -274,9 +275,9 @@ CellNames NamesIn(const Comparison& comparison) {
 using Lines = std::vector<std::string>;
 
 std::string SpanText(const std::optional<Interval>& interval) {
-  return interval
-             ? fmt::format("[{:.3f}, {:.3f}]", interval->low, interval->high)
-             : "[none]";
+  return interval ? fmt::format("[{}, {}]", FactorText(interval->low),
+                                FactorText(interval->high))
+                  : "[none]";
 }
 
 std::string CommonText(const Comparison& comparison) {
@@ -287,9 +288,10 @@ std::string CommonText(const Comparison& comparison) {
         kLeastCommon);
   }
   return fmt::format(
-      "all together B takes {:.3f} {} times as long as A: {}; each change is "
+      "all together B takes {} {} times as long as A: {}; each change is "
       "beside that",
-      *comparison.common_ratio, SpanText(comparison.common_interval),
+      FactorText(*comparison.common_ratio),
+      SpanText(comparison.common_interval),
       comparison.paired ? "all of the code"
                         : "the machine, or all of the code");
 }
@@ -347,9 +349,9 @@ Lines FootLines(const Comparison& comparison, const CellNames& names) {
   }
   if (comparison.placement) {
     lines.push_back(
-        fmt::format("where a side is one build, no change below {:.1f} % can "
-                    "be told from another placement of the code",
-                    100 * *comparison.placement));
+        fmt::format("where a side is one build, no change below {} can be "
+                    "told from another placement of the code",
+                    PercentOf(*comparison.placement)));
   }
   lines.push_back(SummaryText(comparison));
   return lines;
@@ -386,7 +388,7 @@ TestCase CaseOf(const ComparedTime& row, const CellNames& names) {
   if (row.verdict == ChangeName(ChangeKind::kAmbiguous)) {
     one.outcome = Outcome::kSkipped;
   }
-  one.message = fmt::format("{}: {:.3f} {}: {}", row.verdict, row.ratio,
+  one.message = fmt::format("{}: {} {}: {}", row.verdict, FactorText(row.ratio),
                             SpanText(row.interval), row.reason);
   return one;
 }
@@ -414,9 +416,10 @@ std::string CompareText(const Comparison& comparison) {
                         "change", "interval", "B / A");
   }
   for (const ComparedTime& row : comparison.rows) {
-    text += fmt::format("{:<10}{:>7.3f} {:<16} {:>7.3f} {}: {}\n", row.verdict,
-                        row.ratio, SpanText(row.interval), row.b_ns / row.a_ns,
-                        names.Name(row), row.reason);
+    text += fmt::format("{:<10}{:>7} {:<16} {:>7} {}: {}\n", row.verdict,
+                        FactorText(row.ratio), SpanText(row.interval),
+                        FactorText(row.b_ns / row.a_ns), names.Name(row),
+                        row.reason);
   }
   for (const std::string& line : FootLines(comparison, names)) {
     text += line + "\n";
@@ -436,10 +439,10 @@ std::string CompareMarkdown(const Comparison& comparison) {
         "| --- | --- | ---: | --- | ---: | --- |\n";
   }
   for (const ComparedTime& row : comparison.rows) {
-    text += fmt::format("| {} | {} | {:.3f} | {} | {:.3f} | {} |\n",
-                        MarkdownCell(names.Name(row)), row.verdict, row.ratio,
-                        SpanText(row.interval), row.b_ns / row.a_ns,
-                        MarkdownCell(row.reason));
+    text += fmt::format(
+        "| {} | {} | {} | {} | {} | {} |\n", MarkdownCell(names.Name(row)),
+        row.verdict, FactorText(row.ratio), SpanText(row.interval),
+        FactorText(row.b_ns / row.a_ns), MarkdownCell(row.reason));
   }
   text += "\n";
   for (const std::string& line : FootLines(comparison, names)) {

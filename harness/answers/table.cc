@@ -164,7 +164,7 @@ std::string SpeedupText(const TableRow& row) {
 std::vector<std::string> ColumnsOf(const TableRow& row) {
   if (!row.time_ns) {
     return {row.cell, fmt::format("{}: {}", StatusName(row.status),
-                                  row.message.value_or(kNoValue))};
+                                  Shortened(row.message.value_or(kNoValue)))};
   }
   return {row.cell, TimeText(*row.time_ns, row.time_interval_ns),
           SpeedupText(row), PercentText(row.memory_read),

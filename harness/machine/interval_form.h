@@ -1,4 +1,5 @@
-// An interval in a document: [low, high], both at least 0.
+// An interval in a document: [low, high], both at least 0, the lower end
+// first.
 #ifndef ATTNBENCH_HARNESS_MACHINE_INTERVAL_FORM_H_
 #define ATTNBENCH_HARNESS_MACHINE_INTERVAL_FORM_H_
 
@@ -21,6 +22,9 @@ struct JsonForm<Interval> {
                        const Place& place) {
     const auto ends =
         document::Read<std::vector<double>>(json, TwoEnds(), place);
+    if (ends[0] > ends[1]) {
+      FailAt(place, "is " + json.dump() + ", the lower end must stand first");
+    }
     return {ends[0], ends[1]};
   }
   static Json Schema(const Rule& /*rule*/) {

@@ -6,6 +6,8 @@
 #include <tuple>
 #include <utility>
 
+#include "harness/base/printable.h"
+
 namespace attnbench {
 namespace {
 
@@ -30,9 +32,11 @@ void CheckAttention(const ResultCell& cell, const Place& place) {
   const bool has_attention = cell.mechanism != kNoAttention;
   const std::size_t wanted = has_attention ? cell.samples_ns.size() : 0;
   if (decoder.attention_samples_ns.size() != wanted) {
-    FailAt(place, fmt::format("decoder.attention_samples_ns has {} samples, it "
-                              "must have {}",
-                              decoder.attention_samples_ns.size(), wanted));
+    FailAt(place,
+           fmt::format("decoder.attention_samples_ns has {}, it "
+                       "must have {}",
+                       Counted(decoder.attention_samples_ns.size(), "sample"),
+                       wanted));
   }
   const std::pair<bool, const char*> figures[] = {
       {decoder.reads.has_value(), "reads"},
@@ -78,9 +82,10 @@ ResultCell FailedCell(const Cell& cell, CellStatus status,
 void CheckSamples(const std::vector<double>& samples, std::int64_t processes,
                   const char* list, const Place& place) {
   if (samples.size() % static_cast<std::size_t>(processes) != 0) {
-    FailAt(place, fmt::format("{} has {} samples of {} processes: not equally "
-                              "many of each",
-                              list, samples.size(), processes));
+    FailAt(place,
+           fmt::format("{} has {} of {} processes: not equally "
+                       "many of each",
+                       list, Counted(samples.size(), "sample"), processes));
   }
   for (const double sample : samples) {
     if (!(sample > 0)) {

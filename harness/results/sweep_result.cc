@@ -8,6 +8,7 @@
 
 #include "harness/base/error.h"
 #include "harness/base/json_file.h"
+#include "harness/base/printable.h"
 
 namespace attnbench {
 namespace {
@@ -17,9 +18,10 @@ void CheckPointsAreWhole(const SweepResult& result, const std::string& path) {
       std::tie(result.context.points, result.context.cells_of_points);
   if (planned.empty()) return;
   if (planned.size() != points.size()) {
-    throw UserError(path + ": context.cells_of_points",
-                    fmt::format("has {} numbers, of {} points", planned.size(),
-                                points.size()));
+    throw UserError(
+        path + ": context.cells_of_points",
+        fmt::format("has {}, of {}", Counted(planned.size(), "number"),
+                    Counted(points.size(), "point")));
   }
   std::map<std::string, std::int64_t> number;
   for (const ResultCell& cell : result.cells) ++number[cell.point];
@@ -60,12 +62,13 @@ void CheckKind(const Json& document, const std::string& kind,
   };
   if (member("kind") != kind) {
     throw UserError(path, fmt::format("is of kind {}, must be '{}'",
-                                      member("kind").dump(), kind));
+                                      Shortened(member("kind").dump()), kind));
   }
   if (member("schema_version") != kSchemaVersion) {
-    throw UserError(
-        path, fmt::format("has schema_version {}, must be {}",
-                          member("schema_version").dump(), kSchemaVersion));
+    throw UserError(path,
+                    fmt::format("has schema_version {}, must be {}",
+                                Shortened(member("schema_version").dump()),
+                                kSchemaVersion));
   }
 }
 

@@ -15,19 +15,22 @@ bool HoldsOne(const Interval& interval) {
   return interval.low <= 1 && interval.high >= 1;
 }
 
-std::string AmbiguousReason(const Interval& interval, double detectable,
-                            double margin) {
-  if (!(interval.low > 0)) {
+// `half` is of the interval's logarithm.
+std::string AmbiguousReason(const Interval& interval, double half,
+                            double detectable, double margin) {
+  if (std::isinf(half)) {
     return "a single round has no interval: more --repetitions";
+  }
+  if (!(interval.low > 0) || std::isinf(interval.high)) {
+    return "the interval is wider than numbers reach: more --repetitions";
   }
   if (!HoldsOne(interval)) {
     return fmt::format("differs, but perhaps by less than the margin of {:g} %",
                        100 * margin);
   }
   if (detectable > margin) {
-    return fmt::format(
-        "the same code, built or run again, may differ by {:.1f} %",
-        100 * detectable);
+    return fmt::format("the same code, built or run again, may differ by {}",
+                       PercentOf(detectable));
   }
   return fmt::format(
       "the interval reaches beyond the margin of {:g} %: more --processes",
@@ -47,6 +50,14 @@ const char* ChangeName(ChangeKind kind) {
     default:
       return "AMBIGUOUS";
   }
+}
+
+std::string PercentOf(double change) {
+  constexpr double kMostTold = 1e4;
+  if (!(change < kMostTold)) {
+    return fmt::format("over {:.0f} %", 100 * kMostTold);
+  }
+  return fmt::format("{:.1f} %", 100 * change);
 }
 
 double Detectable(const std::vector<Variance>& effects, double miss) {
@@ -72,7 +83,7 @@ Change ChangeOf(const LogRatio& ratio, double miss, double margin) {
   } else if (high < 1 && change.ratio.value < 1 / most) {
     change.kind = ChangeKind::kFaster;
   } else {
-    change.reason = AmbiguousReason(change.ratio.interval,
+    change.reason = AmbiguousReason(change.ratio.interval, half,
                                     Detectable(ratio.effects, miss), margin);
     return change;
   }

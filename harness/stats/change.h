@@ -41,6 +41,9 @@ struct LogRatio {
 // over its number of comparisons.
 Change ChangeOf(const LogRatio& ratio, double miss, double margin);
 
+// A relative change in words: "3.1 %", or "over 1000000 %" from there on.
+std::string PercentOf(double change);
+
 // The smallest change that samples without any noise could show, as a share:
 // exp of the half width of the effects alone, minus 1.
 double Detectable(const std::vector<Variance>& effects, double miss);

@@ -75,8 +75,9 @@ std::vector<double> Ranks(std::span<const double> values) {
 double Median(std::span<const double> samples) {
   const std::vector<double> sorted = Sorted(samples);
   const std::size_t middle = sorted.size() / 2;
-  return sorted.size() % 2 == 1 ? sorted[middle]
-                                : (sorted[middle - 1] + sorted[middle]) / 2;
+  return sorted.size() % 2 == 1
+             ? sorted[middle]
+             : std::midpoint(sorted[middle - 1], sorted[middle]);
 }
 
 double Quantile(std::span<const double> samples, double q) {
@@ -185,7 +186,7 @@ ProcessSamples PairedLogRatios(const ProcessSamples& numerator,
 }
 
 Estimate Exp(const Estimate& logs) {
-  return {std::exp(logs.value),
+  return {std::min(std::exp(logs.value), std::numeric_limits<double>::max()),
           {std::exp(logs.interval.low), std::exp(logs.interval.high)}};
 }
 

@@ -124,7 +124,8 @@ Estimate EstimateOf(const ProcessSamples& logs, std::int64_t builds,
 ProcessSamples PairedLogRatios(const ProcessSamples& numerator,
                                const ProcessSamples& denominator);
 
-// Takes exp of an estimate of logarithms.
+// Takes exp of an estimate of logarithms. A value that no number holds is the
+// greatest number; the ends of the interval may be infinite.
 Estimate Exp(const Estimate& logs);
 
 // Spearman's correlation, which is Pearson's of the ranks; equal values have

@@ -208,7 +208,7 @@ TEST(Check, AFirstCellThatGotSlowerRegresses) {
               HasSubstr("REGRESSED: soft: 3 of 3 ratios to it fell beyond 5 %: "
                         "it got slower, or they all got faster\n"
                         "0 of 3 ratios regressed, 0 cells have none; 1 first "
-                        "cells regressed against most of their point\n"));
+                        "cell regressed against most others\n"));
   // One rival that also got slower does not hide it; a single rival cannot tell
   // which of the two moved.
   EXPECT_EQ(CheckExitCode(outcome({130, 130, 100, 100})), 1);
@@ -257,7 +257,7 @@ TEST(Check, ATimedCellInNoRatioIsNamedAndNotGood) {
     EXPECT_EQ(CheckExitCode(check), 3) << why;
     const std::string text = CheckText(check);
     EXPECT_THAT(text, HasSubstr(std::string("no ratio: ") + why));
-    EXPECT_THAT(text, HasSubstr("0 of 2 ratios regressed, 1 cells have none"));
+    EXPECT_THAT(text, HasSubstr("0 of 2 ratios regressed, 1 cell has none"));
   }
   const auto same = with_fourth(same_rounds);
   EXPECT_EQ(CheckExitCode(Check(same, same, Timed())), 0);

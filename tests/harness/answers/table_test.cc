@@ -6,6 +6,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
+#include "harness/answers/columns.h"
 #include "harness/results/summary.h"
 #include "harness/stats/effects.h"
 #include "tests/support/made_up_results.h"
@@ -20,6 +23,21 @@ using testing::MadeUpContext;
 using testing::MadeUpDecoderCell;
 using testing::MadeUpResultCell;
 using ::testing::Not;
+
+TEST(FactorText, IsNeverZeroNorLongerThanAColumn) {
+  EXPECT_EQ(FactorText(0.376), "0.376");
+  EXPECT_EQ(FactorText(0), "0.000");
+  EXPECT_EQ(FactorText(1e-5), "1e-05");
+  EXPECT_EQ(FactorText(5e-324), "4.94e-324");
+  EXPECT_EQ(FactorText(1e300), "1e+300");
+  EXPECT_EQ(FactorText(HUGE_VAL), "over 1e308");
+}
+
+TEST(TimeText, HasThreeDigitsAtTheEndsOfItsRange) {
+  EXPECT_EQ(TimeText(1234e9, {}), "1234 s");
+  EXPECT_EQ(TimeText(1e308, {}), "1e+299 s");
+  EXPECT_EQ(TimeText(5e-324, {}), "4.94e-324 ns");
+}
 
 // Rounds that the machine makes up to four times as long, all cells alike.
 std::vector<double> RoundsOf(double time_ns) {

@@ -37,6 +37,14 @@ std::string ErrorAfter(const std::function<void(Json&)>& change) {
   return "no error";
 }
 
+TEST(ResultReader, RefusesAnIntervalWhoseUpperEndStandsFirst) {
+  EXPECT_EQ(ErrorAfter([](Json& result) {
+              result["cells"][0]["interval_ns"] = {2.5, 1.5};
+            }),
+            "r.json: cells[0].interval_ns: is [2.5,1.5], the lower end must "
+            "stand first");
+}
+
 TEST(ResultReader, TakesWhatASweepWrote) {
   EXPECT_EQ(ErrorAfter([](Json&) {}), "no error");
 }
@@ -172,7 +180,7 @@ TEST(ResultReader, HoldsAWholeDecoderToItsFigures) {
                 cell["decoder"]["attention_samples_ns"] = {5};
                 cell["processes"] = 2;
               }),
-              HasSubstr("decoder.attention_samples_ns has 1 samples"));
+              HasSubstr("decoder.attention_samples_ns has 1 sample,"));
   EXPECT_EQ(error_after([](Json& cell) { cell.erase("beam"); }),
             "cell: has scope decoder and has no beam");
   EXPECT_EQ(error_after([](Json& cell) { cell["vocabulary"] = nullptr; }),

@@ -73,6 +73,24 @@ TEST(Change, OneRoundSaysNothing) {
   EXPECT_THAT(change.reason, HasSubstr("--repetitions"));
 }
 
+TEST(Change, NumbersThatReachNoFurtherAreNoSingleRound) {
+  // exp of the interval's ends is 0 and infinite.
+  const Change wide = Of(1, 1000);
+  EXPECT_EQ(wide.kind, ChangeKind::kAmbiguous);
+  EXPECT_THAT(wide.reason, HasSubstr("wider than numbers reach"));
+  // The times 5e-324 and 1e308 have this ratio.
+  const Change large = ChangeOf({1453, {{1e-6, 9}}, {}}, 0.05, 0.05);
+  EXPECT_EQ(large.kind, ChangeKind::kSlower);
+  EXPECT_TRUE(std::isfinite(large.ratio.value));
+}
+
+TEST(Change, AChangeInWordsIsANumberOfPercent) {
+  EXPECT_EQ(PercentOf(0.1179), "11.8 %");
+  EXPECT_EQ(PercentOf(1e4), "over 1000000 %");
+  EXPECT_EQ(PercentOf(std::numeric_limits<double>::infinity()),
+            "over 1000000 %");
+}
+
 TEST(Change, MoreComparisonsNeedMoreEvidence) {
   const LogRatio ratio = Ratio(1.07, 0.015);
   EXPECT_EQ(ChangeOf(ratio, 0.05, 0.05).kind, ChangeKind::kSlower);

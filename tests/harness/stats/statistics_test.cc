@@ -19,6 +19,7 @@ TEST(Median, IsTheMiddleSampleOrTheMeanOfTwo) {
   EXPECT_EQ(Median(std::vector<double>{7}), 7);
   EXPECT_EQ(Median(std::vector<double>{5, 1, 9}), 5);
   EXPECT_EQ(Median(std::vector<double>{4, 1, 9, 2}), 3);
+  EXPECT_EQ(Median(std::vector<double>{1e308, 1.5e308}), 1.25e308);
 }
 
 TEST(Quantile, IsLinearBetweenNeighbours) {
