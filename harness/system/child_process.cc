@@ -24,7 +24,6 @@ namespace {
 using Clock = ChildProcess::Clock;
 
 constexpr std::size_t kMostWords = std::size_t{1} << 20;
-constexpr std::size_t kShownLength = 200;
 // A process that should end with its input has this long; then it is killed.
 constexpr std::chrono::milliseconds kFarewell{2000};
 constexpr std::chrono::hours kLongestPoll{1};
@@ -158,8 +157,7 @@ std::string ProcessEnd::Text() const {
 }
 
 std::string Shown(const std::string& bytes) {
-  const std::string text = Printable(bytes.substr(0, kShownLength));
-  return bytes.size() <= kShownLength ? text : text + "...";
+  return Printable(Shortened(bytes));
 }
 
 std::vector<std::string> EnvironmentWith(std::vector<std::string> variables) {

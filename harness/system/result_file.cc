@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "harness/base/error.h"
+#include "harness/base/input_file.h"
 #include "harness/system/disk.h"
 
 namespace attnbench {
@@ -133,13 +134,29 @@ fs::path LinkedFrom(fs::path path) {
   return path;
 }
 
+// Whether standard output or error goes to this file. Its old text would go to
+// no file that has a name once the result has replaced it.
+bool IsPrintedTo(const std::string& path) {
+  struct stat there {
+  }, printed{};
+  if (stat(path.c_str(), &there) != 0) return false;
+  for (const int descriptor : {STDOUT_FILENO, STDERR_FILENO}) {
+    if (fstat(descriptor, &printed) == 0 && there.st_ino == printed.st_ino &&
+        there.st_dev == printed.st_dev) {
+      return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 void RefuseToReplace(const std::vector<std::string>& inputs,
                      const std::string& output) {
   for (const std::string& input : inputs) {
     std::error_code none;
-    if (!fs::equivalent(input, output, none)) continue;
+    const std::string read = input == kStandardInput ? "/dev/stdin" : input;
+    if (!fs::equivalent(read, output, none)) continue;
     throw UserError(output,
                     "is read by this command, and would be replaced; "
                     "choose another output");
@@ -149,21 +166,28 @@ void RefuseToReplace(const std::vector<std::string>& inputs,
 ResultFile::ResultFile(std::string path, bool may_replace)
     : path_(std::move(path)), may_replace_(may_replace) {
   if (path_.empty()) throw UserError("--output", "the name is empty");
+  if (path_ == "-") {
+    throw UserError(path_,
+                    "is no file, and a result is written whole or not at all, "
+                    "so never to standard output; ./- is a file of that name");
+  }
   std::error_code error;
   const fs::path absolute = fs::absolute(path_, error);
   if (!error) target_ = fs::weakly_canonical(LinkedFrom(absolute), error);
   if (error) throw UserError(path_, "cannot be written: " + error.message());
+  // The target of /dev/stdout may be a pipe, which has no name.
+  const fs::file_status status = fs::status(path_, error);
+  if (fs::exists(status) && !fs::is_regular_file(status)) {
+    throw UserError(path_, "is there and is not a file that can be replaced");
+  }
+  if (IsPrintedTo(path_)) {
+    throw UserError(path_, "is where this command prints; choose another file");
+  }
   if (!fs::is_directory(fs::path(target_).parent_path(), error)) {
     throw UserError(path_, fmt::format("there is no folder '{}'",
                                        fs::path(path_).parent_path().string()));
   }
-  const fs::file_status status = fs::status(target_, error);
-  if (fs::exists(status)) {
-    if (!fs::is_regular_file(status)) {
-      throw UserError(path_, "is there and is not a file that can be replaced");
-    }
-    if (!may_replace) throw UserError(path_, kIsThere);
-  }
+  if (fs::exists(status) && !may_replace) throw UserError(path_, kIsThere);
   RemoveLeftovers(fs::path(target_).parent_path(),
                   fs::path(target_).filename().string() + kUnfinished);
   // Permissions do not show read-only file systems, so this makes a file.

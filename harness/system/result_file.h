@@ -13,14 +13,15 @@
 namespace attnbench {
 
 // Throws UserError if `output` is one of the files that the command reads,
-// under whatever name: it would be lost.
+// under whatever name ("-" is standard input): it would be lost.
 void RefuseToReplace(const std::vector<std::string>& inputs,
                      const std::string& output);
 
 class ResultFile {
  public:
-  // Throws UserError if `path` could not be written, or is there already and
-  // may not be replaced. Leaves nothing behind, and removes what a killed run
+  // Throws UserError if `path` could not be written, is "-" or anything else
+  // but a file of this command's own, or is there already and may not be
+  // replaced. Leaves nothing behind, and removes what a killed run
   // has left of this result.
   ResultFile(std::string path, bool may_replace);
 

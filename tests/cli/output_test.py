@@ -62,6 +62,9 @@ class Elsewhere(ResumeTest):
             ("/proc/r.json", "/proc/r.json: cannot be written"),
             ("file/r.json", "file/r.json: "),
             ("/dev/full", "/dev/full: is there"),
+            ("-", "-: is no file"),
+            ("/dev/stdout", "/dev/stdout: is there and is not a file that can be replaced"),
+            ("/dev/null", "/dev/null: is there"),
         ):
             done = subprocess.run([PROGRAM, *GRID[:-1], place], cwd=self.folder, text=True,
                                   capture_output=True, check=False)
@@ -69,6 +72,33 @@ class Elsewhere(ResumeTest):
             self.assertIn(message, done.stderr)
             self.assertNotIn("[1/", done.stderr)
         self.assertEqual(os.listdir(self.folder), ["file"])
+
+    def test_all_commands_have_one_rule_for_what_is_no_file(self):
+        self.write_finished(clocks())
+        self.run_grid("--resume")
+        for command in (
+            ["merge", "r.json"], ["report", "r.json"], ["stability", "--quick"],
+            ["roofline", "--quick"], ["verify", "--quick"], ["claims", "--quick"],
+            ["decode", "--mechanism", "soft", "-T", "3"],
+        ):
+            for place in ("-", "/dev/stdout"):
+                with self.subTest(command=command, place=place):
+                    done = subprocess.run([PROGRAM, *command, "-o", place], cwd=self.folder,
+                                          text=True, capture_output=True, check=False)
+                    self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
+                    self.assertRegex(done.stderr, f"^attnbench: {place}: is (no|not a|there)")
+                    self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+        self.assertEqual(os.listdir(self.folder), ["r.json"])
+
+    def test_what_comes_through_standard_input_is_not_replaced(self):
+        self.write_finished(clocks())
+        self.run_grid("--resume")
+        with open(self.path("r.json"), encoding="utf-8") as text:
+            done = subprocess.run([PROGRAM, "merge", "-", "-o", "r.json", "--force"],
+                                  cwd=self.folder, text=True, capture_output=True,
+                                  check=False, stdin=text)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("r.json: is read by this command", done.stderr)
 
 
 if __name__ == "__main__":

@@ -2,12 +2,15 @@
 // a temporary file that stays behind, an older result that is gone.
 #include "harness/system/result_file.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <csignal>
 #include <filesystem>
@@ -153,6 +156,54 @@ TEST_F(ResultFileTest, PlacesThatCannotBeWrittenAreFoundBeforehand) {
               HasSubstr("file/r.json: "));
   EXPECT_NE(ErrorOf([&] { ResultFile(Path(std::string(300, 'x')), false); }),
             "no error");
+}
+
+TEST_F(ResultFileTest, WhatIsNoFileOfItsOwnIsNoOutput) {
+  const auto refused = [](const std::string& path) {
+    return ErrorOf([&] { ResultFile(path, true); });
+  };
+  EXPECT_THAT(refused("-"),
+              HasSubstr("-: is no file, and a result is written"));
+  std::array<int, 2> pipe_ends{};
+  ASSERT_EQ(pipe(pipe_ends.data()), 0);
+  EXPECT_THAT(refused("/dev/fd/" + std::to_string(pipe_ends[1])),
+              HasSubstr("is there and is not a file that can be replaced"));
+  for (const int end : pipe_ends) close(end);
+  ASSERT_EQ(mkfifo(Path("fifo").c_str(), 0600), 0);
+  fs::create_symlink("fifo", Path("link"));
+  for (const char* name : {"fifo", "link"}) {
+    EXPECT_THAT(refused(Path(name)),
+                HasSubstr("is not a file that can be replaced"));
+  }
+  EXPECT_THAT(refused(Path("new/")), HasSubstr("there is no folder"));
+  EXPECT_EQ(NumberOfFiles(), 2U);
+}
+
+TEST_F(ResultFileTest, WhereTheCommandPrintsIsNoOutput) {
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    const int printed = open(Path("r.json").c_str(), O_CREAT | O_WRONLY, 0600);
+    dup2(printed, STDOUT_FILENO);
+    for (const std::string& path :
+         {Path("r.json"), std::string("/dev/stdout")}) {
+      const std::string error = ErrorOf([&] { ResultFile(path, true); });
+      if (error.find("is where this command prints") == std::string::npos) {
+        _exit(1);
+      }
+    }
+    _exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+TEST_F(ResultFileTest, ALinkToNothingYetIsFollowed) {
+  fs::create_symlink("there.json", folder_ / "r.json");
+  ResultFile(Path("r.json"), false).Write(Document());
+  EXPECT_TRUE(fs::is_symlink(folder_ / "r.json"));
+  EXPECT_EQ(Json::parse(Text("there.json")), Document());
 }
 
 TEST_F(ResultFileTest, ALinkIsFollowed) {
