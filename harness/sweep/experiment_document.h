@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "harness/base/document.h"
+#include "harness/base/parse_text.h"
 #include "harness/sweep/request.h"
 
 namespace attnbench {
@@ -119,7 +120,7 @@ struct ExperimentDocument : ProfileDocument {
     visit("seed", self.seed,
           Rule{.description = "of the inputs and of the order of measuring",
                .minimum = 0,
-               .maximum = 0x1p63,
+               .maximum = kGreatestSeed,
                .may_be_absent = true});
     ProfileDocument::Fields(self, visit);
     visit("options", self.options,

@@ -1,11 +1,14 @@
 #include "harness/training/experiment.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <set>
 
 #include "harness/base/error.h"
 #include "harness/base/json_file.h"
+#include "harness/base/printable.h"
 
 namespace attnbench {
 namespace {
@@ -53,6 +56,15 @@ std::vector<TrainingRun> RunsOfExperiment(const TrainingExperiment& experiment,
              Place(here, "settings"));
     Index seeds = one.seeds.value_or(experiment.seeds);
     if (profile.seeds) seeds = std::min(seeds, *profile.seeds);
+    const std::uint64_t last =
+        experiment.seed + static_cast<std::uint64_t>(seeds - 1);
+    if (last > static_cast<std::uint64_t>(kGreatestSeed)) {
+      FailAt(Place(place, "seed"),
+             fmt::format("is {}, and the last of {} of '{}' would be {}; the "
+                         "greatest is {}",
+                         experiment.seed, Counted(Size(seeds), "seed"),
+                         one.name, last, kGreatestSeed));
+    }
     for (Index k = 0; k < seeds; ++k) {
       runs.push_back({one.name, experiment.seed + static_cast<std::uint64_t>(k),
                       experiment.seed, settings});

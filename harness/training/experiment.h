@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/base/parse_text.h"
 #include "harness/training/settings.h"
 
 namespace attnbench {
@@ -32,6 +33,9 @@ struct JsonForm<SomeSettings> {
   }
 };
 
+// More than anybody trains; each is a run of every alternative.
+inline constexpr Index kMostSeeds = 10'000;
+
 struct TrainingAlternative {
   std::string name = {};
   std::optional<Index> seeds = {};
@@ -44,6 +48,7 @@ struct TrainingAlternative {
     visit("seeds", self.seeds,
           Rule{.description = "how many, in place of the file's",
                .minimum = 1,
+               .maximum = kMostSeeds,
                .absent_if_unset = true});
     visit("settings", self.settings, Rule{.may_be_absent = true});
   }
@@ -57,6 +62,7 @@ struct TrainingProfile {
     visit("seeds", self.seeds,
           Rule{.description = "no alternative has more",
                .minimum = 1,
+               .maximum = kMostSeeds,
                .absent_if_unset = true});
     visit("settings", self.settings,
           Rule{.description = "laid over those of every alternative",
@@ -95,10 +101,13 @@ struct TrainingExperiment {
     visit("seed", self.seed,
           Rule{.description = "the first; also of the held-out set, which all "
                               "runs share",
+               .minimum = 0,
+               .maximum = kGreatestSeed,
                .may_be_absent = true});
     visit("seeds", self.seeds,
           Rule{.description = "how many: seed, seed + 1 and so on",
                .minimum = 1,
+               .maximum = kMostSeeds,
                .may_be_absent = true});
     visit("settings", self.settings, Rule{.may_be_absent = true});
     visit("alternatives", self.alternatives, Rule{.min_items = 1});

@@ -14,7 +14,8 @@ void AddTrainOptions(CLI::App& command, TrainOptions& options) {
       ->required();
   command
       .add_option("-o,--output", options.output,
-                  "the result, e.g. -o stretch.json; checkpoints go to "
+                  "the result (a file, never '-' or a pipe), e.g. -o "
+                  "stretch.json; checkpoints go to "
                   "stretch.json.checkpoints/")
       ->type_name("FILE")
       ->required();

@@ -84,6 +84,12 @@ TEST(TrainingExperiment, NamesThePlaceOfWhatIsWrong) {
       {"/profiles/quick/settings/x", 1,
        "e.json: profiles.quick.settings: unknown key 'x'"},
       {"/seeds", 0, "e.json: seeds"},
+      {"/seeds", 10'001, "e.json: seeds"},
+      {"/seed", 9'007'199'254'740'992, "e.json: seed"},
+      {"/seed", 18'446'744'073'709'551'615U, "e.json: seed"},
+      {"/seed", 9'007'199'254'740'990,
+       "e.json: seed: is 9007199254740990, and the last of 3 seeds of 'w2' "
+       "would be 9007199254740992"},
       {"/alternatives", Json::array(), "e.json: alternatives"},
   };
   for (const auto& [pointer, value, message] : cases) {
@@ -92,6 +98,12 @@ TEST(TrainingExperiment, NamesThePlaceOfWhatIsWrong) {
     EXPECT_THAT(testing::ErrorText([&] { RunsOf(json); }), HasSubstr(message))
         << pointer;
   }
+}
+
+TEST(TrainingExperiment, TheLastSeedMayBeTheGreatest) {
+  Json json = MadeUpExperiment();
+  json["seed"] = kGreatestSeed - 2;
+  EXPECT_EQ(RunsOf(json).back().seed, std::uint64_t{kGreatestSeed});
 }
 
 TEST(TrainingExperiment, IsCalledAsItsFile) {
