@@ -61,6 +61,20 @@ class Check(ResultFilesTest):
         self.assertIn("\nmissing: ", out)
         self.assertIn("changed: ", out)
 
+    def test_a_point_without_one_of_its_cells_is_2_and_an_absent_point_is_3(self):
+        def tear(document):
+            del document["cells"][0]
+        torn = self.changed("torn.json", self.baseline, tear)
+        for arguments in (("check", torn, "--baseline", BASELINE),
+                          ("check", BASELINE, "--baseline", torn),
+                          ("compare", BASELINE, torn)):
+            self.refused(arguments, "torn.json: has ", "--resume measures that point again")
+
+        def lose(document):
+            point = document["context"]["points"][0]
+            document["cells"] = [c for c in document["cells"] if c["point"] != point]
+        self.assertIn("\nmissing: ", self.check(3, lose))
+
     def test_a_baseline_of_which_nothing_was_measured_is_3(self):
         def skip(document):
             for cell in document["cells"]:
