@@ -9,15 +9,17 @@
 #include <regex>
 
 #include "harness/base/error.h"
+#include "harness/base/printable.h"
 
 namespace attnbench {
 
 std::string Place::Text() const {
   if (owner_ == nullptr) return std::string(name_);
   const std::string owner = owner_->Text();
+  const std::string name = Shortened(name_);
   if (is_index_) return fmt::format("{}[{}]", owner, index_);
   return fmt::format("{}{}{}", owner, owner_->owner_ == nullptr ? ": " : ".",
-                     name_);
+                     name);
 }
 
 void FailAt(const Place& place, const std::string& what) {
@@ -30,9 +32,8 @@ namespace {
 // The given value, short enough for a line.
 std::string Given(const Json& json) {
   constexpr std::size_t kMost = 40;
-  std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace);
-  if (text.size() > kMost) text = text.substr(0, kMost) + "...";
-  return text;
+  return Shortened(json.dump(-1, ' ', false, Json::error_handler_t::replace),
+                   kMost);
 }
 
 // Gives "from 0 to 1" or "above 0"; empty where every number is allowed.
@@ -105,8 +106,14 @@ std::int64_t ReadWhole(const Json& json, const Rule& rule, const Place& place) {
 
 std::uint64_t ReadUnsigned(const Json& json, const Rule& rule,
                            const Place& place) {
-  if (!json.is_number_unsigned() || !IsInRange(json.get<double>(), rule)) {
-    FailNumber(json, "whole number from 0 on", rule, place);
+  // Like ReadWhole and JSON Schema, it takes 6.0 and 1e3 for whole numbers.
+  const double number = json.is_number() ? json.get<double>() : NAN;
+  const bool is_whole =
+      json.is_number_unsigned() ||
+      (number >= 0 && number < 0x1p64 && number == std::floor(number));
+  if (!is_whole || !IsInRange(number, rule)) {
+    FailNumber(json, rule.minimum ? "whole number" : "whole number from 0 on",
+               rule, place);
   }
   return json.get<std::uint64_t>();
 }

@@ -7,8 +7,13 @@
 #include <numeric>
 #include <vector>
 
+#include "harness/base/printable.h"
+
 namespace attnbench {
 namespace {
+
+// Sentences that quote flags of two compilers have several hundred characters.
+constexpr std::size_t kMostOfSentence = 1000;
 
 // Levenshtein's distance, row by row.
 std::size_t EditDistance(std::string_view a, std::string_view b) {
@@ -28,6 +33,10 @@ std::size_t EditDistance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
+UserError::UserError(const std::string& where, const std::string& what)
+    : std::runtime_error(Shortened(where) + ": " +
+                         Shortened(what, kMostOfSentence)) {}
+
 bool Contains(std::span<const std::string> names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
@@ -35,7 +44,8 @@ bool Contains(std::span<const std::string> names, std::string_view name) {
 std::string UnknownName(std::string_view what, std::string_view given,
                         std::span<const std::string> valid) {
   if (valid.empty()) {
-    return fmt::format("unknown {} '{}'; there are none here", what, given);
+    return fmt::format("unknown {} '{}'; there are none here", what,
+                       Shortened(given));
   }
   const auto nearest =
       std::min_element(valid.begin(), valid.end(),
@@ -51,7 +61,8 @@ std::string UnknownName(std::string_view what, std::string_view given,
   }
   const std::size_t others = valid.size() - listed;
   return fmt::format("unknown {} '{}'; did you mean '{}'? valid: {}{}", what,
-                     given, *nearest, fmt::join(valid.first(listed), ", "),
+                     Shortened(given), *nearest,
+                     fmt::join(valid.first(listed), ", "),
                      others == 0 ? "" : fmt::format(" and {} more", others));
 }
 

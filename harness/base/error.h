@@ -19,8 +19,9 @@ class UserError : public std::runtime_error {
  public:
   // `where` is a file with key or position ("case.json: inputs.p_choose[2]")
   // or an option ("--memory-length"); `what` is one sentence without the place.
-  UserError(const std::string& where, const std::string& what)
-      : std::runtime_error(where + ": " + what) {}
+  // Both are shortened (printable.h) where they are longer than any of ours, as
+  // what a file or the command line holds may have any length.
+  UserError(const std::string& where, const std::string& what);
   // The whole text, as another process has written it.
   explicit UserError(const std::string& text) : std::runtime_error(text) {}
 };

@@ -15,6 +15,13 @@ namespace attnbench {
 
 using Json = nlohmann::ordered_json;
 
+// A message of another program, a line of JSON; discarded (is_discarded) if it
+// is none. The parser takes a byte 0 for the end of the text.
+inline Json ParseMessage(const std::string& line) {
+  const bool is_text = line.find('\0') == std::string::npos;
+  return Json::parse(is_text ? line : "", nullptr, /*allow_exceptions=*/false);
+}
+
 // An object with members of any name, in the order of its document.
 template <class T>
 using OrderedMap = nlohmann::ordered_map<std::string, T>;

@@ -33,7 +33,7 @@ class CheckWhileParsing {
       if (!keys_.back().insert(key).second) {
         throw UserError(path_, fmt::format("key '{}' appears twice in one "
                                            "object",
-                                           key));
+                                           Shortened(key)));
       }
     }
     return true;
@@ -54,9 +54,9 @@ class CheckWhileParsing {
   const std::string number = message.substr(first, last - first);
   const auto place = text.begin() + static_cast<std::ptrdiff_t>(std::min(
                                         text.find(number), text.size()));
-  throw UserError(
-      path, fmt::format("line {}: {} is beyond double precision",
-                        1 + std::count(text.begin(), place, '\n'), number));
+  throw UserError(path, fmt::format("line {}: {} is beyond double precision",
+                                    1 + std::count(text.begin(), place, '\n'),
+                                    Shortened(number)));
 }
 
 }  // namespace
@@ -64,13 +64,21 @@ class CheckWhileParsing {
 Json ReadJsonFile(const std::string& path, std::size_t most_mebibytes) {
   const std::string text = ReadInput(path, most_mebibytes);
   if (text.empty()) throw UserError(path, "is empty, must be JSON");
+  // The parser takes this for the end of the text.
+  const std::size_t nul = text.find('\0');
+  if (nul != std::string::npos) {
+    throw UserError(
+        path, fmt::format("is not JSON: a byte 0 at offset {} of {}, where no "
+                          "document has one",
+                          nul, text.size()));
+  }
   try {
     return Json::parse(text, CheckWhileParsing(path));
   } catch (const Json::parse_error& error) {
     const std::string message = error.what();
     throw UserError(
-        path,
-        "is not JSON: " + Printable(message.substr(message.find("] ") + 2)));
+        path, "is not JSON: " +
+                  Printable(Shortened(message.substr(message.find("] ") + 2))));
   } catch (const Json::out_of_range& error) {
     ThrowTooLarge(path, text, error.what());
   }

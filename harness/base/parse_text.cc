@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <charconv>
-#include <limits>
 
 #include "harness/base/error.h"
 #include "harness/base/json.h"
+#include "harness/base/printable.h"
 
 namespace attnbench {
 
@@ -20,7 +20,7 @@ std::int64_t ParseInteger(std::string_view text, std::int64_t least,
       value > greatest) {
     throw UserError(where, fmt::format("'{}' is not a whole number from {} to "
                                        "{}",
-                                       text, least, greatest));
+                                       Shortened(text), least, greatest));
   }
   return value;
 }
@@ -34,15 +34,15 @@ double ParseShare(std::string_view text, const std::string& where,
     throw UserError(where,
                     fmt::format("'{}' is not allowed; allowed: a number "
                                 "between 0 and 1, both excluded, such as {}",
-                                text, example));
+                                Shortened(text), example));
   }
   return value;
 }
 
 std::uint64_t ParseSeed(std::string_view text) {
   if (text.empty()) return 1;
-  return static_cast<std::uint64_t>(ParseInteger(
-      text, 0, std::numeric_limits<std::int64_t>::max(), "--seed"));
+  return static_cast<std::uint64_t>(
+      ParseInteger(text, 0, kGreatestSeed, "--seed"));
 }
 
 void CheckUtf8(const std::string& text, const std::string& where) {
@@ -63,7 +63,7 @@ std::vector<std::string> SplitList(std::string_view text,
     if (items.back().empty()) {
       throw UserError(where, fmt::format("'{}' has an empty item; write a list "
                                          "with one comma between two items",
-                                         text));
+                                         Shortened(text)));
     }
     first = comma + 1;
   }

@@ -19,7 +19,13 @@ std::int64_t ParseInteger(std::string_view text, std::int64_t least,
 double ParseShare(std::string_view text, const std::string& where,
                   const std::string& example);
 
-// Reads the value of option --seed; it is 1 where none was given (empty).
+// The greatest seed is the greatest whole number up to which readers of JSON
+// that have nothing but doubles (JavaScript, a column of pandas with a gap)
+// keep each: 2^53 - 1.
+inline constexpr std::int64_t kGreatestSeed = 9'007'199'254'740'991;
+
+// Reads the value of option --seed, from 0 to kGreatestSeed; it is 1 where none
+// was given (empty).
 std::uint64_t ParseSeed(std::string_view text);
 
 // Throws UserError naming `where` if the text is not UTF-8, as results and

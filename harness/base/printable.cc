@@ -1,5 +1,9 @@
 #include "harness/base/printable.h"
 
+#include <fmt/format.h>
+
+#include <vector>
+
 #include "harness/base/json.h"
 
 namespace attnbench {
@@ -38,6 +42,26 @@ std::string Printable(const std::string& bytes) {
 
 std::string PrintableLines(const std::string& bytes) {
   return WithoutControls(bytes, /*keeps_lines=*/true);
+}
+
+std::string Shortened(std::string_view text, std::size_t most) {
+  if (text.size() <= most) return std::string(text);
+  constexpr std::size_t kMostBytes = 4;  // of a character
+  std::vector<std::size_t> starts;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool continues = (static_cast<unsigned char>(text[i]) & 0xc0) == 0x80;
+    if (continues && !starts.empty() && i - starts.back() < kMostBytes)
+      continue;
+    starts.push_back(i);
+  }
+  if (starts.size() <= most) return std::string(text);
+  return fmt::format("{}...({} characters)...{}",
+                     text.substr(0, starts[most / 2]), starts.size(),
+                     text.substr(starts[starts.size() - most / 2]));
+}
+
+std::string Counted(std::size_t number, const std::string& thing) {
+  return fmt::format("{} {}{}", number, thing, number == 1 ? "" : "s");
 }
 
 std::string MarkdownCell(const std::string& text) {

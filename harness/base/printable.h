@@ -5,7 +5,9 @@
 #ifndef ATTNBENCH_HARNESS_BASE_PRINTABLE_H_
 #define ATTNBENCH_HARNESS_BASE_PRINTABLE_H_
 
+#include <cstddef>
 #include <string>
+#include <string_view>
 
 namespace attnbench {
 
@@ -15,6 +17,19 @@ std::string Printable(const std::string& bytes);
 
 // The same for a text of several lines, which keeps their ends, and tabs.
 std::string PrintableLines(const std::string& bytes);
+
+// As many characters of a text that somebody else wrote are repeated in a
+// message: a key, a value, a file's name.
+inline constexpr std::size_t kMostShown = 200;
+
+// The text, or of one with more than `most` characters (of UTF-8; a byte that
+// is none counts as one) the first and last most / 2, with their number between
+// them: "aaa...(10000 characters)...aaa". What a sentence begins and ends with
+// stays.
+std::string Shortened(std::string_view text, std::size_t most = kMostShown);
+
+// A number of things in words: "1 cell", "2 cells"; the plural has an s.
+std::string Counted(std::size_t number, const std::string& thing);
 
 // A text as a cell of a table in Markdown, which ends at a bar or a line's end.
 std::string MarkdownCell(const std::string& text);

@@ -32,7 +32,7 @@ Context ContextOf(const std::string& program) {
   const auto line =
       process.ReadLine(ChildProcess::Clock::now() + kDescribeLimit);
   const ProcessEnd end = process.Stop();
-  const Json json = line ? Json::parse(*line, nullptr, false) : Json();
+  const Json json = line ? ParseMessage(*line) : Json();
   if (!json.is_object() || !json.contains("context")) {
     const std::string words = process.LastWords();
     throw UserError(

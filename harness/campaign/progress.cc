@@ -100,7 +100,7 @@ void Progress::FinishPoint(const std::vector<ResultCell>& cells) {
   for (const ResultCell& cell : cells) {
     if (!IsFailure(cell.status)) continue;
     Line(fmt::format("{}: {} {}: {}", StatusName(cell.status), cell.mechanism,
-                     where, cell.message.value_or("-")));
+                     where, Shortened(cell.message.value_or("-"))));
   }
   done_s_ += estimate_.point_s[point];
   if (is_terminal_) {
@@ -113,7 +113,7 @@ void Progress::FinishPoint(const std::vector<ResultCell>& cells) {
       step_ == steps_.size() || steps_[step_].process != process;
   if (!is_alone && !ends_process) return;
   const std::string what =
-      is_alone ? fmt::format("{}: {} cells", where, cells.size())
+      is_alone ? fmt::format("{}: {}", where, Counted(cells.size(), "cell"))
                : fmt::format("process {} of {}", process + 1, sweep_.processes);
   Line(fmt::format("[{}/{}] {}, {:.1f} s{}", step_, steps_.size(), what,
                    Seconds(Clock::now() - line_time_), TimeLeft(done_s_)));

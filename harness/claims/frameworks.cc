@@ -42,8 +42,7 @@ ComputedRows OfFramework(const std::string& script, const Json& question,
     row.why = why;
     return {row};
   }
-  const auto answer =
-      FromJson<Answer>(Json::parse(*line, nullptr, false), script);
+  const auto answer = FromJson<Answer>(ParseMessage(*line), script);
   return {ComputedRow({{"framework", answer.framework}}, make(answer))};
 }
 

@@ -69,7 +69,8 @@ void AddOptions(CLI::App& command, ClaimsArguments& arguments) {
       ->excludes(list);
   command
       .add_option("-o,--output", arguments.output,
-                  "the result file, e.g. -o claims.json")
+                  "the result (a file, never '-' or a pipe), e.g. -o "
+                  "claims.json")
       ->type_name("FILE")
       ->excludes(list);
   CLI::Option* const results =

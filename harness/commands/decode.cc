@@ -266,8 +266,8 @@ Decoded DecodeWorkload(const DecodeArguments& arguments) {
     const std::string where = OptionName(axis);
     request.axes[name] = ParseAxisValues(axis, text, where);
     if (request.axes[name].size() != 1) {
-      throw UserError(where,
-                      fmt::format("'{}' is a list, must be one value", text));
+      throw UserError(where, fmt::format("'{}' is a list, must be one value",
+                                         Shortened(text)));
     }
   }
   TakeChoiceOptions(arguments, request);

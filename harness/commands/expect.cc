@@ -17,6 +17,7 @@
 #include "harness/base/document.h"
 #include "harness/base/error.h"
 #include "harness/base/parse_text.h"
+#include "harness/base/printable.h"
 #include "harness/commands/case_request.h"
 #include "harness/commands/commands.h"
 #include "harness/commands/options.h"
@@ -252,8 +253,8 @@ double ParseSharpness(const std::string& text) {
   const auto [end, error] = std::from_chars(text.data(), last, value);
   if (error != std::errc() || end != last || !(value > 0) ||
       !std::isfinite(value)) {
-    throw UserError(kSharpness,
-                    fmt::format("'{}' is not a number above 0", text));
+    throw UserError(kSharpness, fmt::format("'{}' is not a number above 0",
+                                            Shortened(text)));
   }
   return value;
 }

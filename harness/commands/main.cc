@@ -107,7 +107,7 @@ void CheckNothingUnknown(const CLI::App& app) {
   throw UserError(command.get_name(),
                   fmt::format("unexpected argument '{}'; {} --help lists what "
                               "is allowed",
-                              unknown[0], command.get_name()));
+                              Shortened(unknown[0]), command.get_name()));
 }
 
 // An empty value (--shard "$unset") is a mistake, not a default.

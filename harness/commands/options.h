@@ -2,6 +2,8 @@
 #ifndef ATTNBENCH_HARNESS_COMMANDS_OPTIONS_H_
 #define ATTNBENCH_HARNESS_COMMANDS_OPTIONS_H_
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
@@ -15,7 +17,11 @@ namespace attnbench {
 // Gives a command the option --seed, whose value ParseSeed takes.
 inline void AddSeed(CLI::App& command, const std::string& help,
                     std::string& value) {
-  command.add_option("--seed", value, help)->type_name("N")->default_str("1");
+  command
+      .add_option("--seed", value,
+                  fmt::format("from 0 to {}, {}", kGreatestSeed, help))
+      ->type_name("N")
+      ->default_str("1");
 }
 
 // Adds -o and --force, and gives -o; `what` describes the file, `example` is
@@ -26,7 +32,8 @@ inline CLI::Option* AddOutput(CLI::App& command, const std::string& what,
   command.add_flag("--force", force,
                    "replace the output file, e.g. -o " + example + " --force");
   return command
-      .add_option("-o,--output", output, what + ", e.g. -o " + example)
+      .add_option("-o,--output", output,
+                  what + " (a file, never '-' or a pipe), e.g. -o " + example)
       ->type_name("FILE");
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "harness/base/error.h"
+#include "harness/base/printable.h"
 #include "harness/commands/commands.h"
 #include "harness/commands/options.h"
 #include "harness/machine/environment.h"
@@ -72,7 +73,7 @@ std::vector<AxisValue> ValuesOf(const std::string& name,
   if (given.starts_with('=')) {
     throw UserError(option, fmt::format("'{}' is another axis, which only a "
                                         "sweep has; such as 1,2",
-                                        given));
+                                        Shortened(given)));
   }
   return values;
 }

@@ -40,7 +40,7 @@ void AddLibraries(const PeerInfo& info,
     if (libraries.contains(library)) {
       throw UserError("--peer", fmt::format("calls a library '{}', which is "
                                             "one of this program's own",
-                                            library));
+                                            Shortened(library)));
     }
     libraries[library] = version;
   }
@@ -70,14 +70,15 @@ int TellEnd(const CampaignEnd& end, std::int64_t processes,
             const std::string& output) {
   if (end.nothing_to_do) {
     std::cout << fmt::format(
-        "{}: nothing left to do, all {} points are there\n", Printable(output),
-        end.num_points);
+        "{}: nothing left to do, {} there\n", Printable(output),
+        end.num_points == 1 ? "its one point is"
+                            : fmt::format("all {} points are", end.num_points));
     return TellResult(*end.result, output);
   }
   const int code = end.result ? TellResult(*end.result, output) : kGood;
   if (!end.interrupted) return code;
   std::cerr << fmt::format(
-      "attnbench: interrupted after {} points{}\n", end.num_points,
+      "attnbench: interrupted after {}{}\n", Counted(end.num_points, "point"),
       processes == 1 ? "" : fmt::format(" by all {} processes", processes));
   return kInterrupted;
 }

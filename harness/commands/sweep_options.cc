@@ -7,6 +7,7 @@
 
 #include "harness/base/error.h"
 #include "harness/base/parse_text.h"
+#include "harness/base/printable.h"
 #include "harness/inputs/case_file.h"
 #include "harness/sweep/experiment.h"
 #include "harness/sweep/shard.h"
@@ -51,7 +52,7 @@ void TakeOptions(const std::vector<std::string>& options,
     if (equals == 0 || equals == std::string::npos) {
       throw UserError("--option", fmt::format("'{}' is not KEY=VALUE, such as "
                                               "threshold=0.5",
-                                              option));
+                                              Shortened(option)));
     }
     const std::string key = option.substr(0, equals);
     for (std::string& value :
@@ -117,8 +118,9 @@ void AddSweepOptions(CLI::App& command, SweepArguments& arguments) {
       "least number of trials of a cell over all rounds, e.g. "
       "--trials 100 (default 1)");
   add("--seed", arguments.seed, "N",
-      "of the inputs and of the order of measuring, e.g. --seed 7 "
-      "(default 1)");
+      fmt::format("from 0 to {}, of the inputs and of the order of measuring, "
+                  "e.g. --seed 7 (default 1)",
+                  kGreatestSeed));
   CLI::Option* const peer =
       add("--peer", arguments.peer, "COMMAND",
           "another program to measure in the same rounds, its results "
@@ -166,7 +168,7 @@ void AddSweepOptions(CLI::App& command, SweepArguments& arguments) {
                 "--resume")
       ->excludes(force);
   add("-o,--output", arguments.output, "FILE",
-      "the result file, e.g. -o r.json");
+      "the result (a file, never '-' or a pipe), e.g. -o r.json");
 }
 
 SweepRequest MakeRequest(const SweepArguments& arguments,

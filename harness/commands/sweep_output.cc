@@ -30,9 +30,9 @@ std::string ResultText(const SweepResult& result, const std::string& path) {
   for (const auto& [status, count] : number) {
     counts.push_back(fmt::format("{} {}", count, status));
   }
-  std::string text =
-      fmt::format("{}: {} cells ({}), {}\n", path, result.cells.size(),
-                  fmt::join(counts, ", "), ValidityText(result.context));
+  std::string text = fmt::format(
+      "{}: {} ({}), {}\n", path, Counted(result.cells.size(), "cell"),
+      fmt::join(counts, ", "), ValidityText(result.context));
   for (const std::string& warning : result.context.warnings) {
     text += "  warning: " + warning + "\n";
   }
@@ -52,7 +52,7 @@ int TellResult(const SweepResult& result, const std::string& path) {
   if (!cells.empty() && all_are_skipped) {
     std::cerr << fmt::format(
         "attnbench: every cell was skipped; the first: {}\n",
-        Printable(cells[0].message.value_or("-")));
+        Printable(Shortened(cells[0].message.value_or("-"))));
     return kFailed;
   }
   const auto has_failed = [](const ResultCell& cell) {
@@ -60,10 +60,11 @@ int TellResult(const SweepResult& result, const std::string& path) {
   };
   const auto first = std::ranges::find_if(cells, has_failed);
   if (first == cells.end()) return kGood;
-  std::cerr << fmt::format(
-      "attnbench: {} of {} cells failed; the first: {}\n",
-      std::ranges::count_if(cells, has_failed), cells.size(),
-      Printable(first->mechanism + ": " + first->message.value_or("-")));
+  std::cerr << fmt::format("attnbench: {} of {} cells failed; the first: {}\n",
+                           std::ranges::count_if(cells, has_failed),
+                           cells.size(),
+                           Printable(first->mechanism + ": " +
+                                     Shortened(first->message.value_or("-"))));
   return kFailed;
 }
 

@@ -134,8 +134,8 @@ int ShowSweep(const Sweep& sweep, const MeasurerOptions& options,
                        .num_unknown = estimate.num_unknown,
                        .estimated_s = estimate.total_s()};
   std::string text = fmt::format(
-      "{}: {} points, {} cells{}, about {}{}\n", plan.name, plan.num_points,
-      plan.num_cells,
+      "{}: {}, {}{}, about {}{}\n", plan.name,
+      Counted(plan.num_points, "point"), Counted(plan.num_cells, "cell"),
       plan.num_excluded == 0
           ? ""
           : fmt::format(" ({} more are excluded)", plan.num_excluded),
@@ -148,7 +148,8 @@ int ShowSweep(const Sweep& sweep, const MeasurerOptions& options,
     const Point& point = sweep.points[i];
     plan.points.push_back(
         {point.axes, point.cells.size(), estimate.point_s[i]});
-    text += fmt::format("{}: {} cells\n", PointText(point), point.cells.size());
+    text += fmt::format("{}: {}\n", PointText(point),
+                        Counted(point.cells.size(), "cell"));
   }
   std::cout << (as_json ? ToJson(plan).dump(2) + "\n" : PrintableLines(text));
   return kGood;

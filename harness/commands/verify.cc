@@ -20,6 +20,7 @@
 #include "harness/base/error.h"
 #include "harness/base/exit_code.h"
 #include "harness/base/parse_text.h"
+#include "harness/base/printable.h"
 #include "harness/campaign/progress.h"
 #include "harness/commands/commands.h"
 #include "harness/commands/options.h"
@@ -208,12 +209,13 @@ void PrintVerifyTable(const std::vector<CaseReport>& reports,
   }
   const VerifyTotals totals = TotalsOf(reports);
   std::cout << fmt::format(
-      "{} cases, {} comparisons, {} of them by up to {} trials: {}; "
+      "{}, {} comparisons, {} of them by up to {} trials: {}; "
       "false-alarm rate {:.2g}, {:.0f} s\n",
-      reports.size(), totals.comparisons, totals.sampled, run.trials,
+      Counted(reports.size(), "case"), totals.comparisons, totals.sampled,
+      run.trials,
       totals.failed_cases == 0
           ? "all passed"
-          : fmt::format("{} cases FAILED", totals.failed_cases),
+          : Counted(totals.failed_cases, "case") + " FAILED",
       run.false_alarm_rate, seconds);
 }
 

@@ -64,7 +64,7 @@ class HeaderReader {
       } else if (keys.back() == "shape") {
         header.shape = Shape();
       } else {
-        Fail("an unknown key '" + Printable(keys.back()) + "'");
+        Fail("an unknown key '" + Printable(Shortened(keys.back())) + "'");
       }
       if (!Take(',')) {
         Expect('}');
@@ -231,7 +231,7 @@ ElementType TypeOf(const std::string& descr, const std::string& place) {
   }
   Fail(place, fmt::format("has the type '{}'; valid: f2, f4, f8, i1 to i8, u1 "
                           "to u8, b1",
-                          Printable(descr)));
+                          Printable(Shortened(descr))));
 }
 
 // The place of element n, counted rows first, in an array of that shape stored
@@ -283,7 +283,8 @@ NumberArray FromNpy(std::string_view bytes, const std::string& place) {
   if (there != count * type.bytes) {
     Fail(place,
          fmt::format("has {} bytes of numbers, {} of type {} are {}", there,
-                     array.shape, header.descr, count * type.bytes));
+                     array.shape, Printable(Shortened(header.descr)),
+                     count * type.bytes));
   }
   const bool swap = header.descr[0] == '>';
   array.values.resize(count);
@@ -305,7 +306,8 @@ class Archive {
     zip_source_t* const source =
         zip_source_buffer_create(bytes.data(), bytes.size(), 0, &error);
     if (source != nullptr) {
-      zip_.reset(zip_open_from_source(source, ZIP_RDONLY, &error));
+      zip_.reset(
+          zip_open_from_source(source, ZIP_RDONLY | ZIP_CHECKCONS, &error));
       if (zip_ == nullptr) zip_source_free(source);
     }
     const std::string why = zip_error_strerror(&error);

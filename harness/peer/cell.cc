@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "harness/base/printable.h"
 #include "harness/inputs/asked_parameters.h"
 
 namespace attnbench {
@@ -154,7 +155,8 @@ void ReadSequence(const SequenceAnswer& answer,
   for (const auto& [name, place] : answer.arrays) {
     if (wanted.contains(name)) continue;
     if (one.gradients.parameters == nullptr || !name.starts_with(kPrefix)) {
-      throw PeerError(fmt::format("gave '{}', which is not wanted", name));
+      throw PeerError(
+          fmt::format("gave '{}', which is not wanted", Shortened(name)));
     }
     reader.Read(place, name,
                 one.gradients.parameters->Matrix(name.substr(kPrefix.size()),

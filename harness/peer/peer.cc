@@ -66,7 +66,7 @@ Json Peer::Send(const std::string& call, const Json& request) {
     Fail<PeerTimeout>(fmt::format("gave no answer to '{}' within {} s", call,
                                   limit_.count()));
   }
-  Json answer = Json::parse(*line, nullptr, false);
+  Json answer = ParseMessage(*line);
   if (!answer.is_object()) {
     process_->Kill();
     Fail(

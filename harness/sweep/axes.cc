@@ -9,6 +9,7 @@
 
 #include "harness/base/error.h"
 #include "harness/base/parse_text.h"
+#include "harness/base/printable.h"
 #include "harness/model/weights.h"
 #include "harness/sweep/workload_name.h"
 #include "mechanisms/registry.h"
@@ -201,9 +202,10 @@ void AppendRange(const Axis& axis, std::string_view item,
     throw UserError(where,
                     fmt::format("'{}' is not a range; write first:last:step, "
                                 "such as 10:100:10, or first:last:x2",
-                                item));
+                                Shortened(item)));
   }
-  const std::string in_range = fmt::format("{}: range '{}'", where, item);
+  const std::string in_range =
+      fmt::format("{}: range '{}'", where, Shortened(item));
   const std::int64_t first = ParseInteger(item.substr(0, first_colon),
                                           axis.least, axis.greatest, in_range);
   const std::int64_t last =
@@ -219,7 +221,7 @@ void AppendRange(const Axis& axis, std::string_view item,
     throw UserError(where,
                     fmt::format("range '{}' ends before it begins; write "
                                 "first:last:step with first <= last",
-                                item));
+                                Shortened(item)));
   }
   std::int64_t value = first;
   while (values.size() <= kMostAxisValues) {
@@ -236,7 +238,7 @@ void AppendIntegers(const Axis& axis, std::string_view item,
     if (other.type != AxisType::kInteger || other.name == axis.name) {
       throw UserError(where, fmt::format("'{}' must name another axis that is "
                                          "a number, such as =T",
-                                         item));
+                                         Shortened(item)));
     }
     values.emplace_back(std::string(item));
   } else if (item == "inf") {
@@ -253,7 +255,7 @@ void AppendIntegers(const Axis& axis, std::string_view item,
         std::from_chars(item.data(), item.data() + item.size(), value);
     if (error != std::errc() || end != item.data() + item.size()) {
       const bool too_large = error == std::errc::result_out_of_range;
-      throw UserError(where, fmt::format("'{}' {}; {}", item,
+      throw UserError(where, fmt::format("'{}' {}; {}", Shortened(item),
                                          too_large ? "is out of range"
                                                    : "is not a whole number",
                                          AllowedIntegers(axis)));
@@ -354,8 +356,8 @@ std::vector<AxisValue> ParseAxisValues(const Axis& axis, std::string_view text,
       values.emplace_back(item);
     }
     if (values.size() > kMostAxisValues) {
-      throw UserError(where, fmt::format("'{}' is more than {} values", text,
-                                         kMostAxisValues));
+      throw UserError(where, fmt::format("'{}' is more than {} values",
+                                         Shortened(text), kMostAxisValues));
     }
   }
   return WithoutRepetition(std::move(values));

@@ -4,6 +4,7 @@
 
 #include "harness/base/error.h"
 #include "harness/base/parse_text.h"
+#include "harness/base/printable.h"
 #include "harness/sweep/axes.h"
 
 namespace attnbench {
@@ -32,17 +33,17 @@ Shard ParseShard(std::string_view text) {
     throw UserError(kOption,
                     fmt::format("'{}' is not i/n, such as 0/4 for the first of "
                                 "four shards",
-                                text));
+                                Shortened(text)));
   }
-  const std::string where = fmt::format("{}: {}", kOption, text);
+  const std::string where = fmt::format("{}: {}", kOption, Shortened(text));
   Shard shard;
   shard.count = ParseInteger(text.substr(slash + 1), 1, kMostShards, where);
   const std::string_view index = text.substr(0, slash);
   try {
     shard.index = ParseInteger(index, 0, shard.count - 1, where);
   } catch (const UserError&) {
-    throw UserError(kOption,
-                    fmt::format("'{}': i is 0 to {}", text, shard.count - 1));
+    throw UserError(kOption, fmt::format("'{}': i is 0 to {}", Shortened(text),
+                                         shard.count - 1));
   }
   return shard;
 }

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "harness/base/error.h"
+#include "harness/base/printable.h"
 #include "harness/sweep/exclusions.h"
 #include "harness/sweep/workload_name.h"
 #include "mechanisms/registry.h"
@@ -68,7 +69,8 @@ OptionValue CheckNumber(const OptionSpec& spec, const OptionValue& value) {
       as_double < spec.least || as_double > spec.greatest) {
     throw UserError(
         "option " + spec.name,
-        fmt::format("'{}' is not a {} from {} to {}", OptionText(value),
+        fmt::format("'{}' is not a {} from {} to {}",
+                    Shortened(OptionText(value)),
                     std::is_same_v<Number, double> ? "number" : "whole number",
                     spec.least, spec.greatest));
   }
@@ -79,8 +81,9 @@ OptionValue CheckSwitch(const OptionSpec& spec, const OptionValue& value) {
   if (std::holds_alternative<bool>(value)) return value;
   if (value == OptionValue(std::string("true"))) return true;
   if (value == OptionValue(std::string("false"))) return false;
-  throw UserError("option " + spec.name,
-                  fmt::format("'{}' is not true or false", OptionText(value)));
+  throw UserError(
+      "option " + spec.name,
+      fmt::format("'{}' is not true or false", Shortened(OptionText(value))));
 }
 
 OptionValue CheckText(const OptionSpec& spec, const OptionValue& value) {

@@ -11,6 +11,7 @@
 
 #include "harness/base/error.h"
 #include "harness/base/parse_text.h"
+#include "harness/base/printable.h"
 #include "harness/sweep/axes.h"
 
 namespace attnbench {
@@ -32,25 +33,25 @@ void TakeParameter(std::string_view text, std::string_view parameter,
                    const std::string& where, WorkloadName& name) {
   if (name.kind == WorkloadKind::kWaitK) {
     name.lag = ParseInteger(parameter, 1, kGreatestLength,
-                            fmt::format("{}: '{}'", where, text));
+                            fmt::format("{}: '{}'", where, Shortened(text)));
   } else if (name.kind == WorkloadKind::kBias) {
     name.bias = FiniteNumber<float>(parameter);
     if (std::isfinite(name.bias)) return;
     throw UserError(where, fmt::format("'{}' needs a finite number after the "
                                        "colon, such as bias:-2",
-                                       text));
+                                       Shortened(text)));
   } else if (name.kind == WorkloadKind::kCopy) {
     name.share = FiniteNumber<double>(parameter);
     if (name.share >= kLeastShare && name.share <= 1) return;
     throw UserError(where, fmt::format("'{}' needs a share from {} to 1 after "
                                        "the colon, such as copy:0.5",
-                                       text, kLeastShare));
+                                       Shortened(text), kLeastShare));
   } else {
     name.path = parameter;
     if (access(name.path.c_str(), R_OK) == 0) return;
     throw UserError(where, fmt::format("'{}' names a file that cannot be read: "
                                        "{}",
-                                       text, std::strerror(errno)));
+                                       Shortened(text), std::strerror(errno)));
   }
 }
 

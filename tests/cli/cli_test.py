@@ -84,6 +84,31 @@ class WrongInput(CommandTest):
         ]:
             self.expect_refused(arguments, *messages)
 
+    def test_a_message_repeats_no_more_than_a_line_of_what_was_given(self):
+        long = "\u20ac" * 10_000
+        self.write("key.json", json.dumps({"kind": "sweep", "schema_version": 1, long: 1}))
+        self.write("value.json", json.dumps({"kind": long}))
+        self.write("e.json", json.dumps({"name": "e", "axes": {"mode": long}}))
+        for arguments in (
+            [long], ["--" + long], ["list", long], ["list", "--schema=" + long],
+            ["show", long], ["show", "key.json"], ["show", "value.json"],
+            ["run-sweep", "e.json", "-o", "r.json"],
+            *(["run-sweep", *TINY, option, long, "-o", "r.json"] for option in (
+                "--seed", "--shard", "--mechanism", "--option", "--workload",
+                "--trials", "--cell-limit", "--peer")),
+            ["run-sweep", *TINY, "--option", "threshold=" + long, "-o", "r.json"],
+            ["run-sweep", *TINY, "--workload", "file:" + long, "-o", "r.json"],
+            ["run-sweep", "-T", long, "-o", "r.json"],
+            ["run-sweep", "-T", f"1:{long}:1", "-o", "r.json"],
+            ["run-sweep", *TINY, "-o", long], ["compare", "a", "b", "--level", long],
+            ["expect", long], ["decode", long], ["draw", long], ["report", long, "-o", "x"],
+        ):
+            self.expect_refused(arguments, " characters)...",
+                                files=["e.json", "key.json", "value.json"])
+            error = self.run_here(*arguments).stderr.decode()
+            self.assertLess(len(error), 1000, arguments[:3])
+            self.assertNotIn("\ufffd", error)
+
     def test_an_empty_value_is_refused_everywhere_in_the_same_words(self):
         for arguments in [
             ["run-sweep", "", "-o", "r.json"],
@@ -144,6 +169,9 @@ class WrongInput(CommandTest):
             ("--repetitions", "99999999999", "--repetitions"),
             ("--trials", "-1", "--trials"),
             ("--seed", "x", "--seed: 'x' is not"),
+            ("--seed", "1e3", "'1e3' is not a whole number from 0 to 9007199254740991"),
+            ("--seed", "9007199254740992", "a whole number from 0 to 9007199254740991"),
+            ("--seed", "18446744073709551616", "a whole number from 0 to 9007199254740991"),
             ("--option", "threshold", "is not KEY=VALUE"),
             ("--option", "=1", "is not KEY=VALUE"),
             ("--option", "thresold=0.5", "'threshold'?"),

@@ -202,7 +202,7 @@ class Merge(Files):
         of_others = self.changed("others.json", self.result,
                                  lambda d: d["context"]["cells_of_points"].pop())
         self.refused(("compare", self.a, of_others),
-                     "others.json: context.cells_of_points: has 1 numbers, of 2 points")
+                     "others.json: context.cells_of_points: has 1 number, of 2 points")
 
     def test_a_failed_cell_fails_the_merge_as_it_failed_its_run(self):
         whole = self.changed(

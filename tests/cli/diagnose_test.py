@@ -258,6 +258,9 @@ class Diagnose(ResultFilesTest):
         with open(self.path("cut.npz"), "wb") as file:
             file.write(content[:-30])
         self.refused(("diagnose", "--p", self.path("cut.npz")), "cut.npz: is not an .npz")
+        with open(self.path("more.npz"), "wb") as file:
+            file.write(content + b"\0 and text")
+        self.refused(("diagnose", "--p", self.path("more.npz:q")), "more.npz: is not an .npz")
         with zipfile.ZipFile(self.path("z.npz"), "w") as archive:
             archive.writestr("p_choose.npy", b"text")
         self.refused(("diagnose", "--p", self.path("z.npz")), "p_choose: is not an array")

@@ -159,6 +159,21 @@ TEST(Document, AWholeNumberBeyond64BitsIsRefused) {
   }
 }
 
+TEST(Document, AWholeNumberIsOneHoweverItIsWritten) {
+  for (const char* text : {"6", "6.0", "6e0", "0.6e1"}) {
+    Json json = ToJson(Example());
+    json["seed"] = json["count"] = Json::parse(text);
+    const auto read = FromJson<Whole>(json, "d.json");
+    EXPECT_EQ(read.seed, 6U) << text;
+    EXPECT_EQ(read.count, 6) << text;
+  }
+  for (const char* text : {"6.5", "-1.0", "1.9e19", "1e300"}) {
+    Json json = ToJson(Example());
+    json["seed"] = Json::parse(text);
+    EXPECT_THROW(FromJson<Whole>(json, "d.json"), UserError) << text;
+  }
+}
+
 // A person may write a value or a list, and may leave members out.
 struct Said {
   OneOrMore<double> shares;

@@ -82,6 +82,44 @@ TEST(ReadJsonFile, RefusesALoopOfLinksAndALargeFile) {
   EXPECT_THAT(ErrorOf(large), HasSubstr("is larger than 512 MiB"));
 }
 
+// What may stand before and behind a document.
+TEST(ReadJsonFile, RefusesWhatFollowsADocument) {
+  const TemporaryFolder folder;
+  const std::string path = folder.path() + "/d.json";
+  const auto error_of = [&](const std::string& text) {
+    std::ofstream(path, std::ios::binary) << text;
+    return ErrorOf(path);
+  };
+  EXPECT_THAT(error_of(std::string("{}\0 and text", 12)),
+              HasSubstr("is not JSON: a byte 0 at offset 2 of 12"));
+  EXPECT_THAT(error_of(std::string("\0{}", 3)), HasSubstr("offset 0 of 3"));
+  EXPECT_THAT(error_of(std::string("{}\n\0", 4)), HasSubstr("offset 3 of 4"));
+  for (const char* text : {"{} {}", "{}\n{}", "{},", "{\"a\": 1,}", "{}x"}) {
+    EXPECT_THAT(error_of(text), HasSubstr("is not JSON: ")) << text;
+  }
+  EXPECT_EQ(error_of("\ufeff{}\r\n \t"), "none");
+}
+
+TEST(ParseMessage, IsOneDocumentOfALine) {
+  EXPECT_EQ(ParseMessage("{\"a\": 1}"), Json({{"a", 1}}));
+  EXPECT_TRUE(ParseMessage(std::string("{}\0x", 4)).is_discarded());
+  EXPECT_TRUE(ParseMessage("{} {}").is_discarded());
+}
+
+TEST(ReadJsonFile, RepeatsNoMoreOfAFileThanALineHolds) {
+  const TemporaryFolder folder;
+  const std::string path = folder.path() + "/d.json";
+  const std::string large(10'000, 'k');
+  for (const std::string& text :
+       {"{\"" + large + "\": 1, \"" + large + "\": 2}", "{\"" + large,
+        std::string("[") + std::string(10'000, '9') + "]"}) {
+    std::ofstream(path) << text;
+    const std::string error = ErrorOf(path);
+    EXPECT_THAT(error, HasSubstr(" characters)..."));
+    EXPECT_LT(error.size(), 600U) << error;
+  }
+}
+
 TEST(CheckUtf8, RefusesOtherBytes) {
   EXPECT_NO_THROW(CheckUtf8("\u00e4", "x"));
   EXPECT_THROW(CheckUtf8("a\xff", "x"), UserError);

@@ -29,5 +29,28 @@ TEST(Printable, OnlyLinesKeepTheirEndsAndTabs) {
   EXPECT_EQ(PrintableLines("a\r\n\t\x1b\u009b\n"), "a?\n\t??\n");
 }
 
+TEST(Shortened, ALongTextKeepsItsEndsAndTellsItsLength) {
+  EXPECT_EQ(Shortened(std::string(200, 'a')), std::string(200, 'a'));
+  EXPECT_EQ(Shortened(std::string(10'000, 'a') + "z"),
+            std::string(100, 'a') + "...(10001 characters)..." +
+                std::string(99, 'a') + "z");
+  EXPECT_EQ(Shortened("0123456789", 4), "01...(10 characters)...89");
+}
+
+TEST(Shortened, NoCharacterIsCut) {
+  std::string text;
+  for (int n = 0; n < 10; ++n) text += "\u20ac";
+  EXPECT_EQ(Shortened(text, 10), text);
+  EXPECT_EQ(Shortened(text, 4),
+            "\u20ac\u20ac...(10 characters)...\u20ac\u20ac");
+  // No byte of these begins a character.
+  EXPECT_LT(Shortened(std::string(10'000, '\x80')).size(), 1000U);
+}
+
+TEST(Counted, OneThingHasNoS) {
+  EXPECT_EQ(Counted(0, "cell"), "0 cells");
+  EXPECT_EQ(Counted(1, "cell"), "1 cell");
+}
+
 }  // namespace
 }  // namespace attnbench
