@@ -108,11 +108,12 @@ std::uint64_t ReadUnsigned(const Json& json, const Rule& rule,
                            const Place& place) {
   // Like ReadWhole and JSON Schema, it takes 6.0 and 1e3 for whole numbers.
   const double number = json.is_number() ? json.get<double>() : NAN;
-  const bool is_whole = json.is_number_unsigned() ||
-                        (json.is_number_float() && number >= 0 &&
-                         number < 0x1p64 && number == std::floor(number));
+  const bool is_whole =
+      json.is_number_unsigned() ||
+      (number >= 0 && number < 0x1p64 && number == std::floor(number));
   if (!is_whole || !IsInRange(number, rule)) {
-    FailNumber(json, "whole number from 0 on", rule, place);
+    FailNumber(json, rule.minimum ? "whole number" : "whole number from 0 on",
+               rule, place);
   }
   return json.get<std::uint64_t>();
 }
