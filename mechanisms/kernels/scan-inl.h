@@ -146,10 +146,10 @@ struct SelectRow {
     LoadFourPassed(d, p0, p1, p2, p3,
                    complement == nullptr ? nullptr : complement + j, a0, a1, a2,
                    a3);
-    auto b = hn::Mul(a0, s0);
-    b = hn::Mul(a1, hn::Add(b, s1));
-    b = hn::Mul(a2, hn::Add(b, s2));
-    b = hn::Mul(a3, hn::Add(b, s3));
+    auto b = hn::MulAdd(a0, s0, s1);
+    b = hn::MulAdd(a1, b, s2);
+    b = hn::MulAdd(a2, b, s3);
+    b = hn::Mul(a3, b);
     auto a = hn::Mul(hn::Mul(a0, a1), hn::Mul(a2, a3));
     Compose<true>(d, a, b);
     const auto q0 =

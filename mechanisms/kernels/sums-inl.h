@@ -467,20 +467,18 @@ void ReciprocalMoments(Real x, Real a, Real a2, const Real* y, const Real* b,
     row1 = hn::Add(row1, b2r);
     row2 = hn::MulAdd(br, r, row2);
     row3 = hn::MulAdd(b2r, r, row3);
-    const auto add = [&](Real* column, auto value) HWY_ATTR {
-      const auto sum = hn::Add(load(column + l), value);
+    const auto add = [&](Real* column, auto factor) HWY_ATTR {
+      const auto sum = hn::MulAdd(factor, r, load(column + l));
       if (whole) {
         hn::StoreU(sum, d, column + l);
       } else {
         StoreTail(d, sum, column + l, size);
       }
     };
-    const auto ar = hn::Mul(a0, r);
-    const auto a2r = hn::Mul(a1, r);
-    add(column_sums[0], ar);
-    add(column_sums[1], a2r);
-    add(column_sums[2], hn::Mul(ar, r));
-    add(column_sums[3], hn::Mul(a2r, r));
+    add(column_sums[0], a0);
+    add(column_sums[1], a1);
+    add(column_sums[2], hn::Mul(a0, r));
+    add(column_sums[3], hn::Mul(a1, r));
   }
   const auto sum = [d](auto row)
                        HWY_ATTR { return hn::GetLane(hn::SumOfLanes(d, row)); };
