@@ -328,62 +328,6 @@ KernelSubject<Real> SoftmaxBackward() {
           }};
 }
 
-template <class Real>
-KernelSubject<Real> SelectRows() {
-  constexpr Index kRows = 5;
-  return {
-      .kernel = "select_rows",
-      .results = {{"alpha", "u of the number and row"},
-                  {"arrived", "u of the number and row"}},
-      .sizes = {1, 7, 33, 300},
-      .search_size = 33,
-      .searched = 12'000,
-      // The last number says whether the complement is given.
-      .ranges =
-          [](Index n) {
-            return std::vector{NumberRange{kRows * n},
-                               NumberRange{kRows * n, 0, 0.5, 0, 0.5},
-                               NumberRange{n}, NumberRange{1}};
-          },
-      .cancel =
-          [](auto& random, auto& in) {
-            for (std::size_t n = 0; n < in[0].size(); ++n) {
-              const double passed = std::exp2(random.Uniform(-30, 0));
-              in[0][n] = static_cast<Real>(1 - passed);
-              in[1][n] = static_cast<Real>(passed);
-            }
-          },
-      .repair = {},
-      .measure =
-          [](const auto& kernels, const auto& in, Errors& worst) {
-            const Index count = std::ssize(in[2]);
-            const bool given = in[3][0] > Real(0.5);
-            Array<Real> alpha = in[0], arrived = alpha;
-            const auto wide = WidenedInput(in);
-            Array<Wide> exact = wide[0], exact_arrived = exact;
-            kernels.select_rows(in[0].data(), count,
-                                given ? in[1].data() : nullptr, in[2].data(),
-                                kRows, count, alpha.data(), count,
-                                arrived.data());
-            ScalarKernels<Wide>().select_rows(
-                wide[0].data(), count, given ? wide[1].data() : nullptr,
-                wide[2].data(), kRows, count, exact.data(), count,
-                exact_arrived.data());
-            const double bound = 2 + SelectError(count) * kUnitOfDouble<Real>;
-            for (std::size_t n = 0; n < alpha.size(); ++n) {
-              // Every row starts with what the ones above have lost.
-              const std::size_t above = n / in[2].size();
-              const Wide row = static_cast<Wide>(above + 1);
-              const Wide floor =
-                  8 * row * static_cast<Wide>(count + 1) * kLeast<Real>;
-              worst[0].Add(alpha[n] - exact[n], row * kUnit<Real> * exact[n],
-                           bound, floor);
-              worst[1].Add(arrived[n] - exact_arrived[n],
-                           row * kUnit<Real> * exact_arrived[n], bound, floor);
-            }
-          }};
-}
-
 // `sums` calls a kernel of either precision. `further` is what the kernel does
 // to a sum.
 template <class Real, class Sums>
@@ -429,8 +373,7 @@ KernelSubject<Real> WindowsBackward() {
   constexpr double kMost = kSingle<Real> ? 80 : 200;
   return {
       .kernel = "windows_backward",
-      .results = {{"gradient of alpha",
-                   "u of the number + units of f64 of the mean of |d|"},
+      .results = {{"gradient of alpha", "units of f64 of the mean of |d|"},
                   {"gradient of chunk energies",
                    "u of the number + units of f64 of sums of |d| + its mean"}},
       .sizes = {1, 40, 150, 700},
@@ -472,7 +415,8 @@ KernelSubject<Real> WindowsBackward() {
             scalar.exp_scaled(wide[0].data(), count, 0, e.data());
             for (Wide& d : magnitudes) d = std::abs(d);
             for (const Index width : {8, 256}) {
-              Array<Real> d_alpha(T), d_u(T);
+              Array<Carry<Real>> d_alpha(T);
+              Array<Real> d_u(T);
               kernels.windows_backward(
                   in[0].data(), power, in[1].data(), in[2].data(), count, width,
                   scratch.data(), d_alpha.data(), d_u.data());
@@ -498,7 +442,7 @@ KernelSubject<Real> WindowsBackward() {
                          bound * kUnit<double> * magnitude;
                 };
                 worst[0].Add(d_alpha[j] - exact_alpha[j],
-                             unit(exact_alpha[j], means[j]), 1, floor);
+                             kUnit<double> * means[j], bound + 1, floor);
                 worst[1].Add(
                     d_u[j] - exact_u[j],
                     unit(exact_u[j], 2 * beta[j] * magnitudes[j] - of_u[j]), 1,
@@ -538,7 +482,6 @@ std::vector<KernelSubject<Real>> KernelSubjects() {
       ExpScaled<Real>(),
       SoftmaxBackward<Real>(),
       Sigmoid<Real>(),
-      SelectRows<Real>(),
       Windows<Real>("sums_from", 1,
                     [](const auto& kernels, const auto* x, Index count,
                        Index width, auto* scratch, auto* products) {
@@ -552,6 +495,7 @@ std::vector<KernelSubject<Real>> KernelSubjects() {
                                            inverses.data(), ratios);
                     }),
       WindowsBackward<Real>()};
+  std::ranges::move(ScanSubjects<Real>(), std::back_inserter(subjects));
   std::ranges::move(PairSubjects<Real>(), std::back_inserter(subjects));
   return subjects;
 }

@@ -81,6 +81,10 @@ std::vector<KernelSubject<Real>> KernelSubjects();
 
 namespace kernel_subjects {
 
+// Subjects of the monotonic scan.
+template <class Real>
+std::vector<KernelSubject<Real>> ScanSubjects();
+
 // Subjects that read pairs of numbers: sums over them, MAtChA's short blocks.
 template <class Real>
 std::vector<KernelSubject<Real>> PairSubjects();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <span>
 
 #include "mechanisms/common/eigen_views.h"
 #include "mechanisms/kernels/kernels.h"
@@ -12,6 +13,9 @@ namespace {
 
 // Keys whose gradients are taken together, so that they stay in the cache.
 constexpr Index kBlock = 8;
+// States after which what they gave to keys and to v moves to a sum in f64: in
+// f32 it would round more coarsely with every further state.
+constexpr Index kStates = 64;
 
 // Replaces a key by exp of twice it, unless that is no number.
 template <class Real>
@@ -22,6 +26,15 @@ bool Factor(Index dim, Real* key) {
   if (!(greatest <= kMostKey<Real> && least >= -kMostKey<Real>)) return false;
   kernels.exp_twice(key, kMostKey<Real>, dim, key);
   return true;
+}
+
+// Moves an array to a sum of such.
+template <class Real>
+void MoveTo(std::span<double> sum, std::span<Real> array) {
+  for (std::size_t k = 0; k < array.size(); ++k) {
+    sum[k] += static_cast<double>(array[k]);
+    array[k] = 0;
+  }
 }
 
 }  // namespace
@@ -106,16 +119,29 @@ void AddAdditivePairs(const MatrixView<const Real>& queries,
   Buffer<Real> of_block(Size(dim));
   VectorMap<Real> block_sum(of_block.data(), dim);
   VectorMap<Real> sum(d_v, dim);
+  const bool many = queries.rows > kStates;
+  Buffer<double> moved(many ? Size((kBlock + 1) * dim) : 0);
   for (Index j = 0; j < keys.rows;) {
     Index count = 0;  // of keys that are replaced by their factors
     while (count < kBlock && j + count < keys.rows &&
            Factor(dim, keys.Row(j + count).data())) {
       ++count;
     }
+    const bool factored = count > 0;
+    count = std::max(count, Index{1});
     block_sum.setZero();
-    if (count > 0) {
-      double weights = 0;
-      for (Index i = 0; i < queries.rows; ++i) {
+    const std::span d_block(d_keys.Row(j).data(), Size(count * dim));
+    const auto of_keys = std::span(moved).first(many ? d_block.size() : 0),
+               of_v = std::span(moved).last(many ? of_block.size() : 0);
+    std::ranges::fill(moved, 0.0);
+    const auto move = [&] {
+      MoveTo<Real>(of_keys, d_block);
+      MoveTo<Real>(of_v, of_block);
+    };
+    double weights = 0;
+    for (Index i = 0; i < queries.rows; ++i) {
+      if (i > 0 && i % kStates == 0) move();
+      if (factored) {
         const auto w = G.Row(i).subspan(Size(j), Size(count));
         if (std::ranges::all_of(w, [](Real x) { return x == 0; })) continue;
         kernels.factored_additive_backward(
@@ -123,18 +149,25 @@ void AddAdditivePairs(const MatrixView<const Real>& queries,
             dim, quarter_d_queries.Row(i).data(), d_keys.Row(j).data(),
             of_block.data());
         for (const Real x : w) weights += x;
-      }
-      sum.array() += static_cast<Real>(weights) - 2 * block_sum.array();
-      kernels.scale(4, count * dim, d_keys.Row(j).data());
-    } else {
-      for (Index i = 0; i < queries.rows; ++i) {
+      } else {
         kernels.additive_backward(queries.Row(i).data(), keys.Row(j).data(),
                                   G(i, j), dim, d_queries.Row(i).data(),
                                   d_keys.Row(j).data(), of_block.data());
       }
+    }
+    if (many) {
+      move();
+      const auto round = [](double x) { return static_cast<Real>(x); };
+      std::ranges::transform(of_keys, d_block.begin(), round);
+      std::ranges::transform(of_v, of_block.begin(), round);
+    }
+    if (factored) {
+      sum.array() += static_cast<Real>(weights) - 2 * block_sum.array();
+      kernels.scale(4, count * dim, d_keys.Row(j).data());
+    } else {
       sum += block_sum;
     }
-    j += std::max(count, Index{1});
+    j += count;
   }
   Map(d_queries) += 4 * Map(quarter_d_queries);
 }

@@ -115,8 +115,11 @@ class EnergyGradient {
         d_query.map().transpose() * Map(states_);
     Map(Parameter("V", dim_, dim_)).noalias() +=
         d_key.map().transpose() * Map(memory_);
-    MatrixMap<Real> d_b = Map(Parameter("b", 1, dim_));
-    for (Index j = 0; j < length_; ++j) d_b += d_key.map().row(j);
+    Map(Parameter("b", 1, dim_)) += d_key.map()
+                                        .template cast<double>()
+                                        .colwise()
+                                        .sum()
+                                        .template cast<Real>();
     // v^ does not change along v: that part of the gradient is g's alone.
     const Real along = scaled_ ? v.dot(d_v.map().row(0)) / norm : Real{0};
     Map(Parameter("v", 1, dim_)) +=
@@ -127,7 +130,9 @@ class EnergyGradient {
   // r is added to every energy of the choice.
   void Bias() {
     if (d_parameters_ == nullptr || role_ == EnergyRole::kChunk) return;
-    AddScalar("r", Map(G_).sum());
+    // Of so many numbers the sum in f32 would err by a hundred roundings.
+    const double sum = Map(G_).template cast<double>().sum();
+    AddScalar("r", static_cast<Real>(sum));
   }
 
  private:

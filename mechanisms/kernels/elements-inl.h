@@ -14,6 +14,7 @@
 #include <limits>
 #include <numbers>
 
+#include "mechanisms/kernels/kernels.h"
 #include "mechanisms/kernels/lanes-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -47,7 +48,7 @@ HWY_INLINE hn::Vec<D> FastTanh(D d, hn::Vec<D> x) {
     const auto y = hn::Div(hn::MulAdd(ap, q, ap), hn::Add(more, one));
     // From here on tanh rounds to 1; far above, y would overflow.
     const auto is_one = hn::Ge(a, hn::Set(d, 9.0109f));
-    return hn::CopySign(hn::IfThenElse(is_one, one, hn::Min(y, one)), x);
+    return hn::CopySign(hn::IfThenElse(is_one, one, AtMost(d, one, y)), x);
   }
 }
 
@@ -103,12 +104,10 @@ HWY_INLINE hn::Vec<D> ModerateExp(D d, hn::Vec<D> x, int power = 0) {
   return hn::Mul(y, hn::BitCast(d, hn::ShiftLeft<kMantissaBits>(exponent)));
 }
 
-// exp(x) to 3 ULP for x up to 88 (700 in f64), 0 where that is no normal
-// number.
+// exp(x) to 3 ULP for x up to 88 (700 in f64), and 0 below kLeastExponent.
 template <class D, class Real = hn::TFromD<D>>
 HWY_INLINE hn::Vec<D> FastExp(D d, hn::Vec<D> x) {
-  const auto least =
-      hn::Set(d, sizeof(Real) == sizeof(float) ? Real(-87.5) : Real(-708));
+  const auto least = hn::Set(d, kLeastExponent<Real>);
   const auto is_zero = hn::Lt(x, least);
   return hn::IfThenZeroElse(is_zero, ModerateExp(d, AtLeast(d, least, x)));
 }

@@ -57,9 +57,23 @@ inline double SoftmaxBackwardError(std::int64_t count, double N) {
   return static_cast<double>(count) / (4 * N) + std::log2(N) + 4;
 }
 
-// In units of f64: at most four roundings an entry.
-inline double SelectError(std::int64_t count) {
-  return 4 * static_cast<double>(count + 1);
+// Of row `rows` of a scan, in units of f64. What the kernels sum are paths: a
+// product of p where a row chooses and of 1 - p where it passes on, and
+// backwards of one derivative. A path never goes back, so however many rows it
+// has, it passes less than `count` entries, each for three roundings: of 1 - p,
+// of its product, and of a sum. A row adds up to ten: one of p, one of where it
+// starts, one of a derivative, and sums of vectors and over the lanes of one,
+// which are 32 at most.
+inline double SelectError(std::int64_t rows, std::int64_t count) {
+  return 3 * static_cast<double>(count) + 10 * static_cast<double>(rows);
+}
+
+// Of the gradient by p of all rows, in units of f64 of q (G + M), in the
+// letters of select_backward, beside two roundings to Real: d_p = q (g - dq)
+// has q from the rows before, g and dq from those behind, a difference and a
+// product. It grows with the rows by 40 units, which is 2^-24 of those of f32.
+inline double SelectGradientError(std::int64_t rows, std::int64_t count) {
+  return 2 * SelectError(rows, count) + 2;
 }
 
 // Narrow windows are up to 15 sums one upon another.

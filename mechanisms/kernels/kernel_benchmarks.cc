@@ -7,6 +7,7 @@
 //   build/release/kernel_benchmarks --benchmark_filter='dot_rows.*/f32'
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
 #include <functional>
 #include <iterator>
 #include <numeric>
@@ -34,7 +35,6 @@ struct Arrays {
     for (std::vector<Real>* array : {&rows, &x, &y, &z}) {
       for (Real& value : *array) value = static_cast<Real>(uniform(generator));
     }
-    start[0] = 1;
     std::partial_sum(x.begin(), x.end(), std::back_inserter(sums));
   }
   std::vector<Real> rows = std::vector<Real>(Size(kRows * kDim));
@@ -42,7 +42,8 @@ struct Arrays {
   std::vector<Real> sums;  // in rising order
   std::vector<double> passed = std::vector<double>(Size(kLength), 0.5);
   std::vector<Real> x = std::vector<Real>(Size(kLength));
-  std::vector<Real> y = x, z = x, start = x, out = x, other = x;
+  std::vector<Real> y = x, z = x, out = x, other = x;
+  std::vector<Carry<Real>> carried = std::vector<Carry<Real>>(Size(kLength));
   std::vector<Real> scratch = std::vector<Real>(Size(kLength + 1));
   std::vector<double> wide_scratch = std::vector<double>(Size(6 * kLength + 1));
 };
@@ -89,7 +90,7 @@ void RegisterLevel(const std::string& level, const Kernels<Real>& kernels) {
     add("windows_backward_" + std::to_string(width), kLength,
         [width](const auto& k, auto& a) {
           k.windows_backward(a.x.data(), 1, a.y.data(), a.z.data(), kLength,
-                             width, a.wide_scratch.data(), a.other.data(),
+                             width, a.wide_scratch.data(), a.carried.data(),
                              a.out.data());
         });
   };
@@ -149,12 +150,14 @@ void RegisterLevel(const std::string& level, const Kernels<Real>& kernels) {
   });
 
   add("select_rows", kLength, [](const auto& k, auto& a) {
-    k.select_rows(a.x.data(), kDim, nullptr, a.start.data(), kLength / kDim,
+    std::fill_n(a.carried.begin(), kDim, 0);
+    a.carried[0] = 1;
+    k.select_rows(a.x.data(), kDim, nullptr, a.carried.data(), kLength / kDim,
                   kDim, a.out.data(), kDim, nullptr);
   });
   add("select_backward", kLength, [](const auto& k, auto& a) {
     k.select_backward(a.x.data(), nullptr, a.z.data(), a.y.data(), kLength,
-                      a.out.data(), a.other.data());
+                      a.out.data(), a.carried.data());
   });
   for (const Index width : {4, 16, 17, 64, 256, 1024}) windows(width);
   add("reciprocal_moments", kPairs, [](const auto& k, auto& a) {

@@ -14,15 +14,26 @@
 
 #include <cstdint>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace attnbench {
+
+// What goes on from entry to entry of a row, or from row to row, is kept in at
+// least f64: rounded in f32, it would lose as much again at each of them.
+template <class Real>
+using Carry = std::conditional_t<std::is_same_v<Real, float>, double, Real>;
 
 // Sizes and strides are in elements. Largest errors are against exact
 // arithmetic, u being half the machine epsilon and N the lanes; those with
 // names are in error_bounds.h, which counts the roundings. Beyond them an
 // operation may add half the least number where it underflows. `attnbench
 // verify --kernels` measures them (docs/verification.md).
+//
+// A kernel takes any finite numbers, denormal ones too, unless it says which;
+// of others it makes numbers that mean nothing, and says nothing. Sums and
+// products that are too large are infinite. What depends on a NaN is NaN.
+// tests/mechanisms/kernel_ends_test.cc goes to the ends of these ranges.
 template <class Real>
 struct Kernels {
   // The numbers in a vector.
@@ -34,7 +45,8 @@ struct Kernels {
                    std::int64_t count, std::int64_t dim, Real* energies);
 
   // energies[j] = v . tanh(query + keys[j]), MAD eq 15 with W s in `query` and
-  // V h + b in `keys`. The tanh is good to kTanhUlp.
+  // V h + b in `keys`. The tanh is good to kTanhUlp; that of a denormal number
+  // is that number, that of infinity 1.
   void (*additive_rows)(const Real* query, const Real* keys,
                         std::int64_t row_stride, const Real* v,
                         std::int64_t count, std::int64_t dim, Real* energies);
@@ -47,8 +59,8 @@ struct Kernels {
                             std::int64_t dim, Real* d_query, Real* d_key,
                             Real* d_v);
 
-  // e = exp(2 x) to kExpUlp, with x clamped to [-limit, limit], and limit at
-  // most kMostQuery.
+  // e = exp(2 x) to kExpUlp, with x, which may be infinite, clamped to
+  // [-limit, limit], and limit at most kMostQuery.
   void (*exp_twice)(const Real* x, Real limit, std::int64_t count, Real* e);
 
   // Makes the energies of additive_rows from exp(2 query) and exp(2 key), by
@@ -88,7 +100,8 @@ struct Kernels {
   void (*add)(const Real* x, const Real* y, std::int64_t count, Real* z);
   void (*multiply)(const Real* x, const Real* y, std::int64_t count, Real* z);
 
-  // The largest of x; -infinity where count is 0.
+  // The largest of x; -infinity where count is 0. A NaN among them may be
+  // passed over.
   Real (*largest)(const Real* x, std::int64_t count);
 
   // The smallest and the largest of x; infinity and -infinity where count is 0,
@@ -96,11 +109,13 @@ struct Kernels {
   void (*range)(const Real* x, std::int64_t count, Real* smallest,
                 Real* largest);
 
-  // weights = exp(energies - shift), 0 where that underflows; returns their
-  // sum. `weights` may be `energies`; no energy exceeds the shift by more than
-  // 88 (700 in f64), and where one does at all the sum may overflow. A weight
-  // errs by kExpUlp beyond the error of the rounded difference, or by the least
-  // normal number, and the sum of the weights by SumError(count, N) u.
+  // weights = exp(energies - shift); returns their sum. `weights` may be
+  // `energies`; no energy exceeds the shift by more than 88 (700 in f64), and
+  // where one does at all the sum may overflow. A difference below
+  // kLeastExponent weighs 0 in the SIMD kernels, where exact weights are less
+  // than the least normal number; energies may be -infinity, the shift may not
+  // be. Other weights err by kExpUlp beyond the error of the rounded
+  // difference, and the sum of the weights by SumError(count, N) u.
   Real (*exp_sum)(const Real* energies, Real shift, std::int64_t count,
                   Real* weights);
 
@@ -115,33 +130,42 @@ struct Kernels {
   void (*softmax_backward)(const Real* alpha, const Real* d, std::int64_t count,
                            Real* d_energies);
 
-  // y = 1 / (1 + exp(-x)), without overflow for any finite x, and 1 - y to the
-  // same relative precision unless `complement` is null. `y` may be `x`. The
-  // error is kSigmoidUlp, or the least normal number where exp(-|x|) is less.
+  // y = 1 / (1 + exp(-x)), for infinite x too, and 1 - y to the same relative
+  // precision unless `complement` is null. `y` may be `x`. The error is
+  // kSigmoidUlp where exp(-|x|) is a normal number, else the least of these:
+  // where -|x| is below kLeastExponent, the SIMD kernels make 0 and 1.
   void (*sigmoid)(const Real* x, std::int64_t count, Real* y, Real* complement);
 
   // The mass that arrives at each entry and is chosen there (MAD eqs 9-10), of
   // several rows, each of which starts with the alpha of the one before it:
   //   q(j) = (1 - p(j-1)) q(j-1) + start(j),  alpha(j) = p(j) q(j).
-  // `complement` has 1 - p for p above a half; null: 1 minus p. q goes to
-  // `arrived` unless that is null. Rows of both stand one after another. q is
-  // carried in f64 whatever the precision: the relative error is at most
-  // SelectError(count) of its units, two roundings, and that of the row above.
+  // `start` is that of the first row; it is replaced by that of the row behind
+  // the last, which is alpha before it is rounded. `complement` has 1 - p for p
+  // above a half; null: 1 minus p. q goes to `arrived` unless that is null.
+  // Rows of both stand one after another. q is carried in f64 whatever the
+  // precision: from the start of the first, the relative error of row i is at
+  // most SelectError(i + 1, count) of its units and a rounding to Real.
   // Nothing is computed where no mass is, or less than rounds to 0 in Real. A
-  // row's bits do not depend on how many there are.
+  // row's bits do not depend on how many there are. p is within 0 and 1, starts
+  // are not negative.
   void (*select_rows)(const Real* p, std::int64_t p_stride,
-                      const Real* complement, const Real* start,
+                      const Real* complement, Carry<Real>* start,
                       std::int64_t rows, std::int64_t count, Real* alpha,
                       std::int64_t alpha_stride, Real* arrived);
 
   // Does the same backwards for one row, with q in `arrived`. Alpha is where
-  // the next row starts, so its derivative is g = d_alpha plus what `d_start`
-  // holds:
+  // the next row starts, so its derivative is g = d_alpha (null: zeros) plus
+  // what `d_start` holds:
   //   dq(j) = p(j) g(j) + (1 - p(j)) dq(j+1)
   //   d_p(j) = q(j) (g(j) - dq(j+1)),  d_start(j) = dq(j).
+  // Let G and M be what the recurrence makes of magnitudes in the place of g
+  // and dq. After n rows, the last of which began with d_start of 0, d_start
+  // errs by at most SelectError(n, count) units of f64 of M(j), and d_p by 2
+  // units more of q(j) (G(j) + M(j+1)) and by a rounding to Real: with q of
+  // select_rows by SelectGradientError(rows, count) and two roundings.
   void (*select_backward)(const Real* p, const Real* complement,
                           const Real* arrived, const Real* d_alpha,
-                          std::int64_t count, Real* d_p, Real* d_start);
+                          std::int64_t count, Real* d_p, Carry<Real>* d_start);
 
   // products(k) = factors(k) sum of x(l) over l = k..min(k+width-1, count-1);
   // width >= 1. `scratch` holds min(width, count) + 1 numbers. This takes
@@ -153,7 +177,8 @@ struct Kernels {
 
   // inverses(k) = 1 / sum of x(l) over l = max(0, k-width+1)..k, and ratios(k)
   // = numerators(k) times that. They err by kInverseError u and kRatioError u
-  // more than the sum, where all three are normal numbers.
+  // more than the sum, where all three are normal numbers: that of a sum below
+  // 2^-128 (2^-1024 in f64) is infinite.
   void (*ratios_up_to)(const Real* x, const Real* numerators,
                        std::int64_t count, std::int64_t width, Real* scratch,
                        Real* inverses, Real* ratios);
@@ -166,12 +191,12 @@ struct Kernels {
   // e is kept times 2^-power: the largest is to be about 1, and |u| up to 600
   // within 400. All is in f64: m errs by WindowsBackwardError(width, N) units
   // of f64 of the same mean of |d|, d_u of the same sums of |d| and of these
-  // means, unless a term underflows, and both by a rounding to Real; N counts
-  // f64 lanes. `scratch` holds 5 count + min(width, count) + 1 numbers.
+  // means, unless a term underflows, and by a rounding to Real; N counts f64
+  // lanes. `scratch` holds 5 count + min(width, count) + 1 numbers.
   void (*windows_backward)(const Real* u, int power, const Real* alpha,
                            const Real* d, std::int64_t count,
-                           std::int64_t width, double* scratch, Real* d_alpha,
-                           Real* d_u);
+                           std::int64_t width, double* scratch,
+                           Carry<Real>* d_alpha, Real* d_u);
 
   // Over all pairs of k in [0, rows) and l in [0, count), x and y positive:
   //   row_sums(k) = sum over l of b(l) / (x(k) + y(l))
@@ -226,6 +251,13 @@ struct Kernels {
                                    Real* d_e, Real* d_weighted, Real* d_start,
                                    Real* d_p);
 };
+
+// exp of anything less is 0 in exp_sum and sigmoid: from a little above it is
+// no normal number.
+template <class Real>
+inline constexpr Real kLeastExponent = sizeof(Real) == sizeof(float)
+                                           ? Real(-87.5)
+                                           : Real(-708.5);
 
 // exp of twice these is a number, and so is exp of twice their difference: what
 // lies beyond is saturated.

@@ -166,43 +166,45 @@ void Sigmoid(const Real* x, Index count, Real* y, Real* complement) {
 }
 
 template <class Real>
-Real Passed(const Real* p, const Real* complement, Index j) {
-  return complement == nullptr || p[j] <= Real{0.5} ? 1 - p[j] : complement[j];
+Carry<Real> Passed(const Real* p, const Real* complement, Index j) {
+  return complement == nullptr || p[j] <= Real{0.5} ? 1 - Carry<Real>{p[j]}
+                                                    : complement[j];
 }
 
 template <class Real>
-void Select(const Real* p, const Real* complement, const Real* start,
+void Select(const Real* p, const Real* complement, Carry<Real>* start,
             Index count, Real* alpha, Real* arrived) {
-  Real q = 0;
+  Carry<Real> q = 0;
   for (Index j = 0; j < count; ++j) {
     q += start[j];
-    alpha[j] = p[j] * q;
-    if (arrived != nullptr) arrived[j] = q;
+    start[j] = p[j] * q;
+    alpha[j] = static_cast<Real>(start[j]);
+    if (arrived != nullptr) arrived[j] = static_cast<Real>(q);
     q *= Passed(p, complement, j);
   }
 }
 
 template <class Real>
 void SelectRows(const Real* p, Index p_stride, const Real* complement,
-                const Real* start, Index rows, Index count, Real* alpha,
+                Carry<Real>* start, Index rows, Index count, Real* alpha,
                 Index alpha_stride, Real* arrived) {
   for (Index i = 0; i < rows; ++i) {
-    Real* const made = alpha + i * alpha_stride;
     Select(p + i * p_stride,
            complement == nullptr ? nullptr : complement + i * count, start,
-           count, made, arrived == nullptr ? nullptr : arrived + i * count);
-    start = made;
+           count, alpha + i * alpha_stride,
+           arrived == nullptr ? nullptr : arrived + i * count);
   }
 }
 
 template <class Real>
 void SelectBackward(const Real* p, const Real* complement, const Real* arrived,
                     const Real* d_alpha, Index count, Real* d_p,
-                    Real* d_start) {
-  Real dq = 0;
+                    Carry<Real>* d_start) {
+  Carry<Real> dq = 0;
   for (Index j = count; j-- > 0;) {
-    const Real g = d_alpha[j] + d_start[j];
-    d_p[j] = arrived[j] * (g - dq);
+    const Carry<Real> g =
+        d_start[j] + (d_alpha == nullptr ? Real{0} : d_alpha[j]);
+    d_p[j] = static_cast<Real>(arrived[j] * (g - dq));
     dq = p[j] * g + Passed(p, complement, j) * dq;
     d_start[j] = dq;
   }
@@ -244,7 +246,7 @@ void RatiosUpTo(const Real* x, const Real* numerators, Index count, Index width,
 template <class Real>
 void WindowsBackward(const Real* u, int power, const Real* alpha, const Real* d,
                      Index count, Index width, double* /*scratch*/,
-                     Real* d_alpha, Real* d_u) {
+                     Carry<Real>* d_alpha, Real* d_u) {
   std::fill_n(d_u, count, Real{0});
   const auto e = [=](Index j) { return std::ldexp(std::exp(u[j]), -power); };
   for (Index k = 0; k < count; ++k) {

@@ -110,15 +110,28 @@ HWY_INLINE void LoadFourPassed(D d, hn::Vec<D> p0, hn::Vec<D> p1, hn::Vec<D> p2,
   a3 = Passed(d, p3, c3);
 }
 
+// Less mass than this rounds to 0 in Real, whatever p is, and goes no further.
+// NaN is no less than anything.
+template <class Real>
+constexpr double kVanished = sizeof(Real) == sizeof(float) ? 7e-46 : 0;
+template <class Real, class D>
+HWY_INLINE hn::Vec<D> Kept(D d, hn::Vec<D> mass) {
+  if constexpr (kVanished<Real> == 0) return mass;
+  return hn::IfThenZeroElse(hn::Le(mass, hn::Set(d, kVanished<Real>)), mass);
+}
+
 // Makes one row of the scan, an element or a block of four vectors at a time.
-// With a = 1 - p, r(j) = a(j) (r(j-1) + start(j)) is what passes entry j.
+// With a = 1 - p, r(j) = a(j) (r(j-1) + start(j)) is what passes entry j. From
+// row to row whole blocks of `start` stay as LoadFour gives them, vector after
+// vector: only the first row finds it in order, and the last leaves it so.
 template <class Real>
 struct SelectRow {
   const Real* p;
   const Real* complement;
-  const Real* start;
+  double* start;  // replaced by that of the next row
   Real* alpha;
   Real* arrived;
+  bool is_first, is_last;
 
   // Makes up to a vector of entries from j on. Takes and returns r, in all
   // lanes.
@@ -133,7 +146,9 @@ struct SelectRow {
     Compose<true>(d, a, b);
     const auto r = hn::MulAdd(a, before, b);
     const auto q = hn::Add(Neighbour<true>(d, r, before), s0);
-    StoreDoubles(d, hn::Mul(p0, q), count, alpha + j);
+    const auto chosen = hn::Mul(p0, q);
+    StoreDoubles(d, chosen, count, alpha + j);
+    StoreDoubles(d, Kept<Real>(d, chosen), count, start + j);
     if (arrived != nullptr) StoreDoubles(d, q, count, arrived + j);
     return hn::MulAdd(BroadcastLast(d, a), before, BroadcastLast(d, b));
   }
@@ -142,7 +157,16 @@ struct SelectRow {
   HWY_INLINE hn::Vec<D> Four(D d, Index j, hn::Vec<D> before) const {
     hn::Vec<D> p0, p1, p2, p3, s0, s1, s2, s3, a0, a1, a2, a3;
     LoadFour(d, p + j, p0, p1, p2, p3);
-    LoadFour(d, start + j, s0, s1, s2, s3);
+    double* const from = start + j;
+    const Index lanes = LanesOf(d);
+    if (is_first) {
+      LoadFour(d, from, s0, s1, s2, s3);
+    } else {
+      s0 = hn::LoadU(d, from);
+      s1 = hn::LoadU(d, from + lanes);
+      s2 = hn::LoadU(d, from + 2 * lanes);
+      s3 = hn::LoadU(d, from + 3 * lanes);
+    }
     LoadFourPassed(d, p0, p1, p2, p3,
                    complement == nullptr ? nullptr : complement + j, a0, a1, a2,
                    a3);
@@ -157,8 +181,23 @@ struct SelectRow {
     const auto q1 = hn::MulAdd(a0, q0, s1);
     const auto q2 = hn::MulAdd(a1, q1, s2);
     const auto q3 = hn::MulAdd(a2, q2, s3);
-    StoreFour(d, hn::Mul(p0, q0), hn::Mul(p1, q1), hn::Mul(p2, q2),
-              hn::Mul(p3, q3), alpha + j);
+    p0 = hn::Mul(p0, q0);
+    p1 = hn::Mul(p1, q1);
+    p2 = hn::Mul(p2, q2);
+    p3 = hn::Mul(p3, q3);
+    StoreFour(d, p0, p1, p2, p3, alpha + j);
+    p0 = Kept<Real>(d, p0);
+    p1 = Kept<Real>(d, p1);
+    p2 = Kept<Real>(d, p2);
+    p3 = Kept<Real>(d, p3);
+    if (is_last) {
+      StoreFour(d, p0, p1, p2, p3, from);
+    } else {
+      hn::StoreU(p0, d, from);
+      hn::StoreU(p1, d, from + lanes);
+      hn::StoreU(p2, d, from + 2 * lanes);
+      hn::StoreU(p3, d, from + 3 * lanes);
+    }
     if (arrived != nullptr) StoreFour(d, q0, q1, q2, q3, arrived + j);
     // This needs nothing just made: the next block waits for one multiply-add.
     return hn::MulAdd(BroadcastLast(d, a), before, BroadcastLast(d, b));
@@ -180,31 +219,31 @@ void FindNonzero(const Real* x, Index count, Index& begin, Index& end) {
 }
 
 template <class Real>
-void Select(const Real* p, const Real* complement, const Real* start,
-            Index count, Real* alpha, Real* arrived) {
+void Select(const SelectRow<Real>& row, Index count) {
   const hn::ScalableTag<double> d;
   const Index lanes = LanesOf(d);
-  // Less mass than this rounds to 0 in Real, whatever p is.
-  constexpr double kVanished = sizeof(Real) == sizeof(float) ? 7e-46 : 0;
-  const SelectRow<Real> row = {p, complement, start, alpha, arrived};
   Index begin = 0, last = 0;
-  FindNonzero(start, count, begin, last);
+  FindNonzero(row.start, count, begin, last);
+  // Numbers may be anywhere in their block.
+  const Index block = 4 * lanes;
+  begin -= begin % block;
+  last = std::min(count, (last + block - 1) / block * block);
   auto passed = hn::Zero(d);
   Index j = begin;
   const auto goes_on = [&](Index size) HWY_ATTR {
     return j + size <= count &&
-           (j < last || !(hn::GetLane(passed) <= kVanished));
+           (j < last || !(hn::GetLane(passed) <= kVanished<Real>));
   };
-  while (goes_on(4 * lanes)) {
+  while (goes_on(block)) {
     passed = row.Four(d, j, passed);
-    j += 4 * lanes;
+    j += block;
   }
   while (goes_on(1)) {
     const Index size = std::min(lanes, count - j);
     passed = row.Few(d, j, size, passed);
     j += size;
   }
-  for (Real* const out : {alpha, arrived}) {
+  for (Real* const out : {row.alpha, row.arrived}) {
     if (out == nullptr) continue;
     std::fill(out, out + begin, Real{0});
     std::fill(out + j, out + count, Real{0});
@@ -231,12 +270,11 @@ class SelectFour {
   Index alpha_stride;
   Real* arrived;
 
-  void Run(const Real* start) const {
+  // Replaces `start` by that of the row behind the last.
+  void Run(double* start) const {
     const D d;
     // Lanes without a row of their own are handed the mass of the row above.
     const auto own = hn::FirstN(d, static_cast<std::size_t>(rows));
-    // Less mass than this rounds to 0 in Real, whatever p is.
-    constexpr double kVanished = sizeof(Real) == sizeof(float) ? 7e-46 : 0;
     Index begin = 0, last = 0;
     FindNonzero(start, count, begin, last);
     begin -= begin % kRows;
@@ -254,8 +292,7 @@ class SelectFour {
         c2 = Passed(d, p2, s2), c3 = Passed(d, p3, s3);
       }
       const auto first = [&](Index k) HWY_ATTR {
-        return hn::Set(
-            d, top + k < count ? static_cast<double>(start[top + k]) : 0.0);
+        return hn::Set(d, top + k < count ? start[top + k] : 0.0);
       };
       s0 = MoveLanes<true, 1>(d, a0, first(0));
       s1 = MoveLanes<true, 1>(d, a1, first(1));
@@ -269,13 +306,11 @@ class SelectFour {
       passed = hn::MulAdd(c2, passed, hn::Mul(c2, s2));
       q3 = hn::Add(passed, s3);
       passed = hn::MulAdd(c3, passed, hn::Mul(c3, s3));
-      // NaN is no less than anything.
-      passed =
-          hn::IfThenZeroElse(hn::Le(passed, hn::Set(d, kVanished)), passed);
-      passed = hn::IfThenElseZero(own, passed);
-      a0 = Rounded(hn::Mul(p0, q0)), a1 = Rounded(hn::Mul(p1, q1));
-      a2 = Rounded(hn::Mul(p2, q2)), a3 = Rounded(hn::Mul(p3, q3));
+      passed = hn::IfThenElseZero(own, Kept<Real>(d, passed));
+      a0 = Kept<Real>(d, hn::Mul(p0, q0)), a1 = Kept<Real>(d, hn::Mul(p1, q1));
+      a2 = Kept<Real>(d, hn::Mul(p2, q2)), a3 = Kept<Real>(d, hn::Mul(p3, q3));
       Store(a0, a1, a2, a3, top, begin, alpha, alpha_stride);
+      StoreLast(a0, a1, a2, a3, top - kRows * (rows - 1), begin, start);
       if (arrived != nullptr) {
         Store(q0, q1, q2, q3, top, begin, arrived, count);
       }
@@ -294,15 +329,23 @@ class SelectFour {
         std::fill(out + end, out + count, Real{0});
       }
     }
+    std::fill(start + std::clamp(top - kRows * (rows - 1), begin, count),
+              start + count, 0.0);
   }
 
  private:
-  // What the next row starts with is what is written.
-  static V Rounded(V alpha) {
-    if constexpr (sizeof(Real) == sizeof(double)) {
-      return alpha;
-    } else {
-      return hn::PromoteTo(D(), hn::DemoteTo(Narrow(), alpha));
+  // Stores lane rows - 1 of each, entry k of the block at `at` from vk.
+  void StoreLast(V v0, V v1, V v2, V v3, Index at, Index begin,
+                 double* to) const {
+    if (at < begin || at >= count) return;
+    const D d;
+    HWY_ALIGN double lanes[kRows * kRows];
+    hn::Store(v0, d, lanes);
+    hn::Store(v1, d, lanes + kRows);
+    hn::Store(v2, d, lanes + 2 * kRows);
+    hn::Store(v3, d, lanes + 3 * kRows);
+    for (Index k = 0; k < std::min(kRows, count - at); ++k) {
+      to[at + k] = lanes[k * kRows + rows - 1];
     }
   }
 
@@ -384,7 +427,7 @@ class SelectFour {
 
 template <class Real>
 void SelectRows(const Real* p, Index p_stride, const Real* complement,
-                const Real* start, Index rows, Index count, Real* alpha,
+                double* start, Index rows, Index count, Real* alpha,
                 Index alpha_stride, Real* arrived) {
   const auto at = [count](auto* array, Index i) {
     return array == nullptr ? nullptr : array + i * count;
@@ -403,14 +446,19 @@ void SelectRows(const Real* p, Index p_stride, const Real* complement,
                                      alpha + i * alpha_stride,
                                      alpha_stride,
                                      at(arrived, i)};
-      four.Run(i == 0 ? start : alpha + (i - 1) * alpha_stride);
+      four.Run(start);
     }
   }
 #endif
   for (; i < rows; ++i) {
-    Select(p + i * p_stride, at(complement, i),
-           i == 0 ? start : alpha + (i - 1) * alpha_stride, count,
-           alpha + i * alpha_stride, at(arrived, i));
+    const SelectRow<Real> row = {p + i * p_stride,
+                                 at(complement, i),
+                                 start,
+                                 alpha + i * alpha_stride,
+                                 at(arrived, i),
+                                 i == 0,
+                                 i == rows - 1};
+    Select(row, count);
   }
 }
 
@@ -420,7 +468,7 @@ void SelectRows(const Real* p, Index p_stride, const Real* complement,
 template <class Real>
 void SelectBackward(const Real* p, const Real* complement, const Real* arrived,
                     const Real* d_alpha, Index count, Real* d_p,
-                    Real* d_start) {
+                    double* d_start) {
   const hn::ScalableTag<double> d;
   const Index lanes = LanesOf(d);
   auto after = hn::Zero(d);  // dq of the entry behind, in all lanes
@@ -428,8 +476,8 @@ void SelectBackward(const Real* p, const Real* complement, const Real* arrived,
     const Index size = end % lanes == 0 ? lanes : end % lanes;
     const Index j = end - size;
     const auto p0 = LoadDoubles(d, p + j, size);
-    const auto g = hn::Add(LoadDoubles(d, d_alpha + j, size),
-                           LoadDoubles(d, d_start + j, size));
+    auto g = LoadDoubles(d, d_start + j, size);
+    if (d_alpha != nullptr) g = hn::Add(LoadDoubles(d, d_alpha + j, size), g);
     auto a = LoadPassed(d, p0, complement == nullptr ? nullptr : complement + j,
                         size);
     auto b = hn::Mul(p0, g);

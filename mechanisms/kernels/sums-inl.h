@@ -123,11 +123,10 @@ struct Ratio {
 
 // Makes means of sums, adds them to d_alpha, and writes them times the weights
 // in the place of the inverses.
-template <class Real>
 struct Mean {
   const double* weights;
   double* inverses;
-  Real* d_alpha;
+  double* d_alpha;
 
   Mean From(Index k) const { return {weights + k, inverses + k, d_alpha + k}; }
   template <class Store>
@@ -329,7 +328,7 @@ void RatiosUpTo(const Real* x, const Real* numerators, Index count, Index width,
 
 template <class Real>
 void WindowsBackward(const Real* u, int power, const Real* alpha, const Real* d,
-                     Index count, Index width, double* scratch, Real* d_alpha,
+                     Index count, Index width, double* scratch, double* d_alpha,
                      Real* d_u) {
   double* const e = scratch;
   double* const ed = e + count;
@@ -350,7 +349,7 @@ void WindowsBackward(const Real* u, int power, const Real* alpha, const Real* d,
   WindowSums<true>(e, count, width, further, sums,
                    Ratio<Real, double>{alpha, inverses, weights});
   WindowSums<true>(ed, count, width, further, sums,
-                   Mean<Real>{weights, inverses, d_alpha});
+                   Mean{weights, inverses, d_alpha});
   WindowSums<false>(weights, count, width, further, sums,
                     Product<Real, double>{d, ed});
   WindowSums<false>(inverses, count, width, further, sums,

@@ -52,8 +52,7 @@ class AdaptiveExpectation final : public ChunkExpectation<Real> {
     }
     for (std::size_t k = 0; k < T; ++k) {
       if (is_wide) WeightsFrom(k);
-      const double value = BackwardFrom(k, d_attention);
-      gradient.start[k] += static_cast<Real>(value);
+      gradient.start[k] += BackwardFrom(k, d_attention);
     }
     for (std::size_t j = 0; j < T; ++j) {
       gradient.p[j] += static_cast<Real>(d_p_[j]);

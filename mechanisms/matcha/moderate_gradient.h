@@ -65,7 +65,7 @@ class ModerateGradient {
         d_start_.data(), d_p_.data());
     AddBlock(0, count);
     for (std::size_t j = 0; j < T; ++j) {
-      gradient.start[j] += static_cast<Real>(d_start_[j]);
+      gradient.start[j] += d_start_[j];
       gradient.p[j] += static_cast<Real>(d_p_[j] - d_passes_[j]);
       gradient.chunk_energies[j] =
           static_cast<Real>(exp_u_[j] * (d_exp_u_[j] + d[j] * d_weighted_[j]));

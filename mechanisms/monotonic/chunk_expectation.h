@@ -6,16 +6,11 @@
 #define ATTNBENCH_MECHANISMS_MONOTONIC_CHUNK_EXPECTATION_H_
 
 #include <span>
-#include <type_traits>
 
+#include "mechanisms/kernels/kernels.h"
 #include "mechanisms/mechanism.h"
 
 namespace attnbench {
-
-// Sums over a long memory are carried in at least double: at T = 20000 the
-// rounding of f32 would show.
-template <class Number>
-using Carry = std::conditional_t<std::is_same_v<Number, float>, double, Number>;
 
 // One output; every array is [T].
 template <class Number>
@@ -36,13 +31,13 @@ struct ChoiceRow {
 };
 
 // dL/d of a ChoiceRow. Where p moves, complement moves against it: `p` is the
-// total derivative.
+// total derivative. `start` and `selection` go on to the outputs before.
 template <class Number>
 struct ChoiceRowGradient {
-  std::span<Number> start;           // added to
-  std::span<Number> p;               // added to
-  std::span<Number> selection;       // added to
-  std::span<Number> chunk_energies;  // written
+  std::span<Carry<Number>> start;      // added to
+  std::span<Number> p;                 // added to
+  std::span<Carry<Number>> selection;  // added to
+  std::span<Number> chunk_energies;    // written
 };
 
 // One object serves one sequence: it may keep scratch between calls.

@@ -1,6 +1,7 @@
 #include "mechanisms/monotonic/hard_expectation.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "mechanisms/kernels/kernels.h"
 #include "mechanisms/monotonic/selection.h"
@@ -39,11 +40,10 @@ class HardExpectation final : public AttentionFunction<Real> {
                                  scores.choice.cols);
       ForwardRows(scores, first, start, alpha, nullptr,
                   out.attention.Rows(first, count));
-      const std::span<const Real> began = start;
       start = alpha.Row(count - 1);
       if (!Restarts()) return;
       const auto next = std::span(restarts).subspan(turn * T, T);
-      Restart(RowOfTurn(scores, first, 0, began, start), next);
+      RoundStart(next);
       start = next;
     });
   }
@@ -54,9 +54,9 @@ class HardExpectation final : public AttentionFunction<Real> {
     const Index U = scores.choice.rows;
     const Index T = scores.choice.cols;
     Prepare(scores);
-    for (Buffer<Real>* row : {&d_next_, &d_alpha_, &d_start_, &d_p_}) {
-      row->assign(Size(T), 0);
-    }
+    d_next_.assign(Size(T), 0);
+    d_start_.resize(HasMore() ? Size(T) : 0);
+    d_p_.resize(d_start_.size());
     scratch_.resize(Restarts() ? Size(T) : 0);
     // BackwardRow wants of every output alpha, the mass that arrived, and where
     // it started, if that is not alpha of the one before.
@@ -72,24 +72,20 @@ class HardExpectation final : public AttentionFunction<Real> {
                   out.attention.data == nullptr
                       ? MatrixView<Real>()
                       : out.attention.Rows(first, count));
-      if (Restarts()) {
-        Restart(
-            RowOfTurn(scores, first, 0, StartRow(first), alphas_.Row(first)),
-            starts_.Row(first));
-      }
+      if (Restarts()) RoundStart(starts_.Row(first));
     });
     for (Index i = U; i-- > 0;) {
       BackwardRow(scores, i, arrived.data() + i * T, cotangent, gradients);
     }
-    if (!gradients.start.empty()) {
-      std::ranges::copy(d_next_, gradients.start.begin());
-    }
+    if (!gradients.start.empty()) Round(d_next_, gradients.start);
   }
 
  private:
   static constexpr Index kRowsTogether = 4;
 
   bool Restarts() const { return end_ == EndPolicy::kRestart; }
+  // Whether a row has derivatives that do not pass through alpha.
+  bool HasMore() const { return chunk_ != nullptr || Restarts(); }
 
   // The table that all of alpha is written to; without data there is none.
   const MatrixView<Real>& Kept(const Expectation<Real>& out) const {
@@ -115,9 +111,19 @@ class HardExpectation final : public AttentionFunction<Real> {
     } else if (T > 0) {
       first_[0] = 1;
     }
+    start_.assign(first_.begin(), first_.end());
+    began_.resize(Restarts() ? T : 0);
     p_.resize(T * Size(RowsTogether()));
     complement_.resize(p_.size());
   }
+
+  static void Round(std::span<const Carry<Real>> from, std::span<Real> to) {
+    std::ranges::transform(from, to.begin(), [](Carry<Real> value) {
+      return static_cast<Real>(value);
+    });
+  }
+  // Gives start_ in Real.
+  void RoundStart(std::span<Real> start) const { Round(start_, start); }
 
   // This says where output i starts.
   std::span<const Real> StartRow(Index i) const {
@@ -171,8 +177,9 @@ class HardExpectation final : public AttentionFunction<Real> {
     return row.empty() ? nullptr : row.data();
   }
 
-  // Writes alpha of a turn's outputs, the first of which starts at `start`, and
-  // unless they are null the mass that arrived and attention.
+  // Writes alpha of a turn's outputs, the first of which starts at start_,
+  // rounded `start`, and unless they are null the mass that arrived and
+  // attention. start_ becomes where the next turn does.
   void ForwardRows(const ScoreTables<Real>& scores, Index first,
                    std::span<const Real> start, const MatrixView<Real>& alpha,
                    Real* arrived, const MatrixView<Real>& attention) {
@@ -180,11 +187,16 @@ class HardExpectation final : public AttentionFunction<Real> {
     if (T == 0) return;
     MakeTurn(scores, first, alpha.rows);
     const bool is_made = IsMade(scores);
+    if (Restarts()) began_ = start_;
     kernels_.select_rows(is_made ? p_.data() : scores.choice.Row(first).data(),
                          is_made ? T : scores.choice.row_stride,
                          scores.probabilities ? nullptr : complement_.data(),
-                         start.data(), alpha.rows, T, alpha.data,
+                         start_.data(), alpha.rows, T, alpha.data,
                          alpha.row_stride, arrived);
+    if (Restarts()) {
+      Restart<Real>(RowOfTurn(scores, first, 0, start, alpha.Row(0)), began_,
+                    start_);
+    }
     if (attention.data == nullptr) return;
     for (Index n = 0; n < alpha.rows; ++n) {
       if (chunk_ != nullptr) {
@@ -209,16 +221,15 @@ class HardExpectation final : public AttentionFunction<Real> {
     const ChoiceRow<Real> row =
         RowOfTurn(scores, i, 0, StartRow(i), alphas_.Row(i));
     const std::span<Real> d_scores = gradients.choice.Row(i);
-    // This is what does not pass through alpha.
-    const bool has_more = chunk_ != nullptr || Restarts();
-    if (has_more) {
-      for (Buffer<Real>* buffer : {&d_start_, &d_p_, &d_alpha_}) {
-        std::ranges::fill(*buffer, Real{0});
-      }
+    // Where an output starts is where the one before it chose: what alpha is
+    // worth is added to d_next_.
+    if (HasMore()) {
+      std::ranges::fill(d_start_, Carry<Real>{0});
+      std::ranges::fill(d_p_, Real{0});
       const ChoiceRowGradient<Real> gradient{
           .start = d_start_,
           .p = d_p_,
-          .selection = d_alpha_,
+          .selection = d_next_,
           .chunk_energies = chunk_ == nullptr
                                 ? std::span<Real>()
                                 : gradients.chunk_energies.Row(i)};
@@ -227,18 +238,16 @@ class HardExpectation final : public AttentionFunction<Real> {
       }
       if (chunk_ != nullptr) chunk_->Backward(row, d_attention, gradient);
     }
-    const Real* d_alpha =
-        chunk_ == nullptr ? d_attention.data() : d_alpha_.data();
     if (cotangent.selection.data != nullptr) {
-      kernels_.add(d_alpha, cotangent.selection.Row(i).data(), T,
-                   d_alpha_.data());
-      d_alpha = d_alpha_.data();
+      std::ranges::transform(cotangent.selection.Row(i), d_next_,
+                             d_next_.begin(), std::plus<Carry<Real>>());
     }
     kernels_.select_backward(row.p.data(), DataOrNull(row.complement), arrived,
-                             d_alpha, T, d_scores.data(), d_next_.data());
-    if (has_more) {
+                             chunk_ == nullptr ? d_attention.data() : nullptr,
+                             T, d_scores.data(), d_next_.data());
+    if (HasMore()) {
       kernels_.add(d_scores.data(), d_p_.data(), T, d_scores.data());
-      kernels_.add(d_next_.data(), d_start_.data(), T, d_next_.data());
+      std::ranges::transform(d_start_, d_next_, d_next_.begin(), std::plus());
     }
     // dL/de = p (1 - p) dL/dp. Under `stay_last` the last p is no variable.
     if (!scores.probabilities) {
@@ -253,10 +262,13 @@ class HardExpectation final : public AttentionFunction<Real> {
   const EndPolicy end_;
   const std::unique_ptr<ChunkExpectation<Real>> chunk_;
   Buffer<Real> first_;           // where the first output starts
+  Buffer<Carry<Real>> start_;    // where the turn to come does
+  Buffer<Carry<Real>> began_;    // where the turn did, with restarts
   Buffer<Real> p_, complement_;  // of a turn's outputs, where not given
   // Gradient keeps alpha of every output, and where the output after it starts.
   MatrixView<Real> alphas_, starts_;
-  Buffer<Real> d_next_, d_alpha_, d_start_, d_p_;
+  Buffer<Carry<Real>> d_next_, d_start_;
+  Buffer<Real> d_p_;
   Buffer<Carry<Real>> scratch_;
 };
 

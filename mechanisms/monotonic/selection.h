@@ -26,13 +26,16 @@
 
 namespace attnbench {
 
+// Adds to `next`, which holds alpha, what starts again where the row did.
 template <class Number>
-void Restart(const ChoiceRow<Number>& row, std::span<Number> next) {
+void Restart(const ChoiceRow<Number>& row, std::span<const Carry<Number>> start,
+             std::span<Carry<Number>> next) {
   Carry<Number> reaches_end = 1;
   for (std::size_t k = next.size(); k-- > 0;) {
     reaches_end *= row.Passed(k);
-    next[k] =
-        row.selection[k] + static_cast<Number>(row.start[k] * reaches_end);
+    const Carry<Number> again = start[k] * reaches_end;
+    // Less mass than rounds to 0 goes no further.
+    if (static_cast<Number>(again) != 0) next[k] += again;
   }
 }
 
@@ -40,7 +43,7 @@ void Restart(const ChoiceRow<Number>& row, std::span<Number> next) {
 // alpha is d_next itself.
 template <class Number>
 void RestartBackward(const ChoiceRow<Number>& row,
-                     std::span<const Number> d_next,
+                     std::span<const Carry<Number>> d_next,
                      std::span<Carry<Number>> scratch,
                      const ChoiceRowGradient<Number>& gradient) {
   const std::size_t T = d_next.size();
@@ -53,8 +56,8 @@ void RestartBackward(const ChoiceRow<Number>& row,
   Carry<Number> d_product = 0;  // of prod over n >= k
   for (std::size_t k = 0; k < T; ++k) {
     const Carry<Number> own = scratch[k] * row.Passed(k);
-    gradient.start[k] += static_cast<Number>(d_next[k] * own);
-    d_product += static_cast<Carry<Number>>(d_next[k]) * row.start[k];
+    gradient.start[k] += d_next[k] * own;
+    d_product += d_next[k] * row.start[k];
     gradient.p[k] -= static_cast<Number>(d_product * scratch[k]);
     d_product *= row.Passed(k);
   }

@@ -146,7 +146,7 @@ class Verify(unittest.TestCase):
         self.assertEqual(values["family"],
                          {"random", "cancelling", "saturated", "adversarial"})
         self.assertIn(document["context"]["simd"], values["level"])
-        self.assertEqual(len(values["kernel"]), 16)
+        self.assertEqual(len(values["kernel"]), 17)
         results = {(row["kernel"], row["what"]) for row in rows}
         self.assertEqual(len(rows), len(results) * 2 * len(values["level"]) * 4)
         for row in rows:

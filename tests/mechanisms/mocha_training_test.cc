@@ -57,14 +57,15 @@ struct Case {
 
 template <class Real>
 struct Gradient {
-  std::vector<Real> alpha, u;
+  std::vector<Carry<Real>> alpha;
+  std::vector<Real> u;
 };
 
 // Calls Backward on an object that has done a Forward, with numbers in alpha's
 // gradient already.
 template <class Real>
 Gradient<Real> GradientOf(const Case<Real>& c) {
-  Gradient<Real> gradient{std::vector<Real>(c.u.size(), Real{3}),
+  Gradient<Real> gradient{std::vector<Carry<Real>>(c.u.size(), 3),
                           std::vector<Real>(c.u.size(), Real{-7})};
   std::vector<Real> beta(c.u.size());
   const auto step = mocha::MakeWindowExpectation<Real>(ConfigOf(c.w));
@@ -74,7 +75,7 @@ Gradient<Real> GradientOf(const Case<Real>& c) {
                   .p = {},
                   .selection = gradient.alpha,
                   .chunk_energies = gradient.u});
-  for (Real& value : gradient.alpha) value -= 3;
+  for (Carry<Real>& value : gradient.alpha) value -= 3;
   return gradient;
 }
 

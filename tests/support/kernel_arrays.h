@@ -153,13 +153,13 @@ void ExpectWithin(const GuardedArray<Real>& values,
 // of it, and what a number below the normal ones cannot show.
 template <class Real>
 void ExpectRelative(const GuardedArray<Real>& values,
-                    const std::vector<Wide>& exact, Wide share) {
+                    const std::vector<Wide>& exact, Wide share,
+                    Wide floor = std::numeric_limits<Real>::denorm_min()) {
   EXPECT_TRUE(values.GuardsIntact());
   ASSERT_EQ(values.size(), std::ssize(exact));
   for (Index n = 0; n < values.size(); ++n) {
     const Wide error = std::abs(values[n] - exact[Size(n)]);
-    const Wide tolerance = share * std::abs(exact[Size(n)]) +
-                           std::numeric_limits<Real>::denorm_min();
+    const Wide tolerance = share * std::abs(exact[Size(n)]) + floor;
     if (!(error <= tolerance)) {
       FAIL() << "element " << n << ": " << values[n] << " instead of "
              << exact[Size(n)];
