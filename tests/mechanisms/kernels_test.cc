@@ -50,11 +50,10 @@ class OnCpu {
 };
 
 TYPED_TEST(KernelsTest, ACpuWithoutAnySimdHasThePlainLevel) {
-  const std::string plain = SimdLevels().back();
   const OnCpu cpu(HWY_SCALAR | HWY_EMU128);
-  EXPECT_THAT(SimdLevels(), ::testing::ElementsAre(plain));
-  EXPECT_EQ(SimdName(), plain);
-  EXPECT_GE(KernelsAt<TypeParam>(plain).lanes, 1);
+  ASSERT_THAT(SimdLevels(),
+              ::testing::ElementsAre(::testing::AnyOf("SCALAR", "EMU128")));
+  EXPECT_GE(KernelsAt<TypeParam>(SimdName()).lanes, 1);
 }
 
 TYPED_TEST(KernelsTest, AForcedLevelStaysWhereAnothersTableIsAskedFor) {
