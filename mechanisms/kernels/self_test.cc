@@ -66,6 +66,16 @@ std::vector<Result<T>> ResultsOf(const Kernels<T>& kernels, Index n) {
     }
   };
 
+  // What a kernel hands to the next row.
+  Numbers<Carry<T>> carried;
+  const auto carry = [&](const Numbers<T>& numbers) {
+    carried.assign(numbers.begin(), numbers.end());
+    return carried.data();
+  };
+  const auto is_carried = [&] {
+    return Numbers<T>(carried.begin(), carried.end());
+  };
+
   Numbers<T> energies(kRows);
   kernels.dot_rows(x.data(), rows.data(), n, kRows, n, energies.data());
   add("dot_rows", {energies});
@@ -115,13 +125,12 @@ std::vector<Result<T>> ResultsOf(const Kernels<T>& kernels, Index n) {
   Numbers<T> arrived = rows;
   for (const Numbers<T>& some : {Numbers<T>(), complement}) {
     const T* const of_p = some.empty() ? nullptr : some.data();
-    kernels.select_rows(p.data(), n, of_p, x.data(), kRows, n, many.data(), n,
+    kernels.select_rows(p.data(), n, of_p, carry(x), kRows, n, many.data(), n,
                         arrived.data());
-    add("select_rows", {many, arrived});
-    b = y;
+    add("select_rows", {many, arrived, is_carried()});
     kernels.select_backward(p.data(), of_p, x.data(), z.data(), n, a.data(),
-                            b.data());
-    add("select_backward", {a, b});
+                            carry(y));
+    add("select_backward", {a, is_carried()});
   }
   for (const Index width : {3, 65}) {  // summed in two ways
     kernels.sums_from(x.data(), y.data(), n, width, scratch.data(), a.data());
@@ -129,10 +138,9 @@ std::vector<Result<T>> ResultsOf(const Kernels<T>& kernels, Index n) {
     kernels.ratios_up_to(x.data(), y.data(), n, width, scratch.data(), a.data(),
                          b.data());
     add("ratios_up_to", {a, b});
-    a = x;
     kernels.windows_backward(signs.data(), 1, y.data(), z.data(), n, width,
-                             wide_scratch.data(), a.data(), b.data());
-    add("windows_backward", {a, b});
+                             wide_scratch.data(), carry(x), b.data());
+    add("windows_backward", {is_carried(), b});
   }
 
   b = y;
