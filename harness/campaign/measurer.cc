@@ -275,7 +275,7 @@ bool Measurer::MeasureOnce(Work& work) {
       if (!TakeEnd(work)) return false;
       continue;
     }
-    const Json json = Json::parse(*line, nullptr, /*allow_exceptions=*/false);
+    const Json json = ParseMessage(*line);
     if (!json.is_object()) {
       throw UserError(WorkerName(),
                       fmt::format("answered '{}', which is no object of JSON",

@@ -47,16 +47,12 @@ struct LoadedLibrary {
   // What OpenBLAS says of itself; nothing of any other BLAS.
   std::optional<std::string> core = {};  // the processor of its kernels
   std::optional<std::int64_t> threads = {};
-  std::optional<std::string> parallel = {};
 
   static void Fields(auto& self, auto& visit) {
     visit("file", self.file);
     visit("version", self.version, Rule{.absent_if_unset = true});
     visit("core", self.core, Rule{.absent_if_unset = true});
     visit("threads", self.threads, Rule{.absent_if_unset = true});
-    visit("parallel", self.parallel,
-          Rule{.one_of = {"none", "pthreads", "OpenMP"},
-               .absent_if_unset = true});
   }
 };
 

@@ -38,7 +38,6 @@ extern "C" {
 char* openblas_get_config();
 char* openblas_get_corename();
 int openblas_get_num_threads();
-int openblas_get_parallel();
 }
 
 namespace attnbench {
@@ -185,9 +184,6 @@ LoadedLibrary LoadedBlas() {
   blas.version = config.substr(0, config.find(' ', name + 1));
   blas.core = openblas_get_corename();
   blas.threads = openblas_get_num_threads();
-  constexpr const char* kParallel[] = {"none", "pthreads", "OpenMP"};
-  const auto parallel = static_cast<std::size_t>(openblas_get_parallel());
-  if (parallel < std::size(kParallel)) blas.parallel = kParallel[parallel];
   return blas;
 }
 

@@ -31,7 +31,8 @@ int RunPython(const std::string& command, const std::string& script,
     const std::string remedy =
         error == ENOENT
             ? command + " needs Python 3 (scripts/setup.sh installs it)"
-            : command + " needs one more process";
+        : error == EAGAIN ? command + " needs one more process; raise ulimit -u"
+                          : command + " needs to run it";
     throw UserError(line[0], fmt::format("cannot be run: {}; {}",
                                          std::strerror(error), remedy));
   }

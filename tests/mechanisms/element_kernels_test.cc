@@ -62,21 +62,6 @@ TYPED_TEST(ElementKernelsTest, TanhIsGoodToFourUlpAndNeverLeavesMinusOneToOne) {
         FAIL() << "tanh " << x[n] << ": " << ulp << " ULP";
       if (!(tanh[n] <= 1)) FAIL() << "tanh " << x[n] << " = " << tanh[n];
     }
-    const Real most = std::numeric_limits<Real>::max();
-    for (const Real far : {Real(40), Real(1e4), most}) {
-      for (const Real value : {far, -far}) {
-        Real energy = kNaN<Real>;
-        kernels.additive_rows(&zero, &value, 1, &one, 1, 1, &energy);
-        EXPECT_EQ(energy, value < 0 ? -1 : 1) << value;
-      }
-    }
-    for (const Real near : {Real(0), std::numeric_limits<Real>::min()}) {
-      for (const Real value : {near, -near}) {
-        Real energy = kNaN<Real>;
-        kernels.additive_rows(&zero, &value, 1, &one, 1, 1, &energy);
-        EXPECT_EQ(energy, value);
-      }
-    }
   }
 }
 
@@ -313,12 +298,6 @@ TYPED_TEST(ElementKernelsTest, SigmoidIsAccurateOnBothSidesAndSaturates) {
         EXPECT_TRUE(SameBits(x.data(), y.data(), length));
       }
     }
-    const Real largest = std::numeric_limits<Real>::max();
-    std::vector<Real> x = {Real(1e4), Real(-1e4), 0, largest, -largest};
-    std::vector<Real> complement(x.size());
-    kernels.sigmoid(x.data(), 5, x.data(), complement.data());
-    EXPECT_EQ(x, (std::vector<Real>{1, 0, Real(0.5), 1, 0}));
-    EXPECT_EQ(complement, (std::vector<Real>{0, 1, Real(0.5), 0, 1}));
   }
 }
 

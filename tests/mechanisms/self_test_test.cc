@@ -100,7 +100,7 @@ TYPED_TEST(SelfTest, ZerosAfterTheFirstVectorAreSeen) {
   Kernels<Real> table = BestKernels<Real>();
   table.select_backward = [](const Real* p, const Real* complement,
                              const Real* arrived, const Real* d_alpha,
-                             Index count, Real* d_p, Real* d_start) {
+                             Index count, Real* d_p, Carry<Real>* d_start) {
     BestKernels<Real>().select_backward(p, complement, arrived, d_alpha, count,
                                         d_p, d_start);
     const Index lanes = BestKernels<Real>().lanes;

@@ -79,7 +79,7 @@ TEST(Context, SaysWhatTheMachineIsAndWhatTheProgramMayUse) {
 }
 
 // OpenBLAS chose its kernels when it was loaded; a test's program has set one
-// thread (tests/support/blas_threads.cc).
+// thread (tests/support/environment.cc).
 TEST(Context, SaysWhichFilesWereLoadedAndWhatOpenBlasRuns) {
   const Context context = MakeContext("", 1);
   ASSERT_TRUE(context.loaded.has_value());
@@ -94,7 +94,6 @@ TEST(Context, SaysWhichFilesWereLoadedAndWhatOpenBlasRuns) {
   EXPECT_EQ(blas.threads, 1);
   EXPECT_TRUE(std::regex_match(blas.version.value_or(""),
                                std::regex("OpenBLAS [0-9.]+[^ ]*")));
-  EXPECT_TRUE(blas.parallel.has_value());
 }
 
 TEST(Context, SaysWhichVariablesAreSetThatDecideTimes) {
