@@ -34,7 +34,15 @@ step() {
   local name=$1 start=$SECONDS log=$build/$1.log
   shift
   mkdir -p "$build"
-  if ! "$@" >"$log" 2>&1; then
+  # As in check.sh, a condition would switch off `set -e` inside the step.
+  set +e
+  (
+    set -e
+    "$@"
+  ) >"$log" 2>&1
+  local status=$?
+  set -e
+  if ((status != 0)); then
     tail -n 40 "$log" >&2
     say "failed: $name, after $((SECONDS - start)) s; all of its output is in $log"
     exit 1

@@ -148,8 +148,8 @@ step_training() {
 
 # clang cannot read PyTorch's headers, so this is g++, and one SIMD level (AVX2)
 # of kernels whose other levels asan-ubsan has seen; most of the time goes into
-# compiling, so -O0. Python is not built with the
-# sanitizer, whose runtime must come first, and leaks on purpose.
+# compiling, so -O0. The runtime of the sanitizer must come first, as Python is not
+# built with it; leaks are not looked for, because Python leaks on purpose.
 step_operators() {
   local build=build/operators test runtime
   scripts/setup.sh --training

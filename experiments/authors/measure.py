@@ -137,7 +137,10 @@ class Build:
 
 
 def compiler_text():
-    return _run_compiler("--version").stdout.splitlines()[0]
+    done = _run_compiler("--version")
+    if done.returncode != 0 or not done.stdout:
+        raise command.UsageError(f"{COMPILER}: does not say its version")
+    return done.stdout.splitlines()[0]
 
 
 # ---- measuring --------------------------------------------------------------

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <vector>
-
 #include "harness/base/json.h"
 
 namespace attnbench {
@@ -46,18 +44,29 @@ std::string PrintableLines(const std::string& bytes) {
 
 std::string Shortened(std::string_view text, std::size_t most) {
   if (text.size() <= most) return std::string(text);
-  constexpr std::size_t kMostBytes = 4;  // of a character
-  std::vector<std::size_t> starts;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const bool continues = (static_cast<unsigned char>(text[i]) & 0xc0) == 0x80;
-    if (continues && !starts.empty() && i - starts.back() < kMostBytes)
-      continue;
-    starts.push_back(i);
-  }
-  if (starts.size() <= most) return std::string(text);
-  return fmt::format("{}...({} characters)...{}",
-                     text.substr(0, starts[most / 2]), starts.size(),
-                     text.substr(starts[starts.size() - most / 2]));
+  // Visits the number of every character and where it starts, as what is shown
+  // may be a gigabyte of which a list of starts would take eight.
+  const auto visit_characters = [text](const auto& visit) {
+    constexpr std::size_t kMostBytes = 4;  // of a character
+    std::size_t count = 0, start = 0;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      const bool continues =
+          (static_cast<unsigned char>(text[i]) & 0xc0) == 0x80;
+      if (continues && count > 0 && i - start < kMostBytes) continue;
+      start = i;
+      visit(count++, start);
+    }
+    return count;
+  };
+  const std::size_t count = visit_characters([](auto...) {});
+  if (count <= most) return std::string(text);
+  std::size_t head = 0, tail = 0;
+  visit_characters([&](std::size_t number, std::size_t start) {
+    if (number == most / 2) head = start;
+    if (number == count - most / 2) tail = start;
+  });
+  return fmt::format("{}...({} characters)...{}", text.substr(0, head), count,
+                     text.substr(tail));
 }
 
 std::string Counted(std::size_t number, const std::string& thing) {

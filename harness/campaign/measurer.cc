@@ -180,10 +180,9 @@ void Measurer::Finish() {
   if (worker_ == nullptr) return;
   const ProcessEnd end = worker_->process().Stop();
   worker_.reset();
-  if (!end.IsGood()) {
-    throw std::runtime_error("a worker " + end.Text() +
-                             " when all was measured");
-  }
+  // One that stays has answered for every point all the same.
+  if (end.IsGood() || end.lingered.count() > 0) return;
+  throw std::runtime_error("a worker " + end.Text() + " when all was measured");
 }
 
 std::string Measurer::Program() const {
@@ -283,7 +282,10 @@ bool Measurer::MeasureOnce(Work& work) {
     }
     auto answer = FromJson<WorkerAnswer>(json, WorkerName());
     if (answer.wrong_input) throw UserError(*answer.wrong_input);
-    if (answer.failed) throw std::runtime_error(*answer.failed);
+    if (answer.failed && options_.builds.empty()) {
+      throw std::runtime_error(*answer.failed);
+    }
+    if (answer.failed) throw UserError(WorkerName(), *answer.failed);
     if (answer.cells.size() != left.size()) {
       throw UserError(WorkerName(), "did not answer for every cell");
     }

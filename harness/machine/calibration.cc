@@ -29,24 +29,26 @@ constexpr int kDramRuns = 6;
 constexpr Index kDramPartBytes = Index{1} << 16;
 
 // Takes memory out of all caches; false where a program cannot.
-bool Flush(const Pages& pages) {
+bool Flush([[maybe_unused]] const Pages& pages) {
+#if defined(__x86_64__) || defined(__aarch64__)
   constexpr Index kLineBytes = 64;
   for (Index at = 0; at < pages.bytes(); at += kLineBytes) {
     const char* const line = static_cast<const char*>(pages.data()) + at;
 #if defined(__x86_64__)
     _mm_clflush(line);
-#elif defined(__aarch64__)
-    asm volatile("dc civac, %0" ::"r"(line) : "memory");
 #else
-    return false;
+    asm volatile("dc civac, %0" ::"r"(line) : "memory");
 #endif
   }
 #if defined(__x86_64__)
   _mm_mfence();
-#elif defined(__aarch64__)
+#else
   asm volatile("dsb sy" ::: "memory");
 #endif
   return true;
+#else
+  return false;
+#endif
 }
 
 constexpr int kThroughputRuns = 6;

@@ -19,10 +19,12 @@ namespace {
 constexpr char kClock[] = "the steady clock (CLOCK_MONOTONIC)";
 
 [[noreturn]] void FailAtClock(const std::string& what) {
-  throw UserError(kClock,
-                  what +
-                      "; see /sys/devices/system/clocksource/clocksource0, "
-                      "current_clocksource and available_clocksource");
+  throw UserError(
+      kClock,
+      what +
+          "; choose another clock: write a word of available_clocksource to "
+          "current_clocksource, both in "
+          "/sys/devices/system/clocksource/clocksource0");
 }
 
 double MeasureResolutionNs() {
@@ -89,8 +91,8 @@ void CheckClock() {
   const double step_ns = ClockResolutionNs();
   if (step_ns <= kCoarsestClockNs) return;
   FailAtClock(fmt::format(
-      "moves in steps of {:.0f} ns; at most {:.0f} ns tell how long something "
-      "takes",
+      "moves in steps of {:.0f} ns; those above {:.0f} ns are too coarse to "
+      "time anything",
       step_ns, kCoarsestClockNs));
 }
 

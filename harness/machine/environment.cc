@@ -137,9 +137,9 @@ Index AddressSpaceLeftBytes() {
   Index left = std::numeric_limits<Index>::max();
   const auto apply = [&left](__rlimit_resource resource, Index pages) {
     rlimit limit{};
-    if (getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
-      return;
-    }
+    if (getrlimit(resource, &limit) != 0) return;
+    if (limit.rlim_cur > static_cast<rlim_t>(left))
+      return;  // RLIM_INFINITY too
     const Index taken = pages * sysconf(_SC_PAGESIZE);
     left =
         std::clamp<Index>(static_cast<Index>(limit.rlim_cur) - taken, 0, left);
@@ -352,7 +352,8 @@ std::string BuildId() {
 }
 
 Index AvailableMemoryBytes() {
-  const Index unlimited = std::numeric_limits<Index>::max();
+  // Half of what an Index holds, so that callers may add to it.
+  const Index unlimited = std::numeric_limits<Index>::max() / 2;
   return std::min({MemoryInfo("MemAvailable:").value_or(unlimited),
                    ReadCgroupLimits().memory_left_bytes.value_or(unlimited),
                    AddressSpaceLeftBytes()});

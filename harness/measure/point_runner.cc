@@ -311,7 +311,7 @@ class LazyInputs {
 // What an earlier point has freed goes back to the system, or it would decide
 // where the arrays of this one lie.
 void ForgetMemory(const Point& point) {
-  std::int64_t threads = 1;
+  static std::int64_t threads = 1;  // the most of all points so far
   for (const Cell& cell : point.cells) {
     if (!cell.skip_reason) threads = std::max(threads, cell.Int("threads"));
   }

@@ -207,7 +207,7 @@ std::vector<std::string> PageFaultWarnings(std::span<const ResultCell> cells) {
   return {fmt::format(
       "{} of {} cells had more than {:.0f} page faults in a trial, {} of point "
       "{} most, {:.0f}: their times are partly those of the system, which "
-      "clears pages; give them more memory (--threads, other programs, ulimit) "
+      "clears pages; free memory (fewer --threads, other programs, ulimit -v) "
       "and measure again",
       number, cells.size(), kHandful, worst->mechanism, worst->point,
       *worst->page_faults)};

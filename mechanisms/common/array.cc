@@ -1,8 +1,10 @@
 #include "mechanisms/common/array.h"
 
+#include <sanitizer/asan_interface.h>
+
 #include <algorithm>
+#include <array>
 #include <atomic>
-#include <iterator>
 
 namespace attnbench {
 namespace {
@@ -23,10 +25,7 @@ thread_local KeptArrays* kept = nullptr;
 // there are places, so a search is short.
 class KeptArrays {
  public:
-  KeptArrays() {
-    blocks_.reserve(kMostBlocks);
-    kept = this;
-  }
+  KeptArrays() { kept = this; }
   ~KeptArrays() {
     Release();
     kept = nullptr;
@@ -39,27 +38,31 @@ class KeptArrays {
   // The one of this size that was freed last, as it may still be in a cache;
   // null where there is none.
   void* Take(std::size_t bytes) {
-    const auto found =
-        std::find_if(blocks_.rbegin(), blocks_.rend(),
-                     [bytes](const Block& one) { return one.bytes == bytes; });
-    if (found == blocks_.rend()) return nullptr;
-    void* const pointer = found->pointer;
+    std::size_t place = count_;
+    while (place > 0 && blocks_[place - 1].bytes != bytes) --place;
+    if (place == 0) return nullptr;
+    void* const pointer = blocks_[place - 1].pointer;
+    const auto found = blocks_.begin() + static_cast<Index>(place);
+    std::copy(found, blocks_.begin() + static_cast<Index>(count_), found - 1);
+    --count_;
     bytes_ -= static_cast<Index>(bytes);
-    blocks_.erase(std::next(found).base());
+    ASAN_UNPOISON_MEMORY_REGION(pointer, bytes);
     return pointer;
   }
 
   void Keep(void* pointer, std::size_t bytes) noexcept {
-    if (blocks_.size() == kMostBlocks) Release();
-    blocks_.push_back({pointer, bytes});
+    if (count_ == kMostBlocks) Release();
+    blocks_[count_++] = {pointer, bytes};
     bytes_ += static_cast<Index>(bytes);
+    ASAN_POISON_MEMORY_REGION(pointer, bytes);
   }
 
   void Release() noexcept {
-    for (const Block& block : blocks_) {
-      ::operator delete(block.pointer, kCacheLine);
+    for (std::size_t place = 0; place < count_; ++place) {
+      ASAN_UNPOISON_MEMORY_REGION(blocks_[place].pointer, blocks_[place].bytes);
+      ::operator delete(blocks_[place].pointer, kCacheLine);
     }
-    blocks_.clear();
+    count_ = 0;
     bytes_ = 0;
   }
 
@@ -69,14 +72,15 @@ class KeptArrays {
     std::size_t bytes;
   };
   static constexpr std::size_t kMostBlocks = 256;
-  std::vector<Block> blocks_;
+  std::array<Block, kMostBlocks> blocks_;
+  std::size_t count_ = 0;
   Index bytes_ = 0;
 };
 
 // Null: this thread keeps nothing.
 KeptArrays* Kept() {
   if (!keeps_arrays.load(std::memory_order_relaxed)) return nullptr;
-  static thread_local const KeptArrays arrays;
+  static thread_local KeptArrays arrays;
   return kept;
 }
 
@@ -91,7 +95,9 @@ void SetAllocationLimit(Index bytes) {
   allocation_limit_bytes.store(bytes, std::memory_order_relaxed);
 }
 
-void KeepFreedArrays() { keeps_arrays.store(true, std::memory_order_relaxed); }
+void KeepFreedArrays(bool is_kept) {
+  keeps_arrays.store(is_kept, std::memory_order_relaxed);
+}
 
 Index KeptBytes() { return Kept() == nullptr ? 0 : Kept()->bytes(); }
 
@@ -109,8 +115,10 @@ void* AllocateCounted(std::size_t bytes) {
   KeptArrays* const arrays = bytes < kLeastKeptBytes ? nullptr : Kept();
   void* pointer = arrays == nullptr ? nullptr : arrays->Take(bytes);
   if (pointer == nullptr) {
-    const Index left = limit - use.current_bytes - static_cast<Index>(bytes);
-    if (arrays != nullptr && arrays->bytes() > left) arrays->Release();
+    if (arrays != nullptr && arrays->bytes() + use.current_bytes >
+                                 limit - static_cast<Index>(bytes)) {
+      arrays->Release();
+    }
     pointer = ::operator new(bytes, kCacheLine);
   }
   use.current_bytes += static_cast<Index>(bytes);

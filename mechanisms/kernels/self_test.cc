@@ -195,8 +195,8 @@ const char* WrongKernel(const Kernels<Real>& kernels) {
   // The loosest of the bounds: the others hold too, for so few numbers.
   constexpr double kTolerance = kCauchySquareError<Real>;
   const Index N = kernels.lanes;
-  for (const Index n :
-       {Index{1}, std::max<Index>(1, N - 1), N, N + 1, 4 * N + 3}) {
+  for (const Index n : {Index{1}, std::max<Index>(1, N - 1), N, N + 1,
+                        std::max<Index>(4 * N + 3, 67)}) {
     const auto found = ResultsOf(kernels, n);
     const auto right = ResultsOf(ScalarKernels<double>(), n);
     for (std::size_t r = 0; r < found.size(); ++r) {

@@ -51,6 +51,9 @@ class AddressSpaceTest(unittest.TestCase):
                     os.environ["HWLOC_SYNTHETIC"] = (
                         f"l3:1(size={l3_mib << 20}) l2:1(size=2097152) l1d:1(size=49152) pu:2")
                     self.addCleanup(os.environ.pop, "HWLOC_SYNTHETIC", None)
+                    # A thread of OpenBLAS takes address space for every core.
+                    os.environ["OPENBLAS_NUM_THREADS"] = "1"
+                    self.addCleanup(os.environ.pop, "OPENBLAS_NUM_THREADS", None)
                     output = os.path.join(folder, "r.json")
                     done = run(mib, "run-sweep", "--mechanism", "soft", "-T", "8",
                                "--repetitions", "2", "-o", output)

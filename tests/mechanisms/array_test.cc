@@ -64,8 +64,9 @@ TEST_F(ArrayTest, ARequestOverTheLimitThrowsAndLeavesTheCounts) {
 // A thread of its own has kept nothing before, and keeps nothing for others.
 template <class Body>
 void OnAThreadThatKeeps(const Body& body) {
-  KeepFreedArrays();
+  KeepFreedArrays(true);
   std::thread(body).join();
+  KeepFreedArrays(false);
 }
 
 TEST_F(ArrayTest, WhatATrialFreesIsWhatTheNextOneGets) {

@@ -4,8 +4,7 @@
 //   ODD_CLOCK_STEP_NS=10000  the steady clock moves in such steps
 //   ODD_CLOCK_BACK=1         it goes back
 //   ODD_FAIL=pipe2           this call fails: memfd_create, pipe2, socketpair
-//   or
-//                            posix_spawn
+//                            or posix_spawn
 #include <dlfcn.h>
 #include <spawn.h>
 #include <sys/mman.h>

@@ -255,7 +255,7 @@ TEST_F(JournalFile, IsWaitedForWhereAnotherRunIsAboutToEnd) {
   auto other = std::make_unique<Journal>(target_, "r.json");
   other->Append(Record(1));
   std::jthread end([&other] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    std::this_thread::sleep_for(std::chrono::seconds(1));
     other.reset();
   });
   ::testing::internal::CaptureStderr();
