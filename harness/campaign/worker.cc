@@ -147,7 +147,7 @@ void ServeWorker() {
   sigemptyset(&alarm);
   sigaddset(&alarm, SIGALRM);
   sigprocmask(SIG_UNBLOCK, &alarm, nullptr);
-  KeepFreedArrays(true);
+  KeepFreedArrays();
   PointServer server;
   for (std::string line; std::getline(std::cin, line);) {
     std::cout << ToJson(server.Answer(line)).dump() << std::endl;

@@ -95,9 +95,7 @@ void SetAllocationLimit(Index bytes) {
   allocation_limit_bytes.store(bytes, std::memory_order_relaxed);
 }
 
-void KeepFreedArrays(bool is_kept) {
-  keeps_arrays.store(is_kept, std::memory_order_relaxed);
-}
+void KeepFreedArrays() { keeps_arrays.store(true, std::memory_order_relaxed); }
 
 Index KeptBytes() { return Kept() == nullptr ? 0 : Kept()->bytes(); }
 

@@ -78,7 +78,7 @@ void SetAllocationLimit(Index bytes);
 // a place for them, or takes fresh pages that the system must clear first,
 // depends on all that the process did before. What is kept counts towards the
 // limit of a thread, and goes back to malloc where that leaves no room.
-void KeepFreedArrays(bool is_kept);
+void KeepFreedArrays();
 // The bytes that this thread keeps, and the end of them.
 Index KeptBytes();
 void ReleaseKeptArrays();

@@ -64,9 +64,8 @@ TEST_F(ArrayTest, ARequestOverTheLimitThrowsAndLeavesTheCounts) {
 // A thread of its own has kept nothing before, and keeps nothing for others.
 template <class Body>
 void OnAThreadThatKeeps(const Body& body) {
-  KeepFreedArrays(true);
+  KeepFreedArrays();
   std::thread(body).join();
-  KeepFreedArrays(false);
 }
 
 TEST_F(ArrayTest, WhatATrialFreesIsWhatTheNextOneGets) {
