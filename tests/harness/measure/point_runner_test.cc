@@ -120,10 +120,11 @@ TEST(Runner, GivesEveryKeyOfTheFormatInItsOrder) {
     if (!axis.of_decoder) expected.push_back(axis.name);
   }
   for (const char* key :
-       {"options", "status", "message", "samples_ns", "trials_per_sample",
-        "processes", "builds", "median_ns", "interval_ns", "prepare_ns",
-        "spread", "prepare_samples_ns", "draw_ns", "operations", "latency",
-        "peak_memory_bytes", "limit", "numerics", "point"}) {
+       {"options",           "status",     "message",  "samples_ns",
+        "trials_per_sample", "processes",  "builds",   "median_ns",
+        "interval_ns",       "prepare_ns", "spread",   "prepare_samples_ns",
+        "draw_ns",           "operations", "latency",  "peak_memory_bytes",
+        "page_faults",       "limit",      "numerics", "point"}) {
     expected.emplace_back(key);
   }
   std::vector<std::string> keys;
