@@ -118,7 +118,7 @@ class Programs(BuildsTest):
             os.chmod(path, 0o755)
         for path, words in ((stranger, "does not say what it is"),
                             (older, "has no 'commit'"),
-                            (plain, "does not say what it is"),
+                            (plain, "could not be started: " + plain + ": Permission denied"),
                             (self.path("missing"), "is no program and no build folder"),
                             (self.folder, "has no attnbench; build it first")):
             with self.subTest(path):
