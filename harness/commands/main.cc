@@ -222,7 +222,7 @@ void CatchSignalAtLoad() {
 }
 
 __attribute__((section(".preinit_array"),
-               used)) void (*const at_load)() = CatchSignalAtLoad;
+               used)) void (*const kAtLoad)() = CatchSignalAtLoad;
 #endif
 
 // With less than this the program would end in the middle of its work, without

@@ -71,13 +71,14 @@ void OnAThreadThatKeeps(const Body& body) {
 TEST_F(ArrayTest, WhatATrialFreesIsWhatTheNextOneGets) {
   OnAThreadThatKeeps([] {
     const void* first = nullptr;
-    for (int trial = 0; trial < 10; ++trial) {
+    for (std::size_t trial = 0; trial < 10; ++trial) {
       // What is asked for in between would take the place from malloc.
       const Buffer<char> between(50'000 + trial);
       const UnsetBuffer<char> table(1'000'000);
       if (trial == 0) first = table.data();
       EXPECT_EQ(table.data(), first);
-      EXPECT_EQ(ThreadMemoryUse().peak_bytes, 1'050'000 + trial);
+      EXPECT_EQ(ThreadMemoryUse().peak_bytes,
+                static_cast<Index>(1'050'000 + trial));
     }
     EXPECT_EQ(ThreadMemoryUse().current_bytes, 0);
   });
@@ -112,7 +113,7 @@ TEST_F(ArrayTest, WhatIsKeptLeavesRoomForOtherArrays) {
 TEST_F(ArrayTest, ManySizesAreNotAllKept) {
   OnAThreadThatKeeps([] {
     Index most = 0;
-    for (int size = 5000; size < 7000; ++size) {
+    for (std::size_t size = 5000; size < 7000; ++size) {
       { const Buffer<char> a(size); }
       most = std::max(most, KeptBytes());
     }

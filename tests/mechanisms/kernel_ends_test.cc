@@ -85,7 +85,7 @@ TYPED_TEST(KernelEndsTest, ExpSumTakesNoNormalNumberForNothing) {
       const Real sum =
           kernels.exp_sum(weights.data(), 0, count, weights.data());
       const Wide exact = std::exp(static_cast<Wide>(energy));
-      for (const std::size_t at : {0, 18, 36}) {
+      for (const std::size_t at : {0u, 18u, 36u}) {
         ExpectNear(weights[at], exact, kExpUlp);
       }
       EXPECT_EQ(weights[1], 1);
@@ -111,7 +111,7 @@ TYPED_TEST(KernelEndsTest, SigmoidAndItsComplementReachZeroAndOne) {
         kernels.sigmoid(x.data(), static_cast<Index>(x.size()), y.data(),
                         complement.data());
         const Wide wide = argument;
-        for (const std::size_t at : {0, 18, 36}) {
+        for (const std::size_t at : {0u, 18u, 36u}) {
           ExpectNear(y[at], 1 / (1 + std::exp(-wide)), kSigmoidUlp);
           ExpectNear(complement[at], 1 / (1 + std::exp(wide)), kSigmoidUlp);
         }
