@@ -115,11 +115,13 @@ class EnergyGradient {
         d_query.map().transpose() * Map(states_);
     Map(Parameter("V", dim_, dim_)).noalias() +=
         d_key.map().transpose() * Map(memory_);
-    Map(Parameter("b", 1, dim_)) += d_key.map()
-                                        .template cast<double>()
-                                        .colwise()
-                                        .sum()
-                                        .template cast<Real>();
+    if (length_ > 0) {  // Eigen adds to the pointer of no rows
+      Map(Parameter("b", 1, dim_)) += d_key.map()
+                                          .template cast<double>()
+                                          .colwise()
+                                          .sum()
+                                          .template cast<Real>();
+    }
     // v^ does not change along v: that part of the gradient is g's alone.
     const Real along = scaled_ ? v.dot(d_v.map().row(0)) / norm : Real{0};
     Map(Parameter("v", 1, dim_)) +=
