@@ -137,7 +137,7 @@ def control_of(mutation):
 
 def target_of(object_name):
     """Gives the library or program that CMake makes of an object."""
-    return re.search(r"CMakeFiles/(\w+)\.dir/", object_name)[1]
+    return re.search(r"CMakeFiles/([\w-]+)\.dir/", object_name)[1]
 
 
 class Base:
