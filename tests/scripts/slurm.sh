@@ -93,7 +93,7 @@ submit -o sweep.json "${sweep[@]}"
 "$python" - <<'PYTHON'
 import json
 TIMES = ("samples_ns", "median_ns", "interval_ns", "prepare_ns", "prepare_samples_ns",
-         "spread", "draw_ns", "trials_per_sample", "limit")
+         "spread", "draw_ns", "trials_per_sample", "limit", "page_faults")
 def cells(path):
     with open(path) as file:
         document = json.load(file)
