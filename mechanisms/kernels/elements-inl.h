@@ -217,6 +217,19 @@ void SoftmaxBackward(const Real* alpha, const Real* d, Index count,
   }
 }
 
+// The largest lane. MaxOfLanes of EMU128, clang's plain level, begins with the
+// lowest finite number and so finds that among lanes of -infinity.
+template <class D, class V>
+hn::TFromD<D> LargestLane(D d, V v) {
+#if HWY_TARGET == HWY_EMU128
+  HWY_ALIGN hn::TFromD<D> lanes[hn::MaxLanes(d)];
+  hn::Store(v, d, lanes);
+  return *std::max_element(lanes, lanes + hn::MaxLanes(d));
+#else
+  return hn::GetLane(hn::MaxOfLanes(d, v));
+#endif
+}
+
 template <class Real>
 Real Largest(const Real* x, Index count) {
   const hn::ScalableTag<Real> d;
@@ -233,7 +246,7 @@ Real Largest(const Real* x, Index count) {
     // The last vector takes some numbers twice.
     largest = hn::Max(largest, hn::LoadU(d, x + std::min(k, count - lanes)));
   }
-  return hn::GetLane(hn::MaxOfLanes(d, largest));
+  return LargestLane(d, largest);
 }
 
 template <class Real>
@@ -262,8 +275,8 @@ void Range(const Real* x, Index count, Real* smallest, Real* largest) {
       is_nan = hn::Or(is_nan, hn::IsNaN(v));
     }
     any_nan = !hn::AllFalse(d, is_nan);
-    least = hn::GetLane(hn::MinOfLanes(d, low));
-    most = hn::GetLane(hn::MaxOfLanes(d, high));
+    least = -LargestLane(d, hn::Neg(low));
+    most = LargestLane(d, high);
   }
   constexpr Real kNaN = std::numeric_limits<Real>::quiet_NaN();
   *smallest = any_nan ? kNaN : least;

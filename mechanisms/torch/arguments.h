@@ -44,7 +44,7 @@ class SequenceLengths {
  public:
   SequenceLengths() = default;
   // Throws unless `lengths`, if given, are [batch], int64 and in [0, most].
-  // Those of a tensor on `meta`, which has no numbers, are not to be asked for.
+  // A tensor on `meta` has no numbers: nobody may ask for its lengths.
   SequenceLengths(const OptionalTensor& lengths, const at::Tensor& first,
                   std::int64_t most);
   Index operator()(Index n) const {
