@@ -28,7 +28,14 @@ namespace {
 template <class D, class Real = hn::TFromD<D>>
 HWY_INLINE hn::Vec<D> FastTanh(D d, hn::Vec<D> x) {
   if constexpr (sizeof(Real) == sizeof(double)) {
+#if HWY_TARGET == HWY_EMU128 || HWY_TARGET == HWY_SCALAR
+    // Highway's plain levels make an integer of a NaN, which is undefined.
+    const auto is_nan = hn::IsNaN(x);
+    return hn::IfThenElse(is_nan, x,
+                          hn::Tanh(d, hn::IfThenZeroElse(is_nan, x)));
+#else
     return hn::Tanh(d, x);
+#endif
   } else {
     const auto a = hn::Abs(x);
     const auto t = hn::Mul(a, a);
