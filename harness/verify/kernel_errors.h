@@ -20,7 +20,7 @@ namespace attnbench {
 struct KernelErrorOptions {
   std::uint64_t seed = 1;
   int threads = 1;
-  // How long the search is: 1 takes about a minute on two cores.
+  // How long the search is: 1 takes about four minutes.
   double effort = 1;
   // Of SimdLevels().
   std::vector<std::string> levels = SimdLevels();
