@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <memory>
 #include <new>
 
 #include "harness/base/arrays.h"
@@ -27,6 +28,9 @@ constexpr Index kMostPasses = Index{1} << 40;
 constexpr Index kDramShares = 4;
 constexpr Index kLeastDramShares = 2;
 constexpr Index kEnoughDramBytes = Index{512} << 20;
+// A pass goes through this much of them, the next pass through what follows: by
+// the time that it comes back, a part has left the caches.
+constexpr Index kDramPartBytes = Index{8} << 20;
 // The size of the last cache if a machine does not tell it: more than most
 // have.
 constexpr Index kUnknownCacheBytes = Index{64} << 20;
@@ -136,17 +140,29 @@ MachineLimits Measure(const std::string& precision, int threads,
                    .amount = static_cast<double>(2 * kernels.chain_numbers *
                                                  kStepsPerPass)});
   for (const LevelLimits& level : limits.levels) {
-    // The pass copies one half to the other.
-    const Index half = level.array_bytes / 2 / static_cast<Index>(sizeof(Real));
+    // The pass copies one half of its part to the other.
+    const Index part_bytes = level.size_bytes
+                                 ? level.array_bytes
+                                 : std::min(level.array_bytes, kDramPartBytes);
+    const Index half = part_bytes / 2 / static_cast<Index>(sizeof(Real));
+    const Index parts = level.array_bytes / part_bytes;
     const double bytes = 2.0 * static_cast<double>(half) * sizeof(Real);
+    // Reading and copying share the number of the next part, so that neither
+    // finds in a cache what the other has brought there.
+    const auto next_part = [&arrays, half, parts,
+                            next = std::make_shared<std::vector<Index>>(
+                                Size(threads))](Index thread) {
+      const Index part = (*next)[Size(thread)]++ % parts;
+      return arrays[Size(thread)] + part * 2 * half;
+    };
     loads.push_back({.pass =
-                         [&, half](Index thread) {
-                           kernels.read(arrays[Size(thread)], 2 * half);
+                         [&kernels, half, next_part](Index thread) {
+                           kernels.read(next_part(thread), 2 * half);
                          },
                      .amount = bytes});
     loads.push_back({.pass =
-                         [&, half](Index thread) {
-                           Real* const from = arrays[Size(thread)];
+                         [&kernels, half, next_part](Index thread) {
+                           Real* const from = next_part(thread);
                            kernels.copy(from, half, from + half);
                          },
                      .amount = bytes});
