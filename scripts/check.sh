@@ -13,7 +13,8 @@
 #   tsan         the tests labelled `threads` under the thread sanitizer
 #   tidy         clang-tidy on the 25 sources of mechanisms/ and harness/ that were
 #                changed last; with --all on every source
-#   mutations    each defect of tests/mutations turns a test or `verify` red
+#   mutations    each defect of tests/mutations turns a test or `verify` red: of the
+#                60 whose file or test was changed last; with --all of all
 #   slurm        scripts/slurm against a Slurm of one node, started for it
 #   skeleton     a copy of mechanisms/skeleton is compiled after one line in the
 #                registry, without any other change
@@ -102,7 +103,9 @@ PYTHON
 }
 
 step_mutations() {
-  "$python" tests/mutations/run.py
+  local -a some=(--changed 60)
+  if $all; then some=(); fi
+  "$python" tests/mutations/run.py "${some[@]}"
 }
 
 step_slurm() {

@@ -265,6 +265,28 @@ def check_base(base, checks, pool):
         raise Problem("\n  ".join(["without any defect,", *bad]))
 
 
+def changed_last(mutations, number):
+    """Gives those `number` whose file or test was changed last; without a history
+    all of them."""
+    def git(*arguments):
+        done = subprocess.run(["git", *arguments], cwd=ROOT, text=True,
+                              capture_output=True, check=False)
+        return done.stdout.splitlines()
+
+    changed = git("diff", "--name-only", "HEAD") + git("log", "--format=", "--name-only")
+    if not changed:
+        return mutations
+    ranks = {}
+    for rank, file in enumerate(changed):
+        ranks.setdefault(file, rank)
+
+    def rank(mutation):
+        return min(ranks.get(file, len(changed))
+                   for file in (mutation.file, mutation.check.test))
+
+    return sorted(mutations, key=rank)[:number]
+
+
 def check_all(mutations, jobs):
     start = time.monotonic()
     shutil.rmtree(MUTANTS, ignore_errors=True)
@@ -301,16 +323,21 @@ def main():
                         help="print the defects and what catches them")
     parser.add_argument("--only", metavar="PART", default="",
                         help="only defects with PART in their name")
+    parser.add_argument("--changed", metavar="N", type=int,
+                        help="only N defects, whose file or test was changed last")
     parser.add_argument("-j", type=int, metavar="N", dest="jobs",
                         default=len(os.sched_getaffinity(0)),
                         help="defects at a time (default: one a core)")
     arguments = parser.parse_args()
-    if arguments.jobs < 1:
-        parser.error(f"-j {arguments.jobs}; allowed: 1 and more")
+    for option, number in (("-j", arguments.jobs), ("--changed", arguments.changed)):
+        if number is not None and number < 1:
+            parser.error(f"{option} {number}; allowed: 1 and more")
     try:
         entries = json.loads(LIST.read_text(encoding="utf-8"))
         mutations = [read_mutation(entry, number) for number, entry in enumerate(entries)]
         mutations = [m for m in mutations if arguments.only in m.name]
+        if arguments.changed:
+            mutations = changed_last(mutations, arguments.changed)
         if not mutations:
             parser.error(f"no defect has '{arguments.only}' in its name; see --list")
         if arguments.list:
