@@ -18,7 +18,7 @@ import sys
 
 from analysis import command, load, printed, words
 from analysis.command import UsageError
-from figures import FIGURES, READERS, context_of, data_of, fitting, style
+from figures import FIGURES, READERS, context_of, data_of, fitting, gains, style
 
 
 def main(arguments=None):
@@ -103,7 +103,7 @@ def invalid_reasons(data):
     contexts = []
     for part in data.values():
         if isinstance(part, list):
-            contexts += [steps["context"] for steps in part if "context" in steps]
+            contexts += [context for context in map(context_of, part) if context]
         else:
             contexts.append(context_of(part))
     reasons = [words.invalid_reasons(context) for context in contexts]
@@ -128,6 +128,10 @@ def read(paths):
     kinds = sorted(str(document.get("kind")) for document, _ in documents)
     if kinds == ["authors", "sweep"]:
         return {"authors": [part for item in documents for part in _authors(*item)]}
+    if kinds == ["sweep", "sweep"]:
+        parts = gains.parts_of(*(data_of(*item) for item in documents))
+        if parts is not None:
+            return {"gains": parts}
     if len(documents) > 1:
         raise load.DataError(
             f"{len(paths)} files",

@@ -1,0 +1,140 @@
+"""How many times as fast as soft attention each mechanism is: its attention alone, and a
+whole decoder with it, at the longest length that both results have.
+
+A row for each mechanism and setting that both have, and one for a decoder without
+attention, which shows the most that any attention could gain. The decoder is that of
+Britz, table 1, with its beam.
+"""
+
+from analysis import load, pairing, reads, series, settings, whole_decoders, words
+from figures import britz_table1, style, ticks
+from figures.mocha_figure3 import FREE
+
+NOTHING = "none"  # the mechanism of a decoder without attention
+ROW_IN = 0.27
+
+
+def has_data(parts):
+    return len(parts) == 2
+
+
+def draw(parts):
+    """`parts`: the cells of attention alone, and those of whole decoders."""
+    attention, decoders = parts
+    length = _length(attention, decoders)
+    alone = _alone(attention, length)
+    whole = _whole(decoders, length)
+    names = [name for name in alone if name in whole]
+    if not names:
+        raise load.DataError(decoders.attrs["path"],
+                             f"has no mechanism of {attention.attrs['path']}")
+    rows = [*names, *([NOTHING] if NOTHING in whole else [])]
+    figure, ((panel,),) = style.new_figure(1, 1, 3.35, 0.7 + ROW_IN * len(rows))
+    for place, name in enumerate(rows):
+        color = style.look(name.split(",")[0], [NOTHING])[0]
+        for cell, shift, fill in ((alone.get(name), -0.14, "full"),
+                                  (whole[name], 0.14, "none")):
+            if cell is not None:
+                _draw_span(panel, cell, place + shift,
+                           {"color": color, "fillstyle": fill, "marker": "o"})
+    panel.axvline(1, color=style.MECHANISMS[pairing.BASELINE][0], linewidth=0.8)
+    panel.set_xscale("log")
+    panel.set_yticks(range(len(rows)),
+                     ["no attention" if row == NOTHING else row for row in rows])
+    panel.set_ylim(len(rows) - 0.5, -0.5)
+    panel.set_xlabel("times as fast as with soft attention")
+    panel.grid(True, axis="x")
+    ticks.log_ticks(panel.xaxis, *panel.get_xlim(), ticks.ratio_tick)
+    handles = [style.handle(text, {"color": "#000000", "marker": "o", "linestyle": "-",
+                                   "fillstyle": fill})
+               for text, fill in (("attention alone", "full"),
+                                  ("a whole decoder", "none"))]
+    shown = attention[attention["memory_length"] == length]
+    style.add_foot(figure, _caption(shown, decoders, length), handles)
+    return figure, [_line(name, alone[name], whole[name], length) for name in names] + (
+        [_line(NOTHING, None, whole[NOTHING], length)] if NOTHING in whole else []
+    ) + _notes(alone, names)
+
+
+def parts_of(one, other):
+    """The cells of attention alone and of whole decoders, of two results in any order,
+    each as figures.data_of gives it; None where that is not what they are.
+    """
+    for first, second in ((one, other), (other, one)):
+        if set(first) == {"sweep"} and set(second) == {"decoder"}:
+            return [first["sweep"], second["decoder"]]
+    return None
+
+
+def _length(attention, decoders):
+    common = set(attention["memory_length"]) & set(decoders["memory_length"])
+    if not common:
+        raise load.DataError(decoders.attrs["path"],
+                             f"has no length of {attention.attrs['path']}")
+    return max(common)
+
+
+def _alone(cells, length):
+    """Label -> the row of its speed-up, with value, low and high."""
+    cells = cells[(cells["memory_length"] == length) & (cells["output_length"] == length)]
+    if cells.empty:
+        raise load.DataError(cells.attrs["path"], f"cells missing: T = U = {length}")
+    chosen = series.times(settings.select(cells, free=FREE))
+    chosen["label"] = [settings.label(cell) for cell in chosen.to_dict("records")]
+    return {row["label"]: row for row in pairing.speedups(chosen).to_dict("records")}
+
+
+def _whole(cells, length):
+    """The same of decoders whose scans read what those of trained weights do."""
+    whole_decoders.require_one_setting(cells)
+    rows = {}
+    for cell in whole_decoders.with_ratios(cells):
+        if (cell["memory_length"] != length or not cell["ratio"]
+                or cell["beam"] != britz_table1.PAPERS_BEAM
+                or cell["mechanism"] == pairing.BASELINE
+                or not whole_decoders.is_as_trained(cell)):
+            continue
+        time = cell["ratio"]  # over soft attention's
+        rows[settings.label(cell)] = {
+            **cell, "value": 1 / time.value, "low": 1 / time.high, "high": 1 / time.low}
+    return rows
+
+
+def _draw_span(panel, cell, place, look):
+    if cell["low"] > 0 and cell["high"] < float("inf"):
+        panel.plot([cell["low"], cell["high"]], [place, place], color=look["color"])
+    panel.plot([cell["value"]], [place], linestyle="none", **look)
+
+
+def _caption(attention, decoders, length):
+    units = decoders["dim"].iloc[0]
+    return (
+        f"T = U = {length} symbols. Attention alone: of d = {attention['dim'].iloc[0]}, "
+        f"energies {attention['energy'].iloc[0]}, workload "
+        f"{', '.join(sorted(set(attention['workload'])))}. Whole decoder: "
+        f"{decoders['layers'].iloc[0]} LSTM layers of {units} units with their encoder, beam "
+        f"{britz_table1.PAPERS_BEAM}, energies {_energy(decoders)}, random weights. "
+        "One CPU thread; lines: 95 % intervals. "
+        + words.contexts_text([attention.attrs, decoders.attrs])
+    )
+
+
+def _energy(cells):
+    """That of the decoders that have one: not those without attention."""
+    return ", ".join(sorted(set(cells["energy"].dropna())))
+
+
+def _line(name, alone, whole, length):
+    text = f"{_text(whole)} in a whole decoder"
+    if alone is not None:
+        text = f"{_text(alone)}{reads.mark(alone)} alone, {text}"
+    return f"T = U = {length}, {'no attention' if name == NOTHING else name}: {text}"
+
+
+def _text(cell):
+    value, low, high = (words.ratio_text(cell[key]) for key in ("value", "low", "high"))
+    return f"{value} times as fast [{low}, {high}]"
+
+
+def _notes(alone, names):
+    return [reads.NOTE] if any(reads.is_marked(alone[name]) for name in names) else []
