@@ -189,8 +189,7 @@ int RunAdvise(const std::string& command_line,
   advice.model = advised;
   if (file) file->Write(ToJson(advice));
   std::cout << (arguments.json ? ToJson(advice).dump() + "\n"
-                               : PrintableLines(ValidityText(advice.context) +
-                                                "\n" + AdviceText(advice)));
+                               : PrintableLines(AdviceText(advice)));
   return advice.context.valid ? kGood : kNotValid;
 }
 
