@@ -84,6 +84,8 @@ install_program() {
   DESTDIR=$PWD/$build/installed cmake --install "$build" --prefix /usr
   [[ $(wc -l <"$installed/share/man/man1/attnbench.1") -gt 100 ]]
   "$installed/bin/attnbench" --version
+  (cd "$build" && cpack)
+  [[ $(dpkg-deb --field "$build"/attnbench_*.deb Architecture) == arm64 ]]
 }
 installed=$build/installed/usr
 
