@@ -123,6 +123,7 @@ verify() {
 check_baseline() {
   local result=$build/ci-$2.json
   as "$1" "$2" "$installed/bin/attnbench" run-sweep experiments/ci.json -o "$result" --force
+  grep -q '"cpu":"[^"]\+","architecture":"aarch64"' "$result"
   as "$1" "$2" "$installed/bin/attnbench" check "$result" --baseline results/baseline/ci.json
 }
 
