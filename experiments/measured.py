@@ -28,7 +28,7 @@ def context(script, arguments, libraries):
     return {
         "commit": _git("rev-parse", "HEAD") or "unknown",
         "dirty": None if changes is None else bool(changes),
-        "cpu": _cpu(), "kernel": platform.release(),
+        "cpu": cpu_name(), "architecture": platform.machine(), "kernel": platform.release(),
         "libraries": {"python": platform.python_version(), **libraries},
         "command": " ".join([f"experiments/{script}", *arguments]),
         "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
@@ -59,7 +59,16 @@ def _git(*words):
     return done.stdout.strip() if done.returncode == 0 else None
 
 
-def _cpu():
-    with open("/proc/cpuinfo", encoding="utf-8") as file:
-        names = [line.split(":")[1].strip() for line in file if "model name" in line]
-    return names[0] if names else platform.machine()
+def cpu_name(cpuinfo="/proc/cpuinfo"):
+    """Names the processor as the program does (harness/machine/cpus.h)."""
+    with open(cpuinfo, encoding="utf-8") as file:
+        lines = [line.rstrip("\n").partition(": ") for line in file]
+    implementer, kinds = "", {}
+    for name, _, value in lines:
+        if name.startswith("model name") and value:
+            return value
+        if name.startswith("CPU implementer"):
+            implementer = value
+        if name.startswith("CPU part"):
+            kinds[f"implementer {implementer} part {value}"] = None
+    return ", ".join(kinds) or "unknown"

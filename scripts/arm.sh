@@ -84,6 +84,8 @@ install_program() {
   DESTDIR=$PWD/$build/installed cmake --install "$build" --prefix /usr
   [[ $(wc -l <"$installed/share/man/man1/attnbench.1") -gt 100 ]]
   "$installed/bin/attnbench" --version
+  (cd "$build" && cpack)
+  [[ $(dpkg-deb --field "$build"/attnbench_*.deb Architecture) == arm64 ]]
 }
 installed=$build/installed/usr
 
@@ -121,6 +123,7 @@ verify() {
 check_baseline() {
   local result=$build/ci-$2.json
   as "$1" "$2" "$installed/bin/attnbench" run-sweep experiments/ci.json -o "$result" --force
+  grep -q '"cpu":"[^"]\+","architecture":"aarch64"' "$result"
   as "$1" "$2" "$installed/bin/attnbench" check "$result" --baseline results/baseline/ci.json
 }
 

@@ -3,7 +3,9 @@
 #include "harness/machine/roofline.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <cstdio>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -12,6 +14,7 @@
 
 #include "harness/base/error.h"
 #include "harness/base/printable.h"
+#include "harness/campaign/progress.h"
 #include "harness/commands/commands.h"
 #include "harness/commands/options.h"
 #include "harness/machine/environment.h"
@@ -129,11 +132,14 @@ int RunRoofline(const std::string& command_line,
   RooflineResult result;
   result.context = MakeContext(command_line, /*seed=*/0);
   LoadWatch watch = BeginWatch(result.context);
+  CountProgress progress("roofline", "settings", /*tells_time=*/true, stderr,
+                         isatty(STDERR_FILENO) == 1);
   for (const AxisValue& number : threads) {
     for (const AxisValue& precision : precisions) {
       result.limits.push_back(
           MeasureLimits(precision.text(), static_cast<int>(number.whole()),
                         arguments.quick ? kQuickRoofline : RooflineOptions()));
+      progress.Tell(result.limits.size(), threads.size() * precisions.size());
     }
   }
   LookAgain(watch, /*calibration=*/{}, result.context);

@@ -14,6 +14,8 @@ that are computed with are kept as Python objects.
 import collections
 import json
 import math
+import os
+import sys
 
 import pandas
 
@@ -48,6 +50,8 @@ OUTCOMES = (
 )
 STATUSES = ("ok", "invalid", "error", "timeout", "skipped")
 DECODER = "decoder"  # the scope of whole decoders
+# What is made of a larger file takes many seconds.
+MOST_UNTOLD_BYTES = 8 << 20
 
 
 class DataError(Exception):
@@ -65,6 +69,10 @@ def read_json(path):
     """
     try:
         with open(path, encoding="utf-8-sig") as stream:
+            size = os.fstat(stream.fileno()).st_size
+            if size > MOST_UNTOLD_BYTES:
+                print(command.printable(f"{command.PROGRAM}: reading {path}: {size >> 20} MiB, "
+                                        "which takes a while"), file=sys.stderr, flush=True)
             document = json.load(
                 stream,
                 parse_constant=_refuse_constant,

@@ -49,10 +49,11 @@ def _settings_text(cells):
 
 
 def machine_text(context):
-    """Writes 'AMD EPYC, AVX2': machines of one name can have different SIMD levels. What
-    ran no kernels has no level.
+    """Writes 'AMD EPYC, x86_64, AVX2': machines of one name can have different SIMD levels.
+    What ran no kernels has no level, and older results have no architecture.
     """
-    return ", ".join(filter(None, (context["cpu"], context.get("simd"))))
+    names = (context["cpu"], context.get("architecture"), context.get("simd"))
+    return ", ".join(filter(None, names))
 
 
 def context_text(context):

@@ -9,9 +9,9 @@
 #   --force          replaces RESULT, and removes files of shards that an earlier
 #                    array left; none of its jobs may still run
 #   --resume         takes up an earlier array of the same COMMAND and n that was
-#                    interrupted: submits the shards whose result is missing or
-#                    not whole, leaves the others, and merges; none of its jobs
-#                    may still run
+#                    interrupted: submits the shards whose result is missing,
+#                    not whole, or has a cell in error or timeout, leaves the
+#                    others, and merges; none of its jobs may still run
 #   --sbatch OPTION  for sbatch, of every job, e.g. --sbatch --partition=short;
 #                    can be repeated
 #   --wait           returns when the merge has ended, with its exit code
@@ -75,9 +75,11 @@ fi
 command -v sbatch >/dev/null || usage_error "there is no sbatch here"
 
 # is_whole RESULT: a killed run has left a journal beside it, a stopped one says
-# in it that points are missing.
+# in it that points are missing. Whether a cell that failed is measured again, the
+# job knows.
 is_whole() {
-  [[ -s $1 && ! -e $1.journal ]] && ! grep -q '"interrupted: [0-9]* of [0-9]* points' "$1"
+  [[ -s $1 && ! -e $1.journal ]] &&
+    ! grep -qE '"interrupted: [0-9]* of [0-9]* points|"status": ?"(error|timeout)"' "$1"
 }
 
 array=0-$((shards - 1))

@@ -121,6 +121,10 @@ expect 0 '--array=1,2 --exclusive .*shard.sh .* 3 .*all.json run-sweep -T 5$' ta
 expect 0 '--dependency=afterany:7 .*merge.sh' tail -n 1 "$work/asked"
 [[ -s $work/all.json.shard-1-of-3 && -e $work/all.json.shard-2-of-3.journal ]] ||
   fail "--resume removed what it goes on from"
+printf '{"mechanism":"soft","status":"error"}' >"$work/all.json.shard-1-of-3"
+expect 0 '^submit.sh: shards to take up: 1,2$' submit --resume run-sweep -T 5
+printf '{"mechanism":"soft","status":"invalid"}' >"$work/all.json.shard-1-of-3"
+expect 0 '^submit.sh: shards to take up: 2$' submit --resume run-sweep -T 5
 rm "$work"/all.json.shard-2-of-3.journal "$work/asked"
 cp "$work/all.json.shard-0-of-3" "$work/all.json.shard-1-of-3"
 expect 0 'shards to take up: none' submit --resume run-sweep
