@@ -266,15 +266,6 @@ class OddInput(PlotTest):
             for what, odd in ways_of_document(document).items():
                 self.is_drawn(figure, odd, what)
 
-    def test_bytes_of_zero_are_named(self):
-        for figure in ("monotonic_algorithms", "matcha_algorithms"):
-            for number in (1, None):  # of one cell, and of all
-                cells = copy.deepcopy(SWEEPS[figure])
-                for cell in cells[:number]:
-                    cell["peak_memory_bytes"] = 0
-                self.fails_with([self.write(make_document(cells))],
-                                "T = 16, U = 4: peak_memory_bytes is 0")
-
     def test_flops_of_zero_have_no_exponent(self):
         cells = [copy.deepcopy(cell) for cell in SWEEPS["growth"]
                  if cell["mechanism"] == "soft"]
