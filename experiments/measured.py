@@ -14,6 +14,8 @@ for folder in ("python", "plots", "experiments/peers"):
     sys.path.insert(0, os.path.join(ROOT, folder))
 from analysis import command, whole_file
 
+NEEDED = "PyTorch (scripts/setup.sh --training installs it) and what reports need"
+
 
 def parser(script, description):
     made = command.parser(script, description)

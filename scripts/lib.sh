@@ -6,10 +6,24 @@
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 program=$(basename "$0")
 
-# Debian's Python, which has Debian's packages: another one often comes first on
-# PATH and has no matplotlib.
+# The Python that the program would run (harness/system/python.h).
+find_python() {
+  local folder
+  if [[ -n ${ATTNBENCH_PYTHON-} ]]; then
+    printf '%s' "$ATTNBENCH_PYTHON"
+    return
+  fi
+  for folder in "${VIRTUAL_ENV-}" "${CONDA_PREFIX-}"; do
+    [[ -n $folder ]] || continue
+    if "$folder/bin/python3" "$root/plots/analysis/start.py" 2>/dev/null; then
+      printf '%s' "$folder/bin/python3"
+      return
+    fi
+  done
+  if [[ -x /usr/bin/python3 ]]; then printf /usr/bin/python3; else printf python3; fi
+}
 # shellcheck disable=SC2034  # used by the scripts
-if [[ -e /etc/debian_version ]]; then python=/usr/bin/python3; else python=python3; fi
+python=$(find_python)
 
 # The comment at the head of the script is its help.
 print_help() {

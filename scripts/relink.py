@@ -30,8 +30,11 @@ class RelinkError(Exception):
 def run(words, build, missing):
     """Gives the finished program; `missing` is the error where there is none."""
     try:
-        return subprocess.run(words, cwd=build, stdin=subprocess.DEVNULL, capture_output=True,
-                              text=True, check=False, timeout=LIMIT_S)
+        # Folders have names of any bytes, and the user any locale.
+        done = subprocess.run(words, cwd=build, stdin=subprocess.DEVNULL, capture_output=True,
+                              check=False, timeout=LIMIT_S)
+        done.stdout, done.stderr = os.fsdecode(done.stdout), os.fsdecode(done.stderr)
+        return done
     except FileNotFoundError as error:
         raise RelinkError(missing) from error
     except subprocess.TimeoutExpired as error:
@@ -91,7 +94,7 @@ def link(build, kept, objects, path):
 def clear_others(relinks, program):
     """Removes relinks of another program than this."""
     with open(program, "rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
+        digest = hashlib.sha256(file.read()).hexdigest()  # file_digest is of 3.11
     of_program = relinks / "program.sha256"
     if of_program.exists() and of_program.read_text() == digest:
         return

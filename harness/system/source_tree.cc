@@ -68,10 +68,4 @@ std::string ExperimentPath(const std::string& text) {
   return fs::exists(named, ignored) ? named : HereOrInSources(text);
 }
 
-std::string FindPython() {
-  std::error_code error;
-  const bool is_debian = fs::exists("/etc/debian_version", error);
-  return is_debian ? "/usr/bin/python3" : "python3";
-}
-
 }  // namespace attnbench

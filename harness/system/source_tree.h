@@ -28,10 +28,6 @@ std::string HereOrInSources(const std::string& path);
 // of one in experiments/, such as "mad_figure8".
 std::string ExperimentPath(const std::string& text);
 
-// Finds Debian's Python, which has Debian's libraries: another one often comes
-// first on PATH and has none.
-std::string FindPython();
-
 }  // namespace attnbench
 
 #endif  // ATTNBENCH_HARNESS_SYSTEM_SOURCE_TREE_H_

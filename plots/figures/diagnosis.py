@@ -45,7 +45,7 @@ def _name(one):
 def _draw_errors(panel, shown, tolerance):
     places = numpy.arange(len(shown))
     for place, one in zip(places, shown):
-        if one["not_finite"]:
+        if one["not_finite"] or one["attention_error"] is None:
             panel.text(FLOOR, place, " not finite", va="center", fontsize=style.SMALLEST_PT)
             continue
         color = "#D55E00" if one["first_wrong"] else "#0072B2"

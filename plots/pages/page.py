@@ -24,13 +24,16 @@ def put_into(path, begin, text, end):
             page = file.read()
     except OSError as error:
         raise load.DataError(path, f"cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise load.DataError(path, "is not UTF-8") from error
     if not (page.count(begin) == page.count(end) == 1):
         raise load.DataError(
             path, f"must have the lines {begin.strip()} and {end.strip()} once"
         )
     before, after = page.split(begin)[0], page.split(end)[1]
     try:
-        whole_file.write(path, (before + begin + text + end + after).encode())
+        content = before + begin + text + end + after
+        whole_file.write(path, content.encode(errors="replace"))
     except OSError as error:
         raise load.DataError(path, f"cannot be written: {error.strerror}") from error
 
@@ -63,6 +66,8 @@ def main(arguments=None):
         if not text.endswith("\n"):
             raise load.DataError("stdin", "has no line: did the command fail?")
         put_into(options.page, *block(options.name, text))
+    except UnicodeDecodeError:
+        return command.fail("stdin: is not UTF-8", parser.prog)
     except load.DataError as error:
         return command.fail(error, parser.prog)
     return 0

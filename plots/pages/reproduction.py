@@ -54,7 +54,7 @@ def main(arguments=None):
     try:
         text = page(options.claims, options.results, os.path.dirname(output or ""))
         if output is not None:
-            whole_file.write(output, text.encode())
+            whole_file.write(output, text.encode(errors="replace"))
     except load.DataError as error:
         return command.fail(error, parser.prog)
     except OSError as error:
