@@ -27,34 +27,6 @@ esac
 
 cd "$root"
 build=build/arm
-steps=0
-
-# step NAME COMMAND...
-step() {
-  local name=$1 start=$SECONDS log=$build/$1.log
-  shift
-  mkdir -p "$build"
-  # As in check.sh, a condition would switch off `set -e` inside the step.
-  set +e
-  (
-    set -e
-    "$@"
-  ) >"$log" 2>&1
-  local status=$?
-  set -e
-  if ((status != 0)); then
-    tail -n 40 "$log" >&2
-    say "failed: $name, after $((SECONDS - start)) s; all of its output is in $log"
-    exit 1
-  fi
-  steps=$((steps + 1))
-  printf '%-24s %5d s  %s\n' "$name" "$((SECONDS - start))" "$(summary "$log")"
-}
-
-# The last line that says what was counted.
-summary() {
-  grep -E '^\[  PASSED  \]|all passed|unchanged|SIMD level' "$1" | tail -n 1 || true
-}
 
 install_packages() {
   dpkg --add-architecture arm64
@@ -119,9 +91,7 @@ verify() {
 }
 
 check_baseline() {
-  local result=$build/ci-$2.json
-  as "$1" "$2" "$installed/bin/attnbench" run-sweep experiments/ci.json -o "$result" --force
-  as "$1" "$2" "$installed/bin/attnbench" check "$result" --baseline results/baseline/ci.json
+  check_numbers "$build/ci-$2.json" as "$1" "$2" "$installed/bin/attnbench"
 }
 
 step packages install_packages
