@@ -1,8 +1,9 @@
-// Refuses flags with which a compiler may compute other numbers than those that are
-// written: comparisons with NaN and infinity vanish, sums change their order, divisions
-// become products. The files of kernels include it, and cmake/compiler_flags.cmake
-// compiles it before anything else, as such flags are those of a whole build. clang
-// has macros for two of them only; that file knows the others by their names.
+// Refuses flags with which a compiler may compute other numbers than those that
+// are written: comparisons with NaN and infinity vanish, sums change their
+// order, divisions become products. The files of kernels include it, and
+// cmake/compiler_flags.cmake compiles it before anything else, as such flags
+// are those of a whole build. clang has macros for two of them only; that file
+// knows the others by their names.
 #ifndef ATTNBENCH_MECHANISMS_COMMON_ARITHMETIC_H_
 #define ATTNBENCH_MECHANISMS_COMMON_ARITHMETIC_H_
 
