@@ -26,10 +26,9 @@ def parser(script, description):
 
 def context(script, arguments, libraries):
     """`script` is its path in experiments/, `libraries` are names with versions."""
-    changes = _git("status", "--porcelain", "--untracked-files=no")
+    commit, dirty = _state_of_sources()
     return {
-        "commit": _git("rev-parse", "HEAD") or "unknown",
-        "dirty": None if changes is None else bool(changes),
+        "commit": commit, "dirty": dirty,
         "cpu": cpu_name(), "architecture": platform.machine(), "kernel": platform.release(),
         "libraries": {"python": platform.python_version(), **libraries},
         "command": " ".join([f"experiments/{script}", *arguments]),
@@ -52,13 +51,12 @@ def write_text(text, path):
         print(text, end="")
 
 
-def _git(*words):
-    try:
-        done = subprocess.run(["git", "-C", ROOT, *words], stdin=subprocess.DEVNULL,
-                              capture_output=True, text=True, check=False, timeout=60)
-    except subprocess.TimeoutExpired:
-        return None
-    return done.stdout.strip() if done.returncode == 0 else None
+def _state_of_sources():
+    """Gives the commit, or "unknown", and whether they were edited since, or None."""
+    done = subprocess.run(["sh", os.path.join(ROOT, "cmake", "commit.sh"), ROOT],
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, check=False)
+    commit, edited = done.stdout.split() or ("unknown", "unknown")
+    return commit, {"yes": True, "no": False}.get(edited)
 
 
 def cpu_name(cpuinfo="/proc/cpuinfo"):

@@ -14,6 +14,7 @@ import hashlib
 import os
 import pathlib
 import random
+import re
 import shlex
 import shutil
 import subprocess
@@ -56,7 +57,8 @@ def archives_of(commands):
     found = {}
     for part in "&&".join(commands).split("&&"):
         words = shlex.split(part)
-        if words and os.path.basename(words[0]) == "ar":
+        # With link-time optimisation it is gcc-ar or llvm-ar.
+        if words and re.fullmatch(r"(.*-)?ar(-[\d.]+)?", os.path.basename(words[0])):
             found[words[2]] = words[3:]
     return found
 

@@ -6,7 +6,7 @@
 
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-scripts=(setup.sh test.sh check.sh reproduce.sh peers.sh man_page.sh arm.sh)
+scripts=(setup.sh test.sh check.sh reproduce.sh peers.sh man_page.sh arm.sh builds.sh)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 checks=0
@@ -55,6 +55,7 @@ expect 2 '--preset wants a name' "$root/scripts/test.sh" --preset
 expect 2 "unknown step 'format tidy'" "$root/scripts/check.sh" 'format tidy'
 expect 2 '-o wants a folder' "$root/scripts/reproduce.sh" -o
 expect 2 '--eigen wants a folder' "$root/scripts/reproduce.sh" --eigen
+expect 2 "unknown build 'LTO'; allowed: multi-config lto avx512" "$root/scripts/builds.sh" LTO
 expect 2 'takes no arguments' "$root/.ci/run" --fast
 
 make_bare_machine
@@ -156,7 +157,7 @@ if grep -nE '(^|[^[:alnum:].])/(home|root|work|opt|srv|mnt)/' \
   fail "a path of one machine"
 fi
 if command -v shellcheck >/dev/null; then
-  (cd "$root" && shellcheck --external-sources .ci/run cmake/prerm scripts/*.sh scripts/slurm/*.sh tests/scripts/*.sh) \
+  (cd "$root" && shellcheck --external-sources .ci/run cmake/prerm cmake/*.sh scripts/*.sh scripts/slurm/*.sh tests/scripts/*.sh) \
     >"$work/output" || fail "shellcheck has something to say"
 fi
 
