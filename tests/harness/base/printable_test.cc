@@ -38,7 +38,7 @@ TEST(MarkdownText, NothingBecomesMarkup) {
             "a\\|b \\`c\\` \\*d\\* \\~\\~e\\~\\~ \\\\f");
   EXPECT_EQ(MarkdownText("_a_ $x$ <b>&amp;"),
             "\\_a\\_ &#36;x&#36; &lt;b&gt;&amp;amp;");
-  EXPECT_EQ(MarkdownText("[a](b) [a][b]"), "[a\\](b) [a\\][b]");
+  EXPECT_EQ(MarkdownText("[a](b) [a][b]"), "\\[a\\](b) [a\\][b]");
   EXPECT_EQ(MarkdownText("# a\r\n# b"), "\\# a  # b");
   EXPECT_EQ(MarkdownText("12. a"), "12\\. a");
 }
