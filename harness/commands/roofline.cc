@@ -19,6 +19,7 @@
 #include "harness/commands/options.h"
 #include "harness/machine/environment.h"
 #include "harness/machine/load_watch.h"
+#include "harness/machine/validity.h"
 #include "harness/results/sweep_result.h"
 #include "harness/system/result_file.h"
 
@@ -145,8 +146,9 @@ int RunRoofline(const std::string& command_line,
   LookAgain(watch, /*calibration=*/{}, result.context);
   const Json document = ToJson(result);
   if (file) file->Write(document);
-  std::cout << (arguments.json ? document.dump() + "\n"
-                               : LimitsTable(result.limits));
+  std::cout << (arguments.json ? JsonText(document)
+                               : PrintableLines(ValidityLines(result.context) +
+                                                LimitsTable(result.limits)));
   return 0;
 }
 

@@ -156,7 +156,7 @@ int ShowSweep(const Sweep& sweep, const MeasurerOptions& options,
     text += fmt::format("{}: {}\n", PointText(point),
                         Counted(point.cells.size(), "cell"));
   }
-  std::cout << (as_json ? ToJson(plan).dump(2) + "\n" : PrintableLines(text));
+  std::cout << (as_json ? JsonText(ToJson(plan), 2) : PrintableLines(text));
   return kGood;
 }
 

@@ -1,10 +1,20 @@
 """Words for figures, tables and pages: captions, and numbers in few characters."""
 
 import math
+import re
 
 import numpy
 
 from analysis import reads
+
+
+# HTML and XML have no place for these; a file may (JSON's \u0000, halves of a pair).
+_NOT_MARKUP = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+
+
+def clean(markup):
+    """Puts a mark in the place of what HTML and SVG cannot hold."""
+    return _NOT_MARKUP.sub("\ufffd", markup)
 
 
 def caption(cells, text, ratios=None):

@@ -85,5 +85,14 @@ def _caption(diagnosis):
         f"{diagnosis['precision']} against the exact expectation in f64. Line: "
         f"{diagnosis['tolerance']:g}; orange: an error, or a loss of mass, above it; right: the largest |sum over the memory - exact| of an "
         "output in any sequence; grey: not measured, or not finite. "
+        + _mass_text(diagnosis.get("mass"))
         + words.context_text(diagnosis["context"])
     )
+
+
+def _mass_text(mass):
+    """Says what the exact sums are; results of older programs lack them."""
+    if mass is None:
+        return ""
+    return (f"An output's exact attention sums to {mass['least']:.3g} to "
+            f"{mass['greatest']:.3g}; below 1 is right, as the rest chooses no entry. ")

@@ -8,11 +8,11 @@ stdin goes between them as a block of code. An empty input, or a fault of the pa
 gives one line on stderr, exit code 2, and an unchanged page.
 """
 
+import re
 import sys
 
 from analysis import command, load, whole_file
 
-FENCE = "```\n"
 
 
 def put_into(path, begin, text, end):
@@ -40,7 +40,12 @@ def put_into(path, begin, text, end):
 
 def block(name, text):
     """Gives (first line, block of code, last line) of the printed text."""
-    return f"<!-- {name} -->\n", FENCE + text + FENCE, f"<!-- /{name} -->\n"
+    begin, end = f"<!-- {name} -->\n", f"<!-- /{name} -->\n"
+    if begin in text or end in text:
+        raise load.DataError("the text", f"has the line {begin.strip()} or {end.strip()}")
+    # Only a longer row of backticks than it has itself ends it.
+    fence = "`" * max([3, *(len(row) + 1 for row in re.findall("`{3,}", text))]) + "\n"
+    return begin, fence + text + fence, end
 
 
 def print_into(program, make, path, begin, end):

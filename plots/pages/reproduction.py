@@ -265,7 +265,7 @@ class Page:
         there = path and _there(path)
         if path is None or not os.path.exists(there):
             return markdown.text(name)
-        return f"[{markdown.text(name)}]({self._relative(there)})"
+        return markdown.link(name, self._relative(there))
 
     @functools.cached_property
     def _cells(self):

@@ -59,6 +59,10 @@ while (($#)); do
 done
 [[ $shards =~ ^[1-9][0-9]{0,3}$ ]] || usage_error "--shards: '$shards' is not a number from 1 to 9999"
 [[ -n $output ]] || usage_error "-o is missing; name the merged result"
+# Slurm takes no %a in the name of a job's output that has a backslash.
+[[ $output != *\\* ]] || usage_error "-o: '$output' has a backslash, which Slurm removes from the names of logs"
+[[ $output != -* ]] || output=./$output
+logs=${output//%/%%} # Slurm writes numbers for %j, % for %%
 [[ -z $resume ]] || ((!${#force[@]})) || usage_error "--resume and --force exclude each other"
 
 # A job would go on from a shard of another array, whoever made it.
@@ -102,12 +106,12 @@ after=()
 if [[ -n $array ]]; then
   array_id=$(sbatch --parsable --job-name=attnbench --array="$array" \
     --exclusive "${options[@]}" \
-    --output="$output.shard-%a-of-$shards.log" \
+    --output="$logs.shard-%a-of-$shards.log" \
     "$root/scripts/slurm/shard.sh" "$attnbench" "$shards" "$output" "$@")
   array_id=${array_id%%;*}
   say "array $array_id"
   after=(--dependency="afterany:$array_id")
 fi
 exec sbatch --parsable --job-name=attnbench-merge "${options[@]}" "${wait[@]}" \
-  "${after[@]}" --output="$output.merge.log" \
+  "${after[@]}" --output="$logs.merge.log" \
   "$root/scripts/slurm/merge.sh" "$attnbench" "$shards" "$output" "${force[@]}"

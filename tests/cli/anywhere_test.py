@@ -183,14 +183,14 @@ class Anywhere(InFolder):
         self.assertIn(b"attnbench", page.stdout)
         self.assertEqual(emulated.stdout, page.stdout)
 
-    def completed(self, *words):
+    def completed(self, *words, split=None):
         done = subprocess.run(
             ["bash", "-c", 'source "$0" && COMP_WORDS=("$@") && COMP_CWORD=$(($# - 1)) && '
              '_attnbench "$1" "${@: -1}" "${@: -2:1}" && printf "%s\\n" "${COMPREPLY[@]}"',
              self.path("usr/share/bash-completion/completions/run-sweep"), *words],
             cwd=self.folder, capture_output=True, text=True, check=True)
         self.assertEqual(done.stderr, "")
-        return done.stdout.split()
+        return done.stdout.strip().split(split)
 
     def test_completion_knows_commands_options_experiments_and_claims(self):
         program = self.installed()
@@ -204,6 +204,21 @@ class Anywhere(InFolder):
         self.assertEqual(self.completed(self.path("usr/bin/run-sweep"), "mad_"), ["mad_figure8"])
         self.assertEqual(self.completed(program, "run-sweep", "-o", "mad_"), [])
         self.assertEqual(self.completed(program, "claims", "mad-lin"), ["mad-linear"])
+
+    def test_completion_runs_nothing_that_a_name_has_in_it(self):
+        program, names = self.installed(), ["$(touch hit)", "`touch hit`", "a b", "*", "'"]
+        os.mkdir(self.path("experiments"))
+        for name in names:
+            with open(self.path(os.path.join("experiments", f"{name}.json")), "w"):
+                pass
+        done = subprocess.run(["bash", "-c", f"printf '%s\\n' {self.words(program)}"],
+                              cwd=self.folder, capture_output=True, text=True, check=True)
+        self.assertEqual(done.stdout.splitlines(), sorted(names))
+        self.assertFalse(os.path.exists(self.path("hit")))
+
+    def words(self, program):
+        """What completion offers, as it would stand in the line."""
+        return " ".join(self.completed(program, "run-sweep", "", split="\n"))
 
     def test_it_says_which_program_it_is(self):
         self.assertRegex(self.gives("--version"),

@@ -138,6 +138,30 @@ expect 2 'all.json is already there; --force' submit --resume run-sweep
 expect 1 '^0$' grep -c -e --dependency "$work/asked"
 rm "$work"/all.json*
 
+# The names of logs are patterns, in which Slurm writes a number for %j, % for
+# %%, and which it takes as they are, without their backslashes, if there is one.
+add_stub sbatch "printf '%s\\0' \"\$@\" >>'$work/asked'; echo 7"
+logs_of() {
+  local name=$1 one
+  : >"$work/asked"
+  (cd "$work" && PATH="$work/bin:$PATH" ATTNBENCH="$work/bin/attnbench" \
+    "$root/scripts/slurm/submit.sh" --shards 3 -o "$name" run-sweep) >/dev/null || return
+  while IFS= read -r -d '' one; do
+    case $one in --output=*) printf '%s\n' "${one#--output=}" ;; esac
+  done <"$work/asked"
+}
+while read -r name pattern; do
+  expect 0 '' logs_of "$name"
+  [[ $(cat "$work/output") == "$pattern.shard-%a-of-3.log"$'\n'"$pattern.merge.log" ]] ||
+    fail "logs of $name"
+done <<'NAMES'
+%j.json %%j.json
+100%a%%.json 100%%a%%%%.json
+-x.json ./-x.json
+$(id)*'"[a]?;&.json $(id)*'"[a]?;&.json
+NAMES
+expect 2 "has a backslash, which Slurm removes" logs_of 'a\%j.json'
+
 # Every missing shard is named, whatever characters its name has.
 odd=$work/$'it\'s a\ttab.json'
 merge() { "$root/scripts/slurm/merge.sh" "$work/bin/attnbench" 4 "$odd" "$@"; }
