@@ -53,7 +53,7 @@ step_format() {
 }
 
 step_scripts() {
-  shellcheck --external-sources .ci/run cmake/prerm scripts/*.sh scripts/slurm/*.sh \
+  shellcheck --external-sources .ci/run cmake/prerm cmake/*.sh scripts/*.sh scripts/slurm/*.sh \
     tests/scripts/*.sh
 }
 

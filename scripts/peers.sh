@@ -87,7 +87,8 @@ measure() {
 for experiment in experiments/peers/*.json; do
   name=$(basename "$experiment" .json)
   [[ $name != targets ]] || continue
-  measure "peers_$name" "$experiment" --peer "$python experiments/peers/framework.py"
+  measure "peers_$name" "$experiment" \
+    --peer "$(printf %q "$python") experiments/peers/framework.py"
 done
 measure threads experiments/threads.json
 measure matcha_algorithms experiments/matcha_algorithms.json

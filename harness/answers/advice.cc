@@ -299,7 +299,7 @@ Advice AdviceOf(const SweepResult& result, const AdvisedShape& shape) {
 
 std::string AdviceText(const Advice& advice) {
   const AdvisedShape& shape = advice.shape;
-  std::string text = ValidityText(advice.context) + "\n";
+  std::string text = ValidityLines(advice.context);
   if (advice.model) text += ModelText(*advice.model);
   text += fmt::format(
       "T = {}, U = {}, d = {}, beam {}, {} symbols, {} LSTM layers, {} "

@@ -161,7 +161,9 @@ std::string CheckText(const CheckReport& check);
 // The same as a list for a pull request, with a table of ratios.
 std::string CheckMarkdown(const CheckReport& check);
 // The same as a report of tests, with a case for each ratio and everything that
-// is wrong, and one for all cells that were compared. One is a failure or an
+// is wrong, one for all cells that were compared, a property for each
+// difference of the setups, and the other lines of CheckText as the suite's
+// output. A case is a failure or an
 // error if and only if CheckExitCode is not 0.
 std::string CheckJUnit(const CheckReport& check);
 

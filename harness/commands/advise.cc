@@ -188,7 +188,7 @@ int RunAdvise(const std::string& command_line,
   Advice advice = AdviceOf(*end.result, shape);
   advice.model = advised;
   if (file) file->Write(ToJson(advice));
-  std::cout << (arguments.json ? ToJson(advice).dump() + "\n"
+  std::cout << (arguments.json ? JsonText(ToJson(advice))
                                : PrintableLines(AdviceText(advice)));
   return advice.context.valid ? kGood : kNotValid;
 }

@@ -30,7 +30,7 @@ std::string GoogleBenchmarkText(const std::vector<std::string>& results) {
   if (results.size() > 1) {
     throw UserError("--format", "gbench is the form of one result");
   }
-  return ToGoogleBenchmark(ReadResult(results[0]).result).dump(1) + "\n";
+  return JsonText(ToGoogleBenchmark(ReadResult(results[0]).result), 1);
 }
 
 // What `advise` has written; nothing of another kind.
@@ -56,14 +56,17 @@ std::string ShownText(const std::vector<std::string>& results,
       }
     }
     const ReadSweep read = ReadResult(document, path);
-    CellTable table;
-    AddRows(read.result, path, table);
-    text += TableText(table) + ResultText(read.result, path);
-    all.rows.insert(all.rows.end(), table.rows.begin(), table.rows.end());
+    if (format == "text") {
+      CellTable table;
+      AddRows(read.result, path, table);
+      text += TableText(table) + ResultText(read.result, path);
+    } else {
+      AddRows(read.result, path, all);
+    }
   }
   if (format == "markdown") return TableMarkdown(all);
   if (format == "csv") return TableCsv(all);
-  if (format == "json") return ToJson(all).dump() + "\n";
+  if (format == "json") return JsonText(ToJson(all));
   return text;
 }
 

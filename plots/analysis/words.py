@@ -1,10 +1,20 @@
 """Words for figures, tables and pages: captions, and numbers in few characters."""
 
 import math
+import re
 
 import numpy
 
 from analysis import reads
+
+
+# HTML and XML have no place for these; a file may (JSON's \u0000, halves of a pair).
+_NOT_MARKUP = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+
+
+def clean(markup):
+    """Puts a mark in the place of what HTML and SVG cannot hold."""
+    return _NOT_MARKUP.sub("\ufffd", markup)
 
 
 def caption(cells, text, ratios=None):
@@ -49,10 +59,11 @@ def _settings_text(cells):
 
 
 def machine_text(context):
-    """Writes 'AMD EPYC, AVX2': machines of one name can have different SIMD levels. What
-    ran no kernels has no level.
+    """Writes 'AMD EPYC, x86_64, AVX2': machines of one name can have different SIMD levels.
+    What ran no kernels has no level, and older results have no architecture.
     """
-    return ", ".join(filter(None, (context["cpu"], context.get("simd"))))
+    names = (context["cpu"], context.get("architecture"), context.get("simd"))
+    return ", ".join(filter(None, names))
 
 
 def context_text(context):

@@ -20,7 +20,7 @@ os.fchdir(_folder)
 os.close(_folder)
 matplotlib.rcdefaults()
 
-from analysis import load, workloads
+from analysis import load, trained, workloads
 from figures import (
     aa,
     advice,
@@ -58,7 +58,7 @@ READERS = {
     "aa": lambda document, path: {"path": str(path), **document},
     "advice": lambda document, path: {"path": str(path), **document},
     "diagnosis": lambda document, path: {"path": str(path), **document},
-    "trained": lambda document, path: [{"path": str(path), **document}],
+    "trained": lambda document, path: [trained.trained_of(document, path)],
     "authors": lambda document, path: [figure8_builds.part_of(document, path)],
 }
 

@@ -20,6 +20,9 @@ from analysis import command, load, printed, words
 from analysis.command import UsageError
 from figures import FIGURES, READERS, context_of, data_of, fitting, gains, style
 
+# Figures of these say themselves what is missing.
+SAY_MORE = ("sweep", "decoder", "expect", "attention", "compare")
+
 
 def main(arguments=None):
     options = parse(arguments)
@@ -79,7 +82,9 @@ def draw_files(paths, name=None):
     data = read(paths)
     if name is not None:
         names, wanted = [name], FIGURES[name]
-        if wanted.reads not in data:
+        fits = wanted.reads in data and (
+            wanted.reads in SAY_MORE or wanted.has_data(data[wanted.reads]))
+        if not fits:
             raise load.DataError(
                 paths[0], f"is of {', '.join(data)}, figure {name} needs {wanted.needs}"
             )
@@ -118,7 +123,8 @@ def unknown_figure(given):
 
 def read(paths):
     """Gives what the files hold, by the name of Entry.reads."""
-    documents = [(load.read_json(path), path) for path in paths]
+    # A name that is not UTF-8 cannot be drawn.
+    documents = [(load.read_json(path), command.printable(str(path))) for path in paths]
     if all("steps" in document for document, _ in documents):
         return {"decode": [printed.steps_of(*item) for item in documents]}
     if all("latency" in document for document, _ in documents):

@@ -9,7 +9,7 @@ import math
 
 import pandas
 
-from analysis import pairing, published, reads, series, words
+from analysis import load, pairing, published, reads, series, words
 from analysis.judge import readings
 from figures import heat_maps, mad_figure8, style, ticks
 
@@ -64,9 +64,17 @@ def _build_panel(document, build):
         mechanism: {tuple(cell[axis] for axis in AXES): cell for cell in cells
                     if cell["mechanism"] == mechanism}
         for mechanism in mad_figure8.MECHANISMS}
+    soft, monotonic = (by_mechanism[name] for name in mad_figure8.MECHANISMS)
+    if not monotonic or not monotonic.keys() <= soft.keys():
+        raise load.DataError(
+            document["path"], f"cells missing: soft beside each of monotonic, of {name}")
     rows = []
-    for place, monotonic in by_mechanism["monotonic"].items():
-        span = series.ratio(by_mechanism["soft"][place], monotonic).at().exp()
+    for place, cell in monotonic.items():
+        if len(cell["samples_ns"]) != len(soft[place]["samples_ns"]):
+            raise load.DataError(
+                document["path"], f"{name}, T = {place[0]}, U = {place[1]}: soft and monotonic "
+                "have different numbers of rounds")
+        span = series.ratio(soft[place], cell).at().exp()
         rows.append({**dict(zip(AXES, place)), **vars(span)})
     return name, pandas.DataFrame(rows)
 

@@ -65,15 +65,16 @@ def _is_plain(settings):
 
 def _draw_panel(panel, title, runs, names):
     looks = style.line_of_each([runs.settings(name)["mechanism"] for name in names])
+    handles = []
     for name, look in zip(names, looks):
         curves = [run["curve"] for run in runs.finished(name) if run["curve"]]
         steps = [point["step"] for point in curves[0]]
         errors = numpy.array([[decoded(point) for point in curve] for curve in curves])
         thin = {**look, "marker": "", "linewidth": 0.5, "alpha": 0.4}
         panel.plot(steps, errors.T, **thin)
-        panel.plot(steps, errors.mean(axis=0), label=name,
-                   markevery=max(1, len(steps) // MARKS), **look)
-    style.legend_beside(panel)
+        handles += panel.plot(steps, errors.mean(axis=0), label=name,
+                              markevery=max(1, len(steps) // MARKS), **look)
+    style.legend_beside(panel, handles)
     trained_errors.set_errors(panel.yaxis)
     panel.set_xlim(left=0)
     panel.grid(True)

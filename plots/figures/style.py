@@ -18,7 +18,7 @@ import numpy
 from matplotlib import colors, lines
 from matplotlib.figure import Figure
 
-from analysis import modes, reads, whole_file
+from analysis import modes, reads, whole_file, words
 
 PANEL_WIDTH_IN = 3.3  # one column of a two-column paper
 PANEL_HEIGHT_IN = 2.6
@@ -163,10 +163,19 @@ def new_figure(
     return figure, figure.subplots(rows, columns, squeeze=False)
 
 
-def legend_beside(axes):
+def legend_beside(axes, handles):
     """Puts the legend of one panel on its right."""
-    axes.legend(loc="upper left", bbox_to_anchor=(1, 1.03), frameon=False,
-                borderaxespad=0.3, handlelength=2.2)
+    _legend(axes, handles, loc="upper left", bbox_to_anchor=(1, 1.03), frameon=False,
+            borderaxespad=0.3, handlelength=2.2)
+
+
+def _legend(owner, handles, **look):
+    """Makes a legend of all handles: matplotlib leaves out a label that begins with "_"."""
+    handles = list(handles)
+    legend = owner.legend(handles, ["-"] * len(handles), **look)
+    for text, one in zip(legend.get_texts(), handles):
+        text.set_text(one.get_label())
+    return legend
 
 
 def add_foot(figure, caption, handles=()):
@@ -181,8 +190,9 @@ def add_foot(figure, caption, handles=()):
     width, height = figure.get_size_inches()
     y = -0.05 / height
     if handles:
-        legend = figure.legend(
-            handles=list(handles),
+        legend = _legend(
+            figure,
+            handles,
             loc="upper center",
             bbox_to_anchor=(0.5, y),
             ncol=min(len(handles), max(2, int(width / 1.3))),
@@ -238,6 +248,9 @@ def save(figure, folder, name):
             bbox_inches="tight",
             pad_inches=0.06,
         )
-        whole_file.write(path, stream.getvalue())
+        content = stream.getvalue()
+        if suffix == "svg":
+            content = words.clean(content.decode()).encode()
+        whole_file.write(path, content)
         paths.append(path)
     return paths

@@ -38,7 +38,8 @@ def table(document, path):
 def _title(row, context):
     return (
         f"Largest share of its mass that an output loses: U = {row['output_length']}, "
-        f"{row['draws']} draws, p = sigmoid(N(-4, 1)), f32. {words.context_text(context)}"
+        f"{row['draws']} draws, p = sigmoid(N(-4, 1)), f32. "
+        + markdown.text(words.context_text(context))
     )
 
 

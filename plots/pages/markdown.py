@@ -2,13 +2,19 @@
 words.
 """
 
+import re
+import urllib.parse
+
 NONE = "–"
 
-# These would begin a cell, a tag, code, emphasis or a link.
+# These would begin a cell, a tag, a character's name, code, emphasis, a formula or a link.
+# harness/base/printable.cc has the same.
 _SPECIAL = str.maketrans(
-    {"|": "\\|", "<": "&lt;", ">": "&gt;", "`": "\\`", "*": "\\*", "[": "\\[",
-     "]": "\\]", "\n": " "}
+    {"|": "\\|", "&": "&amp;", "<": "&lt;", ">": "&gt;", "`": "\\`", "*": "\\*", "[": "\\[",
+     "]": "\\]", "~": "\\~", "$": "&#36;", "\\": "\\\\", "\n": " ", "\r": " "}
 )
+# Inside a word it is no emphasis.
+_UNDERSCORE = re.compile("(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
 
 
 def text(value):
@@ -17,7 +23,12 @@ def text(value):
         return NONE
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return str(value).translate(_SPECIAL)
+    return _UNDERSCORE.sub(r"\\_", str(value).translate(_SPECIAL))
+
+
+def link(value, path):
+    """Makes a link of a text to a file, whatever its path has in it."""
+    return f"[{text(value)}]({urllib.parse.quote(path)})"
 
 
 def table(head, rows):

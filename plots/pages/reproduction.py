@@ -54,7 +54,7 @@ def main(arguments=None):
     try:
         text = page(options.claims, options.results, os.path.dirname(output or ""))
         if output is not None:
-            whole_file.write(output, text.encode())
+            whole_file.write(output, text.encode(errors="replace"))
     except load.DataError as error:
         return command.fail(error, parser.prog)
     except OSError as error:
@@ -265,7 +265,7 @@ class Page:
         there = path and _there(path)
         if path is None or not os.path.exists(there):
             return markdown.text(name)
-        return f"[{markdown.text(name)}]({self._relative(there)})"
+        return markdown.link(name, self._relative(there))
 
     @functools.cached_property
     def _cells(self):
