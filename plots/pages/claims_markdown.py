@@ -37,10 +37,11 @@ def beside_paper(claim, page):
     """Gives lines of a claim's section of its paper's page: a row for each part that
     decides. `page` has the evidence.
     """
+    figure = claim["paper"]["figure"]
     rows = [
         [
             markdown.text(claim_words.part_text(part)),
-            "" if number else markdown.text(claim["paper"]["figure"]),
+            "" if number else markdown.text(figure if figure != "none" else None),
             markdown.text(claim_words.figure_text(part)),
             claim_words.rule_text(part["rule"]),
         ]

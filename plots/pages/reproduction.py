@@ -45,18 +45,19 @@ TOLERATED = (
     ("identity, numerics", "exact quantities and errors, of drawn numbers that are the same "
      "everywhere", "none; an error may differ in its last digits with the SIMD level"),
     ("cost", "counts and bytes, the same everywhere, and times of your machine",
-     "`undecided`, where the interval of a time contains a bound. A time is within its "
-     "interval on the same machine, and another on another one"),
+     "`undecided`, where the interval of a time contains a bound; times are another "
+     "machine's, their ratios nearly the same"),
     ("learned", "the committed results of training, which no run makes again", "none"),
 )
-# Of 2 cores, as the table of machines has them.
 COMMANDS = (
-    ("scripts/reproduce.sh", "smaller grids and fewer rounds",
-     "about 5 minutes, and the first time as long again for packages and the build",
-     "out/quick/REPRODUCTION.md"),
-    ("scripts/reproduce.sh --full", "what the verdicts below were judged by",
-     "a night; it says first how long", "out/full/REPRODUCTION.md"),
+    ("`scripts/reproduce.sh`", "smaller grids, fewer rounds",
+     "about 5 minutes on 2 idle cores; the first time also installs packages by sudo, "
+     "and builds",
+     "`out/quick/REPRODUCTION.md`"),
+    ("`scripts/reproduce.sh --full`", "what the verdicts below were judged by",
+     "about 5 hours; it says first how long", "`out/full/REPRODUCTION.md`"),
 )
+OF_NO_PAPER = ("speed", "latency", "stability", "trained", "operators", "decoder")
 
 
 def main(arguments=None):
@@ -172,11 +173,12 @@ def there(path):
 
 
 def _top(run, links):
-    context, papers = run.result["context"], published.papers()
-    quick = run.result["quick"]
-    expected = run.result["expected"]
-    own = {claim["id"]: claim["verdict"] for claim in run.claims}
-    lines = [
+    quick, papers = run.result["quick"], published.papers()
+    claims = [line for paper in papers for line in (
+        f"### {paper['paper']['key']}", "",
+        *claims_markdown.verdict_table(run.claims_of(paper["paper"]["key"]),
+                                       run.result["expected"], _page(paper)), "")]
+    return [
         f"# Reproduction{' (quick run)' if quick else ''}",
         "",
         *([f"**{claims_result.QUICK_RUN}**", ""] if quick else []),
@@ -185,49 +187,16 @@ def _top(run, links):
         "its claims, figures and tables beside ours, in the paper's order: "
         + ", ".join(f"[{paper['paper']['key']}]({_page(paper)})" for paper in papers)
         + ". These lead to the evidence. What a verdict means is in "
-        f"{links.root('docs/claims.md')}. What no paper has is in docs/: "
-        + ", ".join(links.root(f"docs/{name}.md") for name in
-                    ("speed", "latency", "stability", "trained", "operators", "decoder"))
-        + ".",
+        f"{links.root('docs/claims.md')}. What no paper has is in "
+        + ", ".join(links.root(f"docs/{name}.md") for name in OF_NO_PAPER) + ".",
         "",
-        "## Running it",
-        "",
-        *markdown.table(("command", "measures", "takes", "writes"),
-                        [(f"`{name}`", does, takes, f"`{writes}`")
-                         for name, does, takes, writes in COMMANDS]),
-        "",
-        "Both write this page and those below it, and say there which verdicts are not the "
-        f"expected ones, of {links.root('results/claims.json')}. Neither needs a GPU. Figure "
-        "8 of MAD is decided with Eigen 3.2 alone: `--eigen DIR`.",
-        "",
-        "## Hardware",
-        "",
-        *machines(run.measured or {os.path.basename(run.result["path"]): context}),
-        "",
-        f"Judged by `{context['command']}`. {markdown.text(words.run_text(context))}"
-        + _of_older(list(run.measured.values())),
-        "",
-        "## What to expect",
-        "",
-        "On the machines above, the verdicts below; in a run of your own, those and these "
-        "differences:",
-        "",
-        *markdown.table(("claims of", "are judged by", "difference that is tolerated"),
-                        TOLERATED),
-        "",
-        *_differences("The committed quick run", run.result["by_quick"], expected),
-        *_differences("This run", own, expected),
+        *_running(run, links),
+        *_expectations(run),
         "## Claims",
         "",
         *claims_result.summary(run.claims).replace(". ", ".\n- ").splitlines(),
         "",
-    ]
-    for paper in papers:
-        key = paper["paper"]["key"]
-        lines += [f"### {key}", "", *claims_markdown.verdict_table(
-            run.claims_of(key), expected, _page(paper)), ""]
-    return [
-        *lines,
+        *claims,
         "## Not attempted",
         "",
         *not_attempted.lines(papers),
@@ -241,17 +210,81 @@ def _page(paper):
     return f"results/{paper['paper']['key'].lower()}.md"
 
 
-def _differences(run, verdicts, expected):
+def _running(run, links):
+    context, measured = run.result["context"], list(run.measured.values())
+    commits = sorted({(one["commit"] or "unknown")[:10] for one in measured})
+    dates = sorted(one["date"] for one in measured)
+    return [
+        "## Running it",
+        "",
+        *markdown.table(("command", "measures", "takes", "writes"), COMMANDS),
+        "",
+        "Both write this page and those below it, and name the verdicts that are not the "
+        f"expected ones, of {links.root('results/claims.json')}. Figure 8 of MAD is decided "
+        "with Eigen 3.2 alone: `--eigen DIR`.",
+        "",
+        "## Hardware",
+        "",
+        *machines(run.measured or {run.result["path"]: context}),
+        "",
+        f"Judged by `{context['command']}`. {markdown.text(words.run_text(context))}"
+        + (f" Judged from results of commit {', '.join(commits)}, begun from {dates[0]} to "
+           f"{dates[-1]}." if measured else ""),
+        "",
+    ]
+
+
+def machines(measured):
+    """Lines of a table with a row for each kind of machine, of file -> context. What is not
+    known is left out.
+    """
+    kinds = {}
+    for path, context in sorted(measured.items()):
+        kinds.setdefault(words.machine_text(context), []).append((path, context))
+    rows = []
+    for kind, of_kind in sorted(kinds.items()):
+        known = zip(*(_known(context) for _, context in of_kind))
+        rows.append([kind, *(" or ".join(dict.fromkeys(filter(None, texts))) or None
+                             for texts in known),
+                     ", ".join(os.path.basename(path) for path, _ in of_kind)])
+    head = ("machine", "cores", "memory", "caches", "kernel", "compiler", "flags", "results")
+    return markdown.table(head, [list(map(markdown.text, row)) for row in rows])
+
+
+def _known(context):
+    cores, size = context.get("cores"), context.get("memory_bytes")
+    return (cores and str(cores), size and f"{size / 2**30:.1f} GiB",
+            ", ".join(context.get("caches") or []),
+            *(context.get(name) for name in ("kernel", "compiler", "flags")))
+
+
+def _expectations(run):
+    verdicts = {claim["id"]: claim["verdict"] for claim in run.claims}
+    return [
+        "## What to expect",
+        "",
+        "On the machines above, the verdicts below; in a run of your own, those and these "
+        "differences:",
+        "",
+        *markdown.table(("claims of", "are judged by", "difference that is tolerated"),
+                        TOLERATED),
+        "",
+        *_others("The committed quick run", run.result["by_quick"], run.result["expected"]),
+        *_others("This run", verdicts, run.result["expected"]),
+    ]
+
+
+def _others(run, verdicts, expected):
     """Says which verdicts of a run, by their claims, are not those expected."""
     found = {}
-    for name in expected.keys() & verdicts.keys():
+    for name in sorted(expected.keys() & verdicts.keys()):
         kind = claims_result.kind(verdicts[name])
         if kind != claims_result.kind(expected[name]):
             found.setdefault(kind, []).append(name)
-    told = "; ".join(f"**{kind}** of {', '.join(sorted(names))}"
+    told = "; ".join(f"**{kind}** of {', '.join(names)}"
                      for kind, names in sorted(found.items()))
-    return [f"{run} gives {sum(map(len, found.values()))} other verdicts: {told}.",
-            ""] if found else []
+    number = sum(map(len, found.values()))
+    return [f"{run} gives {number} other verdicts: {told}.", ""] if found else []
 
 
 def _warnings(warnings):
@@ -263,55 +296,12 @@ def _warnings(warnings):
         "",
         "## Warnings",
         "",
-        f"Warnings in these results: {len(warnings)}. They say {len(counted)} things (… "
-        "stands for numbers that differ):",
+        f"Warnings that these results carry: {len(warnings)}, of {len(counted)} kinds (… "
+        "stands for numbers that differ).",
         "",
         *[f"- {count} time{'s'[count == 1:]}: {markdown.text(text)}"
           for text, count in counted.most_common()],
     ]
-
-
-def _of_older(contexts):
-    """Says with what the files were measured that verdicts were read from."""
-    if not contexts:
-        return ""
-    commits = sorted({(context["commit"] or "unknown")[:10] for context in contexts})
-    dates = sorted(context["date"] for context in contexts)
-    return (f" Judged from results of commit {', '.join(commits)}, begun from {dates[0]} to "
-            f"{dates[-1]}.")
-
-
-def machines(measured):
-    """Lines of a table with a row for each kind of machine, of file -> context. What is not
-    known is left out.
-    """
-    kinds = {}
-    for path, context in sorted(measured.items()):
-        kinds.setdefault(words.machine_text(context), []).append((path, context))
-
-    def memory(context):
-        known = context.get("memory_bytes")
-        return None if known is None else f"{known / 2**30:.1f} GiB"
-
-    known = {
-        "cores": lambda context: context.get("cores"),
-        "caches": lambda context: ", ".join(context.get("caches") or []) or None,
-        "memory": memory,
-        "kernel": lambda context: context.get("kernel"),
-        "compiler": lambda context: context.get("compiler"),
-        "flags": lambda context: context.get("flags"),
-    }
-    rows = []
-    for kind, of_kind in sorted(kinds.items()):
-        texts = [
-            " or ".join(dict.fromkeys(
-                str(of(context)) for _, context in of_kind if of(context) is not None))
-            for of in known.values()
-        ]
-        rows.append([kind, *(text or None for text in texts),
-                     ", ".join(os.path.basename(path) for path, _ in of_kind)])
-    return markdown.table(("machine", *known, "results"),
-                          [map(markdown.text, row) for row in rows])
 
 
 # ---- the evidence -----------------------------------------------------------

@@ -268,7 +268,7 @@ class ClaimsTest(ReproductionTest):
             *behind, "the probe L3 took 36 % longer", "the probe L3 took 5.5 % longer"]
         made = self.pages(claims)
         text = made["REPRODUCTION.md"].split("\n## Warnings\n\n")[1]
-        self.assertIn(f": {len(behind) + 2}. They say", text)
+        self.assertIn(f": {len(behind) + 2}, of ", text)
         self.assertIn("\n- 2 times: the probe L3 took … % longer\n", text)
         self.assertNotRegex("".join(made.values()), r"carries \d+ warning")
         counts = [int(count) for count in re.findall(r"^- (\d+) times?: ", text, re.MULTILINE)]
