@@ -5,8 +5,7 @@ order.
 import os
 import re
 
-from analysis import load, words
-from analysis import claims_result
+from analysis import claims_result, load, words
 from figures import figure8_builds
 from pages import (
     claims_markdown,
@@ -54,9 +53,9 @@ def place(where):
         return (), "Abstract"
     found = re.search(r"(?:^|section |appendix )((?:\d+|[A-Z])(?:\.\d+)*)(?:,|$)",
                       SECTIONS.get(where, where))
-    name = found[1]
-    kind = "Appendix" if name[0].isalpha() else "Section"
-    return (kind == "Section" and "1" or "2", *name.split(".")), f"{kind} {name}"
+    is_appendix = found[1][0].isalpha()
+    heading = f"{'Appendix' if is_appendix else 'Section'} {found[1]}"
+    return (is_appendix, *found[1].split(".")), heading
 
 
 def _parts(paper, run, links, evidence):

@@ -74,8 +74,9 @@ def main(arguments=None):
             why = whole_file.refusal(path, [options.claims, *options.results])
             if why:
                 return command.fail(f"{path}: {why}", parser.prog)
-        for output, text in made.items():
+        for output in made:
             os.makedirs(os.path.dirname(output) or ".", exist_ok=True)
+        for output, text in made.items():
             whole_file.write(output, text.encode())
     except load.DataError as error:
         return command.fail(error, parser.prog)

@@ -18,7 +18,7 @@ import made_up_crossover
 from plot_case import ROOT, PlotTest
 
 from analysis import load
-from pages import reproduction, reproduction_figures
+from pages import markdown, reproduction, reproduction_figures
 from pages.not_attempted import FIGURES as FIGURES_OF_PAPERS
 
 LEDGER = json.loads((ROOT / "experiments" / "claims.json").read_text())
@@ -44,7 +44,7 @@ class ReproductionTest(PlotTest):
                 [self.write(claims, "claims.json"), *map(str, paths),
                  "-o", str(self.folder / "REPRODUCTION.md")])
         made = {str(path.relative_to(self.folder)): path.read_text()
-                for path in self.folder.rglob("*.md")}
+                for path in self.folder.rglob("*.md") if path.is_file()}
         return code, made, error.getvalue()
 
     def pages(self, claims, *paths):
@@ -278,6 +278,41 @@ class ClaimsTest(ReproductionTest):
         self.assertEqual(self.pages(document()), self.pages(document()))
 
 
+class MarkdownTest(unittest.TestCase):
+    WORDS = "a - 1 + 2. # b `c d` **e f** [g h](i) \\* j > 3) k \\[1, 2\\] = l "
+
+    def assert_whole(self, text):
+        """No markup is divided."""
+        self.assertEqual((text.count("`") % 2, text.count("**") % 2), (0, 0), text)
+        self.assertEqual(len(re.findall(r"(?<!\\)\[", text)), text.count("]("), text)
+
+    def test_a_long_line_is_broken_neither_in_markup_nor_before_what_begins_a_list(self):
+        for start, indent in (("", ""), ("- ", "  ")):
+            long = (start + self.WORDS * 40).rstrip()
+            first, *others = markdown.page([long]).splitlines()
+            self.assertGreater(len(others), 3)
+            for line in (first, *others):
+                self.assertLessEqual(len(line), 400)
+                self.assert_whole(line)
+            for line in others:
+                self.assertRegex(line, f"^{indent}[A-Za-z`*(\\[]")
+            self.assertEqual(" ".join([first, *(line.lstrip() for line in others)]), long)
+
+    def test_a_row_that_is_too_long_goes_on_in_rows_below(self):
+        cells = [(self.WORDS * count).rstrip() for count in (1, 20, 9)]
+        _, _, *rows = markdown.table("abc", [cells])
+        self.assertGreater(len(rows), 2)
+        parts = [[cell.strip() for cell in re.split(r"(?<!\\)\|", row)[1:-1]] for row in rows]
+        for row, own in zip(rows, parts):
+            self.assertLessEqual(len(row), 400)
+            for cell in own:
+                self.assert_whole(cell)
+        self.assertEqual([" ".join(filter(None, column)) for column in zip(*parts)], cells)
+
+    def test_a_row_that_fits_is_left_as_it_is(self):
+        self.assertEqual(markdown.table("ab", [["c d", "e"]])[2:], ["| c d | e |"])
+
+
 class RefusalTest(ReproductionTest):
     def test_claims_that_are_not_all_there_are_refused(self):
         claims = document()
@@ -319,6 +354,14 @@ class RefusalTest(ReproductionTest):
         paths = [self.write(cells, name) for name in ("one.json", "two.json")]
         self.assertIn(f"two.json: is of figure mocha_figure3, as is {paths[0]}",
                       self.refused(document(), *paths))
+
+    def test_a_place_where_no_page_can_be_written_is_named_before_any_is(self):
+        (self.folder / "results").write_text("")
+        self.assertRegex(self.refused(document()), r"results/\w+\.md: cannot be written")
+        (self.folder / "results").unlink()
+        (self.folder / "results" / "mad.md").mkdir(parents=True)
+        self.assertIn("results/mad.md: is there and is not a file",
+                      self.refused(document()))
 
     def test_a_figure_that_was_not_drawn_is_refused(self):
         error = self.refused(document(), EXPECTED)
