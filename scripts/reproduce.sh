@@ -142,8 +142,6 @@ draw "$results/stability.json" stability stability_chunks stability_gradient
 draw "$results/latency_bias.json" latency memory_share
 draw "$results/monotonic_algorithms.json" monotonic_algorithms
 draw "$results/matcha_algorithms.json" matcha_algorithms
-draw "$results/crossover.json"
-draw "$results/crossover_beam.json"
 for figure in monte_carlo sharpness; do
   "$python" plots/draw.py --figure "$figure" "${expectations[@]}" -o "$out/figures"
 done

@@ -68,6 +68,14 @@ def machine_text(context):
 
 def context_text(context):
     """Names commit, machine and date of a run, and says whether it may be trusted."""
+    text, warnings = run_text(context), len(context["warnings"])
+    if warnings:
+        text += f" The result carries {warnings} warning{'s'[warnings == 1:]}."
+    return text
+
+
+def run_text(context):
+    """The same without its warnings, for a page that has them in one place."""
     tree = {
         True: " with uncommitted changes",
         False: "",
@@ -77,14 +85,8 @@ def context_text(context):
         f"Commit {context['commit'][:10]}{tree}; {machine_text(context)}; "
         f"{context['date']}."
     )
-    warnings = context["warnings"]
     reasons = invalid_reasons(context)
-    if reasons:
-        text = f"INVALID: {'; '.join(reasons)}. {text}"
-    if warnings:
-        plural = "s" if len(warnings) > 1 else ""
-        text += f" The result carries {len(warnings)} warning{plural}."
-    return text
+    return f"INVALID: {'; '.join(reasons)}. {text}" if reasons else text
 
 
 def contexts_text(documents):

@@ -122,6 +122,23 @@ def draw(parts):
     return figure, [_headline(*panel) for panel in every] + notes
 
 
+def beside_published(parts):
+    """Name -> the speed-ups in the order of the published table: of the authors' program,
+    built as they built it, and of our kernels.
+    """
+    panels = [_our_panel(part) for part in parts if part["kind"] == "sweep"]
+    panels += [_build_panel(part, build) for part in parts if part["kind"] == "authors"
+               for build in part["builds"]
+               if build["optimization"] == "none" and build["eigen"].startswith("3.2")]
+    return {name: [_text_at(rows, place) for place in _rows()]
+            for name, rows in panels}
+
+
+def _text_at(rows, place):
+    found = rows[(rows[AXES] == [place[axis] for axis in AXES]).all(axis=1)]
+    return _span_text(found.iloc[0]) if len(found) else None
+
+
 def _foot(parts, notes):
     return (
         "Time of soft over time of hard monotonic attention, above its 95 % interval. "

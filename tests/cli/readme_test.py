@@ -20,6 +20,16 @@ PROGRAM = os.environ["ATTNBENCH"]
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 RESULTS = os.path.join(ROOT, "results")
 CROSSOVERS = ("crossover.json", "crossover_beam.json")
+EXPECTED = ("expect_monotonic", "expect_mocha", "expect_matcha")
+# Page, and figure -> results: what draw.py says of it is a block of its name. Such a block is
+# written by: plots/draw.py --figure NAME RESULT... | grep '^  ' | plots/page.py PAGE NAME
+DRAWN = (
+    ("docs/latency.md", {"latency": ["latency_bias"], "memory_share": ["latency_bias"],
+                         "sharpness": EXPECTED, "monte_carlo": EXPECTED}),
+    ("docs/stability.md", {"stability_chunks": ["claims/stability"],
+                           "stability_gradient": ["claims/stability"],
+                           "monotonic_algorithms": ["monotonic_algorithms"]}),
+)
 
 
 def read(name):
@@ -163,13 +173,14 @@ class NumbersTest(DocumentsTest):
         self.assertGreater(len(quoted), 10)
         printed = (drawn("mad_figure8_builds", "claims/authors", "claims/speedup")
                    + drawn("mad_figure8", "claims/speedup")
-                   + drawn("mocha_figure3", "claims/figure3")).splitlines()
+                   + drawn("mocha_figure3", "claims/figure3")
+                   + drawn("memory_share", "latency_bias")).splitlines()
         for line in quoted:
             self.assertIn(line, printed)
         self.assertTrue(any("] *" in line for line in quoted))
 
     def test_a_marked_speed_up_has_its_reason_on_the_same_page(self):
-        for page in [*pages(), "REPRODUCTION.md"]:
+        for page in [*pages(), *glob.glob("results/*.md", root_dir=ROOT)]:
             text = read(page).replace("\\", "")
             if re.search(r"x \[[^]]*\] \*( |$)", text, re.MULTILINE):
                 with self.subTest(page=page):
@@ -262,12 +273,13 @@ class NumbersTest(DocumentsTest):
             self.assertRegex(said, f"{expected} (?:of symbols by the expectation )?and (?:in )?{hard}")
             self.assertIn(f"{runs.count(name)} seeds", said)
 
-    def test_the_errors_of_sampled_means_are_those_of_the_committed_results(self):
-        names = [f"expect_{name}" for name in ("monotonic", "mocha", "matcha")]
-        lines = [line for line in drawn("monte_carlo", *names).splitlines()
-                 if line.startswith("  ")]
-        self.assertEqual(len(lines), 3)
-        self.stands_in("\n".join(lines), ["docs/latency.md"])
+    def test_what_is_said_of_a_figure_is_that_of_the_committed_results(self):
+        for page, figures in DRAWN:
+            for figure, results in figures.items():
+                lines = re.findall("^  .*\n", drawn(figure, *results), re.MULTILINE)
+                with self.subTest(page=page, figure=figure):
+                    self.assertEqual(block(figure, page), "".join(lines))
+                    self.assertIn(f"/figures/{figure}.png)", read(page))
 
     def test_the_findings_about_runs_of_one_program_are_those_of_the_committed_result(self):
         lines = [line for line in drawn("aa").splitlines() if line.startswith("  ")]
