@@ -2,6 +2,8 @@
 mechanism called `</script><b>` is a name and nothing else.
 """
 
+import base64
+import gzip
 import html
 import json
 
@@ -23,15 +25,15 @@ def text(value):
     return html.escape(words.clean(str(value)))
 
 
-def in_script(value):
-    """Writes JSON for <script type="application/json">, which only "</" can end."""
-    dumped = json.dumps(value, separators=(",", ":"))
-    return dumped.replace("<", "\\u003c")
+def packed(content):
+    """Writes text in a fifth to a tenth of its size, and as letters that end no element."""
+    # Without a time, the same text gives the same bytes.
+    return base64.b64encode(gzip.compress(content.encode(), 6, mtime=0)).decode()
 
 
-def lines_in_script(values):
-    """Writes a JSON array with one element a line, so that one can be cut out."""
-    return "[\n" + ",\n".join(map(in_script, values)) + "\n]"
+def in_place(content):
+    """Packs markup, which page.js puts where it is."""
+    return f'<script type="text/plain" class="packed">{packed(content)}</script>'
 
 
 def table(caption, head, rows, look=""):

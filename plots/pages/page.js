@@ -1,18 +1,56 @@
-// Fills the tables of records from the JSON beside them: PAGE rows at a time,
-// filtered and sorted, and a raw record where a link #cell-TABLE-INDEX leads.
-// Text from files is only ever set as text, never as markup.
+// Unpacks the pictures; fills a table of records when it is opened, PAGE rows at a time,
+// filtered and sorted; shows a raw record where a link #cell-TABLE-INDEX leads, and the
+// claims of one verdict. Texts of records are only ever set as text, never as markup.
 (function () {
   "use strict";
   const PAGE = 100;
 
   const byId = (id) => document.getElementById(id);
-  const textOf = (id) => byId(id).textContent;
 
   function make(name, text) {
     const element = document.createElement(name);
     if (text !== undefined) element.textContent = text;
     return element;
   }
+
+  // ---- what is packed -----------------------------------------------------
+
+  async function unpack(packed) {
+    const bytes = Uint8Array.from(atob(packed), (letter) => letter.charCodeAt(0));
+    const stream = new Blob([bytes]).stream();
+    return new Response(stream.pipeThrough(new DecompressionStream("gzip"))).text();
+  }
+
+  // Only a script element may read a file beside a page from file://.
+  function fromFile(path) {
+    return new Promise((resolve, reject) => {
+      const script = make("script");
+      script.src = path;
+      script.onload = () => resolve(script.dataset.packed);
+      script.onerror = () => reject(new Error(
+          `The records are in ${decodeURI(path)}, which is not beside this page.`));
+      document.head.append(script);
+    });
+  }
+
+  const loaded = new Map();
+  // Gives the lines of a table once they are there: its data, then each record.
+  function linesOf(number) {
+    if (!loaded.has(number)) {
+      const inside = byId("packed-" + number);
+      const packed = inside ? Promise.resolve(inside.textContent)
+          : fromFile(JSON.parse(byId("files").textContent)[number]);
+      loaded.set(number, packed.then(unpack).then((text) => text.split("\n")));
+    }
+    return loaded.get(number);
+  }
+
+  async function putInPlace(packed) {
+    const markup = await unpack(packed.textContent);
+    packed.outerHTML = markup;
+  }
+
+  // ---- tables of records --------------------------------------------------
 
   const isNumber = (value) =>
     typeof value === "number" || typeof value === "bigint";
@@ -62,10 +100,8 @@
       row.some((value) => shown(value).toLowerCase().includes(word));
   }
 
-  function fill(section) {
-    const number = section.id.split("-")[1];
-    const { columns, constants, rows: written, source, links } =
-        JSON.parse(textOf("data-" + number));
+  function fill(section, data) {
+    const { columns, constants, rows: written, source, links } = JSON.parse(data);
     const rows = written.map((row) => row.map(exact));
     const heads = [...section.querySelectorAll("thead th")];
     const body = section.querySelector("tbody");
@@ -151,12 +187,6 @@
     show();
   }
 
-  const lines = new Map();
-  function record(table, index) {
-    if (!lines.has(table)) lines.set(table, textOf("raw-" + table).split("\n"));
-    return lines.get(table)[index + 1].replace(/,$/, "");
-  }
-
   // A key a line: samples stay together. Numbers stay as the file has them.
   function spread(line) {
     let depth = 0;
@@ -173,31 +203,78 @@
     return text;
   }
 
-  function open() {
-    const found = /^#cell-(\d+)-(\d+)$/.exec(location.hash);
-    if (!found || !byId("opened-" + found[1])) return;
-    const id = location.hash.slice(1);
-    let details = byId(id);
-    if (!details) {
-      details = make("details");
-      details.id = id;
-      const title = textOf("caption-" + found[1]);
-      const pre = make("pre", spread(record(found[1], Number(found[2]))));
-      pre.tabIndex = 0;
-      details.append(make("summary", `Raw JSON of ${title}[${found[2]}]`), pre);
-      byId("opened-" + found[1]).prepend(details);
-    }
-    details.open = true;
-    details.scrollIntoView();
-    details.querySelector("summary").focus({ preventScroll: true });
+  document.querySelectorAll("details.records").forEach((section) => {
+    section.addEventListener("toggle", async () => {
+      try {
+        fill(section, (await linesOf(section.id.split("-")[1]))[0]);
+      } catch (error) {
+        section.querySelector("output").textContent = error.message;
+      }
+    }, { once: true });
+  });
+
+  // ---- claims -------------------------------------------------------------
+
+  const choice = document.querySelector("fieldset.verdicts");
+
+  // An empty verdict shows all claims.
+  function showVerdict(verdict) {
+    document.querySelectorAll(".ledger > tbody > tr").forEach((row) => {
+      row.hidden = verdict && row.querySelector("strong").textContent !== verdict;
+    });
   }
 
-  document.querySelectorAll("section.records").forEach(fill);
+  if (choice) {
+    choice.hidden = false; // Without this script it would do nothing.
+    choice.addEventListener("change", (event) => showVerdict(event.target.value));
+  }
+
+  // ---- where a link leads -------------------------------------------------
+
+  async function record(table, index) {
+    const opened = byId("opened-" + table);
+    if (!opened) return null;
+    const id = `cell-${table}-${index}`;
+    opened.closest("details").open = true;
+    const lines = await linesOf(table).catch(() => []); // the table says what is wrong
+    const line = lines[Number(index) + 1];
+    if (!byId(id) && line !== undefined) {
+      const details = make("details");
+      details.id = id;
+      const title = byId("caption-" + table).textContent;
+      const pre = make("pre", spread(line));
+      pre.tabIndex = 0;
+      details.append(make("summary", `Raw JSON of ${title}[${index}]`), pre);
+      opened.prepend(details);
+    }
+    return byId(id) || opened;
+  }
+
+  // Unfolds what an address leads to, and shows it if its verdict is filtered out.
+  async function open() {
+    const found = /^#cell-(\d+)-(\d+)$/.exec(location.hash);
+    const place = found ? await record(found[1], found[2])
+                        : byId(location.hash.slice(1));
+    if (!place) return;
+    for (let fold = place.closest("details"); fold;
+         fold = fold.parentElement.closest("details")) {
+      fold.open = true;
+    }
+    if (place.closest(".ledger tr[hidden]")) {
+      choice.querySelector("input").checked = true;
+      showVerdict("");
+    }
+    place.scrollIntoView();
+    const title = place.querySelector(":scope > summary");
+    if (title) title.focus({ preventScroll: true });
+  }
+
   window.addEventListener("hashchange", open);
-  // A second click on a link of the same record changes no hash.
+  // A second click on the same link changes no hash.
   document.addEventListener("click", (event) => {
-    const anchor = event.target.closest("a[href^='#cell-']");
+    const anchor = event.target.closest("a[href^='#']");
     if (anchor && anchor.hash === location.hash) open();
   });
-  open();
+  // What is unpacked moves what is below it.
+  Promise.all([...document.querySelectorAll("script.packed")].map(putInPlace)).then(open);
 })();

@@ -7,18 +7,23 @@ examples:
   attnbench report sweep.json -o report.html
   attnbench report sweep.json verify.json stability.json -o report.html --title Friday
 
-A result is what run-sweep, verify, stability, roofline or claims wrote. The page needs
-no network and no other file. The same results give the same bytes. A wrong result gives
-one line on stderr, exit code 2, and no page.
+A result is what run-sweep, verify, stability, roofline, claims or train wrote. The page
+needs no network and is one file of at most 1.5 MB, to be mailed. Where it would be larger
+the records, which are the rows of its tables, go to the folder report.html.files beside it;
+without that folder the page lacks those tables alone. The same results give the same bytes.
+A wrong result gives one line on stderr, exit code 2, and no page.
 """
 
+import contextlib
 import os
+import re
 
 from analysis import command, load, whole_file
 from analysis.command import UsageError
 from pages import assemble, documents
 
 IS_THERE = "is there already; --force replaces it"
+FOLDER = ".files"  # what the folder's name has behind the page's
 
 
 def main(arguments=None):
@@ -26,8 +31,8 @@ def main(arguments=None):
     try:
         check_output(options)
         read = documents.read(options.results)
-        content = assemble.page(read, options.title).encode()
-        whole_file.write(options.output, content, options.force)
+        folder = os.path.basename(options.output) + FOLDER
+        write(options, *assemble.page(read, options.title, folder))
     except (load.DataError, UsageError) as error:
         return command.fail(error)
     except FileExistsError:
@@ -35,6 +40,39 @@ def main(arguments=None):
     except OSError as error:
         return command.fail(f"{options.output}: cannot be written: {error.strerror}")
     return 0
+
+
+def write(options, page, files):
+    """Writes the files and then the page, so that whoever opens it has both; until then an
+    older page keeps its own.
+    """
+    folder = options.output + FOLDER
+    kept = _records(folder)
+    try:
+        _write_files(folder, files)
+        whole_file.write(options.output, page, options.force)
+        kept = files
+    finally:
+        for name in _records(folder).difference(kept):
+            os.unlink(os.path.join(folder, name))
+        with contextlib.suppress(OSError):  # it is not empty, or not there
+            os.rmdir(folder)
+
+
+def _write_files(folder, files):
+    try:
+        if files:
+            os.makedirs(folder, exist_ok=True)
+        for name, content in files.items():
+            whole_file.write(os.path.join(folder, name), content)
+    except OSError as error:
+        raise UsageError(f"{folder}: cannot be written: {error.strerror}") from error
+
+
+def _records(folder):
+    """The names of the files there that a page's records are in, and of no others."""
+    names = os.listdir(folder) if os.path.isdir(folder) else ()
+    return {name for name in names if re.fullmatch("[0-9a-f]{16}\\.js", name)}
 
 
 def parse(arguments):

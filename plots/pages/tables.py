@@ -2,13 +2,14 @@
 
 A record becomes a row by its own keys, so a new field, or a new kind of
 document, is shown without being named here. Of a number the page shows four
-digits; the record itself is in the page too, one line of JSON, and every
+digits; the record itself goes with the rows, one line of JSON, and every
 number links to it.
 
 Rows are data, not markup: page.js makes those that are looked at. A result
 with 20,000 cells would be some 600,000 elements otherwise.
 """
 
+import json
 from dataclasses import dataclass
 
 from analysis import load
@@ -150,9 +151,23 @@ def _exact(value):
     return {"whole": str(value)} if is_large else value
 
 
-def to_html(table, heading="h4"):
-    """Makes the frame that page.js fills, and the data that it fills it from."""
-    n = table.number
+def lines(table):
+    """Gives what page.js fills a table from: its data on the first line, then its records."""
+    data = {
+        "columns": table.columns,
+        "constants": {name: _exact(value) for name, value in table.constants.items()},
+        "rows": [[_exact(value) for value in row] for row in table.rows],
+        "source": table.source,
+    }
+    if table.records is None:
+        data["links"] = table.links
+    return "\n".join(
+        json.dumps(one, separators=(",", ":")) for one in (data, *(table.records or [])))
+
+
+def to_html(table):
+    """Makes the frame that page.js fills when it is opened."""
+    n, count = table.number, len(table.rows)
     caption = markup.text(table.title)
     head = "".join(
         f'<th scope="col"><button type="button">{markup.text(name)}</button></th>'
@@ -164,22 +179,8 @@ def to_html(table, heading="h4"):
     )
     if same:
         same = f"<p>The same in every row:</p><dl class=\"inline\">{same}</dl>"
-    data = {
-        "columns": table.columns,
-        "constants": {name: _exact(value) for name, value in table.constants.items()},
-        "rows": [[_exact(value) for value in row] for row in table.rows],
-        "source": table.source,
-    }
-    if table.records is None:
-        data["links"] = table.links
-    raw = ""
-    if table.records is not None:
-        raw = (
-            f'<script type="application/json" id="raw-{n}">'
-            f"{markup.lines_in_script(table.records)}</script>\n"
-        )
-    return f"""<section class="records" id="table-{n}" aria-labelledby="caption-{n}">
-<{heading} id="caption-{n}">{caption}</{heading}>
+    return f"""<details class="records" id="table-{n}">
+<summary><span id="caption-{n}">{caption}</span> ({count} row{"s"[count == 1:]})</summary>
 {same}
 <div class="tools"><label for="filter-{n}">Filter</label>
 <input type="search" id="filter-{n}" aria-describedby="filter-help" autocomplete="off">
@@ -190,9 +191,8 @@ def to_html(table, heading="h4"):
 <table><caption>{caption}</caption>
 <thead><tr><th scope="col"><button type="button">row</button></th>{head}</tr></thead>
 <tbody></tbody></table></div>
-<div class="raw" id="opened-{n}"></div>
-<script type="application/json" id="data-{n}">{markup.in_script(data)}</script>
-{raw}</section>"""
+<div id="opened-{n}"></div>
+</details>"""
 
 
 def failures(cells):

@@ -215,10 +215,11 @@ def _raw(document):
             lines += [f"  {k}: {_json(v)}" for k, v in value.items()]
         else:
             lines.append(f"{key}: {_json(value)}")
-    inner = markup.text("\n".join(lines))
+    text = markup.text("\n".join(lines))
+    inner = markup.in_place(f'<pre tabindex="0">{text}</pre>')
     return (
         f"<details><summary>Raw JSON of {markup.text(document.name)} but for its "
-        f'records</summary><pre tabindex="0">{inner}</pre></details>'
+        f"records</summary>{inner}</details>"
     )
 
 

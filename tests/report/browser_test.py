@@ -3,8 +3,10 @@ fails, a figure without a size, a filter, a heading or a link that does nothing.
 Runs headless Chromium on pages opened from file://; scripts/check.sh report."""
 
 import pathlib
+import shutil
 import sys
 import unittest
+from unittest import mock
 
 from selenium import webdriver
 from selenium.webdriver.common.by import By
@@ -15,6 +17,7 @@ import results
 
 import made_up
 import made_up_claims
+from pages import assemble
 
 CHROMIUM = pathlib.Path("/usr/bin/chromium")
 DRIVER = pathlib.Path("/usr/bin/chromedriver")
@@ -38,13 +41,26 @@ class BrowserTest(results.ReportCase):
         cls.browser = start()
         cls.addClassCleanup(cls.browser.quit)
 
-    def show(self, *documents, hash_=""):
+    def show(self, *documents, hash_="", **keywords):
         """Opens their page; a message in the console is an error."""
-        url = self.page(*documents).as_uri() + hash_
+        self.go_to(self.page(*documents, **keywords).as_uri() + hash_)
+        self.addCleanup(self.check_console)
+
+    def go_to(self, url):
+        """Opens a page and waits for its pictures."""
         # This opens a new page even if only the hash differs.
         self.browser.get("about:blank")
         self.browser.get(url)
-        self.addCleanup(self.check_console)
+        self.wait_for(lambda: not self.find_all("script.packed"))
+
+    def wait_for(self, what):
+        """Gives what `what()` gives once that is true."""
+        return WebDriverWait(self.browser, 30).until(lambda _: what())
+
+    def unfold(self, table=0):
+        """Opens a table; gives what is said of its rows."""
+        self.find(f"#table-{table} > summary").click()
+        return self.wait_for(lambda: self.find(f"#table-{table} output").text)
 
     def check_console(self):
         self.assertEqual(self.browser.get_log("browser"), [])
@@ -59,8 +75,7 @@ class BrowserTest(results.ReportCase):
         """Gives the record of that id once it is there: a link only changes the hash,
         and the page hears of that later.
         """
-        return WebDriverWait(self.browser, 30).until(
-            lambda _: next(iter(self.find_all(f"#{name}")), None))
+        return self.wait_for(lambda: next(iter(self.find_all(f"#{name}")), None))
 
     def column(self, name, table=0):
         heads = [h.text for h in self.find_all(f"#table-{table} thead th")]
@@ -105,7 +120,7 @@ class BrowserTest(results.ReportCase):
 
     def test_a_filter_leaves_the_rows_that_fit(self):
         self.show(results.sweep(made_up.mocha_cells((10, 20))))
-        self.assertEqual(self.count(), "rows 1 to 14 of 14")
+        self.assertEqual(self.unfold(), "rows 1 to 14 of 14")
         self.filter("mocha")
         self.assertEqual(self.column("mechanism"), ["mocha"] * 6)
         self.assertEqual(self.count(), "rows 1 to 6 of 6, filtered from 14")
@@ -122,6 +137,7 @@ class BrowserTest(results.ReportCase):
         cells = made_up.mocha_cells((10, 20))
         made_up.stop(cells[4], "error", "no memory")
         self.show(results.sweep(cells))
+        self.unfold()
         given = [c["median_ns"] for c in cells if c["median_ns"]]
         self.assertEqual(self.sort_by("median_ns"), "ascending")
         shown = self.column("median_ns")
@@ -143,6 +159,7 @@ class BrowserTest(results.ReportCase):
     def test_a_number_leads_to_its_raw_record(self):
         cells = made_up.mocha_cells((10, 20))
         self.show(results.sweep(cells))
+        self.unfold()
         self.sort_by("median_ns")
         index = min(range(14), key=lambda i: cells[i]["median_ns"])
         self.find("#table-0 tbody tr td.number a").click()
@@ -166,6 +183,7 @@ class BrowserTest(results.ReportCase):
         for cell, number in zip(cells, large):
             cell["peak_memory_bytes"] = number
         self.show(results.sweep(cells))
+        self.unfold()
         self.assertEqual(self.column("peak_memory_bytes"), list(map(str, large)))
         self.assertEqual(self.sort_by("peak_memory_bytes"), "ascending")
         self.assertEqual(self.column("peak_memory_bytes"), list(map(str, large)))
@@ -181,12 +199,16 @@ class BrowserTest(results.ReportCase):
                   hash_="#cell-0-5")
         self.assertIn("took longer than 2 s", self.opened("cell-0-5").text)
         # A part of a record leads to the whole.
+        self.unfold(2)
         self.find("#table-2 tbody tr:last-child th a").click()
         self.assertIn('"mechanism": "matcha"', self.opened("cell-1-1").text)
+        self.assertTrue(self.find("#table-1").get_attribute("open"))
 
     def test_rows_come_a_page_at_a_time(self):
         cells = [made_up.make_cell("soft", t, 1) for t in range(1, 251)]
         self.show(results.sweep(cells))
+        self.assertEqual(self.find_all("#table-0 tbody tr"), [])
+        self.unfold()
         self.assertEqual(len(self.find_all("#table-0 tbody tr")), 100)
         self.find("#table-0 .next").click()
         self.find("#table-0 .next").click()
@@ -202,12 +224,39 @@ class BrowserTest(results.ReportCase):
     def test_a_hostile_name_stays_a_name(self):
         self.show(results.sweep(results.hostile_cells(), cpu=results.HOSTILE),
                   hash_="#cell-0-1")
+        self.assertIn("</script>", self.opened("cell-0-1").text)
         self.assertEqual(self.find_all("#out"), [])
         name = self.browser.execute_script(
             "return document.querySelector('#table-0 tbody tr:nth-child(2) td')"
             ".textContent")
         self.assertEqual(name, results.HOSTILE)
-        self.assertIn("</script>", self.opened("cell-0-1").text)
+
+    def test_records_beside_a_page_come_when_a_table_is_opened(self):
+        """The page has a name in which an address has other meanings."""
+        name = 'a#b?%41&"é: x.html'
+        with mock.patch.object(assemble, "MOST_BYTES", 0):
+            self.show(results.sweep(made_up.mocha_cells((10, 20))), results.verify(), name=name)
+        self.assertEqual(self.find_all("script[src]"), [])
+        self.assertEqual(self.unfold(), "rows 1 to 14 of 14")
+        self.assertEqual(len(self.find_all("script[src]")), 1)
+        self.find("#table-0 tbody th a").click()
+        self.assertIn('"mechanism": "soft"', self.opened("cell-0-0").text)
+        self.browser.execute_script("location.hash = '#cell-1-1'")
+        self.assertIn('"mechanism": "matcha"', self.opened("cell-1-1").text)
+
+    def test_a_page_without_its_records_shows_all_else_and_says_what_is_missing(self):
+        with mock.patch.object(assemble, "MOST_BYTES", 0):
+            path = self.page(results.sweep(made_up.mocha_cells((10, 20))))
+        shutil.rmtree(f"{path}.files")
+        self.go_to(path.as_uri())
+        self.assertEqual(len(self.find_all("figure svg")), 1)
+        self.assertRegex(self.unfold(), "^The records are in report.html.files/[0-9a-f]{16}.js, "
+                                        "which is not beside this page.$")
+        # A link to one of them leads to the same words.
+        self.go_to(path.as_uri() + "#cell-0-1")
+        self.wait_for(lambda: "not beside this page" in self.find("#table-0 output").text)
+        self.assertTrue(all("ERR_FILE_NOT_FOUND" in entry["message"]
+                            for entry in self.browser.get_log("browser")))
 
     def size(self, width):
         """Makes the page so wide, which a window of Chromium may not be."""
@@ -236,6 +285,64 @@ class BrowserTest(results.ReportCase):
                 const box = document.querySelector(".ledger").parentElement;
                 return [box.scrollWidth, box.clientWidth];"""))
 
+    def claims(self):
+        """Gives the names of the claims that are seen."""
+        return [claim.text for claim in self.find_all(".ledger th > a") if claim.is_displayed()]
+
+    def test_claims_of_one_verdict_are_shown(self):
+        document = made_up_claims.document()
+        self.show(document)
+        self.assertEqual(self.claims(), [claim["id"] for claim in document["claims"]])
+        for width in (1300, 400):  # A claim is a row, or a block.
+            self.size(width)
+            self.find("input[value='refuted']").click()
+            self.assertEqual(self.claims(), ["mad-speedup"])
+            self.find("input[value='']").click()
+            self.assertEqual(len(self.claims()), len(document["claims"]))
+
+    def test_an_address_shows_its_claim_whatever_verdict_is_chosen(self):
+        self.show(made_up_claims.document(), results.sweep(made_up.mocha_cells((10, 20))),
+                  hash_="#claim-britz-K")
+
+        def is_there(name):
+            box = self.box(self.find(f"#claim-{name}"))
+            return 0 <= box["top"] < 1000 and box["height"] > 0
+
+        self.wait_for(lambda: is_there("britz-K"))
+        self.find("input[value='refuted']").click()
+        self.browser.execute_script("location.hash = '#claim-mad-binary'")
+        self.wait_for(lambda: is_there("mad-binary"))
+        self.assertGreater(len(self.claims()), 1)
+        self.assertTrue(self.find("input[value='']").is_selected())
+
+    def test_an_address_unfolds_what_it_leads_to(self):
+        self.show(results.sweep(results.plain_cells()), hash_="#file-0")
+        self.wait_for(lambda: self.find("#file-0").is_displayed())
+
+    def test_reasons_are_seen_on_screens_and_on_paper_without_unfolding(self):
+        self.show(made_up_claims.document())
+        for media in ("screen", "print"):
+            self.emulate(media)
+            reasons = [why.text for why in self.find_all(".why") if why.is_displayed()]
+            self.assertIn("It is <so>.", reasons)
+            self.assertIn("holds only if chunk_energy_scale = 1.", reasons)
+
+    def emulate(self, media="screen", scheme="light"):
+        self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {
+            "media": media, "features": [{"name": "prefers-color-scheme", "value": scheme}]})
+        self.addCleanup(self.browser.execute_cdp_cmd, "Emulation.setEmulatedMedia",
+                        {"media": "", "features": []})
+
+    def test_a_page_on_paper_is_as_wide_as_the_paper(self):
+        self.size(718)  # A4 without its margins
+        self.emulate("print", "dark")
+        self.show(results.sweep(made_up.mad_cells((4, 8))), made_up_claims.document(),
+                  results.sweep(results.peers_cells()))
+        for element in self.find_all("figure svg, .ledger"):
+            self.assertLessEqual(self.box(element)["right"], 718)
+        color = self.browser.execute_script("return getComputedStyle(document.body).color")
+        self.assertEqual(color, "rgb(26, 26, 26)")
+
     def test_evidence_opens_and_leads_to_the_record_of_its_claim(self):
         document = made_up_claims.document()
         self.show(document)
@@ -251,6 +358,9 @@ class BrowserTest(results.ReportCase):
         self.size(400)
         self.show(results.sweep(made_up.mad_cells((4, 8))), made_up_claims.document(),
                   results.sweep(results.peers_cells()), results.verify())
+        for folded in self.find_all("details:not(details details) > summary"):
+            folded.click()
+        self.wait_for(lambda: self.find("#table-3 output").text)
         self.assertLessEqual(
             *self.browser.execute_script(
                 "return [document.documentElement.scrollWidth, window.innerWidth]"))
@@ -262,11 +372,19 @@ class BrowserTest(results.ReportCase):
 
     def test_text_contrasts_with_what_is_behind_it(self):
         """Expects WCAG 2 AA: 4.5 to 1, for every element that has text of its own."""
+        for scheme in ("light", "dark"):
+            with self.subTest(scheme):
+                self.emulate(scheme=scheme)
+                self.contrasts()
+
+    def contrasts(self):
         cells = made_up.mocha_cells((10, 20))
         made_up.stop(cells[4], "error", "no memory")
         self.show(results.sweep(cells, warnings=["busy"]),
                   results.sweep(results.peers_cells(), valid=False,
-                                invalid_reasons=["why"]))
+                                invalid_reasons=["why"]),
+                  made_up_claims.document())
+        self.unfold()
         least = self.browser.execute_script("""
           const levels = (color) => color.match(/[\\d.]+/g).map(Number);
           const luminance = (color) => {

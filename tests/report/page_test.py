@@ -7,18 +7,19 @@ import re
 import subprocess
 import sys
 import unittest
+from unittest import mock
 import xml.etree.ElementTree
 
 import hostile
 import results
-from analysis import words as markup_words
+from analysis import command, whole_file, words as markup_words
 from hostile import NAMES
-from parsed import Page
+from parsed import Page, unpacked
 from results import HOSTILE, POINTS, ROOT, ReportCase
 
 import made_up
 import made_up_claims
-from pages import validity
+from pages import assemble, validity
 
 
 class PageTest(ReportCase):
@@ -78,11 +79,11 @@ class PageTest(ReportCase):
         self.assertGreater(len(pictures), 2)
         for attributes in pictures:
             self.assertEqual(attributes["role"], "img")
-            self.assertEqual(len(attributes["aria-labelledby"].split()), 2)
+            self.assertTrue(attributes["aria-labelledby"] and attributes["aria-describedby"])
 
     def test_pictures_are_svg_that_stands_alone(self):
         text = self.page(results.sweep(made_up.mocha_cells((10, 20)))).read_text()
-        found = re.findall(r"<svg .*?</svg>", text, re.DOTALL)
+        found = re.findall(r"<svg .*?</svg>", Page(text).text, re.DOTALL)
         self.assertEqual(len(found), 1)
         for picture in found:
             xml.etree.ElementTree.fromstring(picture)
@@ -126,7 +127,7 @@ class PageTest(ReportCase):
             self.assertIn(words(name), texts | {""})
         self.assertIn(words(" ".join(NAMES)), page.words())
         for name in hostile.file_names():
-            self.assertIn(words(f"{name}: valid"), page.words())
+            self.assertIn(words(command.printable(f"{name}: valid")), page.words())
 
     def test_a_picture_has_the_names_as_they_are(self):
         names = ["url(#a)", "'DejaVu Sans'", 'a id="b"', 'xlink:href="#a"', "_a_", "<b>&amp;"]
@@ -152,8 +153,79 @@ class PageTest(ReportCase):
                 check=True,
             )
             pages.append(out.read_bytes())
-        self.assertIn(b"<svg", pages[0])
+        self.assertEqual(len(Page(pages[0].decode()).named("svg")), 1)
         self.assertEqual(*pages)
+
+    # ---- a page that would be large -----------------------------------------
+
+    def large(self, *documents):
+        """Gives the page of the documents, and what lies beside it, if any record is too much."""
+        with mock.patch.object(assemble, "MOST_BYTES", 0):
+            path = self.page(*documents)
+        beside = self.folder / "report.html.files"
+        return path.read_text(), {one.name: one.read_text() for one in beside.iterdir()}
+
+    def test_records_that_make_a_page_large_lie_beside_it(self):
+        documents = results.sweep(results.plain_cells()), results.verify()
+        page = self.read(*documents)
+        text, beside = self.large(*documents)
+        large = Page(text)
+        self.assertEqual(large.words(), page.words())
+        paths = json.loads(large.scripts["files"])
+        # One file has the cells, one the cases, and one the quantities of cases.
+        self.assertEqual(len(paths), 3)
+        self.assertNotIn("packed-0", large.scripts)
+        for number, path in enumerate(paths):
+            folder, name = path.split("/")
+            self.assertEqual(folder, "report.html.files")
+            packed = re.fullmatch('document.currentScript.dataset.packed="([^"]*)";\n',
+                                  beside[name])[1]
+            self.assertEqual(unpacked(packed).split("\n"), page.lines(number))
+        self.assertEqual(set(beside), {path.split("/")[1] for path in paths})
+
+    def test_only_a_page_with_records_beside_it_may_load_anything(self):
+        document = results.sweep(results.plain_cells())
+        text, _ = self.large(document)
+        self.assertIn("'strict-dynamic';", text)
+        self.assertNotIn("strict-dynamic", self.page(document).read_text())
+
+    def test_records_of_an_older_page_go_and_other_files_stay(self):
+        self.large(results.sweep(results.plain_cells()))
+        folder = self.folder / "report.html.files"
+        old = set(folder.iterdir())
+        (folder / "mine.js").write_text("mine")
+        self.large(results.verify())
+        self.assertFalse(old & set(folder.iterdir()))
+        self.page(results.verify())
+        self.assertEqual([one.name for one in folder.iterdir()], ["mine.js"])
+
+    def test_a_page_that_cannot_be_written_leaves_the_old_one_and_its_records(self):
+        def write(path, content, may_replace=True):
+            if str(path).endswith(".html"):
+                raise OSError(28, "No space left on device")
+            whole(path, content, may_replace)
+
+        before = self.large(results.sweep(results.plain_cells()))
+        path, whole = self.write(results.verify()), whole_file.write
+        with mock.patch.object(whole_file, "write", write), \
+                mock.patch.object(assemble, "MOST_BYTES", 0):
+            for name in ("report.html", "new.html"):
+                code, error = self.run_report(path, "-o", str(self.folder / name), "--force")
+                self.assertEqual(code, 2)
+                self.assertIn(f"{name}: cannot be written: No space left", error)
+        self.assertFalse((self.folder / "new.html.files").exists())
+        beside = (self.folder / "report.html.files").iterdir()
+        self.assertEqual(((self.folder / "report.html").read_text(),
+                          {one.name: one.read_text() for one in beside}), before)
+
+    def test_what_is_in_the_place_of_the_records_is_named(self):
+        place = self.folder / "report.html.files"
+        place.write_text("mine")
+        path = self.write(results.verify())
+        with mock.patch.object(assemble, "MOST_BYTES", 0):
+            self.refused([path, "-o", str(self.folder / "report.html")],
+                         f"{place}: cannot be written: File exists")
+        self.assertEqual(place.read_text(), "mine")
 
     # ---- validity -----------------------------------------------------------
 
@@ -203,7 +275,7 @@ class PageTest(ReportCase):
         claims["context"].update(why)
         words = self.read(claims, results.sweep(results.plain_cells(), **why)).words()
         self.assertIn("0.json Not valid: a debug build. 2 claims:", words)
-        self.assertIn("T, U = 5, d = 256 Not valid: a debug build.", words)
+        self.assertIn("T, U = 5, d = 256 (1.json) Not valid: a debug build.", words)
         self.assertIn("INVALID: see below", words)
 
     def test_failed_cells_are_counted_with_message_and_link(self):
@@ -267,11 +339,21 @@ class PageTest(ReportCase):
                              if cell["mechanism"] != "soft"]
         self.assertIn("0.json: no lengths:", self.read(document).words())
 
+    def test_figures_of_papers_come_first_in_the_papers_order(self):
+        page = self.read(made_up_claims.decoder_document(), made_up.stability_document(),
+                         results.sweep(made_up.mocha_cells((10, 20))))
+        figures = [one for one in page.ids() if re.fullmatch(r"figure-\d+-[a-z0-9_]*", one)]
+        self.assertEqual(figures[:3], ["figure-2-mocha_figure3", "figure-0-britz_table1",
+                                       "figure-1-stability"])
+        # A list of all stands before them.
+        links = [a["href"] for a in page.named("a") if a.get("href", "").startswith("#figure-")]
+        self.assertEqual(links, [f"#{one}" for one in figures])
+
     def test_a_decoder_has_its_figure(self):
         page = self.read(made_up_claims.decoder_document())
         self.assertIn("The result is valid, no cell failed (4 cells skipped).",
                       page.words())
-        self.assertIn("0.json: britz_table1", page.words())
+        self.assertIn("Britz, table 1 as a figure, section 4.1 (0.json)", page.words())
         self.assertEqual(len(page.named("svg")), 1)
 
     def test_a_failed_verdict_is_no_good_result(self):
@@ -354,10 +436,6 @@ class PageTest(ReportCase):
         page = self.read(results.sweep(cells), verify, results.computed())
         self.assertEqual(page.records(0), cells)
         self.assertEqual(page.records(1), verify["cases"])
-        # Each record has a line, so that the page's script can cut one out.
-        lines = page.scripts["raw-0"].split("\n")
-        self.assertEqual(json.loads(lines[3].rstrip(",")), cells[2])
-        self.assertEqual(len(lines), len(cells) + 2)
         # Quantities stand inside cases, and their numbers lead to the case.
         self.assertEqual(page.column(2, "quantities.verdict"),
                          ["passed", "failed", "passed"])
@@ -414,10 +492,10 @@ class PageTest(ReportCase):
     def test_a_sweep_that_no_figure_fits_has_a_chart_named_by_its_content(self):
         page = self.read(results.sweep(results.plain_cells()))
         self.assertEqual(len(page.named("svg")), 1)
-        self.assertIn("0.json: Time of a decode with soft by memory length T, U = 5, d = 256",
+        self.assertIn("Time of a decode with soft by memory length T, U = 5, d = 256 (0.json)",
                       page.words())
         one = self.read(results.sweep(results.plain_cells()[:1]))
-        self.assertIn("0.json: Time of a decode with soft, T = 10, U = 5, d = 256", one.words())
+        self.assertIn("Time of a decode with soft, T = 10, U = 5, d = 256 (0.json)", one.words())
 
     def test_a_figure_that_cannot_be_drawn_says_why(self):
         cells = made_up.mocha_cells((10, 20))
@@ -425,7 +503,7 @@ class PageTest(ReportCase):
         words = self.read(results.sweep(cells)).words()
         self.assertIn("mocha_figure3", words)
         self.assertRegex(words, "was not drawn: 0.json: .*out of memory")
-        self.assertIn("0.json: Time of a decode by memory length T = U", words)
+        self.assertRegex(words, r"Time of a decode by memory length T = U.*? \(0.json\)")
         self.assertNotIn(str(self.folder), words)
 
 

@@ -1,10 +1,17 @@
 """A page of `attnbench report`, taken apart."""
 
+import base64
+import gzip
 import html.parser
 import json
 import re
 
 VOID = {"meta", "input", "br", "link", "img", "hr"}
+IN_PLACE = re.compile('<script type="text/plain" class="packed">([^<]*)</script>')
+
+
+def unpacked(packed):
+    return gzip.decompress(base64.b64decode(packed)).decode()
 
 
 def plain(markup):
@@ -12,14 +19,16 @@ def plain(markup):
 
 
 class Page(html.parser.HTMLParser):
-    """Collects elements, ids, links and texts; refuses tags that do not match."""
+    """Collects elements, ids, links and texts, with what the page's script unpacks where it
+    is; refuses tags that do not match.
+    """
 
     def __init__(self, text):
         super().__init__(convert_charrefs=True)
         self.open, self.elements, self.texts, self.scripts = [], [], [], {}
         self.folds, self.folded = [], {}  # summaries of what is open; id -> its summary
-        self.text = text
-        self.feed(text)
+        self.text = IN_PLACE.sub(lambda packed: unpacked(packed[1]), text)
+        self.feed(self.text)
         self.close()
         assert not self.open, self.open
 
@@ -74,11 +83,14 @@ class Page(html.parser.HTMLParser):
             found[name] = plain(f"<strong{verdict}"), plain(shown), plain(evidence)
         return found
 
+    def lines(self, number):
+        return unpacked(self.scripts[f"packed-{number}"]).split("\n")
+
     def data(self, number):
-        return json.loads(self.scripts[f"data-{number}"])
+        return json.loads(self.lines(number)[0])
 
     def records(self, number):
-        return json.loads(self.scripts[f"raw-{number}"])
+        return list(map(json.loads, self.lines(number)[1:]))
 
     def column(self, number, name):
         data = self.data(number)

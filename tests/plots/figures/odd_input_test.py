@@ -282,14 +282,14 @@ class OddInput(PlotTest):
 
     def test_the_page_of_an_odd_sweep_is_made_or_refused(self):
         made = 0
-        with mock.patch("pages.pictures.to_html", lambda documents: ""):
+        with mock.patch("pages.pictures.of_documents", lambda documents: []):
             for figure in ("peers", "growth", "latency", "matcha_algorithms", "britz_table1"):
                 cells = SWEEPS[figure]
                 for what, odd in {"all of it": cells, **ways_of_cells(cells)}.items():
                     path = self.write(make_document(odd))
                     with self.subTest(figure=figure, what=what):
                         try:
-                            assemble.page(documents.read([path]), "title")
+                            assemble.page(documents.read([path]), "title", "files")
                             made += 1
                         except load.DataError as error:
                             self.assertIn("result.json", str(error))
@@ -300,9 +300,9 @@ class OddInput(PlotTest):
         for cell in cells:
             cell["peak_memory_bytes"] = 0
         path = self.write(make_document(cells))
-        page = assemble.page(documents.read([path]), "title")
-        self.assertIn("was not drawn: result.json: cell ", page)
-        self.assertIn("peak_memory_bytes is 0", page)
+        page, _ = assemble.page(documents.read([path]), "title", "files")
+        self.assertIn(b"was not drawn: result.json: cell ", page)
+        self.assertIn(b"peak_memory_bytes is 0", page)
 
 
 if __name__ == "__main__":
