@@ -151,8 +151,8 @@ if ((${#stored[@]})); then
 fi
 
 say "writing the reports"
-"$attnbench" report "$out/claims.json" "$results"/*.json -o "$out/report.html" --force \
-  --title Reproduction
+"$attnbench" report "$out/claims.json" "$results"/*.json "${stored[@]}" \
+  -o "$out/report.html" --force --title Reproduction
 "$python" plots/reproduction.py "$out/claims.json" "${drawn[@]}" "${expectations[@]}" \
   "${stored[@]}" \
   -o "$out/REPRODUCTION.md"

@@ -28,7 +28,7 @@
       script.src = path;
       script.onload = () => resolve(script.dataset.packed);
       script.onerror = () => reject(new Error(
-          `The records are in ${decodeURI(path)}, which is not beside this page.`));
+          `The records are in ${path}, which is not beside this page.`));
       document.head.append(script);
     });
   }
@@ -46,8 +46,11 @@
   }
 
   async function putInPlace(packed) {
-    const markup = await unpack(packed.textContent);
-    packed.outerHTML = markup;
+    try {
+      packed.outerHTML = await unpack(packed.textContent);
+    } catch (error) {
+      packed.replaceWith(make("p", `This browser cannot show it: ${error.message}.`));
+    }
   }
 
   // ---- tables of records --------------------------------------------------

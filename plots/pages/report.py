@@ -8,9 +8,9 @@ examples:
   attnbench report sweep.json verify.json stability.json -o report.html --title Friday
 
 A result is what run-sweep, verify, stability, roofline, claims or train wrote. The page
-needs no network and is one file of at most 1.5 MB, to be mailed. Where it would be larger
-the records, which are the rows of its tables, go to the folder report.html.files beside it;
-without that folder the page lacks those tables alone. The same results give the same bytes.
+needs no network and is one file, which can be mailed. Where its records would make it
+larger than 1.5 MB, they go to the folder report.html.files beside it; without that folder
+the page lacks its tables of records alone. The same results give the same bytes.
 A wrong result gives one line on stderr, exit code 2, and no page.
 """
 

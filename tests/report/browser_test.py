@@ -258,6 +258,16 @@ class BrowserTest(results.ReportCase):
         self.assertTrue(all("ERR_FILE_NOT_FOUND" in entry["message"]
                             for entry in self.browser.get_log("browser")))
 
+    def test_a_browser_that_is_too_old_says_so(self):
+        old = self.browser.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {
+            "source": "delete window.DecompressionStream"})
+        self.addCleanup(self.browser.execute_cdp_cmd,
+                        "Page.removeScriptToEvaluateOnNewDocument", old)
+        self.show(results.sweep(made_up.mocha_cells((10, 20))))
+        words = "DecompressionStream is not defined"
+        self.assertEqual(self.find("figure .scroll").text, f"This browser cannot show it: {words}.")
+        self.assertEqual(self.unfold(), words)
+
     def size(self, width):
         """Makes the page so wide, which a window of Chromium may not be."""
         self.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
@@ -326,6 +336,27 @@ class BrowserTest(results.ReportCase):
             reasons = [why.text for why in self.find_all(".why") if why.is_displayed()]
             self.assertIn("It is <so>.", reasons)
             self.assertIn("holds only if chunk_energy_scale = 1.", reasons)
+
+    def test_the_report_of_the_committed_results_can_be_mailed_and_read(self):
+        path = self.folder / "report.html"
+        folder = results.ROOT / "results"
+        files = [folder / "claims.json", *sorted((folder / "claims").glob("*.json")),
+                 *sorted((folder / "training").glob("*.json"))]
+        code, error = self.run_report(*map(str, files), "-o", str(path))
+        self.assertEqual(code, 0, error)
+        self.assertLessEqual(path.stat().st_size, 1_500_000)
+        self.size(400)
+        self.go_to(path.as_uri())
+        self.assertEqual(self.browser.execute_script("""
+            return [...document.querySelectorAll("a[href^='#']")].map((link) => link.hash.slice(1))
+                .filter((name) => !/^cell-/.test(name) && !document.getElementById(name));"""), [])
+        self.assertLessEqual(*self.browser.execute_script(
+            "return [document.documentElement.scrollWidth, window.innerWidth]"))
+        claims = len(self.claims())
+        self.find("input[value='refuted']").click()
+        self.assertIn(len(self.claims()), range(1, claims))
+        self.assertIn("rows 1 to ", self.unfold(1))
+        self.check_console()
 
     def emulate(self, media="screen", scheme="light"):
         self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {

@@ -9,8 +9,8 @@ import pathlib
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# scripts/check.sh runs each test of this folder by itself.
-sys.path[:0] = [str(ROOT / "plots"), str(ROOT / "tests" / "plots")]
+# scripts/check.sh runs each test of this folder by itself. What PYTHONPATH names comes first.
+sys.path += [str(ROOT / "plots"), str(ROOT / "tests" / "plots")]
 
 from plot_case import PlotTest
 import made_up
