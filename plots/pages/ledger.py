@@ -87,7 +87,7 @@ def _measured(claim):
 def _figures(claim, drawn):
     """Gives links to the figures of the files that the claim was read from."""
     files = {os.path.basename(entry["file"]) for entry in claim["evidence"] if entry["file"]}
-    links = [pictures.link(one, one.title) for one in drawn
+    links = [pictures.link(one) for one in drawn
              if one.label and os.path.basename(one.document.path) in files]
     return f"<p>Figures: {'; '.join(links)}</p>" if links else ""
 

@@ -41,14 +41,13 @@ def of_documents(documents):
 
 
 def to_html(drawn):
-    links = "".join(f"<li>{link(one, f'{one.title} ({one.document.name})')}</li>"
-                    for one in drawn if one.label)
+    links = "".join(f"<li>{link(one)}</li>" for one in drawn if one.label)
     index = f'<ul class="index">{links}</ul>\n' if len(drawn) > 1 else ""
     return index + "\n".join(one.html for one in drawn) or "<p>No figure fits these results.</p>"
 
 
-def link(one, text):
-    return f'<a href="#{one.label}">{markup.text(text)}</a>'
+def link(one):
+    return f'<a href="#{one.label}">{markup.text(one.title)}</a>'
 
 
 def _of_one(document):
@@ -83,8 +82,9 @@ def _shown(document, name, part):
     else:
         title, about = entry.title(part) if entry.title else name.replace("_", " "), ""
     items = "".join(f"<li>{markup.text(line)}</li>" for line in lines)
+    title += f" ({document.name})"
     html = (
-        f'<h3 id="{label}">{markup.text(f"{title} ({document.name})")}</h3>\n'
+        f'<h3 id="{label}">{markup.text(title)}</h3>\n'
         f"{validity.mark(document)}{about}"
         f'<figure><div class="scroll" role="region" tabindex="0" aria-labelledby="{label}">'
         f"{markup.in_place(_svg(figure, label))}</div>\n"

@@ -68,7 +68,7 @@ class LedgerTest(results.ReportCase):
                                   "place": "cells[0]"}]
         page = self.read(claims, results.sweep(made_up.mocha_cells((10, 20))))
         first, second = page.ledger().values()
-        self.assertIn("Figures: MoChA, figure 3, appendix B Evidence", f"{first[1]} {first[2]}")
+        self.assertIn("Figures: MoChA, figure 3, appendix B (1.json) Evidence", f"{first[1]} {first[2]}")
         self.assertNotIn("Figures:", second[1])
         (figure,) = [one for one in page.ids() if one.endswith("mocha_figure3")]
         # One link stands in the ledger; a single figure needs no list of figures.
