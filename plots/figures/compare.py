@@ -31,7 +31,7 @@ def draw(comparison):
     if not rows:
         raise load.DataError(comparison["path"], "rows is empty")
     height = min(MOST_HEIGHT_IN, 0.8 + ROW_IN * len(rows))
-    figure, grid = style.new_figure(1, 1, 2 * style.PANEL_WIDTH_IN, height)
+    figure, grid = style.new_figure(1, 1, height, style.PAGE_IN)
     axes = grid[0, 0]
     margin = 1 + comparison["margin"]
     axes.axvspan(1 / margin, margin, color=style.GRID, zorder=0, linewidth=0)

@@ -25,8 +25,8 @@ MOST_COLUMNS = 3
 MOST_TICKS = 6
 # Axes that span more are logarithmic.
 MOST_LINEAR = 5
-TITLE_PT = 9
-ROW_IN = 0.2
+TITLE_PT = 8
+ROW_IN = 0.15
 
 
 def has_data(cells):
@@ -185,13 +185,11 @@ def _new_figure(plan, shown):
     columns = min(MOST_COLUMNS, len(shown))
     if len(shown) == 4:
         columns = 2
-    width, height = style.PANEL_WIDTH_IN, style.PANEL_HEIGHT_IN
+    height, width = style.PANEL_HEIGHT_IN, style.PAGE_IN
     if plan.x is None:
         height = 0.8 + ROW_IN * max(map(len, shown.values()))
-    if len(shown) == 1:
-        width *= 1.6
-    figure, grid = style.new_figure(-(-len(shown) // columns), columns, width, height)
-    letters = int(columns * width * 72 / (0.54 * TITLE_PT))
+    figure, grid = style.new_figure(-(-len(shown) // columns), columns, height, width)
+    letters = int(width * 72 / (0.57 * TITLE_PT))
     figure.suptitle("\n".join(textwrap.wrap(_title(plan), letters)), fontsize=TITLE_PT)
     return figure, grid
 

@@ -15,6 +15,7 @@ from figures import CHARTS, FIGURES, READERS, data_of, fitting, style
 from pages import markup, validity
 
 _FONT = "'DejaVu Sans'"
+ON_SCREEN = 1.5  # times the size in print
 
 
 def to_html(documents):
@@ -68,11 +69,13 @@ def _svg(figure, label, title, lines):
     figure.savefig(
         stream,
         format="svg",
-        bbox_inches="tight",
-        pad_inches=0.06,
+        bbox_inches=style.frame(figure),
     )
     svg = markup.clean(stream.getvalue())
     svg = svg[svg.index("<svg") :].rstrip()
+    # Letters that are readable in print are too small on a screen.
+    svg = re.sub(r'\b(width|height)="([0-9.]+)pt"',
+                 lambda size: f'{size[1]}="{ON_SCREEN * float(size[2]):.6g}pt"', svg, 2)
     # The date is left out, so that the same data give the same bytes.
     svg = re.sub(r"\s*<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     svg = re.sub(r'(<[^<>]* id=")([^"]*")', rf"\1{label}-\2", svg)

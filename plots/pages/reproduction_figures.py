@@ -62,13 +62,29 @@ PICTURES = (
         "What each context takes of the source, with the scorings and position encodings.",
     ),
     Picture(
-        "learning_curves", "", "Learning curves",
-        "The error of every model that is trained here over its steps (for the copy task "
-        "also figure 3 of Britz).",
+        "learning_curves_noise", "", "Learning curves: noise",
+        "The error over the steps of training with noise and without.",
+    ),
+    Picture(
+        "learning_curves_reordering", "", "Learning curves: reordering",
+        "The same for tasks that change the order of symbols.",
+    ),
+    Picture(
+        "learning_curves_contexts", "", "Learning curves: K and length",
+        "The same for the copy task (also figure 3 of Britz).",
+    ),
+    Picture(
+        "learning_curves_encodings", "", "Learning curves: scorings and encodings",
+        "The same for other scorings and position encodings of Britz.",
+    ),
+    Picture(
+        "learning_curves", "", "Learning curves: further models",
+        "The same for what none of these shows.",
     ),
     Picture(
         "stability", "", "Errors of published closed forms",
-        "Largest error of alpha over T, by variant, precision and family of p.",
+        "Largest error of alpha over T, and the mass that an output loses, by toolkit, "
+        "precision and family of p.",
     ),
     Picture(
         "stability_chunks", "", "Errors with chunk energies",
@@ -77,7 +93,7 @@ PICTURES = (
     ),
     Picture(
         "stability_gradient", "", "Gradients of published closed forms",
-        "Largest gradient over U: where training would explode.",
+        "Largest error of the gradient over U: where training would go wrong.",
     ),
     Picture(
         "monte_carlo", "", "Sampling against the exact expectation",

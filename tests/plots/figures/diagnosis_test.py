@@ -27,11 +27,11 @@ class Diagnosis(unittest.TestCase):
             variant("tf", 0.4, [0, -0.5, 0.9], wrong), variant("nsp", 1e-7, [0, 0, 1e-7]),
             variant("jmin", None, [0, None], wrong, not_finite=4),
             variant("slow", None, [])))
-        self.assertEqual(lines, ["monotonic: wrong by more than 0.01: parallel tf, "
-                                 "parallel jmin"])
+        self.assertEqual(lines, ["monotonic: wrong by more than 0.01: TensorFlow; "
+                                 "MoChA-pytorch"])
         errors, masses = figure.axes[:2]
         names = [label.get_text() for label in errors.get_yticklabels()]
-        self.assertEqual(names, ["parallel tf", "parallel nsp", "parallel jmin"])
+        self.assertEqual(names, ["TensorFlow", "neural_sp", "MoChA-pytorch"])
         bars = [(bar.get_y() + bar.get_height() / 2, bar.get_width())
                 for bar in errors.patches]
         self.assertEqual(bars, [(0, 0.4), (1, 1e-7)])
