@@ -152,8 +152,8 @@ def _set_axes(axes):
     grey = {"color": "#555555", "linewidth": 1.2}
     axes[1].legend(
         handles=[
-            style.handle(text, {**grey, "linestyle": dashes})
-            for text, dashes in (("AL", "-"), ("DAL", DASHES))
+            style.handle(text, {**grey, "linestyle": dashes, "fillstyle": fill, "marker": "s"})
+            for text, dashes, fill in (("AL", "-", "full"), ("DAL", DASHES, "none"))
         ],
         loc="upper left",
         frameon=False,

@@ -12,7 +12,7 @@ import math
 import textwrap
 from dataclasses import dataclass
 
-from analysis import load, series, settings, words
+from analysis import load, names, series, settings, words
 from figures import style, ticks
 
 WORKS = {"decode": "a decode", "expect": "an expectation", "gradient": "a gradient"}
@@ -251,7 +251,7 @@ def _draw_bars(axes, rows, looks, places):
             axes.plot([row["low"], row["high"]], [place, place], color="#000000")
         axes.text(_end(row) + 0.02 * longest, place, words.time_text(row["value"]),
                   fontsize=style.SMALLEST_PT, va="center")
-    axes.set_yticks(range(len(rows)), [row["label"] for row in rows])
+    axes.set_yticks(range(len(rows)), [names.label(row["label"]) for row in rows])
     axes.tick_params(axis="y", length=0)
     axes.set_ylim(places - 0.4, -0.6)
     axes.set_xlim(0, 1.4 * longest)
