@@ -6,6 +6,8 @@ attention, which shows the most that any attention could gain. The decoder is th
 Britz, table 1, with its beam.
 """
 
+import math
+
 from analysis import load, pairing, reads, series, settings, whole_decoders, words
 from figures import britz_table1, style, ticks
 from figures.mocha_figure3 import FREE
@@ -67,7 +69,8 @@ def parts_of(one, other):
 
 
 def _length(attention, decoders):
-    common = set(attention["memory_length"]) & set(decoders["memory_length"])
+    square = attention[attention["memory_length"] == attention["output_length"]]
+    common = set(square["memory_length"]) & set(decoders["memory_length"])
     if not common:
         raise load.DataError(decoders.attrs["path"],
                              f"has no length of {attention.attrs['path']}")
@@ -77,8 +80,6 @@ def _length(attention, decoders):
 def _alone(cells, length):
     """Label -> the row of its speed-up, with value, low and high."""
     cells = cells[(cells["memory_length"] == length) & (cells["output_length"] == length)]
-    if cells.empty:
-        raise load.DataError(cells.attrs["path"], f"cells missing: T = U = {length}")
     chosen = series.times(settings.select(cells, free=FREE))
     chosen["label"] = [settings.label(cell) for cell in chosen.to_dict("records")]
     return {row["label"]: row for row in pairing.speedups(chosen).to_dict("records")}
@@ -96,12 +97,14 @@ def _whole(cells, length):
             continue
         time = cell["ratio"]  # over soft attention's
         rows[settings.label(cell)] = {
-            **cell, "value": 1 / time.value, "low": 1 / time.high, "high": 1 / time.low}
+            **cell, "value": 1 / time.value,
+            "low": 1 / time.high,
+            "high": 1 / time.low if time.low > 0 else math.inf}
     return rows
 
 
 def _draw_span(panel, cell, place, look):
-    if cell["low"] > 0 and cell["high"] < float("inf"):
+    if cell["low"] > 0 and cell["high"] < math.inf:
         panel.plot([cell["low"], cell["high"]], [place, place], color=look["color"])
     panel.plot([cell["value"]], [place], linestyle="none", **look)
 
@@ -110,18 +113,19 @@ def _caption(attention, decoders, length):
     units = decoders["dim"].iloc[0]
     return (
         f"T = U = {length} symbols. Attention alone: of d = {attention['dim'].iloc[0]}, "
-        f"energies {attention['energy'].iloc[0]}, workload "
-        f"{', '.join(sorted(set(attention['workload'])))}. Whole decoder: "
+        f"energies {_of_each('energy', attention)}, workload "
+        f"{_of_each('workload', attention)}. Whole decoder: "
         f"{decoders['layers'].iloc[0]} LSTM layers of {units} units with their encoder, beam "
-        f"{britz_table1.PAPERS_BEAM}, energies {_energy(decoders)}, random weights. "
-        "One CPU thread; lines: 95 % intervals. "
+        f"{britz_table1.PAPERS_BEAM}, energies {_of_each('energy', decoders)}, random weights. "
+        f"Threads: {_of_each('threads', attention, decoders)}; lines: 95 % intervals. "
         + words.contexts_text([attention.attrs, decoders.attrs])
     )
 
 
-def _energy(cells):
-    """That of the decoders that have one: not those without attention."""
-    return ", ".join(sorted(set(cells["energy"].dropna())))
+def _of_each(axis, *frames):
+    """The values of an axis, of cells that have one: fixed-size memory has no energies."""
+    values = {str(value) for cells in frames for value in cells[axis].dropna()}
+    return ", ".join(sorted(values))
 
 
 def _line(name, alone, whole, length):
@@ -133,7 +137,8 @@ def _line(name, alone, whole, length):
 
 def _text(cell):
     value, low, high = (words.ratio_text(cell[key]) for key in ("value", "low", "high"))
-    return f"{value} times as fast [{low}, {high}]"
+    interval = f"[{low}, {high}]" if math.isfinite(cell["high"]) else "(no interval)"
+    return f"{value} times as fast {interval}"
 
 
 def _notes(alone, names):

@@ -44,6 +44,13 @@ class Gains(PlotTest):
         files = self.files()
         self.assertEqual(self.draws(*files), self.draws(*files[::-1]))
 
+    def test_a_length_with_another_number_of_outputs_is_none_of_both(self):
+        alone = attention(lengths=(50,))
+        for cell in attention(lengths=(100,)):
+            alone.append({**cell, "output_length": 20})
+        printed = self.draws(*self.files(alone=alone, whole=decoders(lengths=(50, 100))))
+        self.assertIn("T = U = 50, ", printed)
+
     def test_a_decoder_that_read_nothing_is_left_out(self):
         whole = decoders()
         for cell in whole:
