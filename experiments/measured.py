@@ -14,6 +14,8 @@ for folder in ("python", "plots", "experiments/peers"):
     sys.path.insert(0, os.path.join(ROOT, folder))
 from analysis import command, whole_file
 
+NEEDED = "PyTorch (scripts/setup.sh --training installs it) and what reports need"
+
 
 def parser(script, description):
     made = command.parser(script, description)
@@ -24,11 +26,10 @@ def parser(script, description):
 
 def context(script, arguments, libraries):
     """`script` is its path in experiments/, `libraries` are names with versions."""
-    changes = _git("status", "--porcelain", "--untracked-files=no")
+    commit, dirty = _state_of_sources()
     return {
-        "commit": _git("rev-parse", "HEAD") or "unknown",
-        "dirty": None if changes is None else bool(changes),
-        "cpu": _cpu(), "kernel": platform.release(),
+        "commit": commit, "dirty": dirty,
+        "cpu": cpu_name(), "architecture": platform.machine(), "kernel": platform.release(),
         "libraries": {"python": platform.python_version(), **libraries},
         "command": " ".join([f"experiments/{script}", *arguments]),
         "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
@@ -50,16 +51,24 @@ def write_text(text, path):
         print(text, end="")
 
 
-def _git(*words):
-    try:
-        done = subprocess.run(["git", "-C", ROOT, *words], stdin=subprocess.DEVNULL,
-                              capture_output=True, text=True, check=False, timeout=60)
-    except subprocess.TimeoutExpired:
-        return None
-    return done.stdout.strip() if done.returncode == 0 else None
+def _state_of_sources():
+    """Gives the commit, or "unknown", and whether they were edited since, or None."""
+    done = subprocess.run(["sh", os.path.join(ROOT, "cmake", "commit.sh"), ROOT],
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, check=False)
+    commit, edited = done.stdout.split() or ("unknown", "unknown")
+    return commit, {"yes": True, "no": False}.get(edited)
 
 
-def _cpu():
-    with open("/proc/cpuinfo", encoding="utf-8") as file:
-        names = [line.split(":")[1].strip() for line in file if "model name" in line]
-    return names[0] if names else platform.machine()
+def cpu_name(cpuinfo="/proc/cpuinfo"):
+    """Names the processor as the program does (harness/machine/cpus.h)."""
+    with open(cpuinfo, encoding="utf-8") as file:
+        lines = [line.rstrip("\n").partition(": ") for line in file]
+    implementer, kinds = "", {}
+    for name, _, value in lines:
+        if name.startswith("model name") and value:
+            return value
+        if name.startswith("CPU implementer"):
+            implementer = value
+        if name.startswith("CPU part"):
+            kinds[f"implementer {implementer} part {value}"] = None
+    return ", ".join(kinds) or "unknown"

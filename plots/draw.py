@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
 """Draws figures from result files; --help says how."""
 
+import os
 import sys
 
-from analysis import command
+# PYTHONSAFEPATH leaves this folder out.
+sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
+from analysis import start
 
 if __name__ == "__main__":
-    sys.exit(command.run("draw", "figures.draw"))
+    sys.exit(start.run("attnbench draw", "figures.draw"))

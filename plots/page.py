@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
 """Puts what a command printed into a page; --help says how."""
 
+import os
 import sys
 
-from pages.page import main
+# PYTHONSAFEPATH leaves this folder out.
+sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
+from analysis import start
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(start.run("page.py", "pages.page"))

@@ -30,18 +30,21 @@ import subprocess
 import sys
 import time
 
-import numpy
-from scipy import stats
-
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path[:0] = [os.path.join(ROOT, "plots"), os.path.join(ROOT, "scripts")]
 
 import relink  # noqa: E402
-from analysis import intervals, load, series, whole_file  # noqa: E402
+from analysis import start  # noqa: E402
+with start.imports("aa.py"):
+    import numpy
+    from scipy import stats
+
+    from analysis import intervals, load, series, whole_file
 
 EXPERIMENT = os.path.join(ROOT, "experiments", "aa.json")
 PEERS = os.path.join(ROOT, "experiments", "peers", "alpha.json")
-FRAMEWORK = f"/usr/bin/python3 {os.path.join(ROOT, 'experiments/peers/framework.py')}"
+FRAMEWORK = shlex.join(
+    [sys.executable, os.path.join(ROOT, "experiments/peers/framework.py")])
 RUNS, BUILDS = 12, 8
 PAIRS = {"runs": 40, "relinks": 20}
 # Every seventh entry of a memory is scored twice.
@@ -104,7 +107,7 @@ def sweep(program, name, folder, experiment, *options):
 
 def run(command, codes=(0,)):
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          text=True, check=False)
+                          encoding="utf-8", errors="replace", check=False)
     if done.returncode not in codes:
         said = done.stderr.strip().splitlines() or ["no reason given"]
         raise load.DataError(" ".join(command), said[-1])
@@ -225,7 +228,8 @@ def plant(build, folder):
                         str(rounds), "--margin", str(MARGIN), "--json"], codes=(0, 1, 5))
             found = {"minutes": (time.monotonic() - start) / 60, "planted": PLANTED,
                      **json.loads(said)}
-            with open(path_of_search(folder, processes, rounds, number), "w") as file:
+            with open(path_of_search(folder, processes, rounds, number), "w",
+                      encoding="utf-8") as file:
                 json.dump(found, file)
             print(f"aa.py: {number + 1} of {SEARCHES} with {processes} processes of "
                   f"{rounds} rounds", flush=True)
@@ -241,7 +245,7 @@ def plant_build(build, folder):
     """
     build, planted = pathlib.Path(build).resolve(), pathlib.Path(folder).resolve() / "build"
     source = pathlib.Path(ROOT, PLANTED["file"])
-    text = source.read_text()
+    text = source.read_text(encoding="utf-8")
     if text.count(PLANTED["old"]) != 1:
         raise load.DataError(source, "no longer has the text that is to be changed")
     commands = relink.commands_of(build)
@@ -250,7 +254,7 @@ def plant_build(build, folder):
         os.makedirs((planted / name).parent, exist_ok=True)
         shutil.copy2(build / name, planted / name)
     changed = planted / source.name
-    changed.write_text(text.replace(PLANTED["old"], PLANTED["new"]))
+    changed.write_text(text.replace(PLANTED["old"], PLANTED["new"]), encoding="utf-8")
     [compiling] = [one for one in commands if one.endswith(str(source))]
     subprocess.run([*shlex.split(compiling)[:-1], changed], cwd=planted, check=True)
     relink.link(planted, kept, objects, relink.NAME)

@@ -4,7 +4,7 @@
 
 _attnbench() {
   local program=${COMP_WORDS[0]/#\~/$HOME} word=$2 previous=$3
-  local command='' commands one words=''
+  local command='' commands one words='' IFS=$'\n'
   if [[ ${program##*/} == run-sweep ]]; then
     program=${program%run-sweep}attnbench
     command=run-sweep
@@ -22,14 +22,18 @@ _attnbench() {
     # The word after an option is mostly its value.
     run-sweep:*)
       [[ $previous == -* ]] ||
-        words=$("$program" list 2>/dev/null | sed -n '/^experiments$/{n;s/,//g;p}')
+        words=$("$program" list 2>/dev/null | sed -n '/^experiments$/{n;s/^  //;s/, /\n/g;p}')
       ;;
     claims:*)
       [[ $previous == -* ]] ||
         words=$("$program" claims --list 2>/dev/null | sed -n 's/^\([^ ]*\) (.*/\1/p')
       ;;
   esac
-  mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
+  # compgen -W would run what a name has in it, such as $(...).
+  COMPREPLY=()
+  while read -r one; do
+    [[ -z $one || $one != "$word"* ]] || COMPREPLY+=("$(printf %q "$one")")
+  done <<<"$words"
 }
 
 # Where nothing fits, bash completes names of files.

@@ -26,7 +26,7 @@ def main(program, *besides):
         flags = [text for name, value in changes.items() if isinstance(value, int)
                  for text in (f"--{name}", str(value))]
         done = subprocess.run([program, "run-sweep", path, "--dry-run", "--json", *flags],
-                              stdout=subprocess.PIPE, text=True)
+                              stdout=subprocess.PIPE, encoding="utf-8")
         if done.returncode != 0:
             sys.exit(done.returncode)  # the program has said why
         plan = json.loads(done.stdout)

@@ -35,7 +35,8 @@ case ${1-} in
 esac
 binary=("$@")
 
-help=$("${binary[@]}" help)
+# The page is read on other machines, too: the levels of this one's CPU are not theirs.
+help=$("${binary[@]}" help | sed 's/one of [A-Z0-9_, ]*; the variable/one that --help names; the variable/')
 version=$("${binary[@]}" --version)
 summary=${help%%,*}
 printf '.TH ATTNBENCH 1 "" "%s"\n.nh\n.ad l\n' "${version%%,*}"

@@ -84,10 +84,12 @@ measure() {
   results+=("$result")
 }
 
+torch_python=$(find_python torch)
 for experiment in experiments/peers/*.json; do
   name=$(basename "$experiment" .json)
   [[ $name != targets ]] || continue
-  measure "peers_$name" "$experiment" --peer "$python experiments/peers/framework.py"
+  measure "peers_$name" "$experiment" \
+    --peer "$(printf %q "$torch_python") experiments/peers/framework.py"
 done
 measure threads experiments/threads.json
 measure matcha_algorithms experiments/matcha_algorithms.json

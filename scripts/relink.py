@@ -14,6 +14,7 @@ import hashlib
 import os
 import pathlib
 import random
+import re
 import shlex
 import shutil
 import subprocess
@@ -30,8 +31,11 @@ class RelinkError(Exception):
 def run(words, build, missing):
     """Gives the finished program; `missing` is the error where there is none."""
     try:
-        return subprocess.run(words, cwd=build, stdin=subprocess.DEVNULL, capture_output=True,
-                              text=True, check=False, timeout=LIMIT_S)
+        # Folders have names of any bytes, and the user any locale.
+        done = subprocess.run(words, cwd=build, stdin=subprocess.DEVNULL, capture_output=True,
+                              check=False, timeout=LIMIT_S)
+        done.stdout, done.stderr = os.fsdecode(done.stdout), os.fsdecode(done.stderr)
+        return done
     except FileNotFoundError as error:
         raise RelinkError(missing) from error
     except subprocess.TimeoutExpired as error:
@@ -53,7 +57,8 @@ def archives_of(commands):
     found = {}
     for part in "&&".join(commands).split("&&"):
         words = shlex.split(part)
-        if words and os.path.basename(words[0]) == "ar":
+        # With link-time optimisation it is gcc-ar or llvm-ar.
+        if words and re.fullmatch(r"(.*-)?ar(-[\d.]+)?", os.path.basename(words[0])):
             found[words[2]] = words[3:]
     return found
 
@@ -91,7 +96,7 @@ def link(build, kept, objects, path):
 def clear_others(relinks, program):
     """Removes relinks of another program than this."""
     with open(program, "rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
+        digest = hashlib.sha256(file.read()).hexdigest()  # file_digest is of 3.11
     of_program = relinks / "program.sha256"
     if of_program.exists() and of_program.read_text() == digest:
         return

@@ -77,11 +77,12 @@ fi
 stored=() # results of training, which `claims` reads and does not make
 [[ -d results/training ]] && mapfile -t stored < <(find results/training -name '*.json' | sort)
 # is_done FILE: whole, and measured by this program and these experiments, with what is
-# stored of training now.
+# stored of training now. What it was read from may have cells in error.
 is_done() {
   [[ ${again[0]} == --resume && -s $1 ]] &&
     "$python" -m json.tool "$1" /dev/null 2>/dev/null &&
-    [[ -z $(find "$attnbench" experiments "${stored[@]}" -newer "$1") ]]
+    [[ -z $(find "$attnbench" experiments "${stored[@]}" -newer "$1") ]] &&
+    ! grep -qE '"status": ?"error"' "$results"/*.json
 }
 
 for experiment in "${sweeps[@]}"; do
@@ -141,8 +142,6 @@ draw "$results/stability.json" stability stability_chunks stability_gradient
 draw "$results/latency_bias.json" latency memory_share
 draw "$results/monotonic_algorithms.json" monotonic_algorithms
 draw "$results/matcha_algorithms.json" matcha_algorithms
-draw "$results/crossover.json"
-draw "$results/crossover_beam.json"
 for figure in monte_carlo sharpness; do
   "$python" plots/draw.py --figure "$figure" "${expectations[@]}" -o "$out/figures"
 done

@@ -23,7 +23,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import measured
-from analysis import command, load
+from analysis import command, start
+with start.imports("measure.py"):
+    from analysis import load
 
 NAME = "authors/measure.py"
 SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "attention.cc")
@@ -92,7 +94,7 @@ def _run_compiler(*arguments):
     try:
         return subprocess.run(
             [COMPILER, *arguments], stdin=subprocess.DEVNULL, capture_output=True,
-            text=True, check=False, timeout=COMPILER_LIMIT_S)
+            encoding="utf-8", errors="replace", check=False, timeout=COMPILER_LIMIT_S)
     except OSError as error:
         raise command.UsageError(f"{COMPILER}: cannot be run: {error.strerror}") from error
     except subprocess.TimeoutExpired as error:

@@ -13,9 +13,12 @@ skipped.
 import ctypes
 import os
 import re
+import sys
 
 import torch
 
+# PYTHONSAFEPATH leaves this folder out.
+sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
 import framework_operators
 import protocol
 from framework_decode import Decoding

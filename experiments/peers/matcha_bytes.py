@@ -8,10 +8,13 @@ from shapes alone: what several steps keep of one array counts once.
 """
 
 import json
+import os
 import sys
 
 import torch
 
+# PYTHONSAFEPATH leaves this folder out.
+sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
 from framework_training import adaptive
 
 

@@ -21,14 +21,16 @@ import sys
 import tempfile
 import time
 
-import torch
-from torch.nn.functional import cross_entropy
-
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import measured
-from analysis import intervals
-from attnbench.torch import additive_energies, monotonic_attention
-from framework_training import selection
+from analysis import start
+with start.imports("python_loop.py", measured.NEEDED):
+    import torch
+    from torch.nn.functional import cross_entropy
+
+    from analysis import intervals
+    from attnbench.torch import additive_energies, monotonic_attention
+    from framework_training import selection
 
 LENGTH, BATCH, SYMBOLS, EMBEDDING, UNITS = 40, 32, 20, 32, 64
 

@@ -21,13 +21,15 @@ import os
 import sys
 import time
 
-import torch
-from torch.nn.functional import cross_entropy, pad
-
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import measured
-from attnbench.torch import additive_energies, monotonic_attention
-from framework_training import first_start, selection
+from analysis import start
+with start.imports("replacement.py", measured.NEEDED):
+    import torch
+    from torch.nn.functional import cross_entropy, pad
+
+    from attnbench.torch import additive_energies, monotonic_attention
+    from framework_training import first_start, selection
 
 SYMBOLS, FEATURES, UNITS = 16, 16, 16
 FULL = {

@@ -12,6 +12,7 @@
 #include "harness/answers/table.h"
 #include "harness/base/error.h"
 #include "harness/base/printable.h"
+#include "harness/machine/validity.h"
 #include "harness/results/cell_match.h"
 #include "harness/results/summary.h"
 
@@ -298,7 +299,8 @@ Advice AdviceOf(const SweepResult& result, const AdvisedShape& shape) {
 
 std::string AdviceText(const Advice& advice) {
   const AdvisedShape& shape = advice.shape;
-  std::string text = advice.model ? ModelText(*advice.model) : "";
+  std::string text = ValidityLines(advice.context);
+  if (advice.model) text += ModelText(*advice.model);
   text += fmt::format(
       "T = {}, U = {}, d = {}, beam {}, {} symbols, {} LSTM layers, {} "
       "energies, encoder {}; one sequence, one thread, random weights whose "

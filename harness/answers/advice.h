@@ -163,7 +163,7 @@ SweepRequest AdviceRequest(const AdvisedShape& shape);
 // Throws UserError where soft attention has no time.
 Advice AdviceOf(const SweepResult& result, const AdvisedShape& shape);
 
-// The table for people, with the conclusion.
+// What `advise` prints: whether it is valid, the table, and the conclusion.
 std::string AdviceText(const Advice& advice);
 
 }  // namespace attnbench

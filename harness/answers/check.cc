@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <set>
 #include <utility>
@@ -176,6 +177,9 @@ TimeCheck CheckTimes(const CellMatch& match, const ReadSweep& baseline,
     for (const std::string& reason : side->result.context.invalid_reasons) {
       time.invalid_reasons.push_back(side->path + ": " + reason);
     }
+    for (const std::string& warning : side->result.context.warnings) {
+      time.warnings.push_back(side->path + ": " + warning);
+    }
   }
   return time;
 }
@@ -220,6 +224,9 @@ Lines HeadLines(const CheckReport& check, const CellNames& names) {
   if (check.time) {
     for (const std::string& reason : check.time->invalid_reasons) {
       lines.push_back("INVALID: " + reason);
+    }
+    for (const std::string& warning : check.time->warnings) {
+      lines.push_back("warning: " + warning);
     }
   }
   for (const CheckedSetup& one : check.differences) {
@@ -283,6 +290,12 @@ Lines FootLines(const CheckReport& check, const CellNames& names) {
   return lines;
 }
 
+TestNotes NotesOn(const CheckReport& check, const CellNames& names) {
+  Lines lines = HeadLines(check, names);
+  std::ranges::copy(FootLines(check, names), std::back_inserter(lines));
+  return NotesOn(std::move(lines), check.differences);
+}
+
 }  // namespace
 
 CheckReport CheckAgainst(const std::optional<ReadSweep>& baseline,
@@ -331,7 +344,7 @@ std::string CheckMarkdown(const CheckReport& check) {
   const CellNames names = NamesIn(check);
   std::string text;
   for (const std::string& line : HeadLines(check, names)) {
-    text += "- " + line + "\n";
+    text += "- " + MarkdownText(line) + "\n";
   }
   if (!RatiosIn(check).empty()) {
     text +=
@@ -340,14 +353,14 @@ std::string CheckMarkdown(const CheckReport& check) {
   }
   for (const CheckedRatio& ratio : RatiosIn(check)) {
     text += fmt::format(
-        "| {} | {} | {} | {} | {} | {} |\n", MarkdownCell(names.Name(ratio)),
-        MarkdownCell(names.Name(ratio.reference)), ratio.verdict,
+        "| {} | {} | {} | {} | {} | {} |\n", MarkdownText(names.Name(ratio)),
+        MarkdownText(names.Name(ratio.reference)), ratio.verdict,
         FactorText(ratio.baseline_ratio), FactorText(ratio.result_ratio),
-        MarkdownCell(ratio.reason));
+        MarkdownText(ratio.reason));
   }
   text += "\n";
   for (const std::string& line : FootLines(check, names)) {
-    text += "- " + line + "\n";
+    text += "- " + MarkdownText(line) + "\n";
   }
   return text;
 }
@@ -378,7 +391,8 @@ std::string CheckJUnit(const CheckReport& check) {
   for (const CellIdentity& cell : check.added) {
     add(names.Name(cell), Outcome::kError, "not in the baseline");
   }
-  if (!check.time) return JUnitXml("attnbench check", cases);
+  const TestNotes notes = NotesOn(check, names);
+  if (!check.time) return JUnitXml("attnbench check", cases, notes);
   for (const std::string& reason : check.time->invalid_reasons) {
     add("valid", Outcome::kError, reason);
   }
@@ -395,7 +409,7 @@ std::string CheckJUnit(const CheckReport& check) {
   for (const SlowerReference& cell : check.time->slower_references) {
     add(names.Name(cell), Outcome::kFailed, FellText(cell, *check.time));
   }
-  return JUnitXml("attnbench check", cases);
+  return JUnitXml("attnbench check", cases, notes);
 }
 
 int CheckExitCode(const CheckReport& check) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <vector>
 
@@ -303,6 +304,9 @@ Lines HeadLines(const Comparison& comparison, const CellNames& names) {
     for (const std::string& reason : side->invalid_reasons) {
       lines.push_back(fmt::format("INVALID: {}: {}", side->path, reason));
     }
+    for (const std::string& warning : side->warnings) {
+      lines.push_back(fmt::format("warning: {}: {}", side->path, warning));
+    }
   }
   for (const ComparedSetup& one : comparison.differences) {
     lines.push_back(fmt::format("differs: {}: {} and {}", one.field,
@@ -393,6 +397,18 @@ TestCase CaseOf(const ComparedTime& row, const CellNames& names) {
   return one;
 }
 
+TestNotes NotesOn(const Comparison& comparison, const CellNames& names) {
+  Lines lines = HeadLines(comparison, names);
+  std::ranges::copy(FootLines(comparison, names), std::back_inserter(lines));
+  TestNotes notes = NotesOn(std::move(lines), comparison.differences);
+  for (const ComparedSide* side : {&comparison.a, &comparison.b}) {
+    for (const std::string& warning : side->warnings) {
+      notes.properties.emplace_back("warning: " + side->path, warning);
+    }
+  }
+  return notes;
+}
+
 }  // namespace
 
 Comparison CompareResults(const ReadSweep& a, const ReadSweep& b,
@@ -431,7 +447,7 @@ std::string CompareMarkdown(const Comparison& comparison) {
   const CellNames names = NamesIn(comparison);
   std::string text;
   for (const std::string& line : HeadLines(comparison, names)) {
-    text += "- " + line + "\n";
+    text += "- " + MarkdownText(line) + "\n";
   }
   if (!comparison.rows.empty()) {
     text +=
@@ -440,13 +456,13 @@ std::string CompareMarkdown(const Comparison& comparison) {
   }
   for (const ComparedTime& row : comparison.rows) {
     text += fmt::format(
-        "| {} | {} | {} | {} | {} | {} |\n", MarkdownCell(names.Name(row)),
+        "| {} | {} | {} | {} | {} | {} |\n", MarkdownText(names.Name(row)),
         row.verdict, FactorText(row.ratio), SpanText(row.interval),
-        FactorText(row.b_ns / row.a_ns), MarkdownCell(row.reason));
+        FactorText(row.b_ns / row.a_ns), MarkdownText(row.reason));
   }
   text += "\n";
   for (const std::string& line : FootLines(comparison, names)) {
-    text += "- " + line + "\n";
+    text += "- " + MarkdownText(line) + "\n";
   }
   return text;
 }
@@ -488,7 +504,7 @@ std::string CompareJUnit(const Comparison& comparison) {
   for (const CellIdentity& cell : comparison.only_b) {
     add(names.Name(cell), Outcome::kError, "only in B");
   }
-  return JUnitXml("attnbench compare", cases);
+  return JUnitXml("attnbench compare", cases, NotesOn(comparison, names));
 }
 
 int CompareExitCode(const Comparison& comparison) {

@@ -161,14 +161,16 @@ Comparison CompareResults(const ReadSweep& a, const ReadSweep& b,
 Comparison ComparePaired(const ReadSweep& a, const ReadSweep& b,
                          const CompareOptions& options);
 
-// The comparison for people: first validity, fingerprints and changes of other
-// things than times, then a line a cell.
+// The comparison for people: first validity, warnings, fingerprints and changes
+// of other things than times, then a line a cell.
 std::string CompareText(const Comparison& comparison);
 
 // The same as lists and a table for a pull request.
 std::string CompareMarkdown(const Comparison& comparison);
 
-// The same as a report of tests, with a case for each cell and each change. One
+// The same as a report of tests, with a case for each cell and each change, a
+// property for each difference of the setups and each warning, and the lines
+// above and below the table as the suite's output. A case
 // is a failure or an error if and only if CompareExitCode is not 0. AMBIGUOUS
 // cells and cells without a time are skipped.
 std::string CompareJUnit(const Comparison& comparison);

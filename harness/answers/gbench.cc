@@ -1,6 +1,7 @@
 #include "harness/answers/gbench.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cmath>
 #include <numeric>
@@ -23,6 +24,9 @@ Json ContextJson(const SweepContext& context) {
           {"library_build_type",
            context.build_type == "Debug" ? "debug" : "release"},
           {"valid", context.valid ? "true" : "false"},
+          {"invalid_reasons",
+           fmt::to_string(fmt::join(context.invalid_reasons, "; "))},
+          {"warnings", fmt::to_string(fmt::join(context.warnings, "; "))},
           {"commit", context.commit},
           {"build_id", context.build_id},
           {"cpu", context.cpu},

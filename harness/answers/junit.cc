@@ -3,15 +3,28 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
 
 #include "harness/base/printable.h"
 
 namespace attnbench {
 namespace {
 
+// U+FFFE and U+FFFF, which XML cannot hold either.
+bool IsNoCharacter(std::string_view bytes) {
+  return bytes == "\xef\xbf\xbe" || bytes == "\xef\xbf\xbf";
+}
+
 std::string Escaped(const std::string& text) {
+  const std::string printable = Printable(text);
   std::string escaped;
-  for (const char c : Printable(text)) {
+  for (std::size_t i = 0; i < printable.size(); ++i) {
+    const char c = printable[i];
+    if (IsNoCharacter(std::string_view(printable).substr(i, 3))) {
+      escaped += '?';
+      i += 2;
+      continue;
+    }
     switch (c) {
       case '&':
         escaped += "&amp;";
@@ -46,7 +59,8 @@ const char* ElementOf(Outcome outcome) {
 }  // namespace
 
 std::string JUnitXml(const std::string& suite,
-                     const std::vector<TestCase>& cases) {
+                     const std::vector<TestCase>& cases,
+                     const TestNotes& notes) {
   const auto count = [&](Outcome outcome) {
     return std::ranges::count(cases, outcome, &TestCase::outcome);
   };
@@ -57,6 +71,12 @@ std::string JUnitXml(const std::string& suite,
       "skipped=\"{}\">\n",
       Escaped(suite), cases.size(), count(Outcome::kFailed),
       count(Outcome::kError), count(Outcome::kSkipped));
+  if (!notes.properties.empty()) text += "    <properties>\n";
+  for (const auto& [name, value] : notes.properties) {
+    text += fmt::format("      <property name=\"{}\" value=\"{}\"/>\n",
+                        Escaped(name), Escaped(value));
+  }
+  if (!notes.properties.empty()) text += "    </properties>\n";
   for (const TestCase& one : cases) {
     text += fmt::format("    <testcase classname=\"{}\" name=\"{}\"",
                         Escaped(suite), Escaped(one.name));
@@ -70,7 +90,9 @@ std::string JUnitXml(const std::string& suite,
                           Escaped(one.message));
     }
   }
-  return text + "  </testsuite>\n</testsuites>\n";
+  text += "    <system-out>";
+  for (const std::string& line : notes.lines) text += Escaped(line) + "\n";
+  return text + "</system-out>\n  </testsuite>\n</testsuites>\n";
 }
 
 }  // namespace attnbench

@@ -4,6 +4,7 @@
 #define ATTNBENCH_HARNESS_ANSWERS_JUNIT_H_
 
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace attnbench {
@@ -21,9 +22,29 @@ struct TestCase {
   std::string message = {};  // may be empty
 };
 
+// What is to be said of a suite beside its cases.
+struct TestNotes {
+  // Names, some of them again and again, and values.
+  std::vector<std::pair<std::string, std::string>> properties = {};
+  std::vector<std::string> lines = {};  // what the terminal says
+};
+
+// The notes on two results, whose setups have these differences.
+template <class Differences>
+TestNotes NotesOn(std::vector<std::string> lines,
+                  const Differences& differences) {
+  TestNotes notes{.lines = std::move(lines)};
+  for (const auto& one : differences) {
+    notes.properties.emplace_back("differs: " + one.field,
+                                  one.a.dump() + " and " + one.b.dump());
+  }
+  return notes;
+}
+
 // One suite in one document. Characters that XML cannot hold become '?'.
 std::string JUnitXml(const std::string& suite,
-                     const std::vector<TestCase>& cases);
+                     const std::vector<TestCase>& cases,
+                     const TestNotes& notes);
 
 }  // namespace attnbench
 

@@ -231,6 +231,11 @@ std::string MechanismText(const CellIdentity& cell) {
 
 void AddRows(const SweepResult& result, const std::string& path,
              CellTable& table) {
+  const SweepContext& context = result.context;
+  table.results.push_back({.path = path,
+                           .valid = context.valid,
+                           .invalid_reasons = context.invalid_reasons,
+                           .warnings = context.warnings});
   Cells all;
   std::map<std::string, Cells> of_point, groups;
   for (const ResultCell& cell : result.cells) {
@@ -291,16 +296,27 @@ std::string TableMarkdown(const CellTable& table) {
   for (const std::string& heading : kHeadings) text += "| " + heading + " ";
   text += "|\n| --- | --- | ---: | ---: | ---: | ---: |\n";
   for (const TableRow& row : table.rows) {
-    text += "| " + MarkdownCell(row.point_text) + " ";
+    text += "| " + MarkdownText(row.point_text) + " ";
     std::vector<std::string> columns = ColumnsOf(row);
     columns.resize(kHeadings.size());
     for (const std::string& column : columns) {
-      text += "| " + MarkdownCell(column) + " ";
+      text += "| " + MarkdownText(column) + " ";
     }
     text += "|\n";
   }
   text += "\n";
-  for (const std::string& note : Notes(table.rows)) text += "- " + note + "\n";
+  std::vector<std::string> notes = Notes(table.rows);
+  for (const TableResult& result : table.results) {
+    for (const std::string& reason : result.invalid_reasons) {
+      notes.push_back(fmt::format("INVALID: {}: {}", result.path, reason));
+    }
+    for (const std::string& warning : result.warnings) {
+      notes.push_back(fmt::format("warning: {}: {}", result.path, warning));
+    }
+  }
+  for (const std::string& note : notes) {
+    text += "- " + MarkdownText(note) + "\n";
+  }
   return text;
 }
 
@@ -309,7 +325,12 @@ std::string TableCsv(const CellTable& table) {
   for (const Axis& axis : AllAxes()) text += "," + axis.name;
   text +=
       ",status,message,time_ns,time_low_ns,time_high_ns,over,speedup,"
-      "speedup_low,speedup_high,memory_read,zero_contexts,page_faults\n";
+      "speedup_low,speedup_high,memory_read,zero_contexts,page_faults,valid,"
+      "invalid_reasons,warnings\n";
+  std::map<std::string, const TableResult*> results;
+  for (const TableResult& result : table.results) {
+    results[result.path] = &result;
+  }
   const auto end = [](const std::optional<Interval>& interval,
                       double Interval::*which) {
     return interval ? NumberText((*interval).*which) : "";
@@ -321,6 +342,7 @@ std::string TableCsv(const CellTable& table) {
       const AxisValue& value = row.axes.at(axis.name);
       fields.push_back(value.is_null() ? "" : value.Shown());
     }
+    const TableResult& result = *results.at(row.result);
     for (const std::string& field :
          {StatusName(row.status), row.message.value_or(""),
           NumberText(row.time_ns), end(row.time_interval_ns, &Interval::low),
@@ -328,7 +350,10 @@ std::string TableCsv(const CellTable& table) {
           NumberText(row.speedup), end(row.speedup_interval, &Interval::low),
           end(row.speedup_interval, &Interval::high),
           NumberText(row.memory_read), NumberText(row.zero_contexts),
-          NumberText(row.page_faults)}) {
+          NumberText(row.page_faults),
+          std::string(result.valid ? "true" : "false"),
+          fmt::to_string(fmt::join(result.invalid_reasons, "; ")),
+          fmt::to_string(fmt::join(result.warnings, "; "))}) {
       fields.push_back(field);
     }
     for (std::string& field : fields) field = QuotedText(field);

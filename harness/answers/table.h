@@ -75,16 +75,32 @@ struct TableRow : CellIdentity {
   }
 };
 
+// One of the results, and whether its times may be believed.
+struct TableResult {
+  std::string path;
+  bool valid = false;
+  std::vector<std::string> invalid_reasons, warnings;
+
+  static void Fields(auto& self, auto& visit) {
+    visit("path", self.path);
+    visit("valid", self.valid);
+    visit("invalid_reasons", self.invalid_reasons);
+    visit("warnings", self.warnings);
+  }
+};
+
 // The document that `show --format json` prints.
 struct CellTable {
   static constexpr char kTitle[] = "Table of attnbench show";
   int schema_version = kSchemaVersion;
   std::string kind = "table";
+  std::vector<TableResult> results;
   std::vector<TableRow> rows;
 
   static void Fields(auto& self, auto& visit) {
     visit("schema_version", self.schema_version, kThisSchemaVersion);
     visit("kind", self.kind, Rule{.one_of = {"table"}});
+    visit("results", self.results);
     visit("rows", self.rows);
   }
 };
@@ -98,10 +114,12 @@ void AddRows(const SweepResult& result, const std::string& path,
 std::string TableText(
     const CellTable& table,
     std::size_t most = std::numeric_limits<std::size_t>::max());
-// One table for a page, the point in its first column.
+// One table for a page, the point in its first column, with the notes below it,
+// and what is wrong with the results.
 std::string TableMarkdown(const CellTable& table);
-// A line of names, then a line for each row; each axis is a column. Text with a
-// comma or a quotation mark is quoted (RFC 4180).
+// A line of names, then a line for each row; each axis is a column, and so is
+// the validity of the row's result, its reasons and warnings joined by "; ".
+// Text with a comma, a quotation mark or a line's end is quoted (RFC 4180).
 std::string TableCsv(const CellTable& table);
 
 }  // namespace attnbench

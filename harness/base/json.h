@@ -26,6 +26,13 @@ inline Json ParseMessage(const std::string& line) {
 template <class T>
 using OrderedMap = nlohmann::ordered_map<std::string, T>;
 
+// A document as it is printed, with a line's end: in ASCII, so that what moves
+// a terminal's cursor is escaped, and who reads the document gets the same
+// text.
+inline std::string JsonText(const Json& document, int indent = -1) {
+  return document.dump(indent, ' ', /*ensure_ascii=*/true) + "\n";
+}
+
 // Writes a number for readers who need no more than null where it is not
 // finite.
 inline Json NumberOrNull(double value) {

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <cctype>
+#include <map>
+
 #include "harness/base/json.h"
 
 namespace attnbench {
@@ -30,6 +33,25 @@ std::string WithoutControls(const std::string& bytes, bool keeps_lines) {
     if (is_c1) ++i;
   }
   return printable;
+}
+
+// Whether the character at `i` of words would begin or end markup of Markdown.
+bool IsMarkup(std::string_view text, std::size_t i) {
+  const auto is_one_of = [&](std::size_t at, std::string_view these) {
+    return at < text.size() && these.find(text[at]) != std::string_view::npos;
+  };
+  const auto is_word = [&](std::size_t at) {
+    return at < text.size() &&
+           std::isalnum(static_cast<unsigned char>(text[at])) != 0;
+  };
+  if (is_one_of(i, "\\`*~|")) return true;
+  // Inside a word it is no emphasis.
+  if (text[i] == '_') return i == 0 || !is_word(i - 1) || !is_word(i + 1);
+  // "[0.9, 1.1]" alone is no link.
+  if (text[i] == ']') return is_one_of(i + 1, "([");
+  if (i == 0) return is_one_of(i, "#+-=[");
+  // "1." begins a list.
+  return is_one_of(i, ".)") && text.find_first_not_of("0123456789") == i;
 }
 
 }  // namespace
@@ -73,13 +95,20 @@ std::string Counted(std::size_t number, const std::string& thing) {
   return fmt::format("{} {}{}", number, thing, number == 1 ? "" : "s");
 }
 
-std::string MarkdownCell(const std::string& text) {
-  std::string cell;
-  for (const char c : text) {
-    if (c == '|') cell += '\\';
-    cell += c == '\n' ? ' ' : c;
+std::string MarkdownText(const std::string& text) {
+  static const std::map<char, const char*> kInstead = {
+      {'\n', " "},   {'\r', " "},   {'&', "&amp;"},
+      {'<', "&lt;"}, {'>', "&gt;"}, {'$', "&#36;"}};  // GitHub ignores \$
+  std::string words;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (const auto found = kInstead.find(text[i]); found != kInstead.end()) {
+      words += found->second;
+      continue;
+    }
+    if (IsMarkup(text, i)) words += '\\';
+    words += text[i];
   }
-  return cell;
+  return words;
 }
 
 }  // namespace attnbench

@@ -31,8 +31,10 @@ std::string Shortened(std::string_view text, std::size_t most = kMostShown);
 // A number of things in words: "1 cell", "2 cells"; the plural has an s.
 std::string Counted(std::size_t number, const std::string& thing);
 
-// A text as a cell of a table in Markdown, which ends at a bar or a line's end.
-std::string MarkdownCell(const std::string& text);
+// A text as words of Markdown as GitHub reads it, in a cell of a table or in an
+// item of a list: nothing in it becomes a bar, a tag, code, emphasis,
+// mathematics or a link. The end of a line becomes a blank.
+std::string MarkdownText(const std::string& text);
 
 }  // namespace attnbench
 

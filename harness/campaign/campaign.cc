@@ -222,27 +222,39 @@ class Campaign {
            point->second.cells.size() == sweep_.points[i].cells.size();
   }
 
-  // The points to measure again: those that somebody has edited, and those with
-  // a cell that hit a lower limit than today's.
+  // The points to measure again: those that somebody has edited, those with a
+  // cell that hit a lower limit than today's, and those with a cell in error,
+  // as what ended it (a lack of memory, a kill) may be over. What the gate
+  // refused would be refused again.
   void FindUnfinished() {
-    std::size_t num_timeouts = 0;
+    std::size_t num_timeouts = 0, num_errors = 0;
     for (const std::size_t i : wanted_) {
       const auto point = finished_.points.find(hashes_[i]);
       if (point == finished_.points.end()) continue;
-      const bool has_more_time = IsComplete(i) && HasMoreTime(i, point->second);
-      if (IsComplete(i) && !has_more_time) continue;
-      if (has_more_time) ++num_timeouts;
+      if (IsComplete(i)) {
+        const bool has_more_time = HasMoreTime(i, point->second);
+        const bool has_error = std::ranges::any_of(
+            point->second.cells, [](const ResultCell& cell) {
+              return cell.status == CellStatus::kError;
+            });
+        if (!has_more_time && !has_error) continue;
+        ++(has_error ? num_errors : num_timeouts);
+      }
       again_.insert(hashes_[i]);
       result_is_whole_ = false;
     }
-    if (num_timeouts == 0) return;
-    Tell(fmt::format(
-        "{}: {} point{} with a cell that ended at a lower "
-        "{} {} measured again",
-        options_.output, num_timeouts, num_timeouts == 1 ? "" : "s",
-        options_.measurer.peer.empty() ? "--cell-limit"
-                                       : "--cell-limit or --peer-limit",
-        num_timeouts == 1 ? "is" : "are"));
+    TellAgain(num_errors, "is in error");
+    TellAgain(num_timeouts, options_.measurer.peer.empty()
+                                ? "ended at a lower --cell-limit"
+                                : "ended at a lower --cell-limit or "
+                                  "--peer-limit");
+  }
+
+  void TellAgain(std::size_t num_points, const char* what) const {
+    if (num_points == 0) return;
+    Tell(fmt::format("{}: {} with a cell that {} {} measured again",
+                     options_.output, Counted(num_points, "point"), what,
+                     num_points == 1 ? "is" : "are"));
   }
 
   void TellFinished(std::size_t num_spoiled) const {

@@ -9,6 +9,7 @@
 
 #include "harness/claims/computed.h"
 #include "harness/system/child_process.h"
+#include "harness/system/python.h"
 #include "harness/system/source_tree.h"
 
 namespace attnbench {
@@ -22,8 +23,9 @@ std::optional<std::string> Ask(const std::string& script, const Json& question,
   constexpr std::chrono::seconds kLimit{60};
   const std::string path =
       FindInSources("claims", "experiments/peers/" + script);
-  ChildProcess process({.arguments = {"/usr/bin/env", FindPython(), path},
-                        .environment = EnvironmentWith({})});
+  ChildProcess process(
+      {.arguments = {"/usr/bin/env", FindPython("claims", {"torch"}), path},
+       .environment = PythonEnvironment()});
   const auto deadline = ChildProcess::Clock::now() + kLimit;
   process.Send(question.dump() + "\n", deadline);
   std::optional<std::string> answer = process.ReadLine(deadline);

@@ -188,9 +188,8 @@ int RunAdvise(const std::string& command_line,
   Advice advice = AdviceOf(*end.result, shape);
   advice.model = advised;
   if (file) file->Write(ToJson(advice));
-  std::cout << (arguments.json ? ToJson(advice).dump() + "\n"
-                               : PrintableLines(ValidityText(advice.context) +
-                                                "\n" + AdviceText(advice)));
+  std::cout << (arguments.json ? JsonText(ToJson(advice))
+                               : PrintableLines(AdviceText(advice)));
   return advice.context.valid ? kGood : kNotValid;
 }
 

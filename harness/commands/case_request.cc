@@ -141,7 +141,7 @@ void AnswerFile::Write(const Json& answer) const {
   if (file_) {
     file_->Write(answer);
   } else {
-    std::cout << answer.dump() << '\n';
+    std::cout << JsonText(answer);
   }
 }
 

@@ -40,7 +40,7 @@ std::optional<ReadSweep> ReadBaseline(const std::string& path) {
 }
 
 std::string Formatted(const CheckReport& check, const std::string& format) {
-  if (format == "json") return ToJson(check).dump() + "\n";
+  if (format == "json") return JsonText(ToJson(check));
   if (format == "junit") return CheckJUnit(check);
   return PrintableLines(format == "markdown" ? CheckMarkdown(check)
                                              : CheckText(check));

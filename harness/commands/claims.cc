@@ -17,6 +17,7 @@
 #include "harness/claims/ledger.h"
 #include "harness/claims/measure.h"
 #include "harness/commands/commands.h"
+#include "harness/commands/options.h"
 #include "harness/commands/sweep_options.h"
 #include "harness/machine/environment.h"
 #include "harness/system/python.h"
@@ -236,6 +237,7 @@ void AddClaims(CLI::App& app, const std::string& command_line, Command& run) {
       "holds here");
   const auto arguments = std::make_shared<ClaimsArguments>();
   AddOptions(*command, *arguments);
+  AddPythonNote(*command);
   command->callback([&run, command_line, arguments] {
     run = [command_line, arguments] {
       return RunClaims(command_line, *arguments);

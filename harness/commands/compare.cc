@@ -33,7 +33,7 @@ struct CompareArguments {
 };
 
 std::string Formatted(const Comparison& comparison, const std::string& format) {
-  if (format == "json") return ToJson(comparison).dump() + "\n";
+  if (format == "json") return JsonText(ToJson(comparison));
   if (format == "junit") return CompareJUnit(comparison);
   return PrintableLines(format == "markdown" ? CompareMarkdown(comparison)
                                              : CompareText(comparison));

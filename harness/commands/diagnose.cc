@@ -121,7 +121,10 @@ Table<float> CutTable(const Batch& batch, Index n, Index outputs, Index entries,
       if (!fits) {
         throw UserError(
             batch.array.place + PlaceInArray(batch.array.shape, at),
-            is_p ? fmt::format("is {}, not a probability in [0, 1]", value)
+            is_p ? fmt::format("is {}, not a probability in [0, 1]{}", value,
+                               std::isnan(value)
+                                   ? " (--lengths leaves padding out)"
+                                   : "")
                  : fmt::format("is {:g}, not finite in f32 (--lengths leaves "
                                "padding out)",
                                value));
@@ -293,7 +296,7 @@ int RunDiagnose(const std::string& command_line,
     const Json document = ToJson(diagnosis);
     if (file) file->Write(document);
     std::cout << (arguments.json
-                      ? document.dump() + "\n"
+                      ? JsonText(document)
                       : PrintableLines(text + DiagnosisText(diagnosis)));
   } catch (const std::bad_alloc&) {
     throw UserError("diagnose", "needs more memory than there is");

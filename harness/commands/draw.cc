@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "harness/commands/commands.h"
+#include "harness/commands/options.h"
 #include "harness/system/python.h"
 
 namespace attnbench {
@@ -52,6 +53,7 @@ void AddDraw(CLI::App& app, Command& run) {
   command->add_flag("--list", arguments->list,
                     "only list the figures, and what each needs, e.g. draw "
                     "--list");
+  AddPythonNote(*command);
   command->callback(
       [&run, arguments] { run = [arguments] { return RunDraw(*arguments); }; });
 }

@@ -307,7 +307,7 @@ int List(const Formats& formats) {
   }
   const Everything everything = ListEverything();
   if (formats.json) {
-    std::cout << ToJson(everything).dump(2) << "\n";
+    std::cout << JsonText(ToJson(everything), 2);
   } else if (formats.markdown) {
     std::cout << MarkdownTable(everything.axes);
   } else {

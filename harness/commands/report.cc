@@ -56,6 +56,7 @@ void AddReport(CLI::App& app, Command& run) {
       ->add_option("--title", arguments->title,
                    "its heading, e.g. --title 'After the change'")
       ->type_name("TEXT");
+  AddPythonNote(*command);
   command->callback([&run, arguments] {
     run = [arguments] { return RunReport(*arguments); };
   });

@@ -3,7 +3,9 @@
 #include "harness/machine/roofline.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <cstdio>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -12,10 +14,12 @@
 
 #include "harness/base/error.h"
 #include "harness/base/printable.h"
+#include "harness/campaign/progress.h"
 #include "harness/commands/commands.h"
 #include "harness/commands/options.h"
 #include "harness/machine/environment.h"
 #include "harness/machine/load_watch.h"
+#include "harness/machine/validity.h"
 #include "harness/results/sweep_result.h"
 #include "harness/system/result_file.h"
 
@@ -129,18 +133,22 @@ int RunRoofline(const std::string& command_line,
   RooflineResult result;
   result.context = MakeContext(command_line, /*seed=*/0);
   LoadWatch watch = BeginWatch(result.context);
+  CountProgress progress("roofline", "settings", /*tells_time=*/true, stderr,
+                         isatty(STDERR_FILENO) == 1);
   for (const AxisValue& number : threads) {
     for (const AxisValue& precision : precisions) {
       result.limits.push_back(
           MeasureLimits(precision.text(), static_cast<int>(number.whole()),
                         arguments.quick ? kQuickRoofline : RooflineOptions()));
+      progress.Tell(result.limits.size(), threads.size() * precisions.size());
     }
   }
   LookAgain(watch, /*calibration=*/{}, result.context);
   const Json document = ToJson(result);
   if (file) file->Write(document);
-  std::cout << (arguments.json ? document.dump() + "\n"
-                               : LimitsTable(result.limits));
+  std::cout << (arguments.json ? JsonText(document)
+                               : PrintableLines(ValidityLines(result.context) +
+                                                LimitsTable(result.limits)));
   return 0;
 }
 

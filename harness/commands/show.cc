@@ -1,15 +1,18 @@
 // attnbench show RESULT...: prints the cells of results of `run-sweep` as a
 // table, for people, a page or another program, or one of them in Google
-// Benchmark's form.
+// Benchmark's form; and what `advise` has written as it printed it.
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "harness/answers/advice.h"
 #include "harness/answers/gbench.h"
 #include "harness/answers/table.h"
 #include "harness/base/error.h"
 #include "harness/base/exit_code.h"
+#include "harness/base/json_file.h"
 #include "harness/base/printable.h"
 #include "harness/commands/commands.h"
 #include "harness/commands/options.h"
@@ -27,7 +30,16 @@ std::string GoogleBenchmarkText(const std::vector<std::string>& results) {
   if (results.size() > 1) {
     throw UserError("--format", "gbench is the form of one result");
   }
-  return ToGoogleBenchmark(ReadResult(results[0]).result).dump(1) + "\n";
+  return JsonText(ToGoogleBenchmark(ReadResult(results[0]).result), 1);
+}
+
+// What `advise` has written; nothing of another kind.
+std::optional<Advice> AdviceIn(const Json& document, const std::string& path) {
+  if (!document.is_object() || document.value("kind", Json()) != "advice") {
+    return {};
+  }
+  CheckKind(document, "advice", path);
+  return FromJson<Advice>(document, path);
 }
 
 // The rows of all, or of each as text.
@@ -36,15 +48,25 @@ std::string ShownText(const std::vector<std::string>& results,
   CellTable all;
   std::string text;
   for (const std::string& path : results) {
-    const ReadSweep read = ReadResult(path);
-    CellTable table;
-    AddRows(read.result, path, table);
-    text += TableText(table) + ResultText(read.result, path);
-    all.rows.insert(all.rows.end(), table.rows.begin(), table.rows.end());
+    const Json document = ReadJsonFile(path);
+    if (format == "text") {
+      if (const auto advice = AdviceIn(document, path)) {
+        text += AdviceText(*advice);
+        continue;
+      }
+    }
+    const ReadSweep read = ReadResult(document, path);
+    if (format == "text") {
+      CellTable table;
+      AddRows(read.result, path, table);
+      text += TableText(table) + ResultText(read.result, path);
+    } else {
+      AddRows(read.result, path, all);
+    }
   }
   if (format == "markdown") return TableMarkdown(all);
   if (format == "csv") return TableCsv(all);
-  if (format == "json") return ToJson(all).dump() + "\n";
+  if (format == "json") return JsonText(ToJson(all));
   return text;
 }
 
@@ -61,11 +83,12 @@ int RunShow(const ShowArguments& arguments) {
 
 void AddShow(CLI::App& app, Command& run) {
   CLI::App* const command = app.add_subcommand(
-      "show", "the cells of results of run-sweep as a table");
+      "show", "what a run has written as a table, as it was printed");
   const auto arguments = std::make_shared<ShowArguments>();
   command
       ->add_option("RESULTS", arguments->results,
-                   "results of run-sweep, e.g. show mine.json")
+                   "results of run-sweep, or, as text, of advise, e.g. show "
+                   "mine.json")
       ->type_name("FILE")
       ->required();
   AddFormat(*command,

@@ -123,7 +123,7 @@ int RunStability(const std::string& command_line,
   result.context = context;
   const Json document = ToJson(result);
   if (file) file->Write(document);
-  std::cout << (arguments.json ? document.dump() + "\n" : TableText(result));
+  std::cout << (arguments.json ? JsonText(document) : TableText(result));
   return 0;
 }
 

@@ -30,13 +30,9 @@ std::string ResultText(const SweepResult& result, const std::string& path) {
   for (const auto& [status, count] : number) {
     counts.push_back(fmt::format("{} {}", count, status));
   }
-  std::string text = fmt::format(
-      "{}: {} ({}), {}\n", path, Counted(result.cells.size(), "cell"),
-      fmt::join(counts, ", "), ValidityText(result.context));
-  for (const std::string& warning : result.context.warnings) {
-    text += "  warning: " + warning + "\n";
-  }
-  return text;
+  return fmt::format("{}: {} ({}), {}", path,
+                     Counted(result.cells.size(), "cell"),
+                     fmt::join(counts, ", "), ValidityLines(result.context));
 }
 
 int TellResult(const SweepResult& result, const std::string& path) {

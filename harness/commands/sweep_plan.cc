@@ -1,9 +1,10 @@
 #include "harness/commands/sweep_plan.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
+#include <cstdio>
 #include <iostream>
 #include <set>
 #include <string>
@@ -24,8 +25,8 @@ namespace attnbench {
 namespace {
 
 // What is measured for the estimate.
-constexpr std::int64_t kProbeLimit = 10;        // seconds of a cell, at most
-constexpr std::chrono::seconds kUntoldTime{1};  // later the user is told
+constexpr std::int64_t kProbeLimit = 10;  // seconds of a cell, at most
+constexpr double kUntoldSeconds = 1;      // later the user is told
 
 // A point as --dry-run --json prints it.
 struct PlannedPoint {
@@ -80,11 +81,12 @@ std::optional<std::vector<ResultCell>> Measure(const Sweep& probes,
   options.epoch_ns /= 10;
   options.most_draws = 1;
   options.cell_limit_s = std::min(options.cell_limit_s, kProbeLimit);
-  const auto start = std::chrono::steady_clock::now();
+  CountProgress progress("run-sweep --dry-run", "small points",
+                         /*tells_time=*/true, stderr,
+                         isatty(STDERR_FILENO) == 1);
   bool is_told = false;
   const auto tell = [&](double) {
-    if (is_told || std::chrono::steady_clock::now() - start < kUntoldTime)
-      return;
+    if (is_told || progress.Seconds() < kUntoldSeconds) return;
     is_told = true;
     std::cerr << fmt::format(
         "attnbench: measuring {} small points for the estimate\n",
@@ -100,6 +102,7 @@ std::optional<std::vector<ResultCell>> Measure(const Sweep& probes,
     if (!point) return std::nullopt;
     probed.insert(probed.end(), point->cells.begin(), point->cells.end());
     tell(1);
+    if (is_told) progress.Tell(i + 1, probes.points.size());
   }
   measurer.Finish();
   return probed;
@@ -153,7 +156,7 @@ int ShowSweep(const Sweep& sweep, const MeasurerOptions& options,
     text += fmt::format("{}: {}\n", PointText(point),
                         Counted(point.cells.size(), "cell"));
   }
-  std::cout << (as_json ? ToJson(plan).dump(2) + "\n" : PrintableLines(text));
+  std::cout << (as_json ? JsonText(ToJson(plan), 2) : PrintableLines(text));
   return kGood;
 }
 

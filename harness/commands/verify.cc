@@ -269,7 +269,7 @@ int Verify(const VerifyArguments& arguments, const std::string& command_line) {
   if (file.has_value() || arguments.json) {
     const Json document = ToJson(MakeVerifyResult(reports, run));
     if (file.has_value()) file->Write(document);
-    if (arguments.json) std::cout << document.dump() << '\n';
+    if (arguments.json) std::cout << JsonText(document);
   }
   if (!arguments.json) PrintVerifyTable(reports, run, progress.Seconds());
   return VerifyExitCode(reports);

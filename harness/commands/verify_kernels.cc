@@ -89,7 +89,7 @@ int VerifyKernels(const VerifyKernelsArguments& arguments,
   if (file.has_value() || arguments.json) {
     const Json document = ToJson(result);
     if (file.has_value()) file->Write(document);
-    if (arguments.json) std::cout << document.dump() << '\n';
+    if (arguments.json) std::cout << JsonText(document);
   }
   if (!arguments.json) PrintKernelTable(result.rows, progress.Seconds());
   if (failed == result.rows.end()) return 0;

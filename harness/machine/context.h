@@ -68,6 +68,8 @@ struct Setup {
   std::string flags;
   std::string build_type;
   std::string cpu;
+  // As `uname -m` has it. Results from before this member lack it.
+  std::optional<std::string> architecture;
   std::vector<std::string> caches;  // such as "L1 Data 48K"
   std::int64_t cores = 0;
   std::optional<std::string> affinity;
@@ -93,6 +95,7 @@ struct Setup {
     visit("flags", self.flags);
     visit("build_type", self.build_type);
     visit("cpu", self.cpu);
+    visit("architecture", self.architecture, Rule{.absent_if_unset = true});
     visit("caches", self.caches);
     visit("cores", self.cores, kAtLeastZero);
     visit("affinity", self.affinity);

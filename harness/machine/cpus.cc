@@ -7,14 +7,35 @@
 
 #include <algorithm>
 #include <future>
+#include <istream>
 #include <string>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "harness/base/error.h"
 
 namespace attnbench {
+
+std::string CpuName(std::istream& cpuinfo) {
+  std::string implementer;
+  std::vector<std::string> kinds;
+  for (std::string line; std::getline(cpuinfo, line);) {
+    const std::size_t end = line.find(": ");
+    if (end == std::string::npos) continue;
+    const std::string value = line.substr(end + 2);
+    if (line.starts_with("model name") && !value.empty()) return value;
+    if (line.starts_with("CPU implementer")) implementer = value;
+    if (!line.starts_with("CPU part")) continue;
+    std::string kind =
+        fmt::format("implementer {} part {}", implementer, value);
+    if (std::ranges::find(kinds, kind) == kinds.end()) {
+      kinds.push_back(std::move(kind));
+    }
+  }
+  return kinds.empty() ? "unknown" : fmt::format("{}", fmt::join(kinds, ", "));
+}
 
 int MachineCores() {
   return std::max(1, static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)));

@@ -2,11 +2,17 @@
 #ifndef ATTNBENCH_HARNESS_MACHINE_CPUS_H_
 #define ATTNBENCH_HARNESS_MACHINE_CPUS_H_
 
+#include <iosfwd>
 #include <span>
 #include <string>
 #include <vector>
 
 namespace attnbench {
+
+// The processor's name in what /proc/cpuinfo says. On Arm the kernel tells
+// codes instead, of every kind of core: "implementer 0x41 part 0xd08".
+// "unknown" where there is neither.
+std::string CpuName(std::istream& cpuinfo);
 
 // Counts the CPUs of the machine, whoever uses them; at least 1.
 int MachineCores();

@@ -53,17 +53,6 @@ std::string FirstLine(const std::string& path) {
   return line;
 }
 
-std::string CpuName() {
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);) {
-    const std::size_t colon = line.find(": ");
-    if (line.starts_with("model name") && colon != std::string::npos) {
-      return line.substr(colon + 2);
-    }
-  }
-  return kUnknown;
-}
-
 std::vector<std::string> Caches() {
   std::vector<std::string> texts;
   std::ranges::transform(ReadCaches(), std::back_inserter(texts), CacheText);
@@ -102,12 +91,6 @@ std::optional<std::string> Affinity() {
   const std::vector<int> cpus = AllowedCpus();
   if (cpus.empty()) return {};
   return CpuListText(cpus);
-}
-
-std::optional<std::string> Kernel() {
-  utsname names{};
-  if (uname(&names) != 0) return {};
-  return names.release;
 }
 
 // A line of /proc/meminfo, in bytes; nothing if it is not there.
@@ -287,11 +270,16 @@ Context MakeContext(const std::string& command, std::uint64_t seed) {
   context.compiler = Compiler();
   context.flags = ATTNBENCH_FLAGS;
   context.build_type = ATTNBENCH_BUILD_TYPE;
-  context.cpu = CpuName();
+  std::ifstream cpuinfo("/proc/cpuinfo");
+  context.cpu = CpuName(cpuinfo);
   context.caches = Caches();
   context.cores = Cores();
   context.affinity = Affinity();
-  context.kernel = Kernel();
+  utsname system{};
+  if (uname(&system) == 0) {
+    context.architecture = system.machine;
+    context.kernel = system.release;
+  }
   context.governor = Governor();
   context.turbo = Turbo();
   context.aslr = Aslr();

@@ -243,4 +243,12 @@ std::string ValidityText(const Context& context) {
   return fmt::format("valid, {} warning{}", warnings, warnings == 1 ? "" : "s");
 }
 
+std::string ValidityLines(const Context& context) {
+  std::string text = ValidityText(context) + "\n";
+  for (const std::string& warning : context.warnings) {
+    text += "  warning: " + warning + "\n";
+  }
+  return text;
+}
+
 }  // namespace attnbench

@@ -51,6 +51,9 @@ void SetValidityOfRuns(const std::string& missing,
 // "INVALID: ..." with the first reason and how many more there are.
 std::string ValidityText(const Context& context);
 
+// The same, and a line for each warning.
+std::string ValidityLines(const Context& context);
+
 }  // namespace attnbench
 
 #endif  // ATTNBENCH_HARNESS_MACHINE_VALIDITY_H_

@@ -95,7 +95,11 @@ SweepResult SweepResultOf(const Json& document, const std::string& path) {
 }
 
 ReadSweep ReadResult(const std::string& path) {
-  ReadSweep read{path, SweepResultOf(ReadJsonFile(path), path)};
+  return ReadResult(ReadJsonFile(path), path);
+}
+
+ReadSweep ReadResult(const Json& document, const std::string& path) {
+  ReadSweep read{path, SweepResultOf(document, path)};
   CheckPointsAreWhole(read.result, path);
   return read;
 }

@@ -44,6 +44,7 @@ SweepResult SweepResultOf(const Json& document, const std::string& path);
 // Wants also all cells of every point that is there: --resume alone can do
 // without, as it measures such a point again.
 ReadSweep ReadResult(const std::string& path);
+ReadSweep ReadResult(const Json& document, const std::string& path);
 
 // Throws UserError if a document is not of that kind, or of another version.
 void CheckKind(const Json& document, const std::string& kind,

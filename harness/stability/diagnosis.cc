@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <utility>
 
 #include "harness/base/purposes.h"
@@ -158,8 +159,13 @@ double LogBoundOf(std::span<const double> start, std::span<const double> p,
   return 0;
 }
 
+// A p below this, or above 1 less this, is near a decision.
+constexpr double kNear = 0.01;
+
 // What alpha of one sequence tells, which all mechanisms share.
 struct AlphaFindings {
+  std::vector<double> masses;  // of each output
+  Index num_near_zero = 0, num_near_one = 0, num_p = 0;
   double log_bound = 0;
   Index bound_output = 0;
   std::optional<Latency> latency;
@@ -215,6 +221,7 @@ class Diagnosing {
           FirstOutputs(all, about, RowsOf(all, request_.source));
       findings[Size(n)] = AlphaOf(config, scores);
     });
+    AddMassAndChoices(findings, diagnosis);
     LatencyMean latency;
     double log_bound = 0;
     for (std::size_t n = 0; n < findings.size(); ++n) {
@@ -228,13 +235,43 @@ class Diagnosing {
     diagnosis.expected_latency = latency.Mean().value();
   }
 
+  static void AddMassAndChoices(const std::vector<AlphaFindings>& findings,
+                                Diagnosis& diagnosis) {
+    DiagnosedMass& mass = diagnosis.mass;
+    mass.least = std::numeric_limits<double>::infinity();
+    Index outputs = 0, near_zero = 0, near_one = 0, num_p = 0;
+    for (std::size_t n = 0; n < findings.size(); ++n) {
+      const std::vector<double>& masses = findings[n].masses;
+      mass.outputs.resize(std::max(mass.outputs.size(), masses.size()),
+                          std::numeric_limits<double>::infinity());
+      for (std::size_t i = 0; i < masses.size(); ++i) {
+        mass.outputs[i] = std::min(mass.outputs[i], masses[i]);
+        mass.greatest = std::max(mass.greatest, masses[i]);
+        mass.mean += masses[i];
+        if (masses[i] >= mass.least) continue;
+        mass.least = masses[i];
+        mass.at = {.sequence = static_cast<std::int64_t>(n) + 1,
+                   .output = static_cast<std::int64_t>(i) + 1};
+      }
+      outputs += std::ssize(masses);
+      near_zero += findings[n].num_near_zero;
+      near_one += findings[n].num_near_one;
+      num_p += findings[n].num_p;
+    }
+    mass.mean /= static_cast<double>(outputs);
+    diagnosis.choices.near_zero =
+        static_cast<double>(near_zero) / static_cast<double>(num_p);
+    diagnosis.choices.near_one =
+        static_cast<double>(near_one) / static_cast<double>(num_p);
+  }
+
   AlphaFindings AlphaOf(const Config& config,
                         const StabilityScores& scores) const {
     const StabilityInputs<double> inputs(scores);
     const StabilityPoint point = PointOf(kScan, scores, request_.source);
     AlphaFindings made;
-    FindBound(inputs.View(request_.source),
-              Evaluate<double>(point, config, scores).attention, made);
+    FindChoices(inputs.View(request_.source),
+                Evaluate<double>(point, config, scores).attention, made);
     made.latency =
         ExpectLatency(config, inputs.sequence(), point.output_length, {})
             .of_expected_delays;
@@ -372,8 +409,8 @@ class Diagnosing {
     return made;
   }
 
-  void FindBound(const MatrixView<const double>& choice,
-                 const Table<double>& alpha, AlphaFindings& made) const {
+  void FindChoices(const MatrixView<const double>& choice,
+                   const Table<double>& alpha, AlphaFindings& made) const {
     std::vector<double> start(Size(alpha.cols), 0);
     start[0] = 1;
     std::vector<double> p(start.size());
@@ -386,12 +423,18 @@ class Diagnosing {
                    ? chosen
                    : static_cast<double>(static_cast<float>(chosen));
       });
+      made.num_near_zero += std::ranges::count_if(
+          p, [](double chosen) { return chosen < kNear; });
+      made.num_near_one += std::ranges::count_if(
+          p, [](double chosen) { return chosen > 1 - kNear; });
+      made.num_p += std::ssize(p);
       const double bound = LogBoundOf(start, p, request_.tolerance);
       if (bound < made.log_bound) {
         made.log_bound = bound;
         made.bound_output = i + 1;
       }
       std::ranges::copy(alpha.view().Row(i), start.begin());
+      made.masses.push_back(std::accumulate(start.begin(), start.end(), 0.0));
     }
   }
 

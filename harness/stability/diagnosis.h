@@ -172,6 +172,40 @@ struct DiagnosedBound {
   }
 };
 
+// The exact sum of alpha over the memory, which the attention of every
+// mechanism has too: the probability that an output chooses an entry. It is
+// below 1 where the hard process may choose none (MAD, section 2.3).
+struct DiagnosedMass {
+  double least = 0, greatest = 0, mean = 0;
+  std::optional<DiagnosedPlace> at = {};
+  std::vector<double> outputs = {};
+
+  static void Fields(auto& self, auto& visit) {
+    visit("least", self.least, kAtLeastZero);
+    visit("greatest", self.greatest, kAtLeastZero);
+    visit("mean", self.mean,
+          Rule{.description = "over all outputs", .minimum = 0});
+    visit("at", self.at, Rule{.description = "the output of the least"});
+    visit(
+        "outputs", self.outputs,
+        Rule{.description = "the exact sum of alpha over the memory, for each "
+                            "output the least over the sequences; below 1 by "
+                            "the probability that it chooses no entry",
+             .minimum = 0});
+  }
+};
+
+// How near p is to a decision.
+struct DiagnosedChoices {
+  double near_zero = 0, near_one = 0;
+
+  static void Fields(auto& self, auto& visit) {
+    const Rule share{.minimum = 0, .maximum = 1};
+    visit("near_zero", self.near_zero, share);
+    visit("near_one", self.near_one, share);
+  }
+};
+
 struct Diagnosis {
   static constexpr char kTitle[] = "Result of attnbench diagnose";
 
@@ -184,6 +218,8 @@ struct Diagnosis {
   std::string precision = "f32";
   double tolerance = 0.01;
   std::optional<std::string> chunk_width = {};
+  DiagnosedMass mass = {};
+  DiagnosedChoices choices = {};
   DiagnosedBound bound = {};
   Latency expected_latency = {};
   std::vector<DiagnosedMechanism> mechanisms = {};
@@ -209,6 +245,10 @@ struct Diagnosis {
                .exclusive_maximum = 1});
     visit("chunk_width", self.chunk_width,
           Rule{.description = "of MoChA, or inf"});
+    visit("mass", self.mass, Rule{.may_be_absent = true});
+    visit("choices", self.choices,
+          Rule{.description = "the shares of p below 0.01 and above 0.99",
+               .may_be_absent = true});
     visit("bound", self.bound);
     visit("expected_latency", self.expected_latency,
           Rule{.description = "mean over sequences; ap is the expectation, the "

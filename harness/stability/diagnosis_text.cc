@@ -55,6 +55,40 @@ std::string BoundText(const Diagnosis& diagnosis) {
       *bound.log10 < -37.9 ? "; f32 has no such number" : "");
 }
 
+// The answer to what people ask first of alpha: its rows do not sum to 1.
+std::string MassText(const Diagnosis& diagnosis) {
+  constexpr std::size_t kMostShown = 8;
+  const DiagnosedMass& mass = diagnosis.mass;
+  std::string text = "Mass: an output's attention sums to ";
+  if (diagnosis.sequences == 1 && mass.outputs.size() <= kMostShown) {
+    text += fmt::format("{:.3g}", fmt::join(mass.outputs, ", "));
+  } else {
+    text +=
+        fmt::format("{:.3g} ({}) to {:.3g}, {:.3g} on average", mass.least,
+                    PlaceText(*mass.at, diagnosis), mass.greatest, mass.mean);
+  }
+  text += " in the exact expectation.\n";
+  constexpr double kLeastWhole = 0.9995;  // what is printed as 1
+  if (mass.least >= kLeastWhole) return text;
+  return text +
+         "Below 1 is right: the rest is the probability that the hard process "
+         "passes the last entry and chooses\nnothing, for this output and all "
+         "that follow, whose contexts are then zeros; normalised, training "
+         "would\nbe of another process than decoding (MAD, section 2.3).\n";
+}
+
+// Another: what does a p near 0 or 1 everywhere do?
+std::string ChoicesText(const DiagnosedChoices& choices) {
+  constexpr double kMost = 0.95;
+  const std::string text =
+      fmt::format("p: {:.0f} % below 0.01, {:.0f} % above 0.99",
+                  100 * choices.near_zero, 100 * choices.near_one);
+  if (choices.near_zero + choices.near_one < kMost) return text + ".\n";
+  return text +
+         ": gradients of energies have a factor p (1 - p), which is close to "
+         "0 there.\n";
+}
+
 std::string GradientText(const DiagnosedVariant& one) {
   if (!one.gradient) return "-";
   if (one.gradient->not_finite > 0) return "not finite";
@@ -105,6 +139,20 @@ std::string MechanismText(const DiagnosedMechanism& mechanism,
   return text;
 }
 
+// Says what has made a NaN of p, if anything has.
+std::string NotFiniteText(const Diagnosis& diagnosis) {
+  const bool any = std::ranges::any_of(
+      diagnosis.mechanisms, [](const DiagnosedMechanism& mechanism) {
+        return std::ranges::any_of(
+            mechanism.variants,
+            [](const DiagnosedVariant& one) { return one.not_finite > 0; });
+      });
+  return any ? "not finite: a NaN or an infinity, of finite numbers, for "
+               "example where it divides by a product of\n1 - p that is 0 in "
+               "its precision; exact divides by none\n"
+             : "";
+}
+
 // One line for each size of the sample.
 std::string SampleText(const Diagnosis& diagnosis) {
   std::vector<std::string> lines;
@@ -145,6 +193,7 @@ std::string DiagnosisText(const Diagnosis& diagnosis) {
           : fmt::format("{} sequences", diagnosis.sequences),
       diagnosis.output_length, diagnosis.memory_length, diagnosis.source,
       fmt::join(diagnosis.shape, ", "), diagnosis.precision);
+  text += MassText(diagnosis) + ChoicesText(diagnosis.choices);
   text += BoundText(diagnosis);
   const Latency& latency = diagnosis.expected_latency;
   text += fmt::format(
@@ -154,7 +203,7 @@ std::string DiagnosisText(const Diagnosis& diagnosis) {
   for (const DiagnosedMechanism& mechanism : diagnosis.mechanisms) {
     text += MechanismText(mechanism, diagnosis);
   }
-  text += SampleText(diagnosis);
+  text += SampleText(diagnosis) + NotFiniteText(diagnosis);
   text += fmt::format(
       "error: largest |attention - exact|; mass, mean: largest error of its "
       "sum over the memory, and the mean\nover outputs; moved: outputs whose "

@@ -38,13 +38,6 @@ void Check(int status, const char* what) {
   if (status < 0) FailToStart(what, errno);
 }
 
-std::vector<char*> Pointers(std::vector<std::string>& texts) {
-  std::vector<char*> pointers;
-  for (std::string& text : texts) pointers.push_back(text.data());
-  pointers.push_back(nullptr);
-  return pointers;
-}
-
 int Poll(pollfd* wait, nfds_t count, Clock::time_point deadline) {
   while (true) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(
@@ -171,6 +164,13 @@ std::string ProcessEnd::Text() const {
 
 std::string Shown(const std::string& bytes) {
   return Printable(Shortened(bytes));
+}
+
+std::vector<char*> Pointers(std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (std::string& text : texts) pointers.push_back(text.data());
+  pointers.push_back(nullptr);
+  return pointers;
 }
 
 std::vector<std::string> EnvironmentWith(std::vector<std::string> variables) {

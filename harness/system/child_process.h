@@ -28,6 +28,10 @@ struct ProcessEnd {
 // message can hold (Printable), no longer than anybody reads.
 std::string Shown(const std::string& bytes);
 
+// Gives what the system wants of a program's arguments or environment, with a
+// null at the end, as long as the texts are there.
+std::vector<char*> Pointers(std::vector<std::string>& texts);
+
 // Gives our own environment with these variables ("NAME=value") replaced.
 std::vector<std::string> EnvironmentWith(std::vector<std::string> variables);
 

@@ -6,31 +6,85 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <iostream>
 
 #include "harness/base/error.h"
+#include "harness/system/child_process.h"
 #include "harness/system/source_tree.h"
 
 namespace attnbench {
+namespace {
+
+constexpr char kVariable[] = "ATTNBENCH_PYTHON";
+// It takes a tenth of a second, more from a file system that is far away.
+constexpr std::chrono::seconds kLongestLook{60};
+
+std::string Variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+bool CanRun(const std::string& path) { return access(path.c_str(), X_OK) == 0; }
+
+bool HasPackages(const std::string& python, const std::string& script,
+                 const std::vector<std::string>& packages) {
+  std::vector<std::string> line = {python, script};
+  line.insert(line.end(), packages.begin(), packages.end());
+  try {
+    ChildProcess process({.arguments = line,
+                          .environment = PythonEnvironment(),
+                          .farewell = kLongestLook});
+    return process.Stop().IsGood();
+  } catch (const UserError&) {
+    return false;  // it is no program of this machine
+  }
+}
+
+}  // namespace
+
+std::string FindPython(const std::string& command,
+                       const std::vector<std::string>& packages) {
+  if (std::string named = Variable(kVariable); !named.empty()) return named;
+  for (const char* const variable : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {
+    const std::string folder = Variable(variable);
+    std::string python = folder + "/bin/python3";
+    if (folder.empty() || !CanRun(python)) continue;
+    if (HasPackages(python, FindInSources(command, "plots/analysis/start.py"),
+                    packages)) {
+      return python;
+    }
+  }
+  return CanRun(ATTNBENCH_PYTHON) ? ATTNBENCH_PYTHON : "python3";
+}
+
+std::vector<std::string> PythonEnvironment() {
+  // Python takes an empty variable for none.
+  std::vector<std::string> variables = {"PYTHONINSPECT=", "PYTHONOPTIMIZE="};
+  if (Variable(kVariable).empty()) variables.emplace_back("PYTHONHOME=");
+  return EnvironmentWith(variables);
+}
 
 int RunPython(const std::string& command, const std::string& script,
               const std::vector<std::string>& arguments) {
-  std::vector<std::string> line = {FindPython(),
+  std::vector<std::string> line = {FindPython(command),
                                    FindInSources(command, script)};
   line.insert(line.end(), arguments.begin(), arguments.end());
-  std::vector<char*> pointers;
-  pointers.reserve(line.size() + 1);
-  for (std::string& argument : line) pointers.push_back(argument.data());
-  pointers.push_back(nullptr);
+  std::vector<std::string> environment = PythonEnvironment();
+  const std::vector<char*> arguments_of_it = Pointers(line);
+  const std::vector<char*> environment_of_it = Pointers(environment);
   std::cout.flush();
   pid_t process = 0;
-  const int error = posix_spawnp(&process, pointers[0], nullptr, nullptr,
-                                 pointers.data(), environ);
+  const int error =
+      posix_spawnp(&process, arguments_of_it[0], nullptr, nullptr,
+                   arguments_of_it.data(), environment_of_it.data());
   if (error != 0) {
     const std::string remedy =
         error == ENOENT
-            ? command + " needs Python 3 (scripts/setup.sh installs it)"
+            ? command + " needs Python 3 (scripts/setup.sh installs it, " +
+                  kVariable + " names one)"
         : error == EAGAIN ? command + " needs one more process; raise ulimit -u"
                           : command + " needs to run it";
     throw UserError(line[0], fmt::format("cannot be run: {}; {}",

@@ -1,4 +1,11 @@
 // Runs a Python script of the sources, which makes figures, pages or verdicts.
+//
+// The interpreter is what the variable ATTNBENCH_PYTHON names; else that of an
+// active environment (VIRTUAL_ENV, then CONDA_PREFIX) that has the packages
+// which such scripts need (plots/analysis/start.py), and those that are named;
+// else the one that was found when this program was built: the system's, as
+// another one often comes first on PATH and has no packages; else the first
+// python3 of PATH. scripts/lib.sh makes the same choice.
 #ifndef ATTNBENCH_HARNESS_SYSTEM_PYTHON_H_
 #define ATTNBENCH_HARNESS_SYSTEM_PYTHON_H_
 
@@ -6,6 +13,16 @@
 #include <vector>
 
 namespace attnbench {
+
+// Gives the interpreter: a path, or a name to be looked for on PATH. Throws
+// UserError if the sources that `command` needs are nowhere.
+std::string FindPython(const std::string& command,
+                       const std::vector<std::string>& packages = {});
+
+// Gives the environment of that interpreter: ours without what a user sets for
+// another Python, or for programs of his own, and what would end it or change
+// what it does. A PYTHONHOME beside ATTNBENCH_PYTHON is meant for it.
+std::vector<std::string> PythonEnvironment();
 
 // Waits for the end of the script and gives its exit code. The command prints
 // nothing else, and ends with this code. `script` is a path in the sources,

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <iterator>
+#include <vector>
 
 #include "harness/base/error.h"
 
@@ -17,22 +19,22 @@ fs::path ProgramPath() {
 
 namespace {
 
-constexpr const char* kFurtherPlaces[] = {ATTNBENCH_SOURCE_DIR,
-                                          "/usr/share/attnbench"};
+constexpr const char* kFurtherPlaces[] = {
+    ATTNBENCH_SOURCE_DIR, ATTNBENCH_DATA_DIR, "/usr/share/attnbench"};
 
 // The file's path; empty if it is nowhere.
 std::string PathInSources(const std::string& file) {
-  std::error_code ignored;
-  fs::path folder = ProgramPath();
-  while (folder.has_relative_path()) {
-    folder = folder.parent_path();
-    for (const char* place : {"", "share/attnbench"}) {
-      const fs::path path = folder / place / file;
-      if (fs::exists(path, ignored)) return path.string();
-    }
+  fs::path folder = ProgramPath().parent_path();
+  std::vector<fs::path> places = {
+      (folder / ATTNBENCH_DATA_FROM_PROGRAM).lexically_normal()};
+  for (; folder.has_relative_path(); folder = folder.parent_path()) {
+    places.push_back(folder);
   }
-  for (const char* place : kFurtherPlaces) {
-    const fs::path path = fs::path(place) / file;
+  places.insert(places.end(), std::begin(kFurtherPlaces),
+                std::end(kFurtherPlaces));
+  std::error_code ignored;
+  for (const fs::path& place : places) {
+    const fs::path path = place / file;
     if (fs::exists(path, ignored)) return path.string();
   }
   return "";
@@ -64,12 +66,6 @@ std::string ExperimentPath(const std::string& text) {
   }
   const std::string named = HereOrInSources("experiments/" + text + ".json");
   return fs::exists(named, ignored) ? named : HereOrInSources(text);
-}
-
-std::string FindPython() {
-  std::error_code error;
-  const bool is_debian = fs::exists("/etc/debian_version", error);
-  return is_debian ? "/usr/bin/python3" : "python3";
 }
 
 }  // namespace attnbench

@@ -1,9 +1,10 @@
 // Finds what the program needs of its sources: experiments, ledger, schemas,
 // and scripts that it runs. The sources are looked for above the program's own
 // folder (build/PRESET), so that a tree that was moved or copied with its build
-// still works; those of an installed program are in share/attnbench beside
-// bin/. A program that was moved alone has the sources that it was built from,
-// or else the installed ones.
+// still works; an installed program finds them on the way from CMake's folder
+// of programs to that of data, such as ../share/attnbench. A program that was
+// moved alone has the sources that it was built from, or else the installed
+// ones.
 #ifndef ATTNBENCH_HARNESS_SYSTEM_SOURCE_TREE_H_
 #define ATTNBENCH_HARNESS_SYSTEM_SOURCE_TREE_H_
 
@@ -26,10 +27,6 @@ std::string HereOrInSources(const std::string& path);
 // The experiment file that a user means: a path (HereOrInSources), or the name
 // of one in experiments/, such as "mad_figure8".
 std::string ExperimentPath(const std::string& text);
-
-// Finds Debian's Python, which has Debian's libraries: another one often comes
-// first on PATH and has none.
-std::string FindPython();
 
 }  // namespace attnbench
 

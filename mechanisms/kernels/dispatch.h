@@ -22,6 +22,7 @@
 #include <cstdint>
 #include <string>
 
+#include "mechanisms/common/arithmetic.h"
 #include "mechanisms/common/check.h"
 
 namespace attnbench {

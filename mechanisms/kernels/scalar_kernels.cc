@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "mechanisms/common/arithmetic.h"
+
 namespace attnbench {
 namespace {
 

@@ -2,12 +2,14 @@
 
     result = claims_result.read("results/claims.json")
 
-gives {"path", "context", "quick", "claims"}: every claim of the ledger, in its order,
-with what the ledger says of it under `paper` and `note`, and of each part under `from`,
-the measurement that it was read from. A result that lacks a claim, or that was judged
+gives {"path", "context", "quick", "claims", "expected", "by_quick"}: every claim of the
+ledger, in its order, with what the ledger says of it under `paper` and `note`, and of each
+part under `from`, the measurement that it was read from; then the committed verdicts, of the
+full and of a quick run. A result that lacks a claim, or that was judged
 by other rules than the ledger has now, is a DataError: its verdicts do not count.
 """
 
+import functools
 import os
 
 from analysis import ROOT, intervals, load
@@ -15,6 +17,7 @@ from analysis.judge import ledger as ledgers, readings, verdicts
 
 LEDGER = os.path.join(ROOT, "experiments", "claims.json")
 FULL = os.path.join(ROOT, "results", "claims.json")
+QUICK = os.path.join(ROOT, "results", "quick", "claims.json")
 PART = ("name", "role", "unit", "rule")
 # How many there are of each verdict, and of each kind of claim, is told in these words.
 COUNTED = {
@@ -53,6 +56,8 @@ def read(path, ledger=LEDGER):
             _claim(measured[name], claim, f"{path}: {name}")
             for name, claim in asked.items()
         ],
+        "expected": verdicts_of(asked.values()),
+        "by_quick": verdicts_of(asked.values(), QUICK),
     }
 
 
@@ -60,12 +65,17 @@ def verdicts_of(claims, path=FULL):
     """The committed verdicts of the full run by their claims, of those of `claims` that
     it judged by the same rules.
     """
-    judged = _by_id(load.read(path, "claims")) if os.path.exists(path) else {}
+    judged = _committed(path)
     return {
         claim["id"]: judged[claim["id"]]["verdict"]
         for claim in claims
         if claim["id"] in judged and _is_same(judged[claim["id"]], claim)
     }
+
+
+@functools.cache
+def _committed(path):
+    return _by_id(load.read(path, "claims")) if os.path.exists(path) else {}
 
 
 def kind(verdict):

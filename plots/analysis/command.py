@@ -1,42 +1,13 @@
-"""Runs Python as a command of the program: `attnbench report`, and the judge of
-`attnbench claims`. Messages and exit codes are the program's.
+"""The options and the messages of programs in Python, which are as those of the program
+itself.
 """
 
 import argparse
-import importlib
-import os
 import re
-import signal
 import sys
 
 PROGRAM = "attnbench"
-WRONG_USAGE, INTERNAL_ERROR = 2, 4
-
-
-def run(command, module):
-    """Runs main() of a module; a missing package is one line on stderr, too."""
-    try:
-        main = importlib.import_module(module).main
-    except ImportError as error:
-        return fail(
-            f"{sys.executable}: {error}; attnbench {command} needs numpy, scipy, pandas, "
-            "jsonschema and matplotlib (scripts/setup.sh installs them)"
-        )
-    # The command ends quietly if nobody reads on, as the program does.
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    try:
-        status = main()
-        sys.stdout.flush()
-        return status
-    except OSError as error:
-        # The buffer's rest is lost, and would cause a second message at the
-        # end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return fail(f"standard output: cannot be written: {error.strerror}")
-    # Python's own exit code, 1, means a finding.
-    except Exception as error:
-        fail(f"internal error: {command}: {type(error).__name__}: {error}")
-        return INTERNAL_ERROR
+WRONG_USAGE = 2
 
 
 class Parser(argparse.ArgumentParser):
@@ -75,8 +46,10 @@ def counted(number, thing):
 
 
 def printable(text):
-    """The text without what moves a terminal's cursor or changes its colours."""
-    return re.sub(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", "?", text)
+    """The text without what moves a terminal's cursor or changes its colours, and without
+    bytes that are not UTF-8, which Python has as halves of surrogate pairs.
+    """
+    return re.sub(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]", "?", text)
 
 
 def fail(what, program=PROGRAM):

@@ -14,6 +14,7 @@ from analysis import intervals, load, series, settings
 # A count differs from others if this much of it, relative to its size, is not a
 # sum of multiples of theirs.
 LEAST_OWN = 0.05
+LEAST_COUNT, MOST_COUNT = 1e-9, 1e30
 
 
 def require_rounds(cells):
@@ -39,8 +40,15 @@ def require_told(group, design):
 
 
 def counts(group, name):
-    """Gives operations.`name` of every cell."""
-    return numpy.array([counted[name] for counted in group["operations"]], dtype=float)
+    """Gives operations.`name` of every cell, each of a size that can be computed with."""
+    numbers = numpy.array([counted[name] for counted in group["operations"]], dtype=float)
+    for index, number in zip(group.index, numbers):
+        if not (number == 0 or LEAST_COUNT <= number <= MOST_COUNT):
+            raise load.DataError(
+                f"{group.attrs['path']}: cells[{index}]",
+                f"operations.{name} is {number:g}, it must be 0, or from {LEAST_COUNT:g} to "
+                f"{MOST_COUNT:g}")
+    return numbers
 
 
 def is_told(column, others):

@@ -139,11 +139,12 @@ def regressors(group):
             names.append(name)
             columns.append(column)
     flops = fits.counts(group, "flops")
-    if _not_told(flops, names, columns) is None:
+    if flops.any() and _not_told(flops, names, columns) is None:
         beyond, an_energy = flops, 0.0
         if "energies" in names:
             energies = columns[names.index("energies")]
-            an_energy = float((flops / energies).min())
+            has_some = energies > 0
+            an_energy = float((flops[has_some] / energies[has_some]).min())
             beyond = flops - an_energy * energies
         names.append("flops_beyond")
         columns.append(beyond)
@@ -168,6 +169,9 @@ def _not_told(column, names, columns):
 
 
 def slope_text(found):
+    """Writes an exponent in two digits, or that there is none (exponent)."""
+    if found is None:
+        return "none"
     # Adding 0 turns -0.00 into 0.00.
     return f"{round(found.overall, 2) + 0:.2f}"
 

@@ -14,6 +14,9 @@ that are computed with are kept as Python objects.
 import collections
 import json
 import math
+import os
+import re
+import sys
 
 import pandas
 
@@ -48,6 +51,10 @@ OUTCOMES = (
 )
 STATUSES = ("ok", "invalid", "error", "timeout", "skipped")
 DECODER = "decoder"  # the scope of whole decoders
+# What is made of a larger file takes many seconds.
+MOST_UNTOLD_BYTES = 8 << 20
+# No time of a machine is beyond these; figures and fits need room around theirs.
+LEAST_NS, MOST_NS = 1e-9, 1e24
 
 
 class DataError(Exception):
@@ -61,24 +68,43 @@ class DataError(Exception):
 
 def read_json(path):
     """The JSON object of a file; strict: NaN is not JSON, nor is a key twice. Like the
-    program it skips a byte order mark.
+    program it skips a byte order mark. Half of a surrogate pair ("\\ud800"), which no
+    output can hold, becomes U+FFFD.
     """
     try:
         with open(path, encoding="utf-8-sig") as stream:
-            document = json.load(
-                stream,
-                parse_constant=_refuse_constant,
-                parse_float=_finite(float),
-                parse_int=_finite(int),
-                object_pairs_hook=_object,
-            )
+            size = os.fstat(stream.fileno()).st_size
+            if size > MOST_UNTOLD_BYTES:
+                print(command.printable(f"{command.PROGRAM}: reading {path}: {size >> 20} MiB, "
+                                        "which takes a while"), file=sys.stderr, flush=True)
+            text = stream.read()
+        document = json.loads(
+            text,
+            parse_constant=_refuse_constant,
+            parse_float=_finite(float),
+            parse_int=_finite(int),
+            object_pairs_hook=_object,
+        )
     except OSError as error:
         raise DataError(path, f"cannot be read: {error.strerror}") from error
     except (ValueError, RecursionError) as error:
         raise DataError(path, f"not JSON: {error}") from error
     if not isinstance(document, dict):
         raise DataError(path, "not a JSON object")
-    return document
+    return _without_halves(document) if _HALF_ESCAPED.search(text) else document
+
+
+_HALF_ESCAPED = re.compile(r"\\u[dD][89a-fA-F]")
+
+
+def _without_halves(value):
+    if isinstance(value, str):
+        return re.sub("[\ud800-\udfff]", "\ufffd", value)
+    if isinstance(value, list):
+        return list(map(_without_halves, value))
+    if isinstance(value, dict):
+        return {_without_halves(key): _without_halves(one) for key, one in value.items()}
+    return value
 
 
 def _refuse_constant(name):
@@ -266,6 +292,9 @@ def require_kind(document, path, *kinds):
                 cell.setdefault("layers", 2)
                 cell.setdefault("encoder", "timed")
             _check_cell(cell, f"{path}: cells[{index}]")
+    if document["kind"] == "authors":
+        for index, cell in enumerate(document["cells"]):
+            _check_rounds(cell, "samples_ns", f"{path}: cells[{index}]")
 
 
 def _check_intervals(owner, where, separator=": "):
@@ -366,26 +395,36 @@ def _check_points(document, path):
 
 def _check_cell(cell, where):
     if cell["scope"] == DECODER:
-        for key in ("beam", "vocabulary", "layers"):
-            get(cell, key, int, where)
+        for key, kind in (("beam", int), ("vocabulary", int), ("layers", int), ("encoder", str)):
+            get(cell, key, kind, where)
     if cell["status"] != "ok":
         return
     samples, processes = cell["samples_ns"], cell["processes"]
-    if min(*samples, *(cell["interval_ns"] or ()), cell["median_ns"]) <= 0:
+    times = (*samples, *(cell["interval_ns"] or ()), cell["median_ns"])
+    if min(times) <= 0:
         raise DataError(where, "samples_ns, interval_ns and median_ns must be above 0")
+    if not LEAST_NS <= min(times) <= max(times) <= MOST_NS:
+        raise DataError(
+            where, f"samples_ns, interval_ns and median_ns must be from {LEAST_NS:g} to "
+            f"{MOST_NS:g}")
     if processes % builds(cell):
         raise DataError(
             where, f"{processes} processes are not equally many of {builds(cell)} builds"
         )
     for key in ("samples_ns", "prepare_samples_ns"):
-        if len(cell[key]) % processes:
-            raise DataError(
-                where,
-                f"{key} has {command.counted(len(cell[key]), 'number')}, not equally many of each of "
-                f"{processes} processes",
-            )
+        _check_rounds(cell, key, where)
     if cell["scope"] == DECODER:
         _check_decoder(cell, where)
+
+
+def _check_rounds(cell, key, where):
+    samples, processes = cell[key], cell["processes"]
+    if len(samples) % processes:
+        raise DataError(
+            where,
+            f"{key} has {command.counted(len(samples), 'number')}, not equally many of each of "
+            f"{processes} processes",
+        )
 
 
 def _check_decoder(cell, where):

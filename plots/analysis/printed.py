@@ -52,10 +52,13 @@ def expect_of(document, path):
         raise load.DataError(f"{path}: latency", "ap must be above 0")
     if "sampled" in latency:
         sampled = load.get(latency, "sampled", dict, f"{path}: latency")
-        _check_points(
-            sampled, "ap_errors", ("paths", "batches", "rms"),
-            f"{path}: latency.sampled",
-        )
+        place = f"{path}: latency.sampled"
+        load.get(sampled, "paths", int, place)
+        proportion = load.get(sampled, "ap", dict, place)
+        for key in ("mean", "standard_error"):
+            if not _is_above_zero(proportion.get(key)):
+                raise load.DataError(f"{place}.ap", f"{key} must be above 0")
+        _check_points(sampled, "ap_errors", ("paths", "batches", "rms"), place)
     elif "sharpness" not in document:
         raise load.DataError(
             path, "has neither latency.sampled (--latency-samples) nor sharpness"
@@ -65,7 +68,8 @@ def expect_of(document, path):
         for index, point in enumerate(document["sharpness"]):
             for key in ("attention_distance", "context_distance"):
                 value = point.get(key, "missing")
-                if not (value is None or _is_number(value) and value >= 0):
+                is_left_out = value is None and key == "context_distance"
+                if not (is_left_out or _is_number(value) and value >= 0):
                     raise load.DataError(
                         f"{path}: sharpness[{index}]", f"{key} is {value!r}"
                     )

@@ -14,11 +14,46 @@ from dataclasses import dataclass
 
 import numpy
 
-from analysis import intervals
+from analysis import command, intervals, load
 
 # Percent of error, by the curve, at which a task counts as learned. At 10, half of the
 # seeds of 40 symbols to copy would have no K that learns it.
 LEARNED = 20
+BINS = 20  # of p_histogram
+# What figures tell alternatives and held-out sequences apart by.
+SETTINGS = ("task", "least_symbols", "most_symbols", "frame_noise", "mechanism",
+            "encoder_units", "encoder_scoring", "decoder_scoring", "position_encoding", "noise")
+
+
+def trained_of(document, path):
+    """A checked document as figures read it. Requires what they need and its schema does
+    not say: some settings, tables whose rows are equally long, and curves of the seeds of
+    an alternative with as many points.
+    """
+    points = {}
+    for place, run in enumerate(document["runs"]):
+        where = f"{path}: runs[{place}]"
+        for key in SETTINGS:
+            if key not in run["settings"]:
+                raise load.DataError(f"{where}.settings", f"{key} is missing")
+        for member in ("attention", "contexts"):
+            lengths = {len(row) for row in run.get("example", {}).get(member, ())}
+            if len(lengths) > 1 or 0 in lengths:
+                raise load.DataError(
+                    f"{where}.example", f"{member} has rows that are not equally long, or empty")
+        if run["status"] != "ok":
+            continue
+        load.get(run, "result", dict, where)
+        bins = len(run["result"].get("p_histogram", BINS * [0]))
+        if bins != BINS:
+            raise load.DataError(
+                f"{where}.result", f"p_histogram has {bins} bins, it must be {BINS}")
+        number = points.setdefault(run["name"], len(run["curve"]))
+        if len(run["curve"]) != number:
+            raise load.DataError(
+                where, f"curve has {command.counted(len(run['curve']), 'point')}, that of "
+                f"another seed {number}")
+    return {"path": str(path), **document}
 
 
 class Runs:

@@ -1,10 +1,20 @@
 """Words for figures, tables and pages: captions, and numbers in few characters."""
 
 import math
+import re
 
 import numpy
 
 from analysis import names, reads
+
+
+# HTML and XML have no place for these; a file may (JSON's \u0000, halves of a pair).
+_NOT_MARKUP = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+
+
+def clean(markup):
+    """Puts a mark in the place of what HTML and SVG cannot hold."""
+    return _NOT_MARKUP.sub("\ufffd", markup)
 
 
 def caption(cells, text, ratios=None):
@@ -60,14 +70,23 @@ def _place_of_workload(workload):
 
 
 def machine_text(context):
-    """Writes 'AMD EPYC, AVX2': machines of one name can have different SIMD levels. What
-    ran no kernels has no level.
+    """Writes 'AMD EPYC, x86_64, AVX2': machines of one name can have different SIMD levels.
+    What ran no kernels has no level, and older results have no architecture.
     """
-    return ", ".join(filter(None, (context["cpu"], context.get("simd"))))
+    names = (context["cpu"], context.get("architecture"), context.get("simd"))
+    return ", ".join(filter(None, names))
 
 
 def context_text(context):
     """Names commit, machine and date of a run, and says whether it may be trusted."""
+    text, warnings = run_text(context), len(context["warnings"])
+    if warnings:
+        text += f" The result carries {warnings} warning{'s'[warnings == 1:]}."
+    return text
+
+
+def run_text(context):
+    """The same without its warnings, for a page that has them in one place."""
     tree = {
         True: " with uncommitted changes",
         False: "",
@@ -77,14 +96,8 @@ def context_text(context):
         f"Commit {context['commit'][:10]}{tree}; {machine_text(context)}; "
         f"{context['date']}."
     )
-    warnings = context["warnings"]
     reasons = invalid_reasons(context)
-    if reasons:
-        text = f"INVALID: {'; '.join(reasons)}. {text}"
-    if warnings:
-        plural = "s" if len(warnings) > 1 else ""
-        text += f" The result carries {len(warnings)} warning{plural}."
-    return text
+    return f"INVALID: {'; '.join(reasons)}. {text}" if reasons else text
 
 
 def contexts_text(documents):

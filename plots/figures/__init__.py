@@ -20,7 +20,7 @@ os.fchdir(_folder)
 os.close(_folder)
 matplotlib.rcdefaults()
 
-from analysis import load, workloads
+from analysis import load, trained, workloads
 from figures import (
     aa,
     advice,
@@ -31,6 +31,7 @@ from figures import (
     compare,
     diagnosis,
     figure8_builds,
+    gains,
     growth,
     latency,
     learning_curves,
@@ -57,7 +58,7 @@ READERS = {
     "aa": lambda document, path: {"path": str(path), **document},
     "advice": lambda document, path: {"path": str(path), **document},
     "diagnosis": lambda document, path: {"path": str(path), **document},
-    "trained": lambda document, path: [{"path": str(path), **document}],
+    "trained": lambda document, path: [trained.trained_of(document, path)],
     "authors": lambda document, path: [figure8_builds.part_of(document, path)],
 }
 
@@ -67,8 +68,9 @@ class Entry:
     draw: Callable
     has_data: Callable
     # A kind of READERS, "decoder" (the cells of whole decoders in a sweep; "sweep": all
-    # others) or "attention" (what `expect` printed): one document; or "decode", "expect",
-    # "trained" or "authors" (also a sweep on the same grid): any number of documents
+    # others) or "attention" (what `expect` printed): one document; "gains": two sweeps; or
+    # "decode", "expect", "trained" or "authors" (also a sweep on the same grid): any
+    # number of documents
     reads: str
     needs: str  # in words, for --list and for errors
     title: Callable | None = None  # of the data; without it a figure is known by its name
@@ -193,6 +195,12 @@ FIGURES = {
         "decoder",
         "whole decoders (scope decoder) of one model over lengths, soft among them",
     ),
+    "gains": Entry(
+        gains.draw,
+        gains.has_data,
+        "gains",
+        "a sweep of attention alone at T = U and one of whole decoders, both with soft",
+    ),
     "monte_carlo": Entry(
         monte_carlo.draw,
         monte_carlo.has_data,
@@ -301,5 +309,5 @@ def fitting(data):
 
 
 def context_of(part):
-    """That of what one figure reads, which has one."""
-    return (part if isinstance(part, dict) else part.attrs)["context"]
+    """That of what one figure reads; None of what decode and expect print."""
+    return (part if isinstance(part, dict) else part.attrs).get("context")

@@ -62,6 +62,11 @@ def draw(subject, cells):
         raise load.DataError(
             path, f"cells missing: {subject.mechanism} with peak_memory_bytes"
         )
+    for cell in chosen.to_dict("records"):
+        if cell["peak_memory_bytes"] == 0:
+            raise load.DataError(
+                path, f"cell {settings.describe(cell)}: peak_memory_bytes is 0, which has "
+                "no place among powers of two")
     chosen = series.times(chosen)
     modes = [mode for mode in MODES if mode in set(chosen["mode"])]
     figure, axes = style.new_figure(len(modes), 2)

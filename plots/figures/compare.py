@@ -113,6 +113,15 @@ def _caption(comparison, rows):
         f"at most {comparison['level']:g} ({comparison['comparisons']} "
         f"comparisons); grey: the margin of {100 * comparison['margin']:g} %."
     )
+    for name, side in (("A", a), ("B", b)):
+        if side["warnings"]:
+            text += f" {name} carries {command.counted(len(side['warnings']), 'warning')}."
+    if comparison["changes"]:
+        text += f" Beside times, {command.counted(len(comparison['changes']), 'number')} changed."
+    if comparison["placement"] is not None:
+        text += (f" Where a side is one build, no change below "
+                 f"{100 * comparison['placement']:.3g} % can be told from another placement "
+                 "of the code.")
     if comparison["differences"]:
         fields = ", ".join(d["field"] for d in comparison["differences"])
         text += f" The two differ in {fields}."

@@ -46,7 +46,7 @@ def _draw_errors(panel, mechanism, tolerance):
     shown = _shown(mechanism)
     places = numpy.arange(len(shown))
     for place, one in zip(places, shown):
-        if one["not_finite"]:
+        if one["not_finite"] or one["attention_error"] is None:
             panel.text(FLOOR, place, " not finite", va="center", fontsize=style.SMALLEST_PT)
             continue
         color = "#D55E00" if one["first_wrong"] else "#0072B2"
@@ -86,5 +86,14 @@ def _caption(diagnosis):
         f"{diagnosis['precision']} against the exact expectation in f64. Line: "
         f"{diagnosis['tolerance']:g}; orange: an error, or a loss of mass, above it; right: the largest |sum over the memory - exact| of an "
         "output in any sequence; grey: not measured, or not finite. "
+        + _mass_text(diagnosis.get("mass"))
         + words.context_text(diagnosis["context"])
     )
+
+
+def _mass_text(mass):
+    """Says what the exact sums are; results of older programs lack them."""
+    if mass is None:
+        return ""
+    return (f"An output's exact attention sums to {mass['least']:.3g} to "
+            f"{mass['greatest']:.3g}; below 1 is right, as the rest chooses no entry. ")

@@ -18,7 +18,10 @@ import sys
 
 from analysis import command, load, printed, words
 from analysis.command import UsageError
-from figures import FIGURES, READERS, context_of, data_of, fitting, style
+from figures import FIGURES, READERS, context_of, data_of, fitting, gains, style
+
+# Figures of these say themselves what is missing.
+SAY_MORE = ("sweep", "decoder", "expect", "attention", "compare")
 
 
 def main(arguments=None):
@@ -79,7 +82,9 @@ def draw_files(paths, name=None):
     data = read(paths)
     if name is not None:
         names, wanted = [name], FIGURES[name]
-        if wanted.reads not in data:
+        fits = wanted.reads in data and (
+            wanted.reads in SAY_MORE or wanted.has_data(data[wanted.reads]))
+        if not fits:
             raise load.DataError(
                 paths[0], f"is of {', '.join(data)}, figure {name} needs {wanted.needs}"
             )
@@ -103,7 +108,7 @@ def invalid_reasons(data):
     contexts = []
     for part in data.values():
         if isinstance(part, list):
-            contexts += [steps["context"] for steps in part if "context" in steps]
+            contexts += [context for context in map(context_of, part) if context]
         else:
             contexts.append(context_of(part))
     reasons = [words.invalid_reasons(context) for context in contexts]
@@ -118,7 +123,8 @@ def unknown_figure(given):
 
 def read(paths):
     """Gives what the files hold, by the name of Entry.reads."""
-    documents = [(load.read_json(path), path) for path in paths]
+    # A name that is not UTF-8 cannot be drawn.
+    documents = [(load.read_json(path), command.printable(str(path))) for path in paths]
     if all("steps" in document for document, _ in documents):
         return {"decode": [printed.steps_of(*item) for item in documents]}
     if all("latency" in document for document, _ in documents):
@@ -128,6 +134,12 @@ def read(paths):
     kinds = sorted(str(document.get("kind")) for document, _ in documents)
     if kinds == ["authors", "sweep"]:
         return {"authors": [part for item in documents for part in _authors(*item)]}
+    if kinds == ["sweep", "sweep"]:
+        for item in documents:
+            load.require_kind(*item, "sweep")
+        parts = gains.parts_of(*(data_of(*item) for item in documents))
+        if parts is not None:
+            return {"gains": parts}
     if len(documents) > 1:
         raise load.DataError(
             f"{len(paths)} files",

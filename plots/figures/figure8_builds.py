@@ -9,7 +9,7 @@ import math
 
 import pandas
 
-from analysis import pairing, published, reads, series, words
+from analysis import load, pairing, published, reads, series, words
 from analysis.judge import readings
 from figures import heat_maps, mad_figure8, style
 
@@ -64,9 +64,17 @@ def _build_panel(document, build):
         mechanism: {tuple(cell[axis] for axis in AXES): cell for cell in cells
                     if cell["mechanism"] == mechanism}
         for mechanism in mad_figure8.MECHANISMS}
+    soft, monotonic = (by_mechanism[name] for name in mad_figure8.MECHANISMS)
+    if not monotonic or not monotonic.keys() <= soft.keys():
+        raise load.DataError(
+            document["path"], f"cells missing: soft beside each of monotonic, of {name}")
     rows = []
-    for place, monotonic in by_mechanism["monotonic"].items():
-        span = series.ratio(by_mechanism["soft"][place], monotonic).at().exp()
+    for place, cell in monotonic.items():
+        if len(cell["samples_ns"]) != len(soft[place]["samples_ns"]):
+            raise load.DataError(
+                document["path"], f"{name}, T = {place[0]}, U = {place[1]}: soft and monotonic "
+                "have different numbers of rounds")
+        span = series.ratio(soft[place], cell).at().exp()
         rows.append({**dict(zip(AXES, place)), **vars(span)})
     return name, pandas.DataFrame(rows)
 
@@ -119,6 +127,23 @@ def draw(parts):
 def _ratio(cell):
     """Writes the ratio alone: its interval has no room at the width of a page."""
     return words.ratio_text(cell["value"]) + reads.mark(cell).strip()
+
+
+def beside_published(parts):
+    """Name -> the speed-ups in the order of the published table: of the authors' program,
+    built as they built it, and of our kernels.
+    """
+    panels = [_our_panel(part) for part in parts if part["kind"] == "sweep"]
+    panels += [_build_panel(part, build) for part in parts if part["kind"] == "authors"
+               for build in part["builds"]
+               if build["optimization"] == "none" and build["eigen"].startswith("3.2")]
+    return {name: [_text_at(rows, place) for place in _rows()]
+            for name, rows in panels}
+
+
+def _text_at(rows, place):
+    found = rows[(rows[AXES] == [place[axis] for axis in AXES]).all(axis=1)]
+    return _span_text(found.iloc[0]) if len(found) else None
 
 
 def _foot(parts, notes):

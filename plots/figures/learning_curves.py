@@ -106,6 +106,7 @@ def _draw_panel(figure, axes, panel):
     looks = style.line_of_each([runs.settings(name)["mechanism"] for name in members])
     labels = trained_errors.labels(runs, members)
     common, shown = names.apart(labels)
+    handles = []
     for name, look in zip(members, looks):
         curves = [run["curve"] for run in runs.finished(name) if run["curve"]]
         steps = [point["step"] for point in curves[0]]
@@ -115,9 +116,10 @@ def _draw_panel(figure, axes, panel):
                               color=look["color"], alpha=0.2, linewidth=0)
         else:
             look = {**look, "linewidth": 0.5}
-        axes.plot(steps, errors.mean(axis=0), label=f"{shown[name]} (n = {len(curves)})",
-                  markevery=max(1, len(steps) // MARKS), **look)
-    style.legend_below(figure, axes)
+        handles += axes.plot(
+            steps, errors.mean(axis=0), label=f"{shown[name]} (n = {len(curves)})",
+            markevery=max(1, len(steps) // MARKS), **look)
+    style.legend_below(figure, axes, handles)
     trained_errors.set_errors(axes.yaxis)
     axes.set_xlim(left=0)
     axes.grid(True)

@@ -101,6 +101,10 @@ def _machine(cells, precision, threads):
             f"{cells.attrs['path']}: context.limits",
             f"has none of precision {precision} and threads {threads}",
         )
+    if not limits["levels"]:
+        raise load.DataError(
+            f"{cells.attrs['path']}: context.limits",
+            f"that of precision {precision} and threads {threads} has no level of memory")
     return limits
 
 

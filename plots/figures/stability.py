@@ -41,7 +41,7 @@ def has_chunks(result):
 
 
 def has_gradients(result):
-    return not result["gradients"].empty
+    return not _drawn_gradients(result).empty
 
 
 def draw(result):
@@ -49,15 +49,21 @@ def draw(result):
     finding.
     """
     chosen = _drawn_errors(result)
+    families = [f for f in _families(chosen) if f != "normal"]
+    if not families:
+        raise load.DataError(
+            result["path"], "rows missing: a family of p over two lengths of the memory"
+        )
+    said = _finding(result)
     figure = _error_figure(
         result,
         chosen,
         "family",
-        [f for f in _families(chosen) if f != "normal"],
+        families,
         _title,
         "p is drawn as each title says, memory (no p) from N(0, 1) scores.",
     )
-    return figure, _finding(result)
+    return figure, said
 
 
 def draw_chunks(result):
@@ -261,6 +267,8 @@ def _worst(rows, key):
 
 
 def number(value, digits=2):
+    if math.isnan(value):
+        return "NaN"
     if value >= 0.01:
         return f"{value:.{digits}g}" if value < 100 else f"{value:.0f}"
     mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
@@ -268,7 +276,8 @@ def number(value, digits=2):
 
 
 def _preset(name):
-    return f"`{name}`, of {names.FORMS[name].toolkit},"
+    form = names.FORMS.get(name)
+    return f"`{name}`, of {form.toolkit}," if form else f"`{name}`"
 
 
 def _finding(result):
@@ -284,17 +293,22 @@ def _finding(result):
     tf = theirs[(theirs["preset"] == "tf") & (theirs["precision"] == "f64")]
     lost = theirs[theirs["not_finite"] > 0]
     presets = sorted(set(lost["preset"]))
-    least = min(
-        _worst(group, "attention_error")
-        for _, group in theirs.groupby("preset")
-    )
+    errors = [_worst(group, "attention_error") for _, group in theirs.groupby("preset")]
+    known = [error for error in errors if not math.isnan(error)]
+    if not known:
+        raise load.DataError(
+            result["path"], "rows missing: a preset of monotonic whose error is finite"
+        )
     sentence = (
         "Over the lengths and probabilities of the figure, every published closed form "
         "of alpha, the probability that an output chooses an entry, is off "
-        f"by {math.floor(100 * least) / 100:g} or more in some entry. More precision does "
-        f"not help: {_preset('tf')} in f64 is off by "
-        f"{number(_worst(tf, 'attention_error'))}."
+        f"by {math.floor(100 * min(known)) / 100:g} or more in some entry."
     )
+    if tf["attention_error"].notna().any():
+        sentence += (
+            f" More precision does not help: {_preset('tf')} in f64 is off by "
+            f"{number(_worst(tf, 'attention_error'))}."
+        )
     if presets:
         sentence += f" {' and '.join(map(_preset, presets))} also gives NaN."
     sentence += (

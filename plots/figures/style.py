@@ -18,7 +18,7 @@ import numpy
 from matplotlib import colors, lines, transforms
 from matplotlib.figure import Figure
 
-from analysis import modes, names, reads, whole_file
+from analysis import modes, names, reads, whole_file, words
 
 # A figure is drawn at the width at which it is printed: a column, or the whole page.
 COLUMN_IN = 8.5 / 2.54
@@ -26,6 +26,7 @@ PAGE_IN = 17.5 / 2.54
 PANEL_HEIGHT_IN = 2.2
 SMALLEST_PT = 6
 MARGIN_IN = 0.06  # above and below
+MOST_COLUMNS = 8  # of a legend
 GRID = "#dddddd"
 MISSING = "#e6e6e6"  # skipped cells, hatched
 
@@ -197,11 +198,20 @@ def new_figure(rows, columns, panel_height=PANEL_HEIGHT_IN, width=None):
     return figure, figure.subplots(rows, columns, squeeze=False)
 
 
-def legend_below(figure, axes):
+def legend_below(figure, axes, handles):
     """Puts the legend of one panel under its labels."""
     down = transforms.ScaledTranslation(0, -0.36, figure.dpi_scale_trans)
-    axes.legend(loc="upper center", bbox_to_anchor=(0.5, 0), frameon=False,
-                bbox_transform=axes.transAxes + down, borderaxespad=0, handlelength=2.6)
+    _legend(axes, handles, loc="upper center", bbox_to_anchor=(0.5, 0), frameon=False,
+            bbox_transform=axes.transAxes + down, borderaxespad=0, handlelength=2.6)
+
+
+def _legend(owner, handles, **look):
+    """Makes a legend of all handles: matplotlib leaves out a label that begins with "_"."""
+    handles = list(handles)
+    legend = owner.legend(handles, ["-"] * len(handles), **look)
+    for text, one in zip(legend.get_texts(), handles):
+        text.set_text(one.get_label())
+    return legend
 
 
 def add_foot(figure, caption, handles=()):
@@ -231,9 +241,9 @@ def add_foot(figure, caption, handles=()):
 
 def _add_legend(figure, handles, y):
     """Puts a legend under the panels in as few rows as fit, and gives its box."""
-    for columns in range(len(handles), 0, -1):
-        legend = figure.legend(
-            handles=handles, loc="upper center", bbox_to_anchor=(0.5, y), ncol=columns,
+    for columns in range(min(len(handles), MOST_COLUMNS), 0, -1):
+        legend = _legend(
+            figure, handles, loc="upper center", bbox_to_anchor=(0.5, y), ncol=columns,
             frameon=False, borderaxespad=0, handlelength=2.6, columnspacing=1.2)
         figure.draw_without_rendering()
         box = legend.get_window_extent().transformed(figure.transFigure.inverted())
@@ -281,6 +291,9 @@ def save(figure, folder, name):
             metadata=metadata,
             bbox_inches=frame(figure),
         )
-        whole_file.write(path, stream.getvalue())
+        content = stream.getvalue()
+        if suffix == "svg":
+            content = words.clean(content.decode()).encode()
+        whole_file.write(path, content)
         paths.append(path)
     return paths

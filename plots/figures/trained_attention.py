@@ -147,14 +147,15 @@ def _with_p(documents):
 
 
 def _draw_p(figure, panel, document, by_name):
-    runs, said = Runs(document), []
+    runs, said, handles = Runs(document), [], []
     looks = style.line_of_each([runs.settings(name)["mechanism"] for name in by_name])
     named = trained_errors.labels(runs, by_name)
     for (name, shares), look in zip(by_name.items(), looks):
         mean = shares.mean(axis=0)
-        panel.stairs(mean, numpy.linspace(0, 1, len(mean) + 1), baseline=None,
-                     color=look["color"], linestyle=look["linestyle"], linewidth=1.2,
-                     label=f"{named[name]} (n = {len(shares)})")
+        handles.append(panel.stairs(
+            mean, numpy.linspace(0, 1, len(mean) + 1), baseline=None, color=look["color"],
+            linestyle=look["linestyle"], linewidth=1.2,
+            label=f"{named[name]} (n = {len(shares)})"))
         said.append(f"{trained_errors.title(document)}, {name}: "
                     f"{100 * mean[0]:.0f} % of p below 0.05, "
                     f"{100 * mean[-1]:.0f} % above 0.95")
@@ -166,7 +167,7 @@ def _draw_p(figure, panel, document, by_name):
     panel.set_xlabel("p")
     panel.set_ylabel("share in steps of 0.05")
     panel.set_title(trained_errors.task(document))
-    style.legend_below(figure, panel)
+    style.legend_below(figure, panel, handles)
     return said
 
 

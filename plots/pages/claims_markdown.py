@@ -1,89 +1,94 @@
-"""The ledger of claims in Markdown: the table of verdicts, and what each was read
-from.
+"""The claims of the ledger in Markdown: the table of all verdicts, what a paper says beside
+what was measured, and what each verdict was read from.
 """
 
 import os
+import re
 
 from analysis import claims_result
 from pages import claim_words, markdown
 
-MOST_PLACES = {False: 3, True: 24}  # of one file, in a cell and in a section
-HEAD = ("claim", "the paper", "verdict", "what was measured", "figure", "bound",
-        "evidence")
+MOST_PLACES = 24  # of one file
 
 
-def verdict_table(claims, link):
-    """Gives lines of the table: a row for each part that decides, the claim in its
-    first.
+def verdict_table(claims, expected, page):
+    """Gives lines of a table with a row for each claim, which leads to its section of
+    `page`; `expected` are verdicts by claims.
     """
-    rows = []
-    for claim in claims:
-        first = [
-            f"{name_link(claim)}: {markdown.text(claim['claim'])} "
-            f"({markdown.text(claim['source'])})",
-            markdown.text(claim["paper"]["figure"]),
-            verdict_text(claim["verdict"]) + _why(claim),
+    rows = [
+        [
+            f"{name_link(claim, page)}: {markdown.text(claim['claim'])}",
+            markdown.text(claim["source"].partition(" ")[2]),
+            _short(claim, expected.get(claim["id"], claim["verdict"])) + _why(claim),
         ]
-        evidence = evidence_text(claim["evidence"], link)
-        for part in claims_result.own_parts(claim):
-            rows.append([
-                *first,
-                markdown.text(claim_words.part_text(part)),
-                markdown.text(claim_words.figure_text(part)),
-                claim_words.rule_text(part["rule"]),
-                evidence,
-            ])
-            first, evidence = ["", "", ""], ""
-    return markdown.table(HEAD, rows)
+        for claim in claims
+    ]
+    return markdown.table(("claim", "where in the paper", "verdict"), rows)
 
 
-def exceptions(claims):
-    """Gives a line for each claim that does not hold as it stands."""
-    lines = []
-    for claim in claims:
-        if not claims_result.is_explained(claim):
-            continue
-        figures = "; ".join(
-            markdown.text(f"{part['name']}: {claim_words.figure_text(part)}")
-            for part in claims_result.own_parts(claim)
-        )
-        lines.append(
-            f"- {name_link(claim)} "
-            f"{verdict_text(claim['verdict'])}: {markdown.text(claim['claim'])} "
-            f"Here: {figures}{_why(claim)}"
-        )
-    return lines
+def _short(claim, expected):
+    """Gives the verdict without its details, and the expected one if that is another."""
+    kind, wanted = claims_result.kind(claim["verdict"]), claims_result.kind(expected)
+    short = verdict_text(re.split(r": | \(", claim["verdict"])[0])
+    return short if kind == wanted else f"{short} (expected: {wanted})"
 
 
-def details(claim, link):
-    """Gives lines of a claim's own section: every group of every part."""
-    note = f" {markdown.text(claim['note'])}" if claim["note"] else ""
-    lines = [
-        f"#### {claim['id']}",
+def beside_paper(claim, page):
+    """Gives lines of a claim's section of its paper's page: a row for each part that
+    decides. `page` has the evidence.
+    """
+    figure = claim["paper"]["figure"]
+    rows = [
+        [
+            markdown.text(claim_words.part_text(part)),
+            "" if number else markdown.text(figure if figure != "none" else None),
+            markdown.text(claim_words.figure_text(part)),
+            claim_words.rule_text(part["rule"]),
+        ]
+        for number, part in enumerate(claims_result.own_parts(claim))
+    ]
+    return [
+        f"### {claim['id']}",
         "",
-        f"{markdown.text(claim['source'])}: {markdown.text(claim['claim'])}{note}",
+        f"{markdown.text(claim['claim'])} ({markdown.text(claim['source'])})",
         "",
-        f"Verdict: {verdict_text(claim['verdict'])}{_why(claim) or '.'}",
+        f"Verdict: {verdict_text(claim['verdict'])}{_why(claim)} "
+        f"([evidence]({page}#{markdown.anchor(claim['id'])}))",
+        "",
+        *markdown.table(("measured", "the paper's figure", "our figure", "bound"), rows),
         "",
     ]
+
+
+def evidence(claim, link):
+    """Gives lines of a claim's section of the evidence: every group of every part, and
+    where the deciding readings stand. `link` makes a link of a path.
+    """
+    note = f" {markdown.text(claim['note'])}" if claim["note"] else ""
     rows = [
         [markdown.text(cell) for cell in row]
         for part in claim["measured"]
         for row in claim_words.group_rows(part)
     ]
-    lines += [*markdown.table(claim_words.GROUP_HEAD, rows), ""]
     effects = claim_words.least_effects(claim)
-    if effects:
-        lines += [markdown.text(effects), ""]
-    if claim["evidence"]:
-        shown = evidence_text(claim["evidence"], link, in_section=True)
-        lines += [f"Evidence: {shown}.", ""]
-    return lines
+    files = _files(claim["evidence"], link)
+    return [
+        f"## {claim['id']}",
+        "",
+        f"{markdown.text(claim['source'])}: {markdown.text(claim['claim'])}{note}",
+        "",
+        f"Verdict: {verdict_text(claim['verdict'])}{_why(claim)}",
+        "",
+        *markdown.table(claim_words.GROUP_HEAD, rows),
+        "",
+        *([markdown.text(effects), ""] if effects else []),
+        *(["Read from:", "", *files, ""] if files else []),
+    ]
 
 
-def name_link(claim):
-    """Gives its id, which leads to its own section."""
-    return f"[{claim['id']}](#{markdown.anchor(claim['id'])})"
+def name_link(claim, page):
+    """Gives its id, which leads to its section of that page."""
+    return f"[{claim['id']}]({page}#{markdown.anchor(claim['id'])})"
 
 
 def verdict_text(verdict):
@@ -96,21 +101,18 @@ def _why(claim):
     return f". {markdown.text(claim['because'])}" if claim["because"] else ""
 
 
-def evidence_text(evidence, link, in_section=False):
-    """Tells where the deciding readings stand, by file: the first few places, or more, with
-    the points that they are of. `link` makes a link of a path.
-    """
+def _files(entries, link):
+    """Gives a line for each file: the first places, with the points that they are of."""
     by_file = {}
-    for entry in evidence:
+    for entry in entries:
         places = by_file.setdefault((entry["measurement"], entry["file"]), {})
         if entry["place"] is not None:
-            point = f" of `{entry['point']}`" if entry["point"] and in_section else ""
+            point = f" of `{entry['point']}`" if entry["point"] else ""
             places[f"`{entry['place']}`{point}"] = None
-    texts = []
+    lines = []
     for (measurement, path), places in by_file.items():
         name = measurement if path is None else os.path.basename(path)
-        shown = list(places)[: MOST_PLACES[in_section]]
-        text = f"{link(name, path)} {', '.join(shown)}".rstrip()
-        more = len(places) - len(shown)
-        texts.append(text + (f" and {more} more" if more else ""))
-    return "; ".join(texts) or markdown.NONE
+        more = len(places) - MOST_PLACES
+        shown = [*list(places)[:MOST_PLACES], *([f"{more} more"] if more > 0 else [])]
+        lines.append(f"- {link(name, path)} {', '.join(shown)}".rstrip())
+    return lines

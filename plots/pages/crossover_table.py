@@ -68,8 +68,9 @@ COLUMNS = (
 
 def table(chosen, outputs=None, shares=(0.1, 0.5, 1.0)):
     """The table of what `read` gave, in Markdown."""
-    rows = table_rows(chosen, outputs, shares)
-    return "\n".join([head(chosen, outputs), "", *markdown.table(COLUMNS, rows), ""])
+    rows = [[markdown.text(label), *rest]
+            for label, *rest in table_rows(chosen, outputs, shares)]
+    return "\n".join([markdown.text(head(chosen, outputs)), "", *markdown.table(COLUMNS, rows), ""])
 
 
 def table_rows(chosen, outputs=None, shares=(0.1, 0.5, 1.0)):

@@ -3,7 +3,7 @@
 import os
 from dataclasses import dataclass
 
-from analysis import load
+from analysis import command, load
 
 
 KINDS = (
@@ -31,12 +31,13 @@ class Document:
 
 def read(paths):
     """A Document for each path; load.DataError names the one that is none."""
-    names = [os.path.basename(path) for path in paths]
+    # A figure shows the name, which may not be UTF-8.
+    names = [command.printable(os.path.basename(path)) for path in paths]
     documents = []
     for number, (path, name) in enumerate(zip(paths, names)):
         content = load.read(path, *KINDS)
         if names.count(name) > 1:
-            name = path
+            name = command.printable(path)
         documents.append(
             Document(number, path, name, content["kind"], content["context"], content)
         )

@@ -45,7 +45,7 @@ def tables(cells):
     exponents, times = [], []
     for (name, mode, scope), group in modes.groups(chosen):
         for label, line in growth.lines(group):
-            row = [label, f"{mode}, {scope}"]
+            row = [markdown.text(label), f"{mode}, {scope}"]
             row += [
                 exponent_text(
                     growth.exponent(line["memory_length"], fits.counts(line, of))
@@ -60,7 +60,8 @@ def tables(cells):
         ]
         residual = f"{100 * found.largest_residual:+.0f} %, T = {found.largest_at}"
         times.append(
-            [name, f"{mode}, {scope}", *terms, residual, "; ".join(found.notes)]
+            [markdown.text(name), f"{mode}, {scope}", *terms, residual,
+             markdown.text("; ".join(found.notes))]
         )
     lengths = sorted(set(chosen["memory_length"]))
     outputs = sorted(set(chosen["output_length"]))
@@ -73,7 +74,7 @@ def tables(cells):
     )
     return "\n".join(
         [
-            head,
+            markdown.text(head),
             "",
             "Exponents of counts over all T (in parentheses the least and the "
             "greatest from one T to the next, where they differ):",

@@ -3,7 +3,6 @@
 examples:
   plots/losses.py stability.json
   plots/losses.py results/claims/stability.json --into docs/stability.md
-  plots/losses.py results/claims/stability.json --brief --into README.md
 
 What an output loses over a memory of T entries is the exact sum of its alpha over them
 minus the sum that the closed form gives; its whole mass is 1. The table has the largest
@@ -11,7 +10,7 @@ loss of all outputs and draws. An output first loses 1 % over the shortest memor
 that is more than 0.01. A number that is not finite is NaN.
 
 With --into the table also goes between the lines <!-- losses --> and <!-- /losses -->
-of a file. --brief: only toolkits and `exact`, in fewer columns.
+of a file.
 """
 
 from analysis import command, load, names, words
@@ -19,10 +18,9 @@ from figures.stability import number
 from pages import markdown, page
 
 BEGIN, END = "<!-- losses -->\n", "<!-- /losses -->\n"
-BRIEF = ("tf", "nsp", "fsq_op", "fsq", "jmin", "exact")
 
 
-def table(document, path, brief=False):
+def table(document, path):
     losses = [row for row in document.get("losses", []) if row["precision"] == "f32"]
     if not losses:
         raise load.DataError(path, "losses missing: measure it again with this version")
@@ -30,41 +28,33 @@ def table(document, path, brief=False):
     for row in losses:
         forms.setdefault(row["preset"] or row["variant"], []).append(row)
     lengths = sorted({row["memory_length"] for row in losses})
-    head = ["computed by", "1 % lost from T ="]
+    head = ["computed by", "preset", "1 % lost from T ="]
     head += [f"lost at {length}" for length in lengths]
     head.append(f"an entry is off at {lengths[0]}")
-    if not brief:
-        head[1:1] = ["preset"]
-    lines = markdown.table(head, [
-        _row(name, forms[name], brief)
-        for name in (BRIEF if brief else forms) if name in forms
-    ])
-    if not brief:
-        lines = [_title(losses[0], document["context"]), "", *lines]
-    return "\n".join([*lines, ""])
+    lines = markdown.table(head, [_row(name, rows) for name, rows in forms.items()])
+    return "\n".join([_title(losses[0], document["context"]), "", *lines, ""])
 
 
 def _title(row, context):
     return (
         f"Largest share of its mass that an output loses: U = {row['output_length']}, "
-        f"{row['draws']} draws, p = sigmoid(N(-4, 1)), f32. {words.context_text(context)}"
+        f"{row['draws']} draws, p = sigmoid(N(-4, 1)), f32. "
+        + markdown.text(words.context_text(context))
     )
 
 
-def _row(name, rows, brief):
+def _row(name, rows):
     rows = sorted(rows, key=lambda row: row["memory_length"])
     longest = rows[-1]
     first = longest["first_length"]
     cells = [
         _source(name),
+        f"`{name}`",
         f"not up to {longest['memory_length']}" if first is None else str(first),
         *(_percent(row["lost"]) for row in rows),
     ]
     error = rows[0]["selection_error"]
-    cells.append("NaN" if error is None else number(error, 1))
-    if not brief:
-        cells[1:1] = [f"`{name}`"]
-    return cells
+    return [*cells, "NaN" if error is None else number(error, 1)]
 
 
 def _source(name):
@@ -80,10 +70,9 @@ def main(arguments=None):
     parser = command.parser("losses.py", __doc__)
     parser.add_argument("file", metavar="RESULT")
     parser.add_argument("--into", metavar="FILE", help="e.g. docs/stability.md")
-    parser.add_argument("--brief", action="store_true", help="as README has it")
     options = parser.parse_args(arguments)
 
     def make():
-        return table(load.read(options.file, "stability"), options.file, options.brief)
+        return table(load.read(options.file, "stability"), options.file)
 
     return page.print_into(parser.prog, make, options.into, BEGIN, END)

@@ -4,10 +4,8 @@ mechanism called `</script><b>` is a name and nothing else.
 
 import html
 import json
-import re
 
-# HTML has no place for these; a file may (JSON's \u0000, halves of a pair).
-_NOT_HTML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+from analysis import words
 
 NONE = "-"
 
@@ -22,12 +20,7 @@ def text(value):
         value = int(value)
     if not isinstance(value, (str, int, float)):
         value = json.dumps(value, ensure_ascii=False)
-    return html.escape(clean(str(value)))
-
-
-def clean(markup):
-    """Puts a mark in the place of what HTML cannot hold."""
-    return _NOT_HTML.sub("\ufffd", markup)
+    return html.escape(words.clean(str(value)))
 
 
 def in_script(value):

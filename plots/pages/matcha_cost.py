@@ -1,5 +1,5 @@
-"""What is left of the paper's advice against MAtChA for its cost: a note of
-REPRODUCTION.md, all numbers of which are from a result of figure matcha_algorithms.
+"""What is left of the paper's advice against MAtChA for its cost: a note beside
+the evidence, all numbers of which are from a result of figure matcha_algorithms.
 """
 
 from analysis import growth, series, words

@@ -114,10 +114,8 @@ def _joined(texts):
 def _table_row(found):
     key, about = found
     names = ", ".join(corpus["name"] for corpus in about["corpora"])
-    access = "; ".join(corpus["access"] for corpus in about["corpora"])
     return [markdown.text(text) for text in (
-        f"{key} {about['where']}", about["what"], f"needs {names}: {access}",
-        about["instead"])]
+        f"{key} {about['where']}", about["what"], f"needs {names}", about["instead"])]
 
 
 def _figure_row(found):

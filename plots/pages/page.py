@@ -8,11 +8,10 @@ stdin goes between them as a block of code. An empty input, or a fault of the pa
 gives one line on stderr, exit code 2, and an unchanged page.
 """
 
+import re
 import sys
 
 from analysis import command, load, whole_file
-
-FENCE = "```\n"
 
 
 def put_into(path, begin, text, end):
@@ -24,20 +23,28 @@ def put_into(path, begin, text, end):
             page = file.read()
     except OSError as error:
         raise load.DataError(path, f"cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise load.DataError(path, "is not UTF-8") from error
     if not (page.count(begin) == page.count(end) == 1):
         raise load.DataError(
             path, f"must have the lines {begin.strip()} and {end.strip()} once"
         )
     before, after = page.split(begin)[0], page.split(end)[1]
     try:
-        whole_file.write(path, (before + begin + text + end + after).encode())
+        content = before + begin + text + end + after
+        whole_file.write(path, content.encode(errors="replace"))
     except OSError as error:
         raise load.DataError(path, f"cannot be written: {error.strerror}") from error
 
 
 def block(name, text):
     """Gives (first line, block of code, last line) of the printed text."""
-    return f"<!-- {name} -->\n", FENCE + text + FENCE, f"<!-- /{name} -->\n"
+    begin, end = f"<!-- {name} -->\n", f"<!-- /{name} -->\n"
+    if begin in text or end in text:
+        raise load.DataError("the text", f"has the line {begin.strip()} or {end.strip()}")
+    # Only a longer row of backticks than it has itself ends it.
+    fence = "`" * max([3, *(len(row) + 1 for row in re.findall("`{3,}", text))]) + "\n"
+    return begin, fence + text + fence, end
 
 
 def print_into(program, make, path, begin, end):
@@ -63,6 +70,8 @@ def main(arguments=None):
         if not text.endswith("\n"):
             raise load.DataError("stdin", "has no line: did the command fail?")
         put_into(options.page, *block(options.name, text))
+    except UnicodeDecodeError:
+        return command.fail("stdin: is not UTF-8", parser.prog)
     except load.DataError as error:
         return command.fail(error, parser.prog)
     return 0

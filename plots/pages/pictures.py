@@ -10,12 +10,13 @@ import io
 import re
 import warnings
 
-from analysis import load
+from analysis import load, words
 from figures import CHARTS, FIGURES, READERS, data_of, fitting, style
 from pages import markup, validity
 
 _FONT = "'DejaVu Sans'"
 ON_SCREEN = 1.5  # times the size in print
+_TAG = re.compile("<[^<>]*>")
 
 
 def to_html(documents):
@@ -64,6 +65,12 @@ def _picture(document, name, part):
     )
 
 
+def _renamed(tag, label):
+    tag = re.sub(r'( id=")([^"]*")', rf"\1{label}-\2", tag)
+    tag = re.sub(r'(xlink:href="#|url\(#)', rf"\1{label}-", tag)
+    return tag.replace(_FONT, f"{_FONT}, Verdana, sans-serif")
+
+
 def _svg(figure, label, title, lines):
     stream = io.StringIO()
     figure.savefig(
@@ -71,17 +78,16 @@ def _svg(figure, label, title, lines):
         format="svg",
         bbox_inches=style.frame(figure),
     )
-    svg = markup.clean(stream.getvalue())
+    svg = words.clean(stream.getvalue())
     svg = svg[svg.index("<svg") :].rstrip()
     # Letters that are readable in print are too small on a screen.
     svg = re.sub(r'\b(width|height)="([0-9.]+)pt"',
                  lambda size: f'{size[1]}="{ON_SCREEN * float(size[2]):.6g}pt"', svg, 2)
     # The date is left out, so that the same data give the same bytes.
     svg = re.sub(r"\s*<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    svg = re.sub(r'(<[^<>]* id=")([^"]*")', rf"\1{label}-\2", svg)
-    svg = re.sub(r'(xlink:href="#|url\(#)', rf"\1{label}-", svg)
+    # Only in tags: a name in the text may have the same words.
+    svg = _TAG.sub(lambda tag: _renamed(tag[0], label), svg)
     svg = svg.replace("*{stroke-linejoin", f"#{label} *{{stroke-linejoin", 1)
-    svg = svg.replace(_FONT, f"{_FONT}, Verdana, sans-serif")
     described = markup.text("; ".join(lines) or title)
     return svg.replace(
         "<svg ",

@@ -27,9 +27,9 @@ def is_measured(model, lengths):
                for one, of_table, _ in MEASURED.values())
 
 
-def table(about, decoders):
+def table(about, decoders, ours):
     """Lines of one published table; `decoders` are the cells of whole decoders by
-    model.
+    model, `ours` have the texts of further columns by their heads.
     """
     where = about["where"]
     lines = [f"{markdown.text(where[0].upper() + where[1:])}: "
@@ -37,16 +37,16 @@ def table(about, decoders):
     model, _, experiment = MEASURED.get(about["id"], (None, None, None))
     if model in decoders:
         cells = decoders[model]
-        measured = markdown.text(words.context_text(cells.attrs["context"]))
+        measured = markdown.text(words.run_text(cells.attrs["context"]))
         lines += [*_beside(about, cells), "", f"Measured here: {measured}", ""]
     else:
-        lines += [*_papers_table(about), ""]
+        lines += [*_papers_table(about, ours), ""]
         if experiment:
             lines += [f"Not measured in this run: {experiment}.", ""]
     return lines + [_instead(about), ""]
 
 
-def statements(about, verdicts):
+def statements(said, verdicts):
     """Lines of the table of what a paper says in its text; `verdicts` have a text for
     each id of a claim.
     """
@@ -57,7 +57,7 @@ def statements(about, verdicts):
             _numbers(statement),
             "; ".join(verdicts[claim] for claim in statement["claims"]),
         ]
-        for statement in about["statements"]
+        for statement in said
     ]
     return markdown.table(("where", "what", "the paper", "here"), rows)
 
@@ -95,10 +95,13 @@ def _instead(about):
     return f"{markdown.text(needs)}Here: {markdown.text(about['instead'])}."
 
 
-def _papers_table(about):
+def _papers_table(about, ours):
     columns = about["columns"]
     head = [_heading(name, column) for name, column in columns.items()]
     rows = [[_cell(about, row, name) for name in columns] for row in about["rows"]]
+    for heading, texts in ours.items():
+        head.append(markdown.text(heading))
+        rows = [[*row, markdown.text(text)] for row, text in zip(rows, texts)]
     return markdown.table(head, rows)
 
 

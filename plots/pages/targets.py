@@ -131,7 +131,7 @@ def context_line(results):
         f"The program before: commit {context['older'][:10]}. "
         for context in contexts if "older" in context
     )
-    return f"Framework: {framework}. {older}{words.context_text(context)}"
+    return markdown.text(f"Framework: {framework}. {older}{words.context_text(context)}")
 
 
 def parts(document):

@@ -9,9 +9,9 @@
 #   --force          replaces RESULT, and removes files of shards that an earlier
 #                    array left; none of its jobs may still run
 #   --resume         takes up an earlier array of the same COMMAND and n that was
-#                    interrupted: submits the shards whose result is missing or
-#                    not whole, leaves the others, and merges; none of its jobs
-#                    may still run
+#                    interrupted: submits the shards whose result is missing,
+#                    not whole, or has a cell in error or timeout, leaves the
+#                    others, and merges; none of its jobs may still run
 #   --sbatch OPTION  for sbatch, of every job, e.g. --sbatch --partition=short;
 #                    can be repeated
 #   --wait           returns when the merge has ended, with its exit code
@@ -59,6 +59,10 @@ while (($#)); do
 done
 [[ $shards =~ ^[1-9][0-9]{0,3}$ ]] || usage_error "--shards: '$shards' is not a number from 1 to 9999"
 [[ -n $output ]] || usage_error "-o is missing; name the merged result"
+# Slurm takes no %a in the name of a job's output that has a backslash.
+[[ $output != *\\* ]] || usage_error "-o: '$output' has a backslash, which Slurm removes from the names of logs"
+[[ $output != -* ]] || output=./$output
+logs=${output//%/%%} # Slurm writes numbers for %j, % for %%
 [[ -z $resume ]] || ((!${#force[@]})) || usage_error "--resume and --force exclude each other"
 
 # A job would go on from a shard of another array, whoever made it.
@@ -75,9 +79,11 @@ fi
 command -v sbatch >/dev/null || usage_error "there is no sbatch here"
 
 # is_whole RESULT: a killed run has left a journal beside it, a stopped one says
-# in it that points are missing.
+# in it that points are missing. Whether a cell that failed is measured again, the
+# job knows.
 is_whole() {
-  [[ -s $1 && ! -e $1.journal ]] && ! grep -q '"interrupted: [0-9]* of [0-9]* points' "$1"
+  [[ -s $1 && ! -e $1.journal ]] &&
+    ! grep -qE '"interrupted: [0-9]* of [0-9]* points|"status": ?"(error|timeout)"' "$1"
 }
 
 array=0-$((shards - 1))
@@ -100,12 +106,12 @@ after=()
 if [[ -n $array ]]; then
   array_id=$(sbatch --parsable --job-name=attnbench --array="$array" \
     --exclusive "${options[@]}" \
-    --output="$output.shard-%a-of-$shards.log" \
+    --output="$logs.shard-%a-of-$shards.log" \
     "$root/scripts/slurm/shard.sh" "$attnbench" "$shards" "$output" "$@")
   array_id=${array_id%%;*}
   say "array $array_id"
   after=(--dependency="afterany:$array_id")
 fi
 exec sbatch --parsable --job-name=attnbench-merge "${options[@]}" "${wait[@]}" \
-  "${after[@]}" --output="$output.merge.log" \
+  "${after[@]}" --output="$logs.merge.log" \
   "$root/scripts/slurm/merge.sh" "$attnbench" "$shards" "$output" "${force[@]}"

@@ -31,6 +31,9 @@ class Advise(ResultFilesTest):
         self.assertIn("[3/3]", err)
         with open(self.path("a.json"), encoding="utf-8") as file:
             document = strict(file.read())
+        self.assertEqual(self.gives(0, "show", self.path("a.json")), (out, ""))
+        self.assertIn("is of kind \"advice\", must be 'sweep'", self.gives(
+            2, "show", self.path("a.json"), "--format", "csv")[1])
         validate(document, "advice")
         self.assertEqual(document["lengths"], [1, 5, 20])
         by_name = {one["mechanism"]: one for one in document["mechanisms"]}

@@ -1,6 +1,7 @@
 """Guards against a program that works only where it was built: runs it from other folders,
 installed and moved, with experiments by their names. Checks its version, its help, and the
-man page and completion that are made of it, by an emulator too.
+man page and completion that are made of it, by an emulator too; and what an installation
+does with folders that are absolute, with the umask, and with a program for another CPU.
 """
 
 import json
@@ -28,11 +29,33 @@ class Anywhere(InFolder):
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout
 
-    def installed(self):
+    def installed(self, **how):
         build = os.path.dirname(os.path.abspath(ATTNBENCH))
         subprocess.run(["cmake", "--install", build, "--prefix", self.path("usr")],
-                       check=True, capture_output=True)
+                       check=True, capture_output=True, **how)
         return self.path("usr/bin/attnbench")
+
+    def configured(self, *options):
+        """Configures the sources anew, as if they were built there. Gives what CMake said."""
+        build = self.path("build")
+        shutil.rmtree(build, ignore_errors=True)
+        done = subprocess.run(
+            ["cmake", "-S", ROOT, "-B", build, "-G", "Ninja", "-D", "ATTNBENCH_TESTS=OFF",
+             "-D", "CMAKE_DISABLE_FIND_PACKAGE_Torch=ON", *options],
+            check=True, capture_output=True, text=True)
+        shutil.copy(ATTNBENCH, build)
+        os.symlink("attnbench", os.path.join(build, "run-sweep"))
+        return done.stdout
+
+    def installed_below(self, destination):
+        """Installs what is configured. Gives the files, without what is below `attnbench/`."""
+        subprocess.run(["cmake", "--install", self.path("build"), "--prefix", "/usr"],
+                       check=True, capture_output=True, umask=0o077,
+                       env={**os.environ, "DESTDIR": self.path(destination)})
+        return {os.path.join("/", os.path.relpath(os.path.join(folder, file),
+                                                  self.path(destination)))
+                for folder, _, files in os.walk(self.path(destination)) for file in files
+                if "/attnbench/" not in folder + "/"}
 
     def test_an_experiment_is_known_by_its_name_in_every_folder(self):
         plan = json.loads(self.gives("run-sweep", "ci", "--dry-run", "--json"))
@@ -80,6 +103,52 @@ class Anywhere(InFolder):
             self.gives("run-sweep", "ci", "--dry-run", program=program)
             self.assertIn("mocha_figure3", self.gives("draw", "--list", program=program))
 
+    def test_every_folder_of_cmake_may_be_absolute(self):
+        for program, man, data in (("/usr/bin", "/usr/share/man", "/opt/data"),
+                                   ("/opt/bin", "/opt/man", "/usr/share")):
+            self.configured("-DCMAKE_INSTALL_PREFIX=/usr", f"-DCMAKE_INSTALL_BINDIR={program}",
+                            f"-DCMAKE_INSTALL_MANDIR={man}", f"-DCMAKE_INSTALL_DATADIR={data}",
+                            "-DCMAKE_INSTALL_DOCDIR=/opt/doc")
+            root = program[1:4]
+            self.assertEqual(
+                self.installed_below(root),
+                {"/opt/doc/LICENSE", *(
+                    f"{folder}/{file}" for file in ("attnbench", "run-sweep")
+                    for folder in (program, f"{data}/bash-completion/completions")),
+                 f"{man}/man1/attnbench.1", f"{man}/man1/run-sweep.1"})
+            # The program takes this way to the rest.
+            with open(self.path("build/compile_commands.json"), encoding="utf-8") as file:
+                way = re.search(r'ATTNBENCH_DATA_FROM_PROGRAM=[\\"]*([^"\\]*)', file.read())[1]
+            for file in ("experiments/ci.json", "plots/report.py", "results/effects.json"):
+                path = self.path(f"{root}{program}/{way}/{file}")
+                self.assertTrue(os.path.exists(path), path)
+
+    def test_what_is_installed_does_not_follow_the_umask(self):
+        self.installed(umask=0o077)
+        for folder, _, files in os.walk(self.path("usr")):
+            self.assertEqual(os.stat(folder).st_mode & 0o777, 0o755, folder)
+            for file in files:
+                path = os.path.join(folder, file)
+                self.assertIn(os.stat(path).st_mode & 0o777, (0o644, 0o755), path)
+
+    def test_a_program_for_another_cpu_is_installed_without_a_page_or_by_an_emulator(self):
+        another = ("-DCMAKE_SYSTEM_NAME=Linux", "-DCMAKE_SYSTEM_PROCESSOR=another")
+        self.assertIn("The man page is left out", self.configured(*another))
+        os.chmod(self.path("build/attnbench"), 0o600)  # it cannot be run here
+        self.assertEqual([path for path in self.installed_below("none") if "/man" in path], [])
+        self.assertTrue(os.path.exists(self.path("none/usr/bin/attnbench")))
+        emulator = self.path("an emulator")
+        with open(emulator, "w", encoding="utf-8") as file:
+            file.write(f'#!/bin/sh\nshift 2\nexec "{os.path.abspath(ATTNBENCH)}" "$@"\n')
+        os.chmod(emulator, 0o755)
+        said = self.configured(*another, f"-DCMAKE_CROSSCOMPILING_EMULATOR={emulator};-a b")
+        self.assertNotIn("left out", said)
+        os.chmod(self.path("build/attnbench"), 0o600)
+        self.assertIn("/usr/share/man/man1/run-sweep.1", self.installed_below("emulated"))
+        with open(self.path("emulated/usr/share/man/man1/attnbench.1"), "rb") as file:
+            self.assertEqual(file.read(), subprocess.run([MAN_PAGE, ATTNBENCH], check=True,
+                                                         capture_output=True).stdout)
+
     def commands(self):
         return re.findall(r"^  (\S+)", self.gives("help").split("Subcommands:\n")[1],
                           re.MULTILINE)
@@ -100,6 +169,13 @@ class Anywhere(InFolder):
             for option in self.options(command):
                 self.assertIn(f"\n\\fB{option}", sections[command])
 
+    def test_the_man_page_has_no_simd_levels_of_the_cpu_that_makes_it(self):
+        levels = re.search(r"one of ([A-Z][A-Z0-9_, ]+);", " ".join(self.gives("--help").split()))
+        page = subprocess.run([MAN_PAGE, ATTNBENCH], check=True, capture_output=True, text=True)
+        # The plain level, which every CPU has, is the example.
+        self.assertEqual([level for level in levels[1].split(", ")[:-1] if level in page.stdout],
+                         [])
+
     def test_the_man_page_of_a_program_for_another_cpu_is_made_by_its_emulator(self):
         page = subprocess.run([MAN_PAGE, ATTNBENCH], check=True, capture_output=True)
         emulated = subprocess.run([MAN_PAGE, "env", "--", ATTNBENCH], check=True,
@@ -107,14 +183,14 @@ class Anywhere(InFolder):
         self.assertIn(b"attnbench", page.stdout)
         self.assertEqual(emulated.stdout, page.stdout)
 
-    def completed(self, *words):
+    def completed(self, *words, split=None):
         done = subprocess.run(
             ["bash", "-c", 'source "$0" && COMP_WORDS=("$@") && COMP_CWORD=$(($# - 1)) && '
              '_attnbench "$1" "${@: -1}" "${@: -2:1}" && printf "%s\\n" "${COMPREPLY[@]}"',
              self.path("usr/share/bash-completion/completions/run-sweep"), *words],
             cwd=self.folder, capture_output=True, text=True, check=True)
         self.assertEqual(done.stderr, "")
-        return done.stdout.split()
+        return done.stdout.strip().split(split)
 
     def test_completion_knows_commands_options_experiments_and_claims(self):
         program = self.installed()
@@ -128,6 +204,21 @@ class Anywhere(InFolder):
         self.assertEqual(self.completed(self.path("usr/bin/run-sweep"), "mad_"), ["mad_figure8"])
         self.assertEqual(self.completed(program, "run-sweep", "-o", "mad_"), [])
         self.assertEqual(self.completed(program, "claims", "mad-lin"), ["mad-linear"])
+
+    def test_completion_runs_nothing_that_a_name_has_in_it(self):
+        program, names = self.installed(), ["$(touch hit)", "`touch hit`", "a b", "*", "'"]
+        os.mkdir(self.path("experiments"))
+        for name in names:
+            with open(self.path(os.path.join("experiments", f"{name}.json")), "w"):
+                pass
+        done = subprocess.run(["bash", "-c", f"printf '%s\\n' {self.words(program)}"],
+                              cwd=self.folder, capture_output=True, text=True, check=True)
+        self.assertEqual(done.stdout.splitlines(), sorted(names))
+        self.assertFalse(os.path.exists(self.path("hit")))
+
+    def words(self, program):
+        """What completion offers, as it would stand in the line."""
+        return " ".join(self.completed(program, "run-sweep", "", split="\n"))
 
     def test_it_says_which_program_it_is(self):
         self.assertRegex(self.gives("--version"),

@@ -123,7 +123,8 @@ class Check(ResultFilesTest):
         changed = self.changed("r.json", self.baseline, change)
         suite = self.report_of_tests(1, "check", changed, "--baseline", BASELINE)
         self.assertEqual((suite.attrib["tests"], suite.attrib["failures"]), ("2", "1"))
-        self.assertIn("-> ", suite[1].find("failure").attrib["message"])
+        self.assertIn("-> ", suite.find("testcase/failure").attrib["message"])
+        self.assertIn("1 changed, 0 missing", suite.find("system-out").text)
         table = self.check(1, change, "--format", "markdown")
         self.assertRegex(table, r"^- changed: .*operations\.energies")
         self.refused(("check", changed, "--baseline", BASELINE, "--format", "csv"),

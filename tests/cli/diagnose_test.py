@@ -63,6 +63,47 @@ class Diagnose(ResultFilesTest):
         self.assertIn("clipped at 1e-11 or less", out)
         self.assertRegex(out, r"parallel tf +0\.35 +0\.69 +0\.34 +\d+ %  output 2 ")
 
+    def test_the_mass_of_an_output_is_told_and_that_less_than_1_is_right(self):
+        # Rows of alpha that sum to 0.055 and 0.0066: what is left is never chosen.
+        p = numpy.array([[0.03, 0.025 / 0.97, 0], [0.1, 0.06, 0.06]])
+        alpha = numpy.zeros((3, 3))
+        alpha[0, 0] = 1
+        for i in range(2):
+            for j in range(3):
+                alpha[i + 1, j] = p[i, j] * sum(
+                    alpha[i, k] * numpy.prod(1 - p[i, k:j]) for k in range(j + 1))
+        exact = alpha[1:].sum(axis=1)
+        document = self.diagnose("--p", self.save("p.npy", p))
+        numpy.testing.assert_allclose(document["mass"]["outputs"], exact, rtol=1e-6)
+        self.assertAlmostEqual(exact[0], 0.055)
+        self.assertEqual(document["mass"]["at"], {"sequence": 1, "output": 2, "entry": None})
+        self.assertEqual(document["mass"]["least"], document["mass"]["outputs"][1])
+        self.assertAlmostEqual(document["mass"]["mean"], exact.mean())
+        self.assertEqual(document["choices"], {"near_zero": 1 / 6, "near_one": 0})
+        out, _ = self.gives(0, "diagnose", "--p", self.path("p.npy"))
+        self.assertIn(f"Mass: an output's attention sums to 0.055, {exact[1]:.3g} in", out)
+        self.assertIn("\nBelow 1 is right: the rest is the probability that the hard process ",
+                      out)
+        # Of several sequences, and of batches of unlike lengths.
+        both = numpy.stack([p, numpy.ones_like(p)])
+        arguments = ("--p", self.save("both.npy", both), "--output-lengths",
+                     self.save("lengths.npy", numpy.array([1, 2])))
+        document = self.diagnose(*arguments)
+        numpy.testing.assert_allclose(document["mass"]["outputs"], [exact[0], 1], rtol=1e-6)
+        out, _ = self.gives(0, "diagnose", *arguments)
+        self.assertIn("sums to 0.055 (output 1 of sequence 1) to 1, 0.685 on average", out)
+
+    def test_p_near_0_and_1_is_told_and_what_follows(self):
+        p = numpy.zeros((3, 40))
+        p[:, 7] = 1
+        out, _ = self.gives(0, "diagnose", "--p", self.save("p.npy", p))
+        self.assertIn("p: 98 % below 0.01, 2 % above 0.99: gradients of energies", out)
+        self.assertIn("sums to 1, 1, 1 in the exact expectation.\n", out)
+        self.assertNotIn("Below 1", out)
+        self.assertNotIn("not finite: ", out)
+        out, _ = self.gives(0, "diagnose", "--p", self.save("p.npy", numpy.full((2, 4), 0.5)))
+        self.assertIn("p: 0 % below 0.01, 0 % above 0.99.\n", out)
+
     def test_ones_before_the_mass_leave_no_bound(self):
         p = numpy.array([[0, 0, 0, 0, 1, 0], [0, 0, 1, 0, 0, 1.0]])
         document = self.diagnose("--p", self.save("p.npy", p))
@@ -93,6 +134,7 @@ class Diagnose(ResultFilesTest):
         self.assertIsNone(jmin["mass_errors"][1])
         out, _ = self.gives(0, "diagnose", "--p", self.path("p.npy"))
         self.assertRegex(out, r"parallel jmin +not finite +not finite")
+        self.assertIn("\nnot finite: a NaN or an infinity, of finite numbers, for example where", out)
 
     def test_windows_and_presets_are_told_apart_under_mocha_and_matcha(self):
         p = numpy.full((1, 5), 0.5)

@@ -9,10 +9,12 @@ import unittest
 
 import jsonschema
 
+from in_folder import InFolder
+
 PROGRAM = os.environ["ATTNBENCH_WITH_NEWCOMER"]
 
 
-class HazardTest(unittest.TestCase):
+class HazardTest(InFolder):
     def measure(self, hazard, *arguments, after=0, status=1, lengths=(3, 4)):
         """Gives the cells of a sweep of this many points, by mechanism and T."""
         with tempfile.TemporaryDirectory() as folder:
@@ -77,33 +79,55 @@ class HazardTest(unittest.TestCase):
                 r"2 cells, about \d+ \w+, without 1 cell that failed on a small point\n")
         # It hung for seconds.
         self.assertIn("attnbench: measuring 4 small points for the estimate\n", done.stderr)
+        self.assertIn("run-sweep --dry-run: 4 of 4 small points, about 0 s left\n", done.stderr)
 
-    def test_more_time_measures_again_what_had_too_little(self):
+    def resumed(self, hazard, limit, *arguments, status):
+        """Runs a sweep in a folder of its own, where an earlier run's result may be."""
         experiment = {
             "name": "hazard", "axes": {"memory_length": [3, 4], "output_length": 2, "dim": 4},
             "repetitions": 2,
             "alternatives": [{"mechanism": "soft"},
                              {"mechanism": "hazard", "memory_length": 3}]}
-        with tempfile.TemporaryDirectory() as folder:
-            with open(os.path.join(folder, "e.json"), "w", encoding="utf-8") as file:
-                json.dump(experiment, file)
+        with open(os.path.join(self.folder, "e.json"), "w", encoding="utf-8") as file:
+            json.dump(experiment, file)
+        done = subprocess.run(
+            [PROGRAM, "run-sweep", "e.json", "-o", "r.json", "--cell-limit", limit, *arguments],
+            cwd=self.folder, capture_output=True, text=True, timeout=600, check=False,
+            env={**os.environ, "HAZARD": hazard, "HAZARD_AFTER": "0"})
+        self.assertEqual(done.returncode, status, done.stderr)
+        with open(os.path.join(self.folder, "r.json"), encoding="utf-8") as file:
+            return done, json.load(file)
 
-            def measure(hazard, limit, *arguments, status):
-                done = subprocess.run(
-                    [PROGRAM, "run-sweep", "e.json", "-o", "r.json", "--cell-limit", limit,
-                     *arguments], cwd=folder, capture_output=True, text=True, timeout=600,
-                    check=False, env={**os.environ, "HAZARD": hazard, "HAZARD_AFTER": "0"})
-                self.assertEqual(done.returncode, status, done.stderr)
-                with open(os.path.join(folder, "r.json"), encoding="utf-8") as file:
-                    return done, json.load(file)
+    def test_a_cell_in_error_is_measured_again_and_what_disagrees_is_not(self):
+        def statuses(document):
+            return [c["status"] for c in document["cells"]]
 
-            _, first = measure("hang", "2", status=1)
-            self.assertEqual([c["status"] for c in first["cells"]], ["ok", "timeout", "ok"])
-            for limit in ("2", "1"):
-                done, same = measure("", limit, "--resume", status=1)
-                self.assertIn("nothing left to do", done.stdout)
-                self.assertEqual(same, first)
-            done, second = measure("", "60", "--resume", status=0)
+        _, first = self.resumed("signal", "60", status=1)
+        self.assertEqual(statuses(first), ["ok", "error", "ok"])
+        done, again = self.resumed("exit", "60", "--resume", status=1)
+        self.assertIn("r.json: 1 point with a cell that is in error is measured again\n",
+                      done.stderr)
+        self.assertIn("ended with status 3", again["cells"][1]["message"])
+        done, second = self.resumed("", "60", "--resume", status=0)
+        self.assertIn("1 point with a cell that is in error is measured again", done.stderr)
+        self.assertEqual(statuses(second), ["ok"] * 3)
+        self.assertEqual(second["cells"][2], first["cells"][2])
+        done, _ = self.resumed("", "60", "--resume", status=0)
+        self.assertIn("nothing left to do", done.stdout)
+        _, refused = self.resumed("count", "60", "--processes", "2", "--force", status=1)
+        self.assertEqual(statuses(refused), ["ok", "invalid", "ok"])
+        done, same = self.resumed("", "60", "--processes", "2", "--resume", status=1)
+        self.assertIn("nothing left to do", done.stdout)
+        self.assertEqual(same, refused)
+
+    def test_more_time_measures_again_what_had_too_little(self):
+        _, first = self.resumed("hang", "2", status=1)
+        self.assertEqual([c["status"] for c in first["cells"]], ["ok", "timeout", "ok"])
+        for limit in ("2", "1"):
+            done, same = self.resumed("", limit, "--resume", status=1)
+            self.assertIn("nothing left to do", done.stdout)
+            self.assertEqual(same, first)
+        done, second = self.resumed("", "60", "--resume", status=0)
         self.assertIn("1 point with a cell that ended at a lower --cell-limit is measured again",
                       done.stderr)
         self.assertEqual([c["status"] for c in second["cells"]], ["ok"] * 3)

@@ -77,9 +77,27 @@ class Show(ResultFilesTest):
         def change(document):
             fail(document["cells"][1], "timeout", "took too long")
             document["context"].update(valid=False, invalid_reasons=["a debug build"])
-        shown = self.gives(0, "show", self.changed("b.json", sweep_of(self), change))[0]
+            document["context"]["warnings"] = ["other programs ran"]
+        path = self.changed("b.json", sweep_of(self), change)
+        shown = self.gives(0, "show", path)[0]
         self.assertIn("  timeout: took too long\n", shown)
         self.assertIn("1 timeout), INVALID", shown)
+        self.assertIn("\n  warning: other programs ran\n", shown)
+        # So say all other forms.
+        row = self.rows(path)[0]
+        self.assertEqual([row[key] for key in ("valid", "invalid_reasons", "warnings")],
+                         ["false", "a debug build", "other programs ran"])
+        text = self.gives(0, "show", path, "--format", "markdown")[0]
+        self.assertIn(f"\n- INVALID: {path}: a debug build\n", text)
+        self.assertIn(f"\n- warning: {path}: other programs ran\n", text)
+        document = strict(self.gives(0, "show", path, "--json")[0])
+        validate(document, "table")
+        self.assertEqual(document["results"], [
+            {"path": path, "valid": False, "invalid_reasons": ["a debug build"],
+             "warnings": ["other programs ran"]}])
+        context = strict(self.gives(0, "show", path, "--format", "gbench")[0])["context"]
+        self.assertEqual([context[key] for key in ("valid", "invalid_reasons", "warnings")],
+                         ["false", "a debug build", "other programs ran"])
 
     def test_what_is_no_result_of_a_sweep_is_refused(self):
         self.refused(("show", os.path.join("results", "claims", "verify.json")),

@@ -17,6 +17,7 @@ sys.path.insert(0, os.path.join(ROOT, "tests", "support"))
 sys.path.insert(0, os.path.join(ROOT, "experiments", "authors"))
 
 import measure  # noqa: E402
+import measured  # noqa: E402
 from documents import strict, validate  # noqa: E402
 
 T, U, N, W = 7, 9, 5, 3
@@ -209,6 +210,12 @@ class Measure(unittest.TestCase):
         self.assertEqual(len(result["cells"]), len(places))
         for cell in result["cells"]:
             self.assertEqual(len(cell["samples_ns"]), 2)
+
+
+class Machine(unittest.TestCase):
+    def test_a_processor_of_arm_has_the_name_that_the_program_gives_it(self):
+        self.assertEqual(measured.cpu_name(os.path.join(ROOT, "tests/support/arm_cpuinfo.txt")),
+                         "implementer 0x41 part 0xd03, implementer 0x41 part 0xd08")
 
 
 if __name__ == "__main__":

@@ -9,7 +9,10 @@ import sys
 import unittest
 import xml.etree.ElementTree
 
+import hostile
 import results
+from analysis import words as markup_words
+from hostile import NAMES
 from parsed import Page
 from results import HOSTILE, POINTS, ROOT, ReportCase
 
@@ -110,6 +113,33 @@ class PageTest(ReportCase):
         self.assertIn(" ".join(HOSTILE.split()), page.words())
         self.assertEqual(page.records(0), document["cells"])
         self.assertIn(HOSTILE, page.column(0, "mechanism"))
+
+    def test_every_name_is_on_the_page_as_it_is(self):
+        cells = [made_up.make_cell(name, 10, 10, options={name: name}) for name in NAMES]
+        for cell, name in zip(cells, NAMES):
+            made_up.stop(cell, "error", name)
+        page = self.read(results.sweep(cells, warnings=NAMES, cpu=" ".join(NAMES)),
+                         names=hostile.file_names())
+        self.assertEqual(page.records(0), cells)
+        self.assertEqual(page.column(0, "mechanism"), NAMES)
+
+        def words(text):
+            return " ".join(markup_words.clean(text).split())
+        texts = set(map(words, page.texts))
+        for name in NAMES:
+            self.assertIn(words(name), texts | {""})
+        self.assertIn(words(" ".join(NAMES)), page.words())
+        for name in hostile.file_names():
+            self.assertIn(words(f"{name}: valid"), page.words())
+
+    def test_a_picture_has_the_names_as_they_are(self):
+        names = ["url(#a)", "'DejaVu Sans'", 'a id="b"', 'xlink:href="#a"', "_a_", "<b>&amp;"]
+        page = self.read(results.sweep(
+            [made_up.make_cell(name, t, t, time_ns=10.0 * t) for t in (10, 20)
+             for name in names]))
+        self.assertEqual(len(page.named("svg")), 1)
+        for name in names:
+            self.assertIn(name, page.texts)
 
     def test_what_html_cannot_hold_does_not_stop_it(self):
         document = results.sweep(results.peers_cells(), cpu="a\x00b\ud800c")

@@ -111,12 +111,15 @@ class ReportCase(PlotTest):
                 code = stopped.code
         return code, error.getvalue()
 
-    def page(self, *documents, name="report.html", title="attnbench report"):
-        """Gives the path of the page of these documents."""
+    def page(self, *documents, name="report.html", title="attnbench report", names=()):
+        """Gives the path of the page of these documents, the last of which has all `names`
+        too.
+        """
         paths = [
             self.write(document, f"{number}.json")
             for number, document in enumerate(documents)
         ]
+        paths += [self.write(documents[-1], name) for name in names]
         path = self.folder / name
         code, error = self.run_report(
             *paths, "-o", str(path), "--title", title, "--force"

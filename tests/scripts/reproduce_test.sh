@@ -143,6 +143,11 @@ reproduce 0 --full --resume
 not_called '^claims'
 says 'claims are measured already'
 called '^reproduction.py'
+# Its sweeps have a cell in error, which is measured again.
+printf '{"mechanism":"soft","status":"error"}' >"$full/results/killed.json"
+reproduce 0 --full --resume
+called '^claims --resume'
+rm "$full/results/killed.json"
 printf '{"kind": "made' >"$full/claims.json"
 reproduce 0 --full --resume
 called "^claims --resume --results $full/results -o $full/claims.json$"

@@ -6,7 +6,7 @@
 
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-scripts=(setup.sh test.sh check.sh reproduce.sh peers.sh man_page.sh arm.sh)
+scripts=(setup.sh test.sh check.sh reproduce.sh peers.sh man_page.sh arm.sh builds.sh)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 checks=0
@@ -55,6 +55,7 @@ expect 2 '--preset wants a name' "$root/scripts/test.sh" --preset
 expect 2 "unknown step 'format tidy'" "$root/scripts/check.sh" 'format tidy'
 expect 2 '-o wants a folder' "$root/scripts/reproduce.sh" -o
 expect 2 '--eigen wants a folder' "$root/scripts/reproduce.sh" --eigen
+expect 2 "unknown build 'LTO'; allowed: multi-config lto avx512" "$root/scripts/builds.sh" LTO
 expect 2 'takes no arguments' "$root/.ci/run" --fast
 
 make_bare_machine
@@ -121,6 +122,10 @@ expect 0 '--array=1,2 --exclusive .*shard.sh .* 3 .*all.json run-sweep -T 5$' ta
 expect 0 '--dependency=afterany:7 .*merge.sh' tail -n 1 "$work/asked"
 [[ -s $work/all.json.shard-1-of-3 && -e $work/all.json.shard-2-of-3.journal ]] ||
   fail "--resume removed what it goes on from"
+printf '{"mechanism":"soft","status":"error"}' >"$work/all.json.shard-1-of-3"
+expect 0 '^submit.sh: shards to take up: 1,2$' submit --resume run-sweep -T 5
+printf '{"mechanism":"soft","status":"invalid"}' >"$work/all.json.shard-1-of-3"
+expect 0 '^submit.sh: shards to take up: 2$' submit --resume run-sweep -T 5
 rm "$work"/all.json.shard-2-of-3.journal "$work/asked"
 cp "$work/all.json.shard-0-of-3" "$work/all.json.shard-1-of-3"
 expect 0 'shards to take up: none' submit --resume run-sweep
@@ -132,6 +137,30 @@ touch "$work/all.json"
 expect 2 'all.json is already there; --force' submit --resume run-sweep
 expect 1 '^0$' grep -c -e --dependency "$work/asked"
 rm "$work"/all.json*
+
+# The names of logs are patterns, in which Slurm writes a number for %j, % for
+# %%, and which it takes as they are, without their backslashes, if there is one.
+add_stub sbatch "printf '%s\\0' \"\$@\" >>'$work/asked'; echo 7"
+logs_of() {
+  local name=$1 one
+  : >"$work/asked"
+  (cd "$work" && PATH="$work/bin:$PATH" ATTNBENCH="$work/bin/attnbench" \
+    "$root/scripts/slurm/submit.sh" --shards 3 -o "$name" run-sweep) >/dev/null || return
+  while IFS= read -r -d '' one; do
+    case $one in --output=*) printf '%s\n' "${one#--output=}" ;; esac
+  done <"$work/asked"
+}
+while read -r name pattern; do
+  expect 0 '' logs_of "$name"
+  [[ $(cat "$work/output") == "$pattern.shard-%a-of-3.log"$'\n'"$pattern.merge.log" ]] ||
+    fail "logs of $name"
+done <<'NAMES'
+%j.json %%j.json
+100%a%%.json 100%%a%%%%.json
+-x.json ./-x.json
+$(id)*'"[a]?;&.json $(id)*'"[a]?;&.json
+NAMES
+expect 2 "has a backslash, which Slurm removes" logs_of 'a\%j.json'
 
 # Every missing shard is named, whatever characters its name has.
 odd=$work/$'it\'s a\ttab.json'
@@ -152,7 +181,7 @@ if grep -nE '(^|[^[:alnum:].])/(home|root|work|opt|srv|mnt)/' \
   fail "a path of one machine"
 fi
 if command -v shellcheck >/dev/null; then
-  (cd "$root" && shellcheck --external-sources .ci/run cmake/prerm scripts/*.sh scripts/slurm/*.sh tests/scripts/*.sh) \
+  (cd "$root" && shellcheck --external-sources .ci/run cmake/prerm cmake/*.sh scripts/*.sh scripts/slurm/*.sh tests/scripts/*.sh) \
     >"$work/output" || fail "shellcheck has something to say"
 fi
 

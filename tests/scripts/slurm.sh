@@ -117,8 +117,8 @@ grep -o 'OverSubscribe=[A-Z]*' "$work/array.txt" | sort -u | diff - <(printf 'Ov
 grep -q 'OverSubscribe=OK' "$work/merge.txt"
 [[ -e sweep.json && -z $(find . -name 'sweep.json.shard-*-of-4*') ]]
 
-# A shell writes this name as $'...'.
-result=$'it\'s a\ttab.json'
+# A shell writes this name as $'...', and Slurm has a pattern for %j.
+result=$'it\'s a\t%j %% tab.json'
 printf old | tee "$result" >"$result.shard-1-of-4"
 status=0
 submit -o "$result" "${sweep[@]}" 2>refused.txt || status=$?
@@ -130,7 +130,7 @@ submit -o "$result" "${sweep[@]}" 2>refused.txt || status=$?
 ((status == 2))
 grep -q 'shard-1-of-4 is of an earlier array (1 such files); --resume goes on with it, --force removes them' refused.txt
 submit --force -o "$result" "${sweep[@]}"
-[[ -s $result ]]
+[[ -s $result && -e $result.shard-3-of-4.log && -e $result.merge.log ]]
 
 # Two shards fail: the merge names both, and nothing is merged.
 cat >"$work/half" <<SH

@@ -224,6 +224,7 @@ def text(document):
     context = document["context"]
     lines += [claims_result.summary(document["claims"]), validity_text(context)]
     lines += [f"  warning: {warning}" for warning in context["warnings"]]
+    lines += [claims_result.QUICK_RUN] * document["quick"]
     return "\n".join(lines) + "\n"
 
 

@@ -85,6 +85,29 @@ TEST(Compare, TellsOfAMachineThatOnlyAPartOfAResultIsOf) {
                         "[\"a processor\",\"another\"]\n"));
 }
 
+TEST(Compare, TheReportOfTestsTellsWhatDiffersAndWhatTheTerminalSays) {
+  const ReadSweep a = MadeUpResult("a.json", Cells());
+  ReadSweep b = a;
+  b.path = "b.json";
+  b.result.context.cpu = "another";
+  b.result.context.warnings = {"other programs ran"};
+  const Comparison comparison = CompareResults(a, b, {});
+  const std::string report = CompareJUnit(comparison);
+  EXPECT_THAT(report,
+              HasSubstr("<property name=\"differs: cpu\" value=\"&quot;a "
+                        "processor&quot; and &quot;another&quot;\"/>"));
+  EXPECT_THAT(report, HasSubstr("<property name=\"warning: b.json\" value=\""
+                                "other programs ran\"/>"));
+  const std::string said = CompareText(comparison);
+  EXPECT_THAT(said, HasSubstr("warning: b.json: other programs ran\n"));
+  const std::string output = report.substr(report.find("<system-out>"));
+  for (const char* line : {">warning: b.json: other programs ran\n",
+                           "\ndiffers: cpu: ", "\nall together B takes ",
+                           " margin 5 %\n</system-out>"}) {
+    EXPECT_THAT(output, HasSubstr(line));
+  }
+}
+
 TEST(Compare, FindsTheSlowerAndTheFasterCellWhereverTheyStand) {
   const Json comparison = AfterChange([](auto& cells) {
     cells[1] = MadeUpCell("mocha", 10, Samples(120), 10);

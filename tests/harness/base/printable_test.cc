@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "harness/base/json.h"
+
 namespace attnbench {
 namespace {
 
@@ -27,6 +29,24 @@ TEST(Printable, BytesThatAreNotUtf8AreReplaced) {
 
 TEST(Printable, OnlyLinesKeepTheirEndsAndTabs) {
   EXPECT_EQ(PrintableLines("a\r\n\t\x1b\u009b\n"), "a?\n\t??\n");
+}
+
+TEST(MarkdownText, NothingBecomesMarkup) {
+  EXPECT_EQ(MarkdownText("a_b [0.9, 1.1] 1.5 x: 3 - 2 #1"),
+            "a_b [0.9, 1.1] 1.5 x: 3 - 2 #1");
+  EXPECT_EQ(MarkdownText("a|b `c` *d* ~~e~~ \\f"),
+            "a\\|b \\`c\\` \\*d\\* \\~\\~e\\~\\~ \\\\f");
+  EXPECT_EQ(MarkdownText("_a_ $x$ <b>&amp;"),
+            "\\_a\\_ &#36;x&#36; &lt;b&gt;&amp;amp;");
+  EXPECT_EQ(MarkdownText("[a](b) [a][b]"), "\\[a\\](b) [a\\][b]");
+  EXPECT_EQ(MarkdownText("# a\r\n# b"), "\\# a  # b");
+  EXPECT_EQ(MarkdownText("12. a"), "12\\. a");
+}
+
+TEST(JsonText, ControlCharactersAreEscapedAndReadAsTheyWere) {
+  const Json document = {{"a\x7f", "\u009b2J\n\u00e4"}};
+  EXPECT_EQ(JsonText(document), "{\"a\\u007f\":\"\\u009b2J\\n\\u00e4\"}\n");
+  EXPECT_EQ(Json::parse(JsonText(document, 2)), document);
 }
 
 TEST(Shortened, ALongTextKeepsItsEndsAndTellsItsLength) {

@@ -38,13 +38,14 @@ TEST(Context, HasTheKeysOfTheFormat) {
   for (const auto& [key, value] : context.items()) {
     keys.push_back(key);
   }
-  EXPECT_THAT(keys,
-              ::testing::ElementsAre(
-                  "commit", "dirty", "build_id", "seed", "compiler", "flags",
-                  "build_type", "cpu", "caches", "cores", "affinity", "kernel",
-                  "governor", "turbo", "aslr", "simd", "openmp", "libraries",
-                  "loaded", "environment", "command", "date", "memory_bytes",
-                  "load", "load_end", "valid", "invalid_reasons", "warnings"));
+  EXPECT_THAT(
+      keys,
+      ::testing::ElementsAre(
+          "commit", "dirty", "build_id", "seed", "compiler", "flags",
+          "build_type", "cpu", "architecture", "caches", "cores", "affinity",
+          "kernel", "governor", "turbo", "aslr", "simd", "openmp", "libraries",
+          "loaded", "environment", "command", "date", "memory_bytes", "load",
+          "load_end", "valid", "invalid_reasons", "warnings"));
 }
 
 TEST(Context, SaysWhatWasAskedForAndWhen) {
@@ -71,6 +72,11 @@ TEST(Context, SaysWhatTheMachineIsAndWhatTheProgramMayUse) {
   std::string kernel;
   std::getline(release, kernel);
   EXPECT_EQ(context.kernel, kernel);
+#if defined(__x86_64__)
+  EXPECT_EQ(context.architecture, "x86_64");
+#elif defined(__aarch64__)
+  EXPECT_EQ(context.architecture, "aarch64");
+#endif
   EXPECT_EQ(context.affinity, CpuListText(AllowedCpus()));
   EXPECT_LE(context.cores, static_cast<std::int64_t>(AllowedCpus().size()));
   EXPECT_GT(context.memory_bytes, 1 << 20);

@@ -71,6 +71,7 @@ TEST(Fingerprint, AResultFromBeforeAMemberDoesNotDifferInIt) {
 
 TEST(Fingerprint, EveryMemberOfASetupIsToldAndInTheHash) {
   attnbench::Setup all;
+  all.architecture = "x86_64";
   all.loaded.emplace();
   all.environment.emplace();
   const Json setup = ToJson(all);

@@ -1,12 +1,15 @@
 """Guards against a loader that takes only whole results: a shard, an interrupted
 run and failed cells are results too; and against one that takes anything."""
 
+import contextlib
+import io
 import os
 import pathlib
 import subprocess
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
 from plot_case import ROOT, PlotTest
 from analysis import load
@@ -38,6 +41,16 @@ class LoadTest(PlotTest):
                 check=True, capture_output=True, text=True)
         self.assertEqual(done.stdout.split(),
                          "4 True soft mocha soft mocha 3 3 5 5 1".split())
+
+    def test_a_large_file_is_told_before_it_is_read(self):
+        path = self.write(made_up.make_document([made_up.make_cell("soft", 3, 3)]))
+        large = f"attnbench: reading {path}: 0 MiB, which takes a while\n"
+        for most, told in ((1 << 20, ""), (100, large)):
+            said = io.StringIO()
+            with mock.patch.object(load, "MOST_UNTOLD_BYTES", most), \
+                    contextlib.redirect_stderr(said):
+                load.load(path)
+            self.assertEqual(said.getvalue(), told)
 
     def test_a_shard_or_an_interrupted_run_is_what_it_has(self):
         frame = self.load([made_up.make_cell("soft", 3, 3)], shard="1/4",

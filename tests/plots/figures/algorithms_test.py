@@ -41,6 +41,14 @@ class AlgorithmsFigure(PlotTest):
         for text in ("eq 28", "3.00 (3.00)", "time per step, ns"):
             self.assertIn(text, self.svg("matcha_algorithms"))
 
+    def test_bytes_of_zero_are_named(self):
+        for number in (1, None):  # of one cell, and of all
+            made = cells()
+            for one in made[:number]:
+                one["peak_memory_bytes"] = 0
+            self.fails_with([self.write(make_document(made))],
+                            "matcha, exact, uniform, T = 16, U = 4: peak_memory_bytes is 0")
+
     def drawn(self, made):
         figure, said = algorithms.draw(
             algorithms.MATCHA, load.cells_of(make_document(made), "r.json"))

@@ -51,6 +51,18 @@ class CompareFigure(PlotTest):
             self.assertIn(text, words)
         self.assertNotIn("NOT VALID", words)
 
+    def test_it_tells_what_else_the_comparison_tells(self):
+        changed = {**{key: ROWS[0][key] for key in IDENTITY}, "field": "status", "a": "ok",
+                   "b": "error"}
+        told = document(ROWS, changes=[changed], placement=0.123, differences=[
+            {"field": "cpu", "a": "A", "b": "B"}])
+        told["b"]["warnings"] = ["other programs ran"]
+        self.draws(self.write(told))
+        words = self.svg("compare")
+        for text in ("B carries 1 warning.", "Beside times, 1 number changed.",
+                     "The two differ in cpu.", "no change below 12.3 % can be told from"):
+            self.assertIn(text, words)
+
     def test_rows_are_sorted_and_stand_at_their_names(self):
         figure, _ = compare.draw(load.compare_of(document(ROWS), "c.json"))
         axes = figure.axes[0]

@@ -13,8 +13,8 @@ def variant(name, error, masses, first_wrong=None, not_finite=0):
             "mass_errors": masses, "first_wrong": first_wrong}
 
 
-def document(*variants):
-    return {"kind": "diagnosis", "context": made_up.CONTEXT, "sequences": 2,
+def document(*variants, **more):
+    return {**more, "kind": "diagnosis", "context": made_up.CONTEXT, "sequences": 2,
             "output_length": 3, "memory_length": 9, "source": "p_choose",
             "precision": "f32", "tolerance": 0.01,
             "mechanisms": [{"mechanism": "monotonic", "variants": list(variants)}]}
@@ -26,7 +26,9 @@ class Diagnosis(unittest.TestCase):
         figure, lines = diagnosis.draw(document(
             variant("tf", 0.4, [0, -0.5, 0.9], wrong), variant("nsp", 1e-7, [0, 0, 1e-7]),
             variant("jmin", None, [0, None], wrong, not_finite=4),
-            variant("slow", None, [])))
+            variant("slow", None, []), mass={"least": 0.0066, "greatest": 0.055}))
+        self.assertIn("exact attention sums to 0.0066 to 0.055; below 1 is right",
+                      " ".join(figure.texts[-1].get_text().split()))
         self.assertEqual(lines, ["monotonic: wrong by more than 0.01: TensorFlow; "
                                  "MoChA-pytorch"])
         errors, masses = figure.axes[:2]

@@ -32,9 +32,9 @@ def document():
 
 
 class LossTable(PlotTest):
-    def table(self, made, **options):
+    def table(self, made):
         path = self.write(made)
-        return loss_table.table(load.read(path, "stability"), path, **options)
+        return loss_table.table(load.read(path, "stability"), path)
 
     def test_a_row_has_the_toolkit_its_first_length_and_its_losses(self):
         text = self.table(document())
@@ -47,14 +47,6 @@ class LossTable(PlotTest):
         ):
             self.assertIn(row + "\n", text)
         self.assertNotIn("70.0 %", text)
-
-    def test_the_brief_table_has_toolkits_and_no_names_of_presets(self):
-        text = self.table(document(), brief=True)
-        self.assertEqual(text.splitlines()[0],
-                         "| computed by | 1 % lost from T = | lost at 256 | lost at 512 | an entry "
-                         "is off at 256 |")
-        self.assertIn("| attnbench, `exact` | not up to 512 | 0.0 % | 0.0 % |", text)
-        self.assertNotIn("no_denom", text)
 
     def test_a_form_that_this_code_does_not_know_has_its_name(self):
         made = document()
