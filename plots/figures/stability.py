@@ -275,13 +275,12 @@ def number(value, digits=2):
     return f"{mantissa}e{int(exponent)}"
 
 
-def _preset(name):
-    form = names.FORMS.get(name)
-    return f"`{name}`, of {form.toolkit}," if form else f"`{name}`"
+def _of_preset(name):
+    return names.form("monotonic", "parallel", name)
 
 
 def _finding(result):
-    """Gives the sentences of the README, of what this figure and that of gradients draw."""
+    """Gives the sentences of docs/stability.md, of what this figure and that of gradients draw."""
     rows = _drawn_errors(result)
     rows = rows[(rows["mechanism"] == "monotonic")]
     ours = rows[(rows["variant"] == "exact") & (rows["precision"] == "f32")]
@@ -306,13 +305,13 @@ def _finding(result):
     )
     if tf["attention_error"].notna().any():
         sentence += (
-            f" More precision does not help: {_preset('tf')} in f64 is off by "
+            f" More precision does not help: {_of_preset('tf')}'s in f64 is off by "
             f"{number(_worst(tf, 'attention_error'))}."
         )
     if presets:
-        sentence += f" {' and '.join(map(_preset, presets))} also gives NaN."
+        sentence += f" {' and '.join(map(_of_preset, presets))} also gives NaN."
     sentence += (
-        f" `exact`, in f32, stays within {number(_worst(ours, 'attention_error'))}."
+        f" Ours, in f32, stays within {number(_worst(ours, 'attention_error'))}."
         + _gradient_sentence(_drawn_gradients(result))
     )
     return [sentence]
@@ -329,7 +328,7 @@ def _gradient_sentence(rows):
     exact = rows[(rows["variant"] == "exact") & (rows[same] == worst[same]).all(axis=1)]
     return (
         f" The largest gradient is {number(worst['largest_gradient'])}, by "
-        f"`{worst['preset']}`, where the exact one is "
+        f"{_of_preset(worst['preset'])}, where the exact one is "
         f"{number(_worst(exact, 'largest_gradient'))}."
     )
 
