@@ -415,7 +415,7 @@ class Stability(PlotTest):
         _, lines = figures.FIGURES["stability"].draw(self.result())
         self.assertIn("off by 0.5 or more", lines[0])
         self.assertIn("TensorFlow's in f64 is off by 0.64. ", lines[0])
-        self.assertIn("largest gradient is 640, by `tf`, where the exact one is 1.5",
+        self.assertIn("largest gradient is 640, by TensorFlow, where the exact one is 1.5",
                       lines[0])
         self.assertIn("in f32, stays within 1.0e-7.", lines[0])
 
