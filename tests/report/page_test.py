@@ -11,7 +11,7 @@ import xml.etree.ElementTree
 
 import hostile
 import results
-from analysis import words as markup_words
+from analysis import command, words as markup_words
 from hostile import NAMES
 from parsed import Page
 from results import HOSTILE, POINTS, ROOT, ReportCase
@@ -130,7 +130,7 @@ class PageTest(ReportCase):
             self.assertIn(words(name), texts | {""})
         self.assertIn(words(" ".join(NAMES)), page.words())
         for name in hostile.file_names():
-            self.assertIn(words(f"{name}: valid"), page.words())
+            self.assertIn(words(f"{command.printable(name)}: valid"), page.words())
 
     def test_a_picture_has_the_names_as_they_are(self):
         names = ["url(#a)", "'DejaVu Sans'", 'a id="b"', 'xlink:href="#a"', "_a_", "<b>&amp;"]
