@@ -326,6 +326,13 @@ class QuotedOutputTest(unittest.TestCase):
     (plots/page.py puts them there).
     """
 
+    def test_the_advice_is_that_of_the_committed_result(self):
+        shown = run(PROGRAM, "show", os.path.join(RESULTS, "advice.json"))
+        self.assertEqual(shown, block("advise", "docs/decoder.md"))
+        table = shown[shown.index("  mechanism"):shown.index("\nspeed-up: ")]
+        words = block("advise", "README.md").removeprefix(table + "\n").split()
+        self.assertEqual(words, shown.splitlines()[-1].split())
+
     def test_the_comparison_is_that_of_the_committed_results(self):
         # Exit code 1 means a cell that is SLOWER; both are good examples.
         done = subprocess.run(
