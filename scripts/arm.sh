@@ -56,6 +56,7 @@ install_program() {
   DESTDIR=$PWD/$build/installed cmake --install "$build" --prefix /usr
   [[ $(wc -l <"$installed/share/man/man1/attnbench.1") -gt 100 ]]
   "$installed/bin/attnbench" --version
+  rm -f "$build"/attnbench_*.deb
   (cd "$build" && cpack)
   [[ $(dpkg-deb --field "$build"/attnbench_*.deb Architecture) == arm64 ]]
 }

@@ -154,8 +154,9 @@ step_training() {
 # compiling, so -O0. The runtime of the sanitizer must come first, as Python is not
 # built with it; leaks are not looked for, because Python leaks on purpose.
 step_operators() {
-  local build=build/operators test runtime
+  local build=build/operators test runtime python
   scripts/setup.sh --training
+  python=$(find_python torch)
   configure_and_build ci attnbench
   cmake --preset asan-ubsan -B "$build" -D CMAKE_CXX_COMPILER=g++ -D ATTNBENCH_WERROR=OFF \
     -D CMAKE_CXX_FLAGS_RELWITHDEBINFO="-O0 -g1" \
@@ -171,6 +172,8 @@ step_operators() {
 }
 
 step_report() {
+  local python
+  python=$(find_python selenium)
   configure_and_build ci attnbench
   "$python" tests/report/browser_test.py
   ATTNBENCH=$root/build/ci/attnbench "$python" tests/report/compare_py_test.py

@@ -6,7 +6,9 @@
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 program=$(basename "$0")
 
-# The Python that the program would run (harness/system/python.h).
+# find_python [PACKAGE...]: the Python that the program would run, with these packages
+# beside those of all (harness/system/python.h).
+# shellcheck disable=SC2120  # scripts give packages
 find_python() {
   local folder
   if [[ -n ${ATTNBENCH_PYTHON-} ]]; then
@@ -15,14 +17,15 @@ find_python() {
   fi
   for folder in "${VIRTUAL_ENV-}" "${CONDA_PREFIX-}"; do
     [[ -n $folder ]] || continue
-    if "$folder/bin/python3" "$root/plots/analysis/start.py" 2>/dev/null; then
+    if env -u PYTHONHOME timeout 60 "$folder/bin/python3" \
+      "$root/plots/analysis/start.py" "$@" 2>/dev/null; then
       printf '%s' "$folder/bin/python3"
       return
     fi
   done
   if [[ -x /usr/bin/python3 ]]; then printf /usr/bin/python3; else printf python3; fi
 }
-# shellcheck disable=SC2034  # used by the scripts
+# shellcheck disable=SC2034,SC2119  # used by the scripts
 python=$(find_python)
 
 # The comment at the head of the script is its help.

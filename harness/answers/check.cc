@@ -177,6 +177,9 @@ TimeCheck CheckTimes(const CellMatch& match, const ReadSweep& baseline,
     for (const std::string& reason : side->result.context.invalid_reasons) {
       time.invalid_reasons.push_back(side->path + ": " + reason);
     }
+    for (const std::string& warning : side->result.context.warnings) {
+      time.warnings.push_back(side->path + ": " + warning);
+    }
   }
   return time;
 }
@@ -221,6 +224,9 @@ Lines HeadLines(const CheckReport& check, const CellNames& names) {
   if (check.time) {
     for (const std::string& reason : check.time->invalid_reasons) {
       lines.push_back("INVALID: " + reason);
+    }
+    for (const std::string& warning : check.time->warnings) {
+      lines.push_back("warning: " + warning);
     }
   }
   for (const CheckedSetup& one : check.differences) {

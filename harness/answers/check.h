@@ -102,7 +102,7 @@ struct LeftOut : CellIdentity {
 
 struct TimeCheck {
   double level = 0, margin = 0;  // those of CheckOptions
-  std::vector<std::string> invalid_reasons = {};
+  std::vector<std::string> invalid_reasons = {}, warnings = {};
   std::vector<CheckedRatio> ratios = {};
   std::vector<SlowerReference> slower_references = {};
   std::vector<LeftOut> left_out = {};
@@ -111,6 +111,7 @@ struct TimeCheck {
     visit("level", self.level);
     visit("margin", self.margin);
     visit("invalid_reasons", self.invalid_reasons);
+    visit("warnings", self.warnings);
     visit("ratios", self.ratios);
     visit("slower_references", self.slower_references);
     visit("left_out", self.left_out);
@@ -163,8 +164,8 @@ std::string CheckMarkdown(const CheckReport& check);
 // The same as a report of tests, with a case for each ratio and everything that
 // is wrong, one for all cells that were compared, a property for each
 // difference of the setups, and the other lines of CheckText as the suite's
-// output. A case is a failure or an
-// error if and only if CheckExitCode is not 0.
+// output. A case is a failure or an error if and only if CheckExitCode is not
+// 0.
 std::string CheckJUnit(const CheckReport& check);
 
 // 3 where the baseline is absent or empty, a cell is only on one side, none was

@@ -94,14 +94,14 @@ struct CellTable {
   static constexpr char kTitle[] = "Table of attnbench show";
   int schema_version = kSchemaVersion;
   std::string kind = "table";
-  std::vector<TableResult> results;
   std::vector<TableRow> rows;
+  std::vector<TableResult> results;
 
   static void Fields(auto& self, auto& visit) {
     visit("schema_version", self.schema_version, kThisSchemaVersion);
     visit("kind", self.kind, Rule{.one_of = {"table"}});
-    visit("results", self.results);
     visit("rows", self.rows);
+    visit("results", self.results);
   }
 };
 

@@ -24,7 +24,7 @@ std::optional<std::string> Ask(const std::string& script, const Json& question,
   const std::string path =
       FindInSources("claims", "experiments/peers/" + script);
   ChildProcess process(
-      {.arguments = {"/usr/bin/env", FindPython("claims"), path},
+      {.arguments = {"/usr/bin/env", FindPython("claims", {"torch"}), path},
        .environment = PythonEnvironment()});
   const auto deadline = ChildProcess::Clock::now() + kLimit;
   process.Send(question.dump() + "\n", deadline);

@@ -147,10 +147,9 @@ std::string NotFiniteText(const Diagnosis& diagnosis) {
             mechanism.variants,
             [](const DiagnosedVariant& one) { return one.not_finite > 0; });
       });
-  return any ? "not finite: a NaN or an infinity, made of numbers that are "
-               "not, as where a product of 1 - p by\nwhich it divides is 0 in "
-               "its "
-               "precision; exact divides by none\n"
+  return any ? "not finite: a NaN or an infinity, of finite numbers, for "
+               "example where it divides by a product of\n1 - p that is 0 in "
+               "its precision; exact divides by none\n"
              : "";
 }
 

@@ -29,9 +29,12 @@ std::string Variable(const char* name) {
 
 bool CanRun(const std::string& path) { return access(path.c_str(), X_OK) == 0; }
 
-bool HasPackages(const std::string& python, const std::string& script) {
+bool HasPackages(const std::string& python, const std::string& script,
+                 const std::vector<std::string>& packages) {
+  std::vector<std::string> line = {python, script};
+  line.insert(line.end(), packages.begin(), packages.end());
   try {
-    ChildProcess process({.arguments = {python, script},
+    ChildProcess process({.arguments = line,
                           .environment = PythonEnvironment(),
                           .farewell = kLongestLook});
     return process.Stop().IsGood();
@@ -42,14 +45,15 @@ bool HasPackages(const std::string& python, const std::string& script) {
 
 }  // namespace
 
-std::string FindPython(const std::string& command) {
+std::string FindPython(const std::string& command,
+                       const std::vector<std::string>& packages) {
   if (std::string named = Variable(kVariable); !named.empty()) return named;
   for (const char* const variable : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {
     const std::string folder = Variable(variable);
     std::string python = folder + "/bin/python3";
     if (folder.empty() || !CanRun(python)) continue;
-    if (HasPackages(python,
-                    FindInSources(command, "plots/analysis/start.py"))) {
+    if (HasPackages(python, FindInSources(command, "plots/analysis/start.py"),
+                    packages)) {
       return python;
     }
   }

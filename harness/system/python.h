@@ -2,10 +2,10 @@
 //
 // The interpreter is what the variable ATTNBENCH_PYTHON names; else that of an
 // active environment (VIRTUAL_ENV, then CONDA_PREFIX) that has the packages
-// which such scripts need (plots/analysis/start.py); else the one that was
-// found when this program was built: the system's, as another one often comes
-// first on PATH and has no packages; else the first python3 of PATH.
-// scripts/lib.sh makes the same choice.
+// which such scripts need (plots/analysis/start.py), and those that are named;
+// else the one that was found when this program was built: the system's, as
+// another one often comes first on PATH and has no packages; else the first
+// python3 of PATH. scripts/lib.sh makes the same choice.
 #ifndef ATTNBENCH_HARNESS_SYSTEM_PYTHON_H_
 #define ATTNBENCH_HARNESS_SYSTEM_PYTHON_H_
 
@@ -16,7 +16,8 @@ namespace attnbench {
 
 // Gives the interpreter: a path, or a name to be looked for on PATH. Throws
 // UserError if the sources that `command` needs are nowhere.
-std::string FindPython(const std::string& command);
+std::string FindPython(const std::string& command,
+                       const std::vector<std::string>& packages = {});
 
 // Gives the environment of that interpreter: ours without what a user sets for
 // another Python, or for programs of his own, and what would end it or change

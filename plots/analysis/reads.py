@@ -7,10 +7,8 @@ import math
 
 MOST_EMPTY = 0.05  # of the outputs
 MARK = " *"
-NOTE = (
-    f"*: over {100 * MOST_EMPTY:.0f} % of the outputs have no context, so part of this is "
-    "the speed of a decoder that attends to nothing"
-)
+WHAT = f"over {100 * MOST_EMPTY:.0f} % of the outputs have no context"
+NOTE = f"*: {WHAT}, so part of this is the speed of a decoder that attends to nothing"
 
 
 def zero_contexts(cell):

@@ -4,7 +4,7 @@ claims`, and what is run by hand. Messages and exit codes are the program's.
     sys.exit(start.run("attnbench report", "pages.report"))
 
 It works with whatever the user has set for Python. Run by itself it says by its exit code,
-0 or 1, whether this Python has what such programs need.
+0 or 1, whether this Python has what such programs need, and the packages that are named.
 """
 
 import os
@@ -15,7 +15,6 @@ _STANDARD = os.path.dirname(os.__file__)
 sys.path[:0] = [_STANDARD, os.path.join(_STANDARD, "lib-dynload")]
 
 import contextlib
-import importlib.metadata
 import importlib.util
 import io
 import logging
@@ -29,8 +28,9 @@ NEEDED = "numpy, scipy, pandas, jsonschema and matplotlib (scripts/setup.sh inst
 INTERNAL_ERROR = 4
 
 
-def has_packages():
-    return sys.version_info >= LEAST_VERSION and all(map(importlib.util.find_spec, PACKAGES))
+def has_packages(more=()):
+    return sys.version_info >= LEAST_VERSION and all(
+        map(importlib.util.find_spec, (*PACKAGES, *more)))
 
 
 def run(name, module):
@@ -103,6 +103,8 @@ def _take_no_settings():
 
 def _package_of(error):
     """Names the package that raised the error, with its version; None if it was none."""
+    import importlib.metadata  # Python 3.7, which is to be named, has none
+
     modules = [frame.f_globals.get("__name__", "").partition(".")[0]
                for frame, _ in traceback.walk_tb(error.__traceback__)]
     package = next((one for one in reversed(modules) if one in (*PACKAGES, "torch")), None)
@@ -113,4 +115,4 @@ def _package_of(error):
 
 
 if __name__ == "__main__":
-    sys.exit(not has_packages())
+    sys.exit(not has_packages(sys.argv[1:]))

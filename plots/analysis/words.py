@@ -5,7 +5,7 @@ import re
 
 import numpy
 
-from analysis import reads
+from analysis import names, reads
 
 
 # HTML and XML have no place for these; a file may (JSON's \u0000, halves of a pair).
@@ -43,7 +43,8 @@ def _interval_text(ratios):
 
 
 def _settings_text(cells):
-    parts = ["Workload " + ", ".join(sorted(set(cells["workload"])))]
+    inputs = sorted(set(cells["workload"]), key=_place_of_workload)
+    parts = ["Workload " + ", ".join(inputs)]
     for axis in ("dim", "batch", "threads", "precision", "energy", "end"):
         if axis not in cells:
             continue
@@ -53,9 +54,19 @@ def _settings_text(cells):
             if values:
                 builds.setdefault(", ".join(values), []).append(variant)
         for value, variants in builds.items():
-            suffix = f" ({', '.join(variants)})" if len(builds) > 1 else ""
+            of = ", ".join(names.BUILDS.get(one, one) for one in variants)
+            suffix = f" ({of})" if len(builds) > 1 else ""
             parts.append(f"{axis} {value}{suffix}")
     return "; ".join(parts) + "."
+
+
+def _place_of_workload(workload):
+    """Orders them by name, and those of a number from early choices (8) to late (-8)."""
+    name, _, number = workload.partition(":")
+    try:
+        return name, -float(number or 0), workload
+    except ValueError:
+        return name, 0, workload
 
 
 def machine_text(context):

@@ -219,12 +219,22 @@ FIGURES = {
         "decode",
         "outputs of `attnbench decode` for one sequence, a file a mechanism",
     ),
-    "learning_curves": Entry(
-        learning_curves.draw,
-        learning_curves.has_data,
-        "trained",
-        "results of `attnbench train` with curves",
-    ),
+    **{
+        name: Entry(
+            partial(learning_curves.draw, question),
+            partial(learning_curves.has_data, question),
+            "trained",
+            f"results of `attnbench train` with curves that {answer}",
+        )
+        for name, question, answer in (
+            ("learning_curves_noise", "noise", "differ in the noise"),
+            ("learning_curves_reordering", "reordering", "are of reordering or reversal"),
+            ("learning_curves_contexts", "contexts", "differ in the number of contexts"),
+            ("learning_curves_encodings", "encodings",
+             "are of other scorings or position encodings"),
+            ("learning_curves", "mechanisms", "are none of these"),
+        )
+    },
     "hard_errors": Entry(
         trained_errors.draw_noise,
         trained_errors.has_noise,

@@ -4,7 +4,7 @@ attention of each mechanism is, and the whole decoder around it.
 
 import numpy
 
-from analysis import words
+from analysis import names, words
 from analysis.pairing import BASELINE
 from figures import style
 
@@ -17,14 +17,15 @@ def has_data(advice):
 
 def draw(advice):
     shown = [one for one in advice["mechanisms"] if _is_shown(one)]
-    names = [one["mechanism"] + ("" if _is_as_trained(one) else " *") for one in shown]
+    of_rows = [names.label(one["mechanism"]) + ("" if _is_as_trained(one) else " *")
+               for one in shown]
     figure, grid = style.new_figure(1, len(PARTS), panel_height=0.5 + 0.45 * len(shown))
     for panel, (part, title) in zip(grid[0], PARTS.items()):
         places = numpy.arange(len(shown))
         for place, one in zip(places, shown):
             _draw_bar(panel, place, one[part])
         panel.axvline(1, color="#000000", linewidth=0.8)
-        panel.set_yticks(places, names if panel is grid[0][0] else [""] * len(shown))
+        panel.set_yticks(places, of_rows if panel is grid[0][0] else [""] * len(shown))
         # Both have the rows of all, one of which may have no bar.
         panel.set_ylim(len(shown) - 0.5, -0.5)
         panel.set_xlim(left=0)
@@ -57,7 +58,7 @@ def _caption(advice):
         f"T = {shape['memory_length']}, U = {shape['output_length']}, d = {shape['dim']}, "
         f"beam {shape['beam']}, {shape['vocabulary']} symbols, {shape['layers']} LSTM "
         f"layers, {shape['energy']} energies, encoder {shape['encoder']}. One sequence on "
-        "one thread, random weights; lines: 95 % intervals; none: without attention; *: "
+        "one thread, random weights; lines: 95 % intervals; *: "
         "its scan did not read the memory as trained weights do. "
         + words.context_text(advice["context"])
     )

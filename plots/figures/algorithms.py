@@ -1,7 +1,7 @@
 """What do the algorithms of one training expectation cost, and of its gradient?
 
 The panels show the bytes that each asked for and its time, over the length of the
-memory, a row for each mode. The legend has the exponents of T: over all T, and in
+memory, a row for each mode. Beside a line are the exponents of T: over all T, and in
 parentheses over long T alone, where constant parts weigh least. A line that ends before
 the others says what its last T takes.
 """
@@ -71,16 +71,19 @@ def draw(subject, cells):
     modes = [mode for mode in MODES if mode in set(chosen["mode"])]
     figure, axes = style.new_figure(len(modes), 2)
     lengths = sorted(set(chosen["memory_length"]))
-    said = []
+    said, handles = [], {}
     for panels, mode in zip(axes, modes):
         of_mode = chosen[chosen["mode"] == mode]
-        said += _draw_mode(subject, panels, of_mode, lengths[-1], path)
+        ends = [], []  # of the lines of each panel
+        said += _draw_mode(subject, panels, ends, handles, of_mode, lengths[-1], path)
         _set_axes(panels, lengths, MODES[mode] if len(modes) > 1 else "")
-    style.add_foot(figure, words.caption(chosen, _text(subject, chosen)))
+        for panel, of_panel in zip(panels, ends):
+            style.label_ends(panel, of_panel)
+    style.add_foot(figure, words.caption(chosen, _text(subject, chosen)), handles.values())
     return figure, said
 
 
-def _draw_mode(subject, panels, cells, longest, path):
+def _draw_mode(subject, panels, ends, handles, cells, longest, path):
     mechanism = subject.mechanism
     of_gradient = set(cells["mode"]) == {"gradient"}
     order = list(subject.algorithms)
@@ -98,8 +101,10 @@ def _draw_mode(subject, panels, cells, longest, path):
                 path, f"cells missing: {mechanism}, {variant}, at a second T"
             )
         look = style.line(mechanism, [mechanism], rank, len(order + others))
-        name = f"{variant} ({subject.algorithms.get(variant, 'variant')})"
-        text = _draw_line(panels, line, name, look, longest)
+        what = subject.algorithms.get(variant)
+        name = f"{variant} ({what or 'variant'})"
+        handles.setdefault(variant, style.handle(what or variant, look))
+        text = _draw_line(panels, ends, line, name, look, longest)
         said.append(f"gradient, {text}" if of_gradient else text)
     return said
 
@@ -112,23 +117,27 @@ def _counted(subject, cells):
     ]
 
 
-def _draw_line(panels, line, name, look, longest):
+def _draw_line(panels, ends, line, name, look, longest):
     x = line["memory_length"].to_numpy(dtype=float)
     sizes = line["peak_memory_bytes"].to_numpy(dtype=float)
     of_memory, of_time = _slopes(x, sizes), _slopes(x, line["value"])
+    steps = line["output_length"].astype(float)
+    of_step = line.assign(
+        **{key: line[key] / steps for key in ("value", "low", "high")})
     panels[0].plot(x, sizes, **look)
-    style.draw_line(panels[1], line, look)
-    last = line.iloc[-1]
-    size, time = size_text(sizes[-1]), words.time_text(last["value"])
-    for panel, slopes, y, cost in (
-        (panels[0], of_memory, sizes[-1], size),
-        (panels[1], of_time, last["value"], time),
+    style.draw_line(panels[1], of_step, look)
+    last = of_step["value"].iloc[-1]
+    size = size_text(sizes[-1])
+    for panel, of_panel, slopes, y, cost in (
+        (panels[0], ends[0], of_memory, sizes[-1], size),
+        (panels[1], ends[1], of_time, last, words.time_text(last)),
     ):
-        panel.add_line(style.handle(f"{name}: {slopes}", look))
+        of_panel.append((y, slopes, look["color"]))
         if x[-1] < longest:
             _mark_end(panel, x[-1], y, cost, look["color"])
+    cell = line.iloc[-1]
     return (
-        f"{name}, T = {last['memory_length']}: {size}, {time}; "
+        f"{name}, T = {cell['memory_length']}: {size}, {words.time_text(cell['value'])}; "
         f"exponents of T {of_memory} of memory, {of_time} of time"
     )
 
@@ -162,7 +171,7 @@ def _set_axes(panels, lengths, what):
     shown = lengths[::-step][::-1]
     for panel, measure, to_text in (
         (panels[0], "bytes asked for", size_text),
-        (panels[1], "time", ticks.time_tick),
+        (panels[1], "time per step, ns", None),
     ):
         panel.set_xscale("log", base=2)
         panel.set_yscale("log")
@@ -173,16 +182,15 @@ def _set_axes(panels, lengths, what):
         panel.set_title(what)
         panel.set_xlabel("memory length T")
         panel.set_ylabel(measure)
-        # The upper limit leaves room for the legend above the lines.
+        # The upper limit leaves room for what the last T takes.
         low, high = panel.get_ylim()
-        room = 0.1 + 0.085 * len(panel.get_legend_handles_labels()[0])
-        panel.set_ylim(low, high * (high / low) ** room)
-        if to_text is size_text:
+        panel.set_ylim(low, high * (high / low) ** 0.1)
+        if to_text:
             panel.set_yticks(_sizes(*panel.get_ylim()))
             panel.yaxis.set_major_formatter(to_text)
         else:
-            ticks.log_ticks(panel.yaxis, *panel.get_ylim(), to_text)
-        panel.legend(loc="upper left", frameon=False, labelspacing=0.25)
+            limits = panel.get_ylim()
+            ticks.log_ticks(panel.yaxis, *limits, ticks.number_tick(*limits))
 
 
 def _sizes(low, high):
@@ -196,8 +204,8 @@ def _text(subject, chosen):
     cell = chosen.iloc[0]
     return (
         f"{subject.what}, U = {cell['output_length']}. Left: bytes asked for at the peak, "
-        "exact. Right: time, with its interval. In the legends the exponent of T, over "
-        f"all T and (in parentheses) from T = {LONG} on, or between a line's last two. "
+        "exact. Right: time of one output, with its interval. Beside a line the exponent of "
+        f"T, over all T and (in parentheses) from T = {LONG} on, or between its last two. "
         "A line that ends before the others says what its last T takes: the next takes "
         "too long, or too much memory."
     )

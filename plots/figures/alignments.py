@@ -11,11 +11,12 @@ import numpy
 from matplotlib import colors
 from matplotlib.patches import Rectangle
 
-from analysis import load
+from analysis import load, names
 from figures import style
 from analysis.words import context_text
 
 COLUMNS = 3
+NOTHING = {"color": "#000000", "marker": "x", "linestyle": "none", "markersize": 3.5}
 MARK = "#D55E00"
 OUTLINE = "#56B4E9"
 
@@ -36,7 +37,7 @@ def draw(decoded):
     figure, axes = style.new_figure(
         rows,
         columns,
-        panel_height=min(4.0, max(1.8, 0.8 + 0.11 * num_outputs)),
+        panel_height=min(4.0, max(1.5, 0.6 + 0.11 * num_outputs)),
     )
     titles = _titles(decoded)
     for panel, document, matrix, title in zip(
@@ -47,7 +48,7 @@ def draw(decoded):
         panel.set_axis_off()
     bar = figure.colorbar(image, ax=axes, pad=0.02, aspect=30)
     bar.set_label("attention weight")
-    style.add_foot(figure, _caption(decoded, length, num_outputs))
+    style.add_foot(figure, _caption(decoded, length, num_outputs), choice_handles())
     return figure, [
         _headline(*item) for item in zip(titles, decoded, matrices)
     ]
@@ -79,19 +80,19 @@ def _weights(document):
 
 def _titles(decoded):
     """Names the mechanism, with a number if it is there twice."""
-    names = [document["mechanism"] for document in decoded]
+    of = [document["mechanism"] for document in decoded]
     return [
-        f"{name} ({names[: index + 1].count(name)})"
-        if names.count(name) > 1
+        f"{name} ({of[: index + 1].count(name)})"
+        if of.count(name) > 1
         else name
-        for index, name in enumerate(names)
+        for index, name in enumerate(of)
     ]
 
 
 def _draw_panel(axes, document, matrix, norm, title):
     num_outputs, length = matrix.shape
     image = draw_weights(axes, matrix, norm)
-    chosen = []
+    chosen, nothing = [], []
     for output, (first, count) in enumerate(_inspected(document), start=1):
         if count:
             axes.add_patch(
@@ -107,10 +108,17 @@ def _draw_panel(axes, document, matrix, norm, title):
         position = document["steps"][output - 1]["position"]
         if position is not None:
             chosen.append((position, output))
+        elif _chooses(document):
+            nothing.append(output)
     draw_choices(axes, chosen, length)
+    draw_no_choices(axes, nothing, length)
     axes.set_ylabel("output i")
-    axes.set_title(title)
+    axes.set_title(names.label(title))
     return image
+
+
+def _chooses(document):
+    return any(step["position"] is not None for step in document["steps"])
 
 
 def draw_weights(axes, matrix, norm):
@@ -143,6 +151,18 @@ def draw_choices(axes, chosen, length):
         )
 
 
+def draw_no_choices(axes, outputs, length):
+    """Marks outputs that chose nothing, behind the last entry."""
+    if outputs:
+        axes.plot([length + 1] * len(outputs), outputs, **NOTHING, clip_on=False)
+
+
+def choice_handles():
+    return [style.handle("the entry chosen", {
+                "color": MARK, "marker": "o", "linestyle": "none", "markersize": 3}),
+            style.handle("the output chose nothing", NOTHING)]
+
+
 def _inspected(document):
     """Gives (first, count) of the entries inspected by each output.
 
@@ -163,20 +183,20 @@ def _inspected(document):
 
 
 def _caption(decoded, length, num_outputs):
-    names = ", ".join(os.path.basename(d["path"]) for d in decoded)
+    files = ", ".join(os.path.basename(d["path"]) for d in decoded)
     return (
         f"Decoding T = {length} memory entries into U = {num_outputs} outputs. "
-        "Shade: attention weight (square-root scale); dot: the entry chosen; "
-        f"outline: entries inspected for the choice. {_source(decoded, names)}"
+        "Shade: attention weight (square-root scale); "
+        f"outline: entries inspected for the choice. {_source(decoded, files)}"
     )
 
 
-def _source(decoded, names):
+def _source(decoded, files):
     """Says where the arrays come from: a drawn workload, or case files."""
     settings = {(d.get("workload"), d.get("dim")) for d in decoded}
     contexts = [d.get("context") for d in decoded]
     if len(settings) > 1 or None in contexts:
-        return f"From {names}."
+        return f"From {files}."
     workload, dim = settings.pop()
     return f"Workload {workload}; dim {dim}. {context_text(contexts[0])}"
 

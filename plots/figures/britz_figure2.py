@@ -30,7 +30,7 @@ def draw(outputs):
             "experiments/cases/britz_figure2.json` prints",
         )
     contexts, length = table.shape
-    figure, axes = style.new_figure(1, 2, panel_width=3.6)
+    figure, axes = style.new_figure(1, 2)
     _draw_map(figure, axes[0, 0], table)
     _draw_lines(axes[0, 1], table)
     papers = published.statement(published.paper("britz"), STATEMENT)["value"]

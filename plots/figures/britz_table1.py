@@ -9,13 +9,13 @@ decoding nor mechanisms that choose.
 
 import math
 
-from analysis import load, published, settings, whole_decoders, words
+from analysis import load, names, published, settings, whole_decoders, words
 from analysis.pairing import BASELINE
 from figures import style
 
 PAPERS_BEAM = 10
 TABLE = "britz-table-1"
-ROW_IN = 0.24
+ROW_IN = 0.17
 NO_GAIN = "no gain that we can measure"
 PAPERS_SHIFT = 0.28  # of a line, downwards
 
@@ -40,28 +40,33 @@ def draw(frame):
         raise load.DataError(
             frame.attrs["path"], "no cell has a ratio to full attention"
         )
-    names = list(dict.fromkeys(settings.label(cell) for cell in cells))
-    looks = style.looks(names)
+    labels = list(dict.fromkeys(settings.label(cell) for cell in cells))
+    looks = style.looks(labels)
     lengths = sorted({cell["memory_length"] for cell in cells})
     beams = sorted({cell["beam"] for cell in cells}, reverse=True)
     ours, papers = _spans(cells), _papers_ratios(lengths)
     shown = papers if PAPERS_BEAM in beams else {}
     low, high = _limits(ours.values(), shown.values())
     figure, grid = style.new_figure(
-        len(beams), len(lengths), 2.1, 0.6 + ROW_IN * len(names))
+        len(beams), len(lengths), 0.55 + ROW_IN * len(labels))
     for row, beam in zip(grid, beams):
         for panel, length in zip(row, lengths):
-            of_panel = {name: ours.get((beam, length, name)) for name in names}
+            of_panel = {label: ours.get((beam, length, label)) for label in labels}
             _draw_panel(panel, of_panel, looks)
             if beam == PAPERS_BEAM:
-                _draw_papers(panel, [papers.get((length, name)) for name in names], looks)
+                _draw_papers(panel, [papers.get((length, one)) for one in labels], looks)
             panel.set_title(f"L = {length}, " + (f"beam {beam}" if beam > 1 else "greedy"))
             panel.set_xlim(low, high)
-        row[0].set_yticks(range(len(names)), names)
-    for panel in grid[-1]:
-        panel.set_xlabel("time over full attention's")
+        row[0].set_yticks(range(len(labels)), map(_row_name, labels))
+    figure.supxlabel("time over that of full attention", fontsize=7)
     style.add_foot(figure, _caption(frame), _handles(bool(shown)))
     return figure, _headlines(cells, papers)
+
+
+def _row_name(label):
+    """Says which mechanisms the paper's table does not have."""
+    is_papers = label.startswith(("memory", "none"))
+    return names.label(label) + ("" if is_papers else " (not in the paper)")
 
 
 def _spans(cells):
@@ -105,7 +110,8 @@ def _draw_papers(panel, ratios, looks):
     for place, (ratio, look) in enumerate(zip(ratios, looks.values())):
         if ratio is not None:
             panel.plot([ratio], [place + PAPERS_SHIFT], color=look["color"],
-                       marker=look["marker"], fillstyle="none")
+                       marker=look["marker"], fillstyle="none", markersize=4,
+                       markeredgewidth=0.7)
 
 
 def _limits(spans, papers):
@@ -124,7 +130,7 @@ def _handles(are_papers_shown):
     handles = [style.handle("here, with its 95 % interval", black)]
     if are_papers_shown:
         hollow = {**black, "linestyle": "none", "fillstyle": "none"}
-        handles.append(style.handle("Britz, table 1: beam 10, GPU", hollow))
+        handles.append(style.handle("Britz, table 1: beam 10, on a GPU of 2017", hollow))
     return handles
 
 
@@ -135,7 +141,7 @@ def _caption(frame):
         "encoder and decoder, over that of the same with full (soft) attention, measured "
         "in the same rounds. "
         f"{layers} layers of {units} units, vocabulary {vocabulary}, random weights, one CPU "
-        "thread. none: without attention. Left out: where less than "
+        "thread. Left out: where less than "
         f"{100 * whole_decoders.LEAST_READ:g} % of the memory was read, or more than "
         f"{100 * whole_decoders.MOST_EMPTY:g} % of the outputs had no entry; and "
         "cells that failed. "

@@ -7,7 +7,7 @@ that are the same or ambiguous are grey.
 
 import math
 
-from analysis import command, load, settings, words
+from analysis import command, load, names, settings, words
 from figures import style, ticks
 
 # verdict: (colour, marker, fill, what it means)
@@ -31,7 +31,7 @@ def draw(comparison):
     if not rows:
         raise load.DataError(comparison["path"], "rows is empty")
     height = min(MOST_HEIGHT_IN, 0.8 + ROW_IN * len(rows))
-    figure, grid = style.new_figure(1, 1, 2 * style.PANEL_WIDTH_IN, height)
+    figure, grid = style.new_figure(1, 1, height, style.PAGE_IN)
     axes = grid[0, 0]
     margin = 1 + comparison["margin"]
     axes.axvspan(1 / margin, margin, color=style.GRID, zorder=0, linewidth=0)
@@ -73,8 +73,7 @@ def _set_axes(axes, rows, comparison):
     axes.set_xlabel(f"time of B over time of A{common}")
     axes.set_ylim(-0.8, len(rows) - 0.2)
     if len(rows) <= MOST_NAMED:
-        names = cell_names(rows)
-        axes.set_yticks(range(len(rows)), names)
+        axes.set_yticks(range(len(rows)), map(names.label, cell_names(rows)))
     else:
         axes.set_yticks([])
         axes.set_ylabel(f"{len(rows)} cells, sorted")
@@ -90,7 +89,7 @@ def cell_names(rows):
         for axis in axes
         if len({str(row["axes"].get(axis)) for row in rows} - {"None"}) > 1
     ]
-    names = []
+    found = []
     for row in rows:
         words = [row["mechanism"]]
         words += filter(None, (
@@ -102,8 +101,8 @@ def cell_names(rows):
         }
         if len(options) > 1:
             words += [f"{k} = {v}" for k, v in row["options"].items()]
-        names.append(", ".join(words))
-    return names
+        found.append(", ".join(words))
+    return found
 
 
 def _caption(comparison, rows):

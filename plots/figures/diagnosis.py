@@ -4,7 +4,7 @@ mass that each output loses to it.
 
 import numpy
 
-from analysis import words
+from analysis import names, words
 from figures import style, ticks
 
 FLOOR = 1e-9  # where an error of 0 is drawn
@@ -22,14 +22,14 @@ def draw(diagnosis):
     )
     lines = []
     for (errors, masses), mechanism in zip(grid, mechanisms):
-        shown = _shown(mechanism)
-        _draw_errors(errors, shown, diagnosis["tolerance"])
+        shown, of = _shown(mechanism), names.mechanism(mechanism["mechanism"])
+        _draw_errors(errors, mechanism, diagnosis["tolerance"])
         _draw_masses(masses, shown)
-        errors.set_title(f"{mechanism['mechanism']}: largest error of attention")
-        masses.set_title(f"{mechanism['mechanism']}: mass lost")
-        wrong = [_name(one) for one in shown if one["first_wrong"]]
+        errors.set_title(f"{of}: largest error of attention")
+        masses.set_title(f"{of}: mass lost")
+        wrong = [_name(mechanism, one) for one in shown if one["first_wrong"]]
         lines.append(f"{mechanism['mechanism']}: wrong by more than "
-                     f"{diagnosis['tolerance']:g}: {', '.join(wrong) or 'none'}")
+                     f"{diagnosis['tolerance']:g}: {'; '.join(wrong) or 'none'}")
     style.add_foot(figure, _caption(diagnosis), [])
     return figure, lines
 
@@ -38,11 +38,12 @@ def _shown(mechanism):
     return [one for one in mechanism["variants"] if one["outputs"]]
 
 
-def _name(one):
-    return " ".join(filter(None, (one["variant"], one["preset"])))
+def _name(mechanism, one):
+    return names.form(mechanism["mechanism"], one["variant"], one["preset"])
 
 
-def _draw_errors(panel, shown, tolerance):
+def _draw_errors(panel, mechanism, tolerance):
+    shown = _shown(mechanism)
     places = numpy.arange(len(shown))
     for place, one in zip(places, shown):
         if one["not_finite"] or one["attention_error"] is None:
@@ -55,7 +56,7 @@ def _draw_errors(panel, shown, tolerance):
     panel.set_xscale("log")
     panel.set_xlim(FLOOR, 2)
     ticks.log_ticks(panel.xaxis, FLOOR, 2, ticks.power_tick)
-    panel.set_yticks(places, [_name(one) for one in shown])
+    panel.set_yticks(places, [_name(mechanism, one) for one in shown])
     panel.set_ylim(len(shown) - 0.5, -0.5)
     panel.set_xlabel("|attention - exact|")
     panel.grid(True, axis="x")

@@ -135,6 +135,8 @@ def read(paths):
     if kinds == ["authors", "sweep"]:
         return {"authors": [part for item in documents for part in _authors(*item)]}
     if kinds == ["sweep", "sweep"]:
+        for item in documents:
+            load.require_kind(*item, "sweep")
         parts = gains.parts_of(*(data_of(*item) for item in documents))
         if parts is not None:
             return {"gains": parts}

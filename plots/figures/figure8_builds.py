@@ -11,7 +11,7 @@ import pandas
 
 from analysis import load, pairing, published, reads, series, words
 from analysis.judge import readings
-from figures import heat_maps, mad_figure8, style, ticks
+from figures import heat_maps, mad_figure8, style
 
 TABLE = "mad-figure-8-cells"  # of results/published/mad.json
 AXES = ["memory_length", "output_length"]
@@ -102,9 +102,8 @@ def draw(parts):
     columns = 1 + max(map(len, lines), default=0)
     every = [panel for line in (beside, *lines) for panel in line]
     everything = pandas.concat([rows[[*AXES, "value"]] for _, rows in every])
-    norm = heat_maps.log_norm(everything["value"], include_one=True)
     figure, axes = heat_maps.heat_map_figure(
-        number, columns, everything, parts[0]["path"])
+        number, columns, everything, parts[0]["path"], lines=1)
     for row in range(number):
         panels = [beside[row] if row < len(beside) else None,
                   *(lines[row] if row < len(lines) else [])]
@@ -114,12 +113,20 @@ def draw(parts):
                 axes[row, column].set_axis_off()
                 continue
             title, rows = panel
-            mesh = heat_maps.heat_map(axes[row, column], rows, norm, words.ratio_cell, title)
-    heat_maps.color_bar(
-        figure, mesh, axes, "time of soft / time of hard monotonic", ticks.ratio_tick)
+            panel = axes[row, column]
+            mesh = heat_maps.heat_map(
+                panel, rows, mad_figure8.NORM, _ratio, title, mad_figure8.COLORS)
+            if column:
+                panel.set_ylabel("")
+    mad_figure8.color_bar(figure, mesh, axes)
     notes = list(dict.fromkeys(sum((reads.notes(rows) for _, rows in every), [])))
     style.add_foot(figure, _foot(parts, notes))
     return figure, [_headline(*panel) for panel in every] + notes
+
+
+def _ratio(cell):
+    """Writes the ratio alone: its interval has no room at the width of a page."""
+    return words.ratio_text(cell["value"]) + reads.mark(cell).strip()
 
 
 def beside_published(parts):
@@ -141,7 +148,8 @@ def _text_at(rows, place):
 
 def _foot(parts, notes):
     return (
-        "Time of soft over time of hard monotonic attention, above its 95 % interval. "
+        "Time of soft over time of hard monotonic attention; the results have the 95 % "
+        "intervals. "
         "Published: read off the pictures in the authors' notebook (in their figure 8 the "
         "two axis labels are swapped). Eigen: their program in our own words, f64; not "
         "optimised is how they built it. Our kernels: optimised, one thread, their "

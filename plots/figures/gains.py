@@ -6,7 +6,9 @@ attention, which shows the most that any attention could gain. The decoder is th
 Britz, table 1, with its beam.
 """
 
-from analysis import load, pairing, reads, series, settings, whole_decoders, words
+import math
+
+from analysis import load, names, pairing, reads, series, settings, whole_decoders, words
 from figures import britz_table1, style, ticks
 from figures.mocha_figure3 import FREE
 
@@ -24,23 +26,22 @@ def draw(parts):
     length = _length(attention, decoders)
     alone = _alone(attention, length)
     whole = _whole(decoders, length)
-    names = [name for name in alone if name in whole]
-    if not names:
+    both = [label for label in alone if label in whole]
+    if not both:
         raise load.DataError(decoders.attrs["path"],
                              f"has no mechanism of {attention.attrs['path']}")
-    rows = [*names, *([NOTHING] if NOTHING in whole else [])]
-    figure, ((panel,),) = style.new_figure(1, 1, 3.35, 0.7 + ROW_IN * len(rows))
-    for place, name in enumerate(rows):
-        color = style.look(name.split(",")[0], [NOTHING])[0]
-        for cell, shift, fill in ((alone.get(name), -0.14, "full"),
-                                  (whole[name], 0.14, "none")):
+    rows = [*both, *([NOTHING] if NOTHING in whole else [])]
+    figure, ((panel,),) = style.new_figure(1, 1, 0.6 + ROW_IN * len(rows))
+    for place, label in enumerate(rows):
+        color = style.look(label.split(",")[0], [NOTHING])[0]
+        for cell, shift, fill in ((alone.get(label), -0.14, "full"),
+                                  (whole[label], 0.14, "none")):
             if cell is not None:
                 _draw_span(panel, cell, place + shift,
                            {"color": color, "fillstyle": fill, "marker": "o"})
     panel.axvline(1, color=style.MECHANISMS[pairing.BASELINE][0], linewidth=0.8)
     panel.set_xscale("log")
-    panel.set_yticks(range(len(rows)),
-                     ["no attention" if row == NOTHING else row for row in rows])
+    panel.set_yticks(range(len(rows)), map(names.label, rows))
     panel.set_ylim(len(rows) - 0.5, -0.5)
     panel.set_xlabel("times as fast as with soft attention")
     panel.grid(True, axis="x")
@@ -51,9 +52,8 @@ def draw(parts):
                                   ("a whole decoder", "none"))]
     shown = attention[attention["memory_length"] == length]
     style.add_foot(figure, _caption(shown, decoders, length), handles)
-    return figure, [_line(name, alone[name], whole[name], length) for name in names] + (
-        [_line(NOTHING, None, whole[NOTHING], length)] if NOTHING in whole else []
-    ) + _notes(alone, names)
+    return figure, [_line(label, alone.get(label), whole[label], length)
+                    for label in rows] + _notes(alone, both)
 
 
 def parts_of(one, other):
@@ -67,7 +67,8 @@ def parts_of(one, other):
 
 
 def _length(attention, decoders):
-    common = set(attention["memory_length"]) & set(decoders["memory_length"])
+    square = attention[attention["memory_length"] == attention["output_length"]]
+    common = set(square["memory_length"]) & set(decoders["memory_length"])
     if not common:
         raise load.DataError(decoders.attrs["path"],
                              f"has no length of {attention.attrs['path']}")
@@ -77,8 +78,6 @@ def _length(attention, decoders):
 def _alone(cells, length):
     """Label -> the row of its speed-up, with value, low and high."""
     cells = cells[(cells["memory_length"] == length) & (cells["output_length"] == length)]
-    if cells.empty:
-        raise load.DataError(cells.attrs["path"], f"cells missing: T = U = {length}")
     chosen = series.times(settings.select(cells, free=FREE))
     chosen["label"] = [settings.label(cell) for cell in chosen.to_dict("records")]
     return {row["label"]: row for row in pairing.speedups(chosen).to_dict("records")}
@@ -96,12 +95,14 @@ def _whole(cells, length):
             continue
         time = cell["ratio"]  # over soft attention's
         rows[settings.label(cell)] = {
-            **cell, "value": 1 / time.value, "low": 1 / time.high, "high": 1 / time.low}
+            **cell, "value": 1 / time.value,
+            "low": 1 / time.high,
+            "high": 1 / time.low if time.low > 0 else math.inf}
     return rows
 
 
 def _draw_span(panel, cell, place, look):
-    if cell["low"] > 0 and cell["high"] < float("inf"):
+    if cell["low"] > 0 and cell["high"] < math.inf:
         panel.plot([cell["low"], cell["high"]], [place, place], color=look["color"])
     panel.plot([cell["value"]], [place], linestyle="none", **look)
 
@@ -110,31 +111,33 @@ def _caption(attention, decoders, length):
     units = decoders["dim"].iloc[0]
     return (
         f"T = U = {length} symbols. Attention alone: of d = {attention['dim'].iloc[0]}, "
-        f"energies {attention['energy'].iloc[0]}, workload "
-        f"{', '.join(sorted(set(attention['workload'])))}. Whole decoder: "
+        f"energies {_of_each('energy', attention)}, workload "
+        f"{_of_each('workload', attention)}. Whole decoder: "
         f"{decoders['layers'].iloc[0]} LSTM layers of {units} units with their encoder, beam "
-        f"{britz_table1.PAPERS_BEAM}, energies {_energy(decoders)}, random weights. "
-        "One CPU thread; lines: 95 % intervals. "
+        f"{britz_table1.PAPERS_BEAM}, energies {_of_each('energy', decoders)}, random weights. "
+        f"Threads: {_of_each('threads', attention, decoders)}; lines: 95 % intervals. "
         + words.contexts_text([attention.attrs, decoders.attrs])
     )
 
 
-def _energy(cells):
-    """That of the decoders that have one: not those without attention."""
-    return ", ".join(sorted(set(cells["energy"].dropna())))
+def _of_each(axis, *frames):
+    """The values of an axis, of cells that have one: fixed-size memory has no energies."""
+    values = {str(value) for cells in frames for value in cells[axis].dropna()}
+    return ", ".join(sorted(values))
 
 
-def _line(name, alone, whole, length):
+def _line(label, alone, whole, length):
     text = f"{_text(whole)} in a whole decoder"
     if alone is not None:
         text = f"{_text(alone)}{reads.mark(alone)} alone, {text}"
-    return f"T = U = {length}, {'no attention' if name == NOTHING else name}: {text}"
+    return f"T = U = {length}, {names.label(label)}: {text}"
 
 
 def _text(cell):
     value, low, high = (words.ratio_text(cell[key]) for key in ("value", "low", "high"))
-    return f"{value} times as fast [{low}, {high}]"
+    interval = f"[{low}, {high}]" if math.isfinite(cell["high"]) else "(no interval)"
+    return f"{value} times as fast {interval}"
 
 
-def _notes(alone, names):
-    return [reads.NOTE] if any(reads.is_marked(alone[name]) for name in names) else []
+def _notes(alone, both):
+    return [reads.NOTE] if any(reads.is_marked(alone[label]) for label in both) else []

@@ -13,19 +13,19 @@ COLOR_MAP = "viridis"
 MOST_IN_HEAT_MAP = 64  # rows or columns whose numbers can be read
 
 
-def log_norm(values, include_one=False):
+def log_norm(values):
     """The logarithmic colour scale of all panels of a figure."""
     known = [v for v in values if not math.isnan(v)]
     low, high = min(known), max(known)
-    if include_one:
-        low, high = min(low, 1.0), max(high, 1.0)
     if high / low < 1.2:  # a scale needs two ends
         low, high = low / 1.1, high * 1.1
     return colors.LogNorm(low, high)
 
 
-def heat_map_figure(panel_rows, panel_columns, cells, path):
-    """Makes a figure whose heat maps' cells hold two lines of text readably."""
+def heat_map_figure(panel_rows, panel_columns, cells, path, lines=2):
+    """Makes a figure as wide as the page, or wider, so that heat maps' cells hold `lines`
+    lines of text readably.
+    """
     for axis in ("memory_length", "output_length"):
         number = cells[axis].nunique()
         if number > MOST_IN_HEAT_MAP:
@@ -34,17 +34,14 @@ def heat_map_figure(panel_rows, panel_columns, cells, path):
                 f"{number} values of {axis}, a heat map has room for "
                 f"{MOST_IN_HEAT_MAP}",
             )
-    width = 0.7 + 0.43 * cells["memory_length"].nunique()
-    height = 0.6 + 0.34 * cells["output_length"].nunique()
+    cell_width = 0.41 if lines > 1 else 0.2
+    needed = panel_columns * (0.2 + cell_width * cells["memory_length"].nunique()) + 0.6
+    height = 0.5 + (0.08 + 0.1 * lines) * cells["output_length"].nunique()
     return style.new_figure(
-        panel_rows,
-        panel_columns,
-        max(style.PANEL_WIDTH_IN, width),
-        max(style.PANEL_HEIGHT_IN, height),
-    )
+        panel_rows, panel_columns, max(1.4, height), max(style.PAGE_IN, needed))
 
 
-def heat_map(axes, rows, norm, to_text, title):
+def heat_map(axes, rows, norm, to_text, title, color_map=COLOR_MAP):
     """Draws a panel: x is memory_length, y output_length, each cell has its
     number.
 
@@ -53,7 +50,7 @@ def heat_map(axes, rows, norm, to_text, title):
     """
     lengths = sorted(set(rows["memory_length"]))
     outputs = sorted(set(rows["output_length"]))
-    color_map = matplotlib.colormaps[COLOR_MAP]
+    color_map = matplotlib.colormaps.get_cmap(color_map)
     image = rows.pivot(
         index="output_length", columns="memory_length", values="value"
     ).loc[outputs, lengths]
@@ -102,12 +99,12 @@ def _write_cell(axes, x, y, cell, color, to_text):
 
 
 def ink(color):
-    """Gives the colour of a text on this one: white or black, whichever contrasts more.
+    """Gives the colour of a text on this one: white or black, whichever contrasts more
+    where the page is printed in grey.
     """
-    # They are equal at a relative luminance of 0.18 (WCAG 2); 2.2 stands for the
-    # transfer curve of sRGB.
-    luminance = numpy.dot((0.2126, 0.7152, 0.0722), numpy.power(color[:3], 2.2))
-    return "white" if luminance < 0.18 else "black"
+    # The weights are those of grey copies (ITU-R BT.601); white and black contrast the
+    # same with a grey of 0.46 (WCAG 2).
+    return "white" if numpy.dot((0.299, 0.587, 0.114), color[:3]) < 0.46 else "black"
 
 
 def no_panel(axes, title):
@@ -128,6 +125,10 @@ def no_panel(axes, title):
 def color_bar(figure, mesh, all_axes, text, to_text):
     """Draws the colour scale, beside all panels."""
     bar = figure.colorbar(mesh, ax=all_axes, pad=0.02, aspect=30)
-    ticks.log_ticks(bar.ax.yaxis, mesh.norm.vmin, mesh.norm.vmax, to_text)
+    if isinstance(mesh.norm, colors.BoundaryNorm):
+        bar.set_ticks(mesh.norm.boundaries)
+        bar.ax.yaxis.set_major_formatter(to_text)
+    else:
+        ticks.log_ticks(bar.ax.yaxis, mesh.norm.vmin, mesh.norm.vmax, to_text)
     bar.set_label(text)
     return bar

@@ -131,7 +131,9 @@ def _are_same(rows, others):
 
 
 def _draw_line(axes, rows, look):
-    r = [row["r"] for row in rows]
+    # From early to late, left to right: a decoder waits the longer the lower r is.
+    rows = rows[::-1]
+    r = [-row["r"] for row in rows]
     plain = {**look, "linestyle": "-"}
     for panel, key in zip(axes, ("ap", "al", "passed", "empty")):
         panel.plot(r, [row[key] for row in rows], **plain)
@@ -142,18 +144,16 @@ def _draw_line(axes, rows, look):
 def _set_axes(axes):
     for panel, title in zip(axes, TITLES):
         panel.set_ylabel(title)
-        panel.set_xlabel("bias r of the energies of the choice")
+        panel.set_xlabel("−r, the negative bias of energies: early to late")
         panel.grid(True)
-        # A model is trained towards waiting, and begins by choosing at once.
-        panel.invert_xaxis()
         if panel is not axes[1]:
             panel.set_ylim(-0.03, 1.03)
     axes[1].axhline(0, color="#909090", linewidth=0.8)
     grey = {"color": "#555555", "linewidth": 1.2}
     axes[1].legend(
         handles=[
-            style.handle(text, {**grey, "linestyle": dashes})
-            for text, dashes in (("AL", "-"), ("DAL", DASHES))
+            style.handle(text, {**grey, "linestyle": dashes, "fillstyle": fill, "marker": "s"})
+            for text, dashes, fill in (("AL", "-", "full"), ("DAL", DASHES, "none"))
         ],
         loc="upper left",
         frameon=False,

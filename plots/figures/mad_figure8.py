@@ -7,8 +7,10 @@ authors built is in figure mad_figure8_builds. The axis labels of the authors' p
 swapped (its rows are T); here they are right.
 """
 
+from matplotlib import colors
+
 from figures import heat_maps, style, ticks
-from analysis import pairing, published, series, settings, words
+from analysis import names, pairing, published, series, settings, words
 
 MECHANISMS = ["soft", "monotonic"]
 FREE = ["memory_length", "output_length", "workload", "variant"]
@@ -19,7 +21,12 @@ BUILDS = {
     "published_O0": "columns, -O0",
 }
 STATEMENT = "mad-figure-8"  # of results/published/mad.json
-PAPERS_COLOR = "#B2182B"
+# Ratios of each colour: yellow below the 4x of the paper's text, blue from there to its
+# 40x, violet above; always darker, for print in grey.
+BANDS = (1, 2, 4, 10, 20, 40, 100)
+COLORS = colors.ListedColormap(
+    ["#FFFBE0", "#FFF0A8", "#FFE070", "#B5D3EA", "#6FAEDB", "#2B7BBA", "#8A2C8F", "#3F0D52"])
+NORM = colors.BoundaryNorm(BANDS, COLORS.N, extend="both")
 AXES_NOTE = (
     "x: memory length T, y: output length U (in the authors' figure 8 the "
     "two axis labels are swapped)."
@@ -55,11 +62,11 @@ def _select(cells):
     return chosen
 
 
-def _panel(axes, rows, norm, to_text, title):
+def _panel(axes, rows, title):
     if rows.empty:
         heat_maps.no_panel(axes, title)
         return None
-    return heat_maps.heat_map(axes, rows, norm, to_text, title)
+    return heat_maps.heat_map(axes, rows, NORM, words.ratio_cell, title, COLORS)
 
 
 def draw(cells):
@@ -68,7 +75,6 @@ def draw(cells):
     ratios = pairing.speedups(chosen)
     workloads = sorted(set(ratios["workload"]), reverse=True)
     variants = sorted(set(ratios["variant"]), key=_place_of_build)
-    norm = heat_maps.log_norm(ratios["value"], include_one=True)
     figure, axes = heat_maps.heat_map_figure(
         len(workloads), len(variants), ratios, cells.attrs["path"]
     )
@@ -82,21 +88,10 @@ def draw(cells):
             ]
             build = BUILDS.get(variant, variant)
             title = f"{workload}, {build}"
-            drawn = _panel(
-                axes[row, column], rows, norm, words.ratio_cell, title
-            )
-            mesh = drawn or mesh
+            mesh = _panel(axes[row, column], rows, title) or mesh
             lines += _headline(rows, title)
             shares += _share_headline(rows, title, papers)
-    bar = heat_maps.color_bar(
-        figure,
-        mesh,
-        axes,
-        f"speed-up, soft / monotonic (red: the paper's {_range_text(papers)})",
-        ticks.ratio_tick,
-    )
-    for end in (value for value in papers.values() if norm.vmin <= value <= norm.vmax):
-        bar.ax.axhline(end, color=PAPERS_COLOR, linewidth=1.5)
+    color_bar(figure, mesh, axes)
     style.add_foot(
         figure,
         words.caption(
@@ -109,6 +104,16 @@ def draw(cells):
         ),
     )
     return figure, lines + shares
+
+
+def color_bar(figure, mesh, axes):
+    """Draws the scale, and says what its colours mean."""
+    papers = published.statement(published.paper("mad"), STATEMENT)
+    heat_maps.color_bar(
+        figure, mesh, axes,
+        f"soft / monotonic (blue: the paper's {_range_text(papers)})",
+        ticks.ratio_tick,
+    )
 
 
 def _range_text(papers):
@@ -164,7 +169,7 @@ def draw_times(cells):
                 (chosen["workload"] == workload)
                 & (chosen["mechanism"] == mechanism)
             ]
-            title = f"{workload}, {mechanism}"
+            title = f"{workload}, {names.mechanism(mechanism)}"
             mesh = heat_maps.heat_map(
                 axes[row, column], rows, norm, _time_in_cell, title
             )

@@ -4,8 +4,8 @@ Soft attention's time over that of each mechanism that scans, against the share
 of the memory that the scan passed: the papers' benchmarks, where a scan advances
 about an entry an output, are at the left edge wherever T is much longer than U;
 a model that reads its whole input is at the right one. Outputs that found nothing
-to choose cost nothing, so points with more than a few of them stand hollow and
-apart.
+to choose cost nothing, so points with more than a few of them stand hollow in a panel
+of their own, over the share of such outputs.
 """
 
 import math
@@ -14,6 +14,7 @@ from analysis import load, pairing, reads, settings, words
 from figures import latency, style, ticks
 
 FREE = ["workload", "chunk_width"]
+HOLLOW = {"color": "#000000", "marker": "o", "fillstyle": "none", "linestyle": "none"}
 
 
 def has_data(cells):
@@ -34,13 +35,17 @@ def draw(cells):
     if scans.empty:
         raise load.DataError(path, "cells missing: a mechanism that scans")
     lines = _lines(scans, path)
-    figure, axes = style.new_figure(1, 1, panel_width=4.6, panel_height=3.2)
-    panel = axes[0, 0]
+    are_apart = any(map(reads.is_marked, scans.to_dict("records")))
+    figure, axes = style.new_figure(1, 2 if are_apart else 1, 2.3, style.COLUMN_IN)
     looks = style.looks(list(lines))
     for label, rows in lines.items():
-        _draw_line(panel, rows, looks[label])
-    _set_axes(panel)
+        for panel, (key, chosen_rows, look) in zip(
+                axes[0], _parts(rows, looks[label])):
+            _draw_points(panel, key, chosen_rows, look)
+    _set_axes(axes[0])
     handles = [style.handle(label, look) for label, look in looks.items()]
+    if are_apart:
+        handles.append(style.handle(f"hollow: {reads.WHAT}", HOLLOW))
     # Marked points are hollow here, and their caption says so.
     solid = scans[[not reads.is_marked(cell) for cell in scans.to_dict("records")]]
     style.add_foot(figure, words.caption(chosen, _text(scans), solid), handles)
@@ -70,30 +75,35 @@ def _on_line(rows):
     return [row for row in rows if not reads.is_marked(row[1])]
 
 
-def _draw_line(panel, rows, look):
-    _draw_points(panel, _on_line(rows), look)
+def _parts(rows, look):
+    """Gives what each panel shows of a line: (number of a cell, rows, look)."""
     apart = [row for row in rows if reads.is_marked(row[1])]
-    if apart:
-        _draw_points(
-            panel,
-            apart,
-            {**look, "linestyle": "none", "fillstyle": "none", "alpha": 0.6},
-        )
+    hollow = {**look, "fillstyle": "none", "linestyle": (0, (1, 2))}
+    return ((latency.memory_share, _on_line(rows), look),
+            (reads.zero_contexts, apart, hollow))
 
 
-def _draw_points(panel, rows, look):
-    spans = ([cell[key] for _, cell in rows] for key in ("value", "low", "high"))
-    style.draw_spans(panel, [share for share, _ in rows], *spans, look)
+def _draw_points(panel, key, rows, look):
+    cells = sorted((cell for _, cell in rows), key=key)
+    spans = ([cell[one] for cell in cells] for one in ("value", "low", "high"))
+    style.draw_spans(panel, [key(cell) for cell in cells], *spans, look)
 
 
-def _set_axes(panel):
-    panel.set_xlim(-0.03, 1.03)
-    panel.set_yscale("log")
-    panel.axhline(1, color=style.MECHANISMS[pairing.BASELINE][0], linewidth=0.8)
-    ticks.log_ticks(panel.yaxis, *panel.get_ylim(), ticks.ratio_tick)
-    panel.grid(True)
-    panel.set_xlabel("share of the memory that the scan passed")
-    panel.set_ylabel("speed-up over soft")
+def _set_axes(panels):
+    # All have the same y, or they could not be read side by side.
+    for panel in panels:
+        panel.set_yscale("log")
+        panel.axhline(1, color=style.MECHANISMS[pairing.BASELINE][0], linewidth=0.8)
+    low = min(panel.get_ylim()[0] for panel in panels)
+    high = max(panel.get_ylim()[1] for panel in panels)
+    for panel, text in zip(panels, ("share of the memory passed",
+                                    "outputs without context")):
+        panel.set_xlim(-0.05, 1.05)
+        panel.set_ylim(low, high)
+        ticks.log_ticks(panel.yaxis, low, high, ticks.ratio_tick)
+        panel.grid(True)
+        panel.set_xlabel(text)
+    panels[0].set_ylabel("speed-up over soft")
 
 
 def _text(scans):
@@ -102,8 +112,8 @@ def _text(scans):
         f"Decoding T = {cell['memory_length']} entries into U = "
         f"{cell['output_length']} outputs; each point is a workload, the share "
         "a mean over its draws, exact (energies less outputs that chose, over T). "
-        f"Hollow: more than {100 * reads.MOST_EMPTY:g} % of the outputs had no context, "
-        "which costs nothing."
+        "An output without a context costs nothing; on the right nearly all of the memory "
+        "was passed."
     )
 
 

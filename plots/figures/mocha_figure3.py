@@ -52,10 +52,17 @@ def draw(cells):
     )
     ratios = pairing.speedups(chosen)
     looks = style.looks(labels)
-    figure, axes = style.new_figure(len(workloads), 2)
+    # Adaptive chunks take as long as chunks of 2: both must be seen where they meet.
+    for label in labels:
+        if label == "matcha":
+            looks[label] |= {"fillstyle": "none", "markersize": 6, "zorder": 3,
+                             "linestyle": style.LINE_STYLES[2]}
+    figure, axes = style.new_figure(len(workloads), 2, 2.6)
     for row, workload in enumerate(workloads):
         _draw_row(axes[row], workload, chosen, ratios, looks)
     handles = [style.handle(label, look) for label, look in looks.items()]
+    if reads.notes(ratios):
+        handles.append(style.mark_handle())
     text = (
         "Left: time to decode all U outputs, with its interval. Right: soft "
         "attention's time over it, with its interval."
@@ -87,13 +94,15 @@ def _draw_row(axes, workload, chosen, ratios, looks):
         (chosen, "time of all U outputs", ticks.time_tick),
         (ratios, "speed-up over soft", ticks.ratio_tick),
     )
+    # Panels are titled by what differs between them.
+    is_alone = chosen["workload"].nunique() == 1
     for panel, (rows, what, _) in zip(axes, sides):
         rows = rows[rows["workload"] == workload]
         for label, line in rows.groupby("label"):
             style.draw_line(panel, line.sort_values("memory_length"), looks[label])
             if panel is axes[1]:
                 style.mark_points(panel, line, looks[label])
-        panel.set_title(workload)
+        panel.set_title(what if is_alone else f"{workload} inputs")
         panel.set_xlabel("memory length T = output length U")
         panel.set_ylabel(what)
         panel.set_yscale("log")

@@ -6,8 +6,6 @@ the exact one. Independent paths lose it as one over the root of their number (s
 -1/2 of the logarithms); a bias would stay.
 """
 
-import os
-
 import numpy
 
 from analysis import growth, load
@@ -26,21 +24,20 @@ def draw(outputs):
             raise load.DataError(
                 output["path"], "latency.sampled is missing (--latency-samples N)"
             )
-    figure, axes = style.new_figure(1, 1, panel_width=4.6, panel_height=3.2)
+    figure, axes = style.new_figure(1, 1)
     panel = axes[0, 0]
     looks = style.line_of_each([output["mechanism"] for output in outputs])
     handles, said = [], []
-    for output, look in zip(outputs, looks):
+    for output, label, look in zip(outputs, style.output_labels(outputs), looks):
         errors = output["latency"]["sampled"]["ap_errors"]
         paths = numpy.array([error["paths"] for error in errors], dtype=float)
         rms = numpy.array([error["rms"] for error in errors])
         panel.plot(paths, rms, **look)
         panel.plot(paths, rms[0] / numpy.sqrt(paths), zorder=1, **IDEAL)
-        label = f"{output['mechanism']}, {os.path.basename(output['path'])}"
         slope = growth.slope_text(growth.exponent(paths, rms))
-        handles.append(style.handle(f"{label}: {slope}", look))
+        handles.append(style.handle(f"{label}, slope {slope}", look))
         said.append(_headline(label, slope, output))
-    handles.append(style.handle("slope -1/2", IDEAL))
+    handles.append(style.handle("slope -1/2: chance alone", IDEAL))
     panel.set_xscale("log")
     panel.set_yscale("log")
     for axis in (panel.xaxis, panel.yaxis):
@@ -75,5 +72,5 @@ def _caption(outputs):
         "Root mean square error of the average proportion AP (the share of the "
         "memory that an output waits for) over means of so many sampled paths, "
         "against the exact expectation; every point is of at least "
-        f"{batches} disjoint batches. In the legend: slope of the logarithms."
+        f"{batches} disjoint batches. Slopes are of the logarithms."
     )

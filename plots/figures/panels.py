@@ -5,6 +5,13 @@ modes.
 from analysis import modes
 from figures import style
 
+MODES = {"decode": "decoding", "expect": "expectation", "gradient": "gradient"}
+SCOPES = {"full": "scores computed", "attention": "scores given"}
+
+
+def title(mode, scope):
+    return f"{MODES.get(mode, mode)}, {SCOPES.get(scope, scope)}"
+
 
 def new_figure(cells):
     """Makes a figure and {(mode, scope): axes}, with titles."""
@@ -17,7 +24,7 @@ def new_figure(cells):
         for column, mode in enumerate(columns):
             axes = grid[row, column]
             if (mode, scope) in present:
-                axes.set_title(f"{mode}, {scope}")
+                axes.set_title(title(mode, scope))
                 by_pair[mode, scope] = axes
             else:
                 axes.set_axis_off()

@@ -7,7 +7,7 @@ turn in the same rounds, on the same draws. Above 1 ours is faster.
 
 import pandas
 
-from analysis import load, modes, pairing, reads, settings, words
+from analysis import load, modes, names, pairing, reads, settings, words
 from figures import panels, style, ticks
 
 OURS = "exact"
@@ -31,24 +31,25 @@ def draw(cells):
         raise load.DataError(
             cells.attrs["path"], "no two cells to compare, ours and a framework's"
         )
-    names = modes.mechanisms(ratios)
+    mechanisms = modes.mechanisms(ratios)
     figure, by_pair = panels.new_figure(ratios)
     for pair, panel in by_pair.items():
-        _draw_panel(panel, _of_pair(ratios, pair), names)
+        _draw_panel(panel, _of_pair(ratios, pair), mechanisms)
         panel.set_ylabel("other's time / our time")
     _share_limits(by_pair.values())
+    framework = words.framework_text(cells.attrs["context"])
     style.add_foot(
         figure,
         words.caption(
             chosen,
-            "Time of others over that of variant exact, with its interval; above "
+            "Time of others over ours, with its interval; above "
             f"1 ours is faster. U = {chosen['output_length'].iloc[0]}. "
-            + f"Framework: {words.framework_text(cells.attrs['context'])}.",
+            + f"Framework: {framework}.",
             ratios,
         ),
-        _handles(ratios, names),
+        _handles(ratios, mechanisms, "PyTorch" if framework else "the framework"),
     )
-    return figure, _headlines(ratios, names) + reads.notes(ratios)
+    return figure, _headlines(ratios, mechanisms) + reads.notes(ratios)
 
 
 def _require_one_schedule(cells):
@@ -106,8 +107,8 @@ def _share_limits(axes):
         ticks.log_ticks(panel.yaxis, low, high, ticks.ratio_tick)
 
 
-def _handles(ratios, mechanisms):
-    handles = []
+def _handles(ratios, mechanisms, framework):
+    handles, named = [], dict(zip(OTHERS, (framework, "a program on Eigen")))
     for variant in OTHERS:
         for mechanism in mechanisms:
             is_there = (ratios["mechanism"] == mechanism) & (
@@ -115,7 +116,7 @@ def _handles(ratios, mechanisms):
             )
             if is_there.any():
                 look = _look(mechanism, mechanisms, variant)
-                name = f"{variant} / {mechanism}"
+                name = f"{names.mechanism(mechanism)}: {named[variant]}"
                 handles.append(style.handle(name, look))
     return handles
 

@@ -9,7 +9,7 @@ memory, and the peak.
 import numpy
 
 from analysis import fits, load, measures, modes, settings, words
-from figures import style, ticks
+from figures import panels, style, ticks
 
 # The nearest level comes first.
 LEVEL_LOOKS = [
@@ -20,7 +20,7 @@ LEVEL_LOOKS = [
 ]
 PEAK_LOOK = ("#303030", "-")
 # Points of one mechanism grow with T.
-SMALLEST_MARKER, LARGEST_MARKER = 3, 7
+SMALLEST_MARKER, LARGEST_MARKER = 2.5, 6
 FREE = (*modes.FREE, "precision")
 
 
@@ -55,7 +55,9 @@ def draw(cells):
             _draw_machine(panel, machine, mode, limits)
             _draw_points(panel, group, drawn)
             _set_axes(panel, limits)
-            panel.set_title(f"{mode}, {scope}, {precision}")
+            panel.set_title(
+                f"{panels.title(mode, scope)}"
+                + (f", {precision}" if len(machines) > 1 else ""))
     for panel in axes[-1]:
         panel.set_xlabel("flops for each byte")
     for panel in axes[:, 0]:

@@ -6,8 +6,6 @@ factor that the energies of the choice are multiplied with. Where every p is 0 o
 there is none (MAD 2.5).
 """
 
-import os
-
 from analysis import load
 from figures import style, ticks
 
@@ -28,14 +26,13 @@ def draw(outputs):
                 output["path"], "sharpness is missing (--sharpness LIST)"
             )
     drawn = [key for key in DISTANCES if any(_line(o, key) for o in outputs)]
-    figure, axes = style.new_figure(1, len(drawn))
+    figure, axes = style.new_figure(1, len(drawn), width=style.COLUMN_IN)
     looks = style.line_of_each([output["mechanism"] for output in outputs])
     handles, said = [], []
-    for output, look in zip(outputs, looks):
+    for output, label, look in zip(outputs, style.output_labels(outputs), looks):
         for panel, key in zip(axes[0], drawn):
             if line := _line(output, key):
                 panel.plot(*zip(*line), **look)
-        label = f"{output['mechanism']}, {os.path.basename(output['path'])}"
         handles.append(style.handle(label, look))
         said.append(_headline(label, output))
     for panel, key in zip(axes[0], drawn):
@@ -57,7 +54,7 @@ def _set_axes(panel, what, outputs):
     panel.set_xscale("log")
     panel.set_ylim(bottom=0)
     panel.grid(True)
-    panel.set_xlabel("sharpness s: energies of the choice times s")
+    panel.set_xlabel("sharpness s")
     panel.set_ylabel(what)
     sharp = [p["sharpness"] for o in outputs for p in o["sharpness"]]
     ticks.log_ticks(panel.xaxis, min(sharp), max(sharp), lambda x, _: f"{x:g}")

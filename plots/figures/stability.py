@@ -3,24 +3,25 @@
 There are three figures of one result of `attnbench stability`: the largest error over
 the length of the memory for mechanisms without chunk energies (a row of maps for each
 family of p), the same for those with chunk energies (a row for each of their scales), and
-the largest gradient over the outputs. A map has a row for each mechanism, variant and
-preset that the file has, and the number in each cell, as lines would cover each other:
-many variants have the same errors.
+the largest error of the gradient over the outputs. A map has a row for each mechanism,
+variant and preset that the file has, and the number in each cell, as lines would cover
+each other: many variants have the same errors.
 """
 
 import math
 
 import numpy
-from matplotlib import colormaps, colors
+from matplotlib import colormaps, colors, patches
 
-from analysis import load, words
+from analysis import load, names, words
 from figures import heat_maps, style, ticks
 
-# What is not finite is black.
-COLOR_MAP = colormaps["YlOrRd"].with_extremes(over="#000000")
-# Smaller errors are as pale: all that rounding does.
-ERRORS = colors.LogNorm(1e-8, 1)
-CELL_IN, ROW_IN = 0.34, 0.18
+COLOR_MAP = colormaps["YlOrRd"]
+LEAST = 1e-8  # smaller errors are as pale: all that rounding does
+ERRORS = colors.LogNorm(LEAST, 1)
+ROW_IN = 0.14
+MOST_LENGTHS = 5  # of a map, whose numbers need the room
+NOT_FINITE = {"facecolor": "white", "edgecolor": "#999999", "hatch": "////", "linewidth": 0}
 GRADIENT_FAMILIES = ("uniform", "recommended", "sharpness_4", "sharpness_16")
 CHUNK_FAMILY = "uniform"
 TITLES = {
@@ -28,21 +29,7 @@ TITLES = {
     "recommended": "p = sigmoid(N(−4, 1))",
     "normal": "scores N(0, 1)",
 }
-
-# Preset or variant -> the toolkit or paper that it stands for, and the version or file;
-# mechanisms/monotonic/README.md has the formulas.
-SOURCES = {
-    "mad2017": ("MAD", "appendix G and `example_decoder.py`"),
-    "tf": ("TensorFlow", "`contrib.seq2seq` of 1.x; Addons, lingvo"),
-    "nsp": ("neural_sp", "`mocha/hma_train.py`"),
-    "nsp_no_denominator": ("neural_sp", "`mocha/hma_train.py` with `no_denom`"),
-    "fsq": ("fairseq 0.10", "in Python (`monotonic_multihead_attention.py`)"),
-    "fsq_op": ("fairseq 0.12", "compiled operator (`alignment_train_cpu.cpp`)"),
-    "jmin": ("MoChA-pytorch", "`attention.py`"),
-    "denominator_one": ("MAD", "appendix G, a denominator of 1"),
-    "triangular": ("EMMA", "without a denominator"),
-    "exact": ("attnbench", "`exact`"),
-}
+LOST = "f32"  # the precision of the maps of mass
 
 
 def has_errors(result):
@@ -99,22 +86,24 @@ def draw_chunks(result):
 
 
 def draw_gradient(result):
-    """Draws the largest gradient over U."""
+    """Draws the largest error of the gradient over U, a row for each precision."""
     rows = _drawn_gradients(result)
-    maps = {
-        _title(family): rows[rows["family"] == family]
-        for family in GRADIENT_FAMILIES
-        if family in set(rows["family"])
-    }
-    sizes = rows["largest_gradient"].dropna()
-    norm = heat_maps.log_norm(list(sizes[sizes > 0]) or [1.0])
+    families = [f for f in GRADIENT_FAMILIES if f in set(rows["family"])]
+    maps = [
+        [(f"{_title(family)}, {precision}", "gradient_error",
+          rows[(rows["family"] == family) & (rows["precision"] == precision)])
+         for family in families]
+        for precision in sorted(set(rows["precision"]))
+    ]
+    largest = rows["gradient_error"].max()
+    norm = colors.LogNorm(LEAST, max(1, largest) if math.isfinite(largest) else 1)
     figure = _figure(
         result,
         rows,
         maps,
         ("output_length", "outputs U"),
-        ("largest_gradient", "largest |dL/dp|", norm),
-        "Largest element of the gradient of <cotangent, attention> with respect to p, "
+        ("largest error of dL/dp", norm),
+        "Largest |dL/dp − exact| for L = <cotangent, attention>, "
         f"T = {rows['memory_length'].iloc[0]}, a fixed random cotangent in [−1, 1); by "
         "forward-mode differentiation of what was published.",
     )
@@ -142,7 +131,7 @@ def _drawn_gradients(result):
 
 
 def _name(row):
-    return row["preset"] or f"{row['mechanism']} {row['variant']}"
+    return names.form(row["mechanism"], row["variant"], row["preset"])
 
 
 def _names(rows):
@@ -153,53 +142,59 @@ def _names(rows):
 
 
 def _figure(result, rows, maps, along, measured, text):
-    """Draws `maps`, title -> rows, with a column for each precision. `along` is (key,
-    text) of the lengths, `measured` (key, text, norm) of the numbers.
+    """Draws `maps`, lines of (title, key of the number, rows). `along` is (key, text) of
+    the lengths, `measured` (text, norm) of the numbers.
     """
-    precisions = sorted(set(rows["precision"]))
-    names, lengths = _names(rows), sorted(set(rows[along[0]]))
-    # Names and the scale take two inches.
-    width = max(1.8, CELL_IN * len(lengths)) + 2 / len(precisions)
-    height = 0.45 + ROW_IN * len(names)
-    figure, grid = style.new_figure(len(maps), len(precisions), width, height)
-    for of_map, (title, group) in zip(grid, maps.items()):
-        for panel, precision in zip(of_map, precisions):
-            here = group[group["precision"] == precision]
-            mesh = _draw_map(panel, here, names, lengths, along[0], measured)
-            panel.set_title(f"{title}, {precision}")
+    of_rows, lengths = _names(rows), _thinned(sorted(set(rows[along[0]])))
+    height = 0.35 + ROW_IN * len(of_rows)
+    figure, grid = style.new_figure(
+        len(maps), max(map(len, maps)), height, style.PAGE_IN)
+    label, norm = measured
+    for line, of_line in zip(grid, maps):
+        for panel, (title, key, here) in zip(line, of_line):
+            mesh = _draw_map(panel, here, of_rows, lengths, (along[0], key), norm)
+            panel.set_title(title)
             panel.set_yticks([])
-        of_map[0].set_yticks(range(len(names)), names)
+        line[0].set_yticks(range(len(of_rows)), of_rows)
     for panel in grid[-1]:
         panel.set_xlabel(along[1])
-    _, label, norm = measured
-    to_text = ticks.power_tick if norm is ERRORS else "{x:g}"
-    heat_maps.color_bar(figure, mesh, grid, label, to_text)
-    notes = ""
+    heat_maps.color_bar(figure, mesh, grid, label, ticks.power_tick)
+    handles = []
     if (rows["not_finite"] > 0).any():
-        notes += " NaN: some numbers are not finite."
-    if sum(map(len, maps.values())) < len(names) * len(lengths) * grid.size:
-        notes += " Grey: not measured."
-    style.add_foot(figure, f"{text}{notes} {words.context_text(result['context'])}")
+        handles.append(patches.Patch(label="NaN: some numbers are not finite", **NOT_FINITE))
+    if _measured(maps, along[0], lengths) < len(of_rows) * len(lengths) * grid.size:
+        handles.append(patches.Patch(label="not measured", facecolor=style.MISSING))
+    style.add_foot(figure, f"{text} {words.context_text(result['context'])}", handles)
     return figure
 
 
-def _draw_map(panel, rows, names, lengths, along, measured):
-    key, _, norm = measured
-    values = numpy.full((len(names), len(lengths)), math.nan)
-    for row in rows.to_dict("records"):
-        x, y = lengths.index(row[along]), names.index(_name(row))
-        if row["not_finite"] > 0:
-            value, text = 10 * norm.vmax, "NaN"
-        else:
-            value, text = min(max(row[key], norm.vmin), norm.vmax), _cell_text(row[key])
-        values[y, x] = value
-        panel.text(x, y, text, color=heat_maps.ink(COLOR_MAP(norm(value))),
-                   fontsize=style.SMALLEST_PT, ha="center", va="center")
+def _thinned(lengths):
+    """Keeps the longest of a few lengths as far apart as the others."""
+    return lengths[::-(-(-len(lengths) // MOST_LENGTHS))][::-1]
+
+
+def _measured(maps, key, lengths):
+    return sum(int(rows[key].isin(lengths).sum()) for line in maps for _, _, rows in line)
+
+
+def _draw_map(panel, rows, of_rows, lengths, keys, norm):
+    along, key = keys
+    values = numpy.full((len(of_rows), len(lengths)), math.nan)
     panel.set_facecolor(style.MISSING)
-    edges = (numpy.arange(count + 1) - 0.5 for count in (len(lengths), len(names)))
+    for row in rows[rows[along].isin(lengths)].to_dict("records"):
+        x, y = lengths.index(row[along]), of_rows.index(_name(row))
+        if row["not_finite"] > 0:
+            panel.add_patch(patches.Rectangle((x - 0.5, y - 0.5), 1, 1, **NOT_FINITE))
+            text, ink = "NaN", "black"
+        else:
+            values[y, x] = min(max(row[key], norm.vmin), norm.vmax)
+            text, ink = _cell_text(row[key]), heat_maps.ink(COLOR_MAP(norm(values[y, x])))
+        panel.text(x, y, text, color=ink, fontsize=style.SMALLEST_PT, ha="center",
+                   va="center", fontweight="bold" if text == "NaN" else "normal")
+    edges = (numpy.arange(count + 1) - 0.5 for count in (len(lengths), len(of_rows)))
     mesh = panel.pcolormesh(
         *edges, values, norm=norm, cmap=COLOR_MAP, edgecolor="white", linewidth=0.3)
-    panel.set_ylim(len(names) - 0.5, -0.5)
+    panel.set_ylim(len(of_rows) - 0.5, -0.5)
     panel.set_xticks(range(len(lengths)), lengths)
     panel.tick_params(length=0)
     return mesh
@@ -239,18 +234,26 @@ def _over_length(rows, family):
 
 
 def _error_figure(result, rows, key, values, to_title, text):
-    maps = {
-        to_title(value): rows[(rows[key] == value) | (rows["family"] == "normal")]
-        for value in values
-    }
+    precisions = sorted(set(rows["precision"]))
+    maps = []
+    for value in values:
+        here = rows[(rows[key] == value) | (rows["family"] == "normal")]
+        of = {precision: here[here["precision"] == precision] for precision in precisions}
+        maps.append([
+            *((f"{to_title(value)}, {precision}", "attention_error", of[precision])
+              for precision in precisions),
+            *((f"mass lost, {precision}", "mass_error", of[precision])
+              for precision in precisions if precision == LOST),
+        ])
     return _figure(
         result,
         rows,
         maps,
         ("memory_length", "memory length T"),
-        ("attention_error", "largest error of attention", ERRORS),
-        "Largest |attention − exact|, exact in f64 on the same numbers (so that exact "
-        f"rows are 0 there), over outputs chained (U = T/4, at most 50), entries and "
+        ("largest error of attention, or of its mass", ERRORS),
+        "Left: largest |attention − exact|, exact in f64 on the same numbers (so that our "
+        "rows are 0 there). Mass lost: largest |sum of an output's attention − the exact "
+        "sum|, which is at most 1. Over outputs chained (U = T/4, at most 50), entries and "
         f"{rows['draws'].max()} draws. {text}",
     )
 
@@ -272,12 +275,12 @@ def number(value, digits=2):
     return f"{mantissa}e{int(exponent)}"
 
 
-def _preset(name):
-    return f"`{name}`, of {SOURCES[name][0]}," if name in SOURCES else f"`{name}`"
+def _of_preset(name):
+    return names.form("monotonic", "parallel", name)
 
 
 def _finding(result):
-    """Gives the sentences of the README, of what this figure and that of gradients draw."""
+    """Gives the sentences of docs/stability.md, of what this figure and that of gradients draw."""
     rows = _drawn_errors(result)
     rows = rows[(rows["mechanism"] == "monotonic")]
     ours = rows[(rows["variant"] == "exact") & (rows["precision"] == "f32")]
@@ -302,13 +305,13 @@ def _finding(result):
     )
     if tf["attention_error"].notna().any():
         sentence += (
-            f" More precision does not help: {_preset('tf')} in f64 is off by "
+            f" More precision does not help: {_of_preset('tf')}'s in f64 is off by "
             f"{number(_worst(tf, 'attention_error'))}."
         )
     if presets:
-        sentence += f" {' and '.join(map(_preset, presets))} also gives NaN."
+        sentence += f" {' and '.join(map(_of_preset, presets))} also gives NaN."
     sentence += (
-        f" `exact`, in f32, stays within {number(_worst(ours, 'attention_error'))}."
+        f" Ours, in f32, stays within {number(_worst(ours, 'attention_error'))}."
         + _gradient_sentence(_drawn_gradients(result))
     )
     return [sentence]
@@ -325,7 +328,7 @@ def _gradient_sentence(rows):
     exact = rows[(rows["variant"] == "exact") & (rows[same] == worst[same]).all(axis=1)]
     return (
         f" The largest gradient is {number(worst['largest_gradient'])}, by "
-        f"`{worst['preset']}`, where the exact one is "
+        f"{_of_preset(worst['preset'])}, where the exact one is "
         f"{number(_worst(exact, 'largest_gradient'))}."
     )
 
@@ -339,11 +342,12 @@ def _chunk_finding(result):
                                "attention_error"))
         lost = (group["not_finite"] > 0).any()
         parts.append(f"{name} {worst}{' and NaN' if lost else ''}")
-    return "largest error in f32: " + ", ".join(parts)
+    return "largest error in f32: " + "; ".join(parts)
 
 
 def _gradient_finding(rows):
     parts = []
     for name, group in rows.groupby(rows.apply(_name, axis=1), sort=False):
-        parts.append(f"{name} {number(_worst(group, 'largest_gradient'))}")
-    return "largest |dL/dp|: " + ", ".join(parts)
+        lost = " and NaN" if (group["not_finite"] > 0).any() else ""
+        parts.append(f"{name} {number(_worst(group, 'gradient_error'))}{lost}")
+    return "largest error of dL/dp: " + "; ".join(parts)

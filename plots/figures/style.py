@@ -15,14 +15,18 @@ import textwrap
 
 import matplotlib
 import numpy
-from matplotlib import colors, lines
+from matplotlib import colors, lines, transforms
 from matplotlib.figure import Figure
 
-from analysis import modes, reads, whole_file, words
+from analysis import modes, names, reads, whole_file, words
 
-PANEL_WIDTH_IN = 3.3  # one column of a two-column paper
-PANEL_HEIGHT_IN = 2.6
-SMALLEST_PT = 7
+# A figure is drawn at the width at which it is printed: a column, or the whole page.
+COLUMN_IN = 8.5 / 2.54
+PAGE_IN = 17.5 / 2.54
+PANEL_HEIGHT_IN = 2.2
+SMALLEST_PT = 6
+MARGIN_IN = 0.06  # above and below
+MOST_COLUMNS = 8  # of a legend
 GRID = "#dddddd"
 MISSING = "#e6e6e6"  # skipped cells, hatched
 
@@ -53,9 +57,9 @@ FILL_STYLES = ["full", "none", "left", "bottom"]
 
 RC = {
     "font.family": ["DejaVu Sans"],
-    "font.size": 8,
-    "axes.titlesize": 8,
-    "axes.labelsize": 8,
+    "font.size": 7,
+    "axes.titlesize": 7,
+    "axes.labelsize": 7,
     "xtick.labelsize": SMALLEST_PT,
     "ytick.labelsize": SMALLEST_PT,
     "legend.fontsize": SMALLEST_PT,
@@ -66,9 +70,9 @@ RC = {
     "grid.linewidth": 0.5,
     "hatch.linewidth": 0.5,
     "hatch.color": "#999999",
-    "lines.linewidth": 1.2,
-    "lines.markersize": 4,
-    "savefig.dpi": 200,
+    "lines.linewidth": 1.0,
+    "lines.markersize": 3.5,
+    "savefig.dpi": 300,
     # A $ in a name does not begin mathematics.
     "text.parse_math": False,
     # Text that stays text can be searched and copied.
@@ -123,9 +127,16 @@ def looks(labels):
     return dict(zip(labels, line_of_each([label.split(",")[0] for label in labels])))
 
 
+def output_labels(outputs):
+    """Names outputs of `expect` by mechanism, and by a number where it is there twice."""
+    of = [output["mechanism"] for output in outputs]
+    return [name if of.count(name) == 1 else f"{name}, case {of[:place].count(name) + 1}"
+            for place, name in enumerate(of)]
+
+
 def handle(label, look):
-    """Gives what stands for a line in a legend."""
-    return lines.Line2D([], [], label=label, **look)
+    """Gives what stands for a line in a legend, with the papers' name of a mechanism."""
+    return lines.Line2D([], [], label=names.label(label), **look)
 
 
 def draw_line(axes, line, look):
@@ -151,22 +162,47 @@ def mark_points(axes, line, look):
                           color=look["color"])
 
 
-def new_figure(
-    rows, columns, panel_width=PANEL_WIDTH_IN, panel_height=PANEL_HEIGHT_IN
-):
-    """Makes a figure and its [rows, columns] array of axes."""
+def label_ends(axes, ends, gap=0.075):
+    """Writes texts on the right of a panel at the ends of its lines, [(y, text, color)],
+    apart by at least `gap` of its height. Its limits must be set.
+    """
+    to_panel = axes.transScale + axes.transLimits
+    places = sorted((to_panel.transform((axes.get_xlim()[0], y))[1], text, color)
+                    for y, text, color in ends)
+    heights = [height for height, _, _ in places]
+    for rank in range(1, len(heights)):
+        heights[rank] = max(heights[rank], heights[rank - 1] + gap)
+    for rank, height in enumerate(reversed(heights), 1):
+        heights[-rank] = min(height, 1 - gap * (rank - 1))
+    for height, (_, text, color) in zip(heights, places):
+        # Small letters in a light colour could not be read.
+        dark = [0.65 * part for part in colors.to_rgb(color)]
+        axes.text(1.02, height, text, color=dark, transform=axes.transAxes,
+                  fontsize=SMALLEST_PT, va="center")
+
+
+def mark_handle():
+    """Gives what stands for the mark of speed-ups in a legend."""
+    return lines.Line2D([], [], color="#000000", linestyle="none", label=reads.WHAT,
+                        marker=(6, 2))
+
+
+def new_figure(rows, columns, panel_height=PANEL_HEIGHT_IN, width=None):
+    """Makes a figure and its [rows, columns] array of axes: one panel is as wide as a
+    column, several in a row are as wide as the page.
+    """
     matplotlib.rcParams.update(RC)
-    figure = Figure(
-        figsize=(columns * panel_width, rows * panel_height),
-        layout="constrained",
-    )
+    if width is None:
+        width = COLUMN_IN if columns == 1 else PAGE_IN
+    figure = Figure(figsize=(width, rows * panel_height), layout="constrained")
     return figure, figure.subplots(rows, columns, squeeze=False)
 
 
-def legend_beside(axes, handles):
-    """Puts the legend of one panel on its right."""
-    _legend(axes, handles, loc="upper left", bbox_to_anchor=(1, 1.03), frameon=False,
-            borderaxespad=0.3, handlelength=2.2)
+def legend_below(figure, axes, handles):
+    """Puts the legend of one panel under its labels."""
+    down = transforms.ScaledTranslation(0, -0.36, figure.dpi_scale_trans)
+    _legend(axes, handles, loc="upper center", bbox_to_anchor=(0.5, 0), frameon=False,
+            bbox_transform=axes.transAxes + down, borderaxespad=0, handlelength=2.6)
 
 
 def _legend(owner, handles, **look):
@@ -190,23 +226,9 @@ def add_foot(figure, caption, handles=()):
     width, height = figure.get_size_inches()
     y = -0.05 / height
     if handles:
-        legend = _legend(
-            figure,
-            handles,
-            loc="upper center",
-            bbox_to_anchor=(0.5, y),
-            ncol=min(len(handles), max(2, int(width / 1.3))),
-            frameon=False,
-            borderaxespad=0,
-            handlelength=3.2,
-        )
-        figure.draw_without_rendering()
-        box = legend.get_window_extent().transformed(
-            figure.transFigure.inverted()
-        )
-        y = box.y0 - 0.05 / height
-    # A character of DejaVu Sans is about 0.54 of its size wide.
-    letters = int((width - 0.1) * 72 / (0.54 * SMALLEST_PT))
+        y = _add_legend(figure, list(handles), y).y0 - 0.05 / height
+    # A character of DejaVu Sans is about 0.57 of its size wide.
+    letters = int((width - 0.1) * 72 / (0.57 * SMALLEST_PT))
     figure.text(
         0.05 / width,
         y,
@@ -215,6 +237,19 @@ def add_foot(figure, caption, handles=()):
         va="top",
         linespacing=1.25,
     )
+
+
+def _add_legend(figure, handles, y):
+    """Puts a legend under the panels in as few rows as fit, and gives its box."""
+    for columns in range(min(len(handles), MOST_COLUMNS), 0, -1):
+        legend = _legend(
+            figure, handles, loc="upper center", bbox_to_anchor=(0.5, y), ncol=columns,
+            frameon=False, borderaxespad=0, handlelength=2.6, columnspacing=1.2)
+        figure.draw_without_rendering()
+        box = legend.get_window_extent().transformed(figure.transFigure.inverted())
+        if box.width <= 1 or columns == 1:
+            return box
+        legend.remove()
 
 
 def mark_invalid(figure):
@@ -232,6 +267,15 @@ def mark_invalid(figure):
     )
 
 
+def frame(figure):
+    """Gives what is saved of a figure [inches]: all of its width, and no more, and what
+    stands above and below its area.
+    """
+    drawn, width = figure.get_tightbbox(), figure.get_size_inches()[0]
+    return transforms.Bbox.from_extents(
+        0, drawn.y0 - MARGIN_IN, width, drawn.y1 + MARGIN_IN)
+
+
 def save(figure, folder, name):
     """Writes FOLDER/NAME.png and .svg, each whole or not at all; gives the paths."""
     paths = []
@@ -245,8 +289,7 @@ def save(figure, folder, name):
             stream,
             format=suffix,
             metadata=metadata,
-            bbox_inches="tight",
-            pad_inches=0.06,
+            bbox_inches=frame(figure),
         )
         content = stream.getvalue()
         if suffix == "svg":

@@ -16,29 +16,47 @@ FREE = (*modes.FREE, "threads")
 # Good lines lie on one another, so each line's points stand beside their number
 # of threads, by the line's share of this factor.
 SPREAD = 1.06
+LEAST_THREADS = 4  # of the most; two points say no more than two numbers
 LENGTHS = ["memory_length", "output_length"]
 
 
 def has_data(cells):
-    """Whether the file is meant for this figure: all of it is over threads."""
+    """Whether the file is meant for this figure: all of it is over threads, up to as many
+    as make a curve.
+    """
     chosen = cells[(cells["variant"] == "exact") & (cells["status"] == "ok")]
     of_each = chosen.groupby(["mechanism", "mode", "scope"])["threads"]
-    return not chosen.empty and bool((of_each.nunique() > 1).all())
+    return (
+        not chosen.empty
+        and bool((of_each.nunique() > 1).all())
+        and chosen["threads"].max() >= LEAST_THREADS
+    )
 
 
-def draw(cells):
-    path = cells.attrs["path"]
-    chosen = settings.select(settings.exact(cells), free=FREE)
-    ratios = {
+def select(cells):
+    return settings.select(settings.exact(cells), free=FREE)
+
+
+def ratios_of(chosen):
+    """(mechanism, mode, scope, lengths) -> {threads: time on one over that}."""
+    return {
         (*key, lengths): _ratios(cells)
         for key, group in modes.groups(chosen)
         for lengths, cells in group.groupby(LENGTHS, sort=False)
     }
+
+
+def draw(cells):
+    path = cells.attrs["path"]
+    chosen = select(cells)
+    ratios = ratios_of(chosen)
     labels = _labels(ratios)
     measured = sorted({n for of_key in ratios.values() for n in of_key})
-    if len(measured) < 2:
+    if measured[-1] < LEAST_THREADS:
         raise load.DataError(
-            path, f"every cell that was measured is on {measured[0]} threads"
+            path,
+            f"no cell that was measured is on more than {measured[-1]} threads, the figure "
+            f"is drawn from {LEAST_THREADS} on",
         )
     for (name, mode, scope, lengths), of_key in ratios.items():
         for threads in measured:
@@ -158,7 +176,7 @@ def _text(chosen):
     )
     for mode, scope in modes.pairs(chosen):
         cells = chosen[(chosen["mode"] == mode) & (chosen["scope"] == scope)]
-        text += f" {mode.capitalize()}, {scope}: {_sizes(cells)}."
+        text += f" {panels.title(mode, scope).capitalize()}: {_sizes(cells)}."
     return text
 
 

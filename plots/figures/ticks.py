@@ -36,3 +36,9 @@ def power_tick(value, _=None):
     """Writes '10⁻³', for the powers of ten."""
     exponent = str(round(math.log10(value)))
     return "10" + exponent.translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+
+
+def number_tick(low, high):
+    """Gives what writes the ticks between two numbers: powers of ten where they are many.
+    """
+    return power_tick if high / low > 1e3 else "{x:g}"

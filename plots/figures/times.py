@@ -12,7 +12,7 @@ import math
 import textwrap
 from dataclasses import dataclass
 
-from analysis import load, series, settings, words
+from analysis import load, names, series, settings, words
 from figures import style, ticks
 
 WORKS = {"decode": "a decode", "expect": "an expectation", "gradient": "a gradient"}
@@ -25,8 +25,8 @@ MOST_COLUMNS = 3
 MOST_TICKS = 6
 # Axes that span more are logarithmic.
 MOST_LINEAR = 5
-TITLE_PT = 9
-ROW_IN = 0.2
+TITLE_PT = 8
+ROW_IN = 0.15
 
 
 def has_data(cells):
@@ -185,13 +185,11 @@ def _new_figure(plan, shown):
     columns = min(MOST_COLUMNS, len(shown))
     if len(shown) == 4:
         columns = 2
-    width, height = style.PANEL_WIDTH_IN, style.PANEL_HEIGHT_IN
+    height, width = style.PANEL_HEIGHT_IN, style.PAGE_IN
     if plan.x is None:
         height = 0.8 + ROW_IN * max(map(len, shown.values()))
-    if len(shown) == 1:
-        width *= 1.6
-    figure, grid = style.new_figure(-(-len(shown) // columns), columns, width, height)
-    letters = int(columns * width * 72 / (0.54 * TITLE_PT))
+    figure, grid = style.new_figure(-(-len(shown) // columns), columns, height, width)
+    letters = int(width * 72 / (0.57 * TITLE_PT))
     figure.suptitle("\n".join(textwrap.wrap(_title(plan), letters)), fontsize=TITLE_PT)
     return figure, grid
 
@@ -253,7 +251,7 @@ def _draw_bars(axes, rows, looks, places):
             axes.plot([row["low"], row["high"]], [place, place], color="#000000")
         axes.text(_end(row) + 0.02 * longest, place, words.time_text(row["value"]),
                   fontsize=style.SMALLEST_PT, va="center")
-    axes.set_yticks(range(len(rows)), [row["label"] for row in rows])
+    axes.set_yticks(range(len(rows)), [names.label(row["label"]) for row in rows])
     axes.tick_params(axis="y", length=0)
     axes.set_ylim(places - 0.4, -0.6)
     axes.set_xlim(0, 1.4 * longest)

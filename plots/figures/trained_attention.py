@@ -5,7 +5,7 @@ of memory hold of it, and how near p is to 0 and 1.
 import numpy
 from matplotlib import colors
 
-from analysis import words
+from analysis import names, words
 from analysis.trained import Runs
 from figures import alignments, style, ticks, trained_errors
 
@@ -53,49 +53,59 @@ def _draw(documents, runs, member, rows_of, caption):
     columns = min(COLUMNS, len(runs))
     figure, grid = style.new_figure(
         -(-len(runs) // columns), columns,
-        panel_height=min(4.0, max(1.8, 0.8 + 0.11 * num_rows)))
+        panel_height=min(4.0, max(1.5, 0.6 + 0.11 * num_rows)))
+    of = next(document for document in documents if runs[0] in document["runs"])
+    named = names.runs({run["name"]: run["settings"] for run in runs})
+    common = ""
+    if member == "contexts":
+        common, named = names.apart(named)
     said = []
     for panel, run, table in zip(grid.flat, runs, tables):
         image = alignments.draw_weights(panel, table, norm)
-        panel.set_title(_title(run, member))
+        panel.set_title(_title(run, member, named))
         panel.set_ylabel(rows_of)
         if member == "attention":
             chosen = [(entry + 1, output) for output, entry
                       in enumerate(run["example"]["choices"], 1) if entry < length]
             alignments.draw_choices(panel, chosen, length)
-            said.append(_attention_said(run, table, chosen))
+            said.append(_attention_said(named[run["name"]], run, table, chosen))
+            nothing = [output for output, entry in enumerate(run["example"]["choices"], 1)
+                       if entry >= length]
+            alignments.draw_no_choices(panel, nothing, length)
         else:
-            said.append(_title(run, member))
+            said.append(_title(run, member, named).replace("\n", ": "))
     for panel in grid.flat[len(runs):]:
         panel.set_axis_off()
     bar = figure.colorbar(image, ax=grid, pad=0.02, aspect=30)
     bar.set_label("weight")
-    of = next(document for document in documents if runs[0] in document["runs"])
-    caption = f"{trained_errors.title(of)}. " + caption
-    style.add_foot(figure, caption + words.contexts_text([of]))
+    what = ", ".join(filter(None, (trained_errors.task(of), common)))
+    caption = f"Trained: {what}. " + caption
+    handles = alignments.choice_handles() if member == "attention" else []
+    style.add_foot(figure, caption + words.contexts_text([of]), handles)
     return figure, said
 
 
-def _title(run, member):
+def _title(run, member, named):
     spread = run["result"].get("context_spread")
     if member == "attention" or spread is None:
-        return run["name"]
-    return f"{run['name']}: spread {spread:.2f}"
+        return named[run["name"]]
+    return f"{named[run['name']]}\nspread {spread:.2f}"
 
 
-def _attention_said(run, table, chosen):
+def _attention_said(name, run, table, chosen):
     largest = f"largest weight of an output {table.max(axis=1).mean():.2f} on average"
     if not run["example"]["choices"]:
-        return f"{run['name']}: {largest}"
-    return f"{run['name']}: {len(chosen)} of {len(table)} outputs choose an entry, {largest}"
+        return f"{name}: {largest}"
+    return f"{name}: {len(chosen)} of {len(table)} outputs choose an entry, {largest}"
 
 
 _ALIGNMENTS = (
     "One held-out sequence, given its symbols. Shade: expected weight of an entry "
-    "(square-root scale); dot: the entry chosen by the threshold. "
+    "(square-root scale). The threshold chooses. "
 )
 _CONTEXTS = (
-    "What each context takes of the entries of one held-out sequence, alpha of Britz eq 5 "
+    "The scorings are those of encoder, then decoder, softmax where nothing is said; "
+    "plain: nothing else, and no position encoding. What each context takes of the entries of one held-out sequence, alpha of Britz eq 5 "
     "(square-root scale). Spread: standard deviation of a context's places over that of a "
     "uniform one, over all held-out sequences. "
 )
@@ -111,11 +121,10 @@ def has_p(documents):
 def draw_p(documents):
     shown = _with_p(documents)
     columns = min(2, len(shown))
-    figure, grid = style.new_figure(-(-len(shown) // columns), columns, panel_width=4.3,
-                                    panel_height=2.3)
+    figure, grid = style.new_figure(-(-len(shown) // columns), columns, 2.5)
     said = []
     for panel, (document, by_name) in zip(grid.flat, shown):
-        said += _draw_p(panel, document, by_name)
+        said += _draw_p(figure, panel, document, by_name)
     for panel in grid.flat[len(shown):]:
         panel.set_axis_off()
     style.add_foot(figure, _P + words.contexts_text([one for one, _ in shown]))
@@ -137,14 +146,16 @@ def _with_p(documents):
     return found
 
 
-def _draw_p(panel, document, by_name):
+def _draw_p(figure, panel, document, by_name):
     runs, said, handles = Runs(document), [], []
     looks = style.line_of_each([runs.settings(name)["mechanism"] for name in by_name])
+    named = trained_errors.labels(runs, by_name)
     for (name, shares), look in zip(by_name.items(), looks):
         mean = shares.mean(axis=0)
         handles.append(panel.stairs(
             mean, numpy.linspace(0, 1, len(mean) + 1), baseline=None, color=look["color"],
-            linestyle=look["linestyle"], linewidth=1.2, label=name))
+            linestyle=look["linestyle"], linewidth=1.2,
+            label=f"{named[name]} (n = {len(shares)})"))
         said.append(f"{trained_errors.title(document)}, {name}: "
                     f"{100 * mean[0]:.0f} % of p below 0.05, "
                     f"{100 * mean[-1]:.0f} % above 0.95")
@@ -155,8 +166,8 @@ def _draw_p(panel, document, by_name):
     panel.grid(True)
     panel.set_xlabel("p")
     panel.set_ylabel("share in steps of 0.05")
-    panel.set_title(trained_errors.title(document))
-    style.legend_beside(panel, handles)
+    panel.set_title(trained_errors.task(document))
+    style.legend_below(figure, panel, handles)
     return said
 
 

@@ -4,7 +4,7 @@ without, and over the number of contexts K.
 
 import numpy
 
-from analysis import trained, words
+from analysis import names, trained, words
 from analysis.trained import Runs
 from figures import style
 
@@ -13,6 +13,16 @@ ALL = ("none", "soft")  # without attention, and with all of it
 
 def title(document):
     return document["experiment"] + (", quick" if document["quick"] else "")
+
+
+def task(document):
+    """The same in words, without the experiment's own name."""
+    return names.task(document["runs"][0]["settings"]) + ", quick" * document["quick"]
+
+
+def labels(runs, of):
+    """Gives alternative -> words for it."""
+    return names.runs({name: runs.settings(name) for name in of})
 
 
 def set_errors(axis):
@@ -33,11 +43,11 @@ def has_noise(documents):
 def draw_noise(documents):
     shown = [(document, _choosing(document)) for document in documents]
     shown = [one for one in shown if one[1]]
-    most = max(len(names) for _, names in shown)
-    figure, grid = style.new_figure(1, len(shown), panel_height=0.9 + 0.28 * most)
+    most = max(len(of_panel) for _, of_panel in shown)
+    figure, grid = style.new_figure(1, len(shown), panel_height=0.6 + 0.2 * most)
     said = []
-    for panel, (document, names) in zip(grid[0], shown):
-        said += _draw_noise(panel, document, names)
+    for panel, (document, of_panel) in zip(grid[0], shown):
+        said += _draw_noise(panel, document, of_panel)
     handles = [style.handle(label, _mark("#000000", fill))
                for label, fill in (("by the expectation", "none"),
                                    ("by the threshold", "full"))]
@@ -49,18 +59,18 @@ def draw_noise(documents):
 def _choosing(document):
     """The alternatives that choose, of an experiment that varies the noise."""
     runs = Runs(document)
-    names = [name for name in runs.names if runs.values(name, "threshold") is not None]
-    noises = {runs.settings(name)["noise"] for name in names}
-    return names if len(noises) > 1 else []
+    found = [name for name in runs.names if runs.values(name, "threshold") is not None]
+    noises = {runs.settings(name)["noise"] for name in found}
+    return found if len(noises) > 1 else []
 
 
 def _mark(color, fill):
     return {"color": color, "marker": "o", "fillstyle": fill, "linestyle": "none"}
 
 
-def _draw_noise(panel, document, names):
+def _draw_noise(panel, document, of_panel):
     runs, said = Runs(document), []
-    for row, name in enumerate(names):
+    for row, name in enumerate(of_panel):
         color, _ = style.look(runs.settings(name)["mechanism"], [])
         means = []
         for measure, fill, shift in (("expected", "none", -0.12), ("threshold", "full", 0.12)):
@@ -72,19 +82,21 @@ def _draw_noise(panel, document, names):
         panel.plot(means, [row - 0.12, row + 0.12], color=color, linewidth=0.7)
         said.append(f"{title(document)}, {name}: {means[0]:.2f} % by the expectation, "
                     f"{means[1]:.2f} % by the threshold")
-    panel.set_yticks(range(len(names)), names)
-    panel.set_ylim(len(names) - 0.5, -0.5)
+    common, words_of = names.apart(labels(runs, of_panel))
+    panel.set_yticks(range(len(of_panel)), [
+        f"{words_of[name]}, n = {len(runs.seeds(name))}" for name in of_panel])
+    panel.set_ylim(len(of_panel) - 0.5, -0.5)
     panel.set_xlim(left=0)
     panel.grid(True, axis="x")
     panel.set_xlabel("error, %")
-    panel.set_title(title(document))
+    panel.set_title("\n".join(filter(None, (task(document), common))))
     return said
 
 
 _NOISE = (
     "Token error rate of the same models by the expectation and by the threshold (an output takes the first "
     "entry with p of at least 1/2). "
-    "Dots: the mean over seeds; dashes: each seed. "
+    "Dots: the mean over n seeds; dashes: each seed. "
 )
 
 
@@ -97,7 +109,7 @@ def has_contexts(documents):
 
 def draw_contexts(documents):
     shown = [document for document in documents if trained.contexts(Runs(document))]
-    figure, grid = style.new_figure(1, len(shown), panel_width=4.6, panel_height=3)
+    figure, grid = style.new_figure(1, len(shown), panel_height=2.4)
     said, handles = [], {}
     for panel, document in zip(grid[0], shown):
         said += _draw_contexts(panel, document, handles)
@@ -108,11 +120,11 @@ def draw_contexts(documents):
 def _draw_contexts(panel, document, handles):
     runs, said = Runs(document), []
     lines = trained.contexts(runs)
-    ks = sorted({k for names in lines.values() for k in names})
+    ks = sorted({k for of_length in lines.values() for k in of_length})
     places = {"none": 0, **{k: n for n, k in enumerate(ks, 1)}, "soft": len(ks) + 1}
     looks = style.line_of_each(["memory"] * len(lines))
-    for (length, names), look in zip(lines.items(), looks):
-        named = {**names, **{one: f"{one}_L{length}" for one in ALL}}
+    for (length, of_length), look in zip(lines.items(), looks):
+        named = {**of_length, **{one: f"{one}_L{length}" for one in ALL}}
         found = {key: runs.values(named[key], "decoded") for key in places
                  if named.get(key) in runs.names}
         found = {key: values for key, values in found.items() if values is not None}
@@ -130,11 +142,12 @@ def _draw_contexts(panel, document, handles):
                  for key, values in found.items()]
         said.append(f"{title(document)}, L = {length}: {', '.join(texts)}")
     set_errors(panel.yaxis)
-    panel.set_xticks(list(places.values()), list(map(str, places)))
+    panel.set_xticks(list(places.values()), [
+        {"none": "no attention", "soft": "soft"}.get(place, place) for place in places])
     panel.grid(True)
-    panel.set_xlabel("contexts K; none: no attention; soft: attention to all entries")
+    panel.set_xlabel("contexts K")
     panel.set_ylabel("error, %")
-    panel.set_title(title(document))
+    panel.set_title(task(document))
     return said
 
 

@@ -13,8 +13,8 @@ With --into the table also goes between the lines <!-- losses --> and <!-- /loss
 of a file.
 """
 
-from analysis import command, load, words
-from figures.stability import SOURCES, number
+from analysis import command, load, names, words
+from figures.stability import number
 from pages import markdown, page
 
 BEGIN, END = "<!-- losses -->\n", "<!-- /losses -->\n"
@@ -58,8 +58,8 @@ def _row(name, rows):
 
 
 def _source(name):
-    toolkit, place = SOURCES.get(name, (f"`{name}`", None))
-    return toolkit if place is None else f"{toolkit}, {place}"
+    form = names.FORMS.get(name)
+    return f"`{name}`" if form is None else f"{form.toolkit}, {form.place}"
 
 
 def _percent(share):

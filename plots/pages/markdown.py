@@ -32,6 +32,11 @@ def text(value):
     return _UNDERSCORE.sub(r"\\_", str(value).translate(_SPECIAL))
 
 
+def paragraph(value):
+    """The same as a paragraph of its own: its first word begins no heading and no list."""
+    return re.sub(r"^(\d*)([.)#+=-])", r"\1\\\2", text(value))
+
+
 def link(value, path):
     """Makes a link of a text to a file, whatever its path has in it."""
     return f"[{text(value)}]({urllib.parse.quote(path)})"

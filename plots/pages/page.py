@@ -14,7 +14,6 @@ import sys
 from analysis import command, load, whole_file
 
 
-
 def put_into(path, begin, text, end):
     """Puts the text between the lines `begin` and `end` of the file, which must have
     both once; it replaces the text there.

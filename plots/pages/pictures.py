@@ -17,6 +17,7 @@ from figures import CHARTS, FIGURES, READERS, data_of, fitting, style
 from pages import documents as documents_, markup, reproduction_figures, validity
 
 _FONT = "'DejaVu Sans'"
+ON_SCREEN = 1.5  # times the size in print
 _TAG = re.compile("<[^<>]*>")
 _OF_PAPERS = {one.figure: one for one in reproduction_figures.PICTURES}
 _ORDER = list(dict.fromkeys([*_OF_PAPERS, *FIGURES]))
@@ -105,11 +106,13 @@ def _svg(figure, label):
     figure.savefig(
         stream,
         format="svg",
-        bbox_inches="tight",
-        pad_inches=0.06,
+        bbox_inches=style.frame(figure),
     )
     svg = words.clean(stream.getvalue())
     svg = svg[svg.index("<svg") :].rstrip()
+    # Letters that are readable in print are too small on a screen.
+    svg = re.sub(r'\b(width|height)="([0-9.]+)pt"',
+                 lambda size: f'{size[1]}="{ON_SCREEN * float(size[2]):.6g}pt"', svg, 2)
     # The date is left out, so that the same data give the same bytes.
     svg = re.sub(r"\s*<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     # Only in tags: a name in the text may have the same words.

@@ -23,6 +23,10 @@ PICTURES = (
         "and without.",
     ),
     Picture(
+        "learning_curves_noise", "MAD", "learning with noise, section 2.5",
+        "The error over the steps of training, with noise and without.",
+    ),
+    Picture(
         "p_histogram", "MAD", "how near p is to 0 and 1, section 2.5",
         "The share of probabilities in steps of 0.05.",
     ),
@@ -44,6 +48,10 @@ PICTURES = (
         "adaptive chunks and fixed-size memory stand beside what the paper has.",
     ),
     Picture(
+        "learning_curves_reordering", "MoChA", "learning to reorder, section 3.2",
+        "The error over the steps of training, on tasks that change the order of symbols.",
+    ),
+    Picture(
         "matcha_algorithms", "MoChA", "eqs 40 to 43, appendix C",
         "Time and bytes of each algorithm of MAtChA's expectation, and of its gradient, "
         "over T.",
@@ -63,9 +71,12 @@ PICTURES = (
         "shorter sequences than the paper's.",
     ),
     Picture(
-        "learning_curves", "Britz", "figure 3, section 4.1",
-        "The error of every model that is trained here over its steps; the copy task is "
-        "the paper's.",
+        "learning_curves_contexts", "Britz", "figure 3, section 4.1",
+        "The error on the copy task over the steps of training, by length and K.",
+    ),
+    Picture(
+        "learning_curves_encodings", "Britz", "scorings and encodings, section 4.2.2",
+        "The same with other scorings and position encodings.",
     ),
     Picture(
         "context_weights", "Britz", "figures 6 and 7, section 5",

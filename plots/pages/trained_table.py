@@ -40,8 +40,9 @@ def table(runs):
             for row, name in enumerate(runs.names)]
     head = ("alternative", "seeds", *(COLUMNS[measure][0] for measure in shown))
     document = runs.document
-    title = markdown.text(f"{document['experiment']}{', quick' if document['quick'] else ''}. "
-                          + words.context_text(document["context"]))
+    title = markdown.paragraph(
+        f"{document['experiment']}{', quick' if document['quick'] else ''}. "
+        + words.context_text(document["context"]))
     return "\n".join([title, "", *markdown.table(head, rows), ""])
 
 

@@ -200,19 +200,26 @@ class NumbersTest(DocumentsTest):
                          f"with MoChA there is {britz_table1.NO_GAIN}" in page)
 
     def test_the_first_findings_are_those_of_the_picture_above_them(self):
-        lines = [line.split(": ", 1)[1] for line in
-                 drawn("gains", "claims/figure3", "claims/decoder").splitlines()
-                 if line.startswith("  T = U")]
-        self.assertEqual(len(lines), 4)
-        alone, whole = (self.finding(number) for number in (1, 2))
-        for line in lines:
-            for part in line.split(", "):
-                ratio = re.match(r"(\S+ times as fast) (\[.*\])(?: \*)? (alone|in a whole)",
-                                 part)
-                if ratio:
-                    said = alone if ratio[3] == "alone" else whole
-                    self.assertIn(f"{ratio[1]} {ratio[2]}", said)
+        names = {"monotonic": "hard monotonic attention", "MoChA, w = 4": "MoChA",
+                 "fixed-size memory, K = 32": "memory", "no attention": "Without any attention"}
+        found = 0
+        for line in drawn("gains", "claims/figure3", "claims/decoder").splitlines():
+            name, _, ratios = line.removeprefix("  T = U = 100, ").partition(": ")
+            for ratio, interval, where in re.findall(
+                    r"(\S+ times as fast) (\[[^]]*\])(?: \*)? (alone|in a whole)", ratios):
+                said = self.finding(1 if where == "alone" else 2)
+                # Nothing of another mechanism stands between the name and its number.
+                self.assertRegex(said, rf"{names[name]}[^\[\d]* {re.escape(ratio)}"
+                                       rf"[a-z ]* {re.escape(interval)}")
+                found += 1
+        self.assertEqual(found, 7)
         self.assertIn("over 5 % of the outputs", read("README.md"))
+
+    def test_no_block_of_output_is_empty(self):
+        for page in pages():
+            for name in re.findall(r"^<!-- (\w+) -->\n```", read(page), re.MULTILINE):
+                with self.subTest(page=page, name=name):
+                    self.assertTrue(block(name, page).strip())
 
     def test_the_finding_about_closed_forms_is_that_of_the_committed_result(self):
         with open(os.path.join(RESULTS, "claims", "stability.json"), encoding="utf-8") as file:
@@ -318,6 +325,13 @@ class QuotedOutputTest(unittest.TestCase):
     """Expects that blocks of printed output are what their commands print
     (plots/page.py puts them there).
     """
+
+    def test_the_advice_is_that_of_the_committed_result(self):
+        shown = run(PROGRAM, "show", os.path.join(RESULTS, "advice.json"))
+        self.assertEqual(shown, block("advise", "docs/decoder.md"))
+        table = shown[shown.index("  mechanism"):shown.index("\nspeed-up: ")]
+        words = block("advise", "README.md").removeprefix(table + "\n").split()
+        self.assertEqual(words, shown.splitlines()[-1].split())
 
     def test_the_comparison_is_that_of_the_committed_results(self):
         # Exit code 1 means a cell that is SLOWER; both are good examples.

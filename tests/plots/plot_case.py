@@ -13,6 +13,18 @@ import unittest
 from figures import draw
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+COLUMN_CM, PAGE_CM = 8.5, 17.5
+SMALLEST_PT = 6
+# Their cells have two lines of numbers, so that large grids are wider than a page.
+WIDE = ("mad_figure8", "mad_figure8_times")
+
+
+def printed_size(svg):
+    """(width [cm], sizes of all letters [pt]) of a picture."""
+    (width,) = re.findall(r'<svg [^>]*?\bwidth="([0-9.]+)pt"', svg)
+    # matplotlib writes points as "px" of a picture whose unit is the point.
+    return float(width) / 72 * 2.54, [
+        float(size) for size in re.findall(r"font: [^;]*?([0-9.]+)px", svg)]
 
 
 class PlotTest(unittest.TestCase):
@@ -41,7 +53,17 @@ class PlotTest(unittest.TestCase):
     def draws(self, *arguments):
         code, out, err = self.run_draw(*arguments)
         self.assertEqual(code, 0, err)
+        for path in self.folder.glob("*.svg"):
+            if path.stem not in WIDE:
+                self.prints(path)
         return out
+
+    def prints(self, path):
+        """Its picture is as wide as a column or the page, and its letters can be read."""
+        width, sizes = printed_size(path.read_text(encoding="utf-8"))
+        self.assertIn(round(width, 2), (COLUMN_CM, PAGE_CM), path)
+        self.assertGreater(len(sizes), 5, path)
+        self.assertGreaterEqual(min(sizes), SMALLEST_PT, path)
 
     def fails_with(self, arguments, *parts):
         """Exit 2, one line with all parts, and no picture."""

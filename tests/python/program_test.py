@@ -17,6 +17,7 @@ import made_up
 from analysis import load
 from attnbench import plots
 from documents import ROOT
+from pages import markdown
 
 PROGRAM = os.environ["ATTNBENCH"]
 # One of our mechanisms, other programs, several builds, whole decoders, three variants.
@@ -96,12 +97,12 @@ class Speedups(ProgramTest):
             rows = shown.split("| ---: |\n")[1].split("\n\n")[0].splitlines()
             cells = load.load(path).to_dict("records")
             wanted = [number for number, row in enumerate(rows)
-                      if row.split(" | ")[3].endswith(reads.MARK)]
+                      if row.split(" | ")[3].endswith(markdown.text(reads.MARK))]
             faster = attnbench.speedups(path)
             self.assertEqual(
                 [number for number in faster.index[faster["speedup"].notna()]
                  if reads.is_marked(cells[number])], wanted)
-            self.assertEqual(reads.NOTE in shown, bool(wanted))
+            self.assertEqual(markdown.text(reads.NOTE) in shown, bool(wanted))
             marks += len(wanted)
         self.assertGreater(marks, 50)
 

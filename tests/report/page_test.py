@@ -88,6 +88,10 @@ class PageTest(ReportCase):
         for picture in found:
             xml.etree.ElementTree.fromstring(picture)
             self.assertIn("mocha, w = 8", picture)
+            # Letters of 6 points in print have at least 11 pixels on a screen.
+            (width,) = re.findall(r'<svg [^>]*?\bwidth="([0-9.]+)pt"', picture)
+            (in_print,) = re.findall(r'viewBox="0 0 ([0-9.]+) ', picture)
+            self.assertGreaterEqual(6 * float(width) / float(in_print) / 0.75, 11)
         self.assertIn("T = U = 20: soft / monotonic", Page(text).words())
 
     def test_nothing_is_fetched(self):

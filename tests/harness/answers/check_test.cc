@@ -16,6 +16,7 @@ namespace {
 using ::testing::HasSubstr;
 using testing::MadeUpCell;
 using testing::MadeUpResult;
+using ::testing::Not;
 
 // Six processes have four rounds each, half a percent apart; the machine
 // differs from round to round, for all cells alike.
@@ -332,6 +333,22 @@ TEST(Check, TimesOfAResultThatIsNotValidHaveTheirOwnExitCode) {
                                            "base.json", result, {.time = time});
     EXPECT_EQ(attnbench::CheckExitCode(check), time ? 5 : 0);
   }
+}
+
+TEST(Check, WarningsStandWhereTimesAreComparedInEveryForm) {
+  ReadSweep result = MadeUpResult("mine.json", Cells());
+  result.result.context.warnings = {"other programs ran"};
+  const auto check = [&](bool time) {
+    return CheckAgainst(MadeUpResult("base.json", Cells()), "base.json", result,
+                        {.time = time});
+  };
+  const std::string warning = "mine.json: other programs ran";
+  EXPECT_THAT(attnbench::CheckText(check(true)),
+              HasSubstr("warning: " + warning));
+  EXPECT_THAT(CheckMarkdown(check(true)), HasSubstr("warning: " + warning));
+  EXPECT_THAT(CheckJUnit(check(true)), HasSubstr("warning: " + warning));
+  EXPECT_EQ(ToJson(check(true)).at("time").at("warnings"), Json{warning});
+  EXPECT_THAT(CheckText(check(false)), Not(HasSubstr("warning")));
 }
 
 TEST(Check, OnlyAWholeAndValidResultBecomesABaseline) {

@@ -206,7 +206,7 @@ class Tables(PlotTest):
         out = self.draws("--figure", "growth", self.write(make_document(cells())))
         self.assertIn("  decode, full, soft: 1.00, ", out)
         words = self.svg("growth")
-        for text in ("decode, full", "mocha, w = 8: ", "memory length T", "exact counts"):
+        for text in ("decoding, scores computed", "MoChA, w = 8", "time per step, ns", "exact counts"):
             self.assertIn(text, words)
 
     def test_it_is_drawn_unasked_where_t_spans_two_decades(self):

@@ -34,7 +34,7 @@ class Advice(unittest.TestCase):
         self.assertEqual(lines, ["It pays."])
         alone, whole = figure.axes[:2]
         names = [label.get_text() for label in alone.get_yticklabels()]
-        self.assertEqual(names, ["none", "mocha w=4 *", "memory K=32"])
+        self.assertEqual(names, ["no attention", "MoChA w=4 *", "fixed-size memory K=32"])
         self.assertEqual(alone.get_ylim(), whole.get_ylim())
 
         def bars(panel):

@@ -38,7 +38,8 @@ class AlgorithmsFigure(PlotTest):
                       "exponents of T 2.00 (2.00) of memory, 2.00 (2.00) of time\n", out)
         self.assertIn("  nested (eq 28), T = 64: 1 KiB, 262 µs; exponents of T "
                       "1.00 (1.00) of memory, 3.00 (3.00) of time\n", out)
-        self.assertIn("nested (eq 28): 3.00 (3.00)", self.svg("matcha_algorithms"))
+        for text in ("eq 28", "3.00 (3.00)", "time per step, ns"):
+            self.assertIn(text, self.svg("matcha_algorithms"))
 
     def test_bytes_of_zero_are_named(self):
         for number in (1, None):  # of one cell, and of all
@@ -62,16 +63,19 @@ class AlgorithmsFigure(PlotTest):
         self.assertEqual(list(axes[2].lines[0].get_ydata()), [640, 2560])
         # The variant looks as it does above.
         self.assertEqual(axes[2].lines[0].get_color(), axes[0].lines[0].get_color())
-        self.assertEqual(len(axes[0].lines), 6)  # three and their legend's
+        self.assertEqual(len(axes[0].lines), 3)
         self.assertEqual(said[-1], "gradient, exact (ours), T = 64: 2.5 KiB, 1.28 µs; "
                          "exponents of T 1.00 (1.00) of memory, 1.00 (1.00) of time")
 
     def test_a_line_that_ends_before_the_others_says_what_its_last_takes(self):
         (left, right), _ = self.drawn(cells())
-        self.assertEqual([text.get_text() for text in left.texts], ["1 KiB"])
-        self.assertEqual([text.get_text() for text in right.texts], ["262 µs"])
+        # Beside it are the exponents, in the order of the lines' ends.
+        self.assertEqual([text.get_text() for text in left.texts],
+                         ["1 KiB", "1.00 (1.00)", "1.00 (1.00)", "2.00 (2.00)"])
+        self.assertEqual([text.get_text() for text in right.texts],
+                         ["65.5 µs", "1.00 (1.00)", "2.00 (2.00)", "3.00 (3.00)"])
         self.assertEqual(right.texts[0].xy[0], 64)
-        self.assertAlmostEqual(right.texts[0].xy[1], 64.0**3, places=6)
+        self.assertAlmostEqual(right.texts[0].xy[1], 64.0**3 / 4, places=6)
 
     def test_the_exponent_in_parentheses_is_of_long_memories(self):
         # Linear up to 2048, and then quadratic, with a last step that is cubic.
@@ -102,7 +106,7 @@ class AlgorithmsFigure(PlotTest):
         (left, right), _ = self.drawn(cells())
         self.assertEqual(list(left.lines[0].get_ydata()), [40 * t for t in LENGTHS])
         for found, t in zip(right.containers[1].lines[0].get_ydata(), LENGTHS, strict=True):
-            self.assertAlmostEqual(found, 3.0 * t * t, places=6)
+            self.assertAlmostEqual(found, 3.0 * t * t / 4, places=6)  # of 4 outputs
 
     def test_those_of_monotonic_attention_have_a_figure_of_their_own(self):
         made = []

@@ -44,7 +44,7 @@ class CompareFigure(PlotTest):
         self.assertIn("1 FASTER, 1 SLOWER, 1 SAME, 1 AMBIGUOUS; all together 1.000", out)
         self.assertIn("slowest: mocha, T = 4, U = 4 1.500", out)
         words = self.svg("compare")
-        for text in ("FASTER: B is better", "SLOWER: B is worse", "mocha, T = 8, U = 8",
+        for text in ("FASTER: B is better", "SLOWER: B is worse", "MoChA, T = 8, U = 8",
                      "a.json, commit 0123456789, A Processor",
                      "Points without a line have no interval",
                      "time of B over time of A, over that of all cells together"):
@@ -67,8 +67,8 @@ class CompareFigure(PlotTest):
         figure, _ = compare.draw(load.compare_of(document(ROWS), "c.json"))
         axes = figure.axes[0]
         names = [tick.get_text() for tick in axes.get_yticklabels()]
-        self.assertEqual(names, ["mocha, T = 8, U = 8", "soft, T = 4, U = 4",
-                                 "soft, T = 8, U = 8", "mocha, T = 4, U = 4"])
+        self.assertEqual(names, ["MoChA, T = 8, U = 8", "soft, T = 4, U = 4",
+                                 "soft, T = 8, U = 8", "MoChA, T = 4, U = 4"])
         points = {(line.get_xdata()[0], line.get_ydata()[0]): line
                   for line in axes.lines if len(line.get_xdata()) == 1}
         faster, slower = points[0.5, 0], points[1.5, 3]

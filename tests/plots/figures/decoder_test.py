@@ -188,7 +188,8 @@ class DecoderFigure(PlotTest):
         self.assertEqual(titles, ["L = 50, beam 10", "L = 200, beam 10", "L = 50, greedy",
                                   "L = 200, greedy"])
         names = [label.get_text() for label in figure.axes[0].get_yticklabels()]
-        self.assertEqual(names, ["none", "memory, K = 32", "mocha, w = 4"])
+        self.assertEqual(names, ["no attention", "fixed-size memory, K = 32",
+                                 "MoChA, w = 4 (not in the paper)"])
 
         def hollow(panel):
             return {line.get_ydata()[0]: line.get_xdata()[0] for line in panel.lines

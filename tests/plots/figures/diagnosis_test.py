@@ -29,11 +29,11 @@ class Diagnosis(unittest.TestCase):
             variant("slow", None, []), mass={"least": 0.0066, "greatest": 0.055}))
         self.assertIn("exact attention sums to 0.0066 to 0.055; below 1 is right",
                       " ".join(figure.texts[-1].get_text().split()))
-        self.assertEqual(lines, ["monotonic: wrong by more than 0.01: parallel tf, "
-                                 "parallel jmin"])
+        self.assertEqual(lines, ["monotonic: wrong by more than 0.01: TensorFlow; "
+                                 "MoChA-pytorch"])
         errors, masses = figure.axes[:2]
         names = [label.get_text() for label in errors.get_yticklabels()]
-        self.assertEqual(names, ["parallel tf", "parallel nsp", "parallel jmin"])
+        self.assertEqual(names, ["TensorFlow", "neural_sp", "MoChA-pytorch"])
         bars = [(bar.get_y() + bar.get_height() / 2, bar.get_width())
                 for bar in errors.patches]
         self.assertEqual(bars, [(0, 0.4), (1, 1e-7)])

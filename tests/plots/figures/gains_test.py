@@ -35,7 +35,7 @@ class Gains(PlotTest):
         printed = self.draws(*self.files())
         self.assertRegex(printed, r"T = U = 100, monotonic: 20 times as fast \[.*\] alone, "
                                   r"1\.3 times as fast \[.*\] in a whole decoder")
-        self.assertRegex(printed, r"mocha, w = 4: 5\.0 times as fast \[.*\] alone, "
+        self.assertRegex(printed, r"MoChA, w = 4: 5\.0 times as fast \[.*\] alone, "
                                   r"1\.0 times as fast \[.*\] in a whole decoder")
         self.assertRegex(printed, r"no attention: 1\.6 times as fast \[.*\] in a whole decoder")
         self.assertIn("times as fast as with soft attention", self.svg("gains"))
@@ -44,6 +44,13 @@ class Gains(PlotTest):
         files = self.files()
         self.assertEqual(self.draws(*files), self.draws(*files[::-1]))
 
+    def test_a_length_with_another_number_of_outputs_is_none_of_both(self):
+        alone = attention(lengths=(50,))
+        for cell in attention(lengths=(100,)):
+            alone.append({**cell, "output_length": 20})
+        printed = self.draws(*self.files(alone=alone, whole=decoders(lengths=(50, 100))))
+        self.assertIn("T = U = 50, ", printed)
+
     def test_a_decoder_that_read_nothing_is_left_out(self):
         whole = decoders()
         for cell in whole:
@@ -51,7 +58,7 @@ class Gains(PlotTest):
                 cell["decoder"]["reads"] = made_up.reads(0.1, 0.5)
         printed = self.draws(*self.files(whole=whole))
         self.assertNotIn("monotonic", printed)
-        self.assertIn("mocha", printed)
+        self.assertIn("MoChA", printed)
 
     def test_outputs_without_a_context_are_said(self):
         alone = attention()

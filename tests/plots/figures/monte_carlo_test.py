@@ -23,11 +23,11 @@ class MonteCarloFigure(PlotTest):
         out = self.draws(self.write(output(), "a.json"),
                          self.write(output("matcha", -0.25), "b.json"))
         self.assertEqual(self.pictures(), ["monte_carlo.png", "monte_carlo.svg"])
-        self.assertIn("  mocha, a.json: slope -0.50; 65536 paths: AP 0.501000, +2.00 "
+        self.assertIn("  mocha: slope -0.50; 65536 paths: AP 0.501000, +2.00 "
                       "standard errors from the exact 0.500000\n", out)
-        self.assertIn("  matcha, b.json: slope -0.25", out)
+        self.assertIn("  matcha: slope -0.25", out)
         words = self.svg("monte_carlo")
-        for text in ("slope -1/2", "mocha, a.json: -0.50", "at least 16 disjoint"):
+        for text in ("slope -1/2", "MoChA, slope -0.50", "MAtChA, slope -0.25", "at least 16 disjoint"):
             self.assertIn(text, words)
 
     def test_what_expect_prints_gives_it(self):
@@ -37,7 +37,7 @@ class MonteCarloFigure(PlotTest):
             capture_output=True, text=True, check=True).stdout
         drawn = self.draws("--figure", "monte_carlo", self.write(printed, "mocha.json"))
         slope, errors = re.search(
-            r"  mocha, mocha\.json: slope (-0\.\d+); 20000 paths: AP 0\.\d+, "
+            r"  mocha: slope (-0\.\d+); 20000 paths: AP 0\.\d+, "
             r"([-+]\d+\.\d+) standard errors", drawn).groups()
         self.assertAlmostEqual(float(slope), -0.5, delta=0.1)
         self.assertLess(abs(float(errors)), 5)

@@ -16,6 +16,7 @@ sys.path.append(os.path.join(os.path.dirname(os.path.dirname(__file__)), "analys
 import algorithms_test
 import compare_test
 import decoder_test
+import gains_test
 import growth_test
 import latency_test
 import monte_carlo_test
@@ -249,7 +250,7 @@ class OddInput(PlotTest):
         return False
 
     def test_every_figure_is_in_a_table(self):
-        self.assertEqual({*SWEEPS, *OTHERS}, set(FIGURES))
+        self.assertEqual({*SWEEPS, *OTHERS, "gains"}, set(FIGURES))
 
     def test_an_odd_sweep_is_drawn_or_refused(self):
         for figure, cells in SWEEPS.items():
@@ -259,6 +260,24 @@ class OddInput(PlotTest):
             self.assertTrue(self.is_drawn(figure, document, "all of it"), figure)
             for what, odd in ways_of_cells(cells).items():
                 self.is_drawn(figure, {**document, "cells": odd}, what)
+
+    def test_one_odd_sweep_of_two_is_drawn_or_refused(self):
+        sides = {"alone.json": gains_test.attention(), "whole.json": gains_test.decoders()}
+        for odd_side, whole_side in (list(sides), list(sides)[::-1]):
+            other = self.write(make_document(sides[whole_side]), whole_side)
+            drawn = 0
+            for what, odd in {"all of it": sides[odd_side],
+                              **ways_of_cells(sides[odd_side])}.items():
+                path = self.write(make_document(odd), odd_side)
+                with self.subTest(odd=odd_side, what=what):
+                    try:
+                        draw.draw_files([path, other], "gains")
+                        drawn += 1
+                    except load.DataError as error:
+                        self.assertNotIn("\n", str(error))
+            self.assertGreater(drawn, 2)
+        self.fails_with([self.write({"kind": "sweep"}, "a.json"), other],
+                        "a.json: schema_version is missing")
 
     def test_an_odd_document_of_another_kind_is_drawn_or_refused(self):
         for figure, document in OTHERS.items():

@@ -52,7 +52,7 @@ class PeersFigureTest(unittest.TestCase):
             changed[index]["samples_ns"] = [500.0] * made_up.ROUNDS
         figure, lines = FIGURES["peers"].draw(self.frame(changed))
         self.assertEqual([axes.get_title() for axes in figure.axes if axes.axison],
-                         ["decode, full", "expect, attention"])
+                         ["decoding, scores computed", "expectation, scores given"])
         self.assertEqual(lines[1], "expect, attention, T = 1000: framework / soft "
                                    "5.0x [5.0, 5.0]")
 

@@ -64,9 +64,9 @@ class EachFigure(PlotTest):
             "memory length T = output length U",
             "speed-up over soft",
             "time of all U outputs",
-            "mocha, w = 2",
-            "mocha, w = 8",
-            "memory, K = 32",
+            "MoChA, w = 2",
+            "MoChA, w = 8",
+            "fixed-size memory, K = 32",
             "skeleton",
             "mean",
         ):
@@ -160,9 +160,12 @@ class Numbers(PlotTest):
             axes.images[0].get_array().round(9).tolist(), [[2, 3, 5], [7, 11, 13]]
         )
         self.assertIn("max 13x [13, 13] at T = 16, U = 20", lines[0])
-        # Beside what the paper says: of 4x and 40x one is on the scale.
+        # Beside what the paper says: 4x to 40x are of other colours than what is below.
         self.assertIn("4 of 6 from 4x to 40x, where the paper's text has all", lines[1])
-        self.assertEqual([line.get_ydata()[0] for line in figure.axes[-1].lines], [4])
+        (image,) = axes.images
+        blue = [bool(image.to_rgba([value])[0][2] > image.to_rgba([value])[0][0])
+                for value in (2, 3.9, 4, 11, 39.9)]
+        self.assertEqual(blue, [False, False, True, True, True])
 
     def test_rounds_are_paired_before_the_median_is_taken(self):
         # The medians' ratio is 2 in both; round by round it is always 2 in the first.
@@ -344,28 +347,30 @@ class Stability(PlotTest):
         )
         svg = self.svg("stability")
         for text in (
-            "monotonic exact", "tf", "jmin", "soft exact", "NaN: some numbers",
+            "monotonic, ours", "TensorFlow", "MoChA-pytorch", "soft, ours",
+            "NaN: some numbers",
             "p uniform in (0, 1), f32", "p = sigmoid(8 N), f64",
             "largest error of attention", "memory length T",
         ):
             self.assertIn(text, svg)
-        self.assertNotIn("mocha", svg)
-        self.assertIn("mocha clipped", self.svg("stability_chunks"))
+        self.assertNotIn("MoChA, ", svg)
+        self.assertIn("MoChA, authors' notebook", self.svg("stability_chunks"))
         self.assertIn("outputs U", self.svg("stability_gradient"))
-        self.assertIn("`jmin`, of MoChA-pytorch, also gives NaN", out)
+        self.assertIn("MoChA-pytorch also gives NaN", out)
 
     def test_each_variant_has_a_row_of_its_own_numbers(self):
         figure, lines = figures.FIGURES["stability"].draw(self.result())
-        f32, f64, sharp = figure.axes[0], figure.axes[1], figure.axes[2]
-        self.assertEqual([a.get_title() for a in (f32, f64, sharp)], [
-            "p uniform in (0, 1), f32", "p uniform in (0, 1), f64", "p = sigmoid(8 N), f32"])
+        f32, f64, mass, sharp = figure.axes[:4]
+        self.assertEqual([a.get_title() for a in (f32, f64, mass, sharp)], [
+            "p uniform in (0, 1), f32", "p uniform in (0, 1), f64", "mass lost, f32",
+            "p = sigmoid(8 N), f32"])
         found = self.numbers(f32, figure)
         # Two variants with the same errors do not cover each other; exact ones are first.
-        self.assertEqual(list(found), ["monotonic exact", "soft exact", "tf", "jmin"])
-        self.assertEqual(found["tf"], ["0.04", "0.16", "0.64"])
-        self.assertEqual(found["jmin"], ["0.5", "0.5", "NaN"])
-        self.assertEqual(found["monotonic exact"], ["1e-7"] * 3)
-        self.assertEqual(self.numbers(f64, figure)["monotonic exact"], ["0"] * 3)
+        self.assertEqual(list(found), ["monotonic, ours", "soft, ours", "TensorFlow", "MoChA-pytorch"])
+        self.assertEqual(found["TensorFlow"], ["0.04", "0.16", "0.64"])
+        self.assertEqual(found["MoChA-pytorch"], ["0.5", "0.5", "NaN"])
+        self.assertEqual(found["monotonic, ours"], ["1e-7"] * 3)
+        self.assertEqual(self.numbers(f64, figure)["monotonic, ours"], ["0"] * 3)
         self.assertEqual([t.get_text() for t in f32.get_xticklabels()], ["4", "16", "64"])
 
     def test_an_error_has_its_colour_and_what_was_not_measured_none(self):
@@ -374,16 +379,20 @@ class Stability(PlotTest):
         colors = mesh.to_rgba(mesh.get_array()).reshape(4, 3, 4)
         exact, soft, tf, jmin = colors
         self.assertEqual(soft[:, 3].tolist(), [1, 0, 0])  # of one length only
-        brightness = [sum(color[:3]) for color in (exact[0], tf[0], tf[2], jmin[2])]
+        brightness = [sum(color[:3]) for color in (exact[0], tf[0], tf[2])]
         self.assertEqual(brightness, sorted(brightness, reverse=True))
-        self.assertEqual(brightness[3], 0)
-        self.assertIn("Grey: not measured.", figure.texts[0].get_text().replace("\n", " "))
+        # What is not finite is white and hatched, which no error is, in grey neither.
+        self.assertEqual(jmin[2][3], 0)
+        (hatched,) = figure.axes[0].patches
+        self.assertEqual((hatched.get_xy(), hatched.get_hatch()), ((1.5, 2.5), "////"))
+        self.assertEqual([text.get_text() for text in figure.legends[0].get_texts()],
+                         ["NaN: some numbers are not finite", "not measured"])
 
-    def test_gradients_have_maps_too(self):
+    def test_gradients_have_maps_of_their_errors(self):
         figure, _ = figures.FIGURES["stability_gradient"].draw(self.result())
         found = self.numbers(figure.axes[0], figure)
-        self.assertEqual(found["tf"], ["40", "160", "640"])
-        self.assertEqual(found["monotonic exact"], ["1.5"] * 3)
+        self.assertEqual(found["TensorFlow"], ["38", "158", "638"])
+        self.assertEqual(found["monotonic, ours"], ["1e-7"] * 3)
 
     def test_the_finding_is_of_the_families_and_lengths_that_are_drawn(self):
         _, lines = figures.FIGURES["stability"].draw(self.result())
@@ -405,8 +414,8 @@ class Stability(PlotTest):
     def test_the_finding_has_the_numbers_of_the_result(self):
         _, lines = figures.FIGURES["stability"].draw(self.result())
         self.assertIn("off by 0.5 or more", lines[0])
-        self.assertIn("`tf`, of TensorFlow, in f64 is off by 0.64. ", lines[0])
-        self.assertIn("largest gradient is 640, by `tf`, where the exact one is 1.5",
+        self.assertIn("TensorFlow's in f64 is off by 0.64. ", lines[0])
+        self.assertIn("largest gradient is 640, by TensorFlow, where the exact one is 1.5",
                       lines[0])
         self.assertIn("in f32, stays within 1.0e-7.", lines[0])
 
@@ -419,7 +428,7 @@ class Stability(PlotTest):
         _, lines = figures.FIGURES["stability"].draw(self.result(add))
         self.assertNotIn("NaN", lines[0])
         self.draws("--figure", "stability", str(self.folder / "result.json"))
-        self.assertIn("monotonic novel", self.svg("stability"))
+        self.assertIn("monotonic, novel", self.svg("stability"))
 
     def test_wrong_results_are_refused(self):
         def fails(said, change):

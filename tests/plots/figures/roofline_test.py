@@ -53,7 +53,7 @@ class RooflineFigure(PlotTest):
         self.assertEqual((code, pictures), (0, ["roofline.png", "roofline.svg"]), err)
         svg = (self.folder / "roofline.svg").read_text()
         words = " ".join(re.sub("<[^>]*>", " ", svg).split())
-        for text in ("decode, full, f32", "gradient, attention, f32", "flops for each byte",
+        for text in ("decoding, scores computed", "gradient, scores given", "flops for each byte",
                      "GFLOP/s", "newcomer", "soft", "L1", "DRAM", "peak"):
             self.assertIn(text, words)
         self.assertIn("  decode, full, f32, soft, T = 64: 0.25 of L1\n", out)

@@ -22,9 +22,9 @@ class SharpnessFigure(PlotTest):
         out = self.draws(self.write(output(), "a.json"),
                          self.write(output("mocha", contexts=False), "b.json"))
         self.assertEqual(self.pictures(), ["sharpness.png", "sharpness.svg"])
-        self.assertIn("  monotonic, a.json: distance of the attention 0.8 at s = 1, "
+        self.assertIn("  monotonic: distance of the attention 0.8 at s = 1, "
                       "0.2 at s = 4\n", out)
-        self.assertIn("  mocha, b.json: ", out)
+        self.assertIn("  mocha: ", out)
         for text in ("distance of the attention", "distance of the contexts"):
             self.assertIn(text, self.svg("sharpness"))
 

@@ -3,18 +3,19 @@ timed in the same rounds, of other lengths, without a time on one thread; and
 against a mechanism or a number of threads that is left out unsaid."""
 
 import math
+import statistics
 import unittest
 
 import known_effects
 from made_up import make_cell, make_document, stop
-from plot_case import PlotTest
+from plot_case import ROOT, PlotTest
 
 from analysis import load
 from figures import threads
 
 # What the machine did in each round: a ratio of medians would be another.
 ROUNDS = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]
-SPEEDUP = {1: 1.0, 2: 1.6, 4: 2.5}
+SPEEDUP = {1: 1.0, 2: 1.6, 4: 2.5, 8: 4.0}
 PAIRS = (("decode", "full"), ("gradient", "attention"))
 
 
@@ -49,7 +50,7 @@ class ThreadsFigure(PlotTest):
                 self.assertIn(f"  {', '.join(pair)}, 4 threads, {name}: 2.50x "
                               "[2.50, 2.50]\n", out)
         words = self.svg("threads")
-        for text in ("decode, full", "gradient, attention", "newcomer", "ideal",
+        for text in ("decoding, scores computed", "gradient, scores given", "newcomer", "ideal",
                      "speed-up over one thread", "with its 95 % interval",
                      "T = 32, U = 32, one thread touches 32 to 32 KiB"):
             self.assertIn(text, words)
@@ -87,13 +88,18 @@ class ThreadsFigure(PlotTest):
         self.assertGreater(high, 1.1 * value)
 
     def test_threads_that_were_skipped_everywhere_are_left_out_and_told(self):
-        made = cells()
+        made = cells((1, 2, 4, 8))
         for cell in made:
-            if cell["threads"] == 4:
-                stop(cell, "skipped", "4 threads: this machine has 2 cores")
+            if cell["threads"] == 8:
+                stop(cell, "skipped", "8 threads: this machine has 4 cores")
         out = self.draws(self.write(make_document(made)))
-        self.assertIn("decode, full, 2 threads, soft: 1.60x", out)
-        self.assertIn("4 threads: this machine has 2 cores", self.svg("threads"))
+        self.assertIn("decode, full, 4 threads, soft: 2.50x", out)
+        self.assertIn("8 threads: this machine has 4 cores", self.svg("threads"))
+
+    def test_two_threads_make_no_curve(self):
+        made = cells((1, 2))
+        self.assertFalse(threads.has_data(load.cells_of(make_document(made), "r.json")))
+        self.fails(made, "on more than 2 threads, the figure is drawn from 4 on")
 
     def test_what_is_missing_or_mixed_is_named(self):
         for count, text in ((1, "on 1 thread"), (2, "on 2 threads")):
@@ -104,7 +110,7 @@ class ThreadsFigure(PlotTest):
                 "T = 32, U = 32, " + text)
         self.fails([c for c in cells() if (c["mechanism"], c["mode"])
                     != ("newcomer", "decode")], "newcomer in mode decode, scope full")
-        self.fails(cells((1,)), "on 1 threads")
+        self.fails(cells((1,)), "on more than 1 threads")
         self.fails(cells() + cells()[:1], "cell twice")
         made = cells()
         made[1]["memory_length"] = 16
@@ -119,6 +125,24 @@ class ThreadsFigure(PlotTest):
         made[0]["batch"] = 1
         self.fails(made, "mixed data: batch is 1, 32")
         self.fails([c for c in cells() if c["variant"] != "exact"], "variant exact")
+
+
+class Docs(unittest.TestCase):
+    def test_docs_say_in_two_sentences_what_two_threads_gave(self):
+        path = ROOT / "results" / "threads.json"
+        chosen = threads.select(load.load(str(path)))
+        spans = {key: of[2] for key, of in threads.ratios_of(chosen).items()}
+        values = [span["value"] for span in spans.values()]
+        (dram,) = (span for key, span in spans.items() if key[0] == "soft"
+                   and key[-1][0] == max(lengths[0] for *_, lengths in spans))
+        text = " ".join((ROOT / "docs" / "speed.md").read_text(encoding="utf-8").split())
+        self.assertIn(
+            "On 2 cores a batch on two threads is "
+            f"{min(values):.2f} to {max(values):.2f} times as fast as on one, in the median "
+            f"{statistics.median(values):.2f}. Soft attention over a memory larger than a cache "
+            "(T = 4096) is "
+            f"{dram['value']:.2f} [{dram['low']:.2f}, {dram['high']:.2f}] times as fast.",
+            text)
 
 
 if __name__ == "__main__":

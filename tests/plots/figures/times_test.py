@@ -60,7 +60,7 @@ class TimesTest(PlotTest):
         title, panels, lines = self.draw(cells)
         self.assertEqual(title, "Time of a decode by mechanism, T = 8, U = 4, d = 256")
         self.assertEqual(self.bars(panels[""]),
-                         {"soft": 900, "mocha, w = 2": 300, "mocha, w = 4": 600})
+                         {"soft": 900, "MoChA, w = 2": 300, "MoChA, w = 4": 600})
         self.assertEqual(lines, ["mocha, w = 2 300 ns; mocha, w = 4 600 ns; soft 900 ns"])
 
     def test_cells_of_other_settings_have_other_panels(self):

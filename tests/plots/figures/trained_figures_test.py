@@ -54,47 +54,63 @@ def copy():
 class TrainedFigures(PlotTest):
     def test_several_results_give_all_figures_together(self):
         out = self.draws(self.write(stretch(), "a.json"), self.write(copy(), "b.json"))
-        names = ["context_errors", "context_weights", "hard_errors", "learning_curves",
-                 "p_histogram", "trained_alignments"]
+        names = ["context_errors", "context_weights", "hard_errors", "learning_curves_contexts",
+                 "learning_curves_encodings", "learning_curves_noise", "p_histogram", "trained_alignments"]
         self.assertEqual(self.pictures(), [f"{name}.{end}" for name in names
                                            for end in ("png", "svg")])
         for said in ("stretch, noise1: 2.00 % by the expectation, 4.00 % by the threshold",
                      "copy, L = 6: none 36.00 %, K = 1 32.00 %, K = 2 8.00 %, soft 4.00 %",
-                     "sigmoid_softmax: spread 0.25",
-                     "noise0: 2 of 3 outputs choose an entry, largest weight",
+                     "sigmoid then softmax: spread 0.25",
+                     "monotonic: 2 of 3 outputs choose an entry, largest weight",
                      "stretch, noise0: 60 % of p below 0.05, 31 % above 0.95",
-                     "stretch: on all held-out sequences in the end 1.00 % of error (soft) "
-                     "to 9.00 % (noise0)"):
+                     "copying: on all held-out sequences in the end 1.00 % of error (soft) "
+                     "to 9.00 % (monotonic, no noise)"):
             self.assertIn(said, out)
-        self.assertIn("noise0", self.svg("hard_errors"))
+        self.assertIn("no noise", self.svg("hard_errors"))
+        self.assertIn("the output chose nothing", self.svg("trained_alignments"))
 
     def test_results_of_other_kinds_are_not_mixed_in(self):
         self.fails_with([self.write(stretch(), "a.json"),
                          self.write({"kind": "sweep"}, "b.json")],
                         "results of train only")
 
-    def test_curves_are_of_the_hard_process_and_have_a_line_for_each_seed(self):
-        figure, _ = learning_curves.draw([stretch()])
+    def test_curves_are_of_the_hard_process_and_seeds_are_a_band(self):
+        figure, _ = learning_curves.draw("noise", [stretch()])
         panel = figure.axes[0]
-        thick = {line.get_label(): line for line in panel.lines}
+        lines = {line.get_label(): line for line in panel.lines}
         # One seed got to 20 % at 200 steps, both started with 21 %, and the point's own
         # error by the threshold is that of the run.
-        self.assertEqual(list(thick["noise0"].get_ydata()), [9.0] * 3)
-        self.assertEqual(list(thick["soft"].get_ydata()), [21.0, 20.0, 20.0])
-        self.assertEqual(list(thick["noise1"].get_ydata()), [4.0] * 3)
-        self.assertEqual(len(panel.lines), 3 + 4)
+        self.assertEqual(list(lines["monotonic, no noise (n = 1)"].get_ydata()), [9.0] * 3)
+        self.assertEqual(list(lines["soft (n = 1)"].get_ydata()), [21.0, 20.0, 20.0])
+        of_two = lines["monotonic, noise 1 (n = 2)"]
+        self.assertEqual(list(of_two.get_ydata()), [4.0] * 3)
+        # The band is between its two seeds; a single seed has none, and a thinner line.
+        (band,) = panel.collections
+        heights = band.get_paths()[0].vertices[:, 1]
+        self.assertEqual((heights.min(), heights.max()), (3.0, 5.0))
+        self.assertLess(lines["soft (n = 1)"].get_linewidth(), of_two.get_linewidth())
 
     def test_lengths_and_scorings_have_panels_of_their_own(self):
-        figure, _ = learning_curves.draw([copy()])
-        titles = [panel.get_title() for panel in figure.axes if panel.lines]
-        self.assertEqual(titles, [
-            "copy, L = 3", "copy, L = 6", "copy, L = 3, scorings and position encodings"])
+        titles = [
+            [panel.get_title() for panel in
+             learning_curves.draw(question, [copy()])[0].axes if panel.lines]
+            for question in ("contexts", "encodings")]
+        self.assertEqual(titles, [["copying, L = 3", "copying, L = 6"], ["copying, L = 3"]])
+
+    def test_a_panel_has_at_most_six_lines(self):
+        document = make_trained("copy", [
+            make_trained_run(f"K{k}_L3", 1, 3.0, steps=(200,), mechanism="memory",
+                             num_contexts=k) for k in range(1, 9)])
+        figure, _ = learning_curves.draw("contexts", [document])
+        self.assertEqual([len(panel.lines) for panel in figure.axes], [6, 2])
 
     def test_soft_and_hard_errors_stand_in_one_row(self):
         figure, _ = trained_errors.draw_noise([copy(), stretch()])
         (panel,) = figure.axes
         self.assertEqual([one.get_text() for one in panel.get_yticklabels()],
-                         ["noise0", "noise1", "mocha", "long"])
+                         [
+            "monotonic, no noise, L = 3, n = 1", "monotonic, noise 1, L = 3, n = 2",
+            "MoChA, w = 4, n = 1", "monotonic, noise 1, L = 9, n = 1"])
         joints = [line for line in panel.lines if len(line.get_xdata()) == 2
                   and line.get_marker() == "None"]
         self.assertEqual(list(joints[1].get_xdata()), [2.0, 4.0])
@@ -110,10 +126,13 @@ class TrainedFigures(PlotTest):
     def test_alignments_are_of_one_sequence_and_the_most_mechanisms(self):
         figure, _ = trained_attention.draw_alignments([copy(), stretch()])
         shown = [panel.get_title() for panel in figure.axes if panel.images]
-        self.assertEqual(shown, ["soft", "noise0", "mocha"])
+        self.assertEqual(shown, ["soft", "monotonic", "MoChA, w = 4"])
         dots = figure.axes[1].lines[0]
         # An output that chooses none has no dot.
         self.assertEqual(list(zip(dots.get_xdata(), dots.get_ydata())), [(1, 1), (3, 2)])
+        # It has a cross behind the last of the 5 entries.
+        crosses = figure.axes[1].lines[1]
+        self.assertEqual(list(zip(crosses.get_xdata(), crosses.get_ydata())), [(6, 3)])
 
     def test_a_histogram_is_the_mean_over_seeds(self):
         document = stretch()
@@ -121,9 +140,10 @@ class TrainedFigures(PlotTest):
         figure, _ = trained_attention.draw_p([document])
         steps = {patch.get_label(): patch.get_data().values
                  for patch in figure.axes[0].patches}
-        self.assertEqual(list(steps), ["noise0", "noise1"])
-        self.assertAlmostEqual(steps["noise1"][0], 0.4)
-        self.assertAlmostEqual(numpy.sum(steps["noise1"]), 1)
+        named = "monotonic, noise 1 (n = 2)"
+        self.assertEqual(list(steps), ["monotonic, no noise (n = 1)", named])
+        self.assertAlmostEqual(steps[named][0], 0.4)
+        self.assertAlmostEqual(numpy.sum(steps[named]), 1)
 
     def test_a_result_from_before_examples_has_curves_alone(self):
         document = stretch()
@@ -132,7 +152,7 @@ class TrainedFigures(PlotTest):
             run["result"].pop("p_histogram", None)
         self.draws(self.write(document))
         self.assertEqual(self.pictures(), [f"{name}.{end}" for name in (
-            "hard_errors", "learning_curves") for end in ("png", "svg")])
+            "hard_errors", "learning_curves_noise") for end in ("png", "svg")])
         with self.assertRaises(load.DataError):
             load.require_kind({**document, "runs": [{}]}, "a.json", "trained")
 

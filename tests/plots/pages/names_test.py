@@ -31,6 +31,14 @@ class Names(PlotTest):
             opened, _, _ = link.children
             self.assertEqual(urllib.parse.unquote(opened.attrs["href"]), name.strip() or "a")
 
+    def test_a_paragraph_gives_every_name_back(self):
+        for name in (*NAMES, "# a", "1. a", "12) a", "- a", "+ a", "=== a", "1.5 a"):
+            if name.strip():
+                words = " ".join(name.split())
+                opened, inline, _ = COMMONMARK.parse(markdown.paragraph(words))
+                self.assertEqual(opened.type, "paragraph_open", name)
+                self.assertEqual("".join(one.content for one in inline.children), words)
+
     def test_a_page_shows_what_a_command_printed(self):
         printed = "\n".join(NAMES).replace("\r", "") + "\n```\n````x\n"
         (block,) = [token for token in COMMONMARK.parse("".join(page.block("b", printed)))

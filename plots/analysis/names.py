@@ -1,0 +1,150 @@
+"""The names that readers see: mechanisms as the papers call them, and toolkits in full.
+
+The program and its results have short names ("mocha", "fsq_op"); figures and pages take
+what stands for them from here.
+"""
+
+import re
+from dataclasses import dataclass
+
+MECHANISMS = {
+    "none": "no attention",
+    "soft": "soft",
+    "monotonic": "monotonic",
+    "mocha": "MoChA",
+    "matcha": "MAtChA",
+    "memory": "fixed-size memory",
+}
+
+
+@dataclass(frozen=True)
+class Form:
+    toolkit: str  # the toolkit or paper in full
+    place: str  # its version or file
+    name: str = ""  # in figures, where the toolkit has several forms
+
+
+# Preset or variant of alpha -> what it stands for; mechanisms/monotonic/README.md has
+# the formulas.
+FORMS = {
+    "mad2017": Form("MAD", "appendix G and `example_decoder.py`"),
+    "tf": Form("TensorFlow", "`contrib.seq2seq` of 1.x; Addons, lingvo"),
+    "nsp": Form("neural_sp", "`mocha/hma_train.py`"),
+    "nsp_no_denominator": Form(
+        "neural_sp", "`mocha/hma_train.py` with `no_denom`", "neural_sp, no_denom"),
+    "fsq": Form("fairseq 0.10", "in Python (`monotonic_multihead_attention.py`)"),
+    "fsq_op": Form("fairseq 0.12", "compiled operator (`alignment_train_cpu.cpp`)"),
+    "jmin": Form("MoChA-pytorch", "`attention.py`"),
+    "denominator_one": Form(
+        "MAD", "appendix G, a denominator of 1", "MAD, denominator 1"),
+    "triangular": Form("EMMA", "without a denominator"),
+    "exact": Form("attnbench", "`exact`"),
+}
+# (mechanism, variant) -> whose algorithm it is.
+VARIANTS = {
+    ("monotonic", "parallel"): "closed form, denominator not clipped",
+    ("mocha", "nested"): "MoChA, eq 17",
+    ("mocha", "moving_sum"): "MoChA, eqs 19 and 25",
+    ("mocha", "clipped"): "MoChA, authors' notebook",
+    ("matcha", "nested"): "MAtChA, eq 28",
+    ("matcha", "partial_sums"): "MAtChA, eqs 40 to 43",
+    ("matcha", "pairs"): "MAtChA, pair by pair, ours",
+}
+# Variants that differ in who wrote the decoder.
+BUILDS = {"exact": "ours", "published_O0": "Eigen, -O0", "published_O3": "Eigen, -O3"}
+
+
+def mechanism(name):
+    return MECHANISMS.get(name, name)
+
+
+def label(text):
+    """Gives settings.label with the papers' name, 'MoChA, w = 4', or several, by '; '."""
+    return "; ".join(re.sub(r"^\w+", lambda found: mechanism(found[0]), part)
+                     for part in text.split("; "))
+
+
+def form(mechanism_name, variant, preset=None):
+    """Names an algorithm of an expectation: that of a toolkit, of a paper, or ours."""
+    if variant == "exact" and not preset:
+        return f"{mechanism(mechanism_name)}, ours"
+    if preset or mechanism_name == "monotonic":
+        known = FORMS.get(preset or variant)
+        if known:
+            return known.name or known.toolkit
+    known = VARIANTS.get((mechanism_name, variant))
+    return known or f"{mechanism(mechanism_name)}, {preset or variant}"
+
+
+# ---- trained models -----------------------------------------------------------
+
+TASKS = {
+    "stretch": "symbols held for frames",
+    "copy": "copying",
+    "reorder": "reordering",
+    "reversal": "reversal",
+}
+
+
+def _noise(settings):
+    if not settings["noise"]:
+        return "no noise"
+    how = "noise rising to" if settings.get("noise_rise") else "noise"
+    return f"{how} {settings['noise']:g}"
+
+
+# What tells runs apart -> how.
+_SETTINGS = {
+    ("chunk_width",): lambda of: f"w = {of['chunk_width']}",
+    ("num_contexts",): lambda of: f"K = {of['num_contexts']}",
+    ("noise", "noise_rise"): _noise,
+    ("encoder_units",): lambda of: f"encoder of {of['encoder_units']} units",
+    ("most_symbols",): lambda of: f"L = {of['most_symbols']}",
+    ("alpha",): lambda of: "" if of["alpha"] == "exact" else f"MAD's {of['alpha']} alpha",
+    ("encoder_scoring", "decoder_scoring"): lambda of: (
+        "" if of["encoder_scoring"] == of["decoder_scoring"] == "softmax"
+        else f"{of['encoder_scoring']} then {of['decoder_scoring']}"),
+    ("position_encoding",): lambda of: (
+        "" if of["position_encoding"] == "none"
+        else f"position encoding {of['position_encoding'].replace('_', ', ')}"),
+}
+_OF = {"chunk_width": "mocha", "num_contexts": "memory"}  # these always say theirs
+
+
+def task(settings):
+    """Says what a model is trained to do."""
+    fed = ", last context fed back" if settings.get("input_feeding") else ""
+    return TASKS.get(settings["task"], settings["task"]) + fed
+
+
+def runs(settings):
+    """Gives alternative -> words for it, of {alternative: settings}: its mechanism, and
+    what tells it from the others of that mechanism. Alternatives that still have the same
+    words keep their own name behind them.
+    """
+    found = {}
+    for name, own in settings.items():
+        others = [one for one in settings.values() if one["mechanism"] == own["mechanism"]]
+        parts = [mechanism(own["mechanism"])]
+        for keys, to_text in _SETTINGS.items():
+            values = {tuple(one.get(key) for key in keys) for one in others}
+            is_said = _OF[keys[0]] == own["mechanism"] if keys[0] in _OF else len(values) > 1
+            if is_said:
+                parts.append(to_text(own))
+        found[name] = ", ".join(filter(None, parts))
+    words = list(found.values())
+    return {name: text if words.count(text) == 1 else f"{text} ({name})"
+            for name, text in found.items()}
+
+
+def apart(named):
+    """Gives what all of several such words begin with, and what is left of each."""
+    if len(named) < 2:
+        return "", named
+    parts = {name: text.split(", ") for name, text in named.items()}
+    count = 0
+    while len({tuple(of[:count + 1]) for of in parts.values()}) == 1:
+        count += 1
+    common = next(iter(parts.values()))[:count]
+    rest = {name: ", ".join(of[count:]) or "plain" for name, of in parts.items()}
+    return ", ".join(common), rest
