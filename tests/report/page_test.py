@@ -87,7 +87,7 @@ class PageTest(ReportCase):
         self.assertEqual(len(found), 1)
         for picture in found:
             xml.etree.ElementTree.fromstring(picture)
-            self.assertIn("mocha, w = 8", picture)
+            self.assertIn("MoChA, w = 8", picture)
             # Letters of 6 points in print have at least 11 pixels on a screen.
             (width,) = re.findall(r'<svg [^>]*?\bwidth="([0-9.]+)pt"', picture)
             (in_print,) = re.findall(r'viewBox="0 0 ([0-9.]+) ', picture)
