@@ -40,7 +40,7 @@ FIGURES = {
     "Britz": {
         1: Figure("a schematic of the model"),
         2: Figure("the position encoding", here="britz_figure2"),
-        3: Figure("learning curves on the copy task", here="learning_curves"),
+        3: Figure("learning curves on the copy task", here="learning_curves_contexts"),
         4: Figure("learning curves on en-fi and en-tr", "WMT'17"),
         5: Figure("learning curves on en-fi, by scoring function", "WMT'17"),
         6: Figure("attention on the copy task", here="context_weights"),
