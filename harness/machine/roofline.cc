@@ -30,7 +30,7 @@ constexpr Index kLeastDramShares = 2;
 constexpr Index kEnoughDramBytes = Index{512} << 20;
 // A pass goes through this much of them, the next pass through what follows: by
 // the time that it comes back, a part has left the caches.
-constexpr Index kDramPartBytes = Index{8} << 20;
+constexpr Index kDramPassBytes = Index{8} << 20;
 // The size of the last cache if a machine does not tell it: more than most
 // have.
 constexpr Index kUnknownCacheBytes = Index{64} << 20;
@@ -143,7 +143,7 @@ MachineLimits Measure(const std::string& precision, int threads,
     // The pass copies one half of its part to the other.
     const Index part_bytes = level.size_bytes
                                  ? level.array_bytes
-                                 : std::min(level.array_bytes, kDramPartBytes);
+                                 : std::min(level.array_bytes, kDramPassBytes);
     const Index half = part_bytes / 2 / static_cast<Index>(sizeof(Real));
     const Index parts = level.array_bytes / part_bytes;
     const double bytes = 2.0 * static_cast<double>(half) * sizeof(Real);

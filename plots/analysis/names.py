@@ -102,8 +102,8 @@ _SETTINGS = {
     ("most_symbols",): lambda of: f"L = {of['most_symbols']}",
     ("alpha",): lambda of: "" if of["alpha"] == "exact" else f"MAD's {of['alpha']} alpha",
     ("encoder_scoring", "decoder_scoring"): lambda of: (
-        "" if of["encoder_scoring"] == of["decoder_scoring"] == "softmax"
-        else f"{of['encoder_scoring']} then {of['decoder_scoring']}"),
+        "" if of["encoder_scoring"] == of.get("decoder_scoring") == "softmax"
+        else f"{of['encoder_scoring']} then {of.get('decoder_scoring')}"),
     ("position_encoding",): lambda of: (
         "" if of["position_encoding"] == "none"
         else f"position encoding {of['position_encoding'].replace('_', ', ')}"),
@@ -129,7 +129,7 @@ def runs(settings):
         for keys, to_text in _SETTINGS.items():
             values = {tuple(one.get(key) for key in keys) for one in others}
             is_said = _OF[keys[0]] == own["mechanism"] if keys[0] in _OF else len(values) > 1
-            if is_said:
+            if is_said and own.get(keys[0]) is not None:
                 parts.append(to_text(own))
         found[name] = ", ".join(filter(None, parts))
     words = list(found.values())

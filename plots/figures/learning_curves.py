@@ -38,7 +38,7 @@ class _Panel:
             return "encodings"
         if contexts(self.runs):
             return "contexts"
-        if settings[0]["task"] in REORDERING:
+        if settings[0].get("task") in REORDERING:
             return "reordering"
         return "noise" if _has_noises(self.runs) else "mechanisms"
 
@@ -72,7 +72,7 @@ def _panels(question, documents):
 
 def _has_noises(runs):
     """Whether the alternatives of a mechanism differ in the noise."""
-    found = {(own["mechanism"], own["noise"]) for own in map(runs.settings, runs.names)}
+    found = {(own["mechanism"], own.get("noise")) for own in map(runs.settings, runs.names)}
     return len(found) > len({mechanism for mechanism, _ in found})
 
 
@@ -83,7 +83,7 @@ def _panels_of(document):
     groups = {}
     for name in curved:
         settings = runs.settings(name)
-        key = (*(settings[one] for one in TITLES), _is_plain(settings))
+        key = (*(settings.get(one) for one in TITLES), _is_plain(settings))
         groups.setdefault(key, []).append(name)
     of_task = names.task(runs.settings(runs.names[0])) if runs.names else ""
     found = []
@@ -98,7 +98,7 @@ def _panels_of(document):
 
 
 def _is_plain(settings):
-    return all(settings[key] == value for key, value in PLAIN.items())
+    return all(settings.get(key, value) == value for key, value in PLAIN.items())
 
 
 def _draw_panel(figure, axes, panel):

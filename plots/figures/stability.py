@@ -11,6 +11,7 @@ each other: many variants have the same errors.
 import math
 
 import numpy
+import pandas
 from matplotlib import colormaps, colors, patches
 
 from analysis import load, names, words
@@ -95,7 +96,7 @@ def draw_gradient(result):
          for family in families]
         for precision in sorted(set(rows["precision"]))
     ]
-    largest = rows["gradient_error"].max()
+    largest = _worst(rows, "gradient_error")
     norm = colors.LogNorm(LEAST, max(1, largest) if math.isfinite(largest) else 1)
     figure = _figure(
         result,
@@ -183,7 +184,7 @@ def _draw_map(panel, rows, of_rows, lengths, keys, norm):
     panel.set_facecolor(style.MISSING)
     for row in rows[rows[along].isin(lengths)].to_dict("records"):
         x, y = lengths.index(row[along]), of_rows.index(_name(row))
-        if row["not_finite"] > 0:
+        if row["not_finite"] > 0 or pandas.isna(row[key]):
             panel.add_patch(patches.Rectangle((x - 0.5, y - 0.5), 1, 1, **NOT_FINITE))
             text, ink = "NaN", "black"
         else:

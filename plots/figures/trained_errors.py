@@ -60,7 +60,7 @@ def _choosing(document):
     """The alternatives that choose, of an experiment that varies the noise."""
     runs = Runs(document)
     found = [name for name in runs.names if runs.values(name, "threshold") is not None]
-    noises = {runs.settings(name)["noise"] for name in found}
+    noises = {runs.settings(name).get("noise") for name in found}
     return found if len(noises) > 1 else []
 
 

@@ -17,7 +17,7 @@ PORTS = {
     "nlohmann_json": "nlohmann-json", "rapidcheck": "rapidcheck",
 }
 # The .deb does not need these.
-OF_TESTS = {"python3-ipykernel", "python3-nbclient"}
+OF_TESTS = {"python3-ipykernel", "python3-markdown-it", "python3-nbclient"}
 
 
 def read(name):

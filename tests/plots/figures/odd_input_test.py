@@ -83,6 +83,15 @@ def authors():
     return document
 
 
+def trained(**settings):
+    """Trained models that differ in their mechanism alone."""
+    document = trained_figures_test.stretch()
+    document["runs"] = [run for run in document["runs"] if run["name"] in ("soft", "mocha")]
+    for run in document["runs"]:
+        run["settings"].update(settings)
+    return document
+
+
 SWEEPS = {
     "mad_figure8": mad_cells((4, 8))[:8],
     "mad_figure8_times": mad_cells((4, 8))[:8],
@@ -91,7 +100,7 @@ SWEEPS = {
               for mode in ("decode", "expect") for t in (10, 100)
               for variant in ("exact", "framework")],
     "roofline": roofline_test.cells(),
-    "threads": threads_test.cells((1, 2)),
+    "threads": threads_test.cells((1, 4)),
     "growth": growth_test.cells(),
     "latency": latency_test.cells(),
     "memory_share": latency_test.cells(),
@@ -115,7 +124,11 @@ OTHERS = {
     "monte_carlo": monte_carlo_test.output(),
     "sharpness": sharpness_test.output(),
     "alignments": decoded("mocha", length=8, num_outputs=3),
-    "learning_curves": trained_figures_test.stretch(),
+    "learning_curves": trained(noise=1),
+    "learning_curves_noise": trained_figures_test.stretch(),
+    "learning_curves_reordering": trained(task="reversal"),
+    "learning_curves_contexts": trained_figures_test.copy(),
+    "learning_curves_encodings": trained_figures_test.copy(),
     "hard_errors": trained_figures_test.stretch(),
     "context_errors": trained_figures_test.copy(),
     "trained_alignments": trained_figures_test.stretch(),
