@@ -15,6 +15,7 @@ from analysis import intervals, load, series, settings
 # sum of multiples of theirs.
 LEAST_OWN = 0.05
 LEAST_COUNT, MOST_COUNT = 1e-9, 1e30
+MOST_LOG = 150  # squares of such times can still be summed
 
 
 def require_rounds(cells):
@@ -110,8 +111,12 @@ def times_of(group):
 
 
 def redrawn_times(group):
-    """Draws times [RESAMPLES, cells]. Cells of one point have the same rounds."""
+    """Draws times [RESAMPLES, cells]. Cells of one point have the same rounds. The tails of
+    a few disturbed rounds reach beyond all times: a draw stays within what can be computed
+    with.
+    """
     cells = group.to_dict("records")
     rounds = [zlib.crc32(cell["point"].encode()) for cell in cells]
     logs = map(series.logs, cells)
-    return numpy.exp(series.redrawn(logs, series.TIME, rounds, group.index)).T
+    drawn = series.redrawn(logs, series.TIME, rounds, group.index)
+    return numpy.exp(numpy.clip(drawn, -MOST_LOG, MOST_LOG)).T

@@ -110,6 +110,13 @@ class Models(unittest.TestCase):
                                math.sqrt(sum(m * m for m in misses) / len(misses)))
         self.assertGreater(model.typical_residual, 0.05)
 
+    def test_rounds_that_are_far_apart_are_fitted(self):
+        made = cells(monotonic, soft)
+        for cell in made:
+            cell["samples_ns"] = [cell["samples_ns"][0] * factor for factor in (1e-6, 1e6)]
+        for _, model in models(made).items():
+            self.assertTrue(numpy.isfinite(model.coefficients).all())
+
     def test_a_cost_below_zero_is_left_out(self):
         made = cells(soft)
         for cell in made:  # a time that falls with U: no such cost exists
