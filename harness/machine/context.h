@@ -44,7 +44,7 @@ struct OpenMp {
 struct LoadedLibrary {
   std::string file;  // its real path; "the program" if it is linked into it
   std::optional<std::string> version = {};
-  // OpenBLAS tells these of itself; no other BLAS does.
+  // Only OpenBLAS says which core and how many threads it runs.
   std::optional<std::string> core = {};  // the processor of its kernels
   std::optional<std::int64_t> threads = {};
 

@@ -174,7 +174,7 @@ struct DiagnosedBound {
 
 // The exact sum of alpha over the memory, which the attention of every
 // mechanism has too: the probability that an output chooses an entry. It is
-// below 1 where the hard process may choose none (MAD, section 2.3).
+// below 1 where the sampled process may choose none (MAD, section 2.3).
 struct DiagnosedMass {
   double least = 0, greatest = 0, mean = 0;
   std::optional<DiagnosedPlace> at = {};

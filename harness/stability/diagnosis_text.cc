@@ -71,10 +71,10 @@ std::string MassText(const Diagnosis& diagnosis) {
   constexpr double kLeastWhole = 0.9995;  // what is printed as 1
   if (mass.least >= kLeastWhole) return text;
   return text +
-         "Below 1 is right: the rest is the probability that the hard process "
-         "passes the last entry and chooses\nnothing, for this output and all "
-         "that follow, whose contexts are then zeros; normalised, training "
-         "would\nbe of another process than decoding (MAD, section 2.3).\n";
+         "Below 1 is right: the rest is the probability that the sampled "
+         "process passes the last entry and\nchooses nothing, for this output "
+         "and all that follow, whose contexts are then zeros; normalised, "
+         "training\nwould be of another process than decoding (MAD, section 2.3).\n";
 }
 
 // Another: what does a p near 0 or 1 everywhere do?

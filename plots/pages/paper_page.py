@@ -35,8 +35,8 @@ def lines(paper, run, links, evidence, top):
         f"(https://arxiv.org/abs/{about['arxiv']}). {markdown.text(about['venue'])}; "
         f"{markdown.text(about['version'])}.",
         "",
-        "Written by `plots/reproduction.py`; do not edit. What the paper reports stands here "
-        f"in its order, beside what was measured. [All verdicts]({top}#claims) are on one "
+        "`plots/reproduction.py` writes this page; do not edit it. The page follows the paper's "
+        f"order, and has our measurements beside the paper's. [All verdicts]({top}#claims) are on one "
         f"page, and [the evidence]({evidence}) behind those of this paper is on another. "
         f"Figures {not_attempted.numbers(key)} are [not attempted]({top}#"
         f"{not_attempted.ANCHOR}) as the paper has them.",

@@ -183,8 +183,8 @@ def _top(run, links):
         f"# Reproduction{' (quick run)' if quick else ''}",
         "",
         *([f"**{claims_result.QUICK_RUN}**", ""] if quick else []),
-        "Written by `plots/reproduction.py`; do not edit. What three papers report was run "
-        "again. This page has a verdict on each of their claims; a page for each paper has "
+        "`plots/reproduction.py` writes this page; do not edit it. We ran again what three "
+        "papers report. This page has a verdict on each of their claims; a page for each paper has "
         "its claims, figures and tables beside ours, in the paper's order: "
         + ", ".join(f"[{paper['paper']['key']}]({_page(paper)})" for paper in papers)
         + ". These lead to the evidence. What a verdict means is in "
@@ -316,9 +316,9 @@ def _evidence(key, run, links, page):
     lines = [
         f"# Evidence for the claims of {key}",
         "",
-        "Written by `plots/reproduction.py`; do not edit. What each verdict was read from: "
-        "every group of readings, then the files and the places in them that decide, with "
-        f"the SIMD level of the machine. [The page of the paper]({page}) has the figures "
+        "`plots/reproduction.py` writes this page; do not edit it. It shows what each verdict "
+        "was read from: every group of readings, then the files and the places in them that "
+        f"decide, with the SIMD level of the machine. [The page of the paper]({page}) has the figures "
         "that decide beside the paper's.",
         "",
     ]

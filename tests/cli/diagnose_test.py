@@ -82,7 +82,7 @@ class Diagnose(ResultFilesTest):
         self.assertEqual(document["choices"], {"near_zero": 1 / 6, "near_one": 0})
         out, _ = self.gives(0, "diagnose", "--p", self.path("p.npy"))
         self.assertIn(f"Mass: an output's attention sums to 0.055, {exact[1]:.3g} in", out)
-        self.assertIn("\nBelow 1 is right: the rest is the probability that the hard process ",
+        self.assertIn("\nBelow 1 is right: the rest is the probability that the sampled process ",
                       out)
         # Of several sequences, and of batches of unlike lengths.
         both = numpy.stack([p, numpy.ones_like(p)])

@@ -188,7 +188,7 @@ def ways_of_cells(cells):
         "all skipped": stopped("skipped", slice(None)),
         "all but one skipped": stopped("skipped", slice(1, None)),
     }
-    # Those that may be left out, or null, and what is in them.
+    # A cell may lack these members, have null for them, or have zeros in them.
     for member in ("operations", "limit", "numerics", "latency", "decoder", "spread",
                    "peak_memory_bytes", "interval_ns", "draw_ns", "prepare_ns", "encoder"):
         if any(cell.get(member) is not None for cell in cells):

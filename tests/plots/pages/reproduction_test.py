@@ -206,7 +206,7 @@ class ClaimsTest(ReproductionTest):
         self.assertIn("| beside: least, published (ratio) | – |", text)
 
     def test_a_quick_run_says_so_in_its_title_and_at_its_top(self):
-        self.assertTrue(self.page(document()).startswith("# Reproduction\n\nWritten by"))
+        self.assertTrue(self.page(document()).startswith("# Reproduction\n\n`plots/reproduction.py` writes"))
         text = self.page({**document(), "quick": True})
         self.assertTrue(text.startswith("# Reproduction (quick run)\n\n**Measured with"),
                         text[:99])
