@@ -74,7 +74,8 @@ std::string MassText(const Diagnosis& diagnosis) {
          "Below 1 is right: the rest is the probability that the sampled "
          "process passes the last entry and\nchooses nothing, for this output "
          "and all that follow, whose contexts are then zeros; normalised, "
-         "training\nwould be of another process than decoding (MAD, section 2.3).\n";
+         "training\nwould be of another process than decoding (MAD, section "
+         "2.3).\n";
 }
 
 // Another: what does a p near 0 or 1 everywhere do?
