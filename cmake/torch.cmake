@@ -39,12 +39,16 @@ target_link_libraries(attnbench_mechanisms_pic
 add_library(attnbench_torch_operators OBJECT
   mechanisms/torch/additive_energies.cc
   mechanisms/torch/arguments.cc
+  mechanisms/torch/built_with.cc
   mechanisms/torch/memory_operators.cc
   mechanisms/torch/registration.cc
   mechanisms/torch/scan_operators.cc)
 target_link_libraries(attnbench_torch_operators
   PUBLIC attnbench_warnings OpenMP::OpenMP_CXX PkgConfig::OPENBLAS
     ${TORCH_LIBRARIES})
+
+set_source_files_properties(mechanisms/torch/built_with.cc PROPERTIES
+  COMPILE_DEFINITIONS "ATTNBENCH_VERSION=\"${PROJECT_VERSION}\"")
 
 # What Python loads shows nothing of the rest, so that it cannot meet another
 # copy of it in one process.
