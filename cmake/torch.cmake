@@ -41,6 +41,7 @@ add_library(attnbench_torch_operators OBJECT
   mechanisms/torch/arguments.cc
   mechanisms/torch/built_with.cc
   mechanisms/torch/memory_operators.cc
+  mechanisms/torch/options.cc
   mechanisms/torch/registration.cc
   mechanisms/torch/scan_operators.cc)
 target_link_libraries(attnbench_torch_operators

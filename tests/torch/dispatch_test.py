@@ -41,7 +41,9 @@ def operators():
     yield ("matcha_attention",
            lambda n, p, u, s: at.matcha_attention(u, p=p, lengths=n, start=s), (p, u, start))
     yield ("energy_attention",
-           lambda n, e: torch.ops.attnbench.energy_attention("soft", e, n), (u,))
+           lambda n, e: at.energy_attention("soft", e, lengths=n), (u,))
+    yield ("energy_attention",
+           lambda n, e, u: at.energy_attention("mocha", e, u, n, {"chunk_width": 2}), (p, u))
     yield "memory_attention", lambda n, e, d: at.memory_attention(e, d, n), (entries, states)
     yield ("memory_contexts", lambda n, e, d, m: at.memory_contexts(e, d, m, n),
            (entries, states, memory))

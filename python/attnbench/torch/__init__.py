@@ -8,7 +8,8 @@ expectation of the sampled process, decoding by the threshold.
     out.contexts, out.weights, out.alpha         # [B, U, 512], [B, 1, U, T] both
 
 Functions take scores that a model made itself: monotonic_attention, mocha_attention,
-matcha_attention, memory_attention, memory_contexts, additive_energies. Modules have
+matcha_attention, memory_attention, memory_contexts, additive_energies, and energy_attention
+of any registered mechanism. Modules have
 parameters as in the papers: MonotonicAttention, MoChA, MAtChA, FixedMemoryAttention.
 expected_delays, average_proportion, average_lagging and differentiable_average_lagging
 make losses of latency. docs/operators.md has examples, and the names that toolkits have
@@ -43,6 +44,7 @@ from attnbench.torch.modules import (
     Prepared,
 )
 from attnbench.torch.online import Decoded, Step
+from attnbench.torch.registered import energy_attention
 
 __all__ = [
     "AdditiveEnergy",
@@ -58,6 +60,7 @@ __all__ = [
     "average_lagging",
     "average_proportion",
     "differentiable_average_lagging",
+    "energy_attention",
     "expected_delays",
     "lengths_from_mask",
     "matcha_attention",
