@@ -19,6 +19,9 @@ def load():
     """attnbench.torch; None where its library is not built."""
     try:
         from attnbench import torch as operators
+        from attnbench.torch import library
+
+        library.load()  # without it they would be plain torch operations
     except ImportError:
         return None
     return operators

@@ -150,6 +150,16 @@ class PackageTest(InScratch):
                 "HERE", r"[\d.]+\S*")
         self.assert_refused(errors)
 
+    def test_where_the_library_cannot_be_used_a_warning_says_why_once(self):
+        self.installed()
+        self.write(PLACE, b"not ours")
+        call = "print(at.monotonic_attention(p=torch.full((1, 1, 1, 2), .5)).tolist());"
+        done = self.run_python(f"import torch, attnbench.torch as at; {call}{call}",
+                               PYTHONPATH=self.folder)
+        self.assertEqual(done.stdout, "[[[[0.5, 0.25]]]]\n" * 2, done.stderr)
+        self.assertEqual(len(re.findall("UserWarning: .*has no operators of attnbench",
+                                        done.stderr)), 1, done.stderr)
+
     def test_a_copy_that_hides_another_version_says_so(self):
         self.installed()
         self.write("site/attnbench-9.8.7.dist-info/METADATA",
