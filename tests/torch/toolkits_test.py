@@ -128,8 +128,8 @@ class ToolkitsTest(unittest.TestCase):
             u = drawn(B, heads, U, T, seed=6)
             expected = [chunkwise(alpha[:, m], u[:, c if shared else 2 * m + c],
                                   T if width == -1 else width) for m in range(H) for c in range(2)]
-            self.assert_close(PAGE["soft_chunkwise_attention"](alpha, u, None, width, 2, 1.5, shared),
-                              1.5 * torch.stack(expected, 1))
+            made = PAGE["soft_chunkwise_attention"](alpha, u, None, width, 2, 1.5, shared)
+            self.assert_close(made, 1.5 * torch.stack(expected, 1))
 
     def test_seamless_blocks_are_chosen_as_their_last_entries(self):
         for entries in (6, 5):
