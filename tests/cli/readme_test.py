@@ -14,7 +14,7 @@ import unittest
 
 from analysis import published, reads
 from figures import britz_table1
-from pages import not_attempted
+from pages import markdown, not_attempted
 
 PROGRAM = os.environ["ATTNBENCH"]
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -319,6 +319,7 @@ class NumbersTest(DocumentsTest):
             made = plots("crossover.py", *results, *options) if all(there) else ""
             self.assertIn("<!-- crossover table -->\n"
                           f"{made}<!-- end of crossover table -->\n", read(page))
+            self.assertLessEqual(max(map(len, made.splitlines())), markdown.MOST_CHARACTERS)
 
 
 class QuotedOutputTest(unittest.TestCase):
