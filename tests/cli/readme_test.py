@@ -233,6 +233,21 @@ class NumbersTest(DocumentsTest):
             self.assertRegex(said, rf"{name}(?: loses)?(?: up to)? {share}")
             self.assertIn(f"(worst of {row['draws']} draws)", said)
 
+    def test_the_page_on_stability_first_says_from_where_on_forms_lose_mass(self):
+        page = read("docs/stability.md")
+        starts = {}
+        for form, start in re.findall(r"^\| ([^|]+) \|(?: `\w+` \|)? ([^|]+) \|",
+                                      page.split("<!-- losses -->")[1], re.MULTILINE):
+            starts.setdefault(start.strip(), []).append(form)
+        for start, forms in (("750", ["MAD", "TensorFlow"]),
+                             ("420", ["neural_sp", "fairseq 0.12"]),
+                             ("not up to 2048", ["attnbench", "EMMA"])):
+            self.assertEqual(starts[start], forms)
+        first = page.split("## ")[0]
+        self.assertIn("from T = 420 on with fairseq and neural_sp", first)
+        self.assertIn("from T = 750 on with MAD and TensorFlow", first)
+        self.assertIn("with EMMA it does not up to T = 2048", first)
+
     def finding(self, number):
         (line,) = re.findall(rf"^{number}\. (.*)$", read("README.md"), re.MULTILINE)
         return line
