@@ -215,14 +215,18 @@ struct SequenceInputs {
 // What one output did: its first head, which the others follow. Most mechanisms
 // have one. Spans and heads are valid until the next call of the decoder. Under
 // the teacher-forced schedule `inspected` and `weights` are those of all
-// outputs, one after another.
+// outputs, one after another, and all have the same [begin, end): windows that
+// differ by output need the schedule online.
 template <class Real>
 struct StepResult {
   bool need_memory = false;  // nothing was made: Append or Close, Step again
   Index position = -1;       // t(i), the entry chosen; -1: none, or no choice
-  Index begin = 0;           // the entries weighted are [begin, end)
+  // The entries weighted are [begin, end). An output that weighs none has read
+  // the whole memory.
+  Index begin = 0;
   Index end = 0;
-  Index inspected = 0;                    // energies evaluated for the choice
+  // The energies evaluated for the choice; without a choice, for the weights.
+  Index inspected = 0;
   std::span<const Real> weights = {};     // of [begin, end), where wanted
   const StepResult* next_head = nullptr;  // of the same output; null: no more
 };
@@ -417,7 +421,7 @@ void ZeroInputGradients(const Gradients<Real>& gradients) {
 // multiplication, addition, comparison, exp or tanh is one flop; which terms a
 // mechanism counts stands in its README.md.
 struct Operations {
-  double energies = 0;        // energies evaluated for the choice, or of soft
+  double energies = 0;        // StepResult::inspected
   double chunk_energies = 0;  // evaluated over chunks
   double memory_rows = 0;     // rows of d numbers: keys, memory, contexts
   double flops = 0;
