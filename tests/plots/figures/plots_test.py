@@ -310,6 +310,20 @@ class Numbers(PlotTest):
         self.assertEqual(outlines, [(0.5, 0.5, 2), (1.5, 1.5, 4)])
         self.assertIn("1 of 3 outputs", lines[0])
 
+    def test_energies_of_weights_without_a_choice_are_outlined_where_the_weights_are(self):
+        document = decoded("soft", length=5, num_outputs=3)
+        for step, begin, inspected in zip(document["steps"], (1, 3, 4), (2, 5, 1)):
+            step.update(begin=begin, end=begin + 1, weights=[0.5, 0.5], inspected=inspected)
+        path = self.write(document, "local")
+        figure, _ = figures.FIGURES["alignments"].draw(
+            [printed.steps_of(load.read_json(path), path)]
+        )
+        outlines = [
+            (p.get_x(), p.get_y(), p.get_width()) for p in figure.axes[0].patches
+        ]
+        # Of which entry the third output took its one energy is not known.
+        self.assertEqual(outlines, [(0.5, 0.5, 2), (2.5, 1.5, 2)])
+
     def test_alignments_have_the_weights_of_all_heads(self):
         document = decoded("two_heads", length=4, num_outputs=1)
         first = {"position": 2, "begin": 2, "end": 3, "weights": [0.25, 0.25],
