@@ -79,6 +79,9 @@ struct OptionSpec {
   double greatest = std::numeric_limits<double>::infinity();
   std::string variant = {};  // the only one that reads it; empty: all do
   std::string help = {};
+  // What `verify` crosses every case with. Empty: some cases with `allowed`,
+  // and numbers and switches with their default alone.
+  std::vector<OptionValue> verified = {};
 };
 
 // Which numbers an input can hold.
