@@ -18,6 +18,7 @@ Tensors are on the CPU, in f32 or f64 (half and bfloat16 are computed in f32). S
 run on torch.get_num_threads() threads.
 """
 
+from attnbench.torch.backend import backend
 from attnbench.torch.functions import (
     additive_energies,
     matcha_attention,
@@ -56,6 +57,7 @@ __all__ = [
     "additive_energies",
     "average_lagging",
     "average_proportion",
+    "backend",
     "differentiable_average_lagging",
     "expected_delays",
     "matcha_attention",
