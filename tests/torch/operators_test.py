@@ -229,6 +229,24 @@ class OperatorsTest(unittest.TestCase):
                         self.assert_close(x.grad[b:b + 1, :, :, :n], y.grad, tolerance)
                     self.assertEqual(float(x.grad[b, :, :, n:].abs().sum()), 0)
 
+    def test_energies_and_contexts_do_not_read_beyond_the_lengths(self):
+        lengths = torch.tensor([4, 0, 1])
+        inside = (torch.arange(T) < lengths.unsqueeze(1)).view(3, 1, T, 1)
+        keys, states, memory = drawn(3, 2, T, 4), drawn(3, 2, U, 4), drawn(3, 2, T, 3, seed=2)
+        results = []
+        for beyond in (0, float("nan")):
+            inputs = [x.masked_fill(~inside, beyond).requires_grad_() for x in (keys, memory)]
+            out = (at.additive_energies(states, inputs[0], drawn(4), lengths),
+                   at.memory_attention(inputs[0], states, lengths, position_encoding="raw"),
+                   at.memory_contexts(inputs[0], states, inputs[1], lengths))
+            sum(x.sum() for x in out).backward()
+            results.append([*out, *(x.grad for x in inputs)])
+        for n, (a, b) in enumerate(zip(*results)):
+            self.assertTrue(torch.equal(a, b))
+            outside = ~inside.transpose(2, 3) if n < 2 else ~inside
+            if n != 2:
+                self.assertEqual(float(a.masked_fill(~outside, 0).abs().sum()), 0)
+
     def test_all_mass_is_kept_under_stay_last(self):
         p = probabilities(2, 2, 30, 40, dtype=torch.float) * 0.05
         alpha = at.monotonic_attention(p=p, end="stay_last")

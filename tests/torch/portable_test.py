@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import unittest
+from unittest import mock
 
 import numpy
 import torch
@@ -16,9 +17,11 @@ import torch.utils.checkpoint
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.autograd import forward_ad
 from torch.fx.experimental.proxy_tensor import make_fx
+from torch.utils._python_dispatch import TorchDispatchMode
 
 import attnbench.torch as at
 import dispatch_test
+from attnbench.torch.portable import additive
 from dispatch_test import drawn, gradients, loss, results
 
 B, H = 2, 2
@@ -201,7 +204,7 @@ class BackendTest(unittest.TestCase):
         code = ("import torch, attnbench.torch as at\n"
                 "for _ in range(2): made = at.monotonic_attention(p=torch.full((1, 1, 1, 2), .5))\n"
                 "print(made.tolist())")
-        done = in_python(code)
+        done = in_python(code, PYTHONWARNINGS="always")
         self.assertEqual(done.stdout, "[[[[0.5, 0.25]]]]\n")
         self.assertEqual(done.stderr.count("Warning"), 1, done.stderr)
         self.assertIn("takes its portable path: ATTNBENCH_TORCH_LIBRARY names no file",
@@ -220,9 +223,10 @@ class BackendTest(unittest.TestCase):
             at.monotonic_attention(p=p)
 
     def test_a_wrong_number_is_told_so_that_it_reads_back(self):
-        p = torch.full((1, 1, 1, 2), 1 + 2**-23)
-        with at.backend("portable"), self.assertRaisesRegex(ValueError, "is 1.00000012$"):
-            at.monotonic_attention(p=p)
+        for p, text in ((torch.tensor(1 + 2**-23), "1.00000012"),
+                        (torch.tensor(1 + 2**-52).double(), "1.0000000000000002")):
+            with at.backend("portable"), self.assertRaisesRegex(ValueError, f"is {text}$"):
+                at.monotonic_attention(p=p.expand(1, 1, 1, 2))
 
     def test_ten_steps_of_training_have_the_loss_of_the_native_path(self):
         losses = []
@@ -257,6 +261,87 @@ except RuntimeError as error:
 """)
         self.assertEqual(done.stdout.splitlines()[:1], ["True True"], done.stderr)
         self.assertIn("Could not export Python function call", done.stdout)
+
+
+class Counted(TorchDispatchMode):
+    """Counts the operations within, but not views, and the numbers of the largest tensor that
+    one of them makes.
+    """
+
+    def __init__(self):
+        super().__init__()
+        self.calls, self.largest, self.types = 0, 0, set()
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        out = function(*args, **(kwargs or {}))
+        aliases = [x.alias_info for x in function._schema.returns]
+        self.calls += all(x is None or x.is_write for x in aliases)
+        for x in results(out) if not any(aliases) else ():
+            if isinstance(x, torch.Tensor):
+                self.largest = max(self.largest, x.numel())
+                self.types.add(x.dtype)
+        return out
+
+
+class CostTest(Portable):
+    def counted(self, function, *tensors):
+        inputs = [x.clone().requires_grad_() for x in tensors]
+        with Counted() as counted:
+            loss(function(*inputs)).backward()
+        return counted
+
+    def test_alpha_takes_the_way_of_fewer_launches(self):
+        def calls(U, T):
+            return self.counted(lambda p: at.monotonic_attention(p=p),
+                                drawn(1, 1, U, T).sigmoid()).calls
+
+        # Rows take about 2 (1 + log2 T) each, and diagonals 4 (U + T).
+        self.assertLess(calls(1, 1024), 4 * 1024 / 4)
+        self.assertLess(calls(300, 4) - calls(100, 4), 4.5 * 200)
+        self.assertGreater(calls(300, 4) - calls(100, 4), 3.5 * 200)
+
+    def test_windows_of_any_width_take_no_memory_for_each_of_their_entries(self):
+        u = drawn(1, 1, 2, 256)
+        for width in (3, 100, None):
+            largest = self.counted(lambda u, p, w=width: at.mocha_attention(u, w, p=p),
+                                   u, u.sigmoid()).largest
+            self.assertLessEqual(largest, 4 * 2 * 256)
+
+    def test_adaptive_chunks_take_memory_of_one_output(self):
+        u = drawn(1, 1, 20, 32)
+        largest = self.counted(lambda u, p: at.matcha_attention(u, p=p), u, u.sigmoid()).largest
+        self.assertLessEqual(largest, 3 * 32 * 32)
+
+    def test_a_memory_that_heads_share_is_not_copied_for_each(self):
+        B, H, U, T, K, d = 2, 8, 2, 10, 3, 50
+        largest = self.counted(
+            lambda e, s, m: at.memory_contexts(e, s, m.unsqueeze(1).expand(-1, H, -1, -1)),
+            drawn(B, H, T, K), drawn(B, H, U, K), drawn(B, T, d)).largest
+        # Only the gradient of the expanded tensor has as many as all heads.
+        self.assertLessEqual(largest, B * H * T * d)
+        with torch.no_grad(), Counted() as counted:
+            at.memory_contexts(drawn(B, H, T, K), drawn(B, H, U, K),
+                               drawn(B, T, d).unsqueeze(1).expand(-1, H, -1, -1))
+        self.assertLess(counted.largest, B * H * T * d / 2)
+
+    def test_no_f64_is_made_of_other_types_which_some_devices_lack(self):
+        for (name, function, tensors), dtype in itertools.product(
+                operators(), (torch.float, torch.half, torch.bfloat16)):
+            types = self.counted(lambda *x, f=function: f(LENGTHS, *x),
+                                 *(x.to(dtype) for x in tensors)).types
+            self.assertIn(torch.float, types, name)
+            self.assertNotIn(torch.double, types, name)
+
+    def test_additive_energies_in_blocks_are_those_of_all_outputs_at_once(self):
+        tensors = drawn(2, 2, 7, 3), drawn(2, 2, 5, 3, seed=2), drawn(2, 3, seed=3)
+        function = lambda n, *x: at.additive_energies(*x, n)
+        expected = gradients(function, LENGTHS, tensors)
+        with mock.patch.object(additive, "_MOST_NUMBERS", 3 * 2 * 2 * 5 * 3):
+            made = gradients(function, LENGTHS, tensors)
+            largest = self.counted(at.additive_energies, *tensors).largest
+        for a, b in zip(made, expected):
+            self.assert_close(a, b, 1e-6)
+        self.assertEqual(largest, 3 * 2 * 2 * 5 * 3)
 
 
 class TracingTest(Portable):

@@ -66,7 +66,7 @@ class Scan:
         if end == "stay_last":
             count = T if lengths is None else arguments.lengths.view(-1, 1, 1, 1)
             last = torch.arange(T, device=p.device) == count - 1
-            p, r = p.masked_fill(last, 1), r.masked_fill(last, 0)
+            p = p.masked_fill(last, 1)  # r there leads to entries that do not count
         self.p, self.r = p.flatten(0, 1), r.flatten(0, 1)
         self.u = None
         if chunk_energies is not None:
