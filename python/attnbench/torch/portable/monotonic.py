@@ -98,7 +98,7 @@ class Scan:
             q = Reach.apply(p_i.unsqueeze(1), r_i.unsqueeze(1), start)
             alphas.append(p_i * q.squeeze(1))
             start = alphas[-1] + start * E_i
-        return (torch.stack(x, 1) if x else p for x in (alphas, starts))
+        return (torch.stack(alphas, 1), torch.stack(starts, 1)) if alphas else (p, p)
 
 
 class _Sigmoids(Function):
@@ -146,7 +146,8 @@ class Reach(Function):
 def recurrence(a, b, c):
     """Gives y(i, j) = a(i, j) y(i, j-1) + b(i, j) y(i-1, j) + c(i, j), all [N, U, T].
 
-    Rows take U (1 + log2 T) launches, and memory of log2 T tables; diagonals 2 (U + T).
+    Diagonals take 2 (U + T) launches, and rows U (1 + log2 T), but with all T numbers in each
+    and memory of log2 T tables: they must save half of the launches.
     """
     _, U, T = c.shape
     by_rows = 2 * U * T.bit_length() < 2 * (U + T)
