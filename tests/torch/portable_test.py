@@ -224,7 +224,7 @@ class BackendTest(unittest.TestCase):
 
     def test_a_wrong_number_is_told_so_that_it_reads_back(self):
         for p, text in ((torch.tensor(1 + 2**-23), "1.00000012"),
-                        (torch.tensor(1 + 2**-52).double(), "1.0000000000000002")):
+                        (torch.tensor(1 + 2**-52, dtype=torch.double), "1.0000000000000002")):
             with at.backend("portable"), self.assertRaisesRegex(ValueError, f"is {text}$"):
                 at.monotonic_attention(p=p.expand(1, 1, 1, 2))
 
