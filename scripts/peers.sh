@@ -9,8 +9,9 @@
 #             (otherwise to results/, results/figures/ and into docs/speed.md)
 #   --builds N   relinks of the program measure in turn, a process of 5 rounds
 #                each: intervals are then over builds (5 at most where a process
-#                takes minutes: lengths, and memory_online with one round; operators
-#                and matcha_algorithms, which take longer, are measured by one build)
+#                takes minutes: lengths, and memory_online with one round; operators,
+#                portable and matcha_algorithms, which take longer, are measured by
+#                one build)
 #   --before BUILD   compares with an older program, or its build folder, too, by
 #             experiments/kernels_again.json; without it these rows are not measured
 #   --help    this text

@@ -14,8 +14,8 @@ expected_delays, average_proportion, average_lagging and differentiable_average_
 make losses of latency. docs/operators.md has examples, and the names that toolkits have
 for the same things.
 
-Tensors are on the CPU, in f32 or f64 (half and bfloat16 are computed in f32). Sequences
-run on torch.get_num_threads() threads.
+Tensors are f32 or f64 (half and bfloat16 are computed in f32). On the CPU native operators
+compute, where their library is built, else plain torch operations: backend() says which.
 """
 
 from attnbench.torch.backend import backend
