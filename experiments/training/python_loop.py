@@ -29,7 +29,7 @@ with start.imports("python_loop.py", measured.NEEDED):
     from torch.nn.functional import cross_entropy
 
     from analysis import intervals
-    from attnbench.torch import additive_energies, backend, monotonic_attention
+    from attnbench.torch import additive_energies, monotonic_attention
     from framework_training import selection
 
 LENGTH, BATCH, SYMBOLS, EMBEDDING, UNITS = 40, 32, 20, 32, 64
@@ -139,7 +139,6 @@ def main(arguments):
     options = parser.parse_args(arguments)
     rounds, steps = (3, 3) if options.quick else (10, 60)
     torch.set_num_threads(1)
-    backend("native")  # without its library the portable path would be timed
     trainer = Trainer(options.program)
     loops = {
         "trainer": trainer, "python_closed_form": Loop(False),
