@@ -128,6 +128,12 @@ void CheckDescriptions(std::span<const Description* const> descriptions) {
                          "alone");
     }
     for (const OptionSpec& option : about->options) {
+      for (const OptionValue& value : option.verified) {
+        if (value.index() == option.default_value.index()) continue;
+        Refuse(*about, "option '" + option.name +
+                           "' verifies values of another type than its "
+                           "default's");
+      }
       if (option.variant.empty() ||
           Has(about->variants, option.variant, &VariantSpec::name)) {
         continue;

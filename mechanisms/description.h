@@ -39,7 +39,8 @@ std::vector<InputSpec> FurtherInputs(const Description& description,
 // of an input that is no score, an input that only an energy function reads
 // though the mechanism does not have the axis `energy`, a list of scores that
 // is empty, or an input that another mechanism declares otherwise. It also
-// names an option whose variant there is not.
+// names an option whose variant there is not, or whose verified values are not
+// of its type.
 void CheckDescriptions(std::span<const Description* const> descriptions);
 
 }  // namespace attnbench

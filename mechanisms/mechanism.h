@@ -79,6 +79,9 @@ struct OptionSpec {
   double greatest = std::numeric_limits<double>::infinity();
   std::string variant = {};  // the only one that reads it; empty: all do
   std::string help = {};
+  // What `verify` crosses every case with. Empty: some cases with `allowed`,
+  // and numbers and switches with their default alone.
+  std::vector<OptionValue> verified = {};
 };
 
 // Which numbers an input can hold.
@@ -118,6 +121,15 @@ struct VariantSpec {
   bool approximates = false;
 };
 
+// A published form of a training expectation, which `name` stands for: a value
+// of option preset, or a variant.
+struct PublishedForm {
+  std::string name;
+  std::string toolkit;  // or the paper; in full, for people
+  std::string source;   // file and version, in Markdown
+  std::string clips;    // what it clips, and to what
+};
+
 // What a mechanism is called and what it can do.
 struct Description {
   std::string name = {};   // key in commands and files
@@ -129,6 +141,7 @@ struct Description {
   std::vector<std::string> schedules = {};  // of online, teacher_forced
   std::vector<VariantSpec> variants = {};   // "exact" first, with "reference"
   std::vector<OptionSpec> options = {};
+  std::vector<PublishedForm> forms = {};
   // Scores that can be given instead of states; one of each list is needed.
   // Scope attention starts from them.
   std::vector<std::vector<InputSpec>> scores = {};
@@ -205,14 +218,18 @@ struct SequenceInputs {
 // What one output did: its first head, which the others follow. Most mechanisms
 // have one. Spans and heads are valid until the next call of the decoder. Under
 // the teacher-forced schedule `inspected` and `weights` are those of all
-// outputs, one after another.
+// outputs, one after another, and all have the same [begin, end): windows that
+// differ by output need the schedule online.
 template <class Real>
 struct StepResult {
   bool need_memory = false;  // nothing was made: Append or Close, Step again
   Index position = -1;       // t(i), the entry chosen; -1: none, or no choice
-  Index begin = 0;           // the entries weighted are [begin, end)
+  // The entries weighted are [begin, end). An output that weighs none has read
+  // the whole memory.
+  Index begin = 0;
   Index end = 0;
-  Index inspected = 0;                    // energies evaluated for the choice
+  // The energies evaluated for the choice; without a choice, for the weights.
+  Index inspected = 0;
   std::span<const Real> weights = {};     // of [begin, end), where wanted
   const StepResult* next_head = nullptr;  // of the same output; null: no more
 };
@@ -407,7 +424,7 @@ void ZeroInputGradients(const Gradients<Real>& gradients) {
 // multiplication, addition, comparison, exp or tanh is one flop; which terms a
 // mechanism counts stands in its README.md.
 struct Operations {
-  double energies = 0;        // energies evaluated for the choice, or of soft
+  double energies = 0;        // StepResult::inspected
   double chunk_energies = 0;  // evaluated over chunks
   double memory_rows = 0;     // rows of d numbers: keys, memory, contexts
   double flops = 0;

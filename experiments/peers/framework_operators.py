@@ -8,8 +8,9 @@ import sys
 
 from framework_training import Training
 
-sys.path.append(
-    os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "python")
+# It comes before a package that pip installed, which may be of another version.
+sys.path.insert(
+    0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "python")
 )
 VARIANT = "framework_operators"
 

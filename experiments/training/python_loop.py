@@ -29,7 +29,8 @@ with start.imports("python_loop.py", measured.NEEDED):
     from torch.nn.functional import cross_entropy
 
     from analysis import intervals
-    from attnbench.torch import additive_energies, monotonic_attention
+    from attnbench.torch import additive_energies, library, monotonic_attention
+    library.load()  # without it they would be plain torch operations
     from framework_training import selection
 
 LENGTH, BATCH, SYMBOLS, EMBEDDING, UNITS = 40, 32, 20, 32, 64

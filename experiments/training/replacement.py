@@ -28,7 +28,8 @@ with start.imports("replacement.py", measured.NEEDED):
     import torch
     from torch.nn.functional import cross_entropy, pad
 
-    from attnbench.torch import additive_energies, monotonic_attention
+    from attnbench.torch import additive_energies, library, monotonic_attention
+    library.load()  # without it they would be plain torch operations
     from framework_portable import of_fairseq
     from framework_training import selection
 

@@ -45,6 +45,8 @@ void CheckVariant(const std::string& variant, const Description& description,
 // them.
 constexpr char kPreset[] = "preset";
 
+}  // namespace
+
 void CheckOptionsOfVariant(const std::map<std::string, OptionValue>& options,
                            const std::string& variant,
                            const Description& description,
@@ -55,19 +57,17 @@ void CheckOptionsOfVariant(const std::map<std::string, OptionValue>& options,
   for (const OptionSpec& spec : description.options) {
     if (spec.variant.empty() || !options.contains(spec.name)) continue;
     if (spec.variant != variant) {
-      throw UserError(where + "." + spec.name,
+      throw UserError(where + spec.name,
                       fmt::format("is of variant {}; the variant is {}",
                                   spec.variant, variant));
     }
     if (has_preset && spec.name != kPreset) {
       throw UserError(
-          where + "." + kPreset,
+          where + kPreset,
           fmt::format("says {} itself; give one of them", spec.name));
     }
   }
 }
-
-}  // namespace
 
 SweepRequest RequestOfCase(const CaseFile& file, const std::string& mode) {
   const std::string where = file.path + ": options";
@@ -94,7 +94,7 @@ SweepRequest RequestOfCase(const CaseFile& file, const std::string& mode) {
     }
   }
   CheckVariant(variant, description, mode, where + ".variant");
-  CheckOptionsOfVariant(file.options, variant, description, where);
+  CheckOptionsOfVariant(file.options, variant, description, where + ".");
   request.axes["precision"] = {"f64"};
   request.axes["mode"] = {mode};
   if (file.Length('K') > 0) request.axes["num_contexts"] = {file.Length('K')};

@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,6 +25,14 @@ namespace attnbench {
 // out of range, `preset` beside one of the numbers that it stands for, or
 // either without the variant that reads them.
 SweepRequest RequestOfCase(const CaseFile& file, const std::string& mode);
+
+// Throws UserError for an option that another variant than `variant` alone
+// reads, and for `preset` beside one of the numbers that it stands for; `where`
+// stands before the option's name.
+void CheckOptionsOfVariant(const std::map<std::string, OptionValue>& options,
+                           const std::string& variant,
+                           const Description& description,
+                           const std::string& where);
 
 // The one cell of a request, with every value of its axes and options checked.
 Cell OneCell(const SweepRequest& request);

@@ -21,6 +21,7 @@
 #include "harness/commands/commands.h"
 #include "harness/commands/decode_model.h"
 #include "harness/commands/options.h"
+#include "harness/commands/sweep_options.h"
 #include "harness/inputs/case_file.h"
 #include "harness/inputs/workload.h"
 #include "harness/latency/latency.h"
@@ -42,6 +43,7 @@ struct DecodeArguments {
   std::string case_path;
   std::string mechanism;
   std::map<std::string, std::string> axes;
+  std::vector<std::string> options;  // key=value
   std::string threshold;
   std::string seed;
   std::string reference_length;
@@ -74,6 +76,10 @@ void AddOptions(CLI::App& command, DecodeArguments& arguments) {
         ->default_str(axis.default_value)
         ->excludes(case_file);
   }
+  AddMechanismOptions(command,
+                      "an option of the mechanism (see list) in place of the "
+                      "case's, e.g. --option keys=on_demand; can be repeated",
+                      "KEY=VALUE", arguments.options);
   command
       .add_option("--threshold", arguments.threshold,
                   "an entry is chosen where p >= threshold, e.g. --threshold "
@@ -100,14 +106,25 @@ void AddOptions(CLI::App& command, DecodeArguments& arguments) {
             "path.json", arguments.output, arguments.force);
 }
 
-void TakeChoiceOptions(const DecodeArguments& arguments,
-                       SweepRequest& request) {
-  auto& options = request.options;
-  if (!arguments.threshold.empty()) {
-    options["threshold"] = {arguments.threshold};
+// The cell of `request` with the options that were typed.
+Cell CellWithOptions(const DecodeArguments& arguments, SweepRequest request) {
+  std::map<std::string, OptionValue> given;
+  const auto take = [&](const std::string& name, const OptionValue& value) {
+    if (given.emplace(name, value).second) return;
+    throw UserError("--option " + name, "more than one value is given");
+  };
+  if (!arguments.threshold.empty()) take("threshold", arguments.threshold);
+  if (arguments.strict) take("strict", true);
+  if (arguments.sample) take("sample", true);
+  for (const auto& [name, values] : ParseMechanismOptions(arguments.options)) {
+    for (const OptionValue& value : values) take(name, value);
   }
-  if (arguments.strict) options["strict"] = {true};
-  if (arguments.sample) options["sample"] = {true};
+  for (const auto& [name, value] : given) request.options[name] = {value};
+  Cell cell = OneCell(request);
+  CheckOptionsOfVariant(given, cell.Text("variant"),
+                        FindMechanism<double>(cell.mechanism)->Describe(),
+                        "--option ");
+  return cell;
 }
 
 // Entries count from 1; null stands for none.
@@ -230,10 +247,9 @@ Decoded Decode(const Mechanism<double>& mechanism, Config config,
 Decoded DecodeCase(const DecodeArguments& arguments) {
   const CaseFile file = ReadCaseFile(arguments.case_path);
   RefuseToReplace(file.inputs.files, arguments.output);
-  SweepRequest request = RequestOfCase(file, "decode");
+  const SweepRequest request = RequestOfCase(file, "decode");
   CheckInputsOfMechanism(file);
-  TakeChoiceOptions(arguments, request);
-  Config config = MakeConfig(OneCell(request));
+  Config config = MakeConfig(CellWithOptions(arguments, request));
   const CaseSequence arrays(file, ParseSeed(arguments.seed));
   config.dim = arrays.sequence().memory.cols;
   return Decode(*FindMechanism<double>(file.mechanism), config,
@@ -270,8 +286,7 @@ Decoded DecodeWorkload(const DecodeArguments& arguments) {
                                          Shortened(text)));
     }
   }
-  TakeChoiceOptions(arguments, request);
-  const Cell cell = OneCell(request);
+  const Cell cell = CellWithOptions(arguments, request);
   RefuseToReplace(FilesOf(ParseWorkload(cell.Text("workload"))),
                   arguments.output);
   const std::string where = "workload " + cell.Text("workload");

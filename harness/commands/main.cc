@@ -89,21 +89,39 @@ std::vector<std::string> CommandNames(const CLI::App& app) {
   return names;
 }
 
+// The command that was chosen, or the program.
+const CLI::App& ChosenOf(const CLI::App& app) {
+  const auto chosen = app.get_subcommands();
+  return chosen.empty() ? app : *chosen[0];
+}
+
 // The parser only collects unknown options: its own message would not name
 // similar ones.
+void CheckIsNoOption(const std::string& unknown, const CLI::App& command) {
+  const std::string name = unknown.substr(0, unknown.find('='));
+  if (name.size() <= 1 || !name.starts_with('-')) return;
+  throw UserError(command.get_name(),
+                  UnknownName("option", name, OptionNames(command)));
+}
+
+// This comes before what the parser finds missing or excluded: that may be a
+// misspelt option, or its value taken for an argument.
+void CheckOptionsAreKnown(const CLI::App& app) {
+  for (const std::string& unknown : app.remaining(true)) {
+    CheckIsNoOption(unknown, ChosenOf(app));
+  }
+}
+
 void CheckNothingUnknown(const CLI::App& app) {
   const std::vector<std::string> unknown = app.remaining(true);
   if (unknown.empty()) return;
-  const std::string name = unknown[0].substr(0, unknown[0].find('='));
-  const auto chosen = app.get_subcommands();
-  const CLI::App& command = chosen.empty() ? app : *chosen[0];
-  if (name.size() > 1 && name.starts_with('-')) {
-    throw UserError(command.get_name(),
-                    UnknownName("option", name, OptionNames(command)));
-  }
-  if (chosen.empty()) {
-    throw UserError("command line",
-                    UnknownName("command", name, CommandNames(app)));
+  const CLI::App& command = ChosenOf(app);
+  CheckIsNoOption(unknown[0], command);
+  if (&command == &app) {
+    throw UserError(
+        "command line",
+        UnknownName("command", unknown[0].substr(0, unknown[0].find('=')),
+                    CommandNames(app)));
   }
   throw UserError(command.get_name(),
                   fmt::format("unexpected argument '{}'; {} --help lists what "
@@ -329,10 +347,12 @@ int Run(std::vector<std::string> arguments) {
     app.parse(
         std::vector<std::string>(arguments.rbegin(), arguments.rend() - 1));
   } catch (const CLI::ExcludesError& error) {
+    CheckOptionsAreKnown(app);
     throw UserError("command line",
                     std::string(error.what()) + "; give one of them");
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);
+    CheckOptionsAreKnown(app);
     throw UserError("command line", error.what());
   }
   CheckNothingUnknown(app);

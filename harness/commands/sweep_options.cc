@@ -46,21 +46,7 @@ void TakeMechanisms(const std::string& list, SweepRequest& request) {
 
 void TakeOptions(const std::vector<std::string>& options,
                  SweepRequest& request) {
-  std::map<std::string, std::vector<OptionValue>> given;
-  for (const std::string& option : options) {
-    const std::size_t equals = option.find('=');
-    if (equals == 0 || equals == std::string::npos) {
-      throw UserError("--option", fmt::format("'{}' is not KEY=VALUE, such as "
-                                              "threshold=0.5",
-                                              Shortened(option)));
-    }
-    const std::string key = option.substr(0, equals);
-    for (std::string& value :
-         SplitList(option.substr(equals + 1), "--option " + key)) {
-      given[key].emplace_back(std::move(value));
-    }
-  }
-  for (auto& [key, values] : given) {
+  for (auto& [key, values] : ParseMechanismOptions(options)) {
     for (Alternative& alternative : request.alternatives) {
       alternative.options.erase(key);
     }
@@ -87,6 +73,33 @@ void TakeLengthsOfCase(SweepRequest& request) {
 
 }  // namespace
 
+CLI::Option* AddMechanismOptions(CLI::App& command, const std::string& help,
+                                 const char* type,
+                                 std::vector<std::string>& options) {
+  return command.add_option("--option", options, help)
+      ->type_name(type)
+      ->allow_extra_args(false);
+}
+
+std::map<std::string, std::vector<OptionValue>> ParseMechanismOptions(
+    const std::vector<std::string>& options) {
+  std::map<std::string, std::vector<OptionValue>> given;
+  for (const std::string& option : options) {
+    const std::size_t equals = option.find('=');
+    if (equals == 0 || equals == std::string::npos) {
+      throw UserError("--option", fmt::format("'{}' is not KEY=VALUE, such as "
+                                              "threshold=0.5",
+                                              Shortened(option)));
+    }
+    const std::string key = option.substr(0, equals);
+    for (std::string& value :
+         SplitList(option.substr(equals + 1), "--option " + key)) {
+      given[key].emplace_back(std::move(value));
+    }
+  }
+  return given;
+}
+
 void AddSweepOptions(CLI::App& command, SweepArguments& arguments) {
   const auto add = [&command](const std::string& names, std::string& value,
                               const char* type, const std::string& help) {
@@ -105,12 +118,10 @@ void AddSweepOptions(CLI::App& command, SweepArguments& arguments) {
     add(letter + OptionName(axis), arguments.axes[axis.name], "LIST",
         axis.help + " (default " + DefaultText(axis) + ")");
   }
-  command
-      .add_option("--option", arguments.options,
-                  "values of an option of a mechanism (see list), e.g. "
-                  "--option threshold=0.5,0.7; can be repeated")
-      ->type_name("KEY=LIST")
-      ->allow_extra_args(false);
+  AddMechanismOptions(command,
+                      "values of an option of a mechanism (see list), e.g. "
+                      "--option threshold=0.5,0.7; can be repeated",
+                      "KEY=LIST", arguments.options);
   add("--repetitions", arguments.repetitions, "N",
       "rounds, each with one sample a cell, e.g. --repetitions 20 "
       "(default 10)");

@@ -39,6 +39,17 @@ struct SweepArguments {
   bool resume = false;
 };
 
+// Gives a command --option, whose values ParseMechanismOptions takes; `type` is
+// how one looks.
+CLI::Option* AddMechanismOptions(CLI::App& command, const std::string& help,
+                                 const char* type,
+                                 std::vector<std::string>& options);
+
+// The values of each option of a mechanism, as they were typed. Throws
+// UserError naming --option.
+std::map<std::string, std::vector<OptionValue>> ParseMechanismOptions(
+    const std::vector<std::string>& options);
+
 void AddSweepOptions(CLI::App& command, SweepArguments& arguments);
 
 // The sweep that the user asks for: an experiment file, and the options that

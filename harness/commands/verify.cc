@@ -22,8 +22,10 @@
 #include "harness/base/parse_text.h"
 #include "harness/base/printable.h"
 #include "harness/campaign/progress.h"
+#include "harness/commands/case_request.h"
 #include "harness/commands/commands.h"
 #include "harness/commands/options.h"
+#include "harness/commands/sweep_options.h"
 #include "harness/commands/verify_kernels.h"
 #include "harness/machine/environment.h"
 #include "harness/sweep/cell.h"
@@ -42,6 +44,7 @@ constexpr std::size_t kMostFailuresShown = 10;
 // The options as they were typed; empty where one was not given.
 struct VerifyArguments {
   std::string mechanisms;
+  std::vector<std::string> options;  // key=v1,v2
   std::string trials;
   std::string seed;
   std::string level;
@@ -68,6 +71,12 @@ void AddOptions(CLI::App& command, VerifyArguments& arguments) {
   };
   add("--mechanism", arguments.mechanisms, "LIST",
       "mechanisms to verify, e.g. --mechanism mocha,matcha (default: all)")
+      ->excludes(kernels);
+  AddMechanismOptions(command,
+                      "values of an option of a mechanism (see list), each in "
+                      "every case, e.g. --option keys=precomputed,on_demand; "
+                      "can be repeated",
+                      "KEY=LIST", arguments.options)
       ->excludes(kernels);
   add("--trials", arguments.trials, "N",
       fmt::format("trials of each case that samples, e.g. --trials 1000000 "
@@ -123,20 +132,41 @@ std::vector<std::string> ParseMechanisms(const std::string& list) {
   return names;
 }
 
-// The cases of all these mechanisms. A mechanism without cases is named: it
-// must not look verified.
+// The cases of all these mechanisms, with every setting of the options that
+// were asked for. A mechanism without cases is named: it must not look
+// verified.
 std::vector<VerifyCase> CasesOf(const std::vector<std::string>& mechanisms,
-                                bool quick,
+                                const VerifyArguments& arguments,
                                 std::vector<std::string>& not_verified) {
-  std::vector<VerifyCase> cases;
+  const auto given = ParseMechanismOptions(arguments.options);
+  SweepRequest request;
+  request.options = given;
   for (const std::string& name : mechanisms) {
-    const std::vector<VerifyCase> of_one =
-        MakeVerifyCases(FindMechanism<double>(name)->Describe(), quick);
-    cases.insert(cases.end(), of_one.begin(), of_one.end());
-    if (!of_one.empty()) continue;
-    not_verified.push_back(name);
+    request.alternatives.push_back({name, {}, {}});
+  }
+  const std::vector<Point> points = ExpandSweep(request).points;
+  std::vector<VerifyCase> cases;
+  const auto add = [&](const Cell& cell) {
+    const Description& about =
+        FindMechanism<double>(cell.mechanism)->Describe();
+    std::map<std::string, OptionValue> options = cell.options;
+    std::erase_if(options,
+                  [&](const auto& one) { return !given.contains(one.first); });
+    CheckOptionsOfVariant(options, cell.Text("variant"), about, "--option ");
+    const std::vector<VerifyCase> of_cell =
+        MakeVerifyCases(about, arguments.quick, options);
+    cases.insert(cases.end(), of_cell.begin(), of_cell.end());
+    if (!of_cell.empty() || Contains(not_verified, about.name)) return;
+    not_verified.push_back(about.name);
     std::cerr << fmt::format("attnbench: {} has no mode expect: not verified\n",
-                             name);
+                             about.name);
+  };
+  for (const std::string& name : mechanisms) {
+    for (const Point& point : points) {
+      for (const Cell& cell : point.cells) {
+        if (cell.mechanism == name) add(cell);
+      }
+    }
   }
   return cases;
 }
@@ -255,7 +285,7 @@ int Verify(const VerifyArguments& arguments, const std::string& command_line) {
                    .trials = options.trials,
                    .not_verified = {}};
   const std::vector<VerifyCase> cases =
-      CasesOf(mechanisms, arguments.quick, run.not_verified);
+      CasesOf(mechanisms, arguments, run.not_verified);
   if (cases.empty()) {
     std::cerr << "attnbench: there is nothing to verify\n";
     return kNothingToCompare;

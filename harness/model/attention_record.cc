@@ -58,24 +58,22 @@ AttentionReads AttentionRecord<Real>::Reads(BeamAttention<Real>& attention) {
     const std::vector<double> before = std::move(reached);
     reached.clear();
     for (const Index parent : parents) reached.push_back(before[Size(parent)]);
-    std::vector<double>& of_step = delays.emplace_back();
     for (std::size_t row = 0; row < parents.size(); ++row) {
       reads.outputs += 1;
       bool is_zero = true;
       const auto on_head = [&](const StepResult<Real>& head) {
         reads.energies += static_cast<double>(head.inspected);
-        is_zero = is_zero && head.begin == head.end;
-        // A head that inspected entries and chose none has read all of them.
-        const bool read_all = head.position < 0 && head.inspected > 0;
+        // As DelaysOf has it, one that weighs nothing has waited for the end.
+        const bool is_empty = head.begin == head.end;
+        is_zero = is_zero && is_empty;
         reached[row] =
             std::max(reached[row],
-                     static_cast<double>(read_all ? memory_length_ : head.end));
+                     static_cast<double>(is_empty ? memory_length_ : head.end));
       };
       ForEachHead(attention.results()[row], on_head);
       reads.zero_contexts += is_zero ? 1 : 0;
-      of_step.push_back(is_zero ? static_cast<double>(memory_length_)
-                                : reached[row]);
     }
+    delays.push_back(reached);
   });
   for (std::size_t last = 0; last < reached.size(); ++last) {
     std::vector<double>& path = reads.delays.emplace_back(delays.size());
@@ -83,9 +81,6 @@ AttentionReads AttentionRecord<Real>::Reads(BeamAttention<Real>& attention) {
     for (std::size_t i = delays.size(); i-- > 0;) {
       path[i] = delays[i][row];
       row = Size(parents_[i][row]);
-    }
-    for (std::size_t i = 1; i < path.size(); ++i) {
-      path[i] = std::max(path[i], path[i - 1]);
     }
   }
   reads.furthest = std::accumulate(reached.begin(), reached.end(), 0.0) /

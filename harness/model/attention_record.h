@@ -14,14 +14,14 @@ namespace attnbench {
 // that were given up on the way included.
 struct AttentionReads {
   double outputs = 0;
-  double energies = 0;       // evaluated for the choice, or of soft
+  double energies = 0;       // StepResult::inspected, of all heads
   double zero_contexts = 0;  // outputs that weighted no entry
   // The number of entries up to the last one that a hypothesis read on its own
   // way, as a mean over the hypotheses of the last step. What others read does
   // not count.
   double furthest = 0;
   // How many entries each hypothesis of the last step had read before each of
-  // its outputs (the g(i) of latency/latency.h): the whole memory where it
+  // its outputs (the g(i) of latency/latency.h): the whole memory where a head
   // weighted nothing, and never less than before.
   std::vector<std::vector<double>> delays;
 };

@@ -173,9 +173,9 @@ Attended AttentionModel::AttendByEnergies(
   const Tensor all =
       earlier.defined() ? at::cat({earlier, energies}, 2) : energies;
   const std::int64_t U = energies.size(2);
-  const Tensor attention =
-      torch_operators::EnergyAttention(settings_.mechanism, all, memory.lengths)
-          .narrow(2, all.size(2) - U, U);
+  const Tensor attention = torch_operators::EnergyAttention(
+                               settings_.mechanism, all, {}, memory.lengths)
+                               .narrow(2, all.size(2) - U, U);
   return {.contexts = at::bmm(attention.squeeze(1), memory.entries),
           .attention = attention,
           .next = {.energies = all}};

@@ -3,9 +3,8 @@
 #include <fmt/format.h>
 
 #include "harness/base/error.h"
-#include "mechanisms/description.h"
-#include "mechanisms/energy/energy.h"
 #include "mechanisms/registry.h"
+#include "mechanisms/training/attention_function.h"
 
 namespace attnbench {
 namespace {
@@ -16,8 +15,7 @@ bool HasOperator(const std::string& name) {
 }
 
 bool TakesEnergies(const Description& about) {
-  return Contains(about.modes, "gradient") && about.scores.size() == 1 &&
-         FindScore(about, kEnergiesInput.name) != nullptr;
+  return about.scores.size() == 1 && TakesEnergiesAlone(about);
 }
 
 }  // namespace

@@ -33,8 +33,11 @@ const Names kFamilies = {"uniform", "saturated", "recommended", "adversarial"};
 // Adds the cases of one mechanism, crossed over the axes that it declares.
 class Grid {
  public:
-  explicit Grid(const Description& description)
-      : about_(description), base_(DefaultConfig(description)) {}
+  Grid(const Description& description,
+       const std::map<std::string, OptionValue>& options)
+      : about_(description),
+        base_(DefaultConfig(description)),
+        options_(options) {}
 
   struct Crossing {
     VerifyMethod method;
@@ -43,7 +46,7 @@ class Grid {
     bool widths = true;  // all widths, else w = 3
     bool from_states = false;
     bool energies = false;  // all energies, else dot
-    bool options = false;   // all values of named options
+    bool options = false;   // all values that options allow
   };
 
   void Add(const Crossing& crossing) {
@@ -116,7 +119,15 @@ class Grid {
         return fmt::format("end={}", end.name);
       });
     }
-    if (crossing.options) cases = CrossOptions(std::move(cases));
+    for (const OptionSpec& option : about_.options) {
+      const std::vector<OptionValue> values = ValuesOf(option, crossing);
+      if (values.empty()) continue;
+      cases =
+          Cross(cases, values, [&](const OptionValue& value, Config& config) {
+            config.options[option.name] = value;
+            return fmt::format("{}={}", option.name, OptionText(value));
+          });
+    }
     for (VerifyCase& one : cases) {
       one.name += " scores=";
       one.name += one.scores;
@@ -124,20 +135,19 @@ class Grid {
     }
   }
 
-  Cases CrossOptions(Cases cases) const {
-    for (const OptionSpec& option : about_.options) {
-      if (option.allowed.empty()) continue;
-      cases = Cross(cases, option.allowed,
-                    [&](const std::string& value, Config& config) {
-                      config.options[option.name] = value;
-                      return fmt::format("{}={}", option.name, value);
-                    });
-    }
-    return cases;
+  // The values that all cases of a crossing are crossed with; none: the default
+  // alone.
+  std::vector<OptionValue> ValuesOf(const OptionSpec& option,
+                                    const Crossing& crossing) const {
+    const auto found = options_.find(option.name);
+    if (found != options_.end()) return {found->second};
+    if (!option.verified.empty() || !crossing.options) return option.verified;
+    return {option.allowed.begin(), option.allowed.end()};
   }
 
   const Description& about_;
-  Config base_;
+  const Config base_;
+  const std::map<std::string, OptionValue> options_;
   Cases cases_;
 };
 
@@ -328,10 +338,21 @@ std::string MethodName(VerifyMethod method) {
   return "sampling";
 }
 
-std::vector<VerifyCase> MakeVerifyCases(const Description& description,
-                                        bool quick) {
+std::vector<VerifyCase> MakeVerifyCases(
+    const Description& description, bool quick,
+    const std::map<std::string, OptionValue>& options) {
+  Config config;
+  config.options = options;
+  for (const auto& [name, value] :
+       SamplingConfig(description, config).options) {
+    const auto found = options.find(name);
+    if (found == options.end() || found->second == value) continue;
+    throw UserError("option " + name,
+                    fmt::format("is {}, and trials need {}",
+                                OptionText(found->second), OptionText(value)));
+  }
   if (!Contains(description.modes, "expect")) return {};
-  Grid grid(description);
+  Grid grid(description, options);
   if (ChoosesAtRandom(description)) {
     AddRandom(FindScore(description, "p_choose") != nullptr, quick, grid);
   } else {

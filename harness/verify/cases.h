@@ -45,8 +45,12 @@ struct VerifyCase {
 };
 
 // All cases of a mechanism, except those that need a mode that it lacks.
-std::vector<VerifyCase> MakeVerifyCases(const Description& description,
-                                        bool quick);
+// `options` are the same in all cases; of the others every case is crossed with
+// OptionSpec::verified, and some with OptionSpec::allowed. Throws UserError for
+// an option that the trials must set otherwise.
+std::vector<VerifyCase> MakeVerifyCases(
+    const Description& description, bool quick,
+    const std::map<std::string, OptionValue>& options = {});
 
 // This stands before the name of an array that ParameterSource was asked for.
 inline constexpr char kParameterKey[] = "parameter ";

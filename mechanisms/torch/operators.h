@@ -81,13 +81,16 @@ std::tuple<at::Tensor, at::Tensor> MatchaAttention(
     const OptionalTensor& lengths = {}, const OptionalTensor& start = {},
     EndPolicy end = EndPolicy::kAbsorb);
 
-// Attention [B, H, U, T] of any registered mechanism that takes `energies`
-// [B, H, U, T] alone, with its options at their defaults. Outputs of some
-// depend on the ones before: give all from the first on. Throws c10::ValueError
-// if the mechanism is not known, too.
+// Attention [B, H, U, T] of any registered mechanism that follows from
+// `energies` [B, H, U, T], and from `chunk_energies` where it declares them,
+// both finite. Outputs of some depend on the ones before: give all from the
+// first on. `options` are NAME=VALUE,NAME=VALUE (options.h). Throws
+// c10::ValueError if there is no such mechanism or option, too.
 at::Tensor EnergyAttention(const std::string& mechanism,
                            const at::Tensor& energies,
-                           const OptionalTensor& lengths = {});
+                           const OptionalTensor& chunk_energies = {},
+                           const OptionalTensor& lengths = {},
+                           const std::string& options = "");
 
 // The options of fixed-size memory attention, by the names and with the values
 // of `attnbench list`.

@@ -14,6 +14,7 @@
 #include "mechanisms/registry.h"
 #include "mechanisms/torch/arguments.h"
 #include "mechanisms/torch/operators.h"
+#include "mechanisms/torch/options.h"
 #include "mechanisms/torch/registration.h"
 
 namespace attnbench::torch_operators {
@@ -26,8 +27,9 @@ using OptionalRef = const OptionalTensor&;
 struct Options {
   std::string mechanism;
   ScoreKind kind;
-  Index width;
-  EndPolicy end;
+  Config config;
+  bool gives_alpha;  // beside attention
+  Numbers numbers;   // that scores can have
 
   const char* scores_name() const {
     return kind == ScoreKind::kProbabilities ? "p" : "energies";
@@ -54,11 +56,7 @@ class Call {
   Call(const Inputs& inputs, const Options& options)
       : inputs_(inputs),
         options_(options),
-        mechanism_(*FindMechanism<Real>(options.mechanism)),
-        config_(DefaultConfig(mechanism_.Describe())) {
-    config_.chunk_width = options.width;
-    config_.end = options.end;
-  }
+        mechanism_(*FindMechanism<Real>(options.mechanism)) {}
 
   template <class Body>
   void ForEachSequence(const Body& body) const {
@@ -103,10 +101,7 @@ class Call {
 
   // Whether all numbers of sequence n can be computed with.
   bool Check(Index n, Index length, WrongNumbers& wrong) const {
-    const Numbers of_scores = options_.kind == ScoreKind::kProbabilities
-                                  ? Numbers::kProbabilities
-                                  : Numbers::kAny;
-    return wrong.Allows<Real>(n, options_.scores_name(), of_scores,
+    return wrong.Allows<Real>(n, options_.scores_name(), options_.numbers,
                               Table(inputs_.scores, n, length)) &&
            wrong.Allows<Real>(n, kChunkEnergiesInput.name.c_str(),
                               Numbers::kFinite,
@@ -121,7 +116,7 @@ class Call {
       const Expectation<Real> out{.attention = Output(attention, n, length),
                                   .selection = Output(selection, n, length)};
       if (IsEmpty(length) || !Check(n, length, wrong)) return;
-      mechanism_.Expect(config_, SequenceAt(n, length), out);
+      mechanism_.Expect(options_.config, SequenceAt(n, length), out);
     });
     wrong.Throw(inputs_.heads());
   }
@@ -139,7 +134,7 @@ class Call {
       const Index written = IsEmpty(length) ? 0 : length;
       ZeroFrom(written, RowTable(gradients.start, n));
       if (IsEmpty(length)) return;
-      mechanism_.Gradient(config_, SequenceAt(n, length),
+      mechanism_.Gradient(options_.config, SequenceAt(n, length),
                           {.attention = Table(d_attention, n, length),
                            .contexts = {},
                            .selection = Table(d_selection, n, length)},
@@ -156,7 +151,6 @@ class Call {
   const Inputs& inputs_;
   const Options& options_;
   const Mechanism<Real>& mechanism_;
-  Config config_;
 };
 
 // Memory for a result, all of which is going to be written.
@@ -172,7 +166,7 @@ Inputs Take(const Tensor& scores, const OptionalTensor& chunk_energies,
   Inputs inputs;
   inputs.scores = TakeTable(scores, name, "[B, H, U, T]");
   const auto sizes = inputs.scores.sizes();
-  if (chunk_energies.has_value()) {
+  if (chunk_energies.has_value() && chunk_energies->defined()) {
     inputs.chunk_energies =
         TakeTable(*chunk_energies, "chunk_energies", "[B, H, U, T]");
     CheckFits(*chunk_energies, "chunk_energies", sizes, scores, name);
@@ -180,7 +174,7 @@ Inputs Take(const Tensor& scores, const OptionalTensor& chunk_energies,
   if (start.has_value() && start->defined()) {
     inputs.start = TakeArray(*start, "start", "[B, H, T]", 3);
     CheckFits(*start, "start", {sizes[0], sizes[1], sizes[3]}, scores, name);
-    TORCH_CHECK_VALUE(options.end != EndPolicy::kRestart,
+    TORCH_CHECK_VALUE(options.config.end != EndPolicy::kRestart,
                       "start cannot be given where end is restart: there "
                       "alpha does not say where the next output starts");
   }
@@ -188,7 +182,7 @@ Inputs Take(const Tensor& scores, const OptionalTensor& chunk_energies,
   return inputs;
 }
 
-// Attention, and alpha where there are chunk energies.
+// Attention, and alpha if it is given beside it.
 std::tuple<Tensor, Tensor> Compute(const Tensor& scores,
                                    const OptionalTensor& chunk_energies,
                                    const OptionalTensor& lengths,
@@ -197,7 +191,7 @@ std::tuple<Tensor, Tensor> Compute(const Tensor& scores,
   const Inputs inputs = Take(scores, chunk_energies, lengths, start, options);
   const Tensor attention = MakeResult(inputs.scores);
   Tensor selection;
-  if (inputs.chunk_energies.defined()) selection = MakeResult(inputs.scores);
+  if (options.gives_alpha) selection = MakeResult(inputs.scores);
   if (!scores.is_meta()) {
     AT_DISPATCH_FLOATING_TYPES(inputs.scores.scalar_type(), "attnbench", [&] {
       Call<scalar_t>(inputs, options).Expect(attention, selection);
@@ -246,38 +240,21 @@ std::array<Tensor, 3> ComputeGradient(const Cotangents& cotangents,
           InTypeOf(scores, gradients.start)};
 }
 
-constexpr const char* kAbsorb = "absorb";
-constexpr const char* kStayLast = "stay_last";
-constexpr const char* kRestart = "restart";
-
-EndPolicy EndOf(c10::string_view text) {
-  if (text == kAbsorb) return EndPolicy::kAbsorb;
-  if (text == kStayLast) return EndPolicy::kStayLast;
-  if (text == kRestart) return EndPolicy::kRestart;
-  TORCH_CHECK_VALUE(false,
-                    "end must be one of absorb, stay_last, restart, but is "
-                    "another text: ",
-                    text.substr(0, 40));
-}
-
-const char* TextOf(EndPolicy end) {
-  switch (end) {
-    case EndPolicy::kAbsorb:
-      return kAbsorb;
-    case EndPolicy::kStayLast:
-      return kStayLast;
-    case EndPolicy::kRestart:
-      return kRestart;
-  }
-  return "";
-}
-
-ScoreKind KindOf(bool probabilities) {
-  return probabilities ? ScoreKind::kProbabilities : ScoreKind::kEnergies;
+Options ScanOptions(const std::string& mechanism, bool probabilities,
+                    std::int64_t width, c10::string_view end) {
+  Options options = {
+      .mechanism = mechanism,
+      .kind = probabilities ? ScoreKind::kProbabilities : ScoreKind::kEnergies,
+      .config = DefaultConfig(FindMechanism<float>(mechanism)->Describe()),
+      .gives_alpha = mechanism != "monotonic",
+      .numbers = probabilities ? Numbers::kProbabilities : Numbers::kAny};
+  options.config.chunk_width = width;
+  options.config.end = EndOf(end);
+  return options;
 }
 
 Options MonotonicOptions(bool probabilities, c10::string_view end) {
-  return {"monotonic", KindOf(probabilities), 1, EndOf(end)};
+  return ScanOptions("monotonic", probabilities, 1, end);
 }
 
 Options MochaOptions(bool probabilities, std::int64_t width,
@@ -286,20 +263,41 @@ Options MochaOptions(bool probabilities, std::int64_t width,
                     "width must be at least 1, or -1 for infinite lookback, "
                     "but is ",
                     width);
-  return {"mocha", KindOf(probabilities),
-          width == kInfiniteLookback ? kInfiniteWidth : width, EndOf(end)};
+  return ScanOptions("mocha", probabilities,
+                     width == kInfiniteLookback ? kInfiniteWidth : width, end);
 }
 
 Options MatchaOptions(bool probabilities, c10::string_view end) {
-  return {"matcha", KindOf(probabilities), 1, EndOf(end)};
+  return ScanOptions("matcha", probabilities, 1, end);
 }
 
-Options EnergyOptions(c10::string_view mechanism) {
-  const std::string name(mechanism);
-  TORCH_CHECK_VALUE(FindMechanism<float>(name) != nullptr, "mechanism ",
-                    name.substr(0, 40), " is not known");
-  const Config defaults;
-  return {name, ScoreKind::kEnergies, defaults.chunk_width, defaults.end};
+Options EnergyOptions(c10::string_view mechanism,
+                      const OptionalTensor& chunk_energies,
+                      c10::string_view texts) {
+  const Description& about = DescribeEnergyMechanism(std::string(mechanism));
+  const bool given = chunk_energies.has_value() && chunk_energies->defined();
+  const bool taken = FindScore(about, kChunkEnergiesInput.name) != nullptr;
+  TORCH_CHECK_VALUE(
+      given == taken, "chunk_energies ",
+      taken ? "is missing: mechanism " : "must not be given: mechanism ",
+      about.name, taken ? " takes them" : " takes none");
+  return {.mechanism = about.name,
+          .kind = ScoreKind::kEnergies,
+          .config = ConfigOf(about, texts),
+          .gives_alpha = false,
+          .numbers = Numbers::kFinite};
+}
+
+// Calls `compute`. What the mechanism cannot do with these options is an error
+// of the caller.
+template <class Compute>
+auto WithMechanism(const Options& options, const Compute& compute) {
+  try {
+    return compute(options);
+  } catch (const Unsupported& error) {
+    TORCH_CHECK_VALUE(false, "mechanism ", options.mechanism, " ",
+                      std::string(error.what()).substr(0, 200));
+  }
 }
 
 // The kernels, by the schemas below.
@@ -357,17 +355,27 @@ std::tuple<Tensor, Tensor, Tensor> MatchaGradient(
 }
 
 Tensor Energy(c10::string_view mechanism, const Tensor& energies,
-              OptionalRef lengths) {
-  return std::get<0>(
-      Compute(energies, {}, lengths, {}, EnergyOptions(mechanism)));
+              OptionalRef chunk_energies, OptionalRef lengths,
+              c10::string_view options) {
+  return WithMechanism(EnergyOptions(mechanism, chunk_energies, options),
+                       [&](const Options& made) {
+                         return std::get<0>(Compute(energies, chunk_energies,
+                                                    lengths, {}, made));
+                       });
 }
 
-Tensor EnergyGradient(OptionalRef d_attention, std::array<bool, 1> output_mask,
-                      c10::string_view mechanism, const Tensor& energies,
-                      OptionalRef lengths) {
-  return ComputeGradient({d_attention, {}}, {output_mask[0], false, false},
-                         energies, {}, lengths, {},
-                         EnergyOptions(mechanism))[0];
+std::tuple<Tensor, Tensor> EnergyGradient(
+    OptionalRef d_attention, std::array<bool, 2> output_mask,
+    c10::string_view mechanism, const Tensor& energies,
+    OptionalRef chunk_energies, OptionalRef lengths, c10::string_view options) {
+  return WithMechanism(
+      EnergyOptions(mechanism, chunk_energies, options),
+      [&](const Options& made) -> std::tuple<Tensor, Tensor> {
+        auto [d_energies, d_chunk_energies, none] = ComputeGradient(
+            {d_attention, {}}, {output_mask[0], output_mask[1], false},
+            energies, chunk_energies, lengths, {}, made);
+        return {d_energies, d_chunk_energies};
+      });
 }
 
 TORCH_LIBRARY_FRAGMENT(attnbench, library) {
@@ -402,10 +410,12 @@ TORCH_LIBRARY_FRAGMENT(attnbench, library) {
          &Matcha, &MatchaGradient);
   Define(library,
          {.name = "energy_attention",
-          .arguments = "str mechanism, Tensor energies, Tensor? lengths=None",
+          .arguments = "str mechanism, Tensor energies, Tensor?"
+                       " chunk_energies=None, Tensor? lengths=None,"
+                       " str options=\"\"",
           .results = "Tensor",
-          .cotangents = "Tensor? d_attention, bool[1] output_mask",
-          .gradients = "Tensor energies"},
+          .cotangents = "Tensor? d_attention, bool[2] output_mask",
+          .gradients = "(Tensor energies, Tensor chunk_energies)"},
          &Energy, &EnergyGradient);
 }
 
@@ -439,9 +449,11 @@ std::tuple<at::Tensor, at::Tensor> MatchaAttention(
 
 at::Tensor EnergyAttention(const std::string& mechanism,
                            const at::Tensor& energies,
-                           const OptionalTensor& lengths) {
+                           const OptionalTensor& chunk_energies,
+                           const OptionalTensor& lengths,
+                           const std::string& options) {
   static const auto operation = Operator<decltype(Energy)>("energy_attention");
-  return operation.call(mechanism, energies, lengths);
+  return operation.call(mechanism, energies, chunk_energies, lengths, options);
 }
 
 }  // namespace attnbench::torch_operators

@@ -166,12 +166,17 @@ def choice_handles():
 def _inspected(document):
     """Gives (first, count) of the entries inspected by each output.
 
-    An output scans on from the entry that was chosen last, itself included, and
-    soft attention, which chooses none, from the first; whatever `end` is.
+    An output scans on from the entry that was chosen last, itself included, whatever
+    `end` is. One that weighs entries without a choice has evaluated those, unless it
+    evaluated fewer energies.
     """
     first = 1
     for index, step in enumerate(document["steps"]):
         count = step["inspected"]
+        if step["position"] is None and step["begin"] is not None:
+            width = step["end"] - step["begin"] + 1
+            yield step["begin"], width if count >= width else 0
+            continue
         if not 0 <= count <= document["memory_length"] - first + 1:
             raise load.DataError(
                 f"{document['path']}: steps[{index}]",

@@ -108,21 +108,22 @@ def _draw_span(panel, cell, place, look):
 
 
 def _caption(attention, decoders, length):
-    units = decoders["dim"].iloc[0]
+    """Each half with its own commit and machine: they may be two."""
     return (
-        f"T = U = {length} symbols. Attention alone: of d = {attention['dim'].iloc[0]}, "
-        f"energies {_of_each('energy', attention)}, workload "
-        f"{_of_each('workload', attention)}. Whole decoder: "
-        f"{decoders['layers'].iloc[0]} LSTM layers of {units} units with their encoder, beam "
-        f"{britz_table1.PAPERS_BEAM}, energies {_of_each('energy', decoders)}, random weights. "
-        f"Threads: {_of_each('threads', attention, decoders)}; lines: 95 % intervals. "
-        + words.contexts_text([attention.attrs, decoders.attrs])
+        f"T = U = {length} entries and outputs; lines: 95 % intervals. Attention alone: d = "
+        f"{attention['dim'].iloc[0]}, energies {_of_each('energy', attention)}, workload "
+        f"{_of_each('workload', attention)}, threads {_of_each('threads', attention)}. "
+        f"{words.context_text(attention.attrs['context'])} Whole decoder: "
+        f"{decoders['layers'].iloc[0]} LSTM layers of {decoders['dim'].iloc[0]} units with "
+        f"their encoder, beam {britz_table1.PAPERS_BEAM}, energies "
+        f"{_of_each('energy', decoders)}, random weights, threads "
+        f"{_of_each('threads', decoders)}. {words.context_text(decoders.attrs['context'])}"
     )
 
 
-def _of_each(axis, *frames):
+def _of_each(axis, cells):
     """The values of an axis, of cells that have one: fixed-size memory has no energies."""
-    values = {str(value) for cells in frames for value in cells[axis].dropna()}
+    values = {str(value) for value in cells[axis].dropna()}
     return ", ".join(sorted(values))
 
 

@@ -15,6 +15,11 @@ operators; it needs PyTorch, and none of the above.
 """
 
 import importlib
+import importlib.metadata
+import os
+import warnings
+
+__version__ = "0.1.0"  # that of CMakeLists.txt
 
 _MODULES = {
     "DataError": "results",
@@ -37,3 +42,20 @@ def __getattr__(name):
 
 def __dir__():
     return sorted({*globals(), *__all__})
+
+
+def _tell_of_another_version():
+    """Warns where this copy, such as CMake's on PYTHONPATH, hides one that pip installed."""
+    try:
+        hidden = importlib.metadata.version("attnbench")
+    except importlib.metadata.PackageNotFoundError:
+        return
+    if hidden != __version__:
+        warnings.warn(
+            f"attnbench {__version__} in {os.path.dirname(__file__)} hides attnbench {hidden},"
+            " which pip installed",
+            stacklevel=3,
+        )
+
+
+_tell_of_another_version()

@@ -1,5 +1,5 @@
 """Imports the modules of the project's folder plots/, which lies beside this one in the
-source tree and in an installation.
+source tree and in CMake's installation, and below this one in pip's (setup.py).
 
 Their names are plain ones, such as `analysis`, and a user may have a module of that name.
 So sys.path and sys.modules have ours only while one of them is imported.
@@ -9,9 +9,10 @@ import importlib
 import os
 import sys
 
-FOLDER = os.path.join(
-    os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__)))), "plots"
-)
+_HERE = os.path.dirname(os.path.realpath(__file__))
+_SHARED = os.path.join(_HERE, "shared")
+_ROOT = _SHARED if os.path.isdir(_SHARED) else os.path.dirname(os.path.dirname(_HERE))
+FOLDER = os.path.join(_ROOT, "plots")
 PACKAGES = ("analysis", "figures")
 _ours = {}
 

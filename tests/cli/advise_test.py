@@ -25,9 +25,12 @@ class Advise(ResultFilesTest):
                             if not line.startswith("  warning: ")]
         self.assertRegex(validity, "^valid|^INVALID")
         self.assertIn("T = 20, U = 6, d = 64, beam 2, 9 symbols, 2 LSTM layers", lines[0])
-        names = [line.split("  ")[1] for line in lines[2:8]]
-        self.assertEqual(names, ["soft", "monotonic", "mocha w=3", "matcha", "memory K=32",
-                                 "none"])
+        listed = strict(self.gives(0, "list", "--json")[0])["mechanisms"]
+        widths = {"chunk_width": " w=3", "num_contexts": " K=32"}
+        names = [one["name"] + "".join(widths.get(axis, "") for axis in one["axes"])
+                 for one in listed] + ["none"]
+        rows = lines[2:2 + len(names)]
+        self.assertEqual([row.split("  ")[1] for row in rows], names)
         self.assertRegex(out, r"\nIt (pays|does not pay|cannot be told): .*Soft attention takes \d+ % of")
         self.assertIn("[3/3]", err)
         with open(self.path("a.json"), encoding="utf-8") as file:

@@ -71,6 +71,8 @@ class WrongInput(CommandTest):
             (["list", "--jsno"], "list: unknown option", "'--json'?"),
             (["list", "extra"], "unexpected argument 'extra'"),
             (["list", "--json", "--schema"], "--json excludes --schema; give one of them"),
+            (["run-sweep", "--peers", "x", "--peer-limit", "5"],
+             "unknown option '--peers'; did you mean '--peer'?"),
             (["list", "--schema=swep"], "--schema: unknown kind 'swep'", "'sweep'?"),
             (["run-sweep", "--memory-lenght", "3"], "'--memory-length'?"),
             (["run-sweep", "--memory-lenght=3"], "'--memory-length'?"),

@@ -120,6 +120,28 @@ class Steps(InFolder):
         several = {tuple(self.positions(many, "--sample", "--seed", s)) for s in range(9)}
         self.assertGreater(len(several), 1)
 
+    def test_an_option_of_the_mechanism_replaces_that_of_the_case(self):
+        path = self.monotonic([[0.5, 0.8]], threshold=0.1)
+        self.assertEqual(self.positions(path, "--option", "threshold=0.7"), [2])
+        self.assertEqual(self.positions(path, "--option", "strict=true",
+                                        "--threshold", "0.5"), [2])
+        drawn = ("--mechanism", "monotonic", "-T", 9, "-U", 1, "-d", 4)
+        self.assertEqual(self.positions(*drawn, "--option", "threshold=0"), [1])
+        self.assertEqual(self.positions(*drawn, "--option", "threshold=1"), [None])
+
+    def test_wrong_options_of_the_mechanism(self):
+        path = self.monotonic([[0.5, 0.8]])
+        drawn = ("--mechanism", "monotonic", "-T", 9, "-U", 1, "-d", 4)
+        for options, naming in (
+                (("threshold",), "--option: 'threshold' is not KEY=VALUE"),
+                (("thresold=1",), "did you mean 'threshold'?"),
+                (("threshold=2",), "option threshold: '2' is not"),
+                (("threshold=0,1",), "--option threshold: more than one value is given"),
+                (("strict=true", "--strict"), "--option strict: more than one value is given"),
+                (("term_eps=0",), "--option term_eps: is of variant parallel; the variant is")):
+            for source in ((path,), drawn):
+                self.assert_refused(*source, "--option", *options, naming=naming)
+
     def test_chunks_and_contexts(self):
         case = {"mechanism": "mocha", "options": {"chunk_width": 2},
                 "inputs": {"energies": [[-1, -1, 1]], "chunk_energies": [[9, 2, 2]],
@@ -223,6 +245,9 @@ class Steps(InFolder):
         self.assert_refused(path, "--threshold", 2, naming="threshold")
         self.assert_refused(path, "--seed", -1, naming="--seed")
         self.assert_refused(path, "--treshold", 1, naming="--threshold")
+        # Its value looks like a case file, which --mechanism excludes.
+        self.assert_refused("--mechanism", "soft", "--optoin", "keys=on_demand",
+                            naming="unknown option '--optoin'; did you mean '--option'?")
         self.assert_refused("--mechanism", "mocca", naming="did you mean 'mocha'?")
         self.assert_refused("--mechanism", "soft", "-T", "1,2", naming="one value")
         self.assert_refused("--mechanism", "soft", "-T", 0, naming="--memory-length")

@@ -14,7 +14,7 @@ import unittest
 
 from analysis import published, reads
 from figures import britz_table1
-from pages import not_attempted
+from pages import markdown, not_attempted
 
 PROGRAM = os.environ["ATTNBENCH"]
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -201,7 +201,7 @@ class NumbersTest(DocumentsTest):
 
     def test_the_first_findings_are_those_of_the_picture_above_them(self):
         names = {"monotonic": "hard monotonic attention", "MoChA, w = 4": "MoChA",
-                 "fixed-size memory, K = 32": "memory", "no attention": "Without any attention"}
+                 "fixed-size memory, K = 32": "memory", "no attention": "Without attention"}
         found = 0
         for line in drawn("gains", "claims/figure3", "claims/decoder").splitlines():
             name, _, ratios = line.removeprefix("  T = U = 100, ").partition(": ")
@@ -213,7 +213,7 @@ class NumbersTest(DocumentsTest):
                                        rf"[a-z ]* {re.escape(interval)}")
                 found += 1
         self.assertEqual(found, 7)
-        self.assertIn("over 5 % of the outputs", read("README.md"))
+        self.assertIn("over 5 % of the outputs", self.finding(1))
 
     def test_no_block_of_output_is_empty(self):
         for page in pages():
@@ -231,7 +231,22 @@ class NumbersTest(DocumentsTest):
                       and (preset or row["variant"] == "exact")]
             share = f"{100 * row['lost']:.1f} %"
             self.assertRegex(said, rf"{name}(?: loses)?(?: up to)? {share}")
-            self.assertIn(f"({row['draws']} draws)", said)
+            self.assertIn(f"(worst of {row['draws']} draws)", said)
+
+    def test_the_page_on_stability_first_says_from_where_on_forms_lose_mass(self):
+        page = read("docs/stability.md")
+        starts = {}
+        for form, start in re.findall(r"^\| ([^|]+) \|(?: `\w+` \|)? ([^|]+) \|",
+                                      page.split("<!-- losses -->")[1], re.MULTILINE):
+            starts.setdefault(start.strip(), []).append(form)
+        for start, forms in (("750", ["MAD", "TensorFlow"]),
+                             ("420", ["neural_sp", "fairseq 0.12"]),
+                             ("not up to 2048", ["attnbench", "EMMA"])):
+            self.assertEqual(starts[start], forms)
+        first = page.split("## ")[0]
+        self.assertIn("from T = 420 on with fairseq and neural_sp", first)
+        self.assertIn("from T = 750 on with MAD and TensorFlow", first)
+        self.assertIn("with EMMA it does not up to T = 2048", first)
 
     def finding(self, number):
         (line,) = re.findall(rf"^{number}\. (.*)$", read("README.md"), re.MULTILINE)
@@ -270,13 +285,13 @@ class NumbersTest(DocumentsTest):
         self.stands_in(finding, ["docs/stability.md"])
 
     def test_the_finding_about_noise_is_that_of_the_committed_result(self):
-        errors = dict(re.findall(r"^  stretch, (noise\d): (.*)$",
+        errors = dict(re.findall(r"^  symbols held for frames, monotonic, (no noise|noise 1): (.*)$",
                                  drawn("hard_errors", "training/stretch"), re.MULTILINE))
         with open(os.path.join(RESULTS, "training", "stretch.json"), encoding="utf-8") as file:
             runs = [run["name"] for run in json.load(file)["runs"]]
         said = self.finding(4)
-        for name in ("noise0", "noise1"):
-            expected, hard = re.findall(r"\d\S* %", errors[name])
+        for name, words in (("noise0", "no noise"), ("noise1", "noise 1")):
+            expected, hard = re.findall(r"\d\S* %", errors[words])
             self.assertRegex(said, f"{expected} (?:of symbols by the expectation )?and (?:in )?{hard}")
             self.assertIn(f"{runs.count(name)} seeds", said)
 
@@ -324,6 +339,7 @@ class NumbersTest(DocumentsTest):
             made = plots("crossover.py", *results, *options) if all(there) else ""
             self.assertIn("<!-- crossover table -->\n"
                           f"{made}<!-- end of crossover table -->\n", read(page))
+            self.assertLessEqual(max(map(len, made.splitlines())), markdown.MOST_CHARACTERS)
 
 
 class QuotedOutputTest(unittest.TestCase):
@@ -337,6 +353,18 @@ class QuotedOutputTest(unittest.TestCase):
         table = shown[shown.index("  mechanism"):shown.index("\nspeed-up: ")]
         words = block("advise", "README.md").removeprefix(table + "\n").split()
         self.assertEqual(words, shown.splitlines()[-1].split())
+
+    def test_the_diagnosis_is_that_of_the_committed_result(self):
+        self.assertEqual(run(PROGRAM, "show", os.path.join(RESULTS, "diagnosis.json")),
+                         block("diagnose", "docs/stability.md"))
+
+    def test_the_check_is_that_of_the_committed_results(self):
+        page = read("docs/comparing.md")
+        (asked,) = re.findall("`(check results/.*?)` prints", page)
+        done = subprocess.run([PROGRAM, *asked.split()], cwd=ROOT, capture_output=True,
+                              text=True, check=False)
+        self.assertEqual((done.returncode, done.stderr), (1, ""))
+        self.assertEqual(done.stdout, block("check", "docs/comparing.md"))
 
     def test_the_comparison_is_that_of_the_committed_results(self):
         # Exit code 1 means a cell that is SLOWER; both are good examples.
@@ -381,6 +409,33 @@ class QuotedOutputTest(unittest.TestCase):
 class ProgramTest(DocumentsTest):
     def test_the_axes_are_those_of_the_program(self):
         self.stands_in(run(PROGRAM, "list", "--markdown").strip(), pages())
+
+    def test_the_published_forms_are_those_of_the_program(self):
+        table = run(PROGRAM, "list", "--markdown=forms")
+        self.assertIn("fairseq 0.12", table)
+        self.stands_in(f"<!-- forms -->\n{table}<!-- /forms -->\n", ["docs/stability.md"])
+
+    def test_the_commands_for_a_shape_of_ones_own_measure_it(self):
+        advise, *sweeps = block("shapes", "docs/decoder.md").splitlines()
+        self.assertEqual(len(sweeps), 2)
+        for line in advise, *sweeps:
+            # The same, small.
+            _, *small = re.sub(r"-([TUd]) \S+", r"-\1 8", line).split()
+            if line in sweeps:
+                small = ["run-sweep", *small]
+            with self.subTest(line), tempfile.TemporaryDirectory() as folder:
+                small[-1] = os.path.join(folder, "r.json")
+                done = subprocess.run([PROGRAM, *small, "--repetitions", "2"],
+                                      capture_output=True, text=True, check=False)
+                # A test's times need not be valid.
+                self.assertIn(done.returncode, (0, 5) if line == advise else (0,), done.stderr)
+                with open(small[-1], encoding="utf-8") as file:
+                    found = file.read()
+                for option, member in (("-w", "chunk_width"), ("-K", "num_contexts"),
+                                       ("-B", "batch")):
+                    if f" {option} " in line:
+                        value = re.search(f" {option} (\\S+)", line)[1]
+                        self.assertRegex(found, f'"{member}": ?{value}\\b')
 
     def test_the_commands_are_those_of_the_program(self):
         listed = run(PROGRAM, "--help").split("Subcommands:\n")[1]

@@ -75,6 +75,16 @@ class Verify(unittest.TestCase):
             return self.document("--mechanism", names, "--trials", 100)["cases"]
         self.assertEqual(cases("memory,soft,memory,soft"), cases("memory,soft"))
 
+    def test_every_case_has_the_options_that_are_asked_for(self):
+        cases = self.document("--mechanism", "soft,memory", "--option", "max_length=70,90",
+                              "--option", "place=inside")["cases"]
+        named = [case["case"] for case in cases if case["mechanism"] == "memory"]
+        for value in (70, 90):
+            of_value = [name for name in named if f"place=inside max_length={value} " in name]
+            self.assertEqual(len(of_value), len(named) / 2)
+        alone = self.document("--mechanism", "soft")["cases"]
+        self.assertEqual([case for case in cases if case["mechanism"] == "soft"], alone)
+
     def test_threads_change_nothing_and_seeds_do(self):
         def cases(*arguments):
             return self.document("--mechanism", "mocha", "--trials", 200, *arguments)["cases"]
@@ -119,6 +129,13 @@ class Verify(unittest.TestCase):
                 (("--level", "nan"), "--level"), (("-j", 0), "--threads"),
                 (("--mechanism", "mocca"), "did you mean 'mocha'?"),
                 (("--mechanism", "soft,"), "--mechanism"),
+                (("--mechanism", "soft", "--option", "threshold=1"),
+                 "unknown option 'threshold'"),
+                (("--option", "max_length"), "'max_length' is not KEY=VALUE"),
+                (("--option", "max_length=-1"), "option max_length: '-1' is not"),
+                (("--option", "preset=mad2017"), "--option preset: is of variant parallel"),
+                (("--option", "sample=false"), "option sample: is false, and trials need true"),
+                (("--kernels", "--option", "keys=on_demand"), "excludes --"),
                 (("--trials", ""), "--trials: an empty value"),
                 (("-o", "/absent/v.json"), "/absent/v.json"),
                 (("--shard", "0/2"), "unknown option '--shard'"), (("extra",), "extra")):

@@ -157,6 +157,14 @@ TEST(Description, ThatGivesAnOptionToAVariantThatThereIsNotIsRefused) {
                         "'open', which there is not"));
 }
 
+TEST(Description, WhoseVerifiedValuesAreNotOfTheOptionsTypeIsRefused) {
+  Description about = Newcomer();
+  about.options = {{.name = "ratio", .default_value = 1.0, .verified = {2.0}}};
+  EXPECT_EQ(Refusal({about}), "none");
+  about.options[0].verified = {2};
+  EXPECT_THAT(Refusal({about}), HasSubstr("option 'ratio' verifies values"));
+}
+
 TEST(FurtherInputs, AreThoseOfTheEnergyFunction) {
   const Description& about = FindMechanism<float>("mocha")->Describe();
   Config config;

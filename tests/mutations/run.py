@@ -136,6 +136,15 @@ def control_of(mutation):
         folder=MUTANTS / f"control_{mutation.folder.name}")
 
 
+def sources_of(compiled):
+    """Gives the sources that a compiled file includes if CMake made it of several, else
+    itself."""
+    if pathlib.Path(compiled).parent.name != "Unity":
+        return [compiled]
+    text = pathlib.Path(compiled).read_text(encoding="utf-8")
+    return re.findall(r'^#include "(.+)"$', text, re.M)
+
+
 def target_of(object_name):
     """Gives the library or program that CMake makes of an object."""
     return re.search(r"CMakeFiles/([\w-]+)\.dir/", object_name)[1]
@@ -149,12 +158,13 @@ class Base:
         commands = json.loads((BUILD / "compile_commands.json").read_text())
         # The key is the object, as a source may be compiled twice.
         self.compile = {}
+        self.object_of = {}
         for entry in commands:
             words = shlex.split(entry["command"])
-            self.compile[words[words.index("-o") + 1]] = words
-        self.object_of = {
-            os.path.relpath(words[-1], ROOT): name for name, words in self.compile.items()
-        }
+            name = words[words.index("-o") + 1]
+            self.compile[name] = words
+            for source in sources_of(words[-1]):
+                self.object_of[os.path.relpath(source, ROOT)] = name
         self.links = {check.test: self.link_words(check.test) for check in checks
                       if not check.is_python}
         needed = {word for words in self.links.values() for word in words
@@ -167,7 +177,7 @@ class Base:
             self.link(test, {}, self.programs[test])
 
     def link_words(self, test):
-        """Gives the commands that link `attnbench`, or one test source alone with the
+        """Gives the words that link `attnbench`, or the object of one test source with the
         room that its program tests.
         """
         if test and test not in self.object_of:
@@ -229,8 +239,13 @@ class Base:
     def compile_again(self, name, mutation, changed, to):
         words = ["-O1" if word == "-O3" else word for word in self.compile[name]]
         words[words.index("-o") + 1] = str(to)
-        if words[-1] == str(ROOT / mutation.file):
-            words[-1] = str(changed)
+        original = str(ROOT / mutation.file)
+        if original in sources_of(words[-1]):
+            joined = to.with_suffix(".cc")
+            joined.write_text("".join(
+                f'#include "{changed if source == original else source}"\n'
+                for source in sources_of(words[-1])), encoding="utf-8")
+            words[-1] = str(joined)
         words.insert(words.index(f"-I{ROOT}"), f"-I{mutation.folder / 'source'}")
         words[words.index("-o"):words.index("-o")] = FLAGS
         run(words, cwd=BUILD)

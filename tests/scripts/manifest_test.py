@@ -17,7 +17,8 @@ PORTS = {
     "nlohmann_json": "nlohmann-json", "rapidcheck": "rapidcheck",
 }
 # The .deb does not need these.
-OF_TESTS = {"python3-ipykernel", "python3-markdown-it", "python3-nbclient"}
+OF_TESTS = {"python3-ipykernel", "python3-markdown-it", "python3-nbclient", "python3-pip",
+            "python3-setuptools", "python3-venv", "python3-wheel"}
 
 
 def read(name):
@@ -43,6 +44,7 @@ class ManifestTest(unittest.TestCase):
         (version,) = re.findall(r"^project\(attnbench VERSION (\S+)", read("CMakeLists.txt"),
                                 re.MULTILINE)
         self.assertEqual(json.loads(read("vcpkg.json"))["version-string"], version)
+        self.assertIn(f'\n__version__ = "{version}"', read("python/attnbench/__init__.py"))
 
     def test_the_deb_needs_the_python_that_setup_installs(self):
         (line,) = re.findall(r'^  "(python3,.*)"\)$', read("CMakeLists.txt"), re.MULTILINE)

@@ -13,9 +13,9 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 CMAKE = """
 attnbench_room(base
   SOURCES error.cc)
-attnbench_room(sweep
+attnbench_room(sweep TEXT
   USES base
-  TEXT_SOURCES axes.cc)
+  SOURCES axes.cc)
 attnbench_room(results APART
   USES base sweep
   SOURCES check.cc)

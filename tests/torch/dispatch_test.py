@@ -42,7 +42,9 @@ def operators():
     yield ("matcha_attention",
            lambda n, p, u, s: at.matcha_attention(u, p=p, lengths=n, start=s), (p, u, start))
     yield ("energy_attention",
-           lambda n, e: torch.ops.attnbench.energy_attention("soft", e, n), (u,))
+           lambda n, e: at.energy_attention("soft", e, lengths=n), (u,))
+    yield ("energy_attention",
+           lambda n, e, u: at.energy_attention("mocha", e, u, n, {"chunk_width": 2}), (p, u))
     yield "memory_attention", lambda n, e, d: at.memory_attention(e, d, n), (entries, states)
     yield ("memory_contexts", lambda n, e, d, m: at.memory_contexts(e, d, m, n),
            (entries, states, memory))
@@ -146,6 +148,15 @@ class DispatchTest(unittest.TestCase):
             mapped = functorch.vmap(functorch.grad(f, everything))(
                 *(torch.stack([x, x]) for x in tensors))
             self.assert_all_equal([x[1] for x in mapped], expected, name)
+
+    def test_gradients_that_are_batched_are_those_one_by_one(self):
+        for name, function, tensors in operators():
+            inputs = [x.clone().requires_grad_() for x in tensors]
+            out = results(function(self.LENGTHS, *inputs))[0]
+            batch = drawn(3, *out.shape, seed=9)
+            alone = [torch.autograd.grad(out, inputs, one, retain_graph=True) for one in batch]
+            made = torch.autograd.grad(out, inputs, batch, is_grads_batched=True)
+            self.assert_all_equal(made, [torch.stack(x) for x in zip(*alone)], name)
 
     def test_forward_mode_and_second_derivatives_are_refused(self):
         for name, function, tensors in operators():

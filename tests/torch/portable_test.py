@@ -21,6 +21,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 import attnbench.torch as at
 import dispatch_test
+from attnbench.torch import portable
 from attnbench.torch.portable import additive
 from dispatch_test import drawn, gradients, loss, results
 
@@ -29,8 +30,8 @@ LENGTHS = torch.tensor([5, 3])
 
 
 def operators():
-    """Those of dispatch_test.py that are functions of this package."""
-    return [one for one in dispatch_test.operators() if hasattr(at, one[0])]
+    """Those of dispatch_test.py that have a portable path."""
+    return [one for one in dispatch_test.operators() if hasattr(portable, one[0])]
 
 
 def recursion(p, start):
@@ -221,12 +222,6 @@ class BackendTest(unittest.TestCase):
                 at.monotonic_attention(p=p[0])
         with at.backend("portable"), self.assertRaisesRegex(ValueError, "is 1.5"):
             at.monotonic_attention(p=p)
-
-    def test_a_wrong_number_is_told_so_that_it_reads_back(self):
-        for p, text in ((torch.tensor(1 + 2**-23), "1.00000012"),
-                        (torch.tensor(1 + 2**-52, dtype=torch.double), "1.0000000000000002")):
-            with at.backend("portable"), self.assertRaisesRegex(ValueError, f"is {text}$"):
-                at.monotonic_attention(p=p.expand(1, 1, 1, 2))
 
     def test_ten_steps_of_training_have_the_loss_of_the_native_path(self):
         losses = []

@@ -74,7 +74,7 @@ class ToolkitsTest(unittest.TestCase):
         self.assertLessEqual(float((a - b).detach().abs().max()), 1e-6)
 
     def test_every_example_of_the_page_was_run(self):
-        self.assertEqual(COUNT, 8)
+        self.assertEqual(COUNT, 10)
 
     def test_replacements_take_ten_lines_or_little_more(self):
         with open(os.path.join(ROOT, "docs", "operators.md"), encoding="utf-8") as file:
@@ -113,18 +113,38 @@ class ToolkitsTest(unittest.TestCase):
     def test_neural_sp_alpha_and_beta(self):
         e = drawn(B, H, U, T, seed=4)
         previous = drawn(B, H, 1, T, seed=5).softmax(3)
-        alpha, p = PAGE["parallel_monotonic_attention"](e, previous, 0.0)
+        alpha, p = PAGE["parallel_monotonic_attention"](e, previous)
         self.assert_close(p, e.sigmoid())
         self.assert_close(alpha, all_alphas(e.sigmoid(), previous[:, :, 0]))
         torch.manual_seed(3)
         noisy = e + 2 * torch.randn_like(e)
         torch.manual_seed(3)
-        alpha, p = PAGE["parallel_monotonic_attention"](e, previous, 2.0)
-        self.assert_close(p, noisy.sigmoid())
-        u = drawn(B, H, U, T, seed=6)
-        for width in (2, -1):
-            self.assert_close(PAGE["soft_chunkwise_attention"](alpha, u, width),
-                              chunkwise(alpha, u, T if width == -1 else width))
+        alpha, p = PAGE["parallel_monotonic_attention"](e, previous, noise_std=2.0,
+                                                        stableemit_weight=0.1)
+        self.assert_close(p, 0.9 * noisy.sigmoid())
+        self.assert_close(alpha, all_alphas(p, previous[:, :, 0]))
+        for width, shared in ((2, False), (-1, False), (2, True)):
+            heads = (1 if shared else H) * 2
+            u = drawn(B, heads, U, T, seed=6)
+            expected = [chunkwise(alpha[:, m], u[:, c if shared else 2 * m + c],
+                                  T if width == -1 else width) for m in range(H) for c in range(2)]
+            made = PAGE["soft_chunkwise_attention"](alpha, u, None, width, 2, 1.5, shared)
+            self.assert_close(made, 1.5 * torch.stack(expected, 1))
+
+    def test_seamless_blocks_are_chosen_as_their_last_entries(self):
+        for entries in (6, 5):
+            e = drawn(B, H, U, entries, seed=8)
+            p_choose = drawn(B, H, U, 3, seed=9).sigmoid()
+            beta, alpha = PAGE["emma_attention"](p_choose, e)
+            # What no whole block has chosen stays at the last entry.
+            whole = entries // 2
+            blocks = all_alphas(p_choose[..., :whole], self.first[:whole])
+            expected = torch.zeros_like(e)
+            expected[..., 1::2] = blocks
+            expected[..., -1] += 1 - blocks.sum(3)
+            self.assert_close(alpha, expected)
+            self.assert_close(beta, chunkwise(expected.flatten(0, 1), e.flatten(0, 1),
+                                              entries).view_as(e))
 
     def test_addons_alignments_of_one_output(self):
         previous = drawn(B, T, seed=7).softmax(1)

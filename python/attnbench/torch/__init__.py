@@ -8,7 +8,8 @@ expectation of the sampled process, decoding by the threshold.
     out.contexts, out.weights, out.alpha         # [B, U, 512], [B, 1, U, T] both
 
 Functions take scores that a model made itself: monotonic_attention, mocha_attention,
-matcha_attention, memory_attention, memory_contexts, additive_energies. Modules have
+matcha_attention, memory_attention, memory_contexts, additive_energies, and energy_attention
+of any registered mechanism. Modules have
 parameters as in the papers: MonotonicAttention, MoChA, MAtChA, FixedMemoryAttention.
 expected_delays, average_proportion, average_lagging and differentiable_average_lagging
 make losses of latency. docs/operators.md has examples, and the names that toolkits have
@@ -18,6 +19,7 @@ Tensors are f32 or f64 (half and bfloat16 are computed in f32). On the CPU nativ
 compute, where their library is built, else plain torch operations: backend() says which.
 """
 
+from attnbench.torch.arguments import lengths_from_mask
 from attnbench.torch.backend import backend
 from attnbench.torch.functions import (
     additive_energies,
@@ -43,6 +45,7 @@ from attnbench.torch.modules import (
     Prepared,
 )
 from attnbench.torch.online import Decoded, Step
+from attnbench.torch.registered import energy_attention
 
 __all__ = [
     "AdditiveEnergy",
@@ -59,7 +62,9 @@ __all__ = [
     "average_proportion",
     "backend",
     "differentiable_average_lagging",
+    "energy_attention",
     "expected_delays",
+    "lengths_from_mask",
     "matcha_attention",
     "memory_attention",
     "memory_contexts",

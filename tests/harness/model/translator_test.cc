@@ -85,6 +85,60 @@ class WithInput final : public Mechanism<double> {
   Description about_;
 };
 
+// Attends to the mean of entries i - 2 to i in output i: it evaluates energies
+// online, and chooses none of the entries.
+class LocalWindow final : public Mechanism<double>, public Decoder<double> {
+ public:
+  const Description& Describe() const override {
+    static const Description about = {.name = "local_window", .online = true};
+    return about;
+  }
+  std::unique_ptr<Decoder<double>> MakeDecoder(
+      const Config&, const SequenceInputs<double>&) const override {
+    return std::make_unique<LocalWindow>();
+  }
+  Operations Count(const Config&, const CountedWork&) const override {
+    return {};
+  }
+  void Append(const MatrixView<const double>& memory) override {
+    memory_ = memory;
+  }
+  void Close() override {}
+  StepResult<double> Step(std::span<const double>,
+                          std::span<double> context) override {
+    return Attend(output_++, context);
+  }
+  void StepBeam(std::span<const double>, std::span<Hypothesis> hypotheses,
+                std::span<double> contexts,
+                std::span<StepResult<double>> results) override {
+    const std::size_t dim = Size(memory_.cols);
+    for (std::size_t r = 0; r < hypotheses.size(); ++r) {
+      const auto output = hypotheses[r].Get<Index>();
+      results[r] = Attend(output, contexts.subspan(r * dim, dim));
+      hypotheses[r].Set(output + 1);
+    }
+  }
+
+ private:
+  StepResult<double> Attend(Index output, std::span<double> context) const {
+    const Index begin = std::max<Index>(0, output - 2);
+    std::ranges::fill(context, 0);
+    for (Index j = begin; j <= output; ++j) {
+      for (std::size_t k = 0; k < context.size(); ++k) {
+        context[k] +=
+            memory_.Row(j)[k] / static_cast<double>(output + 1 - begin);
+      }
+    }
+    return {.begin = begin,
+            .end = output + 1,
+            .inspected = output + 1 - begin,
+            .weights = {}};
+  }
+
+  MatrixView<const double> memory_;
+  Index output_ = 0;
+};
+
 const std::vector<std::string>& Names() {
   static const std::vector<std::string> names = {"none",  "soft",   "monotonic",
                                                  "mocha", "matcha", "memory"};
@@ -259,9 +313,8 @@ struct Steps {
       parents.emplace_back(of.begin(), of.end());
       ends.emplace_back();
       for (const StepResult<double>& one : attention.results()) {
-        const bool read_all = one.position < 0 && one.inspected > 0;
-        ends.back().push_back(read_all ? translator.encoded().memory.rows
-                                       : one.end);
+        ends.back().push_back(
+            one.begin == one.end ? translator.encoded().memory.rows : one.end);
       }
     });
     translator.BeamSearch(task, beam);
@@ -335,6 +388,25 @@ TEST(Translator, TheEnergiesOfAllHeadsAreRead) {
     const AttentionReads reads = record.Reads(attention);
     EXPECT_EQ(reads.outputs, 1 + 6 * beam);
     EXPECT_EQ(reads.energies, 2 * 16 * reads.outputs);
+  }
+}
+
+TEST(Translator, EnergiesWithoutAChoiceDoNotReadTheWholeMemory) {
+  const LocalWindow local;
+  Subject subject("soft");
+  subject.mechanism = &local;
+  Translator<double> translator = subject.MakeTranslator();
+  BeamAttention<double> attention(local, subject.config, subject.inputs);
+  for (const Index beam : {1, 4}) {
+    AttentionRecord<double> record(translator,
+                                   {.source = kSource, .num_steps = 5}, beam);
+    const AttentionReads reads = record.Reads(attention);
+    EXPECT_EQ(reads.furthest, 5);
+    EXPECT_EQ(reads.zero_contexts, 0);
+    EXPECT_EQ(reads.energies, 1 + static_cast<double>(beam) * (2 + 3 + 3 + 3));
+    const std::vector<double> delays = {1, 2, 3, 4, 5};
+    EXPECT_EQ(reads.delays,
+              std::vector<std::vector<double>>(Size(beam), delays));
   }
 }
 

@@ -435,7 +435,7 @@ TEST(Attention, ByEnergiesIsTheMechanismsOwnWithItsGradient) {
       at::arange(5).view({1, 1, 1, 5}) >= lengths.view({2, 1, 1, 1});
   const Tensor expected = energies.masked_fill(padding, -INFINITY).softmax(3);
   const Tensor made =
-      torch_operators::EnergyAttention("soft", energies, lengths);
+      torch_operators::EnergyAttention("soft", energies, {}, lengths);
   EXPECT_TRUE(at::allclose(made, expected, 1e-5, 1e-6));
   const Tensor d = at::randn_like(made);
   const auto gradient = [&](const Tensor& of) {

@@ -10,7 +10,9 @@
 #include <set>
 #include <tuple>
 
+#include "harness/base/error.h"
 #include "harness/machine/environment.h"
+#include "harness/sweep/values.h"
 #include "spoiled_mechanism.h"
 #include "tests/support/schema.h"
 
@@ -355,6 +357,47 @@ TEST(VerifyCases, WithoutModeExpectThereAreNone) {
   Description about = FindMechanism<double>("soft")->Describe();
   about.modes = {"decode"};
   EXPECT_TRUE(MakeVerifyCases(about, true).empty());
+}
+
+// How many cases have an option at each of its values.
+std::map<OptionValue, std::size_t> CountValues(
+    const std::vector<VerifyCase>& cases, const std::string& option) {
+  std::map<OptionValue, std::size_t> counts;
+  for (const VerifyCase& one : cases) {
+    const OptionValue& value = one.config.options.at(option);
+    ++counts[value];
+    EXPECT_NE(one.name.find(option + "=" + OptionText(value)),
+              std::string::npos)
+        << one.name;
+  }
+  return counts;
+}
+
+TEST(VerifyCases, TakeANumberOptionAtTheValuesThatItsMechanismNames) {
+  for (const char* name : {"soft", "mocha"}) {
+    Description about = FindMechanism<double>(name)->Describe();
+    const std::size_t before = MakeVerifyCases(about, true).size();
+    about.options.push_back({.name = "ratio",
+                             .default_value = std::int64_t{1},
+                             .verified = {1, 3}});
+    const auto cases = MakeVerifyCases(about, true);
+    EXPECT_EQ(CountValues(cases, "ratio"),
+              (std::map<OptionValue, std::size_t>{{1, before}, {3, before}}));
+  }
+}
+
+TEST(VerifyCases, TakeAnOptionThatIsAskedForInPlaceOfOthers) {
+  const Description about = FindMechanism<double>("memory")->Describe();
+  const auto cases = MakeVerifyCases(
+      about, true, {{"max_length", 90}, {"place", std::string("outside")}});
+  for (const char* option : {"max_length", "place"}) {
+    const auto counts = CountValues(cases, option);
+    ASSERT_EQ(counts.size(), 1U);
+    EXPECT_EQ(counts.begin()->second, cases.size());
+  }
+  EXPECT_THROW(MakeVerifyCases(FindMechanism<double>("mocha")->Describe(), true,
+                               {{"sample", false}}),
+               UserError);
 }
 
 bool ValidatesVerify(const Json& document) {

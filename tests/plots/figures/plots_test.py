@@ -52,6 +52,17 @@ class EachFigure(PlotTest):
             self.assertIn(text, svg)
         self.assertIn("planted, monotonic", self.svg("mad_figure8_times"))
 
+    def test_a_heat_map_is_no_wider_than_a_page_and_has_numbers_where_they_fit(self):
+        # The last: not even one panel has room for its numbers.
+        for lengths, has_numbers in ((2, 4, 8, 16, 32, 64, 128), True), (range(1, 18), False):
+            cells = [cell for cell in mad_cells(lengths=lengths)
+                     if has_numbers or (cell["workload"], cell["variant"]) == ("planted", "exact")]
+            path = self.write(make_document(cells))
+            self.draws("--figure", "mad_figure8", path)
+            figure, _ = figures.FIGURES["mad_figure8"].draw(load.load(path))
+            counts = [len(panel.texts) for panel in figure.axes[:1]]
+            self.assertEqual(counts, [len(lengths)**2 if has_numbers else 0])
+
     def test_a_mocha_result_gives_figure_3_with_every_mechanism(self):
         out = self.draws(
             self.write(make_document(mocha_cells(extra=["skeleton", "mean"])))
@@ -298,6 +309,20 @@ class Numbers(PlotTest):
         # The second output scans on from entry 2, itself included.
         self.assertEqual(outlines, [(0.5, 0.5, 2), (1.5, 1.5, 4)])
         self.assertIn("1 of 3 outputs", lines[0])
+
+    def test_energies_of_weights_without_a_choice_are_outlined_where_the_weights_are(self):
+        document = decoded("soft", length=5, num_outputs=3)
+        for step, begin, inspected in zip(document["steps"], (1, 3, 4), (2, 5, 1)):
+            step.update(begin=begin, end=begin + 1, weights=[0.5, 0.5], inspected=inspected)
+        path = self.write(document, "local")
+        figure, _ = figures.FIGURES["alignments"].draw(
+            [printed.steps_of(load.read_json(path), path)]
+        )
+        outlines = [
+            (p.get_x(), p.get_y(), p.get_width()) for p in figure.axes[0].patches
+        ]
+        # Of which entry the third output took its one energy is not known.
+        self.assertEqual(outlines, [(0.5, 0.5, 2), (2.5, 1.5, 2)])
 
     def test_alignments_have_the_weights_of_all_heads(self):
         document = decoded("two_heads", length=4, num_outputs=1)

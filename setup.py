@@ -1,0 +1,37 @@
+"""What `pip install .` installs: python/attnbench, and in its folder `shared` what of the
+sources it reads, where CMake's installation has share/attnbench.
+"""
+
+import tempfile
+
+from setuptools import find_packages, setup
+
+PLOTS = find_packages("plots", include=["analysis*", "figures*"])
+# A folder of `shared` -> what is taken of it.
+DATA = {
+    "results": ["effects.json"],
+    "results.schema": ["*.json"],
+    "results.published": ["*.json"],
+}
+
+
+def shared(name):
+    return f"attnbench.shared.{name}"
+
+
+# All that setuptools writes beside the wheel lies here, and the sources stay as they are.
+with tempfile.TemporaryDirectory() as scratch:
+    setup(
+        packages=[
+            *find_packages("python"),
+            *(shared(f"plots.{name}") for name in PLOTS),
+            *map(shared, DATA),
+        ],
+        package_dir={
+            "": "python",
+            shared("plots"): "plots",
+            **{shared(name): name.replace(".", "/") for name in DATA},
+        },
+        package_data={shared(name): files for name, files in DATA.items()},
+        options={"build": {"build_base": scratch}, "egg_info": {"egg_base": scratch}},
+    )
