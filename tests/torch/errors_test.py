@@ -68,7 +68,7 @@ class ErrorsTest(unittest.TestCase):
 
     def test_lengths_outside_the_memory_are_refused(self):
         p = filled(2, 1, 2, 3)
-        for wrong in ([3, 4], [3, -1]):
+        for wrong in ([3, 4], [3, -1], [3, 12345678901]):
             for call in (lambda: at.monotonic_attention(p=p, lengths=torch.tensor(wrong)),
                          lambda: at.memory_attention(p.transpose(2, 3), filled(2, 1, 1, 2),
                                                      torch.tensor(wrong)),

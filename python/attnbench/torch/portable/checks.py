@@ -149,8 +149,10 @@ def _first_outside(tensor, low, high):
         return None
     place = (~((tensor >= low) & (tensor <= high))).nonzero()[0].tolist()
     number = tensor[tuple(place)].item()
+    if isinstance(number, int):
+        return f"{place} is {number}"
     # The shortest text that reads back as the same number of that type.
-    texts = (f"{number:.{digits}g}" for digits in range(1, 18))
+    texts = (f"{number:.{digits}g}" for digits in range(6, 18))
     same = (x for x in texts if torch.tensor(float(x), dtype=tensor.dtype).item() == number)
     return f"{place} is {next(same, 'nan')}"
 
