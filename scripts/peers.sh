@@ -9,8 +9,9 @@
 #             (otherwise to results/, results/figures/ and into docs/speed.md)
 #   --builds N   relinks of the program measure in turn, a process of 5 rounds
 #                each: intervals are then over builds (5 at most where a process
-#                takes minutes: lengths, and memory_online with one round; operators
-#                and matcha_algorithms, which take longer, are measured by one build)
+#                takes minutes: lengths, and memory_online with one round; operators,
+#                portable and matcha_algorithms, which take longer, are measured by
+#                one build)
 #   --before BUILD   compares with an older program, or its build folder, too, by
 #             experiments/kernels_again.json; without it these rows are not measured
 #   --help    this text
@@ -70,7 +71,7 @@ attempt() {
 results=()
 measure() {
   local result=$out/$1.json protocol=()
-  if ((builds)) && [[ $1 != @(peers_operators|matcha_algorithms) ]]; then
+  if ((builds)) && [[ $1 != @(peers_operators|portable|matcha_algorithms) ]]; then
     local most=$builds rounds=5
     # Lengths have the most cells by far, and 100000 outputs are one trial of
     # memory_online.
@@ -85,12 +86,13 @@ measure() {
 }
 
 torch_python=$(find_python torch)
+peer=(--peer "$(printf %q "$torch_python") experiments/peers/framework.py")
 for experiment in experiments/peers/*.json; do
   name=$(basename "$experiment" .json)
-  [[ $name != targets ]] || continue
-  measure "peers_$name" "$experiment" \
-    --peer "$(printf %q "$torch_python") experiments/peers/framework.py"
+  [[ $name != @(targets|portable) ]] || continue
+  measure "peers_$name" "$experiment" "${peer[@]}"
 done
+measure portable experiments/peers/portable.json "${peer[@]}"  # has a block of its own
 measure threads experiments/threads.json
 measure matcha_algorithms experiments/matcha_algorithms.json
 
@@ -111,6 +113,12 @@ attempt "drawing peers" "$python" plots/draw.py --figure peers \
 if (($(nproc) >= 4)); then
   attempt "drawing threads" "$python" plots/draw.py --figure threads \
     "$out/threads.json" -o "$out/figures"
+fi
+show_portable() {
+  build/release/attnbench show results/portable.json | "$python" plots/page.py docs/speed.md portable
+}
+if ((${#into[@]})); then
+  attempt "putting portable into its page" show_portable
 fi
 attempt "making the table" "$python" plots/targets.py "${results[@]}" "${into[@]}"
 say "results are in $out, figures in $out/figures"

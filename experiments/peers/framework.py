@@ -20,6 +20,7 @@ import torch
 # PYTHONSAFEPATH leaves this folder out.
 sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
 import framework_operators
+import framework_portable
 import protocol
 from framework_decode import Decoding
 from framework_operators import OperatorTraining
@@ -105,22 +106,32 @@ def describe(blas_libraries):
 
 
 def operator_variants():
-    """Ours, from the same Python; none where they are not built."""
-    if framework_operators.OPERATORS is None:
-        return []
+    """Ours, from the same Python, the native ones where they are built; and closed forms of
+    others.
+    """
+    native = framework_operators.VARIANT, "our operator in PyTorch"
+    named = [
+        (mechanism, *native, False)
+        for mechanism in ("monotonic", "mocha", "matcha")
+        if framework_operators.IS_NATIVE
+    ]
+    named += [
+        ("monotonic", name, text, name == "framework_fairseq")
+        for name, text in framework_portable.HELP.items()
+    ]
     return [
         {
             "mechanism": mechanism,
-            "name": framework_operators.VARIANT,
-            "help": "our operator in PyTorch",
+            "name": name,
+            "help": text,
             "modes": ["expect", "gradient"],
             "schedules": ["teacher_forced"],
             "scopes": ["attention"],
             "energies": ["dot", "additive"],
             "precisions": ["f32", "f64"],
-            "approximates": False,
+            "approximates": approximates,
         }
-        for mechanism in ("monotonic", "mocha", "matcha")
+        for mechanism, name, text, approximates in named
     ]
 
 
@@ -180,6 +191,8 @@ def main():
         check(cell)
         if cell.axes["variant"] == framework_operators.VARIANT:
             make = OperatorTraining
+        elif cell.axes["variant"] in framework_portable.VARIANTS:
+            make = framework_portable.VARIANTS[cell.axes["variant"]]
         else:
             make = Decoding if cell.axes["mode"] == "decode" else Training
         return WithThreads(make, cell, set_blas_threads)

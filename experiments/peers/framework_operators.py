@@ -16,27 +16,32 @@ VARIANT = "framework_operators"
 
 
 def load():
-    """attnbench.torch; None where its library is not built."""
+    """attnbench.torch, and whether its library is built."""
+    from attnbench import torch as operators
+
     try:
-        from attnbench import torch as operators
-        from attnbench.torch import library
-
-        library.load()  # without it they would be plain torch operations
-    except ImportError:
-        return None
-    return operators
+        with operators.backend("native"):
+            return operators, True
+    except ValueError:
+        return operators, False
 
 
-OPERATORS = load()
+OPERATORS, IS_NATIVE = load()
 
 
 class OperatorTraining(Training):
     """A cell of mode expect or gradient, from given scores."""
 
+    PATH = "native"
+
     def ways(self):
         return (None,)
 
     def attention(self, leaves):
+        with OPERATORS.backend(self.PATH):
+            return self.by_operators(leaves)
+
+    def by_operators(self, leaves):
         # [B H, U, T]: every sequence is a batch of one head.
         scores = {name: leaf.unsqueeze(-3) for name, leaf in leaves.items()}
         if next(iter(scores.values())).dim() == 3:

@@ -30,7 +30,8 @@ with start.imports("replacement.py", measured.NEEDED):
 
     from attnbench.torch import additive_energies, library, monotonic_attention
     library.load()  # without it they would be plain torch operations
-    from framework_training import first_start, selection
+    from framework_portable import of_fairseq
+    from framework_training import selection
 
 SYMBOLS, FEATURES, UNITS = 16, 16, 16
 FULL = {
@@ -42,21 +43,6 @@ QUICK = {
     **FULL, "seeds": 1, "steps": 4, "batch": 2, "entries": 64, "outputs": 4,
     "held_out": 8, "curve_every": 2,
 }
-
-
-def of_fairseq(p):
-    """As fairseq's expected_alignment_from_p_choose: with c [B, U, T], the products of
-    1 - p + 1e-6 over all entries before,
-      alpha(i) = p(i) c(i) cumsum(alpha(i - 1) / clip(c(i), 1e-6, 1)), at most 1.
-    """
-    logs = (1 - p + 1e-6).log()
-    products = pad(logs, [1, 0])[..., :-1].cumsum(-1).exp()
-    last, rows = first_start(p), []
-    for of_row, product in zip(p.unbind(1), products.unbind(1)):
-        shares = (last / product.clamp(1e-6, 1)).cumsum(-1)
-        last = (of_row * product * shares).clamp(0, 1)
-        rows.append(last)
-    return torch.stack(rows, 1)
 
 
 def of_mad(p):

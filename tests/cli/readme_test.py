@@ -315,6 +315,11 @@ class NumbersTest(DocumentsTest):
                        ("threads", "matcha_algorithms", "kernels_again")))
         self.stands_in(f"<!-- targets -->\n{made}<!-- /targets -->\n", pages())
 
+    def test_the_portable_path_is_as_fast_as_the_committed_result_says(self):
+        done = subprocess.run([PROGRAM, "show", "results/portable.json"], check=True,
+                              capture_output=True, text=True, cwd=ROOT)
+        self.assertEqual(block("portable", "docs/speed.md"), done.stdout)
+
     def test_the_growth_is_that_of_the_committed_result(self):
         made = plots("growth.py", os.path.join(RESULTS, "growth.json"))
         self.stands_in(f"<!-- growth table -->\n{made}<!-- end of growth table -->\n",

@@ -1,6 +1,7 @@
 """Guards against operators that write their results behind PyTorch's back, so that a tracer
 sees memory that nobody fills, and against gradients of integers that changed, or of tensors
-that shrank, after forward had checked them.
+that shrank, after forward had checked them. It is of the native path: portable_test.py has the
+other's.
 """
 
 import threading
@@ -134,15 +135,6 @@ class DispatchTest(unittest.TestCase):
             with self.assertRaises(ValueError) as caught:
                 call()
             self.assertIn(text, str(caught.exception))
-        for text, call in {
-            "chunk_energies must be where p is, on cpu, but is on meta":
-                lambda: at.mocha_attention(p.to("meta"), 2, p=p),
-            "lengths must be on the CPU, but is on meta": lambda: at.monotonic_attention(
-                p=p, lengths=torch.tensor([1, 1]).to("meta")),
-        }.items():
-            with self.assertRaises(TypeError) as caught:
-                call()
-            self.assertIn(text, str(caught.exception))
 
     @unittest.skipIf(functorch is None, "without functorch")
     def test_functorch_gives_gradients_and_maps_and_functions_without_views(self):
@@ -242,6 +234,18 @@ class SavedTest(unittest.TestCase):
                     out = function(torch.tensor([T, 3]), *inputs)
                 with self.assertRaises((ValueError, TypeError, RuntimeError), msg=name):
                     torch.autograd.grad([x.sum() for x in results(out)], inputs)
+
+    def test_tensors_without_memory_are_refused(self):
+        def without_memory(*shape, dtype=torch.float):
+            tensor = torch.ones(shape, dtype=dtype)
+            tensor.storage().resize_(1)
+            return tensor
+
+        with self.assertRaisesRegex(TypeError, "p has no numbers"):
+            at.monotonic_attention(p=without_memory(1, 1, 2, 3))
+        with self.assertRaisesRegex(TypeError, "lengths has no numbers"):
+            at.monotonic_attention(p=torch.full((2, 1, 2, 3), .5),
+                                   lengths=without_memory(2, dtype=torch.long))
 
     def test_saved_tensors_whose_memory_is_gone_are_refused(self):
         for name, function, tensors in operators():

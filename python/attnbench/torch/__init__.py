@@ -15,11 +15,12 @@ expected_delays, average_proportion, average_lagging and differentiable_average_
 make losses of latency. docs/operators.md has examples, and the names that toolkits have
 for the same things.
 
-Tensors are on the CPU, in f32 or f64 (half and bfloat16 are computed in f32). Sequences
-run on torch.get_num_threads() threads.
+Tensors are f32 or f64 (half and bfloat16 are computed in f32). On the CPU native operators
+compute, where their library is built, else plain torch operations: backend() says which.
 """
 
 from attnbench.torch.arguments import lengths_from_mask
+from attnbench.torch.backend import backend
 from attnbench.torch.functions import (
     additive_energies,
     matcha_attention,
@@ -59,6 +60,7 @@ __all__ = [
     "additive_energies",
     "average_lagging",
     "average_proportion",
+    "backend",
     "differentiable_average_lagging",
     "energy_attention",
     "expected_delays",

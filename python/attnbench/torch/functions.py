@@ -1,10 +1,11 @@
 """The operators as functions. All can be compiled by torch.jit.script, and are best called
-with names: monotonic_attention(p=p, lengths=lengths).
+with names: monotonic_attention(p=p, lengths=lengths). backend.py says how they compute: by
+the native operators, in C++, or by the portable ones, in plain torch operations.
 
 Shapes are [B, H, U, T]: batch, heads, outputs, entries of the memory. Shared arguments:
 
 lengths  [B], int64: the number of entries of each batch, 0 to T; None: T. What lies beyond
-         is not read, and weights and gradients there are 0.
+         is not read, and weights and gradients there are 0. They may be on another device.
 start    [B, H, T]: with what probability the scan of the first output begins at each entry.
          None: it begins at entry 0. With U = 1 and the last alpha as `start` a call is one
          step of a decoder that feeds its context back.
@@ -23,9 +24,8 @@ from typing import Optional, Tuple
 import torch
 from torch import Tensor
 
-from attnbench.torch import library
-
-library.load()
+from attnbench.torch import portable
+from attnbench.torch.backend import is_portable, scripted
 
 
 def monotonic_attention(
@@ -43,11 +43,16 @@ def monotonic_attention(
     from p, or from energies with p = sigmoid(energies), both [B, H, U, T]. It is made by the
     recurrence, in O(U T), without division or clipping. Energies may be infinite.
     """
+    scores, probabilities = _scores(p, energies)
     if not torch.jit.is_scripting():
         _check_tensors(p=p, energies=energies, lengths=lengths, start=start)
         _check_text(end=end)
-    scores, probabilities = _scores(p, energies)
-    return torch.ops.attnbench.monotonic_attention(scores, probabilities, lengths, start, end)
+        lengths = _moved(lengths, scores)
+    arguments = (scores, probabilities, lengths, start, end)
+    if not torch.jit.is_scripting():
+        if is_portable(scores):
+            return portable.monotonic_attention(*arguments)
+    return scripted.monotonic_attention(*arguments)
 
 
 def mocha_attention(
@@ -67,18 +72,22 @@ def mocha_attention(
                      sum over l = k-w+1..k of exp(u(i, l))
 
     width = None is infinite lookback: all entries up to the choice. It takes O(U T) for any
-    width, for any finite u: nothing is clipped.
+    width (O(U T log w) on the portable path), for any finite u: nothing is clipped.
     """
+    scores, probabilities = _scores(p, energies)
     if not torch.jit.is_scripting():
         _check_tensors(
             p=p, energies=energies, chunk_energies=chunk_energies, lengths=lengths, start=start
         )
         _check_text(end=end)
         _check_width(width)
-    scores, probabilities = _scores(p, energies)
-    return torch.ops.attnbench.mocha_attention(
-        scores, probabilities, chunk_energies, -1 if width is None else width, lengths, start, end
-    )
+        lengths = _moved(lengths, scores)
+    w = -1 if width is None else width
+    arguments = (scores, probabilities, chunk_energies, w, lengths, start, end)
+    if not torch.jit.is_scripting():
+        if is_portable(scores):
+            return portable.mocha_attention(*arguments)
+    return scripted.mocha_attention(*arguments)
 
 
 def matcha_attention(
@@ -91,17 +100,21 @@ def matcha_attention(
 ) -> Tuple[Tensor, Tensor]:
     """Gives (beta, alpha), both [B, H, U, T], as mocha_attention does, but the softmax is over
     all entries from the last choice to this one (MoChA appendix C, eqs 28 and 43). The
-    gradient takes O(U T^2) in the worst case, and O(U T) memory.
+    gradient takes O(U T^2) in the worst case, and O(U T) memory. The portable path takes
+    O(U T^2 log T), forward too, and O(T^2) memory for each sequence.
     """
+    scores, probabilities = _scores(p, energies)
     if not torch.jit.is_scripting():
         _check_tensors(
             p=p, energies=energies, chunk_energies=chunk_energies, lengths=lengths, start=start
         )
         _check_text(end=end)
-    scores, probabilities = _scores(p, energies)
-    return torch.ops.attnbench.matcha_attention(
-        scores, probabilities, chunk_energies, lengths, start, end
-    )
+        lengths = _moved(lengths, scores)
+    arguments = (scores, probabilities, chunk_energies, lengths, start, end)
+    if not torch.jit.is_scripting():
+        if is_portable(scores):
+            return portable.matcha_attention(*arguments)
+    return scripted.matcha_attention(*arguments)
 
 
 def memory_attention(
@@ -131,16 +144,15 @@ def memory_attention(
         _check_text(encoder_scoring=encoder_scoring, decoder_scoring=decoder_scoring)
         _check_text(position_encoding=position_encoding, place=place)
         _check_int("max_length", max_length, 0)
-    return torch.ops.attnbench.memory_attention(
-        encoder_scores,
-        decoder_scores,
-        lengths,
-        encoder_scoring,
-        decoder_scoring,
-        position_encoding,
-        place,
-        max_length,
+        lengths = _moved(lengths, encoder_scores)
+    arguments = (
+        encoder_scores, decoder_scores, lengths, encoder_scoring, decoder_scoring,
+        position_encoding, place, max_length,
     )
+    if not torch.jit.is_scripting():
+        if is_portable(encoder_scores):
+            return portable.memory_attention(*arguments)
+    return scripted.memory_attention(*arguments)
 
 
 def memory_contexts(
@@ -164,17 +176,15 @@ def memory_contexts(
         _check_text(encoder_scoring=encoder_scoring, decoder_scoring=decoder_scoring)
         _check_text(position_encoding=position_encoding, place=place)
         _check_int("max_length", max_length, 0)
-    return torch.ops.attnbench.memory_contexts(
-        encoder_scores,
-        decoder_scores,
-        memory,
-        lengths,
-        encoder_scoring,
-        decoder_scoring,
-        position_encoding,
-        place,
-        max_length,
+        lengths = _moved(lengths, encoder_scores)
+    arguments = (
+        encoder_scores, decoder_scores, memory, lengths, encoder_scoring, decoder_scoring,
+        position_encoding, place, max_length,
     )
+    if not torch.jit.is_scripting():
+        if is_portable(encoder_scores):
+            return portable.memory_contexts(*arguments)
+    return scripted.memory_contexts(*arguments)
 
 
 def additive_energies(
@@ -190,7 +200,12 @@ def additive_energies(
     """
     if not torch.jit.is_scripting():
         _check_tensors(queries=queries, keys=keys, v=v, lengths=lengths)
-    return torch.ops.attnbench.additive_energies(queries, keys, v, lengths)
+        lengths = _moved(lengths, queries)
+    arguments = (queries, keys, v, lengths)
+    if not torch.jit.is_scripting():
+        if is_portable(queries):
+            return portable.additive_energies(*arguments)
+    return scripted.additive_energies(*arguments)
 
 
 def _scores(p: Optional[Tensor], energies: Optional[Tensor]) -> Tuple[Tensor, bool]:
@@ -200,6 +215,13 @@ def _scores(p: Optional[Tensor], energies: Optional[Tensor]) -> Tuple[Tensor, bo
     if energies is not None and p is None:
         return energies, False
     raise ValueError("give either p or energies, and not both")
+
+
+def _moved(lengths, tensor):
+    """Gives lengths where the tensor is; on meta there is nothing to move."""
+    if lengths is None or lengths.is_meta or tensor.is_meta:
+        return lengths
+    return lengths.to(tensor.device)
 
 
 def _check_rows(name: str, rows: Tensor, size: int, dimensions: int = 3) -> None:

@@ -1,0 +1,87 @@
+"""Chooses how the functions compute: by the native operators, C++ for the CPU, or by the
+portable ones, plain torch operations for any device.
+"""
+
+import os
+import warnings
+
+import torch
+from torch import Tensor
+
+from attnbench.torch import library, portable
+from attnbench.torch.portable import checks
+
+VARIABLE = "ATTNBENCH_TORCH_BACKEND"
+PATHS = ("auto", "native", "portable")
+
+
+def _load():
+    """Gives why the native operators cannot be used, None if they can, and whether a library
+    was found.
+    """
+    try:
+        library.load()
+    except ModuleNotFoundError as error:
+        return str(error), False
+    except ImportError as error:
+        return str(error), True
+    return None, True
+
+
+_missing, _warns = _load()
+_path = "auto"
+# What a compiled script calls: it cannot choose when it runs.
+scripted = torch.ops.attnbench if _missing is None else portable
+
+
+class backend:
+    """Forces a path for the whole process, or, in a `with`, until its end:
+
+        attnbench.torch.backend("portable")
+        with attnbench.torch.backend("auto", check_values=False): ...
+
+    path          "native": C++, on the CPU. "portable": plain torch operations, on any device.
+                  "auto", the default: native for tensors on the CPU (and on meta) where its
+                  library loads, else portable. The environment variable
+                  ATTNBENCH_TORCH_BACKEND says what it is at first.
+    check_values  whether the portable path looks at numbers (lengths in [0, T], p in [0, 1], no
+                  NaN). On a GPU each look waits for it. Without them, wrong numbers give wrong
+                  results. The native path always looks. Shapes and types are always checked.
+
+    Raises ValueError if there is no such path, or no native library.
+    """
+
+    def __init__(self, path: str, check_values: bool = True):
+        global _path
+        if path not in PATHS:
+            raise ValueError(f"path must be one of {', '.join(PATHS)}, but is {path!r:.50}")
+        if path == "native" and _missing is not None:
+            raise ValueError(f"path cannot be native: {_missing}")
+        self._before = _path, checks.values
+        _path, checks.values = path, check_values
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        global _path
+        _path, checks.values = self._before
+
+
+def is_portable(tensor: Tensor) -> bool:
+    """Whether a call of which this is the first tensor takes the portable path."""
+    global _warns
+    if _path != "auto":
+        return _path == "portable"
+    if tensor.device.type not in ("cpu", "meta"):
+        return True
+    if _missing is not None and _warns:
+        _warns = False
+        warnings.warn(f"attnbench.torch takes its portable path: {_missing}", stacklevel=3)
+    return _missing is not None
+
+
+try:
+    backend(os.environ.get(VARIABLE) or "auto")
+except ValueError as error:
+    raise ValueError(f"{VARIABLE}: {error}") from None
