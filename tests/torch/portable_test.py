@@ -218,6 +218,7 @@ class BackendTest(unittest.TestCase):
         p = torch.full((1, 1, 2, 3), 1.5)
         with at.backend("portable", check_values=False):
             at.monotonic_attention(p=p, lengths=torch.tensor([7]))
+            at.expected_delays(p, torch.tensor([7]))
             with self.assertRaisesRegex(ValueError, "p must be"):
                 at.monotonic_attention(p=p[0])
         with at.backend("portable"), self.assertRaisesRegex(ValueError, "is 1.5"):

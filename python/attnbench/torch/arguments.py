@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from attnbench.torch import functions
+from attnbench.torch.portable import checks
 
 
 def lengths_from_mask(padding_mask: Optional[Tensor]) -> Optional[Tensor]:
@@ -113,8 +114,9 @@ def take_int64(name: str, tensor: Tensor, like: Tensor) -> Tensor:
 
 
 def numbers(tensor: Tensor) -> List[int]:
-    """Gives the numbers of an integer tensor [n], none where it has none to tell: on meta, of
-    fake tensors, and of a trace, whose graph must not depend on them.
+    """Gives the numbers of an integer tensor [n], none where it has none to tell, on meta, of
+    fake tensors, and of a trace, whose graph must not depend on them, or where none is to be
+    looked at (backend.py).
     """
     if not _has_numbers(tensor):
         return []
@@ -152,7 +154,9 @@ def _is_short(tensor: Tensor) -> bool:
 
 def _has_numbers(tensor: Tensor) -> bool:
     if not torch.jit.is_scripting():
-        if torch.jit.is_tracing() or type(tensor) not in (Tensor, nn.Parameter):
+        if not checks.values or torch.jit.is_tracing():
+            return False
+        if type(tensor) not in (Tensor, nn.Parameter):
             return False
     return not tensor.is_meta
 

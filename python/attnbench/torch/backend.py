@@ -44,9 +44,10 @@ class backend:
                   "auto", the default: native for tensors on the CPU (and on meta) where its
                   library loads, else portable. The environment variable
                   ATTNBENCH_TORCH_BACKEND says what it is at first.
-    check_values  whether the portable path looks at numbers (lengths in [0, T], p in [0, 1], no
-                  NaN). On a GPU each look waits for it. Without them, wrong numbers give wrong
-                  results. The native path always looks. Shapes and types are always checked.
+    check_values  whether the portable path, modules and losses look at numbers (lengths in
+                  [0, T], p in [0, 1], no NaN). On a GPU each look waits for it. Without them,
+                  wrong numbers give wrong results. Native operators always look. Shapes and
+                  types are always checked.
 
     Raises ValueError if there is no such path, or no native library.
     """
