@@ -292,7 +292,7 @@ class NumbersTest(DocumentsTest):
         said = self.finding(4)
         for name, words in (("noise0", "no noise"), ("noise1", "noise 1")):
             expected, hard = re.findall(r"\d\S* %", errors[words])
-            self.assertRegex(said, f"{expected} (?:of symbols by the expectation )?and (?:in )?{hard}")
+            self.assertRegex(said, f"{expected} (?:of symbols wrong by the expectation )?and {hard}")
             self.assertIn(f"{runs.count(name)} seeds", said)
 
     def test_what_is_said_of_a_figure_is_that_of_the_committed_results(self):
