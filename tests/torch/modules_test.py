@@ -1,5 +1,6 @@
 """Guards against modules whose energies are not MAD eq 16, that train other attention than
-their functions give, or that cannot be compiled, saved or trained.
+their functions give, that cannot be compiled, saved or trained, that lose |v| to overflow, round
+in 16 bits what decides, or hold their caller's memory.
 """
 
 import io
@@ -45,6 +46,84 @@ class ModulesTest(unittest.TestCase):
             queries, keys = STATES @ W.T, MEMORY @ V.T + energy.key.bias[own]
             inside = queries.unsqueeze(2) + keys.unsqueeze(1)
             self.assert_close(found[:, h], inside.tanh() @ v - 1.5)
+
+    def test_v_of_any_size_gives_the_energies_and_gradients_of_its_direction(self):
+        def made(factor, dtype):
+            torch.manual_seed(1)
+            energy = at.AdditiveEnergy(Q, M, D, H, initial_r=-1.5).to(dtype)
+            with torch.no_grad():
+                energy.v.mul_(factor)
+            found = energy(STATES.to(dtype), energy.make_keys(MEMORY.to(dtype)))
+            (found * drawn(B, H, U, T, seed=3)).sum().backward()
+            gradients = {name: x.grad * (factor if name == "v" else 1)
+                         for name, x in energy.named_parameters()}
+            return found, gradients
+
+        for dtype, factors in ((torch.float, (1e-22, 2.0**-110, 1e20)),
+                               (torch.double, (1e-170, 1e-300, 1e200))):
+            energies, gradients = made(1.0, dtype)
+            for factor in factors:
+                found, others = made(factor, dtype)
+                self.assert_close(found, energies, 1e-5)
+                for name, expected in gradients.items():
+                    self.assert_close(others[name], expected, 2e-4)
+
+    def test_v_of_0_gives_energies_of_r_and_finite_gradients(self):
+        energy = at.AdditiveEnergy(Q, M, D, H, initial_r=-1.5)
+        with torch.no_grad():
+            energy.v[1].zero_()
+        found = energy(STATES, energy.make_keys(MEMORY))
+        self.assertTrue((found[:, 1] == -1.5).all())
+        self.assertFalse((found[:, 0] == -1.5).any())
+        (found * drawn(B, H, U, T, seed=3)).sum().backward()
+        for parameter in energy.parameters():
+            self.assertTrue(parameter.grad.isfinite().all())
+
+    def test_a_prepared_memory_stays_when_its_owner_writes_to_it(self):
+        for module in scan_modules(noise=0):
+            expected = module(STATES, MEMORY, LENGTHS)
+            memory, lengths = MEMORY.clone(), LENGTHS.clone()
+            prepared = module.prepare(memory, lengths)
+            memory.fill_(3)
+            lengths.fill_(T)
+            made = module.attend(STATES, prepared)
+            for a, b in zip(made, expected):
+                self.assertTrue(torch.equal(a, b))
+            made.contexts.sum().backward()
+
+    def test_16_bits_are_computed_in_f32_and_rounded_once(self):
+        for dtype, unit in ((torch.bfloat16, 2**-8), (torch.half, 2**-11)):
+            states, memory = STATES.to(dtype), MEMORY.to(dtype)
+            for module in scan_modules(noise=0):
+                module.to(dtype)
+                made = module(states, memory, LENGTHS)
+                exact = exact_attention(module, states, memory)
+                for found, expected in zip(made, exact):
+                    self.assertEqual(found.dtype, dtype)
+                    error = (found.double() - expected).abs()
+                    self.assertTrue((error <= 1.05 * unit * expected.abs() + 1e-6).all())
+                made.contexts.sum().backward()
+                for parameter in module.parameters():
+                    self.assertTrue(parameter.grad.isfinite().all())
+
+    def test_fixed_memory_encodes_and_steps_in_16_bits(self):
+        for dtype, unit in ((torch.bfloat16, 2**-8), (torch.half, 2**-11)):
+            for options in ({}, {"encoder_scoring": "sigmoid", "decoder_scoring": "sigmoid"}):
+                module = at.FixedMemoryAttention(Q, M, 3, H, **options).to(dtype)
+                states, memory = STATES.to(dtype), MEMORY.to(dtype)
+                encoded = module.encode(memory, LENGTHS)
+                self.assertEqual(encoded.dtype, dtype)
+                whole = module(states, memory, LENGTHS)
+                for i in range(U):
+                    found = module.step(states[:, i], encoded)
+                    self.assertEqual(found.dtype, dtype)
+                    scores = module._decoder_scores(states, memory)[:, :, i:i + 1].double()
+                    beta = scores.sigmoid() if options else scores.softmax(3)
+                    expected = (beta @ encoded.double()).squeeze(2).flatten(1)
+                    error = (found.double() - expected).abs()
+                    self.assertTrue((error <= 1.01 * unit * expected.abs() + 1e-6).all())
+                    # The contexts C were rounded in between.
+                    self.assert_close(found.float(), whole[:, i].float(), 20 * unit)
 
     def test_attention_is_that_of_the_function_and_contexts_its_mean(self):
         for end in ("absorb", "stay_last", "restart"):
@@ -230,6 +309,92 @@ class ModulesTest(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "lengths must be"):
             online.append(place, memory, torch.tensor([5, 6]))
         self.assertEqual(place.appended, 0)
+
+    def test_every_way_in_refuses_the_same_arguments_by_their_names(self):
+        states, memory = torch.zeros(2, 3, Q), torch.zeros(2, 5, M)
+        online, fixed = at.MoChA(Q, M, D, H), at.FixedMemoryAttention(Q, M, 4, H)
+        ways = [lambda s, m, n: online(s, m, n), lambda s, m, n: online.decode(s, m, n),
+                lambda s, m, n: online.attend(s, online.prepare(m, n)),
+                lambda s, m, n: fixed(s, m, n), lambda s, m, n: fixed.weights(s, m, n)]
+        of_memory = [lambda s, m, n: online.prepare(m, n), lambda s, m, n: fixed.encode(m, n),
+                     lambda s, m, n: online.append(online.begin(2), m, n)]
+        for kind, text, wrong in (
+                (ValueError, "lengths must be in [0, T] with T = 5, but lengths[1] is -1", [5, -1]),
+                (ValueError, "lengths must be in [0, T] with T = 5, but lengths[0] is 6", [6, 1]),
+                (ValueError, "lengths must be [B] with B = 2, but has the shape [1]", [5]),
+                (ValueError, "lengths must be [B] with B = 2, but has the shape []", 5),
+                (TypeError, "lengths must be int64, but is float32", [5, 2.5]),
+                (TypeError, "lengths must be int64, but is int32",
+                 torch.tensor([5, 2], dtype=torch.int32))):
+            for call in ways + of_memory:
+                with self.assertRaises(kind) as caught:
+                    call(states, memory, torch.as_tensor(wrong))
+                self.assertEqual(str(caught.exception), text)
+        for call in ways + of_memory:
+            for text, m, n in (
+                    ("lengths must be a tensor, but is of type list", memory, [5, 2]),
+                    ("memory must be a tensor, but is of type NoneType", None, None),
+                    ("memory must be float32, as the module's parameters are, but is float64",
+                     memory.double(), None),
+                    ("memory must be float32, as the module's parameters are, but is int64",
+                     memory.long(), None),
+                    ("memory must be where the module's parameters are, on cpu, but is on meta",
+                     memory.to("meta"), None),
+                    ("lengths has no numbers", memory, torch.tensor([5, 2], device="meta"))):
+                with self.assertRaises(TypeError) as caught:
+                    call(states, m, n)
+                self.assertEqual(str(caught.exception), text)
+        for call in ways:
+            with self.assertRaisesRegex(ValueError, "^states must have a batch of 2, as memory"):
+                call(states[:1], memory, None)
+            with self.assertRaisesRegex(TypeError, "^states must be float32, as"):
+                call(states.double(), memory, None)
+        encoded, prepared = fixed.encode(memory), online.prepare(memory)
+        with self.assertRaisesRegex(TypeError, "encoded must be float32, as the module's"):
+            fixed.step(states[:, 0], encoded.double())
+        for text, call in {
+            # A batch of 1 was spread over the other.
+            "state must have a batch of 2, as encoded": lambda: fixed.step(states[:1, 0], encoded),
+            "state must have a batch of 1, as encoded": lambda: fixed.step(states[:, 0],
+                                                                           encoded[:1]),
+            "encoded must be .B, H, K, m. with": lambda: fixed.step(states[:, 0], encoded[:, :1]),
+            "prepared must be of this module's prepare":
+                lambda: at.MonotonicAttention(Q, M, D, H).attend(states, prepared),
+            "start must be .B, H, T. = .2, 2, 5., but its shape is .2, 1, 5.":
+                lambda: online.attend(states, prepared, torch.zeros(2, 1, 5)),
+        }.items():
+            with self.assertRaisesRegex(ValueError, text):
+                call()
+
+    def test_lengths_on_another_device_serve(self):
+        # There is no other device with numbers here: of memory on meta shapes are made.
+        for module in scan_modules():
+            module.to("meta")
+            out = module(STATES.to("meta"), MEMORY.to("meta"), LENGTHS)
+            self.assertEqual(out.contexts.shape, (B, U, H * M))
+            self.assertTrue(module.prepare(MEMORY.to("meta"), LENGTHS).lengths.is_meta)
+
+
+def exact_attention(module, states, memory):
+    """Contexts, weights and alpha in f64 from a module's own keys and queries, whose type is
+    that of its parameters.
+    """
+    def energies(energy):
+        v = energy.v.double() * (energy.g.double() / energy.v.double().norm(dim=1)).unsqueeze(1)
+        made = at.additive_energies(energy.make_queries(states).double(),
+                                    energy.make_keys(memory).double(), v)
+        return made if energy.r is None else made + energy.r.double().view(1, -1, 1, 1)
+
+    e = energies(module.energy)
+    alpha = weights = at.monotonic_attention(energies=e, lengths=LENGTHS)
+    if isinstance(module, at.MAtChA):
+        weights, _ = at.matcha_attention(energies(module.chunk_energy), energies=e,
+                                         lengths=LENGTHS)
+    elif isinstance(module, at.MoChA):
+        weights, _ = at.mocha_attention(energies(module.chunk_energy), module.width, energies=e,
+                                        lengths=LENGTHS)
+    contexts = weights @ memory.double().unsqueeze(1)
+    return contexts.transpose(1, 2).flatten(2), weights, alpha
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ from typing import NamedTuple, Optional, Tuple
 import torch
 from torch import Tensor, nn
 
-from attnbench.torch import functions
+from attnbench.torch import arguments, functions
 from attnbench.torch.online import OnlineDecoding
 
 
@@ -19,7 +19,9 @@ class Attention(NamedTuple):
 
 
 class Prepared(NamedTuple):
-    """A memory with all that does not depend on decoder states."""
+    """A memory with all that does not depend on decoder states. It is a copy: the caller may
+    write to its own.
+    """
 
     memory: Tensor  # [B, T, m]
     keys: Tensor  # [B, H, T, d], V h + b
@@ -34,7 +36,8 @@ class AdditiveEnergy(nn.Module):
 
     Parameters: query.weight W [H * d, q], key.weight V [H * d, m], key.bias b [H * d],
     v [H, d], g [H], which starts at 1 / sqrt(d) (MAD 2.4), and r [H], which starts at
-    `initial_r` (None: there is no r).
+    `initial_r` (None: there is no r). |v| neither overflows nor underflows; v = 0 gives
+    energies of r. Parameters of 16 bits give energies in f32, unrounded: their sign decides.
     """
 
     def __init__(
@@ -56,24 +59,32 @@ class AdditiveEnergy(nn.Module):
 
     def make_keys(self, memory: Tensor) -> Tensor:
         """Gives V h + b, [B, H, T, d], of memory [B, T, m]."""
-        functions._check_rows("memory", memory, self.key.in_features)
-        return self._by_head(self.key(memory))
+        arguments.check_rows("memory", memory, self.key.in_features, self.v)
+        return self._by_head(self.key(memory) if torch.jit.is_scripting()
+                             else arguments.project(self.key, memory))
 
     def make_queries(self, states: Tensor) -> Tensor:
         """Gives W s, [B, H, U, d], of states [B, U, q]."""
-        functions._check_rows("states", states, self.query.in_features)
-        return self._by_head(self.query(states))
+        arguments.check_rows("states", states, self.query.in_features, self.v)
+        return self._by_head(self.query(states) if torch.jit.is_scripting()
+                             else arguments.project(self.query, states))
 
     def of_projected(
         self, queries: Tensor, keys: Tensor, lengths: Optional[Tensor] = None
     ) -> Tensor:
         """Gives energies [B, H, U, T] from make_queries and make_keys."""
-        v = self.v * (self.g / self.v.norm(p=2, dim=1)).unsqueeze(1)
+        v = arguments.exact(self.v)
+        # Squares of what is left are at most 1, and one is, unless v is 0. The factor is a
+        # constant: v/|v| does not change along v.
+        largest = v.detach().abs().amax(1, keepdim=True)
+        v = v / largest.masked_fill(largest == 0, 1)
+        norm = v.norm(p=2, dim=1, keepdim=True).clamp(min=1)
+        v = v * (arguments.exact(self.g).unsqueeze(1) / norm)
         # Under autocast the linear layers give bfloat16, and energies are computed in f32.
         queries, keys = queries.to(v.dtype), keys.to(v.dtype)
         energies = functions.additive_energies(queries, keys, v, lengths=lengths)
         if self.r is not None:
-            energies = energies + self.r.view(1, -1, 1, 1)
+            energies = energies + arguments.exact(self.r).view(1, -1, 1, 1)
         return energies
 
     def forward(self, states: Tensor, keys: Tensor, lengths: Optional[Tensor] = None) -> Tensor:
@@ -125,10 +136,7 @@ class _ScanAttention(OnlineDecoding, nn.Module):
         """Projects memory [B, T, m]; lengths [B] are the entries of each sequence. A model
         that makes one output at a time does this once.
         """
-        chunk_keys: Optional[Tensor] = None
-        if self.chunk_energy is not None:
-            chunk_keys = self.chunk_energy.make_keys(memory)
-        return Prepared(memory, self.energy.make_keys(memory), chunk_keys, lengths)
+        return self._prepare(memory, lengths, copies=True)
 
     def forward(
         self, states: Tensor, memory: Tensor, lengths: Optional[Tensor] = None
@@ -136,7 +144,7 @@ class _ScanAttention(OnlineDecoding, nn.Module):
         """Attends from states [B, U, q] to memory [B, T, m], in expectation. What lies beyond
         the lengths has the weight 0, and must be finite.
         """
-        return self.attend(states, self.prepare(memory, lengths))
+        return self.attend(states, self._prepare(memory, lengths, copies=False))
 
     def attend(
         self, states: Tensor, prepared: Prepared, start: Optional[Tensor] = None
@@ -144,17 +152,48 @@ class _ScanAttention(OnlineDecoding, nn.Module):
         """Does the same from a prepared memory. A decoder whose next state depends on its last
         context has U = 1, and gives alpha[:, :, -1] of one call as `start` of the next.
         """
+        arguments.check_rows("states", states, self.energy.query.in_features, self.energy.v)
+        arguments.check_batch("states", states, prepared.memory.size(0), "memory")
+        chunk_keys = prepared.chunk_keys
+        B, T = prepared.memory.size(0), prepared.memory.size(1)
+        made = [B, self.energy.heads, T, self.energy.size]
+        if list(prepared.keys.shape) != made or (
+            (chunk_keys is None) != (self.chunk_energy is None)
+        ):
+            raise ValueError("prepared must be of this module's prepare")
+        if start is not None:
+            arguments.check_floating("start", start, "[B, H, T]", 1)
+            if list(start.shape) != made[:3]:
+                raise ValueError(
+                    f"start must be [B, H, T] = {made[:3]}, but its shape is {list(start.shape)}")
+            start = arguments.exact(start)
         energies = self.energy(states, prepared.keys, prepared.lengths)
         if self.training and self.noise > 0:
             energies = energies + self.noise * torch.randn_like(energies)
         chunk_energies: Optional[Tensor] = None
         if self.chunk_energy is not None:
-            chunk_keys = prepared.chunk_keys
-            assert chunk_keys is not None, "the memory was prepared by another module"
+            assert chunk_keys is not None
             chunk_energies = self.chunk_energy(states, chunk_keys, prepared.lengths)
         weights, alpha = self._weigh(energies, chunk_energies, prepared.lengths, start)
-        contexts = weights @ prepared.memory.unsqueeze(1)
-        return Attention(contexts.transpose(1, 2).flatten(2), weights, alpha)
+        contexts = weights @ arguments.exact(prepared.memory).unsqueeze(1)
+        v = self.energy.v
+        return Attention(
+            arguments.in_type_of(v, contexts.transpose(1, 2).flatten(2)),
+            arguments.in_type_of(v, weights),
+            arguments.in_type_of(v, alpha),
+        )
+
+    def _prepare(self, memory: Tensor, lengths: Optional[Tensor], copies: bool) -> Prepared:
+        arguments.check_rows("memory", memory, self.energy.key.in_features, self.energy.v)
+        if lengths is not None:
+            lengths = arguments.take_lengths("lengths", lengths, memory, memory.size(1))
+        if copies:
+            memory = memory.clone()
+            lengths = None if lengths is None else lengths.clone()
+        chunk_keys: Optional[Tensor] = None
+        if self.chunk_energy is not None:
+            chunk_keys = self.chunk_energy.make_keys(memory)
+        return Prepared(memory, self.energy.make_keys(memory), chunk_keys, lengths)
 
     def _weigh(
         self,
