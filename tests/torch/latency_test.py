@@ -1,5 +1,5 @@
-"""Guards against delays and latencies of another convention than `attnbench expect` has, and
-against gradients that are not theirs.
+"""Guards against delays and latencies of another convention than `attnbench expect` has,
+against gradients that are not theirs, and against sums in 16 bits and lengths that nothing has.
 """
 
 import itertools
@@ -91,8 +91,80 @@ class LatencyTest(unittest.TestCase):
                                         at.expected_delays(*arguments)))
 
     def test_lengths_that_do_not_fit_are_refused(self):
-        with self.assertRaisesRegex(ValueError, "lengths must be .B. with B = 1"):
-            at.average_lagging(tensor([1, 2]), torch.tensor([3, 3]))
+        alpha, delays = torch.full((2, 1, 3, 4), .25), torch.ones(2, 1, 3)
+        fine = torch.tensor([4, 2])
+        uses = [("lengths", lambda n: at.expected_delays(alpha, n))]
+        for metric in (at.average_proportion, at.average_lagging,
+                       at.differentiable_average_lagging):
+            uses.append(("lengths", lambda n, metric=metric: metric(delays, n)))
+            uses.append(("output_lengths", lambda n, metric=metric: metric(delays, fine, n)))
+        for name, call in uses:
+            for kind, text, wrong in (
+                    (ValueError, r"must be \[B\] with B = 2, but has the shape \[1\]", [3]),
+                    (ValueError, r"must be \[B\] with B = 2, but has the shape \[2, 1\]",
+                     [[3], [3]]),
+                    (ValueError, rf"must be .*, but {name}\[1\] is -1", [3, -1]),
+                    (TypeError, "must be int64, but is float32", [3, 1.5]),
+                    (TypeError, "must be int64, but is bool", [True, True])):
+                with self.assertRaisesRegex(kind, f"^{name} {text}"):
+                    call(torch.tensor(wrong))
+            with self.assertRaisesRegex(TypeError, f"{name} must be a tensor, but is of type list"):
+                call([3, 2])
+            if name == "output_lengths":
+                with self.assertRaisesRegex(
+                        ValueError, r"^output_lengths must be in \[0, U\] with U = 3, but "
+                        r"output_lengths\[0\] is 4"):
+                    call(torch.tensor([4, 3]))
+        for kind, text, call in (
+                (ValueError, "delays must be .B, ..., U.", lambda: at.average_lagging(
+                    delays[0, 0], fine)),
+                (TypeError, "delays must be of a floating point type, but is int64",
+                 lambda: at.average_lagging(delays.long(), fine)),
+                (ValueError, "alpha must be .B, ..., U, T.",
+                 lambda: at.expected_delays(alpha[0, 0, 0])),
+                (TypeError, "alpha must be of a floating", lambda: at.expected_delays(
+                    alpha.long()))):
+            with self.assertRaisesRegex(kind, text):
+                call()
+
+    def test_16_bits_are_computed_in_f32_and_rounded_once(self):
+        for dtype, unit in ((torch.bfloat16, 2**-8), (torch.half, 2**-11)):
+            p = torch.rand(3, 2, 40, 500, generator=torch.Generator().manual_seed(5)) / 9
+            lengths, outputs = torch.tensor([500, 301, 0]), torch.tensor([40, 17, 3])
+            alpha = at.monotonic_attention(p=p, lengths=lengths).to(dtype)
+            for given in (None, lengths):
+                delays = at.expected_delays(alpha, given)
+                self.assert_rounded_once(delays, at.expected_delays(alpha.double(), given), unit)
+            for metric in (at.average_proportion, at.average_lagging,
+                           at.differentiable_average_lagging):
+                self.assert_rounded_once(metric(delays, lengths, outputs),
+                                         metric(delays.double(), lengths, outputs), unit)
+
+    def assert_rounded_once(self, found, expected, unit):
+        self.assertIn(found.dtype, (torch.bfloat16, torch.half))
+        self.assertEqual(found.shape, expected.shape)
+        error = (found.double() - expected).abs()
+        self.assertTrue((error <= unit * expected.abs() + 1e-5).all(), error.max())
+
+    def test_a_length_that_16_bits_have_not_is_reached(self):
+        delays = torch.tensor([[400., 1001, 1001]])
+        lengths = torch.tensor([1001])
+        expected = at.average_lagging(delays, lengths)  # of the first two outputs
+        found = at.average_lagging(delays.bfloat16(), lengths)
+        self.assertLessEqual(abs(float(found) - float(expected)), 2)
+
+    def test_lengths_on_another_device_serve_and_meta_tensors_give_shapes(self):
+        alpha, lengths = torch.rand(2, 1, 3, 4, device="meta"), torch.tensor([4, 2])
+        for given in (lengths, lengths.to("meta")):
+            delays = at.expected_delays(alpha, given)
+            self.assertEqual((delays.shape, delays.device.type), ((2, 1, 3), "meta"))
+            # PyTorch 1.13 has no cummax on meta, which DAL needs.
+            for metric in (at.average_proportion, at.average_lagging):
+                self.assertEqual(metric(delays, given, torch.tensor([3, 1])).shape, (2, 1))
+        with self.assertRaisesRegex(ValueError, r"lengths\[0\] is 5"):
+            at.expected_delays(alpha, torch.tensor([5, 2]))
+        with self.assertRaisesRegex(TypeError, "lengths has no numbers"):
+            at.expected_delays(torch.rand(2, 1, 3, 4), lengths.to("meta"))
 
 
 if __name__ == "__main__":

@@ -15,7 +15,9 @@ al. 2019). Only average_proportion is linear in the delays, and so an expectatio
 Entries and outputs beyond the lengths count nothing; a sequence without either has 0.
 
 Shared arguments: delays [B, ..., U], such as [B, H, U]; lengths [B], T of each sequence;
-output_lengths [B], U of each sequence (None: all of delays). Results are [B, ...].
+output_lengths [B], U of each sequence (None: all of delays), both int64. Results are [B, ...].
+Half and bfloat16 are computed in f32 and returned in their own type. Lengths that are negative
+or beyond the tensor, and wrong shapes, raise ValueError, wrong types TypeError.
 """
 
 from typing import Optional, Tuple
@@ -23,24 +25,25 @@ from typing import Optional, Tuple
 import torch
 from torch import Tensor
 
+from attnbench.torch import arguments
+
 
 def expected_delays(alpha: Tensor, lengths: Optional[Tensor] = None) -> Tensor:
     """Gives E[g], [..., U], from alpha [..., U, T] of any operator; where lengths [B] are
     given, alpha is [B, ..., U, T]. They do not depend on the weights of a choice, so alpha of
     MoChA and MAtChA serves as well.
     """
-    entries = torch.arange(1, alpha.size(-1) + 1, dtype=alpha.dtype, device=alpha.device)
+    arguments.check_floating("alpha", alpha, "[B, ..., U, T]", 2)
+    values = arguments.exact(alpha)
+    T = alpha.size(-1)
+    entries = torch.arange(1, T + 1, dtype=values.dtype, device=alpha.device)
     if lengths is None:
-        return (alpha * (entries - alpha.size(-1))).sum(-1) + alpha.size(-1)
-    last = _like(lengths, alpha)
-    is_wrong = (lengths < 0) | (lengths > alpha.size(-1))
-    if bool(is_wrong.any()):
-        n = int(is_wrong.nonzero()[0])
-        raise ValueError(
-            f"lengths must be in [0, T] with T = {alpha.size(-1)}, but lengths[{n}] is"
-            f" {lengths[n].item()}"
-        )
-    return (alpha * (entries - last)).sum(-1) + last.squeeze(-1)
+        delays = (values * (entries - T)).sum(-1) + T
+    else:
+        lengths = arguments.take_lengths("lengths", lengths, alpha, most=T)
+        last = _like(lengths, values)
+        delays = (values * (entries - last)).sum(-1) + last.squeeze(-1)
+    return arguments.in_type_of(alpha, delays)
 
 
 def average_proportion(
@@ -48,7 +51,8 @@ def average_proportion(
 ) -> Tensor:
     """Gives AP, the sum of g(i) over T U: a share."""
     T, U, _, made = _shapes(delays, lengths, output_lengths)
-    return _ratio((delays * made).sum(-1, keepdim=True), T * U).squeeze(-1)
+    read = (arguments.exact(delays) * made).sum(-1, keepdim=True)
+    return arguments.in_type_of(delays, _ratio(read, T * U).squeeze(-1))
 
 
 def average_lagging(
@@ -58,10 +62,12 @@ def average_lagging(
     that has read all T entries.
     """
     T, U, on_pace, made = _shapes(delays, lengths, output_lengths)
-    has_all = (delays.detach() >= T).to(delays.dtype)
-    counts = made * ((has_all.cumsum(-1) - has_all) == 0).to(delays.dtype)
-    lag = ((delays - on_pace) * counts).sum(-1, keepdim=True)
-    return (_ratio(lag, counts.sum(-1, keepdim=True)) * (T > 0)).squeeze(-1)
+    # Delays of 16 bits were rounded, and T has to be rounded alike to be reached.
+    has_all = (delays.detach() >= T.to(delays.dtype)).to(made.dtype)
+    counts = made * ((has_all.cumsum(-1) - has_all) == 0).to(made.dtype)
+    lag = ((arguments.exact(delays) - on_pace) * counts).sum(-1, keepdim=True)
+    lagging = _ratio(lag, counts.sum(-1, keepdim=True)) * (T > 0)
+    return arguments.in_type_of(delays, lagging.squeeze(-1))
 
 
 def differentiable_average_lagging(
@@ -72,17 +78,13 @@ def differentiable_average_lagging(
     g(i) - (i-1) T / U.
     """
     T, U, on_pace, made = _shapes(delays, lengths, output_lengths)
-    lag = torch.cummax(delays - on_pace, -1)[0] * made
-    return (_ratio(lag.sum(-1, keepdim=True), U) * (T > 0)).squeeze(-1)
+    lag = torch.cummax(arguments.exact(delays) - on_pace, -1)[0] * made
+    lagging = _ratio(lag.sum(-1, keepdim=True), U) * (T > 0)
+    return arguments.in_type_of(delays, lagging.squeeze(-1))
 
 
 def _like(lengths: Tensor, values: Tensor) -> Tensor:
     """Gives lengths [B] as [B, 1, ..., 1] of as many dimensions as values [B, ...]."""
-    if lengths.dim() != 1 or lengths.size(0) != values.size(0):
-        raise ValueError(
-            f"lengths must be [B] with B = {values.size(0)}, but its shape is"
-            f" {list(lengths.shape)}"
-        )
     return lengths.to(values.dtype).view([-1] + [1] * (values.dim() - 1))
 
 
@@ -90,12 +92,16 @@ def _shapes(
     delays: Tensor, lengths: Tensor, output_lengths: Optional[Tensor]
 ) -> Tuple[Tensor, Tensor, Tensor, Tensor]:
     """Gives T and U as [B, 1, ..., 1], (i-1) T / U, and 1 for outputs that are there."""
-    T = _like(lengths, delays)
-    index = torch.arange(delays.size(-1), dtype=delays.dtype, device=delays.device)
-    U = torch.full_like(T, delays.size(-1))
+    arguments.check_floating("delays", delays, "[B, ..., U]", 2)
+    values = arguments.exact(delays)
+    T = _like(arguments.take_lengths("lengths", lengths, delays), values)
+    most = delays.size(-1)
+    index = torch.arange(most, dtype=values.dtype, device=delays.device)
+    U = torch.full_like(T, most)
     if output_lengths is not None:
-        U = _like(output_lengths, delays)
-    return T, U, index * _ratio(T, U), (index < U).to(delays.dtype)
+        outputs = arguments.take_lengths("output_lengths", output_lengths, delays, most, "U")
+        U = _like(outputs, values)
+    return T, U, index * _ratio(T, U), (index < U).to(values.dtype)
 
 
 def _ratio(a: Tensor, b: Tensor) -> Tensor:
