@@ -4,9 +4,12 @@
 #include <c10/util/Exception.h>
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <limits>
 #include <mutex>
 #include <sstream>
+#include <string>
 
 #include "mechanisms/common/blas_threads.h"
 #include "mechanisms/kernels/kernels.h"
@@ -98,6 +101,15 @@ const char* Name(Numbers allowed) {
       return "numbers";
   }
   return "numbers";
+}
+
+// The fewest digits that read back as the same number.
+template <class Real>
+std::string Digits(Real number) {
+  std::array<char, 32> text;
+  const auto end =
+      std::to_chars(text.data(), text.data() + text.size(), number).ptr;
+  return {text.data(), end};
 }
 
 template <class Real>
@@ -222,7 +234,7 @@ bool WrongNumbers::AllowsRow(Index n, const char* argument, Numbers allowed,
   found_[Size(n)] = {.argument = argument,
                      .allowed = allowed,
                      .column = wrong - row.begin(),
-                     .number = static_cast<double>(*wrong)};
+                     .number = Digits(*wrong)};
   return false;
 }
 

@@ -6,6 +6,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <span>
+#include <string>
 #include <vector>
 
 #include "mechanisms/mechanism.h"
@@ -111,7 +112,7 @@ class WrongNumbers {
     Numbers allowed = Numbers::kAny;
     Index row = -1;  // of a table
     Index column = 0;
-    double number = 0;
+    std::string number;
   };
   std::vector<Wrong> found_;
 };

@@ -155,6 +155,15 @@ class DispatchTest(unittest.TestCase):
                 *(torch.stack([x, x]) for x in tensors))
             self.assert_all_equal([x[1] for x in mapped], expected, name)
 
+    def test_gradients_that_are_batched_are_those_one_by_one(self):
+        for name, function, tensors in operators():
+            inputs = [x.clone().requires_grad_() for x in tensors]
+            out = results(function(self.LENGTHS, *inputs))[0]
+            batch = drawn(3, *out.shape, seed=9)
+            alone = [torch.autograd.grad(out, inputs, one, retain_graph=True) for one in batch]
+            made = torch.autograd.grad(out, inputs, batch, is_grads_batched=True)
+            self.assert_all_equal(made, [torch.stack(x) for x in zip(*alone)], name)
+
     def test_forward_mode_and_second_derivatives_are_refused(self):
         for name, function, tensors in operators():
             with forward_ad.dual_level(), self.assertRaisesRegex(

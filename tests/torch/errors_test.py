@@ -115,6 +115,40 @@ class ErrorsTest(unittest.TestCase):
         }.items():
             self.assert_refused(ValueError, text, call)
 
+    def test_a_wrong_number_is_told_in_digits_that_read_back(self):
+        def told(p):
+            with self.assertRaises(ValueError) as caught:
+                at.monotonic_attention(p=p)
+            return str(caught.exception).split(" is ")[1]
+
+        # A cumulative softmax in f32 ends above 1 in one row of twelve.
+        self.assertEqual(told(filled(1, 1, 1, 1, value=1 + 2**-23)), "1.0000001")
+        for dtype in (torch.float, torch.double, torch.half, torch.bfloat16):
+            one = torch.ones(1, 1, 1, 1, dtype=dtype)
+            for wrong in (one + torch.finfo(dtype).eps, -one / 3, one * 12345, -one * 1e-7):
+                self.assertNotEqual(float(told(wrong)), 1)
+                self.assertTrue(torch.equal(torch.full_like(one, float(told(wrong))), wrong))
+
+    def test_a_mask_that_is_not_padding_on_the_right_is_no_lengths(self):
+        padding = torch.tensor([[False] * 4, [False, True, True, True], [True] * 4])
+        self.assertEqual(at.lengths_from_mask(padding).tolist(), [4, 1, 0])
+        self.assertEqual(torch.jit.script(at.lengths_from_mask)(padding).tolist(), [4, 1, 0])
+        self.assertEqual(at.lengths_from_mask(padding).dtype, torch.int64)
+        self.assertEqual(at.lengths_from_mask(padding[:, :0]).tolist(), [0] * 3)
+        self.assertEqual(at.lengths_from_mask(padding.to("meta")).shape, (3,))
+        self.assertIsNone(at.lengths_from_mask(None))
+        for text, mask in (
+                ("padding_mask[0, 2] is True and padding_mask[0, 3] is False", padding.flip(1)[1:]),
+                ("padding_mask[1, 2] is True and padding_mask[1, 3] is False",
+                 [[False] * 4, [False, False, True, False]])):
+            self.assert_refused(ValueError, text,
+                                lambda: at.lengths_from_mask(torch.as_tensor(mask)))
+        self.assert_refused(ValueError, "padding_mask must be [B, T], but its shape is [4]",
+                            lambda: at.lengths_from_mask(padding[0]))
+        for text, mask in (("padding_mask must be bool, but is int64", padding.long()),
+                           ("padding_mask must be a tensor, but is of type list", [[True]])):
+            self.assert_refused(TypeError, text, lambda: at.lengths_from_mask(mask))
+
     def test_the_first_wrong_number_is_named_whatever_the_threads_do(self):
         p = filled(8, 2, 3, 4)
         p[5, 1, 2, 3] = NAN

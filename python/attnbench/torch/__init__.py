@@ -18,6 +18,7 @@ Tensors are on the CPU, in f32 or f64 (half and bfloat16 are computed in f32). S
 run on torch.get_num_threads() threads.
 """
 
+from attnbench.torch.arguments import lengths_from_mask
 from attnbench.torch.functions import (
     additive_energies,
     matcha_attention,
@@ -58,6 +59,7 @@ __all__ = [
     "average_proportion",
     "differentiable_average_lagging",
     "expected_delays",
+    "lengths_from_mask",
     "matcha_attention",
     "memory_attention",
     "memory_contexts",
