@@ -98,10 +98,9 @@ std::vector<Index> LengthsOf(const DiagnoseArguments& arguments,
     const double length = given.values[n / Size(heads)];
     if (!(length >= 1 && length <= static_cast<double>(most)) ||
         length != std::floor(length)) {
-      throw UserError(
-          given.place + PlaceInArray(given.shape, n / Size(heads)),
-          fmt::format("is {:g}, must be a whole number from 1 to {}", length,
-                      most));
+      throw UserError(given.place + PlaceInArray(given.shape, n / Size(heads)),
+                      fmt::format("is {}, must be a whole number from 1 to {}",
+                                  length, most));
     }
     lengths[n] = static_cast<Index>(length);
   }
@@ -125,7 +124,7 @@ Table<float> CutTable(const Batch& batch, Index n, Index outputs, Index entries,
                                std::isnan(value)
                                    ? " (--lengths leaves padding out)"
                                    : "")
-                 : fmt::format("is {:g}, not finite in f32 (--lengths leaves "
+                 : fmt::format("is {}, not finite in f32 (--lengths leaves "
                                "padding out)",
                                value));
       }

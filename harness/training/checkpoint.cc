@@ -52,7 +52,7 @@ Checkpoint ReadCheckpoint(const std::string& path) {
       for (const double value : *values) {
         if (std::isfinite(static_cast<float>(value))) continue;
         FailAt(Place(arrays, name),
-               fmt::format("has the number {:g}, which f32 has not", value));
+               fmt::format("has the number {}, which f32 has not", value));
       }
     }
     if (std::ranges::any_of(array.squares, [](double x) { return x < 0; })) {

@@ -198,8 +198,8 @@ std::string Quantity::WorstText() const {
       exact_ ? fmt::format("error {:.2g} of {:.2g} allowed", largest_error_,
                            tolerance_)
              : fmt::format("p-value {:.2g}", worst_.p_value);
-  return fmt::format("{}: expected {:.6g}, seen {:.6g}, {}", place,
-                     worst_.expected, worst_.seen, judged);
+  return fmt::format("{}: expected {}, seen {}, {}", place, worst_.expected,
+                     worst_.seen, judged);
 }
 
 bool CaseReport::passed() const {

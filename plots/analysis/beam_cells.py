@@ -83,7 +83,7 @@ def _row(cell, where):
     ):
         raise load.DataError(
             where,
-            f"{energies:g} energies, {wanted} are those of a beam that is full after "
+            f"{energies} energies, {wanted} are those of a beam that is full after "
             "one step: is the vocabulary smaller than the beam?",
         )
     planted = sum(1 + n * beam + passed(share, n, beam) for n in with_entries)

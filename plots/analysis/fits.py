@@ -47,7 +47,7 @@ def counts(group, name):
         if not (number == 0 or LEAST_COUNT <= number <= MOST_COUNT):
             raise load.DataError(
                 f"{group.attrs['path']}: cells[{index}]",
-                f"operations.{name} is {number:g}, it must be 0, or from {LEAST_COUNT:g} to "
+                f"operations.{name} is {number}, it must be 0, or from {LEAST_COUNT:g} to "
                 f"{MOST_COUNT:g}")
     return numbers
 
