@@ -233,11 +233,9 @@ class AdditiveEnergy final : public EnergyFromStates<Real> {
                      const SequenceInputs<Real>& inputs) const {
     Buffer<Real> v(parameters_.v.data, parameters_.v.data + config.dim);
     if (!IsScaled(config.energy)) return v;
-    double square = 0;
-    for (const Real x : v) square += static_cast<double>(x) * x;
     const double g = EnergyScale(config, inputs);
-    this->kernels_.scale(static_cast<Real>(g / std::sqrt(square)), config.dim,
-                         v.data());
+    this->kernels_.scale(static_cast<Real>(g / NormOf(parameters_.v)),
+                         config.dim, v.data());
     return v;
   }
   void Factor(const Buffer<Real>& queries) {

@@ -100,7 +100,8 @@ class EnergyGradient {
                            d_key.View(), d_v.View().data);
 
     const auto v = Map(parameters_.v).row(0);
-    const Real norm = scaled_ ? v.norm() : Real{1};
+    const Real norm =
+        scaled_ ? static_cast<Real>(NormOf(parameters_.v)) : Real{1};
     const Real scale = scaled_ ? g_ / norm : Real{1};  // v^ = scale v
     d_query.map().array().rowwise() *= scale * v.array();
     d_key.map().array().rowwise() *= scale * v.array();

@@ -148,6 +148,7 @@ class Reference {
     const bool normalized = kind_ == EnergyKind::kNormalizedAdditive;
     Wide square = 0;
     for (const Wide v : v_[0]) square += v * v;
+    if (square == 0) square = 1;  // v/|v| of v = 0 is 0, and not 0 / 0
     const Wide scale = normalized ? g_ / std::sqrt(square) : Wide{1};
     const Table Ws = Products(W_, s_), Vh = Products(V_, h_);
     Table of_s(U_, Vector(d_)), of_h(T_, Vector(d_));  // sums of dL/dx

@@ -93,7 +93,8 @@ BoundedEnergy<Real> ReferenceEnergy<Real>::Additive(
         std::abs(v) * InnerProductRounding<Real>(2 * d, magnitude + 1);
   }
   if (config_.energy == EnergyKind::kNormalizedAdditive) {
-    const Wider<Real> scale = g_ / std::sqrt(square);
+    // v = 0 has no direction: v/|v| is 0 then.
+    const Wider<Real> scale = square == 0 ? g_ : g_ / std::sqrt(square);
     e.value *= scale;
     e.rounding *= std::abs(scale);
   }

@@ -4,6 +4,7 @@
 #ifndef ATTNBENCH_MECHANISMS_ENERGY_PARAMETERS_H_
 #define ATTNBENCH_MECHANISMS_ENERGY_PARAMETERS_H_
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 
@@ -41,6 +42,24 @@ double EnergyScale(const Config& config, const SequenceInputs<Real>& inputs) {
     return static_cast<double>(inputs.energy_scale);
   }
   return 1 / std::sqrt(static_cast<double>(config.dim));
+}
+
+// |v| of MAD eq 16, whose squares may be too large or too small for Real; 1 for
+// v = 0, which has no direction: v/|v| is 0 then.
+template <class Real>
+double NormOf(const MatrixView<const Real>& v) {
+  double largest = 0;
+  for (const Real x : v.Row(0)) {
+    largest = std::max(largest, std::abs(static_cast<double>(x)));
+  }
+  if (largest == 0) return 1;
+  const int exponent = std::ilogb(largest);  // of 2: to scale rounds nothing
+  double square = 0;
+  for (const Real x : v.Row(0)) {
+    const double scaled = std::ldexp(static_cast<double>(x), -exponent);
+    square += scaled * scaled;
+  }
+  return std::ldexp(std::sqrt(square), exponent);
 }
 
 template <class Real>

@@ -363,6 +363,71 @@ TYPED_TEST(EnergyGradientOf, TheScaleIsOfScaledEnergiesAndStartsAtRootOfD) {
   });
 }
 
+// Squares of v overflow or underflow; the energies are those of its direction.
+TYPED_TEST(EnergyGradientOf,
+           AVOfAnySizeGivesEnergiesAndGradientsOfItsDirection) {
+  using Real = TypeParam;
+  constexpr bool kIsSingle = std::is_same_v<Real, float>;
+  for (const EnergyRole role : {EnergyRole::kAttention, EnergyRole::kChunk}) {
+    const std::string v = ParameterPrefix(role) + "v";
+    const auto make = [&](int exponent, bool reference) {
+      Problem<Real> problem(EnergyKind::kNormalizedAdditive, role, 5, 3, 6);
+      for (Real& x : problem.Values(v)) x = std::ldexp(x, exponent);
+      if (reference) {
+        problem.RunReference();
+      } else {
+        problem.Run();
+      }
+      auto added = problem.Added();
+      for (Real& x : added[v]) x = std::ldexp(x, exponent);
+      added["loss"] = {static_cast<Real>(problem.Loss())};
+      return added;
+    };
+    for (const bool reference : {false, true}) {
+      const auto expected = make(0, reference);
+      for (const int exponent : {-74, 67, -566, 566}) {
+        if (kIsSingle && std::abs(exponent) > 100) continue;
+        const auto found = make(exponent, reference);
+        for (const auto& [name, values] : expected) {
+          for (std::size_t n = 0; n < values.size(); ++n) {
+            EXPECT_NEAR(found.at(name)[n], values[n], 1e-5) << name << exponent;
+          }
+        }
+      }
+    }
+  }
+}
+
+TYPED_TEST(EnergyGradientOf, AVOf0GivesEnergiesOfRAndFiniteGradients) {
+  using Real = TypeParam;
+  for (const bool reference : {false, true}) {
+    Problem<Real> problem(EnergyKind::kNormalizedAdditive,
+                          EnergyRole::kAttention, 2, 2, 6);
+    for (Real& x : problem.Values("attention.v")) x = 0;
+    const Sequence<Real> sequence = problem.View();
+    const ReferenceEnergy<Real> energy(
+        ConfigOf(EnergyKind::kNormalizedAdditive, 6), sequence.inputs,
+        EnergyRole::kAttention);
+    EXPECT_EQ(
+        energy(0, 0, sequence.states.Row(0), sequence.memory.Row(0)).value,
+        Real{-0.25});
+    double sum = 0;
+    for (Index i = 0; i < 2; ++i) {
+      for (const Real g : problem.G().Row(i)) sum += static_cast<double>(g);
+    }
+    EXPECT_NE(sum, 0);
+    EXPECT_NEAR(problem.Loss(), -0.25 * sum, 1e-6);
+    if (reference) {
+      problem.RunReference();
+    } else {
+      problem.Run();
+    }
+    for (const auto& [name, values] : problem.Added()) {
+      for (const Real x : values) EXPECT_TRUE(std::isfinite(x)) << name;
+    }
+  }
+}
+
 // The sizes are T = 3, U = 2, d = 5.
 TEST(EnergyGradientTest, CountsItsProducts) {
   const auto count = [](EnergyKind kind) {
