@@ -6,6 +6,7 @@ import contextlib
 import io
 import itertools
 import math
+import re
 import unittest
 
 import numpy
@@ -328,6 +329,15 @@ class Table(PlotTest):
         rows = [r for r in out.splitlines() if r.startswith("| matcha | 64 | 1 | 100 %")]
         self.assertEqual(len(rows), 1)
         self.assertIn("| 0 %, ", rows[0].replace("-0 %", "0 %"))
+
+    def test_energies_that_are_hardly_other_than_wanted_are_told_apart(self):
+        made = beam_document({"soft": (300.0, 10.0, 40.0), "monotonic": (300.0, 900.0, 50.0)})
+        cell = next(c for c in made["cells"] if c["mechanism"] == "soft")
+        cell["decoder"]["reads"]["energies_per_output"] *= 1 + 1e-8
+        code, _, err = self.printed(self.write(made))
+        self.assertEqual(code, 2)
+        found, wanted = re.search(r"(\S+) energies, (\S+) are those of a beam", err).groups()
+        self.assertAlmostEqual(float(found) / float(wanted) - 1, 1e-8, 12)
 
     def test_a_cell_of_a_decoder_that_failed_is_left_out_and_told(self):
         costs = {"soft": (300.0, 10.0, 40.0), "monotonic": (300.0, 900.0, 50.0)}
