@@ -118,6 +118,15 @@ struct VariantSpec {
   bool approximates = false;
 };
 
+// A published form of a training expectation, which `name` stands for: a value
+// of option preset, or a variant.
+struct PublishedForm {
+  std::string name;
+  std::string toolkit;  // or the paper; in full, for people
+  std::string source;   // file and version, in Markdown
+  std::string clips;    // what it clips, and to what
+};
+
 // What a mechanism is called and what it can do.
 struct Description {
   std::string name = {};   // key in commands and files
@@ -129,6 +138,7 @@ struct Description {
   std::vector<std::string> schedules = {};  // of online, teacher_forced
   std::vector<VariantSpec> variants = {};   // "exact" first, with "reference"
   std::vector<OptionSpec> options = {};
+  std::vector<PublishedForm> forms = {};
   // Scores that can be given instead of states; one of each list is needed.
   // Scope attention starts from them.
   std::vector<std::vector<InputSpec>> scores = {};

@@ -64,6 +64,17 @@ struct ListedOption {
   }
 };
 
+struct ListedForm {
+  std::string name = {}, toolkit = {}, source = {}, clips = {};
+
+  static void Fields(auto& self, auto& visit) {
+    visit("name", self.name);
+    visit("toolkit", self.toolkit);
+    visit("source", self.source);
+    visit("clips", self.clips);
+  }
+};
+
 struct ListedMechanism {
   std::string name = {}, title = {}, paper = {};
   bool online = false;
@@ -116,12 +127,14 @@ struct ListedAxis {
 struct Everything {
   std::vector<ListedMechanism> mechanisms = {};
   std::vector<ListedAxis> axes = {};
+  std::vector<ListedForm> forms = {};
   std::vector<std::string> energies = {}, variants = {}, workloads = {},
                            experiments = {};
 
   static void Fields(auto& self, auto& visit) {
     visit("mechanisms", self.mechanisms);
     visit("axes", self.axes);
+    visit("forms", self.forms);
     visit("energies", self.energies);
     visit("variants", self.variants);
     visit("workloads", self.workloads);
@@ -203,7 +216,15 @@ Everything ListEverything() {
                            .workloads = names("workload"),
                            .experiments = ExperimentNames()};
   for (const auto* mechanism : Mechanisms<float>()) {
-    everything.mechanisms.push_back(Listed(mechanism->Describe()));
+    const Description& about = mechanism->Describe();
+    everything.mechanisms.push_back(Listed(about));
+    for (const PublishedForm& form : about.forms) {
+      if (std::ranges::find(everything.forms, form.name, &ListedForm::name) ==
+          everything.forms.end()) {
+        everything.forms.push_back(
+            {form.name, form.toolkit, form.source, form.clips});
+      }
+    }
   }
   for (const Axis& axis : AllAxes()) everything.axes.push_back(Listed(axis));
   return everything;
@@ -250,6 +271,11 @@ std::string EverythingText(const Everything& everything) {
                         axis.letter.value_or("-"), axis.name, axis.default_text,
                         ValuesText(axis), axis.help);
   }
+  text += "forms (of alpha, by toolkits and papers: presets, and variants)\n";
+  for (const ListedForm& form : everything.forms) {
+    text += fmt::format("  {}  {}: {}. Clips: {}\n", form.name, form.toolkit,
+                        form.source, form.clips);
+  }
   return text + fmt::format(
                     "energies\n  {}\nvariants\n  {}\nworkloads\n  "
                     "{}\nexperiments\n  {}\n",
@@ -268,6 +294,26 @@ std::string MarkdownTable(const std::vector<ListedAxis>& axes) {
                         ValuesText(axis), axis.help);
   }
   return text;
+}
+
+std::string MarkdownTable(const std::vector<ListedForm>& forms) {
+  std::string text =
+      "| toolkit or paper | preset | stands for | clips |\n"
+      "| --- | --- | --- | --- |\n";
+  for (const ListedForm& form : forms) {
+    text += fmt::format("| {} | `{}` | {} | {} |\n", form.toolkit, form.name,
+                        form.source, form.clips);
+  }
+  return text;
+}
+
+std::string MarkdownText(const std::string& table,
+                         const Everything& everything) {
+  if (table == "axes") return MarkdownTable(everything.axes);
+  if (table == "forms") return MarkdownTable(everything.forms);
+  throw UserError(
+      "--markdown",
+      UnknownName("table", table, std::vector<std::string>{"axes", "forms"}));
 }
 
 // The schema of a kind of document, as it is printed and committed. Throws
@@ -297,7 +343,7 @@ struct Formats {
   bool json = false;
   std::optional<std::string> schema;
   bool experiment_schema = false;
-  bool markdown = false;
+  std::optional<std::string> markdown;
 };
 
 int List(const Formats& formats) {
@@ -309,7 +355,7 @@ int List(const Formats& formats) {
   if (formats.json) {
     std::cout << JsonText(ToJson(everything), 2);
   } else if (formats.markdown) {
-    std::cout << MarkdownTable(everything.axes);
+    std::cout << MarkdownText(*formats.markdown, everything);
   } else {
     std::cout << PrintableLines(EverythingText(everything));
   }
@@ -339,9 +385,14 @@ void AddList(CLI::App& app, Command& run) {
       command->add_flag(
           "--experiment-schema", formats->experiment_schema,
           "the JSON Schema of experiment files, e.g. list --experiment-schema"),
-      command->add_flag("--markdown", formats->markdown,
-                        "the table of axes for the documentation, e.g. list "
-                        "--markdown")};
+      command
+          ->add_option("--markdown", formats->markdown,
+                       "a table for the documentation: axes, or forms, the "
+                       "published forms of alpha; e.g. list --markdown=forms "
+                       "(default axes)")
+          ->type_name("TABLE")
+          ->expected(0, 1)
+          ->default_str("axes")};
   for (CLI::Option* const option : options) {
     for (CLI::Option* const other : options) {
       if (option != other) option->excludes(other);

@@ -1,6 +1,7 @@
 // attnbench show RESULT...: prints the cells of results of `run-sweep` as a
 // table, for people, a page or another program, or one of them in Google
-// Benchmark's form; and what `advise` has written as it printed it.
+// Benchmark's form; and what `advise` and `diagnose` have written as they
+// printed it.
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -17,6 +18,7 @@
 #include "harness/commands/commands.h"
 #include "harness/commands/options.h"
 #include "harness/commands/sweep_output.h"
+#include "harness/stability/diagnosis.h"
 
 namespace attnbench {
 namespace {
@@ -33,13 +35,21 @@ std::string GoogleBenchmarkText(const std::vector<std::string>& results) {
   return JsonText(ToGoogleBenchmark(ReadResult(results[0]).result), 1);
 }
 
-// What `advise` has written; nothing of another kind.
-std::optional<Advice> AdviceIn(const Json& document, const std::string& path) {
-  if (!document.is_object() || document.value("kind", Json()) != "advice") {
-    return {};
+// What `advise` or `diagnose` printed of what it has written; nothing of
+// another kind.
+std::optional<std::string> AnswerText(const Json& document,
+                                      const std::string& path) {
+  const Json kind =
+      document.is_object() ? document.value("kind", Json()) : Json();
+  if (kind == "advice") {
+    CheckKind(document, "advice", path);
+    return AdviceText(FromJson<Advice>(document, path));
   }
-  CheckKind(document, "advice", path);
-  return FromJson<Advice>(document, path);
+  if (kind == "diagnosis") {
+    CheckKind(document, "diagnosis", path);
+    return DiagnosisText(FromJson<Diagnosis>(document, path));
+  }
+  return {};
 }
 
 // The rows of all, or of each as text.
@@ -50,8 +60,8 @@ std::string ShownText(const std::vector<std::string>& results,
   for (const std::string& path : results) {
     const Json document = ReadJsonFile(path);
     if (format == "text") {
-      if (const auto advice = AdviceIn(document, path)) {
-        text += AdviceText(*advice);
+      if (const auto answer = AnswerText(document, path)) {
+        text += *answer;
         continue;
       }
     }
@@ -87,8 +97,8 @@ void AddShow(CLI::App& app, Command& run) {
   const auto arguments = std::make_shared<ShowArguments>();
   command
       ->add_option("RESULTS", arguments->results,
-                   "results of run-sweep, or, as text, of advise, e.g. show "
-                   "mine.json")
+                   "results of run-sweep, or, as text, of advise and "
+                   "diagnose, e.g. show mine.json")
       ->type_name("FILE")
       ->required();
   AddFormat(*command,

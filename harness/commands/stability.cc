@@ -18,6 +18,7 @@
 #include "harness/commands/commands.h"
 #include "harness/commands/options.h"
 #include "harness/machine/environment.h"
+#include "harness/stability/inputs.h"
 #include "harness/system/result_file.h"
 
 namespace attnbench {
@@ -63,8 +64,7 @@ struct Line {
 };
 
 std::string NameOf(const StabilityLabels& row) {
-  return row.mechanism + " " + row.variant +
-         (row.preset ? " " + *row.preset : "");
+  return row.mechanism + " " + FormName(row.mechanism, row.variant, row.preset);
 }
 
 Line& FindLine(std::vector<Line>& lines, const std::string& name) {

@@ -253,7 +253,7 @@ struct Diagnosis {
     visit("expected_latency", self.expected_latency,
           Rule{.description = "mean over sequences; ap is the expectation, the "
                               "others are those of the expected delays"});
-    visit("mechanisms", self.mechanisms);
+    visit("mechanisms", self.mechanisms, Rule{.min_items = 1});
   }
 };
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "harness/stability/diagnosis.h"
+#include "harness/stability/inputs.h"
 
 namespace attnbench {
 namespace {
@@ -15,8 +16,9 @@ std::string Shown(const Figure& figure) {
   return figure ? fmt::format("{:.2g}", *figure) : "not finite";
 }
 
-std::string NameOf(const DiagnosedVariant& one) {
-  return one.variant + (one.preset ? " " + *one.preset : "");
+std::string NameOf(const DiagnosedMechanism& mechanism,
+                   const DiagnosedVariant& one) {
+  return FormName(mechanism.mechanism, one.variant, one.preset);
 }
 
 // "output 3", with the sequence where there are several.
@@ -60,7 +62,8 @@ std::string MassText(const Diagnosis& diagnosis) {
   constexpr std::size_t kMostShown = 8;
   const DiagnosedMass& mass = diagnosis.mass;
   std::string text = "Mass: an output's attention sums to ";
-  if (diagnosis.sequences == 1 && mass.outputs.size() <= kMostShown) {
+  if (!mass.at ||
+      (diagnosis.sequences == 1 && mass.outputs.size() <= kMostShown)) {
     text += fmt::format("{:.3g}", fmt::join(mass.outputs, ", "));
   } else {
     text +=
@@ -99,13 +102,15 @@ std::string GradientText(const DiagnosedVariant& one) {
 
 constexpr const char* kRow = "  {:<30}{:>12}{:>12}{:>12}{:>8}  {:<28}{:>12}\n";
 
-std::string Row(const DiagnosedVariant& one, const Diagnosis& diagnosis) {
+std::string Row(const DiagnosedMechanism& mechanism,
+                const DiagnosedVariant& one, const Diagnosis& diagnosis) {
+  const std::string name = NameOf(mechanism, one);
   if (one.outputs == 0) {
-    return fmt::format(kRow, NameOf(one) + " *", "-", "-", "-", "-",
-                       "takes too long", GradientText(one));
+    return fmt::format(kRow, name + " *", "-", "-", "-", "-", "takes too long",
+                       GradientText(one));
   }
   return fmt::format(
-      kRow, NameOf(one) + (IsSample(one, diagnosis) ? " *" : ""),
+      kRow, name + (IsSample(one, diagnosis) ? " *" : ""),
       Shown(one.attention_error), Shown(one.mass_error),
       Shown(one.mean_mass_error),
       one.moved ? fmt::format("{:.0f} %", 100 * *one.moved) : "-",
@@ -132,10 +137,10 @@ std::string MechanismText(const DiagnosedMechanism& mechanism,
                         decoding.latency->ap, decoding.latency->dal)
           : "",
       mechanism.hard_distance);
-  text += fmt::format(kRow, "variant", "error", "mass", "mean", "moved",
+  text += fmt::format(kRow, "computed by", "error", "mass", "mean", "moved",
                       "first wrong", "gradient");
   for (const DiagnosedVariant& one : mechanism.variants) {
-    text += Row(one, diagnosis);
+    text += Row(mechanism, one, diagnosis);
   }
   return text;
 }
@@ -162,7 +167,7 @@ std::string SampleText(const Diagnosis& diagnosis) {
       if (one.outputs == 0 || !IsSample(one, diagnosis)) continue;
       const std::string line = fmt::format(
           "* {} {} takes long: of the first {} outputs of sequence 1 only\n",
-          mechanism.mechanism, one.variant, one.outputs);
+          mechanism.mechanism, NameOf(mechanism, one), one.outputs);
       if (std::ranges::find(lines, line) == lines.end()) lines.push_back(line);
     }
   }
@@ -170,17 +175,19 @@ std::string SampleText(const Diagnosis& diagnosis) {
 }
 
 std::string Verdict(const Diagnosis& diagnosis) {
+  const DiagnosedMechanism& first = diagnosis.mechanisms.front();
   std::vector<std::string> right, wrong;
-  for (const DiagnosedVariant& one : diagnosis.mechanisms.front().variants) {
+  for (const DiagnosedVariant& one : first.variants) {
     if (one.variant == "exact" || one.outputs == 0) continue;
     (one.first_wrong ? wrong : right)
-        .push_back(NameOf(one) + (IsSample(one, diagnosis) ? " *" : ""));
+        .push_back(NameOf(first, one) + (IsSample(one, diagnosis) ? " *" : ""));
   }
+  // Names have commas.
   return fmt::format(
-      "{}: wrong by more than {:g} here: {}; right: {}.\n",
-      diagnosis.mechanisms.front().mechanism, diagnosis.tolerance,
-      wrong.empty() ? "none" : fmt::to_string(fmt::join(wrong, ", ")),
-      right.empty() ? "none" : fmt::to_string(fmt::join(right, ", ")));
+      "{}: wrong by more than {:g} here: {}. Right: {}.\n", first.mechanism,
+      diagnosis.tolerance,
+      wrong.empty() ? "none" : fmt::to_string(fmt::join(wrong, "; ")),
+      right.empty() ? "none" : fmt::to_string(fmt::join(right, "; ")));
 }
 
 }  // namespace
@@ -194,7 +201,10 @@ std::string DiagnosisText(const Diagnosis& diagnosis) {
           : fmt::format("{} sequences", diagnosis.sequences),
       diagnosis.output_length, diagnosis.memory_length, diagnosis.source,
       fmt::join(diagnosis.shape, ", "), diagnosis.precision);
-  text += MassText(diagnosis) + ChoicesText(diagnosis.choices);
+  // Results of older programs lack both.
+  if (!diagnosis.mass.outputs.empty()) {
+    text += MassText(diagnosis) + ChoicesText(diagnosis.choices);
+  }
   text += BoundText(diagnosis);
   const Latency& latency = diagnosis.expected_latency;
   text += fmt::format(

@@ -9,6 +9,7 @@
 #include "harness/base/purposes.h"
 #include "mechanisms/common/philox.h"
 #include "mechanisms/description.h"
+#include "mechanisms/registry.h"
 
 namespace attnbench {
 namespace {
@@ -202,6 +203,17 @@ std::vector<StabilitySubject> StabilitySubjects(const Description& about,
     }
   }
   return subjects;
+}
+
+std::string FormName(const std::string& mechanism, const std::string& variant,
+                     const std::optional<std::string>& preset) {
+  if (const auto* const known = FindMechanism<double>(mechanism)) {
+    const std::vector<PublishedForm>& forms = known->Describe().forms;
+    const auto found = std::ranges::find(forms, preset.value_or(variant),
+                                         &PublishedForm::name);
+    if (found != forms.end()) return found->toolkit;
+  }
+  return variant + (preset ? " " + *preset : "");
 }
 
 // nested is cubic in T for each output, partial_sums quadratic with a

@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -75,6 +76,11 @@ struct StabilitySubject {
 // mechanism lacks the mode, or cannot start from given scores.
 std::vector<StabilitySubject> StabilitySubjects(const Description& about,
                                                 const std::string& mode);
+
+// What people call a variant, or the preset that it was run with: the toolkit
+// in full, or else the names that it has in results.
+std::string FormName(const std::string& mechanism, const std::string& variant,
+                     const std::optional<std::string>& preset);
 
 const std::vector<StabilityLimit>& StabilityLimits();
 // Whether the subject is measured at this length.

@@ -198,6 +198,7 @@ Description HardDescription(Description about, bool has_chunk_energies,
   for (const OptionSpec& option : ParallelOptions()) {
     about.options.push_back(option);
   }
+  about.forms = ParallelForms();
   about.scores = {{kProbabilitiesInput, kEnergiesInput}};
   if (has_chunk_energies) {
     about.scores.push_back({kChunkEnergiesInput});

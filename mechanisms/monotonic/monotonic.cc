@@ -20,6 +20,10 @@ const Description& About() {
                          .paper = "Raffel et al. 2017, 2.2, algorithm 1",
                          .axes = {"energy", "end"}},
                         /*has_chunk_energies=*/false, {triangular});
+    made.forms.push_back({kTriangular, "EMMA",
+                          "Ma et al. 2023, arXiv 2312.04515; its code for "
+                          "training is not public",
+                          "nothing, as it does not divide"});
     made.variants.push_back(published::VariantO3());
     made.variants.push_back(published::VariantO0());
     return made;

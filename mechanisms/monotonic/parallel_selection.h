@@ -37,6 +37,8 @@ struct ParallelConstants {
   enum class Denominator { kClip, kOne, kRaw };  // clip(C, eps, 1), 1, C
 
   std::string name;
+  std::string toolkit = {};  // as in PublishedForm
+  std::string source = {};
   Term term = Term::kLogClip;
   double term_eps = 0;  // 0 under kLogClip: the smallest normal number
   Denominator denominator = Denominator::kClip;
@@ -51,6 +53,8 @@ inline constexpr char kTriangular[] = "triangular";
 
 // All presets: mad2017, tf, nsp ...
 const std::vector<ParallelConstants>& ParallelPresets();
+// What they stand for, in their order.
+std::vector<PublishedForm> ParallelForms();
 // The preset that option `preset` names. Under "none" the options term_eps and
 // denominator_eps are taken.
 ParallelConstants ParallelConstantsOf(const Config& config);

@@ -5,7 +5,6 @@ what stands for them from here.
 """
 
 import re
-from dataclasses import dataclass
 
 MECHANISMS = {
     "none": "no attention",
@@ -17,28 +16,18 @@ MECHANISMS = {
 }
 
 
-@dataclass(frozen=True)
-class Form:
-    toolkit: str  # the toolkit or paper in full
-    place: str  # its version or file
-    name: str = ""  # in figures, where the toolkit has several forms
-
-
-# Preset or variant of alpha -> what it stands for; mechanisms/monotonic/README.md has
-# the formulas.
+# Preset or variant of alpha -> the toolkit or paper that it stands for, in full, as
+# `attnbench list` has it; figures are drawn without the program.
 FORMS = {
-    "mad2017": Form("MAD", "appendix G and `example_decoder.py`"),
-    "tf": Form("TensorFlow", "`contrib.seq2seq` of 1.x; Addons, lingvo"),
-    "nsp": Form("neural_sp", "`mocha/hma_train.py`"),
-    "nsp_no_denominator": Form(
-        "neural_sp", "`mocha/hma_train.py` with `no_denom`", "neural_sp, no_denom"),
-    "fsq": Form("fairseq 0.10", "in Python (`monotonic_multihead_attention.py`)"),
-    "fsq_op": Form("fairseq 0.12", "compiled operator (`alignment_train_cpu.cpp`)"),
-    "jmin": Form("MoChA-pytorch", "`attention.py`"),
-    "denominator_one": Form(
-        "MAD", "appendix G, a denominator of 1", "MAD, denominator 1"),
-    "triangular": Form("EMMA", "without a denominator"),
-    "exact": Form("attnbench", "`exact`"),
+    "mad2017": "MAD",
+    "tf": "TensorFlow",
+    "nsp": "neural_sp",
+    "nsp_no_denominator": "neural_sp, no_denom",
+    "fsq": "fairseq 0.10",
+    "fsq_op": "fairseq 0.12",
+    "jmin": "MoChA-pytorch",
+    "denominator_one": "MAD, denominator 1",
+    "triangular": "EMMA",
 }
 # (mechanism, variant) -> whose algorithm it is.
 VARIANTS = {
@@ -68,11 +57,7 @@ def form(mechanism_name, variant, preset=None):
     """Names an algorithm of an expectation: that of a toolkit, of a paper, or ours."""
     if variant == "exact" and not preset:
         return f"{mechanism(mechanism_name)}, ours"
-    if preset or mechanism_name == "monotonic":
-        known = FORMS.get(preset or variant)
-        if known:
-            return known.name or known.toolkit
-    known = VARIANTS.get((mechanism_name, variant))
+    known = FORMS.get(preset or variant) or VARIANTS.get((mechanism_name, variant))
     return known or f"{mechanism(mechanism_name)}, {preset or variant}"
 
 

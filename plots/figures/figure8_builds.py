@@ -104,6 +104,7 @@ def draw(parts):
     everything = pandas.concat([rows[[*AXES, "value"]] for _, rows in every])
     figure, axes = heat_maps.heat_map_figure(
         number, columns, everything, parts[0]["path"], lines=1)
+    to_text = _ratio if columns <= heat_maps.columns_with_room(everything, lines=1) else None
     for row in range(number):
         panels = [beside[row] if row < len(beside) else None,
                   *(lines[row] if row < len(lines) else [])]
@@ -115,7 +116,7 @@ def draw(parts):
             title, rows = panel
             panel = axes[row, column]
             mesh = heat_maps.heat_map(
-                panel, rows, mad_figure8.NORM, _ratio, title, mad_figure8.COLORS)
+                panel, rows, mad_figure8.NORM, to_text, title, mad_figure8.COLORS)
             if column:
                 panel.set_ylabel("")
     mad_figure8.color_bar(figure, mesh, axes)

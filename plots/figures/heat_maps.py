@@ -22,9 +22,17 @@ def log_norm(values):
     return colors.LogNorm(low, high)
 
 
+def columns_with_room(cells, lines=2):
+    """Gives how many heat maps side by side a page has room for, if each cell holds
+    `lines` lines of text readably; 0: not even one.
+    """
+    cell_width = 0.41 if lines > 1 else 0.2
+    width = 0.2 + cell_width * cells["memory_length"].nunique()
+    return int((style.PAGE_IN - 0.6) / width)
+
+
 def heat_map_figure(panel_rows, panel_columns, cells, path, lines=2):
-    """Makes a figure as wide as the page, or wider, so that heat maps' cells hold `lines`
-    lines of text readably.
+    """Makes a figure as wide as the page, whose cells are as high as `lines` lines of text.
     """
     for axis in ("memory_length", "output_length"):
         number = cells[axis].nunique()
@@ -34,16 +42,13 @@ def heat_map_figure(panel_rows, panel_columns, cells, path, lines=2):
                 f"{number} values of {axis}, a heat map has room for "
                 f"{MOST_IN_HEAT_MAP}",
             )
-    cell_width = 0.41 if lines > 1 else 0.2
-    needed = panel_columns * (0.2 + cell_width * cells["memory_length"].nunique()) + 0.6
     height = 0.5 + (0.08 + 0.1 * lines) * cells["output_length"].nunique()
-    return style.new_figure(
-        panel_rows, panel_columns, max(1.4, height), max(style.PAGE_IN, needed))
+    return style.new_figure(panel_rows, panel_columns, max(1.4, height), style.PAGE_IN)
 
 
 def heat_map(axes, rows, norm, to_text, title, color_map=COLOR_MAP):
     """Draws a panel: x is memory_length, y output_length, each cell has its
-    number.
+    number, unless `to_text` is None.
 
     `rows` has memory_length, output_length, value and what `to_text` reads of a
     row. Cells without a value are hatched.
@@ -85,6 +90,8 @@ def _write_cell(axes, x, y, cell, color, to_text):
             hatch="////",
             linewidth=0,
         )
+        return
+    if to_text is None:
         return
     axes.text(
         x,

@@ -1,11 +1,12 @@
 """Figure 8 of MAD (appendix F): how much faster is hard monotonic attention?
 
 Heat maps over memory length T and output length U of soft attention's time
-over that of hard monotonic attention, a row for each workload and a column for
-each build of ours, since the published 4x to 40x depends on both. The program that the
+over that of hard monotonic attention, one for each workload and build of ours, since the published 4x to 40x depends on both. The program that the
 authors built is in figure mad_figure8_builds. The axis labels of the authors' plot are
 swapped (its rows are T); here they are right.
 """
+
+import itertools
 
 from matplotlib import colors
 
@@ -62,11 +63,24 @@ def _select(cells):
     return chosen
 
 
-def _panel(axes, rows, title):
+def _panels(of_rows, of_columns, cells, path):
+    """Gives a figure, its panels by (row, column), and whether cells have room for numbers.
+    As many panels stand side by side as a page has room for.
+    """
+    room = heat_maps.columns_with_room(cells)
+    columns = max(1, min(room, len(of_columns)))
+    keys = list(itertools.product(of_rows, of_columns))
+    figure, axes = heat_maps.heat_map_figure(-(-len(keys) // columns), columns, cells, path)
+    for panel in axes.flat[len(keys):]:
+        panel.set_axis_off()
+    return figure, axes, dict(zip(keys, axes.flat)), room > 0
+
+
+def _panel(axes, rows, title, to_text):
     if rows.empty:
         heat_maps.no_panel(axes, title)
         return None
-    return heat_maps.heat_map(axes, rows, NORM, words.ratio_cell, title, COLORS)
+    return heat_maps.heat_map(axes, rows, NORM, to_text, title, COLORS)
 
 
 def draw(cells):
@@ -75,30 +89,24 @@ def draw(cells):
     ratios = pairing.speedups(chosen)
     workloads = sorted(set(ratios["workload"]), reverse=True)
     variants = sorted(set(ratios["variant"]), key=_place_of_build)
-    figure, axes = heat_maps.heat_map_figure(
-        len(workloads), len(variants), ratios, cells.attrs["path"]
-    )
+    figure, axes, panels, has_room = _panels(
+        workloads, variants, ratios, cells.attrs["path"])
     papers = published.statement(published.paper("mad"), STATEMENT)
     lines, shares, mesh = [], [], None
-    for row, workload in enumerate(workloads):
-        for column, variant in enumerate(variants):
-            rows = ratios[
-                (ratios["workload"] == workload)
-                & (ratios["variant"] == variant)
-            ]
-            build = BUILDS.get(variant, variant)
-            title = f"{workload}, {build}"
-            mesh = _panel(axes[row, column], rows, title) or mesh
-            lines += _headline(rows, title)
-            shares += _share_headline(rows, title, papers)
+    for (workload, variant), panel in panels.items():
+        rows = ratios[(ratios["workload"] == workload) & (ratios["variant"] == variant)]
+        title = f"{workload}, {BUILDS.get(variant, variant)}"
+        mesh = _panel(panel, rows, title, words.ratio_cell if has_room else None) or mesh
+        lines += _headline(rows, title)
+        shares += _share_headline(rows, title, papers)
     color_bar(figure, mesh, axes)
     style.add_foot(
         figure,
         words.caption(
             chosen,
             "Speed-up of hard monotonic over soft attention (time of soft / "
-            f"time of monotonic), decoding, above its interval; {AXES_NOTE} Columns: a plain "
-            "program on Eigen in which an entry is a column. The paper "
+            f"time of monotonic), decoding{', above its interval' * has_room}; {AXES_NOTE} "
+            "Columns: a plain program on Eigen in which an entry is a column. The paper "
             f"prints no numbers in its figure; its text says about {_range_text(papers)}.",
             ratios,
         ),
@@ -159,25 +167,19 @@ def draw_times(cells):
     chosen = series.times(_select(settings.exact(cells)))
     workloads = sorted(set(chosen["workload"]), reverse=True)
     norm = heat_maps.log_norm(chosen["value"])
-    figure, axes = heat_maps.heat_map_figure(
-        len(workloads), len(MECHANISMS), chosen, cells.attrs["path"]
-    )
+    figure, axes, panels, has_room = _panels(
+        workloads, MECHANISMS, chosen, cells.attrs["path"])
     lines = []
-    for row, workload in enumerate(workloads):
-        for column, mechanism in enumerate(MECHANISMS):
-            rows = chosen[
-                (chosen["workload"] == workload)
-                & (chosen["mechanism"] == mechanism)
-            ]
-            title = f"{workload}, {names.mechanism(mechanism)}"
-            mesh = heat_maps.heat_map(
-                axes[row, column], rows, norm, _time_in_cell, title
+    for (workload, mechanism), panel in panels.items():
+        rows = chosen[(chosen["workload"] == workload) & (chosen["mechanism"] == mechanism)]
+        title = f"{workload}, {names.mechanism(mechanism)}"
+        mesh = heat_maps.heat_map(
+            panel, rows, norm, _time_in_cell if has_room else None, title)
+        if rows["value"].notna().any():
+            lines.append(
+                f"{title}: {words.time_text(rows['value'].min())} to "
+                f"{words.time_text(rows['value'].max())}"
             )
-            if rows["value"].notna().any():
-                lines.append(
-                    f"{title}: {words.time_text(rows['value'].min())} to "
-                    f"{words.time_text(rows['value'].max())}"
-                )
     heat_maps.color_bar(
         figure,
         mesh,

@@ -152,11 +152,12 @@ def _draw_p(figure, panel, document, by_name):
     named = trained_errors.labels(runs, by_name)
     for (name, shares), look in zip(by_name.items(), looks):
         mean = shares.mean(axis=0)
+        label = f"{named[name]} (n = {len(shares)})"
         handles.append(panel.stairs(
             mean, numpy.linspace(0, 1, len(mean) + 1), baseline=None, color=look["color"],
             linestyle=look["linestyle"], linewidth=1.2,
-            label=f"{named[name]} (n = {len(shares)})"))
-        said.append(f"{trained_errors.title(document)}, {name}: "
+            label=label))
+        said.append(f"{trained_errors.task(document)}, {label}: "
                     f"{100 * mean[0]:.0f} % of p below 0.05, "
                     f"{100 * mean[-1]:.0f} % above 0.95")
     panel.set_yscale("log")

@@ -8,15 +8,12 @@ from analysis import names, trained, words
 from analysis.trained import Runs
 from figures import style
 
-ALL = ("none", "soft")  # without attention, and with all of it
-
-
-def title(document):
-    return document["experiment"] + (", quick" if document["quick"] else "")
+# Without attention, and with all of it -> words.
+ALL = {"none": "no attention", "soft": "soft"}
 
 
 def task(document):
-    """The same in words, without the experiment's own name."""
+    """Says in words what the models of an experiment are trained to do."""
     return names.task(document["runs"][0]["settings"]) + ", quick" * document["quick"]
 
 
@@ -70,6 +67,7 @@ def _mark(color, fill):
 
 def _draw_noise(panel, document, of_panel):
     runs, said = Runs(document), []
+    words_of = labels(runs, of_panel)
     for row, name in enumerate(of_panel):
         color, _ = style.look(runs.settings(name)["mechanism"], [])
         means = []
@@ -80,9 +78,9 @@ def _draw_noise(panel, document, of_panel):
                        linestyle="none", markersize=5, markeredgewidth=0.6)
             panel.plot(means[-1], row + shift, **_mark(color, fill))
         panel.plot(means, [row - 0.12, row + 0.12], color=color, linewidth=0.7)
-        said.append(f"{title(document)}, {name}: {means[0]:.2f} % by the expectation, "
-                    f"{means[1]:.2f} % by the threshold")
-    common, words_of = names.apart(labels(runs, of_panel))
+        said.append(f"{task(document)}, {words_of[name]}: {means[0]:.2f} % by the "
+                    f"expectation, {means[1]:.2f} % by the threshold")
+    common, words_of = names.apart(words_of)
     panel.set_yticks(range(len(of_panel)), [
         f"{words_of[name]}, n = {len(runs.seeds(name))}" for name in of_panel])
     panel.set_ylim(len(of_panel) - 0.5, -0.5)
@@ -138,12 +136,12 @@ def _draw_contexts(panel, document, handles):
                 panel.plot(places[key], found[key].mean(), **{**look, "marker": "_",
                                                               "markersize": 9})
         handles[length] = style.handle(f"L = {length}", look)
-        texts = [f"{'K = ' if key in ks else ''}{key} {values.mean():.2f} %"
+        texts = [f"{ALL.get(key, f'K = {key}')} {values.mean():.2f} %"
                  for key, values in found.items()]
-        said.append(f"{title(document)}, L = {length}: {', '.join(texts)}")
+        said.append(f"{task(document)}, L = {length}: {', '.join(texts)}")
     set_errors(panel.yaxis)
     panel.set_xticks(list(places.values()), [
-        {"none": "no attention", "soft": "soft"}.get(place, place) for place in places])
+        ALL.get(place, place) for place in places])
     panel.grid(True)
     panel.set_xlabel("contexts K")
     panel.set_ylabel("error, %")

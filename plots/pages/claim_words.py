@@ -4,7 +4,7 @@ the page of `attnbench report` say the same of a claim.
 
 import math
 
-from analysis import claims_result, settings
+from analysis import claims_result, names, settings
 from analysis.judge import readings
 
 NONE = "–"
@@ -103,7 +103,8 @@ def _with_place(reading, other, group):
 def labels_text(labels):
     """Writes 'T = 128, workload = planted'."""
     return ", ".join(
-        f"{settings.LETTERS.get(name, name)} = {_word(value)}"
+        f"{settings.LETTERS.get(name, name)} = "
+        + _word(names.FORMS.get(value, value) if name == "preset" else value)
         for name, value in labels.items()
     )
 

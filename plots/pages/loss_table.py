@@ -48,18 +48,13 @@ def _row(name, rows):
     longest = rows[-1]
     first = longest["first_length"]
     cells = [
-        _source(name),
+        {"exact": "attnbench", **names.FORMS}.get(name, f"`{name}`"),
         f"`{name}`",
         f"not up to {longest['memory_length']}" if first is None else str(first),
         *(_percent(row["lost"]) for row in rows),
     ]
     error = rows[0]["selection_error"]
     return [*cells, "NaN" if error is None else number(error, 1)]
-
-
-def _source(name):
-    form = names.FORMS.get(name)
-    return f"`{name}`" if form is None else f"{form.toolkit}, {form.place}"
 
 
 def _percent(share):

@@ -61,7 +61,7 @@ class Diagnose(ResultFilesTest):
         self.assertLess(found["triangular"]["gradient"]["relative_error"], 1e-5)
         out, _ = self.gives(0, "diagnose", "--p", self.path("p.npy"))
         self.assertIn("clipped at 1e-11 or less", out)
-        self.assertRegex(out, r"parallel tf +0\.35 +0\.69 +0\.34 +\d+ %  output 2 ")
+        self.assertRegex(out, r"\n  TensorFlow +0\.35 +0\.69 +0\.34 +\d+ %  output 2 ")
 
     def test_the_mass_of_an_output_is_told_and_that_less_than_1_is_right(self):
         # Rows of alpha that sum to 0.055 and 0.0066: what is left is never chosen.
@@ -133,8 +133,34 @@ class Diagnose(ResultFilesTest):
         self.assertEqual(jmin["first_wrong"]["output"], 1)
         self.assertIsNone(jmin["mass_errors"][1])
         out, _ = self.gives(0, "diagnose", "--p", self.path("p.npy"))
-        self.assertRegex(out, r"parallel jmin +not finite +not finite")
+        self.assertRegex(out, r"\n  MoChA-pytorch +not finite +not finite")
         self.assertIn("\nnot finite: a NaN or an infinity, of finite numbers, for example where", out)
+
+    def test_people_read_names_of_toolkits_and_programs_those_of_presets(self):
+        forms = strict(self.gives(0, "list", "--json")[0])["forms"]
+        path = self.save("p.npy", numpy.full((2, 4), 0.5))
+        document = self.diagnose("--p", path, "--chunk-energies", path, "--mechanism",
+                                 "monotonic,mocha")
+        out, _ = self.gives(0, "diagnose", "--p", path, "--chunk-energies", path,
+                            "--mechanism", "monotonic,mocha")
+        for mechanism, text in zip(document["mechanisms"], out.split("computed by")[1:]):
+            rows = [line[2:32].strip() for line in text.splitlines()[1:]
+                    if line.strip() and line.startswith("  ")]
+            toolkits = {form["name"]: form["toolkit"] for form in forms}
+            self.assertEqual(rows, [toolkits.get(one["preset"] or one["variant"],
+                                                 one["variant"])
+                                    for one in mechanism["variants"]])
+            self.assertIn("fairseq 0.12", rows)
+            self.assertIn("fsq_op", [one["preset"] for one in mechanism["variants"]])
+        self.assertRegex(out, "here: MoChA-pytorch. Right: MAD; TensorFlow; neural_sp; ")
+
+    def test_an_answer_without_mechanisms_is_refused(self):
+        path = self.save("p.npy", numpy.full((2, 4), 0.5))
+        document = self.diagnose("--p", path)
+        self.assertEqual(self.gives(0, "show", self.write("d.json", document))[0],
+                         self.gives(0, "diagnose", "--p", path)[0])
+        document["mechanisms"] = []
+        self.refused(("show", self.write("d.json", document)), "d.json", "mechanisms")
 
     def test_windows_and_presets_are_told_apart_under_mocha_and_matcha(self):
         p = numpy.full((1, 5), 0.5)
@@ -223,11 +249,12 @@ class Diagnose(ResultFilesTest):
         self.assertLess(found["triangular"]["attention_error"], 1e-5)
         self.assertIsNone(found["triangular"]["gradient"])
         out, _ = self.gives(0, "diagnose", "--p", self.path("p.npy"))
-        self.assertIn("triangular takes long: of the first 2 outputs of sequence 1", out)
+        self.assertIn("EMMA takes long: of the first 2 outputs of sequence 1", out)
 
     def test_an_answer_goes_into_a_file_and_a_case_comes_from_a_pipe(self):
         path = self.save("p.npy", numpy.full((1, 3), 0.5))
-        self.gives(0, "diagnose", "--p", path, "-o", self.path("d.json"))
+        out, _ = self.gives(0, "diagnose", "--p", path, "-o", self.path("d.json"))
+        self.assertEqual(self.gives(0, "show", self.path("d.json")), (out, ""))
         with open(self.path("d.json"), encoding="utf-8") as file:
             validate(strict(file.read()), "diagnosis")
         self.refused(("diagnose", "--p", path, "-o", self.path("d.json")), "is there already")

@@ -46,7 +46,7 @@ class Stability(InFolder):
         self.assertEqual(document["kind"], "stability")
         self.assertEqual(document["context"]["seed"], 1)
         self.assertIn("--quick", document["context"]["command"])
-        for name in ("monotonic exact", "monotonic parallel tf", "mocha clipped"):
+        for name in ("monotonic exact", "monotonic TensorFlow", "monotonic neural_sp, no_denom", "mocha clipped"):
             self.assertIn(name, result.stdout)
         self.assertRegex(result.stderr, r"stability: (\d+) of \1 points\n$")
         self.assertEqual(os.listdir(self.folder), ["stability.json"])

@@ -52,6 +52,17 @@ class EachFigure(PlotTest):
             self.assertIn(text, svg)
         self.assertIn("planted, monotonic", self.svg("mad_figure8_times"))
 
+    def test_a_heat_map_is_no_wider_than_a_page_and_has_numbers_where_they_fit(self):
+        # The last: not even one panel has room for its numbers.
+        for lengths, has_numbers in ((2, 4, 8, 16, 32, 64, 128), True), (range(1, 18), False):
+            cells = [cell for cell in mad_cells(lengths=lengths)
+                     if has_numbers or (cell["workload"], cell["variant"]) == ("planted", "exact")]
+            path = self.write(make_document(cells))
+            self.draws("--figure", "mad_figure8", path)
+            figure, _ = figures.FIGURES["mad_figure8"].draw(load.load(path))
+            counts = [len(panel.texts) for panel in figure.axes[:1]]
+            self.assertEqual(counts, [len(lengths)**2 if has_numbers else 0])
+
     def test_a_mocha_result_gives_figure_3_with_every_mechanism(self):
         out = self.draws(
             self.write(make_document(mocha_cells(extra=["skeleton", "mean"])))

@@ -58,11 +58,13 @@ class TrainedFigures(PlotTest):
                  "learning_curves_encodings", "learning_curves_noise", "p_histogram", "trained_alignments"]
         self.assertEqual(self.pictures(), [f"{name}.{end}" for name in names
                                            for end in ("png", "svg")])
-        for said in ("stretch, noise1: 2.00 % by the expectation, 4.00 % by the threshold",
-                     "copy, L = 6: none 36.00 %, K = 1 32.00 %, K = 2 8.00 %, soft 4.00 %",
+        for said in ("copying, monotonic, noise 1, L = 3: 2.00 % by the expectation, "
+                     "4.00 % by the threshold",
+                     "copying, L = 6: no attention 36.00 %, K = 1 32.00 %, K = 2 8.00 %, soft 4.00 %",
                      "sigmoid then softmax: spread 0.25",
                      "monotonic: 2 of 3 outputs choose an entry, largest weight",
-                     "stretch, noise0: 60 % of p below 0.05, 31 % above 0.95",
+                     "copying, monotonic, no noise (n = 1): 60 % of p below "
+                     "0.05, 31 % above 0.95",
                      "copying: on all held-out sequences in the end 1.00 % of error (soft) "
                      "to 9.00 % (monotonic, no noise)"):
             self.assertIn(said, out)
