@@ -70,7 +70,8 @@ def table(chosen, outputs=None, shares=(0.1, 0.5, 1.0)):
     """The table of what `read` gave, in Markdown."""
     rows = [[markdown.text(label), *rest]
             for label, *rest in table_rows(chosen, outputs, shares)]
-    return "\n".join([markdown.text(head(chosen, outputs)), "", *markdown.table(COLUMNS, rows), ""])
+    return markdown.page(
+        [markdown.text(head(chosen, outputs)), "", *markdown.table(COLUMNS, rows)])
 
 
 def table_rows(chosen, outputs=None, shares=(0.1, 0.5, 1.0)):

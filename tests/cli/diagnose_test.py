@@ -152,7 +152,7 @@ class Diagnose(ResultFilesTest):
                                     for one in mechanism["variants"]])
             self.assertIn("fairseq 0.12", rows)
             self.assertIn("fsq_op", [one["preset"] for one in mechanism["variants"]])
-        self.assertRegex(out, "here: MoChA-pytorch. Right: MAD; TensorFlow; neural_sp; ")
+        self.assertRegex(out, "here: neural_sp, no_denom; MAD, denominator 1. Right: MAD; TensorFlow; ")
 
     def test_an_answer_without_mechanisms_is_refused(self):
         path = self.save("p.npy", numpy.full((2, 4), 0.5))

@@ -14,7 +14,7 @@ import unittest
 
 from analysis import published, reads
 from figures import britz_table1
-from pages import not_attempted
+from pages import markdown, not_attempted
 
 PROGRAM = os.environ["ATTNBENCH"]
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -319,6 +319,7 @@ class NumbersTest(DocumentsTest):
             made = plots("crossover.py", *results, *options) if all(there) else ""
             self.assertIn("<!-- crossover table -->\n"
                           f"{made}<!-- end of crossover table -->\n", read(page))
+            self.assertLessEqual(max(map(len, made.splitlines())), markdown.MOST_CHARACTERS)
 
 
 class QuotedOutputTest(unittest.TestCase):
@@ -332,6 +333,18 @@ class QuotedOutputTest(unittest.TestCase):
         table = shown[shown.index("  mechanism"):shown.index("\nspeed-up: ")]
         words = block("advise", "README.md").removeprefix(table + "\n").split()
         self.assertEqual(words, shown.splitlines()[-1].split())
+
+    def test_the_diagnosis_is_that_of_the_committed_result(self):
+        self.assertEqual(run(PROGRAM, "show", os.path.join(RESULTS, "diagnosis.json")),
+                         block("diagnose", "docs/stability.md"))
+
+    def test_the_check_is_that_of_the_committed_results(self):
+        page = read("docs/comparing.md")
+        (asked,) = re.findall("`(check results/.*?)` prints", page)
+        done = subprocess.run([PROGRAM, *asked.split()], cwd=ROOT, capture_output=True,
+                              text=True, check=False)
+        self.assertEqual((done.returncode, done.stderr), (1, ""))
+        self.assertEqual(done.stdout, block("check", "docs/comparing.md"))
 
     def test_the_comparison_is_that_of_the_committed_results(self):
         # Exit code 1 means a cell that is SLOWER; both are good examples.
@@ -376,6 +389,33 @@ class QuotedOutputTest(unittest.TestCase):
 class ProgramTest(DocumentsTest):
     def test_the_axes_are_those_of_the_program(self):
         self.stands_in(run(PROGRAM, "list", "--markdown").strip(), pages())
+
+    def test_the_published_forms_are_those_of_the_program(self):
+        table = run(PROGRAM, "list", "--markdown=forms")
+        self.assertIn("fairseq 0.12", table)
+        self.stands_in(f"<!-- forms -->\n{table}<!-- /forms -->\n", ["docs/stability.md"])
+
+    def test_the_commands_for_a_shape_of_ones_own_measure_it(self):
+        advise, *sweeps = block("shapes", "docs/decoder.md").splitlines()
+        self.assertEqual(len(sweeps), 2)
+        for line in advise, *sweeps:
+            # The same, small.
+            _, *small = re.sub(r"-([TUd]) \S+", r"-\1 8", line).split()
+            if line in sweeps:
+                small = ["run-sweep", *small]
+            with self.subTest(line), tempfile.TemporaryDirectory() as folder:
+                small[-1] = os.path.join(folder, "r.json")
+                done = subprocess.run([PROGRAM, *small, "--repetitions", "2"],
+                                      capture_output=True, text=True, check=False)
+                # A test's times need not be valid.
+                self.assertIn(done.returncode, (0, 5) if line == advise else (0,), done.stderr)
+                with open(small[-1], encoding="utf-8") as file:
+                    found = file.read()
+                for option, member in (("-w", "chunk_width"), ("-K", "num_contexts"),
+                                       ("-B", "batch")):
+                    if f" {option} " in line:
+                        value = re.search(f" {option} (\\S+)", line)[1]
+                        self.assertRegex(found, f'"{member}": ?{value}\\b')
 
     def test_the_commands_are_those_of_the_program(self):
         listed = run(PROGRAM, "--help").split("Subcommands:\n")[1]
