@@ -11,14 +11,15 @@ Functions take scores that a model made itself: monotonic_attention, mocha_atten
 matcha_attention, memory_attention, memory_contexts, additive_energies. Modules have
 parameters as in the papers: MonotonicAttention, MoChA, MAtChA, FixedMemoryAttention.
 expected_delays, average_proportion, average_lagging and differentiable_average_lagging
-make losses of latency. docs/operators.md has examples, and the names that toolkits have
-for the same things.
+make losses of latency. check says how wrong an alpha of your own is. docs/operators.md has
+examples, and the names that toolkits have for the same things.
 
 Tensors are on the CPU, in f32 or f64 (half and bfloat16 are computed in f32). Sequences
 run on torch.get_num_threads() threads.
 """
 
 from attnbench.torch.arguments import lengths_from_mask
+from attnbench.torch.checking import Check, check
 from attnbench.torch.functions import (
     additive_energies,
     matcha_attention,
@@ -47,6 +48,7 @@ from attnbench.torch.online import Decoded, Step
 __all__ = [
     "AdditiveEnergy",
     "Attention",
+    "Check",
     "Decoded",
     "FixedMemoryAttention",
     "MAtChA",
@@ -57,6 +59,7 @@ __all__ = [
     "additive_energies",
     "average_lagging",
     "average_proportion",
+    "check",
     "differentiable_average_lagging",
     "expected_delays",
     "lengths_from_mask",
