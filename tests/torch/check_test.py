@@ -41,6 +41,15 @@ def clipped_at(least, p):
     return published.alpha_and_starts(form, p.unsqueeze(1), None, "absorb")[0].squeeze(1)
 
 
+def preserved(alpha, lengths):
+    """What fairseq calls mass preservation: the last entry has the rest of the mass."""
+    alpha = alpha.clone()
+    for row, length in zip(alpha, lengths.tolist()):
+        row[..., length - 1] = 0
+        row[..., length - 1] = 1 - row.sum(-1).clamp(0, 1)
+    return alpha
+
+
 def exact(p, **more):
     return at.monotonic_attention(p=p.unsqueeze(1), **more).squeeze(1)
 
@@ -83,9 +92,13 @@ class FormsAreThoseOfTheProgram(ProgramTest):
         self.assertLess(float(error.max()), 1e-12, name)
 
     def test_alpha_is_that_of_the_program_for_each_end(self):
-        # Every clip clips: products of 1 - p fall to 1e-20, and a p is 1 - 1e-12.
+        # Every clip clips: products of 1 - p fall to 1e-20, or to 0, and those of fairseq 0.10
+        # rise above 1, as does its alpha.
         p = drawn(4, 30, bias=1.0, dtype=torch.double)
-        p[1, 7] = 1 - 1e-12
+        p[0, :9] = 0
+        p[0, 9] = 1
+        p[1, :20] = 0
+        p[2, 15] = 1 - 1e-12
         for preset, form in self.presets():
             for end in ("absorb", "stay_last", "restart"):
                 used = p.clone()
@@ -207,6 +220,10 @@ class Check(unittest.TestCase):
         alpha = exact(p)
         alpha[0, 1] *= 0.28
         self.assertEqual(at.check(alpha, p=p).looks_like, {})
+        # As near to the exact alpha as to a form.
+        p = drawn(2, 20, 300)
+        alpha = (of_fairseq(p) + exact(p)) / 2
+        self.assertEqual(at.check(alpha, p=p).looks_like, {})
 
     def test_every_form_is_named_in_every_type_with_those_that_it_is_not_told_from(self):
         p = drawn(1, 20, 1024)
@@ -237,23 +254,42 @@ class Check(unittest.TestCase):
         # As is a weight where there is no mass.
         nothing = at.check(torch.full((1, 4), 0.1), p=torch.zeros(1, 4))
         self.assertEqual(nothing.first_wrong, (0,))
+        self.assertLess(nothing.off, float("inf"))
         restart = at.monotonic_attention(p=p, lengths=lengths, end="restart")
         self.assertTrue(at.check(restart, p=p, lengths=lengths, end="restart").is_exact)
         self.assertFalse(at.check(restart, p=p, lengths=lengths).is_right)
 
     def test_what_toolkits_put_into_the_last_entry_does_not_hide_their_form(self):
-        p, lengths = drawn(2, 20, 1024), torch.tensor([1024, 900])
-        p[1, :, 900:] = 0
-        alpha = of_fairseq(p)
-        for b, last in enumerate((1023, 899)):  # fairseq's mass_preservation
-            alpha[b, :, last] = 0
-            alpha[b, :, last] = 1 - alpha[b].sum(-1).clamp(0, 1)
-        found = at.check(alpha, p=p, lengths=lengths, end="stay_last")
+        # Where nothing is lost the last entry has most of the mass, else nearly nothing.
+        for T, is_right in ((300, True), (1024, False)):
+            p, lengths = drawn(2, 20, T), torch.tensor([T, T - 100])
+            p[1, :, T - 100:] = 0
+            alpha = preserved(of_fairseq(p), lengths)
+            p[1, :, T - 100:] = NAN  # is not read
+            more = {"p": p, "lengths": lengths, "end": "stay_last"}
+            found = at.check(alpha, **more)
+            self.assertEqual(list(found.looks_like), ["fairseq 0.10"])
+            self.assertEqual(found.is_right, is_right)
+            self.assertTrue(at.check(exact(**more), **more).is_exact)
+
+    def test_forms_begin_where_the_scan_does(self):
+        p = drawn(2, 20, 1024)
+        start = F.pad(drawn(2, 24), (0, 1000))
+        alpha, _ = published.alpha_and_starts(
+            published.FORMS[4], p.unsqueeze(1), start.unsqueeze(1), "absorb")
+        found = at.check(alpha.squeeze(1), p=p, start=start)
         self.assertEqual(list(found.looks_like), ["fairseq 0.10"])
-        self.assertFalse(found.is_right)
-        found = at.check(exact(p, lengths=lengths, end="stay_last"), p=p, lengths=lengths,
-                         end="stay_last")
-        self.assertTrue(found.is_exact)
+
+    def test_forms_that_clip_nothing_which_tells_them_apart_are_all_named(self):
+        # What fairseq 0.10 adds is lost in rounding, as p is 0 or 1 nearly everywhere.
+        p = (8 * torch.randn(1, 20, 100, generator=torch.Generator().manual_seed(3))).sigmoid()
+        found = at.check(of_fairseq(p), p=p)
+        self.assertEqual(list(found.looks_like), ["neural_sp", "fairseq 0.10", "fairseq 0.12"])
+        # Of a beta, too; MoChA-pytorch's alpha is not finite here.
+        u = torch.zeros_like(p).unsqueeze(1)
+        beta = published.exact_chunks(of_fairseq(p).unsqueeze(1), u, 3).squeeze(1)
+        found = at.check(beta=beta, p=p, chunk_energies=u.squeeze(1), width=3)
+        self.assertTrue(set(found.looks_like) >= {"neural_sp", "fairseq 0.10", "fairseq 0.12"})
 
     def test_a_beta_is_told_by_its_alpha_and_its_chunks(self):
         p, u = drawn(1, 2, 20, 1024), 6 * torch.randn(1, 2, 20, 1024)
@@ -266,20 +302,33 @@ class Check(unittest.TestCase):
         self.assertTrue(at.check(beta=at.matcha_attention(**more)[0], **more).is_exact)
         self.assertTrue(at.check(
             beta=at.mocha_attention(width=None, **more)[0], width=None, **more).is_exact)
-        # Closed forms of alpha see p = 0 in the padding.
-        p[..., 1000:] = 0
-        u[..., 1000:] = -30
+        # Closed forms of alpha see p = 0 in the padding, and `check` nothing.
+        p[..., 1000:], u[..., 1000:] = 0, -30
         closed = of_fairseq(p[0])[None]
+        starts = torch.cat([F.pad(torch.ones(1, 2, 1, 1), (0, 1023)), closed[:, :, :-1]], 2)
         notebook = ", chunks of MoChA's notebook"
-        for made, name in (
-                (published.exact_chunks(closed, u, 4), "fairseq 0.10"),
-                (published.clipped_chunks(closed, u, 4), "fairseq 0.10" + notebook),
-                (published.clipped_chunks(alpha, u, 4), "exact alpha" + notebook)):
-            found = at.check(beta=made, width=4, **more)
+        made_of = (
+            (published.exact_chunks(closed, u, 4), {"width": 4}, "fairseq 0.10"),
+            (published.clipped_chunks(closed, u, 4), {"width": 4}, "fairseq 0.10" + notebook),
+            (published.clipped_chunks(alpha, u, 4), {"width": 4}, "exact alpha" + notebook),
+            (published.matcha_chunks(p, starts, u), {}, "fairseq 0.10"))
+        p[..., 1000:] = u[..., 1000:] = NAN
+        # A second sequence has no entry.
+        p, u = torch.cat([p, p]), torch.cat([u, u])
+        more = {"p": p, "chunk_energies": u, "lengths": torch.tensor([1000, 0])}
+        for made, width, name in made_of:
+            made = torch.cat([made, torch.zeros_like(made)])
+            found = at.check(beta=made, **width, **more)
             self.assertEqual(list(found.looks_like), [name])
             self.assertIn("beta is wrong: beta[0, 0, ", str(found))
-        starts = torch.cat([F.pad(torch.ones(1, 2, 1, 1), (0, 1023)), closed[:, :, :-1]], 2)
-        found = at.check(beta=published.matcha_chunks(p, starts, u), **more)
+
+    def test_a_beta_of_a_process_that_stays_at_the_last_entry_is_told(self):
+        p, u = drawn(1, 1, 20, 300), 6 * torch.randn(1, 1, 20, 300)
+        used = p.clone()
+        used[..., -1] = 1
+        alpha, _ = published.alpha_and_starts(published.FORMS[4], used, None, "stay_last")
+        found = at.check(beta=published.exact_chunks(alpha, u, 3), p=p, chunk_energies=u, width=3,
+                         end="stay_last")
         self.assertEqual(list(found.looks_like), ["fairseq 0.10"])
 
     def test_gradients_views_and_arguments_are_left_as_they_are(self):

@@ -183,15 +183,16 @@ class _Inputs:
         """Gives what can follow alpha, exactly first, with what its name and clips add."""
         if self.chunk_energies is None:
             return (("", "", lambda alpha, starts: alpha),)
-        u = self.chunk_energies.to(p.dtype)
+        # Padding may hold any number. It gets the least energy, which changes no weight.
+        inside, u = self.there(), self.chunk_energies.to(p.dtype)
+        least = u.where(inside, u.new_tensor(float("inf"))).min(-1, True)[0]
+        u = u.where(inside, least.where(least.isfinite(), torch.zeros_like(least)))
         if self.width is _NO_WIDTH:
             return (("", "", lambda alpha, starts: published.matcha_chunks(p, starts, u)),)
-        inside = self.there()
-        finite = u.where(inside, u.where(inside, u.new_tensor(float("inf"))).min(-1, True)[0])
         return (
-            ("", "", lambda alpha, starts: published.exact_chunks(alpha, finite, self.width)),
+            ("", "", lambda alpha, starts: published.exact_chunks(alpha, u, self.width)),
             (", chunks of MoChA's notebook", "; exp(u - max): [1e-05, inf)",
-             lambda alpha, starts: published.clipped_chunks(alpha, finite, self.width)))
+             lambda alpha, starts: published.clipped_chunks(alpha, u, self.width)))
 
 
 def _compared(
@@ -230,7 +231,7 @@ def _compared(
     forms = {}
     if difference > rounding:
         most = min(difference / _NEARER, max(_NEAR, rounding))
-        forms = _nearest(kept, mine.dtype, computed, inputs, total, rounding, most)
+        forms = _nearest(kept, computed, inputs, total, rounding, most)
     return Check(
         name=name, tolerance=tolerance,
         error=float(errors.max()), error_at=place(int(errors.argmax()), errors.shape),
@@ -241,16 +242,14 @@ def _compared(
 
 
 def _nearest(
-    kept: Tensor, dtype: torch.dtype, computed: torch.dtype, inputs: _Inputs, total: float,
-    rounding: float, most: float
+    kept: Tensor, dtype: torch.dtype, inputs: _Inputs, total: float, rounding: float, most: float
 ) -> Dict[str, str]:
     """Gives the forms that are as near to `kept` as the nearest, if that is at most `most` away."""
     found = []
-    for name, clips, made in inputs.forms(computed):
-        made = made.to(dtype).double()  # with the rounding of 16-bit types
+    for name, clips, made in inputs.forms(dtype):
         if inputs.end == "stay_last":
             made = made.masked_fill(inputs.last(), 0)
-        away = float((kept - made).abs().sum()) / total
+        away = float((kept - made.double()).abs().sum()) / total
         if away <= most:
             found.append((away, name, clips))
     if not found:
