@@ -298,29 +298,39 @@ class Check(unittest.TestCase):
         beta, alpha = at.mocha_attention(width=4, **more)
         self.assertTrue(at.check(beta=beta, width=4, **more).is_exact)
         self.assertFalse(at.check(beta=beta, width=5, **more).is_right)
-        self.assertFalse(at.check(beta=beta, **more).is_right)  # MAtChA
-        self.assertTrue(at.check(beta=at.matcha_attention(**more)[0], **more).is_exact)
         self.assertTrue(at.check(
             beta=at.mocha_attention(width=None, **more)[0], width=None, **more).is_exact)
         # Closed forms of alpha see p = 0 in the padding, and `check` nothing.
         p[..., 1000:], u[..., 1000:] = 0, -30
         closed = of_fairseq(p[0])[None]
-        starts = torch.cat([F.pad(torch.ones(1, 2, 1, 1), (0, 1023)), closed[:, :, :-1]], 2)
         notebook = ", chunks of MoChA's notebook"
         made_of = (
-            (published.exact_chunks(closed, u, 4), {"width": 4}, "fairseq 0.10"),
-            (published.clipped_chunks(closed, u, 4), {"width": 4}, "fairseq 0.10" + notebook),
-            (published.clipped_chunks(alpha, u, 4), {"width": 4}, "exact alpha" + notebook),
-            (published.matcha_chunks(p, starts, u), {}, "fairseq 0.10"))
+            (published.exact_chunks(closed, u, 4), "fairseq 0.10"),
+            (published.clipped_chunks(closed, u, 4), "fairseq 0.10" + notebook),
+            (published.clipped_chunks(alpha, u, 4), "exact alpha" + notebook))
         p[..., 1000:] = u[..., 1000:] = NAN
         # A second sequence has no entry.
         p, u = torch.cat([p, p]), torch.cat([u, u])
         more = {"p": p, "chunk_energies": u, "lengths": torch.tensor([1000, 0])}
-        for made, width, name in made_of:
+        for made, name in made_of:
             made = torch.cat([made, torch.zeros_like(made)])
-            found = at.check(beta=made, **width, **more)
+            found = at.check(beta=made, width=4, **more)
             self.assertEqual(list(found.looks_like), [name])
             self.assertIn("beta is wrong: beta[0, 0, ", str(found))
+
+    def test_a_beta_without_width_is_that_of_matcha(self):
+        p, u = drawn(1, 1, 4, 120), 6 * torch.randn(1, 1, 4, 120)
+        lengths = torch.tensor([100])
+        p[..., 100:] = 0
+        closed = of_fairseq(p[0])[None]
+        starts = torch.cat([F.pad(torch.ones(1, 1, 1, 1), (0, 119)), closed[:, :, :-1]], 2)
+        made = published.matcha_chunks(p, starts, u)
+        p[..., 100:] = u[..., 100:] = NAN
+        more = {"p": p, "chunk_energies": u, "lengths": lengths}
+        beta = at.matcha_attention(**more)[0]
+        self.assertTrue(at.check(beta=beta, **more).is_exact)
+        self.assertFalse(at.check(beta=beta, width=4, **more).is_right)
+        self.assertEqual(list(at.check(beta=made, **more).looks_like), ["fairseq 0.10"])
 
     def test_a_beta_of_a_process_that_stays_at_the_last_entry_is_told(self):
         p, u = drawn(1, 1, 20, 300), 6 * torch.randn(1, 1, 20, 300)
