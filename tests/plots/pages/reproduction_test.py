@@ -18,7 +18,7 @@ import made_up_crossover
 from plot_case import ROOT, PlotTest
 
 from analysis import load
-from pages import markdown, reproduction, reproduction_figures
+from pages import claim_words, markdown, reproduction, reproduction_figures
 from pages.not_attempted import FIGURES as FIGURES_OF_PAPERS
 
 LEDGER = json.loads((ROOT / "experiments" / "claims.json").read_text())
@@ -144,6 +144,14 @@ class ClaimsTest(ReproductionTest):
             self.assertEqual(self.verdict_of(top, name).split(" (expected")[0], short)
             self.assertIn(f"Verdict: {short}{said} (", section(text, name))
         self.assertEqual(self.rows_of(text, "britz-K")[0][2], "–")
+
+    def test_evidence_names_a_preset_by_its_toolkit(self):
+        self.assertEqual(
+            claim_words.labels_text({"variant": "parallel", "preset": "fsq_op",
+                                     "memory_length": 4}),
+            "variant = parallel, preset = fairseq 0.12, T = 4")
+        self.assertEqual(claim_words.labels_text({"preset": None}), "preset = none")
+        self.assertEqual(claim_words.labels_text({"preset": "novel"}), "preset = novel")
 
     def test_a_verdict_that_is_not_the_expected_one_is_named(self):
         text = self.page(document())
