@@ -1,5 +1,6 @@
 // attnbench diagnose: what published closed forms make of a user's own p or
-// energies, or of those of a trained model.
+// energies, or of those of a trained model; and which of them the user's own
+// alpha looks like.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -33,7 +34,7 @@ namespace attnbench {
 namespace {
 
 struct DiagnoseArguments {
-  std::string p, energies, chunk_energies;
+  std::string p, energies, chunk_energies, alpha;
   std::string chunk_width;
   std::string lengths;
   std::string output_lengths;
@@ -107,31 +108,56 @@ std::vector<Index> LengthsOf(const DiagnoseArguments& arguments,
   return lengths;
 }
 
-// The table of one sequence, cut to its lengths, in f32.
-Table<float> CutTable(const Batch& batch, Index n, Index outputs, Index entries,
-                      bool is_p) {
-  Table<float> table(outputs, entries);
+enum class Numbers { kProbabilities, kEnergies, kWeights };
+
+// Why numbers of this kind cannot have this value; empty: they can.
+std::string Objection(Numbers kind, double value) {
+  switch (kind) {
+    case Numbers::kProbabilities:
+      if (0 <= value && value <= 1) return "";
+      return std::string("not a probability in [0, 1]") +
+             (std::isnan(value) ? " (--lengths leaves padding out)" : "");
+    case Numbers::kEnergies:
+      if (std::isfinite(static_cast<float>(value))) return "";
+      return "not finite in f32 (--lengths leaves padding out)";
+    case Numbers::kWeights:
+      if (std::isfinite(value) && value >= 0) return "";
+      return "must be finite and not negative";
+  }
+  return "";
+}
+
+// The table of one sequence, cut to its lengths.
+template <class Real>
+Table<Real> CutTable(const Batch& batch, Index n, Index outputs, Index entries,
+                     Numbers kind) {
+  Table<Real> table(outputs, entries);
   for (Index i = 0; i < outputs; ++i) {
     for (Index j = 0; j < entries; ++j) {
       const std::size_t at = Size((n * batch.U + i) * batch.T + j);
       const double value = batch.array.values[at];
-      const bool fits = is_p ? 0 <= value && value <= 1
-                             : std::isfinite(static_cast<float>(value));
-      if (!fits) {
-        throw UserError(
-            batch.array.place + PlaceInArray(batch.array.shape, at),
-            is_p ? fmt::format("is {}, not a probability in [0, 1]{}", value,
-                               std::isnan(value)
-                                   ? " (--lengths leaves padding out)"
-                                   : "")
-                 : fmt::format("is {}, not finite in f32 (--lengths leaves "
-                               "padding out)",
-                               value));
+      const std::string objection = Objection(kind, value);
+      if (!objection.empty()) {
+        throw UserError(batch.array.place + PlaceInArray(batch.array.shape, at),
+                        fmt::format("is {}, {}", value, objection));
       }
-      table.view()(i, j) = static_cast<float>(value);
+      table.view()(i, j) = static_cast<Real>(value);
     }
   }
   return table;
+}
+
+// An array of the shape of `choice`.
+Batch ReadLike(const DiagnoseArguments& arguments, const std::string& text,
+               const std::string& name, const Batch& choice) {
+  Batch batch(ReadKept(arguments, text, name));
+  if (batch.array.shape != choice.array.shape) {
+    throw UserError(
+        batch.array.place,
+        fmt::format("has the shape {}, but {} has {}", batch.array.shape,
+                    choice.array.place, choice.array.shape));
+  }
+  return batch;
 }
 
 // `how` says how chunk energies are given.
@@ -164,9 +190,9 @@ void TakeMechanisms(const DiagnoseArguments& arguments,
   }
 }
 
-// Refuses options of chunks that no mechanism asked for reads.
-void CheckChunkOptions(const DiagnoseArguments& arguments,
-                       const std::vector<std::string>& mechanisms) {
+// Refuses options that no mechanism asked for reads.
+void CheckUsed(const DiagnoseArguments& arguments,
+               const std::vector<std::string>& mechanisms) {
   const auto none_has = [&](const auto& has) {
     return std::ranges::none_of(mechanisms, [&](const std::string& name) {
       return has(FindMechanism<double>(name)->Describe());
@@ -186,6 +212,10 @@ void CheckChunkOptions(const DiagnoseArguments& arguments,
                     "no mechanism asked for has a window; add --mechanism "
                     "mocha --chunk-energies FILE");
   }
+  if (!arguments.alpha.empty() && !Contains(mechanisms, "monotonic")) {
+    throw UserError("--alpha",
+                    "is the attention of monotonic; add it to --mechanism");
+  }
 }
 
 // Takes the options that are not about the numbers.
@@ -199,6 +229,7 @@ void TakeOptions(const DiagnoseArguments& arguments,
   request.in_f64 = arguments.precision == "f64";
   if (!arguments.tolerance.empty()) {
     request.tolerance = ParseShare(arguments.tolerance, "--tolerance", "0.001");
+    request.mass_tolerance = request.tolerance;
   }
   request.seed = ParseSeed(arguments.seed);
 }
@@ -238,7 +269,7 @@ DiagnosisRequest RequestOfArrays(const DiagnoseArguments& arguments) {
   request.source = is_p ? "p_choose" : "energies";
   TakeMechanisms(arguments, "monotonic", !arguments.chunk_energies.empty(),
                  "--chunk-energies, e.g. --chunk-energies u.npy", request);
-  CheckChunkOptions(arguments, request.mechanisms);
+  CheckUsed(arguments, request.mechanisms);
   TakeOptions(arguments, request);
   if (arguments.chunk_width == "inf") {
     request.chunk_width = kInfiniteWidth;
@@ -256,20 +287,24 @@ DiagnosisRequest RequestOfArrays(const DiagnoseArguments& arguments) {
                 "output_lengths", choice, choice.U);
   for (Index n = 0; n < choice.count; ++n) {
     request.sequences.emplace_back()[request.source] =
-        CutTable(choice, n, outputs[Size(n)], entries[Size(n)], is_p);
+        CutTable<float>(choice, n, outputs[Size(n)], entries[Size(n)],
+                        is_p ? Numbers::kProbabilities : Numbers::kEnergies);
   }
-  if (arguments.chunk_energies.empty()) return request;
-  const Batch chunk(
-      ReadKept(arguments, arguments.chunk_energies, "chunk_energies"));
-  if (chunk.array.shape != choice.array.shape) {
-    throw UserError(
-        chunk.array.place,
-        fmt::format("has the shape {}, but {} has {}", chunk.array.shape,
-                    choice.array.place, choice.array.shape));
+  if (!arguments.chunk_energies.empty()) {
+    const Batch chunk =
+        ReadLike(arguments, arguments.chunk_energies, "chunk_energies", choice);
+    for (Index n = 0; n < choice.count; ++n) {
+      request.sequences[Size(n)]["chunk_energies"] = CutTable<float>(
+          chunk, n, outputs[Size(n)], entries[Size(n)], Numbers::kEnergies);
+    }
   }
-  for (Index n = 0; n < choice.count; ++n) {
-    request.sequences[Size(n)]["chunk_energies"] =
-        CutTable(chunk, n, outputs[Size(n)], entries[Size(n)], /*is_p=*/false);
+  if (!arguments.alpha.empty()) {
+    const Batch alpha = ReadLike(arguments, arguments.alpha, "alpha", choice);
+    request.alpha_file = alpha.array.place;
+    for (Index n = 0; n < choice.count; ++n) {
+      request.alpha.push_back(CutTable<double>(
+          alpha, n, outputs[Size(n)], entries[Size(n)], Numbers::kWeights));
+    }
   }
   return request;
 }
@@ -328,6 +363,12 @@ void AddDiagnose(CLI::App& app, const std::string& command_line, Command& run) {
                    "matcha, e.g. --chunk-energies model.npz:u")
       ->type_name("FILE");
   command
+      ->add_option("--alpha", arguments->alpha,
+                   "an alpha that your own code made of the same numbers: how "
+                   "wrong is it, and which published form does it look like? "
+                   "e.g. --alpha mine.npy")
+      ->type_name("FILE");
+  command
       ->add_option("-w,--chunk-width", arguments->chunk_width,
                    "MoChA's window, or inf, e.g. -w 8")
       ->type_name("N")
@@ -347,8 +388,8 @@ void AddDiagnose(CLI::App& app, const std::string& command_line, Command& run) {
                "targets of its held-out sequences",
                arguments->model);
   for (const char* const array :
-       {"--p", "--energies", "--chunk-energies", "--chunk-width", "--lengths",
-        "--output-lengths"}) {
+       {"--p", "--energies", "--chunk-energies", "--alpha", "--chunk-width",
+        "--lengths", "--output-lengths"}) {
     model->excludes(command->get_option(array));
   }
   command
@@ -365,9 +406,10 @@ void AddDiagnose(CLI::App& app, const std::string& command_line, Command& run) {
       ->default_str("f32");
   command
       ->add_option("--tolerance", arguments->tolerance,
-                   "largest error that is not wrong, e.g. --tolerance 0.001")
-      ->type_name("X")
-      ->default_str("0.01");
+                   "largest error that is not wrong, and, of --alpha, share of "
+                   "an output's mass (default 0.01, of --alpha 0.001), e.g. "
+                   "--tolerance 0.001")
+      ->type_name("X");
   AddSeed(*command, "of the scores whose gradients are compared, e.g. --seed 2",
           arguments->seed);
   AddOutput(*command, "the result file", "diagnosis.json", arguments->output,

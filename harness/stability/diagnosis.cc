@@ -13,7 +13,8 @@
 #include "harness/latency/expected_latency.h"
 #include "harness/latency/sharpness.h"
 #include "harness/stability/evaluate.h"
-#include "harness/stability/row_difference.h"
+#include "harness/stability/given_alpha.h"
+#include "harness/stability/sequence_errors.h"
 #include "harness/stability/stability.h"
 #include "mechanisms/common/parallel.h"
 #include "mechanisms/common/philox.h"
@@ -45,101 +46,6 @@ double StepsPerScore(const std::string& mechanism, const std::string& variant,
   if (variant == "nested") return T * T;
   if (variant == "partial_sums" || variant == "triangular") return T;
   return mechanism == "matcha" ? T : 1;
-}
-
-Index RowsOf(const StabilityScores& scores, const std::string& source) {
-  return scores.at(source).rows;
-}
-Index ColsOf(const StabilityScores& scores, const std::string& source) {
-  return scores.at(source).cols;
-}
-
-// The first rows of every table that the mechanism takes.
-StabilityScores FirstOutputs(const StabilityScores& scores,
-                             const Description& about, Index outputs) {
-  StabilityScores first;
-  for (const auto& [name, table] : scores) {
-    if (!TakesScore(about, name)) continue;
-    Table<float>& part = first[name];
-    part = Table<float>(outputs, table.cols);
-    std::copy_n(table.values.begin(), part.values.size(), part.values.begin());
-  }
-  return first;
-}
-
-StabilityPoint PointOf(const std::string& mechanism,
-                       const StabilityScores& scores,
-                       const std::string& source) {
-  StabilityPoint point;
-  point.mechanism = mechanism;
-  point.memory_length = ColsOf(scores, source);
-  point.output_length = RowsOf(scores, source);
-  return point;
-}
-
-// What was found in the sequences that a variant was measured on.
-struct Found {
-  double error = 0, relative_error = 0;
-  double mass_error_sum = 0;  // over all outputs
-  DiagnosedPlace worst = {};
-  std::vector<double> mass_errors = {};  // of each output, signed
-  std::int64_t moved = 0, outputs = 0, not_finite = 0;
-  std::optional<DiagnosedPlace> first_wrong = {};
-
-  void Add(const Found& other) {
-    if (other.outputs > 0 && (outputs == 0 || other.error > error)) {
-      error = other.error;
-      worst = other.worst;
-    }
-    relative_error = std::max(relative_error, other.relative_error);
-    mass_error_sum += other.mass_error_sum;
-    mass_errors.resize(std::max(mass_errors.size(), other.mass_errors.size()));
-    for (std::size_t i = 0; i < other.mass_errors.size(); ++i) {
-      // NaN stays: nothing is larger.
-      if (!std::isnan(mass_errors[i]) &&
-          !(std::abs(other.mass_errors[i]) <= std::abs(mass_errors[i]))) {
-        mass_errors[i] = other.mass_errors[i];
-      }
-    }
-    moved += other.moved;
-    outputs += other.outputs;
-    not_finite += other.not_finite;
-    if (other.first_wrong &&
-        (!first_wrong || other.first_wrong->output < first_wrong->output)) {
-      first_wrong = other.first_wrong;
-    }
-  }
-};
-
-void AddRow(const RowDifference& row, double tolerance, DiagnosedPlace place,
-            Found& found) {
-  ++found.outputs;
-  found.not_finite += row.not_finite;
-  found.mass_errors.push_back(row.missing);
-  found.mass_error_sum += std::abs(row.missing);
-  if (const std::optional<double> relative = row.relative()) {
-    found.relative_error = std::max(found.relative_error, *relative);
-    found.moved += row.not_finite > 0 || row.moved ? 1 : 0;
-  }
-  if (row.error > found.error || found.outputs == 1) {
-    found.error = row.error;
-    found.worst = place;
-    found.worst.entry = static_cast<std::int64_t>(row.worst) + 1;
-  }
-  const bool is_wrong = row.not_finite > 0 || row.error > tolerance ||
-                        std::abs(row.missing) > tolerance;
-  if (is_wrong && !found.first_wrong) found.first_wrong = place;
-}
-
-template <class Real>
-Found CompareSequence(const Table<double>& exact, const Table<Real>& made,
-                      double tolerance, Index sequence) {
-  Found found;
-  for (Index i = 0; i < made.rows; ++i) {
-    AddRow(CompareRows<Real>(exact.view().Row(i), made.view().Row(i)),
-           tolerance, {.sequence = sequence + 1, .output = i + 1}, found);
-  }
-  return found;
 }
 
 // The largest bound on C(k), the product of 1 - p over the entries before k,
@@ -178,9 +84,6 @@ struct DecodingFindings {
   Index zero_contexts = 0, outputs = 0;
 };
 
-// The mechanism whose attention is alpha.
-constexpr char kScan[] = "monotonic";
-
 class Diagnosing {
  public:
   explicit Diagnosing(const DiagnosisRequest& request) : request_(request) {}
@@ -199,6 +102,7 @@ class Diagnosing {
     made.precision = request_.in_f64 ? "f64" : "f32";
     made.tolerance = request_.tolerance;
     AddBoundAndLatency(made);
+    if (!request_.alpha.empty()) made.alpha = DiagnoseAlpha(request_);
     for (const std::string& mechanism : request_.mechanisms) {
       made.mechanisms.push_back(OfMechanism(mechanism));
       if (mechanism == "mocha") {
@@ -330,7 +234,11 @@ class Diagnosing {
     for (std::size_t s = 0; s < subjects.size(); ++s) {
       Found all;
       for (const auto& of_sequence : found) all.Add(of_sequence[s]);
-      made.variants.push_back(VariantOf(subjects[s], all));
+      made.variants.push_back({.variant = subjects[s].variant});
+      if (!subjects[s].preset.empty()) {
+        made.variants.back().preset = subjects[s].preset;
+      }
+      WriteErrors(all, made.variants.back());
       made.variants.back().sequences =
           outputs[s] == kWhole ? count : std::min<Index>(outputs[s], 1);
     }
@@ -456,30 +364,6 @@ class Diagnosing {
     made.decoding.memory_read /= static_cast<double>(findings.size());
     made.decoding.zero_contexts = zero_contexts / outputs;
     made.decoding.latency = latency.Mean();
-    return made;
-  }
-
-  static DiagnosedVariant VariantOf(const StabilitySubject& subject,
-                                    const Found& all) {
-    DiagnosedVariant made{.variant = subject.variant};
-    if (!subject.preset.empty()) made.preset = subject.preset;
-    made.outputs = std::ssize(all.mass_errors);
-    made.not_finite = all.not_finite;
-    if (all.outputs == 0) return made;
-    const auto count = static_cast<double>(all.outputs);
-    made.moved = StabilityNumber(static_cast<double>(all.moved) / count);
-    made.first_wrong = all.first_wrong;
-    double mass = 0;
-    for (const double error : all.mass_errors) {
-      made.mass_errors.push_back(StabilityNumber(error));
-      mass = std::max(mass, std::abs(error));
-    }
-    if (all.not_finite > 0) return made;
-    made.attention_error = StabilityNumber(all.error);
-    made.relative_error = StabilityNumber(all.relative_error);
-    made.mass_error = StabilityNumber(mass);
-    made.mean_mass_error = StabilityNumber(all.mass_error_sum / count);
-    made.worst = all.worst;
     return made;
   }
 

@@ -156,6 +156,63 @@ struct DiagnosedMechanism {
   }
 };
 
+struct DiagnosedForm {
+  std::string preset = {};
+  double difference = 0;
+
+  static void Fields(auto& self, auto& visit) {
+    visit("preset", self.preset, kNotEmpty);
+    visit("difference", self.difference,
+          Rule{.description = "as that from exact", .minimum = 0});
+  }
+};
+
+// An alpha that a user's own code made of the same numbers (given_alpha.h).
+struct DiagnosedAlpha {
+  std::string file = {};
+  double tolerance = 1e-3;
+  double off = 0;
+  DiagnosedPlace off_at = {};
+  double lost_mass = 0;
+  std::optional<DiagnosedPlace> first_wrong = {};
+  double difference = 0;
+  bool is_exact = false;
+  std::vector<DiagnosedForm> looks_like = {};
+  DiagnosedVariant errors = {};
+
+  static void Fields(auto& self, auto& visit) {
+    visit("file", self.file, kNotEmpty);
+    visit("tolerance", self.tolerance,
+          Rule{.description = "the largest share of its mass by which an "
+                              "output may be off",
+               .exclusive_minimum = 0,
+               .exclusive_maximum = 1});
+    visit("off", self.off,
+          Rule{.description = "largest sum of |alpha - exact| of an output, "
+                              "over the exact sum of its alpha, its mass",
+               .minimum = 0});
+    visit("off_at", self.off_at);
+    visit("lost_mass", self.lost_mass,
+          Rule{.description = "largest share of its mass that an output lost",
+               .minimum = 0,
+               .maximum = 1});
+    visit("first_wrong", self.first_wrong,
+          Rule{.description = "the first output that is off by more than the "
+                              "tolerance"});
+    visit("difference", self.difference,
+          Rule{.description = "sum of |alpha - exact| of all outputs, over "
+                              "their mass",
+               .minimum = 0});
+    visit("is_exact", self.is_exact,
+          Rule{.description = "the difference is no more than rounding"});
+    visit("looks_like", self.looks_like,
+          Rule{.description = "the published closed forms that are far nearer "
+                              "than the exact alpha, if any are"});
+    visit("errors", self.errors,
+          Rule{.description = "as those of variants, without a gradient"});
+  }
+};
+
 // A bound that would have been enough: if a closed form clips its denominator
 // to this or less, no output loses more than the tolerance of its mass by it,
 // beside what outputs before it have lost.
@@ -223,6 +280,7 @@ struct Diagnosis {
   DiagnosedBound bound = {};
   Latency expected_latency = {};
   std::vector<DiagnosedMechanism> mechanisms = {};
+  std::optional<DiagnosedAlpha> alpha = {};
 
   static void Fields(auto& self, auto& visit) {
     visit("schema_version", self.schema_version, kThisSchemaVersion);
@@ -254,6 +312,8 @@ struct Diagnosis {
           Rule{.description = "mean over sequences; ap is the expectation, the "
                               "others are those of the expected delays"});
     visit("mechanisms", self.mechanisms, Rule{.min_items = 1});
+    visit("alpha", self.alpha,
+          Rule{.description = "of --alpha", .may_be_absent = true});
   }
 };
 
@@ -268,6 +328,10 @@ struct DiagnosisRequest {
   bool in_f64 = false;
   double tolerance = 0.01;
   std::uint64_t seed = 1;  // of the cotangent and the sampled places
+  // A user's own alpha of each sequence, or nothing.
+  std::string alpha_file = {};
+  std::vector<Table<double>> alpha = {};
+  double mass_tolerance = 1e-3;  // of it: a share of an output's mass
 };
 
 // The result, without its context. The sequences are worked on by all threads;

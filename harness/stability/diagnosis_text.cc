@@ -8,6 +8,7 @@
 
 #include "harness/stability/diagnosis.h"
 #include "harness/stability/inputs.h"
+#include "harness/stability/sequence_errors.h"
 
 namespace attnbench {
 namespace {
@@ -102,9 +103,8 @@ std::string GradientText(const DiagnosedVariant& one) {
 
 constexpr const char* kRow = "  {:<30}{:>12}{:>12}{:>12}{:>8}  {:<28}{:>12}\n";
 
-std::string Row(const DiagnosedMechanism& mechanism,
-                const DiagnosedVariant& one, const Diagnosis& diagnosis) {
-  const std::string name = NameOf(mechanism, one);
+std::string Row(const std::string& name, const DiagnosedVariant& one,
+                const Diagnosis& diagnosis) {
   if (one.outputs == 0) {
     return fmt::format(kRow, name + " *", "-", "-", "-", "-", "takes too long",
                        GradientText(one));
@@ -139,8 +139,42 @@ std::string MechanismText(const DiagnosedMechanism& mechanism,
       mechanism.hard_distance);
   text += fmt::format(kRow, "computed by", "error", "mass", "mean", "moved",
                       "first wrong", "gradient");
+  if (diagnosis.alpha && mechanism.mechanism == kScan) {
+    text += Row("your alpha", diagnosis.alpha->errors, diagnosis);
+  }
   for (const DiagnosedVariant& one : mechanism.variants) {
-    text += Row(mechanism, one, diagnosis);
+    text += Row(NameOf(mechanism, one), one, diagnosis);
+  }
+  return text;
+}
+
+// Is it right, and what does it look like?
+std::string AlphaText(const Diagnosis& diagnosis) {
+  const DiagnosedAlpha& alpha = *diagnosis.alpha;
+  std::string text =
+      alpha.first_wrong
+          ? fmt::format(
+                "{}: wrong; {} is the first that is off by more than "
+                "{:g} of its mass.\n",
+                alpha.file, PlaceText(*alpha.first_wrong, diagnosis),
+                alpha.tolerance)
+          : fmt::format(
+                "{}: right; no output is off by more than {:g} of its "
+                "mass.\n",
+                alpha.file, alpha.tolerance);
+  text += fmt::format(
+      "The worst, {}, is off by {:.2g} of its mass; up to {:.2g} of an "
+      "output's mass is lost.\n",
+      PlaceText(alpha.off_at, diagnosis), alpha.off, alpha.lost_mass);
+  if (alpha.looks_like.empty()) {
+    return text + (alpha.is_exact ? "It is exact, to rounding.\n"
+                                  : "It looks like no published form.\n");
+  }
+  for (const DiagnosedForm& one : alpha.looks_like) {
+    const PublishedForm* const form = FindForm(kScan, one.preset);
+    text += fmt::format("It looks like {}. Clips: {}\n",
+                        form ? form->toolkit : one.preset,
+                        form ? form->clips : "unknown");
   }
   return text;
 }
@@ -193,7 +227,8 @@ std::string Verdict(const Diagnosis& diagnosis) {
 }  // namespace
 
 std::string DiagnosisText(const Diagnosis& diagnosis) {
-  std::string text = Verdict(diagnosis);
+  std::string text = diagnosis.alpha ? AlphaText(diagnosis) : "";
+  text += Verdict(diagnosis);
   text += fmt::format(
       "{} of {} outputs and {} entries ({} [{}]), {} against exact in f64\n",
       diagnosis.sequences == 1

@@ -205,15 +205,20 @@ std::vector<StabilitySubject> StabilitySubjects(const Description& about,
   return subjects;
 }
 
+const PublishedForm* FindForm(const std::string& mechanism,
+                              const std::string& name) {
+  const auto* const known = FindMechanism<double>(mechanism);
+  if (known == nullptr) return nullptr;
+  const std::vector<PublishedForm>& forms = known->Describe().forms;
+  const auto found = std::ranges::find(forms, name, &PublishedForm::name);
+  return found == forms.end() ? nullptr : &*found;
+}
+
 std::string FormName(const std::string& mechanism, const std::string& variant,
                      const std::optional<std::string>& preset) {
-  if (const auto* const known = FindMechanism<double>(mechanism)) {
-    const std::vector<PublishedForm>& forms = known->Describe().forms;
-    const auto found = std::ranges::find(forms, preset.value_or(variant),
-                                         &PublishedForm::name);
-    if (found != forms.end()) return found->toolkit;
-  }
-  return variant + (preset ? " " + *preset : "");
+  const PublishedForm* const form =
+      FindForm(mechanism, preset.value_or(variant));
+  return form ? form->toolkit : variant + (preset ? " " + *preset : "");
 }
 
 // nested is cubic in T for each output, partial_sums quadratic with a

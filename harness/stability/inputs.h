@@ -77,6 +77,9 @@ struct StabilitySubject {
 std::vector<StabilitySubject> StabilitySubjects(const Description& about,
                                                 const std::string& mode);
 
+// What a preset, or a variant that was run without, stands for; null: nothing.
+const PublishedForm* FindForm(const std::string& mechanism,
+                              const std::string& name);
 // What people call a variant, or the preset that it was run with: the toolkit
 // in full, or else the names that it has in results.
 std::string FormName(const std::string& mechanism, const std::string& variant,

@@ -5,6 +5,7 @@ numpy in every form, and clear errors; `expect` on the same arrays.
 import io
 import json
 import os
+import re
 import unittest
 import zipfile
 
@@ -17,6 +18,21 @@ from result_files import ResultFilesTest, run
 def by_name(mechanism):
     return {" ".join(filter(None, (one["variant"], one["preset"]))): one
             for one in mechanism["variants"]}
+
+
+def drawn(*shape):
+    """p = sigmoid(N(-4, 1))."""
+    e = numpy.random.default_rng(1).normal(-4, 1, shape)
+    return (1 / (1 + numpy.exp(-e))).astype("f4")
+
+
+def of_fairseq(p):  # [B, U, T]
+    logs = numpy.log(1 - p + numpy.float32(1e-6))
+    product = numpy.exp(numpy.cumsum(logs, 2, dtype="f4") - logs)
+    rows = [numpy.eye(1, p.shape[2], dtype="f4")]
+    for of_row, c in zip(p.swapaxes(0, 1), product.swapaxes(0, 1)):
+        rows.append((of_row * c * (rows[-1] / c.clip(1e-6, 1)).cumsum(1)).clip(0, 1))
+    return numpy.stack(rows[1:], 1)
 
 
 class Diagnose(ResultFilesTest):
@@ -188,6 +204,111 @@ class Diagnose(ResultFilesTest):
             "mechanism": "mocha", "options": {"chunk_width": 2},
             "inputs": {"p_choose": arrays, "chunk_energies": f"{arrays}:chunk_energies",
                        "cotangent": f"{arrays}:c"}})
+
+    def test_an_alpha_of_fairseqs_form_is_found_and_named_at_1024_entries_and_right_at_128(self):
+        for T, verdict in ((1024, "wrong; output "), (128, "right; no output ")):
+            p = drawn(2, 20, T)
+            arguments = ("--p", self.save("p.npy", p), "--alpha",
+                         self.save("mine.npy", of_fairseq(p)))
+            alpha = self.diagnose(*arguments)["alpha"]
+            self.assertEqual([one["preset"] for one in alpha["looks_like"]], ["fsq"])
+            self.assertLess(alpha["looks_like"][0]["difference"], 1e-5)
+            self.assertGreater(alpha["difference"], 1e-5)
+            self.assertEqual(alpha["first_wrong"] is None, T == 128)
+            self.assertEqual(alpha["off"] > alpha["tolerance"] == 0.001, T == 1024)
+            out, _ = self.gives(0, "diagnose", *arguments)
+            self.assertIn(f"mine.npy: {verdict}", out)
+            self.assertIn(" is off by more than 0.001 of its mass.\n", out)
+            self.assertIn("\nIt looks like fairseq 0.10. Clips: 1 - p: as it is, + 1e-06, in logs; "
+                          "C: [1e-06, 1]; alpha: [0, 1]\n", out)
+            rows = dict(re.findall(r"^  (your alpha|fairseq 0.10) +(\S+ +\S+ +\S+ +\d+ %) ", out,
+                                   re.MULTILINE))
+            mine, fairseq = (row.split() for row in (rows["your alpha"], rows["fairseq 0.10"]))
+            self.assertAlmostEqual(float(mine[0]), float(fairseq[0]), delta=1e-6)
+
+    def test_errors_of_an_alpha_are_those_of_its_numbers(self):
+        p = numpy.full((2, 40), 0.5)
+        p[0] = 0
+        p[0, 35] = 1
+        exact = numpy.zeros((2, 40))
+        exact[0, 35] = 1
+        exact[1, 35:] = 0.5**numpy.arange(1, 6)
+        mass = exact[1].sum()
+        mine = exact.copy()
+        mine[1] *= 0.25
+        self.save("mine.npy", mine)
+        arguments = ("--p", self.save("p.npy", p), "--alpha", self.path("mine.npy"))
+        found = self.diagnose(*arguments)["alpha"]
+        self.assertEqual(found["file"], self.path("mine.npy"))
+        place = {"sequence": 1, "output": 2, "entry": None}
+        self.assertEqual((found["first_wrong"], found["off_at"]), (place, place))
+        for name, value in (("off", 0.75), ("lost_mass", 0.75),
+                            ("difference", 0.75 * mass / (1 + mass))):
+            self.assertAlmostEqual(found[name], value, delta=1e-6, msg=name)
+        self.assertEqual(found["looks_like"], [])
+        errors = found["errors"]
+        self.assertEqual(errors["attention_error"], 0.375)
+        self.assertEqual(errors["worst"], {**place, "entry": 36})
+        self.assertAlmostEqual(errors["mass_error"], 0.75 * mass, delta=1e-3)
+        out, _ = self.gives(0, "diagnose", *arguments)
+        self.assertIn("mine.npy: wrong; output 2 is the first that is off by more than 0.001 of its "
+                      "mass.\nThe worst, output 2, is off by 0.75 of its mass; up to 0.75 of an "
+                      "output's mass is lost.\nIt looks like no published form.\n", out)
+        self.gives(0, "diagnose", *arguments, "-o", self.path("d.json"))
+        self.assertEqual(self.gives(0, "show", self.path("d.json"))[0], out)
+        # A share of the output's mass, which --tolerance gives.
+        self.assertIsNone(self.diagnose(*arguments, "--tolerance", "0.8")["alpha"]["first_wrong"])
+        found = self.diagnose("--p", self.path("p.npy"), "--alpha",
+                              self.save("exact.npy", exact))["alpha"]
+        self.assertTrue(found["is_exact"])
+        self.assertIsNone(found["first_wrong"])
+        self.assertIn("\nIt is exact, to rounding.\n", self.gives(
+            0, "diagnose", "--p", self.path("p.npy"), "--alpha", self.path("exact.npy"))[0])
+        # An output of little mass is judged by it, and one without any has none to be given.
+        p[0, 35] = 1e-6
+        exact[0, 35] = 1e-6
+        exact[1] *= 1e-6
+        exact[1, 38] *= 1.5
+        self.assertEqual(self.diagnose(
+            "--p", self.save("rare.npy", p), "--alpha",
+            self.save("rare_alpha.npy", exact))["alpha"]["first_wrong"], place)
+        self.assertEqual(self.diagnose(
+            "--p", self.save("none.npy", numpy.zeros((2, 40))), "--alpha",
+            self.path("exact.npy"))["alpha"]["first_wrong"]["output"], 1)
+
+    def test_an_alpha_is_cut_like_p_and_is_of_monotonic_attention(self):
+        p = drawn(2, 3, 20)
+        mine = of_fairseq(p)
+        mine[1, 2], mine[1, :, 7:] = 1, 1
+        lengths = ("--lengths", self.save("lengths.npy", numpy.array([20, 7])),
+                   "--output-lengths", self.save("outputs.npy", numpy.array([3, 2])))
+        arguments = ("--p", self.save("p.npy", p), "--alpha", self.save("mine.npy", mine))
+        self.assertIsNone(self.diagnose(*arguments, *lengths)["alpha"]["first_wrong"])
+        self.assertEqual(self.diagnose(*arguments)["alpha"]["first_wrong"],
+                         {"sequence": 2, "output": 1, "entry": None})
+        both = self.diagnose(*arguments, "--chunk-energies", self.path("p.npy"), "--mechanism",
+                             "monotonic,mocha")
+        self.assertEqual(both["alpha"], self.diagnose(*arguments)["alpha"])
+        e = numpy.log(p / (1 - p))
+        found = self.diagnose("--energies", self.save("e.npy", e), "--alpha",
+                              self.save("closed.npy", of_fairseq(p)))["alpha"]
+        self.assertIsNone(found["first_wrong"])
+        self.assertNotIn("alpha", {key for key, value in self.diagnose(
+            "--p", self.path("p.npy")).items() if value is not None})
+        for value, text in ((numpy.nan, "is nan"), (-0.5, "is -0.5"), (numpy.inf, "is inf")):
+            mine[0, 1, 2] = value
+            self.refused(("diagnose", "--p", self.path("p.npy"), "--alpha",
+                          self.save("bad.npy", mine)),
+                         f"bad.npy[1, 2, 3]: {text}, must be finite and not negative")
+        self.refused(("diagnose", "--p", self.path("p.npy"), "--alpha",
+                      self.save("bad.npy", mine[:, :2])),
+                     "bad.npy: has the shape [2, 2, 20], but", "p.npy has [2, 3, 20]")
+        self.refused(("diagnose", *arguments, "--chunk-energies", self.path("p.npy"),
+                      "--mechanism", "mocha"), "--alpha: is the attention of monotonic; add it")
+        self.refused(("diagnose", *arguments, "-o", self.path("mine.npy"), "--force"),
+                     "is read by this command")
+        self.refused(("diagnose", "--model", "m.json", "--alpha", self.path("mine.npy")),
+                     "--alpha")
 
     def test_every_form_of_numpys_arrays_is_the_same_array(self):
         p = numpy.array([[0, 1, 0], [1, 0, 1]])

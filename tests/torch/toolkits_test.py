@@ -74,7 +74,7 @@ class ToolkitsTest(unittest.TestCase):
         self.assertLessEqual(float((a - b).detach().abs().max()), 1e-6)
 
     def test_every_example_of_the_page_was_run(self):
-        self.assertEqual(COUNT, 10)
+        self.assertEqual(COUNT, 11)
 
     def test_replacements_take_ten_lines_or_little_more(self):
         with open(os.path.join(ROOT, "docs", "operators.md"), encoding="utf-8") as file:

@@ -12,8 +12,8 @@ matcha_attention, memory_attention, memory_contexts, additive_energies, and ener
 of any registered mechanism. Modules have
 parameters as in the papers: MonotonicAttention, MoChA, MAtChA, FixedMemoryAttention.
 expected_delays, average_proportion, average_lagging and differentiable_average_lagging
-make losses of latency. docs/operators.md has examples, and the names that toolkits have
-for the same things.
+make losses of latency. check says how wrong an alpha of your own is. docs/operators.md has
+examples, and the names that toolkits have for the same things.
 
 Tensors are f32 or f64 (half and bfloat16 are computed in f32). On the CPU native operators
 compute, where their library is built, else plain torch operations: backend() says which.
@@ -21,6 +21,7 @@ compute, where their library is built, else plain torch operations: backend() sa
 
 from attnbench.torch.arguments import lengths_from_mask
 from attnbench.torch.backend import backend
+from attnbench.torch.checking import Check, check
 from attnbench.torch.functions import (
     additive_energies,
     matcha_attention,
@@ -50,6 +51,7 @@ from attnbench.torch.registered import energy_attention
 __all__ = [
     "AdditiveEnergy",
     "Attention",
+    "Check",
     "Decoded",
     "FixedMemoryAttention",
     "MAtChA",
@@ -61,6 +63,7 @@ __all__ = [
     "average_lagging",
     "average_proportion",
     "backend",
+    "check",
     "differentiable_average_lagging",
     "energy_attention",
     "expected_delays",
