@@ -1,5 +1,5 @@
-"""What `pip install .` installs: python/attnbench, and in its folder `shared` what of the
-sources it reads, where CMake's installation has share/attnbench.
+"""`pip install .` installs python/attnbench. What it reads of the sources goes into its folder
+`shared`; CMake installs the same in share/attnbench.
 """
 
 import tempfile

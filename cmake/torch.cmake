@@ -9,9 +9,10 @@ if(NOT Torch_FOUND)
   message(STATUS "PyTorch was not found: its operators are not built")
   return()
 endif()
-# Wheels of PyTorch before 2.6 have the texts of g++ before 5; ours has to be the same.
+# Wheels of PyTorch before 2.6 use the std::string of g++ before 5; a library must use
+# the same one.
 if(TORCH_CXX_FLAGS MATCHES "_GLIBCXX_USE_CXX11_ABI=0")
-  message(STATUS "PyTorch was built for another C++ library: its operators are not built")
+  message(STATUS "PyTorch has the C++ ABI of g++ before 5 (a wheel before 2.6): its operators are not built")
   return()
 endif()
 set(ATTNBENCH_HAS_TORCH TRUE)

@@ -79,8 +79,9 @@ struct OptionSpec {
   double greatest = std::numeric_limits<double>::infinity();
   std::string variant = {};  // the only one that reads it; empty: all do
   std::string help = {};
-  // What `verify` crosses every case with. Empty: some cases with `allowed`,
-  // and numbers and switches with their default alone.
+  // `verify` runs every case with each of these. If there are none, it runs
+  // some cases with each of `allowed`, and leaves numbers and switches at their
+  // default.
   std::vector<OptionValue> verified = {};
 };
 

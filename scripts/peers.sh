@@ -92,7 +92,6 @@ for experiment in experiments/peers/*.json; do
   [[ $name != @(targets|portable) ]] || continue
   measure "peers_$name" "$experiment" "${peer[@]}"
 done
-measure portable experiments/peers/portable.json "${peer[@]}"  # has a block of its own
 measure threads experiments/threads.json
 measure matcha_algorithms experiments/matcha_algorithms.json
 
@@ -114,13 +113,15 @@ if (($(nproc) >= 4)); then
   attempt "drawing threads" "$python" plots/draw.py --figure threads \
     "$out/threads.json" -o "$out/figures"
 fi
+attempt "making the table" "$python" plots/targets.py "${results[@]}" "${into[@]}"
+# It has a block of its own, and no row in the table.
+measure portable experiments/peers/portable.json "${peer[@]}"
 show_portable() {
   build/release/attnbench show results/portable.json | "$python" plots/page.py docs/speed.md portable
 }
 if ((${#into[@]})); then
   attempt "putting portable into its page" show_portable
 fi
-attempt "making the table" "$python" plots/targets.py "${results[@]}" "${into[@]}"
 say "results are in $out, figures in $out/figures"
 if ((${#failed[@]})); then
   printf "$program: failed: %s\n" "${failed[@]}" >&2

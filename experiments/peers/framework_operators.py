@@ -16,7 +16,7 @@ VARIANT = "framework_operators"
 
 
 def load():
-    """attnbench.torch, and whether its library is built."""
+    """Gives attnbench.torch, and whether its library is built."""
     from attnbench import torch as operators
 
     try:

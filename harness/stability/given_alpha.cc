@@ -15,7 +15,7 @@
 namespace attnbench {
 namespace {
 
-constexpr double kNear = 1e-3;
+constexpr double kNamedWithin = 1e-3;
 constexpr double kNearer = 10;
 // p was rounded to f32, whatever alpha was computed in.
 constexpr double kRounding = 64 * std::numeric_limits<float>::epsilon();
@@ -137,7 +137,7 @@ DiagnosedAlpha DiagnoseAlpha(const DiagnosisRequest& request) {
   made.is_exact = made.difference <= kRounding;
   if (made.is_exact) return made;
   const double nearest = *std::ranges::min_element(all.from_forms) / mass;
-  if (nearest > std::min(made.difference / kNearer, kNear)) return made;
+  if (nearest > std::min(made.difference / kNearer, kNamedWithin)) return made;
   for (std::size_t f = 0; f < forms.size(); ++f) {
     const double difference = all.from_forms[f] / mass;
     if (difference <= std::max(2 * nearest, kRounding)) {

@@ -116,9 +116,9 @@ void MakeGradient(const Sequence<Real>& sequence,
 }
 
 // Says what `list` shows and what a sweep may cross. Declare the axes that
-// change your mechanism (chunk_width, any window w, which can be
-// kInfiniteWidth, so that j + w overflows; num_contexts, energy, end) and
-// options of your own; the harness checks their values before they get here.
+// change your mechanism (chunk_width, num_contexts, energy, end) and options of
+// your own; the harness checks their values before they get here. chunk_width
+// can be kInfiniteWidth, with which j + w overflows.
 const Description& About() {
   static const Description about = {
       .name = "skeleton",

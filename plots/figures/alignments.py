@@ -167,8 +167,8 @@ def _inspected(document):
     """Gives (first, count) of the entries inspected by each output.
 
     An output scans on from the entry that was chosen last, itself included, whatever
-    `end` is. One that weighs entries without a choice has evaluated those, unless it
-    evaluated fewer energies.
+    `end` is. An output without a choice has evaluated the entries that it weighs; if it
+    evaluated fewer energies, nobody knows of which.
     """
     first = 1
     for index, step in enumerate(document["steps"]):

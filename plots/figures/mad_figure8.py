@@ -1,9 +1,10 @@
 """Figure 8 of MAD (appendix F): how much faster is hard monotonic attention?
 
 Heat maps over memory length T and output length U of soft attention's time
-over that of hard monotonic attention, one for each workload and build of ours, since the published 4x to 40x depends on both. The program that the
-authors built is in figure mad_figure8_builds. The axis labels of the authors' plot are
-swapped (its rows are T); here they are right.
+over that of hard monotonic attention, one for each workload and build of ours, since
+the published 4x to 40x depends on both. The program that the authors built is in
+figure mad_figure8_builds. The axis labels of the authors' plot are swapped (its rows
+are T); here they are right.
 """
 
 import itertools
@@ -105,7 +106,7 @@ def draw(cells):
         words.caption(
             chosen,
             "Speed-up of hard monotonic over soft attention (time of soft / "
-            f"time of monotonic), decoding{', above its interval' * has_room}; {AXES_NOTE} "
+            f"time of monotonic), decoding{', above its interval' if has_room else ''}; {AXES_NOTE} "
             "Columns: a plain program on Eigen in which an entry is a column. The paper "
             f"prints no numbers in its figure; its text says about {_range_text(papers)}.",
             ratios,

@@ -129,7 +129,7 @@ class Steps(InFolder):
         self.assertEqual(self.positions(*drawn, "--option", "threshold=0"), [1])
         self.assertEqual(self.positions(*drawn, "--option", "threshold=1"), [None])
 
-    def test_wrong_options_of_the_mechanism(self):
+    def test_wrong_options_of_the_mechanism_are_refused(self):
         path = self.monotonic([[0.5, 0.8]])
         drawn = ("--mechanism", "monotonic", "-T", 9, "-U", 1, "-d", 4)
         for options, naming in (

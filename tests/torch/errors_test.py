@@ -177,7 +177,7 @@ class ErrorsTest(unittest.TestCase):
                 lambda: at.monotonic_attention(p=p + 0j),
             "chunk_energies must be where p is, on cpu, but is on meta":
                 lambda: at.mocha_attention(p.to("meta"), 2, p=p),
-            "lengths must be on the CPU, but is on meta": lambda: at.monotonic_attention(
+            "lengths has no numbers: it is on meta": lambda: at.monotonic_attention(
                 p=p, lengths=torch.tensor([1]).to("meta")),
             "lengths must be int64, but is int32": lambda: at.monotonic_attention(
                 p=p, lengths=torch.tensor([1], dtype=torch.int32)),

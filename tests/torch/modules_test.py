@@ -340,7 +340,7 @@ class ModulesTest(unittest.TestCase):
                      memory.long(), None),
                     ("memory must be where the module's parameters are, on cpu, but is on meta",
                      memory.to("meta"), None),
-                    ("lengths has no numbers", memory, torch.tensor([5, 2], device="meta"))):
+                    ("lengths has no numbers: it is on meta", memory, torch.tensor([5, 2], device="meta"))):
                 with self.assertRaises(TypeError) as caught:
                     call(states, m, n)
                 self.assertEqual(str(caught.exception), text)

@@ -181,7 +181,7 @@ class PackageTest(InScratch):
 
 
 def names_in_sources():
-    """Of all that a build in the sources could leave."""
+    """Gives the files that a build could leave in the sources."""
     return {path for pattern in ("*", "build/*", "python/**", "plots/**")
             for path in glob.glob(os.path.join(ROOT, pattern), recursive=True,
                                   include_hidden=True) if "__pycache__" not in path}

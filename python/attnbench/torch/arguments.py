@@ -8,7 +8,6 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from attnbench.torch import functions
 from attnbench.torch.portable import checks
 
 
@@ -44,7 +43,10 @@ def check_rows(name: str, rows: Tensor, size: int, parameter: Tensor, dimensions
     """
     if not torch.jit.is_scripting():
         _check_tensor(name, rows)
-    functions._check_rows(name, rows, size, dimensions)
+    if rows.dim() != dimensions or rows.size(-1) != size:
+        raise ValueError(
+            f"{name} must have {dimensions} dimensions, the last of {size}, but its shape is"
+            f" {list(rows.shape)}")
     check_type(name, rows, parameter)
 
 
@@ -109,7 +111,7 @@ def take_int64(name: str, tensor: Tensor, like: Tensor) -> Tensor:
     if tensor.dtype != torch.int64:
         raise TypeError(f"{name} must be int64, but is {_name(tensor)}")
     if tensor.is_meta and not like.is_meta:
-        raise TypeError(f"{name} has no numbers")
+        raise TypeError(f"{name} has no numbers: it is on meta")
     return tensor
 
 
@@ -134,16 +136,18 @@ def in_type_of(argument: Tensor, result: Tensor) -> Tensor:
     return result.to(argument.dtype) if _is_short(argument) else result
 
 
-def project(layer: nn.Linear, rows: Tensor) -> Tensor:
-    """Gives layer(rows), for half on the CPU in f32: PyTorch 1.13 has no products of it there."""
-    if rows.dtype != torch.half or rows.device.type != "cpu":
-        return layer(rows)
-    bias = None if layer.bias is None else layer.bias.float()
-    return F.linear(rows.float(), layer.weight.float(), bias).half()
+class Linear(nn.Linear):
+    """Computes in f32 for half on the CPU, as PyTorch 1.13 has no products of it there."""
+
+    def forward(self, rows: Tensor) -> Tensor:
+        if rows.dtype != torch.half or rows.device.type != "cpu":
+            return F.linear(rows, self.weight, self.bias)
+        bias = None if self.bias is None else self.bias.float()
+        return F.linear(rows.float(), self.weight.float(), bias).half()
 
 
 def _check_tensor(name, value):
-    """Is not compiled: TorchScript checks this itself."""
+    """TorchScript checks this itself, so this is not compiled."""
     if not isinstance(value, Tensor):
         raise TypeError(f"{name} must be a tensor, but is of type {type(value).__name__}")
 

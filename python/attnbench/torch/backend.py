@@ -30,8 +30,9 @@ def _load():
 
 _missing, _warns = _load()
 _path = "auto"
-# What a compiled script calls: it cannot choose when it runs.
-scripted = torch.ops.attnbench if _missing is None else portable
+# The native operators, or the portable ones where there are none. A compiled script always
+# calls these.
+operators = torch.ops.attnbench if _missing is None else portable
 
 
 class backend:

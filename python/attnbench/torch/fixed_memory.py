@@ -39,8 +39,8 @@ class FixedMemoryAttention(nn.Module):
         self.position_encoding = position_encoding
         self.place = place
         self.max_length = max_length
-        self.encoder = nn.Linear(memory_size, heads * num_contexts, bias=False)
-        self.decoder = nn.Linear(query_size, heads * num_contexts, bias=False)
+        self.encoder = arguments.Linear(memory_size, heads * num_contexts, bias=False)
+        self.decoder = arguments.Linear(query_size, heads * num_contexts, bias=False)
 
     def forward(self, states: Tensor, memory: Tensor, lengths: Optional[Tensor] = None) -> Tensor:
         """Gives contexts [B, U, H * m] from states [B, U, q] and memory [B, T, m], in
@@ -119,16 +119,12 @@ class FixedMemoryAttention(nn.Module):
         arguments.check_rows("memory", memory, self.encoder.in_features, self.encoder.weight)
         if lengths is not None:
             lengths = arguments.take_lengths("lengths", lengths, memory, memory.size(1))
-        scores = (self.encoder(memory) if torch.jit.is_scripting()
-                  else arguments.project(self.encoder, memory))
-        return self._by_head(scores), lengths
+        return self._by_head(self.encoder(memory)), lengths
 
     def _decoder_scores(self, states: Tensor, memory: Tensor) -> Tensor:
         arguments.check_rows("states", states, self.decoder.in_features, self.decoder.weight)
         arguments.check_batch("states", states, memory.size(0), "memory")
-        scores = (self.decoder(states) if torch.jit.is_scripting()
-                  else arguments.project(self.decoder, states))
-        return self._by_head(scores)
+        return self._by_head(self.decoder(states))
 
     def _by_head(self, rows: Tensor) -> Tensor:
         K = self.num_contexts

@@ -25,7 +25,7 @@ import torch
 from torch import Tensor
 
 from attnbench.torch import portable
-from attnbench.torch.backend import is_portable, scripted
+from attnbench.torch.backend import is_portable, operators
 
 
 def monotonic_attention(
@@ -52,7 +52,7 @@ def monotonic_attention(
     if not torch.jit.is_scripting():
         if is_portable(scores):
             return portable.monotonic_attention(*arguments)
-    return scripted.monotonic_attention(*arguments)
+    return operators.monotonic_attention(*arguments)
 
 
 def mocha_attention(
@@ -87,7 +87,7 @@ def mocha_attention(
     if not torch.jit.is_scripting():
         if is_portable(scores):
             return portable.mocha_attention(*arguments)
-    return scripted.mocha_attention(*arguments)
+    return operators.mocha_attention(*arguments)
 
 
 def matcha_attention(
@@ -114,7 +114,7 @@ def matcha_attention(
     if not torch.jit.is_scripting():
         if is_portable(scores):
             return portable.matcha_attention(*arguments)
-    return scripted.matcha_attention(*arguments)
+    return operators.matcha_attention(*arguments)
 
 
 def memory_attention(
@@ -152,7 +152,7 @@ def memory_attention(
     if not torch.jit.is_scripting():
         if is_portable(encoder_scores):
             return portable.memory_attention(*arguments)
-    return scripted.memory_attention(*arguments)
+    return operators.memory_attention(*arguments)
 
 
 def memory_contexts(
@@ -184,7 +184,7 @@ def memory_contexts(
     if not torch.jit.is_scripting():
         if is_portable(encoder_scores):
             return portable.memory_contexts(*arguments)
-    return scripted.memory_contexts(*arguments)
+    return operators.memory_contexts(*arguments)
 
 
 def additive_energies(
@@ -205,7 +205,7 @@ def additive_energies(
     if not torch.jit.is_scripting():
         if is_portable(queries):
             return portable.additive_energies(*arguments)
-    return scripted.additive_energies(*arguments)
+    return operators.additive_energies(*arguments)
 
 
 def _scores(p: Optional[Tensor], energies: Optional[Tensor]) -> Tuple[Tensor, bool]:
@@ -219,18 +219,11 @@ def _scores(p: Optional[Tensor], energies: Optional[Tensor]) -> Tuple[Tensor, bo
 
 def _moved(lengths, tensor):
     """Gives lengths where the tensor is; on meta there is nothing to move."""
-    if lengths is None or lengths.is_meta or tensor.is_meta:
+    if lengths is None or tensor.is_meta:
         return lengths
+    if lengths.is_meta:
+        raise TypeError("lengths has no numbers: it is on meta")
     return lengths.to(tensor.device)
-
-
-def _check_rows(name: str, rows: Tensor, size: int, dimensions: int = 3) -> None:
-    """Is of the modules' arguments, and compiles to TorchScript."""
-    if rows.dim() != dimensions or rows.size(-1) != size:
-        raise ValueError(
-            f"{name} must have {dimensions} dimensions, the last of {size}, but its shape is"
-            f" {list(rows.shape)}"
-        )
 
 
 def _check_tensors(**tensors):

@@ -31,7 +31,7 @@ def find():
     if named:
         if os.path.isfile(named):
             return named
-        raise ImportError(f"{VARIABLE} names no file: {named[:150]}")
+        raise ImportError(f"{VARIABLE} names no file: {named}")
     builds = glob.glob(os.path.join(glob.escape(_ROOT), "build", "*", NAME))
     for path in (
         os.path.join(_HERE, NAME),
@@ -55,22 +55,22 @@ def load():
         return
     path = find()
     own, of_torch = _built_with(path)
-    # One of another version may load, and end the process when it is called.
+    # A library built with another PyTorch may load, and end the process when it is called.
     if _numbers(of_torch) != _numbers(torch.__version__):
         raise ImportError(
-            f"{path[-100:]} was built with PyTorch {of_torch}, but PyTorch"
+            f"{path} was built with PyTorch {of_torch}, but PyTorch"
             f" {torch.__version__} runs here"
         )
     if own != __version__:
         raise ImportError(
-            f"{path[-100:]} is of attnbench {own}, but this package is of {__version__}"
+            f"{path} is of attnbench {own}, but this package is of {__version__}"
         )
     try:
         torch.ops.load_library(path)
     except OSError as error:
         raise ImportError(
-            f"PyTorch {torch.__version__} cannot load {path[-100:]}, which was built with"
-            f" PyTorch {of_torch}: {str(error)[:100]}"
+            f"PyTorch {torch.__version__} cannot load {path}, which was built with"
+            f" PyTorch {of_torch}: {str(error)[-200:]}"
         ) from error
 
 
@@ -93,10 +93,10 @@ def _built_with(path):
         with open(path, "rb") as file:
             found = _BUILT_WITH.search(file.read())
     except OSError as error:
-        raise ImportError(f"{path[-100:]} cannot be read: {error.strerror}") from error
+        raise ImportError(f"{path} cannot be read: {error.strerror}") from error
     if found is None:
         raise ImportError(
-            f"{path[-100:]} has no operators of attnbench {__version__} for PyTorch"
+            f"{path} has no operators of attnbench {__version__} for PyTorch"
             f" {torch.__version__}: it is another library, or of an earlier version"
         )
     return [version.decode("ascii", "replace") for version in found.groups()]

@@ -51,8 +51,8 @@ class AdditiveEnergy(nn.Module):
         super().__init__()
         self.heads = heads
         self.size = size
-        self.query = nn.Linear(query_size, heads * size, bias=False)
-        self.key = nn.Linear(memory_size, heads * size)
+        self.query = arguments.Linear(query_size, heads * size, bias=False)
+        self.key = arguments.Linear(memory_size, heads * size)
         self.v = nn.Parameter(torch.empty(heads, size).uniform_(-1, 1))
         self.g = nn.Parameter(torch.full((heads,), 1 / math.sqrt(size)))
         self.r = None if initial_r is None else nn.Parameter(torch.full((heads,), float(initial_r)))
@@ -60,14 +60,12 @@ class AdditiveEnergy(nn.Module):
     def make_keys(self, memory: Tensor) -> Tensor:
         """Gives V h + b, [B, H, T, d], of memory [B, T, m]."""
         arguments.check_rows("memory", memory, self.key.in_features, self.v)
-        return self._by_head(self.key(memory) if torch.jit.is_scripting()
-                             else arguments.project(self.key, memory))
+        return self._by_head(self.key(memory))
 
     def make_queries(self, states: Tensor) -> Tensor:
         """Gives W s, [B, H, U, d], of states [B, U, q]."""
         arguments.check_rows("states", states, self.query.in_features, self.v)
-        return self._by_head(self.query(states) if torch.jit.is_scripting()
-                             else arguments.project(self.query, states))
+        return self._by_head(self.query(states))
 
     def of_projected(
         self, queries: Tensor, keys: Tensor, lengths: Optional[Tensor] = None

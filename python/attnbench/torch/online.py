@@ -45,7 +45,7 @@ class Place:
     next output begins. It has copies of all that it was given.
     """
 
-    # Are replaced and never written to, so that one can stand for two.
+    # No method writes to these tensors, it replaces them: scan and start can be one.
     _TENSORS = ("memory", "keys", "chunk_keys", "lengths", "start", "scan", "found", "waiting")
 
     def __init__(self, batch: int, heads: int, device: torch.device):

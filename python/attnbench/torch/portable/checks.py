@@ -68,14 +68,14 @@ class Arguments:
                 f" {list(lengths.shape)}"
             )
         if lengths.is_meta and not first.is_meta:
-            raise TypeError("lengths must be on the CPU, but is on meta")
+            raise TypeError("lengths has no numbers: it is on meta")
         wrong = _first_outside(lengths, 0, T)
         if wrong is not None:
             raise ValueError(f"lengths must be in [0, T] with T = {T}, but lengths{wrong}")
         self.lengths = lengths.to(first.device)
 
     def check_longest(self, max_length, T):
-        """Checks the max_length of a position encoding, of which 0 says nothing."""
+        """Checks the max_length of a position encoding; 0 means that none is given."""
         ends = (0, T) if self.lengths is None else _range(self.lengths)
         if max_length != 0 and ends is not None and max_length < ends[1]:
             raise ValueError(

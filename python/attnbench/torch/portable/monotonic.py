@@ -150,7 +150,7 @@ def recurrence(a, b, c):
     and memory of log2 T tables: they must save half of the launches.
     """
     _, U, T = c.shape
-    by_rows = 2 * U * T.bit_length() < 2 * (U + T)
+    by_rows = U * T.bit_length() < U + T  # half of the launches of diagonals
     return (_by_rows if by_rows else _by_diagonals)(a, b, c)
 
 
