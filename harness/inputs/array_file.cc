@@ -412,7 +412,8 @@ NumberArray FromNumpy(const std::string& path,
   }
   if (!bytes.starts_with(kNpyMagic)) {
     Fail(path,
-         "is neither an .npy nor an .npz of numpy, nor a case file (.json)");
+         "is neither an .npy nor an .npz of numpy, nor a case file (.json); "
+         "numpy.save writes an .npy");
   }
   if (asked) Fail(path, "holds one array, which has no name");
   return FromNpy(bytes, path);

@@ -51,9 +51,9 @@ std::string BoundText(const Diagnosis& diagnosis) {
         place);
   }
   return fmt::format(
-      "Denominators: clipped at 1e{:.0f} or less, an output by itself would "
-      "lose no more than {:g} of its mass ({} needs it); losses of outputs add "
-      "up{}.\n",
+      "Denominators: a form has to clip them at 1e{:.0f} or less for no output "
+      "by itself to lose more than {:g} of its mass ({} needs that); losses of "
+      "outputs add up{}.\n",
       std::floor(*bound.log10), diagnosis.tolerance, place,
       *bound.log10 < -37.9 ? "; f32 has no such number" : "");
 }
@@ -252,10 +252,12 @@ std::string DiagnosisText(const Diagnosis& diagnosis) {
   text += SampleText(diagnosis) + NotFiniteText(diagnosis);
   text += fmt::format(
       "error: largest |attention - exact|; mass, mean: largest error of its "
-      "sum over the memory, and the mean\nover outputs; moved: outputs whose "
-      "largest attention is elsewhere; first wrong: an error or a mass\nwrong "
-      "by more than {:g}; gradient: largest relative error at some scores of "
-      "the first outputs of\nsequence 1 (--json has them)\n",
+      "sum over the memory, and the mean\nover outputs; moved: outputs of a "
+      "mass of {0:g} or more whose largest attention is elsewhere; "
+      "first\nwrong: "
+      "an error or a mass wrong by more than {0:g}; gradient: largest relative "
+      "error at some scores of\nthe first outputs of sequence 1 (--json has "
+      "them)\n",
       diagnosis.tolerance);
   return text;
 }

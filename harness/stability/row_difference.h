@@ -14,7 +14,8 @@ namespace attnbench {
 struct RowDifference {
   double error = 0;  // the largest
   std::size_t worst = 0;
-  double missing = 0;        // of the row's sum; NaN if any number is
+  double mass = 0;           // the exact sum of the row
+  double missing = 0;        // of that sum; NaN if any number is
   double largest = 0;        // of the magnitudes found
   double largest_exact = 0;  // of the exact magnitudes
   bool moved = false;        // its greatest number, elsewhere; a tie is no move
@@ -36,6 +37,7 @@ RowDifference CompareRows(std::span<const double> exact,
   std::size_t peak = 0, exact_peak = 0;
   for (std::size_t j = 0; j < exact.size(); ++j) {
     const auto value = static_cast<double>(found[j]);
+    made.mass += exact[j];
     made.missing += exact[j] - value;
     made.largest_exact = std::max(made.largest_exact, std::abs(exact[j]));
     if (exact[j] > exact[exact_peak]) exact_peak = j;

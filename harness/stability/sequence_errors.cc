@@ -17,7 +17,8 @@ void AddRow(const RowDifference& row, double tolerance, DiagnosedPlace place,
   found.mass_error_sum += std::abs(row.missing);
   if (const std::optional<double> relative = row.relative()) {
     found.relative_error = std::max(found.relative_error, *relative);
-    found.moved += row.not_finite > 0 || row.moved ? 1 : 0;
+    const bool moved = row.moved && row.mass >= tolerance;
+    found.moved += row.not_finite > 0 || moved ? 1 : 0;
   }
   if (row.error > found.error || found.outputs == 1) {
     found.error = row.error;

@@ -76,7 +76,7 @@ class Diagnose(ResultFilesTest):
         self.assertGreater(found["parallel tf"]["gradient"]["relative_error"], 0.01)
         self.assertLess(found["triangular"]["gradient"]["relative_error"], 1e-5)
         out, _ = self.gives(0, "diagnose", "--p", self.path("p.npy"))
-        self.assertIn("clipped at 1e-11 or less", out)
+        self.assertIn("a form has to clip them at 1e-11 or less", out)
         self.assertRegex(out, r"\n  TensorFlow +0\.35 +0\.69 +0\.34 +\d+ %  output 2 ")
 
     def test_the_mass_of_an_output_is_told_and_that_less_than_1_is_right(self):
@@ -108,6 +108,16 @@ class Diagnose(ResultFilesTest):
         numpy.testing.assert_allclose(document["mass"]["outputs"], [exact[0], 1], rtol=1e-6)
         out, _ = self.gives(0, "diagnose", *arguments)
         self.assertIn("sums to 0.055 (output 1 of sequence 1) to 1, 0.685 on average", out)
+
+    def test_an_output_that_has_hardly_any_mass_has_not_moved(self):
+        p = numpy.full((40, 8), 0.3)
+        document = self.diagnose("--p", self.save("p.npy", p))
+        mass = document["mass"]["outputs"]
+        with_mass = sum(one >= 0.01 for one in mass) / len(mass)
+        self.assertLess(with_mass, 0.5)
+        moved = [one["moved"] for one in document["mechanisms"][0]["variants"]]
+        self.assertGreater(max(moved), 0)
+        self.assertLessEqual(max(moved), with_mass)
 
     def test_p_near_0_and_1_is_told_and_what_follows(self):
         p = numpy.zeros((3, 40))
