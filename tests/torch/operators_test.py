@@ -21,6 +21,7 @@ GOLDEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "golden"
 PORTABLE = os.environ.get("ATTNBENCH_TORCH_BACKEND") == "portable"
 B, H, U, T = 2, 2, 3, 5
 ENDS = ("absorb", "stay_last", "restart")
+NAN, INF = float("nan"), float("inf")
 
 
 def drawn(*shape, seed=1, dtype=torch.double):
@@ -334,6 +335,107 @@ class OperatorsTest(unittest.TestCase):
             contexts = at.memory_contexts(rows, states, rows)
             self.assertEqual(contexts.shape, (*shape[:3], 4))
             self.assertEqual(float(contexts.abs().sum()), 0)
+
+    def test_each_head_of_a_memory_that_they_share_has_its_own_gradient(self):
+        for lengths in (None, torch.tensor([T, 3])):
+            made = []
+            for copies in (False, True):
+                e, s, m = (drawn(B, H, T, 4, seed=1).requires_grad_(), drawn(B, H, U, 4, seed=2),
+                           drawn(B, 1, T, 7, seed=3).requires_grad_())
+                heads = m.expand(-1, H, -1, -1)
+                heads = heads.contiguous() if copies else heads
+                contexts = at.memory_contexts(e, s, heads, lengths)
+                loss = (contexts * drawn(B, H, U, 7, seed=4)).sum()
+                made.append((contexts, *torch.autograd.grad(loss, (e, heads, m))))
+            for a, b in zip(*made):
+                self.assert_close(a, b)
+
+    def test_a_gradient_beyond_the_lengths_is_not_read(self):
+        lengths = torch.tensor([T, 3])
+        inside = torch.arange(T) < lengths.view(B, 1, 1, 1)
+        tables = drawn(B, H, U, T), drawn(B, H, U, T, seed=2)
+        cases = [(lambda e, u, end=end, f=f: f(e, u, lengths=lengths, end=end), tables)
+                 for end in ENDS for f in (
+                     lambda e, u, **more: at.monotonic_attention(energies=e, **more),
+                     lambda e, u, **more: at.mocha_attention(u, 2, energies=e, **more),
+                     lambda e, u, **more: at.matcha_attention(u, energies=e, **more))]
+        cases.append((lambda e, s: at.memory_attention(e, s, lengths),
+                      (drawn(B, H, T, 4), drawn(B, H, U, 4))))
+        cases.append((lambda q, k: at.additive_energies(q, k, drawn(4), lengths),
+                      (drawn(B, H, U, 4), drawn(B, H, T, 4))))
+        for n, (function, given) in enumerate(cases):
+            made = []
+            for wrong in (0., NAN, INF):
+                inputs = [x.clone().requires_grad_() for x in given]
+                out = function(*inputs)
+                out = out if isinstance(out, tuple) else (out,)
+                upstream = [torch.where(inside, drawn(B, H, U, T, seed=5), wrong) for _ in out]
+                made.append(torch.autograd.grad(out, inputs, upstream, allow_unused=True))
+            for found in made[1:]:
+                for a, b in zip(found, made[0]):
+                    if b is not None:
+                        self.assertTrue(torch.equal(a, b), n)
+
+    def test_results_may_be_changed_in_place_before_their_gradient(self):
+        lengths = torch.tensor([T, 3])
+        e, u = drawn(B, H, U, T), drawn(B, H, U, T, seed=2)
+        entries, states = drawn(B, H, T, 4, seed=3), drawn(B, H, U, 4, seed=4)
+        cases = [(f, (e, u), dict(lengths=n, end=end)) for end in ENDS
+                 for n in (None, lengths) for f in (
+                     lambda e, u, **more: at.monotonic_attention(energies=e, **more),
+                     lambda e, u, **more: at.mocha_attention(u, 2, energies=e, **more),
+                     lambda e, u, **more: at.matcha_attention(u, energies=e, **more))]
+        for n in (None, lengths):
+            cases += [(at.memory_attention, (entries, states), dict(lengths=n)),
+                      (lambda e, s, **more: at.memory_contexts(e, s, e, **more),
+                       (entries, states), dict(lengths=n)),
+                      (lambda q, k, **more: at.additive_energies(q, k, drawn(4), **more),
+                       (states, entries), dict(lengths=n))]
+        for n, (function, given, more) in enumerate(cases):
+            made = []
+            for in_place in (False, True):
+                inputs = [x.clone().requires_grad_() for x in given]
+                out = function(*inputs, **more)
+                out = out if isinstance(out, tuple) else (out,)
+                loss = sum((x.mul_(2) if in_place else 2 * x).square().sum() for x in out)
+                made.append(torch.autograd.grad(loss, inputs, allow_unused=True))
+            for a, b in zip(*made):
+                self.assertTrue(a is b is None or torch.equal(a, b), n)
+
+    def test_a_gradient_that_is_taken_under_autocast_keeps_its_digits(self):
+        e, s, m = (drawn(B, H, T, 4, seed=1, dtype=torch.float), drawn(
+            B, H, U, 4, seed=2, dtype=torch.float), drawn(B, H, T, 7, seed=3, dtype=torch.float))
+        for function, given in (
+                (at.memory_attention, (e, s)), (at.memory_contexts, (e, s, m)),
+                (lambda e, s, m: at.memory_contexts(e, s, m.expand(-1, H, -1, -1)),
+                 (e, s, m[:, :1]))):
+            made = []
+            for casts in (False, True):
+                inputs = [x.clone().requires_grad_() for x in given]
+                with torch.autocast("cpu", dtype=torch.bfloat16, enabled=casts):
+                    function(*inputs).square().sum().backward()
+                made.append([x.grad for x in inputs])
+            for a, b in zip(*made):
+                self.assertTrue(torch.equal(a, b))
+
+    def test_nothing_on_the_way_to_a_gradient_is_nan_for_a_sequence_of_no_entries(self):
+        lengths = torch.tensor([0, 3])
+        e, u = drawn(B, H, U, T), drawn(B, H, U, T, seed=2)
+        entries, states = drawn(B, H, T, 4, seed=3), drawn(B, H, U, 4, seed=4)
+        cases = [(f, (e, u), dict(end=end)) for end in ENDS for f in (
+            lambda e, u, **more: at.monotonic_attention(energies=e, **more),
+            lambda e, u, **more: at.mocha_attention(u, 2, energies=e, **more),
+            lambda e, u, **more: at.matcha_attention(u, energies=e, **more))]
+        cases += [(at.memory_attention, (entries, states), dict(place=place, position_encoding=L))
+                  for place in ("inside", "outside")
+                  for L in ("none", "raw", "renormalized", "renormalized_mean")]
+        for function, given, more in cases:
+            inputs = [x.clone().requires_grad_() for x in given]
+            out = function(*inputs, lengths=lengths, **more)
+            with torch.autograd.set_detect_anomaly(True):
+                sum(x.square().sum() for x in (
+                    out if isinstance(out, tuple) else (out,))).backward()
+            self.assertTrue(all(x.grad is None or x.grad.isfinite().all() for x in inputs))
 
     def test_half_types_are_computed_in_f32_and_returned_in_kind(self):
         for dtype in (torch.half, torch.bfloat16):

@@ -158,9 +158,7 @@ def _is_short(tensor: Tensor) -> bool:
 
 def _has_numbers(tensor: Tensor) -> bool:
     if not torch.jit.is_scripting():
-        if not checks.values or torch.jit.is_tracing():
-            return False
-        if type(tensor) not in (Tensor, nn.Parameter):
+        if not checks.values or torch.jit.is_tracing() or checks.is_traced(tensor):
             return False
     return not tensor.is_meta
 

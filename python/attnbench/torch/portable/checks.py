@@ -7,6 +7,7 @@ import math
 import torch
 from torch import Tensor
 from torch.autograd import Function
+from torch.utils import _python_dispatch
 
 # Whether numbers are looked at, which waits for a GPU: backend.py sets it.
 values = True
@@ -93,7 +94,7 @@ class Arguments:
         """Gives a tensor to compute with: the filler stands where the mask `beyond` is true,
         the types of 16 bits are f32, and its gradient has no gradient.
         """
-        taken = _OneDerivative.apply(tensor)
+        taken = OneDerivative.apply(tensor)
         if taken.dtype in (torch.half, torch.bfloat16):
             taken = taken.float()
         if beyond is not None:
@@ -134,12 +135,20 @@ def _range(tensor):
     """Gives the least and the largest number, NaN if there is one; None where there is none, or
     none can be seen.
     """
-    if not values or tensor.numel() == 0:
+    if not values or tensor.numel() == 0 or tensor.is_meta or is_traced(tensor):
         return None
-    try:
-        return torch.stack(tensor.aminmax()).tolist()
-    except RuntimeError:  # on meta, of a fake tensor, or of a tracer
-        return None
+    return torch.stack(tensor.aminmax()).tolist()
+
+
+def is_traced(tensor):
+    """Whether it is fake, or a tracer records what is done with it: nothing is to be decided by
+    what it has.
+    """
+    if type(tensor) not in (Tensor, torch.nn.Parameter):
+        return True
+    # make_fx may trace with real tensors.
+    modes = getattr(_python_dispatch, "_get_current_dispatch_mode_stack", list)()
+    return any("Proxy" in type(mode).__name__ for mode in modes)
 
 
 def _first_outside(tensor, low, high):
@@ -157,7 +166,7 @@ def _first_outside(tensor, low, high):
     return f"{place} is {next(same, 'nan')}"
 
 
-class _OneDerivative(Function):
+class OneDerivative(Function):
     """Gives a tensor as it is; it cannot be differentiated twice, nor in forward mode."""
 
     @staticmethod

@@ -14,6 +14,7 @@ from typing import Optional
 
 import torch
 from torch import Tensor
+from torch.autograd import Function
 
 from attnbench.torch.portable import checks
 
@@ -34,9 +35,11 @@ def memory_attention(
 ) -> Tensor:
     """Gives beta alpha^T [B, H, U, T]; functions.py has the arguments."""
     options = (encoder_scoring, decoder_scoring, position_encoding, place, max_length)
-    alpha, beta, _ = _weights(encoder_scores, decoder_scores, None, lengths, *options)
-    with _without_autocast(alpha):
-        return (beta @ alpha.transpose(2, 3)).to(encoder_scores.dtype)
+    alpha, beta, _, beyond = _weights(encoder_scores, decoder_scores, None, lengths, *options)
+    weights = _Product.apply(beta, alpha.transpose(2, 3))
+    if beyond is not None:  # this drops the gradient there, which can be NaN
+        weights = weights.masked_fill(beyond.transpose(2, 3), 0)
+    return weights.to(encoder_scores.dtype)
 
 
 @torch.jit.ignore
@@ -53,21 +56,61 @@ def memory_contexts(
 ) -> Tensor:
     """Gives beta (alpha^T h) [B, H, U, d]; functions.py has the arguments."""
     options = (encoder_scoring, decoder_scoring, position_encoding, place, max_length)
-    alpha, beta, memory = _weights(encoder_scores, decoder_scores, memory, lengths, *options)
-    B, H, T, K = alpha.shape
-    with _without_autocast(alpha):
-        if memory.size(1) < H:  # one product for all heads: a table is not copied for each
-            rows = alpha.permute(0, 1, 3, 2).reshape(B, H * K, T)
-            contexts = (rows @ memory.squeeze(1)).view(B, H, K, memory.size(3))
-        else:
-            contexts = alpha.transpose(2, 3) @ memory
-        return (beta @ contexts).to(encoder_scores.dtype)
+    alpha, beta, memory, _ = _weights(encoder_scores, decoder_scores, memory, lengths, *options)
+    contexts = _Product.apply(alpha.transpose(2, 3), memory)
+    return _Product.apply(beta, contexts).to(encoder_scores.dtype)
+
+
+class _Product(Function):
+    """a b of tables [B, H, m, n] and [B, H, n, d]. Under autocast it keeps their type, and so
+    does its gradient.
+    """
+
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        return _multiply(a, b)
+
+    @staticmethod
+    @torch.no_grad()
+    def backward(ctx, G):
+        a, b = ctx.saved_tensors
+        return _multiply(G, b.transpose(2, 3)), _multiply(a.transpose(2, 3), G)
+
+
+def _multiply(a, b):
+    with _without_autocast(a):
+        if not _is_shared(b):
+            return a @ b
+        # One product for all heads: b is not copied for each.
+        return (a.flatten(1, 2) @ b[:, 0]).view(*a.shape[:3], b.size(3))
+
+
+def _is_shared(table):
+    """Whether all heads have the same memory. A graph that is traced must serve others, too."""
+    return table.size(1) > 1 and table.stride(1) == 0 and not checks.is_traced(table)
 
 
 def _without_autocast(tensor):
-    """Products keep the type of what they multiply."""
-    kind = tensor.device.type
-    return torch.autocast(kind, enabled=False) if kind in ("cpu", "cuda") else nullcontext()
+    try:
+        return torch.autocast(tensor.device.type, enabled=False)
+    except RuntimeError:  # there is none for this device
+        return nullcontext()
+
+
+class _Shared(Function):
+    """Gives the first head of a memory [B, H, T, d] for each, a view of `first` [B, 1, T, d]: what
+    it was changed to, to compute with. Each head of the memory has a gradient of its own.
+    """
+
+    @staticmethod
+    def forward(ctx, memory, first, beyond):
+        ctx.beyond = beyond
+        return first.expand_as(memory)
+
+    @staticmethod
+    def backward(ctx, G):
+        return G if ctx.beyond is None else G.masked_fill(ctx.beyond, 0), None, None
 
 
 def _weights(
@@ -81,8 +124,8 @@ def _weights(
     place,
     max_length,
 ):
-    """Gives alpha [B, H, T, K], 0 beyond the lengths, beta [B, H, U, K], and the memory, of one
-    head where all are the same.
+    """Gives alpha [B, H, T, K], 0 beyond the lengths, beta [B, H, U, K], the memory, and the
+    mask [B, 1, T, 1] of what lies beyond, None if nothing does.
     """
     first = "encoder_scores"
     arguments = checks.Arguments(first, encoder_scores, "[B, H, T, K]")
@@ -112,11 +155,13 @@ def _weights(
         alpha = alpha if inside else alpha * L
     alpha = alpha if beyond is None else alpha.masked_fill(beyond, 0)
     if memory is not None:
-        if H > 1 and memory.stride(1) == 0:
-            memory = memory[:, :1]
-        memory = arguments.numbers("memory", memory, checks.FINITE, beyond)
+        if _is_shared(memory):
+            first = arguments.numbers("memory", memory[:, :1].detach(), checks.FINITE, beyond)
+            memory = _Shared.apply(checks.OneDerivative.apply(memory), first, beyond)
+        else:
+            memory = arguments.numbers("memory", memory, checks.FINITE, beyond)
     beta = arguments.numbers("decoder_scores", decoder_scores, checks.FINITE)
-    return alpha, _SCORINGS[decoder_scoring](beta), memory
+    return alpha, _SCORINGS[decoder_scoring](beta), memory, beyond
 
 
 def _positions(arguments, scores, beyond, position_encoding, max_length):
@@ -130,5 +175,6 @@ def _positions(arguments, scores, beyond, position_encoding, max_length):
     if position_encoding == "raw":
         return L
     L = L if beyond is None else L.masked_fill(beyond, 0)
-    L = L / L.sum(-2, keepdim=True)
+    total = L.sum(-2, keepdim=True)
+    L = L / total.masked_fill(total == 0, 1)
     return L if position_encoding == "renormalized" else L * n

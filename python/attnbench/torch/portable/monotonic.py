@@ -77,11 +77,17 @@ class Scan:
         else:
             rows = None if rows is None else rows[:, None]
             self.start = arguments.numbers("start", start, checks.NOT_NEGATIVE, rows).flatten(0, 1)
-        self._scores, self._end = scores, end
+        self._scores, self._end, self._beyond = scores, end, tables
 
     def result(self, table):
-        """Gives a table [N, U, T] as the call's result."""
-        return table.view(self._scores.shape).to(self._scores.dtype)
+        """Gives a table [N, U, T] as the call's result. It is a copy: the caller may write to it,
+        and a gradient may need the table.
+        """
+        table, beyond = table.view(self._scores.shape), self._beyond
+        if beyond is None:
+            return table.to(self._scores.dtype, copy=True)
+        # This drops the gradient there, which can be NaN.
+        return table.masked_fill(beyond, 0).to(self._scores.dtype)
 
     def expect(self):
         """Gives alpha, and with what probability each output begins at each entry."""
