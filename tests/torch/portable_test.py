@@ -22,7 +22,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 import attnbench.torch as at
 import dispatch_test
 from attnbench.torch import portable
-from attnbench.torch.portable import additive
+from attnbench.torch.portable import additive, checks
 from dispatch_test import drawn, gradients, loss, results
 
 B, H = 2, 2
@@ -191,6 +191,37 @@ class BackendTest(unittest.TestCase):
         self.addCleanup(at.backend("portable").__exit__)
         self.assertEqual(taken(), "portable")
 
+    def test_a_path_that_is_kept_can_be_taken_in_several_blocks(self):
+        module = sys.modules["attnbench.torch.backend"]
+        now = lambda: (module._path, checks.values)
+        before = now()
+        portable_path = at.backend("portable")
+        with portable_path:
+            self.assertEqual(now()[0], "portable")
+        self.assertEqual(now(), before)
+        for _ in range(2):
+            with portable_path:
+                self.assertEqual(now()[0], "portable")
+                with at.backend("native"), portable_path:
+                    self.assertEqual(now()[0], "portable")
+                self.assertEqual(now()[0], "portable")
+            self.assertEqual(now(), before)
+        self.addCleanup(at.backend("auto").__exit__)
+        kept = at.backend("portable")
+        at.backend("native")
+        with kept:
+            self.assertEqual(now()[0], "portable")
+        self.assertEqual(now()[0], "native")
+
+    def test_a_path_leaves_the_checks_of_numbers_as_they_are_unless_they_are_given(self):
+        with at.backend("auto", check_values=False):
+            with at.backend("portable"):
+                self.assertFalse(checks.values)
+                with at.backend("portable", check_values=True):
+                    self.assertTrue(checks.values)
+                self.assertFalse(checks.values)
+        self.assertTrue(checks.values)
+
     def test_a_path_that_is_not_there_is_refused_by_name(self):
         with self.assertRaisesRegex(ValueError, "path must be one of auto, native, portable, "
                                                 "but is 'fast'"):
@@ -354,6 +385,21 @@ class TracingTest(Portable):
             other, lengths = [x.flip(0) for x in tensors], LENGTHS.flip(0)
             self.assert_all_equal(graph(lengths, *other), gradients(function, lengths, other),
                                   (name, mode))
+
+    def test_a_graph_traced_with_a_memory_that_heads_share_serves_one_that_they_do_not(self):
+        e, s, m = drawn(B, H, 5, 4), drawn(B, H, 3, 4, seed=2), drawn(B, H, 5, 2, seed=3)
+        for mode in ("real", "fake"):
+            graph = make_fx(lambda *x: at.memory_contexts(*x), tracing_mode=mode)(
+                e, s, m[:, :1].expand(B, H, 5, 2))
+            self.assertTrue(torch.equal(graph(e, s, m), at.memory_contexts(e, s, m)), mode)
+
+    def test_a_graph_has_no_look_at_numbers_and_none_fails_unseen(self):
+        for (name, function, tensors), mode in itertools.product(operators(), ("real", "fake")):
+            graph = make_fx(function, tracing_mode=mode)(LENGTHS, *tensors)
+            self.assertFalse([n for n in dispatch_test.nodes(graph) if "aminmax" in n], name)
+        with mock.patch.object(torch.Tensor, "aminmax", side_effect=RuntimeError("no memory")):
+            with self.assertRaisesRegex(RuntimeError, "no memory"):
+                at.monotonic_attention(p=drawn(1, 1, 2, 3).sigmoid())
 
     def test_meta_and_fake_tensors_get_the_shapes_and_types(self):
         for name, function, tensors in operators():

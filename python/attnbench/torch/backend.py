@@ -4,6 +4,7 @@ portable ones, plain torch operations for any device.
 
 import os
 import warnings
+from typing import Optional
 
 import torch
 from torch import Tensor
@@ -36,7 +37,7 @@ operators = torch.ops.attnbench if _missing is None else portable
 
 
 class backend:
-    """Forces a path for the whole process, or, in a `with`, until its end:
+    """Forces a path for the whole process, all of its threads, or, in a `with`, until its end:
 
         attnbench.torch.backend("portable")
         with attnbench.torch.backend("auto", check_values=False): ...
@@ -48,26 +49,42 @@ class backend:
     check_values  whether the portable path, modules and losses look at numbers (lengths in
                   [0, T], p in [0, 1], no NaN). On a GPU each look waits for it. Without them,
                   wrong numbers give wrong results. Native operators always look. Shapes and
-                  types are always checked.
+                  types are always checked. None, the default: as it is, and at first they do.
 
     Raises ValueError if there is no such path, or no native library.
     """
 
-    def __init__(self, path: str, check_values: bool = True):
-        global _path
+    def __init__(self, path: str, check_values: Optional[bool] = None):
         if path not in PATHS:
             raise ValueError(f"path must be one of {', '.join(PATHS)}, but is {path!r:.50}")
         if path == "native" and _missing is not None:
             raise ValueError(f"path cannot be native: {_missing}")
-        self._before = _path, checks.values
-        _path, checks.values = path, check_values
+        self._chosen = path, check_values
+        self._ends_with = [(_path, checks.values)]
+        self._made = self._choose()
 
     def __enter__(self):
+        before = _path, checks.values
+        # What it was made in is what its first `with` ends with, unless another came between.
+        if before != self._made:
+            self._ends_with.append(before)
+        self._made = None
+        self._choose()
         return self
 
     def __exit__(self, *_):
-        global _path
-        _path, checks.values = self._before
+        self._made = None
+        _set(*self._ends_with.pop())
+
+    def _choose(self):
+        path, check_values = self._chosen
+        return _set(path, checks.values if check_values is None else check_values)
+
+
+def _set(path, check_values):
+    global _path
+    _path, checks.values = path, check_values
+    return path, check_values
 
 
 def is_portable(tensor: Tensor) -> bool:
