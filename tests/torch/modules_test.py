@@ -279,6 +279,18 @@ class ModulesTest(unittest.TestCase):
             for parameter in module.parameters():
                 self.assertTrue(parameter.grad.isfinite().all())
 
+    def test_a_step_from_a_fixed_memory_is_what_forward_makes_under_autocast_too(self):
+        for dtype in (torch.float, torch.double):
+            for options in ({}, {"decoder_scoring": "sigmoid"}):
+                module = at.FixedMemoryAttention(Q, M, 3, H, **options).to(dtype)
+                states, memory = STATES.to(dtype), MEMORY.to(dtype)
+                with torch.autocast("cpu", dtype=torch.bfloat16):
+                    whole = module(states, memory, LENGTHS)
+                    encoded = module.encode(memory, LENGTHS)
+                    made = torch.stack([module.step(states[:, i], encoded) for i in range(U)], 1)
+                self.assertEqual(made.dtype, whole.dtype)
+                self.assert_close(made, whole, 1e-6)
+
     def test_options_that_make_no_sense_are_refused(self):
         for text, call in {
             "end must be one of": lambda: at.MoChA(Q, M, D, end="last"),

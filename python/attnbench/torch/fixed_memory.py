@@ -89,8 +89,9 @@ class FixedMemoryAttention(nn.Module):
                 f" {list(encoded.shape)}")
         scores = arguments.exact(self._decoder_scores(state.unsqueeze(1), encoded))
         beta = scores.softmax(3) if self.decoder_scoring == "softmax" else scores.sigmoid()
-        contexts = beta @ arguments.exact(encoded)
-        return arguments.in_type_of(encoded, contexts.squeeze(2).flatten(1))
+        # No product of matrices: under autocast that would be of 16 bits.
+        contexts = (beta.transpose(2, 3) * arguments.exact(encoded)).sum(2)
+        return arguments.in_type_of(encoded, contexts.flatten(1))
 
     def _mix(
         self,
