@@ -8,6 +8,7 @@ import copy
 import itertools
 import json
 import os
+import pickle
 import subprocess
 import tempfile
 import unittest
@@ -296,10 +297,18 @@ class OnlineTest(unittest.TestCase):
         place = module.begin(B)
         module.append(place, MEMORY)
         for other in (at.MoChA(Q, M, D, 1), at.MoChA(Q, M, D + 1, H),
-                      at.MonotonicAttention(Q, M, D, H)):
+                      at.MonotonicAttention(Q, M, D, H), at.MoChA(Q, M, D, H),
+                      copy.deepcopy(module)):
             other.double()
-            self.assert_refused(module, place, ValueError, "place must be of this module's begin",
-                                lambda: other.step(place, STATES[:, 0]))
+            for stands in (place, place.copy(), copy.deepcopy(place)):
+                for call in (lambda: other.step(stands, STATES[:, 0]),
+                             lambda: other.append(stands, MEMORY), lambda: other.close(stands)):
+                    self.assert_refused(module, stands, ValueError,
+                                        "place must be of this module's begin", call)
+        with torch.no_grad():
+            expected = module.step(place.copy(), STATES[:, 0])
+        kept = pickle.loads(pickle.dumps(place))
+        self.assert_close(module.step(kept, STATES[:, 0]).contexts, expected.contexts)
         one = module.begin(1)
         module.append(one, MEMORY[:1])
         for kind, text, call in (

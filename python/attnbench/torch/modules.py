@@ -19,7 +19,8 @@ class Attention(NamedTuple):
 
 
 class Prepared(NamedTuple):
-    """A memory with all that does not depend on decoder states. It is a copy: the caller may
+    """A memory with all that does not depend on decoder states, by a module's prepare, for that
+    module: of another only the kind and the sizes are checked. It is a copy: the caller may
     write to its own.
     """
 
@@ -158,7 +159,8 @@ class _ScanAttention(OnlineDecoding, nn.Module):
         if list(prepared.keys.shape) != made or (
             (chunk_keys is None) != (self.chunk_energy is None)
         ):
-            raise ValueError("prepared must be of this module's prepare")
+            raise ValueError("prepared must be of this module's prepare, but is of another kind"
+                             " or other sizes")
         if start is not None:
             arguments.check_floating("start", start, "[B, H, T]", 1)
             if list(start.shape) != made[:3]:

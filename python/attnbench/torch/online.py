@@ -14,6 +14,7 @@ stands, raises ValueError or TypeError that names the argument, and the place is
 """
 
 import copy
+import weakref
 from typing import Callable, NamedTuple, Optional, Tuple
 
 import torch
@@ -42,13 +43,15 @@ class Decoded(NamedTuple):
 class Place:
     """Where decoding of a batch stands; made by begin. `memory` [B, T, m] is what was appended,
     `lengths` [B] how much of it are entries, `start` [B, H] the entry at which the scan of the
-    next output begins. It has copies of all that it was given.
+    next output begins. It has copies of all that it was given. It serves the module that began
+    it, and no other; once it was pickled, any of the same kind and sizes.
     """
 
     # No method writes to these tensors, it replaces them: scan and start can be one.
     _TENSORS = ("memory", "keys", "chunk_keys", "lengths", "start", "scan", "found", "waiting")
 
-    def __init__(self, batch: int, heads: int, device: torch.device):
+    def __init__(self, module: "OnlineDecoding", batch: int, heads: int, device: torch.device):
+        self._module: Optional[Callable[[], object]] = weakref.ref(module)
         self.memory: Optional[Tensor] = None
         self.keys: Optional[Tensor] = None
         self.chunk_keys: Optional[Tensor] = None
@@ -90,11 +93,15 @@ class Place:
     def copy(self) -> "Place":
         """Gives another that stands at the same place and goes on by itself."""
         copied = copy.copy(self)
+        copied._module = self._module
         copied._replace(torch.clone)
         return copied
 
     def __deepcopy__(self, memo) -> "Place":  # torch refuses tensors with a gradient
         return self.copy()
+
+    def __getstate__(self):  # of a pickle, which has no other object's identity
+        return {**self.__dict__, "_module": None}
 
     def _replace(self, function: Callable[[Tensor], Tensor]) -> None:
         for name in self._TENSORS:
@@ -109,7 +116,7 @@ class OnlineDecoding:
     def begin(self, batch: int) -> Place:
         """Begins to decode `batch` sequences, where the module's parameters are."""
         functions._check_int("batch", batch, 0)
-        return Place(batch, self.energy.heads, self.energy.v.device)
+        return Place(self, batch, self.energy.heads, self.energy.v.device)
 
     def append(self, place: Place, memory: Tensor, lengths: Optional[Tensor] = None) -> None:
         """Adds entries [B, n, m] that follow those before. `lengths` [B], if some sequences
@@ -204,7 +211,8 @@ class OnlineDecoding:
         if not isinstance(place, Place):
             raise TypeError(f"place must be of begin, but is of type {type(place).__name__}")
         energy, keys = self.energy, place.keys
-        if place.start.size(1) != energy.heads or (keys is not None and (
+        another = place._module is not None and place._module() is not self
+        if another or place.start.size(1) != energy.heads or (keys is not None and (
                 keys.size(3) != energy.size
                 or (place.chunk_keys is None) != (self.chunk_energy is None))):
             raise ValueError("place must be of this module's begin, but is of another's")
