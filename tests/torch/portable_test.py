@@ -73,8 +73,8 @@ class Portable(unittest.TestCase):
 
 class NumbersTest(Portable):
     def test_alpha_is_that_of_the_recursion_in_long_double(self):
-        # The first shapes go row by row, the others by diagonals.
-        for U, T in ((1, 70), (2, 33), (1, 1), (6, 5), (9, 2), (3, 1), (40, 50)):
+        # The first shapes go row by row, the next column by column, the others by diagonals.
+        for U, T in ((1, 70), (2, 33), (1, 1), (70, 1), (33, 2), (6, 5), (40, 50), (50, 40)):
             start = drawn(B, H, T, seed=3).sigmoid().double()
             for n, e in enumerate(hard_tables(U, T)):
                 p = e.sigmoid()
@@ -167,6 +167,25 @@ library = sys.modules["attnbench.torch.library"] = types.ModuleType("library")
 def load(): raise ModuleNotFoundError("no library was found")
 library.load = load
 """
+
+
+class MessagesTest(unittest.TestCase):
+    def test_a_wrong_number_has_the_digits_that_the_native_path_tells(self):
+        numbers = [x * 10.0**n for n in range(-45, 39, 5) for x in (1.5, -1, 1 / 3, 7)]
+        numbers += [1.25 * 2.0**n for n in range(1, 120, 9)] + [float("nan"), float("inf")]
+        for dtype in (torch.float, torch.double, torch.half, torch.bfloat16):
+            for number in numbers:
+                p = torch.full((1, 1, 1, 1), number, dtype=torch.double).to(dtype)
+                if 0 <= p <= 1:
+                    p = -p
+                if p == 0:
+                    continue
+                told = []
+                for path in ("portable", "native"):
+                    with at.backend(path), self.assertRaises(ValueError) as caught:
+                        at.monotonic_attention(p=p)
+                    told.append(str(caught.exception))
+                self.assertEqual(*told)
 
 
 class BackendTest(unittest.TestCase):
@@ -285,9 +304,18 @@ try:
     torch.jit.save(scripted, io.BytesIO())
 except RuntimeError as error:
     print(str(error).splitlines()[1])
+mocha, p = torch.jit.script(at.mocha_attention), torch.rand(1, 1, 2, 3)
+for width in (-5, -2, 0):
+    try:
+        print(mocha(p, width, p=p))
+    except RuntimeError as error:
+        print(error)
 """)
         self.assertEqual(done.stdout.splitlines()[:1], ["True True"], done.stderr)
         self.assertIn("Could not export Python function call", done.stdout)
+        for width in (-5, -2, 0):
+            self.assertIn("width must be at least 1, or -1 for infinite lookback, but is"
+                          f" {width}\n", done.stdout)
 
 
 class Counted(TorchDispatchMode):
@@ -324,8 +352,15 @@ class CostTest(Portable):
 
         # Rows take about 2 (1 + log2 T) each, and diagonals 4 (U + T).
         self.assertLess(calls(1, 1024), 4 * 1024 / 4)
-        self.assertLess(calls(300, 4) - calls(100, 4), 4.5 * 200)
-        self.assertGreater(calls(300, 4) - calls(100, 4), 3.5 * 200)
+        self.assertLess(calls(1024, 1), 4 * 1024 / 4)
+        self.assertLess(calls(300, 60) - calls(100, 60), 4.5 * 200)
+        self.assertGreater(calls(300, 60) - calls(100, 60), 3.5 * 200)
+
+    def test_more_outputs_than_entries_take_no_memory_of_their_square(self):
+        for U, T in ((500, 4), (500, 60)):
+            largest = self.counted(lambda p: at.monotonic_attention(p=p),
+                                   drawn(1, 1, U, T).sigmoid()).largest
+            self.assertLessEqual(largest, 3 * U * max(T, 8))
 
     def test_windows_of_any_width_take_no_memory_for_each_of_their_entries(self):
         u = drawn(1, 1, 2, 256)

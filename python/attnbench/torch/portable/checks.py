@@ -3,6 +3,7 @@ same words, and take numbers in the type to compute in.
 """
 
 import math
+from decimal import Decimal
 
 import torch
 from torch import Tensor
@@ -157,13 +158,18 @@ def _first_outside(tensor, low, high):
     if ends is None or (ends[0] >= low and ends[1] <= high):
         return None
     place = (~((tensor >= low) & (tensor <= high))).nonzero()[0].tolist()
-    number = tensor[tuple(place)].item()
-    if isinstance(number, int):
-        return f"{place} is {number}"
-    # The shortest text that reads back as the same number of that type.
-    texts = (f"{number:.{digits}g}" for digits in range(6, 18))
-    same = (x for x in texts if torch.tensor(float(x), dtype=tensor.dtype).item() == number)
-    return f"{place} is {next(same, 'nan')}"
+    return f"{place} is {_digits(tensor[tuple(place)])}"
+
+
+def _digits(tensor):
+    """Gives the fewest digits that read back as the same number, as std::to_chars does."""
+    number = tensor.item()
+    if isinstance(number, int) or not math.isfinite(number):
+        return str(number)
+    texts = (f"{number:.{digits}e}" for digits in range(17))
+    text = next(x for x in texts if torch.tensor(float(x), dtype=tensor.dtype) == tensor)
+    fixed = str(int(number)) if number.is_integer() else f"{Decimal(text):f}"
+    return min(fixed, text, key=len)
 
 
 class OneDerivative(Function):

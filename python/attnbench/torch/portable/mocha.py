@@ -34,6 +34,10 @@ def mocha_attention(
     end: str,
 ) -> Tuple[Tensor, Tensor]:
     """Gives (beta, alpha) [B, H, U, T]; width -1 is infinite lookback."""
+    if width < 1 and width != -1:
+        raise ValueError(
+            f"width must be at least 1, or -1 for infinite lookback, but is {width}"
+        )
     scan = Scan(scores, probabilities, lengths, start, end, chunk_energies)
     alpha, _ = scan.expect()
     beta = Chunks.apply(alpha, scan.u, scores.size(3) if width == -1 else width)

@@ -153,9 +153,12 @@ def recurrence(a, b, c):
     """Gives y(i, j) = a(i, j) y(i, j-1) + b(i, j) y(i-1, j) + c(i, j), all [N, U, T].
 
     Diagonals take 2 (U + T) launches, and rows U (1 + log2 T), but with all T numbers in each
-    and memory of log2 T tables: they must save half of the launches.
+    and memory of log2 T tables: they must save half of the launches. The memory of diagonals
+    grows with U^2. So where there are more rows than columns these change places.
     """
     _, U, T = c.shape
+    if U > T:
+        return recurrence(b.mT, a.mT, c.mT).mT.contiguous()
     by_rows = U * T.bit_length() < U + T  # half of the launches of diagonals
     return (_by_rows if by_rows else _by_diagonals)(a, b, c)
 
