@@ -487,6 +487,29 @@ class TracingTest(Portable):
             thread.join()
             self.assert_all_equal([x.grad for x in inputs], expected, name)
 
+    def test_many_gradients_at_once_are_those_of_each(self):
+        cases = [one[1:] for one in operators()]
+        for (U, T), end in itertools.product(((1, 9), (9, 1), (3, 5)), ("absorb", "restart")):
+            tables = drawn(B, H, U, T), drawn(B, H, U, T, seed=2)
+            cases += [(lambda n, e, u, f=f, end=end, T=T: f(
+                e, u, lengths=n.clamp(max=T), end=end), tables) for f in (
+                    lambda e, u, **more: at.mocha_attention(u, 2, energies=e, **more),
+                    lambda e, u, **more: at.matcha_attention(u, energies=e, **more))]
+        e, s, m = drawn(B, H, 5, 4), drawn(B, H, 3, 4, seed=2), drawn(B, 1, 5, 2, seed=3)
+        cases.append((lambda n, e, s, m: at.memory_contexts(
+            e, s, m.expand(-1, H, -1, -1), n), (e, s, m)))
+        for n, (function, tensors) in enumerate(cases):
+            inputs = [x.clone().requires_grad_() for x in tensors]
+            out = results(function(LENGTHS, *inputs))
+            batch = [drawn(3, *x.shape, seed=8) for x in out]
+            made = torch.autograd.grad(out, inputs, batch, is_grads_batched=True,
+                                       retain_graph=True)
+            for i in range(3):
+                expected = torch.autograd.grad(out, inputs, [x[i] for x in batch],
+                                               retain_graph=True)
+                for a, b in zip(made, expected):
+                    self.assert_close(a[i], b, 1e-6, n)
+
     def test_autocast_leaves_types_and_numbers_as_they_are(self):
         for name, function, tensors in operators():
             expected = results(function(LENGTHS, *tensors))

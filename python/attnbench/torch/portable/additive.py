@@ -71,10 +71,10 @@ class _Energies(Function):
         d_queries, d_keys, d_v = [], torch.zeros_like(keys), torch.zeros_like(v)
         for block, d_block in zip(queries.split(ctx.block, 2), d_energies.split(ctx.block, 2)):
             tanh, d_block = _sums(block, keys).tanh_(), d_block.unsqueeze(4)
-            d_v += (d_block * tanh).sum((0, 2, 3))
-            d_sums = tanh.square_().neg_().add_(1).mul_(v[:, None, None]).mul_(d_block)
+            d_v = d_v + (d_block * tanh).sum((0, 2, 3))
+            d_sums = tanh.square_().neg_().add_(1).mul_(v[:, None, None]) * d_block
             d_queries.append(d_sums.sum(3))
-            d_keys += d_sums.sum(2)
+            d_keys = d_keys + d_sums.sum(2)
         return torch.cat(d_queries, 2), d_keys, d_v
 
 

@@ -65,11 +65,12 @@ class _OutputByOutput(Function):
         return torch.stack([_beta(*rows) for rows in zip(*(x.unbind(1) for x in tables))], 1)
 
     @staticmethod
+    @torch.no_grad()
     def backward(ctx, G):
         if G.numel() == 0:
             return (G,) * 4
         gradients = []
-        for *rows, G_i in zip(*(x.unbind(1) for x in (*ctx.saved_tensors, G.detach()))):
+        for *rows, G_i in zip(*(x.unbind(1) for x in (*ctx.saved_tensors, G))):
             with torch.enable_grad():
                 rows = [x.detach().requires_grad_() for x in rows]
                 beta = _beta(*rows)

@@ -83,7 +83,8 @@ def _multiply(a, b):
         if not _is_shared(b):
             return a @ b
         # One product for all heads: b is not copied for each.
-        return (a.flatten(1, 2) @ b[:, 0]).view(*a.shape[:3], b.size(3))
+        B, H, m, n = a.shape
+        return (a.reshape(B, H * m, n) @ b[:, 0]).view(B, H, m, b.size(3))
 
 
 def _is_shared(table):

@@ -160,7 +160,12 @@ def recurrence(a, b, c):
     if U > T:
         return recurrence(b.mT, a.mT, c.mT).mT.contiguous()
     by_rows = U * T.bit_length() < U + T  # half of the launches of diagonals
-    return (_by_rows if by_rows else _by_diagonals)(a, b, c)
+    return (_by_rows if by_rows and not _is_batched(c) else _by_diagonals)(a, b, c)
+
+
+def _is_batched(x):
+    """Whether it has a dimension of vmap, as with is_grads_batched: then there is no out=."""
+    return "Batched" in str(torch._C._dispatch_keys(x))
 
 
 def _by_diagonals(a, b, c):
