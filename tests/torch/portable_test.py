@@ -487,6 +487,21 @@ class TracingTest(Portable):
             thread.join()
             self.assert_all_equal([x.grad for x in inputs], expected, name)
 
+    def test_a_gradient_of_numbers_that_changed_in_place_is_right_or_refused(self):
+        for name, function, tensors in operators():
+            for n, lengths in itertools.product(range(len(tensors)), (None, LENGTHS)):
+                expected = gradients(function, lengths, tensors)[-len(tensors):]
+                inputs = [x.clone().requires_grad_() for x in tensors]
+                out = loss(function(lengths, *inputs))
+                with torch.no_grad():
+                    inputs[n].mul_(0.5)
+                try:
+                    made = torch.autograd.grad(out, inputs)
+                except RuntimeError as error:
+                    self.assertRegex(str(error), "modified.* inplace", name)
+                else:
+                    self.assert_all_equal(made, expected, name)
+
     def test_many_gradients_at_once_are_those_of_each(self):
         cases = [one[1:] for one in operators()]
         for (U, T), end in itertools.product(((1, 9), (9, 1), (3, 5)), ("absorb", "restart")):

@@ -101,7 +101,7 @@ def matcha_attention(
     """Gives (beta, alpha), both [B, H, U, T], as mocha_attention does, but the softmax is over
     all entries from the last choice to this one (MoChA appendix C, eqs 28 and 43). The
     gradient takes O(U T^2) in the worst case, and O(U T) memory. The portable path takes
-    O(U T^2 log T), forward too, and O(T^2) memory for each sequence.
+    O(U T^2 log T), forward too, and O(T^2 log T) memory for each sequence.
     """
     scores, probabilities = _scores(p, energies)
     if not torch.jit.is_scripting():

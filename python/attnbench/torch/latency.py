@@ -16,8 +16,9 @@ Entries and outputs beyond the lengths count nothing; a sequence without either 
 
 Shared arguments: delays [B, ..., U], such as [B, H, U]; lengths [B], T of each sequence;
 output_lengths [B], U of each sequence (None: all of delays), both int64. Results are [B, ...].
-Half and bfloat16 are computed in f32 and returned in their own type. Lengths that are negative
-or beyond the tensor, and wrong shapes, raise ValueError, wrong types TypeError.
+Half and bfloat16 are computed in f32. Delays of such an alpha are f32, as 16 bits do not have
+every T; metrics are of the type of the delays. Lengths that are negative or beyond the tensor,
+and wrong shapes, raise ValueError, wrong types TypeError.
 """
 
 from typing import Optional, Tuple
@@ -38,12 +39,10 @@ def expected_delays(alpha: Tensor, lengths: Optional[Tensor] = None) -> Tensor:
     T = alpha.size(-1)
     entries = torch.arange(1, T + 1, dtype=values.dtype, device=alpha.device)
     if lengths is None:
-        delays = (values * (entries - T)).sum(-1) + T
-    else:
-        lengths = arguments.take_lengths("lengths", lengths, alpha, most=T)
-        last = _like(lengths, values)
-        delays = (values * (entries - last)).sum(-1) + last.squeeze(-1)
-    return arguments.in_type_of(alpha, delays)
+        return (values * (entries - T)).sum(-1) + T
+    lengths = arguments.take_lengths("lengths", lengths, alpha, most=T)
+    last = _like(lengths, values)
+    return (values * (entries - last)).sum(-1) + last.squeeze(-1)
 
 
 def average_proportion(
@@ -52,7 +51,8 @@ def average_proportion(
     """Gives AP, the sum of g(i) over T U: a share."""
     T, U, _, made = _shapes(delays, lengths, output_lengths)
     read = (arguments.exact(delays) * made).sum(-1, keepdim=True)
-    return arguments.in_type_of(delays, _ratio(read, T * U).squeeze(-1))
+    proportion = _ratio(read, T * U) * (T > 0)
+    return arguments.in_type_of(delays, proportion.squeeze(-1))
 
 
 def average_lagging(

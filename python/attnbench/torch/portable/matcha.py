@@ -5,8 +5,8 @@ entries from k on, so beta is the sum of that over all k:
     beta(j) = sum over k = 0..j, l = j..T-1 of start(k) r(k) ... r(l-1) p(l)
               exp(u(j)) / sum over n = k..l of exp(u(n))             (MoChA eqs 28 and 43)
 
-This takes O(U T^2 log T), and memory of O(T^2) for each sequence: the outputs go one by one,
-and the gradient computes each again. The native operator takes O(U T) forward.
+This takes O(U T^2 log T), and memory of O(T^2 log T) for each sequence: the outputs go one by
+one, and the gradient computes each again. The native operator takes O(U T) forward.
 """
 
 from typing import Optional, Tuple
