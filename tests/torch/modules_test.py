@@ -279,7 +279,7 @@ class ModulesTest(unittest.TestCase):
             for parameter in module.parameters():
                 self.assertTrue(parameter.grad.isfinite().all())
 
-    def test_a_step_from_a_fixed_memory_is_what_forward_makes_under_autocast_too(self):
+    def test_steps_and_weights_of_a_fixed_memory_are_those_of_forward_under_autocast_too(self):
         for dtype in (torch.float, torch.double):
             for options in ({}, {"decoder_scoring": "sigmoid"}):
                 module = at.FixedMemoryAttention(Q, M, 3, H, **options).to(dtype)
@@ -288,8 +288,11 @@ class ModulesTest(unittest.TestCase):
                     whole = module(states, memory, LENGTHS)
                     encoded = module.encode(memory, LENGTHS)
                     made = torch.stack([module.step(states[:, i], encoded) for i in range(U)], 1)
-                self.assertEqual(made.dtype, whole.dtype)
+                    weights = module.weights(states, memory, LENGTHS)
+                self.assertEqual({made.dtype, whole.dtype, weights.dtype}, {dtype})
                 self.assert_close(made, whole, 1e-6)
+                by_weights = (weights @ memory.unsqueeze(1)).transpose(1, 2).flatten(2)
+                self.assert_close(by_weights, whole, 1e-6)
 
     def test_options_that_make_no_sense_are_refused(self):
         for text, call in {

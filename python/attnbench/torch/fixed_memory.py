@@ -70,7 +70,7 @@ class FixedMemoryAttention(nn.Module):
         K = self.num_contexts
         encoder_scores, lengths = self._encoder_scores(memory, lengths)
         # Scores so far apart that each of K outputs has one context with the weight 1.
-        choices = 1e4 * torch.eye(K, device=memory.device)
+        choices = 1e4 * torch.eye(K, device=memory.device).to(memory.dtype)
         choices = choices.expand(memory.size(0), self.heads, K, K)
         return self._mix(memory, encoder_scores, choices, lengths, "softmax")
 
@@ -101,9 +101,9 @@ class FixedMemoryAttention(nn.Module):
         lengths: Optional[Tensor],
         decoder_scoring: str,
     ) -> Tensor:
-        return functions.memory_contexts(  # under autocast scores are of another type
-            encoder_scores.to(memory.dtype),
-            decoder_scores.to(memory.dtype),
+        return functions.memory_contexts(
+            encoder_scores,
+            decoder_scores,
             memory.unsqueeze(1).expand(-1, self.heads, -1, -1),
             lengths=lengths,
             encoder_scoring=self.encoder_scoring,
@@ -120,13 +120,14 @@ class FixedMemoryAttention(nn.Module):
         arguments.check_rows("memory", memory, self.encoder.in_features, self.encoder.weight)
         if lengths is not None:
             lengths = arguments.take_lengths("lengths", lengths, memory, memory.size(1))
-        return self._by_head(self.encoder(memory)), lengths
+        return self._by_head(self.encoder(memory), memory), lengths
 
     def _decoder_scores(self, states: Tensor, memory: Tensor) -> Tensor:
         arguments.check_rows("states", states, self.decoder.in_features, self.decoder.weight)
         arguments.check_batch("states", states, memory.size(0), "memory")
-        return self._by_head(self.decoder(states))
+        return self._by_head(self.decoder(states), memory)
 
-    def _by_head(self, rows: Tensor) -> Tensor:
+    def _by_head(self, rows: Tensor, memory: Tensor) -> Tensor:
+        rows = rows.to(memory.dtype)  # under autocast the linear layers give another
         K = self.num_contexts
         return rows.view(rows.size(0), rows.size(1), self.heads, K).transpose(1, 2)

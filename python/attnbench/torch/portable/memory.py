@@ -100,8 +100,8 @@ def _without_autocast(tensor):
 
 
 class _Shared(Function):
-    """Gives the first head of a memory [B, H, T, d] for each, a view of `first` [B, 1, T, d]: what
-    it was changed to, to compute with. Each head of the memory has a gradient of its own.
+    """Gives `first` [B, 1, T, d], the checked numbers of the one memory that all heads have, as
+    [B, H, T, d] without a copy. Each head of the memory [B, H, T, d] has its own gradient.
     """
 
     @staticmethod
