@@ -22,6 +22,11 @@ PORTABLE = os.environ.get("ATTNBENCH_TORCH_BACKEND") == "portable"
 B, H, U, T = 2, 2, 3, 5
 ENDS = ("absorb", "stay_last", "restart")
 NAN, INF = float("nan"), float("inf")
+FUNCTIONS_OF_ENERGIES = (
+    lambda e, u, **more: at.monotonic_attention(energies=e, **more),
+    lambda e, u, **more: at.mocha_attention(u, 2, energies=e, **more),
+    lambda e, u, **more: at.matcha_attention(u, energies=e, **more),
+)
 
 
 def drawn(*shape, seed=1, dtype=torch.double):
@@ -355,10 +360,7 @@ class OperatorsTest(unittest.TestCase):
         inside = torch.arange(T) < lengths.view(B, 1, 1, 1)
         tables = drawn(B, H, U, T), drawn(B, H, U, T, seed=2)
         cases = [(lambda e, u, end=end, f=f: f(e, u, lengths=lengths, end=end), tables)
-                 for end in ENDS for f in (
-                     lambda e, u, **more: at.monotonic_attention(energies=e, **more),
-                     lambda e, u, **more: at.mocha_attention(u, 2, energies=e, **more),
-                     lambda e, u, **more: at.matcha_attention(u, energies=e, **more))]
+                 for end in ENDS for f in FUNCTIONS_OF_ENERGIES]
         cases.append((lambda e, s: at.memory_attention(e, s, lengths),
                       (drawn(B, H, T, 4), drawn(B, H, U, 4))))
         cases.append((lambda q, k: at.additive_energies(q, k, drawn(4), lengths),
@@ -381,10 +383,7 @@ class OperatorsTest(unittest.TestCase):
         e, u = drawn(B, H, U, T), drawn(B, H, U, T, seed=2)
         entries, states = drawn(B, H, T, 4, seed=3), drawn(B, H, U, 4, seed=4)
         cases = [(f, (e, u), dict(lengths=n, end=end)) for end in ENDS
-                 for n in (None, lengths) for f in (
-                     lambda e, u, **more: at.monotonic_attention(energies=e, **more),
-                     lambda e, u, **more: at.mocha_attention(u, 2, energies=e, **more),
-                     lambda e, u, **more: at.matcha_attention(u, energies=e, **more))]
+                 for n in (None, lengths) for f in FUNCTIONS_OF_ENERGIES]
         for n in (None, lengths):
             cases += [(at.memory_attention, (entries, states), dict(lengths=n)),
                       (lambda e, s, **more: at.memory_contexts(e, s, e, **more),
@@ -422,10 +421,7 @@ class OperatorsTest(unittest.TestCase):
         lengths = torch.tensor([0, 3])
         e, u = drawn(B, H, U, T), drawn(B, H, U, T, seed=2)
         entries, states = drawn(B, H, T, 4, seed=3), drawn(B, H, U, 4, seed=4)
-        cases = [(f, (e, u), dict(end=end)) for end in ENDS for f in (
-            lambda e, u, **more: at.monotonic_attention(energies=e, **more),
-            lambda e, u, **more: at.mocha_attention(u, 2, energies=e, **more),
-            lambda e, u, **more: at.matcha_attention(u, energies=e, **more))]
+        cases = [(f, (e, u), dict(end=end)) for end in ENDS for f in FUNCTIONS_OF_ENERGIES]
         cases += [(at.memory_attention, (entries, states), dict(place=place, position_encoding=L))
                   for place in ("inside", "outside")
                   for L in ("none", "raw", "renormalized", "renormalized_mean")]

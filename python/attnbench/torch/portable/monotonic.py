@@ -165,7 +165,8 @@ def recurrence(a, b, c):
 
 def _is_batched(x):
     """Whether it has a dimension of vmap, as with is_grads_batched: then there is no out=."""
-    return "Batched" in str(torch._C._dispatch_keys(x))
+    keys = getattr(torch._C, "_dispatch_keys", None)
+    return keys is not None and "Batched" in str(keys(x))
 
 
 def _by_diagonals(a, b, c):
