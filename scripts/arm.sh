@@ -114,7 +114,7 @@ step tests-NEON test_mechanisms max,sve=off NEON
 step tests-SVE_256 test_mechanisms max,sve256=on,sve512=off SVE_256
 step tests-SVE2_128 test_mechanisms max,sve128=on,sve256=off,sve512=off SVE2_128
 step tests-SCALAR test_mechanisms max,sve=off SCALAR
-# What samples, and a sweep, take ten minutes each: without SVE and with it.
+# Sampling and a sweep take longest: they run on one CPU without SVE and one with it.
 step verify-NEON verify max,sve=off NEON
 step verify-SVE2_128 verify max,sve128=on,sve256=off,sve512=off SVE2_128
 step baseline-NEON check_baseline max,sve=off NEON

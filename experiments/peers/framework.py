@@ -116,8 +116,8 @@ def operator_variants():
         if framework_operators.IS_NATIVE
     ]
     named += [
-        ("monotonic", name, text, name == "framework_fairseq")
-        for name, text in framework_portable.HELP.items()
+        ("monotonic", name, variant.help, variant.approximates)
+        for name, variant in framework_portable.VARIANTS.items()
     ]
     return [
         {
@@ -192,7 +192,7 @@ def main():
         if cell.axes["variant"] == framework_operators.VARIANT:
             make = OperatorTraining
         elif cell.axes["variant"] in framework_portable.VARIANTS:
-            make = framework_portable.VARIANTS[cell.axes["variant"]]
+            make = framework_portable.VARIANTS[cell.axes["variant"]].make
         else:
             make = Decoding if cell.axes["mode"] == "decode" else Training
         return WithThreads(make, cell, set_blas_threads)

@@ -3,6 +3,8 @@ by two closed forms as their users have them: variants framework_portable,
 framework_fairseq and framework_emma.
 """
 
+from typing import Callable, NamedTuple, Optional
+
 import torch
 from torch.nn.functional import pad
 
@@ -26,7 +28,7 @@ def of_fairseq(p):
 
 def of_emma(p):
     """As Ma et al. 2023 (EMMA) have it: alpha(i) = p(i) (alpha(i - 1) P(i)), where P(k, j) is
-    the product of 1 - p(i) over l = k..j-1, a table [T, T] an output.
+    the product of 1 - p(i, l) over l = k..j-1, a table [T, T] for each output.
     """
     T = p.size(-1)
     after = torch.ones(T, T, dtype=torch.bool).triu(1)
@@ -42,10 +44,8 @@ def of_emma(p):
 class ClosedForm(Training):
     """A cell of monotonic attention, from given p or energies."""
 
-    FORMS = {"framework_fairseq": of_fairseq, "framework_emma": of_emma}
-
     def ways(self):
-        form = self.FORMS[self.cell.axes["variant"]]
+        form = VARIANTS[self.cell.axes["variant"]].form
         return ((lambda p, *constants: form(p), False),)
 
 
@@ -53,12 +53,16 @@ class PortableTraining(OperatorTraining):
     PATH = "portable"
 
 
+class Variant(NamedTuple):
+    help: str
+    make: type
+    form: Optional[Callable] = None  # of a ClosedForm
+    approximates: bool = False
+
+
 VARIANTS = {
-    "framework_portable": PortableTraining,
-    **dict.fromkeys(ClosedForm.FORMS, ClosedForm),
-}
-HELP = {
-    "framework_portable": "attnbench.torch in plain torch operations",
-    "framework_fairseq": "fairseq's closed form, with its constants",
-    "framework_emma": "EMMA's triangular products",
+    "framework_portable": Variant("attnbench.torch in plain torch operations", PortableTraining),
+    "framework_fairseq": Variant(
+        "fairseq's closed form, with its constants", ClosedForm, of_fairseq, approximates=True),
+    "framework_emma": Variant("EMMA's triangular products", ClosedForm, of_emma),
 }

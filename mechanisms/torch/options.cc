@@ -18,12 +18,12 @@
 namespace attnbench::torch_operators {
 namespace {
 
-constexpr std::string_view kAbsorb = "absorb";
-constexpr std::string_view kStayLast = "stay_last";
-constexpr std::string_view kRestart = "restart";
-constexpr std::string_view kEnd = "end";
-constexpr std::string_view kWidth = "chunk_width";
-constexpr std::string_view kInfinite = "inf";
+constexpr char kAbsorb[] = "absorb";
+constexpr char kStayLast[] = "stay_last";
+constexpr char kRestart[] = "restart";
+constexpr char kEnd[] = "end";
+constexpr char kWidth[] = "chunk_width";
+constexpr char kInfinite[] = "inf";
 constexpr std::size_t kShown = 40;  // characters of a text in a message
 
 template <class List, class Projection = std::identity>
@@ -113,9 +113,9 @@ OptionValue Read(const OptionSpec& spec, const std::string& text) {
 }  // namespace
 
 EndPolicy EndOf(c10::string_view text) {
-  if (text == kAbsorb.data()) return EndPolicy::kAbsorb;
-  if (text == kStayLast.data()) return EndPolicy::kStayLast;
-  if (text == kRestart.data()) return EndPolicy::kRestart;
+  if (text == kAbsorb) return EndPolicy::kAbsorb;
+  if (text == kStayLast) return EndPolicy::kStayLast;
+  if (text == kRestart) return EndPolicy::kRestart;
   TORCH_CHECK_VALUE(false,
                     "end must be one of absorb, stay_last, restart, but is "
                     "another text: ",
@@ -125,11 +125,11 @@ EndPolicy EndOf(c10::string_view text) {
 const char* TextOf(EndPolicy end) {
   switch (end) {
     case EndPolicy::kAbsorb:
-      return kAbsorb.data();
+      return kAbsorb;
     case EndPolicy::kStayLast:
-      return kStayLast.data();
+      return kStayLast;
     case EndPolicy::kRestart:
-      return kRestart.data();
+      return kRestart;
   }
   return "";
 }

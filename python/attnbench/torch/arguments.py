@@ -37,6 +37,39 @@ def lengths_from_mask(padding_mask: Optional[Tensor]) -> Optional[Tensor]:
     return (~padding_mask).sum(1)
 
 
+def check_tensors(**tensors):
+    """Refuses what is neither a tensor nor None. TorchScript checks types itself, so this and the
+    next four are not compiled.
+    """
+    for name, value in tensors.items():
+        if value is not None:
+            _check_tensor(name, value)
+
+
+def _check_tensor(name, value):
+    if not isinstance(value, Tensor):
+        raise TypeError(f"{name} must be a tensor, but is of type {type(value).__name__}")
+
+
+def check_text(**texts):
+    for name, value in texts.items():
+        if not isinstance(value, str):
+            raise TypeError(f"{name} must be a text, but is of type {type(value).__name__}")
+
+
+def check_int(name, value, least):
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"{name} must be an int, but is of type {type(value).__name__}")
+    if not least <= value < 2**63:
+        raise ValueError(f"{name} must be at least {least} and less than 2**63")
+
+
+def check_width(width):
+    """None is infinite lookback."""
+    if width is not None:
+        check_int("width", width, 1)
+
+
 def check_rows(name: str, rows: Tensor, size: int, parameter: Tensor, dimensions: int = 3) -> None:
     """Refuses what is not [B, n, size], or [B, size] of 2 dimensions, in the type of a module's
     parameter and where that is. Under autocast types may differ.
@@ -144,12 +177,6 @@ class Linear(nn.Linear):
             return F.linear(rows, self.weight, self.bias)
         bias = None if self.bias is None else self.bias.float()
         return F.linear(rows.float(), self.weight.float(), bias).half()
-
-
-def _check_tensor(name, value):
-    """TorchScript checks this itself, so this is not compiled."""
-    if not isinstance(value, Tensor):
-        raise TypeError(f"{name} must be a tensor, but is of type {type(value).__name__}")
 
 
 def _is_short(tensor: Tensor) -> bool:

@@ -88,7 +88,7 @@ def check(
     times as long as the function. Wrong shapes and numbers (NaN, negative) raise
     ValueError, wrong types TypeError; both name the argument.
     """
-    functions._check_text(end=end)
+    arguments.check_text(end=end)
     name, given = _one("alpha", alpha, "beta", beta)
     scores_name, scores = _one("p", p, "energies", energies)
     _check_weights(name, given)
@@ -102,7 +102,7 @@ def check(
     if width is not _NO_WIDTH:
         if beta is None:
             raise ValueError("width is of beta, but alpha is given")
-        functions._check_width(width)
+        arguments.check_width(width)
     if tolerance is None:
         tolerance = max(1e-3, torch.finfo(given.dtype).eps)
     if isinstance(tolerance, bool) or not isinstance(tolerance, (int, float)):

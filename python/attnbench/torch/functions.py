@@ -25,6 +25,7 @@ import torch
 from torch import Tensor
 
 from attnbench.torch import portable
+from attnbench.torch.arguments import check_int, check_tensors, check_text, check_width
 from attnbench.torch.backend import is_portable, operators
 
 
@@ -45,8 +46,8 @@ def monotonic_attention(
     """
     scores, probabilities = _scores(p, energies)
     if not torch.jit.is_scripting():
-        _check_tensors(p=p, energies=energies, lengths=lengths, start=start)
-        _check_text(end=end)
+        check_tensors(p=p, energies=energies, lengths=lengths, start=start)
+        check_text(end=end)
         lengths = _moved(lengths, scores)
     arguments = (scores, probabilities, lengths, start, end)
     if not torch.jit.is_scripting():
@@ -76,11 +77,11 @@ def mocha_attention(
     """
     scores, probabilities = _scores(p, energies)
     if not torch.jit.is_scripting():
-        _check_tensors(
+        check_tensors(
             p=p, energies=energies, chunk_energies=chunk_energies, lengths=lengths, start=start
         )
-        _check_text(end=end)
-        _check_width(width)
+        check_text(end=end)
+        check_width(width)
         lengths = _moved(lengths, scores)
     w = -1 if width is None else width
     arguments = (scores, probabilities, chunk_energies, w, lengths, start, end)
@@ -105,10 +106,10 @@ def matcha_attention(
     """
     scores, probabilities = _scores(p, energies)
     if not torch.jit.is_scripting():
-        _check_tensors(
+        check_tensors(
             p=p, energies=energies, chunk_energies=chunk_energies, lengths=lengths, start=start
         )
-        _check_text(end=end)
+        check_text(end=end)
         lengths = _moved(lengths, scores)
     arguments = (scores, probabilities, chunk_energies, lengths, start, end)
     if not torch.jit.is_scripting():
@@ -139,11 +140,11 @@ def memory_attention(
     This takes O(U T K); memory_contexts does without a table [U, T].
     """
     if not torch.jit.is_scripting():
-        _check_tensors(encoder_scores=encoder_scores, decoder_scores=decoder_scores)
-        _check_tensors(lengths=lengths)
-        _check_text(encoder_scoring=encoder_scoring, decoder_scoring=decoder_scoring)
-        _check_text(position_encoding=position_encoding, place=place)
-        _check_int("max_length", max_length, 0)
+        check_tensors(encoder_scores=encoder_scores, decoder_scores=decoder_scores)
+        check_tensors(lengths=lengths)
+        check_text(encoder_scoring=encoder_scoring, decoder_scoring=decoder_scoring)
+        check_text(position_encoding=position_encoding, place=place)
+        check_int("max_length", max_length, 0)
         lengths = _moved(lengths, encoder_scores)
     arguments = (
         encoder_scores, decoder_scores, lengths, encoder_scoring, decoder_scoring,
@@ -171,11 +172,11 @@ def memory_contexts(
     heads share is given as memory.unsqueeze(1).expand(-1, H, -1, -1), and not copied.
     """
     if not torch.jit.is_scripting():
-        _check_tensors(encoder_scores=encoder_scores, decoder_scores=decoder_scores)
-        _check_tensors(memory=memory, lengths=lengths)
-        _check_text(encoder_scoring=encoder_scoring, decoder_scoring=decoder_scoring)
-        _check_text(position_encoding=position_encoding, place=place)
-        _check_int("max_length", max_length, 0)
+        check_tensors(encoder_scores=encoder_scores, decoder_scores=decoder_scores)
+        check_tensors(memory=memory, lengths=lengths)
+        check_text(encoder_scoring=encoder_scoring, decoder_scoring=decoder_scoring)
+        check_text(position_encoding=position_encoding, place=place)
+        check_int("max_length", max_length, 0)
         lengths = _moved(lengths, encoder_scores)
     arguments = (
         encoder_scores, decoder_scores, memory, lengths, encoder_scoring, decoder_scoring,
@@ -199,7 +200,7 @@ def additive_energies(
     units of rounding of sum |v|.
     """
     if not torch.jit.is_scripting():
-        _check_tensors(queries=queries, keys=keys, v=v, lengths=lengths)
+        check_tensors(queries=queries, keys=keys, v=v, lengths=lengths)
         lengths = _moved(lengths, queries)
     arguments = (queries, keys, v, lengths)
     if not torch.jit.is_scripting():
@@ -224,28 +225,3 @@ def _moved(lengths, tensor):
     if lengths.is_meta:
         raise TypeError("lengths has no numbers: it is on meta")
     return lengths.to(tensor.device)
-
-
-def _check_tensors(**tensors):
-    for name, value in tensors.items():
-        if value is not None and not isinstance(value, Tensor):
-            raise TypeError(f"{name} must be a tensor, but is of type {type(value).__name__}")
-
-
-def _check_text(**texts):
-    for name, value in texts.items():
-        if not isinstance(value, str):
-            raise TypeError(f"{name} must be a text, but is of type {type(value).__name__}")
-
-
-def _check_int(name, value, least):
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError(f"{name} must be an int, but is of type {type(value).__name__}")
-    if not least <= value < 2**63:
-        raise ValueError(f"{name} must be at least {least} and less than 2**63")
-
-
-def _check_width(width):
-    """None is infinite lookback."""
-    if width is not None:
-        _check_int("width", width, 1)

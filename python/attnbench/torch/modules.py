@@ -234,7 +234,7 @@ class MoChA(_ScanAttention):
         width: Optional[int] = 4,
         **options,
     ):
-        functions._check_width(width)
+        arguments.check_width(width)
         super().__init__(query_size, memory_size, size, heads, **options)
         self.width: Optional[int] = width
 

@@ -20,7 +20,7 @@ from typing import Callable, NamedTuple, Optional, Tuple
 import torch
 from torch import Tensor
 
-from attnbench.torch import arguments, functions
+from attnbench.torch import arguments
 
 _BLOCK = 8
 
@@ -115,7 +115,7 @@ class OnlineDecoding:
 
     def begin(self, batch: int) -> Place:
         """Begins to decode `batch` sequences, where the module's parameters are."""
-        functions._check_int("batch", batch, 0)
+        arguments.check_int("batch", batch, 0)
         return Place(self, batch, self.energy.heads, self.energy.v.device)
 
     def append(self, place: Place, memory: Tensor, lengths: Optional[Tensor] = None) -> None:

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from attnbench.torch import library
-from attnbench.torch.functions import _check_tensors, _check_text
+from attnbench.torch.arguments import check_tensors, check_text
 
 
 def energy_attention(
@@ -35,8 +35,8 @@ def energy_attention(
     texts: List[str] = []
     if not torch.jit.is_scripting():
         library.load()
-        _check_text(mechanism=mechanism)
-        _check_tensors(energies=energies, chunk_energies=chunk_energies, lengths=lengths)
+        check_text(mechanism=mechanism)
+        check_tensors(energies=energies, chunk_energies=chunk_energies, lengths=lengths)
         options = _as_texts(options)
     if options is not None:
         for name, value in options.items():

@@ -321,7 +321,7 @@ class Numbers(PlotTest):
         outlines = [
             (p.get_x(), p.get_y(), p.get_width()) for p in figure.axes[0].patches
         ]
-        # Of which entry the third output took its one energy is not known.
+        # Nobody knows of which entry the third output evaluated its one energy.
         self.assertEqual(outlines, [(0.5, 0.5, 2), (2.5, 1.5, 2)])
 
     def test_alignments_have_the_weights_of_all_heads(self):
