@@ -8,7 +8,6 @@
 #include <cmath>
 #include <random>
 
-#include "mechanisms/training/noise.h"
 #include "tests/support/enumerate.h"
 #include "tests/support/training.h"
 
@@ -496,112 +495,6 @@ TEST(ExpectationTest, GradientsAreTheSameWhateverElseIsWanted) {
       }
     }
   }
-}
-
-TEST(NoiseTest, IsSeededAndOneNumberForEachOutputAndEntry) {
-  Config config = ConfigOf({"monotonic", 1}, EndPolicy::kAbsorb, "exact");
-  config.options["noise"] = 2.0;
-  const Rows e(3, std::vector<double>(4, 0.5));
-  Rows with_noise = e;
-  for (std::size_t i = 0; i < 3; ++i) {
-    for (std::size_t j = 0; j < 4; ++j) {
-      with_noise[i][j] +=
-          2 * StandardNoise(9, 0, static_cast<Index>(i), static_cast<Index>(j));
-    }
-  }
-  Config plain = config;
-  plain.options["noise"] = 0.0;
-  const auto noisy =
-      Train<double>("monotonic", config, {.energies = e}, e, /*seed=*/9);
-  const auto expected =
-      Train<double>("monotonic", plain, {.energies = with_noise}, e);
-  EXPECT_EQ(noisy.attention.values(), expected.attention.values());
-  EXPECT_EQ(noisy.d_choice.values(), expected.d_choice.values());
-  EXPECT_NE(with_noise[0], with_noise[1]);
-  const auto other_seed =
-      Train<double>("monotonic", config, {.energies = e}, {}, /*seed=*/10);
-  EXPECT_NE(noisy.attention.values(), other_seed.attention.values());
-  for (const char* variant : {"reference", "parallel"}) {
-    config.variant = variant;
-    const auto other =
-        Train<double>("monotonic", config, {.energies = e}, {}, /*seed=*/9);
-    for (std::size_t n = 0; n < other.attention.values().size(); ++n) {
-      EXPECT_NEAR(other.attention.values()[n], noisy.attention.values()[n],
-                  1e-12);
-    }
-  }
-}
-
-// Gradients of some scores are those of the whole, beyond the lengths that the
-// whole is made for, too.
-TEST(PublishedGradientTest, OfSomeScoresAloneIsTheSameAtAnyLength) {
-  const Description& about = FindMechanism<double>("monotonic")->Describe();
-  const Rows p = {{.2, .5, .1}, {.6, .3, .4}};
-  const Rows cotangent = {{1, -2, .5}, {.25, 3, -1}};
-  Config config =
-      testing::DefaultConfig(*FindMechanism<double>("monotonic"), 0);
-  for (const char* variant : {"parallel", "triangular"}) {
-    config.variant = variant;
-    const auto whole =
-        Train<double>("monotonic", config, {.p_choose = p}, cotangent);
-    const testing::OwnTable<double> scores(p), d_attention(cotangent);
-    Sequence<double> sequence;
-    sequence.inputs.scores.Set("p_choose", scores.view());
-    testing::OwnTable<double> attention(2, 3);
-    testing::OwnTable<double> gradient(Rows(2, {7, 7, 7}));
-    const ScorePlace only[] = {{0, 2}, {1, 0}};
-    Gradients<double> gradients;
-    gradients.scores.Set("p_choose", gradient.view());
-    gradients.only = only;
-    FindMechanism<double>(about.name)
-        ->Gradient(config, sequence, {.attention = d_attention.view()},
-                   {.attention = attention.view()}, gradients);
-    EXPECT_EQ(gradient(0, 2), whole.d_choice(0, 2)) << variant;
-    EXPECT_EQ(gradient(1, 0), whole.d_choice(1, 0)) << variant;
-    EXPECT_EQ(gradient(0, 0), 0) << variant;
-  }
-  const Rows longer(1, std::vector<double>(65, .5));
-  EXPECT_THROW(Train<double>("monotonic", config, {.p_choose = longer}, longer),
-               Unsupported);
-}
-
-// exp(-x) overflows in f64 from 710 on, in f32 from 89 on.
-template <class Real>
-void ExpectFiniteGradients(double energy) {
-  Config config = testing::DefaultConfig(*FindMechanism<Real>("monotonic"), 0);
-  for (const char* variant : {"parallel", "triangular"}) {
-    config.variant = variant;
-    const auto trained =
-        Train<Real>("monotonic", config, {.energies = {{energy, 1}}}, {{1, 1}});
-    EXPECT_NEAR(trained.d_choice(0, 0), 0, 1e-30) << variant;
-    EXPECT_NEAR(trained.d_choice(0, 1), 0.19661193324148185, 1e-6) << variant;
-  }
-}
-TEST(PublishedGradientTest, OfAnEnergyFarBelowZeroIsZero) {
-  ExpectFiniteGradients<float>(-95);
-  ExpectFiniteGradients<double>(-800);
-}
-
-TEST(NoiseTest, IsStandardNormal) {
-  double sum = 0, square = 0, fourth = 0;
-  constexpr Index kCount = 100000;
-  for (Index n = 0; n < kCount; ++n) {
-    const double x = StandardNoise(1, 2, n / 300, n % 300);
-    sum += x;
-    square += x * x;
-    fourth += x * x * x * x;
-  }
-  // The bounds are five standard errors.
-  EXPECT_NEAR(sum / kCount, 0, 0.016);
-  EXPECT_NEAR(square / kCount, 1, 0.023);
-  EXPECT_NEAR(fourth / kCount, 3, 0.16);
-}
-
-TEST(NoiseTest, OnGivenProbabilitiesIsRefused) {
-  Config config = ConfigOf({"monotonic", 1}, EndPolicy::kAbsorb, "exact");
-  config.options["noise"] = 1.0;
-  EXPECT_THROW(Train<double>("monotonic", config, {.p_choose = {{0.5}}}),
-               Unsupported);
 }
 
 }  // namespace
