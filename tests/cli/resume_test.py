@@ -6,7 +6,7 @@ import os
 import signal
 import unittest
 
-from resuming import GRID, MANY, ResumeTest, changed, clocks, whole
+from resuming import GRID, MANY, ResumeTest, changed, clocks, on_one_clock, whole
 
 
 class Finished(ResumeTest):
@@ -42,6 +42,7 @@ class Finished(ResumeTest):
         self.run_grid("--force", grid=changed(GRID, T="3:5:1"))
         self.assertEqual(len(self.read()["context"]["points"]), 3)
 
+    @on_one_clock
     def test_a_longer_axis_keeps_what_is_there(self):
         self.write(whole())
         old = {c["point"]: c["samples_ns"] for c in whole()["cells"]}

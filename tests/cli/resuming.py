@@ -75,14 +75,39 @@ def journal_line(record, number):
     return b"%016x %s\n" % (checksum, text)
 
 
+def on_one_clock(test):
+    """Repeats a test that failed while the processor's clock drifted: a resumed run measures
+    points of another clock again, and then they are its own.
+    """
+    @functools.wraps(test)
+    def repeated(self):
+        for _ in range(20):
+            self.has_drifted = False
+            try:
+                return test(self)
+            except AssertionError:
+                if not self.has_drifted:
+                    raise
+            self.begin()
+        self.fail("the clock drifted every time")
+
+    return repeated
+
+
 class ResumeTest(InFolder):
     def setUp(self):
         super().setUp()
+        self.begin()
+
+    def begin(self):
+        self.folder = self.new_folder()
         self.journal = self.path("r.json.journal")
+        self.has_drifted = False
 
     def run_grid(self, *arguments, grid=None, status=0, **keywords):
         done = subprocess.run([PROGRAM, *(grid or GRID), *arguments], cwd=self.folder, text=True,
                               capture_output=True, timeout=600, check=False, **keywords)
+        self.has_drifted |= "% between points; " in done.stderr
         self.assertEqual(done.returncode, status, done.stderr)
         return done
 

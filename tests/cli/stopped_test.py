@@ -13,7 +13,7 @@ import subprocess
 import time
 import unittest
 
-from resuming import LONG, MANY, POINTS, PROGRAM, ResumeTest, figures, whole
+from resuming import LONG, MANY, POINTS, PROGRAM, ResumeTest, figures, on_one_clock, whole
 
 
 class Killed(ResumeTest):
@@ -48,10 +48,12 @@ class Killed(ResumeTest):
         self.run_grid("--resume", grid=MANY)
         self.expect_whole(MANY)
 
+    @on_one_clock
     def test_every_run_is_in_the_result_with_its_load(self):
-        for points in (2, 4):
+        for _ in range(2):
+            there = len(self.journaled())
             run = self.start("--resume", grid=MANY)
-            self.await_points(run, points)
+            self.await_points(run, there + 2)
             self.assertTrue(self.kill(run), "it was finished before its kill")
         records = self.records()
         runs = [r["point"]["run"] for r in records if "point" in r]
@@ -96,6 +98,7 @@ class Killed(ResumeTest):
         except (FileNotFoundError, ProcessLookupError):
             return False
 
+    @on_one_clock
     def test_a_torn_or_damaged_journal_costs_the_points_that_it_spoils(self):
         self.stopped(5, signal.SIGKILL)
         with open(self.journal, "rb") as file:
@@ -108,30 +111,31 @@ class Killed(ResumeTest):
         self.assertIn("r.json: 3 of 12 points are there", done.stderr)
         self.expect_whole(runs=2)
 
+    @on_one_clock
     def test_a_run_of_several_processes_goes_on_in_the_one_where_it_was_stopped(self):
         grid = [*MANY, "--processes", "3"]
         for sent in (signal.SIGKILL, signal.SIGINT):
-            with self.subTest(sent=sent):
-                with self.started(1, grid=grid) as run:
-                    run.send_signal(sent)
-                    run.communicate(timeout=600)
-                self.assertNotEqual(run.returncode, 0, "the run was faster than the test")
-                if sent == signal.SIGINT:
-                    part = self.read()
-                    self.assertIn("of 50 points were measured by all 3 processes",
-                                  part["context"]["invalid_reasons"][-1])
-                    self.assertLess({cell["processes"] for cell in part["cells"]}, {1, 2, 3})
-                done = self.run_grid("--resume", grid=grid)
-                self.assertIn("50 that not all processes have measured", done.stderr)
-                context, cells = (self.read()[key] for key in ("context", "cells"))
-                self.assertEqual([figures(cell) for cell in cells],
-                                 [figures(cell) for cell in whole(tuple(grid))["cells"]])
-                self.assertEqual({len(cell["samples_ns"]) for cell in cells}, {6})
-                self.assertEqual({len(one["samples_ns"]) for one in context["calibration"]}, {6})
-                self.assertEqual([len(run["points"]) for run in context["runs"]], [50, 50])
-                self.assertEqual(os.listdir(self.folder), ["r.json"])
-                os.remove(self.path("r.json"))
+            with self.started(1, grid=grid) as run:
+                run.send_signal(sent)
+                run.communicate(timeout=600)
+            self.assertNotEqual(run.returncode, 0, "the run was faster than the test")
+            if sent == signal.SIGINT:
+                part = self.read()
+                self.assertIn("of 50 points were measured by all 3 processes",
+                              part["context"]["invalid_reasons"][-1])
+                self.assertLess({cell["processes"] for cell in part["cells"]}, {1, 2, 3})
+            done = self.run_grid("--resume", grid=grid)
+            self.assertIn("50 that not all processes have measured", done.stderr)
+            context, cells = (self.read()[key] for key in ("context", "cells"))
+            self.assertEqual([figures(cell) for cell in cells],
+                             [figures(cell) for cell in whole(tuple(grid))["cells"]])
+            self.assertEqual({len(cell["samples_ns"]) for cell in cells}, {6})
+            self.assertEqual({len(one["samples_ns"]) for one in context["calibration"]}, {6})
+            self.assertEqual([len(run["points"]) for run in context["runs"]], [50, 50])
+            self.assertEqual(os.listdir(self.folder), ["r.json"])
+            os.remove(self.path("r.json"))
 
+    @on_one_clock
     def test_a_run_whose_line_is_damaged_is_still_known(self):
         self.stopped(2, signal.SIGKILL)
         records = self.records()
@@ -175,6 +179,7 @@ class Killed(ResumeTest):
                 self.assertEqual(file.read(), "dear diary\n")
             self.assertEqual(os.listdir(self.folder), ["r.json.journal"])
 
+    @on_one_clock
     def test_a_run_whose_journal_somebody_removes_ends_with_what_it_has(self):
         with self.started(3, grid=MANY) as run:
             os.remove(self.journal)
@@ -246,6 +251,7 @@ class Interrupted(ResumeTest):
                     return int(worker)
             time.sleep(0.001)
 
+    @on_one_clock
     def test_an_interrupt_leaves_a_partial_result_to_go_on_from(self):
         for sent in (signal.SIGINT, signal.SIGTERM):
             status, out = self.stopped(3, sent)
