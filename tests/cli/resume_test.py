@@ -3,10 +3,11 @@ is not, or runs over."""
 
 import copy
 import os
+import re
 import signal
 import unittest
 
-from resuming import GRID, MANY, ResumeTest, changed, clocks, on_one_clock, whole
+from resuming import GRID, MANY, ResumeTest, changed, clocks, whole
 
 
 class Finished(ResumeTest):
@@ -42,18 +43,21 @@ class Finished(ResumeTest):
         self.run_grid("--force", grid=changed(GRID, T="3:5:1"))
         self.assertEqual(len(self.read()["context"]["points"]), 3)
 
-    @on_one_clock
     def test_a_longer_axis_keeps_what_is_there(self):
         self.write(whole())
         old = {c["point"]: c["samples_ns"] for c in whole()["cells"]}
+        again = 0
         # The axis d goes before T, so no point stays where it was.
         for there, grid in ((12, changed(GRID, T="1:14:1")), (14, changed(GRID, T="1:14:1", d="3,4"))):
             done = self.run_grid("--resume", grid=grid)
             self.assertIn(f"{there} of {there + {12: 2, 14: 14}[there]} points are there",
                           done.stderr)
-        document = self.expect_whole(grid, runs=3)
-        new = {c["point"]: c["samples_ns"] for c in document["cells"]}
-        self.assertEqual({point: new[point] for point in old}, old)
+            # Those of another clock than the others do not stay.
+            again += sum(map(int, re.findall(r"(\d+) of \d+ (?:is|are) measured again",
+                                             done.stderr)))
+        new = {c["point"]: c["samples_ns"] for c in self.expect_whole(grid)["cells"]}
+        kept = [point for point, samples in old.items() if new[point] == samples]
+        self.assertGreaterEqual(len(kept), len(old) - again)
 
     def test_what_is_no_result_is_no_beginning(self):
         for text, message in (("{", "is not JSON"), ("{}", "is no result: kind is missing")):
