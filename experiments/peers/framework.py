@@ -3,13 +3,15 @@
 
     run-sweep --peer '/usr/bin/python3 experiments/peers/framework.py' ...
 
-Debian's python3-torch on OpenBLAS. Every cell runs the fastest of several ways to
+Debian's python3-torch on OpenBLAS, or any other PyTorch; with --device cuda the tensors
+of training are on a GPU. Every cell runs the fastest of several ways to
 write it, eager and by torch.jit.script, as measured when it is prepared. Decoding is
 in framework_decode.py, training in framework_training.py. A batch is a dimension of
 the tensors; sequences of different lengths would need padding and masks, and are
 skipped.
 """
 
+import argparse
 import ctypes
 import os
 import re
@@ -19,6 +21,7 @@ import torch
 
 # PYTHONSAFEPATH leaves this folder out.
 sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
+import framework_common
 import framework_operators
 import framework_portable
 import protocol
@@ -73,11 +76,13 @@ def blas():
         core = library.openblas_get_corename().decode()
         return ({"torch_blas": name, "torch_blas_core": core},
                 library.openblas_set_num_threads)
-    names = ", ".join(map(os.path.basename, sorted(paths)))
-    return {"torch_blas": "not OpenBLAS: " + names}, None
+    # A library inside PyTorch itself, as MKL in that of pip, takes its threads from PyTorch;
+    # what else is loaded may be NumPy's.
+    built_with = re.search("BLAS_INFO=([^,\\s]+)", torch.__config__.show())
+    return {"torch_blas": built_with[1] if built_with else "unknown"}, None
 
 
-def describe(blas_libraries):
+def describe(libraries):
     capability = re.search("CPU capability usage: (.+)", torch.__config__.show())
     return {
         "protocol": 1,
@@ -85,7 +90,7 @@ def describe(blas_libraries):
         "libraries": {
             "torch": torch.__version__,
             "torch_cpu": capability[1] if capability else "unknown",
-            **blas_libraries,
+            **libraries,
         },
         "variants": [
             {
@@ -144,6 +149,7 @@ class WithThreads:
         self.set_threads()
         self.work = make(cell)
         self.run = self.work.run
+        self.wait = framework_common.wait
 
     def set_threads(self):
         if torch.get_num_threads() == self.threads:
@@ -154,6 +160,7 @@ class WithThreads:
 
     def before_timing(self):
         self.set_threads()
+        self.wait()
 
     def output(self, draw):
         self.set_threads()
@@ -161,6 +168,12 @@ class WithThreads:
 
 
 def check(cell):
+    device = framework_common.device
+    if device.type != "cpu":
+        if cell.axes["mode"] == "decode":
+            raise protocol.Skipped(f"the framework's code decodes on the CPU, not on {device}")
+        if cell.axes["variant"] == framework_operators.VARIANT:
+            raise protocol.Skipped(f"our native operators are for the CPU, not for {device}")
     if cell.axes["end"] not in (None, "absorb"):
         raise protocol.Skipped(
             f"the framework's code has end absorb, not {cell.axes['end']}"
@@ -182,6 +195,13 @@ def check(cell):
 
 
 def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--device", default="cpu",
+                        help="where training's tensors are: cpu (default), cuda or cuda:N")
+    try:
+        framework_common.use_device(parser.parse_args().device)
+    except ValueError as error:
+        sys.exit(f"framework.py: --device {error}")
     blas_libraries, set_blas_threads = blas()
     torch.set_num_threads(1)
     if set_blas_threads:
@@ -197,7 +217,8 @@ def main():
             make = Decoding if cell.axes["mode"] == "decode" else Training
         return WithThreads(make, cell, set_blas_threads)
 
-    protocol.serve(describe(blas_libraries), prepare)
+    libraries = {**blas_libraries, **framework_common.describe_device()}
+    protocol.serve(describe(libraries), prepare)
 
 
 if __name__ == "__main__":

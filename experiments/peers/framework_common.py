@@ -1,6 +1,7 @@
 """What decoding and training with PyTorch share: tensors of a cell, energies, and the
 choice between several ways to write the same thing."""
 
+import re
 import time
 from typing import Optional
 
@@ -19,8 +20,47 @@ ROUNDS = 3
 ROUNDS_S = 5
 
 
+# Where the tensors of all cells are.
+device = torch.device("cpu")
+
+
+def use_device(name):
+    """Puts the tensors of all cells there from now on: "cpu", "cuda" or "cuda:N". Raises
+    ValueError for another name, or if there is no such device.
+    """
+    global device
+    if not re.fullmatch("cpu|cuda(:[0-9]+)?", name):
+        raise ValueError(f"must be cpu, cuda or cuda:N, such as cuda:0, but is {name!r:.50}")
+    chosen = torch.device(name)
+    if chosen.type == "cuda":
+        number = torch.cuda.device_count()
+        if (chosen.index or 0) >= number:
+            raise ValueError(
+                f"is {name}, but torch {torch.__version__} finds {number} CUDA devices")
+        torch.cuda.set_device(chosen)
+    device = chosen
+
+
+def describe_device():
+    """Gives what decides times beside the libraries of the CPU, by name; nothing for the CPU."""
+    if device.type == "cpu":
+        return {}
+    return {
+        "torch_device": torch.cuda.get_device_name(device),
+        "torch_cuda": torch.version.cuda,
+    }
+
+
+def wait():
+    """Waits until the device has done its work. A call returns from a GPU once its work is
+    queued, from the CPU once it is done.
+    """
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+
+
 def tensor(array):
-    return torch.from_numpy(array)
+    return torch.from_numpy(array).to(device)
 
 
 def batch_of(arrays):
@@ -31,7 +71,7 @@ def batch_of(arrays):
 
 def sequences_of(values, batch):
     """The inverse: what belongs to each sequence, as numpy arrays."""
-    values = values.detach()
+    values = values.detach().cpu()
     return [values.numpy()] if batch == 1 else list(values.numpy())
 
 
@@ -51,6 +91,7 @@ def fastest(ways, run):
         start = time.perf_counter()
         for _ in range(WARM_UPS):
             run(way)
+            wait()
             if time.perf_counter() - start > WARM_UP_S:
                 break
     times = [[] for _ in ways]
@@ -61,6 +102,7 @@ def fastest(ways, run):
         for way, of_way in zip(ways, times):
             start = time.perf_counter_ns()
             run(way)
+            wait()
             of_way.append(time.perf_counter_ns() - start)
     return ways[min(range(len(ways)), key=lambda n: min(times[n]))]
 

@@ -31,8 +31,8 @@ def of_emma(p):
     the product of 1 - p(i, l) over l = k..j-1, a table [T, T] for each output.
     """
     T = p.size(-1)
-    after = torch.ones(T, T, dtype=torch.bool).triu(1)
-    one = torch.ones((), dtype=p.dtype)
+    after = torch.ones(T, T, dtype=torch.bool, device=p.device).triu(1)
+    one = torch.ones((), dtype=p.dtype, device=p.device)
     rows = [first_start(p).unsqueeze(-2)]
     for row in p.unbind(-2):
         before = pad(1 - row, [1, 0])[..., :-1].unsqueeze(-2)

@@ -84,8 +84,8 @@ def adaptive(p: Tensor, u: Tensor, least: float, by_logs: bool):
     denominators = torch.clamp(products, 1e-10, 1.0)
     e = clipped_exp(u)
     before = pad(torch.cumsum(e, -1), [1, 0])
-    is_inside = torch.ones(length, length, dtype=torch.bool).triu()
-    one = torch.ones((), dtype=p.dtype)
+    is_inside = torch.ones(length, length, dtype=torch.bool, device=p.device).triu()
+    one = torch.ones((), dtype=p.dtype, device=p.device)
     rows: List[Tensor] = []
     start = first_start(p)
     for i in range(p.shape[-2]):
@@ -160,8 +160,8 @@ class Training:
                     leaves[name] = tensor(array)
                 if self.mechanism not in ("soft", "memory"):
                     # Of soft attention it cancels.
-                    leaves["attention.r"] = torch.full(
-                        (1, 1), first.energy_bias, dtype=leaves["memory"].dtype
+                    leaves["attention.r"] = leaves["memory"].new_full(
+                        (1, 1), first.energy_bias
                     )
         if not self.with_gradient:
             return leaves, None

@@ -24,6 +24,8 @@ Skipped, also for options that it does not know, and returns an object with
                    entry chosen from 0, or -1, of every output; None where a
                    mechanism chooses none)
     before_timing()  if there is one: what is to be set before every sample
+    wait()         if there is one: the clock of a sample stops after it; for work that
+                   run() has begun but not ended, as on a GPU
 
 Nothing but answers may get to stdout: what libraries print there goes to stderr.
 """
@@ -140,13 +142,14 @@ def _answer(message, description, prepare, held):
     if call == "time":
         if hasattr(work, "before_timing"):
             work.before_timing()
-        return {"elapsed_ns": _time(work.run, message)}
+        wait = getattr(work, "wait", lambda: None)
+        return {"elapsed_ns": _time(work.run, wait, message)}
     if call == "output":
         return _write(work.output(message["draw"]), message["file"])
     raise ValueError(f"unknown call {call!r}")
 
 
-def _time(run, message):
+def _time(run, wait, message):
     draws = message["draws"]
     first = message["first"] % len(draws)
     order = itertools.islice(
@@ -159,6 +162,7 @@ def _time(run, message):
         start = time.perf_counter_ns()
         for draw in order:
             run(draw)
+        wait()
         return time.perf_counter_ns() - start
     finally:
         gc.enable()
