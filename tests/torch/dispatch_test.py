@@ -16,6 +16,7 @@ from torch.autograd.graph import saved_tensors_hooks
 from torch.fx.experimental.proxy_tensor import make_fx
 
 import attnbench.torch as at
+import needs
 
 try:
     import functorch
@@ -71,6 +72,7 @@ def nodes(graph):
     return [str(node.target) for node in graph.graph.nodes]
 
 
+@needs.native
 class DispatchTest(unittest.TestCase):
     LENGTHS = torch.tensor([T, 3])
 

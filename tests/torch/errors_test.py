@@ -9,6 +9,7 @@ import unittest
 import torch
 
 import attnbench.torch as at
+import needs
 
 PORTABLE = os.environ.get("ATTNBENCH_TORCH_BACKEND") == "portable"
 NAN, INF = float("nan"), float("inf")
@@ -169,14 +170,14 @@ class ErrorsTest(unittest.TestCase):
             f"p must be dense, but its layout is {'sparse_coo' if PORTABLE else 'Sparse'}":
                 lambda: at.monotonic_attention(p=p.to_sparse()),
             f"p must be dense, but its layout is {'_mkldnn' if PORTABLE else 'Mkldnn'}":
-                lambda: at.monotonic_attention(p=p.to_mkldnn()),
+                lambda: at.monotonic_attention(p=p.cpu().to_mkldnn()),
             f"or bfloat16, but is {'quint8' if PORTABLE else 'QUInt8'}":
                 lambda: at.monotonic_attention(
                     p=torch.quantize_per_tensor(p, 0.1, 0, torch.quint8)),
             f"or bfloat16, but is {'complex64' if PORTABLE else 'ComplexFloat'}":
                 lambda: at.monotonic_attention(p=p + 0j),
-            "chunk_energies must be where p is, on cpu, but is on meta":
-                lambda: at.mocha_attention(p.to("meta"), 2, p=p),
+            f"chunk_energies must be where p is, on {p.device}, but is on {needs.OTHER_DEVICE}":
+                lambda: at.mocha_attention(p.to(needs.OTHER_DEVICE), 2, p=p),
             "lengths has no numbers: it is on meta": lambda: at.monotonic_attention(
                 p=p, lengths=torch.tensor([1]).to("meta")),
             "lengths must be int64, but is int32": lambda: at.monotonic_attention(

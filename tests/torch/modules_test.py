@@ -10,6 +10,7 @@ import torch
 from torch import nn
 
 import attnbench.torch as at
+import needs
 
 B, U, T, Q, M, D, H = 3, 4, 9, 5, 7, 6, 2
 
@@ -173,6 +174,7 @@ class ModulesTest(unittest.TestCase):
                 contexts.append(step.contexts)
             self.assert_close(torch.cat(contexts, 1), whole.contexts)
 
+    @needs.native  # a script that calls Python cannot be saved
     def test_modules_compile_save_and_load_as_torch_script(self):
         for module in [*scan_modules(), at.FixedMemoryAttention(Q, M, 3, H)]:
             module.eval()
@@ -270,7 +272,7 @@ class ModulesTest(unittest.TestCase):
     def test_modules_train_under_autocast(self):
         for module in [*scan_modules(noise=0), at.FixedMemoryAttention(Q, M, 3, H)]:
             exact = module(STATES, MEMORY, LENGTHS)
-            with torch.autocast("cpu", dtype=torch.bfloat16):
+            with torch.autocast(STATES.device.type, dtype=torch.bfloat16):
                 made = module(STATES, MEMORY, LENGTHS)
             if not isinstance(made, torch.Tensor):
                 made, exact = made.contexts, exact.contexts
@@ -284,7 +286,7 @@ class ModulesTest(unittest.TestCase):
             for options in ({}, {"decoder_scoring": "sigmoid"}):
                 module = at.FixedMemoryAttention(Q, M, 3, H, **options).to(dtype)
                 states, memory = STATES.to(dtype), MEMORY.to(dtype)
-                with torch.autocast("cpu", dtype=torch.bfloat16):
+                with torch.autocast(STATES.device.type, dtype=torch.bfloat16):
                     whole = module(states, memory, LENGTHS)
                     encoded = module.encode(memory, LENGTHS)
                     made = torch.stack([module.step(states[:, i], encoded) for i in range(U)], 1)
@@ -353,8 +355,8 @@ class ModulesTest(unittest.TestCase):
                      memory.double(), None),
                     ("memory must be float32, as the module's parameters are, but is int64",
                      memory.long(), None),
-                    ("memory must be where the module's parameters are, on cpu, but is on meta",
-                     memory.to("meta"), None),
+                    (f"memory must be where the module's parameters are, on {memory.device}, but is on"
+                     f" {needs.OTHER_DEVICE}", memory.to(needs.OTHER_DEVICE), None),
                     ("lengths has no numbers: it is on meta", memory, torch.tensor([5, 2], device="meta"))):
                 with self.assertRaises(TypeError) as caught:
                     call(states, m, n)
@@ -382,7 +384,15 @@ class ModulesTest(unittest.TestCase):
                 call()
 
     def test_lengths_on_another_device_serve(self):
-        # There is no other device with numbers here: of memory on meta shapes are made.
+        if LENGTHS.device.type != "cpu":
+            for module in scan_modules(noise=0):
+                for a, b in zip(module(STATES, MEMORY, LENGTHS.cpu()),
+                                module(STATES, MEMORY, LENGTHS)):
+                    self.assertTrue(torch.equal(a, b))
+                made, expected = (module.decode(STATES, MEMORY, n)
+                                  for n in (LENGTHS.cpu(), LENGTHS))
+                self.assertTrue(torch.equal(made.contexts, expected.contexts))
+        # Of memory on meta shapes are made.
         for module in scan_modules():
             module.to("meta")
             out = module(STATES.to("meta"), MEMORY.to("meta"), LENGTHS)

@@ -16,6 +16,7 @@ from torch.autograd import gradcheck
 
 import attnbench.torch as at
 import naive
+import needs
 
 GOLDEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "golden")
 PORTABLE = os.environ.get("ATTNBENCH_TORCH_BACKEND") == "portable"
@@ -411,7 +412,7 @@ class OperatorsTest(unittest.TestCase):
             made = []
             for casts in (False, True):
                 inputs = [x.clone().requires_grad_() for x in given]
-                with torch.autocast("cpu", dtype=torch.bfloat16, enabled=casts):
+                with torch.autocast(e.device.type, dtype=torch.bfloat16, enabled=casts):
                     function(*inputs).square().sum().backward()
                 made.append([x.grad for x in inputs])
             for a, b in zip(*made):
@@ -464,6 +465,8 @@ class OperatorsTest(unittest.TestCase):
             for a, b in zip(results[0], other):
                 self.assertTrue(torch.equal(a, b))
 
+    @needs.cpu
+    @needs.gradients_after_fork
     def test_a_forked_process_gives_the_same_bits(self):
         expected = torch.cat([x.flatten() for x in self.everything()])
         # GNU OpenMP's threads do not live on in a child: data loaders use one.
@@ -494,6 +497,7 @@ class OperatorsTest(unittest.TestCase):
         sum((x * x).sum() for x in out).backward()
         return [x.detach() for x in out] + [x.grad for x in inputs]
 
+    @needs.cpu
     def test_matrix_products_of_others_keep_their_threads(self):
         blas = ctypes.CDLL("libopenblas.so.0")
         before = blas.openblas_get_num_threads()

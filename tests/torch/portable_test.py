@@ -21,6 +21,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 import attnbench.torch as at
 import dispatch_test
+import needs
 from attnbench.torch import portable
 from attnbench.torch.portable import additive, checks
 from dispatch_test import drawn, gradients, loss, results
@@ -84,6 +85,7 @@ class NumbersTest(Portable):
                     error = numpy.abs(made[b, h].numpy() - wanted)
                     self.assertTrue((error <= 1e-14 * wanted + 1e-300).all(), (U, T, n))
 
+    @needs.native
     def test_values_and_gradients_are_those_of_the_native_path(self):
         cases = (lambda e, u=None, **more: at.monotonic_attention(energies=e, **more),
                  lambda e, u, **more: at.mocha_attention(u, 3, energies=e, **more),
@@ -169,6 +171,7 @@ library.load = load
 """
 
 
+@needs.native
 class MessagesTest(unittest.TestCase):
     def test_a_wrong_number_has_the_digits_that_the_native_path_tells(self):
         numbers = [x * 10.0**n for n in range(-45, 39, 5) for x in (1.5, -1, 1 / 3, 7)]
@@ -189,6 +192,7 @@ class MessagesTest(unittest.TestCase):
 
 
 class BackendTest(unittest.TestCase):
+    @needs.native
     def test_a_path_is_forced_for_good_or_until_the_end_of_a_block(self):
         p = drawn(1, 1, 2, 3).sigmoid().requires_grad_()
 
@@ -210,6 +214,7 @@ class BackendTest(unittest.TestCase):
         self.addCleanup(at.backend("portable").__exit__)
         self.assertEqual(taken(), "portable")
 
+    @needs.native
     def test_a_path_that_is_kept_can_be_taken_in_several_blocks(self):
         module = sys.modules["attnbench.torch.backend"]
         now = lambda: (module._path, checks.values)
@@ -255,7 +260,7 @@ class BackendTest(unittest.TestCase):
         code = ("import torch, attnbench.torch as at\n"
                 "for _ in range(2): made = at.monotonic_attention(p=torch.full((1, 1, 1, 2), .5))\n"
                 "print(made.tolist())")
-        done = in_python(code, PYTHONWARNINGS="always")
+        done = in_python(code, PYTHONWARNINGS="always", ATTNBENCH_TORCH_BACKEND="")
         self.assertEqual(done.stdout, "[[[[0.5, 0.25]]]]\n")
         self.assertEqual(done.stderr.count("Warning"), 1, done.stderr)
         self.assertIn("takes its portable path: ATTNBENCH_TORCH_LIBRARY names no file",
@@ -263,6 +268,13 @@ class BackendTest(unittest.TestCase):
         for quiet in (in_python(WITHOUT + code),
                       in_python(code, ATTNBENCH_TORCH_BACKEND="portable")):
             self.assertEqual((quiet.stdout, quiet.stderr), (done.stdout, ""))
+
+    @needs.two_devices
+    def test_lengths_on_another_device_are_moved(self):
+        for name, function, tensors in operators():
+            for a, b in zip(gradients(function, LENGTHS.cpu(), tensors),
+                            gradients(function, LENGTHS, tensors)):
+                self.assertTrue(torch.equal(a, b), name)
 
     def test_checks_of_numbers_can_be_turned_off_and_those_of_shapes_cannot(self):
         p = torch.full((1, 1, 2, 3), 1.5)
@@ -275,16 +287,21 @@ class BackendTest(unittest.TestCase):
             at.monotonic_attention(p=p)
 
     def test_ten_steps_of_training_have_the_loss_of_the_native_path(self):
+        """Without native operators: on another device than the CPU, the loss of the CPU."""
+        if needs.MISSING and LENGTHS.device.type == "cpu":
+            self.skipTest(needs.MISSING)
         losses = []
-        for path in ("native", "portable"):
+        for path, device in (("portable" if needs.MISSING else "native", "cpu"),
+                             ("portable", LENGTHS.device)):
             torch.manual_seed(1)
             with at.backend(path):
-                model = at.MoChA(6, 5, 4, heads=2, width=3)
+                model = at.MoChA(6, 5, 4, heads=2, width=3, noise=0).to(device)
                 optimizer = torch.optim.SGD(model.parameters(), 0.5)
-                states, memory = drawn(3, 7, 6, seed=1), drawn(3, 11, 5, seed=2)
+                states, memory, wanted, lengths = (x.to(device) for x in (
+                    drawn(3, 7, 6, seed=1), drawn(3, 11, 5, seed=2), drawn(3, 7, 10, seed=3),
+                    torch.tensor([11, 4, 7])))
                 for _ in range(10):
-                    out = model(states, memory, torch.tensor([11, 4, 7]))
-                    step = (out.contexts - drawn(3, 7, 10, seed=3)).square().mean()
+                    step = (model(states, memory, lengths).contexts - wanted).square().mean()
                     optimizer.zero_grad()
                     step.backward()
                     optimizer.step()
@@ -528,7 +545,7 @@ class TracingTest(Portable):
     def test_autocast_leaves_types_and_numbers_as_they_are(self):
         for name, function, tensors in operators():
             expected = results(function(LENGTHS, *tensors))
-            with torch.autocast("cpu", dtype=torch.bfloat16):
+            with torch.autocast(LENGTHS.device.type, dtype=torch.bfloat16):
                 made = results(function(LENGTHS, *tensors))
             self.assert_all_equal(made, expected, name)
 

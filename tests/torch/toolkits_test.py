@@ -9,8 +9,7 @@ import unittest
 
 import torch
 
-from documents import ROOT
-
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 B, H, U, T = 2, 3, 4, 6
 LENGTHS = torch.tensor([6, 4])
 

@@ -154,8 +154,10 @@ class _Inputs:
     def there(self) -> Tensor:
         """Says which entries are within the lengths, [B, 1, 1, T]."""
         T = self.scores.size(-1)
-        lengths = torch.tensor([T]) if self.lengths is None else self.lengths
-        return torch.arange(T) < lengths.view(-1, 1, 1, 1)
+        lengths = self.lengths
+        if lengths is None:
+            lengths = torch.tensor([T], device=self.scores.device)
+        return torch.arange(T, device=lengths.device) < lengths.view(-1, 1, 1, 1)
 
     def last(self) -> Tensor:
         """Says which entry is the last of each sequence, [B, 1, 1, T]."""
@@ -165,9 +167,9 @@ class _Inputs:
     def forms(self, dtype: torch.dtype) -> Iterator[Tuple[str, str, Tensor]]:
         """Gives names, clips and numbers of published forms, in a type."""
         p = self.scores.to(dtype)
-        p = (p if self.is_p else p.sigmoid()).where(self.there(), torch.zeros((), dtype=dtype))
+        p = (p if self.is_p else p.sigmoid()).where(self.there(), p.new_zeros(()))
         if self.end == "stay_last":
-            p = p.where(~self.last(), torch.ones((), dtype=dtype))
+            p = p.where(~self.last(), p.new_ones(()))
         start = None if self.start is None else self.start.to(dtype)
         for form in published.FORMS:
             alpha, starts = published.alpha_and_starts(form, p, start, self.end)

@@ -163,11 +163,12 @@ def _first_outside(tensor, low, high):
 
 def _digits(tensor):
     """Gives the fewest digits that read back as the same number, as std::to_chars does."""
+    tensor = tensor.cpu()
     number = tensor.item()
     if isinstance(number, int) or not math.isfinite(number):
         return str(number)
     texts = (f"{number:.{digits}e}" for digits in range(17))
-    text = next(x for x in texts if torch.tensor(float(x), dtype=tensor.dtype) == tensor)
+    text = next(x for x in texts if tensor.new_tensor(float(x)) == tensor)
     fixed = str(int(number)) if number.is_integer() else f"{Decimal(text):f}"
     return min(fixed, text, key=len)
 
