@@ -8,7 +8,8 @@ skip with its reason, the versions, and counts last; exit 1 if a test failed.
 
 Random numbers are those of the CPU, so that tests see the same on every device. What the library
 itself makes without saying where would be on the CPU, whatever its arguments are: here it is on
-meta, which has no numbers, so that its test fails.
+meta, which has no numbers, so that its test fails. A function of docs/operators.md makes that on
+the CPU, as it does for its reader.
 """
 
 import argparse
@@ -54,21 +55,22 @@ class OnDevice(TorchFunctionMode):
             return args[0].copy_(drawn)
         if function not in MADE or kwargs.get("device") is not None:
             return function(*args, **kwargs)
-        if calls_from_the_library():
-            return function(*args, **{**kwargs, "device": "meta"})
         has_gradient = kwargs.pop("requires_grad", False)
-        made = function(*args, **{**kwargs, "device": "cpu"}).to(self.device)
+        made = function(*args, **{**kwargs, "device": "cpu"}).to(self.place())
         return made.requires_grad_() if has_gradient else made
 
-
-def calls_from_the_library():
-    """Whether the library, or a function of the docs, calls torch; a new module's parameters are where its caller wants."""
-    frame = sys._getframe(2)
-    while frame and frame.f_code.co_filename.startswith(OF_TORCH):
-        frame = frame.f_back
-    return (frame is not None
-            and frame.f_code.co_filename.startswith((OF_THE_LIBRARY, "docs/"))
-            and frame.f_code.co_name not in ("__init__", "<module>"))
+    def place(self):
+        """Where what is made belongs; a new module's parameters are where its caller wants."""
+        frame = sys._getframe(2)
+        while frame.f_code.co_filename.startswith(OF_TORCH):
+            frame = frame.f_back
+        made_in = frame.f_code
+        if made_in.co_name not in ("__init__", "<module>"):
+            if made_in.co_filename.startswith(OF_THE_LIBRARY):
+                return "meta"
+            if made_in.co_filename == "docs/operators.md":
+                return "cpu"
+        return self.device
 
 
 def suites(names, device):
