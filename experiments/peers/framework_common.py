@@ -37,7 +37,7 @@ def use_device(name):
         if (chosen.index or 0) >= number:
             raise ValueError(
                 f"is {name}, but torch {torch.__version__} finds {number} CUDA devices")
-        torch.cuda.set_device(chosen)
+        torch.cuda.set_device(chosen.index or 0)
     device = chosen
 
 
