@@ -5,6 +5,7 @@ in 16 bits what decides, or hold their caller's memory.
 
 import io
 import unittest
+import warnings
 
 import torch
 from torch import nn
@@ -272,8 +273,12 @@ class ModulesTest(unittest.TestCase):
     def test_modules_train_under_autocast(self):
         for module in [*scan_modules(noise=0), at.FixedMemoryAttention(Q, M, 3, H)]:
             exact = module(STATES, MEMORY, LENGTHS)
-            with torch.autocast(STATES.device.type, dtype=torch.bfloat16):
+            with torch.autocast(STATES.device.type, dtype=torch.bfloat16), \
+                    warnings.catch_warnings():
+                warnings.simplefilter("error")  # of what later versions of PyTorch drop
                 made = module(STATES, MEMORY, LENGTHS)
+                # What autocast made elsewhere has its type.
+                module(STATES.bfloat16(), MEMORY.bfloat16(), LENGTHS)
             if not isinstance(made, torch.Tensor):
                 made, exact = made.contexts, exact.contexts
             self.assert_close(made.float(), exact, 0.1)

@@ -28,12 +28,11 @@ from torch.overrides import TorchFunctionMode
 
 import attnbench.torch
 
-FILES = ("errors", "latency", "modules", "toolkits", "operators", "portable", "check", "online")
+FILES = ("errors", "latency", "modules", "toolkits", "operators", "portable", "check", "online",
+         "compile")
 LEFT_OUT = {"dispatch": "of the native operators", "energy_attention": "of the native operators",
             "package": "of pip", "peers": "of the program's peers",
             "replacement": "of a committed experiment"}
-# These leave tensors where they are: torch.compile does not follow the mode.
-WITHOUT_MODE = ("compile_test",)
 MADE = {torch.tensor, torch.as_tensor, torch.zeros, torch.ones, torch.full, torch.empty, torch.eye,
         torch.arange, torch.linspace, torch.rand, torch.randn, torch.randint, torch.randperm}
 DRAWN_IN_PLACE = {torch.Tensor.uniform_, torch.Tensor.normal_}
@@ -62,26 +61,15 @@ class OnDevice(TorchFunctionMode):
     def place(self):
         """Where what is made belongs; a new module's parameters are where its caller wants."""
         frame = sys._getframe(2)
-        while frame.f_code.co_filename.startswith(OF_TORCH):
+        while frame and frame.f_code.co_filename.startswith(OF_TORCH):
             frame = frame.f_back
-        made_in = frame.f_code
+        made_in = frame.f_code if frame else sys._getframe().f_code
         if made_in.co_name not in ("__init__", "<module>"):
             if made_in.co_filename.startswith(OF_THE_LIBRARY):
                 return "meta"
             if made_in.co_filename == "docs/operators.md":
                 return "cpu"
         return self.device
-
-
-def suites(names, device):
-    """Gives each name's tests, and the mode to run them in."""
-    loader = unittest.defaultTestLoader
-    for name in names:
-        plain = name.split(".")[0] in WITHOUT_MODE
-        mode = torch.device(device) if plain and hasattr(torch, "compile") else OnDevice(device)
-        with mode:
-            tests = loader.loadTestsFromName(name)
-        yield name, tests, mode
 
 
 def versions(device):
@@ -100,9 +88,10 @@ def main():
     arguments = parser.parse_args()
     report = {**versions(arguments.device), "tests": {}, "failures": {}, "skips": {}}
     sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-    for name, tests, mode in suites(arguments.tests, arguments.device):
+    for name in arguments.tests:
         began = time.monotonic()
-        with mode:
+        with OnDevice(arguments.device):
+            tests = unittest.defaultTestLoader.loadTestsFromName(name)
             result = unittest.TextTestRunner(sys.stdout, verbosity=1).run(tests)
         report["tests"][name] = {"ran": result.testsRun,
                                  "seconds": round(time.monotonic() - began, 1)}

@@ -86,8 +86,8 @@ def check_rows(name: str, rows: Tensor, size: int, parameter: Tensor, dimensions
 def check_type(name: str, tensor: Tensor, parameter: Tensor) -> None:
     """Refuses another type or device than a module's parameter has."""
     if not torch.jit.is_scripting():
-        casts = torch.is_autocast_enabled() or torch.is_autocast_cpu_enabled()
-        if not tensor.is_floating_point() or (tensor.dtype != parameter.dtype and not casts):
+        if not tensor.is_floating_point() or (
+                tensor.dtype != parameter.dtype and not _casts(parameter.device.type)):
             raise TypeError(
                 f"{name} must be {_name(parameter)}, as the module's parameters are, but is"
                 f" {_name(tensor)}")
@@ -188,6 +188,16 @@ def _has_numbers(tensor: Tensor) -> bool:
         if not checks.values or torch.jit.is_tracing() or checks.is_traced(tensor):
             return False
     return not tensor.is_meta
+
+
+def _casts(device):
+    """Whether autocast is on there."""
+    try:
+        return torch.is_autocast_enabled(device)
+    except TypeError:  # before PyTorch 2.4 it takes no device
+        return torch.is_autocast_enabled() or torch.is_autocast_cpu_enabled()
+    except RuntimeError:  # there is none for this device
+        return False
 
 
 def _name(tensor: Tensor) -> str:

@@ -3,6 +3,8 @@ torch.ops.attnbench has, in one file for each mechanism. They compute in f32 or 
 no other tensor of f64 than what is given in it. A script calls them in Python.
 """
 
+import torch
+
 from attnbench.torch.portable.additive import additive_energies
 from attnbench.torch.portable.matcha import matcha_attention
 from attnbench.torch.portable.memory import memory_attention, memory_contexts
@@ -17,3 +19,8 @@ __all__ = [
     "mocha_attention",
     "monotonic_attention",
 ]
+
+# torch.compile takes each as one call, whose operations it traces with those of its gradient.
+if hasattr(torch, "compiler") and hasattr(torch.compiler, "allow_in_graph"):
+    for name in __all__:
+        torch.compiler.allow_in_graph(globals()[name])
