@@ -430,4 +430,4 @@ class ThePage(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    unittest.main(verbosity=2)  # which tells the reason of a skip

@@ -2,6 +2,9 @@
 gives other values or gradients: they have PyTorch's tracers follow what nobody else does.
 """
 
+import os
+import subprocess
+import sys
 import unittest
 from concurrent.futures import ThreadPoolExecutor
 
@@ -82,6 +85,20 @@ class CompileTest(unittest.TestCase):
             self.assert_close(apart(gradients, compiled, LENGTHS, tables),
                               gradients(function, LENGTHS, tables), (U, T))
 
+    def test_a_library_that_cannot_be_used_does_not_cut_the_graph(self):
+        done = subprocess.run(
+            [sys.executable, "-c", """
+import torch, attnbench.torch as at
+function = lambda p: at.monotonic_attention(p=p)
+p = torch.full((1, 1, 1, 2), .5)
+made = torch.compile(function, fullgraph=True, backend="aot_eager")(p)
+print(torch.equal(made, function(p)))
+"""], text=True, capture_output=True, check=False, timeout=120,
+            env={**os.environ, "ATTNBENCH_TORCH_LIBRARY": "/no/such.so",
+                 "ATTNBENCH_TORCH_BACKEND": "auto"})
+        self.assertEqual(done.stdout, "True\n", done.stderr)
+        self.assertIn("takes its portable path", done.stderr)
+
     def test_code_that_the_compiler_writes_gives_the_same(self):
         function = lambda n, e, u: at.mocha_attention(u, 2, energies=e, lengths=n)
         tables = drawn(1, 2, 2, 4), drawn(1, 2, 2, 4, seed=2)
@@ -119,4 +136,4 @@ class Module(torch.nn.Module):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    unittest.main(verbosity=2)  # which tells the reason of a skip

@@ -316,4 +316,4 @@ class SavedTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    unittest.main(verbosity=2)  # which tells the reason of a skip

@@ -360,9 +360,11 @@ class ModulesTest(unittest.TestCase):
                      memory.double(), None),
                     ("memory must be float32, as the module's parameters are, but is int64",
                      memory.long(), None),
-                    (f"memory must be where the module's parameters are, on {memory.device}, but is on"
-                     f" {needs.OTHER_DEVICE}", memory.to(needs.OTHER_DEVICE), None),
-                    ("lengths has no numbers: it is on meta", memory, torch.tensor([5, 2], device="meta"))):
+                    ("memory must be where the module's parameters are, on"
+                     f" {memory.device}, but is on {needs.OTHER_DEVICE}",
+                     memory.to(needs.OTHER_DEVICE), None),
+                    ("lengths has no numbers: it is on meta", memory,
+                     torch.tensor([5, 2], device="meta"))):
                 with self.assertRaises(TypeError) as caught:
                     call(states, m, n)
                 self.assertEqual(str(caught.exception), text)
@@ -428,4 +430,4 @@ def exact_attention(module, states, memory):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    unittest.main(verbosity=2)  # which tells the reason of a skip

@@ -499,4 +499,4 @@ def exact_contexts(module, state, memory, step):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    unittest.main(verbosity=2)  # which tells the reason of a skip

@@ -534,4 +534,4 @@ class OperatorsTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    unittest.main(verbosity=2)  # which tells the reason of a skip

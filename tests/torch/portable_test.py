@@ -551,4 +551,4 @@ class TracingTest(Portable):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    unittest.main(verbosity=2)  # which tells the reason of a skip

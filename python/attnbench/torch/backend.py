@@ -94,7 +94,8 @@ def is_portable(tensor: Tensor) -> bool:
         return _path == "portable"
     if tensor.device.type not in ("cpu", "meta"):
         return True
-    if _missing is not None and _warns:
+    # A warning would cut the graph of torch.compile.
+    if _missing is not None and _warns and not checks.is_compiling():
         _warns = False
         warnings.warn(f"attnbench.torch takes its portable path: {_missing}", stacklevel=3)
     return _missing is not None

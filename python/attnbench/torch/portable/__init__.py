@@ -21,6 +21,6 @@ __all__ = [
 ]
 
 # torch.compile takes each as one call, whose operations it traces with those of its gradient.
-if hasattr(torch, "compiler") and hasattr(torch.compiler, "allow_in_graph"):
-    for name in __all__:
-        torch.compiler.allow_in_graph(globals()[name])
+if hasattr(torch, "compiler"):
+    torch.compiler.allow_in_graph([additive_energies, matcha_attention, memory_attention,
+                                   memory_contexts, mocha_attention, monotonic_attention])

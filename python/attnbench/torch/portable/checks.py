@@ -13,7 +13,8 @@ from torch.utils import _python_dispatch
 # Whether numbers are looked at, which waits for a GPU: backend.py sets it.
 values = True
 
-_compiles = getattr(getattr(torch, "compiler", None), "is_compiling", bool)  # False before 2.1
+# False before PyTorch 2.1, which has no compiler that follows.
+is_compiling = getattr(getattr(torch, "compiler", None), "is_compiling", bool)
 _TYPES = (torch.float, torch.double, torch.half, torch.bfloat16)
 _LARGEST = {dtype: torch.finfo(dtype).max for dtype in (torch.float, torch.double)}
 # The numbers that an argument can have, and their range; None is the type's largest. NaN is
@@ -146,7 +147,7 @@ def is_traced(tensor):
     """Whether it is fake, or a tracer records what is done with it: nothing is to be decided by
     what it has.
     """
-    if _compiles():
+    if is_compiling():
         return True
     if type(tensor) not in (Tensor, torch.nn.Parameter):
         return True
