@@ -190,6 +190,7 @@ class DispatchTest(unittest.TestCase):
         self.assertEqual(float(at.monotonic_attention(p=zero).sum()), 0)
 
 
+@needs.native
 class SavedTest(unittest.TestCase):
     def test_a_gradient_is_that_of_the_lengths_that_forward_saw(self):
         for name, function, tensors in operators():

@@ -8,6 +8,7 @@ import unittest
 import torch
 
 import attnbench.torch as at
+import needs
 
 B, H, U, T = 2, 2, 3, 5
 LENGTHS = torch.tensor([T, 3])
@@ -27,6 +28,7 @@ def drawn(*shape, seed=1, dtype=torch.double):
     return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=dtype)
 
 
+@needs.native
 class EnergyAttentionTest(unittest.TestCase):
     def setUp(self):
         self.energies, self.chunk = drawn(B, H, U, T), drawn(B, H, U, T, seed=2)
@@ -158,4 +160,4 @@ class EnergyAttentionTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    unittest.main(verbosity=2)  # which tells the reason of a skip

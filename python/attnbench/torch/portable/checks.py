@@ -13,7 +13,7 @@ from torch.utils import _python_dispatch
 # Whether numbers are looked at, which waits for a GPU: backend.py sets it.
 values = True
 
-# False before PyTorch 2.1, which has no compiler that follows.
+# PyTorch 1.13 has no compiler: this is False there.
 is_compiling = getattr(getattr(torch, "compiler", None), "is_compiling", bool)
 _TYPES = (torch.float, torch.double, torch.half, torch.bfloat16)
 _LARGEST = {dtype: torch.finfo(dtype).max for dtype in (torch.float, torch.double)}
