@@ -17,6 +17,8 @@
 #   --help    this text
 # example: scripts/peers.sh --builds 20
 #
+# portable_cuda.json needs a GPU and is not measured here; it says how.
+#
 # Ends with the table of targets. An experiment that fails is named, the others
 # go on, and the exit code is 1. Other programs on the machine spoil the times.
 
@@ -89,7 +91,7 @@ torch_python=$(find_python torch)
 peer=(--peer "$(printf %q "$torch_python") experiments/peers/framework.py")
 for experiment in experiments/peers/*.json; do
   name=$(basename "$experiment" .json)
-  [[ $name != @(targets|portable) ]] || continue
+  [[ $name != @(targets|portable|portable_cuda) ]] || continue
   measure "peers_$name" "$experiment" "${peer[@]}"
 done
 measure threads experiments/threads.json

@@ -3,10 +3,10 @@
 
     run-sweep --peer '/usr/bin/python3 experiments/peers/framework.py' ...
 
-Debian's python3-torch on OpenBLAS, or any other PyTorch; with --device cuda the tensors
-of training are on a GPU. Every cell runs the fastest of several ways to
-write it, eager and by torch.jit.script, as measured when it is prepared. Decoding is
-in framework_decode.py, training in framework_training.py. A batch is a dimension of
+Debian's python3-torch on OpenBLAS, or any other PyTorch. With --device cuda a GPU has
+the tensors of training; decoding is skipped there. Every cell runs the fastest of several
+ways to write it, eager and by torch.jit.script, as measured when it is prepared. Decoding
+is in framework_decode.py, training in framework_training.py. A batch is a dimension of
 the tensors; sequences of different lengths would need padding and masks, and are
 skipped.
 """
@@ -61,8 +61,8 @@ def blas():
     threads.
     """
     with open("/proc/self/maps", encoding="utf-8") as maps:
-        paths = {line.split()[-1] for line in maps if "blas" in line}
-    for path in sorted(paths, key=lambda path: "openblas" not in path):
+        paths = {line.split()[-1] for line in maps if "openblas" in line}
+    for path in sorted(paths):
         library = ctypes.CDLL(path)
         if not hasattr(library, "openblas_set_num_threads"):
             continue
@@ -76,8 +76,7 @@ def blas():
         core = library.openblas_get_corename().decode()
         return ({"torch_blas": name, "torch_blas_core": core},
                 library.openblas_set_num_threads)
-    # A library inside PyTorch itself, as MKL in that of pip, takes its threads from PyTorch;
-    # what else is loaded may be NumPy's.
+    # MKL is inside pip's PyTorch, and takes its threads from it.
     built_with = re.search("BLAS_INFO=([^,\\s]+)", torch.__config__.show())
     return {"torch_blas": built_with[1] if built_with else "unknown"}, None
 

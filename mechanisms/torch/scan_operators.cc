@@ -274,7 +274,8 @@ Options MatchaOptions(bool probabilities, c10::string_view end) {
 Options EnergyOptions(c10::string_view mechanism,
                       const OptionalTensor& chunk_energies,
                       c10::string_view texts) {
-  const Description& about = DescribeEnergyMechanism(std::string(mechanism));
+  const std::string name(mechanism);
+  const Description& about = DescribeEnergyMechanism(name);
   const bool given = chunk_energies.has_value() && chunk_energies->defined();
   const bool taken = FindScore(about, kChunkEnergiesInput.name) != nullptr;
   TORCH_CHECK_VALUE(

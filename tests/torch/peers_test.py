@@ -1,12 +1,14 @@
 """Guards against operators that are measured beside PyTorch but give other numbers than our
-mechanisms, or that no target reads."""
+mechanisms, or that no target reads, and against the time of a GPU that only queued its work."""
 
 import json
 import os
 import subprocess
 import sys
 import tempfile
+import types
 import unittest
+from unittest import mock
 
 import torch
 
@@ -18,6 +20,10 @@ PEER = "/usr/bin/python3 " + os.path.join(ROOT, "experiments", "peers", "framewo
 sys.path[:0] = [
     os.path.join(ROOT, name) for name in ("python", os.path.dirname(PEER.split()[1]))]
 from attnbench.torch import matcha_attention, mocha_attention, monotonic_attention
+import framework
+import framework_common
+import protocol
+from framework_portable import of_emma, of_fairseq
 from framework_training import adaptive, chunkwise, selection
 
 
@@ -54,6 +60,87 @@ class Operators(unittest.TestCase):
                     (adaptive(p, u, tiny, by_logs),
                      matcha_attention(wide[1], p=wide[0])[0])):
                 self.assertTrue(torch.allclose(closed, ours.squeeze(1), atol=1e-5))
+
+
+class Devices(unittest.TestCase):
+    """No GPU is needed: device meta refuses what is mixed with tensors of the CPU, too."""
+
+    def on_meta(self):
+        return mock.patch.object(framework_common, "device", torch.device("meta"))
+
+    def test_the_ways_to_write_it_follow_the_device_of_their_inputs(self):
+        tiny = float(torch.finfo(torch.float32).tiny)
+        for form, *others in ((selection, tiny, True), (of_fairseq,), (of_emma,),
+                              (chunkwise, 3, tiny, False), (adaptive, tiny, False)):
+            shape = (2, 4, 12)
+            p = torch.rand(shape, device="meta", requires_grad=True)
+            u = [torch.rand(shape, device="meta")] if form in (chunkwise, adaptive) else []
+            with self.subTest(form=form.__name__):
+                made = form(p, *u, *others)
+                (gradient,) = torch.autograd.grad(made.sum(), p)
+                for tensor in (made, gradient):
+                    self.assertEqual((tensor.device.type, tensor.shape), ("meta", shape))
+
+    def test_inputs_are_put_on_the_device_and_what_it_cannot_do_is_skipped_by_name(self):
+        def cell(mode, variant):
+            return types.SimpleNamespace(
+                axes={"mode": mode, "variant": variant, "end": None}, options={}, draws=[])
+
+        array = torch.zeros(3).numpy()
+        self.assertEqual(framework_common.tensor(array).device.type, "cpu")
+        framework.check(cell("decode", "framework"))
+        with self.on_meta():
+            self.assertEqual(framework_common.tensor(array).device.type, "meta")
+            framework.check(cell("gradient", "framework_portable"))
+            for refused, words in ((cell("decode", "framework"), "decodes on the CPU, not on meta"),
+                                   (cell("expect", "framework_operators"), "are for the CPU")):
+                with self.assertRaisesRegex(protocol.Skipped, words):
+                    framework.check(refused)
+
+    def test_the_clock_of_a_sample_stops_after_the_device_has_done_its_work(self):
+        happened = []
+        note = lambda what: lambda *_: happened.append(what) or len(happened)
+        with mock.patch.object(protocol.time, "perf_counter_ns", note("clock")):
+            took = protocol._time(note("run"), note("wait"),
+                                  {"draws": [0], "first": 0, "trials": 2})
+        self.assertEqual(happened, ["clock", "run", "run", "wait", "clock"])
+        self.assertEqual(took, 4)
+
+    def test_the_fastest_way_is_chosen_by_what_the_device_has_done(self):
+        happened = []
+        with mock.patch.object(framework_common, "wait", lambda: happened.append("wait")):
+            framework_common.fastest("ab", happened.append)
+        self.assertEqual(set(happened[1::2]), {"wait"})
+        self.assertEqual(set(happened[::2]), {"a", "b"})
+
+    def test_a_device_that_is_not_there_is_refused_in_one_line(self):
+        for device, words in (("meta", "must be cpu, cuda or cuda:N"), ("cuda:", "must be cpu"),
+                              ("cuda:99", "finds [0-9]+ CUDA devices")):
+            with self.subTest(device=device), tempfile.TemporaryDirectory() as folder:
+                done = subprocess.run(
+                    [PROGRAM, "run-sweep", "-T", "4", "--peer", f"{PEER} --device {device}",
+                     "-o", os.path.join(folder, "r.json")],
+                    check=False, capture_output=True, text=True, timeout=120)
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+                self.assertRegex(done.stderr, "--device .*" + words)
+
+    def test_a_gpu_without_a_number_is_the_first(self):
+        # PyTorch refuses to set a device that has no number.
+        for name, number in (("cuda", 0), ("cuda:1", 1)):
+            with mock.patch.object(framework_common, "device"), \
+                    mock.patch.object(torch.cuda, "device_count", lambda: 2), \
+                    mock.patch.object(torch.cuda, "set_device") as chosen:
+                framework_common.use_device(name)
+                self.assertEqual(framework_common.device, torch.device(name))
+            chosen.assert_called_once_with(number)
+
+    def test_a_framework_without_openblas_names_what_it_was_built_with(self):
+        maps = mock.mock_open(read_data="7f00-7f01 r-xp 0 0 0 /pip/nvidia/libcublas.so.13\n")
+        with mock.patch("builtins.open", maps), \
+                mock.patch.object(torch.__config__, "show",
+                                  lambda: "Build settings: BLAS_INFO=mkl, BUILD_TYPE=Release"):
+            self.assertEqual(framework.blas(), ({"torch_blas": "mkl"}, None))
 
 
 class Claims(unittest.TestCase):
