@@ -10,7 +10,7 @@
 # It changes the machine, and needs root: dpkg gets arm64 as a second
 # architecture, apt installs a cross compiler, qemu and libraries of arm64, for
 # which it may upgrade others, and the kernel gets qemu as what starts programs
-# of arm64 until the machine is started again. Takes about an hour on two cores;
+# of arm64 until the machine is started again. Takes 80 minutes on two cores;
 # what it builds stays in build/arm, with the output of every step in
 # build/arm/STEP.log. Prints one line a step with its seconds, ends in one line
 # that says what passed, and at the first step that fails in its output (exit 1).
