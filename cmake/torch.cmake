@@ -25,6 +25,7 @@ add_library(attnbench_torch_operators OBJECT
   mechanisms/torch/built_with.cc
   mechanisms/torch/memory_operators.cc
   mechanisms/torch/options.cc
+  mechanisms/torch/pool.cc
   mechanisms/torch/registration.cc
   mechanisms/torch/scan_operators.cc)
 target_link_libraries(attnbench_torch_operators

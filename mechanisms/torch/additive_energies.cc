@@ -11,6 +11,7 @@
 #include "mechanisms/energy/additive_pairs.h"
 #include "mechanisms/torch/arguments.h"
 #include "mechanisms/torch/operators.h"
+#include "mechanisms/torch/pool.h"
 #include "mechanisms/torch/registration.h"
 
 namespace attnbench::torch_operators {
@@ -148,9 +149,9 @@ Tensor Compute(const Tensor& queries, const Tensor& keys, const Tensor& v,
                OptionalRef lengths) {
   const Inputs inputs = Take(queries, keys, v, lengths);
   const Tensor energies =
-      at::empty({inputs.queries.size(0), inputs.heads(), inputs.num_outputs(),
-                 inputs.num_entries()},
-                inputs.queries.options());
+      MakeResult({inputs.queries.size(0), inputs.heads(), inputs.num_outputs(),
+                  inputs.num_entries()},
+                 inputs.queries.options());
   if (!energies.is_meta()) {
     TORCH_CHECK_VALUE(!inputs.v.isnan().any().item<bool>(),
                       "v must be numbers, but has a NaN");
@@ -174,7 +175,7 @@ std::tuple<Tensor, Tensor, Tensor> ComputeGradient(
                      inputs.num_outputs(), inputs.num_entries()},
                     queries, "queries");
   const auto zeros = [&](at::IntArrayRef sizes) {
-    return at::zeros(sizes, inputs.queries.options());
+    return MakeResult(sizes, inputs.queries.options()).zero_();
   };
   const Inputs gradients{
       zeros(inputs.queries.sizes()),

@@ -14,6 +14,7 @@
 #include "mechanisms/common/blas_threads.h"
 #include "mechanisms/kernels/kernels.h"
 #include "mechanisms/kernels/self_test.h"
+#include "mechanisms/torch/pool.h"
 
 extern "C" int openblas_get_num_threads();
 
@@ -77,11 +78,20 @@ void CheckDimensions(const at::Tensor& tensor, const char* argument,
                     tensor.dim() == 1 ? " dimension" : " dimensions");
 }
 
+at::Tensor ContiguousCopy(const at::Tensor& tensor, at::ScalarType type) {
+  return MakeResult(tensor.sizes(), tensor.options().dtype(type)).copy_(tensor);
+}
+
 // Gives f32 for Half and BFloat16, else the tensor.
 at::Tensor Computable(const at::Tensor& tensor) {
   const bool is_short = tensor.scalar_type() == at::kHalf ||
                         tensor.scalar_type() == at::kBFloat16;
-  return is_short ? tensor.to(at::kFloat) : tensor;
+  return is_short ? ContiguousCopy(tensor, at::kFloat) : tensor;
+}
+
+at::Tensor Contiguous(const at::Tensor& tensor) {
+  return tensor.is_contiguous() ? tensor
+                                : ContiguousCopy(tensor, tensor.scalar_type());
 }
 
 // A program may call operators from several threads of its own.
@@ -144,7 +154,14 @@ at::Tensor TakeArray(const at::Tensor& tensor, const char* argument,
                      const char* shape, std::int64_t dimensions) {
   CheckKind(tensor, argument);
   CheckDimensions(tensor, argument, shape, dimensions);
-  return Computable(tensor).contiguous();
+  return Contiguous(Computable(tensor));
+}
+
+at::Tensor InTypeOf(const at::Tensor& argument, const at::Tensor& result) {
+  const at::ScalarType type = argument.scalar_type();
+  return !result.defined() || result.scalar_type() == type
+             ? result
+             : ContiguousCopy(result, type);
 }
 
 at::Tensor TakeTable(const at::Tensor& tensor, const char* argument,
@@ -155,7 +172,7 @@ at::Tensor TakeTable(const at::Tensor& tensor, const char* argument,
   const bool has_rows =
       (table.size(3) <= 1 || table.stride(3) == 1) &&
       (table.size(2) <= 1 || table.stride(2) >= table.size(3));
-  return has_rows ? table : table.contiguous();
+  return has_rows ? table : Contiguous(table);
 }
 
 void CheckFits(const at::Tensor& tensor, const char* argument,

@@ -34,10 +34,7 @@ at::Tensor TakeCotangent(const OptionalTensor& given, const char* argument,
                          const char* first_argument);
 
 // Gives a result in the type of `argument`, if it is defined.
-inline at::Tensor InTypeOf(const at::Tensor& argument,
-                           const at::Tensor& result) {
-  return result.defined() ? result.to(argument.scalar_type()) : result;
-}
+at::Tensor InTypeOf(const at::Tensor& argument, const at::Tensor& result);
 
 // The number of entries of each sequence, n = b * heads + h. It owns them:
 // whoever has the tensor may write to it while sequences are computed.

@@ -13,6 +13,7 @@
 #include "mechanisms/registry.h"
 #include "mechanisms/torch/arguments.h"
 #include "mechanisms/torch/operators.h"
+#include "mechanisms/torch/pool.h"
 #include "mechanisms/torch/registration.h"
 
 namespace attnbench::torch_operators {
@@ -76,11 +77,16 @@ class Call {
     wrong.Throw(inputs_.heads());
   }
 
-  // `gradients` are zero before.
   void Gradient(const Tensor& cotangent, const Inputs& gradients) const {
     const OneBlasThread one_thread;
     ForEachSequence([&](Index n, Index length) {
-      if (IsEmpty(length)) return;
+      // The mechanism writes what is within the length.
+      const Index written = IsEmpty(length) ? 0 : length;
+      ZeroRows(written, Encoder(gradients, n, inputs_.num_entries()));
+      if (inputs_.memory.defined()) {
+        ZeroRows(written, Memory(gradients, n, inputs_.num_entries()));
+      }
+      if (IsEmpty(length)) return ZeroRows(0, Decoder(gradients, n));
       const MatrixView<const Real> d_made = SequenceOf<Real>(
           cotangent, n, inputs_.num_outputs(), inputs_.columns());
       Cotangent<Real> d_out;
@@ -115,6 +121,9 @@ class Call {
   }
   static MatrixView<Real> Memory(const Inputs& of, Index n, Index length) {
     return SequenceOf<Real>(of.memory, n, length, of.columns());
+  }
+  static void ZeroRows(Index first, const MatrixView<Real>& table) {
+    ZeroFrom(0, table.Rows(first, table.rows - first));
   }
   template <class Number>
   static MatrixView<Number> Columns(const MatrixView<Number>& table,
@@ -201,9 +210,9 @@ Tensor Compute(const Tensor& encoder_scores, const Tensor& decoder_scores,
                const OptionalTensor& lengths) {
   const Inputs inputs =
       Take(encoder_scores, decoder_scores, memory, options, lengths);
-  const Tensor out = at::empty({inputs.encoder.size(0), inputs.heads(),
-                                inputs.num_outputs(), inputs.columns()},
-                               inputs.encoder.options());
+  const Tensor out = MakeResult({inputs.encoder.size(0), inputs.heads(),
+                                 inputs.num_outputs(), inputs.columns()},
+                                inputs.encoder.options());
   if (!out.is_meta()) {
     AT_DISPATCH_FLOATING_TYPES(out.scalar_type(), "attnbench", [&] {
       Call<scalar_t>(inputs, options).Expect(out);
@@ -226,11 +235,13 @@ std::array<Tensor, 3> ComputeGradient(const OptionalTensor& d_out,
                     {inputs.encoder.size(0), inputs.heads(),
                      inputs.num_outputs(), inputs.columns()},
                     encoder_scores, kFirst);
-  const auto zeros = [](const Tensor& like) {
-    return like.defined() ? at::zeros(like.sizes(), like.options()) : like;
+  const auto make = [&](const Tensor& like) {
+    if (!like.defined()) return Tensor();
+    const Tensor made = MakeResultLike(like);
+    return cotangent.defined() ? made : made.zero_();
   };
   const Inputs gradients{
-      zeros(inputs.encoder), zeros(inputs.decoder), zeros(inputs.memory), {}};
+      make(inputs.encoder), make(inputs.decoder), make(inputs.memory), {}};
   if (cotangent.defined() && !cotangent.is_meta()) {
     AT_DISPATCH_FLOATING_TYPES(cotangent.scalar_type(), "attnbench", [&] {
       Call<scalar_t>(inputs, options).Gradient(cotangent, gradients);

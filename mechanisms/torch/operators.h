@@ -132,6 +132,10 @@ at::Tensor AdditiveEnergies(const at::Tensor& queries, const at::Tensor& keys,
                             const at::Tensor& v,
                             const OptionalTensor& lengths = {});
 
+// Gives the memory that the process keeps for results, and no result uses,
+// back to the system. docs/operators.md says how much that may be.
+void ReleaseMemory();
+
 }  // namespace attnbench::torch_operators
 
 #endif  // ATTNBENCH_MECHANISMS_TORCH_OPERATORS_H_

@@ -15,6 +15,7 @@
 #include "mechanisms/torch/arguments.h"
 #include "mechanisms/torch/operators.h"
 #include "mechanisms/torch/options.h"
+#include "mechanisms/torch/pool.h"
 #include "mechanisms/torch/registration.h"
 
 namespace attnbench::torch_operators {
@@ -153,11 +154,6 @@ class Call {
   const Mechanism<Real>& mechanism_;
 };
 
-// Memory for a result, all of which is going to be written.
-Tensor MakeResult(const Tensor& like) {
-  return at::empty_like(like, like.options(), at::MemoryFormat::Contiguous);
-}
-
 // Gives the arguments in a form that can be computed with, or throws.
 Inputs Take(const Tensor& scores, const OptionalTensor& chunk_energies,
             const OptionalTensor& lengths, const OptionalTensor& start,
@@ -189,9 +185,9 @@ std::tuple<Tensor, Tensor> Compute(const Tensor& scores,
                                    const OptionalTensor& start,
                                    const Options& options) {
   const Inputs inputs = Take(scores, chunk_energies, lengths, start, options);
-  const Tensor attention = MakeResult(inputs.scores);
+  const Tensor attention = MakeResultLike(inputs.scores);
   Tensor selection;
-  if (options.gives_alpha) selection = MakeResult(inputs.scores);
+  if (options.gives_alpha) selection = MakeResultLike(inputs.scores);
   if (!scores.is_meta()) {
     AT_DISPATCH_FLOATING_TYPES(inputs.scores.scalar_type(), "attnbench", [&] {
       Call<scalar_t>(inputs, options).Expect(attention, selection);
@@ -224,7 +220,7 @@ std::array<Tensor, 3> ComputeGradient(const Cotangents& cotangents,
   Inputs gradients;
   gradients.lengths = inputs.lengths;
   const auto make = [](bool is_wanted, const Tensor& of) {
-    return is_wanted && of.defined() ? MakeResult(of) : Tensor();
+    return is_wanted && of.defined() ? MakeResultLike(of) : Tensor();
   };
   gradients.scores = make(wanted[0], inputs.scores);
   gradients.chunk_energies = make(wanted[1], inputs.chunk_energies);
