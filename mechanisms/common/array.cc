@@ -13,6 +13,12 @@ constexpr std::align_val_t kCacheLine{64};
 // Smaller arrays lie on a page or two that others keep in use.
 constexpr std::size_t kLeastKeptBytes = 4096;
 
+void* NewArray(std::size_t bytes) { return ::operator new(bytes, kCacheLine); }
+void DeleteArray(void* pointer, std::size_t /*bytes*/) noexcept {
+  ::operator delete(pointer, kCacheLine);
+}
+ArraySource source_of_large{&NewArray, &DeleteArray};
+
 std::atomic<Index> allocation_limit_bytes{std::numeric_limits<Index>::max()};
 std::atomic<bool> keeps_arrays{false};
 
@@ -60,7 +66,7 @@ class KeptArrays {
   void Release() noexcept {
     for (std::size_t place = 0; place < count_; ++place) {
       ASAN_UNPOISON_MEMORY_REGION(blocks_[place].pointer, blocks_[place].bytes);
-      ::operator delete(blocks_[place].pointer, kCacheLine);
+      source_of_large.give(blocks_[place].pointer, blocks_[place].bytes);
     }
     count_ = 0;
     bytes_ = 0;
@@ -103,6 +109,8 @@ void ReleaseKeptArrays() {
   if (Kept() != nullptr) Kept()->Release();
 }
 
+void SetArraySource(const ArraySource& source) { source_of_large = source; }
+
 void* AllocateCounted(std::size_t bytes) {
   MemoryUse& use = ThreadMemoryUse();
   const Index limit = allocation_limit_bytes.load(std::memory_order_relaxed);
@@ -110,14 +118,15 @@ void* AllocateCounted(std::size_t bytes) {
       use.current_bytes > limit - static_cast<Index>(bytes)) {
     throw std::bad_alloc();
   }
-  KeptArrays* const arrays = bytes < kLeastKeptBytes ? nullptr : Kept();
+  const bool is_large = bytes >= kLeastKeptBytes;
+  KeptArrays* const arrays = is_large ? Kept() : nullptr;
   void* pointer = arrays == nullptr ? nullptr : arrays->Take(bytes);
   if (pointer == nullptr) {
     if (arrays != nullptr && arrays->bytes() + use.current_bytes >
                                  limit - static_cast<Index>(bytes)) {
       arrays->Release();
     }
-    pointer = ::operator new(bytes, kCacheLine);
+    pointer = is_large ? source_of_large.take(bytes) : NewArray(bytes);
   }
   use.current_bytes += static_cast<Index>(bytes);
   use.peak_bytes = std::max(use.peak_bytes, use.current_bytes);
@@ -126,8 +135,9 @@ void* AllocateCounted(std::size_t bytes) {
 
 void DeallocateCounted(void* pointer, std::size_t bytes) noexcept {
   ThreadMemoryUse().current_bytes -= static_cast<Index>(bytes);
-  KeptArrays* const arrays = bytes < kLeastKeptBytes ? nullptr : Kept();
-  if (arrays == nullptr) return ::operator delete(pointer, kCacheLine);
+  if (bytes < kLeastKeptBytes) return DeleteArray(pointer, bytes);
+  KeptArrays* const arrays = Kept();
+  if (arrays == nullptr) return source_of_large.give(pointer, bytes);
   arrays->Keep(pointer, bytes);
 }
 

@@ -83,6 +83,15 @@ void KeepFreedArrays();
 Index KeptBytes();
 void ReleaseKeptArrays();
 
+// Where arrays of a page and more come from and go to, in place of malloc. It
+// is set before the first of them is made. `take` gives memory aligned to a
+// cache line, or throws.
+struct ArraySource {
+  void* (*take)(std::size_t bytes);
+  void (*give)(void* pointer, std::size_t bytes) noexcept;
+};
+void SetArraySource(const ArraySource& source);
+
 void* AllocateCounted(std::size_t bytes);
 void DeallocateCounted(void* pointer, std::size_t bytes) noexcept;
 

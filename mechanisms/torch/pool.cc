@@ -3,6 +3,7 @@
 #include <ATen/EmptyTensor.h>
 #include <ATen/Functions.h>
 #include <c10/core/CPUAllocator.h>
+#include <c10/core/alignment.h>
 #include <c10/core/impl/alloc_cpu.h>
 #include <pthread.h>
 #include <sanitizer/asan_interface.h>
@@ -18,9 +19,11 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <string>
 #include <utility>
 
+#include "mechanisms/common/array.h"
 #include "mechanisms/torch/operators.h"
 
 namespace attnbench::torch_operators {
@@ -56,14 +59,12 @@ struct Block {
   std::size_t bytes = 0;
   std::uint64_t kept_at = 0;  // counts the blocks that were kept
 };
-// A block that is in use is alone in its list, and moves to the pool's, so that
-// keeping it allocates nothing.
 using Blocks = std::list<Block>;
 
 // Gives null where there is no more memory.
 void* NewMemory(std::size_t bytes) {
-  // malloc takes its own memory back from these: a mapping each would be too
-  // many for the system.
+  // malloc reuses what it is given back of these; a mapping each would be more
+  // than the system allows.
   if (bytes < kHugePageBytes) return c10::alloc_cpu(bytes);
   const std::size_t mapped_bytes = bytes + kHugePageBytes;
   void* const mapped = mmap(nullptr, mapped_bytes, PROT_READ | PROT_WRITE,
@@ -74,75 +75,75 @@ void* NewMemory(std::size_t bytes) {
   char* const data = static_cast<char*>(mapped) + before;
   if (before > 0) munmap(mapped, before);
   munmap(data + bytes, kHugePageBytes - before);
-  // A system without them says no, and gives small pages.
+  // A system without huge pages refuses, and gives small ones.
   madvise(data, bytes, MADV_HUGEPAGE);
   return data;
 }
 
-void FreeMemory(const Blocks& blocks) {
-  for (const Block& block : blocks) {
-    ASAN_UNPOISON_MEMORY_REGION(block.data, block.bytes);
-    if (block.bytes < kHugePageBytes) {
-      c10::free_cpu(block.data);
-    } else {
-      munmap(block.data, block.bytes);
-    }
+void FreeMemory(const Block& block) {
+  ASAN_UNPOISON_MEMORY_REGION(block.data, block.bytes);
+  if (block.bytes < kHugePageBytes) {
+    c10::free_cpu(block.data);
+  } else {
+    munmap(block.data, block.bytes);
   }
 }
 
-std::size_t LimitFromEnvironment() {
-  const char* const value = std::getenv(kLimitVariable);
-  const std::string text = value == nullptr ? "" : value;
-  if (text.empty()) return kDefaultLimitMiB * kMiB;
-  std::size_t limit = 0;
-  const char* const end = text.data() + text.size();
-  const auto [last, error] = std::from_chars(text.data(), end, limit);
-  TORCH_CHECK_VALUE(
-      error == std::errc() && last == end && limit <= kMostLimitMiB,
-      kLimitVariable, " must be a whole number of MiB from 0 to ",
-      kMostLimitMiB, ", but is ", text.substr(0, 40));
-  return limit * kMiB;
-}
-
-// Blocks that no result uses, up to a limit. Blocks in use are not counted:
+// Blocks that nobody uses, up to a limit. Blocks in use are not counted:
 // results take what they take, with a pool or without.
 class Pool {
  public:
-  // It is never destroyed: results are dropped while a process ends, too.
-  static Pool& Get() {
-    static Pool& pool = *new Pool;
-    return pool;
+  Pool() {
+    const char* const value = std::getenv(kLimitVariable);
+    const std::string text = value == nullptr ? "" : value;
+    if (text.empty()) return;
+    std::size_t limit = 0;
+    const char* const end = text.data() + text.size();
+    const auto [last, error] = std::from_chars(text.data(), end, limit);
+    if (error != std::errc() || last != end || limit > kMostLimitMiB) {
+      wrong_limit_ = text.substr(0, 40);
+    }
+    limit_bytes_ = limit * kMiB;
   }
 
-  bool is_off() const { return limit_bytes_ == 0; }
+  // Throws if the limit that the environment has is none.
+  bool is_off() const {
+    TORCH_CHECK_VALUE(wrong_limit_.empty(), kLimitVariable,
+                      " must be a whole number of MiB from 0 to ",
+                      kMostLimitMiB, ", but is ", wrong_limit_);
+    return limit_bytes_ == 0;
+  }
 
   // Gives null where there is no more memory.
-  at::DataPtr Take(std::size_t bytes) {
+  void* Take(std::size_t bytes) {
     const std::size_t block_bytes = BlockBytes(bytes);
-    auto taken = std::make_unique<Blocks>();
-    {
-      const std::lock_guard lock(mutex_);
-      Blocks& kept = kept_[block_bytes];
-      if (!kept.empty()) {
-        taken->splice(taken->begin(), kept, kept.begin());
-        kept_bytes_ -= block_bytes;
-      }
+    void* data = TakeKept(block_bytes);
+    if (data == nullptr) data = NewMemory(block_bytes);
+    if (data == nullptr) {
+      Shrink(0);
+      data = NewMemory(block_bytes);
     }
-    if (taken->empty()) {
-      Block& block = taken->emplace_back(Block{.bytes = block_bytes});
-      block.data = NewMemory(block_bytes);
-      if (block.data == nullptr) {
-        Shrink(0);
-        block.data = NewMemory(block_bytes);
-      }
-      if (block.data == nullptr) return {};
-    }
-    void* const data = taken->front().data;
+    if (data == nullptr) return nullptr;
     ASAN_POISON_MEMORY_REGION(data, block_bytes);
     ASAN_UNPOISON_MEMORY_REGION(data, bytes);
-    // The profiler sees what a result takes, as with PyTorch's own memory.
-    c10::profiledCPUMemoryReporter().New(data, bytes);
-    return {data, taken.release(), &Pool::Keep, at::kCPU};
+    return data;
+  }
+
+  // Takes back what Take gave for so many bytes.
+  void Give(void* data, std::size_t bytes) noexcept {
+    Block block{data, BlockBytes(bytes)};
+    // A larger one would leave no room for any.
+    if (block.bytes > limit_bytes_) return FreeMemory(block);
+    ASAN_POISON_MEMORY_REGION(data, block.bytes);
+    try {
+      const std::lock_guard lock(mutex_);
+      block.kept_at = count_++;
+      kept_[block.bytes].push_front(block);
+      kept_bytes_ += block.bytes;
+    } catch (const std::bad_alloc&) {
+      return FreeMemory(block);
+    }
+    Shrink(limit_bytes_);
   }
 
   // Gives the blocks that were kept first back to the system, until the rest
@@ -152,56 +153,73 @@ class Pool {
     {
       const std::lock_guard lock(mutex_);
       while (kept_bytes_ > most_bytes) {
-        const auto oldest =
-            std::ranges::min_element(kept_, {}, [](const auto& same) {
-              return same.second.empty() ? UINT64_MAX
-                                         : same.second.back().kept_at;
-            });
-        Blocks& from = oldest->second;
+        const auto oldest = std::ranges::min_element(
+            kept_, {},
+            [](const auto& one) { return one.second.back().kept_at; });
+        Blocks& same = oldest->second;
         kept_bytes_ -= oldest->first;
-        unwanted.splice(unwanted.begin(), from, std::prev(from.end()));
+        unwanted.splice(unwanted.begin(), same, std::prev(same.end()));
+        if (same.empty()) kept_.erase(oldest);
       }
     }
-    FreeMemory(unwanted);
+    for (const Block& block : unwanted) FreeMemory(block);
   }
+
+  // Around a fork: a child has no other thread that could unlock its copy.
+  void Lock() { mutex_.lock(); }
+  void Unlock() { mutex_.unlock(); }
 
  private:
-  Pool() : limit_bytes_(LimitFromEnvironment()) {
-    // A child has no other thread that could unlock its copy.
-    pthread_atfork([] { Get().mutex_.lock(); }, [] { Get().mutex_.unlock(); },
-                   [] { Get().mutex_.unlock(); });
+  void* TakeKept(std::size_t block_bytes) {
+    const std::lock_guard lock(mutex_);
+    const auto found = kept_.find(block_bytes);
+    if (found == kept_.end()) return nullptr;
+    void* const data = found->second.front().data;
+    found->second.pop_front();
+    if (found->second.empty()) kept_.erase(found);
+    kept_bytes_ -= block_bytes;
+    return data;
   }
 
-  // Takes the block of a result that is gone.
-  static void Keep(void* context) {
-    const std::unique_ptr<Blocks> taken(static_cast<Blocks*>(context));
-    Pool& pool = Get();
-    Block& block = taken->front();
-    c10::profiledCPUMemoryReporter().Delete(block.data);
-    // It would leave no room for others.
-    if (block.bytes > pool.limit_bytes_) return FreeMemory(*taken);
-    ASAN_POISON_MEMORY_REGION(block.data, block.bytes);
-    {
-      const std::lock_guard lock(pool.mutex_);
-      block.kept_at = pool.count_++;
-      pool.kept_bytes_ += block.bytes;
-      Blocks& kept = pool.kept_.find(block.bytes)->second;
-      kept.splice(kept.begin(), *taken);
-    }
-    pool.Shrink(pool.limit_bytes_);
-  }
-
-  const std::size_t limit_bytes_;
+  std::size_t limit_bytes_ = kDefaultLimitMiB * kMiB;
+  std::string wrong_limit_;
   std::mutex mutex_;
   // By size, and those of a size from the one that was kept last, as it may
-  // still be in a cache. A size that was ever asked for stays.
+  // still be in a cache. None is empty.
   std::map<std::size_t, Blocks> kept_;
   std::size_t kept_bytes_ = 0;
   std::uint64_t count_ = 0;
 };
 
+// It is never destroyed: results are dropped while a process ends, too.
+Pool& pool = *new Pool;
+
+struct Result {
+  void* data;
+  std::size_t bytes;
+};
+
+void GiveBack(void* context) {
+  const std::unique_ptr<Result> result(static_cast<Result*>(context));
+  c10::profiledCPUMemoryReporter().Delete(result->data);
+  pool.Give(result->data, result->bytes);
+}
+
+// Arrays of mechanisms, too: what they hold while they compute.
+void* TakeArray(std::size_t bytes) {
+  void* const data = pool.Take(bytes);
+  if (data == nullptr) throw std::bad_alloc();
+  return data;
+}
+void GiveArray(void* data, std::size_t bytes) noexcept {
+  pool.Give(data, bytes);
+}
+
 TORCH_LIBRARY_FRAGMENT(attnbench, library) {
   library.def("release() -> ()", &ReleaseMemory);
+  SetArraySource({&TakeArray, &GiveArray});
+  pthread_atfork([] { pool.Lock(); }, [] { pool.Unlock(); },
+                 [] { pool.Unlock(); });
 }
 
 }  // namespace
@@ -209,21 +227,27 @@ TORCH_LIBRARY_FRAGMENT(attnbench, library) {
 at::Tensor MakeResult(at::IntArrayRef sizes, const at::TensorOptions& options) {
   const std::size_t bytes = at::detail::computeStorageNbytesContiguous(
       sizes, options.dtype().itemsize());
-  if (!options.device().is_cpu() || bytes == 0 || Pool::Get().is_off()) {
+  if (!options.device().is_cpu() || pool.is_off() || bytes == 0) {
     return at::empty(sizes, options);
   }
-  at::DataPtr data = Pool::Get().Take(bytes);
-  if (!data) return at::empty(sizes, options);  // this says so
-  // PyTorch's own allocator is that of a result that is resized.
-  c10::Storage storage(c10::Storage::use_byte_size_t(), bytes, std::move(data),
+  auto result = std::make_unique<Result>();
+  result->data = pool.Take(bytes);
+  result->bytes = bytes;
+  if (result->data == nullptr) return at::empty(sizes, options);  // it throws
+  // The profiler of PyTorch sees what it would see of its own memory.
+  c10::profiledCPUMemoryReporter().New(result->data, bytes);
+  void* const data = result->data;
+  // A result that is resized moves to PyTorch's own memory.
+  c10::Storage storage(c10::Storage::use_byte_size_t(), bytes,
+                       {data, result.release(), &GiveBack, at::kCPU},
                        c10::GetAllocator(at::kCPU), /*resizable=*/true);
-  at::Tensor result = at::detail::make_tensor<c10::TensorImpl>(
+  at::Tensor made = at::detail::make_tensor<c10::TensorImpl>(
       std::move(storage), c10::DispatchKeySet(c10::DispatchKey::CPU),
       options.dtype());
-  result.unsafeGetTensorImpl()->set_sizes_contiguous(sizes);
-  return result;
+  made.unsafeGetTensorImpl()->set_sizes_contiguous(sizes);
+  return made;
 }
 
-void ReleaseMemory() { Pool::Get().Shrink(0); }
+void ReleaseMemory() { pool.Shrink(0); }
 
 }  // namespace attnbench::torch_operators

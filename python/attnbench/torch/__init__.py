@@ -16,7 +16,8 @@ make losses of latency. check says how wrong an alpha of your own is. docs/opera
 examples, and the names that toolkits have for the same things.
 
 Tensors are f32 or f64 (half and bfloat16 are computed in f32). On the CPU native operators
-compute, where their library is built, else plain torch operations: backend() says which.
+compute, where their library is built, else plain torch operations: backend() says which. release()
+gives back the memory that they keep.
 """
 
 from attnbench.torch.arguments import lengths_from_mask
@@ -37,6 +38,7 @@ from attnbench.torch.latency import (
     expected_delays,
 )
 from attnbench.torch.fixed_memory import FixedMemoryAttention
+from attnbench.torch.library import release
 from attnbench.torch.modules import (
     AdditiveEnergy,
     Attention,
@@ -73,4 +75,5 @@ __all__ = [
     "memory_contexts",
     "mocha_attention",
     "monotonic_attention",
+    "release",
 ]
