@@ -36,7 +36,7 @@ constexpr const char* kLimitVariable = "ATTNBENCH_TORCH_POOL_MIB";
 // What all results of a step of MoChA take at B x H = 32, U = 256, T = 1024 is
 // half of it.
 constexpr std::size_t kDefaultLimitMiB = 256;
-constexpr std::size_t kMostLimitMiB = kMiB;
+constexpr std::size_t kMostLimitMiB = 1 << 20;
 // The sanitizer then sees who reads beyond a result that fills its block.
 #ifdef __SANITIZE_ADDRESS__
 constexpr std::size_t kGuardBytes = 64;
@@ -46,7 +46,8 @@ constexpr std::size_t kGuardBytes = 0;
 
 // The size of the block for so many bytes: four sizes between powers of two,
 // so that results of nearly the same size share blocks. It is at most 1.25
-// times as large, and pages that nobody writes take no memory.
+// times as large, but for whole cache lines, and pages that nobody writes take
+// no memory.
 std::size_t BlockBytes(std::size_t bytes) {
   bytes += kGuardBytes;
   const std::size_t step =
@@ -63,8 +64,7 @@ using Blocks = std::list<Block>;
 
 // Gives null where there is no more memory.
 void* NewMemory(std::size_t bytes) {
-  // malloc reuses what it is given back of these; a mapping each would be more
-  // than the system allows.
+  // The system allows some 65,000 mappings: too few for small blocks.
   if (bytes < kHugePageBytes) return c10::alloc_cpu(bytes);
   const std::size_t mapped_bytes = bytes + kHugePageBytes;
   void* const mapped = mmap(nullptr, mapped_bytes, PROT_READ | PROT_WRITE,
@@ -102,16 +102,17 @@ class Pool {
     const auto [last, error] = std::from_chars(text.data(), end, limit);
     if (error != std::errc() || last != end || limit > kMostLimitMiB) {
       wrong_limit_ = text.substr(0, 40);
+      limit = 0;
     }
     limit_bytes_ = limit * kMiB;
   }
 
+  bool is_off() const { return limit_bytes_ == 0; }
   // Throws if the limit that the environment has is none.
-  bool is_off() const {
+  void CheckLimit() const {
     TORCH_CHECK_VALUE(wrong_limit_.empty(), kLimitVariable,
                       " must be a whole number of MiB from 0 to ",
                       kMostLimitMiB, ", but is ", wrong_limit_);
-    return limit_bytes_ == 0;
   }
 
   // Gives null where there is no more memory.
@@ -217,7 +218,7 @@ void GiveArray(void* data, std::size_t bytes) noexcept {
 
 TORCH_LIBRARY_FRAGMENT(attnbench, library) {
   library.def("release() -> ()", &ReleaseMemory);
-  SetArraySource({&TakeArray, &GiveArray});
+  if (!pool.is_off()) SetArraySource({&TakeArray, &GiveArray});
   pthread_atfork([] { pool.Lock(); }, [] { pool.Unlock(); },
                  [] { pool.Unlock(); });
 }
@@ -225,9 +226,10 @@ TORCH_LIBRARY_FRAGMENT(attnbench, library) {
 }  // namespace
 
 at::Tensor MakeResult(at::IntArrayRef sizes, const at::TensorOptions& options) {
+  pool.CheckLimit();
   const std::size_t bytes = at::detail::computeStorageNbytesContiguous(
       sizes, options.dtype().itemsize());
-  if (!options.device().is_cpu() || pool.is_off() || bytes == 0) {
+  if (!options.device().is_cpu() || bytes == 0 || pool.is_off()) {
     return at::empty(sizes, options);
   }
   auto result = std::make_unique<Result>();
