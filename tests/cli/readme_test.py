@@ -332,6 +332,20 @@ class NumbersTest(DocumentsTest):
                     self.assertIn(word, prose(page))
         self.assertEqual(names, re.findall("^<!-- (portable.*) -->$", page, re.MULTILINE))
 
+    def test_operators_are_tested_where_logs_of_other_machines_have_seen_them_pass(self):
+        rows = re.findall(r"^\| (.+) \| .+ \| (.+) \| .*\]\(\.\./(tests/torch/logs/[^)]+)\)",
+                          read("docs/operators.md"), re.MULTILINE)
+        told = {path: (device, version) for device, version, path in rows}
+        for path in glob.glob("tests/torch/logs/*", root_dir=ROOT):
+            log = json.loads(read(path))
+            device, version = told.pop(path)
+            self.assertEqual((log["device"].upper(), log["torch"].split("+")[0]),
+                             (device.split()[0], version))
+            self.assertEqual(log["failures"], {})
+            self.assertGreater(sum(file["ran"] for file in log["tests"].values()),
+                               10 * len(log["skips"]))
+        self.assertEqual(told, {})
+
     def test_the_growth_is_that_of_the_committed_result(self):
         made = plots("growth.py", os.path.join(RESULTS, "growth.json"))
         self.stands_in(f"<!-- growth table -->\n{made}<!-- end of growth table -->\n",

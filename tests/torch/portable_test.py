@@ -260,7 +260,7 @@ class BackendTest(unittest.TestCase):
         code = ("import torch, attnbench.torch as at\n"
                 "for _ in range(2): made = at.monotonic_attention(p=torch.full((1, 1, 1, 2), .5))\n"
                 "print(made.tolist())")
-        done = in_python(code, PYTHONWARNINGS="always", ATTNBENCH_TORCH_BACKEND="")
+        done = in_python(code, PYTHONWARNINGS="always::UserWarning", ATTNBENCH_TORCH_BACKEND="")
         self.assertEqual(done.stdout, "[[[[0.5, 0.25]]]]\n")
         self.assertEqual(done.stderr.count("Warning"), 1, done.stderr)
         self.assertIn("takes its portable path: ATTNBENCH_TORCH_LIBRARY names no file",

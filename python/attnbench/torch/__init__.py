@@ -21,7 +21,7 @@ gives back the memory that they keep.
 """
 
 from attnbench.torch.arguments import lengths_from_mask
-from attnbench.torch.backend import backend
+from attnbench.torch.backend import backend, release
 from attnbench.torch.checking import Check, check
 from attnbench.torch.functions import (
     additive_energies,
@@ -38,7 +38,6 @@ from attnbench.torch.latency import (
     expected_delays,
 )
 from attnbench.torch.fixed_memory import FixedMemoryAttention
-from attnbench.torch.library import release
 from attnbench.torch.modules import (
     AdditiveEnergy,
     Attention,

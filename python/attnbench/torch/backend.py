@@ -105,3 +105,13 @@ try:
     backend(os.environ.get(VARIABLE) or "auto")
 except ValueError as error:
     raise ValueError(f"{VARIABLE}: {error}") from None
+
+
+def release() -> None:
+    """Gives the memory that the native operators keep for their next results, and no tensor
+    uses, back to the system. They keep up to 256 MiB, or what the environment variable
+    ATTNBENCH_TORCH_POOL_MIB says when the library is loaded. Tensors stay as they are. Where
+    the library is not loaded there is nothing to give back.
+    """
+    if _missing is None:
+        torch.ops.attnbench.release()

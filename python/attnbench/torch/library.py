@@ -74,16 +74,6 @@ def load():
         ) from error
 
 
-def release() -> None:
-    """Gives the memory that the native operators keep for their next results, and no tensor
-    uses, back to the system. They keep up to 256 MiB, or what the environment variable
-    ATTNBENCH_TORCH_POOL_MIB says when the library is loaded. Tensors stay as they are. Where
-    the library is not loaded there is nothing to give back.
-    """
-    if hasattr(torch.ops.attnbench, "release"):
-        torch.ops.attnbench.release()
-
-
 def _of_the_program():
     """The library beside the program, in its build folder or where CMake installs it."""
     program = shutil.which("attnbench")
