@@ -17,7 +17,7 @@
 #   --help    this text
 # example: scripts/peers.sh --builds 20
 #
-# portable_cuda.json needs a GPU and is not measured here; it says how.
+# portable_cuda.json needs a GPU, so it is not measured here; its "source" says how to run it.
 #
 # Ends with the table of targets. An experiment that fails is named, the others
 # go on, and the exit code is 1. Other programs on the machine spoil the times.

@@ -33,8 +33,8 @@ constexpr std::size_t kMiB = std::size_t{1} << 20;
 // Blocks from this size on are aligned to it, and ask for pages of this size.
 constexpr std::size_t kHugePageBytes = 2 * kMiB;
 constexpr const char* kLimitVariable = "ATTNBENCH_TORCH_POOL_MIB";
-// What all results of a step of MoChA take at B x H = 32, U = 256, T = 1024 is
-// half of it.
+// Twice what all results of a training step of MoChA take at B x H = 32,
+// U = 256, T = 1024.
 constexpr std::size_t kDefaultLimitMiB = 256;
 constexpr std::size_t kMostLimitMiB = 1 << 20;
 // The sanitizer then sees who reads beyond a result that fills its block.

@@ -52,7 +52,7 @@ class Finished(ResumeTest):
             done = self.run_grid("--resume", grid=grid)
             self.assertIn(f"{there} of {there + {12: 2, 14: 14}[there]} points are there",
                           done.stderr)
-            # Those of another clock than the others do not stay.
+            # A resumed run measures points of another clock again.
             again += sum(map(int, re.findall(r"(\d+) of \d+ (?:is|are) measured again",
                                              done.stderr)))
         new = {c["point"]: c["samples_ns"] for c in self.expect_whole(grid)["cells"]}
@@ -139,7 +139,7 @@ class Drifted(ResumeTest):
                         break
                     # The run was faster than the test.
                     os.remove(self.path("r.json"))
-                self.assertEqual(run.returncode, status)
+                self.assertEqual(run.returncode, status, "every run was faster than the test")
                 again = self.steadied(grid)
                 self.assertGreaterEqual(len(again), 3)
                 done = self.run_grid("--resume", grid=MANY)

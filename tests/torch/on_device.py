@@ -32,6 +32,7 @@ FILES = ("errors", "latency", "modules", "toolkits", "operators", "portable", "c
          "compile")
 LEFT_OUT = {"dispatch": "of the native operators", "energy_attention": "of the native operators",
             "package": "of pip", "peers": "of the program's peers",
+            "pool": "of the native operators",
             "replacement": "of a committed experiment"}
 MADE = {torch.tensor, torch.as_tensor, torch.zeros, torch.ones, torch.full, torch.empty, torch.eye,
         torch.arange, torch.linspace, torch.rand, torch.randn, torch.randint, torch.randperm}

@@ -190,10 +190,10 @@ def _has_numbers(tensor: Tensor) -> bool:
     return not tensor.is_meta
 
 
-def _casts(device):
-    """Whether autocast is on there."""
+def _casts(device_type: str) -> bool:
+    """Whether autocast is on for devices of this type, such as "cuda"."""
     try:
-        return torch.is_autocast_enabled(device)
+        return torch.is_autocast_enabled(device_type)
     except TypeError:  # before PyTorch 2.4 it takes no device
         return torch.is_autocast_enabled() or torch.is_autocast_cpu_enabled()
     except RuntimeError:  # there is none for this device
