@@ -4,7 +4,6 @@
 #include <ATen/Functions.h>
 #include <c10/core/CPUAllocator.h>
 #include <c10/core/alignment.h>
-#include <c10/core/impl/alloc_cpu.h>
 #include <pthread.h>
 #include <sanitizer/asan_interface.h>
 #include <sys/mman.h>
@@ -65,7 +64,10 @@ using Blocks = std::list<Block>;
 // Gives null where there is no more memory.
 void* NewMemory(std::size_t bytes) {
   // The system allows some 65,000 mappings: too few for small blocks.
-  if (bytes < kHugePageBytes) return c10::alloc_cpu(bytes);
+  if (bytes < kHugePageBytes) {
+    void* data = nullptr;
+    return posix_memalign(&data, c10::gAlignment, bytes) == 0 ? data : nullptr;
+  }
   const std::size_t mapped_bytes = bytes + kHugePageBytes;
   void* const mapped = mmap(nullptr, mapped_bytes, PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -83,7 +85,7 @@ void* NewMemory(std::size_t bytes) {
 void FreeMemory(const Block& block) {
   ASAN_UNPOISON_MEMORY_REGION(block.data, block.bytes);
   if (block.bytes < kHugePageBytes) {
-    c10::free_cpu(block.data);
+    std::free(block.data);
   } else {
     munmap(block.data, block.bytes);
   }
@@ -137,9 +139,11 @@ class Pool {
     if (block.bytes > limit_bytes_) return FreeMemory(block);
     ASAN_POISON_MEMORY_REGION(data, block.bytes);
     try {
+      Blocks one{block};
       const std::lock_guard lock(mutex_);
-      block.kept_at = count_++;
-      kept_[block.bytes].push_front(block);
+      one.front().kept_at = count_++;
+      Blocks& same = kept_[block.bytes];
+      same.splice(same.begin(), one);
       kept_bytes_ += block.bytes;
     } catch (const std::bad_alloc&) {
       return FreeMemory(block);

@@ -151,10 +151,10 @@ def main():
     if FAULT == "talk":
         return talk(CALL)
     if FAULT == "lie":  # in the wrong unit, as it were
-        protocol._time = lambda run, message: 10**15
+        protocol._time = lambda *call: 10**15
     if FAULT == "seconds":
         nanoseconds = protocol._time
-        protocol._time = lambda run, message: nanoseconds(run, message) / 1e9
+        protocol._time = lambda *call: nanoseconds(*call) / 1e9
     first = DESCRIPTION["variants"][0]
     for key, value in [w.split("=") for w in sys.argv[1:] if "=" in w]:
         (first if key in first else DESCRIPTION)[key] = json.loads(value)

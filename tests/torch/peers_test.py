@@ -113,6 +113,7 @@ class Devices(unittest.TestCase):
         self.assertEqual(set(happened[1::2]), {"wait"})
         self.assertEqual(set(happened[::2]), {"a", "b"})
 
+    @needs.program
     def test_a_device_that_is_not_there_is_refused_in_one_line(self):
         for device, words in (("meta", "must be cpu, cuda or cuda:N"), ("cuda:", "must be cpu"),
                               ("cuda:99", "finds [0-9]+ CUDA devices")):

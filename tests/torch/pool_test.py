@@ -20,7 +20,7 @@ MIB = 1 << 20
 VARIABLE = "ATTNBENCH_TORCH_POOL_MIB"
 HUGE_PAGES = "/sys/kernel/mm/transparent_hugepage"
 BEGINNING = """
-import os, torch
+import os, resource, torch
 from attnbench.torch import monotonic_attention, release
 def resident():
     with open("/proc/self/statm") as file:
@@ -165,6 +165,19 @@ class PoolTest(unittest.TestCase):
         self.assertEqual(float(number), 0.125)
         at.release()
         self.assertTrue(is_whole(graph, 0.05))
+
+    def test_what_is_kept_makes_room_for_results_of_another_size(self):
+        done = self.run_python(
+            "torch.set_num_threads(1)\n"
+            "kept = [alpha(16) for _ in range(12)]\n"
+            "p = torch.full((1, 1, 1, 400_000), 0.5)\n"
+            "monotonic_attention(p=p)\n"
+            "del kept\n"
+            "pages = int(open('/proc/self/statm').read().split()[0])\n"
+            "most = pages * resource.getpagesize() + (20 << 20)\n"
+            "resource.setrlimit(resource.RLIMIT_AS, (most, -1))\n"
+            "print(len([monotonic_attention(p=p) for _ in range(80)]))\n")
+        self.assertEqual(done.stdout, "80\n", done.stderr)
 
     def test_the_pool_keeps_no_more_than_its_limit(self):
         code = ("alpha(1); release()\n"
