@@ -76,6 +76,8 @@ def faults():
 
 class PoolTest(unittest.TestCase):
     def run_python(self, code, **environment):
+        # Else malloc keeps large freed arrays, which would be counted as the pool's.
+        environment["MALLOC_MMAP_THRESHOLD_"] = "65536"
         return subprocess.run([sys.executable, "-c", BEGINNING + code], text=True, check=False,
                               capture_output=True, env={**os.environ, **environment})
 

@@ -109,7 +109,7 @@ except ValueError as error:
 
 def release() -> None:
     """Gives the memory that the native operators keep for their next results, and no tensor
-    uses, back to the system. They keep up to 256 MiB, or what the environment variable
+    uses, back to malloc or the system. They keep up to 256 MiB, or what the environment variable
     ATTNBENCH_TORCH_POOL_MIB says when the library is loaded. Tensors stay as they are. Where
     the library is not loaded there is nothing to give back.
     """
