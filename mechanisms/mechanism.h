@@ -349,6 +349,7 @@ struct Sequence {
                                   // without
   MatrixView<const Real> states;  // [U, d], empty with given scores
   MatrixView<Real> contexts;      // [U, d], written; Expect: where it has data
+  int threads = 1;                // that may work on it
 };
 
 // What Expect makes of a sequence beside Sequence::contexts. A view without
@@ -357,6 +358,10 @@ template <class Real>
 struct Expectation {
   MatrixView<Real> attention = {};  // [U, T], the expected weight of each entry
   MatrixView<Real> selection = {};  // [U, T], alpha; of mechanisms that choose
+  // [U, T], q, the mass that arrives at each entry (selection.h), which variant
+  // `exact` of mechanisms that choose leaves behind. With data, Gradient reads
+  // what Expect wrote there from the same inputs, and makes nothing again.
+  MatrixView<Real> arrived = {};
 };
 
 // dL/d of what Expect makes; a view without data is zero.

@@ -20,7 +20,24 @@ class AdaptiveExpectation final : public ChunkExpectation<Real> {
   explicit AdaptiveExpectation(bool quadratic)
       : moderate_(quadratic), moderate_gradient_(quadratic) {}
 
-  void Forward(const ChoiceRow<Real>& row, std::span<Real> attention) override {
+  bool reads_selection_alone() const override { return false; }
+
+  void Forward(const ChoiceRows<Real>& rows,
+               const MatrixView<Real>& attention) override {
+    for (Index n = 0; n < rows.count(); ++n) {
+      ForwardRow(rows.Row(n), attention.Row(n));
+    }
+  }
+  void Backward(const ChoiceRows<Real>& rows,
+                const MatrixView<const Real>& d_attention,
+                const ChoiceRowsGradient<Real>& gradient) override {
+    for (Index n = 0; n < rows.count(); ++n) {
+      BackwardRow(rows.Row(n), d_attention.Row(n), gradient.Row(n));
+    }
+  }
+
+ private:
+  void ForwardRow(const ChoiceRow<Real>& row, std::span<Real> attention) {
     if (attention.empty()) return;
     if (moderate_.Take(row)) return moderate_.Forward(row, attention);
     Prepare(row);
@@ -30,8 +47,9 @@ class AdaptiveExpectation final : public ChunkExpectation<Real> {
                            [](double x) { return static_cast<Real>(x); });
   }
 
-  void Backward(const ChoiceRow<Real>& row, std::span<const Real> d_attention,
-                const ChoiceRowGradient<Real>& gradient) override {
+  void BackwardRow(const ChoiceRow<Real>& row,
+                   std::span<const Real> d_attention,
+                   const ChoiceRowGradient<Real>& gradient) {
     const std::size_t T = d_attention.size();
     if (T == 0) return;
     if (moderate_gradient_.Take(row)) {
@@ -60,7 +78,6 @@ class AdaptiveExpectation final : public ChunkExpectation<Real> {
     }
   }
 
- private:
   void Prepare(const ChoiceRow<Real>& row) {
     const std::size_t T = row.p.size();
     for (Buffer<double>* array : {&start_, &p_, &passes_, &u_}) {

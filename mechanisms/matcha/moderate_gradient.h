@@ -42,7 +42,7 @@ class ModerateGradient {
     return true;
   }
 
-  // Does what ChunkExpectation::Backward does.
+  // Does what ChunkExpectation::Backward does of one row.
   void Backward(const ChoiceRow<Real>& row, std::span<const Real> d,
                 const ChoiceRowGradient<Real>& gradient) {
     const std::size_t T = d.size();

@@ -134,9 +134,26 @@ class WindowExpectation final : public ChunkExpectation<Real> {
  public:
   explicit WindowExpectation(Index width) : width_(width) {}
 
+  bool reads_selection_alone() const override { return true; }
+
+  void Forward(const ChoiceRows<Real>& rows,
+               const MatrixView<Real>& attention) override {
+    for (Index n = 0; n < rows.count(); ++n) {
+      ForwardRow(rows.Row(n), attention.Row(n));
+    }
+  }
+  void Backward(const ChoiceRows<Real>& rows,
+                const MatrixView<const Real>& d_attention,
+                const ChoiceRowsGradient<Real>& gradient) override {
+    for (Index n = 0; n < rows.count(); ++n) {
+      BackwardRow(rows.Row(n), d_attention.Row(n), gradient.Row(n));
+    }
+  }
+
+ private:
   // With D(k) the sum of exp(u) over window k,
   //   beta(j) = exp(u(j)) sum over k = j..j+w-1 of alpha(k) / D(k).
-  void Forward(const ChoiceRow<Real>& row, std::span<Real> attention) override {
+  void ForwardRow(const ChoiceRow<Real>& row, std::span<Real> attention) {
     if (const auto unit = UnitOfModerate<Real>(row.chunk_energies)) {
       return ModerateForward(row, *unit, attention);
     }
@@ -164,8 +181,9 @@ class WindowExpectation final : public ChunkExpectation<Real> {
   //   dL/d alpha(k) = m(k)
   //   dL/d u(j) = exp(u(j)) sum over k = j..j+w-1 of
   //               alpha(k) / D(k) (d(j) - m(k)).
-  void Backward(const ChoiceRow<Real>& row, std::span<const Real> d_attention,
-                const ChoiceRowGradient<Real>& gradient) override {
+  void BackwardRow(const ChoiceRow<Real>& row,
+                   std::span<const Real> d_attention,
+                   const ChoiceRowGradient<Real>& gradient) {
     // This is in Number because d(j) - m(k) cancels.
     if (const auto unit = UnitOfModerate<Number>(row.chunk_energies)) {
       const std::size_t T = d_attention.size();
@@ -199,7 +217,6 @@ class WindowExpectation final : public ChunkExpectation<Real> {
                       });
   }
 
- private:
   using Number = Carry<Real>;
 
   void ModerateForward(const ChoiceRow<Real>& row, int unit,

@@ -5,6 +5,7 @@
 #ifndef ATTNBENCH_MECHANISMS_MONOTONIC_CHUNK_EXPECTATION_H_
 #define ATTNBENCH_MECHANISMS_MONOTONIC_CHUNK_EXPECTATION_H_
 
+#include <memory>
 #include <span>
 
 #include "mechanisms/kernels/kernels.h"
@@ -40,18 +41,88 @@ struct ChoiceRowGradient {
   std::span<Number> chunk_energies;    // written
 };
 
-// One object serves one sequence: it may keep scratch between calls.
+// Outputs that follow one another; every table is [outputs, T].
+template <class Number>
+struct ChoiceRows {
+  std::span<const Number> start;        // of the first output; the others start
+                                        // where the one before chose
+  MatrixView<const Number> p;           // as in ChoiceRow, and below
+  MatrixView<const Number> complement;  // without data: 1 minus p
+  MatrixView<const Number> selection;
+  MatrixView<const Number> chunk_energies;  // without data where not used
+
+  Index count() const { return selection.rows; }
+  ChoiceRow<Number> Row(Index n) const {
+    const auto row = [n](const MatrixView<const Number>& table) {
+      return table.data == nullptr ? std::span<const Number>() : table.Row(n);
+    };
+    return {.start = n == 0 ? start : selection.Row(n - 1),
+            .p = row(p),
+            .complement = row(complement),
+            .selection = selection.Row(n),
+            .chunk_energies = row(chunk_energies)};
+  }
+  ChoiceRows Rows(Index first, Index rows) const {
+    const auto part = [=](const MatrixView<const Number>& table) {
+      return table.data == nullptr ? table : table.Rows(first, rows);
+    };
+    return {.start = first == 0 ? start : selection.Row(first - 1),
+            .p = part(p),
+            .complement = part(complement),
+            .selection = part(selection),
+            .chunk_energies = part(chunk_energies)};
+  }
+};
+
+// dL/d of ChoiceRows. What has no data is not wanted.
+template <class Number>
+struct ChoiceRowsGradient {
+  std::span<Carry<Number>> start;       // of the first output; added to
+  MatrixView<Number> p;                 // added to
+  MatrixView<Carry<Number>> selection;  // added to, by `start` of others too
+  MatrixView<Number> chunk_energies;    // written
+
+  ChoiceRowGradient<Number> Row(Index n) const {
+    const auto row = [n](const auto& table) {
+      return table.data == nullptr ? decltype(table.Row(n))() : table.Row(n);
+    };
+    return {.start = n == 0 ? start : selection.Row(n - 1),
+            .p = row(p),
+            .selection = row(selection),
+            .chunk_energies = row(chunk_energies)};
+  }
+  ChoiceRowsGradient Rows(Index first, Index rows) const {
+    const auto part = [=](const auto& table) {
+      return table.data == nullptr ? table : table.Rows(first, rows);
+    };
+    return {.start = first == 0 ? start : selection.Row(first - 1),
+            .p = part(p),
+            .selection = part(selection),
+            .chunk_energies = part(chunk_energies)};
+  }
+};
+
+// One object serves one thread: it may keep scratch between calls. What an
+// output gets does not depend on the outputs beside it in a call.
 template <class Number>
 class ChunkExpectation {
  public:
   virtual ~ChunkExpectation() = default;
-  // Writes attention [T].
-  virtual void Forward(const ChoiceRow<Number>& row,
-                       std::span<Number> attention) = 0;
-  virtual void Backward(const ChoiceRow<Number>& row,
-                        std::span<const Number> d_attention,
-                        const ChoiceRowGradient<Number>& gradient) = 0;
+  // Whether attention follows from alpha and chunk energies alone: then start
+  // and p are not looked at, nor their gradients.
+  virtual bool reads_selection_alone() const = 0;
+  // Writes attention [outputs, T].
+  virtual void Forward(const ChoiceRows<Number>& rows,
+                       const MatrixView<Number>& attention) = 0;
+  virtual void Backward(const ChoiceRows<Number>& rows,
+                        const MatrixView<const Number>& d_attention,
+                        const ChoiceRowsGradient<Number>& gradient) = 0;
 };
+
+// Makes the step for one thread; null where attention is selection.
+template <class Number>
+using MakeChunkExpectation =
+    std::unique_ptr<ChunkExpectation<Number>> (*)(const Config& config);
 
 }  // namespace attnbench
 

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <functional>
+#include <utility>
+#include <vector>
 
+#include "mechanisms/common/parallel.h"
 #include "mechanisms/kernels/kernels.h"
 #include "mechanisms/monotonic/selection.h"
 
@@ -12,40 +15,42 @@ namespace {
 template <class Real>
 class HardExpectation final : public AttentionFunction<Real> {
  public:
-  HardExpectation(const Config& config,
-                  std::unique_ptr<ChunkExpectation<Real>> chunk)
-      : kernels_(BestKernels<Real>()),
-        end_(config.end),
-        chunk_(std::move(chunk)) {}
+  HardExpectation(const Config& config, MakeChunkExpectation<Real> make_chunk)
+      : config_(config),
+        make_chunk_(make_chunk),
+        kernels_(BestKernels<Real>()) {
+    if (make_chunk == nullptr) return;
+    std::unique_ptr<ChunkExpectation<Real>> chunk = make_chunk(config);
+    if (chunk != nullptr) chunks_.push_back(std::move(chunk));
+  }
 
-  bool has_chunk_energies() const override { return chunk_ != nullptr; }
+  bool has_chunk_energies() const override { return HasChunk(); }
 
   void Forward(const ScoreTables<Real>& scores,
                const Expectation<Real>& out) override {
-    const std::size_t T = Size(scores.choice.cols);
+    const Index U = scores.choice.rows;
+    const Index T = scores.choice.cols;
     Prepare(scores);
-    // These keep the rows of two turns where nobody wants all: where outputs
-    // start, and where the next ones will.
-    const MatrixView<Real>& kept = Kept(out);
-    const std::size_t rows = Size(RowsTogether());
-    UnsetBuffer<Real> alphas(kept.data == nullptr ? 2 * rows * T : 0);
-    UnsetBuffer<Real> restarts(Restarts() ? 2 * T : 0);
+    // These keep alpha of two turns where nobody wants all of it.
+    const MatrixView<Real>& kept = KeptAlpha(out);
+    const Index most = std::min(U, turn_);
+    UnsetBuffer<Real> alphas(kept.data == nullptr ? Size(2 * most * T) : 0);
     std::span<const Real> start = first_;
-    ForEachTurn(scores.choice.rows, [&](Index first, Index count) {
-      const std::size_t turn = Size(first) / rows % 2;
+    for (Index first = 0; first < U; first += turn_) {
+      const Index count = std::min(turn_, U - first);
       const MatrixView<Real> alpha =
           kept.data != nullptr
               ? kept.Rows(first, count)
-              : MatrixView<Real>(alphas.data() + turn * rows * T, count,
-                                 scores.choice.cols);
-      ForwardRows(scores, first, start, alpha, nullptr,
-                  out.attention.Rows(first, count));
-      start = alpha.Row(count - 1);
-      if (!Restarts()) return;
-      const auto next = std::span(restarts).subspan(turn * T, T);
-      RoundStart(next);
-      start = next;
-    });
+              : MatrixView<Real>(alphas.data() + first / turn_ % 2 * most * T,
+                                 count, T);
+      const Turn turn = MakeTurn(scores, first, count);
+      const ChoiceRows<Real> rows = RowsOf(scores, first, turn, start, alpha);
+      Scan(rows, alpha, RowsOrNone(out.arrived, first, count));
+      if (out.attention.data != nullptr) {
+        Attend(rows, out.attention.Rows(first, count));
+      }
+      start = Restarts() ? KeepStart(first) : alpha.Row(count - 1);
+    }
   }
 
   void Gradient(const ScoreTables<Real>& scores,
@@ -53,68 +58,86 @@ class HardExpectation final : public AttentionFunction<Real> {
                 const ScoreGradients<Real>& gradients) override {
     const Index U = scores.choice.rows;
     const Index T = scores.choice.cols;
-    Prepare(scores);
+    MatrixView<Real> arrived = out.arrived;
+    UnsetBuffer<Real> made;
+    if (arrived.data == nullptr || Restarts()) {
+      made.resize(Size(U * T));
+      arrived = {made.data(), U, T};
+      Forward(scores, {.attention = out.attention,
+                       .selection = out.selection,
+                       .arrived = arrived});
+    } else {
+      ATTN_CHECK(out.attention.data == nullptr);
+      ATTN_CHECK(out.selection.data == nullptr);
+      Prepare(scores);
+    }
     d_next_.assign(Size(T), 0);
-    d_start_.resize(HasMore() ? Size(T) : 0);
-    d_p_.resize(d_start_.size());
-    scratch_.resize(Restarts() ? Size(T) : 0);
-    // BackwardRow wants of every output alpha, the mass that arrived, and where
-    // it started, if that is not alpha of the one before.
-    const MatrixView<Real>& kept = Kept(out);
-    UnsetBuffer<Real> alphas(kept.data == nullptr ? Size(U * T) : 0);
-    alphas_ = kept.data != nullptr ? kept : MatrixView(alphas.data(), U, T);
-    UnsetBuffer<Real> arrived(Size(U * T));
-    UnsetBuffer<Real> restarts(Restarts() ? Size(U * T) : 0);
-    starts_ = Restarts() ? MatrixView(restarts.data(), U, T) : alphas_;
-    ForEachTurn(U, [&](Index first, Index count) {
-      ForwardRows(scores, first, StartRow(first), alphas_.Rows(first, count),
-                  arrived.data() + first * T,
-                  out.attention.data == nullptr
-                      ? MatrixView<Real>()
-                      : out.attention.Rows(first, count));
-      if (Restarts()) RoundStart(starts_.Row(first));
-    });
-    for (Index i = U; i-- > 0;) {
-      BackwardRow(scores, i, arrived.data() + i * T, cotangent, gradients);
+    const Index turns = (U + turn_ - 1) / turn_;
+    for (Index n = turns; n-- > 0;) {
+      const Index first = n * turn_;
+      BackwardTurn(scores, first, std::min(turn_, U - first), arrived,
+                   cotangent, gradients);
     }
     if (!gradients.start.empty()) Round(d_next_, gradients.start);
   }
 
  private:
-  static constexpr Index kRowsTogether = 4;
+  // So many outputs are taken together: enough for the lanes of the kernels,
+  // and few enough for what is made of them to stay in the cache.
+  static constexpr Index kRowsTogether = 32;
+  static constexpr Index kRowsBlock = 8;  // those that a kernel takes at once
+  // Threads that share a sequence pay from so many scores on.
+  static constexpr Index kLeastShared = Index{1} << 16;
 
-  bool Restarts() const { return end_ == EndPolicy::kRestart; }
-  // Whether a row has derivatives that do not pass through alpha.
-  bool HasMore() const { return chunk_ != nullptr || Restarts(); }
+  // p and 1 - p of some outputs; the second without data where it is 1 minus p.
+  struct Turn {
+    MatrixView<const Real> p, complement;
+    Turn Rows(Index first, Index count) const {
+      return {p.Rows(first, count), RowsOrNone(complement, first, count)};
+    }
+  };
+
+  bool HasChunk() const { return !chunks_.empty(); }
+  bool Restarts() const { return config_.end == EndPolicy::kRestart; }
+  bool Stays() const { return config_.end == EndPolicy::kStayLast; }
+  // Whether an output reads where it starts, and p, other than through alpha.
+  bool ReadsMore() const {
+    return Restarts() || (HasChunk() && !chunks_[0]->reads_selection_alone());
+  }
 
   // The table that all of alpha is written to; without data there is none.
-  const MatrixView<Real>& Kept(const Expectation<Real>& out) const {
-    const bool is_attention = out.selection.data == nullptr && !chunk_;
+  const MatrixView<Real>& KeptAlpha(const Expectation<Real>& out) const {
+    const bool is_attention = out.selection.data == nullptr && !HasChunk();
     return is_attention ? out.attention : out.selection;
   }
 
-  // Outputs that are taken together: a kernel makes several rows at once, but a
-  // restart is made of the row before.
-  Index RowsTogether() const { return Restarts() ? 1 : kRowsTogether; }
-  template <class Turn>
-  void ForEachTurn(Index outputs, const Turn& turn) const {
-    for (Index first = 0; first < outputs; first += RowsTogether()) {
-      turn(first, std::min(RowsTogether(), outputs - first));
-    }
+  template <class Number>
+  static MatrixView<Number> RowsOrNone(const MatrixView<Number>& table,
+                                       Index first, Index count) {
+    return table.data == nullptr ? table : table.Rows(first, count);
   }
 
   void Prepare(const ScoreTables<Real>& scores) {
-    const std::size_t T = Size(scores.choice.cols);
-    first_.assign(T, 0);
+    const Index U = scores.choice.rows;
+    const Index T = scores.choice.cols;
+    const bool is_shared = HasChunk() && U * T >= kLeastShared;
+    threads_ = is_shared ? scores.threads : 1;
+    while (HasChunk() && std::ssize(chunks_) < threads_) {
+      chunks_.push_back(make_chunk_(config_));
+    }
+    // A restart is made of the output before.
+    turn_ = Restarts() ? 1 : kRowsTogether * threads_;
+    first_.assign(Size(T), 0);
     if (!scores.start.empty()) {
       std::ranges::copy(scores.start, first_.begin());
     } else if (T > 0) {
       first_[0] = 1;
     }
     start_.assign(first_.begin(), first_.end());
-    began_.resize(Restarts() ? T : 0);
-    p_.resize(T * Size(RowsTogether()));
-    complement_.resize(p_.size());
+    if (Restarts()) {
+      began_.resize(Size(T));
+      starts_.resize(Size(U * T));
+    }
   }
 
   static void Round(std::span<const Carry<Real>> from, std::span<Real> to) {
@@ -122,153 +145,208 @@ class HardExpectation final : public AttentionFunction<Real> {
       return static_cast<Real>(value);
     });
   }
-  // Gives start_ in Real.
-  void RoundStart(std::span<Real> start) const { Round(start_, start); }
 
-  // This says where output i starts.
+  // Where output i starts, under restarts.
   std::span<const Real> StartRow(Index i) const {
-    return i == 0 ? std::span<const Real>(first_) : starts_.Row(i - 1);
+    const std::size_t T = first_.size();
+    return i == 0 ? std::span<const Real>(first_)
+                  : std::span(starts_).subspan(Size(i - 1) * T, T);
+  }
+  // Remembers where the output behind i starts.
+  std::span<const Real> KeepStart(Index i) {
+    const std::size_t T = first_.size();
+    Round(start_, std::span(starts_).subspan(Size(i) * T, T));
+    return StartRow(i + 1);
   }
 
-  // Makes p and 1 - p of a turn's outputs; they follow from energies as
-  // sigmoid(e) and sigmoid(-e).
-  void MakeTurn(const ScoreTables<Real>& scores, Index first, Index count) {
+  // Makes p and 1 - p of some outputs; they follow from energies as sigmoid(e)
+  // and sigmoid(-e). They last until the next call.
+  Turn MakeTurn(const ScoreTables<Real>& scores, Index first, Index count) {
     const Index T = scores.choice.cols;
-    const bool stays = end_ == EndPolicy::kStayLast;
+    if (scores.probabilities && !Stays()) {
+      return {scores.choice.Rows(first, count), {}};
+    }
+    p_.resize(Size(count * T));
+    complement_.resize(scores.probabilities ? 0 : Size(count * T));
     for (Index n = 0; n < count && T > 0; ++n) {
       const std::span<const Real> given = scores.choice.Row(first + n);
       Real* const p = p_.data() + n * T;
-      Real* const complement = complement_.data() + n * T;
-      if (!scores.probabilities) {
-        kernels_.sigmoid(given.data(), T, p, complement);
-      } else if (stays) {
+      if (scores.probabilities) {
         std::ranges::copy(given, p);
+      } else {
+        Real* const complement = complement_.data() + n * T;
+        kernels_.sigmoid(given.data(), T, p, complement);
+        if (Stays()) complement[T - 1] = 0;
       }
-      if (stays) p[T - 1] = 1, complement[T - 1] = 0;
+      if (Stays()) p[T - 1] = 1;
     }
+    Turn turn{{p_.data(), count, T}, {}};
+    if (!scores.probabilities) turn.complement = {complement_.data(), count, T};
+    return turn;
   }
 
-  // Output n of the turn that was made.
-  ChoiceRow<Real> RowOfTurn(const ScoreTables<Real>& scores, Index first,
-                            Index n, std::span<const Real> start,
-                            std::span<const Real> alpha) const {
-    const std::size_t T = alpha.size();
-    ChoiceRow<Real> row{.start = start,
-                        .p = scores.choice.Row(first + n),
-                        .complement = {},
-                        .selection = alpha,
-                        .chunk_energies = {}};
-    if (chunk_ != nullptr) {
-      row.chunk_energies = scores.chunk_energies.Row(first + n);
-    }
-    if (IsMade(scores)) row.p = std::span(p_).subspan(Size(n) * T, T);
-    if (!scores.probabilities) {
-      row.complement = std::span(complement_).subspan(Size(n) * T, T);
-    }
-    return row;
+  ChoiceRows<Real> RowsOf(const ScoreTables<Real>& scores, Index first,
+                          const Turn& turn, std::span<const Real> start,
+                          const MatrixView<const Real>& alpha) const {
+    return {.start = start,
+            .p = turn.p,
+            .complement = turn.complement,
+            .selection = alpha,
+            .chunk_energies =
+                RowsOrNone(scores.chunk_energies, first, turn.p.rows)};
   }
 
-  // Whether p is not the one that was given.
-  bool IsMade(const ScoreTables<Real>& scores) const {
-    return !scores.probabilities || end_ == EndPolicy::kStayLast;
-  }
-
-  static const Real* DataOrNull(std::span<const Real> row) {
-    return row.empty() ? nullptr : row.data();
-  }
-
-  // Writes alpha of a turn's outputs, the first of which starts at start_,
-  // rounded `start`, and unless they are null the mass that arrived and
-  // attention. start_ becomes where the next turn does.
-  void ForwardRows(const ScoreTables<Real>& scores, Index first,
-                   std::span<const Real> start, const MatrixView<Real>& alpha,
-                   Real* arrived, const MatrixView<Real>& attention) {
+  // Writes alpha of a turn's outputs, the first of which starts at start_, and
+  // unless it is null the mass that arrived. start_ becomes where the next turn
+  // does.
+  void Scan(const ChoiceRows<Real>& rows, const MatrixView<Real>& alpha,
+            const MatrixView<Real>& arrived) {
     const Index T = alpha.cols;
     if (T == 0) return;
-    MakeTurn(scores, first, alpha.rows);
-    const bool is_made = IsMade(scores);
     if (Restarts()) began_ = start_;
-    kernels_.select_rows(is_made ? p_.data() : scores.choice.Row(first).data(),
-                         is_made ? T : scores.choice.row_stride,
-                         scores.probabilities ? nullptr : complement_.data(),
+    kernels_.select_rows(rows.p.data, rows.p.row_stride, rows.complement.data,
                          start_.data(), alpha.rows, T, alpha.data,
-                         alpha.row_stride, arrived);
-    if (Restarts()) {
-      Restart<Real>(RowOfTurn(scores, first, 0, start, alpha.Row(0)), began_,
-                    start_);
-    }
-    if (attention.data == nullptr) return;
-    for (Index n = 0; n < alpha.rows; ++n) {
-      if (chunk_ != nullptr) {
-        chunk_->Forward(
-            RowOfTurn(scores, first, n, n == 0 ? start : alpha.Row(n - 1),
-                      alpha.Row(n)),
-            attention.Row(n));
-      } else if (alpha.data != attention.data) {
-        std::ranges::copy(alpha.Row(n), attention.Row(n).begin());
+                         alpha.row_stride, arrived.data);
+    if (Restarts()) Restart<Real>(rows.Row(0), began_, start_);
+  }
+
+  // Calls use(chunk, first, count) for parts of a turn's outputs, on threads
+  // where they share the sequence.
+  template <class Use>
+  void ForEachPart(Index count, const Use& use) {
+    const Index blocks = (count + kRowsBlock - 1) / kRowsBlock;
+    const Index parts = std::min(threads_, blocks);
+    ParallelFor(parts, static_cast<int>(parts), [&](Index n) {
+      const Index first = n * blocks / parts * kRowsBlock;
+      const Index end = std::min(count, (n + 1) * blocks / parts * kRowsBlock);
+      use(*chunks_[Size(n)], first, end - first);
+    });
+  }
+
+  void Attend(const ChoiceRows<Real>& rows, const MatrixView<Real>& attention) {
+    if (HasChunk()) {
+      ForEachPart(rows.count(), [&](ChunkExpectation<Real>& chunk, Index first,
+                                    Index count) {
+        chunk.Forward(rows.Rows(first, count), attention.Rows(first, count));
+      });
+    } else if (rows.selection.data != attention.data) {
+      for (Index n = 0; n < attention.rows; ++n) {
+        std::ranges::copy(rows.selection.Row(n), attention.Row(n).begin());
       }
     }
   }
 
-  // Goes back through output i: d_next_ is dL/d of where output i + 1 starts,
-  // and becomes that of output i.
-  void BackwardRow(const ScoreTables<Real>& scores, Index i,
-                   const Real* arrived, const Cotangent<Real>& cotangent,
-                   const ScoreGradients<Real>& gradients) {
+  // Goes back through a turn's outputs: d_next_ is dL/d of where the output
+  // behind them starts, and becomes that of the first.
+  void BackwardTurn(const ScoreTables<Real>& scores, Index first, Index count,
+                    const MatrixView<Real>& arrived,
+                    const Cotangent<Real>& cotangent,
+                    const ScoreGradients<Real>& gradients) {
     const Index T = scores.choice.cols;
-    const std::span<const Real> d_attention = cotangent.attention.Row(i);
-    MakeTurn(scores, i, 1);
-    const ChoiceRow<Real> row =
-        RowOfTurn(scores, i, 0, StartRow(i), alphas_.Row(i));
-    const std::span<Real> d_scores = gradients.choice.Row(i);
-    // Where an output starts is where the one before it chose: what alpha is
-    // worth is added to d_next_.
-    if (HasMore()) {
-      std::ranges::fill(d_start_, Carry<Real>{0});
-      std::ranges::fill(d_p_, Real{0});
-      const ChoiceRowGradient<Real> gradient{
-          .start = d_start_,
-          .p = d_p_,
-          .selection = d_next_,
-          .chunk_energies = chunk_ == nullptr
-                                ? std::span<Real>()
-                                : gradients.chunk_energies.Row(i)};
-      if (Restarts()) {
-        RestartBackward<Real>(row, d_next_, scratch_, gradient);
+    if (T == 0) return;
+    const bool reads_before = ReadsMore() && !Restarts() && first > 0;
+    const Index before = reads_before ? 1 : 0;
+    const Turn all = MakeTurn(scores, first - before, count + before);
+    const Turn turn = all.Rows(before, count);
+    const MatrixView<const Real> d_attention =
+        cotangent.attention.Rows(first, count);
+    // Where an output starts is where the one before it chose: this is what
+    // alpha is worth beside that.
+    MatrixView<Carry<Real>> d_alpha;
+    if (HasChunk() || cotangent.selection.data != nullptr) {
+      d_alpha_.assign(Size(count * T), 0);
+      d_alpha = {d_alpha_.data(), count, T};
+      for (Index n = 0; cotangent.selection.data != nullptr && n < count; ++n) {
+        std::ranges::copy(cotangent.selection.Row(first + n),
+                          d_alpha.Row(n).begin());
       }
-      if (chunk_ != nullptr) chunk_->Backward(row, d_attention, gradient);
     }
-    if (cotangent.selection.data != nullptr) {
-      std::ranges::transform(cotangent.selection.Row(i), d_next_,
-                             d_next_.begin(), std::plus<Carry<Real>>());
+    if (ReadsMore()) {
+      d_start_.assign(Size(T), 0);
+      d_p_.assign(Size(count * T), 0);
     }
-    kernels_.select_backward(row.p.data(), DataOrNull(row.complement), arrived,
-                             chunk_ == nullptr ? d_attention.data() : nullptr,
-                             T, d_scores.data(), d_next_.data());
-    if (HasMore()) {
-      kernels_.add(d_scores.data(), d_p_.data(), T, d_scores.data());
+    ChoiceRowsGradient<Real> gradient{.start = d_start_,
+                                      .p = {d_p_.data(), count, T},
+                                      .selection = d_alpha,
+                                      .chunk_energies = {}};
+    ChoiceRows<Real> rows;
+    if (HasChunk() || Restarts()) {
+      const MatrixView<Real> alphas =
+          MakeAlpha(all, arrived.Rows(first - before, count + before));
+      rows = RowsOf(scores, first, turn,
+                    reads_before ? alphas.Row(0) : StartRow(first),
+                    alphas.Rows(before, count));
+    }
+    if (Restarts()) {
+      scratch_.resize(Size(T));
+      RestartBackward<Real>(rows.Row(0), d_next_, scratch_, gradient.Row(0));
+    }
+    if (HasChunk()) {
+      gradient.chunk_energies = gradients.chunk_energies.Rows(first, count);
+      ForEachPart(
+          count, [&](ChunkExpectation<Real>& chunk, Index from, Index size) {
+            chunk.Backward(rows.Rows(from, size), d_attention.Rows(from, size),
+                           gradient.Rows(from, size));
+          });
+    }
+    const MatrixView<Real> d_scores = gradients.choice.Rows(first, count);
+    for (Index n = count; n-- > 0;) {
+      if (d_alpha.data != nullptr) {
+        std::ranges::transform(d_alpha.Row(n), d_next_, d_next_.begin(),
+                               std::plus<Carry<Real>>());
+      }
+      kernels_.select_backward(turn.p.Row(n).data(),
+                               turn.complement.data == nullptr
+                                   ? nullptr
+                                   : turn.complement.Row(n).data(),
+                               arrived.Row(first + n).data(),
+                               HasChunk() ? nullptr : d_attention.Row(n).data(),
+                               T, d_scores.Row(n).data(), d_next_.data());
+    }
+    if (ReadsMore()) {
       std::ranges::transform(d_start_, d_next_, d_next_.begin(), std::plus());
     }
-    // dL/de = p (1 - p) dL/dp. Under `stay_last` the last p is no variable.
-    if (!scores.probabilities) {
-      kernels_.multiply(d_scores.data(), p_.data(), T, d_scores.data());
-      kernels_.multiply(d_scores.data(), complement_.data(), T,
-                        d_scores.data());
+    for (Index n = 0; n < count; ++n) {
+      Real* const d = d_scores.Row(n).data();
+      if (ReadsMore()) kernels_.add(d, d_p_.data() + n * T, T, d);
+      // dL/de = p (1 - p) dL/dp. Under `stay_last` the last p is no variable.
+      if (!scores.probabilities) {
+        kernels_.multiply(d, turn.p.Row(n).data(), T, d);
+        kernels_.multiply(d, turn.complement.Row(n).data(), T, d);
+      }
+      if (Stays()) d[T - 1] = 0;
     }
-    if (end_ == EndPolicy::kStayLast && T > 0) d_scores.back() = 0;
   }
 
+  // Makes alpha of outputs as the product that it is, so that it is the same
+  // whoever kept q.
+  MatrixView<Real> MakeAlpha(const Turn& turn,
+                             const MatrixView<const Real>& arrived) {
+    const auto [count, T] = std::pair(arrived.rows, arrived.cols);
+    alphas_.resize(Size(count * T));
+    const MatrixView<Real> alphas(alphas_.data(), count, T);
+    for (Index n = 0; n < count; ++n) {
+      kernels_.multiply(turn.p.Row(n).data(), arrived.Row(n).data(), T,
+                        alphas.Row(n).data());
+    }
+    return alphas;
+  }
+
+  const Config& config_;
+  const MakeChunkExpectation<Real> make_chunk_;
   const Kernels<Real>& kernels_;
-  const EndPolicy end_;
-  const std::unique_ptr<ChunkExpectation<Real>> chunk_;
-  Buffer<Real> first_;           // where the first output starts
-  Buffer<Carry<Real>> start_;    // where the turn to come does
-  Buffer<Carry<Real>> began_;    // where the turn did, with restarts
-  Buffer<Real> p_, complement_;  // of a turn's outputs, where not given
-  // Gradient keeps alpha of every output, and where the output after it starts.
-  MatrixView<Real> alphas_, starts_;
-  Buffer<Carry<Real>> d_next_, d_start_;
+  // One for each thread that shares a sequence; none where attention is alpha.
+  std::vector<std::unique_ptr<ChunkExpectation<Real>>> chunks_;
+  Index threads_ = 1;
+  Index turn_ = 1;                    // outputs that are taken together
+  Buffer<Real> first_;                // where the first output starts
+  Buffer<Carry<Real>> start_;         // where the turn to come does
+  Buffer<Carry<Real>> began_;         // where the turn did, with restarts
+  UnsetBuffer<Real> p_, complement_;  // of a turn's outputs, where not given
+  UnsetBuffer<Real> starts_;  // with restarts, where all but the first start
+  Buffer<Carry<Real>> d_next_, d_start_, d_alpha_;
   Buffer<Real> d_p_;
+  UnsetBuffer<Real> alphas_;
   Buffer<Carry<Real>> scratch_;
 };
 
@@ -276,13 +354,13 @@ class HardExpectation final : public AttentionFunction<Real> {
 
 template <class Real>
 std::unique_ptr<AttentionFunction<Real>> MakeHardExpectation(
-    const Config& config, std::unique_ptr<ChunkExpectation<Real>> chunk) {
-  return std::make_unique<HardExpectation<Real>>(config, std::move(chunk));
+    const Config& config, MakeChunkExpectation<Real> make_chunk) {
+  return std::make_unique<HardExpectation<Real>>(config, make_chunk);
 }
 
 template std::unique_ptr<AttentionFunction<float>> MakeHardExpectation(
-    const Config&, std::unique_ptr<ChunkExpectation<float>>);
+    const Config&, MakeChunkExpectation<float>);
 template std::unique_ptr<AttentionFunction<double>> MakeHardExpectation(
-    const Config&, std::unique_ptr<ChunkExpectation<double>>);
+    const Config&, MakeChunkExpectation<double>);
 
 }  // namespace attnbench

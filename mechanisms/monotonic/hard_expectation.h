@@ -12,10 +12,11 @@
 
 namespace attnbench {
 
-// If `chunk` is null, attention is alpha.
+// Where `make_chunk` is null, or makes null for `config`, attention is alpha.
+// `config` outlives what is made.
 template <class Real>
 std::unique_ptr<AttentionFunction<Real>> MakeHardExpectation(
-    const Config& config, std::unique_ptr<ChunkExpectation<Real>> chunk);
+    const Config& config, MakeChunkExpectation<Real> make_chunk);
 
 }  // namespace attnbench
 

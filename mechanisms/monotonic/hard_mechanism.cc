@@ -233,8 +233,7 @@ std::unique_ptr<AttentionFunction<Real>> HardMechanism<Real>::MakeFunction(
   if (!HasMode(variant, "expect")) {
     throw Unsupported("variant " + variant.name + " has no expectation");
   }
-  return MakeHardExpectation<Real>(
-      config, training_.exact == nullptr ? nullptr : training_.exact(config));
+  return MakeHardExpectation<Real>(config, training_.exact);
 }
 
 template <class Real>

@@ -68,7 +68,7 @@ class ChunkRule {
 template <class Real>
 struct ChunkTraining {
   // Null, or a function that may give null for some configs (w = 1).
-  std::unique_ptr<ChunkExpectation<Real>> (*exact)(const Config&) = nullptr;
+  MakeChunkExpectation<Real> exact = nullptr;
   // Costs of `exact` for that config and T; alpha is not counted.
   FunctionCost (*cost)(const Config&, Index memory_length) = nullptr;
   PublishedChunks<Real> published = {};

@@ -140,6 +140,7 @@ class Training {
     start_.assign(sequence_.inputs.start.begin(), sequence_.inputs.start.end());
     ATTN_CHECK(start_.empty() || std::ssize(start_) == T_);
     scores_.start = start_;
+    scores_.threads = sequence_.threads;
     AddNoise();
     if (function_.has_chunk_energies()) {
       scores_.chunk_energies = MakeScore(EnergyRole::kChunk, chunk_);
@@ -222,6 +223,7 @@ class Training {
         made.attention = attention_.MakeUnless(out.attention, U_, T_);
       }
       made.selection = out.selection;
+      made.arrived = out.arrived;
     }
     return made;
   }

@@ -27,6 +27,7 @@ struct ScoreTables {
   bool probabilities = false;               // choice is p_choose
   MatrixView<const Number> chunk_energies;  // [U, T], where they are used
   std::span<const Number> start = {};       // SequenceInputs::start
+  int threads = 1;                          // Sequence::threads
 };
 
 // dL/d of ScoreTables, written.
@@ -44,11 +45,12 @@ class AttentionFunction {
  public:
   virtual ~AttentionFunction() = default;
   virtual bool has_chunk_energies() const = 0;
-  // Writes out.attention [U, T], and out.selection where it has data.
+  // Writes out.attention [U, T], and what else of `out` has data.
   virtual void Forward(const ScoreTables<Number>& scores,
                        const Expectation<Number>& out) = 0;
   // Writes what of `out` has data, and makes the gradients from dL/d attention,
   // and from dL/d selection where that has data; contexts are not looked at.
+  // out.arrived is read, as Mechanism::Gradient does.
   virtual void Gradient(const ScoreTables<Number>& scores,
                         const Cotangent<Number>& cotangent,
                         const Expectation<Number>& out,

@@ -19,17 +19,24 @@ namespace {
 using matcha::MakeAdaptiveExpectation;
 using testing::Rows;
 
+// A table of one output.
+template <class Numbers>
+auto RowView(Numbers& numbers) {
+  return MatrixView(numbers.data(), 1, static_cast<Index>(numbers.size()));
+}
+
 template <class Real>
 struct Inputs {
   std::vector<Real> start, p, complement, u;
 
   std::size_t T() const { return p.size(); }
-  ChoiceRow<Real> View() const {
+  // The choice is not looked at, but says how many outputs there are.
+  ChoiceRows<Real> View() const {
     return {.start = start,
-            .p = p,
-            .complement = complement,
-            .selection = {},
-            .chunk_energies = u};
+            .p = RowView(p),
+            .complement = RowView(complement),
+            .selection = RowView(p),
+            .chunk_energies = RowView(u)};
   }
 };
 
@@ -130,7 +137,7 @@ std::vector<long double> Definition(const Inputs<Real>& x) {
 template <class Real>
 std::vector<Real> Forward(const Inputs<Real>& x) {
   std::vector<Real> beta(x.T(), -1);
-  MakeAdaptiveExpectation<Real>(Config())->Forward(x.View(), beta);
+  MakeAdaptiveExpectation<Real>(Config())->Forward(x.View(), RowView(beta));
   return beta;
 }
 
@@ -246,11 +253,11 @@ Backward Gradient(const Inputs<double>& x, const std::vector<double>& d) {
   Backward made{std::vector<double>(x.T(), 10), std::vector<double>(x.T(), 20),
                 std::vector<double>(x.T(), 30)};
   MakeAdaptiveExpectation<double>(Config())->Backward(
-      x.View(), d,
+      x.View(), RowView(d),
       {.start = made.start,
-       .p = made.p,
+       .p = RowView(made.p),
        .selection = {},
-       .chunk_energies = made.u});
+       .chunk_energies = RowView(made.u)});
   // The gradients of start and p are added to what is there.
   for (double& value : made.start) value -= 10;
   for (double& value : made.p) value -= 20;

@@ -28,22 +28,29 @@ Config ConfigOf(Index w, const std::string& variant = "exact") {
   return config;
 }
 
+// A table of one output.
+template <class Numbers>
+auto RowView(Numbers& numbers) {
+  return MatrixView(numbers.data(), 1, static_cast<Index>(numbers.size()));
+}
+
 // The inputs of the step: w, alpha, u and d = dL/d beta.
 template <class Real>
 struct Case {
   Index w = 2;
   std::vector<Real> alpha, u, d;
 
-  ChoiceRow<Real> Row() const {
+  ChoiceRows<Real> Row() const {
     return {.start = {},
             .p = {},
             .complement = {},
-            .selection = alpha,
-            .chunk_energies = u};
+            .selection = RowView(alpha),
+            .chunk_energies = RowView(u)};
   }
   std::vector<Real> Beta() const {
     std::vector<Real> beta(u.size(), Real{-1});
-    mocha::MakeWindowExpectation<Real>(ConfigOf(w))->Forward(Row(), beta);
+    mocha::MakeWindowExpectation<Real>(ConfigOf(w))
+        ->Forward(Row(), RowView(beta));
     return beta;
   }
   std::vector<Real> Published(const std::string& variant) const {
@@ -69,12 +76,12 @@ Gradient<Real> GradientOf(const Case<Real>& c) {
                           std::vector<Real>(c.u.size(), Real{-7})};
   std::vector<Real> beta(c.u.size());
   const auto step = mocha::MakeWindowExpectation<Real>(ConfigOf(c.w));
-  step->Forward(c.Row(), beta);
-  step->Backward(c.Row(), c.d,
+  step->Forward(c.Row(), RowView(beta));
+  step->Backward(c.Row(), RowView(c.d),
                  {.start = {},
                   .p = {},
-                  .selection = gradient.alpha,
-                  .chunk_energies = gradient.u});
+                  .selection = RowView(gradient.alpha),
+                  .chunk_energies = RowView(gradient.u)});
   for (Carry<Real>& value : gradient.alpha) value -= 3;
   return gradient;
 }
