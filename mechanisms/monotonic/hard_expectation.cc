@@ -204,9 +204,11 @@ class HardExpectation final : public AttentionFunction<Real> {
     const Index T = alpha.cols;
     if (T == 0) return;
     if (Restarts()) began_ = start_;
-    kernels_.select_rows(rows.p.data, rows.p.row_stride, rows.complement.data,
-                         start_.data(), alpha.rows, T, alpha.data,
-                         alpha.row_stride, arrived.data);
+    const Index step = arrived.row_stride > T ? 1 : alpha.rows;  // TEMPORARY
+    for (Index n = 0; n < alpha.rows; n += step)
+    kernels_.select_rows(rows.p.data + n * rows.p.row_stride, rows.p.row_stride, rows.complement.data == nullptr ? nullptr : rows.complement.Row(n).data(),
+                         start_.data(), step, T, alpha.Row(n).data(),
+                         alpha.row_stride, arrived.data == nullptr ? nullptr : arrived.Row(n).data());
     if (Restarts()) Restart<Real>(rows.Row(0), began_, start_);
   }
 

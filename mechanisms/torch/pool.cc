@@ -117,6 +117,10 @@ class Pool {
                       kMostLimitMiB, ", but is ", wrong_limit_);
   }
 
+  bool HasRoomFor(std::size_t bytes) const {
+    return BlockBytes(bytes) <= limit_bytes_;
+  }
+
   // Gives null where there is no more memory.
   void* Take(std::size_t bytes) {
     const std::size_t block_bytes = BlockBytes(bytes);
@@ -252,6 +256,12 @@ at::Tensor MakeResult(at::IntArrayRef sizes, const at::TensorOptions& options) {
       options.dtype());
   made.unsafeGetTensorImpl()->set_sizes_contiguous(sizes);
   return made;
+}
+
+bool IsKept(const at::Tensor& like) {
+  return like.device().is_cpu() &&
+         pool.HasRoomFor(static_cast<std::size_t>(like.numel()) *
+                         like.element_size());
 }
 
 void ReleaseMemory() { pool.Shrink(0); }

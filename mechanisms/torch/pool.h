@@ -17,6 +17,10 @@ inline at::Tensor MakeResultLike(const at::Tensor& like) {
   return MakeResult(like.sizes(), like.options());
 }
 
+// Whether the pool keeps the memory of such a tensor, once it is gone, for the
+// next: then it costs little to hold one more. This depends on sizes alone.
+bool IsKept(const at::Tensor& like);
+
 }  // namespace attnbench::torch_operators
 
 #endif  // ATTNBENCH_MECHANISMS_TORCH_POOL_H_

@@ -33,10 +33,11 @@ std::span<c10::IValue> Last(std::size_t count, Stack& stack) {
   return std::span(stack).last(count);
 }
 
-c10::optional<c10::OperatorHandle> BackwardOf(
-    const c10::OperatorHandle& operation) {
+// The operator that belongs to this one, if there is one.
+c10::optional<c10::OperatorHandle> Sibling(const c10::OperatorHandle& operation,
+                                           const char* suffix) {
   return c10::Dispatcher::singleton().findSchema(
-      {operation.schema().name() + "_backward", ""});
+      {operation.schema().name() + suffix, ""});
 }
 
 // The gradient of one call: a node of autograd's graph.
@@ -47,7 +48,7 @@ class Gradient : public torch::autograd::Node {
   // autograd's count of versions if by NumPy.
   Gradient(const c10::OperatorHandle& operation,
            std::span<c10::IValue> arguments)
-      : operation_(operation), backward_(BackwardOf(operation)) {
+      : operation_(operation), backward_(Sibling(operation, "_backward")) {
     variable_list inputs;
     if (backward_.has_value()) {
       for (const c10::Argument& gradient : backward_->schema().returns()) {
@@ -71,6 +72,12 @@ class Gradient : public torch::autograd::Node {
                                 : SavedVariable());
       arguments_.push_back(is_saved ? c10::IValue() : argument);
     }
+  }
+
+  // What the call left behind, or an undefined tensor.
+  void Keep(const Tensor& arrived) {
+    arrived_ = SavedVariable(arrived, false);
+    takes_arrived_ = true;
   }
 
   variable_list apply(variable_list&& cotangents) override {
@@ -97,6 +104,10 @@ class Gradient : public torch::autograd::Node {
       stack.push_back(argument.defined() ? c10::IValue(std::move(argument))
                                          : arguments_[n]);
     }
+    if (takes_arrived_) {
+      const Tensor arrived = arrived_.unpack();
+      stack.push_back(arrived.defined() ? c10::IValue(arrived) : c10::IValue());
+    }
     backward_->callBoxed(&stack);
     variable_list gradients;
     for (const c10::IValue& gradient : stack) {
@@ -108,6 +119,7 @@ class Gradient : public torch::autograd::Node {
   void release_variables() override {
     const std::lock_guard lock(mutex_);
     for (SavedVariable& one : saved_) one.reset_data();
+    arrived_.reset_data();
   }
 
   std::string name() const override {
@@ -119,6 +131,8 @@ class Gradient : public torch::autograd::Node {
   const c10::optional<c10::OperatorHandle> backward_;
   Stack arguments_;  // without the tensors that are saved
   std::vector<SavedVariable> saved_;
+  SavedVariable arrived_;
+  bool takes_arrived_ = false;
 };
 
 }  // namespace
@@ -142,7 +156,14 @@ void Differentiate(const c10::OperatorHandle& operation,
   }
   {
     const at::AutoDispatchBelowADInplaceOrView below;
-    operation.redispatchBoxed(keys & c10::after_autograd_keyset, stack);
+    const auto leaving =
+        gradient == nullptr ? c10::nullopt : Sibling(operation, kWithArrived);
+    leaving.value_or(operation).redispatchBoxed(
+        keys & c10::after_autograd_keyset, stack);
+    if (leaving.has_value()) {
+      const c10::IValue arrived = torch::jit::pop(*stack);
+      gradient->Keep(IsTensor(arrived) ? arrived.toTensor() : Tensor());
+    }
   }
   if (gradient == nullptr) return;
   for (c10::IValue& result :

@@ -64,6 +64,10 @@ class Call {
     ParallelFor(inputs_.count(), at::get_num_threads(),
                 [&](Index n) { body(n, inputs_.lengths(n)); });
   }
+  // Those that no sequence has work on the one that there is.
+  int ThreadsOfSequence() const {
+    return inputs_.count() == 1 ? at::get_num_threads() : 1;
+  }
   // A mechanism is not asked about sequences of which only zeros can be made.
   bool IsEmpty(Index length) const {
     return length == 0 || inputs_.num_outputs() == 0;
@@ -97,6 +101,7 @@ class Call {
     sequence.inputs.scores.Set(kChunkEnergiesInput.name,
                                Table(inputs_.chunk_energies, n, length));
     sequence.inputs.start = Row(inputs_.start, n, length);
+    sequence.threads = ThreadsOfSequence();
     return sequence;
   }
 
@@ -111,20 +116,23 @@ class Call {
                                  Row(inputs_.start, n, length));
   }
 
-  void Expect(const Tensor& attention, const Tensor& selection) const {
+  void Expect(const Tensor& attention, const Tensor& selection,
+              const Tensor& arrived) const {
     WrongNumbers wrong(inputs_.count());
     ForEachSequence([&](Index n, Index length) {
       const Expectation<Real> out{.attention = Output(attention, n, length),
-                                  .selection = Output(selection, n, length)};
+                                  .selection = Output(selection, n, length),
+                                  .arrived = Table(arrived, n, length)};
       if (IsEmpty(length) || !Check(n, length, wrong)) return;
       mechanism_.Expect(options_.config, SequenceAt(n, length), out);
     });
     wrong.Throw(inputs_.heads());
   }
 
-  // Gradients that are undefined are not wanted.
+  // Gradients that are undefined are not wanted. `arrived` is what Expect left
+  // there, or undefined.
   void Gradient(const Tensor& d_attention, const Tensor& d_selection,
-                const Inputs& gradients) const {
+                const Tensor& arrived, const Inputs& gradients) const {
     ForEachSequence([&](Index n, Index length) {
       Gradients<Real> wanted;
       wanted.scores.Set(ScoreName(), Output(gradients.scores, n, length));
@@ -139,7 +147,7 @@ class Call {
                           {.attention = Table(d_attention, n, length),
                            .contexts = {},
                            .selection = Table(d_selection, n, length)},
-                          {}, wanted);
+                          {.arrived = Table(arrived, n, length)}, wanted);
     });
   }
 
@@ -178,28 +186,41 @@ Inputs Take(const Tensor& scores, const OptionalTensor& chunk_energies,
   return inputs;
 }
 
-// Attention, and alpha if it is given beside it.
-std::tuple<Tensor, Tensor> Compute(const Tensor& scores,
-                                   const OptionalTensor& chunk_energies,
-                                   const OptionalTensor& lengths,
-                                   const OptionalTensor& start,
-                                   const Options& options) {
+// What a call makes. Alpha is undefined if it is not given beside attention,
+// and so is `arrived`, which spares the gradient a scan of its own, where
+// nobody asked for it or the pool does not keep it.
+struct Results {
+  Tensor attention, selection, arrived;
+};
+
+Results Compute(const Tensor& scores, const OptionalTensor& chunk_energies,
+                const OptionalTensor& lengths, const OptionalTensor& start,
+                const Options& options, bool for_gradient) {
   const Inputs inputs = Take(scores, chunk_energies, lengths, start, options);
-  const Tensor attention = MakeResultLike(inputs.scores);
-  Tensor selection;
-  if (options.gives_alpha) selection = MakeResultLike(inputs.scores);
+  Results made;
+  made.attention = MakeResultLike(inputs.scores);
+  if (options.gives_alpha) made.selection = MakeResultLike(inputs.scores);
+  if (for_gradient && options.config.end != EndPolicy::kRestart &&
+      IsKept(inputs.scores)) {
+    made.arrived = MakeResultLike(inputs.scores);
+  }
   if (!scores.is_meta()) {
     AT_DISPATCH_FLOATING_TYPES(inputs.scores.scalar_type(), "attnbench", [&] {
-      Call<scalar_t>(inputs, options).Expect(attention, selection);
+      Call<scalar_t>(inputs, options)
+          .Expect(made.attention, made.selection, made.arrived);
     });
   }
-  return {InTypeOf(scores, attention), InTypeOf(scores, selection)};
+  made.attention = InTypeOf(scores, made.attention);
+  made.selection = InTypeOf(scores, made.selection);
+  return made;
 }
 
-// The gradients with respect to results; both may be absent.
+// The gradients with respect to results, and Results::arrived; all may be
+// absent.
 struct Cotangents {
   OptionalRef attention;
   OptionalRef selection;
+  OptionalRef arrived;
 };
 
 // Of scores, chunk energies and start, those that are wanted.
@@ -217,6 +238,12 @@ std::array<Tensor, 3> ComputeGradient(const Cotangents& cotangents,
   };
   const Tensor d_attention = take(cotangents.attention, "d_attention");
   const Tensor d_selection = take(cotangents.selection, "d_alpha");
+  Tensor arrived = cotangents.arrived.value_or(Tensor());
+  if (arrived.defined()) {
+    CheckFits(arrived, "arrived", inputs.scores.sizes(), inputs.scores,
+              "the scores in their computed type");
+    arrived = arrived.contiguous();
+  }
   Inputs gradients;
   gradients.lengths = inputs.lengths;
   const auto make = [](bool is_wanted, const Tensor& of) {
@@ -228,7 +255,7 @@ std::array<Tensor, 3> ComputeGradient(const Cotangents& cotangents,
   if (!scores.is_meta()) {
     AT_DISPATCH_FLOATING_TYPES(inputs.scores.scalar_type(), "attnbench", [&] {
       Call<scalar_t>(inputs, options)
-          .Gradient(d_attention, d_selection, gradients);
+          .Gradient(d_attention, d_selection, arrived, gradients);
     });
   }
   return {InTypeOf(scores, gradients.scores),
@@ -299,56 +326,86 @@ auto WithMechanism(const Options& options, const Compute& compute) {
 
 // The kernels, by the schemas below.
 
+std::tuple<Tensor, Tensor> MonotonicWithArrived(const Tensor& scores,
+                                                bool probabilities,
+                                                OptionalRef lengths,
+                                                OptionalRef start,
+                                                c10::string_view end) {
+  const Results made = Compute(scores, {}, lengths, start,
+                               MonotonicOptions(probabilities, end), true);
+  return {made.attention, made.arrived};
+}
+
 Tensor Monotonic(const Tensor& scores, bool probabilities, OptionalRef lengths,
                  OptionalRef start, c10::string_view end) {
-  return std::get<0>(Compute(scores, {}, lengths, start,
-                             MonotonicOptions(probabilities, end)));
+  return Compute(scores, {}, lengths, start,
+                 MonotonicOptions(probabilities, end), false)
+      .attention;
 }
 
 std::tuple<Tensor, Tensor> MonotonicGradient(
     OptionalRef d_attention, std::array<bool, 2> output_mask,
     const Tensor& scores, bool probabilities, OptionalRef lengths,
-    OptionalRef start, c10::string_view end) {
+    OptionalRef start, c10::string_view end, OptionalRef arrived) {
   auto [d_scores, none, d_start] = ComputeGradient(
-      {d_attention, {}}, {output_mask[0], false, output_mask[1]}, scores, {},
-      lengths, start, MonotonicOptions(probabilities, end));
+      {d_attention, {}, arrived}, {output_mask[0], false, output_mask[1]},
+      scores, {}, lengths, start, MonotonicOptions(probabilities, end));
   return {d_scores, d_start};
+}
+
+std::tuple<Tensor, Tensor, Tensor> MochaWithArrived(
+    const Tensor& scores, bool probabilities, const Tensor& chunk_energies,
+    std::int64_t width, OptionalRef lengths, OptionalRef start,
+    c10::string_view end) {
+  const Results made = Compute(scores, chunk_energies, lengths, start,
+                               MochaOptions(probabilities, width, end), true);
+  return {made.attention, made.selection, made.arrived};
 }
 
 std::tuple<Tensor, Tensor> Mocha(const Tensor& scores, bool probabilities,
                                  const Tensor& chunk_energies,
                                  std::int64_t width, OptionalRef lengths,
                                  OptionalRef start, c10::string_view end) {
-  return Compute(scores, chunk_energies, lengths, start,
-                 MochaOptions(probabilities, width, end));
+  const Results made = Compute(scores, chunk_energies, lengths, start,
+                               MochaOptions(probabilities, width, end), false);
+  return {made.attention, made.selection};
 }
 
 std::tuple<Tensor, Tensor, Tensor> MochaGradient(
     OptionalRef d_attention, OptionalRef d_alpha,
     std::array<bool, 3> output_mask, const Tensor& scores, bool probabilities,
     const Tensor& chunk_energies, std::int64_t width, OptionalRef lengths,
-    OptionalRef start, c10::string_view end) {
+    OptionalRef start, c10::string_view end, OptionalRef arrived) {
   return std::tuple_cat(ComputeGradient(
-      {d_attention, d_alpha}, output_mask, scores, chunk_energies, lengths,
-      start, MochaOptions(probabilities, width, end)));
+      {d_attention, d_alpha, arrived}, output_mask, scores, chunk_energies,
+      lengths, start, MochaOptions(probabilities, width, end)));
+}
+
+std::tuple<Tensor, Tensor, Tensor> MatchaWithArrived(
+    const Tensor& scores, bool probabilities, const Tensor& chunk_energies,
+    OptionalRef lengths, OptionalRef start, c10::string_view end) {
+  const Results made = Compute(scores, chunk_energies, lengths, start,
+                               MatchaOptions(probabilities, end), true);
+  return {made.attention, made.selection, made.arrived};
 }
 
 std::tuple<Tensor, Tensor> Matcha(const Tensor& scores, bool probabilities,
                                   const Tensor& chunk_energies,
                                   OptionalRef lengths, OptionalRef start,
                                   c10::string_view end) {
-  return Compute(scores, chunk_energies, lengths, start,
-                 MatchaOptions(probabilities, end));
+  const Results made = Compute(scores, chunk_energies, lengths, start,
+                               MatchaOptions(probabilities, end), false);
+  return {made.attention, made.selection};
 }
 
 std::tuple<Tensor, Tensor, Tensor> MatchaGradient(
     OptionalRef d_attention, OptionalRef d_alpha,
     std::array<bool, 3> output_mask, const Tensor& scores, bool probabilities,
     const Tensor& chunk_energies, OptionalRef lengths, OptionalRef start,
-    c10::string_view end) {
-  return std::tuple_cat(ComputeGradient({d_attention, d_alpha}, output_mask,
-                                        scores, chunk_energies, lengths, start,
-                                        MatchaOptions(probabilities, end)));
+    c10::string_view end, OptionalRef arrived) {
+  return std::tuple_cat(ComputeGradient(
+      {d_attention, d_alpha, arrived}, output_mask, scores, chunk_energies,
+      lengths, start, MatchaOptions(probabilities, end)));
 }
 
 Tensor Energy(c10::string_view mechanism, const Tensor& energies,
@@ -356,8 +413,9 @@ Tensor Energy(c10::string_view mechanism, const Tensor& energies,
               c10::string_view options) {
   return WithMechanism(EnergyOptions(mechanism, chunk_energies, options),
                        [&](const Options& made) {
-                         return std::get<0>(Compute(energies, chunk_energies,
-                                                    lengths, {}, made));
+                         return Compute(energies, chunk_energies, lengths, {},
+                                        made, false)
+                             .attention;
                        });
 }
 
@@ -369,7 +427,7 @@ std::tuple<Tensor, Tensor> EnergyGradient(
       EnergyOptions(mechanism, chunk_energies, options),
       [&](const Options& made) -> std::tuple<Tensor, Tensor> {
         auto [d_energies, d_chunk_energies, none] = ComputeGradient(
-            {d_attention, {}}, {output_mask[0], output_mask[1], false},
+            {d_attention, {}, {}}, {output_mask[0], output_mask[1], false},
             energies, chunk_energies, lengths, {}, made);
         return {d_energies, d_chunk_energies};
       });
@@ -384,7 +442,7 @@ TORCH_LIBRARY_FRAGMENT(attnbench, library) {
        .results = "Tensor",
        .cotangents = "Tensor? d_attention, bool[2] output_mask",
        .gradients = "(Tensor scores, Tensor start)"},
-      &Monotonic, &MonotonicGradient);
+      &Monotonic, &MonotonicGradient, &MonotonicWithArrived);
   Define(library,
          {.name = "mocha_attention",
           .arguments = "Tensor scores, bool probabilities, Tensor"
@@ -394,7 +452,7 @@ TORCH_LIBRARY_FRAGMENT(attnbench, library) {
           .cotangents =
               "Tensor? d_attention, Tensor? d_alpha, bool[3] output_mask",
           .gradients = "(Tensor scores, Tensor chunk_energies, Tensor start)"},
-         &Mocha, &MochaGradient);
+         &Mocha, &MochaGradient, &MochaWithArrived);
   Define(library,
          {.name = "matcha_attention",
           .arguments = "Tensor scores, bool probabilities, Tensor"
@@ -404,7 +462,7 @@ TORCH_LIBRARY_FRAGMENT(attnbench, library) {
           .cotangents =
               "Tensor? d_attention, Tensor? d_alpha, bool[3] output_mask",
           .gradients = "(Tensor scores, Tensor chunk_energies, Tensor start)"},
-         &Matcha, &MatchaGradient);
+         &Matcha, &MatchaGradient, &MatchaWithArrived);
   Define(library,
          {.name = "energy_attention",
           .arguments = "str mechanism, Tensor energies, Tensor?"
