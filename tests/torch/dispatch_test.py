@@ -4,6 +4,7 @@ that shrank, after forward had checked them. It is of the native path: portable_
 other's.
 """
 
+import itertools
 import threading
 import unittest
 
@@ -297,6 +298,47 @@ class SavedTest(unittest.TestCase):
             thread.start()
             thread.join()
             self.assertTrue(all(torch.equal(x.grad, e) for x, e in zip(inputs, expected)), name)
+
+    def test_a_gradient_has_the_same_bits_with_what_forward_left_behind_and_without(self):
+        outputs, entries = 41, 70  # more than are taken together
+        u, d = drawn(B, H, outputs, entries, seed=2), drawn(B, H, outputs, entries, seed=3)
+        start = drawn(B, H, entries, seed=4).sigmoid() / entries
+        for dtype, probabilities, end, lengths, begin in itertools.product(
+                (torch.float, torch.double, torch.half), (True, False),
+                ("absorb", "stay_last", "restart"), (None, torch.tensor([entries, 9])),
+                (None, start)):
+            if end == "restart" and begin is not None:
+                continue
+            scores = drawn(B, H, outputs, entries)
+            scores = (scores.sigmoid() if probabilities else scores).to(dtype)
+            more = [lengths, None if begin is None else begin.to(dtype), end]
+            for name, chunk in (("monotonic", []), ("mocha", [u.to(dtype), 3]),
+                                ("matcha", [u.to(dtype)])):
+                arguments = [scores, probabilities, *chunk, *more]
+                operator = f"{name}_attention"
+                *results, arrived = getattr(
+                    torch.ops.attnbench, operator + "_with_arrived")(*arguments)
+                plain = getattr(torch.ops.attnbench, operator)(*arguments)
+                plain = plain if isinstance(plain, tuple) else (plain,)
+                self.assertTrue(all(map(torch.equal, results, plain)), operator)
+                self.assertEqual(arrived is None, end == "restart", operator)
+                backward = getattr(torch.ops.attnbench, operator + "_backward")
+                cotangents = [d.to(dtype)] * len(results)
+                mask = [True] * (2 if name == "monotonic" else 3)
+                made, again = (backward(*cotangents, mask, *arguments, arrived=q)
+                               for q in (arrived, None))
+                for a, b in zip(made, again):
+                    self.assertTrue(a is b is None or torch.equal(a, b), (operator, end, dtype))
+
+    def test_what_forward_left_behind_is_read(self):
+        p, d = torch.full((1, 1, 2, 3), .5), drawn(1, 1, 2, 3)
+        *_, arrived = torch.ops.attnbench.monotonic_attention_with_arrived(p, True)
+        backward = torch.ops.attnbench.monotonic_attention_backward
+        twice = backward(d, [True, False], p, True, arrived=2 * arrived)[0]
+        self.assertTrue(torch.equal(twice, 2 * backward(d, [True, False], p, True)[0]))
+        for wrong, kind in ((arrived[:, :, :1], ValueError), (arrived.double(), TypeError)):
+            with self.assertRaisesRegex(kind, "arrived"):
+                backward(d, [True, False], p, True, arrived=wrong)
 
     def test_a_gradient_called_by_name_refuses_what_does_not_fit(self):
         call = torch.ops.attnbench.monotonic_attention_backward

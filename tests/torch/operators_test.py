@@ -465,6 +465,24 @@ class OperatorsTest(unittest.TestCase):
             for a, b in zip(results[0], other):
                 self.assertTrue(torch.equal(a, b))
 
+    def test_threads_that_share_one_sequence_change_no_bit(self):
+        before = torch.get_num_threads()
+        self.addCleanup(torch.set_num_threads, before)
+        # It is long enough to be shared, and its parts are of no even size.
+        p, u, d = (drawn(1, 1, 131, 509, seed=seed, dtype=torch.float) for seed in (1, 2, 3))
+        for function in (lambda p, u: at.mocha_attention(u, 8, p=p)[0],
+                         lambda p, u: at.matcha_attention(u, p=p)[0]):
+            results = []
+            for threads in (1, 2, 5):
+                torch.set_num_threads(threads)
+                inputs = [(p - 3).sigmoid().requires_grad_(), u.clone().requires_grad_()]
+                out = function(*inputs)
+                out.backward(d)
+                results.append([out, *(x.grad for x in inputs)])
+            for other in results[1:]:
+                for a, b in zip(results[0], other):
+                    self.assertTrue(torch.equal(a, b))
+
     @needs.cpu
     @needs.gradients_after_fork
     def test_a_forked_process_gives_the_same_bits(self):
