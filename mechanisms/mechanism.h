@@ -447,6 +447,20 @@ struct CountedWork {
   bool attention_only = false;  // training ended at attention, without contexts
 };
 
+// Makes what Mechanism::Expect and ::Gradient make, of one sequence after the
+// other, and keeps its scratch. It serves one thread.
+template <class Real>
+class Trainer {
+ public:
+  virtual ~Trainer() = default;
+  virtual void Expect(const Sequence<Real>& sequence,
+                      const Expectation<Real>& out) = 0;
+  virtual void Gradient(const Sequence<Real>& sequence,
+                        const Cotangent<Real>& cotangent,
+                        const Expectation<Real>& out,
+                        const Gradients<Real>& gradients) = 0;
+};
+
 template <class Real>
 class Mechanism {
  public:
@@ -475,9 +489,37 @@ class Mechanism {
                         const Gradients<Real>& /*gradients*/) const {
     throw Unsupported("has no mode gradient");
   }
+  // Makes an object for many sequences; this one and `config` outlive it. It
+  // may throw Unsupported here already.
+  virtual std::unique_ptr<Trainer<Real>> MakeTrainer(
+      const Config& config) const {
+    return std::make_unique<PlainTrainer>(*this, config);
+  }
   // Counts the operations of that work, preparation included.
   virtual Operations Count(const Config& config,
                            const CountedWork& work) const = 0;
+
+ private:
+  // Keeps nothing between sequences.
+  class PlainTrainer final : public Trainer<Real> {
+   public:
+    PlainTrainer(const Mechanism& mechanism, const Config& config)
+        : mechanism_(mechanism), config_(config) {}
+    void Expect(const Sequence<Real>& sequence,
+                const Expectation<Real>& out) override {
+      mechanism_.Expect(config_, sequence, out);
+    }
+    void Gradient(const Sequence<Real>& sequence,
+                  const Cotangent<Real>& cotangent,
+                  const Expectation<Real>& out,
+                  const Gradients<Real>& gradients) override {
+      mechanism_.Gradient(config_, sequence, cotangent, out, gradients);
+    }
+
+   private:
+    const Mechanism& mechanism_;
+    const Config& config_;
+  };
 };
 
 }  // namespace attnbench

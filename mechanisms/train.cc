@@ -8,15 +8,17 @@ template <class Real>
 void TrainBatch(const Mechanism<Real>& mechanism, const Config& config,
                 std::span<const TrainingSequence<Real>> batch, int threads) {
   const bool with_gradient = config.mode == "gradient";
-  ParallelFor(static_cast<Index>(batch.size()), threads, [&](Index b) {
-    const TrainingSequence<Real>& one = batch[Size(b)];
-    if (with_gradient) {
-      mechanism.Gradient(config, one.sequence, one.cotangent, one.expectation,
-                         one.gradients);
-    } else {
-      mechanism.Expect(config, one.sequence, one.expectation);
-    }
-  });
+  ParallelForWith(
+      std::ssize(batch), threads, [&] { return mechanism.MakeTrainer(config); },
+      [&](Index b, const std::unique_ptr<Trainer<Real>>& trainer) {
+        const TrainingSequence<Real>& one = batch[Size(b)];
+        if (with_gradient) {
+          trainer->Gradient(one.sequence, one.cotangent, one.expectation,
+                            one.gradients);
+        } else {
+          trainer->Expect(one.sequence, one.expectation);
+        }
+      });
 }
 
 template void TrainBatch(const Mechanism<float>&, const Config&,

@@ -20,7 +20,7 @@ struct TrainingSequence {
 };
 
 // Calls Expect or Gradient, as config.mode says, for every sequence, on
-// `threads` OpenMP threads. An exception of a sequence reaches the caller once
+// `threads` OpenMP threads with a Trainer each. An exception of a sequence reaches the caller once
 // no thread works any more.
 template <class Real>
 void TrainBatch(const Mechanism<Real>& mechanism, const Config& config,

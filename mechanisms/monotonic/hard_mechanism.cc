@@ -245,7 +245,7 @@ void HardMechanism<Real>::Expect(const Config& config,
         MakeReferenceExpectation<Wider<Real>>(config, rule_(config));
     return ExpectByReference(*function, config, sequence, out);
   }
-  ExpectByFunction(*MakeFunction(config), config, sequence, out);
+  MakeTrainer(config)->Expect(sequence, out);
 }
 
 template <class Real>
@@ -260,8 +260,16 @@ void HardMechanism<Real>::Gradient(const Config& config,
     return GradientByReference(*function, config, sequence, cotangent, out,
                                gradients);
   }
-  GradientByFunction(*MakeFunction(config), config, sequence, cotangent, out,
-                     gradients);
+  MakeTrainer(config)->Gradient(sequence, cotangent, out, gradients);
+}
+
+template <class Real>
+std::unique_ptr<Trainer<Real>> HardMechanism<Real>::MakeTrainer(
+    const Config& config) const {
+  if (VariantOf(about_, config).is_reference) {
+    return Mechanism<Real>::MakeTrainer(config);
+  }
+  return std::make_unique<FunctionTrainer<Real>>(config, MakeFunction(config));
 }
 
 template <class Real>

@@ -4,7 +4,10 @@
 #include <ATen/Functions.h>
 #include <ATen/Parallel.h>
 
+#include <algorithm>
 #include <array>
+#include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 
@@ -59,14 +62,23 @@ class Call {
         options_(options),
         mechanism_(*FindMechanism<Real>(options.mechanism)) {}
 
+  // Calls body(n, length, trainer) with a trainer of each thread's own.
   template <class Body>
   void ForEachSequence(const Body& body) const {
-    ParallelFor(inputs_.count(), at::get_num_threads(),
-                [&](Index n) { body(n, inputs_.lengths(n)); });
+    std::optional<LoopsWithinLoops> nested;
+    if (ThreadsOfSequence() > 1) nested.emplace();
+    ParallelForWith(
+        inputs_.count(), at::get_num_threads(),
+        [&] { return mechanism_.MakeTrainer(options_.config); },
+        [&](Index n, const std::unique_ptr<Trainer<Real>>& trainer) {
+          body(n, inputs_.lengths(n), *trainer);
+        });
   }
-  // Those that no sequence has work on the one that there is.
+  // Where there are more threads than sequences, some share one.
   int ThreadsOfSequence() const {
-    return inputs_.count() == 1 ? at::get_num_threads() : 1;
+    const Index threads = at::get_num_threads();
+    return static_cast<int>(
+        std::max<Index>(1, threads / std::max<Index>(1, inputs_.count())));
   }
   // A mechanism is not asked about sequences of which only zeros can be made.
   bool IsEmpty(Index length) const {
@@ -119,12 +131,12 @@ class Call {
   void Expect(const Tensor& attention, const Tensor& selection,
               const Tensor& arrived) const {
     WrongNumbers wrong(inputs_.count());
-    ForEachSequence([&](Index n, Index length) {
+    ForEachSequence([&](Index n, Index length, Trainer<Real>& trainer) {
       const Expectation<Real> out{.attention = Output(attention, n, length),
                                   .selection = Output(selection, n, length),
                                   .arrived = Table(arrived, n, length)};
       if (IsEmpty(length) || !Check(n, length, wrong)) return;
-      mechanism_.Expect(options_.config, SequenceAt(n, length), out);
+      trainer.Expect(SequenceAt(n, length), out);
     });
     wrong.Throw(inputs_.heads());
   }
@@ -133,7 +145,7 @@ class Call {
   // there, or undefined.
   void Gradient(const Tensor& d_attention, const Tensor& d_selection,
                 const Tensor& arrived, const Inputs& gradients) const {
-    ForEachSequence([&](Index n, Index length) {
+    ForEachSequence([&](Index n, Index length, Trainer<Real>& trainer) {
       Gradients<Real> wanted;
       wanted.scores.Set(ScoreName(), Output(gradients.scores, n, length));
       wanted.scores.Set(kChunkEnergiesInput.name,
@@ -143,11 +155,11 @@ class Call {
       const Index written = IsEmpty(length) ? 0 : length;
       ZeroFrom(written, RowTable(gradients.start, n));
       if (IsEmpty(length)) return;
-      mechanism_.Gradient(options_.config, SequenceAt(n, length),
-                          {.attention = Table(d_attention, n, length),
-                           .contexts = {},
-                           .selection = Table(d_selection, n, length)},
-                          {.arrived = Table(arrived, n, length)}, wanted);
+      trainer.Gradient(SequenceAt(n, length),
+                       {.attention = Table(d_attention, n, length),
+                        .contexts = {},
+                        .selection = Table(d_selection, n, length)},
+                       {.arrived = Table(arrived, n, length)}, wanted);
     });
   }
 

@@ -432,6 +432,23 @@ void GradientByReference(AttentionFunction<Wider<Real>>& function,
       .Gradient(cotangent, out, gradients);
 }
 
+template <class Real>
+void FunctionTrainer<Real>::Expect(const Sequence<Real>& sequence,
+                                   const Expectation<Real>& out) {
+  ExpectByFunction(*function_, config_, sequence, out);
+}
+
+template <class Real>
+void FunctionTrainer<Real>::Gradient(const Sequence<Real>& sequence,
+                                     const Cotangent<Real>& cotangent,
+                                     const Expectation<Real>& out,
+                                     const Gradients<Real>& gradients) {
+  GradientByFunction(*function_, config_, sequence, cotangent, out, gradients);
+}
+
+template class FunctionTrainer<float>;
+template class FunctionTrainer<double>;
+
 #define ATTNBENCH_INSTANTIATE(Real, Wide)                                  \
   template void ExpectByFunction(AttentionFunction<Real>&, const Config&,  \
                                  const Sequence<Real>&,                    \

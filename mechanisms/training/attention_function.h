@@ -12,6 +12,9 @@
 #ifndef ATTNBENCH_MECHANISMS_TRAINING_ATTENTION_FUNCTION_H_
 #define ATTNBENCH_MECHANISMS_TRAINING_ATTENTION_FUNCTION_H_
 
+#include <memory>
+#include <utility>
+
 #include "mechanisms/energy/energy_reference.h"
 #include "mechanisms/mechanism.h"
 
@@ -39,7 +42,7 @@ struct ScoreGradients {
   std::span<const ScorePlace> only = {};  // Gradients::only
 };
 
-// Goes from scores to attention and back. One object serves one sequence.
+// Goes from scores to attention and back. One object serves one thread.
 template <class Number>
 class AttentionFunction {
  public:
@@ -55,6 +58,24 @@ class AttentionFunction {
                         const Cotangent<Number>& cotangent,
                         const Expectation<Number>& out,
                         const ScoreGradients<Number>& gradients) = 0;
+};
+
+// A Trainer by a function. `config` outlives it.
+template <class Real>
+class FunctionTrainer final : public Trainer<Real> {
+ public:
+  FunctionTrainer(const Config& config,
+                  std::unique_ptr<AttentionFunction<Real>> function)
+      : config_(config), function_(std::move(function)) {}
+  void Expect(const Sequence<Real>& sequence,
+              const Expectation<Real>& out) override;
+  void Gradient(const Sequence<Real>& sequence,
+                const Cotangent<Real>& cotangent, const Expectation<Real>& out,
+                const Gradients<Real>& gradients) override;
+
+ private:
+  const Config& config_;
+  std::unique_ptr<AttentionFunction<Real>> function_;
 };
 
 // These are Mechanism::Expect and Mechanism::Gradient by a function in Real,
