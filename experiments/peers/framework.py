@@ -9,6 +9,10 @@ ways to write it, eager and by torch.jit.script, as measured when it is prepared
 is in framework_decode.py, training in framework_training.py. A batch is a dimension of
 the tensors; sequences of different lengths would need padding and masks, and are
 skipped.
+
+framework_flushed is the closed forms in a process that flushes denormal numbers. With
+--before LIBRARY, framework_operators_before is our operators by that older
+libattnbench_torch.so, in a process of its own.
 """
 
 import argparse
@@ -26,7 +30,7 @@ import framework_operators
 import framework_portable
 import protocol
 from framework_decode import Decoding
-from framework_operators import OperatorTraining
+from framework_operators import LIBRARY, OperatorTraining
 from framework_training import Training
 
 # What every option of a mechanism is by default: the only value served here.
@@ -45,6 +49,8 @@ DEFAULTS = {
     "place": "inside",
     "max_length": 0,
 }
+FLUSHED = "framework_flushed"
+BEFORE = "framework_operators_before"
 HELP = {
     "soft": "PyTorch: matrix products and softmax",
     "monotonic": "PyTorch: a scan by vectorised energies or one at a time; in "
@@ -113,12 +119,14 @@ def operator_variants():
     """Ours, from the same Python, the native ones where they are built; and closed forms of
     others.
     """
-    native = framework_operators.VARIANT, "our operator in PyTorch"
-    named = [
-        (mechanism, *native, False)
-        for mechanism in ("monotonic", "mocha", "matcha")
-        if framework_operators.IS_NATIVE
-    ]
+    hard = ("monotonic", "mocha", "matcha")
+    named = [(mechanism, FLUSHED, f"{HELP[mechanism]}; denormal numbers are 0", True)
+             for mechanism in hard]
+    if framework_operators.IS_NATIVE:
+        named += [(mechanism, framework_operators.VARIANT, "our operator in PyTorch", False)
+                  for mechanism in hard]
+    named += [(mechanism, BEFORE, "our operator of an older library", False)
+              for mechanism in hard]
     named += [
         ("monotonic", name, variant.help, variant.approximates)
         for name, variant in framework_portable.VARIANTS.items()
@@ -140,7 +148,9 @@ def operator_variants():
 
 
 class WithThreads:
-    """Work on the threads of its cell; cells take turns."""
+    """Work on the threads of its cell; cells take turns. Training begins a sample with a trial
+    that is not timed, as the cell before has taken caches and memory.
+    """
 
     def __init__(self, make, cell, set_blas_threads):
         self.threads = cell.axes["threads"]
@@ -159,6 +169,8 @@ class WithThreads:
 
     def before_timing(self):
         self.set_threads()
+        if isinstance(self.work, Training):
+            self.run(0)
         self.wait()
 
     def output(self, draw):
@@ -171,7 +183,7 @@ def check(cell):
     if device.type != "cpu":
         if cell.axes["mode"] == "decode":
             raise protocol.Skipped(f"the framework's code decodes on the CPU, not on {device}")
-        if cell.axes["variant"] == framework_operators.VARIANT:
+        if cell.axes["variant"] in (framework_operators.VARIANT, BEFORE):
             raise protocol.Skipped(f"our native operators are for the CPU, not for {device}")
     if cell.axes["end"] not in (None, "absorb"):
         raise protocol.Skipped(
@@ -193,21 +205,47 @@ def check(cell):
         )
 
 
+def other_processes(arguments):
+    """Gives what measures a variant in another process: that, and the variant's name there."""
+    command = [sys.executable, os.path.realpath(__file__), "--device", arguments.device]
+    others = {FLUSHED: (protocol.Other([*command, "--flush-denormal"]), "framework")}
+    if arguments.before:
+        others[BEFORE] = (protocol.Other(command, {LIBRARY: arguments.before}),
+                          framework_operators.VARIANT)
+    return others
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--device", default="cpu",
                         help="where training's tensors are: cpu (default), cuda or cuda:N")
+    parser.add_argument("--flush-denormal", action="store_true",
+                        help="takes denormal numbers for 0, on every thread")
+    parser.add_argument("--before", metavar="LIBRARY",
+                        help="an older libattnbench_torch.so")
+    arguments = parser.parse_args()
     try:
-        framework_common.use_device(parser.parse_args().device)
+        framework_common.use_device(arguments.device)
     except ValueError as error:
         sys.exit(f"framework.py: --device {error}")
+    if arguments.before and not os.path.isfile(arguments.before):
+        sys.exit(f"framework.py: --before names no file: {arguments.before}")
+    # Threads that are made later take it over.
+    if arguments.flush_denormal and not torch.set_flush_denormal(True):
+        sys.exit("framework.py: --flush-denormal: this processor cannot")
     blas_libraries, set_blas_threads = blas()
     torch.set_num_threads(1)
     if set_blas_threads:
         set_blas_threads(1)
 
+    others = other_processes(arguments)
+
     def prepare(cell):
         check(cell)
+        if cell.axes["variant"] in others:
+            return protocol.OfOther(*others[cell.axes["variant"]], cell)
+        if cell.axes["variant"] == BEFORE:
+            raise protocol.Skipped("there is no older library: give framework.py --before LIBRARY")
         if cell.axes["variant"] == framework_operators.VARIANT:
             make = OperatorTraining
         elif cell.axes["variant"] in framework_portable.VARIANTS:

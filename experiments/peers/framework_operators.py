@@ -16,17 +16,18 @@ VARIANT = "framework_operators"
 
 
 def load():
-    """Gives attnbench.torch, and whether its library is built."""
+    """Gives attnbench.torch, whether its library is built, and the variable that names it."""
     from attnbench import torch as operators
+    from attnbench.torch.library import VARIABLE
 
     try:
         with operators.backend("native"):
-            return operators, True
+            return operators, True, VARIABLE
     except ValueError:
-        return operators, False
+        return operators, False, VARIABLE
 
 
-OPERATORS, IS_NATIVE = load()
+OPERATORS, IS_NATIVE, LIBRARY = load()
 
 
 class OperatorTraining(Training):

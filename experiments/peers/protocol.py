@@ -23,7 +23,7 @@ Skipped, also for options that it does not know, and returns an object with
                    parameter in mode gradient, scope full) and of positions (the
                    entry chosen from 0, or -1, of every output; None where a
                    mechanism chooses none)
-    before_timing()  if there is one: what is to be set before every sample
+    before_timing()  if there is one: what is to be done before every sample
     wait()         if there is one: the clock of a sample stops after it; for work that
                    run() has begun but not ended, as on a GPU
 
@@ -34,6 +34,8 @@ import gc
 import itertools
 import json
 import os
+import resource
+import subprocess
 import sys
 import time
 import traceback
@@ -85,6 +87,7 @@ class Cell:
 
     def __init__(self, message):
         _refuse_others(message, OF_CELL)
+        self.message = message
         self.axes = message["axes"]
         self.options = message["options"]
         self.dtype = numpy.dtype(
@@ -108,6 +111,45 @@ class Cell:
         self.draws = [
             [Sequence(one, array) for one in draw] for draw in message["draws"]
         ]
+
+
+class Other:
+    """Another process of a peer, for what is set for a whole process. It is started when it is
+    first asked, and ends with this one.
+    """
+
+    def __init__(self, command, environment=None):
+        self.command = command
+        self.environment = environment or {}
+        self.process = None
+
+    def ask(self, message):
+        """Gives its answer. Raises Skipped and RuntimeError where that says so."""
+        if self.process is None or self.process.poll() is not None:
+            self.process = subprocess.Popen(
+                self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                encoding="utf-8", env={**os.environ, **self.environment})
+        self.process.stdin.write(json.dumps(message) + "\n")
+        self.process.stdin.flush()
+        line = self.process.stdout.readline()
+        if not line:
+            status = self.process.wait()
+            raise RuntimeError(f"{self.command} ended with status {status}")
+        answer = json.loads(line)
+        if "skipped" in answer:
+            raise Skipped(answer["skipped"])
+        if "error" in answer:
+            raise RuntimeError(answer["error"])
+        return answer
+
+
+class OfOther:
+    """A cell that another process holds as one of `variant`."""
+
+    def __init__(self, other, variant, cell):
+        self.ask = other.ask
+        axes = {**cell.axes, "variant": variant}
+        self.ask({**cell.message, "axes": axes})
 
 
 def serve(description, prepare):
@@ -135,15 +177,16 @@ def _answer(message, description, prepare, held):
     if call == "prepare":
         held[message["cell"]] = prepare(Cell(message))
         return {}
+    work = held.pop(message["cell"], None) if call == "release" else held[message["cell"]]
+    if isinstance(work, OfOther):
+        return work.ask(message)
     if call == "release":
-        held.pop(message["cell"], None)
         return {}
-    work = held[message["cell"]]
     if call == "time":
         if hasattr(work, "before_timing"):
             work.before_timing()
         wait = getattr(work, "wait", lambda: None)
-        return {"elapsed_ns": _time(work.run, wait, message)}
+        return _time(work.run, wait, message)
     if call == "output":
         return _write(work.output(message["draw"]), message["file"])
     raise ValueError(f"unknown call {call!r}")
@@ -159,13 +202,19 @@ def _time(run, wait, message):
     gc.collect()
     gc.disable()
     try:
+        faults = _page_faults()
         start = time.perf_counter_ns()
         for draw in order:
             run(draw)
         wait()
-        return time.perf_counter_ns() - start
+        elapsed_ns = time.perf_counter_ns() - start
+        return {"elapsed_ns": elapsed_ns, "page_faults": _page_faults() - faults}
     finally:
         gc.enable()
+
+
+def _page_faults():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
 
 
 def _write(outputs, path):

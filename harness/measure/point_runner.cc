@@ -88,12 +88,14 @@ class CellRunOf final : public GuardedRun {
 
   void TimeRound(int round) override {
     Guarded([&] {
-      const std::int64_t before = PageFaults();
+      const std::optional<double> before = trial_->PageFaults();
       SetSample(round, Sample(*trial_, round, trials_per_sample_), samples_ns_);
-      SetSample(round,
-                static_cast<double>(PageFaults() - before) /
-                    static_cast<double>(trials_per_sample_),
-                page_faults_);
+      const std::optional<double> after = trial_->PageFaults();
+      if (before && after) {
+        SetSample(round,
+                  (*after - *before) / static_cast<double>(trials_per_sample_),
+                  page_faults_);
+      }
       if (preparation_ == nullptr) return;
       SetSample(round, Sample(*preparation_, round, preparation_trials_),
                 prepare_samples_ns_);
@@ -118,7 +120,7 @@ class CellRunOf final : public GuardedRun {
     Summarize(result);
     result.operations = CellOperations{counts_.operations};
     if (CountsMemory()) result.peak_memory_bytes = counts_.peak_memory_bytes;
-    if (peer_ == nullptr && !page_faults_.empty()) {
+    if (!page_faults_.empty()) {
       result.page_faults = *std::ranges::max_element(page_faults_);
     }
     if (config_.mode == "decode" && mechanism_.Describe().online) {

@@ -88,6 +88,9 @@ class DecodeTrial final : public Trial {
     return peer_ == nullptr ? Trial::TimeNs(draws, first_trial, trials)
                             : held_->TimeNs(draws, first_trial, trials);
   }
+  std::optional<double> PageFaults() const override {
+    return peer_ == nullptr ? Trial::PageFaults() : held_->page_faults();
+  }
 
   Counts Count(int draw) const override {
     Counts counts;
@@ -202,6 +205,9 @@ class TrainingTrial final : public Trial {
     return peer_ == nullptr ? Trial::TimeNs(draws, first_trial, trials)
                             : held_->TimeNs(draws, first_trial, trials);
   }
+  std::optional<double> PageFaults() const override {
+    return peer_ == nullptr ? Trial::PageFaults() : held_->page_faults();
+  }
 
   // Attention is made in any scope, as its mass is counted. Peaks are taken
   // afterwards, when the gradients of parameters are already there.
@@ -291,6 +297,10 @@ double Trial::TimeNs(std::span<const int> draws, Index first_trial,
     if (++next == draws.size()) next = 0;
     benchmark::ClobberMemory();
   });
+}
+
+std::optional<double> Trial::PageFaults() const {
+  return static_cast<double>(attnbench::PageFaults());
 }
 
 void Add(const Counts& from, Counts& to) {

@@ -3,6 +3,7 @@
 #define ATTNBENCH_HARNESS_MEASURE_TRIAL_H_
 
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "harness/inputs/point_inputs.h"
@@ -48,6 +49,9 @@ class Trial {
   // `first_trial`; the trial's number picks one of `draws` in turn.
   virtual double TimeNs(std::span<const int> draws, Index first_trial,
                         Index trials) const;
+  // Page faults so far of what runs trials, here or, while it times them, of
+  // the peer; none if that does not tell.
+  virtual std::optional<double> PageFaults() const;
   // Runs the draw on one thread, untimed, and counts.
   virtual Counts Count(int draw) const = 0;
   // The part that is done once for a memory; null if nothing is.

@@ -215,7 +215,8 @@ double PeerDraws::TimeNs(std::span<const int> draws, Index first_trial,
                          .first = first_trial,
                          .trials = trials};
   const auto begin = std::chrono::steady_clock::now();
-  const double elapsed = peer_.Ask<TimeAnswer>(call).elapsed_ns;
+  const TimeAnswer answer = peer_.Ask<TimeAnswer>(call);
+  const double elapsed = answer.elapsed_ns;
   const std::chrono::duration<double, std::nano> passed =
       std::chrono::steady_clock::now() - begin;
   if (elapsed > passed.count()) {
@@ -224,6 +225,8 @@ double PeerDraws::TimeNs(std::span<const int> draws, Index first_trial,
                     trials, elapsed, passed.count()));
   }
   CheckUnit({trials, passed.count(), elapsed});
+  if (!answer.page_faults) page_faults_.reset();
+  if (page_faults_) *page_faults_ += *answer.page_faults;
   return elapsed / static_cast<double>(trials);
 }
 

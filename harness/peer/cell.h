@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -30,6 +31,9 @@ class PeerDraws {
   // if the peer claims more time than has passed here, or hardly any of it.
   double TimeNs(std::span<const int> draws, Index first_trial, Index trials);
 
+  // Page faults of all calls of TimeNs together; none if the peer tells none.
+  std::optional<double> page_faults() const { return page_faults_; }
+
   // Asks for the outputs of a draw; their arrays go to `file`.
   OutputAnswer Output(int draw, const std::string& file);
 
@@ -46,7 +50,8 @@ class PeerDraws {
   Peer& peer_;
   const std::function<PrepareCall(const std::string&)> describe_;
   const std::int64_t number_;
-  int generation_ = 0;     // of the process that holds the draws
+  int generation_ = 0;  // of the process that holds the draws
+  std::optional<double> page_faults_ = 0;
   Took last_;              // the last call
   int num_too_short_ = 0;  // calls in a row that tell hardly any of their time
 };

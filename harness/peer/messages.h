@@ -118,9 +118,13 @@ struct TimeCall {
 };
 struct TimeAnswer {
   double elapsed_ns = 0;
+  // Pages that the system cleared for the peer meanwhile.
+  std::optional<double> page_faults = {};
 
   static void Fields(auto& self, auto& visit) {
     visit("elapsed_ns", self.elapsed_ns, kAboveZero);
+    visit("page_faults", self.page_faults,
+          Rule{.minimum = 0, .absent_if_unset = true});
   }
 };
 

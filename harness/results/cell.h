@@ -140,7 +140,7 @@ struct ResultCell : CellIdentity {
   std::optional<Latency> latency;
   std::optional<std::int64_t> peak_memory_bytes;
   // Pages that the system cleared for a trial, mean over those of the round
-  // that had most; none of a peer, which is another process.
+  // that had most; none of a peer that does not tell.
   std::optional<double> page_faults;
   std::optional<CellLimit> limit;
   std::optional<Numerics> numerics;

@@ -145,6 +145,13 @@ class Measuring(PeerTest):
             # The peer's gradient is zero, and its error must show that.
             self.assertEqual(peers["error"] > 1e-3, mode == "gradient")
 
+    def test_page_faults_of_a_trial_are_those_of_the_peer_that_tells_them(self):
+        faults = lambda fault: self.measure(*BOTH, peer=FAKE + fault)["soft", "framework"][
+            "page_faults"]
+        self.assertLess(faults(""), 50)
+        self.assertAlmostEqual(faults(" pages"), 100, delta=50)
+        self.assertIsNone(faults(" no_faults"))
+
     def test_an_experiment_names_it(self):
         with open(os.path.join(self.folder, "e.json"), "w", encoding="utf-8") as file:
             json.dump({"name": "e", "alternatives": [

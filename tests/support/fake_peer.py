@@ -12,6 +12,7 @@ or of its first variant.
 """
 
 import json
+import mmap
 import os
 import signal
 import sys
@@ -28,6 +29,7 @@ import protocol  # noqa: E402
 
 FAULT, CALL, MECHANISM, *_ = [*sys.argv[1:], None, None, None]
 CALL = CALL or "time"
+PAGES = 100  # of a trial with fault "pages"
 
 
 def variant(mechanism, modes, scopes, approximates):
@@ -76,6 +78,10 @@ class Work:
             misbehave("time")
 
     def run(self, draw):
+        if FAULT == "pages":
+            fresh = mmap.mmap(-1, PAGES * mmap.PAGESIZE)
+            for page in range(PAGES):
+                fresh[page * mmap.PAGESIZE] = 1
         make = soft if self.cell.axes["mode"] == "decode" else monotonic
         return [make(one) for one in self.cell.draws[draw]]
 
@@ -151,10 +157,13 @@ def main():
     if FAULT == "talk":
         return talk(CALL)
     if FAULT == "lie":  # in the wrong unit, as it were
-        protocol._time = lambda *call: 10**15
+        protocol._time = lambda *call: {"elapsed_ns": 10**15}
     if FAULT == "seconds":
         nanoseconds = protocol._time
-        protocol._time = lambda *call: nanoseconds(*call) / 1e9
+        protocol._time = lambda *call: {"elapsed_ns": nanoseconds(*call)["elapsed_ns"] / 1e9}
+    if FAULT == "no_faults":
+        told = protocol._time
+        protocol._time = lambda *call: {"elapsed_ns": told(*call)["elapsed_ns"]}
     first = DESCRIPTION["variants"][0]
     for key, value in [w.split("=") for w in sys.argv[1:] if "=" in w]:
         (first if key in first else DESCRIPTION)[key] = json.loads(value)

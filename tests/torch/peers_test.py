@@ -1,8 +1,11 @@
 """Guards against operators that are measured beside PyTorch but give other numbers than our
-mechanisms, or that no target reads, and against the time of a GPU that only queued its work."""
+mechanisms, or that no target reads, and against the time of a GPU that only queued its work,
+or of a trial that meets the caches of another cell."""
 
 import json
 import os
+import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -10,6 +13,7 @@ import types
 import unittest
 from unittest import mock
 
+import numpy
 import torch
 
 import needs
@@ -19,7 +23,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 PEER = "/usr/bin/python3 " + os.path.join(ROOT, "experiments", "peers", "framework.py")
 sys.path[:0] = [
     os.path.join(ROOT, name) for name in ("python", os.path.dirname(PEER.split()[1]))]
-from attnbench.torch import matcha_attention, mocha_attention, monotonic_attention
+from attnbench.torch import library, matcha_attention, mocha_attention, monotonic_attention
 import framework
 import framework_common
 import protocol
@@ -104,7 +108,7 @@ class Devices(unittest.TestCase):
             took = protocol._time(note("run"), note("wait"),
                                   {"draws": [0], "first": 0, "trials": 2})
         self.assertEqual(happened, ["clock", "run", "run", "wait", "clock"])
-        self.assertEqual(took, 4)
+        self.assertEqual(took["elapsed_ns"], 4)
 
     def test_the_fastest_way_is_chosen_by_what_the_device_has_done(self):
         happened = []
@@ -142,6 +146,110 @@ class Devices(unittest.TestCase):
                 mock.patch.object(torch.__config__, "show",
                                   lambda: "Build settings: BLAS_INFO=mkl, BUILD_TYPE=Release"):
             self.assertEqual(framework.blas(), ({"torch_blas": "mkl"}, None))
+
+
+class Samples(unittest.TestCase):
+    def test_a_sample_of_training_begins_with_a_trial_that_is_not_timed(self):
+        class Work(framework.Training):
+            def __init__(self, happened):
+                self.run = lambda draw: happened.append(("run", draw))
+
+        happened = []
+        cell = types.SimpleNamespace(axes={"threads": 1})
+        work = framework.WithThreads(lambda _: Work(happened), cell, None)
+        clock = lambda: happened.append("clock") or len(happened)
+        with mock.patch.object(protocol.time, "perf_counter_ns", clock):
+            protocol._answer({"call": "time", "cell": 1, "draws": [2, 3], "first": 0, "trials": 2},
+                             None, None, {1: work})
+        self.assertEqual(happened, [("run", 0), "clock", ("run", 2), ("run", 3), "clock"])
+
+
+class OtherProcesses(unittest.TestCase):
+    def sweep(self, *arguments, variants="framework_operators,framework_operators_before"):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "r.json")
+            done = subprocess.run(
+                [PROGRAM, "run-sweep", "--mechanism", "mocha", "-T", "12", "-U", "4", "-B", "2",
+                 "-w", "3", "--mode", "gradient", "--scope", "attention", "--workload",
+                 "bias:-2.7", "--variant", variants, "--repetitions", "2", "--peer",
+                 shlex.join([*PEER.split(), *arguments]), "-o", path],
+                check=False, capture_output=True, text=True, timeout=300, cwd=ROOT)
+            if not os.path.exists(path):
+                return done, None
+            with open(path, encoding="utf-8") as file:
+                return done, {cell["variant"]: cell for cell in json.load(file)["cells"]}
+
+    @needs.program
+    def test_an_older_library_is_measured_in_the_same_rounds(self):
+        with tempfile.TemporaryDirectory() as folder:
+            older = shutil.copy(library.find(), os.path.join(folder, "older one.so"))
+            done, cells = self.sweep("--before", older)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        ours, before = cells["framework_operators"], cells["framework_operators_before"]
+        for cell in (ours, before):
+            self.assertEqual(cell["status"], "ok", cell["message"])
+            self.assertGreaterEqual(cell["page_faults"], 0)
+        self.assertEqual(ours["point"], before["point"])
+        self.assertEqual(ours["numerics"], before["numerics"])
+
+    @needs.program
+    def test_a_library_that_cannot_be_loaded_takes_no_cell_of_ours_with_it(self):
+        with tempfile.NamedTemporaryFile(suffix=".so") as other:
+            done, cells = self.sweep("--before", other.name)
+            self.assertEqual(done.returncode, 1, done.stderr)
+            self.assertEqual(cells["framework_operators"]["status"], "ok")
+            failed = cells["framework_operators_before"]
+            self.assertEqual(failed["status"], "error")
+            self.assertIn(f"{other.name} has no operators of attnbench", failed["message"])
+
+    @needs.program
+    def test_an_older_library_that_is_not_there_is_refused_or_skipped(self):
+        done, cells = self.sweep("--before", "no/such.so")
+        self.assertEqual((done.returncode, cells), (2, None), done.stderr)
+        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+        self.assertIn("--before names no file: no/such.so", done.stderr)
+        _, cells = self.sweep()
+        skipped = cells["framework_operators_before"]
+        self.assertEqual(skipped["status"], "skipped")
+        self.assertIn("give framework.py --before LIBRARY", skipped["message"])
+
+    def test_closed_forms_flush_denormal_numbers_on_every_thread(self):
+        # alpha(1, j) is 2^-j, denormal from j = 127 to 149. Each of two threads has half of
+        # the sequences.
+        sequences, length = 64, 1024
+        with tempfile.TemporaryDirectory() as folder:
+            table, made = os.path.join(folder, "p"), os.path.join(folder, "alpha")
+            numpy.full(length, 0.5, numpy.float32).tofile(table)
+            place = {"offset": 0, "rows": 1, "columns": length}
+            sequence = {"outputs": 1, "energy_bias": 0, "energy_scale": 0, "cotangent": {},
+                        "memory": place, "given": {"p_choose": place}, "wanted": ["attention"]}
+            axes = {"mechanism": "monotonic", "mode": "expect", "scope": "attention",
+                    "precision": "f32", "energy": "dot", "chunk_width": None, "threads": 2,
+                    "end": "absorb"}
+            found = {}
+            with subprocess.Popen(PEER.split(), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                  stderr=subprocess.DEVNULL, encoding="utf-8") as peer:
+                def ask(**message):
+                    peer.stdin.write(json.dumps(message) + "\n")
+                    peer.stdin.flush()
+                    return json.loads(peer.stdout.readline())
+
+                for cell, variant in enumerate(("framework", "framework_flushed")):
+                    axes["variant"] = variant
+                    self.assertEqual({}, ask(
+                        call="prepare", cell=cell, axes=axes, options={}, file=table,
+                        parameters={}, draws=[[sequence] * sequences]))
+                    answer = ask(call="output", cell=cell, draw=0, file=made)
+                    self.assertEqual(len(answer["sequences"]), sequences, answer)
+                    alpha = numpy.fromfile(made, numpy.float32).reshape(sequences, length)
+                    is_denormal = (alpha > 0) & (alpha < numpy.finfo(numpy.float32).tiny)
+                    found[variant] = is_denormal.sum(1)
+                    self.assertEqual({}, ask(call="release", cell=cell))
+                    self.assertIn("error", ask(call="output", cell=cell, draw=0, file=made))
+                peer.stdin.close()
+                self.assertEqual(peer.wait(), 0)
+        self.assertGreater(found["framework"].min(), 0)
+        self.assertEqual(found["framework_flushed"].max(), 0)
 
 
 class Claims(unittest.TestCase):
