@@ -10,10 +10,11 @@
 #   --builds N   relinks of the program measure in turn, a process of 5 rounds
 #                each: intervals are then over builds (5 at most where a process
 #                takes minutes: lengths, and memory_online with one round; operators,
-#                portable and matcha_algorithms, which take longer, are measured by
-#                one build)
-#   --before BUILD   compares with an older program, or its build folder, too, by
-#             experiments/kernels_again.json; without it these rows are not measured
+#                operators_before, portable and matcha_algorithms, which take longer,
+#                are measured by one build)
+#   --before BUILD   compares with an older program and the libattnbench_torch.so
+#             beside it, or their build folder, too, by experiments/kernels_again.json
+#             and peers/operators_before.json; without it these rows are not measured
 #   --help    this text
 # example: scripts/peers.sh --builds 20
 #
@@ -73,7 +74,7 @@ attempt() {
 results=()
 measure() {
   local result=$out/$1.json protocol=()
-  if ((builds)) && [[ $1 != @(peers_operators|portable|matcha_algorithms) ]]; then
+  if ((builds)) && [[ $1 != @(peers_operators?(_before)|portable|matcha_algorithms) ]]; then
     local most=$builds rounds=5
     # Lengths have the most cells by far, and 100000 outputs are one trial of
     # memory_online.
@@ -88,10 +89,11 @@ measure() {
 }
 
 torch_python=$(find_python torch)
-peer=(--peer "$(printf %q "$torch_python") experiments/peers/framework.py")
+framework="$(printf %q "$torch_python") experiments/peers/framework.py"
+peer=(--peer "$framework")
 for experiment in experiments/peers/*.json; do
   name=$(basename "$experiment" .json)
-  [[ $name != @(targets|portable|portable_cuda) ]] || continue
+  [[ $name != @(targets|portable|portable_cuda|operators_before) ]] || continue
   measure "peers_$name" "$experiment" "${peer[@]}"
 done
 measure threads experiments/threads.json
@@ -106,6 +108,11 @@ compare_programs() {
 if [[ -n $before ]]; then
   attempt "comparing with $before" compare_programs
   results+=("$out/kernels_again.json")
+  older=$before
+  [[ -d $older ]] || older=$(dirname "$older")
+  older=$(realpath --relative-to=. "$older/libattnbench_torch.so")
+  measure peers_operators_before experiments/peers/operators_before.json \
+    --peer "$framework --before $(printf %q "$older")"
 fi
 
 attempt "drawing peers" "$python" plots/draw.py --figure peers \
