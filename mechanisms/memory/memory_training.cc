@@ -76,27 +76,26 @@ class Training {
   }
 
  private:
-  // alpha [T, K], eqs 5 and 9, and beta [U, K], eq 7.
+  // alpha [T, K], eqs 5 and 9, and beta [U, K], eq 7. Given scores are copied
+  // row by row, as a row is then in the nearest cache.
   void MakeScores() {
+    alpha_.Resize(given_ ? given_->encoder.rows : memory_.rows, num_contexts_);
+    beta_.Resize(given_ ? given_->decoder.rows : states_.rows, num_contexts_);
     if (!given_) {
-      alpha_.Resize(memory_.rows, num_contexts_);
-      beta_.Resize(states_.rows, num_contexts_);
       alpha_.map().noalias() = Map(memory_) * Map(encoder_).transpose();
       beta_.map().noalias() = Map(states_) * Map(decoder_).transpose();
-    } else {
-      alpha_.Resize(given_->encoder.rows, num_contexts_);
-      beta_.Resize(given_->decoder.rows, num_contexts_);
-      alpha_.map() = Map(given_->encoder);
-      beta_.map() = Map(given_->decoder);
     }
     encoding_.SetLength(alpha_.rows);
     for (Index t = 0; t < alpha_.rows; ++t) {
       Real* const scores = alpha_.View().Row(t).data();
+      if (given_) std::ranges::copy(given_->encoder.Row(t), scores);
       if (encoding_.inside()) encoding_.Apply(t, scores);
       score_encoder_(num_contexts_, scores);
     }
     for (Index i = 0; i < beta_.rows; ++i) {
-      score_decoder_(num_contexts_, beta_.View().Row(i).data());
+      Real* const scores = beta_.View().Row(i).data();
+      if (given_) std::ranges::copy(given_->decoder.Row(i), scores);
+      score_decoder_(num_contexts_, scores);
     }
     if (!encoding_.outside()) return;
     scored_ = alpha_;

@@ -34,9 +34,7 @@ class Scoring {
       for (Index k = 0; k < count; ++k) gradient[k] *= y[k] * (1 - y[k]);
       return;
     }
-    Real mean = 0;
-    for (Index k = 0; k < count; ++k) mean += y[k] * gradient[k];
-    for (Index k = 0; k < count; ++k) gradient[k] = y[k] * (gradient[k] - mean);
+    kernels_.softmax_backward(y, gradient, count, gradient);
   }
 
  private:
