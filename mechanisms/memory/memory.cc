@@ -57,7 +57,7 @@ class MemoryDecoder final : public Decoder<Real> {
       std::ranges::copy(given_->decoder.Row(output_), scores_.begin());
     }
     ++output_;
-    score_decoder_(num_contexts_, scores_.data());
+    score_decoder_(num_contexts_, scores_.data(), scores_.data());
     std::fill(context.begin(), context.end(), Real{0});
     kernels_.add_rows(scores_.data(), contexts_.data(), dim_, num_contexts_,
                       dim_, context.data());
@@ -85,7 +85,7 @@ class MemoryDecoder final : public Decoder<Real> {
       if (given_) {
         std::ranges::copy(given_->decoder.Row(output), scores.Row(n).begin());
       }
-      score_decoder_(num_contexts_, scores.Row(n).data());
+      score_decoder_(num_contexts_, scores.Row(n).data(), scores.Row(n).data());
       hypotheses[Size(n)].Set(output + 1);
     }
     std::ranges::fill(results, StepResult<Real>{.end = memory_.all().rows});
@@ -127,7 +127,7 @@ class MemoryDecoder final : public Decoder<Real> {
       std::ranges::copy(given_->encoder.Row(t), scores_.begin());
     }
     if (encoding_.inside()) encoding_.Apply(t, scores_.data());
-    score_encoder_(num_contexts_, scores_.data());
+    score_encoder_(num_contexts_, scores_.data(), scores_.data());
     if (encoding_.outside()) encoding_.Apply(t, scores_.data());
   }
 

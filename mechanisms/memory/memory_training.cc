@@ -76,8 +76,7 @@ class Training {
   }
 
  private:
-  // alpha [T, K], eqs 5 and 9, and beta [U, K], eq 7. Given scores are copied
-  // row by row, as a row is then in the nearest cache.
+  // alpha [T, K], eqs 5 and 9, and beta [U, K], eq 7.
   void MakeScores() {
     alpha_.Resize(given_ ? given_->encoder.rows : memory_.rows, num_contexts_);
     beta_.Resize(given_ ? given_->decoder.rows : states_.rows, num_contexts_);
@@ -87,15 +86,19 @@ class Training {
     }
     encoding_.SetLength(alpha_.rows);
     for (Index t = 0; t < alpha_.rows; ++t) {
-      Real* const scores = alpha_.View().Row(t).data();
-      if (given_) std::ranges::copy(given_->encoder.Row(t), scores);
-      if (encoding_.inside()) encoding_.Apply(t, scores);
-      score_encoder_(num_contexts_, scores);
+      Real* const alpha = alpha_.View().Row(t).data();
+      const Real* scores = given_ ? given_->encoder.Row(t).data() : alpha;
+      if (encoding_.inside()) {
+        if (given_) std::copy_n(scores, num_contexts_, alpha);
+        encoding_.Apply(t, alpha);
+        scores = alpha;
+      }
+      score_encoder_(num_contexts_, scores, alpha);
     }
     for (Index i = 0; i < beta_.rows; ++i) {
-      Real* const scores = beta_.View().Row(i).data();
-      if (given_) std::ranges::copy(given_->decoder.Row(i), scores);
-      score_decoder_(num_contexts_, scores);
+      Real* const beta = beta_.View().Row(i).data();
+      score_decoder_(num_contexts_,
+                     given_ ? given_->decoder.Row(i).data() : beta, beta);
     }
     if (!encoding_.outside()) return;
     scored_ = alpha_;

@@ -16,15 +16,14 @@ class Scoring {
   explicit Scoring(const std::string& name)
       : kernels_(BestKernels<Real>()), sigmoid_(name == "sigmoid") {}
 
-  // Works in place.
-  void operator()(Index count, Real* scores) const {
+  // y = score(x); `y` may be `x`.
+  void operator()(Index count, const Real* x, Real* y) const {
     if (sigmoid_) {
-      kernels_.sigmoid(scores, count, scores, nullptr);
+      kernels_.sigmoid(x, count, y, nullptr);
       return;
     }
-    const Real sum = kernels_.exp_sum(scores, kernels_.largest(scores, count),
-                                      count, scores);
-    kernels_.scale(1 / sum, count, scores);
+    const Real sum = kernels_.exp_sum(x, kernels_.largest(x, count), count, y);
+    kernels_.scale(1 / sum, count, y);
   }
 
   // Goes from dL/dy, y = score(x), to dL/dx, in place:
